@@ -9,7 +9,7 @@ ROUNDS    ?= 3
 BOTOCORE  ?= $(shell python3 -c "import botocore; print(botocore.__path__[0])")
 
 .DEFAULT_GOAL := help
-.PHONY: help build test race vet lint fmt fuzz sim mutations soak faults bench templatecost overhead lintcost starts failover clients walkthrough picture states lifecycle models calls oracle callcost handlers cdk cdktime release ci proof report compare peers coldstart browser deployers vulnerabilities
+.PHONY: help build test race vet lint fmt fuzz sim mutations soak faults bench templatecost overhead lintcost starts failover clients walkthrough picture states lifecycle models calls oracle callcost handlers cdk cdktime release ci proof report compare peers coldstart browser deployers vulnerabilities site prose
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## /{printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -18,7 +18,7 @@ build: ## the binary, as bin/pintle
 	go build -o bin/pintle ./cmd/pintle
 
 test: ## every test; needs nothing but Go
-	go test ./...
+	go test -timeout 30m ./...
 
 race: ## every test with the race detector, in random order
 	go test -race -shuffle=on ./...
@@ -47,6 +47,12 @@ soak: ## kill servers under load for SOAK (1h) on each database, and reconcile s
 faults: ## every write of fixed scenarios, and every fault that may befall it, on every store; every access of SQLite to its disk
 	PINTLE_REQUIRE=postgres go test ./internal/engine -count=1 -timeout 60m -run '^TestFaultTable$$' -faults.all
 	go test ./internal/store/sqlite -count=1 -timeout 60m -v -run '^TestDiskErrors$$' -disk.every=1
+
+prose: ## the language of documentation and comments; needs vale: go -C tools/vale install tool
+	tools/vale/check
+
+site: ## the documentation site, into site/; needs Python
+	tools/site/build
 
 vulnerabilities: ## known vulnerabilities of modules that the code calls, and of the Go that builds it
 	tools/vulnerabilities/check
@@ -85,7 +91,7 @@ failover: ## kill the primary of two PostgreSQL servers under load, FAILOVERS ti
 	PINTLE_REQUIRE=postgres go test ./cmd/pintle -count=1 -timeout 60m -v -run '^(TestFailover|TestPatroni)$$' -failovers=$(FAILOVERS)
 
 clients: ## every test, with the AWS CLI, boto3, cfn-lint, Python and Node required instead of skipped
-	PINTLE_REQUIRE=aws,boto3,cfn-lint,python3,node go test -count=1 ./...
+	PINTLE_REQUIRE=aws,boto3,cfn-lint,python3,node go test -count=1 -timeout 30m ./...
 
 walkthrough: ## deploy the example, then delete it
 	go run ./cmd/pintle deploy examples/walkthrough
@@ -125,12 +131,14 @@ handlers: ## check, deploy and serve handlers on other people's libraries; insta
 		go test ./internal/author/check ./cmd/pintle -count=1 -run '^(TestHandlers|TestLibraries)$$' -v
 
 cdk: ## deploy apps of the CDK with its own command; installs it into a cache first
-	PINTLE_CDK_CLI="$$(tools/cdkapps/install)" PINTLE_REQUIRE=cdk.cli,node,python3,boto3 go test -count=1 -v -parallel 4 -timeout 30m ./internal/dev/cdk ./examples/cdk
+	PINTLE_CDK_CLI="$$(tools/cdkapps/install)" PINTLE_CDK_LANGUAGES="$$(tools/cdklanguages/install)" \
+		PINTLE_OSS_CLIENTS="$$(tools/oss/install)" PINTLE_REQUIRE=cdk.cli,cdk.languages,oss,java,javac,node,python3,boto3 \
+		go test -count=1 -v -parallel 4 -timeout 30m ./internal/dev/cdk ./examples/cdk
 
 cdktime: ## what a deploy of the CDK takes, beside the same on clouds that take no time or a moment; three minutes
 	PINTLE_CDK_CLI="$$(tools/cdkapps/install)" go run ./internal/dev/bench/cdktime
 
-release: ## archives of every platform into dist/, with checksums and bills of materials; the first one is built twice and compared
+release: ## archives, wheels and npm packages of every platform into dist/, with checksums and bills of materials; the first one is built twice and compared
 	go run ./internal/dev/release -out dist -twice $(if $(VERSION),-version $(VERSION)) $(if $(TARGETS),-targets $(TARGETS))
 
 deployers: ## SAM CLI, the Serverless Framework, Ansible and rain against pintle serve; installs them first, which takes minutes
@@ -141,5 +149,5 @@ deployers: ## SAM CLI, the Serverless Framework, Ansible and rain against pintle
 browser: ## the console in a real browser; UPDATE=-console.update takes the pictures of its docs anew
 	PINTLE_PLAYWRIGHT="$$(tools/browser/install)" PINTLE_REQUIRE=playwright,chromium,node go test ./cmd/pintle -count=1 -v -run '^TestBrowser' -console.resources=10000 $(UPDATE)
 
-ci: ## what runs before a change lands
+ci: ## everything that runs before a change lands; .ci/run quick is a part of it that takes minutes
 	.ci/run

@@ -9,6 +9,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/pintle-dev/pintle/internal/base/redact"
 	"github.com/pintle-dev/pintle/wire"
 )
 
@@ -48,7 +49,7 @@ func ask(ctx context.Context, h Handler, r *Request, b budget) outcome {
 		defer func() {
 			if p := recover(); p != nil {
 				o = outcome{err: fmt.Errorf("panic: %v", p)}
-				r.Log.Error("panic in the handler", "panic", fmt.Sprint(p), "trace", string(debug.Stack()))
+				r.Log().Error("panic in the handler", "panic", fmt.Sprint(p), "trace", string(debug.Stack()))
 			}
 			result <- o
 		}()
@@ -69,12 +70,22 @@ func ask(ctx context.Context, h Handler, r *Request, b budget) outcome {
 }
 
 // settle makes the wire response of an outcome, but for its Data: the status, the physical ID and the reason.
-func settle(r wire.Request, o outcome, hide *scrubber) wire.Response {
+func settle(r wire.Request, o outcome, hide *redact.Secrets) wire.Response {
 	w := wire.ResponseTo(r, wire.Success)
 	w.Reason = o.answer.Reason
 	id := o.answer.ID
-	if r.RequestType == Delete && errors.Is(o.err, Gone) {
+	if r.RequestType == Delete && errors.Is(o.err, ErrGone) {
 		o.err = nil
+	}
+	if r.RequestType == Read {
+		w.State, _ = o.answer.State.(*wire.State)
+		id = ""
+		switch {
+		case errors.Is(o.err, ErrGone):
+			w.State, o.err = &wire.State{Gone: true}, nil
+		case o.err == nil && w.State == nil:
+			o.err = errNoRead // a handler that wraps the provider has lost its answer
+		}
 	}
 	if o.err != nil {
 		w.Status = wire.Failed
@@ -84,6 +95,7 @@ func settle(r wire.Request, o outcome, hide *scrubber) wire.Response {
 		if w.Reason == "" {
 			w.Reason = fmt.Sprintf("the handler failed with an error that has no text, a %T", o.err)
 		}
+		w.State = nil
 	}
 	if problem := checkID(id, r.Dialect.MaxPhysicalID()); problem != "" {
 		w = fail(w, problem)
@@ -103,23 +115,37 @@ func settle(r wire.Request, o outcome, hide *scrubber) wire.Response {
 			w.PhysicalResourceID = PhysicalID(r.RequestID)
 		}
 	case Update:
-		if id != "" {
+		switch {
+		case id == "" || id == r.PhysicalResourceID:
+		case r.Dialect == wire.ROS: // see settleROS
+		case o.answer.Replaces:
 			w.PhysicalResourceID = id
+		case o.err != nil: // the resource keeps its ID, and the reason is the handler's
+		default: // with another ID the service would delete the live resource
+			w = fail(w, notReplaced(r.PhysicalResourceID, id))
 		}
 	case Delete:
 		if id != "" && r.PhysicalResourceID != "" && id != r.PhysicalResourceID {
 			w = fail(w, fmt.Sprintf("a Delete cannot change the physical ID, the handler answered %q to the Delete of %q",
 				id, r.PhysicalResourceID))
 		}
+	case Read: // which names the resource
 	}
 	if r.Dialect == wire.ROS {
 		w = settleROS(w, r, id)
 	}
-	w.Reason = wire.CleanText(hide.text(w.Reason))
+	w.Reason = wire.CleanText(redacted(hide, w.Reason))
 	if w.Reason == "" && w.Status == wire.Failed {
 		w.Reason = "the handler failed with an error that has no text to show"
 	}
 	return w
+}
+
+// notReplaced is the reason of an Update that returned another ID without a replacement.
+func notReplaced(was, is PhysicalID) string {
+	return fmt.Sprintf("the Update of %q returned another physical ID, %.200q, without Replaces. The service would then delete %[1]q, so "+
+		"the resource keeps its ID. If the Update made a new resource, set Replaces in the response or make the property immutable; "+
+		"otherwise return the ID of the request, or none", was, is)
 }
 
 // fail returns w as FAILED because of a problem with the handler's answer. The reason of a failure that w is already
@@ -128,7 +154,7 @@ func fail(w wire.Response, problem string) wire.Response {
 	if w.Status == wire.Failed {
 		problem += "; and the request failed: " + w.Reason
 	}
-	w.Status, w.Reason, w.NoEcho, w.Data = wire.Failed, problem, false, nil
+	w.Status, w.Reason, w.NoEcho, w.Data, w.State = wire.Failed, problem, false, nil, nil
 	return w
 }
 
@@ -162,8 +188,7 @@ func unanswerable(r wire.Request, problem error) (wire.Response, bool) {
 	return w, true
 }
 
-// requestLog returns a logger that names the request on every line.
+// requestLog returns a logger whose lines name the operation, the resource and the request. The stack is in the first line.
 func requestLog(log *slog.Logger, r wire.Request) *slog.Logger {
-	return log.With("request", string(r.RequestID), "type", string(r.RequestType), "resource", string(r.LogicalResourceID),
-		"stack", string(r.StackID))
+	return log.With(logType, string(r.RequestType), logResource, string(r.LogicalResourceID), logRequest, string(r.RequestID))
 }

@@ -1,8 +1,12 @@
 package pintle
 
 import (
+	"bytes"
+	"encoding/json"
 	"fmt"
 	"reflect"
+
+	"github.com/pintle-dev/pintle/internal/base/clearjson"
 )
 
 // compileAttributes returns the shape of attributes: a struct, a pointer to one, or a map with string keys.
@@ -11,7 +15,7 @@ func compileAttributes(t reflect.Type) (*shape, error) {
 	if base.Kind() == reflect.Pointer {
 		base = base.Elem()
 	}
-	if base.Kind() != reflect.Struct && (t.Kind() != reflect.Map || t.Key().Kind() != reflect.String) || marshalsItself(t) {
+	if base.Kind() != reflect.Struct && (t.Kind() != reflect.Map || t.Key().Kind() != reflect.String) || clearjson.MarshalsItself(t) {
 		return nil, fmt.Errorf("%s is neither a plain struct nor a map with string keys", t)
 	}
 	return compiler{map[reflect.Type]*shape{}}.shape(t)
@@ -31,10 +35,11 @@ func (s *shape) taggedSecret(seen map[*shape]bool) bool {
 	return s.elem.taggedSecret(seen)
 }
 
-// addTo adds the members of a struct or map to an answer. What is zero is left out if there is one already.
+// addTo adds the members of a struct or map to an answer. A zero member does not overwrite an attribute that the
+// answer already has.
 func (s *shape) addTo(answer *Answer, v reflect.Value) {
 	add := func(name string, member reflect.Value, secret bool) {
-		if _, there := answer.Attributes[name]; there && isZero(member) {
+		if _, there := answer.Attributes[name]; there && clearjson.IsZero(member) {
 			return
 		}
 		if answer.Attributes == nil {
@@ -56,12 +61,32 @@ func (s *shape) addTo(answer *Answer, v reflect.Value) {
 		return
 	}
 	fields := s.base().fields
-	for i, j := range jsonFields(v.Type()) {
-		member := v.FieldByIndex(j.index)
-		if j.omitEmpty && isEmpty(member) || j.omitZero && isZero(member) || isNil(member) {
+	for i, j := range clearjson.Fields(v.Type()) {
+		member := v.FieldByIndex(j.Index)
+		if j.OmitEmpty && clearjson.IsEmpty(member) || j.OmitZero && clearjson.IsZero(member) || isNil(member) {
 			continue
 		}
-		add(j.name, member, fields[i].rules.secret || fields[i].shape.taggedSecret(map[*shape]bool{}))
+		add(j.Name, member, fields[i].rules.secret || fields[i].shape.taggedSecret(map[*shape]bool{}))
+	}
+}
+
+// hideSecrets keeps the values of secret attributes out of logs and reasons.
+func hideSecrets(r *Request, answer Answer) {
+	raw, secrets, err := clearJSON(answer.Attributes)
+	if err != nil {
+		return // it is reported when the answer is encoded
+	}
+	r.hide.Add(secrets...)
+	if !answer.NoEcho {
+		return
+	}
+	dec := json.NewDecoder(bytes.NewReader(raw))
+	dec.UseNumber()
+	var values any
+	if dec.Decode(&values) == nil {
+		d := decoder{}
+		d.hide(values)
+		r.hide.Add(d.secrets...)
 	}
 }
 

@@ -9,8 +9,8 @@ import (
 	"github.com/pintle-dev/pintle/wire"
 )
 
-// What the runtime of the CDK's provider framework makes of a handler's result (aws-cdk-lib 2.276.0), beside what this
-// package makes of it. Where they differ it is on purpose, and why says so.
+// TestBesideCDK compares how the CDK's provider framework (aws-cdk-lib 2.276.0) and this package turn a handler's
+// result into an answer. Every difference is on purpose; the field why gives the reason.
 func TestBesideCDK(t *testing.T) {
 	boom := errors.New("boom")
 	answer := func(a Answer, err error) Handler {
@@ -29,7 +29,7 @@ func TestBesideCDK(t *testing.T) {
 			"SUCCESS r-1 (SUCCESS)", "SUCCESS r-1", "a reason of a success says nothing"},
 		{"Create with an ID", answer(Answer{ID: "new"}, nil), Create, "SUCCESS new (SUCCESS)", "SUCCESS new", "as above"},
 		{"Update without an ID keeps it", answer(Answer{}, nil), Update, "SUCCESS old (SUCCESS)", "SUCCESS old", "as above"},
-		{"Update with another ID replaces", answer(Answer{ID: "new"}, nil), Update, "SUCCESS new (SUCCESS)", "SUCCESS new", "as above"},
+		{"Update with another ID replaces", answer(Answer{ID: "new", Replaces: true}, nil), Update, "SUCCESS new (SUCCESS)", "SUCCESS new", "as above"},
 		{"Delete keeps the ID", answer(Answer{}, nil), Delete, "SUCCESS old (SUCCESS)", "SUCCESS old", "as above"},
 		{"Delete cannot change the ID", answer(Answer{ID: "new"}, nil), Delete,
 			`FAILED old (DELETE: cannot change the physical resource ID from "old" to "new" during deletion)`,
@@ -59,7 +59,7 @@ func TestBesideCDK(t *testing.T) {
 			"FAILED old (the physical ID from the handler is 5000 bytes long, 1024 are allowed: \"" + long[:40] + "\"…)", "as above"},
 		{"a panic", HandlerFunc(func(context.Context, *Request) (Answer, error) { panic("boom") }), Update,
 			"FAILED old (Error: boom\n    at handler…)", "FAILED old (panic: boom)", "the trace is in the log"},
-		{"a Delete of something gone", answer(Answer{}, Gone), Delete, "FAILED old (Error: the resource is gone…)", "SUCCESS old",
+		{"a Delete of something gone", answer(Answer{}, ErrGone), Delete, "FAILED old (Error: the resource is gone…)", "SUCCESS old",
 			"the CDK leaves it to each handler to catch that"},
 	} {
 		w := newWorld(t, tt.handler)

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/pintle-dev/pintle/internal/base/clearjson"
 	"github.com/pintle-dev/pintle/internal/base/suggest"
 )
 
@@ -60,6 +61,7 @@ func parseProperties(raw json.RawMessage, s *shape) (map[string]any, error) {
 type decoder struct {
 	// lenient is for properties that an earlier version of the provider accepted: only what cannot be read is wrong.
 	lenient   bool
+	old       bool // they are the old ones of an Update
 	problems  []string
 	immutable bool // one of the problems is with something immutable
 	secrets   []string
@@ -142,7 +144,7 @@ func (d *decoder) hide(in any) {
 	}
 }
 
-// value reads in into v. What is null counts as not there, and what cannot be read is left zero.
+// value reads in into v. Null counts as missing, and a value that cannot be read is left zero.
 func (d *decoder) value(v reflect.Value, s *shape, r *rules, in any, path string) {
 	if in == nil {
 		return
@@ -193,7 +195,7 @@ func (d *decoder) value(v reflect.Value, s *shape, r *rules, in any, path string
 	case kindAny:
 		v.Set(reflect.ValueOf(in))
 	case kindRaw, kindJSON:
-		raw, err := marshal(in)
+		raw, err := clearjson.Encode(in)
 		if err == nil && s.kind == kindRaw {
 			v.SetBytes(raw)
 			return

@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/pintle-dev/pintle/internal/base/clearjson"
 )
 
 type everything struct {
@@ -140,7 +142,7 @@ func TestDecodeProblems(t *testing.T) {
 
 func TestDecodeLenient(t *testing.T) {
 	d := &decoder{lenient: true}
-	got := read(t, `{"Port":"0","Ports":[],"renamed":"d","Gone":"x"}`, d)
+	got := read(t, `{"Port":"0","Ports":[],"renamed":"d","ErrGone":"x"}`, d)
 	if d.problems != nil || got.Port != 0 || got.Renamed != "d" || !got.On || got.Ports == nil {
 		t.Errorf("%v, %+v", d.problems, got)
 	}
@@ -169,7 +171,7 @@ func TestCompileRefuses(t *testing.T) {
 		v    any
 		want string
 	}{
-		{0, "int is no struct"},
+		{0, "int is neither a struct nor json.RawMessage"},
 		{time.Time{}, "time.Time reads itself"},
 		{struct{ C chan int }{}, ".C: a chan int cannot be read from a property"},
 		{struct{ M map[int]string }{}, "the keys of a map must be strings"},
@@ -303,7 +305,7 @@ func TestClearJSON(t *testing.T) {
 	type loop struct{ Next *loop }
 	l := &loop{}
 	l.Next = l
-	if _, _, err := clearJSON(l); !errors.Is(err, errValueDepth) {
+	if _, _, err := clearJSON(l); !errors.Is(err, clearjson.ErrDepth) {
 		t.Errorf("a value that leads to itself: %v", err)
 	}
 	if _, _, err := clearJSON(math.Inf(1)); err == nil {

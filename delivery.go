@@ -9,21 +9,19 @@ import (
 	"sync"
 	"time"
 
+	"github.com/pintle-dev/pintle/internal/base/clearjson"
+	"github.com/pintle-dev/pintle/internal/base/clock"
 	"github.com/pintle-dev/pintle/wire"
 )
 
-// failureLasts is for how long a failure is answered again. The service has been seen to use one request ID for an
-// operation that it repeats after a failure; duplicates of a delivery come sooner.
-const failureLasts = 5 * time.Minute
-
-// requestKey is the same for every delivery of one request. The response URL is not part of it: that is signed anew.
-// Neither is the white space in the properties.
+// requestKey is the same for every delivery of one request. The response URL is not part of it: each delivery signs a
+// new one. Neither is the white space in the properties.
 func requestKey(r wire.Request) string {
 	kind := "request"
 	if r.Dialect == wire.ROS {
 		kind = "request of ROS" // an answer to one service is none to the other
 	}
-	return memoryKey(kind, string(r.StackID), string(r.RequestID), string(r.RequestType), string(r.LogicalResourceID),
+	return storeKey(kind, string(r.StackID), string(r.RequestID), string(r.RequestType), string(r.LogicalResourceID),
 		string(r.PhysicalResourceID), r.ResourceType, compact(r.ResourceProperties), compact(r.OldResourceProperties))
 }
 
@@ -48,28 +46,29 @@ func serviceTimeout(properties json.RawMessage) time.Duration {
 	return limit
 }
 
-// record is what a memory has of a request: its answer, or that it waits.
+// record is what a store has about a request: its answer, or that it waits.
 type record struct {
-	At      time.Time
-	Failed  bool
 	Body    json.RawMessage `json:",omitempty"`
 	Waiting json.RawMessage `json:",omitempty"` // the state of the wait
+	// At and Failed are in records of earlier versions only, which had one time to live for all answers.
+	At     time.Time `json:",omitzero"`
+	Failed bool      `json:",omitempty"`
 }
 
-// maxRememberedWait is the size of the largest state of a wait in a memory, which need not have room for more.
+// maxRememberedWait is the size of the largest state of a wait in a store, which need not have room for more.
 const maxRememberedWait = 6 << 10
 
 // recall returns what became of a request before.
 func (s *Server) recall(ctx context.Context, key string, log *slog.Logger) (record, bool) {
-	text, ok, err := s.memory.Get(ctx, key)
+	text, ok, err := s.store.Get(ctx, key)
 	if err != nil {
-		log.Error("the memory cannot be asked for an earlier answer", "error", err)
+		log.Error("the store cannot be read for an earlier answer", "error", err)
 	}
 	var kept record
 	if !ok || err != nil || json.Unmarshal(text, &kept) != nil {
 		return record{}, false
 	}
-	if kept.Failed && s.clock.Now().Sub(kept.At) > failureLasts {
+	if kept.Failed && s.clock.Now().Sub(kept.At) > keepFailure {
 		return record{}, false
 	}
 	return kept, true
@@ -78,19 +77,22 @@ func (s *Server) recall(ctx context.Context, key string, log *slog.Logger) (reco
 // remember keeps an answer before it is sent: if it does not arrive, the next delivery is not another run. The same goes
 // for a wait; if it does not reach the one who takes it over, the next delivery only says again that it waits.
 func (s *Server) remember(ctx context.Context, key string, a answered) {
-	kept := record{At: s.clock.Now(), Failed: a.response.Status == wire.Failed, Body: a.body}
+	kept, ttl := record{Body: a.body}, keepFor
+	if a.response.Status == wire.Failed {
+		ttl = keepFailure
+	}
 	if a.waiting != nil {
 		if len(a.waiting.State) > maxRememberedWait {
 			return
 		}
-		kept = record{At: s.clock.Now(), Waiting: a.waiting.State}
+		kept, ttl = record{Waiting: a.waiting.State}, keepFor
 	}
-	text, err := marshal(kept)
+	text, err := clearjson.Encode(kept)
 	if err == nil {
-		err = s.memory.Put(ctx, key, text)
+		err = s.store.Put(ctx, key, text, ttl)
 	}
 	if err != nil {
-		a.log.Error("the memory does not take the answer", "error", err)
+		a.log.Error("the store does not take the answer", "error", err)
 	}
 }
 
@@ -157,12 +159,12 @@ type turns struct {
 }
 
 type turn struct {
-	free  chan struct{} // holds one value while nobody is at work
-	users int           // at work or waiting
+	free  chan struct{} // holds one value while no request has the turn
+	users int           // requests that have the turn or wait for it
 }
 
 // take waits for the turn of a resource, until a time. The function it returns gives the turn back.
-func (t *turns) take(ctx context.Context, clock Clock, r wire.Request, until time.Time) (done func(), ok bool) {
+func (t *turns) take(ctx context.Context, clock clock.Clock, r wire.Request, until time.Time) (done func(), ok bool) {
 	key := string(r.StackID) + "|" + string(r.LogicalResourceID)
 	t.mu.Lock()
 	mine := t.held[key]

@@ -1,7 +1,6 @@
 package pintle
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -10,13 +9,15 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/pintle-dev/pintle/internal/base/clearjson"
 	"github.com/pintle-dev/pintle/wire"
 )
 
 // encode returns the body of a response with the attributes in data, at most [wire.MaxResponse] bytes long, and the
-// response that it holds. What does not fit is given up in this order: the end of the reason, then the attributes, and
-// with them the success.
+// response that it holds. If the response is too long, encode first shortens the reason, then drops the attributes
+// and reports a failure instead of a success.
 func encode(w wire.Response, data map[string]any, noEcho bool) (wire.Response, []byte, error) {
+	w.NoEcho = noEcho && w.Status == wire.Success
 	if w.Status == wire.Success && len(data) > 0 {
 		raw, secrets, err := clearJSON(data)
 		if err != nil {
@@ -35,24 +36,23 @@ func encode(w wire.Response, data map[string]any, noEcho bool) (wire.Response, [
 		if fits(bare) {
 			return cutReason(w)
 		}
-		w = fail(w, tooLong(len(body), len(w.Data), data))
+		w = fail(w, tooLong(len(body), w, data))
 	}
 	return cutReason(w)
 }
 
-// marshal does without the HTML escapes of json.Marshal, which count against the limit.
-func marshal(v any) (json.RawMessage, error) {
-	var b bytes.Buffer
-	enc := json.NewEncoder(&b)
-	enc.SetEscapeHTML(false)
-	if err := enc.Encode(v); err != nil {
-		return nil, err
-	}
-	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), nil
+// clearJSON is encoding/json with every [Secret] in clear text: for what is sent, never for what is shown. It also returns
+// the texts of the secrets.
+func clearJSON(v any) (raw json.RawMessage, secrets []string, err error) {
+	return clearjson.Marshal[Secret](v)
 }
 
 // tooLong is the reason of an answer whose attributes do not fit. It names the three largest.
-func tooLong(size, dataSize int, data map[string]any) string {
+func tooLong(size int, w wire.Response, data map[string]any) string {
+	if w.State != nil && len(w.State.Properties) > len(w.Data) {
+		return fmt.Sprintf("the response is %d bytes long, %d are allowed: the properties from Read take %d of them",
+			size, wire.MaxResponse, len(w.State.Properties))
+	}
 	type attribute struct {
 		name string
 		size int
@@ -69,7 +69,7 @@ func tooLong(size, dataSize int, data map[string]any) string {
 		largest = append(largest, fmt.Sprintf("%.100q with %d", a.name, a.size))
 	}
 	return fmt.Sprintf("the response is %d bytes long, %d are allowed: Data takes %d of them, the largest attributes are %s; "+
-		"return the name of a place where the value is kept instead", size, wire.MaxResponse, dataSize, strings.Join(largest, ", "))
+		"return the name of a place where the value is kept instead", size, wire.MaxResponse, len(w.Data), strings.Join(largest, ", "))
 }
 
 func fits(w wire.Response) bool {

@@ -39,7 +39,7 @@ func (f folders) Update(_ context.Context, r *pintle.UpdateRequest[FolderPropert
 func (folders) Delete(_ context.Context, r *pintle.DeleteRequest[FolderProperties]) error {
 	err := os.Remove(string(r.ID)) // if it is empty
 	if errors.Is(err, fs.ErrNotExist) {
-		return pintle.Gone
+		return pintle.ErrGone
 	}
 	return err
 }
@@ -66,36 +66,6 @@ func ExampleFor() {
 	)
 }
 
-// The two functions of the CDK's provider framework.
-func ExampleOnEvent() {
-	onEvent := func(_ context.Context, event map[string]any) (map[string]any, error) {
-		if event["RequestType"] == "Delete" {
-			return nil, nil
-		}
-		return map[string]any{"Job": "job-7"}, nil // for isComplete
-	}
-	isComplete := func(_ context.Context, event map[string]any) (map[string]any, error) {
-		if event["RequestType"] != "Delete" && event["Job"] != "job-7" {
-			return nil, errors.New("the job is lost")
-		}
-		return map[string]any{"IsComplete": true, "Data": map[string]any{"Size": 3}}, nil
-	}
-	pintle.Main(pintle.OnEvent(onEvent, isComplete).WithWaiting(pintle.Waiting{Interval: 5 * time.Second}))
-}
-
-// Two Lambda functions that were written for the CDK's provider framework.
-func ExampleRemote() {
-	onEvent, err := pintle.LambdaFunction("on-event", pintle.LambdaConfig{})
-	if err != nil {
-		log.Fatal(err)
-	}
-	isComplete, err := pintle.LambdaFunction("is-complete", pintle.LambdaConfig{})
-	if err != nil {
-		log.Fatal(err)
-	}
-	pintle.Main(pintle.Remote(onEvent, isComplete))
-}
-
 // A handler that takes requests as they come.
 func ExampleHandlerFunc() {
 	pintle.Main(pintle.HandlerFunc(func(_ context.Context, r *pintle.Request) (pintle.Answer, error) {
@@ -108,6 +78,7 @@ func ExampleHandlerFunc() {
 			return pintle.Answer{ID: pintle.PhysicalID(props.Name), Attributes: map[string]any{"Length": len(props.Name)}}, nil
 		case pintle.Delete:
 			return pintle.Answer{}, nil
+		case pintle.Read: // which a function never gets
 		}
 		return pintle.Answer{}, fmt.Errorf("unknown request %q", r.Type)
 	}))
@@ -115,11 +86,25 @@ func ExampleHandlerFunc() {
 
 // In an HTTP server of one's own.
 func ExampleServer() {
-	provider, err := pintle.NewServer(pintle.Config{Handlers: []pintle.Handler{pintle.New(folders{})}})
+	provider, err := pintle.NewServer(pintle.ServerConfig{Handlers: []pintle.Handler{pintle.New(folders{})}})
 	if err != nil {
 		log.Fatal(err)
 	}
 	http.Handle("POST /folders", provider)
+}
+
+// A provider with the configuration of its environment, and a larger store.
+func ExampleRunConfigFromEnvironment() {
+	c, err := pintle.RunConfigFromEnvironment(pintle.New(folders{}))
+	if err != nil {
+		log.Fatal(err)
+	}
+	if c.Idempotency, err = pintle.NewMemoryStore(100_000); err != nil {
+		log.Fatal(err)
+	}
+	if err := pintle.Run(context.Background(), c); err != nil {
+		log.Fatal(err)
+	}
 }
 
 func ExampleSecret() {

@@ -15,8 +15,8 @@ import (
 	"github.com/pintle-dev/pintle/wire"
 )
 
-// fcAPI is the runtime API of Function Compute's Go runtime. Source: the runtime that Alibaba Cloud publishes for Go, which
-// asks for the next event while it is at work on the last.
+// fcAPI is the runtime API of Function Compute's Go runtime. Source: the runtime that Alibaba Cloud publishes for Go,
+// which asks for the next event while it still handles the last one.
 type fcAPI struct{ runtimeAPI }
 
 // fcInvocation is one event, or a call of a hook in the life of the process.
@@ -117,8 +117,8 @@ func (s *Server) pollFC(ctx context.Context, hostPort string) error {
 			if err := api.end(finish, next.id, result, err); err != nil {
 				fail(err)
 			}
-			if errors.Is(err, ErrRunaway) { // of what an EventWaiter has resumed
-				fail(ErrRunaway)
+			if errors.Is(err, ErrHandlerStuck) { // of what an EventWaiter has resumed
+				fail(ErrHandlerStuck)
 			}
 			if running != nil {
 				if err := s.join(finish, running, next.deadline); err != nil {
@@ -130,8 +130,8 @@ func (s *Server) pollFC(ctx context.Context, hostPort string) error {
 	return s.finishFC(finish, fatal)
 }
 
-// finishFC waits for what is at work and returns the error that ended the loop, if one did. After a runaway there is
-// nothing to wait for: the process must end.
+// finishFC waits for the events in progress and returns the error that ended the loop, if any. After a runaway it
+// does not wait: the process must end.
 func (s *Server) finishFC(ctx context.Context, fatal <-chan error) error {
 	idle := make(chan struct{})
 	go func() { // ends with the requests, which have deadlines, or with the process
@@ -232,7 +232,7 @@ func (h *fcHandler) invoke(w http.ResponseWriter, r *http.Request) {
 	} else {
 		h.reply(w, http.StatusOK, result)
 	}
-	if errors.Is(err, ErrRunaway) { // of what an EventWaiter has resumed
+	if errors.Is(err, ErrHandlerStuck) { // of what an EventWaiter has resumed
 		h.fail(err)
 	}
 	if running == nil {

@@ -12,34 +12,65 @@ import (
 	"strings"
 	"time"
 
+	"github.com/pintle-dev/pintle/internal/base/clock"
+	"github.com/pintle-dev/pintle/internal/base/redact"
 	"github.com/pintle-dev/pintle/wire"
 )
 
-// CreateFailed is the physical ID of a resource whose Create failed before it made anything. The service sends a Delete
-// for it, as for every failed Create; that is answered with success without calling the handler. So is one for the ID that
-// the CDK's provider framework gives in this case. [AlwaysDelete] changes that.
-const CreateFailed PhysicalID = "Pintle::CreateFailed"
-
-// PhysicalID is the name that a provider gives to a resource, 1 to [wire.MaxPhysicalID] bytes without control
-// characters; [wire.MaxROSPhysicalID] in ROS.
-type PhysicalID = wire.PhysicalID
-
-// RequestType is what a handler is asked to do: [Create], [Update] or [Delete].
-type RequestType = wire.RequestType
+// Aliases of the protocol's types, see package wire.
+type (
+	// RequestType is [Create], [Update] or [Delete], or a [Read] of Pintle.
+	RequestType = wire.RequestType
+	// Dialect is the service that a request comes from: [CloudFormation] or [ROS].
+	Dialect = wire.Dialect
+	// PhysicalID is the name of a resource that its provider chose: 1 to [wire.MaxPhysicalID] bytes without control
+	// characters, [wire.MaxROSPhysicalID] bytes in ROS.
+	PhysicalID = wire.PhysicalID
+	// LogicalID is the name of a resource in the template.
+	LogicalID = wire.LogicalID
+	// StackID is the ARN of a stack; a UUID in ROS.
+	StackID = wire.StackID
+	// RequestID names a request within its stack.
+	RequestID = wire.RequestID
+	// ServiceToken is the address of a provider in a template.
+	ServiceToken = wire.ServiceToken
+)
 
 // The request types.
 const (
 	Create = wire.Create
 	Update = wire.Update
 	Delete = wire.Delete
+	// Read asks for the present state of a resource. Only a handler with a [Reader] gets it.
+	Read = wire.Read
 )
 
+// The services.
+const (
+	CloudFormation = wire.CloudFormation
+	ROS            = wire.ROS
+)
+
+// CreateFailed is the physical ID of a resource whose Create failed before it made anything. The service sends a Delete
+// for it, as for every failed Create. The package answers that with success and does not call the handler, unless the
+// handler is wrapped by [AlwaysDelete]. It does the same for the ID of the CDK's provider framework.
+const CreateFailed PhysicalID = "Pintle::CreateFailed"
+
 // Handler is a provider as the transports see it: [New] makes one of a [Provider], and [HandlerFunc] one of a function
-// that takes requests as they come. Behind the Lambda Runtime API Handle is called for one request at a time, behind
-// HTTP for many at once, but never for two of one resource.
+// that takes requests as they come. Behind the Lambda Runtime API, Handle is called for one request at a time, behind
+// HTTP for many at once, but never for two requests of one resource.
+//
+// The context of a handler ends shortly before the timeout of the function, or before the service stops listening
+// (ServiceTimeout). If the handler ignores that, the package answers FAILED for it. A Create without an answer may have made
+// something, so it gets a Delete with the ID of the request. On Lambda the program then ends, because the handler could
+// otherwise work at the same time as that Delete; behind HTTP the Delete waits for it.
+//
+// An error makes the request FAILED, and its text is the reason that people see; see [Hide]. The service then undoes the
+// request. A panic counts as an error and does not end the program. A Create that returns an error without an ID has made
+// nothing: its Delete is answered and the handler is not called, see [CreateFailed].
 type Handler interface {
-	// Handle does what the request says and returns the answer. The context ends when the handler must return: see the
-	// section Time of the package. With an error the answer may still carry the physical ID of what was made.
+	// Handle does what the request says and returns the answer. With an error, the answer may still carry the physical ID
+	// of what was made.
 	Handle(ctx context.Context, r *Request) (Answer, error)
 }
 
@@ -51,57 +82,74 @@ func (f HandlerFunc) Handle(ctx context.Context, r *Request) (Answer, error) { r
 
 // Request is what the service asks for.
 type Request struct {
-	// Type is Create, Update or Delete; never anything else.
+	// Type is Create, Update or Delete; Read if the provider is a [Reader].
 	Type RequestType
-	// Dialect says which service asks: CloudFormation or ROS.
-	Dialect wire.Dialect
-	// StackID is the ARN of the stack, a UUID in ROS.
-	StackID wire.StackID
-	// StackName, Region and Account are those of the stack: in CloudFormation taken from its ARN, in ROS sent with the
+	// Dialect is the service that asks: CloudFormation or ROS.
+	Dialect Dialect
+	// StackID is the ARN of the stack; a UUID in ROS.
+	StackID StackID
+	// StackName, Region and Account are those of the stack. In CloudFormation they come from its ARN, in ROS from the
 	// request. They may be empty.
 	StackName, Region, Account string
-	// Caller is the account or user of Alibaba Cloud that works on the stack. CloudFormation does not tell.
+	// Caller is the account or user of Alibaba Cloud that changes the stack. It is empty in CloudFormation.
 	Caller string
-	// RequestID is the same when a request is repeated, and unique within the stack otherwise.
-	RequestID wire.RequestID
+	// RequestID is unique within the stack, and the same when a request is delivered again.
+	RequestID RequestID
 	// LogicalID is the name of the resource in the template.
-	LogicalID wire.LogicalID
-	// ID is the recorded physical ID; empty for a Create, never for the others.
+	LogicalID LogicalID
+	// ID is the recorded physical ID; empty for a Create, never for an Update, Delete or Read.
 	ID PhysicalID
 	// ResourceType is the type in the template, e.g. "Custom::Site". Old services leave it empty.
 	ResourceType string
 	// ServiceToken is the ARN through which the provider was called. It may be empty, and is in ROS.
-	ServiceToken wire.ServiceToken
-	// Properties are those of the resource, a JSON object. CloudFormation makes every number and boolean in them a
-	// string, and adds ServiceToken. ROS sends what the template has under Parameters, as it is. See [Request.Decode].
-	Properties json.RawMessage
-	// OldProperties are those before an Update, a JSON object; "{}" for the others.
-	OldProperties json.RawMessage
-	// Log writes to the log of the provider and names the request, the stack and the resource on every line. Values of
-	// secret properties are replaced in what it writes. Never nil in a request that a handler gets.
-	Log *slog.Logger
+	ServiceToken ServiceToken
+	// RawProperties are the properties of the resource, a JSON object. CloudFormation turns every number and boolean in
+	// them into a string, and adds ServiceToken. ROS sends the Parameters of the template unchanged. See [Request.Decode].
+	RawProperties json.RawMessage
+	// RawOldProperties are the properties before an Update, a JSON object; "{}" for Create and Delete.
+	RawOldProperties json.RawMessage
 
 	surroundings
 }
 
-// surroundings is what a request that the package serves has besides. The zero value is that of a request made by hand,
-// in a test.
+// surroundings is what the package keeps about a request that it serves. The zero value is that of a request that a test
+// has made.
 type surroundings struct {
-	clock    Clock     // nil: the machine's
-	memory   Memory    // nil: none
-	hide     *scrubber // nil: nothing to hide
-	deadline time.Time // of the handler's context, on clock; zero: none
-	wait     *handover // nil: in place
-	replaces bool      // it is the Create by which an Update is answered
-	noted    bool      // of which there is a note
-	plain    bool      // ROS may show secrets
+	log      *slog.Logger     // nil: discarded
+	clock    clock.Clock      // nil: the system's
+	store    IdempotencyStore // nil: none
+	hide     *redact.Secrets  // nil: nothing to hide
+	deadline time.Time        // of the handler's context, on clock; zero: none
+	wait     *handover        // nil: in place
+	replaces bool             // it is the Create by which an Update is answered
+	noted    bool             // of which there is a note
+	plain    bool             // ROS may show secrets
 }
 
-func (s surroundings) time() Clock {
+func (s surroundings) time() clock.Clock {
 	if s.clock == nil {
-		return realClock{}
+		return clock.System{}
 	}
 	return s.clock
+}
+
+// Log returns the log of the provider. Its lines name the operation and the resource. The package replaces the values of
+// secret properties in them. It is never nil: the log of a request that a test has made discards everything.
+func (r *Request) Log() *slog.Logger {
+	if r.log == nil {
+		return slog.New(slog.DiscardHandler)
+	}
+	return r.log
+}
+
+// WithLog returns a copy of the request with another log, for handlers that wrap others, and for tests. The package replaces
+// the values of secret properties in that log too.
+func (r *Request) WithLog(log *slog.Logger) *Request {
+	own := *r
+	if own.log = log; r.hide != nil {
+		own.log = slog.New(redactedLog{log.Handler(), r.hide})
+	}
+	return &own
 }
 
 // newRequest returns what a handler sees of a request.
@@ -110,7 +158,8 @@ func newRequest(r wire.Request, log *slog.Logger) *Request {
 		Dialect: r.Dialect, StackName: r.StackName, Region: r.RegionID, Account: r.ResourceOwnerID, Caller: r.CallerID,
 		Type: r.RequestType, StackID: r.StackID, RequestID: r.RequestID, LogicalID: r.LogicalResourceID,
 		ID: r.PhysicalResourceID, ResourceType: r.ResourceType, ServiceToken: r.ServiceToken,
-		Properties: orEmpty(r.ResourceProperties), OldProperties: orEmpty(r.OldResourceProperties), Log: log,
+		RawProperties: orEmpty(r.ResourceProperties), RawOldProperties: orEmpty(r.OldResourceProperties),
+		surroundings: surroundings{log: log},
 	}
 	if arn, err := wire.ParseStackARN(r.StackID); err == nil {
 		request.StackName, request.Region, request.Account = arn.Name, arn.Region, arn.Account
@@ -139,7 +188,7 @@ func (r *Request) Token() string {
 // is repeated, and by one whose answer was lost.
 func (r *Request) Name() string {
 	sum := sha256.Sum256([]byte(string(r.StackID) + "|" + string(r.LogicalID)))
-	if r.Dialect == wire.ROS {
+	if r.Dialect == ROS {
 		return rosName(r.StackName, string(r.LogicalID), hex.EncodeToString(sum[:6]))
 	}
 	name := string(r.LogicalID) + "-" + hex.EncodeToString(sum[:6])
@@ -151,17 +200,19 @@ func (r *Request) Name() string {
 
 // Decode reads the properties into a struct by the rules of [json.Unmarshal]. From CloudFormation a number or boolean
 // comes as a string: give its field the option ",string". A [Provider] gets its properties decoded and checked.
-func (r *Request) Decode(into any) error { return r.decode(r.Properties, into, "properties") }
+func (r *Request) Decode(into any) error { return r.decode(r.RawProperties, into, "properties") }
 
 // DecodeOld reads the properties before an Update, as [Request.Decode] does.
-func (r *Request) DecodeOld(into any) error { return r.decode(r.OldProperties, into, "old properties") }
+func (r *Request) DecodeOld(into any) error {
+	return r.decode(r.RawOldProperties, into, "old properties")
+}
 
 // decode is [decode], after which every [Secret] that was read is hidden in the log.
 func (r *Request) decode(object json.RawMessage, into any, what string) error {
 	err := decode(object, into, what)
 	if err == nil && r.hide != nil {
 		if _, secrets, err := clearJSON(into); err == nil {
-			r.hide.add(secrets...)
+			r.hide.Add(secrets...)
 		}
 	}
 	return err
@@ -188,25 +239,31 @@ func (r *Request) String() string {
 	return fmt.Sprintf("%s %s %s, request %s", r.Type, r.ResourceType, r.LogicalID, r.RequestID)
 }
 
-// Response is what a [Provider] answers, with attributes in a struct A of its own. The zero value is a good answer to an
-// Update.
+// Response is the result of Create and Update, with attributes in a type A of the author. The zero value is a good answer
+// to an Update that changed nothing visible.
 type Response[A any] struct {
-	// ID names what was made. Empty means the ID of the request for a Create, and no change otherwise. It may be set
-	// beside an error: then it is answered as FAILED with this ID, and the Delete that follows has it.
+	// ID is the physical ID: it names the resource. Empty means the ID of the request for a Create, and the present ID for
+	// an Update. It may come with an error: the request is then FAILED with this ID, and the Delete that follows has it.
 	ID PhysicalID
-	// Attributes are what the template can read with Fn::GetAtt. They replace those of earlier answers and are not sent
-	// with an error or for a Delete. The rules of encoding/json give their names; a [Secret] in them is sent in clear,
+	// Replaces reports that an Update made a new resource, the one with ID. When the stack has been updated, the service
+	// sends a Delete for the old one. Without Replaces, an Update that returns another ID is FAILED and the resource keeps
+	// its ID, because otherwise a mistyped or recomputed ID would have the service delete the live resource. The package
+	// sets it itself for an Update that it answers by Create. ROS cannot replace a resource in an Update.
+	Replaces bool
+	// Attributes are what the template can read with Fn::GetAtt. They replace those of earlier answers. They are not sent
+	// with an error or for a Delete. The rules of encoding/json give their names; a [Secret] in them is sent in clear text,
 	// and makes the whole answer NoEcho.
 	Attributes A
-	// NoEcho says that the values in Attributes are secret.
+	// NoEcho marks the values in Attributes as secret. The package sets it too when an attribute or the ID contains the
+	// value of a secret property. ROS has no NoEcho and refuses such an answer, see [ROSConfig].
 	NoEcho bool
 	// Reason is shown in the events of the stack. With an error it replaces the text of the error, which then appears
 	// in the log only.
 	Reason string
-	// State is for the provider's Ready method, see [WithReady]: encoded with encoding/json, a [Secret] in clear. Nothing
-	// else sees it. Nil for none.
+	// State is for the provider's [Poller]. It is encoded with encoding/json, a [Secret] in clear text. Only the
+	// Poller gets it. Nil means none.
 	State any
 }
 
-// Answer is what a [Handler] answers: a [Response] whose attributes have any names.
+// Answer is the result of a [Handler]: a [Response] whose attributes have any names.
 type Answer = Response[map[string]any]

@@ -34,7 +34,7 @@ func (lasting) Update(context.Context, *pintle.UpdateRequest[lastingProperties])
 
 func (lasting) Delete(context.Context, *pintle.DeleteRequest[lastingProperties]) error { return nil }
 
-func (l lasting) Ready(_ context.Context, r *pintle.ReadyRequest[lastingProperties]) (pintle.Progress[map[string]string], error) {
+func (l lasting) Poll(_ context.Context, r *pintle.PollRequest[lastingProperties]) (pintle.Progress[map[string]string], error) {
 	if r.Type == pintle.Create && string(r.State) != `"job 7"` {
 		return pintle.Progress[map[string]string]{}, fmt.Errorf("state %s", r.State)
 	}
@@ -49,11 +49,10 @@ func (l lasting) Ready(_ context.Context, r *pintle.ReadyRequest[lastingProperti
 }
 
 // running runs a program until the test ends.
-func running(t *testing.T, c pintle.Config) *bytes.Buffer {
+func running(t *testing.T, c pintle.RunConfig) *bytes.Buffer {
 	t.Helper()
 	var log bytes.Buffer
 	c.Logger = slog.New(slog.NewTextHandler(&log, nil))
-	c.WebhookSecrets, c.Topics = []string{}, []string{}
 	ctx, stop := context.WithCancel(t.Context())
 	done := make(chan error, 1)
 	go func() { done <- pintle.Run(ctx, c) }()
@@ -75,7 +74,7 @@ func running(t *testing.T, c pintle.Config) *bytes.Buffer {
 func TestHostedWait(t *testing.T) {
 	l := newLambda(t)
 	l.waits = true
-	running(t, pintle.Config{Handlers: []pintle.Handler{pintle.New(lasting{})}, RuntimeAPI: l.api(), Client: l.Client()})
+	running(t, pintle.RunConfig{ServerConfig: pintle.ServerConfig{Handlers: []pintle.Handler{pintle.New(lasting{})}, Client: l.Client()}, LambdaRuntimeAPI: l.api()})
 	event := l.event(t, pintle.Create, "", "", "")
 	var last []byte
 	for try := 1; try <= 3; try++ {
@@ -139,7 +138,7 @@ func TestHostedWait(t *testing.T) {
 func TestHostedWaitHurried(t *testing.T) {
 	l := newLambda(t)
 	l.waits = true
-	running(t, pintle.Config{Handlers: []pintle.Handler{pintle.New(lasting{})}, RuntimeAPI: l.api(), Client: l.Client()})
+	running(t, pintle.RunConfig{ServerConfig: pintle.ServerConfig{Handlers: []pintle.Handler{pintle.New(lasting{})}, Client: l.Client()}, LambdaRuntimeAPI: l.api()})
 	event := l.event(t, pintle.Create, "", "", "")
 	l.events <- event
 	w, ok, err := wire.ParseWaiting([]byte((<-l.results).body))
@@ -166,7 +165,7 @@ func TestHostedWaitHurried(t *testing.T) {
 // Without the header of the engine nothing is said about waiting, and an event that asks about a wait is no request.
 func TestHostedWaitUnasked(t *testing.T) {
 	l := newLambda(t)
-	running(t, pintle.Config{Handlers: []pintle.Handler{pintle.New(lasting{})}, RuntimeAPI: l.api(), Client: l.Client()})
+	running(t, pintle.RunConfig{ServerConfig: pintle.ServerConfig{Handlers: []pintle.Handler{pintle.New(lasting{})}, Client: l.Client()}, LambdaRuntimeAPI: l.api()})
 	l.events <- l.event(t, pintle.Create, "", "quick", "")
 	if got := <-l.results; got != (result{"invocation/i-1/response", "{}"}) {
 		t.Errorf("the runtime was told %v", got)
@@ -236,8 +235,11 @@ func (r *resumer) Event(ctx context.Context, event []byte, resume pintle.ResumeF
 // A waiter that works in this process is run by Run.
 func TestRunningWaiter(t *testing.T) {
 	l := newLambda(t)
-	running(t, pintle.Config{Handlers: []pintle.Handler{pintle.New(lasting{})}, RuntimeAPI: l.api(), Client: l.Client(),
-		Waiter: &resumer{pending: make(chan pintle.Pending, 1)}})
+	running(t, pintle.RunConfig{ServerConfig: pintle.ServerConfig{
+		Handlers: []pintle.Handler{pintle.New(lasting{})},
+		Client:   l.Client(),
+		Waiter:   &resumer{pending: make(chan pintle.Pending, 1)},
+	}, LambdaRuntimeAPI: l.api()})
 	l.events <- l.event(t, pintle.Create, "", "", "")
 	if got := <-l.results; got != (result{"invocation/i-1/response", "{}"}) {
 		t.Errorf("the runtime was told %v", got)
@@ -246,8 +248,11 @@ func TestRunningWaiter(t *testing.T) {
 		t.Errorf("response %s", body)
 	}
 	broken := errors.New("database is away")
-	err := pintle.Run(t.Context(), pintle.Config{Handlers: []pintle.Handler{pintle.New(lasting{})}, RuntimeAPI: l.api(), Client: l.Client(),
-		Waiter: &resumer{err: broken}})
+	err := pintle.Run(t.Context(), pintle.RunConfig{ServerConfig: pintle.ServerConfig{
+		Handlers: []pintle.Handler{pintle.New(lasting{})},
+		Client:   l.Client(),
+		Waiter:   &resumer{err: broken},
+	}, LambdaRuntimeAPI: l.api()})
 	if !errors.Is(err, broken) {
 		t.Errorf("Run: %v", err)
 	}
@@ -267,8 +272,11 @@ func (o onlyEvents) Event(ctx context.Context, event []byte, resume pintle.Resum
 // A waiter that events come for gets them, and the function returns what it says.
 func TestEventWaiter(t *testing.T) {
 	l := newLambda(t)
-	running(t, pintle.Config{Handlers: []pintle.Handler{pintle.New(lasting{})}, RuntimeAPI: l.api(), Client: l.Client(),
-		Waiter: onlyEvents{&resumer{pending: make(chan pintle.Pending, 1)}}})
+	running(t, pintle.RunConfig{ServerConfig: pintle.ServerConfig{
+		Handlers: []pintle.Handler{pintle.New(lasting{})},
+		Client:   l.Client(),
+		Waiter:   onlyEvents{&resumer{pending: make(chan pintle.Pending, 1)}},
+	}, LambdaRuntimeAPI: l.api()})
 	for n, event := range []string{l.event(t, pintle.Create, "", "", ""), `{"tick":1}`, `{"tick":2}`} {
 		l.events <- event
 		want := []string{"{}", `{"waits":true}`, `{"waits":false}`}[n]
@@ -289,8 +297,12 @@ func TestEventWaiterRunaway(t *testing.T) {
 	defer close(hang)
 	ended := make(chan error, 1)
 	go func() {
-		ended <- pintle.Run(t.Context(), pintle.Config{Handlers: []pintle.Handler{pintle.New(lasting{hang})}, RuntimeAPI: l.api(), Client: l.Client(),
-			Logger: slog.New(slog.DiscardHandler), Waiter: onlyEvents{&resumer{pending: make(chan pintle.Pending, 1)}}})
+		ended <- pintle.Run(t.Context(), pintle.RunConfig{ServerConfig: pintle.ServerConfig{
+			Handlers: []pintle.Handler{pintle.New(lasting{hang})},
+			Client:   l.Client(),
+			Logger:   slog.New(slog.DiscardHandler),
+			Waiter:   onlyEvents{&resumer{pending: make(chan pintle.Pending, 1)}},
+		}, LambdaRuntimeAPI: l.api()})
 	}()
 	for _, event := range []string{l.event(t, pintle.Create, "", "", ""), `{"tick":1}`} {
 		l.events <- event
@@ -299,7 +311,7 @@ func TestEventWaiterRunaway(t *testing.T) {
 	if body := <-l.puts; !strings.Contains(string(body), `"FAILED","Reason":"ran out of time`) || !strings.Contains(string(body), `"PhysicalResourceId":"it"`) {
 		t.Errorf("response %s", body)
 	}
-	if err := <-ended; !errors.Is(err, pintle.ErrRunaway) {
+	if err := <-ended; !errors.Is(err, pintle.ErrHandlerStuck) {
 		t.Errorf("Run: %v", err)
 	}
 }

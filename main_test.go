@@ -39,7 +39,7 @@ func site(ctx context.Context, r *pintle.Request) (pintle.Answer, error) {
 	if r.ID == pintle.CreateFailed {
 		return pintle.Answer{}, errors.New("the handler was called for a Create that failed")
 	}
-	r.Log.Info("at work")
+	r.Log().Info("at work")
 	switch props.Do {
 	case "fail":
 		return pintle.Answer{}, errors.New("disk full")
@@ -219,7 +219,7 @@ func TestProcess(t *testing.T) {
 			t.Errorf("the log shows %s:\n%s", secret, &p.log)
 		}
 	}
-	for _, want := range []string{"at work", "disk full", "main_test.go:", "resource=Site"} {
+	for _, want := range []string{"at work", "disk full", "main_test.go:", " Site: at work"} {
 		if !strings.Contains(p.log.String(), want) {
 			t.Errorf("the log lacks %s:\n%s", want, &p.log)
 		}
@@ -261,7 +261,7 @@ func TestProcessByHand(t *testing.T) {
 
 func TestRunWithoutHandler(t *testing.T) {
 	l := newLambda(t)
-	err := pintle.Run(t.Context(), pintle.Config{RuntimeAPI: l.api()})
+	err := pintle.Run(t.Context(), pintle.RunConfig{LambdaRuntimeAPI: l.api()})
 	if err == nil || !strings.Contains(err.Error(), "no handler") {
 		t.Errorf("error = %v", err)
 	}
@@ -274,12 +274,13 @@ func TestRunWithoutAPI(t *testing.T) {
 	l := newLambda(t)
 	api := l.api()
 	l.Close()
-	if err := pintle.Run(t.Context(), pintle.Config{Handlers: []pintle.Handler{pintle.HandlerFunc(site)}, RuntimeAPI: api}); err == nil {
+	if err := pintle.Run(t.Context(), pintle.RunConfig{ServerConfig: pintle.ServerConfig{Handlers: []pintle.Handler{pintle.HandlerFunc(site)}}, LambdaRuntimeAPI: api}); err == nil {
 		t.Error("no error without a runtime API")
 	}
 }
 
-// What has begun when the program is told to stop is finished and answered.
+// TestRunFinishesWhatItBegan checks that requests in progress are finished and answered when the program is asked to
+// stop.
 func TestRunFinishesWhatItBegan(t *testing.T) {
 	l := newLambda(t)
 	ctx, stop := context.WithCancel(t.Context())
@@ -291,7 +292,7 @@ func TestRunFinishesWhatItBegan(t *testing.T) {
 	}
 	done := make(chan error)
 	go func() {
-		done <- pintle.Run(ctx, pintle.Config{Handlers: []pintle.Handler{pintle.HandlerFunc(handler)}, RuntimeAPI: l.api(), Client: l.Client()})
+		done <- pintle.Run(ctx, pintle.RunConfig{ServerConfig: pintle.ServerConfig{Handlers: []pintle.Handler{pintle.HandlerFunc(handler)}, Client: l.Client()}, LambdaRuntimeAPI: l.api()})
 	}()
 	l.events <- l.event(t, pintle.Update, "site-1", "", "")
 	<-began

@@ -18,6 +18,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/pintle-dev/pintle/internal/base/clock"
 	"github.com/pintle-dev/pintle/wire"
 )
 
@@ -36,7 +37,7 @@ type mnsQueue struct {
 	base        *url.URL // of the queue, /queues/NAME
 	client      *http.Client
 	credentials func(context.Context) (ROSCredentials, error)
-	clock       Clock
+	clock       clock.Clock
 }
 
 // mnsMessage is what a queue gives out, until it is deleted or its time is over.
@@ -75,7 +76,7 @@ func parseQueueURL(text string) (*url.URL, error) {
 	return u, nil
 }
 
-func newMNSQueue(address string, credentials func(context.Context) (ROSCredentials, error), clock Clock) (*mnsQueue, error) {
+func newMNSQueue(address string, credentials func(context.Context) (ROSCredentials, error), clock clock.Clock) (*mnsQueue, error) {
 	base, err := parseQueueURL(address)
 	if err != nil {
 		return nil, err

@@ -1,11 +1,22 @@
 package pintle
 
 import (
+	"encoding"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"reflect"
 	"strings"
 	"time"
+
+	"github.com/pintle-dev/pintle/internal/base/clearjson"
+)
+
+var (
+	secretType          = reflect.TypeFor[Secret]()
+	rawType             = reflect.TypeFor[json.RawMessage]()
+	jsonUnmarshalerType = reflect.TypeFor[json.Unmarshaler]()
+	textUnmarshalerType = reflect.TypeFor[encoding.TextUnmarshaler]()
 )
 
 // kind is what a value of the properties or attributes is.
@@ -49,10 +60,13 @@ type field struct {
 // compiler makes shapes of types. Types that contain themselves have one shape.
 type compiler struct{ done map[reflect.Type]*shape }
 
-// compileObject returns the shape of properties: a struct.
+// compileObject returns the shape of properties: a struct, or JSON as it came.
 func compileObject(t reflect.Type) (*shape, error) {
+	if t == rawType {
+		return &shape{kind: kindRaw, typ: t}, nil
+	}
 	if t.Kind() != reflect.Struct {
-		return nil, fmt.Errorf("%s is no struct", t)
+		return nil, fmt.Errorf("%s is neither a struct nor json.RawMessage", t)
 	}
 	c := compiler{map[reflect.Type]*shape{}}
 	s, err := c.shape(t)
@@ -140,23 +154,23 @@ func kindOf(t reflect.Type) (kind, error) {
 // fill adds the fields of an object.
 func (c compiler) fill(s *shape) error {
 	names := map[string]bool{}
-	for _, j := range jsonFields(s.typ) {
-		rules, err := parseTag(j.field.Tag.Get("pintle"))
+	for _, j := range clearjson.Fields(s.typ) {
+		rules, err := parseTag(j.Declared.Tag.Get("pintle"))
 		if err != nil {
-			return fmt.Errorf("%s.%s: tag pintle: %w", s.typ, j.field.Name, err)
+			return fmt.Errorf("%s.%s: tag pintle: %w", s.typ, j.Declared.Name, err)
 		}
-		f := field{name: j.name, index: j.index, rules: rules}
-		if f.shape, err = c.shape(j.field.Type); err != nil {
-			return fmt.Errorf("%s.%s: %w", s.typ, j.field.Name, err)
+		f := field{name: j.Name, index: j.Index, rules: rules}
+		if f.shape, err = c.shape(j.Declared.Type); err != nil {
+			return fmt.Errorf("%s.%s: %w", s.typ, j.Declared.Name, err)
 		}
 		if err := f.check(); err != nil {
-			return fmt.Errorf("%s.%s: tag pintle: %w", s.typ, j.field.Name, err)
+			return fmt.Errorf("%s.%s: tag pintle: %w", s.typ, j.Declared.Name, err)
 		}
 		if names[f.name] {
 			return fmt.Errorf("%s: two fields are named %s", s.typ, f.name)
 		}
-		for parent := s.typ; len(j.index) > 1; j.index = j.index[1:] {
-			if parent = parent.Field(j.index[0]).Type; parent.Kind() == reflect.Pointer {
+		for parent := s.typ; len(j.Index) > 1; j.Index = j.Index[1:] {
+			if parent = parent.Field(j.Index[0]).Type; parent.Kind() == reflect.Pointer {
 				return fmt.Errorf("%s: embed %s itself, not a pointer to it", s.typ, parent.Elem())
 			}
 		}
@@ -254,8 +268,8 @@ func (s *shape) immutables(v reflect.Value) (map[string]string, error) {
 }
 
 func (s *shape) collect(v reflect.Value, path string, found map[string]string, depth int) error {
-	if depth > maxValueDepth {
-		return errValueDepth
+	if depth > clearjson.MaxDepth {
+		return clearjson.ErrDepth
 	}
 	if s.kind == kindPointer {
 		if v.IsNil() {

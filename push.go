@@ -32,8 +32,8 @@ const (
 // pushRegionCertificates are the newer buckets, one for a region. Source: SMQ, verify HTTP push message signatures.
 var pushRegionCertificates = regexp.MustCompile(`^mns-cert\.oss-cn-[a-z0-9-]+\.aliyuncs\.com$`)
 
-// pushTopic is a topic of SMQ among those that are allowed. Whoever has an account may have a topic of any name, so the
-// owner counts.
+// pushTopic is a topic of SMQ among those that are allowed. Any account may have a topic with that name, so the owner
+// is part of the key.
 func pushTopic(owner, name string) string { return "acs:mns:" + owner + ":" + name }
 
 // servePush takes a message that a topic of SMQ pushes, in any of its formats.

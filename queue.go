@@ -45,7 +45,7 @@ func (s *Server) pollQueue(ctx context.Context, q *mnsQueue) error {
 			<-s.web.room
 		case err != nil && !worked && errors.As(err, &refused) && refused.status < 500:
 			<-s.web.room
-			return errors.Join(err, s.Wait(finish))
+			return errors.Join(err, s.Shutdown(finish))
 		case err != nil:
 			<-s.web.room
 			s.log.Error("queue", "error", err, "pause", pause)
@@ -62,7 +62,7 @@ func (s *Server) pollQueue(ctx context.Context, q *mnsQueue) error {
 			})
 		}
 	}
-	return s.Wait(finish)
+	return s.Shutdown(finish)
 }
 
 // fromQueue answers the request in a message, and deletes it then. A crash before that has it delivered again.

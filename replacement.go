@@ -5,6 +5,8 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+
+	"github.com/pintle-dev/pintle/internal/base/clearjson"
 )
 
 // immutableChange is a difference in immutable properties. A nil one is that of a resource that is gone.
@@ -42,7 +44,7 @@ func digestProperties(raw json.RawMessage) string {
 	if err != nil {
 		return digestOf(raw)
 	}
-	text, err := marshal(object)
+	text, err := clearjson.Encode(object)
 	if err != nil {
 		return digestOf(raw)
 	}
@@ -51,7 +53,7 @@ func digestProperties(raw json.RawMessage) string {
 
 // attemptOf is what an Update attempts, as far as it is known without reading its properties.
 func attemptOf(r *Request) attempt {
-	return attempt{Was: digestProperties(r.OldProperties), Is: digestProperties(r.Properties)}
+	return attempt{Was: digestProperties(r.RawOldProperties), Is: digestProperties(r.RawProperties)}
 }
 
 // undoes reports whether the Update that attempts this goes back from the one that the note is about.
@@ -61,28 +63,32 @@ func (a attempt) undoes(last attempt) bool {
 }
 
 func attemptKey(r *Request, id PhysicalID) string {
-	return memoryKey("attempt", string(r.StackID), string(r.LogicalID), string(id))
+	return storeKey("attempt", string(r.StackID), string(r.LogicalID), string(id))
 }
 
 // keepAttempt writes a note down. Without a memory, or when that fails, a rollback is a change like any other.
 func keepAttempt(ctx context.Context, r *Request, id PhysicalID, a attempt) {
-	if r.memory == nil {
+	if r.store == nil {
 		return
 	}
 	text, _ := json.Marshal(a) // never fails: strings
-	if err := r.memory.Put(ctx, attemptKey(r, id), text); err != nil {
-		r.Log.Warn("the memory does not take a note of the Update", "error", err)
+	ttl := keepNote
+	if a == (attempt{}) {
+		ttl = keepFor // it only replaces the note before it
+	}
+	if err := r.store.Put(ctx, attemptKey(r, id), text, ttl); err != nil {
+		r.Log().Warn("the store does not take a note of the Update", "error", err)
 	}
 }
 
 // lastAttempt returns the note that there is, the zero value for none.
 func lastAttempt(ctx context.Context, r *Request) (a attempt) {
-	if r.memory == nil {
+	if r.store == nil {
 		return attempt{}
 	}
-	text, ok, err := r.memory.Get(ctx, attemptKey(r, r.ID))
+	text, ok, err := r.store.Get(ctx, attemptKey(r, r.ID))
 	if err != nil {
-		r.Log.Warn("the memory cannot be asked for an earlier Update", "error", err)
+		r.Log().Warn("the store cannot be read for an earlier Update", "error", err)
 	}
 	if !ok || err != nil || json.Unmarshal(text, &a) != nil {
 		return attempt{}
@@ -98,15 +104,17 @@ func forgetAttempt(ctx context.Context, r *Request, last attempt) {
 }
 
 // noteRefused writes down that an Update was refused before anything was done; last is the note of the one before. The
-// rollback of a refused Update that is refused itself does not take its place: the next try of it must find that still.
+// rollback of a refused Update that is refused itself renews that note instead: the next try of it must find it still.
 func noteRefused(ctx context.Context, r *Request, last attempt) {
-	if this := attemptOf(r); !this.undoes(last) {
-		keepAttempt(context.WithoutCancel(ctx), r, r.ID, this)
+	this := attemptOf(r)
+	if this.undoes(last) {
+		this = last
 	}
+	keepAttempt(context.WithoutCancel(ctx), r, r.ID, this)
 }
 
 // refusedCreate is the note of a Create that was refused, with the properties of the request.
-func refusedCreate(r *Request) attempt { return attempt{Is: digestProperties(r.Properties)} }
+func refusedCreate(r *Request) attempt { return attempt{Is: digestProperties(r.RawProperties)} }
 
 // noteRefusedCreate writes that down, for the Delete that [AlwaysDelete] asks for: what could not be read for the Create
 // cannot be read for it either. The ID is the one that it has.

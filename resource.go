@@ -1,6 +1,7 @@
 package pintle
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -10,13 +11,14 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/pintle-dev/pintle/internal/base/clearjson"
 	"github.com/pintle-dev/pintle/wire"
 )
 
 // Resource is a [Handler] made of a [Provider] by [New].
 type Resource struct {
 	properties, attributes *shape
-	migrates               bool
+	migrates, reads        bool
 	handle                 func(context.Context, *Request) (Answer, error)
 }
 
@@ -24,14 +26,37 @@ type Resource struct {
 //
 //	pintle.Main(pintle.New(site{}))
 //
-// It panics if the structs of the provider cannot be what they are for: a tag that is not known, a default that is not
-// allowed, a field that no property can be read into, a method Ready, Validate or Migrate with the wrong signature.
-func New[P, A any](p Provider[P, A]) *Resource {
-	x, err := newResource(p)
+// It panics if the provider's types are invalid: an unknown option in a tag, a default that is not allowed, a field that no
+// property can be read into, a method Poll, Read, Validate or Migrate with the wrong signature.
+//
+// The fields of the properties have the names of their json tags. They are read from the values that CloudFormation sends:
+// "5" into a number, "true" into a bool, "90s" or a number of seconds into a [time.Duration], a string into a type with an
+// UnmarshalText method. Lists, maps, structs and pointers of these work too, and [json.RawMessage] keeps a value as it came.
+// A property without a field is refused by name. The tag pintle has options, separated by commas:
+//
+//	required            the property must be there
+//	default=VALUE       its value if it is not there; JSON for lists, maps and structs
+//	min=N, max=N        range of a number or duration
+//	length=A..B         length of a text in characters, of a list or map; either end may be left out
+//	pattern=REGEXP      must match somewhere in a text; anchor it with ^ and $ to match the whole
+//	enum=A|B|C          the allowed values
+//	immutable           a change replaces the resource
+//	secret              **** replaces its value in reasons and logs, as it does for a [Secret]
+//	help=TEXT           description for the schema
+//
+// A value with a comma is put into single quotes: pattern='^[a-z]{1,8}$'. On a list or map, all rules but length apply to
+// each item. Properties that were accepted before (those of a Delete, the old ones of an Update) are read without these
+// checks; see [Migrator] and [UpdateRequest].
+func New[P, A any](p Provider[P, A], opts ...Option) *Resource {
+	var o options
+	for _, set := range opts {
+		set(&o)
+	}
+	x, err := newResource(p, o)
 	if err != nil {
 		panic(fmt.Sprintf("pintle: provider %T: %v", p, err))
 	}
-	return &Resource{properties: x.properties, attributes: x.attributes, migrates: x.migrate != nil, handle: x.handle}
+	return &Resource{properties: x.properties, attributes: x.attributes, migrates: x.migrator != nil, reads: x.reader != nil, handle: x.handle}
 }
 
 // Handle answers one request by the provider.
@@ -42,47 +67,45 @@ func (r *Resource) Handle(ctx context.Context, request *Request) (Answer, error)
 // resource is a provider and the shapes of its types.
 type resource[P, A any] struct {
 	provider               Provider[P, A]
-	ready                  WithReady[P, A] // nil if it has no such method; so for the others
-	validate               WithValidate[P]
-	migrate                WithMigrate
-	waiting                Waiting
+	poller                 Poller[P, A] // nil if it has no such method; so for the others
+	reader                 Reader[P, A]
+	validator              Validator[P]
+	migrator               Migrator
+	policy                 PollPolicy
 	properties, attributes *shape
 }
 
-func newResource[P, A any](p Provider[P, A]) (*resource[P, A], error) {
+func newResource[P, A any](p Provider[P, A], o options) (*resource[P, A], error) {
 	if p == nil {
 		return nil, errors.New("it is nil")
 	}
-	x := &resource[P, A]{provider: p}
-	x.ready, _ = p.(WithReady[P, A])
-	x.validate, _ = p.(WithValidate[P])
-	x.migrate, _ = p.(WithMigrate)
-	waiting, waits := p.(WithWaiting)
-	for _, power := range []struct {
+	x := &resource[P, A]{provider: p, policy: o.policy}
+	x.poller, _ = p.(Poller[P, A])
+	x.reader, _ = p.(Reader[P, A])
+	x.validator, _ = p.(Validator[P])
+	x.migrator, _ = p.(Migrator)
+	for _, optional := range []struct {
 		method string
 		has    bool
 		want   reflect.Type
 	}{
-		{"Ready", x.ready != nil, reflect.TypeFor[WithReady[P, A]]()},
-		{"Validate", x.validate != nil, reflect.TypeFor[WithValidate[P]]()},
-		{"Migrate", x.migrate != nil, reflect.TypeFor[WithMigrate]()},
-		{"Waiting", waits, reflect.TypeFor[WithWaiting]()},
+		{"Poll", x.poller != nil, reflect.TypeFor[Poller[P, A]]()},
+		{"Read", x.reader != nil, reflect.TypeFor[Reader[P, A]]()},
+		{"Validate", x.validator != nil, reflect.TypeFor[Validator[P]]()},
+		{"Migrate", x.migrator != nil, reflect.TypeFor[Migrator]()},
 	} {
-		// A method that is nearly right would be passed over without a word.
-		if _, there := reflect.TypeOf(p).MethodByName(power.method); there && !power.has {
-			want, _ := power.want.MethodByName(power.method)
-			return nil, fmt.Errorf("its method %s is not the one that would be called, want %s", power.method,
-				strings.Replace(want.Type.String(), "func", power.method, 1))
+		// A method with almost the right signature would be ignored without a word.
+		if _, there := reflect.TypeOf(p).MethodByName(optional.method); there && !optional.has {
+			want, _ := optional.want.MethodByName(optional.method)
+			return nil, fmt.Errorf("its method %s has another signature than the package calls, want %s", optional.method,
+				strings.Replace(want.Type.String(), "func", optional.method, 1))
 		}
 	}
-	if waits {
-		x.waiting = waiting.Waiting()
-		if err := x.waiting.check(); err != nil {
-			return nil, err
-		}
-		if x.ready == nil {
-			return nil, errors.New("it has a method Waiting, but no method Ready to wait for")
-		}
+	if err := x.policy.check(); err != nil {
+		return nil, err
+	}
+	if x.policy != (PollPolicy{}) && x.poller == nil {
+		return nil, errors.New("it has a PollPolicy, but no method Poll")
 	}
 	var err error
 	if x.properties, err = compileObject(reflect.TypeFor[P]()); err != nil {
@@ -100,7 +123,7 @@ func (x *resource[P, A]) handle(ctx context.Context, r *Request) (Answer, error)
 	}
 	switch r.Type {
 	case Create:
-		properties, err := x.wanted(r)
+		properties, err := x.wanted(ctx, r)
 		if err != nil {
 			noteRefusedCreate(ctx, r)
 			return Answer{}, err
@@ -114,9 +137,9 @@ func (x *resource[P, A]) handle(ctx context.Context, r *Request) (Answer, error)
 		return x.update(ctx, u)
 	case Delete:
 		last := lastAttempt(ctx, r)
-		properties, err := x.kept(r)
+		properties, err := x.kept(ctx, r)
 		if err != nil && last == refusedCreate(r) {
-			r.Log.Info("nothing to delete, the Create had been refused")
+			r.Log().Info("nothing to delete, the Create had been refused")
 			return Answer{}, nil
 		}
 		forgetAttempt(ctx, r, last) // another resource may get this ID
@@ -124,6 +147,8 @@ func (x *resource[P, A]) handle(ctx context.Context, r *Request) (Answer, error)
 			return Answer{}, err
 		}
 		return x.remove(ctx, r, properties)
+	case Read:
+		return x.readBack(ctx, r)
 	}
 	return Answer{}, fmt.Errorf("unknown request type %q", r.Type)
 }
@@ -147,14 +172,14 @@ func (x *resource[P, A]) accept(ctx context.Context, r *Request) (*UpdateRequest
 			noteRefused(ctx, r, last)
 		}
 	}()
-	properties, err := x.wanted(r)
+	properties, err := x.wanted(ctx, r)
 	if err != nil {
 		return nil, err
 	}
 	u := &UpdateRequest[P]{Request: *r, Properties: properties, Old: properties}
 	this := attemptOf(r)
 	if !this.undoes(last) {
-		if u.Old, u.OldProblems, err = x.former(r); err != nil {
+		if u.Old, u.OldProblems, err = x.former(ctx, r); err != nil {
 			return nil, err
 		}
 		change, err := x.immutableChange(properties, u.Old)
@@ -165,13 +190,14 @@ func (x *resource[P, A]) accept(ctx context.Context, r *Request) (*UpdateRequest
 	}
 	accepted = true
 	if this.undoes(last) {
-		r.Log.Info("the Update that is undone had been refused or had failed, so the resource is still the one of these properties")
+		r.Log().Info("the Update that is undone had been refused or had failed, so the resource is still the one of these properties")
 		u.Old, u.OldProblems = properties, nil
+		keepAttempt(ctx, r, r.ID, last) // renewed: if this Update fails, its next try needs the note
 	} else {
 		forgetAttempt(ctx, r, last)
 	}
 	if len(u.OldProblems) > 0 {
-		r.Log.Warn("old properties that cannot be read are taken for zero", "error", &PropertiesError{Old: true, Problems: u.OldProblems})
+		r.Log().Warn("old properties that cannot be read are taken for zero", "error", &PropertiesError{Old: true, Problems: u.OldProblems})
 	}
 	return u, nil
 }
@@ -187,13 +213,19 @@ func (x *resource[P, A]) update(ctx context.Context, u *UpdateRequest[P]) (Answe
 		return Answer{}, noReplacement(r, change.names)
 	}
 	if len(change.names) > 0 {
-		r.Log.Info("replacing the resource", "changed", strings.Join(change.names, ", "))
+		r.Log().Info("replacing the resource", "changed", strings.Join(change.names, ", "))
 		return x.replace(ctx, r, properties, &change)
 	}
 	response, err := x.provider.Update(ctx, u)
-	if errors.Is(err, Gone) {
-		r.Log.Warn("the resource is gone, making it anew", "error", logText(err))
+	if errors.Is(err, ErrGone) {
+		r.Log().Warn("the resource is gone, making it anew", "error", logText(err))
 		return x.replace(ctx, r, properties, nil)
+	}
+	if err == nil && response.ID != "" && response.ID != r.ID && r.Dialect == wire.ROS {
+		return Answer{ID: response.ID}, nil // the answer becomes FAILED; another resource is not polled
+	}
+	if err == nil && response.ID != "" && response.ID != r.ID && !response.Replaces {
+		return Answer{}, errors.New(notReplaced(r.ID, response.ID)) // before another resource is polled
 	}
 	return x.finish(ctx, r, properties, response, err)
 }
@@ -202,13 +234,13 @@ func (x *resource[P, A]) update(ctx context.Context, u *UpdateRequest[P]) (Answe
 // what was half made would have the service delete the good one. So that is deleted here.
 func (x *resource[P, A]) replace(ctx context.Context, r *Request, properties P, change *immutableChange) (Answer, error) {
 	create := *r
-	create.Type, create.ID, create.OldProperties = Create, "", json.RawMessage("{}")
+	create.Type, create.ID, create.RawOldProperties = Create, "", json.RawMessage("{}")
 	// A crash after this leaves a note of a replacement that may have worked. Then the service knows another ID, for
 	// which there is no note.
 	change.note(ctx, r)
 	create.replaces, create.noted = true, change != nil
 	answer, err := x.create(ctx, &create, properties)
-	if errors.Is(err, ErrWaiting) {
+	if errors.Is(err, ErrInProgress) {
 		return answer, err
 	}
 	return x.replaced(ctx, r, &create, properties, change, answer, err)
@@ -222,8 +254,9 @@ func (x *resource[P, A]) replaced(ctx context.Context, r, create *Request, prope
 	if err == nil {
 		if answer.ID == r.ID {
 			change.forget(ctx, r)
-			r.Log.Warn("the replacement has the ID of what it replaces, so nothing will be deleted", "physicalId", r.ID)
+			r.Log().Warn("the replacement has the ID of what it replaces, so nothing will be deleted", "physicalId", r.ID)
 		}
+		answer.Replaces = true
 		return answer, nil
 	}
 	made := answer.ID
@@ -235,11 +268,12 @@ func (x *resource[P, A]) replaced(ctx context.Context, r, create *Request, prope
 }
 
 func (x *resource[P, A]) remove(ctx context.Context, r *Request, properties P) (Answer, error) {
-	err := x.provider.Delete(ctx, &DeleteRequest[P]{*r, properties})
+	d := &DeleteRequest[P]{Request: *r, Properties: properties}
+	err := x.provider.Delete(ctx, d)
 	if err == nil {
-		return x.finish(ctx, r, properties, Response[A]{}, nil)
+		return x.finish(ctx, r, properties, Response[A]{State: d.state}, nil)
 	}
-	if errors.Is(err, Gone) {
+	if errors.Is(err, ErrGone) {
 		err = nil
 	}
 	return Answer{}, err
@@ -247,32 +281,30 @@ func (x *resource[P, A]) remove(ctx context.Context, r *Request, properties P) (
 
 // finish waits for what an operation has begun, and makes the answer.
 func (x *resource[P, A]) finish(ctx context.Context, r *Request, properties P, response Response[A], err error) (Answer, error) {
-	answer := Answer{ID: response.ID, Reason: response.Reason, NoEcho: response.NoEcho}
+	answer := Answer{ID: response.ID, Replaces: response.Replaces, Reason: response.Reason, NoEcho: response.NoEcho}
 	if err != nil {
 		return answer, err
 	}
 	if r.Type != Delete {
 		x.attributes.addTo(&answer, reflect.ValueOf(response.Attributes))
+		hideSecrets(r, answer)
 	}
-	if x.ready != nil {
+	if x.poller != nil {
 		poll := *r
 		if response.ID != "" {
 			poll.ID = response.ID
 		}
-		w := newWait(r, x.waiting)
+		w := newWait(r, x.policy)
 		w.Replaces, w.Noted = r.replaces, r.noted
 		if err = w.keepState(response.State); err == nil {
-			err = x.await(ctx, &ReadyRequest[P]{Request: poll, Properties: properties}, w, &answer)
-		}
-		if err != nil && !errors.Is(err, ErrWaiting) {
-			answer.Reason = "" // which told of progress
+			err = x.await(ctx, &PollRequest[P]{Request: poll, Properties: properties}, w, &answer)
 		}
 	}
 	return answer, err
 }
 
-// showable refuses a request of ROS whose answer cannot be sent, before anything is done: if even the zero value of the
-// attributes is secret. What is secret only when it is there is found when it is sent.
+// showable refuses a request of ROS whose answer cannot be sent, before anything is done: if even the zero value of
+// the attributes is secret. An attribute that is secret only when it has a value is found when the answer is sent.
 func (x *resource[P, A]) showable(r *Request) error {
 	if r.Dialect != wire.ROS || r.plain || r.Type == Delete {
 		return nil
@@ -287,39 +319,39 @@ func (x *resource[P, A]) showable(r *Request) error {
 }
 
 // wanted reads the properties that a resource shall have.
-func (x *resource[P, A]) wanted(r *Request) (properties P, err error) {
+func (x *resource[P, A]) wanted(ctx context.Context, r *Request) (properties P, err error) {
 	if err := x.showable(r); err != nil {
 		return properties, err
 	}
 	d := &decoder{}
-	if properties, err = x.read(r, r.Properties, d); err != nil {
+	if properties, err = x.read(ctx, r, r.RawProperties, d); err != nil {
 		return properties, err
 	}
 	if len(d.problems) > 0 {
 		return properties, &PropertiesError{Problems: d.problems}
 	}
-	if x.validate != nil {
-		err = x.validate.Validate(properties)
+	if x.validator != nil {
+		err = x.validator.Validate(ctx, &ValidateRequest[P]{*r, properties})
 	}
 	return properties, err
 }
 
 // kept reads properties that some version of the provider has accepted.
-func (x *resource[P, A]) kept(r *Request) (P, error) {
+func (x *resource[P, A]) kept(ctx context.Context, r *Request) (P, error) {
 	d := &decoder{lenient: true}
-	properties, err := x.read(r, r.Properties, d)
+	properties, err := x.read(ctx, r, r.RawProperties, d)
 	if err == nil && len(d.problems) > 0 {
 		err = errNotMigrated(&PropertiesError{Problems: d.problems})
 	}
 	return properties, err
 }
 
-// former reads the properties before an Update. What cannot be read is zero, and is told of in problems: it may have been
+// former reads the properties before an Update. What cannot be read is zero, and is reported in problems: it may have been
 // refused by the Update that this one undoes, and the new properties are good. But what is immutable must be known, or a
 // replacement would be passed over.
-func (x *resource[P, A]) former(r *Request) (old P, problems []string, err error) {
-	d := &decoder{lenient: true}
-	old, err = x.read(r, r.OldProperties, d)
+func (x *resource[P, A]) former(ctx context.Context, r *Request) (old P, problems []string, err error) {
+	d := &decoder{lenient: true, old: true}
+	old, err = x.read(ctx, r, r.RawOldProperties, d)
 	switch {
 	case err != nil && x.properties.hasImmutable(map[*shape]bool{}):
 		return old, nil, fmt.Errorf("old properties: %w", err)
@@ -335,19 +367,33 @@ func errNotMigrated(wrong *PropertiesError) error {
 	return fmt.Errorf("%w; they were accepted once: give the provider a method Migrate that makes today's of them", wrong)
 }
 
-// read reads a set of properties. What is wrong with them is in the decoder.
-func (x *resource[P, A]) read(r *Request, raw json.RawMessage, d *decoder) (properties P, err error) {
+// read reads a set of properties. The decoder has what is wrong with them.
+func (x *resource[P, A]) read(ctx context.Context, r *Request, raw json.RawMessage, d *decoder) (properties P, err error) {
+	if x.properties.kind == kindRaw && x.migrator == nil {
+		reflect.ValueOf(&properties).Elem().SetBytes(bytes.Clone(raw))
+		return properties, nil
+	}
 	object, err := parseProperties(raw, x.properties)
 	if err != nil {
 		return properties, err
 	}
-	if x.migrate != nil {
-		if err := x.migrate.Migrate(object); err != nil {
-			return properties, fmt.Errorf("migrate properties: %w", err)
+	if x.migrator != nil {
+		m := &MigrateRequest{Request: *r, Properties: object, Old: d.old}
+		if err := x.migrator.Migrate(ctx, m); err != nil {
+			return properties, fmt.Errorf("Migrate: %w", err)
 		}
+		object = m.Properties
+	}
+	if x.properties.kind == kindRaw {
+		text, err := clearjson.Encode(object)
+		if err != nil {
+			return properties, fmt.Errorf("the properties from Migrate cannot be encoded: %w", err)
+		}
+		reflect.ValueOf(&properties).Elem().SetBytes(text)
+		return properties, nil
 	}
 	d.object(reflect.ValueOf(&properties).Elem(), x.properties, object, "")
-	r.hide.add(d.secrets...)
+	r.hide.Add(d.secrets...)
 	return properties, nil
 }
 

@@ -17,6 +17,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/pintle-dev/pintle/internal/base/clock"
 	"github.com/pintle-dev/pintle/wire"
 )
 
@@ -78,13 +79,28 @@ func (c *fastClock) WithDeadline(ctx context.Context, _ time.Time) (context.Cont
 	return context.WithCancel(ctx)
 }
 
+// clockStore gives its server a clock.
+type clockStore struct {
+	IdempotencyStore
+	of clock.Clock
+}
+
+func (s clockStore) Clock() clock.Clock { return s.of }
+
+func newClockStore() clockStore {
+	now := &fastClock{now: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)}
+	return clockStore{newMemoryStore(0, now), now}
+}
+
 func newWorld(t *testing.T, handlers ...Handler) *world {
 	t.Helper()
 	w := &world{}
 	var err error
-	w.Server, err = NewServer(Config{
-		Handlers: handlers, Client: &http.Client{Transport: w}, Clock: &fastClock{now: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)},
-		Logger: slog.New(slog.NewTextHandler(&w.log, nil)), WebhookSecrets: []string{}, Topics: []string{},
+	w.Server, err = NewServer(ServerConfig{
+		Handlers:    handlers,
+		Client:      &http.Client{Transport: w},
+		Idempotency: newClockStore(),
+		Logger:      slog.New(slog.NewTextHandler(&w.log, nil)),
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -188,7 +204,7 @@ func (d *disks) Update(_ context.Context, r *UpdateRequest[diskProperties]) (Res
 		return Response[diskAttributes]{}, err
 	}
 	if _, ok := d.there[r.ID]; !ok {
-		return Response[diskAttributes]{}, fmt.Errorf("look up %s: %w", r.ID, Gone)
+		return Response[diskAttributes]{}, fmt.Errorf("look up %s: %w", r.ID, ErrGone)
 	}
 	d.there[r.ID] = r.Properties
 	return Response[diskAttributes]{Attributes: diskAttributes{Path: "/" + string(r.ID)}}, nil
@@ -199,7 +215,7 @@ func (d *disks) Delete(_ context.Context, r *DeleteRequest[diskProperties]) erro
 		return err
 	}
 	if _, ok := d.there[r.ID]; !ok {
-		return Gone
+		return ErrGone
 	}
 	delete(d.there, r.ID)
 	return nil
@@ -279,6 +295,24 @@ func TestReplacementFails(t *testing.T) {
 	}
 }
 
+// The note of a failed replacement outlives an outage of months: every try of the rollback finds it, and renews it.
+func TestReplacementIsRolledBackLate(t *testing.T) {
+	d := newDisks()
+	w := newWorld(t, New(d))
+	old, attempted := `{"Zone":"a","Fails":"Update"}`, `{"Zone":"b","Fails":"Create"}`
+	w.ask(t, Create, "", old, "")
+	w.ask(t, Update, "disk-1", attempted, old)
+	for _, pause := range []time.Duration{time.Minute, 25 * time.Hour, 300 * 24 * time.Hour, 300 * 24 * time.Hour} {
+		_ = w.clock.Sleep(t.Context(), pause)
+		if got, want := w.ask(t, Update, "disk-1", old, attempted), "FAILED disk-1 (no Update of  today)"; got != want {
+			t.Errorf("after another %v: %s, want %s", pause, got, want)
+		}
+		if len(d.there) != 1 || d.calls[len(d.calls)-1] != "Update disk-1 a10" {
+			t.Errorf("after another %v: left %v after %q", pause, d.there, d.calls)
+		}
+	}
+}
+
 func TestReplacementIsRolledBackAfterItWorked(t *testing.T) {
 	d := newDisks()
 	w := newWorld(t, New(d))
@@ -315,7 +349,8 @@ func TestAlwaysDelete(t *testing.T) {
 	if d.calls[len(d.calls)-1] != "Delete r-1 a10" {
 		t.Errorf("%q", d.calls)
 	}
-	// What was refused because it cannot be read cannot be read for the Delete either, and nothing was made.
+	// Properties that could not be read for the Create cannot be read for its Delete either, but that Create made no
+	// resource.
 	d.calls = nil
 	if got, want := w.ask(t, Create, "", `{"Zone":"a","Size":"big"}`, ""), "FAILED r-3 (properties: Size: want a whole number, 1 or more)"; got != want {
 		t.Errorf("%s, want %s", got, want)
@@ -348,7 +383,7 @@ func TestSecretAttributes(t *testing.T) {
 type vault struct{ key Secret }
 
 func (v vault) Create(_ context.Context, r *CreateRequest[diskProperties]) (Response[*diskAttributes], error) {
-	r.Log.Info("made "+v.key.String(), "key", v.key, "properties", r.Properties)
+	r.Log().Info("made "+v.key.String(), "key", v.key, "properties", r.Properties)
 	return Response[*diskAttributes]{Attributes: &diskAttributes{Path: "p", Key: &v.key}}, nil
 }
 
@@ -372,13 +407,13 @@ func (s *slow) Create(ctx context.Context, r *CreateRequest[diskProperties]) (Re
 	return response, err
 }
 
-func (s *slow) Ready(_ context.Context, r *ReadyRequest[diskProperties]) (Progress[diskAttributes], error) {
+func (s *slow) Poll(_ context.Context, r *PollRequest[diskProperties]) (Progress[diskAttributes], error) {
 	s.got = append(s.got, fmt.Sprintf("%s %s %s", r.Type, r.ID, r.State))
 	if s.fail != nil {
 		return Progress[diskAttributes]{}, s.fail
 	}
 	if r.Type == Delete {
-		return Progress[diskAttributes]{}, Gone
+		return Progress[diskAttributes]{}, ErrGone
 	}
 	var state struct {
 		Key   string
@@ -397,7 +432,7 @@ func (s *slow) Ready(_ context.Context, r *ReadyRequest[diskProperties]) (Progre
 func TestReady(t *testing.T) {
 	s := &slow{disks: newDisks(), key: NewSecret("swordfish")}
 	w := newWorld(t, New(s))
-	if got, want := w.ask(t, Create, "", `{"Zone":"a","Size":"3"}`, ""), `SUCCESS disk-1 {"Key":"swordfish","Path":"/disk-1"} NoEcho (2 looked)`; got != want {
+	if got, want := w.ask(t, Create, "", `{"Zone":"a","Size":"3"}`, ""), `SUCCESS disk-1 {"Key":"swordfish","Path":"/disk-1"} NoEcho`; got != want {
 		t.Errorf("%s, want %s", got, want)
 	}
 	want := []string{`Create disk-1 {"Key":"swordfish","Looks":0}`, `Create disk-1 {"Key":"swordfish","Looks":1}`, `Create disk-1 {"Key":"swordfish","Looks":2}`}
@@ -407,14 +442,14 @@ func TestReady(t *testing.T) {
 	if got := w.ask(t, Delete, "disk-1", `{"Zone":"a","Size":"3"}`, ""); got != "SUCCESS disk-1" {
 		t.Error(got)
 	}
-	// What is never ready ends a little before the time of the function, and keeps its ID.
+	// A resource that never becomes ready fails shortly before the function's deadline, and keeps its ID.
 	s.got = nil
 	got := w.ask(t, Create, "", `{"Zone":"a","Size":"1000000"}`, "")
 	if !strings.HasPrefix(got, "FAILED disk-2 (Operation timed out: not ready after 14m") || len(s.got) < 20 || len(s.got) > 50 {
 		t.Errorf("%s after %d looks", got, len(s.got))
 	}
 	s.fail = errors.New("it burns")
-	if got, want := w.ask(t, Create, "", `{"Zone":"a"}`, ""), "FAILED disk-3 (it burns)"; got != want {
+	if got, want := w.ask(t, Create, "", `{"Zone":"a"}`, ""), "FAILED disk-3 (Poll after Create: it burns)"; got != want {
 		t.Errorf("%s, want %s", got, want)
 	}
 	if strings.Contains(w.log.String(), "swordfish") {
@@ -425,14 +460,16 @@ func TestReady(t *testing.T) {
 // old is a provider that had other properties once.
 type old struct{ *disks }
 
-func (old) Validate(p diskProperties) error {
+func (old) Validate(_ context.Context, r *ValidateRequest[diskProperties]) error {
+	p := r.Properties
 	if p.Size == 13 {
 		return errors.New("13 brings no luck")
 	}
 	return nil
 }
 
-func (old) Migrate(properties map[string]any) error {
+func (old) Migrate(_ context.Context, r *MigrateRequest) error {
+	properties := r.Properties
 	if zone, ok := properties["Place"]; ok {
 		properties["Zone"] = zone
 		delete(properties, "Place")
@@ -451,7 +488,7 @@ func TestMigrateAndValidate(t *testing.T) {
 		{"Update", `{"Zone":"a","Size":"4"}`, `{"Place":"a"}`, `SUCCESS disk-1 {"Path":"/disk-1"}`}, // no replacement
 		{"Update", `{"Place":"a"}`, `{"Zone":"a","Size":"4"}`, `SUCCESS disk-1 {"Path":"/disk-1"}`}, // its rollback
 		{"Update", `{"Zone":"a","Size":"13"}`, `{"Zone":"a"}`, `FAILED disk-1 (13 brings no luck)`},
-		{"Update", `{"Zone":"nowhere"}`, `{"Zone":"a"}`, `FAILED disk-1 (migrate properties: nowhere is no zone)`},
+		{"Update", `{"Zone":"nowhere"}`, `{"Zone":"a"}`, `FAILED disk-1 (Migrate: nowhere is no zone)`},
 		{"Delete", `{"Place":"a","Size":"13"}`, "", "SUCCESS disk-1"},
 	} {
 		if got := w.ask(t, RequestType(tt.kind), "disk-1", tt.properties, tt.old); got != tt.want {
@@ -465,7 +502,7 @@ func TestMigrateAndValidate(t *testing.T) {
 
 type wrongReady struct{ *disks }
 
-func (wrongReady) Ready(context.Context, *ReadyRequest[diskProperties]) (bool, error) {
+func (wrongReady) Poll(context.Context, *PollRequest[diskProperties]) (bool, error) {
 	return true, nil
 }
 
@@ -485,7 +522,7 @@ func (badTag) Delete(context.Context, *DeleteRequest[badProperties]) error { ret
 
 func TestNewPanics(t *testing.T) {
 	for want, make := range map[string]func(){
-		"its method Ready is not the one that would be called, want Ready(context.Context, *pintle.ReadyRequest": func() { New(wrongReady{}) },
+		"its method Poll has another signature than the package calls, want Poll(context.Context, *pintle.PollRequest": func() { New(wrongReady{}) },
 		"provider <nil>: it is nil": func() { New[badProperties, diskAttributes](nil) },
 		`provider pintle.badTag: properties: pintle.badProperties.A: tag pintle: "nonsense" is not known`: func() { New(badTag{}) },
 	} {
@@ -526,7 +563,7 @@ func TestRouter(t *testing.T) {
 		"two handlers are for all":         {say("a"), say("b")},
 		"two handlers are for Custom::A":   {For("Custom::A", say("a")), For("Custom::A", say("b"))},
 	} {
-		if _, err := NewServer(Config{Handlers: handlers}); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := NewServer(ServerConfig{Handlers: handlers}); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v, want %s", err, want)
 		}
 	}

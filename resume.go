@@ -8,6 +8,8 @@ import (
 	"log/slog"
 	"time"
 
+	"github.com/pintle-dev/pintle/internal/base/clearjson"
+	"github.com/pintle-dev/pintle/internal/base/redact"
 	"github.com/pintle-dev/pintle/wire"
 )
 
@@ -21,8 +23,8 @@ const (
 	clockSkew = 2 * time.Second
 )
 
-// cdkCreateFailed is what [CreateFailed] is in the provider framework of the CDK: a resource may have got it before its
-// provider was written anew with this package.
+// cdkCreateFailed is what [CreateFailed] is in the provider framework of the CDK: a resource may have got it before
+// its provider was rewritten with this package.
 const cdkCreateFailed PhysicalID = "AWSCDK::CustomResourceProviderFramework::CREATE_FAILED"
 
 // Resume asks about a request that waits: once, or a few times if the pauses are short. When the operation is done, has
@@ -32,8 +34,8 @@ const cdkCreateFailed PhysicalID = "AWSCDK::CustomResourceProviderFramework::CRE
 // was answered: the service takes the first answer.
 //
 // A record that cannot be used, because another version of the program wrote it, is answered as FAILED, if it says where.
-// With an error the record given stays what it was: Resume it again after a pause. The error is [ErrPending] in a chain
-// when that would not help, and [ErrRunaway] as that of [Server.ServeEvent]. The context's deadline is when the process
+// With an error the record given stays what it was: Resume it again after a pause. The error is [ErrInvalidPending] in a chain
+// when that would not help, and [ErrHandlerStuck] as that of [Server.ServeEvent]. The context's deadline is when the process
 // must be done, 15 minutes from now if it has none.
 func (s *Server) Resume(ctx context.Context, p Pending) (next *Pending, err error) {
 	if err := p.check(); err != nil {
@@ -55,7 +57,7 @@ func (s *Server) Resume(ctx context.Context, p Pending) (next *Pending, err erro
 		next = &Pending{p.Key, p.Event, a.waiting.State, a.waiting.After, a.waiting.Until, a.waiting.Reason}
 	case a.body != nil && twice:
 		next = &Pending{Key: p.Key, Event: p.Event, Until: w.Until}
-		next.State, err = marshal(wait{Version: waitVersion, Began: w.Began, Until: w.Until, Replaces: true, Body: a.body})
+		next.State, err = clearjson.Encode(wait{Version: waitVersion, Began: w.Began, Until: w.Until, Replaces: true, Body: a.body})
 	case a.body != nil:
 		err = s.send(ctx, a)
 	}
@@ -82,7 +84,7 @@ func (s *Server) hostedResume(ctx context.Context, r wire.Resume, problem error,
 	if !r.Until.IsZero() && r.Until.Before(w.Until) {
 		w.Until = r.Until
 	}
-	// Who is asked for the last time has to answer, also if the clock of the engine's database is ahead of this one.
+	// The provider must answer the last question, even if the clock of the engine's database is ahead of this one.
 	if now := s.clock.Now(); refused == nil && w.Until.Sub(now) <= skew {
 		w.Until = now
 	}
@@ -121,7 +123,7 @@ func (s *Server) resume(ctx context.Context, d delivery) (answered, error) {
 	}
 	r, err := wire.ParseRequest(d.text)
 	if err != nil {
-		return answered{}, fmt.Errorf("%w: %w", ErrPending, err)
+		return answered{}, fmt.Errorf("%w: %w", ErrInvalidPending, err)
 	}
 	if s.clock.Now().After(w.Began.Add(s.listens(r) + lateLimit)) {
 		log := requestLog(slog.New(s.log.Handler()), r)
@@ -132,26 +134,27 @@ func (s *Server) resume(ctx context.Context, d delivery) (answered, error) {
 }
 
 // refuse answers a request that cannot be resumed.
-func (s *Server) refuse(a answered, d delivery, hide *scrubber) (answered, error) {
+func (s *Server) refuse(a answered, d delivery, hide *redact.Secrets) (answered, error) {
 	a.log.Error("the request cannot be resumed", "error", d.refused)
-	o := outcome{answer: Answer{ID: d.resumed.answerID()}, err: d.refused}
+	o := outcome{answer: d.resumed.made(a.request.RequestType, a.request.PhysicalResourceID), err: d.refused}
 	if o.answer.ID == "" && a.request.RequestType == Create {
 		o.answer.ID = PhysicalID(a.request.RequestID) // something was made, so a Delete must come
 	}
 	return s.encode(a, settle(a.request, o, hide), o.answer, hide)
 }
 
-// answerID is the ID that a failure is answered with before the handler has been asked.
-func (w *wait) answerID() PhysicalID {
+// made is the answer to a failure before the handler has been asked, for a request of that type and physical ID: the ID
+// of what was made, and whether that replaces the resource.
+func (w *wait) made(kind RequestType, present PhysicalID) Answer {
 	if w.Replaces {
-		return "" // the resource stays the old one
+		return Answer{} // the resource stays the old one
 	}
-	return w.ID
+	return Answer{ID: w.ID, Replaces: w.replacing(kind, present)}
 }
 
 // handOver gives a wait to the one who takes it. It returns nil if that did not work.
-func (s *Server) handOver(ctx context.Context, a answered, hide *scrubber, w *handover, d delivery, key string) *Pending {
-	state, err := marshal(w.next)
+func (s *Server) handOver(ctx context.Context, a answered, hide *redact.Secrets, w *handover, d delivery, key string) *Pending {
+	state, err := clearjson.Encode(w.next)
 	if err != nil { // it worked in the handler
 		a.log.Error("the wait cannot be encoded", "error", err)
 		return nil
@@ -187,18 +190,18 @@ type arrival struct {
 }
 
 func arrivalKey(r wire.Request) string {
-	return memoryKey("arrival", string(r.StackID), string(r.LogicalResourceID))
+	return storeKey("arrival", string(r.StackID), string(r.LogicalResourceID))
 }
 
 // arrive notes that a request came.
 func (s *Server) arrive(ctx context.Context, a answered) {
 	r := a.request
-	text, err := marshal(arrival{r.RequestID, r.RequestType, r.PhysicalResourceID, a.start})
+	text, err := clearjson.Encode(arrival{r.RequestID, r.RequestType, r.PhysicalResourceID, a.start})
 	if err == nil {
-		err = s.memory.Put(ctx, arrivalKey(r), text)
+		err = s.store.Put(ctx, arrivalKey(r), text, keepFor)
 	}
 	if err != nil {
-		a.log.Warn("the memory does not take a note of the request", "error", err)
+		a.log.Warn("the store does not take a note of the request", "error", err)
 	}
 }
 
@@ -206,9 +209,9 @@ func (s *Server) arrive(ctx context.Context, a answered) {
 // another request of a resource only when it has the answer to the last, or has given it up. It returns nil if there is
 // none, or none that the memory knows.
 func (s *Server) overtaken(ctx context.Context, a answered, began time.Time) *arrival {
-	text, ok, err := s.memory.Get(ctx, arrivalKey(a.request))
+	text, ok, err := s.store.Get(ctx, arrivalKey(a.request))
 	if err != nil {
-		a.log.Warn("the memory cannot be asked for a later request of the resource", "error", err)
+		a.log.Warn("the store cannot be read for a later request of the resource", "error", err)
 	}
 	var last arrival
 	if !ok || err != nil || json.Unmarshal(text, &last) != nil || last.RequestID == a.request.RequestID || last.At.Before(began) {

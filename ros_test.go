@@ -37,7 +37,7 @@ func newROSWorld(t *testing.T, c ROSConfig, handlers ...Handler) *world {
 	t.Helper()
 	w := newWorld(t, handlers...)
 	var err error
-	if w.Server.ros, err = newROS(&c); err != nil {
+	if w.Server.ros, err = c.withDefaults(); err != nil {
 		t.Fatal(err)
 	}
 	return w
@@ -55,7 +55,7 @@ func TestROSPhysicalIDs(t *testing.T) {
 		}
 		calls = append(calls, fmt.Sprint(r.Type, " ", r.ID))
 		if p.Err == "gone" {
-			return Answer{ID: p.ID}, Gone
+			return Answer{ID: p.ID}, ErrGone
 		}
 		if p.Err != "" {
 			return Answer{ID: p.ID}, errors.New(p.Err)
@@ -141,7 +141,7 @@ func (d *rosDisk) Create(_ context.Context, r *CreateRequest[rosDiskProperties])
 func (d *rosDisk) Update(_ context.Context, r *UpdateRequest[rosDiskProperties]) (Response[rosDiskAttributes], error) {
 	d.calls = append(d.calls, fmt.Sprintf("Update %s %v", r.Properties.Zone, r.Properties.On))
 	if d.gone {
-		return Response[rosDiskAttributes]{}, Gone
+		return Response[rosDiskAttributes]{}, ErrGone
 	}
 	return Response[rosDiskAttributes]{Attributes: rosDiskAttributes{Size: r.Properties.Size}}, nil
 }
@@ -149,6 +149,38 @@ func (d *rosDisk) Update(_ context.Context, r *UpdateRequest[rosDiskProperties])
 func (d *rosDisk) Delete(_ context.Context, r *DeleteRequest[rosDiskProperties]) error {
 	d.calls = append(d.calls, "Delete "+string(r.ID))
 	return nil
+}
+
+// An Update of a provider that returns another ID gets the reason of ROS, and the other resource is not polled.
+func TestROSUpdateReturnsOtherID(t *testing.T) {
+	for _, replaces := range []bool{false, true} {
+		u := &updating{answer: Response[map[string]string]{ID: "new", Replaces: replaces}}
+		w := newROSWorld(t, ROSConfig{}, New(u))
+		got := brief(w.deliver(t, w.ros(Update, "old", "{}", "{}")))
+		if !strings.HasPrefix(got, "FAILED old: ROS cannot replace a resource in an Update") || u.polled != "" {
+			t.Errorf("replaces %v: %s, polled %q", replaces, got, u.polled)
+		}
+	}
+}
+
+// The Delete of what a failed Create made may come without an ID after days.
+func TestROSDeleteLate(t *testing.T) {
+	var calls []string
+	w := newROSWorld(t, ROSConfig{}, HandlerFunc(func(_ context.Context, r *Request) (Answer, error) {
+		calls = append(calls, fmt.Sprint(r.Type, " ", r.ID))
+		if r.Type == Create {
+			return Answer{ID: "half"}, errors.New("no")
+		}
+		return Answer{}, nil
+	}))
+	w.deliver(t, w.ros(Create, "", "{}", ""))
+	_ = w.clock.Sleep(t.Context(), 49*time.Hour)
+	if got := brief(w.deliver(t, w.ros(Delete, "", "{}", ""))); got != "SUCCESS half" {
+		t.Error(got)
+	}
+	if got := strings.Join(calls, "; "); got != "Create ; Delete half" {
+		t.Errorf("calls: %s", got)
+	}
 }
 
 func TestROSNeverReplaces(t *testing.T) {
@@ -171,7 +203,7 @@ func TestROSNeverReplaces(t *testing.T) {
 	if got := strings.Join(d.calls, "; "); got != "Create; Update a true" {
 		t.Errorf("calls: %s", got)
 	}
-	// What is gone is made anew if that can have the same ID.
+	// An Update creates a missing resource again if the new one can have the same ID.
 	d.gone, d.calls = true, nil
 	if got := brief(w.deliver(t, w.ros(Update, "disk-1", `{"Zone":"a","Kind":"x","Size":3}`, one))); got != "SUCCESS disk-1" {
 		t.Error(got)
@@ -212,9 +244,9 @@ func TestROSErrorHidesTheURL(t *testing.T) {
 	}))
 	defer server.Close()
 	var log bytes.Buffer
-	s, err := NewServer(Config{
+	s, err := NewServer(ServerConfig{
 		Handlers: []Handler{HandlerFunc(func(context.Context, *Request) (Answer, error) { return Answer{}, nil })},
-		ROS:      &ROSConfig{}, Logger: slog.New(slog.NewTextHandler(&log, nil)), WebhookSecrets: []string{}, Topics: []string{},
+		Logger:   slog.New(slog.NewTextHandler(&log, nil)),
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -295,7 +327,7 @@ func TestROSRequestIsKnownToTheHandler(t *testing.T) {
 		t.Errorf("data %s", a.Data)
 	}
 	if got.Dialect != wire.ROS || got.StackName != "web" || got.Region != "cn-hangzhou" || got.Account != "1234567890123456" ||
-		got.Caller != "2345678901234567" || string(got.Properties) != `{"N":1.50,"B":true,"ServiceTimeout":5}` {
+		got.Caller != "2345678901234567" || string(got.RawProperties) != `{"N":1.50,"B":true,"ServiceTimeout":5}` {
 		t.Errorf("%+v", got)
 	}
 	name := got.Name()
@@ -344,9 +376,10 @@ func TestROSAnswerIsPosted(t *testing.T) {
 		{ROSConfig{}, "", "", ""},
 	} {
 		tries = nil
-		s, err := NewServer(Config{
+		s, err := NewServer(ServerConfig{
 			Handlers: []Handler{HandlerFunc(func(context.Context, *Request) (Answer, error) { return Answer{}, nil })},
-			ROS:      &tt.config, Logger: slog.New(slog.NewTextHandler(&log, nil)), WebhookSecrets: []string{}, Topics: []string{},
+			ROS:      tt.config,
+			Logger:   slog.New(slog.NewTextHandler(&log, nil)),
 		})
 		if err != nil {
 			t.Fatal(err)
@@ -393,9 +426,9 @@ func TestROSConfig(t *testing.T) {
 	} {
 		t.Setenv(name, value)
 	}
-	c, err := newROS(nil)
-	if err != nil || strings.Join(c.SignKeys, ",") != "k1,k2" || c.SignHeaders[0] != "X-A" || c.URL != "https://a.test" || !c.Sync ||
-		!c.Intranet || c.PlainSecrets || c.Timeout != 90*time.Second || c.Port != "9000" || c.RuntimeAPI != "h:1" || c.Queue == "" {
+	c, err := runConfig(nil, io.Discard)
+	if err != nil || strings.Join(c.ROS.SignKeys, ",") != "k1,k2" || c.ROS.SignHeaders[0] != "X-A" || c.ROS.URL != "https://a.test" || !c.ROS.Sync ||
+		!c.ROS.Intranet || c.ROS.PlainSecrets || c.ROS.Timeout != 90*time.Second || c.FCPort != "9000" || c.FCRuntimeAPI != "h:1" || c.Queue == "" {
 		t.Errorf("%+v, %v", c, err)
 	}
 	for name, bad := range map[string]string{
@@ -404,12 +437,19 @@ func TestROSConfig(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Setenv(name, bad)
-			if _, err := newROS(nil); err == nil || strings.Contains(err.Error(), "kkk") {
+			c, err := runConfig(nil, io.Discard)
+			if err == nil {
+				_, err = c.ROS.withDefaults()
+			}
+			if err == nil && c.Queue != "" {
+				_, err = parseQueueURL(c.Queue)
+			}
+			if err == nil || strings.Contains(err.Error(), "kkk") {
 				t.Errorf("error %v", err)
 			}
 		})
 	}
-	if _, err := newROS(&ROSConfig{Timeout: 13 * time.Hour}); err == nil {
+	if _, err := (ROSConfig{Timeout: 13 * time.Hour}).withDefaults(); err == nil {
 		t.Error("13 hours: no error")
 	}
 	for _, bad := range []string{"x", "https://h/queues/", "https://h/queues/a/b", "https://h/topics/a", "https://u:p@h/queues/a", "https://h/queues/a?b=c", "http://localhost/queues/a"} {

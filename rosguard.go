@@ -9,9 +9,9 @@ import (
 	"github.com/pintle-dev/pintle/wire"
 )
 
-// rosGuard stands before the handlers and deals with what is different in the requests of ROS: a Delete or an Update may
-// lack the physical ID, because ROS heeds that of a success only. What a Create made is kept in the memory, so that a
-// Delete after its failure finds it.
+// rosGuard wraps a handler and deals with the differences in requests of ROS. A Delete or an Update may lack the
+// physical ID, because ROS uses the ID of a successful answer only. rosGuard stores the ID that a Create made in the
+// memory, so that a Delete after a failure finds it.
 type rosGuard struct{ Handler }
 
 // Handle is called while the resource has its turn, so no other request of it changes what the memory knows.
@@ -23,13 +23,18 @@ func (g rosGuard) Handle(ctx context.Context, r *Request) (Answer, error) {
 	case Create:
 		answer, err := g.Handler.Handle(ctx, r)
 		made := answer.ID
-		if made == "" && err != nil && !errors.Is(err, ErrWaiting) {
+		if made == "" && err != nil && !errors.Is(err, ErrInProgress) {
 			made = CreateFailed
 		} else if made == "" {
 			made = PhysicalID(r.RequestID)
 		}
 		keepMade(ctx, r, made)
 		return answer, err
+	case Read:
+		if r.ID == "" {
+			return Answer{}, errors.New("the Read names no resource")
+		}
+		return g.Handler.Handle(ctx, r)
 	case Update, Delete:
 	}
 	own := *r
@@ -46,7 +51,7 @@ func (g rosGuard) Handle(ctx context.Context, r *Request) (Answer, error) {
 	if r.Type == Delete && r.ID == "" && checkID(answer.ID, wire.MaxROSPhysicalID) != "" {
 		answer.ID = CreateFailed // the Create had failed for an ID like that
 	}
-	if r.Type == Delete && (err == nil || errors.Is(err, Gone)) {
+	if r.Type == Delete && (err == nil || errors.Is(err, ErrGone)) {
 		keepMade(ctx, r, CreateFailed)
 	}
 	return answer, err
@@ -59,34 +64,38 @@ func withoutID(r *Request, made PhysicalID) (Answer, error) {
 		return Answer{}, errors.New("the Update names no resource, because its Create had failed: delete the resource, or have ROS make it " +
 			"anew with ContinueCreateStack or with TaintResources of UpdateStack")
 	case made == "":
-		r.Log.Warn("nothing to delete: the request names no resource, and this process knows of none; what an earlier one made is left behind")
+		r.Log().Warn("nothing to delete: the request names no resource, and this process knows of none; what an earlier one made is left behind")
 	default:
-		r.Log.Info("nothing to delete, the Create had failed")
+		r.Log().Info("nothing to delete, the Create had failed")
 	}
 	return Answer{ID: CreateFailed}, nil
 }
 
 // madeKey is where the memory has what the Create of a resource made.
 func madeKey(r *Request) string {
-	return memoryKey("made", string(r.StackID), string(r.LogicalID))
+	return storeKey("made", string(r.StackID), string(r.LogicalID))
 }
 
 func keepMade(ctx context.Context, r *Request, id PhysicalID) {
-	if r.memory == nil {
+	if r.store == nil {
 		return
 	}
-	if err := r.memory.Put(context.WithoutCancel(ctx), madeKey(r), []byte(id)); err != nil {
-		r.Log.Warn("the memory does not take a note of what was made", "error", err)
+	ttl := keepNote
+	if id == CreateFailed {
+		ttl = keepFor // there is nothing to delete, with or without the note
+	}
+	if err := r.store.Put(context.WithoutCancel(ctx), madeKey(r), []byte(id), ttl); err != nil {
+		r.Log().Warn("the store does not take a note of what was made", "error", err)
 	}
 }
 
 func recallMade(ctx context.Context, r *Request) PhysicalID {
-	if r.memory == nil {
+	if r.store == nil {
 		return ""
 	}
-	id, _, err := r.memory.Get(ctx, madeKey(r))
+	id, _, err := r.store.Get(ctx, madeKey(r))
 	if err != nil {
-		r.Log.Warn("the memory cannot be asked for what was made", "error", err)
+		r.Log().Warn("the store cannot be read for what was made", "error", err)
 		return ""
 	}
 	return PhysicalID(id)
@@ -121,7 +130,7 @@ func noReplacement(r *Request, names []string) error {
 		strings.Join(names, ", "), are, r.LogicalID)
 }
 
-// errOtherID is the failure of an Update in ROS whose resource was gone and was made anew under another ID.
+// errOtherID is the failure of an Update in ROS whose resource was gone and was created again under another ID.
 func errOtherID(was, is PhysicalID) error {
 	return fmt.Errorf("%q is gone, and ROS cannot take %q in its place in an Update: update the stack with ReplacementOption=Enabled "+
 		"and TaintResources, or give the resource another name in the template", was, is)

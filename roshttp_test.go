@@ -92,8 +92,10 @@ func sign(t *testing.T, key, url, request string, at time.Time) string {
 
 func TestROSOverHTTP(t *testing.T) {
 	c := newROS(t)
-	server, log := provide(t, pintle.Config{Handlers: []pintle.Handler{pintle.HandlerFunc(site)},
-		ROS: &pintle.ROSConfig{SignKeys: []string{"an-older-key", rosSignKey}, SignHeaders: []string{"X-A"}}})
+	server, log := provide(t, pintle.ServerConfig{
+		Handlers: []pintle.Handler{pintle.HandlerFunc(site)},
+		ROS:      pintle.ROSConfig{SignKeys: []string{"an-older-key", rosSignKey}, SignHeaders: []string{"X-A"}},
+	})
 	behindTLS := "https" + strings.TrimPrefix(server.URL, "http")
 	for _, tt := range []struct {
 		name, path, body string
@@ -150,7 +152,7 @@ func TestROSOverHTTP(t *testing.T) {
 func TestROSOverHTTPSettings(t *testing.T) {
 	c := newROS(t)
 	handlers := []pintle.Handler{pintle.HandlerFunc(site)}
-	behind, _ := provide(t, pintle.Config{Handlers: handlers, ROS: &pintle.ROSConfig{SignKeys: []string{rosSignKey}, URL: "https://outside.test/hook", Sync: true, SignHeaders: []string{"X-A"}}})
+	behind, _ := provide(t, pintle.ServerConfig{Handlers: handlers, ROS: pintle.ROSConfig{SignKeys: []string{rosSignKey}, URL: "https://outside.test/hook", Sync: true, SignHeaders: []string{"X-A"}}})
 	withA := func(h http.Header) { h.Set("X-A", "1") }
 	if status, reply := post(t, behind.URL, "", sign(t, rosSignKey, "https://outside.test/hook", c.request(t, wire.Create, "", "", ""), time.Now()), withA); status != 200 || !strings.Contains(reply, "SUCCESS") {
 		t.Errorf("behind a proxy, sync: %d %s", status, reply)
@@ -159,20 +161,20 @@ func TestROSOverHTTPSettings(t *testing.T) {
 		t.Errorf("by its own URL: %d", status)
 	}
 	// The path that a request is sent to is not signed behind a proxy, so it does not make the reply the answer.
-	elsewhere, _ := provide(t, pintle.Config{Handlers: handlers, ROS: &pintle.ROSConfig{SignKeys: []string{rosSignKey}, URL: "https://outside.test/hook", SignHeaders: []string{"X-A"}}})
+	elsewhere, _ := provide(t, pintle.ServerConfig{Handlers: handlers, ROS: pintle.ROSConfig{SignKeys: []string{rosSignKey}, URL: "https://outside.test/hook", SignHeaders: []string{"X-A"}}})
 	if status, reply := post(t, elsewhere.URL+"/sync", "", sign(t, rosSignKey, "https://outside.test/hook", c.request(t, wire.Create, "", "", ""), time.Now()), withA); status != 200 || reply != "" {
 		t.Errorf("behind a proxy, at another path: %d %s", status, reply)
 	}
 	c.answered(t, "behind a proxy, at another path", "SUCCESS")
-	inPlace, _ := provide(t, pintle.Config{Handlers: handlers, ROS: &pintle.ROSConfig{SignKeys: []string{rosSignKey}, URL: "https://outside.test/sync", SignHeaders: []string{"X-A"}}})
+	inPlace, _ := provide(t, pintle.ServerConfig{Handlers: handlers, ROS: pintle.ROSConfig{SignKeys: []string{rosSignKey}, URL: "https://outside.test/sync", SignHeaders: []string{"X-A"}}})
 	if status, reply := post(t, inPlace.URL, "", sign(t, rosSignKey, "https://outside.test/sync", c.request(t, wire.Create, "", "", ""), time.Now()), withA); status != 200 || !strings.Contains(reply, "SUCCESS") {
 		t.Errorf("behind a proxy, sync by its URL: %d %s", status, reply)
 	}
-	none, _ := provide(t, pintle.Config{Handlers: handlers, ROS: &pintle.ROSConfig{}})
+	none, _ := provide(t, pintle.ServerConfig{Handlers: handlers})
 	if status, reply := post(t, none.URL, "", sign(t, rosSignKey, none.URL, c.request(t, wire.Create, "", "", ""), time.Now()), nil); status != 401 || !strings.Contains(reply, "PINTLE_ROS_SIGN_KEY") {
 		t.Errorf("without a key: %d %s", status, reply)
 	}
-	open, _ := provide(t, pintle.Config{Handlers: handlers, ROS: &pintle.ROSConfig{}, AllowUnsigned: true, Hold: -1})
+	open, _ := provide(t, pintle.ServerConfig{Handlers: handlers, AllowUnsigned: true, Hold: -1})
 	if status, reply := post(t, open.URL, "", c.request(t, wire.Create, "", "", ""), nil); status != 200 || reply != "" {
 		t.Errorf("unsigned: %d %s", status, reply)
 	}
@@ -182,14 +184,17 @@ func TestROSOverHTTPSettings(t *testing.T) {
 			t.Errorf("unsigned, from the page of somebody: %d %s", status, reply)
 		}
 	}
-	// What is signed as a webhook has the time of ROS too.
+	// ROS requests that are signed as webhooks have the timeout of ROS too.
 	var left time.Duration
-	slow, _ := provide(t, pintle.Config{ROS: &pintle.ROSConfig{Timeout: 3 * time.Hour}, Handlers: []pintle.Handler{
-		pintle.HandlerFunc(func(ctx context.Context, _ *pintle.Request) (pintle.Answer, error) {
-			deadline, _ := ctx.Deadline()
-			left = time.Until(deadline)
-			return pintle.Answer{ID: "a"}, nil
-		})}})
+	slow, _ := provide(t, pintle.ServerConfig{
+		ROS: pintle.ROSConfig{Timeout: 3 * time.Hour},
+		Handlers: []pintle.Handler{
+			pintle.HandlerFunc(func(ctx context.Context, _ *pintle.Request) (pintle.Answer, error) {
+				deadline, _ := ctx.Deadline()
+				left = time.Until(deadline)
+				return pintle.Answer{ID: "a"}, nil
+			})},
+	})
 	if status, _ := post(t, slow.URL, webhookSecret, c.request(t, wire.Create, "", "", ""), nil); status != 200 || left < 2*time.Hour {
 		t.Errorf("a webhook: %d, %v left", status, left)
 	}
@@ -232,7 +237,7 @@ func newFunctions(t *testing.T) *functions {
 }
 
 // run runs providers until the function it returns is called, which returns the error of Run.
-func run(t *testing.T, c pintle.Config) (stop func() error) {
+func run(t *testing.T, c pintle.RunConfig) (stop func() error) {
 	t.Helper()
 	if c.Handlers == nil {
 		c.Handlers = []pintle.Handler{pintle.HandlerFunc(site)}
@@ -248,7 +253,7 @@ func run(t *testing.T, c pintle.Config) (stop func() error) {
 
 func TestROSFunctionRuntimeAPI(t *testing.T) {
 	c, f := newROS(t), newFunctions(t)
-	stop := run(t, pintle.Config{ROS: &pintle.ROSConfig{RuntimeAPI: strings.TrimPrefix(f.URL, "http://")}})
+	stop := run(t, pintle.RunConfig{FCRuntimeAPI: strings.TrimPrefix(f.URL, "http://")})
 	for _, tt := range []struct{ name, kind, event, path, body, answer string }{
 		{"initializer", "1", "", "i-1/response", "{}", ""},
 		{"request", "0", c.request(t, wire.Create, "", "", ""), "i-1/response", "{}", `"Status":"SUCCESS"`},
@@ -268,12 +273,12 @@ func TestROSFunctionRuntimeAPI(t *testing.T) {
 	if err := stop(); err != nil {
 		t.Error(err)
 	}
-	if err := run(t, pintle.Config{ROS: &pintle.ROSConfig{RuntimeAPI: strings.TrimPrefix(c.URL, "http://")}})(); err != nil && !strings.Contains(err.Error(), "runtime API") {
+	if err := run(t, pintle.RunConfig{FCRuntimeAPI: strings.TrimPrefix(c.URL, "http://")})(); err != nil && !strings.Contains(err.Error(), "runtime API") {
 		t.Error(err)
 	}
 }
 
-// resumed returns the event that asks again about a request, by what the runtime was told of it.
+// resumed returns the event that asks again about a request, by what the runtime knows of it.
 func resumed(t *testing.T, of, told string, try int) string {
 	t.Helper()
 	w, ok, err := wire.ParseWaiting([]byte(told))
@@ -296,12 +301,10 @@ func TestROSFunctionHostedWait(t *testing.T) {
 	c, f := newROS(t), newFunctions(t)
 	f.waits = true
 	handlers := []pintle.Handler{pintle.New(lasting{})}
-	running(t, pintle.Config{Handlers: handlers, ROS: &pintle.ROSConfig{RuntimeAPI: strings.TrimPrefix(f.URL, "http://")}})
+	running(t, pintle.RunConfig{ServerConfig: pintle.ServerConfig{Handlers: handlers}, FCRuntimeAPI: strings.TrimPrefix(f.URL, "http://")})
 	port := freePort(t)
 	log := watched{make(chan string, 100)}
-	stop := run(t, pintle.Config{
-		Handlers: handlers, WebhookSecrets: []string{}, Topics: []string{}, Logger: slog.New(slog.NewTextHandler(log, nil)), ROS: &pintle.ROSConfig{Port: port},
-	})
+	stop := run(t, pintle.RunConfig{ServerConfig: pintle.ServerConfig{Handlers: handlers, Logger: slog.New(slog.NewTextHandler(log, nil))}, FCPort: port})
 	for line := range log.lines {
 		if strings.Contains(line, "listening") {
 			break
@@ -369,8 +372,10 @@ func TestROSFunctionCustomRuntime(t *testing.T) {
 	c := newROS(t)
 	port := freePort(t)
 	log := watched{make(chan string, 100)}
-	stop := run(t, pintle.Config{WebhookSecrets: []string{}, Topics: []string{}, Logger: slog.New(slog.NewTextHandler(log, nil)),
-		ROS: &pintle.ROSConfig{Port: port, SignKeys: []string{rosSignKey}}})
+	stop := run(t, pintle.RunConfig{ServerConfig: pintle.ServerConfig{
+		Logger: slog.New(slog.NewTextHandler(log, nil)),
+		ROS:    pintle.ROSConfig{SignKeys: []string{rosSignKey}},
+	}, FCPort: port})
 	for line := range log.lines {
 		if strings.Contains(line, "listening") {
 			break
@@ -417,7 +422,7 @@ func TestROSFunctionCustomRuntime(t *testing.T) {
 	if err := stop(); err != nil {
 		t.Error(err)
 	}
-	err := run(t, pintle.Config{AllowUnsigned: true, ROS: &pintle.ROSConfig{Port: port}})()
+	err := run(t, pintle.RunConfig{ServerConfig: pintle.ServerConfig{AllowUnsigned: true}, FCPort: port})()
 	if err == nil || !strings.Contains(err.Error(), "not signed") {
 		t.Errorf("unsigned: %v", err)
 	}
@@ -481,8 +486,11 @@ func newSMQ(t *testing.T) *smq {
 
 func TestROSTopicPush(t *testing.T) {
 	c, mns := newROS(t), newSMQ(t)
-	server, _ := provide(t, pintle.Config{Handlers: []pintle.Handler{pintle.HandlerFunc(site)}, Client: mns.client, WebhookSecrets: []string{},
-		ROS: &pintle.ROSConfig{}, Topics: []string{"acs:mns:cn-hangzhou:1234:/topics/Sites"}})
+	server, _ := provide(t, pintle.ServerConfig{
+		Handlers: []pintle.Handler{pintle.HandlerFunc(site)},
+		Client:   mns.client,
+		Topics:   []string{"acs:mns:cn-hangzhou:1234:/topics/Sites"},
+	})
 	good := c.request(t, wire.Create, "", "", "")
 	for _, tt := range []struct {
 		name, body string
@@ -496,7 +504,7 @@ func TestROSTopicPush(t *testing.T) {
 			enclosed("text/json;charset=utf-8"), nil, 200, ""},
 		{"in XML", `<Notification><TopicOwner>1234</TopicOwner><TopicName>Sites</TopicName><Message>` + base64.StdEncoding.EncodeToString([]byte(good)) + `</Message></Notification>`,
 			enclosed("text/xml;charset=utf-8"), nil, 200, ""},
-		// Whoever has a topic of his own writes the body of a push that has none but the message.
+		// The owner of another topic controls the body of a push in the simplified format, which is only the message.
 		{"a simplified one that poses as another", `{"TopicOwner":"1234","TopicName":"Sites","Message":"` + base64.StdEncoding.EncodeToString([]byte(good)) + `"}`,
 			func(h http.Header) { h.Del("x-mns-topic-name"); h.Del("x-mns-topic-owner") }, nil, 403, "PINTLE_PROVIDER_TOPICS"},
 		{"the same with a type", `{"TopicOwner":"1234","TopicName":"Sites","Message":"` + base64.StdEncoding.EncodeToString([]byte(good)) + `"}`,

@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/pintle-dev/pintle"
+	"github.com/pintle-dev/pintle/internal/base/clock"
 	"github.com/pintle-dev/pintle/wire"
 )
 
@@ -100,13 +101,10 @@ func queueSignature(r *http.Request) string {
 	return base64.StdEncoding.EncodeToString(mac.Sum(nil))
 }
 
-func (q *queue) config(log watched) pintle.Config {
-	return pintle.Config{
-		WebhookSecrets: []string{}, Topics: []string{}, Logger: slog.New(slog.NewTextHandler(log, nil)),
-		ROS: &pintle.ROSConfig{Queue: q.URL + "/queues/q", Credentials: func(context.Context) (pintle.ROSCredentials, error) {
-			return pintle.ROSCredentials{KeyID: "key-id", Secret: pintle.NewSecret(queueSecret), SecurityToken: pintle.NewSecret("token")}, nil
-		}},
-	}
+func (q *queue) config(log watched) pintle.RunConfig {
+	return pintle.RunConfig{ServerConfig: pintle.ServerConfig{Logger: slog.New(slog.NewTextHandler(log, nil))}, Queue: q.URL + "/queues/q", QueueCredentials: func(context.Context) (pintle.ROSCredentials, error) {
+		return pintle.ROSCredentials{KeyID: "key-id", Secret: pintle.NewSecret(queueSecret), SecurityToken: pintle.NewSecret("token")}, nil
+	}}
 }
 
 func TestROSQueue(t *testing.T) {
@@ -169,9 +167,12 @@ func TestROSQueueRefused(t *testing.T) {
 		t.Errorf("error %v", err)
 	}
 	t.Setenv("ALIBABA_CLOUD_ACCESS_KEY_ID", "")
-	var keyless pintle.ROSConfig
-	keyless.Queue = q.URL + "/queues/q"
-	err = pintle.Run(t.Context(), withHandler(pintle.Config{ROS: &keyless}))
+	t.Setenv("PINTLE_PROVIDER_QUEUE", q.URL+"/queues/q")
+	keyless, err := pintle.RunConfigFromEnvironment()
+	if err != nil {
+		t.Fatal(err)
+	}
+	err = pintle.Run(t.Context(), withHandler(keyless))
 	if err == nil || !strings.Contains(err.Error(), "ALIBABA_CLOUD_ACCESS_KEY_ID or ALIBABA_CLOUD_ACCESS_KEY_SECRET is not set") {
 		t.Errorf("error %v", err)
 	}
@@ -180,9 +181,13 @@ func TestROSQueueRefused(t *testing.T) {
 // A message stays hidden while its request is handled, however long that takes.
 func TestROSQueueKeepsMessage(t *testing.T) {
 	c, q := newROS(t), newQueue(t)
-	clock := &steppedClock{steps: make(chan struct{})}
+	now := &steppedClock{steps: make(chan struct{})}
 	config := q.config(watched{make(chan string, 100)})
-	config.Clock = clock
+	store, err := pintle.NewMemoryStore(0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	config.Idempotency = steppedStore{store, now}
 	began, goOn := make(chan struct{}), make(chan struct{})
 	config.Handlers = []pintle.Handler{pintle.HandlerFunc(func(context.Context, *pintle.Request) (pintle.Answer, error) {
 		close(began)
@@ -194,7 +199,7 @@ func TestROSQueueKeepsMessage(t *testing.T) {
 	<-began
 	<-q.hidden
 	for range 3 {
-		clock.steps <- struct{}{}
+		now.steps <- struct{}{}
 		<-q.hidden
 	}
 	close(goOn)
@@ -205,10 +210,18 @@ func TestROSQueueKeepsMessage(t *testing.T) {
 	}
 }
 
-func withHandler(c pintle.Config) pintle.Config {
+func withHandler(c pintle.RunConfig) pintle.RunConfig {
 	c.Handlers = []pintle.Handler{pintle.HandlerFunc(site)}
 	return c
 }
+
+// steppedStore gives its server a clock.
+type steppedStore struct {
+	pintle.IdempotencyStore
+	clock clock.Clock
+}
+
+func (s steppedStore) Clock() clock.Clock { return s.clock }
 
 // steppedClock is the machine's, but a sleep ends when the test says so.
 type steppedClock struct{ steps chan struct{} }

@@ -96,6 +96,9 @@ func (t *router) Handle(ctx context.Context, r *Request) (Answer, error) {
 	if h == nil {
 		h = t.rest
 	}
+	if h != nil && r.Type == Read && !reads(h) {
+		return Answer{}, errNoRead
+	}
 	if h != nil {
 		return h.Handle(ctx, r)
 	}

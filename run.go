@@ -48,27 +48,26 @@ Environment, for ROS:
   More: PINTLE_ROS_SIGN_HEADERS, PINTLE_ROS_URL; see the package documentation.
 `
 
-// Main serves the handlers until the program is told to stop by an interrupt or SIGTERM, then ends the program: with
-// status 0, with 1 after an error, or with 2 and an explanation if it was called wrongly. A request that is being
-// handled is finished first; a second signal ends the program at once.
+// Main serves the handlers until the program gets an interrupt or SIGTERM, then ends the program: with status 0, with 1
+// after an error, or with 2 and an explanation after wrong usage. A request in progress is finished first; a second signal
+// ends the program at once.
 //
-// What it serves is taken from the environment and the command line: the Lambda Runtime API if AWS_LAMBDA_RUNTIME_API is
-// set, as it is on Lambda and by the pintle command; Function Compute if FC_RUNTIME_API, FC_SERVER_PORT or
-// FC_CUSTOM_LISTEN_PORT is; a queue of SMQ with the flag --queue or PINTLE_PROVIDER_QUEUE; HTTP with the flag --listen or
-// PINTLE_PROVIDER_LISTEN. The command "schema"
-// prints the schema of the handlers that [New] made. With --help it explains itself.
+// The environment, see [RunConfigFromEnvironment], and the command line decide what it serves. The flag --listen serves
+// HTTP, and --queue takes requests from a queue of SMQ. The command "schema" prints the schema of the handlers that [New]
+// made. --help prints all flags.
 func Main(handlers ...Handler) { os.Exit(run(handlers, os.Args, os.Stdout, os.Stderr)) }
 
 func run(handlers []Handler, args []string, stdout, stderr io.Writer) int {
-	log := slog.New(slog.NewTextHandler(stderr, nil))
-	c := Config{Handlers: handlers, Logger: log}
+	var listen, queue string
+	var unsigned bool
+	var topics []string
 	flags := flag.NewFlagSet(args[0], flag.ContinueOnError)
 	flags.SetOutput(io.Discard)
-	flags.StringVar(&c.Listen, "listen", "", "")
-	queue := flags.String("queue", "", "")
-	flags.BoolVar(&c.AllowUnsigned, "unsigned", false, "")
+	flags.StringVar(&listen, "listen", "", "")
+	flags.StringVar(&queue, "queue", "", "")
+	flags.BoolVar(&unsigned, "unsigned", false, "")
 	flags.Func("topic", "", func(topic string) error {
-		c.Topics = append(c.Topics, topic)
+		topics = append(topics, topic)
 		return nil
 	})
 	switch err := flags.Parse(args[1:]); {
@@ -92,76 +91,85 @@ func run(handlers []Handler, args []string, stdout, stderr io.Writer) int {
 		fmt.Fprintf(stderr, "%[2]s: unknown command %[3]q\n\n"+usage, args[0], args[0], flags.Arg(0))
 		return 2
 	}
-	if *queue != "" {
-		ros, err := rosFromEnvironment()
-		if err != nil {
-			fmt.Fprintf(stderr, "%s: %v\n", args[0], err)
-			return 2
+	c, err := runConfig(handlers, stderr)
+	if err != nil {
+		fmt.Fprintf(stderr, "%s: %v\n", args[0], err)
+		if c.LambdaRuntimeAPI != "" {
+			_ = newLambdaAPI(c.LambdaRuntimeAPI).failInit(context.Background(), "Pintle.BadConfiguration", err) // it is printed, too
 		}
-		ros.Queue = *queue
-		c.ROS = &ros
+		return 2
+	}
+	c.AllowUnsigned = unsigned
+	if listen != "" {
+		c.Listen, c.LambdaRuntimeAPI, c.FCRuntimeAPI, c.FCPort, c.Queue = listen, "", "", "", ""
+	}
+	if queue != "" {
+		c.Queue, c.LambdaRuntimeAPI, c.FCRuntimeAPI, c.FCPort = queue, "", "", ""
+		c.Listen = listen // not the address in the environment
+	}
+	if topics != nil {
+		c.Topics = topics
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	defer context.AfterFunc(ctx, stop)() // from the first signal on, the next one has its usual effect
-	err := Run(ctx, c)
+	err = Run(ctx, c)
 	switch {
 	case errors.Is(err, ErrNoRuntime):
 		fmt.Fprintf(stderr, usage, args[0])
 		return 2
 	case err != nil:
-		log.Error("provider stopped", "error", err)
+		c.Logger.Error("provider stopped", "error", err)
 		return 1
 	}
 	return 0
 }
 
-// Run serves the handlers as [Main] does, until the context ends, which is no error. A request that is being handled is
-// finished first. HTTP is served if the configuration has an address or listener for it, otherwise the Lambda
-// Runtime API, otherwise what the [ROSConfig] has, Function Compute before a queue, otherwise HTTP at the address in
-// PINTLE_PROVIDER_LISTEN. Run returns [ErrNoRuntime] if there is neither, an error if what it serves cannot be used any more, and an error if a
-// handler was given up and is still running: then the program should end.
-func Run(ctx context.Context, c Config) error {
-	if c.RuntimeAPI == "" {
-		c.RuntimeAPI = os.Getenv("AWS_LAMBDA_RUNTIME_API")
-	}
-	ros, err := newROS(c.ROS)
-	if err != nil {
-		return err
-	}
-	c.ROS = &ros
-	if c.Listen == "" && c.RuntimeAPI == "" && !ros.runs() {
-		c.Listen = os.Getenv("PINTLE_PROVIDER_LISTEN")
-	}
+// Run serves the handlers until the context ends, which is not an error. A request in progress is finished first.
+//
+// It serves the first of these that c has: HTTP at Listener or Listen, the Lambda Runtime API, the runtime API of Function
+// Compute, Function Compute's custom runtime, a queue. Without any of them it returns [ErrNoRuntime]. It returns an error
+// when what it serves cannot be used any more, and [ErrHandlerStuck] when a handler has ignored its deadline and is still
+// running; the program should end then.
+func Run(ctx context.Context, c RunConfig) error {
 	web := c.Listen != "" || c.Listener != nil
-	if !web && c.RuntimeAPI == "" && !ros.runs() {
+	if !web && c.LambdaRuntimeAPI == "" && c.FCRuntimeAPI == "" && c.FCPort == "" && c.Queue == "" {
 		return ErrNoRuntime
 	}
-	if !web && (c.RuntimeAPI != "" || ros.RuntimeAPI != "" || ros.Port == "") {
-		c.WebhookSecrets, c.Topics = []string{}, []string{} // what is wrong with them in the environment does not matter
+	if !web && (c.LambdaRuntimeAPI != "" || c.FCRuntimeAPI != "" || c.FCPort == "") {
+		c.WebhookSecrets, c.Topics = nil, nil // these are for HTTP; what is wrong with them does not matter here
 	}
-	s, err := NewServer(c)
+	s, err := NewServer(c.ServerConfig)
 	if err == nil && c.Client == nil {
 		defer s.sender.client.CloseIdleConnections()
 	}
-	if web {
+	if !web && c.LambdaRuntimeAPI != "" {
+		api := newLambdaAPI(c.LambdaRuntimeAPI)
+		defer api.client.CloseIdleConnections()
 		if err != nil {
-			return err
+			return errors.Join(err, api.failInit(ctx, "Pintle.BadConfiguration", err))
 		}
-		return s.beside(ctx, func(ctx context.Context) error { return s.listen(ctx, c) })
+		return s.beside(ctx, func(ctx context.Context) error { return s.invocations(ctx, api) })
 	}
-	if c.RuntimeAPI == "" {
-		if err != nil {
-			return err
-		}
-		return s.beside(ctx, s.runROS)
-	}
-	api := newLambdaAPI(c.RuntimeAPI)
-	defer api.client.CloseIdleConnections()
 	if err != nil {
-		return errors.Join(err, api.failInit(ctx, "Pintle.BadConfiguration", err))
+		return err
 	}
-	return s.beside(ctx, func(ctx context.Context) error { return s.invocations(ctx, api) })
+	switch {
+	case web:
+		return s.beside(ctx, func(ctx context.Context) error { return s.listen(ctx, c) })
+	case c.FCRuntimeAPI != "":
+		return s.beside(ctx, func(ctx context.Context) error { return s.pollFC(ctx, c.FCRuntimeAPI) })
+	case c.FCPort != "":
+		return s.beside(ctx, func(ctx context.Context) error { return s.listenFC(ctx, c.FCPort) })
+	}
+	if c.QueueCredentials == nil {
+		return errors.New("the queue needs QueueCredentials")
+	}
+	q, err := newMNSQueue(c.Queue, c.QueueCredentials, s.clock)
+	if err != nil {
+		return err
+	}
+	return s.beside(ctx, func(ctx context.Context) error { return s.pollQueue(ctx, q) })
 }
 
 // beside runs the waiter, if that is to be run, beside what serve does. Both have ended when it returns.
@@ -196,7 +204,7 @@ func (s *Server) invocations(ctx context.Context, api lambdaAPI) error {
 		if err != nil {
 			return err
 		}
-		// What has begun is finished: half an answer is worse than a late stop.
+		// An event that has begun is finished: half an answer is worse than a late stop.
 		if err := s.invoked(context.WithoutCancel(ctx), api, next); err != nil {
 			return err
 		}
@@ -207,7 +215,7 @@ func (s *Server) invocations(ctx context.Context, api lambdaAPI) error {
 func (s *Server) invoked(ctx context.Context, api lambdaAPI, i invocation) error {
 	ctx = trace.NewContext(ctx, i.trace)
 	result, running, err := s.event(ctx, i.event, i.deadline, i.waits)
-	runaway := errors.Is(err, ErrRunaway) // of what an EventWaiter has resumed
+	runaway := errors.Is(err, ErrHandlerStuck) // of what an EventWaiter has resumed
 	var bad *badEventError
 	switch {
 	case errors.As(err, &bad):
@@ -223,7 +231,7 @@ func (s *Server) invoked(ctx context.Context, api lambdaAPI, i invocation) error
 	case err != nil:
 		return err
 	case runaway:
-		return ErrRunaway
+		return ErrHandlerStuck
 	case running == nil:
 		return nil
 	}
@@ -231,7 +239,7 @@ func (s *Server) invoked(ctx context.Context, api lambdaAPI, i invocation) error
 }
 
 // listen serves HTTP until the context ends.
-func (s *Server) listen(ctx context.Context, c Config) error {
+func (s *Server) listen(ctx context.Context, c RunConfig) error {
 	if s.web.closed() && len(s.ros.SignKeys) == 0 {
 		return errors.New("nobody could be believed over HTTP: set PINTLE_WEBHOOK_SECRET, which pintle env prints, or for ROS " +
 			"PINTLE_ROS_SIGN_KEY, or allow topics with --topic; --unsigned takes requests from everybody on this machine")
@@ -266,5 +274,5 @@ func (s *Server) listen(ctx context.Context, c Config) error {
 	}
 	// Bounded by the deadlines of the requests that are at work.
 	finish := context.WithoutCancel(ctx)
-	return errors.Join(server.Shutdown(finish), s.Wait(finish))
+	return errors.Join(server.Shutdown(finish), s.Shutdown(finish))
 }

@@ -16,7 +16,7 @@ type runtimeAPI struct {
 }
 
 func newRuntimeAPI(base string) runtimeAPI {
-	// No timeout: waiting for the next event may take for ever. No proxy: the API is on this machine.
+	// No timeout: waiting for the next event may take forever. No proxy: the API is on this machine.
 	return runtimeAPI{base, &http.Client{Transport: &http.Transport{}}}
 }
 

@@ -20,8 +20,8 @@ const AnyType = "*"
 // The schema is of what a provider takes: a number may be a string, as CloudFormation makes it one. Where it wants a
 // string, a template may have a number or boolean all the same, since that becomes one on the way. Immutable properties are
 // listed as createOnlyProperties, as in the schemas of CloudFormation's registry, secret ones are writeOnly. A
-// provider with [WithMigrate] has x-migrates in the schema of its properties: it may take others too. It is an
-// error if there is no such handler.
+// provider with [Migrator] has x-migrates in the schema of its properties: it may take others too. A type whose provider is
+// a [Reader] has the member reads, with the value true. It is an error if there is no such handler.
 func Schema(handlers ...Handler) ([]byte, error) {
 	types := map[string]any{}
 	for _, h := range handlers {
@@ -59,7 +59,11 @@ func (r *Resource) schema() map[string]any {
 		properties["x-migrates"] = true
 	}
 	out := schemaWriter{defs: map[string]any{}, names: map[*shape]string{}, attributes: true}
-	return map[string]any{"properties": properties, "attributes": out.root(r.attributes.base())}
+	schema := map[string]any{"properties": properties, "attributes": out.root(r.attributes.base())}
+	if r.reads {
+		schema["reads"] = true
+	}
+	return schema
 }
 
 // createOnly returns the JSON pointers of the immutable properties.

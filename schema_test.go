@@ -144,6 +144,24 @@ func TestCommandLine(t *testing.T) {
 	}
 }
 
+// A queue on the command line goes before the address in the environment, and --listen before the queue.
+func TestQueueFlagGoesBeforeTheEnvironment(t *testing.T) {
+	t.Setenv("AWS_LAMBDA_RUNTIME_API", "")
+	t.Setenv("PINTLE_PROVIDER_LISTEN", "no-port")
+	for args, want := range map[string]string{
+		"":                         "address no-port: missing port",
+		"--queue x":                "the queue is no URL",
+		"--queue x --listen other": "address other: missing port",
+	} {
+		var out, log bytes.Buffer
+		args := append([]string{"provider"}, strings.Fields(args)...)
+		code := run([]Handler{New(newDisks())}, append(args, "--topic", "arn:aws:sns:us-east-1:123456789012:t"), &out, &log)
+		if code != 1 || !strings.Contains(log.String(), want) {
+			t.Errorf("%q: exit code %d\n%swant %s", args, code, &log, want)
+		}
+	}
+}
+
 // An author who imports the package gets no other module, nor does the test kit or wire bring one.
 func TestNoDependencies(t *testing.T) {
 	out, err := exec.Command("go", "list", "-deps", "-test", "-f", "{{with .Module}}{{.Path}}{{end}}",

@@ -52,10 +52,10 @@ func (s *Secret) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// Gone is the error of a provider whose resource is not there any more. Wrap it to say more. A Delete that returns it
-// has succeeded. When the Update of a [Provider] returns it, the resource is made anew by Create, and the Update is
-// answered with the new ID; the service then sends a Delete for the old one.
-var Gone = errors.New("the resource is gone")
+// ErrGone is the error of a provider whose resource does not exist any more. Wrap it to say more. A Delete that returns it
+// has succeeded, and so has one whose [Poller] returns it. When Update returns it, the package calls Create to make the
+// resource again, and answers the Update with the new ID; the service then sends a Delete for the old one.
+var ErrGone = errors.New("the resource is gone")
 
 // Hide returns an error whose text is kept for the log of the provider: the reason in the events of the stack says no
 // more than that. For errors of libraries that may quote passwords or tell too much. It wraps err; nil for nil.

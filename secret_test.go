@@ -2,6 +2,7 @@ package pintle
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -48,14 +49,14 @@ func TestSecretIsNotShown(t *testing.T) {
 }
 
 func TestScrubbedLog(t *testing.T) {
-	hide := &scrubber{}
-	hide.add("hunter2", `pass"word`, "no", "a b&c")
+	hide := newSecrets()
+	hide.Add("hunter2", `pass"word`, "no", "a b&c")
 	for _, inner := range []func(*bytes.Buffer) slog.Handler{
 		func(b *bytes.Buffer) slog.Handler { return slog.NewTextHandler(b, nil) },
 		func(b *bytes.Buffer) slog.Handler { return slog.NewJSONHandler(b, nil) },
 	} {
 		var out bytes.Buffer
-		log := slog.New(scrubbedLog{inner(&out), hide}).With("with", "hunter2").WithGroup("g")
+		log := slog.New(redactedLog{inner(&out), hide}).With("with", "hunter2").WithGroup("g")
 		log.Info("no hunter2", "url", "https://x/?X-Amz-Signature=5ec2e7", "err", fmt.Errorf("as %q", `pass"word`),
 			"struct", struct{ A string }{"hunter2"}, "pointer", &struct{ A string }{"hunter2"}, "group", slog.GroupValue(slog.String("k", "hunter2")),
 			"query", "a+b%26c", "raw", json.RawMessage(`{"a":"pass\"word"}`), "number", 7, "plain", struct{ B int }{8})
@@ -70,6 +71,22 @@ func TestScrubbedLog(t *testing.T) {
 				t.Errorf("lacks %s: %s", want, text)
 			}
 		}
+	}
+}
+
+// A log that a wrapping handler sets is redacted too.
+func TestWithLogIsRedacted(t *testing.T) {
+	var out bytes.Buffer
+	disk := New(newDisks())
+	w := newWorld(t, HandlerFunc(func(ctx context.Context, r *Request) (Answer, error) {
+		own := r.WithLog(slog.New(slog.NewTextHandler(&out, nil)))
+		answer, err := disk.Handle(ctx, own)
+		own.Log().Info("the key is 5ec2e7-key")
+		return answer, err
+	}))
+	w.ask(t, Create, "", `{"Zone":"a","Key":"5ec2e7-key"}`, "")
+	if text := out.String(); strings.Contains(text, "5ec2e7-key") || !strings.Contains(text, "the key is ****") {
+		t.Errorf("the log:\n%s", text)
 	}
 }
 

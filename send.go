@@ -16,20 +16,21 @@ import (
 	"strings"
 	"time"
 
+	"github.com/pintle-dev/pintle/internal/base/clock"
 	"github.com/pintle-dev/pintle/wire"
 )
 
 // sender sends responses to response URLs: by PUT to CloudFormation, by POST to ROS. No error or log line of it holds such a URL.
 type sender struct {
 	client  *http.Client
-	clock   Clock
+	clock   clock.Clock
 	tries   int           // at least 1
 	backoff time.Duration // the longest pause before the second try; it doubles from try to try
 }
 
 const maxBackoff = 5 * time.Second
 
-func newSender(client *http.Client, clock Clock) sender {
+func newSender(client *http.Client, clock clock.Clock) sender {
 	if client == nil {
 		client = &http.Client{
 			Timeout: 10 * time.Second, // for one try

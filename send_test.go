@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/pintle-dev/pintle/internal/base/clock"
 	"github.com/pintle-dev/pintle/wire"
 )
 
@@ -57,7 +58,7 @@ func TestSend(t *testing.T) {
 			}))
 			defer server.Close()
 			var logged strings.Builder
-			s := newSender(nil, realClock{})
+			s := newSender(nil, clock.System{})
 			s.tries, s.backoff = 6, time.Microsecond
 			defer s.client.CloseIdleConnections()
 			err := s.send(t.Context(), wire.CloudFormation, server.URL+"/response/arn%3Aaws%3Astack/web%7CSite%7cr?a=%2F&X-Amz-Signature=5ec2e7",
@@ -83,7 +84,7 @@ func TestSendStops(t *testing.T) {
 	address := listener.Addr().String()
 	listener.Close() // nobody answers there now
 	ctx, cancel := context.WithCancel(t.Context())
-	s := newSender(nil, realClock{})
+	s := newSender(nil, clock.System{})
 	s.tries, s.backoff = 1000, time.Hour // only the context can end it
 	warned := make(chan struct{})
 	log := slog.New(signalHandler{slog.DiscardHandler, warned})

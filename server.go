@@ -6,70 +6,65 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"net"
 	"net/http"
 	"os"
 	"sync"
 	"time"
 
+	"github.com/pintle-dev/pintle/internal/base/clock"
+	"github.com/pintle-dev/pintle/internal/base/redact"
 	"github.com/pintle-dev/pintle/wire"
 )
 
-// Config is how a [Server] serves providers, and [Run].
-type Config struct {
-	// Handlers answer the requests, each those of its resource type: see [For]. One at least is required.
+// ServerConfig configures a [Server]. Nothing in it is read from the environment.
+type ServerConfig struct {
+	// Handlers answer the requests, each those of its resource type: see [For]. At least one is required.
 	Handlers []Handler
-	// RuntimeAPI is host and port of the Lambda Runtime API, for [Run]. Empty means the environment variable
-	// AWS_LAMBDA_RUNTIME_API.
-	RuntimeAPI string
-	// Listen is the address for [Run] to serve HTTP on, host:port. If it is empty and there is no Lambda Runtime
-	// API, the environment variable PINTLE_PROVIDER_LISTEN counts.
-	Listen string
-	// Listener is for Run to serve HTTP on, instead of Listen. It is closed in the end.
-	Listener net.Listener
-	// WebhookSecrets are those that HTTP requests may be signed with, in the form whsec_… or as the bytes themselves, 24
-	// at least. Several let one take the place of another without a pause. Nil means the environment variable
-	// PINTLE_WEBHOOK_SECRET, which may hold several with spaces between. The command "pintle env" prints the engine's.
+	// WebhookSecrets sign HTTP requests, in the form whsec_… or as the bytes themselves, at least 24. With several secrets
+	// you can replace one without an interruption. The command "pintle env" prints that of the engine.
 	WebhookSecrets []string
-	// Topics are the ARNs of the SNS topics whose notifications are taken over HTTP, and whose subscriptions are
-	// confirmed; and of topics of SMQ for ROS, like acs:mns:REGION:ACCOUNT:topics/NAME. Nil means the environment variable PINTLE_PROVIDER_TOPICS, which has spaces between them.
-	// They are Amazon's, or of the SNS that AWS_ENDPOINT_URL_SNS, or else AWS_ENDPOINT_URL, names, such as Pintle's own.
+	// Topics are the ARNs of the SNS topics whose notifications are accepted over HTTP, and whose subscriptions are
+	// confirmed. For ROS they are topics of SMQ, like acs:mns:REGION:ACCOUNT:topics/NAME.
 	Topics []string
-	// AllowUnsigned takes HTTP requests from everybody: who can reach the server can have it do what it does, and send
-	// an answer to any URL. [Run] allows it on a loopback address only. Requests of browsers are refused then: any page could
-	// send them.
+	// SNSEndpoint is the URL of an SNS other than Amazon's, such as Pintle's, that sends the notifications. Empty means
+	// Amazon's.
+	SNSEndpoint string
+	// AllowUnsigned accepts unsigned HTTP requests. Everyone who can reach the server can then make it act and send an
+	// answer to any URL. [Run] allows it on a loopback address only. The server refuses requests of browsers then.
 	AllowUnsigned bool
-	// Hold is how long an HTTP request is held open for the answer to go into its reply. What takes longer is answered
-	// at the response URL. Zero means 20 seconds; a negative value holds none.
+	// Hold is how long an HTTP request stays open, so that the answer can be the reply. A later answer goes to the response
+	// URL. Zero means 20 seconds; with a negative value no request stays open.
 	Hold time.Duration
-	// Concurrency is how many HTTP requests are handled at once; further ones are told to come back. Zero means 100.
+	// Concurrency is how many HTTP requests are handled at once; further ones get status 503. Zero means 100.
 	Concurrency int
-	// ROS is for requests of Alibaba Cloud ROS. Nil means what the environment has.
-	ROS *ROSConfig
-	// Client sends the answers, and gets the certificates of SNS. Nil means one of its own, which heeds HTTPS_PROXY and
-	// tries for ten seconds at a time.
+	// ROS is for requests of Alibaba Cloud ROS.
+	ROS ROSConfig
+	// Client sends the answers, and fetches the certificates of SNS. Nil means a client of the server's own, which respects
+	// HTTPS_PROXY and gives each try ten seconds.
 	Client *http.Client
-	// Memory keeps the answers for requests that are delivered again. Nil means [NewMemory] of [DefaultMemory].
-	Memory Memory
-	// Waiter takes over requests whose operations go on, see [WithReady]. Nil means that they are waited for in place,
-	// within the time that their handlers have; but Pintle waits for those of a program that it hosts, in its own store.
+	// Idempotency keeps the answers for requests that are delivered again. Nil means a [NewMemoryStore].
+	Idempotency IdempotencyStore
+	// Waiter keeps requests whose operations are in progress, see [Poller]. Nil means that the server waits in place, within
+	// the time of the request; Pintle waits in its own store for the programs that it hosts.
 	Waiter Waiter
-	// Logger takes the log of the provider. Nil means text on standard error.
+	// Logger is the log of the provider. Nil means short text on standard error.
 	Logger *slog.Logger
-	// Clock is for tests. Nil means the machine's.
-	Clock Clock
 }
 
-// Server answers requests: it calls the handlers, makes sure that every request gets one answer that the service takes,
-// and sends it. [Main] and [Run] have one of their own. It is an [http.Handler], for those who have an HTTP server, and
-// its ServeEvent is for those who have a Lambda loop. Its methods may be called by many goroutines at once.
+// Server answers requests: it calls the handlers, makes sure that every request gets one answer that the service accepts,
+// and sends it. [Main] and [Run] have one of their own. A Server is an [http.Handler] for programs with an HTTP server.
+// [Server.ServeEvent] is for programs with a Lambda loop. Many goroutines can call its methods at once.
+//
+// An answer has at most 4,096 bytes. A longer reason loses its middle. Attributes that do not fit make the request FAILED,
+// with a reason that names the largest. The server sends an answer until it arrives, within the time of the request.
+// Response URLs, properties and attributes never appear in a log, a reason or an error.
 type Server struct {
 	handler Handler
 	sender  sender
 	log     *slog.Logger
-	memory  Memory
+	store   IdempotencyStore
 	waiter  Waiter // nil: none
-	clock   Clock
+	clock   clock.Clock
 	calls   calls
 	turns   turns
 	web     web
@@ -77,29 +72,25 @@ type Server struct {
 	work    sync.WaitGroup // of HTTP requests
 }
 
-// NewServer returns a server. The error says what is wrong with the configuration.
-func NewServer(c Config) (*Server, error) {
+// NewServer returns a server. The error reports what is wrong with the configuration.
+func NewServer(c ServerConfig) (*Server, error) {
 	handler, err := newRouter(c.Handlers)
 	if err != nil {
 		return nil, err
 	}
 	if c.Logger == nil {
-		c.Logger = slog.New(slog.NewTextHandler(os.Stderr, nil))
+		c.Logger = textLogger(os.Stderr)
 	}
-	if c.Clock == nil {
-		c.Clock = realClock{}
-	}
-	if c.Memory == nil {
-		if c.Memory, err = NewMemory(DefaultMemory); err != nil {
-			return nil, err
-		}
+	now := clock.Of(c.Idempotency)
+	if c.Idempotency == nil {
+		c.Idempotency = newMemoryStore(0, now)
 	}
 	s := &Server{
-		handler: handler, sender: newSender(c.Client, c.Clock), log: c.Logger, memory: c.Memory, waiter: c.Waiter, clock: c.Clock,
+		handler: handler, sender: newSender(c.Client, now), log: c.Logger, store: c.Idempotency, waiter: c.Waiter, clock: now,
 		calls: calls{now: map[string]*call{}}, turns: turns{held: map[string]*turn{}},
 	}
 	s.handler = rosGuard{handler}
-	if s.ros, err = newROS(c.ROS); err != nil {
+	if s.ros, err = c.ROS.withDefaults(); err != nil {
 		return nil, err
 	}
 	if s.web, err = newWeb(c, s.sender.client); err != nil {
@@ -108,12 +99,12 @@ func NewServer(c Config) (*Server, error) {
 	return s, nil
 }
 
-// ErrRunaway is the error of [Server.ServeEvent] when a handler was given up and has not returned even by the end of the
-// context. The process should end then, because the handler may be at work beside a Delete of what it makes.
-var ErrRunaway = errors.New("a handler ran out of time and does not stop; the program ends so that it cannot go on")
+// ErrHandlerStuck is the error of [Server.ServeEvent] when a handler ignored its deadline and has not returned by the end of
+// the context. The process should end then: the handler could otherwise work at the same time as a Delete of what it makes.
+var ErrHandlerStuck = errors.New("a handler ran out of time and does not stop; the program ends so that it cannot continue")
 
 // ServeEvent deals with an event of Lambda or Function Compute: a request, or SNS notifications with requests in them. It sends the answers
-// and returns nil when all have arrived, or [Config.Waiter] has taken over those that go on; then the function must return
+// and returns nil when all have arrived, or [ServerConfig.Waiter] has taken over those that go on; then the function must return
 // without an error, or Lambda calls it again. The context's deadline is that of the function, 15 minutes from now if it
 // has none; that the context is cancelled does not stop what has begun. For programs on aws-lambda-go:
 //
@@ -199,7 +190,7 @@ func (s *Server) join(ctx context.Context, running <-chan struct{}, deadline tim
 	case <-running:
 		return nil
 	case <-ctx.Done():
-		return ErrRunaway
+		return ErrHandlerStuck
 	}
 }
 
@@ -231,13 +222,13 @@ type delivery struct {
 func (s *Server) take(ctx context.Context, d delivery) (answered, error) {
 	start := s.clock.Now()
 	r, err := wire.ParseRequest(d.text)
-	hide := &scrubber{}
-	hide.add(urlSecrets(r)...)
-	a := answered{request: r, start: start, log: requestLog(slog.New(scrubbedLog{s.log.Handler(), hide}), r)}
+	hide := newSecrets()
+	hide.Add(urlSecrets(r)...)
+	a := answered{request: r, start: start, log: requestLog(slog.New(redactedLog{s.log.Handler(), hide}), r)}
 	w := &handover{able: !d.inPlace && (d.hosted || s.waiter != nil || d.resumed != nil), began: start, resumed: d.resumed}
 	service := start.Add(s.listens(r)) // who answers later is not heard
 	if d.resumed != nil {
-		hide.add(d.resumed.Secrets...)
+		hide.Add(d.resumed.Secrets...)
 		w.began = d.resumed.Began
 		service = w.began.Add(s.listens(r))
 		w.limit = newBudget(w.began, service).handler
@@ -310,7 +301,7 @@ func (s *Server) take(ctx context.Context, d delivery) (answered, error) {
 		a, err = s.refuse(a, d, hide)
 	default:
 		if d.resumed == nil {
-			a.log.Info("request", "resourceType", r.ResourceType, "physicalId", r.PhysicalResourceID)
+			a.log.Info(logArrival, logStack, string(r.StackID), "resourceType", r.ResourceType, "physicalId", r.PhysicalResourceID)
 			if w.able {
 				s.arrive(ctx, a)
 			}
@@ -324,28 +315,28 @@ func (s *Server) take(ctx context.Context, d delivery) (answered, error) {
 	return a, err
 }
 
-// handle calls the handler, once no other request of the resource is at work.
-func (s *Server) handle(ctx context.Context, a answered, b budget, hide *scrubber, w *handover, d delivery, key string) (answered, error) {
+// handle calls the handler once no other request of the resource is in progress.
+func (s *Server) handle(ctx context.Context, a answered, b budget, hide *redact.Secrets, w *handover, d delivery, key string) (answered, error) {
 	r := newRequest(a.request, a.log)
-	r.surroundings = surroundings{clock: s.clock, memory: s.memory, hide: hide, deadline: b.handler, wait: w, plain: s.ros.PlainSecrets}
+	r.surroundings = surroundings{log: a.log, clock: s.clock, store: s.store, hide: hide, deadline: b.handler, wait: w, plain: s.ros.PlainSecrets}
 	var o outcome
-	var known PhysicalID // what was made, if that is known here
+	var known Answer // what was made, if that is known here
 	if w.resumed != nil {
-		known = w.resumed.answerID() // now: a handler that is given up may go on writing there
+		known = w.resumed.made(r.Type, r.ID) // now: an abandoned handler may still write there
 	}
 	if done, ok := s.turns.take(ctx, s.clock, a.request, b.handler); ok {
 		if d.resumed != nil {
 			w.overtaken = s.overtaken(ctx, a, w.began)
 		}
 		o = ask(ctx, s.handler, r, b)
-		// What was given up may still write to w.
+		// An abandoned handler may still write to w.
 		if o.running == nil && w.next != nil {
 			if a.waiting = s.handOver(ctx, a, hide, w, d, key); a.waiting != nil {
 				done()
 				return a, nil
 			}
 			w.able, w.resumed, w.next = false, w.next, nil
-			known = w.resumed.answerID()
+			known = w.resumed.made(r.Type, r.ID)
 			o = ask(ctx, s.handler, r, b)
 		}
 		if o.running == nil {
@@ -370,20 +361,20 @@ func (s *Server) handle(ctx context.Context, a answered, b budget, hide *scrubbe
 	}
 	a.running = o.running
 	if o.running != nil {
-		o.answer.ID = known // which its Delete must have
+		o.answer.ID, o.answer.Replaces = known.ID, known.Replaces // the Delete must have that ID
 	}
 	if raw, secrets, err := clearJSON(o.answer.Attributes); err == nil { // encode reports an error
 		o.answer.NoEcho = o.answer.NoEcho || holdsSecret(raw, hide) || idHolds(a.request, string(o.answer.ID), hide)
-		hide.add(secrets...)
+		hide.Add(secrets...)
 	}
 	return s.encode(a, settle(a.request, o, hide), o.answer, hide)
 }
 
 // encode makes the answer fit.
-func (s *Server) encode(a answered, w wire.Response, answer Answer, hide *scrubber) (answered, error) {
+func (s *Server) encode(a answered, w wire.Response, answer Answer, hide *redact.Secrets) (answered, error) {
 	data := answer.Attributes
 	if a.request.RequestType == Delete {
-		data = nil
+		data, answer.NoEcho = nil, false
 	}
 	w = s.shown(a, w, answer, hide)
 	whole := w.Reason
@@ -403,9 +394,9 @@ func (s *Server) send(ctx context.Context, a answered) error {
 	defer cancel()
 	if err := s.sender.send(ctx, a.request.Dialect, s.responseURL(a.request), a.body, a.log); err != nil {
 		a.log.Error("not answered", "error", err)
-		hide := &scrubber{}
-		hide.add(urlSecrets(a.request)...)
-		if clean := hide.text(err.Error()); clean != err.Error() { // who was asked may quote the URL
+		hide := newSecrets()
+		hide.Add(urlSecrets(a.request)...)
+		if clean := redacted(hide, err.Error()); clean != err.Error() { // who was asked may quote the URL
 			err = errors.New(clean)
 		}
 		return err
@@ -419,9 +410,9 @@ func (s *Server) sent(a answered) {
 		"reason", a.response.Reason, "bytes", len(a.body), "took", s.clock.Now().Sub(a.start).Round(time.Millisecond))
 }
 
-// Wait waits until no HTTP request is at work, for an orderly end of the process. It returns the context's error if that
-// ends before.
-func (s *Server) Wait(ctx context.Context) error {
+// Shutdown waits until all HTTP requests are answered, for an orderly end of the process. Stop the HTTP server first: its
+// Shutdown keeps new requests from arriving. Shutdown returns the context's error if the context ends before.
+func (s *Server) Shutdown(ctx context.Context) error {
 	done := make(chan struct{})
 	go func() { // ends with the requests, which have deadlines, and with handlers that were given up
 		defer close(done)

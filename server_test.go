@@ -11,6 +11,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/pintle-dev/pintle/internal/base/clock"
 	"github.com/pintle-dev/pintle/wire"
 )
 
@@ -18,7 +19,7 @@ import (
 func counting(calls *int) Handler {
 	return HandlerFunc(func(_ context.Context, r *Request) (Answer, error) {
 		*calls++
-		if strings.Contains(string(r.Properties), "fail") {
+		if strings.Contains(string(r.RawProperties), "fail") {
 			return Answer{}, fmt.Errorf("failure %d", *calls)
 		}
 		return Answer{ID: PhysicalID(fmt.Sprint("thing-", *calls))}, nil
@@ -33,7 +34,7 @@ func TestRedelivery(t *testing.T) {
 		if got := short(w.deliver(t, r)); got != "SUCCESS thing-1" {
 			t.Error(got)
 		}
-		r.ResponseURL += "&again=1" // it is signed anew
+		r.ResponseURL += "&again=1" // a new signature
 	}
 	// The answer did not arrive, so the event failed and comes again.
 	r = w.event(Create, "", `{"a":"1"}`, "")
@@ -61,7 +62,30 @@ func TestRedelivery(t *testing.T) {
 			t.Errorf("%s, want %s", got, want)
 		}
 		if calls == 4 && want == "failure 4" {
-			_ = w.clock.Sleep(t.Context(), failureLasts/2+time.Second)
+			_ = w.clock.Sleep(t.Context(), keepFailure/2+time.Second)
+		}
+	}
+}
+
+// Stores have failures of earlier versions with the time to live of a success. Those are answered again for a while only, too.
+func TestRedeliveryAfterUpgrade(t *testing.T) {
+	for after, want := range map[time.Duration]string{keepFailure - time.Second: "disk full", keepFailure + time.Second: "failure 1"} {
+		calls := 0
+		w := newWorld(t, counting(&calls))
+		r := w.event(Update, "thing-1", `{"fail":"1"}`, "{}")
+		failed := wire.ResponseTo(r, wire.Failed)
+		failed.Reason = "disk full"
+		body, err := failed.Encode()
+		if err != nil {
+			t.Fatal(err)
+		}
+		old := fmt.Sprintf(`{"At":%q,"Failed":true,"Body":%s}`, w.clock.Now().Format(time.RFC3339), body)
+		if err := w.store.Put(t.Context(), requestKey(r), []byte(old), keepFor); err != nil {
+			t.Fatal(err)
+		}
+		_ = w.clock.Sleep(t.Context(), after)
+		if got := w.deliver(t, r).Reason; got != want {
+			t.Errorf("after %v: %s, want %s", after, got, want)
 		}
 	}
 }
@@ -72,12 +96,14 @@ type brokenMemory struct{}
 func (brokenMemory) Get(context.Context, string) ([]byte, bool, error) {
 	return nil, false, errors.New("memory is away")
 }
-func (brokenMemory) Put(context.Context, string, []byte) error { return errors.New("memory is away") }
+func (brokenMemory) Put(context.Context, string, []byte, time.Duration) error {
+	return errors.New("memory is away")
+}
 
 func TestBrokenMemory(t *testing.T) {
 	calls := 0
 	w := newWorld(t, counting(&calls))
-	w.memory = brokenMemory{}
+	w.store = brokenMemory{}
 	if got := w.ask(t, Create, "", "{}", ""); got != "SUCCESS thing-1" {
 		t.Error(got)
 	}
@@ -87,12 +113,12 @@ func TestBrokenMemory(t *testing.T) {
 }
 
 func TestMemoryIsBounded(t *testing.T) {
-	m, err := NewMemory(2)
+	m, err := NewMemoryStore(2)
 	if err != nil {
 		t.Fatal(err)
 	}
 	put := func(key string) {
-		if err := m.Put(t.Context(), key, []byte(key)); err != nil {
+		if err := m.Put(t.Context(), key, []byte(key), time.Hour); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -111,7 +137,7 @@ func TestMemoryIsBounded(t *testing.T) {
 	if there != "ac" {
 		t.Errorf("it has %s, want ac: b was not used for longest", there)
 	}
-	if _, err := NewMemory(0); err == nil {
+	if _, err := NewMemoryStore(-1); err == nil {
 		t.Error("a memory without room")
 	}
 }
@@ -133,7 +159,7 @@ func TestOneAtATime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := blocking{make(chan RequestType), make(chan Answer)}
 		w := newWorld(t, b)
-		w.clock, w.sender.clock = realClock{}, realClock{} // of the bubble
+		w.clock, w.sender.clock = clock.System{}, clock.System{} // of the bubble
 		serve := func(r wire.Request) <-chan error {
 			text, err := r.Encode()
 			if err != nil {
@@ -168,8 +194,8 @@ func TestOneAtATime(t *testing.T) {
 		if len(w.answers) != 1 || !strings.HasPrefix(w.answers[0].Reason, "ran out of time") {
 			t.Fatalf("answers %v", w.answers)
 		}
-		if err := <-hanging; !errors.Is(err, ErrRunaway) {
-			t.Errorf("error %v, want ErrRunaway", err)
+		if err := <-hanging; !errors.Is(err, ErrHandlerStuck) {
+			t.Errorf("error %v, want ErrHandlerStuck", err)
 		}
 		remove := serve(w.event(Delete, "one", "{}", ""))
 		synctest.Wait()
@@ -186,7 +212,7 @@ func TestOneAtATime(t *testing.T) {
 		if err := <-remove; err != nil {
 			t.Error(err)
 		}
-		if err := w.Wait(t.Context()); err != nil {
+		if err := w.Shutdown(t.Context()); err != nil {
 			t.Error(err)
 		}
 		if len(w.turns.held) != 0 || len(w.calls.now) != 0 {
@@ -220,7 +246,7 @@ func TestServiceTimeout(t *testing.T) {
 			<-ctx.Done()
 			return Answer{}, ctx.Err()
 		}))
-		w.clock, w.sender.clock = realClock{}, realClock{}
+		w.clock, w.sender.clock = clock.System{}, clock.System{}
 		start := time.Now()
 		if got, want := w.ask(t, Update, "x", `{"ServiceTimeout":"10"}`, "{}"), "FAILED x (ran out of time: context deadline exceeded)"; got != want {
 			t.Errorf("%s, want %s", got, want)

@@ -15,7 +15,6 @@ import (
 	"io"
 	"net/http"
 	"net/url"
-	"os"
 	"regexp"
 	"strings"
 	"sync"
@@ -161,20 +160,16 @@ func newCertificates(client *http.Client) *certificates {
 	return &certificates{client: client, known: map[string]*x509.Certificate{}}
 }
 
-// snsEndpoint returns the SNS that the AWS SDKs are told to use instead of Amazon's, nil if they are not.
-func snsEndpoint() (*url.URL, error) {
-	for _, name := range []string{"AWS_ENDPOINT_URL_SNS", "AWS_ENDPOINT_URL"} {
-		text := os.Getenv(name)
-		if text == "" {
-			continue
-		}
-		u, err := url.Parse(text)
-		if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "" || u.User != nil {
-			return nil, fmt.Errorf("the environment variable %s is no http(s) URL", name) // not quoted: it may hold a password
-		}
-		return u, nil
+// snsEndpoint parses the URL of another SNS than Amazon's, nil for an empty one.
+func snsEndpoint(text string) (*url.URL, error) {
+	if text == "" {
+		return nil, nil
 	}
-	return nil, nil
+	u, err := url.Parse(text)
+	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "" || u.User != nil {
+		return nil, errors.New("the endpoint of SNS is not an http(s) URL, or has a user") // not quoted: it may hold a password
+	}
+	return u, nil
 }
 
 // snsHost is where SNS is and has its certificates. Anybody can have a bucket that ends in amazonaws.com, so nothing may

@@ -133,8 +133,10 @@ func (s *sns) message(t *testing.T, kind, version string, m, edit map[string]any
 
 func TestSNS(t *testing.T) {
 	l, aws := newLambda(t), newSNS(t)
-	server, log := provide(t, pintle.Config{
-		Handlers: []pintle.Handler{pintle.HandlerFunc(site)}, Topics: []string{topic}, Client: aws.client, WebhookSecrets: []string{},
+	server, log := provide(t, pintle.ServerConfig{
+		Handlers: []pintle.Handler{pintle.HandlerFunc(site)},
+		Topics:   []string{topic},
+		Client:   aws.client,
 	})
 	send := func(kind, body string) (int, string) {
 		return post(t, server.URL, "", body, func(h http.Header) { h.Set("x-amz-sns-message-type", kind) })
@@ -225,7 +227,7 @@ func TestSNS(t *testing.T) {
 	}
 }
 
-// TestSNSElsewhere: the SNS that the AWS SDKs are told to use is believed as Amazon's is, and nothing beside it.
+// TestSNSElsewhere: the SNS that the AWS SDKs are configured to use is trusted as Amazon's is, and no other.
 func TestSNSElsewhere(t *testing.T) {
 	l, aws := newLambda(t), newSNS(t)
 	confirmed := make(chan string, 1)
@@ -239,8 +241,14 @@ func TestSNSElsewhere(t *testing.T) {
 	defer elsewhere.Close()
 	t.Setenv("AWS_ENDPOINT_URL", "http://127.0.0.1:1")
 	t.Setenv("AWS_ENDPOINT_URL_SNS", elsewhere.URL+"/base")
-	server, _ := provide(t, pintle.Config{
-		Handlers: []pintle.Handler{pintle.HandlerFunc(site)}, Topics: []string{topic}, Client: aws.client, WebhookSecrets: []string{},
+	config, err := pintle.RunConfigFromEnvironment()
+	if err != nil {
+		t.Fatal(err)
+	}
+	server, _ := provide(t, pintle.ServerConfig{
+		Handlers: []pintle.Handler{pintle.HandlerFunc(site)},
+		Topics:   []string{topic},
+		Client:   aws.client, SNSEndpoint: config.SNSEndpoint,
 	})
 	send := func(kind, body string) (int, string) {
 		return post(t, server.URL, "", body, func(h http.Header) { h.Set("x-amz-sns-message-type", kind) })
@@ -267,9 +275,10 @@ func TestSNSElsewhere(t *testing.T) {
 			<-l.puts
 		}
 	}
-	t.Setenv("AWS_ENDPOINT_URL_SNS", "sns:hunter2")
-	_, err := pintle.NewServer(pintle.Config{Handlers: []pintle.Handler{pintle.HandlerFunc(site)}, Topics: []string{topic}})
-	if err == nil || !strings.Contains(err.Error(), "AWS_ENDPOINT_URL_SNS is no http(s) URL") || strings.Contains(err.Error(), "hunter2") {
+	_, err = pintle.NewServer(pintle.ServerConfig{
+		Handlers: []pintle.Handler{pintle.HandlerFunc(site)}, Topics: []string{topic}, SNSEndpoint: "sns:hunter2",
+	})
+	if err == nil || !strings.Contains(err.Error(), "the endpoint of SNS is not an http(s) URL") || strings.Contains(err.Error(), "hunter2") {
 		t.Errorf("no URL: %v", err)
 	}
 }

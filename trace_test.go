@@ -21,7 +21,7 @@ func tells(ctx context.Context, _ *pintle.Request) (pintle.Answer, error) {
 
 func TestTraceOverHTTP(t *testing.T) {
 	l := newLambda(t)
-	server, _ := provide(t, pintle.Config{Handlers: []pintle.Handler{pintle.HandlerFunc(tells)}})
+	server, _ := provide(t, pintle.ServerConfig{Handlers: []pintle.Handler{pintle.HandlerFunc(tells)}})
 	for header, want := range map[string]string{parent: parent, "": "", "00-nonsense": ""} {
 		event := strings.Replace(l.event(t, pintle.Create, "", "", ""), "r-1", "r-"+header, 1) // or it would be the same request
 		status, text := post(t, server.URL, webhookSecret, event, func(h http.Header) {
@@ -41,7 +41,7 @@ func TestTraceOnLambda(t *testing.T) {
 	ctx, stop := context.WithCancel(t.Context())
 	done := make(chan error, 1)
 	go func() {
-		done <- pintle.Run(ctx, pintle.Config{Handlers: []pintle.Handler{pintle.HandlerFunc(tells)}, RuntimeAPI: l.api(), Client: l.Client()})
+		done <- pintle.Run(ctx, pintle.RunConfig{ServerConfig: pintle.ServerConfig{Handlers: []pintle.Handler{pintle.HandlerFunc(tells)}, Client: l.Client()}, LambdaRuntimeAPI: l.api()})
 	}()
 	<-l.polls
 	l.events <- l.event(t, pintle.Create, "", "", "")

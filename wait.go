@@ -1,6 +1,7 @@
 package pintle
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -10,24 +11,25 @@ import (
 	"strings"
 	"time"
 
+	"github.com/pintle-dev/pintle/internal/base/clearjson"
+	"github.com/pintle-dev/pintle/internal/base/redact"
 	"github.com/pintle-dev/pintle/wire"
 )
 
-// Waiting is how an operation is waited for.
-type Waiting struct {
-	// Interval is the pause between two questions. Zero means one second, then two, four, up to thirty.
+// PollPolicy is when a [Poller] is polled, and for how long.
+type PollPolicy struct {
+	// Interval is the pause between two calls of Poll. Zero means one second, then two, four, up to thirty.
 	Interval time.Duration
-	// Total is how long the operation may take, from the arrival of its request, before it fails with "Operation timed
-	// out". Zero means 30 minutes. The service stops listening after the ServiceTimeout of the resource, which is an hour
-	// if the template says nothing, so the shorter of the two counts; and where nobody takes the wait over, the time of
-	// the function does.
-	Total time.Duration
+	// Timeout is how long the operation may take, from the arrival of its request, before it fails with "Operation timed
+	// out". Zero means 30 minutes. The service stops listening after the ServiceTimeout of the resource, an hour by
+	// default, so the shorter of the two counts. Where nothing keeps the wait, the timeout of the function counts too.
+	Timeout time.Duration
 }
 
-// ErrWaiting is the error of a [Handler] made by [New] or [OnEvent] whose operation goes on, and has been put into a form
-// in which it can be handed over. The server takes it for no failure. A handler around another one should pass it on; it
-// is called again for the same request when that is asked about.
-var ErrWaiting = errors.New("the operation goes on")
+// ErrInProgress is the error of a [Handler] made by [New] whose operation is in progress and can be handed over to a
+// [Waiter]. The server does not treat it as a failure. A handler that wraps another one must return it unchanged; the server
+// calls it again for the same request when the operation is polled.
+var ErrInProgress = errors.New("the operation is in progress")
 
 // The pauses between two questions: doubled from the first to the longest.
 const (
@@ -39,21 +41,21 @@ const (
 	patience = 5 * time.Second
 )
 
-const defaultTotal = 30 * time.Minute
+const defaultPollTimeout = 30 * time.Minute
 
-func (w Waiting) check() error {
-	if w.Interval < 0 || w.Total < 0 {
-		return fmt.Errorf("a wait cannot have the interval %v and the total time %v", w.Interval, w.Total)
+func (p PollPolicy) check() error {
+	if p.Interval < 0 || p.Timeout < 0 {
+		return fmt.Errorf("a PollPolicy cannot have the interval %v and the timeout %v", p.Interval, p.Timeout)
 	}
-	if w.Total > 0 && w.Interval > w.Total {
-		return fmt.Errorf("the interval of a wait, %v, is longer than its total time, %v", w.Interval, w.Total)
+	if p.Timeout > 0 && p.Interval > p.Timeout {
+		return fmt.Errorf("the interval of the PollPolicy, %v, is longer than its timeout, %v", p.Interval, p.Timeout)
 	}
 	return nil
 }
 
 // pause returns how long to wait after that many questions.
-func (w Waiting) pause(tries int) time.Duration {
-	pause := w.Interval
+func (p PollPolicy) pause(tries int) time.Duration {
+	pause := p.Interval
 	if pause == 0 {
 		pause = longestPause
 		if tries <= 5 {
@@ -92,7 +94,9 @@ type wait struct {
 	Noted    bool `json:"noted,omitempty"`
 	// The answer so far, secrets in clear.
 	ID         PhysicalID                 `json:"id,omitempty"`
+	Replacing  *bool                      `json:"replacing,omitempty"` // [Response.Replaces]; nil in records of earlier versions
 	Reason     string                     `json:"reason,omitempty"`
+	Reported   bool                       `json:"reported,omitempty"` // Reason is the progress, not that of the operation
 	NoEcho     bool                       `json:"noEcho,omitempty"`
 	Attributes map[string]json.RawMessage `json:"attributes,omitempty"`
 	Secrets    []string                   `json:"secrets,omitempty"` // to be kept out of texts
@@ -105,47 +109,54 @@ func parseWait(text json.RawMessage) (*wait, error) {
 	w := &wait{}
 	var version struct{ Version json.RawMessage }
 	if json.Unmarshal(text, &version) != nil {
-		return w, fmt.Errorf("%w: its state is no JSON object", ErrPending)
+		return w, fmt.Errorf("%w: its state is no JSON object", ErrInvalidPending)
 	}
 	if err := checkVersion(version.Version, waitVersion); err != nil {
 		var known struct {
-			ID       PhysicalID
-			Replaces bool
+			ID        PhysicalID
+			Replaces  bool
+			Replacing *bool
 		}
 		if json.Unmarshal(text, &known) == nil {
-			w.ID, w.Replaces = known.ID, known.Replaces
+			w.ID, w.Replaces, w.Replacing = known.ID, known.Replaces, known.Replacing
 		}
 		return w, err
 	}
 	if json.Unmarshal(text, w) != nil {
-		return w, fmt.Errorf("%w: the members of its state have the wrong types", ErrPending)
+		return w, fmt.Errorf("%w: the members of its state have the wrong types", ErrInvalidPending)
 	}
 	if w.Tries < 0 || w.Began.IsZero() || w.Until.IsZero() {
-		return w, fmt.Errorf("%w: its state lacks the times", ErrPending)
+		return w, fmt.Errorf("%w: its state lacks the times", ErrInvalidPending)
 	}
 	return w, nil
 }
 
 // newWait begins to wait for the operation of a request.
-func newWait(r *Request, set Waiting) *wait {
-	total := set.Total
-	if total == 0 {
-		total = defaultTotal
-	}
+func newWait(r *Request, policy PollPolicy) *wait {
+	timeout := cmp.Or(policy.Timeout, defaultPollTimeout)
 	if r.wait == nil { // made by hand
 		began := r.time().Now()
-		return &wait{Version: waitVersion, Began: began, Until: began.Add(total)}
+		return &wait{Version: waitVersion, Began: began, Until: began.Add(timeout)}
 	}
-	w := &wait{Version: waitVersion, Began: r.wait.began, Until: r.wait.began.Add(total)}
+	w := &wait{Version: waitVersion, Began: r.wait.began, Until: r.wait.began.Add(timeout)}
 	if r.wait.limit.Before(w.Until) {
 		w.Until = r.wait.limit
 	}
 	return w
 }
 
-// answer returns the answer so far.
-func (w *wait) answer() Answer {
-	a := Answer{ID: w.ID, Reason: w.Reason, NoEcho: w.NoEcho}
+// replacing reports whether what was made replaces the resource of the request, which has that type and physical ID. In
+// records of earlier versions another ID says so.
+func (w *wait) replacing(kind RequestType, present PhysicalID) bool {
+	if w.Replacing != nil {
+		return *w.Replacing
+	}
+	return kind == Update && w.ID != "" && w.ID != present
+}
+
+// answer returns the answer to the request so far.
+func (w *wait) answer(r *Request) Answer {
+	a := Answer{ID: w.ID, Replaces: w.replacing(r.Type, r.ID), Reason: w.Reason, NoEcho: w.NoEcho}
 	for name, raw := range w.Attributes {
 		if a.Attributes == nil {
 			a.Attributes = map[string]any{}
@@ -157,7 +168,7 @@ func (w *wait) answer() Answer {
 
 // keep takes the answer so far.
 func (w *wait) keep(a Answer) error {
-	w.ID, w.Reason, w.NoEcho, w.Attributes = a.ID, a.Reason, a.NoEcho, nil
+	w.ID, w.Replacing, w.Reason, w.NoEcho, w.Attributes = a.ID, &a.Replaces, a.Reason, a.NoEcho, nil
 	for name, value := range a.Attributes {
 		raw, secrets, err := clearJSON(value)
 		if err != nil {
@@ -180,7 +191,7 @@ func (w *wait) keepState(state any) error {
 	}
 	raw, secrets, err := clearJSON(state)
 	if err != nil {
-		return fmt.Errorf("the state for Ready cannot be encoded: %w", err)
+		return fmt.Errorf("the State for Poll cannot be encoded: %w", err)
 	}
 	w.State = raw
 	w.hide(secrets)
@@ -196,9 +207,9 @@ func (w *wait) hide(secrets []string) {
 	}
 }
 
-// await asks look until the operation is done, fails, or its time is over. It returns [ErrWaiting] if the wait is to be
+// await asks look until the operation is done, fails, or its time runs out. It returns [ErrInProgress] if the wait is to be
 // handed over; the request then has it. look completes the answer, and says how long to wait: zero for the usual.
-func (r *Request) await(ctx context.Context, set Waiting, w *wait, answer *Answer,
+func (r *Request) await(ctx context.Context, policy PollPolicy, w *wait, answer *Answer,
 	look func(context.Context) (done bool, after time.Duration, err error)) error {
 	clock := r.time()
 	patient := clock.Now().Add(patience)
@@ -212,7 +223,7 @@ func (r *Request) await(ctx context.Context, set Waiting, w *wait, answer *Answe
 			return err
 		}
 		if after <= 0 {
-			after = set.pause(w.Tries)
+			after = policy.pause(w.Tries)
 		}
 		now := clock.Now()
 		able := r.wait != nil && r.wait.able
@@ -220,7 +231,7 @@ func (r *Request) await(ctx context.Context, set Waiting, w *wait, answer *Answe
 		if !now.Add(after).Before(w.Until) || !able && !r.deadline.IsZero() && !now.Add(after).Before(r.deadline) {
 			return timedOut(now.Sub(w.Began), w.Tries, answer.Reason)
 		}
-		// What is short is not worth the way, unless it sums up.
+		// A short pause is not worth a handover, unless the pauses add up.
 		if able && (after > shortPause || now.Add(after).After(patient)) {
 			return r.handOver(w, answer, after)
 		}
@@ -243,7 +254,7 @@ func (r *Request) handOver(w *wait, answer *Answer, after time.Duration) error {
 	if err := w.keep(*answer); err != nil {
 		return err
 	}
-	text, err := marshal(w)
+	text, err := clearjson.Encode(w)
 	if err != nil {
 		return fmt.Errorf("encode the wait: %w", err)
 	}
@@ -252,12 +263,12 @@ func (r *Request) handOver(w *wait, answer *Answer, after time.Duration) error {
 			"keep the name of a place where it is instead", len(text), wire.MaxPending, len(w.State))
 	}
 	r.wait.next, r.wait.after = w, min(after, wire.MaxWaitingAfter)
-	return ErrWaiting
+	return ErrInProgress
 }
 
 // progress is what the wait says about itself to people.
-func (w *wait) progress(hide *scrubber) string {
-	text := wire.CleanText(hide.text(w.Reason))
+func (w *wait) progress(hide *redact.Secrets) string {
+	text := wire.CleanText(redacted(hide, w.Reason))
 	if len(text) > wire.MaxWaitingReason {
 		text = strings.ToValidUTF8(text[:wire.MaxWaitingReason-len("…")], "") + "…"
 	}

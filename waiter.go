@@ -9,6 +9,7 @@ import (
 	"log/slog"
 	"time"
 
+	"github.com/pintle-dev/pintle/internal/base/clearjson"
 	"github.com/pintle-dev/pintle/wire"
 )
 
@@ -81,12 +82,12 @@ type pendingText struct {
 	Reason  string          `json:"reason,omitempty"`
 }
 
-// ErrPending is in the error of [ParsePending] and [Server.Resume] about a record that they cannot use.
-var ErrPending = errors.New("not a record of a wait that this version can use")
+// ErrInvalidPending is in the error of [ParsePending] and [Server.Resume] about a record that they cannot use.
+var ErrInvalidPending = errors.New("not a record of a wait that this version can use")
 
 // Encode returns the record as JSON, to be stored and read by [ParsePending]. It is a secret.
 func (p Pending) Encode() ([]byte, error) {
-	text, err := marshal(pendingText{pendingVersion, p.Key, p.Event, p.State, p.After.Milliseconds(), p.Until, p.Reason})
+	text, err := clearjson.Encode(pendingText{pendingVersion, p.Key, p.Event, p.State, p.After.Milliseconds(), p.Until, p.Reason})
 	if err != nil {
 		return nil, errors.New("encode pending: event or state is not JSON") // the error may quote them
 	}
@@ -94,25 +95,25 @@ func (p Pending) Encode() ([]byte, error) {
 }
 
 // ParsePending reads what [Pending.Encode] wrote. A record of another version is refused with an error that wraps
-// [ErrPending] and says so; members that are not known are passed over. No error quotes the record.
+// [ErrInvalidPending] and says so; members that are not known are passed over. No error quotes the record.
 func ParsePending(text []byte) (Pending, error) {
 	if len(text) > maxPendingText {
-		return Pending{}, fmt.Errorf("%w: it is %d bytes long, %d are allowed", ErrPending, len(text), maxPendingText)
+		return Pending{}, fmt.Errorf("%w: it is %d bytes long, %d are allowed", ErrInvalidPending, len(text), maxPendingText)
 	}
 	var version struct{ Version json.RawMessage }
 	if json.Unmarshal(text, &version) != nil {
-		return Pending{}, fmt.Errorf("%w: it is no JSON object", ErrPending)
+		return Pending{}, fmt.Errorf("%w: it is no JSON object", ErrInvalidPending)
 	}
 	if err := checkVersion(version.Version, pendingVersion); err != nil {
 		return Pending{}, err
 	}
 	var in pendingText
 	if json.Unmarshal(text, &in) != nil {
-		return Pending{}, fmt.Errorf("%w: its members have the wrong types", ErrPending)
+		return Pending{}, fmt.Errorf("%w: its members have the wrong types", ErrInvalidPending)
 	}
 	p := Pending{in.Key, in.Event, in.State, time.Duration(in.After) * time.Millisecond, in.Until, in.Reason}
 	if in.After < 0 || in.After > wire.MaxWaitingAfter.Milliseconds() {
-		return Pending{}, fmt.Errorf("%w: afterMilliseconds is out of range", ErrPending)
+		return Pending{}, fmt.Errorf("%w: afterMilliseconds is out of range", ErrInvalidPending)
 	}
 	return p, p.check()
 }
@@ -121,10 +122,10 @@ func ParsePending(text []byte) (Pending, error) {
 func checkVersion(raw json.RawMessage, want int) error {
 	switch {
 	case len(raw) == 0:
-		return fmt.Errorf("%w: it has no version", ErrPending)
+		return fmt.Errorf("%w: it has no version", ErrInvalidPending)
 	case string(raw) != fmt.Sprint(want):
 		return fmt.Errorf("%w: its version is %.20q, want %d; another version of the program wrote it, have that finish it",
-			ErrPending, bytes.Trim(raw, `"`), want)
+			ErrInvalidPending, bytes.Trim(raw, `"`), want)
 	}
 	return nil
 }
@@ -132,13 +133,13 @@ func checkVersion(raw json.RawMessage, want int) error {
 func (p Pending) check() error {
 	switch {
 	case p.Key == "":
-		return fmt.Errorf("%w: it has no key", ErrPending)
+		return fmt.Errorf("%w: it has no key", ErrInvalidPending)
 	case len(p.Event) == 0:
-		return fmt.Errorf("%w: it has no event", ErrPending)
+		return fmt.Errorf("%w: it has no event", ErrInvalidPending)
 	case len(p.State) == 0 || string(p.State) == "null":
-		return fmt.Errorf("%w: it has no state", ErrPending)
+		return fmt.Errorf("%w: it has no state", ErrInvalidPending)
 	case len(p.State) > wire.MaxPending:
-		return fmt.Errorf("%w: its state is %d bytes long, %d are allowed", ErrPending, len(p.State), wire.MaxPending)
+		return fmt.Errorf("%w: its state is %d bytes long, %d are allowed", ErrInvalidPending, len(p.State), wire.MaxPending)
 	}
 	return nil
 }

@@ -11,6 +11,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/pintle-dev/pintle/internal/base/clock"
 	"github.com/pintle-dev/pintle/wire"
 )
 
@@ -91,7 +92,7 @@ type lasting struct {
 	tries   []int
 	states  []string
 	deleted []PhysicalID
-	ready   func(r *ReadyRequest[lastingProperties]) (Progress[lastingAttributes], error)
+	ready   func(r *PollRequest[lastingProperties]) (Progress[lastingAttributes], error)
 }
 
 type lastingProperties struct {
@@ -122,7 +123,7 @@ func (s *lasting) Delete(_ context.Context, r *DeleteRequest[lastingProperties])
 	return nil
 }
 
-func (s *lasting) Ready(_ context.Context, r *ReadyRequest[lastingProperties]) (Progress[lastingAttributes], error) {
+func (s *lasting) Poll(_ context.Context, r *PollRequest[lastingProperties]) (Progress[lastingAttributes], error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if r.Type == Delete {
@@ -130,9 +131,9 @@ func (s *lasting) Ready(_ context.Context, r *ReadyRequest[lastingProperties]) (
 	}
 	s.tries = append(s.tries, r.Try)
 	s.states = append(s.states, string(r.State))
-	r.Log.Info("asked", "key", r.Properties.Key.Reveal(), "id", r.ID, "kind", r.Type)
+	r.Log().Info("asked", "key", r.Properties.Key.Reveal(), "id", r.ID, "kind", r.Type)
 	if r.Try > 1 { // in a process that has the password from the record only
-		r.Log.Info("still asking", "password", "pa55word")
+		r.Log().Info("still asking", "password", "pa55word")
 	}
 	if s.ready == nil {
 		return Progress[lastingAttributes]{}, nil
@@ -140,8 +141,8 @@ func (s *lasting) Ready(_ context.Context, r *ReadyRequest[lastingProperties]) (
 	return s.ready(r)
 }
 
-func doneAfter(tries int) func(*ReadyRequest[lastingProperties]) (Progress[lastingAttributes], error) {
-	return func(r *ReadyRequest[lastingProperties]) (Progress[lastingAttributes], error) {
+func doneAfter(tries int) func(*PollRequest[lastingProperties]) (Progress[lastingAttributes], error) {
+	return func(r *PollRequest[lastingProperties]) (Progress[lastingAttributes], error) {
 		return Progress[lastingAttributes]{Done: r.Try >= tries, Reason: fmt.Sprint("asked ", r.Try)}, nil
 	}
 }
@@ -178,7 +179,7 @@ func TestWaiterAcrossProcesses(t *testing.T) {
 	logs := ""
 	for n := 2; ; n++ {
 		p := kept.only(t)
-		if until := w.clock.Now().Add(defaultTotal); p.After <= 0 || p.Until.After(until) || p.Until.Before(until.Add(-time.Minute)) {
+		if until := w.clock.Now().Add(defaultPollTimeout); p.After <= 0 || p.Until.After(until) || p.Until.Before(until.Add(-time.Minute)) {
 			t.Errorf("again after %v, until %v", p.After, p.Until)
 		}
 		logs += w.log.String()
@@ -247,9 +248,9 @@ func TestResumeTwiceAtOnce(t *testing.T) {
 		asked, answer := make(chan int, 2), make(chan bool)
 		s, kept := &lasting{}, &shelf{}
 		w := newLasting(t, s, kept)
-		w.clock, w.sender.clock = realClock{}, realClock{}
+		w.clock, w.sender.clock = clock.System{}, clock.System{}
 		hand(t, w, w.event(Create, "", lastingProps, ""))
-		s.ready = func(r *ReadyRequest[lastingProperties]) (Progress[lastingAttributes], error) {
+		s.ready = func(r *PollRequest[lastingProperties]) (Progress[lastingAttributes], error) {
 			asked <- r.Try
 			return Progress[lastingAttributes]{Done: <-answer}, nil
 		}
@@ -294,12 +295,12 @@ func TestResumeTwiceAtOnce(t *testing.T) {
 func TestWaiterReplacement(t *testing.T) {
 	for _, tt := range []struct {
 		name    string
-		ready   func(*ReadyRequest[lastingProperties]) (Progress[lastingAttributes], error)
+		ready   func(*PollRequest[lastingProperties]) (Progress[lastingAttributes], error)
 		want    string
 		deleted string
 	}{
 		{"done", doneAfter(3), `SUCCESS slow-1 {"Address":"here","Password":"pa55word"} NoEcho (asked 3)`, "[]"},
-		{"fails", func(r *ReadyRequest[lastingProperties]) (Progress[lastingAttributes], error) {
+		{"fails", func(r *PollRequest[lastingProperties]) (Progress[lastingAttributes], error) {
 			if r.Type != Create || r.ID != "slow-1" {
 				t.Errorf("asked about a %s of %q", r.Type, r.ID)
 			}
@@ -307,7 +308,7 @@ func TestWaiterReplacement(t *testing.T) {
 				return Progress[lastingAttributes]{Reason: "copying"}, nil
 			}
 			return Progress[lastingAttributes]{}, errors.New("disk full, key 5ec2e7-key")
-		}, "FAILED old (disk full, key ****)", "[slow-1]"},
+		}, "FAILED old (Poll after Create: disk full, key ****)", "[slow-1]"},
 		{"never", nil, "FAILED old (Operation timed out: not ready after ", "[slow-1]"},
 	} {
 		s, kept := &lasting{ready: tt.ready}, &shelf{}
@@ -332,7 +333,7 @@ func TestWaiterReplacementAnsweredTwice(t *testing.T) {
 	if !kept.settle(t, w) || len(w.answers) != 0 {
 		t.Errorf("it was answered before that was kept: %v", w.answers)
 	}
-	s.ready = func(*ReadyRequest[lastingProperties]) (Progress[lastingAttributes], error) {
+	s.ready = func(*PollRequest[lastingProperties]) (Progress[lastingAttributes], error) {
 		return Progress[lastingAttributes]{}, errors.New("no connection")
 	}
 	p := kept.only(t)
@@ -366,12 +367,12 @@ func TestWaiterReplacementAnsweredByAnother(t *testing.T) {
 	}
 }
 
-// Who is resumed after the service has stopped listening has some time all the same.
+// TestResumeLate checks that a wait gets some time even if it is resumed after the service has stopped listening.
 func TestResumeLate(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, kept := &lasting{}, &shelf{}
 		w := newLasting(t, s, kept)
-		w.clock, w.sender.clock = realClock{}, realClock{}
+		w.clock, w.sender.clock = clock.System{}, clock.System{}
 		hand(t, w, w.event(Create, "", lastingProps, ""))
 		time.Sleep(61 * time.Minute) // of the bubble's time
 		s.ready = doneAfter(2)
@@ -393,7 +394,7 @@ func TestRequestKey(t *testing.T) {
 
 // A replacement that failed after it was handed over is undone by an Update, not by another replacement.
 func TestWaiterReplacementRolledBack(t *testing.T) {
-	s, kept := &lasting{ready: func(r *ReadyRequest[lastingProperties]) (Progress[lastingAttributes], error) {
+	s, kept := &lasting{ready: func(r *PollRequest[lastingProperties]) (Progress[lastingAttributes], error) {
 		if r.Type == Update {
 			return Progress[lastingAttributes]{Done: true}, nil
 		}
@@ -433,15 +434,15 @@ func TestWaiterDeleteMeanwhile(t *testing.T) {
 	}
 }
 
-// A record that is resumed while another request of the resource is at work is left for later.
+// TestResumeWaitsItsTurn checks that a record is left for later while another request of the resource is in progress.
 func TestResumeWaitsItsTurn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		began, end := make(chan bool), make(chan bool)
 		s, kept := &lasting{}, &shelf{}
 		w := newLasting(t, s, kept)
-		w.clock, w.sender.clock = realClock{}, realClock{}
+		w.clock, w.sender.clock = clock.System{}, clock.System{}
 		hand(t, w, w.event(Create, "", lastingProps, ""))
-		s.ready = func(*ReadyRequest[lastingProperties]) (Progress[lastingAttributes], error) {
+		s.ready = func(*PollRequest[lastingProperties]) (Progress[lastingAttributes], error) {
 			began <- true
 			<-end
 			return Progress[lastingAttributes]{Done: true}, nil
@@ -488,7 +489,8 @@ func TestWaiterTime(t *testing.T) {
 			t.Errorf("%v after %v", w.answers, took)
 		}
 	}
-	// Who was away too long looks once more, and says that it is over; much later there is nobody to tell.
+	// A provider that was down too long checks once more and answers with a timeout. Much later it does not answer,
+	// because the service no longer listens.
 	for _, tt := range []struct {
 		late    time.Duration
 		answers int
@@ -528,16 +530,16 @@ func TestWaiterTooMuch(t *testing.T) {
 	}
 }
 
-// Who waits briefly does so in place.
+// TestWaiterShortPause checks that a short wait stays in the function.
 func TestWaiterShortPause(t *testing.T) {
-	s, kept := &lasting{ready: func(r *ReadyRequest[lastingProperties]) (Progress[lastingAttributes], error) {
+	s, kept := &lasting{ready: func(r *PollRequest[lastingProperties]) (Progress[lastingAttributes], error) {
 		return Progress[lastingAttributes]{Done: r.Try == 5, After: 100 * time.Millisecond}, nil
 	}}, &shelf{}
 	w := newLasting(t, s, kept)
 	if got := w.ask(t, Create, "", lastingProps, ""); !strings.HasPrefix(got, "SUCCESS slow-1") || kept.began != 0 {
 		t.Errorf("%s, %d waits", got, kept.began)
 	}
-	s.ready = func(*ReadyRequest[lastingProperties]) (Progress[lastingAttributes], error) {
+	s.ready = func(*PollRequest[lastingProperties]) (Progress[lastingAttributes], error) {
 		return Progress[lastingAttributes]{After: 100 * time.Millisecond}, nil
 	}
 	hand(t, w, w.event(Update, "slow-1", lastingProps, lastingProps))
@@ -578,7 +580,7 @@ func TestParsePending(t *testing.T) {
 		`[]`:                                              "no JSON object",
 		strings.Repeat(" ", maxPendingText+1):             "bytes long",
 	} {
-		if _, err := ParsePending([]byte(old)); !errors.Is(err, ErrPending) || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "5ec2e7") {
+		if _, err := ParsePending([]byte(old)); !errors.Is(err, ErrInvalidPending) || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "5ec2e7") {
 			t.Errorf("%.50s: %v, want %s", old, err, want)
 		}
 	}
@@ -590,11 +592,11 @@ func TestParsePending(t *testing.T) {
 		t.Errorf("%v, %v, %v", next, err, w.answers)
 	}
 	p.State = nil
-	if _, err := w.Resume(t.Context(), p); !errors.Is(err, ErrPending) {
+	if _, err := w.Resume(t.Context(), p); !errors.Is(err, ErrInvalidPending) {
 		t.Errorf("no state: %v", err)
 	}
 	p.State, p.Event = json.RawMessage(`{"version":1}`), json.RawMessage(`{"RequestType":"Create"}`)
-	if _, err := w.Resume(t.Context(), p); !errors.Is(err, ErrPending) {
+	if _, err := w.Resume(t.Context(), p); !errors.Is(err, ErrInvalidPending) {
 		t.Errorf("no request: %v", err)
 	}
 }
@@ -604,14 +606,14 @@ func FuzzParsePending(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text []byte) {
 		p, err := ParsePending(text)
 		if err != nil {
-			if !errors.Is(err, ErrPending) {
+			if !errors.Is(err, ErrInvalidPending) {
 				t.Errorf("error %v", err)
 			}
 			return
 		}
 		if w, err := parseWait(p.State); err == nil {
-			_ = w.answer()
-		} else if !errors.Is(err, ErrPending) {
+			_ = w.answer(&Request{})
+		} else if !errors.Is(err, ErrInvalidPending) {
 			t.Errorf("state: %v", err)
 		}
 		once, err := p.Encode()
@@ -630,11 +632,11 @@ func FuzzParsePending(f *testing.F) {
 // A wait is handed over before the time of the process ends, however short its pauses are.
 func TestWaiterShortTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s, kept := &lasting{ready: func(r *ReadyRequest[lastingProperties]) (Progress[lastingAttributes], error) {
+		s, kept := &lasting{ready: func(r *PollRequest[lastingProperties]) (Progress[lastingAttributes], error) {
 			return Progress[lastingAttributes]{Done: r.Try == 100, After: 400 * time.Millisecond}, nil
 		}}, &shelf{}
 		w := newLasting(t, s, kept)
-		w.clock, w.sender.clock = realClock{}, realClock{}
+		w.clock, w.sender.clock = clock.System{}, clock.System{}
 		text, err := w.event(Create, "", lastingProps, "").Encode()
 		if err != nil {
 			t.Fatal(err)
@@ -674,7 +676,7 @@ func TestResumeDuringDelivery(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, kept := &lasting{}, &shelf{}
 		w := newLasting(t, s, kept)
-		w.clock, w.sender.clock = realClock{}, realClock{}
+		w.clock, w.sender.clock = clock.System{}, clock.System{}
 		create := w.event(Create, "", lastingProps, "")
 		hand(t, w, create)
 		slow := slowShelf{kept, make(chan bool), make(chan bool)}
@@ -741,5 +743,65 @@ func TestResumeRefusedReplacement(t *testing.T) {
 	next, err := w.Resume(t.Context(), p)
 	if next != nil || err != nil || len(w.answers) != 1 || !strings.HasPrefix(short(w.answers[0]), "FAILED old (") {
 		t.Errorf("%v, %v, answers %v", next, err, w.answers)
+	}
+}
+
+// moving is a provider whose Update makes a new resource.
+type moving struct{ *lasting }
+
+func (moving) Update(context.Context, *UpdateRequest[lastingProperties]) (Response[lastingAttributes], error) {
+	return Response[lastingAttributes]{ID: "new", Replaces: true}, nil
+}
+
+// An Update that made a new resource answers with its ID, however its wait ends: otherwise no request names the resource.
+func TestWaiterUpdateReplaces(t *testing.T) {
+	state := func(old, changed string) func(*testing.T, *Pending) {
+		return func(t *testing.T, p *Pending) {
+			t.Helper()
+			text := strings.Replace(string(p.State), old, changed, 1)
+			if text == string(p.State) {
+				t.Fatalf("%s is not in %s", old, text)
+			}
+			p.State = json.RawMessage(text)
+		}
+	}
+	for _, tt := range []struct {
+		name   string
+		change func(*testing.T, *Pending)
+		ready  func(*PollRequest[lastingProperties]) (Progress[lastingAttributes], error)
+		want   string
+	}{
+		{"done", nil, doneAfter(2), "SUCCESS new (asked 2)"},
+		{"of an earlier version", state(`,"replacing":true`, ""), doneAfter(2), "SUCCESS new (asked 2)"},
+		{"of an earlier version, fails", state(`,"replacing":true`, ""), func(*PollRequest[lastingProperties]) (Progress[lastingAttributes], error) {
+			return Progress[lastingAttributes]{}, errors.New("disk full")
+		}, "FAILED new (Poll after Update: disk full)"},
+		{"of an unknown version", state(`"version":1`, `"version":2`), nil, "FAILED new (not a record of a wait"},
+		{"abandoned", nil, func(*PollRequest[lastingProperties]) (Progress[lastingAttributes], error) {
+			time.Sleep(time.Hour)
+			return Progress[lastingAttributes]{}, nil
+		}, "FAILED new (ran out of time: "},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s, kept := &lasting{}, &shelf{}
+				w := newWorld(t, New(moving{s}))
+				w.waiter = kept
+				w.clock, w.sender.clock = clock.System{}, clock.System{}
+				hand(t, w, w.event(Update, "old", lastingProps, lastingProps))
+				s.ready = tt.ready
+				p := kept.only(t)
+				if tt.change != nil {
+					tt.change(t, &p)
+				}
+				ctx, stop := context.WithTimeout(t.Context(), time.Minute)
+				defer stop()
+				next, err := w.Resume(ctx, p)
+				if next != nil || err != nil && tt.name != "abandoned" || len(w.answers) != 1 || !strings.HasPrefix(short(w.answers[0]), tt.want) {
+					t.Errorf("%s: %v, %v, answers %v, want %s", tt.name, next, err, w.answers, tt.want)
+				}
+				time.Sleep(2 * time.Hour) // until the handler has returned
+			})
+		})
 	}
 }

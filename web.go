@@ -7,8 +7,6 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"os"
-	"strings"
 	"time"
 
 	"github.com/pintle-dev/pintle/internal/base/trace"
@@ -35,13 +33,7 @@ type web struct {
 	room     chan struct{} // has a value for every request that is handled
 }
 
-func newWeb(c Config, client *http.Client) (web, error) {
-	if c.WebhookSecrets == nil {
-		c.WebhookSecrets = strings.Fields(os.Getenv("PINTLE_WEBHOOK_SECRET"))
-	}
-	if c.Topics == nil {
-		c.Topics = strings.Fields(os.Getenv("PINTLE_PROVIDER_TOPICS"))
-	}
+func newWeb(c ServerConfig, client *http.Client) (web, error) {
 	w := web{
 		unsigned: c.AllowUnsigned, topics: map[string]bool{}, sns: newCertificates(client),
 		hold: max(cmp.Or(c.Hold, defaultHold), 0), room: make(chan struct{}, max(cmp.Or(c.Concurrency, defaultConcurrency), 1)),
@@ -62,7 +54,7 @@ func newWeb(c Config, client *http.Client) (web, error) {
 		}
 	}
 	if len(w.topics) > 0 {
-		if w.sns.endpoint, err = snsEndpoint(); err != nil {
+		if w.sns.endpoint, err = snsEndpoint(c.SNSEndpoint); err != nil {
 			return web{}, err
 		}
 	}
@@ -72,11 +64,12 @@ func newWeb(c Config, client *http.Client) (web, error) {
 // closed reports whether every HTTP request would be refused.
 func (w *web) closed() bool { return len(w.keys) == 0 && len(w.topics) == 0 && !w.unsigned }
 
-// ServeHTTP takes a request that is signed as Standard Webhooks has it, from Pintle, or a notification of SNS with one
-// in it. The answer is the body of the reply if there is one within [Config.Hold]; otherwise the reply is 202 and the
-// answer goes to the response URL, as it always does for SNS and for a request that [Config.Waiter] takes over. A request
-// that is not signed by a known secret, or not of an allowed topic, is refused with 401 or 403. Requests of ROS come here
-// too, signed with a SignKey or pushed by a topic of SMQ. What is at work when the client goes away goes on.
+// ServeHTTP takes a request that is signed as Standard Webhooks has it, from Pintle, or a notification of SNS with
+// one in it. The answer is the body of the reply if there is one within [ServerConfig.Hold]; otherwise the reply is
+// 202 and the answer goes to the response URL, as it always does for SNS and for a request that [ServerConfig.Waiter]
+// takes over. A request that is not signed by a known secret, or not of an allowed topic, is refused with 401 or 403.
+// Requests of ROS come here too, signed with a SignKey or pushed by a topic of SMQ. If the client disconnects, the
+// request continues.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if r.Method != http.MethodPost {
 		w.Header().Set("Allow", http.MethodPost)

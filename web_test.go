@@ -54,7 +54,7 @@ func post(t *testing.T, url, secret string, body string, edit func(http.Header))
 }
 
 // provide serves a handler over HTTP.
-func provide(t *testing.T, c pintle.Config) (*httptest.Server, *bytes.Buffer) {
+func provide(t *testing.T, c pintle.ServerConfig) (*httptest.Server, *bytes.Buffer) {
 	t.Helper()
 	log := &bytes.Buffer{}
 	c.Logger = slog.New(slog.NewTextHandler(log, nil))
@@ -68,7 +68,7 @@ func provide(t *testing.T, c pintle.Config) (*httptest.Server, *bytes.Buffer) {
 	server := httptest.NewServer(s)
 	t.Cleanup(func() {
 		server.Close()
-		if err := s.Wait(context.Background()); err != nil {
+		if err := s.Shutdown(context.Background()); err != nil {
 			t.Error(err)
 		}
 	})
@@ -77,7 +77,7 @@ func provide(t *testing.T, c pintle.Config) (*httptest.Server, *bytes.Buffer) {
 
 func TestHTTP(t *testing.T) {
 	l := newLambda(t)
-	server, log := provide(t, pintle.Config{Handlers: []pintle.Handler{pintle.HandlerFunc(site)}})
+	server, log := provide(t, pintle.ServerConfig{Handlers: []pintle.Handler{pintle.HandlerFunc(site)}})
 	create := l.event(t, pintle.Create, "", "", "")
 	set := func(name, value string) func(http.Header) { return func(h http.Header) { h.Set(name, value) } }
 	for _, tt := range []struct {
@@ -133,7 +133,7 @@ func TestHTTPAnswersLater(t *testing.T) {
 		<-goOn
 		return pintle.Answer{ID: "slow"}, ctx.Err()
 	})
-	server, _ := provide(t, pintle.Config{Handlers: []pintle.Handler{handler}, Hold: -1, Concurrency: 1})
+	server, _ := provide(t, pintle.ServerConfig{Handlers: []pintle.Handler{handler}, Hold: -1, Concurrency: 1})
 	if status, text := post(t, server.URL, webhookSecret, l.event(t, pintle.Create, "", "", ""), nil); status != 202 || text != "" {
 		t.Errorf("%d %s", status, text)
 	}
@@ -155,7 +155,7 @@ func TestHTTPClientGoesAway(t *testing.T) {
 		<-goOn
 		return pintle.Answer{ID: "made"}, ctx.Err()
 	})
-	server, _ := provide(t, pintle.Config{Handlers: []pintle.Handler{handler}, AllowUnsigned: true})
+	server, _ := provide(t, pintle.ServerConfig{Handlers: []pintle.Handler{handler}, AllowUnsigned: true})
 	ctx, leave := context.WithCancel(t.Context())
 	request, err := http.NewRequestWithContext(ctx, http.MethodPost, server.URL, strings.NewReader(l.event(t, pintle.Create, "", "", "")))
 	if err != nil {
@@ -195,10 +195,11 @@ func TestRunHTTP(t *testing.T) {
 		return pintle.Answer{ID: "made"}, ctx.Err()
 	})
 	go func() {
-		done <- pintle.Run(ctx, pintle.Config{
-			Handlers: []pintle.Handler{handler}, Listener: listener, Logger: slog.New(slog.DiscardHandler),
+		done <- pintle.Run(ctx, pintle.RunConfig{ServerConfig: pintle.ServerConfig{
+			Handlers:       []pintle.Handler{handler},
+			Logger:         slog.New(slog.DiscardHandler),
 			WebhookSecrets: []string{"whsec_" + base64.StdEncoding.EncodeToString([]byte(webhookSecret))},
-		})
+		}, Listener: listener})
 	}()
 	answered := make(chan string, 1)
 	go func() {
@@ -218,16 +219,15 @@ func TestRunHTTP(t *testing.T) {
 
 func TestRunHTTPRefuses(t *testing.T) {
 	handlers := []pintle.Handler{pintle.HandlerFunc(site)}
-	t.Setenv("PINTLE_WEBHOOK_SECRET", "")
-	t.Setenv("PINTLE_PROVIDER_TOPICS", "")
-	for want, c := range map[string]pintle.Config{
+	type server = pintle.ServerConfig
+	for want, c := range map[string]pintle.RunConfig{
 		"nobody could be believed over HTTP":  {Listen: "127.0.0.1:0"},
-		"webhook secret 1 has 5 bytes":        {Listen: "127.0.0.1:0", WebhookSecrets: []string{"short"}},
-		"webhook secret 2 is not base64":      {Listen: "127.0.0.1:0", WebhookSecrets: []string{webhookSecret, "whsec_*"}},
-		`"T" is no topic, want arn:aws:sns`:   {Listen: "127.0.0.1:0", Topics: []string{"T"}},
-		"taken on a loopback address only":    {Listen: "0.0.0.0:0", AllowUnsigned: true},
-		"missing port in address":             {Listen: "127.0.0.1", AllowUnsigned: true},
-		"provider has no handler: one is nil": {Listen: "127.0.0.1:0", Handlers: []pintle.Handler{nil}},
+		"webhook secret 1 has 5 bytes":        {Listen: "127.0.0.1:0", ServerConfig: server{WebhookSecrets: []string{"short"}}},
+		"webhook secret 2 is not base64":      {Listen: "127.0.0.1:0", ServerConfig: server{WebhookSecrets: []string{webhookSecret, "whsec_*"}}},
+		`"T" is no topic, want arn:aws:sns`:   {Listen: "127.0.0.1:0", ServerConfig: server{Topics: []string{"T"}}},
+		"taken on a loopback address only":    {Listen: "0.0.0.0:0", ServerConfig: server{AllowUnsigned: true}},
+		"missing port in address":             {Listen: "127.0.0.1", ServerConfig: server{AllowUnsigned: true}},
+		"provider has no handler: one is nil": {Listen: "127.0.0.1:0", ServerConfig: server{Handlers: []pintle.Handler{nil}}},
 	} {
 		if c.Handlers == nil {
 			c.Handlers = handlers
@@ -252,7 +252,13 @@ func TestRunChoosesTransport(t *testing.T) {
 	} {
 		t.Setenv("AWS_LAMBDA_RUNTIME_API", tt.api)
 		t.Setenv("PINTLE_PROVIDER_LISTEN", tt.env)
-		c := pintle.Config{Handlers: []pintle.Handler{pintle.HandlerFunc(site)}, Listen: tt.listen}
+		c, err := pintle.RunConfigFromEnvironment(pintle.HandlerFunc(site))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if tt.listen != "" {
+			c.Listen = tt.listen
+		}
 		if err := pintle.Run(t.Context(), c); err == nil || !strings.Contains(err.Error(), tt.want) {
 			t.Errorf("%+v: %v", tt, err)
 		}

@@ -48,9 +48,12 @@ func FuzzSNSMessage(f *testing.F) {
 	f.Add(`{"TopicArn":"` + arn + `"}`)
 	f.Fuzz(func(t *testing.T, body string) {
 		dialled := &http.Client{Transport: away{}}
-		s, err := NewServer(Config{
-			Handlers: []Handler{HandlerFunc(nil)}, Topics: []string{arn}, WebhookSecrets: []string{}, Client: dialled,
-			Clock: &fastClock{now: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)}, Logger: newLog(io.Discard),
+		s, err := NewServer(ServerConfig{
+			Handlers:    []Handler{HandlerFunc(nil)},
+			Topics:      []string{arn},
+			Client:      dialled,
+			Idempotency: newClockStore(),
+			Logger:      newLog(io.Discard),
 		})
 		if err != nil {
 			t.Fatal(err)

@@ -257,7 +257,7 @@ func TestFlatten(t *testing.T) {
 }
 
 // A call may leave its region in three ways, and is asked about each.
-func TestAcross(t *testing.T) {
+func TestWithRegionCheck(t *testing.T) {
 	type m = map[string]any
 	hosts := &aws1{answer: func(r *http.Request) (int, http.Header, string) {
 		if strings.HasPrefix(r.URL.Host, "moved.s3.eu-west-1") {
@@ -279,12 +279,12 @@ func TestAcross(t *testing.T) {
 		{"s3", "getObject", m{"Bucket": "arn:aws:s3:eu-west-1:123456789012:accesspoint/ap", "Key": "k"}, ""},
 		{"s3", "getObject", m{"Bucket": "moved", "Key": "k"}, "us-west-2"},
 		{"s3control", "getAccessPoint", m{"AccountId": "123456789012", "Name": "arn:aws:s3-outposts:us-west-2:123456789012:outpost/op-1/accesspoint/ap"}, "us-west-2"},
-		{"iam", "getUser", nil, ""}, // whose signatures are for us-east-1, whoever calls
+		{"iam", "getUser", nil, ""}, // a global service: signatures are always for us-east-1
 		{"route53", "getHostedZone", m{"Id": "Z"}, ""},
 	} {
 		for _, answer := range []error{nil, denied} {
 			asked, hosts.seen = nil, nil
-			_, err := c.Across(func(region string) error {
+			_, err := c.WithRegionCheck(func(region string) error {
 				asked = append(asked, region)
 				return answer
 			}).Call(t.Context(), test.service, test.action, test.params)
@@ -323,7 +323,7 @@ func TestServiceID(t *testing.T) {
 	}
 }
 
-// What is wrong with an endpoint is said with whose it is.
+// The error about an invalid endpoint names the service that the endpoint is for.
 func TestEndpointRefused(t *testing.T) {
 	for _, test := range []struct {
 		config awscall.Config

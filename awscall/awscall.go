@@ -5,7 +5,7 @@
 //	value := out["Parameter"].(map[string]any)["Value"]
 //
 // What services and actions there are, and how they are written on the wire, comes from models that are compiled in:
-// those of botocore, trimmed, about two megabytes for more than 400 services. A folder of newer ones can be laid over them
+// those of botocore, trimmed, about two megabytes for more than 400 services. A directory of newer ones can be laid over them
 // ([Config.Models]).
 //
 // # Names
@@ -29,7 +29,6 @@
 package awscall
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -45,6 +44,7 @@ import (
 
 	"github.com/pintle-dev/pintle/awscall/internal/endpoint"
 	"github.com/pintle-dev/pintle/internal/base/awsapi/model"
+	"github.com/pintle-dev/pintle/internal/base/clock"
 )
 
 // Defaults of [Config].
@@ -55,21 +55,15 @@ const (
 
 const defaultTimeout = 2 * time.Minute // of one try
 
-// Clock tells the time and waits between tries. Its methods may be called by many goroutines at once.
-type Clock interface {
-	Now() time.Time
-	// Sleep waits. It returns early, with the context's error, when the context ends.
-	Sleep(ctx context.Context, d time.Duration) error
-}
-
 // Config says how a [Client] calls.
 type Config struct {
 	// Region is where calls go, e.g. "eu-west-1". Empty is an error; services without regions take any of their partition.
 	Region string
 	// Credentials sign requests. Nil is an error; aws.AnonymousCredentials leaves requests unsigned.
 	Credentials aws.CredentialsProvider
-	// Endpoint is the URL that every call goes to, whatever the service and region, e.g. of a local stand-in. Empty means AWS's own.
-	// It has to come from whoever runs the program, never from a template: signed requests go there.
+	// Endpoint is the URL that every call goes to, whatever the service and region, e.g. of a local stand-in. Empty
+	// means AWS's own. The operator must set it; never take it from a template, because the client sends signed
+	// requests there.
 	Endpoint string
 	// Endpoints are such URLs by the name of a service, in any form that [Client.Call] takes. They go before Endpoint.
 	Endpoints map[string]string
@@ -79,19 +73,21 @@ type Config struct {
 	FIPS, DualStack bool
 	// MaxAttempts is how often a call is tried, at least 1. Zero means [DefaultMaxAttempts].
 	MaxAttempts int
+	// MaxPause is the longest pause between two tries. Zero means that of the AWS SDK, 20 seconds.
+	MaxPause time.Duration
 	// MaxResponse is the most bytes of a response that are read, unpacked. Zero means [DefaultMaxResponse]. Longer ones are a
 	// [ResponseTooLargeError].
 	MaxResponse int64
 	// HTTP sends requests. Nil means a client of the package's own, which gives each try two minutes. Redirects are never followed, whatever it says.
 	HTTP *http.Client
-	// Models is a folder of models laid over those compiled in, in the layout of ~/.aws/models:
+	// Models is a directory of models laid over those compiled in, in the layout of ~/.aws/models:
 	// <service>/<version>/service-2.json[.gz], and endpoint-rule-set-1.json[.gz] beside it. Empty means none. It is read once, by [New].
 	Models string
 	// Strict makes a parameter that the action does not have an error. By default it is left out and logged, as AWS's own SDKs do
 	// without the log.
 	Strict bool
-	// Clock is the machine's if nil.
-	Clock Clock
+
+	clock clock.Clock // nil: the system's
 	// Log gets warnings: names, never values. Nil discards them.
 	Log *slog.Logger
 	// UserAgent is put before the package's own in the User-Agent header. It may be empty.
@@ -119,8 +115,8 @@ func New(config Config) (*Client, error) {
 	if config.Credentials == nil {
 		return nil, errors.New("awscall: no credentials: set Config.Credentials, e.g. from config.LoadDefaultConfig of the AWS SDK")
 	}
-	if config.MaxAttempts < 0 || config.MaxResponse < 0 {
-		return nil, errors.New("awscall: MaxAttempts and MaxResponse may not be negative")
+	if config.MaxAttempts < 0 || config.MaxResponse < 0 || config.MaxPause < 0 {
+		return nil, errors.New("awscall: MaxAttempts, MaxPause and MaxResponse must not be negative")
 	}
 	if config.MaxAttempts == 0 {
 		config.MaxAttempts = DefaultMaxAttempts
@@ -128,8 +124,8 @@ func New(config Config) (*Client, error) {
 	if config.MaxResponse == 0 {
 		config.MaxResponse = DefaultMaxResponse
 	}
-	if config.Clock == nil {
-		config.Clock = machine{}
+	if config.clock == nil {
+		config.clock = clock.System{}
 	}
 	if config.Log == nil {
 		config.Log = slog.New(slog.DiscardHandler)
@@ -175,22 +171,22 @@ func New(config Config) (*Client, error) {
 	return &Client{config: config, shared: s}, nil
 }
 
-// In returns a client for another region, which shares what this one has read. Its calls fail if the region is none.
-func (c *Client) In(region string) *Client {
+// WithRegion returns a client for another region, which shares what this one has read. Its calls fail if the region is none.
+func (c *Client) WithRegion(region string) *Client {
 	other := *c
 	other.config.Region = region
 	return &other
 }
 
-// As returns a client with other credentials, which shares what this one has read.
-func (c *Client) As(credentials aws.CredentialsProvider) *Client {
+// WithCredentials returns a client with other credentials, which shares what this one has read.
+func (c *Client) WithCredentials(credentials aws.CredentialsProvider) *Client {
 	other := *c
 	other.config.Credentials = credentials
 	return &other
 }
 
-// Logging returns a client with another log, which shares what this one has read. Nil discards it.
-func (c *Client) Logging(log *slog.Logger) *Client {
+// WithLogger returns a client with another log, which shares what this one has read. Nil discards it.
+func (c *Client) WithLogger(log *slog.Logger) *Client {
 	if log == nil {
 		log = slog.New(slog.DiscardHandler)
 	}
@@ -199,10 +195,11 @@ func (c *Client) Logging(log *slog.Logger) *Client {
 	return &other
 }
 
-// Across returns a client that asks before a call leaves the client's region, and shares what this one has read. Without may, or with
-// nil, calls go where the URL of a queue or the ARN of an access point says, and where S3 says that a bucket is. An error of may is
-// the call's. may is called by whoever calls, so by many goroutines at once if those are many.
-func (c *Client) Across(may func(region string) error) *Client {
+// WithRegionCheck returns a client that calls may before a call leaves the client's region. The new client shares the
+// models that c has loaded. If may is nil, calls go to the region in a queue URL or access point ARN, or to the one
+// that S3 reports for a bucket. If may returns an error, the call returns it. The client calls may on the goroutine
+// of the caller, so may must be safe for concurrent use.
+func (c *Client) WithRegionCheck(may func(region string) error) *Client {
 	other := *c
 	other.may = may
 	return &other
@@ -250,20 +247,4 @@ func sender(given *http.Client) *http.Client {
 	c.Jar = nil
 	c.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 	return &c
-}
-
-// machine is the machine's clock.
-type machine struct{}
-
-func (machine) Now() time.Time { return time.Now() }
-
-func (machine) Sleep(ctx context.Context, d time.Duration) error {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
 }

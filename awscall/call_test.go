@@ -46,6 +46,12 @@ func TestCall(t *testing.T) {
 			asked: seen{Method: "POST", Path: "/2015-03-31/functions/f%2Fx/invocations", Body: `{"a":1}`, Service: "lambda", Region: "eu-west-1"}, header: "X-Amz-Invocation-Type: RequestResponse",
 		},
 		{
+			name: "rest-json, a payload that is not parsed", service: "lambda", action: "invoke", params: m{"FunctionName": "f"},
+			reply: reply{body: strings.Repeat("[", 600)},
+			want:  m{"Payload": []byte(strings.Repeat("[", 600)), "StatusCode": int64(200)},
+			asked: seen{Method: "POST", Path: "/2015-03-31/functions/f/invocations", Service: "lambda", Region: "eu-west-1"},
+		},
+		{
 			name: "rest-json, no body", service: "lambda", action: "DeleteFunction", params: m{"FunctionName": "f", "Qualifier": "a b&c"},
 			reply: reply{status: 204}, want: m{"StatusCode": int64(204)},
 			asked: seen{Method: "DELETE", Path: "/2015-03-31/functions/f", Query: "Qualifier=a%20b%26c", Service: "lambda", Region: "eu-west-1"},
@@ -160,7 +166,7 @@ func TestErrors(t *testing.T) {
 			want:  awscall.Error{Service: "lambda", Action: "GetFunction", Code: "ResourceNotFoundException", Message: "gone", Status: 404}},
 		{name: "query, whose code is not the name", service: "sns", action: "GetTopicAttributes", params: map[string]any{"TopicArn": "t"},
 			reply: reply{status: 404, body: `<ErrorResponse><Error><Type>Sender</Type><Code>NotFound</Code><Message>no topic</Message></Error><RequestId>r</RequestId></ErrorResponse>`},
-			want:  awscall.Error{Service: "sns", Action: "GetTopicAttributes", Code: "NotFoundException", Message: "no topic", Status: 404}},
+			want:  awscall.Error{Service: "sns", Action: "GetTopicAttributes", Code: "NotFoundException", WireCode: "NotFound", Message: "no topic", Status: 404}},
 		{name: "what was of query", service: "sqs", action: "GetQueueUrl", params: map[string]any{"QueueName": "q"},
 			reply: reply{status: 400, header: map[string]string{"X-Amzn-Query-Error": "AWS.SimpleQueueService.NonExistentQueue;Sender"}, body: `{"__type":"com.amazonaws.sqs#QueueDoesNotExist","message":"no queue"}`},
 			want:  awscall.Error{Service: "sqs", Action: "GetQueueUrl", Code: "QueueDoesNotExist", Message: "no queue", Status: 400}},
@@ -200,7 +206,7 @@ func TestRetries(t *testing.T) {
 	throttled := reply{status: 400, body: `{"__type":"ThrottlingException","message":"slow"}`}
 	clock := &still{}
 	f := newFake(t, throttled, reply{status: 500}, reply{body: `{}`})
-	if _, err := newClient(t, awscall.Config{Endpoint: f.url, Clock: clock}).Call(t.Context(), "ssm", "PutParameter", map[string]any{"Name": "a"}); err != nil {
+	if _, err := newClient(t, awscall.Config{Endpoint: f.url}.WithClock(clock)).Call(t.Context(), "ssm", "PutParameter", map[string]any{"Name": "a"}); err != nil {
 		t.Error(err)
 	}
 	if n := len(f.asked()); n != 3 || clock.slept != 2 {
@@ -232,7 +238,7 @@ func TestConcurrent(t *testing.T) {
 		action := []string{"listCommands", "listFunctions", "getCallerIdentity", "listBuckets"}[i%4]
 		group.Go(func() {
 			var failed *awscall.Error
-			if _, err := c.In([]string{"eu-west-1", "us-east-1"}[i%2]).Call(t.Context(), service, action, nil); err != nil && errors.As(err, &failed) {
+			if _, err := c.WithRegion([]string{"eu-west-1", "us-east-1"}[i%2]).Call(t.Context(), service, action, nil); err != nil && errors.As(err, &failed) {
 				t.Errorf("%s: %v", service, err)
 			}
 		})
@@ -260,7 +266,7 @@ func TestClockSkew(t *testing.T) {
 	if err != nil || len(asked) != 2 || asked[1].Header.Get("X-Amz-Date") != "20261121T130000Z" {
 		t.Errorf("%v, %d requests", err, len(asked))
 	}
-	f.refused = nil // what it was told is an hour ahead of its own clock
+	f.refused = nil // the client signs an hour ahead of the fake's clock
 }
 
 func TestRefusals(t *testing.T) {
@@ -294,7 +300,7 @@ func TestRefusals(t *testing.T) {
 			t.Errorf("%s %s: the error quotes a value: %v", test.service, test.action, err)
 		}
 	}
-	if _, err := c.In("evil.example/").Call(t.Context(), "ssm", "getParameter", nil); err == nil || !strings.Contains(err.Error(), "a region has letters") {
+	if _, err := c.WithRegion("evil.example/").Call(t.Context(), "ssm", "getParameter", nil); err == nil || !strings.Contains(err.Error(), "a region has letters") {
 		t.Errorf("region: %v", err)
 	}
 }

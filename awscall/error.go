@@ -11,6 +11,7 @@ import (
 type Error struct {
 	Service, Action string // as in the models, e.g. "ssm" and "GetParameter"
 	Code            string // name of the exception, e.g. "ParameterNotFound"; "UnknownError" if the answer told none
+	WireCode        string // the code that the service sent if it is not Code: "InvalidParameter" for SNS's InvalidParameterException
 	Message         string // the service's own; credentials in it are struck out
 	Status          int    // of HTTP
 	RequestID       string // the service's, for its support; may be empty

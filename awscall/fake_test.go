@@ -14,6 +14,7 @@ import (
 
 	"github.com/pintle-dev/pintle/awscall"
 	"github.com/pintle-dev/pintle/internal/api/sigv4"
+	"github.com/pintle-dev/pintle/internal/base/clock"
 )
 
 const (
@@ -38,7 +39,7 @@ type seen struct {
 	Service, Region     string // that the signature is for
 }
 
-// fake is a service that verifies signatures and answers what it was told to.
+// fake is a service that verifies signatures and sends prepared replies.
 type fake struct {
 	url string
 
@@ -106,6 +107,7 @@ func (f *fake) asked() []seen {
 
 // still is a clock that stands at noon and counts how often it was waited for.
 type still struct {
+	clock.System
 	mu    sync.Mutex
 	slept int
 }
@@ -127,8 +129,8 @@ func newClient(t *testing.T, config awscall.Config) *awscall.Client {
 	if config.Credentials == nil {
 		config.Credentials = credentials.NewStaticCredentialsProvider(keyID, secret, "")
 	}
-	if config.Clock == nil {
-		config.Clock = &still{}
+	if !config.HasClock() {
+		config = config.WithClock(&still{})
 	}
 	c, err := awscall.New(config)
 	if err != nil {

@@ -134,7 +134,7 @@ func (c *call) discover(ctx context.Context, t *target) error {
 		host  string
 		until time.Time
 	}
-	now := c.client.config.Clock.Now()
+	now := c.client.config.clock.Now()
 	key := c.service.entry.Name + " " + c.region
 	if known, ok := c.client.shared.discovered.Load(key); ok {
 		if f, ok := known.(found); ok && now.Before(f.until) {
@@ -142,7 +142,7 @@ func (c *call) discover(ctx context.Context, t *target) error {
 			return nil
 		}
 	}
-	out, err := c.client.In(c.region).Call(ctx, c.service.entry.Name, "DescribeEndpoints", nil)
+	out, err := c.client.WithRegion(c.region).Call(ctx, c.service.entry.Name, "DescribeEndpoints", nil)
 	if err != nil {
 		return fmt.Errorf("%s %s: its endpoint: %w", c.service.entry.Name, c.operation.Name, err)
 	}

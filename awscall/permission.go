@@ -2,10 +2,10 @@ package awscall
 
 import "strings"
 
-// Permissions returns the IAM actions that a call needs, e.g. "s3:ListBucket" for S3's ListObjectsV2. Most have the names of service
-// and action; the exceptions known here are those of widely used services, so what it returns is where to begin, and not the word of
-// IAM. What an action does on behalf of another service, such as passing a role, is not in it. The error is an
-// [UnknownServiceError] or an [UnknownActionError].
+// Permissions returns the IAM actions that a call needs, e.g. "s3:ListBucket" for S3's ListObjectsV2. Most have the
+// names of service and action. Exceptions are known for widely used services only, so use the result as a starting
+// point: only IAM is authoritative. The result does not include permissions that an action needs for another service,
+// such as passing a role. The error is an [UnknownServiceError] or an [UnknownActionError].
 func (c *Client) Permissions(service, action string) ([]string, error) {
 	s, name, err := c.find(service, action)
 	if err != nil {

@@ -19,6 +19,7 @@ import (
 	v4 "github.com/aws/aws-sdk-go-v2/aws/signer/v4"
 
 	"github.com/pintle-dev/pintle/awscall/internal/shape"
+	"github.com/pintle-dev/pintle/internal/base/redact"
 )
 
 // do tries the call until it succeeds, fails for good or was tried often enough.
@@ -49,7 +50,10 @@ func (c *call) do(ctx context.Context) (map[string]any, error) {
 		if delayErr != nil {
 			return nil, err
 		}
-		if sleepErr := c.client.config.Clock.Sleep(ctx, delay); sleepErr != nil {
+		if limit := c.client.config.MaxPause; limit > 0 {
+			delay = min(delay, limit)
+		}
+		if sleepErr := c.client.config.clock.Sleep(ctx, delay); sleepErr != nil {
 			return nil, errors.Join(err, sleepErr)
 		}
 	}
@@ -148,7 +152,7 @@ func (c *call) sign(ctx context.Context, req *http.Request, body []byte, t targe
 	signer := v4.NewSigner(func(o *v4.SignerOptions) {
 		o.DisableURIPathEscaping = s3 // its paths are keys, which are escaped once
 	})
-	at := c.client.config.Clock.Now().Add(skew)
+	at := c.client.config.clock.Now().Add(skew)
 	if err := signer.SignHTTP(ctx, credentials, req, hash, t.name, t.region, at); err != nil {
 		return nil, fmt.Errorf("%s %s: signing: %w", c.service.entry.Name, c.operation.Name, err)
 	}
@@ -164,13 +168,9 @@ const maxMessage = 4 << 10
 
 // strike replaces secrets in a message: a service that doubts a signature tells all that was signed.
 func strike(text string, secrets []string) string {
-	for _, secret := range secrets {
-		if len(secret) >= minSecret {
-			text = strings.ReplaceAll(text, secret, "*****")
-			text = strings.ReplaceAll(text, url.QueryEscape(secret), "*****")
-		}
-	}
-	return text
+	known := redact.Secrets{Shortest: minSecret}
+	known.Add(secrets...)
+	return known.Mask(text)
 }
 
 func bound(message string) string {
@@ -194,9 +194,10 @@ func (c *call) read(ctx context.Context, resp *http.Response, body []byte) (map[
 	if !errors.As(err, &api) {
 		return nil, fmt.Errorf("%s %w", c.service.entry.Name, err)
 	}
-	e := &Error{Service: c.service.entry.Name, Action: c.operation.Name, Code: api.Code, Message: api.Message, Status: status, RequestID: requestID(resp.Header)}
+	e := &Error{Service: c.service.entry.Name, Action: c.operation.Name, Code: api.Code, WireCode: api.WireCode, Message: api.Message,
+		Status: status, RequestID: requestID(resp.Header)}
 	if e.Code == "" || e.Code == "UnknownError" {
-		// Nothing was told: an answer to HEAD has no body, and a proxy's is none of AWS.
+		// The response has no error code: a response to HEAD has no body, and a proxy does not send an AWS error.
 		if resp.Request != nil && resp.Request.Method == http.MethodHead || len(bytes.TrimSpace(body)) == 0 {
 			e.Code = strings.ReplaceAll(http.StatusText(status), " ", "")
 		}
@@ -228,7 +229,7 @@ func (c *call) learn(resp *http.Response, body []byte, e *Error) *failure {
 		if err != nil {
 			break
 		}
-		if skew := at.Sub(c.client.config.Clock.Now()); skew.Abs() > 4*time.Minute {
+		if skew := at.Sub(c.client.config.clock.Now()); skew.Abs() > 4*time.Minute {
 			f.skew = skew
 		}
 	}

@@ -20,32 +20,35 @@ import (
 	"github.com/pintle-dev/pintle/statemachine"
 )
 
-// Start serves the handlers and does not return; [StartHandler] takes options. Anywhere but on Lambda, and with a command,
-// it is [statemachine.Main].
-func Start(handlers ...pintle.Handler) { StartHandler(pintle.Config{Handlers: handlers}) }
-
-// StartHandler is [Start] for a configuration. Without a Waiter it takes that of [statemachine.FromEnvironment]. What is
-// about HTTP and the Runtime API in the configuration is not used. It ends the program, with status 1, when the
-// configuration is wrong or a handler was given up that does not stop.
-func StartHandler(c pintle.Config, options ...lambda.Option) {
+// Start serves the handlers and does not return; [StartServer] takes a configuration. It reads the environment, see
+// [pintle.RunConfigFromEnvironment] and [statemachine.FromEnvironment]. Anywhere but on Lambda, and with a command, it is
+// [statemachine.Main].
+func Start(handlers ...pintle.Handler) {
 	if os.Getenv("AWS_LAMBDA_RUNTIME_API") == "" || len(os.Args) > 1 {
-		statemachine.Main(c.Handlers...)
+		statemachine.Main(handlers...)
 		return
 	}
-	if c.Logger == nil {
-		c.Logger = slog.New(slog.NewTextHandler(os.Stderr, nil))
-	}
-	if c.Waiter == nil {
-		// Without its waiter the provider waits in place, which is better than not to answer at all.
-		if waiter, err := statemachine.FromEnvironment(c.Logger); err != nil {
-			c.Logger.Error("there is no state machine to wait, so the function waits itself", "error", err)
-		} else if waiter != nil {
-			c.Waiter = waiter
-		}
-	}
-	handler, err := New(c)
+	c, err := pintle.RunConfigFromEnvironment(handlers...)
 	if err != nil {
 		c.Logger.Error("provider stopped", "error", err)
+		os.Exit(1)
+	}
+	c.WebhookSecrets, c.Topics = nil, nil // these are for HTTP; what is wrong with them does not matter here
+	// Without its waiter the provider waits in place, which is better than no answer.
+	if waiter, err := statemachine.FromEnvironment(c.Logger); err != nil {
+		c.Logger.Error("there is no state machine to wait, so the function waits itself", "error", err)
+	} else if waiter != nil {
+		c.Waiter = waiter
+	}
+	StartServer(c.ServerConfig)
+}
+
+// StartServer serves a configuration as a Lambda function and does not return. It ends the program, with status 1, when the
+// configuration is wrong or a handler ignores its deadline and does not stop.
+func StartServer(c pintle.ServerConfig, options ...lambda.Option) {
+	handler, err := New(c)
+	if err != nil {
+		slog.Error("provider stopped", "error", err)
 		os.Exit(1)
 	}
 	lambda.StartWithOptions(ending{handler}, options...)
@@ -58,13 +61,7 @@ var _ lambda.Handler = (*Handler)(nil)
 
 // New returns a handler, for those who wrap it before they give it to lambda.Start. The error says what is wrong with the
 // configuration.
-func New(c pintle.Config) (*Handler, error) {
-	if c.WebhookSecrets == nil {
-		c.WebhookSecrets = []string{} // what is wrong with them in the environment does not matter
-	}
-	if c.Topics == nil {
-		c.Topics = []string{}
-	}
+func New(c pintle.ServerConfig) (*Handler, error) {
 	server, err := pintle.NewServer(c)
 	if err != nil {
 		return nil, err
@@ -72,7 +69,7 @@ func New(c pintle.Config) (*Handler, error) {
 	return &Handler{server}, nil
 }
 
-// Invoke is that of lambda.Handler: see [pintle.Server.Invoke]. After [pintle.ErrRunaway] the program should end.
+// Invoke is that of lambda.Handler: see [pintle.Server.Invoke]. After [pintle.ErrHandlerStuck] the program should end.
 func (h *Handler) Invoke(ctx context.Context, event []byte) ([]byte, error) {
 	return h.server.Invoke(ctx, event)
 }
@@ -82,7 +79,7 @@ type ending struct{ *Handler }
 
 func (e ending) Invoke(ctx context.Context, event []byte) ([]byte, error) {
 	result, err := e.Handler.Invoke(ctx, event)
-	if errors.Is(err, pintle.ErrRunaway) {
+	if errors.Is(err, pintle.ErrHandlerStuck) {
 		slog.Error("provider stopped", "error", err)
 		os.Exit(1)
 	}

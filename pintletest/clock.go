@@ -5,10 +5,12 @@ import (
 	"errors"
 	"sync"
 	"time"
+
+	"github.com/pintle-dev/pintle/internal/base/clock"
 )
 
-// clock is a [pintle.Clock] that moves on when somebody sleeps.
-type clock struct {
+// simulated is a [clock.Clock] that moves on when something sleeps.
+type simulated struct {
 	mu     sync.Mutex
 	now    time.Time
 	timers map[*timer]bool
@@ -21,19 +23,19 @@ type timer struct {
 	end context.CancelCauseFunc
 }
 
-func newClock() *clock {
-	return &clock{now: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC), timers: map[*timer]bool{}}
+func newClock() *simulated {
+	return &simulated{now: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC), timers: map[*timer]bool{}}
 }
 
 // Now returns the time of the test.
-func (c *clock) Now() time.Time {
+func (c *simulated) Now() time.Time {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.now
 }
 
 // Sleep moves the time on, and ends the contexts whose time comes by that.
-func (c *clock) Sleep(ctx context.Context, d time.Duration) error {
+func (c *simulated) Sleep(ctx context.Context, d time.Duration) error {
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
@@ -54,7 +56,7 @@ func (c *clock) Sleep(ctx context.Context, d time.Duration) error {
 }
 
 // WithDeadline returns a context that ends when Sleep has moved the time on to at.
-func (c *clock) WithDeadline(parent context.Context, at time.Time) (context.Context, context.CancelFunc) {
+func (c *simulated) WithDeadline(parent context.Context, at time.Time) (context.Context, context.CancelFunc) {
 	parent, end := context.WithCancelCause(parent)
 	t := &timer{parent, at, end}
 	c.mu.Lock()
@@ -83,4 +85,37 @@ func (t *timer) Err() error {
 		return context.DeadlineExceeded
 	}
 	return t.Context.Err()
+}
+
+// store keeps what the provider knows of earlier requests, by the clock of the test.
+type store struct {
+	clock  *simulated
+	mu     sync.Mutex
+	values map[string]kept
+}
+
+type kept struct {
+	value   []byte
+	expires time.Time
+}
+
+func newStore(c *simulated) *store { return &store{clock: c, values: map[string]kept{}} }
+
+// Clock makes the server use the clock of the test.
+func (s *store) Clock() clock.Clock { return s.clock }
+
+// Get returns a value whose time to live has not passed.
+func (s *store) Get(_ context.Context, key string) ([]byte, bool, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	k, ok := s.values[key]
+	return k.value, ok && s.clock.Now().Before(k.expires), nil
+}
+
+// Put sets a value.
+func (s *store) Put(_ context.Context, key string, value []byte, ttl time.Duration) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.values[key] = kept{value, s.clock.Now().Add(ttl)}
+	return nil
 }

@@ -8,17 +8,17 @@ import (
 	"github.com/pintle-dev/pintle/pintletest"
 )
 
-func ExampleLife_Play() {
+func ExampleLifecycle_Simulate() {
 	handler := pintle.HandlerFunc(func(_ context.Context, r *pintle.Request) (pintle.Answer, error) {
 		return pintle.Answer{ID: "note", Attributes: pintletest.Map{"Kind": r.ResourceType}}, nil
 	})
-	report := pintletest.Life{
+	report := pintletest.Lifecycle{
 		Handler: handler,
 		Steps: []pintletest.Step{
-			{Properties: pintletest.Map{"Text": "hi", "Lines": 1}, ID: "note"},
-			{Name: "fails, it should be", Properties: pintletest.Map{"Text": ""}, Fails: "Text is empty"},
+			{Properties: pintletest.Map{"Text": "hi", "Lines": 1}, WantID: "note"},
+			{Name: "fails, it should be", Properties: pintletest.Map{"Text": ""}, WantError: "Text is empty"},
 		},
-	}.Play(context.Background())
+	}.Simulate(context.Background())
 	fmt.Println(report.Problems)
 	fmt.Println(report.Transcript)
 	// Output:

@@ -13,13 +13,13 @@ import (
 	"github.com/pintle-dev/pintle/wire"
 )
 
-// Form is the service that a [Life] plays, and the way its requests take.
-type Form uint8
+// Transport is the service that a [Lifecycle] plays, and the way its requests take.
+type Transport uint8
 
 // The forms. The zero value is CloudFormation.
 const (
 	// CloudFormation sends events of Lambda.
-	CloudFormation Form = iota
+	CloudFormation Transport = iota
 	// ROSFunction is Alibaba Cloud ROS with a function of Function Compute: events, and answers at the response URL.
 	ROSFunction
 	// ROSWeb is ROS with a service token web: signed requests over HTTP, and answers at the response URL.
@@ -29,8 +29,8 @@ const (
 )
 
 // String returns the form as it is in messages.
-func (f Form) String() string {
-	switch f {
+func (t Transport) String() string {
+	switch t {
 	case CloudFormation:
 		return "CloudFormation"
 	case ROSFunction:
@@ -40,11 +40,11 @@ func (f Form) String() string {
 	case ROSWebSync:
 		return "ROS, web[sync]"
 	}
-	return fmt.Sprintf("form %d", uint8(f))
+	return fmt.Sprintf("form %d", uint8(t))
 }
 
-func (f Form) dialect() wire.Dialect {
-	if f == CloudFormation {
+func (t Transport) dialect() wire.Dialect {
+	if t == CloudFormation {
 		return wire.CloudFormation
 	}
 	return wire.ROS
@@ -87,13 +87,13 @@ func orNone(properties Map) Map {
 // deliverOnce hands a request to the provider, and returns once it was dealt with. An answer that arrived is in s.put.
 func (s *service) deliverOnce(ctx context.Context, document []byte) error {
 	s.put = nil
-	switch s.life.As {
+	switch s.life.Transport {
 	case CloudFormation, ROSFunction:
 		return s.server.ServeEvent(ctx, document)
 	case ROSWeb, ROSWebSync:
 	}
 	url := provider
-	if s.life.As == ROSWebSync {
+	if s.life.Transport == ROSWebSync {
 		url += "/sync"
 	}
 	signed, err := wire.ROSSigning{Key: signKey, URL: url}.Sign(document, s.clock.Now())
@@ -104,13 +104,13 @@ func (s *service) deliverOnce(ctx context.Context, document []byte) error {
 	r.Header.Set("Content-Type", "application/json")
 	w := httptest.NewRecorder()
 	s.server.ServeHTTP(w, r)
-	if err := s.server.Wait(ctx); err != nil { // the reply may come before the answer
+	if err := s.server.Shutdown(ctx); err != nil { // the reply may come before the answer
 		return err
 	}
 	switch {
 	case w.Code != http.StatusOK:
 		return fmt.Errorf("replied %d: %s", w.Code, bytes.TrimSpace(w.Body.Bytes()))
-	case s.life.As == ROSWeb:
+	case s.life.Transport == ROSWeb:
 		return nil
 	case s.put != nil:
 		s.problem("the answer went to the response URL, want it in the reply")
@@ -124,7 +124,7 @@ func (s *service) deliverOnce(ctx context.Context, document []byte) error {
 
 // received checks how an answer came to the response URL.
 func (s *service) received(r *http.Request) {
-	if s.life.As == CloudFormation {
+	if s.life.Transport == CloudFormation {
 		if r.Method != http.MethodPut {
 			s.problem("the answer came by %s, want PUT", r.Method)
 		}
@@ -138,11 +138,11 @@ func (s *service) received(r *http.Request) {
 	}
 }
 
-// recreate is a replacement in ROS, which an Update cannot be: the Update must fail and leave everything as it was; then
-// the service deletes the resource and makes it anew, as it does for one that is named in TaintResources.
+// recreate is a replacement in ROS, which an Update cannot be: the Update must fail and leave everything as it was;
+// then the service deletes the resource and creates it again, as it does for one that is named in TaintResources.
 func (s *service) recreate(ctx context.Context, now thing, step Step) thing {
 	refused := step
-	refused.Lost, refused.Again, refused.Late, refused.OutOfTime = 0, 0, false, false
+	refused.LostResponses, refused.Redeliveries, refused.LateResponse, refused.DeadlineExceeded = 0, 0, false, false
 	answer := s.ask(ctx, pintle.Update, now.id, step.Properties, now.properties, refused)
 	if answer != nil {
 		s.expect(*answer, "ROS cannot replace a resource")

@@ -19,18 +19,18 @@ type thing struct {
 	properties Map
 }
 
-// Play plays the life and returns what came of it, for those who want more than a test.
-func (l Life) Play(ctx context.Context) Report {
+// Simulate plays the life and returns the result, for callers that want more than a test.
+func (l Lifecycle) Simulate(ctx context.Context) Report {
 	s, err := newService(l)
 	if err != nil {
 		return Report{Problems: []string{err.Error()}}
 	}
 	var now thing
 	for n, step := range l.Steps {
-		if step.Do == "" {
-			step.Do = natural(now, step)
+		if step.Type == "" {
+			step.Type = natural(now, step)
 		}
-		s.where = fmt.Sprintf("step %d, %s", n+1, step.Do)
+		s.where = fmt.Sprintf("step %d, %s", n+1, step.Type)
 		if step.Name != "" {
 			s.where += " (" + step.Name + ")"
 		}
@@ -40,8 +40,8 @@ func (l Life) Play(ctx context.Context) Report {
 				s.problem("%v", err)
 			}
 		}
-		if step.Was != nil {
-			now.properties = step.Was
+		if step.RecordedProperties != nil {
+			now.properties = step.RecordedProperties
 		}
 		now = s.play(ctx, now, step)
 		if step.Check != nil {
@@ -50,7 +50,7 @@ func (l Life) Play(ctx context.Context) Report {
 			}
 		}
 	}
-	if now.exists && !l.Remains {
+	if now.exists && !l.KeepResource {
 		s.where = "the end, Delete"
 		s.line("%s", s.where)
 		s.remove(ctx, now.id, now.properties, Step{})
@@ -74,14 +74,14 @@ func natural(now thing, step Step) pintle.RequestType {
 // play sends the request of a step and what follows of its answer.
 func (s *service) play(ctx context.Context, now thing, step Step) thing {
 	switch {
-	case step.Do == pintle.Create && now.exists:
+	case step.Type == pintle.Create && now.exists:
 		s.problem("there is a resource already: delete it first")
 		return now
-	case (step.Do == pintle.Update || step.Do == pintle.Delete) && !now.exists:
+	case (step.Type == pintle.Update || step.Type == pintle.Delete || step.Type == pintle.Read) && !now.exists:
 		s.problem("there is no resource")
 		return now
 	}
-	switch step.Do {
+	switch step.Type {
 	case pintle.Create:
 		return s.create(ctx, step)
 	case pintle.Update:
@@ -91,8 +91,11 @@ func (s *service) play(ctx context.Context, now thing, step Step) thing {
 			return thing{}
 		}
 		return now
+	case pintle.Read:
+		s.read(ctx, now, step)
+		return now
 	}
-	s.problem("%q is no request", step.Do)
+	s.problem("%q is no request", step.Type)
 	return now
 }
 
@@ -103,21 +106,21 @@ func (s *service) create(ctx context.Context, step Step) thing {
 		id = answer.PhysicalResourceID
 		s.compare(step, *answer, "")
 	}
-	if answer != nil && answer.Status == wire.Success && !step.Undone {
+	if answer != nil && answer.Status == wire.Success && !step.RollBack {
 		return thing{true, id, step.Properties}
 	}
 	s.line("   the service takes it back")
-	if s.life.As != CloudFormation && (answer == nil || answer.Status == wire.Failed) {
-		id = "" // ROS heeds the ID of a success only
+	if s.life.Transport != CloudFormation && (answer == nil || answer.Status == wire.Failed) {
+		id = "" // ROS uses the ID of a success only
 	}
-	if !s.remove(ctx, id, step.Properties, Step{Fails: step.UndoFails}) {
+	if !s.remove(ctx, id, step.Properties, Step{WantError: step.WantRollbackError}) {
 		return thing{true, id, step.Properties} // the stack is in a failed state; a step can delete it
 	}
 	return thing{}
 }
 
 func (s *service) update(ctx context.Context, now thing, step Step) thing {
-	if step.Replaces && s.life.As != CloudFormation {
+	if step.WantReplacement && s.life.Transport != CloudFormation {
 		return s.recreate(ctx, now, step)
 	}
 	answer := s.ask(ctx, pintle.Update, now.id, step.Properties, now.properties, step)
@@ -126,7 +129,7 @@ func (s *service) update(ctx context.Context, now thing, step Step) thing {
 		next = answer.PhysicalResourceID
 		s.compare(step, *answer, now.id)
 	}
-	if answer != nil && answer.Status == wire.Success && !step.Undone {
+	if answer != nil && answer.Status == wire.Success && !step.RollBack {
 		if next != now.id {
 			s.line("   the service cleans up what was replaced")
 			s.remove(ctx, now.id, now.properties, Step{})
@@ -135,7 +138,7 @@ func (s *service) update(ctx context.Context, now thing, step Step) thing {
 	}
 	s.line("   the service rolls it back")
 	back := s.ask(ctx, pintle.Update, next, now.properties, step.Properties, Step{})
-	if back == nil || !s.expect(*back, step.UndoFails) {
+	if back == nil || !s.expect(*back, step.WantRollbackError) {
 		return thing{true, next, now.properties}
 	}
 	if back.Status == wire.Failed {
@@ -164,7 +167,7 @@ func (s *service) remove(ctx context.Context, id pintle.PhysicalID, properties M
 	if id != "" && answer.PhysicalResourceID != id {
 		s.problem("the Delete of %s was answered with the ID %s", id, answer.PhysicalResourceID)
 	}
-	return s.expect(*answer, step.Fails) && answer.Status == wire.Success
+	return s.expect(*answer, step.WantError) && answer.Status == wire.Success
 }
 
 // ask sends a request with what goes wrong in a step, and returns the answer that the service hears.
@@ -174,22 +177,22 @@ func (s *service) ask(ctx context.Context, kind pintle.RequestType, id pintle.Ph
 		s.problem("%v", err)
 		return nil
 	}
-	s.lost, s.expire = step.Lost, step.OutOfTime
+	s.lost, s.expire = step.LostResponses, step.DeadlineExceeded
 	answer := s.deliver(ctx, r)
 	s.expire = false
 	if answer == nil {
-		if step.Lost == 0 {
+		if step.LostResponses == 0 {
 			s.problem("the %s was not answered", kind)
 		}
 		return nil
 	}
-	for range step.Again {
+	for range step.Redeliveries {
 		again := s.deliver(ctx, r)
 		if again == nil || show(*again) != show(*answer) {
 			s.problem("another delivery of the %s was answered differently", kind)
 		}
 	}
-	if step.Late {
+	if step.LateResponse {
 		s.line("   too late, the service does not hear it")
 		return nil
 	}
@@ -214,36 +217,37 @@ func (s *service) expect(answer wire.Response, fails string) bool {
 // compare checks an answer against what the step wants; id is that of the resource, empty for a Create.
 func (s *service) compare(step Step, answer wire.Response, id pintle.PhysicalID) {
 	got := answer.PhysicalResourceID
-	if step.ID != "" && got != step.ID {
-		s.problem("the ID is %s, want %s", got, step.ID)
+	if step.WantID != "" && got != step.WantID {
+		s.problem("the ID is %s, want %s", got, step.WantID)
 	}
-	if !s.expect(answer, step.Fails) || answer.Status == wire.Failed {
-		if id != "" && got != id && step.ID == "" && answer.Status == wire.Failed {
+	if !s.expect(answer, step.WantError) || answer.Status == wire.Failed {
+		if id != "" && got != id && step.WantID == "" && answer.Status == wire.Failed {
 			s.problem("the failed Update changed the ID from %s to %s, so the service will delete %s", id, got, id)
 		}
 		return
 	}
 	switch {
 	case id == "":
-	case step.Replaces && got == id:
+	case step.WantReplacement && got == id:
 		s.problem("the ID is still %s, want a replacement", got)
-	case !step.Replaces && got != id:
+	case !step.WantReplacement && got != id:
 		s.problem("the ID changed from %s to %s, so the service will delete %s; if that is right, say Replaces", id, got, id)
 	}
-	if step.Attributes == nil {
+	if step.WantAttributes == nil {
 		return
 	}
-	if answer.NoEcho != step.NoEcho && s.life.As == CloudFormation {
-		s.problem("NoEcho is %t, want %t", answer.NoEcho, step.NoEcho)
+	if answer.NoEcho != step.WantNoEcho && s.life.Transport == CloudFormation {
+		s.problem("NoEcho is %t, want %t", answer.NoEcho, step.WantNoEcho)
 	}
-	s.compareAttributes(step.Attributes, answer.Data)
+	s.compareMaps("attribute", step.WantAttributes, answer.Data)
 }
 
-func (s *service) compareAttributes(want Map, data json.RawMessage) {
+// compareMaps compares attributes or properties; what is one of them.
+func (s *service) compareMaps(what string, want Map, data json.RawMessage) {
 	got := Map{}
 	if len(data) > 0 {
 		if err := json.Unmarshal(data, &got); err != nil {
-			s.problem("attributes: %v", err)
+			s.problem("%s: %v", what, err)
 			return
 		}
 	}
@@ -259,16 +263,16 @@ func (s *service) compareAttributes(want Map, data json.RawMessage) {
 		g, there := got[name]
 		switch {
 		case !wanted:
-			s.problem("the attribute %s is %s, want none", name, compact(g))
+			s.problem("the %s %s is %s, want none", what, name, compact(g))
 		case !there:
-			s.problem("the attribute %s is missing, want %s", name, compact(w))
+			s.problem("the %s %s is missing, want %s", what, name, compact(w))
 		case canonical(w) != compact(g):
-			s.problem("the attribute %s is %s, want %s", name, compact(g), compact(w))
+			s.problem("the %s %s is %s, want %s", what, name, compact(g), compact(w))
 		}
 	}
 }
 
-// canonical is a value as it looks after a journey through JSON.
+// canonical returns a value as it is after it was encoded as JSON and decoded again.
 func canonical(v any) string {
 	var back any
 	if json.Unmarshal([]byte(compact(v)), &back) != nil {

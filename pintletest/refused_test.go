@@ -47,7 +47,8 @@ func (d *doors) Delete(_ context.Context, r *pintle.DeleteRequest[doorProperties
 	return nil
 }
 
-func (d *doors) Validate(p doorProperties) error {
+func (d *doors) Validate(_ context.Context, r *pintle.ValidateRequest[doorProperties]) error {
+	p := r.Properties
 	if p.Size == 13 {
 		return errors.New("not thirteen")
 	}
@@ -75,14 +76,14 @@ func TestRefusedUpdateIsRolledBack(t *testing.T) {
 		{"another one, and not valid", m{"Port": 81, "Kind": "a", "Size": 13}, "not thirteen"},
 		{"another one, and a panic", m{"Port": 81, "Kind": "a", "Size": 14}, "fourteen"},
 	} {
-		for _, form := range []pintletest.Form{pintletest.CloudFormation, pintletest.ROSFunction, pintletest.ROSWeb, pintletest.ROSWebSync} {
+		for _, form := range []pintletest.Transport{pintletest.CloudFormation, pintletest.ROSFunction, pintletest.ROSWeb, pintletest.ROSWebSync} {
 			d := &doors{}
-			report := pintletest.Life{Handler: pintle.New(d), As: form, Steps: []pintletest.Step{
-				{Properties: good, ID: "door-1"},
-				{Properties: tt.refused, Fails: tt.fails, ID: "door-1", Again: 1},
-				{Name: "once more", Properties: tt.refused, Fails: tt.fails, ID: "door-1"},
-				{Properties: m{"Port": 80, "Kind": "a", "Size": 6}, Attributes: m{"Size": 6}, ID: "door-1"},
-			}}.Play(t.Context())
+			report := pintletest.Lifecycle{Handler: pintle.New(d), Transport: form, Steps: []pintletest.Step{
+				{Properties: good, WantID: "door-1"},
+				{Properties: tt.refused, WantError: tt.fails, WantID: "door-1", Redeliveries: 1},
+				{Name: "once more", Properties: tt.refused, WantError: tt.fails, WantID: "door-1"},
+				{Properties: m{"Port": 80, "Kind": "a", "Size": 6}, WantAttributes: m{"Size": 6}, WantID: "door-1"},
+			}}.Simulate(t.Context())
 			want := []string{"Create door-1 80a", `Update door-1 size 5 was 5 tags []`, `Update door-1 size 5 was 5 tags []`,
 				`Update door-1 size 6 was 5 tags []`, "Delete door-1"}
 			if len(report.Problems) > 0 || strings.Join(d.calls, "\n") != strings.Join(want, "\n") {
@@ -96,15 +97,15 @@ func TestRefusedUpdateIsRolledBack(t *testing.T) {
 // an Update if they are not immutable: they are zero, and the provider is told.
 func TestOldPropertiesThatCannotBeRead(t *testing.T) {
 	good := m{"Port": 80, "Kind": "a", "Size": 5}
-	for _, form := range []pintletest.Form{pintletest.CloudFormation, pintletest.ROSFunction, pintletest.ROSWeb, pintletest.ROSWebSync} {
+	for _, form := range []pintletest.Transport{pintletest.CloudFormation, pintletest.ROSFunction, pintletest.ROSWeb, pintletest.ROSWebSync} {
 		d := &doors{}
-		report := pintletest.Life{Handler: pintle.New(d), As: form, Steps: []pintletest.Step{
+		report := pintletest.Lifecycle{Handler: pintle.New(d), Transport: form, Steps: []pintletest.Step{
 			{Properties: good},
-			{Was: m{"Port": 80, "Kind": "a", "Size": "large", "Tags": []any{"x", m{}}}, Restart: true, Properties: good},
-			{Name: "immutable", Was: m{"Port": "http", "Kind": "a"}, Restart: true, Properties: good,
-				Fails: "old properties: Port: want a whole number", UndoFails: "Port: want a whole number"},
-			{Was: good, Properties: good},
-		}}.Play(t.Context())
+			{RecordedProperties: m{"Port": 80, "Kind": "a", "Size": "large", "Tags": []any{"x", m{}}}, Restart: true, Properties: good},
+			{Name: "immutable", RecordedProperties: m{"Port": "http", "Kind": "a"}, Restart: true, Properties: good,
+				WantError: "old properties: Port: want a whole number", WantRollbackError: "Port: want a whole number"},
+			{RecordedProperties: good, Properties: good},
+		}}.Simulate(t.Context())
 		want := []string{"Create door-1 80a", `Update door-1 size 5 was 0 tags ["x" ""] but Size: want a whole number, 1 or more, Tags[1]: want a text`,
 			`Update door-1 size 5 was 5 tags []`, "Delete door-1"}
 		if len(report.Problems) > 0 || strings.Join(d.calls, "\n") != strings.Join(want, "\n") || !strings.Contains(report.Log, "Size: want") {
@@ -113,18 +114,19 @@ func TestOldPropertiesThatCannotBeRead(t *testing.T) {
 	}
 }
 
-// What was refused once may be accepted later, by another version. Then the way back is a change like any other.
+// TestRefusedOnceAcceptedLater checks that a later version may accept properties that an earlier one refused.
+// Reverting them is then a change like any other.
 func TestRefusedOnceAcceptedLater(t *testing.T) {
 	d := &doors{}
 	picky := true
 	h := pintle.New(versions{d, &picky})
 	a, b := m{"Port": 80}, m{"Port": 81}
-	pintletest.Life{Handler: h, Steps: []pintletest.Step{
-		{Properties: a, ID: "same"},
-		{Properties: b, Fails: "not 81", ID: "same", Check: func() error { picky = false; return nil }},
-		{Do: pintle.Delete},
-		{Properties: b, ID: "same"},
-		{Properties: a, ID: "same"},
+	pintletest.Lifecycle{Handler: h, Steps: []pintletest.Step{
+		{Properties: a, WantID: "same"},
+		{Properties: b, WantError: "not 81", WantID: "same", Check: func() error { picky = false; return nil }},
+		{Type: pintle.Delete},
+		{Properties: b, WantID: "same"},
+		{Properties: a, WantID: "same"},
 	}}.Run(t)
 	want := []string{"Create door-1 80", `Update same size 1 was 1 tags []`, "Delete same", "Create door-2 81", "Create door-3 80", "Delete same"}
 	if strings.Join(d.calls, "\n") != strings.Join(want, "\n") {
@@ -144,7 +146,8 @@ func (v versions) Create(ctx context.Context, r *pintle.CreateRequest[doorProper
 	return answer, err
 }
 
-func (v versions) Validate(p doorProperties) error {
+func (v versions) Validate(_ context.Context, r *pintle.ValidateRequest[doorProperties]) error {
+	p := r.Properties
 	if *v.picky && p.Port == 81 {
 		return errors.New("not 81")
 	}

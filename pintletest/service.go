@@ -26,8 +26,8 @@ const (
 
 // service is the one that sends requests, and the bucket that answers go to.
 type service struct {
-	life   Life
-	clock  *clock
+	life   Lifecycle
+	clock  *simulated
 	server *pintle.Server
 	stack  wire.StackID
 	log    bytes.Buffer
@@ -42,27 +42,34 @@ type service struct {
 	where    string // the step, for problems
 }
 
-func newService(l Life) (*service, error) {
+func newService(l Lifecycle) (*service, error) {
 	s := &service{life: l, clock: newClock(), stack: wire.NewStackID("us-east-1", "123456789012", "test", "5f1a")}
 	return s, s.restart()
 }
 
 // restart starts the provider with nothing in its memory.
 func (s *service) restart() (err error) {
-	s.server, err = pintle.NewServer(pintle.Config{
-		Handlers: []pintle.Handler{pintle.HandlerFunc(s.handle)},
-		Client:   &http.Client{Transport: s},
-		Logger:   slog.New(slog.NewTextHandler(&s.log, nil)),
-		Clock:    s.clock,
-		// Not those of the environment.
-		WebhookSecrets: []string{}, Topics: []string{},
-		ROS: &pintle.ROSConfig{SignKeys: []string{signKey}, PlainSecrets: s.life.PlainSecrets},
+	s.server, err = pintle.NewServer(pintle.ServerConfig{
+		Handlers:    []pintle.Handler{(*provided)(s)},
+		Client:      &http.Client{Transport: s},
+		Logger:      slog.New(slog.NewTextHandler(&s.log, nil)),
+		Idempotency: newStore(s.clock),
+		ROS:         pintle.ROSConfig{SignKeys: []string{signKey}, PlainSecrets: s.life.PlainSecrets},
 	})
 	return err
 }
 
-// handle calls the provider.
-func (s *service) handle(ctx context.Context, r *pintle.Request) (pintle.Answer, error) {
+// provided is the provider, with what goes wrong in a step.
+type provided service
+
+// Reads reports whether the provider answers a Read.
+func (s *provided) Reads() bool {
+	r, ok := s.life.Handler.(interface{ Reads() bool })
+	return ok && r.Reads()
+}
+
+// Handle calls the provider.
+func (s *provided) Handle(ctx context.Context, r *pintle.Request) (pintle.Answer, error) {
 	if s.expire {
 		var end context.CancelFunc
 		ctx, end = s.clock.WithDeadline(ctx, s.clock.Now())
@@ -105,7 +112,7 @@ func (s *service) request(kind pintle.RequestType, id pintle.PhysicalID, propert
 	if r.ResourceType == "" {
 		r.ResourceType = wire.CustomTypePrefix + "Test"
 	}
-	if s.life.As != CloudFormation {
+	if s.life.Transport != CloudFormation {
 		r.ServiceToken = ""
 		return s.rosRequest(r, properties, old)
 	}
@@ -151,7 +158,7 @@ func (s *service) deliver(ctx context.Context, r wire.Request) *wire.Response {
 	if s.put == nil {
 		return nil
 	}
-	answer, err := s.life.As.dialect().ParseResponse(s.put)
+	answer, err := s.life.Transport.dialect().ParseResponse(s.put)
 	if err != nil {
 		s.problem("the service does not take the answer: %v", err)
 		return nil
@@ -202,6 +209,9 @@ func plain(properties json.RawMessage) string {
 // show is an answer in one line, with its secrets.
 func show(r wire.Response) string {
 	text := fmt.Sprintf("%s %s", r.Status, r.PhysicalResourceID)
+	if r.State != nil {
+		text += " is " + compact(r.State)
+	}
 	if len(r.Data) > 0 {
 		text += " " + string(r.Data)
 	}

@@ -10,11 +10,11 @@ import (
 	"strings"
 )
 
-// FromEnvironment returns the waiter that the environment variables [EnvMachine] and one of [EnvKey], [EnvKeySecret] and
-// [EnvKeyParameter] describe, nil without the first. Each may hold several keys with spaces between: the first seals, all
-// of them open. They are fetched when the first wait needs them, once in the life of a process: to change a key put
-// the new one behind the old one, later before it, and drop the old one when nothing waits that it has sealed; in
-// between let functions start anew. A nil logger means text on standard error.
+// FromEnvironment returns the waiter that the environment variables [EnvMachine] and one of [EnvKey], [EnvKeySecret]
+// and [EnvKeyParameter] describe, nil without the first. Each may hold several keys with spaces between: the first
+// seals, all of them open. A process fetches them once, when the first wait needs them. To change a key, first add
+// the new one after the old one, then move it to the front, and remove the old one when no wait sealed with it
+// remains. Restart the functions after each step. A nil logger means text on standard error.
 func FromEnvironment(log *slog.Logger) (*Waiter, error) {
 	machine := os.Getenv(EnvMachine)
 	if machine == "" {

@@ -87,10 +87,10 @@ func seconds(p pintle.Pending) int {
 	return max(minSeconds, min(maxSeconds, int((pause+time.Second-1)/time.Second)))
 }
 
-// open is the way back. Its errors wrap [pintle.ErrPending], but for those about a key: the function may get that yet.
+// open is the way back. Its errors wrap [pintle.ErrInvalidPending], but for those about a key: the function may get that yet.
 func (w *Waiter) open(ctx context.Context, in *envelopeWait) (pintle.Pending, error) {
 	if in.Version != envelopeVersion {
-		return pintle.Pending{}, fmt.Errorf("%w: its envelope has the version %d, want %d", pintle.ErrPending, in.Version, envelopeVersion)
+		return pintle.Pending{}, fmt.Errorf("%w: its envelope has the version %d, want %d", pintle.ErrInvalidPending, in.Version, envelopeVersion)
 	}
 	box, err := w.keys(ctx)
 	if err != nil {
@@ -101,11 +101,11 @@ func (w *Waiter) open(ctx context.Context, in *envelopeWait) (pintle.Pending, er
 	case errors.Is(err, seal.ErrKey):
 		return pintle.Pending{}, fmt.Errorf("state machine: the record of a wait: %w", err)
 	case err != nil:
-		return pintle.Pending{}, fmt.Errorf("%w: %w", pintle.ErrPending, err)
+		return pintle.Pending{}, fmt.Errorf("%w: %w", pintle.ErrInvalidPending, err)
 	}
 	text, err := io.ReadAll(io.LimitReader(flate.NewReader(bytes.NewReader(packed)), maxRecord))
 	if err != nil {
-		return pintle.Pending{}, fmt.Errorf("%w: it cannot be unpacked", pintle.ErrPending)
+		return pintle.Pending{}, fmt.Errorf("%w: it cannot be unpacked", pintle.ErrInvalidPending)
 	}
 	return pintle.ParsePending(text)
 }
@@ -128,7 +128,7 @@ func (w *Waiter) Event(ctx context.Context, event []byte, resume pintle.ResumeFu
 	next, err := w.resume(ctx, in.Wait, resume)
 	var out []byte
 	switch {
-	case errors.Is(err, pintle.ErrPending):
+	case errors.Is(err, pintle.ErrInvalidPending):
 		w.log.Error("a wait is dropped", "wait", in.Wait.Key, "error", err)
 		out, err = ended(in.Wait, useless)
 	case err != nil:

@@ -6,7 +6,6 @@ import (
 	"flag"
 	"fmt"
 	"io"
-	"log/slog"
 	"os"
 	"os/signal"
 	"syscall"
@@ -31,11 +30,15 @@ func Main(handlers ...pintle.Handler) {
 
 // onLambda serves the handlers as a function.
 func onLambda(handlers []pintle.Handler) int {
-	log := slog.New(slog.NewTextHandler(os.Stderr, nil))
+	c, err := pintle.RunConfigFromEnvironment(handlers...)
+	log := c.Logger
+	if err != nil {
+		log.Error("provider stopped", "error", err)
+		return 1
+	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	defer context.AfterFunc(ctx, stop)() // from the first signal on, the next one has its usual effect
-	c := pintle.Config{Handlers: handlers, Logger: log}
 	// Without its waiter the provider waits in place, which is better than not to answer at all.
 	if waiter, err := FromEnvironment(log); err != nil {
 		log.Error("there is no state machine to wait, so the function waits itself", "error", err)

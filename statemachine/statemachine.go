@@ -14,24 +14,24 @@
 //
 // # What is secret
 //
-// What an execution carries holds the response URL, by which anyone can answer, the properties of the template and
-// the state of the provider. Whoever may read executions (states:GetExecutionHistory, DescribeExecution, the log of the
-// machine) would read all of it. So it is sealed with AES-256-GCM before it leaves the function, under a key that the
-// state machine does not have. They see the name of the execution, which is a hash, how often and how long it waits, and
-// the size of what is sealed.
+// The input of an execution holds the response URL, with which anyone can answer, the properties of the template and
+// the state of the provider. Anyone with permission to read executions (states:GetExecutionHistory,
+// DescribeExecution, the log of the machine) could read all of it. So the function encrypts it with AES-256-GCM,
+// under a key that the state machine does not have. Readers see the name of the execution, which is a hash, how often
+// and how long it waits, and the size of the encrypted data.
 //
 // The key is a text of 32 bytes or more that the function has in PINTLE_STATE_KEY, or is the value of a secret of
 // Secrets Manager (PINTLE_STATE_KEY_SECRET, its ARN) or of a parameter of SSM (PINTLE_STATE_KEY_PARAMETER, its name).
-// It protects nothing from those who may read that, and who reads a function's environment reads the first. Neither
-// does it protect from those who may invoke the function: they can send it requests of their own, and have a sealed
-// record that they have seen resumed once more, which asks the provider again and sends the service an answer that
-// it has already.
+// It does not protect against anyone who may read the key, and PINTLE_STATE_KEY can be read by anyone who may read
+// the function's environment. Nor does it protect against anyone who may invoke the function. They can send it
+// requests of their own, and can resume a sealed record that they have seen. That asks the provider again and repeats
+// an answer that the service has already.
 //
 // # Limits of Step Functions
 //
-// An execution carries at most 256 KiB. What is larger, packed and sealed, is waited for in the function, as if there
-// were no machine, and the log says so. A pause is a whole number of seconds, two at least: an execution has at most
-// 25,000 events, and a wait of an hour in that rhythm has 16,200.
+// The input of an execution is limited to 256 KiB. If the compressed and encrypted data is larger, the function
+// itself waits, as if there were no state machine, and the log says so. A pause is a whole number of seconds, two at
+// least: an execution has at most 25,000 events, and a wait of an hour in that rhythm has 16,200.
 package statemachine
 
 import (

@@ -12,8 +12,8 @@ import (
 )
 
 // database is an [sql.DB] whose kind is known. Statements have {} for the prefix of tables, {now} for the time of the
-// database in milliseconds, {bytes} for the type of bytes, and $1, $2, … in the order in which they first occur, which is
-// how SQLite counts them.
+// database in milliseconds, {expires} for the time when a value expires, {bytes} for the type of bytes, and $1, $2, … in
+// the order in which they first occur, which is how SQLite counts them.
 type database struct {
 	*sql.DB
 	postgres bool
@@ -22,11 +22,11 @@ type database struct {
 }
 
 // schemaVersion is that of the tables. Every version has a list of statements that make it of the one before.
-const schemaVersion = 1
+const schemaVersion = 2
 
 var schema = [schemaVersion][]string{{
-	// due is when to resume; while a process is at work, when its lease ends. claim counts the claims: who has an older
-	// number has lost the wait. failures are those in a row.
+	// due is the time to resume, or the end of the lease while a process holds the wait. claim counts the claims: a
+	// process with an older number has lost the wait. failures counts consecutive failures.
 	`CREATE TABLE {}wait (
 		key TEXT NOT NULL PRIMARY KEY,
 		due BIGINT NOT NULL,
@@ -38,6 +38,11 @@ var schema = [schemaVersion][]string{{
 	`CREATE INDEX {}wait_due ON {}wait (due)`,
 	`CREATE TABLE {}memory (key TEXT NOT NULL PRIMARY KEY, born BIGINT NOT NULL, record {bytes} NOT NULL)`,
 	`CREATE INDEX {}memory_born ON {}memory (born)`,
+}, {
+	`ALTER TABLE {}memory ADD COLUMN expires BIGINT NOT NULL DEFAULT 0`,
+	`UPDATE {}memory SET expires = born + 86400000`, // what all values had
+	`CREATE INDEX {}memory_expires ON {}memory (expires)`,
+	`DROP INDEX {}memory_born`,
 }}
 
 // open finds out what kind of database it is, and makes sure of the tables.
@@ -57,11 +62,13 @@ func open(ctx context.Context, db *sql.DB, prefix string) (database, error) {
 			return database{}, errors.New("the database is neither SQLite nor PostgreSQL")
 		}
 	}
-	d.fill = strings.NewReplacer("{}", prefix, "{now}", now, "{bytes}", blob)
+	// A process of the version before, which is still running, does not set expires. Its values live for a day.
+	const expires = `CASE WHEN expires = 0 THEN born + 86400000 ELSE expires END`
+	d.fill = strings.NewReplacer("{}", prefix, "{now}", now, "{expires}", expires, "{bytes}", blob)
 	return d, d.migrate(ctx)
 }
 
-// migrate brings the tables up to date. Who comes second finds that done.
+// migrate brings the tables up to date. If several processes call it, the first one migrates.
 func (d database) migrate(ctx context.Context) error {
 	for try := 1; ; try++ {
 		err := d.migrateOnce(ctx)

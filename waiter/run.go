@@ -12,10 +12,9 @@ import (
 )
 
 const (
-	// keepWaits is for how long a wait is kept that cannot be resumed, and keepMemory a value. Both are beyond their use.
-	keepWaits  = 48 * time.Hour
-	keepMemory = 25 * time.Hour
-	upkeep     = time.Hour // between two removals of what is old
+	// keepWaits is how long a wait is kept that cannot be resumed. It is useless by then.
+	keepWaits = 48 * time.Hour
+	upkeep    = time.Hour // between two removals of what is old
 	// The pauses after failures in a row, doubled from the first to the longest.
 	firstPause   = 5 * time.Second
 	longestPause = time.Minute
@@ -44,7 +43,7 @@ type claimed struct {
 }
 
 // Run is that of [pintle.RunningWaiter]. While the database cannot be reached it logs that, and tries again; it returns
-// an error only when a handler was given up that does not stop, [pintle.ErrRunaway].
+// an error only when an abandoned handler does not stop, [pintle.ErrHandlerStuck].
 func (w *Waiter) Run(ctx context.Context, resume pintle.ResumeFunc) error {
 	r := &run{
 		Waiter: w, resume: resume, slots: make(chan struct{}, w.config.Concurrency),
@@ -69,7 +68,7 @@ func (w *Waiter) Run(ctx context.Context, resume pintle.ResumeFunc) error {
 
 // loop claims what is due until the context ends.
 func (r *run) loop(ctx context.Context) error {
-	tick := time.NewTicker(r.config.Poll)
+	tick := time.NewTicker(r.config.PollInterval)
 	defer tick.Stop()
 	var cleaned time.Time
 	for {
@@ -80,7 +79,7 @@ func (r *run) loop(ctx context.Context) error {
 		room := cap(r.slots) - len(r.slots)
 		waits, err := r.claim(ctx, room)
 		if ctx.Err() != nil {
-			// What was claimed in the last moment comes back when the lease ends, here or elsewhere.
+			// Waits claimed just before the stop become due again when their leases end, here or on another machine.
 			return nil
 		}
 		if err != nil {
@@ -179,13 +178,13 @@ func (r *run) ask(ctx context.Context, c claimed) {
 		next, err = r.try(ctx, p)
 	}
 	switch {
-	case errors.Is(err, pintle.ErrPending):
+	case errors.Is(err, pintle.ErrInvalidPending):
 		log.Error("a wait is dropped", "error", err)
 		err = r.drop(ctx, c)
 	case err != nil:
 		pause := min(firstPause<<min(c.failures, 10), longestPause)
 		log.Warn("a wait could not be resumed, it is tried again", "error", err, "pause", pause)
-		if errors.Is(err, pintle.ErrRunaway) {
+		if errors.Is(err, pintle.ErrHandlerStuck) {
 			select {
 			case r.ended <- err:
 			default: // one is enough
@@ -236,8 +235,8 @@ func (r *run) surely(ctx context.Context, c claimed, statement string, args ...a
 	}
 }
 
-// beat prolongs the leases of what is at work, one by one: what was claimed without this process's knowing, because the
-// reply was lost, must go to somebody else.
+// beat renews the leases of the waits in progress, one by one. It must not renew a wait that was claimed in a call
+// whose reply was lost: this process does not know of it, so another claim must take it.
 func (r *run) beat(ctx context.Context) {
 	tick := time.NewTicker(r.config.Lease / 4)
 	defer tick.Stop()
@@ -265,7 +264,7 @@ func (r *run) clean(ctx context.Context) {
 	if waits > 0 {
 		r.log.Error("waits were dropped that nobody could resume", "count", waits, "after", keepWaits)
 	}
-	_, forgotten := r.db.exec(ctx, `DELETE FROM {}memory WHERE born < {now} - $1`, keepMemory.Milliseconds())
+	_, forgotten := r.db.exec(ctx, `DELETE FROM {}memory WHERE expires < {now} AND {expires} < {now}`)
 	if err = errors.Join(err, forgotten); err != nil && ctx.Err() == nil {
 		r.log.Warn("what is old cannot be removed", "error", err)
 	}

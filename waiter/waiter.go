@@ -1,28 +1,30 @@
-// Package waiter keeps requests whose operations go on in a database, for a provider that stands alone: behind HTTP or
-// SNS, on any number of machines. It is a [pintle.RunningWaiter] and a [pintle.Memory] on one *sql.DB, SQLite or
-// PostgreSQL, with a driver of the author's choice.
+// Package waiter stores requests whose operations continue in a database, for a provider that runs as a server of its
+// own: behind HTTP or SNS, on any number of machines. It is a [pintle.RunningWaiter] and a [pintle.IdempotencyStore]
+// on one *sql.DB, SQLite or PostgreSQL, with a driver of the author's choice.
 //
 //	db, err := sql.Open("sqlite", "file:waits.db?_pragma=journal_mode(WAL)&_pragma=busy_timeout(10000)")
 //	…
 //	w, err := waiter.New(ctx, waiter.Config{DB: db, Keys: [][]byte{key}})
 //	…
-//	err = pintle.Run(ctx, pintle.Config{Handlers: handlers, Listen: ":8080", Waiter: w, Memory: w})
+//	err = pintle.Run(ctx, pintle.RunConfig{ServerConfig: pintle.ServerConfig{Handlers: handlers, Waiter: w, Idempotency: w}, Listen: ":8080"})
 //
 // # What is kept
 //
-// A record is what a request needs to go on: its response URL, its properties, the state of the provider. All of it is
-// sealed with AES-256-GCM under a key that is not in the database: who reads the tables sees how many requests wait, until
-// when, and the sizes of their records. Who can write them can delete a wait or move its time, but makes no record that
-// opens. Answers that are remembered are sealed as well. With [Config.Keys] a key can be changed while requests wait.
+// A record holds the data that a request needs to continue: its response URL, its properties and the state of the
+// provider. All of it is encrypted with AES-256-GCM under a key that is not in the database. A reader of the tables
+// sees how many requests wait, until when, and the sizes of their records. A writer can delete a wait or change its
+// time, but cannot forge a record. Remembered answers are encrypted as well. With [Config.Keys] a key can be changed
+// while requests wait.
 //
 // # Who resumes
 //
-// A process claims a wait for the time of a lease, and prolongs that as long as it is at work; when it dies, even by
-// kill -9, the lease ends and another process, or its own next life, goes on. What is due first is resumed first, and what
-// was resumed goes to the end. Times are those of the database, so the clocks of the machines need not agree about them.
+// A process claims a wait with a lease, and renews the lease while it handles the wait. If the process dies, even by
+// kill -9, the lease expires and another process, or the same one after a restart, continues. The wait that is due
+// first is resumed first, and a resumed wait goes to the end of the queue. All times come from the database, so the
+// clocks of the machines need not agree.
 //
-// A process that stands still for longer than a lease may find that another one has resumed its wait. The table is then
-// the other's, and of the two answers the service takes the first.
+// A process that stalls for longer than a lease may find that another one has resumed its wait. The row then belongs
+// to the other process, and the service accepts the first of the two answers.
 package waiter
 
 import (
@@ -41,11 +43,11 @@ import (
 
 // Defaults of [Config].
 const (
-	DefaultPrefix      = "pintle_"
-	DefaultLease       = time.Minute
-	DefaultPoll        = time.Second
-	DefaultTimeout     = 15 * time.Minute
-	DefaultConcurrency = 10
+	DefaultPrefix       = "pintle_"
+	DefaultLease        = time.Minute
+	DefaultPollInterval = time.Second
+	DefaultTimeout      = 15 * time.Minute
+	DefaultConcurrency  = 10
 )
 
 // shortestLease is what a lease needs to be prolonged in time.
@@ -53,9 +55,9 @@ const shortestLease = time.Second
 
 // Config is where a [Waiter] keeps its records, and how it works.
 type Config struct {
-	// DB is the database, SQLite 3.35 or newer or PostgreSQL; which one is found out. Required. It stays the caller's to
-	// close, after [Waiter.Run] has returned. What is promised when Wait returns is as durable as its commits are: with
-	// SQLite leave synchronous at FULL. A SQLite database must be a file, and one of this machine.
+	// DB is the database, SQLite 3.35 or newer or PostgreSQL; which one is found out. Required. The caller closes it,
+	// after [Waiter.Run] has returned. A wait is durable when Wait returns only if commits are: with SQLite, leave
+	// synchronous at FULL. A SQLite database must be a file on a local disk.
 	DB *sql.DB
 	// Keys are secrets of 32 bytes or more: the first seals, all of them open. Required. To change a key put the new one
 	// before the old one in all processes, but give it to all as a second one before any seals with it; drop the old
@@ -67,9 +69,9 @@ type Config struct {
 	// Lease is for how long a wait is a process's own after that has died. Zero means [DefaultLease]; less than a second
 	// is refused.
 	Lease time.Duration
-	// Poll is how often the database is asked for what is due, and so how late a wait may be resumed. Zero means
-	// [DefaultPoll].
-	Poll time.Duration
+	// PollInterval is how often the database is asked for what is due, and so how late a wait may be resumed. Zero means
+	// [DefaultPollInterval].
+	PollInterval time.Duration
 	// Timeout is how long one question may take, the answer included. Zero means [DefaultTimeout].
 	Timeout time.Duration
 	// Concurrency is how many waits this process resumes at once. Zero means [DefaultConcurrency].
@@ -88,8 +90,8 @@ type Waiter struct {
 }
 
 var (
-	_ pintle.RunningWaiter = (*Waiter)(nil)
-	_ pintle.Memory        = (*Waiter)(nil)
+	_ pintle.RunningWaiter    = (*Waiter)(nil)
+	_ pintle.IdempotencyStore = (*Waiter)(nil)
 )
 
 // prefixes is what the names of tables may begin with.
@@ -105,12 +107,12 @@ func New(ctx context.Context, c Config) (*Waiter, error) {
 	if err != nil {
 		return nil, fmt.Errorf("waiter: %w", err)
 	}
-	if c.Lease < 0 || c.Poll < 0 || c.Timeout < 0 || c.Concurrency < 0 {
-		return nil, errors.New("waiter: Lease, Poll, Timeout and Concurrency must not be negative")
+	if c.Lease < 0 || c.PollInterval < 0 || c.Timeout < 0 || c.Concurrency < 0 {
+		return nil, errors.New("waiter: Lease, PollInterval, Timeout and Concurrency must not be negative")
 	}
 	setDefault(&c.Prefix, DefaultPrefix)
 	setDefault(&c.Lease, DefaultLease)
-	setDefault(&c.Poll, DefaultPoll)
+	setDefault(&c.PollInterval, DefaultPollInterval)
 	setDefault(&c.Timeout, DefaultTimeout)
 	setDefault(&c.Concurrency, DefaultConcurrency)
 	if c.Lease < shortestLease {
@@ -168,14 +170,14 @@ func (w *Waiter) sealed(p pintle.Pending) ([]byte, error) {
 	return w.box.Seal(text, w.place(p.Key)), nil
 }
 
-// opened is the way back. An error wraps [pintle.ErrPending] if another key would not help.
+// opened is the way back. An error wraps [pintle.ErrInvalidPending] if another key would not help.
 func (w *Waiter) opened(key string, record []byte) (pintle.Pending, error) {
 	text, err := w.box.Open(record, w.place(key))
 	switch {
 	case errors.Is(err, seal.ErrKey):
 		return pintle.Pending{}, fmt.Errorf("the record cannot be opened: %w", err)
 	case err != nil:
-		return pintle.Pending{}, fmt.Errorf("%w: %w", pintle.ErrPending, err)
+		return pintle.Pending{}, fmt.Errorf("%w: %w", pintle.ErrInvalidPending, err)
 	}
 	return pintle.ParsePending(text)
 }

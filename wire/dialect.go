@@ -15,7 +15,7 @@ type Dialect uint8
 const (
 	// CloudFormation is AWS CloudFormation.
 	CloudFormation Dialect = iota
-	// ROS is Resource Orchestration Service of Alibaba Cloud. What its pages leave open is told of in docs/protocol.md.
+	// ROS is Resource Orchestration Service of Alibaba Cloud. docs/protocol.md describes what its pages leave open.
 	ROS
 )
 
@@ -91,7 +91,7 @@ func (d Dialect) ParseTimeout(raw json.RawMessage) (time.Duration, error) {
 // sends.
 func isROS(fields map[string]json.RawMessage) bool {
 	var stack string
-	_ = json.Unmarshal(fields["StackId"], &stack) // what is no string is told of later
+	_ = json.Unmarshal(fields["StackId"], &stack) // a value that is not a string is reported later
 	if strings.HasPrefix(stack, "arn:") {
 		return false
 	}

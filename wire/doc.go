@@ -1,15 +1,15 @@
-// Package wire is the custom-resource protocol of AWS CloudFormation, and that of Alibaba Cloud ROS, which grew out of it:
-// the documents that the service and a provider exchange, their limits, the texts of their failures, and the signed URL
-// to which a provider answers. A [Dialect] says which of the two a document belongs to.
+// Package wire implements the custom-resource protocol of AWS CloudFormation, and that of Alibaba Cloud ROS, which is
+// derived from it: the documents that the service and a provider exchange, their limits, the texts of their failures,
+// and the signed URL to which a provider answers. A [Dialect] says which of the two a document belongs to.
 //
 // The service sends a [Request] and the provider sends a [Response]. Both keep fields they do not know, the order of
 // keys and the text of numbers, so that a document can pass through without being changed. [ParseRequest] and
 // [ParseResponse] read documents from outside: they are bounded, never panic, and say which field is wrong.
 //
 // The provider answers with one HTTP PUT to the response URL of the request. [Signer] makes and checks such URLs, in
-// the form of a presigned Amazon S3 PUT, which is what providers in the field expect. Whoever knows the URL can answer,
-// so its signature is a secret: [Redact] removes it from any text, and the String and LogValue methods of the documents
-// leave it out.
+// the form of a presigned Amazon S3 PUT, which is what providers in the field expect. Anyone who knows the URL can
+// answer, so its signature is a secret: [Redact] removes it from any text, and the String and LogValue methods of the
+// documents leave it out.
 //
 // To ROS a provider sends the response by POST, or it is the body of its reply. Requests to providers behind a URL may
 // carry a signature inside, see [ROSSigning].

@@ -9,7 +9,7 @@ import (
 	"unicode/utf8"
 )
 
-// readObject returns the members of a JSON object. Keys are told apart by case, unlike encoding/json does for structs,
+// readObject returns the members of a JSON object. Keys are distinguished by case, unlike encoding/json does for structs,
 // and of two members with one key the last wins.
 func readObject(text []byte) (map[string]json.RawMessage, error) {
 	var fields map[string]json.RawMessage

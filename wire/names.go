@@ -1,6 +1,6 @@
 package wire
 
-// StackID names a stack for ever: its ARN, e.g. "arn:aws:cloudformation:us-east-1:123456789012:stack/web/1f0c…".
+// StackID names a stack forever: its ARN, e.g. "arn:aws:cloudformation:us-east-1:123456789012:stack/web/1f0c…".
 // [ParseStackARN] takes it apart.
 type StackID string
 
@@ -18,7 +18,7 @@ type RequestID string
 // apart.
 type ServiceToken string
 
-// RequestType is what a provider is asked to do: [Create], [Update] or [Delete].
+// RequestType is what a provider is asked to do: [Create], [Update] or [Delete], or, by Pintle only, [Read].
 type RequestType string
 
 // The request types, as they are spelled in a request.
@@ -28,11 +28,16 @@ const (
 	Delete RequestType = "Delete"
 )
 
-// Valid reports whether t is one of the three request types.
+// Read asks for the present state of a resource and changes nothing. It is an extension of Pintle, which sends it only to
+// providers whose schema declares it. Neither CloudFormation nor ROS sends it.
+const Read RequestType = "Read"
+
+// Valid reports whether t is one of the three request types of the services.
 func (t RequestType) Valid() bool {
 	switch t {
 	case Create, Update, Delete:
 		return true
+	case Read:
 	}
 	return false
 }

@@ -15,7 +15,7 @@ import (
 type Request struct {
 	// Dialect says which service it is. It is not in the document; [ParseRequest] finds it out.
 	Dialect Dialect
-	// RequestType is always set.
+	// RequestType is always set. Pintle sends [Read] too.
 	RequestType RequestType
 	// ServiceToken is sent with every request of CloudFormation, though the reference does not list it and its samples
 	// lack it. ROS does not send it.
@@ -85,10 +85,11 @@ func (e *RequestError) Error() string {
 }
 
 // ParseRequest reads a request of at most [MaxRequest] bytes. RequestType, ResponseURL, StackId, RequestId and
-// LogicalResourceId must be there, for Update and Delete PhysicalResourceId too; the properties must be objects. In ROS
-// ResponseURL and PhysicalResourceId may be missing. A request is one of ROS if its StackId is no ARN and it has a member
-// that only ROS sends, or a UUID for a StackId and no ServiceToken. The error is a [RequestError] with every problem; what could be read is returned beside it, so that a provider may still
-// be able to answer. The texts of IDs and of the URL are taken as they are.
+// LogicalResourceId must be there, for Update, Delete and Read PhysicalResourceId too; the properties must be objects. In
+// ROS ResponseURL and PhysicalResourceId may be missing. A request is one of ROS if its StackId is not an ARN and it
+// has a member that only ROS sends, or if its StackId is a UUID and it has no ServiceToken. The error is a
+// [RequestError] with every problem. ParseRequest also returns the members that it could read, so that a provider may
+// still be able to answer. It does not validate the text of IDs and of the URL.
 func ParseRequest(text []byte) (Request, error) {
 	if len(text) > MaxRequest {
 		return Request{}, &RequestError{[]string{fmt.Sprintf("it is %d bytes long, %d are allowed", len(text), MaxRequest)}}
@@ -122,7 +123,7 @@ func ParseRequest(text []byte) (Request, error) {
 	switch r.RequestType {
 	case Create, "":
 		r.PhysicalResourceID = PhysicalID(p.text("PhysicalResourceId", false))
-	case Update, Delete:
+	case Update, Delete, Read:
 		r.PhysicalResourceID = PhysicalID(p.text("PhysicalResourceId", !ros))
 	default:
 		r.PhysicalResourceID = PhysicalID(p.text("PhysicalResourceId", false))

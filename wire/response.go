@@ -29,12 +29,14 @@ type Response struct {
 	NoEcho bool
 	// Data is a JSON object of the attributes of the resource, nil for none. It is ignored in a response to a Delete.
 	Data json.RawMessage
+	// State is the present state of the resource, in a response to a [Read]; nil in all others.
+	State *State
 	// Extra holds the members that this package does not know, nil if there are none. They are written last, by name.
 	Extra map[string]json.RawMessage
 }
 
 var responseFields = []string{
-	"Status", "Reason", "PhysicalResourceId", "StackId", "RequestId", "LogicalResourceId", "NoEcho", "Data",
+	"Status", "Reason", "PhysicalResourceId", "StackId", "RequestId", "LogicalResourceId", "NoEcho", "Data", stateField,
 }
 
 // ResponseTo returns a response to r with its IDs: those of the stack, the request and the resource, and the physical
@@ -67,6 +69,13 @@ func (r Response) Encode() ([]byte, error) {
 		w.raw("NoEcho", json.RawMessage("true"))
 	}
 	w.raw("Data", r.Data)
+	if r.State != nil {
+		state, err := r.State.encode()
+		if err != nil {
+			return nil, err
+		}
+		w.raw(stateField, state)
+	}
 	known := responseFields
 	if r.Dialect == ROS {
 		known = rosResponseFields

@@ -31,7 +31,7 @@ func (k ResponseKey) String() string {
 	return string(k.StackID) + "|" + string(k.LogicalID) + "|" + string(k.RequestID)
 }
 
-// check refuses a key that would not come back as it was sent: its parts could not be told apart, or an HTTP server or
+// check refuses a key that would not come back as it was sent: its parts could not be distinguished, or an HTTP server or
 // client would tidy up its path.
 func (k ResponseKey) check() error {
 	text := k.String()

@@ -21,8 +21,8 @@ type ResponseError struct {
 	Detail string
 	// Reason is the provider's own, without control characters, as far as it could be read. CloudFormation drops it.
 	Reason string
-	// Size is the size of the body in bytes. Whoever reads no more than [MaxResponse]+1 bytes of a body may set it to
-	// the real one.
+	// Size is the size of the body in bytes. A caller that reads at most [MaxResponse]+1 bytes of a body may set it
+	// to the real size.
 	Size int
 	// Limit is how many bytes are allowed. Zero means [MaxResponse].
 	Limit int
@@ -176,11 +176,12 @@ func readResponse(fields map[string]json.RawMessage) (r Response, text, detail s
 	case CleanText(string(r.PhysicalResourceID)) != string(r.PhysicalResourceID):
 		refuse(TextInvalidPhysicalID, "It holds control characters, which no list of resources can show")
 	}
+	r.State = readState(fields[stateField])
 	r.Extra = extra(fields, responseFields)
 	return r, text, detail
 }
 
-// noEcho reads a boolean or its text. What is neither counts as true, the safe side.
+// noEcho reads a boolean or its text. Any other value counts as true, to be safe.
 func noEcho(raw json.RawMessage) (secret, ok bool) {
 	var v any
 	_ = json.Unmarshal(raw, &v)
@@ -205,7 +206,7 @@ func short(s string) string {
 	return strings.ToValidUTF8(s[:most], "") + "…"
 }
 
-// malformed returns the text and detail for a body that is no JSON object.
+// malformed returns the text and detail for a body that is not a JSON object.
 func malformed(text []byte, err error) (string, string) {
 	var wrong *json.SyntaxError
 	if !errors.As(err, &wrong) {

@@ -8,7 +8,7 @@ import (
 )
 
 var rosResponseFields = []string{
-	"Status", "Reason", "PhysicalResourceId", "StackId", "RequestId", "LogicalResourceId", "Data",
+	"Status", "Reason", "PhysicalResourceId", "StackId", "RequestId", "LogicalResourceId", "Data", stateField,
 }
 
 // readROSResponse is [readResponse] for ROS: a reason belongs to a failure and a physical ID to a success, and each is
@@ -63,6 +63,7 @@ func readROSResponse(fields map[string]json.RawMessage) (r Response, text, detai
 	case CleanText(string(id)) != string(id):
 		refuse("PhysicalResourceId holds control characters", "No list of resources can show them")
 	}
+	r.State = readState(fields[stateField])
 	r.Extra = extra(fields, rosResponseFields)
 	return r, text, detail
 }

@@ -147,10 +147,10 @@ func (s *Signer) Sign(base *url.URL, key ResponseKey, now time.Time, o SignOptio
 	return base.Scheme + "://" + base.Host + path + "?" + query + "&X-Amz-Signature=" + s.signature(p, path, query), nil
 }
 
-// Verify checks the signature and age of a request to a response URL and returns what the URL names. The signature is
-// computed over the decoded path and query encoded anew, so a client may send "|" for "%7C", and for the host that the
-// request names as well as for every base: of a URL below a base the Host header does not count. Neither do other headers and the body. The method must be
-// the one that was signed. The error is an [AccessError].
+// Verify checks the signature and age of a request to a response URL and returns what the URL names. Verify decodes
+// the path and query and encodes them again, so a client may send "|" for "%7C". It accepts a signature for the host
+// that the request names, or for any base: for a URL below a base it ignores the Host header. It also ignores other
+// headers and the body. The method must be the one that was signed. The error is an [AccessError].
 func (s *Signer) Verify(r *http.Request, now time.Time) (ResponseKey, error) {
 	p, signature, life, err := s.readQuery(r.URL.RawQuery)
 	if err != nil {

@@ -26,8 +26,8 @@ const (
 	MaxPending = 256 << 10
 	// MaxWaitingReason is the length of the longest progress text in bytes, inclusive.
 	MaxWaitingReason = 1024
-	// MaxWaitingAfter is the longest pause before a request is asked about again: the longest that any service waits for
-	// an answer. What is longer is read as this.
+	// MaxWaitingAfter is the longest pause before a request is asked about again: the longest that any service waits
+	// for an answer. A longer pause is read as this.
 	MaxWaitingAfter = 12 * time.Hour
 	// maxWaiting bounds the whole document. The texts in it may take six bytes a character.
 	maxWaiting = MaxPending + 8*(MaxWaitingReason+MaxPhysicalID)
@@ -64,7 +64,7 @@ type Waiting struct {
 	Pending json.RawMessage
 }
 
-// Encode returns the document. What is too long in the reason is cut; what is wrong otherwise is an error.
+// Encode returns the document. It shortens a reason that is too long, and returns an error for any other problem.
 func (w Waiting) Encode() ([]byte, error) {
 	w.Pending = cleanUTF8(w.Pending) // which may make it longer
 	if err := checkPending(w.Pending); err != nil {

@@ -87,7 +87,7 @@ func parseCall(value []byte) (*call, error) {
 		if errors.As(err, &mistyped) && mistyped.Field != "" {
 			return nil, fmt.Errorf("%s cannot be a JSON %s", mistyped.Field, strings.Fields(mistyped.Value + " value")[0])
 		}
-		return nil, errors.New("it is no JSON object of a call, nor the text of one")
+		return nil, errors.New("it is not a JSON object of a call, nor the text of one")
 	}
 	if _, err := d.Token(); !errors.Is(err, io.EOF) {
 		return nil, errors.New("there is more after the JSON object of the call")

@@ -62,8 +62,8 @@ type Config struct {
 	AllowAll bool
 	// Timeout is how long one call may take, its repetitions included. Zero means [DefaultTimeout].
 	Timeout time.Duration
-	// Now is the clock that names sessions of roles. Nil means [time.Now].
-	Now func() time.Time
+
+	now func() time.Time // names sessions of roles; nil: time.Now
 }
 
 // New makes a provider.
@@ -77,8 +77,8 @@ func New(config Config) (pintle.Handler, error) {
 	if config.Timeout == 0 {
 		config.Timeout = DefaultTimeout
 	}
-	if config.Now == nil {
-		config.Now = time.Now
+	if config.now == nil {
+		config.now = time.Now
 	}
 	rules, err := compile(config.Client, config.Allow)
 	if err != nil {
@@ -94,7 +94,7 @@ type provider struct {
 }
 
 func (p *provider) handle(ctx context.Context, r *pintle.Request) (pintle.Answer, error) {
-	calls, err := parse(r.Properties)
+	calls, err := parse(r.RawProperties)
 	if err != nil {
 		return pintle.Answer{}, err
 	}
@@ -123,7 +123,7 @@ func (p *provider) handle(ctx context.Context, r *pintle.Request) (pintle.Answer
 	}
 	data := c.chosen(all)
 	if c.logged() {
-		r.Log.Info("attributes", "names", some(data, 40))
+		r.Log().Info("attributes", "names", some(data, 40))
 	}
 	a := answer(r, id, data)
 	if err := fits(r, a); err != nil {
@@ -138,7 +138,9 @@ func answer(r *pintle.Request, id string, data map[string]any) pintle.Answer {
 	if r.Type == pintle.Delete {
 		return pintle.Answer{}
 	}
-	return pintle.Answer{ID: pintle.PhysicalID(id), Attributes: data}
+	// Another ID replaces the resource, as it does for the CDK's handler.
+	replaces := r.Type == pintle.Update && pintle.PhysicalID(id) != r.ID
+	return pintle.Answer{ID: pintle.PhysicalID(id), Replaces: replaces, Attributes: data}
 }
 
 func leftBehind(r *pintle.Request) string {
@@ -159,11 +161,11 @@ func (p *provider) regionOf(c *call) string {
 func (p *provider) call(ctx context.Context, r *pintle.Request, c *call, id string) (flat map[string]any, ignored bool, err error) {
 	ctx, cancel := context.WithTimeout(ctx, p.config.Timeout)
 	defer cancel()
-	client := p.config.Client.In(p.regionOf(c))
+	client := p.config.Client.WithRegion(p.regionOf(c))
 	service, action, err := client.Name(c.Service, c.Action)
 	if err != nil {
 		if c.ignores(err) {
-			r.Log.Warn("an error is ignored", "error", err)
+			r.Log().Warn("an error is ignored", "error", err)
 			return nil, true, nil
 		}
 		return nil, false, unknown(err)
@@ -172,28 +174,28 @@ func (p *provider) call(ctx context.Context, r *pintle.Request, c *call, id stri
 	if err := allowed(p.regionOf(c)); err != nil {
 		return nil, false, err
 	}
-	client = client.Logging(r.Log).Across(allowed)
+	client = client.WithLogger(r.Log()).WithRegionCheck(allowed)
 	if c.AssumedRoleARN != "" {
 		credentials, err := p.assume(ctx, client, c, id)
 		if err != nil && c.ignores(err) {
-			r.Log.Info("an error is ignored", "code", errorName(err), "role", c.AssumedRoleARN)
+			r.Log().Info("an error is ignored", "code", errorName(err), "role", c.AssumedRoleARN)
 			return nil, true, nil
 		}
 		if err != nil {
 			return nil, false, &notSent{err}
 		}
-		client = client.As(credentials)
+		client = client.WithCredentials(credentials)
 	}
 	params, _ := refer(c.Parameters, id).(map[string]any)
 	about := []any{"service", service, "action", action, "region", p.regionOf(c)}
 	if c.AssumedRoleARN != "" {
 		about = append(about, "role", c.AssumedRoleARN)
 	}
-	r.Log.Info("calling", about...)
+	r.Log().Info("calling", about...)
 	out, err := client.Call(ctx, service, action, params)
 	if err != nil {
 		if c.ignores(err) {
-			r.Log.Info("an error is ignored", "code", errorName(err))
+			r.Log().Info("an error is ignored", "code", errorName(err))
 			return nil, true, nil
 		}
 		return nil, false, explain(err)
@@ -205,7 +207,7 @@ var notOfSession = regexp.MustCompile(`[^\w+=,.@-]`)
 
 // assume takes on the role of a call.
 func (p *provider) assume(ctx context.Context, client *awscall.Client, c *call, id string) (aws.CredentialsProvider, error) {
-	session := notOfSession.ReplaceAllString(strconv.FormatInt(p.config.Now().UnixMilli(), 10)+"-"+id, "")
+	session := notOfSession.ReplaceAllString(strconv.FormatInt(p.config.now().UnixMilli(), 10)+"-"+id, "")
 	params := map[string]any{"RoleArn": c.AssumedRoleARN, "RoleSessionName": session[:min(len(session), 64)]}
 	if c.ExternalID != "" {
 		params["ExternalId"] = c.ExternalID

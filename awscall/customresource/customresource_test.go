@@ -77,7 +77,7 @@ func newProvider(t *testing.T, s *service, config customresource.Config) pintle.
 		t.Fatal(err)
 	}
 	config.Client = client
-	config.Now = func() time.Time { return time.UnixMilli(1234) }
+	config = config.WithNow(func() time.Time { return time.UnixMilli(1234) })
 	p, err := customresource.New(config)
 	if err != nil {
 		t.Fatal(err)
@@ -94,8 +94,9 @@ func request(t *testing.T, kind pintle.RequestType, id string, properties m, log
 	if log == nil {
 		log = io.Discard
 	}
-	return &pintle.Request{Type: kind, StackID: "arn:aws:cloudformation:eu-west-1:123456789012:stack/s/1", RequestID: "r", LogicalID: "Logical",
-		ID: pintle.PhysicalID(id), Properties: raw, OldProperties: json.RawMessage("{}"), Log: slog.New(slog.NewTextHandler(log, nil))}
+	r := &pintle.Request{Type: kind, StackID: "arn:aws:cloudformation:eu-west-1:123456789012:stack/s/1", RequestID: "r", LogicalID: "Logical",
+		ID: pintle.PhysicalID(id), RawProperties: raw, RawOldProperties: json.RawMessage("{}")}
+	return r.WithLog(slog.New(slog.NewTextHandler(log, nil)))
 }
 
 // asText is a call as the CDK writes it.
@@ -185,7 +186,7 @@ func TestHandle(t *testing.T) {
 		{name: "a response path and ignored errors", kind: pintle.Create, properties: m{"Create": asText(t, with(get, m{"physicalResourceId": m{"responsePath": "a"}, "ignoreErrorCodesMatching": "x"}))}, err: "Create: physicalResourceId.responsePath cannot be used with ignoreErrorCodesMatching"},
 		{name: "look-around", kind: pintle.Create, properties: m{"Create": asText(t, with(get, m{"ignoreErrorCodesMatching": "(?!x)"}))}, err: "Create: ignoreErrorCodesMatching is no regular expression"},
 		{name: "external ID alone", kind: pintle.Create, properties: m{"Create": asText(t, with(get, m{"externalId": "x"}))}, err: "ExternalId can only be provided when assumedRoleArn is specified"},
-		{name: "no JSON", kind: pintle.Create, properties: m{"Create": "{secret"}, err: "Create: it is no JSON object of a call, nor the text of one"},
+		{name: "no JSON", kind: pintle.Create, properties: m{"Create": "{secret"}, err: "Create: it is not a JSON object of a call, nor the text of one"},
 		{name: "no action", kind: pintle.Create, properties: m{"Create": m{"service": "ssm"}}, err: "Create: a call needs service and action"},
 		{name: "a region that is none", kind: pintle.Create, properties: m{"Create": asText(t, with(get, m{"region": "evil.example/"}))}, err: "a region has letters, digits and hyphens only"},
 		{name: "a role", kind: pintle.Create, properties: m{"Create": asText(t, m{"service": "SES", "action": "verifyDomainIdentity", "parameters": m{"Domain": "d"}, "physicalResourceId": m{"responsePath": "VerificationToken"},
@@ -324,7 +325,7 @@ func FuzzProperties(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, properties string) {
 		for _, kind := range []pintle.RequestType{pintle.Create, pintle.Update, pintle.Delete} {
-			a, err := p.Handle(t.Context(), &pintle.Request{Type: kind, LogicalID: "L", ID: "id", Properties: json.RawMessage(properties), Log: slog.New(slog.DiscardHandler)})
+			a, err := p.Handle(t.Context(), &pintle.Request{Type: kind, LogicalID: "L", ID: "id", RawProperties: json.RawMessage(properties)})
 			if err != nil && (a.ID != "" || a.Attributes != nil) {
 				t.Errorf("an answer beside the error: %+v, %v", a, err)
 			}

@@ -20,8 +20,8 @@ type Need struct {
 	Permissions []string
 }
 
-// Needs returns what the calls of a resource need, by its properties Create, Update and Delete. Nothing is called. The error
-// names the request whose call is wrong, and quotes no parameter.
+// Needs returns what the calls of a resource need, by its properties Create, Update and Delete. Needs makes no calls.
+// The error names the request whose call is wrong, and quotes no parameter.
 func Needs(client *awscall.Client, properties json.RawMessage) ([]Need, error) {
 	calls, err := parse(properties)
 	if err != nil {

@@ -192,7 +192,7 @@ func TestOracle(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	server, err := pintle.NewServer(pintle.Config{Handlers: []pintle.Handler{provider}, Logger: slog.New(slog.DiscardHandler)})
+	server, err := pintle.NewServer(pintle.ServerConfig{Handlers: []pintle.Handler{provider}, Logger: slog.New(slog.DiscardHandler)})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -215,7 +215,7 @@ var oracleCases = []oracleCase{
 	{name: "calls that are objects", objects: true, calls: m{"Create": parameterCall}, replies: answers1(parameter),
 		differ: []difference{{whole, `"FAILED" "log-stream" "\"[object Object]\" is not valid JSON"`, `"SUCCESS" "Logical"; request 1, Name "/a"; attributes Parameter.ARN Parameter.Name Parameter.Value Parameter.Version region`, objects}}},
 	{name: "a call that is no JSON", calls: m{"Create": "{"},
-		differ: []difference{{"Reason", anything, `"Create: it is no JSON object of a call, nor the text of one"`, words}}},
+		differ: []difference{{"Reason", anything, `"Create: it is not a JSON object of a call, nor the text of one"`, words}}},
 
 	// Errors.
 	{name: "an error", calls: create("SSM", "getParameter", m{"Name": "/a"}), replies: failure(400, nil, `{"__type":"com.amazonaws.ssm#ParameterNotFound","Message":"There is none."}`)},

@@ -18,10 +18,10 @@ import (
 	"github.com/pintle-dev/pintle/bench/result"
 )
 
-// What is measured of everyone in every case.
+// These are the metrics of every entrant in every case.
 const (
 	cyclesUnit    = "cycles/s"
-	processorUnit = "µs of processor time a cycle"
+	processorUnit = "µs of processor time per cycle"
 )
 
 // comparison is who does what, and how often.

@@ -27,7 +27,7 @@ type entrant struct {
 	run  runner
 }
 
-// runner makes cycles on a new database. Only peers heed window, the longest that theirs are counted for.
+// runner makes cycles on a new database. Only peers use window, the longest time for which their cycles are counted.
 type runner func(ctx context.Context, at measure.Database, size cycle.Size, window time.Duration) (cycle.Rate, error)
 
 // entrants returns everyone, in the order of the tables.

@@ -1,9 +1,9 @@
 //go:build unix
 
-// Package measure runs programs beside the one that measures, on loopback and in folders of their own, and says what they
-// take: time, processor time and memory, as the operating system counts them.
+// Package measure runs programs on loopback, each in a directory of its own, and reports what they use: time,
+// processor time and memory, as the operating system counts them.
 //
-// What is measured is read from /proc, so on Linux; elsewhere it is an error that says so.
+// The package reads /proc, so it works on Linux only; on other systems it returns an error.
 package measure
 
 import (
@@ -154,7 +154,7 @@ func (p *Process) Memory() (Memory, error) {
 	return m, nil
 }
 
-// Forget lets the peak of the memory begin anew at what there is now.
+// Forget resets the memory peak to the current use.
 func (p *Process) Forget() error {
 	return unread(os.WriteFile(p.proc("clear_refs"), []byte("5"), 0o600))
 }

@@ -39,16 +39,16 @@ type behaviour struct {
 // AWS: nothing tells what it makes of a body that says otherwise.
 func behaviours() []behaviour {
 	return []behaviour{
-		{"scalars in properties are strings, in lists too", scalars},
-		{"attributes and id of a resource are those of the answer", attributes},
-		{"an Update has the old properties too, and keeps the id", inPlace},
+		{"scalars in properties are strings, also in lists", scalars},
+		{"a resource has the attributes and id of the answer", attributes},
+		{"an Update carries the old properties and keeps the id", inPlace},
 		{"an Update to a new id is followed by a Delete of the old one", replacement},
-		{"a FAILED Create fails the stack with its reason, and is sent a Delete", failedCreate},
-		{"a FAILED Update takes back earlier ones, with properties and old ones swapped", rollback},
-		{"a FAILED Delete fails that of the stack", failedDelete},
-		{"an answer of 5 kB is too long, and fails the resource", oversize},
-		{"of two answers the first one counts", twice},
-		{"an answer with another RequestId is one to the request of its URL", otherRequest},
+		{"a FAILED Create fails the stack with its reason and gets a Delete", failedCreate},
+		{"a FAILED Update reverts earlier ones, with old and new properties swapped", rollback},
+		{"a FAILED Delete fails the delete of the stack", failedDelete},
+		{"an answer of 5 kB is too long and fails the resource", oversize},
+		{"the first of two answers counts", twice},
+		{"an answer with another RequestId counts for the request of its URL", otherRequest},
 	}
 }
 
@@ -261,7 +261,7 @@ func rollback(ctx context.Context, t trial) (string, bool, error) {
 	swapped := t.has(func(e event) bool {
 		return e.RequestType == "Update" && e.LogicalResourceId == "A" && e.turns("2", "1")
 	})
-	back := "A is not taken back"
+	back := "A is not reverted"
 	if swapped {
 		back = "A is taken back"
 	}

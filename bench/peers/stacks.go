@@ -168,7 +168,7 @@ func (s stacks) why(ctx context.Context, id string) string {
 func (s stacks) failures(ctx context.Context, id string) []types.StackEvent {
 	out, err := s.client.DescribeStackEvents(ctx, &cloudformation.DescribeStackEventsInput{StackName: &id})
 	if err != nil {
-		return nil // whoever has no events has no reasons
+		return nil // a peer without events has no reasons
 	}
 	var list []types.StackEvent
 	for _, e := range out.StackEvents {

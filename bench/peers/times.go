@@ -86,8 +86,8 @@ func (b bench) phase(name string) figure {
 // figures returns all of them, in the order of the table.
 func (b bench) figures() []figure {
 	return []figure{
-		{startCase, startUnit}, {"at rest", "MB"}, {"at rest", "% of a processor"},
-		b.phase("first create"), b.phase("update"), b.phase("delete"), b.phase("create"), {"at most", "MB"},
+		{startCase, startUnit}, {"idle", "MB"}, {"idle", "% of a processor"},
+		b.phase("first create"), b.phase("update"), b.phase("delete"), b.phase("create"), {"peak", "MB"},
 	}
 }
 
@@ -120,7 +120,7 @@ func (b bench) timesOf(ctx context.Context, t target) (one taken, err error) {
 		return one, err
 	}
 	memory, err := r.Memory()
-	one.figures[figure{"at most", "MB"}] = memory.Peak
+	one.figures[figure{"peak", "MB"}] = memory.Peak
 	return one, err
 }
 
@@ -142,8 +142,8 @@ func (b bench) atRest(ctx context.Context, r *running, one taken) error {
 		return err
 	}
 	memory, err := r.Memory()
-	one.figures[figure{"at rest", "MB"}] = memory.Resident
-	one.figures[figure{"at rest", "% of a processor"}] = 100 * (after - before).Seconds() / time.Since(began).Seconds()
+	one.figures[figure{"idle", "MB"}] = memory.Resident
+	one.figures[figure{"idle", "% of a processor"}] = 100 * (after - before).Seconds() / time.Since(began).Seconds()
 	return err
 }
 

@@ -14,11 +14,11 @@ import (
 	"github.com/pintle-dev/pintle/bench/result"
 )
 
-// partOfFloor is the least part of the floor's rate that the engine has to reach.
+// partOfFloor is the least share of the floor's rate that the engine has to reach.
 const partOfFloor = 0.6
 
 // processorTime is the unit of what a cycle takes of this process, in which everything runs but PostgreSQL.
-const processorTime = "µs of processor time a cycle"
+const processorTime = "µs of processor time per cycle"
 
 // cycles measures the whole cycle of a request beside its floor, in turns.
 func (p *proof) cycles(ctx context.Context, f *result.File) error {
@@ -46,7 +46,7 @@ func (p *proof) cycles(ctx context.Context, f *result.File) error {
 			f.Add(what, who, processorTime, cpu...)
 			f.Add(what, "floor", processorTime, floorCPU...)
 			ratio, _ := f.Ratio(what, "cycles/s", who, "floor")
-			f.Goals = append(f.Goals, result.Goal{Name: what + ", part of the floor", Value: ratio, Limit: partOfFloor, Least: true})
+			f.Goals = append(f.Goals, result.Goal{Name: what + ", share of the floor", Value: ratio, Limit: partOfFloor, Least: true})
 		}
 	}
 	return nil

@@ -11,7 +11,7 @@ import (
 	"github.com/pintle-dev/pintle/bench/result"
 )
 
-// What a server may take that has nothing to do.
+// These are the limits of what an idle server may use.
 const (
 	idleMemory    = 40.0 // MB
 	idleProcessor = 1.0  // % of one processor
@@ -34,12 +34,12 @@ func (p *proof) idle(ctx context.Context, f *result.File) error {
 				return err
 			}
 		}
-		f.Add(store.Name, who, "MB", memory...).Note = fmt.Sprintf("after %v of rest", p.rest)
-		f.Add(store.Name, who, "MB at most", peak...).Note = "since the start"
-		f.Add(store.Name, who, "% of a processor", cpu...).Note = fmt.Sprintf("in %v of rest", p.rest)
+		f.Add(store.Name, who, "MB", memory...).Note = fmt.Sprintf("after %v idle", p.rest)
+		f.Add(store.Name, who, "MB at the peak", peak...).Note = "since the start"
+		f.Add(store.Name, who, "% of a processor", cpu...).Note = fmt.Sprintf("in %v idle", p.rest)
 		f.Goals = append(f.Goals,
-			result.Goal{Name: store.Name + ", memory at rest", Unit: "MB", Value: result.Median(memory), Limit: idleMemory},
-			result.Goal{Name: store.Name + ", processor at rest", Unit: "%", Value: result.Median(cpu), Limit: idleProcessor})
+			result.Goal{Name: store.Name + ", idle memory", Unit: "MB", Value: result.Median(memory), Limit: idleMemory},
+			result.Goal{Name: store.Name + ", idle processor time", Unit: "%", Value: result.Median(cpu), Limit: idleProcessor})
 	}
 	return nil
 }

@@ -48,7 +48,7 @@ func TestProofs(t *testing.T) {
 				{"cycles", store + ", 3 chains", who, "cycles/s", 1},
 				{"cycles", store + ", 3 chains", "floor", "cycles/s", 1},
 				{"stacks", store + ", 20 resources, create", who, "s", 4},
-				{"stacks", store + ", 5 in a chain, delete", who, "MB at most", 4},
+				{"stacks", store + ", 5 in a chain, delete", who, "MB at the peak", 4},
 			} {
 				f, err := result.Read(results, "proof-"+want.name)
 				if err != nil {

@@ -30,7 +30,7 @@ const life3 = "all three"
 
 // life is what a stack's life took of a server that did nothing else.
 type life struct {
-	took, cpu, peak [3]float64 // by operation: s, s of processor time of the server, MB of memory at most
+	took, cpu, peak [3]float64 // by operation: s, s of processor time of the server, MB of peak memory
 	before          float64    // MB of memory before all
 }
 
@@ -90,9 +90,9 @@ func (p *proof) lives(ctx context.Context, f *result.File, store *measure.Store,
 		what := caseOf(store.Name, size, chained, operation)
 		f.Add(what, who, "s", took[i]...)
 		f.Add(what, who, "s CPU", cpu[i]...)
-		f.Add(what, who, "MB at most", peak[i]...)
+		f.Add(what, who, "MB at the peak", peak[i]...)
 	}
-	f.Add(caseOf(store.Name, size, chained, life3), who, "MB grown", grown...).Note = "at most, from what the server had before"
+	f.Add(caseOf(store.Name, size, chained, life3), who, "MB of growth", grown...).Note = "at the peak"
 	return nil
 }
 
@@ -144,7 +144,7 @@ func live(ctx context.Context, s *measure.Server, size int, chained bool) (l lif
 	return l, nil
 }
 
-// costs returns what the server takes while run runs: s, s of its processor time, MB of memory at most.
+// costs returns what the server takes while run runs: s, s of its processor time, MB of peak memory.
 func costs(s *measure.Server, run func() error) (took, cpu, peak float64, err error) {
 	if err := s.Forget(); err != nil {
 		return 0, 0, 0, err
@@ -176,7 +176,7 @@ func (p *proof) growth(f *result.File, store string) {
 		if math.IsNaN(ratio) || math.IsInf(ratio, 0) { // what took less than can be measured
 			ratio = 0
 		}
-		what := fmt.Sprintf("%s, %s beside %s resources, %s", store, result.Number(float64(large)), result.Number(float64(small)), operation)
+		what := fmt.Sprintf("%s, %s against %s resources, %s", store, result.Number(float64(large)), result.Number(float64(small)), operation)
 		return result.Row{Case: what, Value: ratio}
 	}
 	goal := func(operation, unit, what string) {
@@ -188,5 +188,5 @@ func (p *proof) growth(f *result.File, store string) {
 		row := times(operation, "s CPU")
 		f.Add(row.Case, who, "times the CPU", row.Value)
 	}
-	goal(life3, "MB grown", "growth of memory")
+	goal(life3, "MB of growth", "growth of memory")
 }

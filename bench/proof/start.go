@@ -34,7 +34,7 @@ func (p *proof) start(ctx context.Context, f *result.File) error {
 		if err != nil {
 			return err
 		}
-		f.Add(store.Name+", first start", who, "ms", first...).Note = "the tables are made"
+		f.Add(store.Name+", first start", who, "ms", first...).Note = "creates the tables"
 		f.Add(store.Name+", empty", who, "ms", empty...)
 		f.Add(store.Name+", full", who, "ms", full...).Note =
 			result.Number(float64(p.full)) + " resources in stacks of " + result.Number(float64(p.perStack))

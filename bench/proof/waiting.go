@@ -81,13 +81,13 @@ func (p *proof) whileWaiting(ctx context.Context, f *result.File, s *measure.Ser
 	if err != nil {
 		return err
 	}
-	f.Add(what, who, "s", took).Note = "until all are with their provider"
+	f.Add(what, who, "s", took).Note = "until all are delivered"
 	f.Add(what, who, "MB before", before.Resident)
-	f.Add(what, who, "MB at most", working.Peak).Note = "until all are with their provider"
-	f.Add(what, who, "MB", resting.memory.Resident).Note = "at rest afterwards"
-	f.Add(what, who, "% of a processor", resting.cpu).Note = "at rest afterwards"
+	f.Add(what, who, "MB at the peak", working.Peak).Note = "until all are delivered"
+	f.Add(what, who, "MB", resting.memory.Resident).Note = "idle afterwards"
+	f.Add(what, who, "% of a processor", resting.cpu).Note = "idle afterwards"
 	f.Goals = append(f.Goals,
-		result.Goal{Name: what + ", memory at most", Unit: "MB", Value: max(working.Peak, resting.memory.Peak), Limit: waitingMemory},
-		result.Goal{Name: what + ", memory at rest", Unit: "MB", Value: resting.memory.Resident, Limit: waitingMemory})
+		result.Goal{Name: what + ", peak memory", Unit: "MB", Value: max(working.Peak, resting.memory.Peak), Limit: waitingMemory},
+		result.Goal{Name: what + ", idle memory", Unit: "MB", Value: resting.memory.Resident, Limit: waitingMemory})
 	return nil
 }

@@ -22,7 +22,7 @@ type report struct {
 // The units of package proof's and command compare's rows that the page asks for by name.
 const (
 	perSecond     = "cycles/s"
-	processorTime = "µs of processor time a cycle"
+	processorTime = "µs of processor time per cycle"
 	pintle        = "pintle"
 	floor         = "floor"
 )
@@ -60,7 +60,7 @@ func (r *report) blocks() ([]block, error) {
 
 // missing stands where there are no figures.
 func missing(target string) string {
-	return "Not measured yet: `" + target + "` and `make report` put the figures here."
+	return "Not measured yet. Run `" + target + "` and `make report` to fill this in."
 }
 
 // made says where figures come from.
@@ -130,10 +130,10 @@ func (r *report) waiting(f result.File) string {
 		groups = append(groups, group{g.Name, []float64{g.Value}})
 		goal = g.Limit
 	}
-	for i, g := range groups { // "100,000 requests, sqlite, memory at most": the picture's title has the number
+	for i, g := range groups { // "100,000 requests, sqlite, peak memory": the picture's title has the number
 		_, short, found := strings.Cut(g.name, " requests, ")
 		if found {
-			groups[i].name = strings.ReplaceAll(short, "memory ", "")
+			groups[i].name = strings.ReplaceAll(short, " memory", "")
 		}
 	}
 	title := "Memory of a server while requests wait"
@@ -147,7 +147,7 @@ func (r *report) picture(name, alt, svg string) string {
 }
 
 func (r *report) cycles(f result.File) string {
-	t := table{head: []string{"", "cycles/s", "floor", "part of the floor", "µs of processor time", "of the floor's"}}
+	t := table{head: []string{"", "cycles/s", "floor", "share of the floor", "µs of processor time", "floor's"}}
 	var groups []group
 	for _, what := range f.Cases() {
 		row := []string{what}
@@ -170,13 +170,13 @@ func (r *report) cycles(f result.File) string {
 	if len(f.Goals) > 0 {
 		goal = 100 * f.Goals[0].Limit
 	}
-	title := "The cycle of a request, as a part of its floor"
+	title := "The cycle of a request as a share of its floor"
 	return t.String() + r.picture("cycles.svg", title, bars(title, "%", []string{pintle}, groups, goal))
 }
 
 // stacks has a row for each operation, and draws how time grows with the number of resources.
 func (r *report) stacks(f result.File) string {
-	t := table{head: []string{"", "time", "processor time", "memory at most"}}
+	t := table{head: []string{"", "time", "processor time", "peak memory"}}
 	lines := map[string]*curve{}
 	var order []string
 	var rest []string
@@ -192,7 +192,7 @@ func (r *report) stacks(f result.File) string {
 		}
 		cpu, hasCPU := f.Row(what, pintle, "s CPU")
 		cpu.Unit = "s"
-		peak, hasPeak := f.Row(what, pintle, "MB at most")
+		peak, hasPeak := f.Row(what, pintle, "MB at the peak")
 		peak.Unit = "MB"
 		t.rows = append(t.rows, []string{what, cell(took, true), cell(cpu, hasCPU), cell(peak, hasPeak)})
 		if store, size, operation, ok := stackCase(what); ok && took.Value > 0 {
@@ -234,7 +234,7 @@ func stackCase(what string) (store string, size float64, operation string, ok bo
 	return store, size, operation, err == nil && size > 0
 }
 
-// compared is a table of those who make cycles, with what part of the floor's rate each has, and a picture.
+// compared is a table of those who make cycles, with what share of the floor's rate each has, and a picture.
 func (r *report) compared(f result.File) string {
 	cases, whos := f.Cases(), f.Whos()
 	t := table{head: append([]string{""}, cases...)}
@@ -262,8 +262,8 @@ func (r *report) compared(f result.File) string {
 		}
 		t.rows = append(t.rows, row)
 	}
-	title := "Cycles a second, " + strings.TrimPrefix(f.Name, "compare-")
-	text := "Cycles a second, and in parentheses the part of the floor's:\n\n" + t.String() +
+	title := "Cycles per second, " + strings.TrimPrefix(f.Name, "compare-")
+	text := "Cycles per second, with the share of the floor's rate in parentheses:\n\n" + t.String() +
 		r.picture(f.Name+".svg", title, bars(title, "", whos, groups, 0))
 	if rest := r.others(f, perSecond); rest != "" {
 		text += "\n" + rest
@@ -364,7 +364,7 @@ func (r *report) behaviour(f result.File) string {
 	}
 	text := t.String()
 	if len(notes) > 0 {
-		text += "\nWhat was seen where it is not yes:\n\n" + strings.Join(notes, "")
+		text += "\nObserved where the answer is no:\n\n" + strings.Join(notes, "")
 	}
 	return text
 }

@@ -45,7 +45,7 @@ type Row struct {
 
 // Goal is a figure that has to reach something.
 type Goal struct {
-	Name  string  // what is asked, such as "sqlite, 16 chains: part of the floor"
+	Name  string  // what is asked, such as "sqlite, 16 chains: share of the floor"
 	Unit  string  // of both numbers; may be empty for a ratio
 	Value float64 // what was measured
 	Limit float64 // what it has to reach

@@ -15,7 +15,7 @@ import (
 func TestFilesComeBack(t *testing.T) {
 	folder := t.TempDir()
 	f := result.New("proof-idle")
-	f.Add("sqlite", "pintle", "MB", 31, 30, 35).Note = "at rest"
+	f.Add("sqlite", "pintle", "MB", 31, 30, 35).Note = "idle"
 	f.Add("sqlite", "pintle", "%", 0.1)
 	f.Goals = []result.Goal{{Name: "sqlite", Unit: "MB", Value: 31, Limit: 40}}
 	if err := f.Write(folder); err != nil {

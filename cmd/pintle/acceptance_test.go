@@ -254,7 +254,7 @@ func join(parts ...string) string {
 }
 
 // httpProvider is an independent provider: it knows nothing of Pintle and answers as Lambda's cfn-response does, by a
-// PUT with an empty content type, when it is told to.
+// PUT with an empty content type, when it is asked to.
 type httpProvider struct {
 	*httptest.Server
 	t        *testing.T

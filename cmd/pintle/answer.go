@@ -68,7 +68,7 @@ func (i *invocation) report(r harness.Result) error {
 	}
 	switch {
 	case d.Problem != "" && d.Answered:
-		return failed(fmt.Errorf("the service would not take the answer: %s", d.Problem))
+		return failed(fmt.Errorf("the service would reject the answer: %s", d.Problem))
 	case d.Problem != "":
 		return failed(fmt.Errorf("%s was not answered: %s", d.Type, d.Problem))
 	case d.Status != string(wire.Success):
@@ -102,10 +102,10 @@ func (i *invocation) document(r harness.Result) answerDocument {
 		}
 	}
 	for _, name := range r.Mismatches {
-		d.Notes = append(d.Notes, name+" of the answer is not that of the request: other services refuse that")
+		d.Notes = append(d.Notes, name+" of the answer does not match the request: other services reject that")
 	}
 	if r.Again > 0 {
-		d.Notes = append(d.Notes, fmt.Sprintf("it answered %d times: the first one counts", r.Again+1))
+		d.Notes = append(d.Notes, fmt.Sprintf("the provider answered %d times: the first answer counts", r.Again+1))
 	}
 	return d
 }
@@ -132,7 +132,7 @@ func (i *invocation) print(d answerDocument) {
 	row("reason", d.Reason)
 	row("physical id", d.PhysicalID)
 	if d.Replaces != "" {
-		row("replaces", d.Replaces+", which the service would delete once the stack is updated")
+		row("replaces", d.Replaces+", which the service would delete after the update")
 	}
 	if d.NoEcho {
 		row("no echo", "the service masks the attributes"+map[bool]string{false: "; --show-secrets shows them here"}[i.showSecrets])

@@ -65,25 +65,25 @@ func (a *app) again() string {
 func (a *app) root() *cobra.Command {
 	root := &cobra.Command{
 		Use:   "pintle",
-		Short: "Run stacks of custom resources, of CloudFormation and of ROS, without the cloud",
-		Long: `Pintle runs stacks of custom resources on this machine: of AWS CloudFormation and,
-where a template says ROSTemplateFormatVersion, of Alibaba Cloud ROS.
+		Short: "Run CloudFormation and ROS stacks of custom resources locally",
+		Long: `Pintle runs stacks of custom resources locally: for AWS CloudFormation and, if the
+template has ROSTemplateFormatVersion, for Alibaba Cloud ROS.
 
-  pintle deploy DIR    create or update the stack that DIR/pintle.yaml describes
-  pintle dev DIR       do so now, and again whenever a file of it is saved
-  pintle delete DIR    delete it
-  pintle validate DIR  find what is wrong with its template, or with files, before anything is created
-  pintle new NAME      write the project of a provider in Go
-  pintle invoke TARGET send one request to a provider, and show its answer
-  pintle check TARGET  drive a provider through the life of its resources, and judge its answers
-  pintle serve --dev   serve the APIs of CloudFormation and ROS to their command lines and SDKs
+  pintle deploy DIR    create or update the stack described in DIR/pintle.yaml
+  pintle dev DIR       deploy, and deploy again whenever a file is saved
+  pintle delete DIR    delete the stack
+  pintle validate DIR  report errors in a template before anything is created
+  pintle new NAME      create a project for a provider in Go
+  pintle invoke TARGET send one request to a provider and show its answer
+  pintle check TARGET  test a provider against the rules of the protocol
+  pintle serve --dev   serve the CloudFormation and ROS APIs to CLIs and SDKs
 
-Stacks are kept in a data directory: .pintle beside pintle.yaml, or --data. The
-first command that needs an engine becomes it; others meanwhile are its clients.
+Stacks are stored in a data directory: .pintle next to pintle.yaml, or --data. The
+first command that needs an engine runs it, and later commands connect to it.
 PINTLE_DATA, PINTLE_PROJECT, PINTLE_REGION, PINTLE_ENDPOINT and PINTLE_LOG_LEVEL
-stand in for flags that are not given.
+set the flags of the same names.
 
-Exit codes: 0 done, 1 the operation failed, 2 usage.`,
+Exit codes: 0 done, 1 the operation failed, 2 usage error.`,
 		// How many letters of a command may be wrong for it to be suggested.
 		SuggestionsMinimumDistance: 2,
 
@@ -95,16 +95,21 @@ Exit codes: 0 done, 1 the operation failed, 2 usage.`,
 			return a.readEnvironment(cmd)
 		},
 	}
+	root.Version = buildRelease().String()
+	root.SetVersionTemplate("{{.Version}}\n")
 	root.SetOut(a.stdout)
 	root.SetErr(a.stderr)
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		return usageError(err, cmd.CommandPath()+" --help lists the flags")
 	})
-	root.AddCommand(a.deployCommand(), a.devCommand(), a.deleteCommand(), a.listCommand(), a.describeCommand(),
-		a.eventsCommand(), a.respondCommand(), a.cancelCommand(), a.continueCommand(), a.rollbackCommand(),
-		a.validateCommand(), a.invokeCommand(), a.checkCommand(), a.newCommand(), a.serveCommand(), a.consoleCommand(),
-		a.envCommand(), a.keysCommand(), a.backupCommand(), a.statemachineCommand(), a.awsCommand(), a.manCommand(),
+	root.AddCommand(a.deployCommand(), a.devCommand(), a.deleteCommand(), a.listCommand(), a.describeCommand(), a.outputsCommand(),
+		a.eventsCommand(), a.logsCommand(), a.respondCommand(), a.cancelCommand(), a.continueCommand(), a.rollbackCommand(),
+		a.driftCommand(), a.importCommand(), a.validateCommand(), a.explainCommand(), a.invokeCommand(), a.checkCommand(),
+		a.recordCommand(), a.generateCommand(), a.newCommand(), a.serveCommand(), a.consoleCommand(), a.envCommand(),
+		a.keysCommand(), a.backupCommand(), a.statemachineCommand(), a.awsCommand(), a.manCommand(),
 		a.versionCommand())
+	a.grouped(root)
+	a.completeFlags(root)
 	return root
 }
 
@@ -117,7 +122,7 @@ func knownCommand(root *cobra.Command, args []string) error {
 	if near := root.SuggestionsFor(args[0]); len(near) > 0 {
 		hint = "did you mean pintle " + strings.Join(near, " or pintle ") + "?\n" + hint
 	}
-	return usagef(hint, "there is no command %q", args[0])
+	return usagef(hint, "unknown command %q", args[0])
 }
 
 // command makes the RunE of a command.
@@ -147,7 +152,7 @@ func (a *app) short(path string) string {
 // now is the clock.
 func (a *app) now() time.Time { return time.Now() }
 
-// say writes a notice for people, which is no part of the command's output.
+// say writes a notice for people, which is not a part of the command's output.
 func (a *app) say(format string, args ...any) {
 	fmt.Fprintln(a.stderr, display.Clean(fmt.Sprintf(format, args...)))
 }

@@ -25,7 +25,7 @@ import (
 	"github.com/pintle-dev/pintle/internal/dev/awshttp"
 )
 
-// audited returns what is on record, in a line each: who, where, what and what became of it.
+// audited returns what is recorded, in a line each: who, where, what and what became of it.
 func audited(t *testing.T, path string) (lines []string) {
 	t.Helper()
 	text, err := os.ReadFile(path)
@@ -44,13 +44,13 @@ func audited(t *testing.T, path string) (lines []string) {
 		if e.Who.Local {
 			who = "local"
 		}
-		lines = append(lines, strings.Join(strings.Fields(fmt.Sprintln(who, e.Door, e.Service, e.Action, e.Stack, e.Resource, e.ChangeSet, e.Token,
+		lines = append(lines, strings.Join(strings.Fields(fmt.Sprintln(who, e.Endpoint, e.Service, e.Action, e.Stack, e.Resource, e.ChangeSet, e.Token,
 			e.Outcome, e.Status)), " "))
 	}
 	return lines
 }
 
-// Everyone who changes something is on record, by whichever door; who only looks is not, and no secret is.
+// Every change is recorded, through whichever endpoint. Reads and secrets are not.
 func TestAuditLog(t *testing.T) {
 	dir := t.TempDir()
 	log, data := filepath.Join(dir, "audit.log"), filepath.Join(dir, "data")
@@ -93,7 +93,7 @@ func TestAuditLog(t *testing.T) {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 
-	// It is moved away, and goes on in a new file.
+	// It is moved away, and continues in a new file.
 	if err := os.Rename(log, log+".1"); err != nil {
 		t.Fatal(err)
 	}
@@ -124,7 +124,7 @@ func TestAuditLog(t *testing.T) {
 	}
 }
 
-// Calls of ROS are on record as those of CloudFormation are.
+// Calls of ROS are recorded as those of CloudFormation are.
 func TestAuditLogOfROS(t *testing.T) {
 	dir := t.TempDir()
 	log := filepath.Join(dir, "audit.log")
@@ -159,7 +159,8 @@ func TestAuditLogOfROS(t *testing.T) {
 	}
 }
 
-// A change that cannot be put on record is made all the same, counted, and told in the log.
+// TestAuditLogThatIsFull checks that a change is made even if its audit record cannot be written. The server counts
+// and logs the failure.
 func TestAuditLogThatIsFull(t *testing.T) {
 	const full = "/dev/full"
 	if _, err := os.Stat(full); err != nil {
@@ -170,7 +171,7 @@ func TestAuditLogThatIsFull(t *testing.T) {
 		t.Fatal(err)
 	}
 	server.until("the log tells what is not on record", func() bool {
-		return strings.Contains(server.output(), "a change is not on record") && strings.Contains(server.output(), "action=DeleteStack")
+		return strings.Contains(server.output(), "an audit record was not written") && strings.Contains(server.output(), "action=DeleteStack")
 	})
 	if series, _ := scrape(t, server.url+"/metrics", ""); series["pintle_audit_errors_total"] != 1 {
 		t.Errorf("%v changes are counted as not on record", series["pintle_audit_errors_total"])

@@ -27,7 +27,7 @@ type policyOptions struct {
 func (a *app) awsCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "aws",
-		Short: "About resources that are AWS calls",
+		Short: "Work with resources that are AWS calls",
 		Args:  cobra.NoArgs,
 		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
@@ -40,29 +40,28 @@ func (a *app) policyCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "policy TEMPLATE",
 		Short: "Print the permissions that the AWS calls of a template need",
-		Long: `Print the IAM policy that lets a provider make the AWS calls of a template's
-resources: those of type Custom::AWS, and those whose ServiceToken is the CDK's
-function for them, or a provider that the pintle.yaml beside the template has as
-builtin: aws. Nothing is called.
+		Long: `Print the IAM policy that a provider needs to make the AWS calls of a template's
+resources. These are resources of type Custom::AWS, and resources whose ServiceToken
+is the CDK's function for AWS calls or a provider declared with builtin: aws in the
+pintle.yaml next to the template. The command makes no AWS calls.
 
   pintle aws policy cdk.out/App.template.json
   pintle aws policy template.yaml -o allow > rules.yaml
   pintle deploy --builtin aws --allow @rules.yaml
 
-With -o allow it is the list of rules that pintle.yaml takes under allow, and
---allow @FILE. Where a role or a region is known only when the stack is made, an
-asterisk stands for that part, and it is said; --parameter gives values, also of
-AWS::AccountId and its like.
+With -o allow it prints the rules in the form that pintle.yaml takes under allow and
+--allow takes as @FILE. A role or region that is known only at deployment becomes an
+asterisk, with a note. --parameter sets values, also for AWS::AccountId and the like.
 
-An IAM action mostly has the name of the call; the exceptions of widely used
-services are known here, such as s3:ListBucket for listObjectsV2.`,
+Most IAM actions have the name of their call. The command knows the exceptions of
+widely used services, such as s3:ListBucket for listObjectsV2.`,
 		Args: cobra.ExactArgs(1),
 		RunE: a.command(func(_ context.Context, args []string) error { return a.policy(&o, args[0]) }),
 	}
 	flags := cmd.Flags()
-	flags.StringVarP(&o.output, "output", "o", "json", "`FORMAT` of what is printed: json or yaml, an IAM policy, or allow, rules for pintle")
+	flags.StringVarP(&o.output, "output", "o", "json", "output `FORMAT`: json or yaml for an IAM policy, or allow for Pintle's rules")
 	flags.StringArrayVar(&o.parameters, "parameter", nil, "a template parameter, `NAME=VALUE`; may be repeated")
-	flags.StringArrayVar(&o.resources, "resource", nil, "`ARN` that the calls are about; may be repeated (default: *)")
+	flags.StringArrayVar(&o.resources, "resource", nil, "`ARN` of a resource that the calls access; may be repeated (default: *)")
 	choices(cmd, "output", "json", "yaml", "allow")
 	return cmd
 }
@@ -72,7 +71,7 @@ func (a *app) policy(o *policyOptions, file string) error {
 		return usagef("", "--output %q: want json, yaml or allow", o.output)
 	}
 	if o.output == "allow" && len(o.resources) > 0 {
-		return usagef("leave it out, or print a policy", "--resource is about an IAM policy: rules have no resources")
+		return usagef("omit --resource, or print a policy with -o json", "--resource needs an IAM policy: rules have no resources")
 	}
 	var given pairs
 	if err := given.setAll("parameter", o.parameters); err != nil {
@@ -104,7 +103,7 @@ func (a *app) policy(o *policyOptions, file string) error {
 		for i, p := range problems {
 			lines[i] = fmt.Sprintf("%s:%d:%d: %s: %s", file, p.Line, p.Column, p.Resource, p.Text)
 		}
-		return failed(errors.New(strings.Join(lines, "\n")), "nothing was printed, as it would not be all that is needed")
+		return failed(errors.New(strings.Join(lines, "\n")), "nothing was printed, because the list would be incomplete")
 	}
 	if len(calls) == 0 {
 		a.say("note: no resource of %s is an AWS call", file)
@@ -127,7 +126,7 @@ func (a *app) policy(o *policyOptions, file string) error {
 func (a *app) tellOpen(calls []policy.Call) {
 	told := map[string]bool{}
 	for _, c := range calls {
-		line := fmt.Sprintf("note: the role of %s is known in part only when the stack is made: %s stands for it", c.Resource, c.Role)
+		line := fmt.Sprintf("note: the role of %s is only partly known before deployment: using %s", c.Resource, c.Role)
 		if c.Open && !told[line] {
 			told[line] = true
 			a.say("%s", line)
@@ -135,7 +134,7 @@ func (a *app) tellOpen(calls []policy.Call) {
 	}
 }
 
-// builtinNames returns the providers in the program that the project file in a folder declares, if there is one.
+// builtinNames returns the providers in the program that the project file in a directory declares, if there is one.
 func builtinNames(dir string) ([]string, error) {
 	p, err := project.Load(dir)
 	if errors.Is(err, fs.ErrNotExist) {

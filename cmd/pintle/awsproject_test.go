@@ -15,7 +15,7 @@ import (
 // readyMethod makes the provider of a new project one that waits: an operation is done when it is asked for the second time, and
 // fails if the text says so.
 const readyMethod = `
-func (p provider) Ready(_ context.Context, r *pintle.ReadyRequest[Properties]) (pintle.Progress[Attributes], error) {
+func (p provider) Poll(_ context.Context, r *pintle.PollRequest[Properties]) (pintle.Progress[Attributes], error) {
 	if r.Type != pintle.Delete && r.Properties.Text == "broken" && r.Try > 1 {
 		return pintle.Progress[Attributes]{}, errors.New("the text is broken")
 	}
@@ -47,6 +47,9 @@ func (p *awsProject) aws(code int, args ...string) string {
 // function and, with Wait=true, its state machine. A stack that uses it is created, updated, rolled back and deleted, and each operation
 // waits in an execution of that machine.
 func TestNewForAWS(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it takes long")
+	}
 	require.Tool(t, "aws")
 	require.Tool(t, "zip")
 	clone, err := filepath.Abs(filepath.Join("..", ".."))
@@ -150,7 +153,7 @@ func (p *awsProject) delete(stack string) {
 	p.rests(id, "DELETE_COMPLETE")
 }
 
-// rests waits until a stack is at rest, and checks its status. The CLI's own waiters look every 30 s; DescribeStacks waits too.
+// rests waits until a stack is idle, and checks its status. The CLI's own waiters look every 30 s; DescribeStacks waits too.
 func (p *awsProject) rests(id, want string) {
 	p.Helper()
 	for {

@@ -22,22 +22,23 @@ func (a *app) backupCommand() *cobra.Command {
 	var o backupOptions
 	cmd := &cobra.Command{
 		Use:   "backup DIR",
-		Short: "Copy the data directory, also while a server runs",
-		Long: `Copy the data directory to DIR, which must not be there yet, also while a server
-runs. The copy is of one moment and whole. It holds the database, the access keys
-of clients and the port, and not the key file: whoever has both can read the
-secrets, so keep a copy of that elsewhere, or give --with-keys.
+		Short: "Copy the data directory, even while a server runs",
+		Long: `Copy the data directory to DIR, which must not exist yet. You can back up while a
+server runs: the copy is a consistent snapshot. It contains the database, the access
+keys of clients and the port, but not the key file. Anyone with both the copy and the
+key file can read the secrets, so keep a copy of the key file elsewhere, or include
+it with --with-keys.
 
-To go on from a copy, stop the server whose copy it is, put the key file back as
-DIR/keys, and type
+To restore a backup, stop the original server, put the key file back as DIR/keys,
+and run
 
   pintle serve --data DIR
 
-With --verify nothing is copied: the database in DIR, or in the data directory if
-none is given, is checked, also while a server runs. Each page, index and row is read,
-rows are decoded with the keys of DIR or of --key-file, and what is damaged is listed.
+With --verify the command copies nothing and checks the database in DIR, or in the
+data directory by default. This also works while a server runs. It reads every page,
+index and row, decodes rows with the keys of DIR or of --key-file, and lists damage.
 
-A database on PostgreSQL is backed up with PostgreSQL's own means.`,
+To back up a PostgreSQL database, use PostgreSQL's own tools.`,
 		Args: func(cmd *cobra.Command, args []string) error {
 			if o.verify {
 				return cobra.MaximumNArgs(1)(cmd, args)
@@ -52,9 +53,9 @@ A database on PostgreSQL is backed up with PostgreSQL's own means.`,
 		}),
 	}
 	flags := cmd.Flags()
-	flags.StringVar(&o.data, "data", "", "`DIR` of the data (default: .pintle beside pintle.yaml)")
-	flags.StringVar(&o.project, "project", "", "`DIR` of a pintle.yaml (default: the current folder)")
-	flags.BoolVar(&o.keys, "with-keys", false, "copy the key file too: whoever gets hold of the copy can then read the secrets")
+	flags.StringVar(&o.data, "data", "", "data `DIR` (default: .pintle next to pintle.yaml)")
+	flags.StringVar(&o.project, "project", "", "`DIR` with pintle.yaml (default: the current directory)")
+	flags.BoolVar(&o.keys, "with-keys", false, "copy the key file too: anyone with the copy can then read the secrets")
 	flags.BoolVar(&o.verify, "verify", false, "check the database in DIR (default: the data directory) instead of copying it")
 	o.sealed.flags(flags)
 	fromEnvironment(flags, "data", "project")
@@ -72,7 +73,7 @@ func (a *app) verifyBackup(ctx context.Context, o *backupOptions, args []string)
 		dir = a.path(args[0])
 	}
 	if !node.Exists(dir) {
-		return failed(fmt.Errorf("there is no database in %s", a.short(dir)), "name another directory")
+		return failed(fmt.Errorf("no database in %s", a.short(dir)), "use another directory")
 	}
 	keys, err := a.keySource(o.sealed)
 	if err != nil {
@@ -86,13 +87,13 @@ func (a *app) verifyBackup(ctx context.Context, o *backupOptions, args []string)
 		fmt.Fprintln(a.stdout, problem)
 	}
 	if !whole {
-		a.say("The key file is not in %s, so sealed values were not checked: give --key-file.", a.short(dir))
+		a.say("The key file is not in %s, so sealed values were not checked: use --key-file.", a.short(dir))
 	}
 	if len(problems) > 0 {
-		return failed(fmt.Errorf("the database in %s is damaged: %d problems were found", a.short(dir), len(problems)),
-			"stop its server, keep the directory aside, and restore the newest backup that passes pintle backup --verify")
+		return failed(fmt.Errorf("the database in %s is damaged: found %d problems", a.short(dir), len(problems)),
+			"stop its server, keep a copy of the directory, and restore the newest backup that passes pintle backup --verify")
 	}
-	fmt.Fprintf(a.stdout, "the database in %s is sound\n", a.short(dir))
+	fmt.Fprintf(a.stdout, "the database in %s is intact\n", a.short(dir))
 	return nil
 }
 
@@ -102,13 +103,13 @@ func (a *app) backup(ctx context.Context, o *backupOptions, into string) error {
 		return err
 	}
 	if !node.Exists(p.data) {
-		return failed(fmt.Errorf("there is no database in %s", a.short(p.data)), "name another directory with --data")
+		return failed(fmt.Errorf("no database in %s", a.short(p.data)), "use another directory with --data")
 	}
 	_, err = os.Stat(node.KeyFile(p.data))
 	elsewhere := errors.Is(err, fs.ErrNotExist)
 	if o.keys && elsewhere {
 		return failed(fmt.Errorf("backup: the keys are not in %s", a.short(p.data)),
-			"leave --with-keys out, and copy them from where the server has them: --key-file, --key-command or PINTLE_KEYS")
+			"omit --with-keys and copy the keys from the source that the server uses: --key-file, --key-command or PINTLE_KEYS")
 	}
 	if err := node.Backup(ctx, p.data, a.path(into), o.keys); err != nil {
 		return failed(fmt.Errorf("backup: %w", err))
@@ -116,9 +117,9 @@ func (a *app) backup(ctx context.Context, o *backupOptions, into string) error {
 	fmt.Fprintf(a.stdout, "%s is a copy of %s\n", a.short(a.path(into)), a.short(p.data))
 	switch {
 	case elsewhere:
-		a.say("The keys are not in it: keep a copy of what --key-file, --key-command or PINTLE_KEYS names.")
+		a.say("The backup does not include the keys: keep a copy of the source in --key-file, --key-command or PINTLE_KEYS.")
 	case !o.keys:
-		a.say("The key file is not in it: keep a copy of %s elsewhere.", a.short(node.KeyFile(p.data)))
+		a.say("The backup does not include the key file: keep a copy of %s elsewhere.", a.short(node.KeyFile(p.data)))
 	}
 	return nil
 }

@@ -17,7 +17,7 @@ import (
 var consoleUpdate = flag.Bool("console.update", false, "let TestBrowser take the pictures of docs/console anew")
 
 // TestBrowser looks at the console as an operator does, in a real browser, with the keyboard alone: all its pages, an operation that
-// goes on, and everything that one can do there, with what comes of it in the engine.
+// continues, and everything that one can do there, with what comes of it in the engine.
 func TestBrowser(t *testing.T) {
 	parts := requireBrowser(t)
 	s := newScene(t)
@@ -30,6 +30,11 @@ func TestBrowser(t *testing.T) {
 		{"Pages", (*scene).pages},
 		{"Elsewhere", (*scene).elsewhere},
 		{"Live", (*scene).live},
+		{"LiveList", (*scene).liveList},
+		{"LiveLog", (*scene).liveLog},
+		{"StopCreate", (*scene).stopsCreates},
+		{"Narrow", (*scene).narrow},
+		{"LocalTime", (*scene).localTime},
 		{"Crowd", (*scene).crowd},
 		{"Respond", (*scene).responds},
 		{"Cancel", (*scene).cancels},
@@ -125,11 +130,14 @@ func (s *scene) pages(b *browser) {
 
 	b.follow("link", "shop")
 	look("Stack shop", "CREATE_COMPLETE", "Password", "****", "shop-site", "Where it is")
-	b.follow("link", "Newest operation")
-	look("Operation 1 of shop", "8 done")
+	b.follow("link", "Timeline")
+	look("Operation 1 of shop", "8 done", "0 not started")
 	b.follow("link", "Dependencies")
 	look("Dependencies of shop", "Database", "Service")
 	s.shoot(b, "graph")
+	b.follow("link", "Template")
+	look("Template of shop", "Default: \"****\"", "!Ref Password", "Lines 1 to")
+	s.shoot(b, "template")
 	b.follow("link", "Events")
 	look("Events of shop", "CREATE_IN_PROGRESS", "Resource creation Initiated")
 	b.follow("link", "Change sets")
@@ -138,28 +146,30 @@ func (s *scene) pages(b *browser) {
 	look("Change set more", "A larger shop", "Cache", "Modify")
 	b.follow("link", "Overview")
 	b.follow("link", "Database")
-	look("Create of Database", "What was sent", "shop-database", "****")
+	look("Create of Database", "Service token", "shop-database", "****")
 
 	b.follow("link", "Stacks")
 	b.follow("link", "billing")
 	look("Stack billing", "ROLLBACK_COMPLETE", "I do not keep bad words")
-	b.follow("link", "Newest operation")
+	b.follow("link", "Timeline")
 	look("Operation 1 of billing", "ROLLBACK_IN_PROGRESS")
 	b.follow("link", "Left behind")
 	look("Left behind", "Tape", "orphan", "the tape is being read")
 	b.follow("link", "Audit")
 	look("Audit", "entries")
-	if want := 12; len(looked) != want {
+	if want := 13; len(looked) != want {
 		s.t.Errorf("%d pages were looked at, want %d", len(looked), want)
 	}
 }
 
-// live watches an operation: what becomes of it is seen without loading the page anew.
+// live watches an operation: what becomes of it is seen without loading the page again.
 func (s *scene) live(b *browser) {
 	b.page(s.pathOf("orders"), "Stack orders")
-	b.follow("link", "Newest operation")
+	b.follow("link", "Timeline")
 	b.part("h1", "Operation 1 of orders")
-	b.part("#summary", "2 done")
+	for _, count := range []string{"2 done", "2 running", "0 failed", "1 not started"} {
+		b.part("#summary", count)
+	}
 	b.part("svg.timeline", "Worker")
 	b.accessible()
 	s.shoot(b, "operation")
@@ -185,7 +195,7 @@ func (s *scene) elsewhere(b *browser) {
 	}
 }
 
-// crowd opens more pages of an operation that goes on than a browser has connections to a server.
+// crowd opens more pages of an operation that continues than a browser has connections to a server.
 func (s *scene) crowd(b *browser) {
 	const pages = 8
 	var came int
@@ -205,7 +215,7 @@ func (s *scene) stale(b *browser) {
 	s.meets("Stock")
 	b.refused[s.pathOf("inventory", "actions", "delete")] = true
 	b.follow("button", "Delete the stack")
-	b.says("your page showed UPDATE_ROLLBACK_COMPLETE, and now it is in UPDATE_IN_PROGRESS. Nothing was done")
+	b.says("your page showed UPDATE_ROLLBACK_COMPLETE, and now it is in UPDATE_IN_PROGRESS. Nothing was changed")
 	if got, want := b.path(), s.pathOf("inventory"); got != want {
 		s.t.Errorf("the page is at %s, want %s", got, want)
 	}
@@ -219,7 +229,7 @@ func (s *scene) stale(b *browser) {
 	}
 }
 
-// responds answers in the place of a provider that says nothing.
+// responds answers instead of a provider that says nothing.
 func (s *scene) responds(b *browser) {
 	b.page(s.pathOf("orders"), "Stack orders")
 	b.follow("link", "Create of Index")
@@ -229,7 +239,7 @@ func (s *scene) responds(b *browser) {
 	s.shoot(b, "request")
 	b.reach("radio", "It succeeded")
 	b.press("Space")
-	b.fill("Physical id, empty for the one that it has or else a generated one", "index-by-hand")
+	b.fill("Physical ID, empty to keep or generate one", "index-by-hand")
 	b.fill("Reason", "made by hand")
 	b.follow("button", "Answer")
 	b.says("The request was answered.")
@@ -252,7 +262,7 @@ func (s *scene) cancels(b *browser) {
 	b.page(s.pathOf("inventory"), "Stack inventory")
 	b.unfold("Cancel the update…")
 	b.follow("button", "Cancel the update")
-	b.says("The update is being cancelled.")
+	b.says("The operation is being cancelled.")
 	s.hall.part("Stock")
 	s.wants("inventory", types.StackStatusUpdateRollbackComplete)
 	b.part("#summary", "UPDATE_ROLLBACK_COMPLETE")
@@ -265,7 +275,7 @@ func (s *scene) continues(b *browser) {
 	b.unfold("Continue the rollback…")
 	b.accessible()
 	b.follow("button", "Continue the rollback")
-	b.says("The rollback goes on.")
+	b.says("The rollback continues.")
 	s.wants("ledger", types.StackStatusUpdateRollbackComplete)
 	b.part("#summary", "UPDATE_ROLLBACK_COMPLETE")
 }
@@ -284,7 +294,7 @@ func (s *scene) executes(b *browser) {
 
 var formToken = regexp.MustCompile(`name="token" value="([^"]+)"`)
 
-// foreign sends forms that a page of the console did not send. Nothing comes of them.
+// foreign submits forms that no page of the console sent. The server rejects all of them.
 func (s *scene) foreign(b *browser) {
 	b.page(s.pathOf("billing"), "Stack billing")
 	found := formToken.FindStringSubmatch(b.html())
@@ -311,14 +321,14 @@ func (s *scene) foreign(b *browser) {
 	}
 }
 
-// deletes deletes a stack, for which its name has to be typed.
+// deletes deletes a stack, which requires typing its name.
 func (s *scene) deletes(b *browser) {
 	b.page(s.pathOf("billing"), "Stack billing")
 	b.unfold("Delete the stack…")
 	b.fill("Type the stack’s name, billing", "shop")
 	b.refused[s.pathOf("billing", "actions", "delete")] = true
 	b.follow("button", "Delete the stack")
-	b.says("Type the name of the stack to delete it. Nothing was done.")
+	b.says("Type the name of the stack to delete it. Nothing was changed.")
 	b.page(s.pathOf("billing"), "Stack billing")
 	b.unfold("Delete the stack…")
 	b.fill("Type the stack’s name, billing", "billing")
@@ -341,7 +351,7 @@ func (s *scene) withoutScript(b *browser) {
 	b.page("/console/", "Stacks")
 	b.follow("link", "orders")
 	b.part("h1", "Stack orders")
-	b.follow("link", "Newest operation")
+	b.follow("link", "Timeline")
 	b.part("h1", "Operation 1 of orders")
 	b.part("svg.timeline", "Dashboard")
 	b.do("with", command{"width": browserWidth, "height": browserHeight}, nil)

@@ -87,7 +87,7 @@ func (p browserParts) start(t *testing.T, home string) *browser {
 	return b
 }
 
-// command is what a command has beside its name.
+// command is what a command has next to its name.
 type command map[string]any
 
 // do gives a command and reads its answer into value, unless that is nil. A command that fails ends the test.
@@ -306,7 +306,7 @@ func (b *browser) cost() pageCost {
 	return c
 }
 
-// hall is where providers wait until the test lets them go on; see attend.
+// hall is where providers wait until the test lets them continue; see attend.
 type hall struct {
 	t        *testing.T
 	listener net.Listener
@@ -354,7 +354,7 @@ func (h *hall) here(name string) bool {
 	return h.guests[name] != nil
 }
 
-// part lets the provider of a resource go on.
+// part lets the provider of a resource continue.
 func (h *hall) part(name string) {
 	h.mu.Lock()
 	defer h.mu.Unlock()

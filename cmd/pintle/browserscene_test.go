@@ -136,7 +136,7 @@ func shopTemplate() string {
 	text := keepers("shop", "Network", "Database: Password=${Password}, needs=Network", "Cache: Text=${Size}, needs=Network", "Bucket", "Queue",
 		"Service: needs=Database Cache Queue", "Site: needs=Service Bucket", "Alarm: needs=Service")
 	text = strings.NewReplacer("Password: ${Password}", "Password: !Ref Password", "Text: ${Size}", "Text: !Ref Size").Replace(text)
-	return "Description: A shop\nParameters:\n  Password: {Type: String, NoEcho: true}\n  Size: {Type: String}\n" + text +
+	return "Description: A shop\nParameters:\n  Password: {Type: String, NoEcho: true, Default: '" + plantedSecret + "-default'}\n  Size: {Type: String}\n" + text +
 		"Outputs:\n  Address: {Description: Where it is, Value: !Ref Site}\n"
 }
 

@@ -6,6 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/pintle-dev/pintle/cmd/pintle/internal/node"
 	"github.com/pintle-dev/pintle/internal/engine"
 )
 
@@ -15,6 +16,30 @@ type changeOptions struct {
 	stack, fidelity, output string
 	providers               providerOptions
 	references              referenceOptions
+	// What shapes an engine that the command starts. Some commands have no such flags.
+	unknownTypes string
+	functions    functionOptions
+	ros          rosAnswerOptions
+}
+
+// engineFlags are the flags of commands that start an engine for an existing stack: those with which deploy starts one.
+func (o *changeOptions) engineFlags(cmd *cobra.Command) {
+	o.functions.flags(cmd)
+	unknownTypesFlag(cmd, &o.unknownTypes)
+	o.ros.flags(cmd.Flags())
+}
+
+// engine reads the flags of [changeOptions.engineFlags]. The engine runs functions even without --run-functions: the existing ones were
+// allowed when they were created.
+func (a *app) engine(c *change, o *changeOptions) (err error) {
+	if c.modules, err = o.functions.folders(a); err != nil {
+		return err
+	}
+	if c.unknown, err = c.unknownTypes(o.unknownTypes, false); err != nil {
+		return err
+	}
+	c.functions, c.ros = true, &o.ros
+	return c.ros.apply(&node.Config{}) // before anything is begun
 }
 
 func (o *changeOptions) flags(cmd *cobra.Command) {
@@ -27,7 +52,7 @@ func (o *changeOptions) commonFlags(cmd *cobra.Command) {
 	o.output = "text"
 	flags := cmd.Flags()
 	o.connection.flags(flags)
-	flags.StringVar(&o.stack, "stack", "", "`NAME` of the stack (default: the project's, or its folder's)")
+	flags.StringVar(&o.stack, "stack", "", "`NAME` of the stack (default: the name in pintle.yaml or of its directory)")
 	o.providers.flags(flags)
 	o.references.flags(flags)
 	fidelityFlag(cmd, &o.fidelity)
@@ -51,7 +76,7 @@ type change struct {
 }
 
 // change reads the flags of a command, and finds out where it works.
-func (a *app) change(verb string, o *changeOptions, dir string) (c change, err error) {
+func (a *app) change(verb string, o *changeOptions, argument string) (c change, err error) {
 	c.verb = verb
 	if c.asJSON, err = wantJSON(o.output); err != nil {
 		return c, err
@@ -59,8 +84,14 @@ func (a *app) change(verb string, o *changeOptions, dir string) (c change, err e
 	if c.fidelity, err = parseFidelity(o.fidelity); err != nil {
 		return c, err
 	}
+	dir, named := a.target(argument)
 	if c.place, err = a.locate(dir, o.data); err != nil {
 		return c, err
+	}
+	if named != "" {
+		if err := c.takeName(verb, o, named); err != nil {
+			return c, err
+		}
 	}
 	c.stackGiven, c.connection = o.stack, o.connection
 	c.references = o.references.with(c.project)
@@ -70,7 +101,7 @@ func (a *app) change(verb string, o *changeOptions, dir string) (c change, err e
 	return c, nil
 }
 
-// carryOut connects to an engine, or becomes it, does something there and reports what came of it.
+// carryOut connects to an engine or starts one, calls do with the session, and reports the result.
 func (a *app) carryOut(ctx context.Context, c change, do func(*session) error) error {
 	s, err := a.open(ctx, c)
 	if err == nil {
@@ -81,4 +112,19 @@ func (a *app) carryOut(ctx context.Context, c change, do func(*session) error) e
 		err = errors.Join(err, s.close())
 	}
 	return a.conclude(c.result, c.asJSON, err)
+}
+
+// takeName accepts a stack's name in place of a directory. A deploy accepts only the name of the project's own stack:
+// any other name is more likely the name of a directory that does not exist.
+func (c *change) takeName(verb string, o *changeOptions, name string) error {
+	if o.stack != "" && o.stack != name {
+		return usagef("give one of them", "two stacks: %s and --stack %s", name, o.stack)
+	}
+	if verb == "deploy" || verb == "dev" || verb == "import" {
+		if own, err := c.stack(o.stack); err != nil || own != name {
+			return usagef("give a directory with pintle.yaml, or use --stack and --template", "no directory %s", name)
+		}
+	}
+	o.stack = name
+	return nil
 }

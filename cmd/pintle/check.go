@@ -34,7 +34,7 @@ type checkOptions struct {
 	template, resource, parameterFile string
 	parameters, secrets, only, skip   []string
 	resourceType, project, region     string
-	listen, publicURL                 string
+	listen, publicURL, verify, event  string
 	output                            string
 	timeout, settle                   time.Duration
 	sns, ros, list, log               bool
@@ -44,29 +44,38 @@ func (a *app) checkCommand() *cobra.Command {
 	var o checkOptions
 	cmd := &cobra.Command{
 		Use:   "check TARGET",
-		Short: "Drive a provider through the life of its resources, and judge each answer",
-		Long: `Send a provider what CloudFormation sends in the life of a resource, good days and
-bad ones, and hold each answer against the rules of the protocol: without a stack,
-without a cloud, for providers in any language. TARGET is a name in pintle.yaml, or
-what may stand there: a Go package, an executable, a folder with bootstrap, a .py or
-.js file, a URL; or the ARN of a Lambda function or of an SNS topic.
+		Short: "Test a provider against the rules of the protocol",
+		Long: `Send a provider the requests that CloudFormation sends over the life of a resource,
+including failures and retries, and check each answer against the rules of the
+protocol. It needs no stack and no cloud, and works for providers in any language.
+TARGET is a name in pintle.yaml, or any target that pintle.yaml accepts: a Go package,
+an executable, a directory with bootstrap, a .py or .js file, a URL. It can also be
+the ARN of a Lambda function or of an SNS topic.
 
   pintle check ./provider -p '{"Name": "a"}'
   pintle check ./provider -p @a.json --update @b.json --replace @c.json --bad '{"Name": ""}'
   pintle check handler.py --template template.yaml --resource Note
   pintle check --list
 
-The provider really makes, updates and deletes resources: give properties that do no
-harm. Without -p they are made from the schema that the provider publishes. What a
-scenario needs and does not have is said. --bad are properties that the provider
-refuses; the value of every property called like a password is looked for in logs and
-answers, and that of those named with --secret.
+The provider really creates, updates and deletes resources, so use properties that do
+no harm. Without -p they are generated from the schema that the provider publishes.
+The report names the scenarios that were skipped and what they need. --bad takes
+properties that the provider must reject. The check searches logs and answers for the
+value of every property whose name looks like a password, and of those named with
+--secret.
 
-Errors and warnings are findings; notes are matters of taste. docs/check.md has the
-rules, with what users lose by each. With --ros requests are those of Alibaba Cloud
-ROS. A function or topic in AWS has to reach this machine: --listen and --public-url.
+An answer does not prove that the work is done. --verify runs a shell command after
+each SUCCESS of the main scenarios. It reads the resource by other means:
 
-Exit codes: 0 clean, 1 findings, 2 usage.`,
+  pintle check ./provider -p @a.json --verify './read.sh "$PINTLE_PHYSICAL_ID"'
+
+Errors and warnings count as findings, and notes do not. docs/check.md lists the rules
+and their consequences for users. With --ros the check sends requests of Alibaba Cloud
+ROS. A function or topic in AWS must be able to reach this machine: use --listen and
+--public-url.
+
+Exit codes: 0 no findings, 1 findings, 2 usage error, 3 no findings, but a scenario
+that you asked for with --only, -p, --update, --replace or --bad could not run.`,
 		Args: func(cmd *cobra.Command, args []string) error {
 			if o.list {
 				return cobra.NoArgs(cmd, args)
@@ -81,30 +90,32 @@ Exit codes: 0 clean, 1 findings, 2 usage.`,
 		}),
 	}
 	flags := cmd.Flags()
-	flags.StringVarP(&o.properties, "properties", "p", "", "a `JSON` object, or @FILE (default: made from the provider's schema)")
-	flags.StringVar(&o.update, "update", "", "properties to which a resource can be updated in place, a `JSON` object or @FILE")
-	flags.StringVar(&o.replace, "replace", "", "properties for which a resource is replaced, a `JSON` object or @FILE")
-	flags.StringVar(&o.bad, "bad", "", "properties that the provider refuses, a `JSON` object or @FILE")
+	flags.StringVarP(&o.properties, "properties", "p", "", "a `JSON` object, or @FILE (default: generated from the provider's schema)")
+	flags.StringVar(&o.update, "update", "", "properties for an update in place, a `JSON` object or @FILE")
+	flags.StringVar(&o.replace, "replace", "", "properties for an update that replaces the resource, a `JSON` object or @FILE")
+	flags.StringVar(&o.bad, "bad", "", "properties that the provider must reject, a `JSON` object or @FILE")
+	flags.StringVar(&o.event, "event", "", "take the properties from the recorded request in `FILE`")
 	flags.StringVar(&o.template, "template", "", "take the properties from the template `FILE`")
 	flags.StringVar(&o.resource, "resource", "", "`NAME` of the resource in the template (default: the only custom one)")
 	flags.StringArrayVar(&o.parameters, "parameter", nil, "a template parameter, `NAME=VALUE`; may be repeated")
-	flags.StringVar(&o.parameterFile, "parameter-file", "", "JSON `FILE` of parameters, an object or a list as the AWS CLI takes it")
+	flags.StringVar(&o.parameterFile, "parameter-file", "", "JSON `FILE` of parameters, an object or a list in the AWS CLI's format")
 	flags.StringArrayVar(&o.secrets, "secret", nil, "`NAME` of a property whose value is secret; may be repeated")
-	flags.StringSliceVar(&o.only, "only", nil, "run only these scenarios, or look only at these rules, by `NAME`")
-	flags.StringSliceVar(&o.skip, "skip", nil, "leave these scenarios and rules out, by `NAME`")
+	flags.StringSliceVar(&o.only, "only", nil, "run only these scenarios or check only these rules, by `NAME`")
+	flags.StringSliceVar(&o.skip, "skip", nil, "skip these scenarios and rules, by `NAME`")
 	flags.BoolVar(&o.list, "list", false, "list the scenarios and the rules")
-	flags.StringVar(&o.resourceType, "resource-type", "", "`NAME` of the type (default: the only one that is published, or Custom::Test)")
-	flags.BoolVar(&o.sns, "sns", false, "send notifications of SNS, as a token of a topic would")
+	flags.StringVar(&o.resourceType, "resource-type", "", "`NAME` of the resource type (default: the only published one, or Custom::Test)")
+	flags.BoolVar(&o.sns, "sns", false, "send SNS notifications, as for a service token that is a topic")
 	flags.BoolVar(&o.ros, "ros", false, "send requests of Alibaba Cloud ROS")
-	flags.StringVar(&o.project, "project", "", "`DIR` of the pintle.yaml whose names TARGET may be (default: the current folder)")
-	flags.StringVar(&o.region, "region", "", "`NAME` of the stacks' region (default: AWS_REGION, or us-east-1; of ROS cn-hangzhou)")
-	flags.DurationVar(&o.timeout, "timeout", check.DefaultTimeout, "how long an answer may take")
-	flags.DurationVar(&o.settle, "settle", 0, "how long one may take after the handler (default 1s; --timeout for what runs elsewhere)")
-	flags.StringVar(&o.listen, "listen", "", "`ADDRESS` where answers are taken (default: a port of 127.0.0.1)")
-	flags.StringVar(&o.publicURL, "public-url", "", "`URL` by which the provider reaches that address")
-	flags.BoolVar(&o.log, "log", false, "show what the provider prints")
+	flags.StringVar(&o.project, "project", "", "`DIR` with the pintle.yaml that defines TARGET (default: the current directory)")
+	flags.StringVar(&o.region, "region", "", "`NAME` of the stacks' region (default: AWS_REGION, or us-east-1; cn-hangzhou for ROS)")
+	flags.DurationVar(&o.timeout, "timeout", check.DefaultTimeout, "time limit for an answer")
+	flags.DurationVar(&o.settle, "settle", 0, "time limit for an answer after the handler returns (default 1s; --timeout for remote targets)")
+	flags.StringVar(&o.listen, "listen", "", "`ADDRESS` to receive answers at (default: a port of 127.0.0.1)")
+	flags.StringVar(&o.publicURL, "public-url", "", "`URL` at which the provider reaches that address")
+	flags.StringVar(&o.verify, "verify", "", "`COMMAND` that prints the present properties of $PINTLE_PHYSICAL_ID as JSON, or null")
+	flags.BoolVar(&o.log, "log", false, "show the provider's output")
 	fromEnvironment(flags, "region", "project")
-	flags.StringVarP(&o.output, "output", "o", "text", "`FORMAT` of what is printed: text, json or junit")
+	flags.StringVarP(&o.output, "output", "o", "text", "output `FORMAT`: text, json or junit")
 	choices(cmd, "output", "text", "json", "junit")
 	return cmd
 }
@@ -115,7 +126,11 @@ func (a *app) check(ctx context.Context, o *checkOptions, name string) error {
 	case !slices.Contains([]string{"text", "json", "junit"}, o.output):
 		return usagef("", "--output %q: want text, json or junit", o.output)
 	case o.timeout <= 0 || o.settle < 0:
-		return usagef("", "--timeout and --settle must be longer than nothing")
+		return usagef("", "--timeout and --settle must be greater than 0")
+	}
+	event, err := a.checkEvent(o)
+	if err != nil {
+		return err
 	}
 	config, err := a.checked(o, name)
 	if err != nil {
@@ -124,11 +139,16 @@ func (a *app) check(ctx context.Context, o *checkOptions, name string) error {
 	if err := a.states(o, &config); err != nil {
 		return err
 	}
+	if o.event != "" {
+		if err := replayed(event, &config); err != nil {
+			return err
+		}
+	}
 	dir, err := os.MkdirTemp("", "pintle-check-")
 	if err != nil {
 		return failed(err)
 	}
-	defer func() { _ = os.RemoveAll(dir) }() // it is in the system's temporary folder
+	defer func() { _ = os.RemoveAll(dir) }() // it is in the system's temporary directory
 	logger, err := a.logger("", slog.LevelError)
 	if err != nil {
 		return err
@@ -139,15 +159,18 @@ func (a *app) check(ctx context.Context, o *checkOptions, name string) error {
 	if o.log {
 		config.Log = func(line string) { fmt.Fprintf(a.stderr, "  | %s\n", display.Clean(line)) }
 	}
+	if o.verify != "" {
+		config.Verify = a.propertyReader(o.verify, o.timeout)
+	}
 	done := a.progress(&config)
 	report, err := check.Run(ctx, config)
 	done()
 	broken, unbuilt := errors.AsType[*local.BuildError](err)
 	switch {
 	case ctx.Err() != nil:
-		return failed(errors.New("interrupted before the check was done: resources that it made may be left"))
+		return failed(errors.New("interrupted before the check was done: created resources may be left behind"))
 	case errors.Is(err, check.ErrUsage):
-		return usageError(err, "pintle check --list has the names of scenarios and rules")
+		return usageError(err, "run \"pintle check --list\" to see scenarios and rules")
 	case unbuilt:
 		return failed(fmt.Errorf("%w\n%s", broken, strings.Join(broken.Log, "\n")))
 	case err != nil:
@@ -165,13 +188,13 @@ func (a *app) checked(o *checkOptions, name string) (c check.Config, err error) 
 	if c.Session, err = a.reached(o, name); err != nil {
 		return c, err
 	}
-	if c.Session.Door != nil {
+	if c.Session.Send != nil {
 		token, _ := wire.ParseToken(wire.ServiceToken(name)) // it was one
 		c.ServiceToken, c.Region = wire.ServiceToken(name), token.Region
 	}
 	if o.ros || c.Session.Provider.Contract == bootstrap.FC {
-		if c.Dialect, c.Region = wire.ROS, o.region; o.sns || c.Session.Door != nil {
-			return c, usagef("leave --ros out", "a request of ROS goes neither to SNS nor to AWS")
+		if c.Dialect, c.Region = wire.ROS, o.region; o.sns || c.Session.Send != nil {
+			return c, usagef("omit --ros", "ROS requests cannot be sent to SNS or AWS")
 		}
 	}
 	if c.ResourceType != "" {
@@ -187,7 +210,7 @@ func (a *app) reached(o *checkOptions, name string) (s harness.SessionConfig, er
 	s = harness.SessionConfig{Listen: o.listen, WebhookSecret: a.getenv("PINTLE_WEBHOOK_SECRET")}
 	if o.listen != "" {
 		if _, _, err := net.SplitHostPort(o.listen); err != nil {
-			return s, usagef("want for example 0.0.0.0:8080", "--listen: %w", err)
+			return s, usagef("use for example 0.0.0.0:8080", "--listen: %w", err)
 		}
 	}
 	if encoded, ok := strings.CutPrefix(s.WebhookSecret, "whsec_"); ok {
@@ -198,7 +221,7 @@ func (a *app) reached(o *checkOptions, name string) (s harness.SessionConfig, er
 	if o.publicURL != "" {
 		u, err := url.Parse(o.publicURL)
 		if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || u.User != nil || u.RawQuery != "" {
-			return s, usagef("want for example https://pintle.example.com", "--public-url is no http(s) URL")
+			return s, usagef("use for example https://pintle.example.com", "--public-url is not an http(s) URL")
 		}
 		s.PublicURL = u
 	}
@@ -207,20 +230,20 @@ func (a *app) reached(o *checkOptions, name string) (s harness.SessionConfig, er
 		s.Provider, s.Functions, s.Calls = provider.Framework, provider.Functions, provider.Calls
 		return s, nil
 	}
-	if delivery.CheckDoor(wire.ServiceToken(name)) != nil || o.ros {
+	if delivery.CheckTarget(wire.ServiceToken(name)) != nil || o.ros {
 		return s, err
 	}
-	s.Provider, s.Door = local.Provider{Name: name}, new(delivery.Door).Send
+	s.Provider, s.Send = local.Provider{Name: name}, new(delivery.Sender).Send
 	return s, nil
 }
 
 // states reads the properties.
 func (a *app) states(o *checkOptions, c *check.Config) (err error) {
 	if o.template != "" && o.properties != "" {
-		return usagef("give one of them", "the properties are both in --properties and in --template")
+		return usagef("give one of them", "properties are set by both --properties and --template")
 	}
 	if o.template == "" && (o.resource != "" || o.parameterFile != "" || len(o.parameters) > 0) {
-		return usagef("name the template with --template", "--resource, --parameter and --parameter-file are about a template")
+		return usagef("set the template with --template", "--resource, --parameter and --parameter-file need a template")
 	}
 	for _, one := range []struct {
 		flag, given string
@@ -254,7 +277,7 @@ func (a *app) object(flag, given string) (json.RawMessage, error) {
 	v, err := value.Parse(text)
 	if err != nil || v.Kind() != value.Map {
 		// The parser's words may quote the value, which may be a secret.
-		return nil, usagef(`want for example '{"Name": "a"}', or @FILE`, "--%s: it is no JSON object", flag)
+		return nil, usagef(`use for example '{"Name": "a"}', or @FILE`, "--%s: not a JSON object", flag)
 	}
 	return v.JSON(), nil
 }

@@ -21,16 +21,25 @@ type checkDocument struct {
 	Target       string             `json:"target"`
 	ResourceType string             `json:"resourceType"`
 	Clean        bool               `json:"clean"`
+	Complete     bool               `json:"complete"`
 	Requests     int                `json:"requests"`
 	Seconds      float64            `json:"seconds"`
 	Scenarios    []scenarioDocument `json:"scenarios"`
 	Findings     []findingDocument  `json:"findings"`
+	Left         []leftDocument     `json:"left"`
+}
+
+// leftDocument is a resource that may be left behind.
+type leftDocument struct {
+	Scenario string `json:"scenario"`
+	What     string `json:"what"`
 }
 
 type scenarioDocument struct {
 	ID      string         `json:"id"`
 	Title   string         `json:"title"`
 	Verdict check.Verdict  `json:"verdict"`
+	Asked   bool           `json:"asked"`
 	Reason  string         `json:"reason,omitempty"`
 	Steps   []stepDocument `json:"steps"`
 	Seconds float64        `json:"seconds"`
@@ -44,10 +53,18 @@ type stepDocument struct {
 
 type findingDocument struct {
 	ruleDocument
-	Scenario string `json:"scenario"`
-	Detail   string `json:"detail"`
-	Sent     string `json:"sent"`
-	Came     string `json:"came"`
+	Scenario string         `json:"scenario"`
+	Detail   string         `json:"detail"`
+	Sent     string         `json:"sent"`
+	Came     string         `json:"came"`
+	Remedy   remedyDocument `json:"remedy"`
+}
+
+// remedyDocument is what to change, with code in the first finding of a rule if there is any for the handler's language.
+type remedyDocument struct {
+	Text     string `json:"text"`
+	Snippet  string `json:"snippet,omitempty"`
+	Language string `json:"language,omitempty"`
 }
 
 type ruleDocument struct {
@@ -55,6 +72,12 @@ type ruleDocument struct {
 	Severity  check.Severity `json:"severity"`
 	Statement string         `json:"statement"`
 	Why       string         `json:"why"`
+}
+
+// listedDocument is a rule in a list.
+type listedDocument struct {
+	ruleDocument
+	Remedy string `json:"remedy"`
 }
 
 func ruleOf(r check.Rule) ruleDocument { return ruleDocument{r.ID, r.Severity, r.Statement, r.Why} }
@@ -71,10 +94,23 @@ func (a *app) checkReport(output, target string, r check.Report) error {
 	default:
 		err = a.printCheck(r)
 	}
-	if err != nil || r.Clean() {
+	left := r.Incomplete()
+	switch {
+	case err != nil:
 		return err
+	case !r.Clean():
+		return failed(fmt.Errorf("%s in %s", counted(r, check.Error, check.Warning), target))
+	case len(left) > 0:
+		var names []string
+		for _, o := range left {
+			names = append(names, o.ID)
+		}
+		return &failure{
+			code: exitIncomplete, err: fmt.Errorf("not run, or not completed: %s", strings.Join(names, ", ")),
+			hints: []string{"the report says what each needs; leave one out with --skip NAME"},
+		}
 	}
-	return failed(fmt.Errorf("%s in %s", counted(r, check.Error, check.Warning), target))
+	return nil
 }
 
 // withoutPassword returns a target as it may be shown: of a URL neither the user nor the query.
@@ -105,18 +141,24 @@ func counted(r check.Report, severities ...check.Severity) string {
 
 func checkedDocument(target string, r check.Report) checkDocument {
 	d := checkDocument{
-		Target: target, ResourceType: r.ResourceType, Clean: r.Clean(), Requests: r.Requests, Seconds: r.Took.Seconds(),
-		Scenarios: []scenarioDocument{}, Findings: []findingDocument{},
+		Target: target, ResourceType: r.ResourceType, Clean: r.Clean(), Complete: len(r.Incomplete()) == 0,
+		Requests: r.Requests, Seconds: r.Took.Seconds(),
+		Scenarios: []scenarioDocument{}, Findings: []findingDocument{}, Left: []leftDocument{},
 	}
 	for _, o := range r.Outcomes {
-		one := scenarioDocument{o.ID, o.Title, o.Verdict, o.Reason, []stepDocument{}, o.Took.Seconds()}
+		one := scenarioDocument{o.ID, o.Title, o.Verdict, o.Asked, o.Reason, []stepDocument{}, o.Took.Seconds()}
 		for _, s := range o.Steps {
 			one.Steps = append(one.Steps, stepDocument{s.Sent, s.Came, s.Took.Seconds()})
 		}
 		d.Scenarios = append(d.Scenarios, one)
 	}
 	for _, f := range r.Findings {
-		d.Findings = append(d.Findings, findingDocument{ruleOf(f.Rule), f.Scenario, f.Detail, f.Sent, f.Came})
+		d.Findings = append(d.Findings, findingDocument{
+			ruleOf(f.Rule), f.Scenario, f.Detail, f.Sent, f.Came, remedyDocument(f.Remedy),
+		})
+	}
+	for _, l := range r.Left {
+		d.Left = append(d.Left, leftDocument(l))
 	}
 	return d
 }
@@ -147,6 +189,7 @@ func (a *app) printCheck(r check.Report) error {
 	for _, group := range grouped(r.Findings) {
 		printFinding(&out, group)
 	}
+	printLeft(&out, r.Left)
 	fmt.Fprintf(&out, "\n%s: %d scenarios passed, %d failed, %d not run; %s; %d requests in %s\n", display.Clean(r.ResourceType),
 		verdicts[check.Passed], verdicts[check.Broken], verdicts[check.NotRun], counted(r, check.Error, check.Warning, check.Note),
 		r.Requests, r.Took.Round(time.Millisecond))
@@ -168,7 +211,22 @@ func printReasons(out io.Writer, outcomes []check.Outcome) {
 		scenarios[o.Reason] = append(scenarios[o.Reason], o.ID)
 	}
 	for _, reason := range reasons {
-		fmt.Fprintf(out, "\nnot run, or not to the end: %s: %s\n", strings.Join(scenarios[reason], ", "), display.Clean(reason))
+		fmt.Fprintf(out, "\nnot run, or not completed: %s: %s\n", strings.Join(scenarios[reason], ", "), display.Clean(reason))
+	}
+}
+
+// printLeft names the resources that may be left behind.
+func printLeft(out io.Writer, left []check.Leftover) {
+	const most = 20
+	for i, l := range left {
+		switch {
+		case i == 0:
+			fmt.Fprint(out, "\nmay be left behind, delete what exists by hand:\n")
+		case i == most:
+			fmt.Fprintf(out, "  and %d more\n", len(left)-most)
+			return
+		}
+		fmt.Fprintf(out, "  %s: %s\n", l.Scenario, display.Clean(l.What))
 	}
 }
 
@@ -215,9 +273,23 @@ func printFinding(out io.Writer, group []check.Finding) {
 	}
 	note("rule", f.Statement)
 	note("why", f.Why)
+	note("fix", f.Remedy.Text)
+	fmt.Fprint(out, margined(f.Remedy.Snippet, 12))
 	note("scenario", scenario)
 	note("sent", f.Sent)
 	note("came", f.Came)
+}
+
+// margined returns the lines of a text, each after so many spaces. It is empty for an empty text.
+func margined(text string, spaces int) string {
+	var out strings.Builder
+	for line := range strings.Lines(text) {
+		if line = strings.TrimRight(line, "\n"); line != "" {
+			out.WriteString(strings.Repeat(" ", spaces) + line)
+		}
+		out.WriteByte('\n')
+	}
+	return out.String()
 }
 
 // listChecks lists what is checked, in the words of ROS or of CloudFormation.
@@ -231,13 +303,14 @@ func (a *app) listChecks(output string, ros bool) error {
 	case "json":
 		d := struct {
 			Scenarios []map[string]string `json:"scenarios"`
-			Rules     []ruleDocument      `json:"rules"`
+			Rules     []listedDocument    `json:"rules"`
 		}{}
 		for _, s := range check.Scenarios() {
 			d.Scenarios = append(d.Scenarios, map[string]string{"id": s.ID, "title": s.Title})
 		}
 		for _, r := range check.Rules() {
-			d.Rules = append(d.Rules, ruleOf(r.In(dialect)))
+			r = r.In(dialect)
+			d.Rules = append(d.Rules, listedDocument{ruleOf(r), r.Fix})
 		}
 		return a.document(d)
 	default:
@@ -261,18 +334,20 @@ type junitSuite struct {
 	Name     string      `xml:"name,attr"`
 	Tests    int         `xml:"tests,attr"`
 	Failures int         `xml:"failures,attr"`
+	Errors   int         `xml:"errors,attr"`
 	Skipped  int         `xml:"skipped,attr"`
 	Time     string      `xml:"time,attr"`
 	Cases    []junitCase `xml:"testcase"`
 }
 
 type junitCase struct {
-	Class   string      `xml:"classname,attr"`
-	Name    string      `xml:"name,attr"`
-	Time    string      `xml:"time,attr"`
-	Skipped *junitText  `xml:"skipped"`
-	Failure []junitText `xml:"failure"`
-	Output  string      `xml:"system-out,omitempty"`
+	Class   string     `xml:"classname,attr"`
+	Name    string     `xml:"name,attr"`
+	Time    string     `xml:"time,attr"`
+	Skipped *junitText `xml:"skipped"`
+	Error   *junitText `xml:"error"`
+	Failure *junitText `xml:"failure"`
+	Output  string     `xml:"system-out,omitempty"`
 }
 
 type junitText struct {
@@ -284,6 +359,7 @@ type junitText struct {
 func writeJUnit(w io.Writer, target string, r check.Report) error {
 	suite := junitSuite{Name: "pintle check " + target, Tests: len(r.Outcomes), Time: fraction(r.Took)}
 	for _, o := range r.Outcomes {
+		var failures []junitText
 		one := junitCase{Class: "pintle.check", Name: o.ID, Time: fraction(o.Took)}
 		var output strings.Builder
 		for _, s := range o.Steps {
@@ -293,20 +369,26 @@ func writeJUnit(w io.Writer, target string, r check.Report) error {
 			if f.Scenario != o.ID {
 				continue
 			}
-			text := fmt.Sprintf("rule: %s\nwhy: %s\nsent: %s\ncame: %s\n", f.Statement, f.Why, f.Sent, f.Came)
+			text := fmt.Sprintf("rule: %s\nwhy: %s\nfix: %s\n%ssent: %s\ncame: %s\n",
+				f.Statement, f.Why, f.Remedy.Text, margined(f.Remedy.Snippet, 4), f.Sent, f.Came)
 			if f.Severity == check.Note {
 				fmt.Fprintf(&output, "note: %s [%s]\n", f.Detail, f.ID)
 			} else {
-				one.Failure = append(one.Failure, junitText{f.Detail, f.ID, text})
+				failures = append(failures, junitText{f.Detail, f.ID, text})
 			}
 		}
-		one.Output = output.String()
+		one.Output, one.Failure = output.String(), joined(failures)
 		switch o.Verdict {
 		case check.Broken:
 			suite.Failures++
 		case check.NotRun:
-			suite.Skipped++
-			one.Skipped = &junitText{Message: o.Reason}
+			if o.Asked {
+				suite.Errors++
+				one.Error = &junitText{Message: o.Reason, Type: "not-run"}
+			} else {
+				suite.Skipped++
+				one.Skipped = &junitText{Message: o.Reason}
+			}
 		case check.Passed:
 		}
 		suite.Cases = append(suite.Cases, one)
@@ -317,6 +399,22 @@ func writeJUnit(w io.Writer, target string, r check.Report) error {
 	err = errors.Join(err, enc.Encode(suite))
 	_, last := io.WriteString(w, "\n")
 	return errors.Join(err, last)
+}
+
+// joined makes one failure of those of a test case, since CI systems read no more than one.
+func joined(failures []junitText) *junitText {
+	if len(failures) == 0 {
+		return nil
+	}
+	one := failures[0]
+	if len(failures) > 1 {
+		one.Message = fmt.Sprintf("%s, and %d more", one.Message, len(failures)-1)
+		one.Text = ""
+		for _, f := range failures {
+			one.Text += fmt.Sprintf("%s [%s]\n%s\n", f.Message, f.Type, f.Text)
+		}
+	}
+	return &one
 }
 
 func fraction(d time.Duration) string { return fmt.Sprintf("%.3f", d.Seconds()) }

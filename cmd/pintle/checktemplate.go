@@ -3,9 +3,11 @@ package main
 import (
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/pintle-dev/pintle/internal/author/check"
+	"github.com/pintle-dev/pintle/internal/author/schema"
 	"github.com/pintle-dev/pintle/internal/language/template"
 	"github.com/pintle-dev/pintle/internal/language/value"
 	"github.com/pintle-dev/pintle/wire"
@@ -40,8 +42,8 @@ func (a *app) fromTemplate(o *checkOptions, c *check.Config) error {
 	properties := r.Properties
 	if want.language == template.ROS {
 		properties, c.Dialect, c.Region = r.Properties.Get("Parameters"), wire.ROS, o.region
-		if c.SNS || c.Session.Door != nil {
-			return usagef("", "a request of ROS goes neither to SNS nor to AWS, and the template is one of ROS")
+		if c.SNS || c.Session.Send != nil {
+			return usagef("", "ROS requests cannot be sent to SNS or AWS, and the template is a ROS template")
 		}
 	}
 	v, open, err := settled(partial, properties, "")
@@ -49,16 +51,10 @@ func (a *app) fromTemplate(o *checkOptions, c *check.Config) error {
 	case err != nil:
 		return usageError(fmt.Errorf("%s: resource %s: %w", o.template, r.LogicalID, err))
 	case open != "":
-		return usagef("give the properties with -p, or the parameters with --parameter",
-			"%s: %s of resource %s depends on what is known only in a stack", o.template, strings.TrimPrefix(open, "."), r.LogicalID)
+		return usagef("set the properties with -p, or the parameters with --parameter",
+			"%s: %s of resource %s depends on values that only a stack has", o.template, strings.TrimPrefix(open, "."), r.LogicalID)
 	}
-	var members []value.Member
-	for _, m := range v.Members() {
-		if m.Key != "ServiceToken" && m.Key != "ServiceTimeout" {
-			members = append(members, m)
-		}
-	}
-	v = value.Object(members...)
+	v = providersOwn(v)
 	c.SecretValues = v.Secrets()
 	scope, _ := partial.Scope() // also if something in it is not known
 	for _, parameter := range scope.Parameters {
@@ -68,6 +64,13 @@ func (a *app) fromTemplate(o *checkOptions, c *check.Config) error {
 		c.ResourceType = r.Type
 	}
 	return nil
+}
+
+// providersOwn returns properties without those that the service reads: the token is that of the provider that is checked.
+func providersOwn(v value.Value) value.Value {
+	return value.Object(slices.DeleteFunc(slices.Clone(v.Members()), func(m value.Member) bool {
+		return slices.Contains(schema.ServiceKeys, m.Key)
+	})...)
 }
 
 // oneResource finds the resource of a name, or the only one of a custom type.

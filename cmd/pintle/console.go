@@ -24,24 +24,24 @@ func (a *app) consoleCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "console",
 		Short: "Print a link that signs a browser in to the console of the running engine",
-		Long: `Print a link to the console of the engine that runs on the data directory. It signs
-a browser in once, within two minutes; the session then lasts eight hours. Who can
-read the data directory may see all stacks there, and act.
+		Long: `Print a link to the console of the engine that runs on the data directory. The link
+signs a browser in once and is valid for two minutes. The session lasts eight hours.
+Anyone who can read the data directory can see and change all stacks in it.
 
-With --endpoint it is the console of a server elsewhere, for the access key that
-the AWS SDK finds: that key's pintle_console in the server's credentials file says
-whether it may act (operator) or look (viewer, the default).`,
+With --endpoint the link leads to the console of another server, for the access key
+that the AWS SDK finds. The key's pintle_console setting in the server's credentials
+file gives the role: operator, or viewer (the default), which is read-only.`,
 		Example: `  pintle console
   pintle console --open`,
 		Args: cobra.NoArgs,
 		RunE: a.command(func(ctx context.Context, _ []string) error { return a.console(ctx, &o) }),
 	}
 	flags := cmd.Flags()
-	flags.StringVar(&o.connection.data, "data", "", "`DIR` of the data (default: .pintle beside pintle.yaml)")
-	flags.StringVar(&o.project, "project", "", "`DIR` of the pintle.yaml (default: the current folder)")
-	flags.StringVar(&o.connection.endpoint, "endpoint", "", "`URL` of a server, instead of the one of the data directory")
-	flags.StringVar(&o.connection.region, "region", "", "`NAME` of the region that a call to --endpoint is signed for")
-	flags.BoolVar(&o.open, "open", false, "open it in a browser too")
+	flags.StringVar(&o.connection.data, "data", "", "data `DIR` (default: .pintle next to pintle.yaml)")
+	flags.StringVar(&o.project, "project", "", "`DIR` with pintle.yaml (default: the current directory)")
+	flags.StringVar(&o.connection.endpoint, "endpoint", "", "`URL` of a server (default: the server of the data directory)")
+	flags.StringVar(&o.connection.region, "region", "", "`NAME` of the region for signing calls to --endpoint")
+	flags.BoolVar(&o.open, "open", false, "open the link in a browser")
 	fromEnvironment(flags, "data", "project", "endpoint", "region")
 	return cmd
 }
@@ -51,7 +51,7 @@ func (a *app) console(ctx context.Context, o *consoleOptions) error {
 	if err != nil {
 		return err
 	}
-	link, err := s.faces[template.CloudFormation].operator.consoleLink(ctx)
+	link, err := s.clients[template.CloudFormation].operator.consoleLink(ctx)
 	if err != nil {
 		return failed(readable(err))
 	}
@@ -60,7 +60,7 @@ func (a *app) console(ctx context.Context, o *consoleOptions) error {
 		return nil
 	}
 	if err := browse(ctx, link); err != nil {
-		return failed(fmt.Errorf("open a browser: %w", err), "open the link yourself")
+		return failed(fmt.Errorf("open a browser: %w", err), "open the printed link yourself")
 	}
 	return nil
 }
@@ -77,11 +77,11 @@ func (a *app) consoleSession(ctx context.Context, o *consoleOptions) (*session, 
 	}
 	hint := "start one with: pintle serve --dev" + p.named()
 	if !node.Exists(p.data) {
-		return nil, failed(fmt.Errorf("no engine runs on %s", a.short(p.data)), hint)
+		return nil, failed(fmt.Errorf("no engine is running on %s", a.short(p.data)), hint)
 	}
 	lock, err := node.Acquire(p.data)
 	if err == nil {
-		return nil, errors.Join(failed(fmt.Errorf("no engine runs on %s", a.short(p.data)), hint), lock.Release())
+		return nil, errors.Join(failed(fmt.Errorf("no engine is running on %s", a.short(p.data)), hint), lock.Release())
 	}
 	held, ok := errors.AsType[*node.HeldError](err)
 	if !ok {
@@ -89,7 +89,7 @@ func (a *app) consoleSession(ctx context.Context, o *consoleOptions) (*session, 
 	}
 	record, ok := live(ctx, held)
 	if !ok {
-		return nil, failed(held, "wait until it serves, and run this again")
+		return nil, failed(held, "wait until it is ready, then run this command again")
 	}
 	s.data, s.url = p.data, record.URL
 	return s, s.use(static(record.Owner), record.Region)

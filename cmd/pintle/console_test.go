@@ -18,7 +18,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// What people do in the console is in the audit log, as what they do by other doors is.
+// What people do in the console is in the audit log, as calls to other endpoints are.
 func TestConsoleAuditLog(t *testing.T) {
 	dir := t.TempDir()
 	log, data := filepath.Join(dir, "audit.log"), filepath.Join(dir, "data")
@@ -90,7 +90,7 @@ func TestConsoleAuditLog(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := string(text); !strings.Contains(got, `"user":"the user of this machine","role":"operator"`) || strings.Contains(got, token[1]) ||
+	if got := string(text); !strings.Contains(got, `"user":"the local user","role":"operator"`) || strings.Contains(got, token[1]) ||
 		strings.Contains(got, address[strings.Index(address, "token="):]) {
 		t.Errorf("the log has no name, or a token:\n%s", got)
 	}

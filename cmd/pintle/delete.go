@@ -20,23 +20,26 @@ type deleteOptions struct {
 func (a *app) deleteCommand() *cobra.Command {
 	var o deleteOptions
 	cmd := &cobra.Command{
-		Use:   "delete [DIR]",
-		Short: "Delete a stack, and watch it",
-		Long: `Delete the stack that DIR/pintle.yaml describes (DIR: the current folder), or
-the one that --stack names, and watch that to its end. Its providers are those
-that were deployed with it, or what the file and the flags say of them now. A
-stack that is not there is no error.
+		Use:   "delete [DIR | STACK]",
+		Short: "Delete a stack and watch its progress",
+		Long: `Delete the stack described in DIR/pintle.yaml (default: the current directory), or
+the stack named with --stack, and watch until it is done. The command uses the
+providers from the last deploy, unless pintle.yaml or flags define them differently
+now. Deleting a stack that does not exist is not an error.
 
---retain and --force are for a stack whose last delete failed (DELETE_FAILED).
---retain leaves a resource where it is, and its provider is not asked. --force
-tries everything once more and leaves behind what fails again. "pintle describe"
-with the stack's id lists what was left.`,
+--retain and --force work only after a failed delete (DELETE_FAILED). --retain keeps
+a resource without calling its provider. --force tries every resource once more and
+leaves behind those that fail again. To list what was left, run "pintle describe" with
+the id of the stack.`,
 		Args: cobra.MaximumNArgs(1),
 		RunE: a.command(func(ctx context.Context, args []string) error { return a.delete(ctx, &o, first(args)) }),
 	}
 	o.changeOptions.flags(cmd)
-	cmd.Flags().StringSliceVar(&o.spare.Retain, "retain", nil, "logical `ID` of a resource to be left where it is; may be repeated")
-	cmd.Flags().BoolVar(&o.spare.Force, "force", false, "leave behind what cannot be deleted")
+	o.engineFlags(cmd)
+	cmd.ValidArgsFunction = a.completeStack
+	cmd.Flags().StringSliceVar(&o.spare.Retain, "retain", nil, "logical `ID` of a resource to keep; may be repeated")
+	cmd.Flags().BoolVar(&o.spare.Force, "force", false, "leave behind resources that cannot be deleted")
+	a.completeIDs(cmd, "retain")
 	return cmd
 }
 
@@ -54,7 +57,9 @@ func (a *app) delete(ctx context.Context, o *deleteOptions, dir string) error {
 		return err
 	}
 	c.result = &result{Stack: name, Action: "none"}
-	c.functions = true // those that are there were allowed when they were made, and are needed for what there is of them
+	if err := a.engine(&c, &o.changeOptions); err != nil {
+		return err
+	}
 	if o.endpoint == "" && !node.Exists(c.data) {
 		a.nothingToDelete(name, c.asJSON)
 		return a.conclude(c.result, c.asJSON, nil)
@@ -64,7 +69,7 @@ func (a *app) delete(ctx context.Context, o *deleteOptions, dir string) error {
 
 func (a *app) nothingToDelete(name string, asJSON bool) {
 	if !asJSON {
-		fmt.Fprintf(a.stdout, "there is no stack %s: nothing to delete\n", name)
+		fmt.Fprintf(a.stdout, "stack %s does not exist: nothing to delete\n", name)
 	}
 }
 
@@ -73,8 +78,8 @@ func (a *app) nothingToDelete(name string, asJSON bool) {
 func (a *app) remaining(p place, o changeOptions) ([]provided, error) {
 	switch {
 	case o.endpoint != "" && o.providers.any():
-		return nil, usagef("name it to the server: pintle serve --provider NAME=TARGET", "--provider is for an engine of "+
-			"this machine, and --endpoint names another one")
+		return nil, usagef("add it to the server: pintle serve --provider NAME=TARGET", "--provider needs a "+
+			"local engine, and --endpoint is a remote one")
 	case o.endpoint != "":
 		return nil, nil
 	}
@@ -86,7 +91,7 @@ func (a *app) remaining(p place, o changeOptions) ([]provided, error) {
 	return list, err
 }
 
-// clear deletes the stack, once it is at rest.
+// clear deletes the stack, once it is idle.
 func (s *session) clear(ctx context.Context, c change, spare stacks.Sparing, list []provided) error {
 	name, p, r, asJSON := c.result.Stack, c.place, c.result, c.asJSON
 	if err := s.find(ctx, p, name); err != nil {
@@ -106,10 +111,10 @@ func (s *session) clear(ctx context.Context, c change, spare stacks.Sparing, lis
 		case err != nil:
 			return err
 		case stack.Status == stacks.Deleting:
-			s.app.say("stack %s is being deleted already: watching that", name)
+			s.app.say("stack %s is already being deleted: watching its progress", name)
 			return s.follow(ctx, p, name, stack.ID, "delete", r, asJSON)
 		case stack.State == stacks.Working:
-			s.app.say("stack %s is at work (%s): watching that first", name, stack.Status)
+			s.app.say("stack %s has an operation in progress (%s): watching it first", name, stack.Status)
 			c, err := s.watch(ctx, p, name, stack.ID, asJSON)
 			r.Events = append(r.Events, eventDocuments(c.events)...)
 			if err != nil {
@@ -121,7 +126,7 @@ func (s *session) clear(ctx context.Context, c change, spare stacks.Sparing, lis
 	}
 }
 
-// remove deletes a stack that is at rest and watches that.
+// remove deletes a stack that is idle and watches that.
 func (s *session) remove(ctx context.Context, p place, name, id string, spare stacks.Sparing, r *result, asJSON bool) error {
 	s.begun = true
 	err := s.stacks.Delete(ctx, id, spare)
@@ -129,9 +134,9 @@ func (s *session) remove(ctx context.Context, p place, name, id string, spare st
 		fail := failed(fmt.Errorf("stack %s: %s", name, message))
 		switch {
 		case strings.Contains(message, "TerminationProtection"), strings.Contains(message, "eletion protection"), strings.Contains(message, "DeletionProtection"):
-			fail.hints = []string{"it was protected against this when it was created"}
+			fail.hints = []string{"turn off its termination protection first"}
 		case strings.Contains(message, "DELETE_FAILED state"):
-			fail.hints = []string{"try to delete all of it first, with: " + p.again("delete")}
+			fail.hints = []string{"delete the whole stack first: " + p.again("delete")}
 		}
 		return fail
 	}

@@ -22,9 +22,6 @@ import (
 type deployOptions struct {
 	changeOptions
 	template, parameterFile string
-	unknownTypes            string
-	functions               functionOptions
-	ros                     rosAnswerOptions
 	read                    *templateFile // nil if the template is still to be read
 	parameters, tags        []string
 	disableRollback, dryRun bool
@@ -41,7 +38,7 @@ type desired struct {
 	providers        []provided
 	disableRollback  bool
 	noSchema         bool
-	// replace has what cannot be updated deleted and created anew. Of ROS.
+	// replace has what cannot be updated deleted and created again. Of ROS.
 	replace    bool
 	references referenceOptions
 	unknown    engine.UnknownTypes
@@ -55,64 +52,65 @@ func (a *app) deployCommand() *cobra.Command {
 	var o deployOptions
 	cmd := &cobra.Command{
 		Use:   "deploy [DIR]",
-		Short: "Create or update a stack, and watch it",
-		Long: `Create or update the stack that DIR/pintle.yaml describes (DIR: the current
-folder), watch it to its end and print its outputs. Flags win over the file:
+		Short: "Create or update a stack and watch its progress",
+		Long: `Create or update the stack described in DIR/pintle.yaml (default: the current
+directory), watch until it is done, and print its outputs. Flags override the file:
 
   stack: walkthrough
   template: template.json
   parameters: {Name: value}
   providers:
-    CRTest: ./provider   # a Go package, an executable, a folder with bootstrap,
+    CRTest: ./provider   # a Go package, an executable, a directory with bootstrap,
                          # or an http(s) URL
 
-A parameter that is not given keeps the value it has in the stack, or else takes
-its default; without any tags given, a stack keeps its tags. A stack that is at
-work already is watched first; one whose creation was rolled back is deleted
-first. One that --disable-rollback has left as it failed is tried again by another
-deploy with that flag, or rolled back by "pintle rollback".
+A parameter that you do not set keeps its value in the stack, or else takes its
+default. deploy prints a note if the default has changed. A stack keeps its tags if you
+set none. If an operation is in progress, deploy watches it first. If the last create
+was rolled back, deploy deletes the stack first. After a deploy with --disable-rollback
+has failed, deploy again with that flag to retry, or run "pintle rollback".
 
-With --dry-run it only shows what would change, resource by resource: no provider
-is asked and nothing is kept. Whether a resource would be replaced is said by its
-provider alone, so that stays open.
+With --dry-run the command only shows the changes, resource by resource. It asks local
+providers for their schemas, sends them no requests, and stores nothing. It shows that a
+resource must be replaced if an immutable property changes. Whether another update
+replaces the resource is up to the provider.
 
 Parameters of the types AWS::SSM::Parameter::Value<...> and dynamic references to
-ssm are read from the parameters that are kept with the stacks (pintle serve takes
-"aws ssm put-parameter"), or from where --ssm says; in pintle.yaml:
+ssm are read from the parameters stored with the stacks (pintle serve accepts
+"aws ssm put-parameter"), or from the place in --ssm. In pintle.yaml:
 
   ssm: aws
   resolveSecrets: true
 
-Functions that the template declares are run with --run-functions; without it such
-a template is refused. An engine that runs already decides by its own flags:
-"pintle serve --dev" runs them.
+--run-functions runs the functions that the template declares. Without it, deploy
+rejects such a template. If an engine is already running, its own flags decide:
+"pintle serve --dev" runs functions.
 
-Before anything is created, providers that run here are asked what they take: a
-misspelt property, or a value that they would refuse, is told with its place in
-the template. --no-schema leaves that out. "pintle validate" does nothing else.
+Before it creates anything, deploy checks the template against the schemas of local
+providers. It reports misspelled properties and invalid values with their place in the
+template. --no-schema skips this check. "pintle validate" does only this check.
 
-Ctrl-C leaves the operation to the server, if one runs on the data directory. If
-none does, the operation is kept as it is, and the next deploy goes on with it.`,
+If a server runs on the data directory, Ctrl-C detaches and the operation continues
+there. Otherwise the operation is saved, and the next deploy resumes it.`,
 		Args: cobra.MaximumNArgs(1),
 		RunE: a.command(func(ctx context.Context, args []string) error { return a.deploy(ctx, &o, first(args)) }),
 	}
 	o.changeOptions.flags(cmd)
 	o.flags(cmd)
 	o.functions.flags(cmd)
-	cmd.Flags().BoolVar(&o.dryRun, "dry-run", false, "show what would change, and do nothing")
+	cmd.Flags().BoolVar(&o.dryRun, "dry-run", false, "show the changes without making them")
 	return cmd
 }
 
-// flags are those that say what is deployed, for whoever deploys.
+// flags adds the flags that select what to deploy. Every command that deploys has them.
 func (o *deployOptions) flags(cmd *cobra.Command) {
 	flags := cmd.Flags()
-	flags.StringVar(&o.template, "template", "", "template `FILE`, JSON or YAML (default: the project's, or template.json or .yaml)")
+	flags.StringVar(&o.template, "template", "", "template `FILE`, JSON or YAML (default: the one in pintle.yaml, or template.json or .yaml)")
 	flags.StringArrayVar(&o.parameters, "parameter", nil, "a template parameter, `NAME=VALUE`; may be repeated")
-	flags.StringVar(&o.parameterFile, "parameter-file", "", "JSON `FILE` of parameters, an object or a list as the AWS CLI takes it")
+	flags.StringVar(&o.parameterFile, "parameter-file", "", "JSON `FILE` of parameters, an object or a list in the AWS CLI's format")
 	flags.StringArrayVar(&o.tags, "tag", nil, "a tag of the stack, `NAME=VALUE`; may be repeated")
-	flags.BoolVar(&o.disableRollback, "disable-rollback", false, "leave a stack that fails as it is")
-	flags.BoolVar(&o.noSchema, "no-schema", false, "do not hold the template against what providers publish of themselves")
-	flags.BoolVar(&o.replace, "replace", false, "have an update of a ROS stack delete and create anew what cannot be updated (ReplacementOption)")
+	flags.BoolVar(&o.disableRollback, "disable-rollback", false, "keep a failed stack as it is")
+	flags.BoolVar(&o.noSchema, "no-schema", false, "do not check the template against the schemas of providers")
+	flags.BoolVar(&o.replace, "replace", false, "in a ROS stack, replace resources that cannot be updated (ReplacementOption)")
 	unknownTypesFlag(cmd, &o.unknownTypes)
 	o.ros.flags(flags)
 }
@@ -168,7 +166,7 @@ func parseFidelity(text string) (engine.Fidelity, error) {
 	case engine.FidelityAWS, engine.FidelityPintle:
 		return f, nil
 	}
-	return "", usagef("want aws or pintle", "--fidelity %q is not known", text)
+	return "", usagef("use aws or pintle", "--fidelity %q is unknown", text)
 }
 
 // repeated returns the flags with which the same deploy is typed again, apart from those of its place, and without the
@@ -222,7 +220,7 @@ func (a *app) desire(p place, o *deployOptions) (want desired, err error) {
 		return readFile(path, limit)
 	}
 	if p.project == nil && o.template == "" && o.read == nil {
-		return want, usagef("give the folder of a pintle.yaml, or --stack and --template", "there is no %s in %s",
+		return want, usagef("give a directory with pintle.yaml, or use --stack and --template", "no %s in %s",
 			project.FileName, a.short(p.dir))
 	}
 	if want.stack, err = p.stack(o.stack); err != nil {
@@ -266,29 +264,29 @@ func (a *app) desire(p place, o *deployOptions) (want desired, err error) {
 		return want, err
 	}
 	if o.providers.any() {
-		return want, usagef("name it to the server: pintle serve --provider NAME=TARGET", "--provider is for an engine of "+
-			"this machine, and --endpoint names another one")
+		return want, usagef("add it to the server: pintle serve --provider NAME=TARGET", "--provider needs a "+
+			"local engine, and --endpoint is a remote one")
 	}
 	if p.project != nil && len(p.project.Providers)+len(p.project.Macros) > 0 {
-		a.say("the providers of %s are not used: the server at %s has its own", a.short(p.project.File), o.endpoint)
+		a.say("the providers in %s are ignored: the server at %s has its own", a.short(p.project.File), o.endpoint)
 	}
 	return want, nil
 }
 
-// bring brings the stack to what is desired and reports what came of it. The providers are there.
+// bring updates the stack to the desired state and reports the result. The providers are available.
 func (s *session) bring(ctx context.Context, p place, want desired, r *result, asJSON bool) error {
-	if s.functions && s.client() && !s.cloud && !s.app.developing { // else nobody has asked for it
-		s.app.say("--run-functions is for an engine that this command starts; the one at %s was started without it", s.url)
+	if s.functions && s.client() && !s.cloud && !s.app.developing { // else no one has asked for it
+		s.app.say("--run-functions only affects an engine that this command starts; the engine at %s was started without it", s.url)
 	}
 	if s.client() && s.fidelity == engine.FidelityAWS {
-		s.app.say("--fidelity is for an engine that this command starts; the one at %s has its own", s.url)
+		s.app.say("--fidelity only affects an engine that this command starts; the engine at %s has its own setting", s.url)
 	}
 	if note := want.unresolved(); note != "" && s.here != nil && !s.references.secrets {
 		s.app.say("%s", note)
 	}
 	s.warnOfPatterns(want)
 	if s.warnOfRecords(want) && s.client() && s.unknown == engine.UnknownRecorded {
-		s.app.say("--unknown-types is for an engine that this command starts; the one at %s has its own", s.url)
+		s.app.say("--unknown-types only affects an engine that this command starts; the engine at %s has its own setting", s.url)
 	}
 	s.speak(want.language)
 	for {
@@ -296,7 +294,7 @@ func (s *session) bring(ctx context.Context, p place, want desired, r *result, a
 		if err == nil && stack.State != stacks.Working || errors.Is(err, stacks.ErrNone) {
 			there := stack
 			if err != nil || stack.State == stacks.InReview || stack.State == stacks.CreateRolledBack {
-				there = stacks.Stack{} // it is made anew
+				there = stacks.Stack{} // it is made again
 			}
 			if err := s.checkSchemas(ctx, want, there); err != nil {
 				return err
@@ -312,7 +310,7 @@ func (s *session) bring(ctx context.Context, p place, want desired, r *result, a
 		case err != nil:
 			return err
 		case stack.State == stacks.Working:
-			s.app.say("stack %s is at work already (%s): watching that first", want.stack, stack.Status)
+			s.app.say("stack %s already has an operation in progress (%s): watching it first", want.stack, stack.Status)
 			c, err := s.watch(ctx, p, want.stack, stack.ID, asJSON)
 			r.Events = append(r.Events, eventDocuments(c.events)...)
 			if err != nil {
@@ -328,7 +326,7 @@ func (s *session) bring(ctx context.Context, p place, want desired, r *result, a
 				return err
 			}
 		case stack.State == stacks.CreateRolledBack:
-			s.app.say("the creation of stack %s was rolled back: deleting what is left of it first", want.stack)
+			s.app.say("the create of stack %s was rolled back: deleting the stack first", want.stack)
 			if err := s.remove(ctx, p, want.stack, stack.ID, stacks.Sparing{}, r, asJSON); err != nil {
 				return err
 			}
@@ -336,6 +334,7 @@ func (s *session) bring(ctx context.Context, p place, want desired, r *result, a
 			r.take(stack)
 			return notUpdatable(want, stack, p)
 		default:
+			s.noteKept(ctx, want, stack)
 			changed, err := s.update(ctx, want, stack)
 			if err != nil {
 				return s.refused(ctx, err, want, false)
@@ -353,11 +352,11 @@ func (s *session) bring(ctx context.Context, p place, want desired, r *result, a
 	}
 }
 
-// updatable reports whether a stack that is at rest can be updated. One that was left as it failed is tried again, if it
+// updatable reports whether a stack that is idle can be updated. One that was left as it failed is tried again, if it
 // may be left so once more. Source: CloudFormation, stack status codes, stack failure options.
 func updatable(l template.Language, state stacks.State, disableRollback bool) bool {
 	if l == template.ROS && state == stacks.UpdateRollbackFailed {
-		return true // it goes on from there
+		return true // it continues from there
 	}
 	if state == stacks.CreateFailed || state == stacks.UpdateFailed {
 		return disableRollback
@@ -366,11 +365,11 @@ func updatable(l template.Language, state stacks.State, disableRollback bool) bo
 }
 
 func notUpdatable(want desired, stack stacks.Stack, p place) error {
-	return failed(fmt.Errorf("stack %s is in %s, from which it cannot be updated", want.stack, stack.Status),
+	return failed(fmt.Errorf("stack %s cannot be updated in status %s", want.stack, stack.Status),
 		p.remedies(want.language, stack.State, nil))
 }
 
-const holdsOnlyChangeSets = "stack %s holds nothing but change sets that were not executed"
+const holdsOnlyChangeSets = "stack %s is empty: it has only change sets that were not executed"
 
 func (s *session) create(ctx context.Context, want desired) (string, error) {
 	s.begun = true
@@ -406,10 +405,10 @@ func (w desired) capabilities() []string {
 	return agreed
 }
 
-// agree says to what the command agrees in the name of whoever runs it.
+// agree prints what the command agrees to on behalf of the user.
 func (s *session) agree(want desired) {
 	if t, err := want.parsed(); err == nil && t.Transforms() != nil {
-		s.app.say("the template has transforms (%s): passing CAPABILITY_AUTO_EXPAND and CAPABILITY_NAMED_IAM", strings.Join(t.Transforms(), ", "))
+		s.app.say("the template has transforms (%s): using CAPABILITY_AUTO_EXPAND and CAPABILITY_NAMED_IAM", strings.Join(t.Transforms(), ", "))
 	}
 }
 
@@ -470,10 +469,10 @@ func (s *session) refused(ctx context.Context, err error, want desired, isNew bo
 
 // refused explains what an engine finds wrong with what is desired.
 func (w desired) refused(a *app, message string, isNew bool) error {
-	hint := "fix " + a.short(w.path) + ", or what was given for it"
+	hint := "fix " + a.short(w.path) + ", or the values passed to it"
 	err := fmt.Errorf("stack %s: %s", w.stack, message)
 	if strings.HasPrefix(message, "Parameter") || strings.HasPrefix(message, "The Parameter ") {
-		hint = "give parameters with --parameter NAME=VALUE, --parameter-file FILE, or in pintle.yaml under parameters"
+		hint = "set parameters with --parameter NAME=VALUE, --parameter-file FILE, or in pintle.yaml under parameters"
 		if all := w.checkParameters(); isNew && all != nil {
 			err = all
 		}

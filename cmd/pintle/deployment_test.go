@@ -67,7 +67,7 @@ func serveVariables(t *testing.T) []string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	names := []string{"PINTLE_KEYS"} // a key is no flag, which others could see
+	names := []string{"PINTLE_KEYS"} // a key is not a flag, which others could see
 	cmd.Flags().VisitAll(func(flag *pflag.Flag) {
 		if flag.Annotations[environmentMark] != nil {
 			names = append(names, variable(flag.Name))
@@ -112,7 +112,7 @@ func TestUnit(t *testing.T) {
 		t.Errorf("the unit has the variables %v and Type=%s", names, settings["Type"])
 	}
 	wantVariables(t, "pintle.service", names)
-	// The page that tells of the audit log rotates one that the unit may write, and signals nobody but the server.
+	// The page that tells of the audit log rotates one that the unit may write, and signals no one but the server.
 	text := page(t, "docs/operating.md")
 	if logs := settings["LogsDirectory"]; len(logs) != 1 || !strings.Contains(text, "\n/var/log/"+logs[0]+"/audit.log {") {
 		t.Errorf("the unit may write to %q below /var/log, and docs/operating.md rotates another file", logs)
@@ -191,6 +191,7 @@ func TestWorkflowsArePinned(t *testing.T) {
 	if err != nil || len(files) == 0 {
 		t.Fatalf("there are no workflows: %v", err)
 	}
+	files = append(files, "../../action.yml")
 	pinned := regexp.MustCompile(`^\S+@[0-9a-f]{40} # v\d+\.\d+\.\d+$`)
 	for _, file := range files {
 		text, err := os.ReadFile(file)

@@ -1,10 +1,12 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -27,29 +29,32 @@ type description struct {
 	// Requests are those that providers have not answered.
 	Requests []operator.Request `json:"requests,omitempty"`
 	// Audit is the newest of the audit list that is about requests, newest first.
-	Audit []operator.Audit `json:"audit,omitempty"`
+	Audit []auditDocument `json:"audit,omitempty"`
 	// Left is what the stack has given up, or was to keep; More are besides.
 	Left []operator.Left `json:"left,omitempty"`
 	More int             `json:"leftBesides,omitempty"`
 }
 
 type resourceDocument struct {
-	LogicalID  string    `json:"logicalId"`
-	PhysicalID string    `json:"physicalId,omitempty"`
-	Type       string    `json:"type"`
-	Status     string    `json:"status"`
-	Reason     string    `json:"reason,omitempty"`
-	Changed    time.Time `json:"changed,omitzero"` // not of one with which nobody has begun
+	LogicalID  string `json:"logicalId"`
+	PhysicalID string `json:"physicalId,omitempty"`
+	Type       string `json:"type"`
+	Status     string `json:"status"`
+	Reason     string `json:"reason,omitempty"`
+	// Code is what "pintle explain" takes; of a resource that failed by itself.
+	Code    string    `json:"code,omitempty"`
+	Changed time.Time `json:"changed,omitzero"` // zero for a resource that is not started
 }
 
 func (a *app) describeCommand() *cobra.Command {
 	var o readOptions
 	cmd := &cobra.Command{
-		Use:   "describe [STACK]",
-		Short: "Show a stack: its outputs, its resources, what it waits for and what it left",
-		Long: `Show a stack: its outputs, its resources, the requests that providers have not
-answered yet, and what the stack could not delete or was told to keep. Without STACK it is that of the project. A stack that was
-deleted is named by its id, which list --all shows.`,
+		Use:   "describe [STACK | DIR]",
+		Short: "Show a stack's outputs, resources and pending requests",
+		Long: `Show a stack's outputs and resources, the requests that providers have not answered
+yet, and the resources that it could not delete or was asked to keep. The default is
+the stack in pintle.yaml. For a deleted stack, use the id that "pintle list --all" shows.
+If an operation is in progress, "engine" says where it runs, or how to resume it.`,
 		Args: cobra.MaximumNArgs(1),
 		RunE: a.command(func(ctx context.Context, args []string) error { return a.showStack(ctx, &o, first(args)) }),
 	}
@@ -58,9 +63,11 @@ deleted is named by its id, which list --all shows.`,
 	return cmd
 }
 
-// readStack connects to read one stack; name is what the command was given, empty for the project's stack.
-func (a *app) readStack(ctx context.Context, o *readOptions, given string) (s *session, p place, name string, err error) {
-	if p, err = a.locate(o.project, o.data); err != nil {
+// readStack connects to read one stack. The argument is the name of a stack, the directory of its pintle.yaml, or empty for the stack of
+// the project.
+func (a *app) readStack(ctx context.Context, o *readOptions, argument string) (s *session, p place, name string, err error) {
+	dir, given := a.readTarget(o, argument)
+	if p, err = a.locate(cmp.Or(dir, o.project), o.data); err != nil {
 		return nil, p, "", err
 	}
 	p.stackGiven, p.connection = given, o.connection
@@ -84,12 +91,12 @@ func (a *app) readStack(ctx context.Context, o *readOptions, given string) (s *s
 
 // nothingThere is the error for a data directory that is not there.
 func nothingThere(stack, data string) error {
-	return failed(fmt.Errorf("there is no stack %s: nothing was deployed into %s", stack, data),
-		"--data names the data directory, --project the folder it is in")
+	return failed(fmt.Errorf("stack %s does not exist: nothing was deployed to %s", stack, data),
+		"set the data directory with --data, or its parent directory with --project")
 }
 
 func noStack(name string) error {
-	return failed(fmt.Errorf("there is no stack %s", name), "pintle list names those that there are; one that was deleted goes by its id: pintle list --all")
+	return failed(fmt.Errorf("stack %s does not exist", name), "run \"pintle list\" to see existing stacks, or \"pintle list --all\" for the ids of deleted ones")
 }
 
 func (a *app) showStack(ctx context.Context, o *readOptions, given string) error {
@@ -102,14 +109,29 @@ func (a *app) showStack(ctx context.Context, o *readOptions, given string) error
 		return err
 	}
 	d, err := s.description(ctx, name)
+	engine := s.engineOf(ctx, p, name, d.Status)
 	if err := errors.Join(err, s.close()); err != nil {
 		return err
 	}
 	if asJSON {
 		return a.document(d)
 	}
-	a.printDescription(p, d)
+	a.printDescription(p, d, engine)
 	return nil
+}
+
+// engineOf says which engine carries out the operation of a stack, or how to resume it; empty if no operation is in progress.
+func (s *session) engineOf(ctx context.Context, p place, name, status string) string {
+	switch {
+	case !strings.HasSuffix(status, "_IN_PROGRESS"):
+		return ""
+	case s.here == nil:
+		return "running at " + s.url
+	}
+	if next := s.goOn(ctx, p, name); next != "" {
+		return "not running; resume with: " + next
+	}
+	return ""
 }
 
 func (s *session) description(ctx context.Context, name string) (d description, err error) {
@@ -142,9 +164,9 @@ func (s *session) description(ctx context.Context, name string) (d description, 
 		d.Left, d.More = left.Left, left.More
 	}
 	if err == nil {
-		var list []operator.Audit
+		var list []auditDocument
 		list, err = s.operator.audit(ctx, d.ID)
-		list = slices.DeleteFunc(list, func(entry operator.Audit) bool { return entry.Request == "" })
+		list = slices.DeleteFunc(list, func(entry auditDocument) bool { return entry.Request == "" })
 		d.Audit = list[:min(len(list), maxRemarks)]
 	}
 	if errors.Is(err, errNoOperator) {
@@ -158,17 +180,19 @@ func (s *session) resources(ctx context.Context, stack string) ([]resourceDocume
 	list := make([]resourceDocument, len(there))
 	for i, r := range there {
 		list[i] = resourceDocument{LogicalID: r.Logical, PhysicalID: r.Physical, Type: r.Type, Status: r.Status, Reason: r.Reason, Changed: r.Changed}
+		list[i].Code = codeOf(r.Type, r.Status, r.Reason)
 	}
 	return list, err
 }
 
-func (a *app) printDescription(p place, d description) {
+func (a *app) printDescription(p place, d description, engine string) {
 	head := [][]string{{"stack", d.Name}, {"status", d.Status}}
 	add := func(label, text string) {
 		if text != "" {
 			head = append(head, []string{label, text})
 		}
 	}
+	add("engine", engine)
 	if d.Reason != stacks.UserInitiated {
 		add("reason", d.Reason)
 	}
@@ -187,10 +211,13 @@ func (a *app) printDescription(p place, d description) {
 	a.printMap("exports", d.Exports)
 	if len(d.Resources) > 0 {
 		var rows [][]string
+		var codes []string
 		for _, r := range d.Resources {
+			codes = append(codes, r.Code)
 			rows = append(rows, []string{r.LogicalID, r.Type, r.Status, r.PhysicalID, firstLineOf(r.Reason)})
 		}
 		fmt.Fprint(a.stdout, "\nresources\n"+indented(rows))
+		a.printExplains(codes)
 	}
 	if len(d.Requests) > 0 {
 		var rows [][]string
@@ -204,7 +231,7 @@ func (a *app) printDescription(p place, d description) {
 			}
 			rows = append(rows, []string{string(r.Logical), r.Type, r.State, "since " + stamp(r.Since), left, r.Progress})
 		}
-		fmt.Fprint(a.stdout, "\nnot answered yet\n"+indented(rows))
+		fmt.Fprint(a.stdout, "\npending requests\n"+indented(rows))
 		for _, r := range d.Requests {
 			if r.Silent != nil {
 				fmt.Fprintf(a.stdout, "  answer %s by hand: %s\n", r.Logical, p.answer(d.Name, string(r.Logical)))
@@ -218,8 +245,8 @@ func (a *app) printDescription(p place, d description) {
 		}
 		fmt.Fprint(a.stdout, "\naudit list (newest entries; all: "+p.look("events", d.Name)+" --audit)\n"+indented(rows))
 	}
-	a.printLeft("given up", d.Left, true)
-	a.printLeft("left in place", d.Left, false)
+	a.printLeft("abandoned", d.Left, true)
+	a.printLeft("retained", d.Left, false)
 	if d.More > 0 {
 		fmt.Fprintf(a.stdout, "  and %d more\n", d.More)
 	}

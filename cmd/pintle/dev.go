@@ -27,30 +27,29 @@ func (a *app) devCommand() *cobra.Command {
 	var o devOptions
 	cmd := &cobra.Command{
 		Use:   "dev [DIR]",
-		Short: "Deploy a stack, and again whenever a file of it is saved",
-		Long: `Deploy the stack that DIR/pintle.yaml describes (DIR: the current folder) as
-"pintle deploy" does, and do so again whenever one of its files is saved, until
-Ctrl-C: the template and the files in it, pintle.yaml, the parameter file, and
-the source of providers and macros that run here:
+		Short: "Deploy a stack, and deploy again whenever a file is saved",
+		Long: `Deploy the stack described in DIR/pintle.yaml (default: the current directory) like
+"pintle deploy", and deploy again whenever one of its files is saved, until Ctrl-C.
+The command watches the template and the files that it includes, pintle.yaml, the
+parameter file, and the source of local providers and macros:
 
-  a Go package       its files, what they embed, and those of all packages that
-                     it needs of the same module or workspace, with go.mod
-  a Python or Node   the files of the language in its folder and below, and
+  a Go package       its files, embedded files, go.mod, and all packages that it
+                     imports from the same module or workspace
+  a Python or Node   the files of the language in its directory and below, and
   handler            package.json
-  an executable      the file; of a folder with bootstrap what can be executed
+  an executable      the file; for a directory with bootstrap, all executables
 
-A provider that was saved is built or started anew, and whatever is asked of it
-next runs the new code. Its resources are asked for an update only if the
-template asks for something else, as on AWS; a resource whose creation has
-failed is created again.
+When you save a provider, dev builds or starts it again, and the next request runs the
+new code. As on AWS, a resource gets an Update only if the template changes it. A
+resource whose create failed is created again.
 
-What is saved during a deploy begins another one when that has ended. A deploy
-that fails is shown, and the next save tries again. The engine goes on between
-deploys, so other commands, and AWS clients with "pintle env" where pintle serve
-runs on the same data, work meanwhile.
+A save during a deploy starts another deploy when the current one is done. After a
+failed deploy, the next save tries again. The engine keeps running between deploys, so
+other commands work in the meantime. So do AWS clients with "pintle env", if "pintle
+serve" runs on the same data.
 
-The code of functions that the template declares is run. At the end the stack
-stays, unless --delete is given.`,
+dev runs the code of functions that the template declares. At the end it keeps the
+stack unless you pass --delete.`,
 		Args: cobra.MaximumNArgs(1),
 		RunE: a.command(func(ctx context.Context, args []string) error { return a.dev(ctx, &o, first(args)) }),
 	}
@@ -75,14 +74,14 @@ type development struct {
 	watcher *filewatch.Watcher
 	looker  filewatch.Looker
 	sources sourceList
-	// files are those of the project, beside the sources.
+	// files are those of the project, next to the sources.
 	files []string
 	// seen is what the files held when they were last read.
 	seen filewatch.Snapshot
 	told string // which files were said to be watched
 }
 
-// settings are what an engine is started with. One with others has to be started anew.
+// settings are what an engine is started with. One with others has to be started again.
 type settings struct {
 	data, region string
 	unknown      engine.UnknownTypes
@@ -118,7 +117,7 @@ func (a *app) dev(ctx context.Context, o *devOptions, dir string) (err error) {
 	}
 }
 
-// read reads the project anew.
+// read reads the project again.
 func (d *development) read() (c change, want desired, err error) {
 	o := d.options
 	if c, err = d.app.change("dev", &o.changeOptions, d.dir); err != nil {
@@ -138,7 +137,8 @@ func (d *development) read() (c change, want desired, err error) {
 // mostReads is how often a project is read for one deploy: once more than it names other files than before.
 const mostReads = 4
 
-// deploy reads what is there now and brings the stack to it. What is saved after it was read is seen by the next wait.
+// deploy reads the current files and updates the stack to match. The next wait notices files that are saved after
+// that.
 func (d *development) deploy(ctx context.Context) error {
 	var c change
 	var want desired
@@ -206,7 +206,7 @@ func (d *development) look(ctx context.Context) {
 	if names := d.sources.unknown(); names != nil {
 		for _, name := range names {
 			if err := d.sources.find(ctx, name); err != nil {
-				d.app.say("note: of %s only its own folder is watched: %v", d.name(name), err)
+				d.app.say("note: watching only the directory of %s itself: %v", d.name(name), err)
 			}
 		}
 		var now filewatch.Snapshot
@@ -259,9 +259,9 @@ func (d *development) announce() {
 	for _, group := range d.sources.groups() {
 		names = append(names, d.name(group.Name))
 	}
-	text := "\nwatching " + strings.Join(names, ", ") + " (Ctrl-C ends)"
+	text := "\nwatching " + strings.Join(names, ", ") + " (Ctrl-C to stop)"
 	if err := d.watcher.Broken(); err != nil {
-		text += "\nlooking at them twice a second, since the system tells of no changes: " + err.Error()
+		text += "\npolling files twice a second, because the system does not report changes: " + err.Error()
 	}
 	if text == d.told {
 		text = "\nwatching"
@@ -283,7 +283,7 @@ func (d *development) name(group string) string {
 func (d *development) connect(ctx context.Context, c change) error {
 	now := settings{c.data, c.connection.region, c.unknown, c.references}
 	if d.session != nil && d.settings != now {
-		d.app.say("the engine is started anew, with what %s says now", project.FileName)
+		d.app.say("restarting the engine with the changes in %s", project.FileName)
 		if err := d.close(); err != nil {
 			return err
 		}
@@ -316,7 +316,7 @@ func (d *development) provide(ctx context.Context, list []provided) error {
 	}
 	for _, p := range fresh {
 		if word := d.sources.done(p); word != "" {
-			fmt.Fprintf(d.app.stdout, "%s %s: what is asked of it next runs the new code\n", d.name(p.name), word)
+			fmt.Fprintf(d.app.stdout, "%s %s: the next request runs the new code\n", d.name(p.name), word)
 		}
 	}
 	return nil
@@ -336,7 +336,7 @@ func (d *development) end(ctx context.Context, err error) error {
 		err = nil
 	}
 	if err == nil {
-		fmt.Fprintf(d.app.stdout, "\nstack %s stays as it is; delete it with: %s\n", d.stack, d.change.again("delete"))
+		fmt.Fprintf(d.app.stdout, "\nstack %s is kept; delete it with: %s\n", d.stack, d.change.again("delete"))
 	}
 	return errors.Join(err, d.close())
 }

@@ -135,5 +135,5 @@ func (l *sourceList) done(p provided) string {
 	case s.built:
 		return "rebuilt"
 	}
-	return "started anew"
+	return "restarted"
 }

@@ -17,7 +17,7 @@ const (
 	aliyunKeySecret = "ALIBABA_CLOUD_ACCESS_KEY_SECRET"
 	aliyunToken     = "ALIBABA_CLOUD_SECURITY_TOKEN"
 	aliyunRegion    = "ALIBABA_CLOUD_REGION_ID"
-	// rosEndpoint is in the manner of those by which delivery finds other services; nothing but scripts reads it.
+	// rosEndpoint is in the manner of those by which delivery finds other services; only scripts reads it.
 	rosEndpoint = "ALIBABA_CLOUD_ROS_ENDPOINT"
 )
 
@@ -42,8 +42,8 @@ func (a *app) region(l template.Language, given string) string {
 	return a.regionOr(given)
 }
 
-// face is what a session talks with about the stacks of one dialect.
-type face struct {
+// dialectClient is what a session uses for the stacks of one dialect.
+type dialectClient struct {
 	stacks   stacks.Service
 	operator *operatorClient
 }
@@ -51,7 +51,7 @@ type face struct {
 // speak has the session talk about stacks of a dialect from now on.
 func (s *session) speak(l template.Language) {
 	s.language = l
-	s.stacks, s.operator = s.faces[l].stacks, s.faces[l].operator
+	s.stacks, s.operator = s.clients[l].stacks, s.clients[l].operator
 }
 
 // languages are the dialects, the usual one first.
@@ -78,7 +78,7 @@ func (s *session) find(ctx context.Context, p place, name string) error {
 	s.speak(meant)
 	var there []template.Language
 	for _, l := range languages {
-		_, err := s.faces[l].stacks.Stack(ctx, name)
+		_, err := s.clients[l].stacks.Stack(ctx, name)
 		switch {
 		case err == nil:
 			there = append(there, l)
@@ -92,7 +92,7 @@ func (s *session) find(ctx context.Context, p place, name string) error {
 	case len(there) == 1:
 		s.speak(there[0])
 	default:
-		return usagef("say which is meant, with --dialect cloudformation or --dialect ros", "there are two stacks %s, one of each dialect", name)
+		return usagef("choose one with --dialect cloudformation or --dialect ros", "there are two stacks named %s, one in each dialect", name)
 	}
 	return nil
 }
@@ -126,14 +126,14 @@ func parseDialect(given string) (template.Language, bool, error) {
 	case "ros":
 		return template.ROS, true, nil
 	}
-	return 0, false, usagef("want cloudformation or ros", "--dialect %q is not known", given)
+	return 0, false, usagef("use cloudformation or ros", "--dialect %q is unknown", given)
 }
 
 // checkName refuses names that a dialect does not have.
 func checkName(l template.Language, name string) error {
 	if l == template.CloudFormation && !cloudFormationName.MatchString(name) {
-		return usagef("name it with --stack", "%q cannot be the name of a stack: "+
-			"want a letter, then letters, digits and hyphens, 128 at most", name)
+		return usagef("set it with --stack", "%q is not a valid stack name: "+
+			"use a letter followed by letters, digits and hyphens, at most 128", name)
 	}
 	return nil
 }
@@ -145,14 +145,14 @@ func (w desired) checkDialect(p place) error {
 	case err != nil:
 		return err
 	case ok && given != w.language:
-		return usagef("leave it out: the key ROSTemplateFormatVersion tells", "--dialect %s: the template is one of %s", given, w.language)
+		return usagef("omit it: the template's ROSTemplateFormatVersion decides", "--dialect %s: the template is for %s", given, w.language)
 	case w.language == template.CloudFormation && w.replace:
-		return usagef("leave it out", "--replace is for stacks of ROS: in CloudFormation what cannot be updated is replaced anyway")
+		return usagef("leave it out", "--replace is for ROS stacks: CloudFormation always replaces resources that cannot be updated")
 	}
 	return checkName(w.language, w.stack)
 }
 
-// readAs reads a template as whoever submits it does, within no limits.
+// readAs parses a template like one that a client submits, without limits.
 func readAs(l template.Language, text string) (*template.Template, error) {
 	if l == template.ROS {
 		return template.ParseROS(text, template.Unlimited())

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 
 	"github.com/pintle-dev/pintle/cmd/pintle/internal/display"
@@ -14,6 +15,7 @@ import (
 	"github.com/pintle-dev/pintle/cmd/pintle/internal/stacks"
 	"github.com/pintle-dev/pintle/internal/api/operator"
 	"github.com/pintle-dev/pintle/internal/api/sigv4"
+	"github.com/pintle-dev/pintle/internal/author/schema"
 	"github.com/pintle-dev/pintle/internal/engine"
 	"github.com/pintle-dev/pintle/internal/language/plan"
 	"github.com/pintle-dev/pintle/internal/language/template"
@@ -32,7 +34,7 @@ type previewDocument struct {
 	Notes []string `json:"notes,omitempty"`
 }
 
-// dryRun shows what a deploy would do. No provider is built or asked, and nothing is kept.
+// dryRun shows what a deploy would do. Providers are asked for their schemas only, and nothing is kept.
 func (a *app) dryRun(ctx context.Context, o *deployOptions, p place, want desired, asJSON bool) error {
 	s, ok, err := a.readerWith(ctx, o.connection, p.data, keyOptions{}, want.references)
 	if err != nil {
@@ -52,6 +54,9 @@ func (a *app) dryRun(ctx context.Context, o *deployOptions, p place, want desire
 	if err != nil {
 		return err
 	}
+	if err := a.markReplaced(ctx, p, want, drawn.Changes); err != nil {
+		return err
+	}
 	document.Action, document.Changes = string(drawn.Kind), drawn.Changes
 	if drawn.Unchanged {
 		document.Action = "none"
@@ -66,6 +71,60 @@ func (a *app) dryRun(ctx context.Context, o *deployOptions, p place, want desire
 	return nil
 }
 
+// markReplaced marks the custom resources that must be replaced, by the schemas of their providers: an immutable property of them
+// changes. Other changes stay as they are, also those of providers without a schema.
+func (a *app) markReplaced(ctx context.Context, p place, want desired, changes []plan.Change) (err error) {
+	possible := func(c plan.Change) bool {
+		return c.Action == plan.Modify && c.Replacement == plan.ReplacementConditional
+	}
+	if want.noSchema || len(want.providers) == 0 || !slices.ContainsFunc(changes, possible) {
+		return nil
+	}
+	v, err := a.newValidator(&validateOptions{})
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, v.close()) }()
+	all, err := v.publish(&validation{want: want, dir: p.dir})
+	if err != nil {
+		return err
+	}
+	for i := range changes {
+		c := &changes[i]
+		if !possible(*c) {
+			continue
+		}
+		properties, _ := c.After.Get(plan.Properties)
+		token, _ := properties.Get("ServiceToken")
+		document := all.find(ctx, token.Text())
+		if document == nil || document.Type(c.Type).Properties == nil {
+			continue
+		}
+		markImmutable(c, document.Type(c.Type).Properties, want.language)
+	}
+	return ctx.Err()
+}
+
+// markImmutable marks a change as a replacement if it changes properties that the schema says are immutable.
+func markImmutable(c *plan.Change, properties *schema.Schema, language template.Language) {
+	for _, d := range c.Details {
+		place := strings.TrimPrefix(d.Path, "/"+plan.Properties)
+		if language == template.ROS {
+			place = strings.TrimPrefix(place, "/Parameters")
+		}
+		if name := properties.Immutable(place); name != "" && !d.Dynamic && !slices.Contains(c.Immutable, name) {
+			c.Immutable = append(c.Immutable, name)
+		}
+	}
+	if len(c.Immutable) == 0 {
+		return
+	}
+	c.Replacement, c.PolicyAction = plan.ReplacementTrue, "ReplaceAndDelete"
+	if c.KeepsReplaced {
+		c.PolicyAction = "ReplaceAndRetain"
+	}
+}
+
 // preview asks the engine what it would do.
 func (s *session) preview(ctx context.Context, p place, want desired, document *previewDocument) (drawn engine.Preview, err error) {
 	var kept []string
@@ -76,12 +135,12 @@ func (s *session) preview(ctx context.Context, p place, want desired, document *
 	case err != nil:
 		return drawn, err
 	case stack.State == stacks.Working:
-		return drawn, failed(fmt.Errorf("stack %s is at work (%s): what a deploy would change is known only after that", want.stack, stack.Status),
+		return drawn, failed(fmt.Errorf("stack %s has an operation in progress (%s): wait for it before a dry run", want.stack, stack.Status),
 			"watch it with: "+p.look("events", want.stack)+" --follow")
 	case stack.State == stacks.InReview:
 		document.Notes = append(document.Notes, fmt.Sprintf(holdsOnlyChangeSets+": it would be deleted first", want.stack))
 	case stack.State == stacks.CreateRolledBack:
-		document.Notes = append(document.Notes, fmt.Sprintf("the creation of stack %s was rolled back: what is left of it would be deleted first", want.stack))
+		document.Notes = append(document.Notes, fmt.Sprintf("the create of stack %s was rolled back: a deploy would delete it first", want.stack))
 	case !updatable(want.language, stack.State, want.disableRollback):
 		return drawn, notUpdatable(want, stack, p)
 	default:
@@ -94,13 +153,13 @@ func (s *session) preview(ctx context.Context, p place, want desired, document *
 	case ok:
 		return drawn, want.refused(s.app, told.message, stack.ID == "")
 	case errors.Is(err, errNoOperator):
-		return drawn, failed(fmt.Errorf("the server at %s cannot tell what it would do: it is no Pintle, or an older one", s.url))
+		return drawn, failed(fmt.Errorf("the server at %s does not support dry runs: it is not Pintle, or an older version", s.url))
 	}
 	return drawn, err
 }
 
-// previewNew says what the first deploy into a data directory would do, without making the directory. What the engine finds
-// wrong is an [engine.InputError].
+// previewNew returns what the first deploy into a data directory would do, without creating the directory. Problems
+// that the engine finds are errors of type [engine.InputError].
 func (a *app) previewNew(ctx context.Context, region string, want desired) (drawn engine.Preview, err error) {
 	none, err := newIdleEngine(ctx, want, template.Limits{})
 	if err != nil {
@@ -110,7 +169,7 @@ func (a *app) previewNew(ctx context.Context, region string, want desired) (draw
 	return none.preview(ctx, a.region(want.language, region), want)
 }
 
-// idleEngine is an engine without stacks, which says what it would do and does nothing.
+// idleEngine is an engine without stacks, which only previews changes.
 type idleEngine struct {
 	*engine.Engine
 	close func() error
@@ -142,7 +201,8 @@ func newIdleEngine(ctx context.Context, want desired, limits template.Limits) (i
 	return idleEngine{e, none.Close}, nil
 }
 
-// preview says what the first deploy of what is desired would do. What the engine finds wrong is an [engine.InputError].
+// preview returns what the first deploy of the desired stack would do. Problems that the engine finds are errors of
+// type [engine.InputError].
 func (e idleEngine) preview(ctx context.Context, region string, want desired) (engine.Preview, error) {
 	request := want.previewRequest(nil)
 	asked := engine.PreviewStack{
@@ -155,7 +215,7 @@ func (e idleEngine) preview(ctx context.Context, region string, want desired) (e
 	return e.Preview(ctx, asked)
 }
 
-// previewRequest returns what is desired as the operator's face takes it; kept are parameters that keep their values.
+// previewRequest returns what is desired as the operator API takes it; kept are parameters that keep their values.
 func (w desired) previewRequest(kept []string) operator.PreviewRequest {
 	request := operator.PreviewRequest{Template: w.template, DisableRollback: w.disableRollback, Replace: w.replace}
 	for _, p := range w.given(kept) {
@@ -192,7 +252,7 @@ func (a *app) printPreview(document previewDocument) {
 		fmt.Fprintf(a.stdout, "stack %s: no changes\n", document.Stack)
 		return
 	case len(document.Changes) == 0:
-		fmt.Fprintf(a.stdout, "stack %s would be updated: its outputs, tags or parameters, and no resource\n", document.Stack)
+		fmt.Fprintf(a.stdout, "stack %s would be updated: outputs, tags or parameters change, but no resources\n", document.Stack)
 		return
 	}
 	fmt.Fprintf(a.stdout, "stack %s would be %sd\n\n", document.Stack, document.Action)
@@ -202,7 +262,7 @@ func (a *app) printPreview(document previewDocument) {
 		counts[c.Action]++
 		printChange(shown, &c)
 	}
-	fmt.Fprintf(a.stdout, "\n%d to add, %d to change, %d to remove; nothing was done\n", counts[plan.Add], counts[plan.Modify], counts[plan.Remove])
+	fmt.Fprintf(a.stdout, "\n%d to add, %d to change, %d to remove; nothing was changed\n", counts[plan.Add], counts[plan.Modify], counts[plan.Remove])
 }
 
 func printChange(shown *display.Difference, c *plan.Change) {
@@ -218,7 +278,7 @@ func printChange(shown *display.Difference, c *plan.Change) {
 	case plan.Remove:
 		word := ""
 		if c.PolicyAction == "Retain" {
-			word = "is kept, and no longer the stack's (DeletionPolicy)"
+			word = "is removed from the stack and kept (DeletionPolicy)"
 		}
 		shown.Resource(display.Removed, c.LogicalID, c.Type, c.PhysicalID, word)
 	case plan.Import: // only change sets import
@@ -228,7 +288,7 @@ func printChange(shown *display.Difference, c *plan.Change) {
 		case c.May():
 			word = "may follow"
 		case c.Again:
-			word = "is updated again, for its last update failed"
+			word = "is updated again, because its last update failed"
 		}
 		shown.Resource(display.Changed, c.LogicalID, c.Type, c.PhysicalID, word)
 		printDetails(shown, c)
@@ -242,7 +302,7 @@ func printDetails(shown *display.Difference, c *plan.Change) {
 	for i := 0; i < len(c.Details); {
 		d := c.Details[i]
 		if d.Source == plan.Automatic {
-			shown.Note("its template may have changed: that is seen when it is updated")
+			shown.Note("its template may have changed: the update will show it")
 			i++
 			continue
 		}
@@ -270,13 +330,19 @@ func printDetails(shown *display.Difference, c *plan.Change) {
 	switch c.Replacement {
 	case plan.ReplacementTrue:
 		note = "is replaced"
+		if len(c.Immutable) > 0 {
+			note = "must be replaced (" + strings.Join(c.Immutable, ", ") + " is immutable)"
+			if len(c.Immutable) > 1 {
+				note = strings.Replace(note, " is immutable", " are immutable", 1)
+			}
+		}
 	case plan.ReplacementConditional:
-		note = "replaced if the provider answers with a new id"
+		note = "is replaced if the provider answers with a new id"
 	case plan.ReplacementFalse:
 		return
 	}
 	if c.KeepsReplaced {
-		note += "; the old one is kept then (UpdateReplacePolicy)"
+		note += "; the old resource is kept (UpdateReplacePolicy)"
 	}
 	shown.Note(note)
 }
@@ -303,6 +369,6 @@ func valueText(v value.Value) string {
 }
 
 func known(text string) string {
-	const afterwards = "<known afterwards>"
+	const afterwards = "<known after deploy>"
 	return strings.NewReplacer(plan.Unknown, afterwards, plan.UnknownUUID, afterwards).Replace(text)
 }

@@ -18,17 +18,17 @@ func (a *app) envCommand() *cobra.Command {
 		Use:   "env",
 		Short: "Print the variables that point clients of AWS and Alibaba Cloud at the running server",
 		Long: `Print the variables that point AWS clients at the server that runs on the data
-directory. They hold secrets.
-PINTLE_WEBHOOK_SECRET is for providers behind a URL: what they check requests by.
+directory. Their values are secret. Providers behind a URL use PINTLE_WEBHOOK_SECRET
+to verify requests.
 
-Of a server that runs functions they point the CDK and the functions' own services
-at it too, and AWS_ENDPOINT_URL everything else, unless that is set already.
+If the server runs functions, the variables also point the CDK and the functions' own
+services at it. AWS_ENDPOINT_URL covers all other services, unless you have set it.
 
   eval "$(pintle env)"
   aws cloudformation list-stacks
 
-Clients of Alibaba Cloud get keys and the region of ROS by them. No variable tells them
-where a service is, so that it is given to each:
+Alibaba Cloud clients get keys and the ROS region from the variables. No variable
+gives them the endpoint of a service, so pass it to each client:
 
   aliyun ros ListStacks --RegionId $ALIBABA_CLOUD_REGION_ID \
     --endpoint ${ALIBABA_CLOUD_ROS_ENDPOINT#http://} --insecure
@@ -45,9 +45,9 @@ where a service is, so that it is given to each:
 		}),
 	}
 	flags := cmd.Flags()
-	flags.StringVar(&data, "data", "", "`DIR` of the data (default: .pintle beside pintle.yaml)")
-	flags.StringVar(&projectDir, "project", "", "`DIR` of the pintle.yaml (default: the current folder)")
-	flags.StringVar(&shell, "shell", "sh", "`SHELL` that they are for: sh, fish or powershell")
+	flags.StringVar(&data, "data", "", "data `DIR` (default: .pintle next to pintle.yaml)")
+	flags.StringVar(&projectDir, "project", "", "`DIR` with pintle.yaml (default: the current directory)")
+	flags.StringVar(&shell, "shell", "sh", "`SHELL` to print for: sh, fish or powershell")
 	fromEnvironment(flags, "data", "project")
 	choices(cmd, "shell", "sh", "fish", "powershell")
 	return cmd
@@ -56,18 +56,18 @@ where a service is, so that it is given to each:
 func (a *app) printEnvironment(ctx context.Context, p place, shell string) error {
 	set, unset, ok := shellForms(shell)
 	if !ok {
-		return usagef("want sh, fish or powershell", "--shell %q is not known", shell)
+		return usagef("use sh, fish or powershell", "--shell %q is unknown", shell)
 	}
 	hint := "start one with: pintle serve --dev" + p.named()
 	if p.dataGiven == "" && p.given == "" {
-		hint += "\none that serves another folder is found with --project DIR, or --data DIR"
+		hint += "\nfor a server of another directory, use --project DIR or --data DIR"
 	}
 	if !node.Exists(p.data) {
-		return failed(fmt.Errorf("no server runs on %s", a.short(p.data)), hint)
+		return failed(fmt.Errorf("no server is running on %s", a.short(p.data)), hint)
 	}
 	lock, err := node.Acquire(p.data)
 	if err == nil {
-		return errors.Join(failed(fmt.Errorf("no server runs on %s", a.short(p.data)), hint), lock.Release())
+		return errors.Join(failed(fmt.Errorf("no server is running on %s", a.short(p.data)), hint), lock.Release())
 	}
 	held, ok := errors.AsType[*node.HeldError](err)
 	if !ok {
@@ -87,7 +87,7 @@ func (a *app) printEnvironment(ctx context.Context, p place, shell string) error
 	services := []string{"CLOUDFORMATION", "SSM", "STS"}
 	if record.Cloud {
 		services = functionenv.Services()
-		// Whoever told another place for everything else means it.
+		// Keep the endpoint that the user has set for all other services.
 		if a.getenv(functionenv.Endpoint) == "" {
 			variables = append(variables, [2]string{functionenv.Endpoint, record.URL})
 		}

@@ -10,26 +10,24 @@ import (
 
 	"github.com/pintle-dev/pintle/cmd/pintle/internal/display"
 	"github.com/pintle-dev/pintle/cmd/pintle/internal/stacks"
-	"github.com/pintle-dev/pintle/internal/api/operator"
 )
 
 func (a *app) eventsCommand() *cobra.Command {
 	var o readOptions
 	var follow, audit bool
 	cmd := &cobra.Command{
-		Use:   "events [STACK]",
-		Short: "Show what happened to a stack, oldest first",
-		Long: `Show what happened to a stack, oldest first. Without STACK it is that of the
-project. A stack that was deleted is named by its id, which list --all shows.
-With --follow the command goes on until the stack is at rest. The newest entries
-of the audit list follow the events.
+		Use:   "events [STACK | DIR]",
+		Short: "Show the events of a stack, oldest first",
+		Long: `Show the events of a stack, oldest first. The default is the stack in pintle.yaml. For
+a deleted stack, use the id that "pintle list --all" shows. With --follow the command
+continues until the operation is done. The newest entries of the audit list follow.
 
---audit shows the audit list instead: answers that came late or twice, that have
-wrong copies of the request's fields, or that a person gave in a provider's place.`,
+--audit shows the audit list instead: answers that came late or twice, that carry wrong
+copies of the request's fields, or that a person gave for a provider.`,
 		Args: cobra.MaximumNArgs(1),
 		RunE: a.command(func(ctx context.Context, args []string) error {
 			if follow && audit {
-				return usagef("", "--follow and --audit exclude each other")
+				return usagef("", "--follow and --audit cannot be combined")
 			}
 			if audit {
 				return a.showAudit(ctx, &o, first(args))
@@ -39,7 +37,7 @@ wrong copies of the request's fields, or that a person gave in a provider's plac
 	}
 	o.flags(cmd)
 	cmd.ValidArgsFunction = a.completeStack
-	cmd.Flags().BoolVarP(&follow, "follow", "f", false, "go on until the stack is at rest")
+	cmd.Flags().BoolVarP(&follow, "follow", "f", false, "continue until the operation is done")
 	cmd.Flags().BoolVar(&audit, "audit", false, "show the audit list")
 	return cmd
 }
@@ -65,11 +63,16 @@ func (a *app) showEvents(ctx context.Context, o *readOptions, given string, foll
 	}
 	if asJSON {
 		return a.document(struct {
-			Events []eventDocument  `json:"events"`
-			Audit  []operator.Audit `json:"audit,omitempty"`
+			Events []eventDocument `json:"events"`
+			Audit  []auditDocument `json:"audit,omitempty"`
 		}{eventDocuments(events), remarks})
 	}
 	a.printRemarks(remarks, p.look("events", name)+" --audit")
+	var codes []string
+	for _, e := range eventDocuments(events) {
+		codes = append(codes, e.Code)
+	}
+	a.printExplains(codes)
 	return nil
 }
 
@@ -81,7 +84,7 @@ func (s *session) events(ctx context.Context, p place, name string, follow bool,
 		stack, err := s.stacks.Stack(ctx, id)
 		switch {
 		case ctx.Err() != nil:
-			return events, failed(errors.New("stopped: the stack is not at rest"))
+			return events, failed(errors.New("stopped: the operation is still in progress"))
 		case errors.Is(err, stacks.ErrNone):
 			return nil, noStack(name)
 		case err != nil:
@@ -102,15 +105,15 @@ func (s *session) events(ctx context.Context, p place, name string, follow bool,
 		if !follow || stack.State != stacks.Working {
 			return events, nil
 		}
-		if s.here != nil { // a reader: nobody works on the stack
-			return events, failed(fmt.Errorf("stack %s is in %s, and no engine is at work on it", name, stack.Status),
-				"go on with: "+s.goOn(ctx, p, id))
+		if s.here != nil { // a reader: no one works on the stack
+			return events, failed(fmt.Errorf("stack %s is in %s, and no engine is running it", name, stack.Status),
+				"continue with: "+s.goOn(ctx, p, id))
 		}
 		if out != nil {
 			out.Tick(s.app.now(), s.waiting(ctx, p, name, id))
 		}
 		if err := pause(ctx, wait); err != nil {
-			return events, failed(errors.New("stopped: the stack is not at rest"))
+			return events, failed(errors.New("stopped: the operation is still in progress"))
 		}
 		wait = min(wait*3/2, slowest)
 	}
@@ -130,13 +133,12 @@ func (a *app) showAudit(ctx context.Context, o *readOptions, given string) error
 		return failed(err)
 	}
 	if asJSON {
-		if list == nil {
-			list = []operator.Audit{}
-		}
-		return a.document(operator.Audits{Audit: list})
+		return a.document(struct {
+			Audit []auditDocument `json:"audit"`
+		}{list})
 	}
 	if len(list) == 0 {
-		a.say("there is nothing on the audit list of %s", name)
+		a.say("the audit list of %s is empty", name)
 		return nil
 	}
 	var rows [][]string

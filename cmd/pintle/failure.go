@@ -9,13 +9,15 @@ import (
 
 	"github.com/pintle-dev/pintle/awscall"
 	"github.com/pintle-dev/pintle/cmd/pintle/internal/display"
+	"github.com/pintle-dev/pintle/internal/base/suggest"
 )
 
 // The exit codes.
 const (
-	exitDone   = 0
-	exitFailed = 1
-	exitUsage  = 2
+	exitDone       = 0
+	exitFailed     = 1
+	exitUsage      = 2
+	exitIncomplete = 3 // of check: nothing was found, but a scenario that was asked for could not run
 )
 
 // failure is an error as a command ends with it.
@@ -51,7 +53,7 @@ func readable(err error) error {
 		return fmt.Errorf("%s (%s)", told.Message, told.Code)
 	}
 	if broken, ok := errors.AsType[*net.OpError](err); ok {
-		return fmt.Errorf("the engine cannot be reached: %w", broken)
+		return fmt.Errorf("cannot reach the engine: %w", broken)
 	}
 	return err
 }
@@ -68,4 +70,12 @@ func (f *failure) print(w io.Writer) {
 			fmt.Fprintf(w, "hint:  %s\n", strings.ReplaceAll(display.CleanLines(hint), "\n", "\n       "))
 		}
 	}
+}
+
+// didYouMean returns the hint that names the known name nearest to an unknown one; empty if none is near.
+func didYouMean(name string, known []string) string {
+	if near := suggest.Name(name, known); near != "" {
+		return "did you mean " + near + "?"
+	}
+	return ""
 }

@@ -11,7 +11,8 @@ import (
 	"github.com/pintle-dev/pintle/wire"
 )
 
-// What is done better than the service does it, and what --fidelity aws does instead, as clients of the service see it.
+// TestFidelity checks, as a client, where Pintle improves on the service, and that --fidelity aws does what the
+// service does.
 func TestFidelity(t *testing.T) {
 	const id = `[0-9a-f-]{36}`
 	const answered = `Received response status \[FAILED\] from custom resource\. Message returned: `
@@ -33,7 +34,7 @@ func TestFidelity(t *testing.T) {
 		t.Run(fidelity, func(t *testing.T) {
 			s := serve(t, t.TempDir(), "--fidelity", fidelity, "--provider", "Bad=testdata/bad")
 			for _, c := range cases { // all at once
-				if fidelity == "pintle" { // there nobody waits for it
+				if fidelity == "pintle" { // there no one waits for it
 					c.more = ""
 				}
 				template := thing("arn:aws:lambda:us-east-1:000000000000:function:Bad", join(`"Mode": "`+c.mode+`"`, c.more))

@@ -15,14 +15,14 @@ type functionOptions struct {
 
 func (o *functionOptions) flags(cmd *cobra.Command) {
 	flags := cmd.Flags()
-	flags.BoolVar(&o.run, "run-functions", false, "run the code of functions that templates declare, on this machine and as this user")
+	flags.BoolVar(&o.run, "run-functions", false, "run the code of functions that templates declare, locally and as this user")
 	o.moduleFlag(cmd)
 	fromEnvironment(flags, "run-functions")
 }
 
 // moduleFlag is the flag alone that is of use where functions are run anyway.
 func (o *functionOptions) moduleFlag(cmd *cobra.Command) {
-	cmd.Flags().StringArrayVar(&o.modules, "node-modules", nil, "`DIR` in which Node functions find packages beside their own, e.g. a node_modules; may be repeated; the node_modules next to the nearest cdk.json at or above the working directory is always searched")
+	cmd.Flags().StringArrayVar(&o.modules, "node-modules", nil, "`DIR` where Node functions find extra packages, such as a node_modules; may be repeated; the node_modules next to the nearest cdk.json at or above the working directory is always searched")
 	fromEnvironment(cmd.Flags(), "node-modules")
 }
 
@@ -32,7 +32,7 @@ func (o *functionOptions) folders(a *app) ([]string, error) {
 	for _, given := range o.modules {
 		path := a.path(given)
 		if info, err := os.Stat(path); err != nil || !info.IsDir() {
-			return nil, usagef("give a folder, such as the node_modules that npm makes", "--node-modules: there is no folder %s", given)
+			return nil, usagef("give a directory, such as the node_modules that npm creates", "--node-modules: no directory %s", given)
 		}
 		list = append(list, path)
 	}

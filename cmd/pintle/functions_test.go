@@ -10,7 +10,7 @@ import (
 	"github.com/pintle-dev/pintle/internal/provider/project"
 )
 
-// Packages of a CDK app are found from its folder and from those in it, and nothing is found elsewhere.
+// Packages of a CDK app are found from its directory and from those in it, and nothing is found elsewhere.
 func TestAppModules(t *testing.T) {
 	root := t.TempDir()
 	folder := func(names ...string) string {
@@ -46,7 +46,7 @@ func TestAppModules(t *testing.T) {
 	}
 }
 
-// Types that nobody provides are records on a server for development, unless somebody says otherwise.
+// Types that no one provides are records on a server for development, unless someone says otherwise.
 func TestUnknownTypes(t *testing.T) {
 	for _, test := range []struct {
 		given, project string

@@ -113,7 +113,7 @@ var githubNames = map[string]*regexp.Regexp{
 	"$operation":  regexp.MustCompile(`>(?:CREATE|UPDATE)_STACK</OperationType><OperationId>([^<]+)<`),
 }
 
-// githubCall sends a form and returns the status and the answer. It repeats a question about a stack until its operation has ended.
+// githubCall sends a form and returns the status and the answer. It repeats a question about a stack until its operation has finished.
 func (s *served) githubCall(t *testing.T, form url.Values) (answer string) {
 	t.Helper()
 	s.until("the operation has ended", func() bool {
@@ -299,7 +299,7 @@ func recordGitHub(t *testing.T, server string) *githubRecorder {
 type githubForm struct{}
 
 // record notes a call. Two kinds depend on time and are left out: the action follows the events of the stack while it waits, and it
-// asks for the stack until its operation has ended.
+// asks for the stack until its operation has finished.
 func (r *githubRecorder) record(form url.Values, status int, answer string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

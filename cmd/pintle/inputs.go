@@ -21,7 +21,7 @@ const (
 	maxTemplate       = 51200
 	maxROSTemplate    = 524288
 	maxParameterFile  = 1 << 20
-	parameterFileForm = `want {"Key": "Value", …} or [{"ParameterKey": "Key", "ParameterValue": "Value"}, …]`
+	parameterFileForm = `use {"Key": "Value", …} or [{"ParameterKey": "Key", "ParameterValue": "Value"}, …]`
 )
 
 // pairs are named texts, unique by name, in order.
@@ -85,7 +85,7 @@ func parseParameters(text []byte) (pairs, error) {
 	var object map[string]json.RawMessage
 	if err := json.Unmarshal(text, &object); err != nil {
 		if syntax, ok := errors.AsType[*json.SyntaxError](err); ok {
-			return nil, fmt.Errorf("no JSON from byte %d on", syntax.Offset)
+			return nil, fmt.Errorf("invalid JSON at byte %d", syntax.Offset)
 		}
 		return nil, errors.New("neither an object nor a list")
 	}
@@ -120,7 +120,7 @@ func scalarText(raw json.RawMessage) (string, error) {
 				return "", err
 			}
 			if strings.Contains(text, ",") {
-				return "", errors.New("an item of the list holds a comma, which would split it")
+				return "", errors.New("an item of the list contains a comma, which would split it")
 			}
 			texts[i] = text
 		}
@@ -140,7 +140,7 @@ func sortedKeys[V any](m map[string]V) []string {
 	return keys
 }
 
-// templateText reads the template: the one given, or the project's, or the one that lies in the folder. What its nested
+// templateText reads the template: the one given, or the project's, or the one that lies in the directory. What its nested
 // stacks name as files is in the text.
 func (a *app) templateText(p place, given string, readFile fileReader) (text, path string, err error) {
 	switch {
@@ -154,7 +154,7 @@ func (a *app) templateText(p place, given string, readFile fileReader) (text, pa
 		}
 	}
 	if strings.Contains(path, "://") {
-		return "", path, usagef("download it and name the file", "template %s: this version reads templates from files only", path)
+		return "", path, usagef("download it and name the file", "template %s: only template files are supported", path)
 	}
 	read, err := readFile(path, maxROSTemplate)
 	language := template.LanguageOf(string(read))
@@ -162,18 +162,18 @@ func (a *app) templateText(p place, given string, readFile fileReader) (text, pa
 		err = tooLong(path, maxTemplate)
 	}
 	if err != nil {
-		return "", path, usagef("name it with --template", "template: %w", err)
+		return "", path, usagef("set it with --template", "template: %w", err)
 	}
 	if len(bytes.TrimSpace(read)) == 0 {
-		return "", path, usagef("a template has a section Resources, with one member at least", "template %s is empty", a.short(path))
+		return "", path, usagef("a template needs a Resources section with at least one member", "template %s is empty", a.short(path))
 	}
 	text, err = bundle.Pack(string(read), path, func(path string) ([]byte, error) { return readFile(path, bundle.MaxBytes) })
 	if err != nil {
-		return "", path, usagef("TemplateURL names a file beside the template, or a URL that the server fetches", "template: %w", err)
+		return "", path, usagef("TemplateURL must be a file next to the template, or a URL that the server can fetch", "template: %w", err)
 	}
 	if limit := maxTemplateOf(language); len(text) > limit {
-		return "", path, usagef("put the templates of nested stacks where the server can fetch them, and name their URLs",
-			"template %s, with those of its nested stacks in it, has %d bytes, %d are allowed", a.short(path), len(text), limit)
+		return "", path, usagef("upload the templates of nested stacks where the server can fetch them, and use their URLs",
+			"template %s, including its nested stacks, has %d bytes; the limit is %d", a.short(path), len(text), limit)
 	}
 	return text, path, nil
 }
@@ -196,14 +196,14 @@ func findTemplate(dir string) (string, error) {
 			found = append(found, name)
 		}
 	}
-	const hint = "name it with --template, or in pintle.yaml as template: FILE"
+	const hint = "set it with --template, or in pintle.yaml as template: FILE"
 	switch len(found) {
 	case 0:
-		return "", usagef(hint, "there is no template in %s", dir)
+		return "", usagef(hint, "no template in %s", dir)
 	case 1:
 		return filepath.Join(dir, found[0]), nil
 	}
-	return "", usagef(hint, "there are several templates in %s: %s", dir, strings.Join(found, ", "))
+	return "", usagef(hint, "found several templates in %s: %s", dir, strings.Join(found, ", "))
 }
 
 // fileReader is [readFile], or something that does more.
@@ -216,16 +216,21 @@ func readFile(path string, limit int64) ([]byte, error) {
 		return nil, err
 	}
 	defer func() { _ = file.Close() }() // read only
-	text, err := io.ReadAll(io.LimitReader(file, limit+1))
+	return readAll(file, path, limit)
+}
+
+// readAll reads what has a name, at most limit bytes.
+func readAll(from io.Reader, name string, limit int64) ([]byte, error) {
+	text, err := io.ReadAll(io.LimitReader(from, limit+1))
 	if err != nil {
 		return nil, err
 	}
 	if int64(len(text)) > limit {
-		return nil, tooLong(path, limit)
+		return nil, tooLong(name, limit)
 	}
 	return text, nil
 }
 
 func tooLong(path string, limit int64) error {
-	return fmt.Errorf("%s has more than %d bytes, which is the most that is read", path, limit)
+	return fmt.Errorf("%s is larger than the limit of %d bytes", path, limit)
 }

@@ -22,8 +22,8 @@ func TestParseParameters(t *testing.T) {
 		{text: `[{"ParameterKey": "A"}]`, problem: "item 1 lacks ParameterKey or ParameterValue"},
 		{text: `{"A": {"B": 1}}`, problem: "parameter A: want a string, a number, a boolean or a list of them"},
 		{text: `{"A": null}`, problem: "parameter A: want a string, a number, a boolean or a list of them"},
-		{text: `{"A": ["a,b"]}`, problem: "parameter A: an item of the list holds a comma, which would split it"},
-		{text: `{"A": `, problem: "no JSON from byte 6 on"},
+		{text: `{"A": ["a,b"]}`, problem: "parameter A: an item of the list contains a comma, which would split it"},
+		{text: `{"A": `, problem: "invalid JSON at byte 6"},
 		{text: `"A"`, problem: "neither an object nor a list"},
 	} {
 		got, err := parseParameters([]byte(test.text))
@@ -65,37 +65,6 @@ func TestQuote(t *testing.T) {
 	} {
 		if got := quote(text); got != want {
 			t.Errorf("quote(%q) = %s, want %s", text, got, want)
-		}
-	}
-}
-
-func TestFault(t *testing.T) {
-	for _, test := range []struct{ reason, want string }{
-		{"Received response status [FAILED] from custom resource. Message returned: provider x: (RequestId: 1)", faultAnswered},
-		{"CloudFormation did not receive a response from your Custom Resource. Please check", faultSilent},
-		{"Response object is too long. It has 5000 bytes", faultInvalid},
-		{"Invalid PhysicalResourceId", faultInvalid},
-		{"Invalid Response object: Value of property Status must be of type String", faultInvalid},
-		{"provider Thing: the handler was still running after its timeout of 20s, and its process was killed", faultKilled},
-		{"provider Thing: the process exited with code 3\nLast lines of its log:\ngone", faultDied},
-		{"provider Thing: the handler reported an error: Runtime.Unhandled: target missed", faultErrored},
-		{"provider Thing: it could not be started: no such file\nLast lines of its log:\n", faultUnstarted},
-		{"provider Thing: target ./thing: ./thing does not exist", faultUnstarted},
-		{"provider Thing: the handler reported an error: it could not be started", faultErrored},
-		{"CustomResource attribute error: Vendor response doesn't contain X attribute in object y", faultTemplate},
-		{"Modifying service token is not allowed.", faultTemplate},
-		{"Value of property ServiceToken must be of type String", faultTemplate},
-		{"WaitCondition timed out. Received 0 conditions when expecting 1", faultSignals},
-		{"WaitCondition received failed message: 'no' for uniqueId: a", faultSignals},
-		{"Received FAILURE signal with UniqueId a", faultSignals},
-		{"Failed to receive 1 resource signal(s) within the specified duration", faultSignals},
-		{"Update to resource type AWS::CloudFormation::WaitCondition is not supported.", faultTemplate},
-		{"Encountered unsupported property X", faultTemplate},
-		{"no local provider named \"X\" and no AWS credentials: …", faultDelivery},
-		{"dial tcp 127.0.0.1:1: connect: connection refused", faultDelivery},
-	} {
-		if got := fault(test.reason); got != test.want {
-			t.Errorf("fault(%q) = %s, want %s", test.reason, got, test.want)
 		}
 	}
 }

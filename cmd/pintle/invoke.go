@@ -21,7 +21,6 @@ import (
 	"github.com/pintle-dev/pintle/internal/api/sigv4"
 	"github.com/pintle-dev/pintle/internal/author/harness"
 	"github.com/pintle-dev/pintle/internal/author/schema"
-	"github.com/pintle-dev/pintle/internal/base/suggest"
 	"github.com/pintle-dev/pintle/internal/language/value"
 	"github.com/pintle-dev/pintle/internal/provider/bootstrap"
 	"github.com/pintle-dev/pintle/internal/provider/builtin"
@@ -42,27 +41,27 @@ func (a *app) invokeCommand() *cobra.Command {
 	var o invokeOptions
 	cmd := &cobra.Command{
 		Use:   "invoke TARGET",
-		Short: "Send one request to a provider, and show its answer",
-		Long: `Send one request to a provider and show what it answers, without a stack: for
-trying a provider while it is written. TARGET is a name in pintle.yaml, or what
-may stand there: a Go package, an executable, a folder with bootstrap, or a URL.
+		Short: "Send one request to a provider and show its answer",
+		Long: `Send one request to a provider and show its answer, without a stack. Use it to try a
+provider while you write it. TARGET is a name in pintle.yaml, or any target that
+pintle.yaml accepts: a Go package, an executable, a directory with bootstrap, or a URL.
 
   pintle invoke ./provider -p '{"Name": "a"}'
   pintle invoke ./provider --type Update --id note-a -p '{"Name": "a", "Text": "b"}'
   pintle invoke ./provider --type Delete --id note-a -p @properties.json
 
-Numbers and booleans become strings, as CloudFormation makes them. The answer is
-held against the protocol as an engine does it. What the provider prints goes to
-stderr while it runs. An answer with NoEcho is masked. A request to a URL is
-signed if PINTLE_WEBHOOK_SECRET holds the provider's secret.
+As in CloudFormation, numbers and booleans become strings. The command checks the
+answer against the protocol like an engine. The provider's output goes to stderr as it
+runs. An answer with NoEcho is masked. If PINTLE_WEBHOOK_SECRET holds the provider's
+secret, a request to a URL is signed.
 
-With --ros it is a request of Alibaba Cloud ROS, whose values keep their types: a
-program or handler gets it as a function of Function Compute does. So does without
---ros what pintle.yaml declares with runtime: fc.
+With --ros it sends a request of Alibaba Cloud ROS, whose values keep their types. A
+program or handler receives it like a function of Function Compute. A provider that
+pintle.yaml declares with runtime: fc is invoked this way even without --ros.
 
   pintle invoke ./index.py --ros -p '{"X": 1, "Y": 2}'
 
-Exit codes: 0 SUCCESS, 1 FAILED, or no valid answer, 2 usage.`,
+Exit codes: 0 SUCCESS, 1 FAILED or no valid answer, 2 usage error.`,
 		Args: cobra.ExactArgs(1),
 		RunE: a.command(func(ctx context.Context, args []string) error { return a.invoke(ctx, &o, args[0]) }),
 	}
@@ -71,14 +70,14 @@ Exit codes: 0 SUCCESS, 1 FAILED, or no valid answer, 2 usage.`,
 	flags.StringVarP(&o.properties, "properties", "p", "", "a `JSON` object, or @FILE (default {})")
 	flags.StringVar(&o.old, "old", "", "the properties before an Update, a `JSON` object or @FILE (default: the same)")
 	flags.StringVar(&o.id, "id", "", "the physical `ID` of the resource, for Update and Delete")
-	flags.StringVar(&o.resourceType, "resource-type", "", "`NAME` of the type (default: the only one that the provider publishes, or Custom::Test)")
+	flags.StringVar(&o.resourceType, "resource-type", "", "`NAME` of the resource type (default: the only one that the provider publishes, or Custom::Test)")
 	flags.StringVar(&o.logicalID, "logical-id", "", "`NAME` of the resource in the template (default Test)")
 	flags.StringVar(&o.event, "event", "", "send the request in `FILE`; only its ResponseURL is replaced")
-	flags.BoolVar(&o.sns, "sns", false, "send it as a notification of SNS, as a token of a topic would")
+	flags.BoolVar(&o.sns, "sns", false, "send an SNS notification, as for a service token that is a topic")
 	flags.BoolVar(&o.ros, "ros", false, "send a request of Alibaba Cloud ROS")
-	flags.StringVar(&o.project, "project", "", "`DIR` of the pintle.yaml whose names TARGET may be (default: the current folder)")
-	flags.StringVar(&o.region, "region", "", "`NAME` of the stack's region (default: AWS_REGION, or us-east-1; with --ros cn-hangzhou)")
-	flags.DurationVar(&o.timeout, "timeout", harness.DefaultTimeout, "how long the answer may take")
+	flags.StringVar(&o.project, "project", "", "`DIR` with the pintle.yaml that defines TARGET (default: the current directory)")
+	flags.StringVar(&o.region, "region", "", "`NAME` of the stack's region (default: AWS_REGION, or us-east-1; cn-hangzhou with --ros)")
+	flags.DurationVar(&o.timeout, "timeout", harness.DefaultTimeout, "time limit for the answer")
 	flags.BoolVar(&o.showSecrets, "show-secrets", false, "show the attributes of an answer with NoEcho")
 	fromEnvironment(flags, "region", "project")
 	outputFlag(cmd, &o.output)
@@ -95,7 +94,7 @@ func (a *app) invoke(ctx context.Context, o *invokeOptions, name string) error {
 		return err
 	}
 	if o.timeout <= 0 {
-		return usagef("", "--timeout %s is no time to answer in", o.timeout)
+		return usagef("", "--timeout %s is not greater than 0", o.timeout)
 	}
 	tried, err := a.tried(o, name)
 	if err != nil {
@@ -109,7 +108,7 @@ func (a *app) invoke(ctx context.Context, o *invokeOptions, name string) error {
 	if err != nil {
 		return failed(err)
 	}
-	defer func() { _ = os.RemoveAll(dir) }() // it is in the system's temporary folder
+	defer func() { _ = os.RemoveAll(dir) }() // it is in the system's temporary directory
 	i := &invocation{app: a, asJSON: asJSON, showSecrets: o.showSecrets, target: name}
 	logger, err := a.logger("", slog.LevelError)
 	if err != nil {
@@ -128,20 +127,20 @@ func (a *app) invoke(ctx context.Context, o *invokeOptions, name string) error {
 		},
 		Log: i.line,
 		Waiting: func() {
-			a.say("the handler returned without an answer; one may still come, waiting up to %s", o.timeout)
+			a.say("the handler returned without an answer; waiting up to %s for a late one", o.timeout)
 		},
 	}
 	if tried.Framework.Target.Kind() != local.URL && !tried.Later { // else something else may answer
 		config.Settle = local.Settle
 		config.Waiting = func() {
-			a.say("the handler returned without an answer; waiting %s for one, or longer if its process still works", config.Settle)
+			a.say("the handler returned without an answer; waiting %s for one, or longer while its process is busy", config.Settle)
 		}
 	}
 	result, err := harness.Run(ctx, config)
 	broken, unbuilt := errors.AsType[*local.BuildError](err)
 	switch {
 	case ctx.Err() != nil:
-		return failed(errors.New("interrupted before there was an answer"))
+		return failed(errors.New("interrupted before an answer arrived"))
 	case unbuilt:
 		return failed(fmt.Errorf("%w\n%s", broken, strings.Join(broken.Log, "\n")))
 	case err != nil:
@@ -150,7 +149,7 @@ func (a *app) invoke(ctx context.Context, o *invokeOptions, name string) error {
 	return i.report(result)
 }
 
-// building says what takes time. What is built does not stay, so that each time is the first.
+// building reports steps that take time. invoke does not keep what it builds, so every build is the first.
 func (a *app) building(_, text string) {
 	text, _, _ = strings.Cut(text, ";")
 	a.say("%s", strings.ReplaceAll(text, a.cwd+string(filepath.Separator), ""))
@@ -184,20 +183,20 @@ func (a *app) tried(o *invokeOptions, name string) (node.Apart, error) {
 		return node.Apart{Framework: provider, Later: declared.Answers == project.AnswersLater}, nil
 	}
 	if !strings.ContainsAny(name, "/.") && !slices.Contains(names, name) {
-		hint := "name one of pintle.yaml, a Go package's folder, an executable or a URL"
-		if near := suggest.Name(name, names); near != "" {
-			hint = "did you mean " + near + "?"
+		hint := "use a name from pintle.yaml, the directory of a Go package, an executable or a URL"
+		if near := didYouMean(name, names); near != "" {
+			hint = near
 		} else if len(names) > 0 {
 			hint = "the names are " + strings.Join(names, ", ")
 		}
 		if _, missing := os.Stat(a.path(name)); missing != nil {
-			return node.Apart{}, usagef(hint, "there is no provider %s in pintle.yaml, and no such file", name)
+			return node.Apart{}, usagef(hint, "no provider %s in pintle.yaml, and no such file", name)
 		}
 	}
 	return node.Apart{}, usageError(err)
 }
 
-// apart returns a provider that is made of functions. Nobody takes its wait over, so that it has all of the time.
+// apart returns a provider that is made of functions. No one takes its wait over, so that it has all of the time.
 func apart(o *invokeOptions, p *project.Project, declared project.Provider) (node.Apart, error) {
 	definition, err := node.Define(p.Dir, declared, p.Providers)
 	if err != nil {
@@ -228,7 +227,7 @@ func apart(o *invokeOptions, p *project.Project, declared project.Provider) (nod
 // request makes the request of the flags.
 func (a *app) request(o *invokeOptions, provider local.Provider) (r wire.Request, err error) {
 	if o.ros = o.ros || provider.Contract == bootstrap.FC; o.ros && o.sns {
-		return r, usagef("leave one of them out", "a request of ROS is no notification of SNS")
+		return r, usagef("omit one of them", "--ros and --sns cannot be combined")
 	}
 	if o.event != "" {
 		r, err = a.recorded(o)
@@ -246,13 +245,13 @@ func (a *app) request(o *invokeOptions, provider local.Provider) (r wire.Request
 	}
 	switch {
 	case !r.RequestType.Valid():
-		return r, usagef("want Create, Update or Delete", "--type %q is not known", o.kind)
+		return r, usagef("use Create, Update or Delete", "--type %q is unknown", o.kind)
 	case r.RequestType != wire.Create && o.id == "" && !o.ros: // ROS sends these without one, if the Create had failed
-		return r, usagef("give the one that Create answered with", "%s needs the physical ID of the resource: --id", r.RequestType)
+		return r, usagef("use the id from the answer to Create", "%s needs the physical ID of the resource: --id", r.RequestType)
 	case r.RequestType == wire.Create && o.id != "":
-		return r, usagef("leave it out, or say --type Update or Delete", "a Create has no --id: it answers with one")
+		return r, usagef("omit it, or use --type Update or Delete", "a Create takes no --id: its answer contains one")
 	case r.RequestType != wire.Update && o.old != "":
-		return r, usagef("", "only an Update has --old properties")
+		return r, usagef("", "--old needs --type Update")
 	}
 	if r.ResourceType = o.resourceType; r.ResourceType != "" {
 		if err := r.Dialect.CheckResourceType(r.ResourceType); err != nil {
@@ -287,7 +286,7 @@ func (o *invokeOptions) ofROS(r *wire.Request, provider local.Provider) {
 	r.ResourceOwnerID, r.CallerID, r.RegionID = rosAccount, rosAccount, o.rosRegion()
 }
 
-// What a request of ROS is of, where nothing is said.
+// rosAccount and rosRegion are the defaults of ROS requests.
 const (
 	rosAccount = "0000" + sigv4.DefaultAccount
 	rosRegion  = "cn-hangzhou"
@@ -327,7 +326,7 @@ func (a *app) ofCloudFormation(o *invokeOptions, r *wire.Request, provider local
 // recorded reads a whole request.
 func (a *app) recorded(o *invokeOptions) (r wire.Request, err error) {
 	if o.kind+o.properties+o.old+o.id+o.logicalID+o.resourceType != "" {
-		return r, usagef("change the file, or leave it out", "--event is a whole request: --type, --properties, --old, --id, --logical-id and --resource-type do not go with it")
+		return r, usagef("change the file, or omit --event", "--event is a complete request and cannot be combined with --type, --properties, --old, --id, --logical-id or --resource-type")
 	}
 	text, err := readFile(a.path(o.event), wire.MaxRequest)
 	if err != nil {
@@ -335,7 +334,7 @@ func (a *app) recorded(o *invokeOptions) (r wire.Request, err error) {
 	}
 	var fields map[string]json.RawMessage
 	if err := json.Unmarshal(text, &fields); err != nil || fields == nil {
-		return r, usagef("want the request that CloudFormation or ROS sends", "--event %s holds no JSON object", o.event)
+		return r, usagef("the file must contain a request as CloudFormation or ROS sends it", "--event %s is not a JSON object", o.event)
 	}
 	fields["ResponseURL"] = json.RawMessage(`"http://127.0.0.1/"`) // it gets ours
 	if text, err = json.Marshal(fields); err == nil {
@@ -362,7 +361,7 @@ func (a *app) properties(flag, given string, of wire.Request) (json.RawMessage, 
 	v, err := value.Parse(text)
 	if err != nil || v.Kind() != value.Map {
 		// The parser's words may quote the value, which may be a secret.
-		return nil, usagef(`want for example '{"Name": "a"}', or @FILE`, "--%s: it is no JSON object", flag)
+		return nil, usagef(`use for example '{"Name": "a"}', or @FILE`, "--%s: not a JSON object", flag)
 	}
 	if of.Dialect == wire.ROS {
 		return v.JSON(), nil

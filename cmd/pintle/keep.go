@@ -21,8 +21,8 @@ type keepOptions struct {
 func (o *keepOptions) flags(flags *pflag.FlagSet) {
 	o.deleted, o.requests = keptFor(store.DefaultKeepDeleted), keptFor(store.DefaultKeepRequests)
 	flags.Var(&o.deleted, "keep-deleted", "how long deleted stacks can be described by their ARN, a `DURATION` such as 90d or 12h, or forever")
-	flags.Var(&o.requests, "keep-requests", "how long settled requests are kept, a `DURATION` of 1d or more")
-	flags.IntVar(&o.events, "keep-events", store.DefaultKeepEvents, "how `MANY` event rows of a live stack are kept; those of its newest operation always are")
+	flags.Var(&o.requests, "keep-requests", "how long completed requests are kept, a `DURATION` of 1d or more")
+	flags.IntVar(&o.events, "keep-events", store.DefaultKeepEvents, "how `MANY` event rows of an existing stack are kept; those of its newest operation are always kept")
 	flags.IntVar(&o.audit, "keep-audit", store.DefaultKeepAudit, "how `MANY` audit entries of a stack are kept")
 	fromEnvironment(flags, "keep-deleted", "keep-requests", "keep-events", "keep-audit")
 }
@@ -34,9 +34,9 @@ func (o *keepOptions) keep() (store.Keep, error) {
 	keep := store.Keep{Deleted: time.Duration(o.deleted), Requests: time.Duration(o.requests), Events: o.events, Audit: o.audit}
 	switch {
 	case o.events < 1 || o.audit < 1:
-		return keep, usagef("give a number from 1", "--keep-events %d, --keep-audit %d: there would be nothing to show", o.events, o.audit)
+		return keep, usagef("use a number from 1", "--keep-events %d, --keep-audit %d: must be at least 1", o.events, o.audit)
 	case keep.Requests < leastKept:
-		return keep, usagef("give 1d or more", "--keep-requests %v: URLs that providers hold are good for up to a day", keep.Requests)
+		return keep, usagef("give 1d or more", "--keep-requests %v: response URLs are valid for up to a day", keep.Requests)
 	}
 	return keep, nil
 }
@@ -66,12 +66,12 @@ func (k *keptFor) Set(text string) error {
 	if days, ok := strings.CutSuffix(text, "d"); ok {
 		var n int
 		if n, err = strconv.Atoi(days); n > math.MaxInt64/int(24*time.Hour) {
-			return fmt.Errorf("%q is more than there will be: give forever", text)
+			return fmt.Errorf("%q is too long: use forever", text)
 		}
 		d = time.Duration(n) * 24 * time.Hour
 	}
 	if err != nil || d <= 0 {
-		return fmt.Errorf("%q: want a duration above 0 such as 90d or 12h, or forever", text)
+		return fmt.Errorf("%q: use a duration greater than 0 such as 90d or 12h, or forever", text)
 	}
 	*k = keptFor(d)
 	return nil

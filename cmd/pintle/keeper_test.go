@@ -12,7 +12,7 @@ import (
 	"github.com/pintle-dev/pintle"
 )
 
-// keeper is the provider of the users' stories. It keeps each thing as a file of the folder SHELF, so that a script sees
+// keeper is the provider of the users' stories. It keeps each thing as a file of the directory SHELF, so that a script sees
 // what there really is: the file is called Name, which is its physical id, and holds Text. Another Name is another thing.
 //
 // It refuses bad words, and whatever is as a file in SHELF/refuse: "Delete-Site" holds why it does not delete Site. Every
@@ -32,6 +32,11 @@ func keeper() {
 			answer.ID = pintle.PhysicalID(p.Name)
 		}
 		if p.Wait == string(r.Type) {
+			if p.Text == "aloud" { // it waits twice, and prints a line each time
+				fmt.Println(r.LogicalID, "is half done")
+				attend(string(r.LogicalID))
+				fmt.Println(r.LogicalID, "is nearly done")
+			}
 			attend(string(r.LogicalID))
 		}
 		why, err := os.ReadFile(filepath.Join(shelf, "refuse", string(r.Type)+"-"+string(r.LogicalID)))
@@ -47,7 +52,7 @@ func keeper() {
 		case strings.Contains(p.Text, "bad"):
 			return answer, errors.New("I do not keep bad words")
 		}
-		answer.ID = pintle.PhysicalID(p.Name)
+		answer.ID, answer.Replaces = pintle.PhysicalID(p.Name), r.Type == pintle.Update
 		return answer, os.WriteFile(filepath.Join(shelf, p.Name), []byte(p.Text+"\n"), 0o600)
 	}))
 }

@@ -21,7 +21,7 @@ import (
 type keyOptions struct{ file, command string }
 
 func (o *keyOptions) flags(flags *pflag.FlagSet) {
-	flags.StringVar(&o.file, "key-file", "", "`FILE` of the keys that seal the secrets in the database, the same for every server of it; made if the database is new (default: keys in the data directory)")
+	flags.StringVar(&o.file, "key-file", "", "`FILE` with the keys that encrypt the secrets in the database, the same for all its servers; created if the database is new (default: keys in the data directory)")
 	flags.StringVar(&o.command, "key-command", "", "shell `COMMAND` that prints a key file")
 	fromEnvironment(flags, "key-file", "key-command")
 }
@@ -39,7 +39,7 @@ func (a *app) keySource(o keyOptions) (node.KeySource, error) {
 		}
 	}
 	if set > 1 {
-		return source, usagef("give one of --key-file, --key-command and the variable PINTLE_KEYS", "the keys cannot come from several places")
+		return source, usagef("use only one of --key-file, --key-command and PINTLE_KEYS", "keys are set in more than one place")
 	}
 	if source.File != "" {
 		source.File = a.path(source.File)
@@ -57,32 +57,32 @@ type keysOptions struct {
 func (a *app) keysCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "keys",
-		Short: "Change the keys that seal the secrets in the database",
-		Long: `Change the keys that seal the secrets in the database.
+		Short: "Change the keys that encrypt the secrets in the database",
+		Long: `Change the keys that encrypt the secrets in the database.
 
-The first key of the key file seals, all of them open. With one node:
+The first key in the key file encrypts, and all of them decrypt. With one node:
 
-  pintle keys rotate        a new key in front; then restart the server
-  pintle keys status        until nothing is sealed with the old one any more
+  pintle keys rotate        add a new first key, then restart the server
+  pintle keys status        wait until nothing is encrypted with the old key
   pintle keys drop OLD
 
-With several nodes every one must know a key before any seals with it:
+With several nodes, every node must know a key before any node encrypts with it:
 
-  pintle keys add           then copy the key file to all nodes, restart them
-  pintle keys use NEW       once more copy the file and restart
-  pintle keys drop OLD      when status says so
+  pintle keys add           then copy the key file to all nodes and restart them
+  pintle keys use NEW       copy the file again and restart the nodes
+  pintle keys drop OLD      when status allows it
 
-Keep a copy of the key file, and not beside the copies of the database: who has
-both can read the secrets.`,
+Keep a copy of the key file, but not together with backups of the database: anyone
+with both can read the secrets.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	cmd.AddCommand(
 		a.keysSubcommand("status", "Show which keys are needed", cobra.NoArgs, a.keysStatus),
-		a.keysSubcommand("rotate", "Put a new key in front: it seals from the next start on", cobra.NoArgs, a.keysRotate),
-		a.keysSubcommand("add", "Add a new key that only opens", cobra.NoArgs, a.keysAdd),
-		a.keysSubcommand("use ID", "Put a key in front: it seals from the next start on", cobra.ExactArgs(1), a.keysUse),
-		a.keysSubcommand("drop ID", "Remove a key that nothing is sealed with any more", cobra.ExactArgs(1), a.keysDrop),
+		a.keysSubcommand("rotate", "Add a new first key: it encrypts after the next start", cobra.NoArgs, a.keysRotate),
+		a.keysSubcommand("add", "Add a new key that only decrypts", cobra.NoArgs, a.keysAdd),
+		a.keysSubcommand("use ID", "Make a key the first: it encrypts after the next start", cobra.ExactArgs(1), a.keysUse),
+		a.keysSubcommand("drop ID", "Remove a key that is no longer in use", cobra.ExactArgs(1), a.keysDrop),
 	)
 	return cmd
 }
@@ -103,8 +103,8 @@ func (a *app) keysSubcommand(
 	}
 	flags := cmd.Flags()
 	o.connection.flags(flags)
-	flags.StringVar(&o.project, "project", "", "`DIR` of a pintle.yaml (default: the current folder)")
-	flags.StringVar(&o.file, "key-file", "", "`FILE` of the keys (default: keys in the data directory)")
+	flags.StringVar(&o.project, "project", "", "`DIR` with pintle.yaml (default: the current directory)")
+	flags.StringVar(&o.file, "key-file", "", "key `FILE` (default: keys in the data directory)")
 	fromEnvironment(flags, "project", "key-file")
 	if use == "status" {
 		outputFlag(cmd, &o.output)
@@ -119,7 +119,7 @@ func (a *app) keyFile(o *keysOptions, p place) (string, error) {
 	case err != nil:
 		return "", err
 	case source.Text != "" || source.Command != "":
-		return "", usagef("change them there; pintle keys status says which are needed", "the keys come from PINTLE_KEYS or a command, not from a file")
+		return "", usagef("change them there; \"pintle keys status\" shows which are needed", "the keys come from PINTLE_KEYS or a command, not from a file")
 	case source.File != "":
 		return source.File, nil
 	}
@@ -149,7 +149,7 @@ func (a *app) keysRotate(_ context.Context, o *keysOptions, p place, _ []string)
 		return err
 	}
 	fmt.Fprintf(a.stdout, "key %s is the first in %s\n", key.ID, a.short(file))
-	a.say("Copy the file to where you keep it. From its next start on the server seals with the new key.")
+	a.say("Update your copy of the file. The server encrypts with the new key after its next start.")
 	return nil
 }
 
@@ -160,7 +160,7 @@ func (a *app) keysAdd(_ context.Context, o *keysOptions, p place, _ []string) er
 		return err
 	}
 	fmt.Fprintf(a.stdout, "key %s is in %s\n", key.ID, a.short(file))
-	a.say("Copy the file to every node and start each anew; then: pintle keys use %s%s", key.ID, p.named())
+	a.say("Copy the file to every node and restart each; then run: pintle keys use %s%s", key.ID, p.named())
 	return nil
 }
 
@@ -177,7 +177,7 @@ func (a *app) keysUse(_ context.Context, o *keysOptions, p place, args []string)
 		return err
 	}
 	fmt.Fprintf(a.stdout, "key %s is the first in %s\n", args[0], a.short(file))
-	a.say("From its next start on a server with this file seals with it.")
+	a.say("A server with this file encrypts with the key after its next start.")
 	return nil
 }
 
@@ -195,8 +195,8 @@ func (a *app) keysDrop(ctx context.Context, o *keysOptions, p place, args []stri
 		return failed(err)
 	}
 	if slices.ContainsFunc(needed.Keys, func(k operator.Key) bool { return k.ID == args[0] }) {
-		return failed(fmt.Errorf("key %s is needed: rows may be sealed with it", args[0]),
-			"wait until pintle keys status says that nothing is; a server seals anew while it runs")
+		return failed(fmt.Errorf("key %s is needed: rows may be encrypted with it", args[0]),
+			"wait until \"pintle keys status\" shows that none is; a running server re-encrypts rows")
 	}
 	file, err := a.editKeys(o, p, func(keys []store.Key) ([]store.Key, error) {
 		at, err := findKey(keys, args[0])
@@ -204,7 +204,7 @@ func (a *app) keysDrop(ctx context.Context, o *keysOptions, p place, args []stri
 			return nil, err
 		}
 		if at == 0 {
-			return nil, failed(fmt.Errorf("key %s is the first in the file: it seals", args[0]), "pintle keys rotate puts another in front")
+			return nil, failed(fmt.Errorf("key %s is the first in the file and encrypts new values", args[0]), "add another first key with \"pintle keys rotate\"")
 		}
 		return slices.Delete(keys, at, at+1), nil
 	})
@@ -217,7 +217,7 @@ func (a *app) keysDrop(ctx context.Context, o *keysOptions, p place, args []stri
 func findKey(keys []store.Key, id string) (int, error) {
 	at := slices.IndexFunc(keys, func(k store.Key) bool { return k.ID == id })
 	if at < 0 {
-		return at, usagef("pintle keys status lists them", "there is no key %q in the file", id)
+		return at, usagef("run \"pintle keys status\" to see the keys", "no key %q in the file", id)
 	}
 	return at, nil
 }
@@ -226,8 +226,8 @@ func findKey(keys []store.Key, id string) (int, error) {
 func (a *app) keysReader(ctx context.Context, o *keysOptions, p place) (*session, error) {
 	s, ok, err := a.readerWith(ctx, o.connection, p.data, keyOptions{file: o.file}, referenceOptions{})
 	if err == nil && !ok {
-		err = failed(fmt.Errorf("there is no database in %s, so it cannot be seen which keys are needed", a.short(p.data)),
-			"name the directory of a server with --data, or its address with --endpoint")
+		err = failed(fmt.Errorf("no database in %s, so it is unknown which keys are needed", a.short(p.data)),
+			"set the data directory of a server with --data, or its address with --endpoint")
 	}
 	return s, err
 }
@@ -242,10 +242,10 @@ type shownKey struct {
 
 var keyStates = map[string]string{
 	"seals":   "seals",
-	"next":    "the first in the file: seals from the next start of the server on",
-	"needed":  "needed: rows may be sealed with it, and are sealed anew while a server runs",
-	"spare":   "opens only; nothing is sealed with it",
-	"missing": "needed, and not in the key file: put it back",
+	"next":    "first in the file: encrypts after the next start of the server",
+	"needed":  "needed: rows may be encrypted with it; a running server re-encrypts them",
+	"spare":   "only decrypts; no row is encrypted with it",
+	"missing": "needed but missing from the key file: put it back",
 }
 
 func (a *app) keysStatus(ctx context.Context, o *keysOptions, p place, _ []string) (err error) {

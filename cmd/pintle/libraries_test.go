@@ -223,7 +223,7 @@ func (w *libraryWorld) deployed(t *testing.T, handler string) stackDriver {
 	return deployedNote{dir}
 }
 
-// pintle runs a command in the project. An operation that fails ends the command with 1, which is no error here.
+// pintle runs a command in the project. An operation that fails ends the command with 1, which is not an error here.
 func (n deployedNote) pintle(t *testing.T, document any, args ...string) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)

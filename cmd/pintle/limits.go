@@ -20,7 +20,7 @@ func (o *limitOptions) flags(flags *pflag.FlagSet) {
 	for i, name := range names {
 		known[i] = fmt.Sprintf("%s (%d)", name, quotas[i])
 	}
-	flags.StringArrayVar(&o.limits, "limit", nil, "how large templates may be, `NAME=NUMBER`; may be repeated. The names, and CloudFormation's own numbers: "+
+	flags.StringArrayVar(&o.limits, "limit", nil, "limit for templates, `NAME=NUMBER`; may be repeated. The names with CloudFormation's own limits: "+
 		strings.Join(known, ", "))
 	fromEnvironment(flags, "limit")
 }
@@ -34,9 +34,9 @@ func (o *limitOptions) parse() (template.Limits, error) {
 		number, err := strconv.Atoi(text)
 		switch {
 		case !slices.Contains(names, name):
-			return limits, usagef("one of "+strings.Join(names, ", "), "--limit %s: there is no limit of that name", given)
+			return limits, usagef("one of "+strings.Join(names, ", "), "--limit %s: unknown limit", given)
 		case err != nil || number < 1:
-			return limits, usagef("give a number from 1, such as "+name+"=1000", "--limit %s is no number", given)
+			return limits, usagef("give a number from 1, such as "+name+"=1000", "--limit %s is not a valid number", given)
 		}
 		limits.Set(name, number)
 	}
@@ -50,7 +50,7 @@ func parseZones(given []string) (map[string][]string, error) {
 		region, list, ok := strings.Cut(one, "=")
 		names := strings.Split(list, ",")
 		if !ok || region == "" || slices.Contains(names, "") {
-			return nil, usagef("give it as eu-central-1=eu-central-1a,eu-central-1b", "--zones %s does not name the zones of a region", one)
+			return nil, usagef("use the form eu-central-1=eu-central-1a,eu-central-1b", "--zones %s does not have the form REGION=ZONE,ZONE", one)
 		}
 		slices.Sort(names)
 		zones[region] = slices.Compact(names)

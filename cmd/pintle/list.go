@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -26,7 +25,7 @@ type readOptions struct {
 func (o *readOptions) flags(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	o.connection.flags(flags)
-	flags.StringVar(&o.project, "project", "", "`DIR` of the pintle.yaml that it is about (default: the current folder)")
+	flags.StringVar(&o.project, "project", "", "`DIR` with pintle.yaml (default: the current directory)")
 	fromEnvironment(flags, "project")
 	outputFlag(cmd, &o.output)
 }
@@ -51,14 +50,14 @@ func (a *app) listCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "list",
 		Short: "List the stacks",
-		Long: `List the stacks of a data directory or a server, the newest first, those of
-CloudFormation and of ROS in the region of each. With --all
-those that were deleted are listed too, and each with the id that names it.`,
+		Long: `List the stacks of a data directory or a server, newest first. CloudFormation and ROS
+stacks are listed for the region of each. With --all the list includes deleted stacks,
+and the id of each stack.`,
 		Args: cobra.NoArgs,
 		RunE: a.command(func(ctx context.Context, _ []string) error { return a.list(ctx, &o, all) }),
 	}
 	o.flags(cmd)
-	cmd.Flags().BoolVar(&all, "all", false, "list those that were deleted too, and the ids")
+	cmd.Flags().BoolVar(&all, "all", false, "include deleted stacks, and show ids")
 	return cmd
 }
 
@@ -88,7 +87,7 @@ func (a *app) list(ctx context.Context, o *readOptions, all bool) error {
 		}{list})
 	}
 	if len(list) == 0 {
-		a.say("there are no stacks")
+		a.say("no stacks")
 		return nil
 	}
 	rows := [][]string{{"NAME", "STATUS", "CHANGED", "DESCRIPTION"}}
@@ -130,7 +129,7 @@ func (s *session) list(ctx context.Context, all bool) ([]stackDocument, error) {
 		if given && l != only {
 			continue
 		}
-		there, err := s.faces[l].stacks.List(ctx)
+		there, err := s.clients[l].stacks.List(ctx)
 		if l == template.ROS && errors.Is(err, rosclient.ErrForeign) && !given {
 			continue // another service, or an older server
 		}
@@ -156,37 +155,6 @@ func documentOf(stack stacks.Stack) stackDocument {
 		Name: stack.Name, ID: stack.ID, Status: stack.Status, Reason: stack.Reason, Description: stack.Description,
 		Created: stack.Created, Updated: stack.Updated, Deleted: stack.Deleted,
 	}
-}
-
-// completeStack completes the name of a stack.
-func (a *app) completeStack(cmd *cobra.Command, args []string, begun string) ([]string, cobra.ShellCompDirective) {
-	const none = cobra.ShellCompDirectiveNoFileComp
-	if err := a.readEnvironment(cmd); err != nil {
-		return nil, none
-	}
-	ctx, cancel := context.WithTimeout(cmd.Context(), time.Second)
-	defer cancel()
-	flag := func(name string) string { return cmd.Flag(name).Value.String() }
-	p, err := a.locate(flag("project"), flag("data"))
-	if err != nil || len(args) > 0 {
-		return nil, none
-	}
-	c := connection{data: flag("data"), endpoint: flag("endpoint"), region: flag("region")}
-	s, ok, err := a.reader(ctx, c, p.data)
-	if err != nil || !ok {
-		return nil, none
-	}
-	list, err := s.list(ctx, false)
-	if err := errors.Join(err, s.close()); err != nil {
-		return nil, none
-	}
-	var names []string
-	for _, stack := range list {
-		if strings.HasPrefix(stack.Name, begun) {
-			names = append(names, stack.Name)
-		}
-	}
-	return names, none
 }
 
 // stamp renders a time for people; empty for none.

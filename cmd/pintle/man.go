@@ -14,13 +14,13 @@ import (
 func (a *app) manCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "man DIR",
-		Short: "Write the manual pages, one for each command",
-		Long: `Write the manual pages into DIR, which is made if it is not there: pintle.1, and one for
-each command, such as pintle-deploy.1. To read one:
+		Short: "Write a manual page for each command",
+		Long: `Write the manual pages to DIR, which is created if it does not exist: pintle.1, and one
+page per command, such as pintle-deploy.1. To read one:
 
   pintle man ./man1 && man ./man1/pintle-deploy.1
 
-Releases have them in their archives.`,
+Release archives contain them.`,
 		Args: cobra.ExactArgs(1),
 		RunE: a.command(func(_ context.Context, args []string) error { return a.man(args[0]) }),
 	}

@@ -21,16 +21,16 @@ type monitorOptions struct {
 
 func (o *monitorOptions) flags(cmd *cobra.Command) {
 	flags := cmd.Flags()
-	flags.StringVar(&o.metrics, "metrics", "", "`ADDRESS` at which Prometheus finds /metrics and nothing else, host:port (default: with --dev or a token, at --listen)")
-	flags.StringVar(&o.tokenFile, "metrics-token-file", "", "`FILE` with the bearer token that scrapes have to show")
-	flags.StringVar(&o.auditLog, "audit-log", "", "`FILE` that gets a line of JSON for every change that someone asks for, - is standard output; opened again at SIGHUP")
+	flags.StringVar(&o.metrics, "metrics", "", "`ADDRESS` that serves only /metrics, host:port (default: --listen, with --dev or a token)")
+	flags.StringVar(&o.tokenFile, "metrics-token-file", "", "`FILE` with the bearer token for scrapes")
+	flags.StringVar(&o.auditLog, "audit-log", "", "`FILE` for the audit log, one line of JSON per requested change; - is standard output; reopened on SIGHUP")
 }
 
 func (o *monitorOptions) apply(a *app, c *node.Config) (err error) {
 	c.Metrics.Listen = o.metrics
 	if o.metrics != "" {
 		if _, _, err := net.SplitHostPort(o.metrics); err != nil {
-			return usagef("give host:port, e.g. 127.0.0.1:9464", "--metrics %q is no address", o.metrics)
+			return usagef("use host:port, for example 127.0.0.1:9464", "--metrics %q is not an address", o.metrics)
 		}
 	}
 	if o.tokenFile != "" {
@@ -61,7 +61,7 @@ func (o *monitorOptions) openAudit(a *app, log *slog.Logger) (_ *audit.Log, clos
 		defer close(done)
 		for range hangups {
 			if err := audited.Reopen(); err != nil {
-				log.Error("the audit log cannot be opened again; it goes on where it was", "error", err)
+				log.Error("cannot reopen the audit log; continuing with the open file", "error", err)
 			}
 		}
 	}()

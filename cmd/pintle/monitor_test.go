@@ -62,7 +62,7 @@ func get(t *testing.T, at, token string) (status int, text string) {
 	return response.StatusCode, string(body)
 }
 
-// A server that is scraped all the while counts what was done, no more and no less, and names nobody.
+// A server that is scraped all the while counts what was done, no more and no less, and names no one.
 func TestMetricsUnderLoad(t *testing.T) {
 	server := serve(t, filepath.Join(t.TempDir(), "data"))
 	at := server.url + "/metrics"

@@ -81,5 +81,5 @@ func assume(client *awscall.Client, role string) (*awscall.Client, error) {
 	}
 	flat := awscall.Flatten(out)
 	text := func(name string) string { return fmt.Sprint(flat["Credentials."+name]) }
-	return client.As(credentials.NewStaticCredentialsProvider(text("AccessKeyId"), text("SecretAccessKey"), text("SessionToken"))), nil
+	return client.WithCredentials(credentials.NewStaticCredentialsProvider(text("AccessKeyId"), text("SecretAccessKey"), text("SessionToken"))), nil
 }

@@ -102,7 +102,7 @@ func TestWaitConditionThroughKills(t *testing.T) {
 		t.Errorf("the provider was asked %d times", n)
 	}
 
-	// Whoever may describe the stack may signal; nobody else learns the signature.
+	// Anyone who may describe the stack can signal. No one else learns the signature.
 	resources, err := s.client().DescribeStackResources(t.Context(), &cloudformation.DescribeStackResourcesInput{StackName: aws.String("waits")})
 	if err != nil {
 		t.Fatal(err)

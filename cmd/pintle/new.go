@@ -25,23 +25,23 @@ func (a *app) newCommand() *cobra.Command {
 	var o newOptions
 	cmd := &cobra.Command{
 		Use:   "new NAME",
-		Short: "Write the project of a provider in Go",
-		Long: `Write a project to begin with: a provider in Go, its test, a template that uses it,
-and a pintle.yaml. It builds, passes its test and can be deployed as it is.
+		Short: "Create a project for a provider in Go",
+		Long: `Create a starter project: a provider in Go, its test, a template that uses it, and a
+pintle.yaml. It builds, passes its test and is ready to deploy.
 
   pintle new site                    into ./site, module example.com/site
   pintle new github.com/you/site     into ./site, module github.com/you/site
 
-As long as the module ` + scaffold.SDK + ` is not published, go.mod names a
-clone of it: the one that this program was built from, or that of --pintle.`,
+While the module ` + scaffold.SDK + ` is not published, go.mod refers to
+a clone of it: the one that this program was built from, or the one in --pintle.`,
 		Args: cobra.ExactArgs(1),
 		RunE: a.command(func(_ context.Context, args []string) error { return a.create(&o, args[0]) }),
 	}
 	flags := cmd.Flags()
 	flags.StringVar(&o.module, "module", "", "`PATH` of the Go module")
-	flags.StringVar(&o.dir, "dir", "", "`DIR` to write into (default: the last element of NAME); it may be there if it is empty")
+	flags.StringVar(&o.dir, "dir", "", "`DIR` to write to (default: the last element of NAME); it must be empty or not exist")
 	flags.StringVar(&o.clone, "pintle", "", "`DIR` of a clone of "+scaffold.SDK+", to be used instead of a published version")
-	flags.BoolVar(&o.aws, "aws", false, "write also a CloudFormation template for it as a Lambda function, and what builds its zip file")
+	flags.BoolVar(&o.aws, "aws", false, "add a CloudFormation template and a CDK construct for the provider as a Lambda function, and a build of its zip file")
 	return cmd
 }
 
@@ -50,7 +50,7 @@ func (a *app) create(o *newOptions, name string) error {
 	switch source := a.source(); {
 	case o.clone != "":
 		if c.Clone = a.path(o.clone); !isClone(c.Clone) {
-			return usagef("clone it, and name the folder", "--pintle %s is no clone of %s", o.clone, scaffold.SDK)
+			return usagef("clone it, and use the directory of the clone", "--pintle %s is not a clone of %s", o.clone, scaffold.SDK)
 		}
 	case source != "":
 		c.Clone = source
@@ -58,7 +58,7 @@ func (a *app) create(o *newOptions, name string) error {
 		if r := buildRelease(); r.published() {
 			c.Version = r.Version
 		} else {
-			return usagef("name the folder of a clone: --pintle DIR", "it is not known where the module %s is: it is not "+
+			return usagef("use the directory of a clone: --pintle DIR", "the source of module %s was not found: it is not "+
 				"published, and the source of this program is not on this machine", scaffold.SDK)
 		}
 	}
@@ -72,7 +72,7 @@ func (a *app) create(o *newOptions, name string) error {
 	}
 	switch err := p.Write(a.path(dir)); {
 	case errors.Is(err, scaffold.ErrNotEmpty):
-		return usagef("take another name, or another folder with --dir", "%s is there already, and not empty", dir)
+		return usagef("use another name, or another directory with --dir", "%s already exists and is not empty", dir)
 	case err != nil:
 		return failed(err)
 	}
@@ -82,6 +82,9 @@ func (a *app) create(o *newOptions, name string) error {
 		next += " && go mod tidy"
 	}
 	fmt.Fprintf(a.stdout, "next:  %s && go test ./... && pintle deploy\n", next)
+	if o.aws {
+		fmt.Fprintln(a.stdout, "AWS:   sh build.sh, then deploy aws.yaml as its first lines say, or use cdk/provider.ts in an app of the CDK")
+	}
 	return nil
 }
 
@@ -97,7 +100,7 @@ func (a *app) source() string {
 	return ""
 }
 
-// isClone reports whether a folder holds the module.
+// isClone reports whether a directory holds the module.
 func isClone(dir string) bool {
 	f, err := os.Open(filepath.Join(dir, "go.mod"))
 	if err != nil {

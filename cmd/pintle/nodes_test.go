@@ -235,7 +235,7 @@ func TestDatabaseKeys(t *testing.T) {
 	other := exec.Command("pintle", "serve", "--listen", "127.0.0.1:0", "--data", filepath.Join(dir, "other"), "--database", c.dsn,
 		"--key-file", filepath.Join(dir, "elsewhere"))
 	out, err := other.CombinedOutput()
-	if err == nil || !strings.Contains(string(out), "elsewhere is gone") || !strings.Contains(string(out), "another node") {
+	if err == nil || !strings.Contains(string(out), "elsewhere is missing") || !strings.Contains(string(out), "another node") {
 		t.Errorf("error %v, it said:\n%s", err, out)
 	}
 	if _, err := os.Stat(filepath.Join(dir, "elsewhere")); !errors.Is(err, os.ErrNotExist) {

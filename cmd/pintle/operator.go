@@ -11,6 +11,7 @@ import (
 	"io"
 	"net/http"
 	"net/url"
+	"strconv"
 	"strings"
 	"time"
 
@@ -19,15 +20,16 @@ import (
 
 	"github.com/pintle-dev/pintle/cmd/pintle/internal/node"
 	"github.com/pintle-dev/pintle/internal/api/operator"
+	"github.com/pintle-dev/pintle/internal/author/catalogue"
 )
 
 // maxDocument bounds what is read of an answer.
 const maxDocument = 16 << 20
 
-// errNoOperator says that the other side does not speak Pintle's own face: it may be another service.
+// errNoOperator says that the other side does not speak Pintle's own API: it may be another service.
 var errNoOperator = errors.New("the server has no operator's face")
 
-// operatorClient is a client of Pintle's own face.
+// operatorClient is a client of Pintle's own API.
 type operatorClient struct {
 	base   string
 	region string
@@ -60,10 +62,25 @@ func (c *operatorClient) respond(ctx context.Context, stack, resource string, in
 	return done, err
 }
 
-func (c *operatorClient) audit(ctx context.Context, stack string) ([]operator.Audit, error) {
+func (c *operatorClient) audit(ctx context.Context, stack string) ([]auditDocument, error) {
 	var out operator.Audits
 	err := c.do(ctx, http.MethodGet, "stacks/"+url.PathEscape(stack)+"/audit", nil, &out)
-	return out.Audit, err
+	list := make([]auditDocument, len(out.Audit))
+	for i, entry := range out.Audit {
+		list[i] = auditDocument{entry, catalogue.OfRemark(entry.Text)}
+	}
+	return list, err
+}
+
+// outputs returns outputs of a stack with their secrets; no keys means all of them.
+func (c *operatorClient) outputs(ctx context.Context, stack string, keys []string) ([]operator.SecretOutput, error) {
+	body, err := json.Marshal(operator.OutputReading{Keys: keys})
+	if err != nil {
+		return nil, err
+	}
+	var out operator.SecretOutputs
+	err = c.do(ctx, http.MethodPost, "stacks/"+url.PathEscape(stack)+"/outputs", body, &out)
+	return out.Outputs, err
 }
 
 func (c *operatorClient) logs(ctx context.Context, stack, request string) ([]string, error) {
@@ -71,6 +88,16 @@ func (c *operatorClient) logs(ctx context.Context, stack, request string) ([]str
 	path := "stacks/" + url.PathEscape(stack) + "/logs?request=" + url.QueryEscape(request)
 	err := c.do(ctx, http.MethodGet, path, nil, &out)
 	return out.Lines, err
+}
+
+// stackLogs returns stored lines of a stack.
+func (c *operatorClient) stackLogs(ctx context.Context, stack string, in operator.LogQuery) (page operator.LogPage, err error) {
+	query := url.Values{"resource": {string(in.Resource)}, "after": {in.After}}
+	if in.Tail > 0 {
+		query.Set("tail", strconv.Itoa(in.Tail))
+	}
+	err = c.do(ctx, http.MethodGet, "stacks/"+url.PathEscape(stack)+"/logs?"+query.Encode(), nil, &page)
+	return page, err
 }
 
 // consoleLink returns the address of a page that begins a session of the console.

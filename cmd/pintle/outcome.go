@@ -7,7 +7,6 @@ import (
 
 	"github.com/pintle-dev/pintle/cmd/pintle/internal/display"
 	"github.com/pintle-dev/pintle/cmd/pintle/internal/stacks"
-	"github.com/pintle-dev/pintle/internal/api/operator"
 )
 
 // follow watches an operation that this command began, to its end, and reports it.
@@ -28,7 +27,7 @@ func (s *session) follow(ctx context.Context, p place, name, id, action string, 
 		return s.broken(ctx, p, name, c, r)
 	}
 	for _, e := range givenUp(c.events) {
-		s.app.say("note: %s (%s) could not be deleted and was given up: %s", e.Logical, e.Physical, firstLineOf(e.Reason))
+		s.app.say("note: %s (%s) could not be deleted and was abandoned: %s", e.Logical, e.Physical, firstLineOf(e.Reason))
 	}
 	if !asJSON {
 		fmt.Fprintf(s.app.stdout, "\nstack %s was %s in %s\n", name, participle(action), display.Span(s.app.now().Sub(began)))
@@ -41,7 +40,7 @@ func (s *session) follow(ctx context.Context, p place, name, id, action string, 
 
 // remarks returns what the audit list says of requests since the first of some events, oldest first: answers that came twice or late,
 // with wrong copies of the request's fields, or from a person. It is nil if the list cannot be read.
-func (s *session) remarks(ctx context.Context, stack string, events []stacks.Event) (remarks []operator.Audit) {
+func (s *session) remarks(ctx context.Context, stack string, events []stacks.Event) (remarks []auditDocument) {
 	if len(events) == 0 {
 		return nil
 	}
@@ -61,10 +60,10 @@ func (s *session) remarks(ctx context.Context, stack string, events []stacks.Eve
 const maxRemarks = 10
 
 // printRemarks lists remarks; all is the command that shows the whole list.
-func (a *app) printRemarks(remarks []operator.Audit, all string) {
+func (a *app) printRemarks(remarks []auditDocument, all string) {
 	for i, entry := range remarks {
 		if i == maxRemarks {
-			fmt.Fprintf(a.stdout, "note: and %d more: %s\n", len(remarks)-maxRemarks, all)
+			fmt.Fprintf(a.stdout, "note: %d more: %s\n", len(remarks)-maxRemarks, all)
 			return
 		}
 		fmt.Fprintf(a.stdout, "note: %s: %s\n", entry.Logical, display.Clean(entry.Text))
@@ -78,22 +77,22 @@ func (s *session) broken(ctx context.Context, p place, name string, c course, r 
 	if remedies := p.remedies(s.language, c.stack.State, c.events); remedies != "" {
 		hint = remedies
 		if c.stack.State != stacks.DeleteFailed {
-			hint = "look with: " + p.look("describe", name) + "\n" + remedies
+			hint = "inspect it: " + p.look("describe", name) + "\n" + remedies
 		}
 	}
 	switch c.stack.State {
 	case stacks.CreateRolledBack:
-		what = "was not created: what was made has been deleted again"
+		what = "was not created: created resources were deleted again"
 	case stacks.CreateRollbackFailed:
-		what = "was not created, and what was made could not be deleted"
+		what = "was not created, and created resources could not be deleted"
 	case stacks.CreateFailed:
-		what = "was not created, and is left as it is"
+		what = "was not created, and is kept as it is"
 	case stacks.UpdateRolledBack:
-		what = "was not updated: it is as it was before"
+		what = "was not updated: all changes were rolled back"
 	case stacks.UpdateRollbackFailed:
-		what = "was not updated, and could not be brought back"
+		what = "was not updated, and could not be rolled back"
 	case stacks.UpdateFailed:
-		what = "was not updated, and is left as it is"
+		what = "was not updated, and is kept as it is"
 	case stacks.DeleteFailed:
 		what = "was not deleted"
 	case stacks.Other, stacks.Working, stacks.InReview, stacks.Created, stacks.Updated, stacks.Deleted:
@@ -119,11 +118,13 @@ func participle(action string) string {
 	switch action {
 	case "cancel", "continue", "rollback":
 		return "rolled back"
+	case "import":
+		return "updated"
 	}
 	return action + "d"
 }
 
-// givenUp returns the last failure of each physical resource that the operation could not delete, and went on without.
+// givenUp returns the last failure of each physical resource that the operation could not delete, and continued without.
 func givenUp(events []stacks.Event) (list []stacks.Event) {
 	type resource struct{ logical, physical string }
 	failed := map[resource]stacks.Event{}

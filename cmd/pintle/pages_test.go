@@ -25,7 +25,7 @@ func block(t *testing.T, page, language string, n int) string {
 	return found[n][1]
 }
 
-// write writes a file and the folders it is in.
+// write writes a file and the directories it is in.
 func write(t *testing.T, dir, name, text string, mode os.FileMode) {
 	t.Helper()
 	path := filepath.Join(dir, name)
@@ -37,7 +37,7 @@ func write(t *testing.T, dir, name, text string, mode os.FileMode) {
 	}
 }
 
-// runIn runs pintle in a folder.
+// runIn runs pintle in a directory.
 func runIn(t *testing.T, dir string, args ...string) (string, error) {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), "pintle", args...)
@@ -46,8 +46,8 @@ func runIn(t *testing.T, dir string, args ...string) (string, error) {
 	return string(out), err
 }
 
-// The provider and the project file of the README are deployed as they are printed there, and its test passes.
-func TestREADME(t *testing.T) {
+// The provider and the project file of the guide are deployed as they are printed there, and the test passes.
+func TestGuide(t *testing.T) {
 	root, err := filepath.Abs(filepath.Join("..", ".."))
 	if err != nil {
 		t.Fatal(err)
@@ -55,8 +55,8 @@ func TestREADME(t *testing.T) {
 	t.Setenv("GOFLAGS", "-mod=mod")
 	t.Setenv("GOPROXY", "off")
 	dir := t.TempDir()
-	write(t, dir, "pintle.yaml", block(t, "README.md", "yaml", 0), 0o600)
-	write(t, dir, "provider/main.go", block(t, "README.md", "go", 0), 0o600)
+	write(t, dir, "pintle.yaml", block(t, "docs/provider-guide.md", "yaml", 0), 0o600)
+	write(t, dir, "provider/main.go", block(t, "docs/provider-guide.md", "go", 0), 0o600)
 	write(t, dir, "provider/go.mod", "module example.com/notes\n\ngo 1.26\n\n"+
 		"require github.com/pintle-dev/pintle v0.0.0\n\nreplace github.com/pintle-dev/pintle => "+root+"\n", 0o600)
 	write(t, dir, "template.yaml", `
@@ -80,7 +80,7 @@ Outputs:
 
 	// Its test is the one that is printed there, too.
 	write(t, dir, "provider/main_test.go", "package main\n\nimport (\n\t\"testing\"\n\n\t\"github.com/pintle-dev/pintle\"\n"+
-		"\t\"github.com/pintle-dev/pintle/pintletest\"\n)\n\n"+block(t, "README.md", "go", 1), 0o600)
+		"\t\"github.com/pintle-dev/pintle/pintletest\"\n)\n\n"+block(t, "docs/provider-guide.md", "go", 1), 0o600)
 	cmd := exec.CommandContext(t.Context(), "go", "test", "-v", "-run", "^TestLife$", ".")
 	cmd.Dir = filepath.Join(dir, "provider")
 	if out, err := cmd.CombinedOutput(); err != nil || !strings.Contains(string(out), "--- PASS: TestLife") {

@@ -16,10 +16,10 @@ import (
 	"github.com/pintle-dev/pintle/internal/provider/project"
 )
 
-// dataName is the name of a data directory beside a project file.
+// dataName is the name of a data directory next to a project file.
 const dataName = ".pintle"
 
-// place is where a command works: a project's folder and a data directory.
+// place is where a command works: a project's directory and a data directory.
 type place struct {
 	dir     string           // absolute
 	given   string           // dir as it was typed, empty if it was not
@@ -38,7 +38,7 @@ type place struct {
 // locate finds out where a command works. dir is empty for the current directory.
 func (a *app) locate(dir, data string) (place, error) {
 	p := place{dir: a.path(dir), given: dir, dataGiven: data}
-	// Who names the data may stand anywhere: with sudo -u in a folder of somebody else, where nothing can be looked for.
+	// Who names the data may stand anywhere: with sudo -u in a directory of someone else, where nothing can be looked for.
 	if _, err := os.Stat(filepath.Join(p.dir, project.FileName)); dir == "" && data != "" && errors.Is(err, fs.ErrPermission) {
 		p.data = a.path(data)
 		return p, nil
@@ -46,11 +46,11 @@ func (a *app) locate(dir, data string) (place, error) {
 	info, err := os.Stat(p.dir)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return p, usagef("give the folder of a pintle.yaml", "there is no folder %s", dir)
+		return p, usagef("give a directory with pintle.yaml", "no directory %s", dir)
 	case err != nil:
 		return p, usageError(err)
 	case !info.IsDir():
-		return p, usagef("give its folder; a template is named with --template", "%s is no folder", dir)
+		return p, usagef("give its directory; use --template for a template", "%s is not a directory", dir)
 	}
 	p.project, err = project.Load(p.dir)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -67,6 +67,34 @@ func (a *app) locate(dir, data string) (place, error) {
 	return p, nil
 }
 
+// target reads the argument of a command that changes a stack: a directory, or the name of a stack. Both are empty if the argument is.
+func (a *app) target(argument string) (dir, stack string) {
+	if argument == "" || strings.ContainsAny(argument, `/\`) || isDirectory(a.path(argument)) || !stackName.MatchString(argument) {
+		return argument, ""
+	}
+	return "", argument
+}
+
+// readTarget reads the argument of a command that shows a stack. A word is the name of a stack here. It is a directory only if it has a
+// pintle.yaml, and no stacks are stored here.
+func (a *app) readTarget(o *readOptions, argument string) (dir, stack string) {
+	elsewhere := o.project != "" || o.data != "" || o.endpoint != ""
+	switch {
+	case argument == "" || elsewhere:
+		return "", argument
+	case argument == "." || argument == ".." || strings.ContainsAny(argument, `/\`) && isDirectory(a.path(argument)):
+		return argument, ""
+	case isFile(filepath.Join(a.path(argument), project.FileName)) && !isDirectory(a.path(dataName)):
+		return argument, ""
+	}
+	return "", argument
+}
+
+func isFile(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && info.Mode().IsRegular()
+}
+
 // The names that stacks can have: in either dialect, and in CloudFormation. Source: CloudFormation, CreateStack; ROS, CreateStack.
 var (
 	stackName          = regexp.MustCompile(`^[a-zA-Z][-_a-zA-Z0-9]{0,254}$`)
@@ -74,7 +102,7 @@ var (
 )
 
 // stack returns the name of the stack that a command is about: what was given, or what the project says, or the name of
-// its folder.
+// its directory.
 func (p place) stack(given string) (string, error) {
 	name := given
 	if name == "" && p.project != nil {
@@ -85,12 +113,12 @@ func (p place) stack(given string) (string, error) {
 	}
 	switch {
 	case name == "":
-		return "", usagef("name it with --stack, or give the folder of a pintle.yaml", "it is not said which stack is meant")
+		return "", usagef("set it with --stack, or give a directory with pintle.yaml", "no stack given")
 	case stackName.MatchString(name):
 		return name, nil
 	}
-	return "", usagef("name it with --stack", "%q cannot be the name of a stack: "+
-		"want a letter, then letters, digits and hyphens, 128 at most", name)
+	return "", usagef("set it with --stack", "%q is not a valid stack name: "+
+		"use a letter followed by letters, digits and hyphens, at most 128", name)
 }
 
 // again returns the command line that does something to the same stack.
@@ -119,7 +147,7 @@ func (p place) retry(verb string) string {
 	if verb == "deploy" && p.unshown {
 		return "fix it, then run the same command again"
 	}
-	return "fix it, then: " + p.again(verb)
+	return "fix it, then run: " + p.again(verb)
 }
 
 // look returns the command line that shows something of a stack.
@@ -184,10 +212,10 @@ type connection struct {
 }
 
 func (c *connection) flags(flags *pflag.FlagSet) {
-	flags.StringVar(&c.data, "data", "", "`DIR` of the data (default: .pintle beside pintle.yaml)")
-	flags.StringVar(&c.endpoint, "endpoint", "", "`URL` of a server to be a client of, with the AWS SDK's own credentials, or those of ALIBABA_CLOUD_ACCESS_KEY_ID for ROS")
-	flags.StringVar(&c.region, "region", "", "`NAME` of the stack's region (default: AWS_REGION, or us-east-1; of ROS ALIBABA_CLOUD_REGION_ID, or cn-hangzhou)")
-	flags.StringVar(&c.dialect, "dialect", "", "whose stack is meant, as `NAME`: cloudformation or ros (default: the one that is there, or that of the template)")
+	flags.StringVar(&c.data, "data", "", "data `DIR` (default: .pintle next to pintle.yaml)")
+	flags.StringVar(&c.endpoint, "endpoint", "", "`URL` of a server to connect to, with the AWS SDK's credentials, or ALIBABA_CLOUD_ACCESS_KEY_ID for ROS")
+	flags.StringVar(&c.region, "region", "", "`NAME` of the stack's region (default: AWS_REGION, or us-east-1; for ROS ALIBABA_CLOUD_REGION_ID, or cn-hangzhou)")
+	flags.StringVar(&c.dialect, "dialect", "", "dialect of the stack, as `NAME`: cloudformation or ros (default: that of the existing stack or of the template)")
 	fromEnvironment(flags, "data", "endpoint", "region")
 }
 
@@ -202,20 +230,20 @@ func (a *app) regionOr(given string) string {
 }
 
 func outputFlag(cmd *cobra.Command, output *string) {
-	cmd.Flags().StringVarP(output, "output", "o", "text", "`FORMAT` of what is printed: text or json")
+	cmd.Flags().StringVarP(output, "output", "o", "text", "output `FORMAT`: text or json")
 	choices(cmd, "output", "text", "json")
 }
 
 // fidelityFlag is the flag that says how closely an engine follows the service.
 func fidelityFlag(cmd *cobra.Command, fidelity *string) {
-	cmd.Flags().StringVar(fidelity, "fidelity", "", "whose behaviour to keep to where they differ, as `MODE`: pintle or aws (default pintle)")
+	cmd.Flags().StringVar(fidelity, "fidelity", "", "whose behaviour to follow where they differ, as `MODE`: pintle or aws (default pintle)")
 	fromEnvironment(cmd.Flags(), "fidelity")
 	choices(cmd, "fidelity", "pintle", "aws")
 }
 
-// unknownTypesFlag is the flag that says what becomes of resource types that nobody provides.
+// unknownTypesFlag is the flag that says what becomes of resource types that no one provides.
 func unknownTypesFlag(cmd *cobra.Command, unknown *string) {
-	cmd.Flags().StringVar(unknown, "unknown-types", "", "what becomes of resource types that nobody provides, as `MODE`: refuse, or record, which keeps what is declared and creates nothing (default: the project's, or record with --dev, else refuse)")
+	cmd.Flags().StringVar(unknown, "unknown-types", "", "how to handle resource types without a provider, as `MODE`: refuse, or record, which stores the declaration and creates nothing (default: the value in pintle.yaml, or record with --dev, else refuse)")
 	fromEnvironment(cmd.Flags(), "unknown-types")
 	choices(cmd, "unknown-types", "refuse", "record")
 }
@@ -235,7 +263,7 @@ func (p place) unknownTypes(given string, dev bool) (engine.UnknownTypes, error)
 	case "record":
 		return engine.UnknownRecorded, nil
 	}
-	return "", usagef("want refuse or record", "--unknown-types %q is not known", given)
+	return "", usagef("use refuse or record", "--unknown-types %q is unknown", given)
 }
 
 // choices completes a flag to one of a few words.

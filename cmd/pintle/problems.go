@@ -20,6 +20,8 @@ type problems struct {
 
 // problemDocument is one of them in a JSON document.
 type problemDocument struct {
+	// Rule is the code of the problem, which "pintle explain" takes.
+	Rule    string `json:"rule"`
 	Line    int    `json:"line,omitempty"`
 	Column  int    `json:"column,omitempty"`
 	Path    string `json:"path,omitempty"`
@@ -36,7 +38,7 @@ func (p *problems) Error() string {
 		if problem.Line > 0 {
 			between = ":"
 		}
-		lines = append(lines, p.where+between+problem.Describe())
+		lines = append(lines, p.where+between+problem.Describe()+" ["+diagnosis.RuleOf(problem).ID+"]")
 		if p.remedies != nil && p.remedies[i] != "" && !said[p.remedies[i]] {
 			said[p.remedies[i]] = true
 			lines = append(lines, "  = remedy: "+p.remedies[i])
@@ -48,7 +50,7 @@ func (p *problems) Error() string {
 func (p *problems) documents() []problemDocument {
 	list := make([]problemDocument, len(p.found))
 	for i, e := range p.found {
-		list[i] = problemDocument{Line: e.Line, Column: e.Column, Path: e.Path, Message: e.Message, Detail: e.Detail}
+		list[i] = problemDocument{Rule: diagnosis.RuleOf(e).ID, Line: e.Line, Column: e.Column, Path: e.Path, Message: e.Message, Detail: e.Detail}
 	}
 	return list
 }
@@ -73,7 +75,7 @@ func (w desired) check(ctx context.Context, a *app, region string) (err error) {
 				open = append(open, p.Name)
 			}
 		}
-		// What is wrong with the parameters, the engine tells.
+		// The engine reports problems with the parameters.
 		partial, bad := w.foreseen(t, a.region(w.language, region), open, nil)
 		file.Add(diagnosis.Err, idle.InspectDeclared(partial))
 		if scope, whole := partial.Scope(); whole && bad == nil && len(file.Problems) == 0 {

@@ -21,10 +21,10 @@ type providerOptions struct {
 }
 
 func (o *providerOptions) flags(flags *pflag.FlagSet) {
-	flags.StringArrayVar(&o.named, "provider", nil, "what runs behind a provider's name, `NAME=TARGET`; may be repeated")
-	flags.StringArrayVar(&o.macros, "macro", nil, "what runs behind a macro's name, `NAME=TARGET`, or a Lambda function's ARN; may be repeated")
-	flags.StringArrayVar(&o.builtin, "builtin", nil, "serve a provider of this program, `[NAME=]aws`: AWS calls with this process's credentials")
-	flags.StringArrayVar(&o.allow, "allow", nil, "what --builtin aws may call, `RULE` such as ssm:Get*, or @FILE with a list of rules; may be repeated")
+	flags.StringArrayVar(&o.named, "provider", nil, "target of a provider, `NAME=TARGET`; may be repeated")
+	flags.StringArrayVar(&o.macros, "macro", nil, "target of a macro, `NAME=TARGET`, or a Lambda function's ARN; may be repeated")
+	flags.StringArrayVar(&o.builtin, "builtin", nil, "run a built-in provider, `[NAME=]aws`: AWS calls with this process's credentials")
+	flags.StringArrayVar(&o.allow, "allow", nil, "calls that --builtin aws may make, `RULE` such as ssm:Get*, or @FILE with a list of rules; may be repeated")
 }
 
 // any reports whether a provider is declared by a flag.
@@ -43,7 +43,7 @@ func (o *providerOptions) read(a *app) ([]project.Provider, error) {
 		list = append(list, project.Provider{Name: pair.Name, Target: pair.Text})
 	}
 	if len(o.allow) > 0 && len(o.builtin) == 0 {
-		return nil, usagef("give --builtin aws too, or write allow below the provider in pintle.yaml", "--allow is about --builtin, which is missing")
+		return nil, usagef("add --builtin aws, or put allow under the provider in pintle.yaml", "--allow needs --builtin")
 	}
 	allow, err := o.rules(a)
 	if err != nil {
@@ -55,10 +55,10 @@ func (o *providerOptions) read(a *app) ([]project.Provider, error) {
 			kind = word
 		}
 		if err := project.CheckBuiltin(kind); err != nil || name == "" {
-			return nil, usagef("want --builtin aws, or --builtin NAME=aws", "--builtin %q: there is no such provider", word)
+			return nil, usagef("use --builtin aws, or --builtin NAME=aws", "--builtin %q: unknown provider", word)
 		}
 		if slices.ContainsFunc(list, func(other project.Provider) bool { return other.Name == name }) {
-			return nil, usagef("", "the provider %s is given twice", name)
+			return nil, usagef("", "provider %s is set twice", name)
 		}
 		list = append(list, project.Provider{Name: name, Builtin: kind, Allow: allow})
 	}

@@ -17,7 +17,7 @@ import (
 // machine.
 func nativeTypes(functions bool) (*native.Registry, error) {
 	c := native.Config{SignalURL: func(wire.ResponseKey, string) (string, error) {
-		return "", errors.New("nothing is made in a preview")
+		return "", errors.New("a preview creates nothing")
 	}}
 	if functions {
 		c.More = append(aliyun.Types(aliyun.Config{}), aws.Types(aws.Config{})...)
@@ -80,7 +80,7 @@ func (s *session) warnOfRecords(want desired) bool {
 	if want.language == template.ROS {
 		dialect = wire.ROS
 	}
-	s.app.say("warning: nobody provides %s%s: what is not refused is recorded only, and nothing is created in %s",
+	s.app.say("warning: no provider for %s%s: such resources are only recorded, and nothing is created in %s",
 		strings.Join(names, ", "), more, native.CloudName(dialect))
 	return true
 }

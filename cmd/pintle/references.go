@@ -21,8 +21,8 @@ type referenceOptions struct {
 }
 
 func (o *referenceOptions) flags(flags *pflag.FlagSet) {
-	flags.StringVar(&o.ssm, "ssm", "", "where the Parameter Store is that templates read: own, aws (as the AWS SDK is configured), or a `URL` (default own)")
-	flags.BoolVar(&o.secrets, "resolve-secrets", false, "resolve the dynamic references ssm-secure and secretsmanager when a request is sent; CloudFormation does not, in custom resources")
+	flags.StringVar(&o.ssm, "ssm", "", "Parameter Store for templates: own, aws (as the AWS SDK is configured), or a `URL` (default own)")
+	flags.BoolVar(&o.secrets, "resolve-secrets", false, "resolve the dynamic references ssm-secure and secretsmanager when a request is sent; CloudFormation does not do so in custom resources")
 	fromEnvironment(flags, "ssm", "resolve-secrets")
 }
 
@@ -37,7 +37,7 @@ func (o referenceOptions) with(p *project.Project) referenceOptions {
 	return o
 }
 
-// source returns what a node is to be told of where parameters are.
+// source returns the configuration of a node that says where parameters are.
 func (o referenceOptions) source() (string, error) {
 	switch o.ssm {
 	case "", project.SSMOwn:
@@ -46,7 +46,7 @@ func (o referenceOptions) source() (string, error) {
 		return node.SSMAWS, nil
 	}
 	if u, err := url.Parse(o.ssm); err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || u.User != nil || u.RawQuery != "" {
-		return "", usagef("give own, aws, or http://host:port", "--ssm %q is no place for parameters", o.ssm)
+		return "", usagef("use own, aws, or http://host:port", "--ssm %q is not a Parameter Store", o.ssm)
 	}
 	return o.ssm, nil
 }
@@ -93,6 +93,6 @@ func (w desired) unresolved() string {
 		more = fmt.Sprintf(" and %d more", len(texts)-maxNamed)
 		texts = texts[:maxNamed]
 	}
-	return strings.Join(texts, ", ") + more + ": providers get such references as they are written, not " +
-		"the secrets; --resolve-secrets (of deploy and serve, or resolveSecrets: true in pintle.yaml) gives them the secrets"
+	return strings.Join(texts, ", ") + more + ": providers get such references as written, not " +
+		"the secrets; use --resolve-secrets (with deploy and serve, or resolveSecrets: true in pintle.yaml) to pass the secrets"
 }

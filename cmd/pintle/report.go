@@ -6,14 +6,14 @@ import (
 	"fmt"
 	"io"
 	"regexp"
-	"slices"
 	"strings"
 	"time"
 
 	"github.com/pintle-dev/pintle/cmd/pintle/internal/display"
 	"github.com/pintle-dev/pintle/cmd/pintle/internal/stacks"
 	"github.com/pintle-dev/pintle/internal/api/operator"
-	"github.com/pintle-dev/pintle/internal/engine/native"
+	"github.com/pintle-dev/pintle/internal/author/catalogue"
+	"github.com/pintle-dev/pintle/internal/language/template"
 	"github.com/pintle-dev/pintle/wire"
 )
 
@@ -27,7 +27,7 @@ type result struct {
 	Outputs map[string]string `json:"outputs,omitempty"`
 	Events  []eventDocument   `json:"events,omitempty"`
 	// Audit is what the operation put on the audit list about its requests, oldest first.
-	Audit   []operator.Audit `json:"audit,omitempty"`
+	Audit   []auditDocument  `json:"audit,omitempty"`
 	Failure *failureDocument `json:"failure,omitempty"`
 }
 
@@ -39,22 +39,47 @@ type eventDocument struct {
 	Type       string    `json:"type"`
 	Status     string    `json:"status"`
 	Reason     string    `json:"reason,omitempty"`
+	// Code is what "pintle explain" takes; of a resource that failed by itself.
+	Code string `json:"code,omitempty"`
+}
+
+// auditDocument is an entry of the audit list with its code, if it is about something that is wrong.
+type auditDocument struct {
+	operator.Audit
+	Code string `json:"code,omitempty"`
 }
 
 // failureDocument says why an operation failed, whose fault it is and what to do.
 type failureDocument struct {
-	Resource   string   `json:"resource,omitempty"`
-	Type       string   `json:"type,omitempty"`
-	PhysicalID string   `json:"physicalId,omitempty"`
-	Status     string   `json:"status,omitempty"`
-	Reason     string   `json:"reason"`
-	Fault      string   `json:"fault,omitempty"`
-	Log        []string `json:"log,omitempty"`
+	Resource   string `json:"resource,omitempty"`
+	Type       string `json:"type,omitempty"`
+	PhysicalID string `json:"physicalId,omitempty"`
+	Status     string `json:"status,omitempty"`
+	Reason     string `json:"reason"`
+	Fault      string `json:"fault,omitempty"`
+	// Code is what "pintle explain" takes.
+	Code string   `json:"code,omitempty"`
+	Log  []string `json:"log,omitempty"`
 	// Others are further resources that failed, and were not merely cancelled.
 	Others []string `json:"others,omitempty"`
 	// Problems are those of a template, each with its place.
 	Problems []problemDocument `json:"problems,omitempty"`
 	Next     string            `json:"next,omitempty"`
+	// who says for people which side has to act.
+	who string
+}
+
+// blame sets the fault.
+func (f *failureDocument) blame(fault catalogue.Fault) {
+	f.Fault, f.Code, f.who = fault.Stable, fault.Code, fault.Who
+}
+
+// codeOf returns the code of a resource's failure, by its status and its reason; "" if it did not fail by itself.
+func codeOf(resourceType, status, reason string) string {
+	if !strings.HasSuffix(status, "_FAILED") || reason == "" || cancelled(reason) {
+		return ""
+	}
+	return catalogue.Of(resourceType, reason).Code
 }
 
 func eventDocuments(events []stacks.Event) []eventDocument {
@@ -62,6 +87,9 @@ func eventDocuments(events []stacks.Event) []eventDocument {
 	for i, e := range events {
 		list[i] = eventDocument{
 			Time: e.Time, LogicalID: e.Logical, PhysicalID: e.Physical, Type: e.Type, Status: e.Status, Reason: e.Reason,
+		}
+		if !e.Own {
+			list[i].Code = codeOf(e.Type, e.Status, e.Reason)
 		}
 	}
 	return list
@@ -95,88 +123,6 @@ func indented(rows [][]string) string {
 	return "  " + strings.TrimSuffix(strings.ReplaceAll(text, "\n", "\n  "), "  ")
 }
 
-// Faults, as they are told to people.
-const (
-	faultAnswered  = "the provider's, or that of what the template gave it: it answered FAILED"
-	faultInvalid   = "the provider's: it answered, but not as the protocol has it"
-	faultErrored   = "the provider's: its handler failed before it answered"
-	faultDied      = "the provider's: its process ended before it answered"
-	faultKilled    = "the provider's: its handler was still running at its timeout"
-	faultUnstarted = "the provider's: it could not be started"
-	faultSilent    = "the provider's: it took the request and did not answer in time"
-	faultReturned  = "the provider's: its handler returned and never answered"
-	faultSignals   = "of those who signal it: they told of a failure, or of too few successes in time"
-	faultTemplate  = "the template's"
-	faultNative    = "of what the template asks for, or of what is there already: the type is this machine's own"
-	faultNested    = "of something in the nested stack: its own events say more"
-	faultDelivery  = "delivery: the request did not get to a provider"
-)
-
-// fault tells by the reason of a resource's failure whose fault it is. The texts are those of packages wire and native, and
-// of what delivery reports.
-func fault(reason string) string {
-	switch first := firstLineOf(reason); {
-	case strings.HasPrefix(first, "Received response status [FAILED]"):
-		return faultAnswered
-	case strings.HasPrefix(first, wire.TextReturned):
-		return faultReturned
-	case strings.HasPrefix(first, "CloudFormation did not receive a response"):
-		return faultSilent
-	case strings.HasPrefix(first, wire.TextTooLong), strings.HasPrefix(first, wire.TextInvalidPhysicalID),
-		strings.HasPrefix(first, "Invalid Response object"):
-		return faultInvalid
-	case strings.HasPrefix(first, "provider "):
-		_, what, _ := strings.Cut(first, ": ")
-		if strings.HasPrefix(what, "it could not be started") || strings.HasPrefix(what, "target ") {
-			return faultUnstarted
-		}
-		if strings.HasPrefix(what, "the handler reported an error") {
-			return faultErrored
-		}
-		if strings.HasPrefix(what, "the handler was still running") {
-			return faultKilled
-		}
-		return faultDied
-	case rosReason.MatchString(first):
-		return rosFault(rosReason.FindStringSubmatch(first)[1])
-	case strings.HasPrefix(first, "Embedded stack "):
-		return faultNested
-	case hasPrefix(first, "WaitCondition ", "Received FAILURE signal", "Failed to receive "):
-		return faultSignals
-	case hasPrefix(first, "CustomResource attribute error", wire.TextTokenChanged, "Value of property", "Template ", "Unable to",
-		"Encountered unsupported property", "Property validation failure", "CreationPolicy", "A WaitCondition with",
-		"Update to resource type", "Updates are not allowed for property", "Resource type ", "[Error] "):
-		return faultTemplate
-	}
-	return faultDelivery
-}
-
-// rosReason is the form of the reasons of failures in ROS.
-var rosReason = regexp.MustCompile(`^([A-Z][A-Za-z]+): resources\.[A-Za-z0-9_\[\]]+: `)
-
-// rosFault is [fault] for the class of a failure in ROS. The classes are those of package engine.
-func rosFault(class string) string {
-	switch class {
-	case "CustomResourceFailed":
-		return faultAnswered
-	case "InvalidResponse", "PhysicalResourceIdChanged":
-		return faultInvalid
-	case "Timeout":
-		return faultSilent
-	case "NoResponse":
-		return faultReturned
-	case "DeliveryFailed":
-		return faultDelivery
-	case "ResourceFailed":
-		return faultNative
-	}
-	return faultTemplate
-}
-
-func hasPrefix(text string, prefixes ...string) bool {
-	return slices.ContainsFunc(prefixes, func(p string) bool { return strings.HasPrefix(text, p) })
-}
-
 // logHead is the line in a reason after which the engine puts the end of a provider's log.
 const logHead = "Last lines of its log:"
 
@@ -204,24 +150,23 @@ func failures(events []stacks.Event) (list []stacks.Event) {
 func (s *session) explain(ctx context.Context, c course) *failureDocument {
 	list := failures(c.events)
 	if len(list) == 0 { // it was the stack's own, e.g. an output
-		f := &failureDocument{Reason: c.stack.Reason, Fault: faultTemplate}
+		f := &failureDocument{Reason: c.stack.Reason}
 		for _, e := range c.events {
 			if e.Own && e.Reason != "" && !e.Begins {
 				f.Reason = e.Reason
 				break
 			}
 		}
+		f.blame(catalogue.InTemplate(&template.Error{Message: f.Reason}))
 		return f
 	}
 	first := list[0]
 	text, log, _ := strings.Cut(first.Reason, logHead)
 	f := &failureDocument{
 		Resource: first.Logical, Type: first.Type, PhysicalID: first.Physical, Status: first.Status,
-		Reason: strings.TrimSpace(text), Fault: fault(first.Reason),
+		Reason: strings.TrimSpace(text),
 	}
-	if f.Fault == faultDelivery && native.InCloud(f.Type) {
-		f.Fault = faultNative
-	}
+	f.blame(catalogue.Of(first.Type, first.Reason))
 	if log = strings.TrimSpace(log); log != "" {
 		f.Log = strings.Split(log, "\n")
 	} else if id := requestIn(first.Reason); id != "" {
@@ -260,7 +205,8 @@ func (f *failureDocument) print(w io.Writer) {
 	}
 	line("reason", f.Reason)
 	if f.Fault != "" {
-		line("fault", f.Fault)
+		line("fault", f.who)
+		line("explain", explainLine(f.Code))
 	}
 	if len(f.Log) > 0 {
 		line("log", strings.Join(f.Log, "\n"))
@@ -284,7 +230,8 @@ func (a *app) conclude(r *result, asJSON bool, err error) error {
 	if err != nil && r.Failure == nil {
 		r.Failure = &failureDocument{Reason: readable(err).Error()}
 		if inTemplate {
-			r.Failure.Fault, r.Failure.Problems = faultTemplate, wrong.documents()
+			r.Failure.blame(catalogue.InTemplate(wrong.found[0]))
+			r.Failure.Problems = wrong.documents()
 		}
 		if isFailure && len(f.hints) > 0 {
 			r.Failure.Next = f.hints[0]

@@ -27,62 +27,64 @@ type rescue struct {
 }
 
 func (a *app) rescueCommand(r *rescue, cmd *cobra.Command) *cobra.Command {
-	cmd.Use, cmd.Args = r.verb+" [DIR]", cobra.MaximumNArgs(1)
+	cmd.Use, cmd.Args = r.verb+" [DIR | STACK]", cobra.MaximumNArgs(1)
 	cmd.RunE = a.command(func(ctx context.Context, args []string) error { return a.rescue(ctx, r, first(args)) })
 	r.changeOptions.flags(cmd)
+	r.engineFlags(cmd)
+	cmd.ValidArgsFunction = a.completeStack
 	return cmd
 }
 
 func (a *app) cancelCommand() *cobra.Command {
-	r := &rescue{verb: "cancel", meant: "there is an update under way to be cancelled only in UPDATE_IN_PROGRESS"}
+	r := &rescue{verb: "cancel", meant: "only an update in UPDATE_IN_PROGRESS can be cancelled"}
 	r.call = func(ctx context.Context, s *session, id, token string) error {
 		return s.stacks.Cancel(ctx, id, token)
 	}
 	return a.rescueCommand(r, &cobra.Command{
-		Short: "Cancel an update that is under way, and watch it rolled back",
-		Long: `Cancel the update of the stack that DIR/pintle.yaml describes (DIR: the current
-folder), or of the one that --stack names, and watch it rolled back. What
-providers are at is waited for, five minutes at most, so that what they made can
-be undone; "pintle respond" answers for one that hangs.`,
+		Short: "Cancel an update in progress and watch its rollback",
+		Long: `Cancel the update of the stack described in DIR/pintle.yaml (default: the current
+directory), or of the one named with --stack, and watch its rollback. Pintle waits up
+to five minutes for requests in progress, so that it can undo their changes. To answer
+for a provider that hangs, run "pintle respond".`,
 	})
 }
 
 func (a *app) continueCommand() *cobra.Command {
-	r := &rescue{verb: "continue", meant: "there is a rollback to be continued only in UPDATE_ROLLBACK_FAILED"}
+	r := &rescue{verb: "continue", meant: "only a rollback in UPDATE_ROLLBACK_FAILED can be continued"}
 	var skip stacks.Skipping
 	r.call = func(ctx context.Context, s *session, id, token string) error {
 		return s.stacks.Continue(ctx, id, token, skip)
 	}
 	cmd := a.rescueCommand(r, &cobra.Command{
-		Short: "Go on with a rollback that failed, and watch it",
-		Long: `Go on with the rollback of an update that could not be rolled back: of the stack
-that DIR/pintle.yaml describes (DIR: the current folder), or of the one that
---stack names. Fix the provider first; what is not yet as it was is asked of it
-again.
+		Short: "Continue a failed rollback and watch its progress",
+		Long: `Continue the failed rollback of an update: of the stack described in DIR/pintle.yaml
+(default: the current directory), or of the one named with --stack. Fix the provider
+first. Pintle sends the requests that have not succeeded yet again.
 
---skip takes a resource whose rollback failed as rolled back, without asking its
-provider: from then on the stack goes by the old template, whatever the resource
-really is. --force does so with all of those, and with whichever fails now.
+--skip treats a resource whose rollback failed as rolled back, without calling its
+provider. From then on the stack assumes the old template, whatever the real state of
+the resource. --force skips all such resources, and every one that fails from now on.
 
-A stack of ROS goes on with its create (ContinueCreateStack): what failed, and what
-depends on that, is created anew; with --force it is dropped.`,
+A ROS stack continues its create (ContinueCreateStack): failed resources, and those
+that depend on them, are created again. With --force they are dropped.`,
 	})
-	cmd.Flags().StringSliceVar(&skip.Skip, "skip", nil, "logical `ID` of a resource to be taken as rolled back; may be repeated")
-	cmd.Flags().BoolVar(&skip.Force, "force", false, "take everything that cannot be rolled back as rolled back")
+	cmd.Flags().StringSliceVar(&skip.Skip, "skip", nil, "logical `ID` of a resource to treat as rolled back; may be repeated")
+	cmd.Flags().BoolVar(&skip.Force, "force", false, "treat every resource that cannot be rolled back as rolled back")
 	cmd.MarkFlagsMutuallyExclusive("skip", "force")
+	a.completeIDs(cmd, "skip")
 	return cmd
 }
 
 func (a *app) rollbackCommand() *cobra.Command {
-	r := &rescue{verb: "rollback", meant: "it is for a stack that was left as it failed, in CREATE_FAILED or UPDATE_FAILED"}
+	r := &rescue{verb: "rollback", meant: "only a failed stack in CREATE_FAILED or UPDATE_FAILED can be rolled back"}
 	r.call = func(ctx context.Context, s *session, id, token string) error {
 		return s.stacks.Rollback(ctx, id, token)
 	}
 	return a.rescueCommand(r, &cobra.Command{
-		Short: "Roll back a stack that was left as it failed, and watch it",
-		Long: `Roll back the stack that DIR/pintle.yaml describes (DIR: the current folder), or
-the one that --stack names, after a deploy with --disable-rollback has failed: an
-update is undone, and what a create has made is deleted.`,
+		Short: "Roll back a failed stack and watch its progress",
+		Long: `Roll back the stack described in DIR/pintle.yaml (default: the current directory), or
+the one named with --stack, after a failed deploy with --disable-rollback. An update is
+undone, and the resources of a create are deleted.`,
 	})
 }
 
@@ -100,7 +102,9 @@ func (a *app) rescue(ctx context.Context, r *rescue, dir string) error {
 		return err
 	}
 	c.result = &result{Stack: name, Action: "none"}
-	c.functions = true // those that are there were allowed when they were made
+	if err := a.engine(&c, &r.changeOptions); err != nil {
+		return err
+	}
 	if r.endpoint == "" && !node.Exists(c.data) {
 		return a.conclude(c.result, c.asJSON, nothingThere(name, a.short(c.data)))
 	}
@@ -124,20 +128,24 @@ func (s *session) rescue(ctx context.Context, r *rescue, c change, list []provid
 	}
 	id, status := stack.ID, stack.Status
 	if stack.State == stacks.Working && strings.Contains(status, "ROLLBACK") {
-		s.app.say("stack %s is being rolled back already (%s): watching that", name, status)
+		s.app.say("stack %s is already being rolled back (%s): watching its progress", name, status)
 		return s.follow(ctx, c.place, name, id, r.verb, c.result, c.asJSON)
 	}
 	s.begun = true
 	err = r.call(ctx, s, id, rand.Text())
 	if message, ok := stacks.Refusal(err); ok {
 		c.result.take(stack)
-		return failed(fmt.Errorf("stack %s is in %s: %s", name, status, message), r.meant)
+		meant := r.meant
+		if s.language == template.ROS && r.verb == "continue" {
+			meant = "only a create in CREATE_FAILED can be continued"
+		}
+		return failed(fmt.Errorf("stack %s is in %s: %s", name, status, message), meant)
 	} else if err != nil {
 		return err
 	}
 	action := r.verb
 	if s.language == template.ROS && action == "continue" {
-		action = "create" // which is what it is gone on with there
+		action = "create" // which is what it is continued there
 	}
 	return s.follow(ctx, c.place, name, id, action, c.result, c.asJSON)
 }
@@ -163,23 +171,23 @@ func (p place) remedies(l template.Language, state stacks.State, events []stacks
 			again += disableRollbackFlag
 		}
 		if l == template.ROS { // which rolls nothing back later
-			return "fix it, then go on with: " + again + "\nor clear it away with: " + p.again("delete")
+			return "fix it, then continue with: " + again + "\nor delete the stack: " + p.again("delete")
 		}
-		return "fix it, then try again with: " + again + "\nor roll it back with: " + p.again("rollback") +
-			"\nor clear it away with: " + p.again("delete")
+		return "fix it, then retry: " + again + "\nor roll it back: " + p.again("rollback") +
+			"\nor delete the stack: " + p.again("delete")
 	case stacks.CreateRollbackFailed:
-		return "fix the provider, then clear it away with: " + p.again("delete")
+		return "fix the provider, then delete the stack: " + p.again("delete")
 	case stacks.UpdateRollbackFailed:
-		if l == template.ROS { // which goes on from there
-			return "fix the provider, then: " + p.again("deploy")
+		if l == template.ROS { // which continues from there
+			return "fix the provider, then run: " + p.again("deploy")
 		}
-		return "fix the provider, then: " + p.again("continue") +
-			"\nor take what it cannot bring back for brought back: " + spare("continue", "skip")
+		return "fix the provider, then run: " + p.again("continue") +
+			"\nor skip the resources that cannot be rolled back: " + spare("continue", "skip")
 	case stacks.DeleteFailed:
 		if l == template.ROS && len(stuck(events)) > 0 { // where whatever fails has to be named
-			return p.retry("delete") + "\nor leave behind what cannot be deleted: " + p.again("delete") + " --retain " + strings.Join(stuck(events), ",")
+			return p.retry("delete") + "\nor leave behind resources that cannot be deleted: " + p.again("delete") + " --retain " + strings.Join(stuck(events), ",")
 		}
-		return p.retry("delete") + "\nor leave behind what cannot be deleted: " + spare("delete", "retain")
+		return p.retry("delete") + "\nor leave behind resources that cannot be deleted: " + spare("delete", "retain")
 	case stacks.Other, stacks.Working, stacks.InReview, stacks.Created, stacks.CreateRolledBack, stacks.Updated, stacks.UpdateRolledBack, stacks.Deleted:
 	}
 	return ""

@@ -29,23 +29,23 @@ func (a *app) respondCommand() *cobra.Command {
 	var o respondOptions
 	cmd := &cobra.Command{
 		Use:   "respond STACK RESOURCE --status SUCCESS|FAILED",
-		Short: "Answer for a provider that does not",
-		Long: `Settle the request that a resource waits for, as if its provider had answered.
-The stack then goes on. For a Create say what physical id the thing has: without
---physical-id it is the one that the resource has or, if it has none yet, a
-generated one, which its provider does not know.
+		Short: "Answer a request for a provider that does not answer",
+		Long: `Answer a pending request of a resource, as if its provider had answered, and let the
+stack continue. For a Create, pass the physical id with --physical-id. Without it, the
+resource keeps its id or, if it has none yet, gets a generated one that the provider
+does not know.
 
-An Update keeps the attributes that the resource has, secret if they are.
---attribute sets one of them, and may be repeated. --attributes gives all of them,
-also none with '{}'; put a secret in a file, and mark it with --no-echo. The answer
-has the limits of a provider's, for example 4,096 bytes.
+An Update keeps the attributes of the resource, which stay secret if they are.
+--attribute sets one of them and may be repeated. --attributes sets all of them, or
+none with '{}'. Put a secret in a file, and mark it with --no-echo. The answer has the
+same limits as a provider's, for example 4,096 bytes.
 
-If a resource or an output reads an attribute that the answer lacks, the stack would
-fail, so the answer is refused. --force gives it nevertheless.
+If the answer lacks an attribute that another resource or an output reads, the stack
+would fail, so the command rejects the answer. --force sends it anyway.
 
-A request can be answered once its provider has it: "pintle describe STACK" lists
-it as waiting. What the provider itself says later changes nothing. Both are on
-the list of "pintle events --audit", with the id of the access key that answered.`,
+You can answer a request after it was delivered: "pintle describe STACK" lists it as
+pending. A later answer from the provider changes nothing. "pintle events --audit"
+lists both answers, and the id of the access key that gave this one.`,
 		Example: `  pintle respond shop Certificate --status SUCCESS --physical-id cert-7 --attribute Domain=a.test
   pintle respond shop Certificate --status FAILED --reason "the registry is down"`,
 		Args: cobra.ExactArgs(2),
@@ -54,23 +54,23 @@ the list of "pintle events --audit", with the id of the access key that answered
 	o.readOptions.flags(cmd)
 	cmd.ValidArgsFunction = a.completeStack
 	flags := cmd.Flags()
-	flags.StringVar(&o.status, "status", "", "what became of it, as `STATUS`: SUCCESS or FAILED")
-	flags.StringVar(&o.physicalID, "physical-id", "", "`ID` of what there is now (default: the one that it has, else a generated one)")
-	flags.StringVar(&o.reason, "reason", "", "`TEXT` that says why; with FAILED it is shown in the event")
+	flags.StringVar(&o.status, "status", "", "result of the request, as `STATUS`: SUCCESS or FAILED")
+	flags.StringVar(&o.physicalID, "physical-id", "", "physical `ID` of the resource (default: its current id, else a generated one)")
+	flags.StringVar(&o.reason, "reason", "", "reason as `TEXT`; with FAILED it is shown in the event")
 	flags.StringArrayVar(&o.set, "attribute", nil, "an attribute, `NAME=VALUE`; may be repeated")
-	flags.StringVar(&o.all, "attributes", "", "all attributes, a `JSON` object or @FILE; --attribute wins over it (default: those that it has)")
-	flags.BoolVar(&o.force, "force", false, "answer also without an attribute that a resource or an output reads")
+	flags.StringVar(&o.all, "attributes", "", "all attributes, a `JSON` object or @FILE; --attribute overrides it (default: the current ones)")
+	flags.BoolVar(&o.force, "force", false, "answer even without an attribute that a resource or an output reads")
 	flags.StringVar(&o.oldFile, "data-json", "", "")
 	_ = flags.MarkHidden("data-json") // it was defined a moment ago
 	flags.BoolVar(&o.noEcho, "no-echo", false, "keep the attributes secret")
-	flags.StringVar(&o.request, "request", "", "`ID` of the request (default: the one that the resource waits for)")
+	flags.StringVar(&o.request, "request", "", "`ID` of the request (default: the resource's pending one)")
 	choices(cmd, "status", string(wire.Success), string(wire.Failed))
 	// The flag was defined a moment ago, so there is no error.
 	_ = cmd.MarkFlagRequired("status")
 	return cmd
 }
 
-func (a *app) respond(ctx context.Context, o *respondOptions, stack, resource string) error {
+func (a *app) respond(ctx context.Context, o *respondOptions, argument, resource string) error {
 	asJSON, err := wantJSON(o.output)
 	if err != nil {
 		return err
@@ -79,21 +79,21 @@ func (a *app) respond(ctx context.Context, o *respondOptions, stack, resource st
 	if err != nil {
 		return err
 	}
-	s, p, _, err := a.readStack(ctx, &o.readOptions, stack)
+	s, p, stack, err := a.readStack(ctx, &o.readOptions, argument)
 	if err != nil {
 		return err
 	}
 	done, err := s.operator.respond(ctx, stack, resource, in)
 	next := ""
-	if err == nil && s.here != nil { // nobody works on the stack
+	if err == nil && s.here != nil { // no one works on the stack
 		next = s.goOn(ctx, p, stack)
 	}
 	if err := errors.Join(err, s.close()); err != nil {
 		err = readable(err)
 		if strings.HasPrefix(err.Error(), engine.AnswerLacks) {
-			return failed(err, "add what is missing with --attribute NAME=VALUE, or answer nevertheless with --force")
+			return failed(err, "add the attributes with --attribute NAME=VALUE, or answer anyway with --force")
 		}
-		return failed(err, "see what it waits for with: "+p.look("describe", stack))
+		return failed(err, "see its pending requests: "+p.look("describe", stack))
 	}
 	if len(done.Lacks) > 0 {
 		a.say("warning: the answer lacks %s: the stack will fail", lacking(done.Lacks))
@@ -101,16 +101,16 @@ func (a *app) respond(ctx context.Context, o *respondOptions, stack, resource st
 	if asJSON {
 		return a.document(done)
 	}
-	origin := map[string]string{"kept": " (the one it had)", "generated": " (generated)"}[done.Origin]
+	origin := map[string]string{"kept": " (unchanged)", "generated": " (generated)"}[done.Origin]
 	fmt.Fprintf(a.stdout, "the %s of %s was answered with %s, physical id %s%s\n", done.Type, done.Logical, done.Status,
 		done.PhysicalID, origin)
 	if next != "" {
-		a.say("no engine is at work on stack %s: go on with: %s", stack, next)
+		a.say("no engine is at work on stack %s: continue with: %s", stack, next)
 	}
 	return nil
 }
 
-// goOn returns the command that goes on with what a stack was at, empty if it is at rest.
+// goOn returns the command that continues what a stack was at, empty if it is idle.
 func (s *session) goOn(ctx context.Context, p place, name string) string {
 	stack, err := s.stacks.Stack(ctx, name)
 	switch {
@@ -126,16 +126,16 @@ func (s *session) goOn(ctx context.Context, p place, name string) string {
 func (a *app) readAnswer(o *respondOptions) (in operator.Response, err error) {
 	switch {
 	case o.oldFile != "":
-		return in, usagef("give it as --attributes @FILE", "--data-json was renamed")
+		return in, usagef("use --attributes @FILE", "--data-json was renamed")
 	case strings.Contains(o.connection.data, "=") && !isDirectory(a.path(o.connection.data)):
-		return in, usagef("give attributes with --attribute NAME=VALUE", "--data is the directory of the data, not an attribute")
+		return in, usagef("set attributes with --attribute NAME=VALUE", "--data is the data directory, not an attribute")
 	}
 	in = operator.Response{
 		Status: wire.Status(strings.ToUpper(o.status)), Request: wire.RequestID(o.request),
 		PhysicalID: wire.PhysicalID(o.physicalID), Reason: o.reason, NoEcho: o.noEcho, Force: o.force,
 	}
 	if !in.Status.Valid() {
-		return in, usagef("want SUCCESS or FAILED", "--status %q is not known", o.status)
+		return in, usagef("use SUCCESS or FAILED", "--status %q is unknown", o.status)
 	}
 	if o.all != "" {
 		if in.Data, err = a.object("attributes", o.all); err != nil {
@@ -146,7 +146,7 @@ func (a *app) readAnswer(o *respondOptions) (in operator.Response, err error) {
 	for _, word := range o.set {
 		name, value, ok := strings.Cut(word, "=")
 		if name == "" || !ok {
-			return in, usagef("want NAME=VALUE", "--attribute: an attribute has a name, a = and a value")
+			return in, usagef("want NAME=VALUE", "--attribute must have the form NAME=VALUE")
 		}
 		set[name] = value
 	}

@@ -135,7 +135,7 @@ func TestROSGo(t *testing.T) {
 }
 
 // serveWithKey starts a server that knows a key, whose calls it verifies.
-func serveWithKey(t *testing.T, id, secret string) *served {
+func serveWithKey(t *testing.T, id, secret string, args ...string) *served {
 	t.Helper()
 	dir := t.TempDir()
 	credentials := filepath.Join(dir, "credentials")
@@ -143,7 +143,7 @@ func serveWithKey(t *testing.T, id, secret string) *served {
 	if err := os.WriteFile(credentials, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	return serve(t, dir, "--credentials", credentials)
+	return serve(t, dir, append([]string{"--credentials", credentials}, args...)...)
 }
 
 // newROSProvider is a provider behind a URL that answers each request by a POST to its response URL, as those on Function Compute

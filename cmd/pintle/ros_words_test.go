@@ -3,22 +3,35 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"html"
+	"io"
+	"net/http"
+	"net/http/cookiejar"
 	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
 	"regexp"
 	"strings"
+	"sync"
 	"testing"
+
+	"golang.org/x/sync/errgroup"
 
 	"github.com/pintle-dev/pintle/internal/api/rosclient"
 )
 
 // foreignWords are words of AWS, which say nothing to the users of a stack of ROS.
-var foreignWords = regexp.MustCompile(`AWS|CloudFormation|Lambda|\bSNS\b|\bS3\b|[Pp]resigned|Step Functions|--region|UPDATE_ROLLBACK|CAPABILITY_`)
+var foreignWords = regexp.MustCompile(`AWS|CloudFormation|Lambda|\bSNS\b|\bS3\b|[Pp]resigned|Step Functions|--region|UPDATE_ROLLBACK|CAPABILITY_|` +
+	`arn:aws|us-east-1|LogResult|CloudWatch|\bSQS\b|\bIAM\b|\bCDK\b`)
 
-// TestWordsOfROS makes stacks of ROS fail in many ways and looks for words of AWS in every text that the API returns of them: errors and
-// their remedies, previews, events, reasons and resources.
+// TestWordsOfROS makes stacks of ROS fail in many ways and looks for words of AWS in every text about them: what the API returns, what the
+// command line prints, and the pages of the console.
 func TestWordsOfROS(t *testing.T) {
-	s := serve(t, t.TempDir(), "--run-functions", "--unknown-types", "record")
+	dir := t.TempDir()
+	s := serve(t, dir, "--run-functions", "--unknown-types", "record")
 	provider := newROSProvider(t)
 	client, err := rosclient.New(rosclient.Config{
 		Endpoint: s.url, Region: "cn-hangzhou",
@@ -156,5 +169,126 @@ func TestWordsOfROS(t *testing.T) {
 		_ = call("ContinueCreateStack", url.Values{"StackId": {id}, "Mode": {"Recreate"}}, nil)
 		_ = call("CancelUpdateStack", url.Values{"StackId": {id}}, nil)
 	}
+	for name := range stacks {
+		commands := [][]string{{"describe", name}}
+		if name == "fails" || name == "wait" || name == "nestedfails" {
+			commands = append(commands, []string{"events", name}, []string{"describe", name, "--output", "json"}, []string{"cancel", name}, []string{"rollback", name}, []string{"continue", name})
+		}
+		for _, args := range commands {
+			look("pintle "+strings.Join(args, " "), ownCommand(t, dir, args...))
+		}
+	}
+	texts := map[string]string{}
+	var deploys errgroup.Group
+	deploys.SetLimit(4)
+	var writing sync.Mutex
+	for name, resources := range cases {
+		if name == "foreign" {
+			continue
+		}
+		file := filepath.Join(t.TempDir(), "template.json")
+		text := `{"ROSTemplateFormatVersion": "2015-09-01", "Resources": {` + strings.ReplaceAll(resources, `"ServiceName": "`, `"ServiceName": "cli-`) + `}}`
+		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		deploys.Go(func() error {
+			for _, args := range [][]string{{"validate", file}, {"deploy"}} {
+				if args[0] == "deploy" {
+					args = append(args, "--template", file, "--stack", "cli-"+name)
+				}
+				text := ownCommand(t, dir, args...)
+				writing.Lock()
+				texts[fmt.Sprint("pintle ", strings.Join(args, " "), " (", len(texts), ")")] = text
+				writing.Unlock()
+			}
+			return nil
+		})
+	}
+	_ = deploys.Wait() // they return no errors
+	for what, text := range texts {
+		look(what, text)
+	}
+	for _, name := range []string{"fails", "wait", "depends"} {
+		file := filepath.Join(t.TempDir(), "template.json")
+		if err := os.WriteFile(file, []byte(`{"ROSTemplateFormatVersion": "2015-09-01", "Resources": {`+cases[name]+`}}`), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		for _, args := range [][]string{{"deploy", "--dry-run", "--template", file, "--stack", "cli-" + name}, {"deploy", "--dry-run", "--template", file, "--stack", "new-" + name}, {"delete", "cli-" + name}} {
+			look("pintle "+strings.Join(args, " "), ownCommand(t, dir, args...))
+		}
+	}
+	pages := consolePages(t, dir)
+	for address, text := range pages {
+		look(address, text)
+	}
+	if len(pages) < 3*len(stacks) {
+		t.Errorf("only %d pages of the console were read", len(pages))
+	}
 	t.Logf("%d texts of %d stacks were read", seen, len(stacks))
+}
+
+// ownCommand runs a command of ours as a client of the server on a data directory, and returns what it prints, also if it fails.
+func ownCommand(t *testing.T, data string, args ...string) string {
+	t.Helper()
+	if args[0] != "validate" {
+		args = append(args, "--data", data)
+		if args[0] != "console" {
+			args = append(args, "--dialect", "ros")
+		}
+	}
+	cmd := exec.CommandContext(t.Context(), "pintle", args...)
+	cmd.Dir = filepath.Dir(data)
+	out, err := cmd.CombinedOutput()
+	if exit := (*exec.ExitError)(nil); err != nil && !errors.As(err, &exit) {
+		t.Errorf("pintle %q: %v", args, err)
+	}
+	if len(out) == 0 {
+		t.Errorf("pintle %q printed nothing", args)
+	}
+	return string(out)
+}
+
+// linksOf finds what a page of the console refers to.
+var linksOf = regexp.MustCompile(`(?:href|src)="([^"#]+)`)
+
+// consolePages signs in to the console and returns every page that can be reached from the first one, by its address.
+func consolePages(t *testing.T, data string) map[string]string {
+	t.Helper()
+	jar, err := cookiejar.New(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	browser := &http.Client{Jar: jar}
+	first, err := url.Parse(strings.TrimSpace(ownCommand(t, data, "console")))
+	if err != nil {
+		t.Fatal(err)
+	}
+	root, _, _ := strings.Cut(first.Path, "sign-in")
+	pages := map[string]string{}
+	for open := []*url.URL{first}; len(open) > 0; {
+		at := open[0]
+		open = open[1:]
+		if _, visited := pages[at.String()]; visited || !strings.HasPrefix(at.Path, root) || strings.Contains(at.Path, "/static/") || at.Host != first.Host {
+			continue
+		}
+		reply, err := browser.Get(at.String())
+		if err != nil {
+			t.Fatal(err)
+		}
+		text, err := io.ReadAll(io.LimitReader(reply.Body, 8<<20))
+		_ = reply.Body.Close() // read to its end
+		if err != nil {
+			t.Fatal(err)
+		}
+		pages[at.String()] = string(text)
+		if reply.StatusCode != http.StatusOK {
+			t.Errorf("%s: %s", at, reply.Status)
+		}
+		for _, found := range linksOf.FindAllStringSubmatch(string(text), -1) {
+			if to, err := reply.Request.URL.Parse(html.UnescapeString(found[1])); err == nil {
+				open = append(open, to)
+			}
+		}
+	}
+	return pages
 }

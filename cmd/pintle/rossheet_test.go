@@ -34,7 +34,7 @@ type rosAsked struct {
 
 func (a rosAsked) text(name string) string {
 	var text string
-	_ = json.Unmarshal(a.fields[name], &text) // what is no text is empty, and compared
+	_ = json.Unmarshal(a.fields[name], &text) // what is not text is empty, and compared
 	return text
 }
 
@@ -134,7 +134,7 @@ func (s *rosSheet) provide(w http.ResponseWriter, r *http.Request) {
 
 // formFields returns the fields of a form as those of a document are: texts as they are there, everything else as JSON.
 func formFields(raw string) map[string]json.RawMessage {
-	form, _ := url.ParseQuery(raw) // what is no form has no fields, and is compared
+	form, _ := url.ParseQuery(raw) // what is not a form has no fields, and is compared
 	fields := map[string]json.RawMessage{}
 	for name := range form {
 		text, _ := json.Marshal(form.Get(name)) // a string always marshals
@@ -210,7 +210,7 @@ func (r *rosRow) token(options string) string {
 	return "web" + options + ":" + r.sheet.provider.URL + "/" + r.name
 }
 
-// template returns a template with the resource R, whose properties are JSON members beside the token; more are further sections.
+// template returns a template with the resource R, whose properties are JSON members next to the token; more are further sections.
 func (r *rosRow) template(properties string, more ...string) string {
 	if !strings.Contains(properties, `"ServiceToken"`) {
 		properties = fmt.Sprintf(`"ServiceToken": %q, %s`, r.token(""), properties)
@@ -246,7 +246,7 @@ func (r *rosRow) call(action string, parameters ...string) (code, message string
 	return "", ""
 }
 
-// done calls an action and waits until the stack is at rest in a status.
+// done calls an action and waits until the stack is idle in a status.
 func (r *rosRow) done(want, action string, parameters ...string) stacks.Stack {
 	r.Helper()
 	if code, message := r.call(action, parameters...); code != "" {

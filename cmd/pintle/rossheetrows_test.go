@@ -504,7 +504,7 @@ func accepted(r *rosRow) {
 	r.taken()
 }
 
-// taken checks that the provider was told that its answer had come: what it is worth is another thing.
+// taken checks that the provider got an acknowledgement of its answer, which says nothing about whether the answer is accepted.
 func (r *rosRow) taken() {
 	r.Helper()
 	id := r.requests()[0].text("RequestId")

@@ -135,7 +135,7 @@ func TestROSSheetOptions(t *testing.T) {
 	})
 }
 
-// rosHandler is a function as public templates have them: it posts its answer, and what it returns is for nobody. It tells what it was
+// rosHandler is a function as public templates have them: it posts its answer, and what it returns is for no one. It reports what it was
 // called with.
 const rosHandler = `
 import json

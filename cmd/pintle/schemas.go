@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"os"
 	"path/filepath"
 	"slices"
@@ -54,6 +55,31 @@ func (s *schemas) find(ctx context.Context, token string) *schema.Document {
 	}
 	return s.asked[name]
 }
+
+// schemaRuntime builds providers and asks them for their schemas, and invokes none.
+type schemaRuntime struct {
+	*local.Runtime
+	dir string // of what is built
+}
+
+// newSchemaRuntime returns a runtime that builds into a temporary directory, which exists until it is closed.
+func (a *app) newSchemaRuntime(region string) (*schemaRuntime, error) {
+	dir, err := os.MkdirTemp("", "pintle-schemas-")
+	if err != nil {
+		return nil, failed(err)
+	}
+	runtime, err := local.New(local.Config{
+		Done:     func(string, local.Outcome) {}, // nothing is invoked
+		Progress: a.building, CacheDir: dir, SchemaDir: schemaCache(), Region: region,
+	})
+	if err != nil {
+		return nil, errors.Join(err, os.RemoveAll(dir))
+	}
+	return &schemaRuntime{runtime, dir}, nil
+}
+
+// Close ends the runtime and removes what it has built.
+func (r *schemaRuntime) Close() error { return errors.Join(r.Runtime.Close(), os.RemoveAll(r.dir)) }
 
 // schemaCache is where commands without a data directory keep what providers publish; empty if there is no place.
 func schemaCache() string {
@@ -149,5 +175,5 @@ func (s *session) checkSchemas(ctx context.Context, want desired, stack stacks.S
 	}
 	file := s.app.short(want.path)
 	return usageError(&problems{where: file, found: found}, "fix "+file+", then "+s.app.again(),
-		"--no-schema deploys it as it is: the providers may say otherwise")
+		"use --no-schema to deploy anyway: the providers may decide differently")
 }

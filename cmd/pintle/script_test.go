@@ -36,20 +36,21 @@ func TestMain(m *testing.M) {
 		"provider": provider,
 		"keeper":   keeper,
 		"waiter":   waiter,
-		"patient":  func() { pintle.Main(pintle.New(patient{time.Hour})) },
-		"hasty":    func() { pintle.Main(pintle.New(patient{3 * time.Second})) },
+		"patient":  func() { pintle.Main(newPatient(time.Hour)) },
+		"hasty":    func() { pintle.Main(newPatient(3 * time.Second)) },
 		"lambdago": lambdaGo,
 		"web":      web,
 		"listener": listening,
 		"ledger":   keepLedger,
+		"reader":   runReader,
 	})
 }
 
-// TestScript runs what a user could have typed. The commands beside testscript's own:
+// TestScript runs what a user could have typed. The commands next to testscript's own:
 //
 //	ready DATA          waits until a server serves the data directory
-//	meet RESOURCE       waits until a provider was told to meet for the resource, and holds it
-//	part RESOURCE       lets it go on
+//	meet RESOURCE       waits until a provider was asked to meet for the resource, and holds it
+//	part RESOURCE       lets it continue
 //	usage ARGS          runs pintle and wants exit code 2, an error, and nothing on stdout
 //	shows TEXT ARGS     runs pintle until it prints the text
 //	written FILE        waits until a file is there
@@ -86,7 +87,7 @@ func runScriptsIn(t *testing.T, dir string, more func(*testscript.Env)) {
 			}
 			env.Defer(func() { _ = listener.Close() }) // the script is over
 			env.Values[meetingKey{}] = &meeting{listener: listener.(*net.TCPListener), guests: map[string]net.Conn{}}
-			for _, name := range []string{"pintle", "provider", "keeper", "lambdago"} {
+			for _, name := range []string{"pintle", "provider", "keeper", "lambdago", "reader"} {
 				path, err := exec.LookPath(name)
 				if err != nil {
 					return err
@@ -164,7 +165,12 @@ func listening() {
 	writeProject(os.Args[1], socket, "")
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
-	if err := pintle.Run(ctx, pintle.Config{Handlers: []pintle.Handler{scripted()}, Listener: socket}); err != nil {
+	config, err := pintle.RunConfigFromEnvironment(scripted())
+	if err != nil {
+		panic(err)
+	}
+	config.Listener = socket
+	if err := pintle.Run(ctx, config); err != nil {
 		panic(err)
 	}
 }

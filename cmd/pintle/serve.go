@@ -37,59 +37,57 @@ func (a *app) serveCommand() *cobra.Command {
 	var o serveOptions
 	cmd := &cobra.Command{
 		Use:   "serve",
-		Short: "Serve the APIs of CloudFormation and ROS until told to stop",
+		Short: "Serve the CloudFormation and ROS APIs",
 		Args:  cobra.NoArgs,
 		RunE:  a.command(func(ctx context.Context, _ []string) error { return a.serve(ctx, &o) }),
 	}
 	flags := cmd.Flags()
-	flags.StringVar(&o.listen, "listen", "127.0.0.1:4600", "`ADDRESS` to listen at, host:port; port 0 is any free one")
-	flags.StringVar(&o.data, "data", "", "`DIR` of the data (default: .pintle beside pintle.yaml)")
-	flags.StringVar(&o.database, "database", "", "`URL` of a PostgreSQL database that holds the stacks, for any number of servers (default: a file in DIR, for one)")
-	flags.StringVar(&o.project, "project", "", "`DIR` of a pintle.yaml whose providers are served (default: the current folder)")
+	flags.StringVar(&o.listen, "listen", "127.0.0.1:4600", "`ADDRESS` to listen on, host:port; port 0 is any free port")
+	flags.StringVar(&o.data, "data", "", "data `DIR` (default: .pintle next to pintle.yaml)")
+	flags.StringVar(&o.database, "database", "", "`URL` of a PostgreSQL database for the stacks, shared by any number of servers (default: a file in DIR, for one server)")
+	flags.StringVar(&o.project, "project", "", "`DIR` with a pintle.yaml whose providers to serve (default: the current directory)")
 	o.providers.flags(flags)
-	flags.BoolVar(&o.dev, "dev", false, "take any access key, on loopback only, let URLs lead into private networks, and run functions")
+	flags.BoolVar(&o.dev, "dev", false, "accept any access key, on loopback only, allow URLs in private networks, and run functions")
 	o.functions.flags(cmd)
-	flags.StringArrayVar(&o.accounts, "allow-account", nil, "let stacks of an account use the server's own cloud credentials, `ACCOUNT=CALLS` such as 111111111111=lambda:Invoke; may be repeated (default: all calls if the credentials file has one account, else none)")
+	flags.StringArrayVar(&o.accounts, "allow-account", nil, "allow stacks of an account to use the server's own cloud credentials, `ACCOUNT=CALLS` such as 111111111111=lambda:Invoke; may be repeated (default: all calls if the credentials file has one account, else none)")
 	flags.StringVar(&o.publicURL, "public-url", "", "`URL` at which providers reach this server (default: its own address)")
-	flags.StringVar(&o.credentials, "credentials", "", "`FILE` of access keys, made if it is not there (default: credentials in the data directory)")
-	flags.StringVar(&o.region, "region", "", "`NAME` of the region that provider processes are told (default: AWS_REGION, or us-east-1)")
+	flags.StringVar(&o.credentials, "credentials", "", "`FILE` of access keys, created if it does not exist (default: credentials in the data directory)")
+	flags.StringVar(&o.region, "region", "", "`NAME` of the region for provider processes (default: AWS_REGION, or us-east-1)")
 	fidelityFlag(cmd, &o.fidelity)
 	unknownTypesFlag(cmd, &o.unknownTypes)
-	flags.BoolVar(&o.allowPrivate, "allow-private", false, "let service tokens that are URLs lead into private networks")
-	flags.BoolVar(&o.console, "console", true, "serve pages for people under /console/, see pintle console")
+	flags.BoolVar(&o.allowPrivate, "allow-private", false, "allow service tokens that are URLs in private networks")
+	flags.BoolVar(&o.console, "console", true, "serve the web console under /console/, see pintle console")
 	o.keys.flags(flags)
 	o.keep.flags(flags)
 	o.references.flags(flags)
 	o.limits.flags(flags)
 	o.rosAnswers.flags(flags)
 	o.monitor.flags(cmd)
-	flags.StringArrayVar(&o.zones, "zones", nil, "what Fn::GetAZs returns for a region, `REGION=NAME,NAME`; may be repeated (default: REGIONa, REGIONb and REGIONc)")
-	flags.StringVar(&o.logLevel, "log-level", "", "least `LEVEL` that is logged: debug, info, warn or error (default info)")
+	flags.StringArrayVar(&o.zones, "zones", nil, "zones that Fn::GetAZs returns for a region, `REGION=NAME,NAME`; may be repeated (default: REGIONa, REGIONb and REGIONc)")
+	flags.StringVar(&o.logLevel, "log-level", "", "lowest `LEVEL` to log: debug, info, warn or error (default info)")
 	fromEnvironment(flags, "listen", "data", "database", "project", "provider", "builtin", "allow", "allow-account", "dev", "public-url", "credentials", "region",
 		"allow-private", "console", "log-level", "metrics", "metrics-token-file", "audit-log")
 	choices(cmd, "log-level", "debug", "info", "warn", "error")
-	cmd.Long = `Serve the CloudFormation API until told to stop, by Ctrl-C or SIGTERM, and run
-what is left of earlier runs. In another terminal:
+	cmd.Long = `Serve the CloudFormation API until you stop it with Ctrl-C or SIGTERM, and resume
+operations from earlier runs. In another terminal:
 
   eval "$(pintle env)"
   aws cloudformation list-stacks
 
-Beyond loopback every call needs a key of the credentials file, and --dev is
-refused.
+On addresses other than loopback, every call needs a key from the credentials file,
+and --dev is rejected.
 
-With --dev or --run-functions it runs the functions that templates declare, and has
-what goes with them: Lambda, S3, SNS, Step Functions and CloudWatch Logs, as far as
-the CDK needs them. Else a template with such resources is refused.
+With --dev or --run-functions the server runs the functions that templates declare. It
+also serves the APIs around them, as far as the CDK needs them: Lambda, S3, SNS, Step
+Functions and CloudWatch Logs. Otherwise it rejects templates with such resources.
 
-Any number of servers can share a PostgreSQL database, behind a balancer whose
-URL is their --public-url:
+Any number of servers can share a PostgreSQL database. Put them behind a load balancer
+and pass its URL as --public-url:
 
   pintle serve --database postgres://pintle@db/pintle --key-file /etc/pintle/keys
 
-A password is better left to PGPASSWORD, a .pgpass file or PINTLE_DATABASE: what
-is typed can be seen by others on this machine.
-
-` + environmentTable(flags)
+Set the password in PGPASSWORD, a .pgpass file or PINTLE_DATABASE: other local users
+can see command-line arguments.` + environmentTable(flags)
 	return cmd
 }
 
@@ -128,7 +126,7 @@ func (a *app) serve(ctx context.Context, o *serveOptions) (err error) {
 	n, err := node.Open(ctx, config)
 	if err != nil {
 		if op, ok := errors.AsType[*net.OpError](err); ok && op.Op == "listen" { // and not that of a database
-			return failed(err, "give another address with --listen, or --metrics")
+			return failed(err, "use another address with --listen or --metrics")
 		}
 		return failed(err)
 	}
@@ -139,11 +137,11 @@ func (a *app) serve(ctx context.Context, o *serveOptions) (err error) {
 	}
 	a.greet(n, p, o, list)
 	if accounts := n.Accounts(); len(accounts) > 1 && config.Cloud {
-		config.Log.Warn("functions of templates run as this server's user, whatever their account: each of the accounts can read the data "+
+		config.Log.Warn("functions of templates run as this server's user, whatever their account: every account can read the data "+
 			"of the others", "accounts", strings.Join(accounts, ", "))
 	}
 	if o.database != "" && config.PublicURL == nil {
-		config.Log.Warn("without --public-url providers answer to this server alone: while it is down, nobody hears them")
+		config.Log.Warn("without --public-url providers answer only to this server: answers are lost while it is down")
 	}
 	return errors.Join(n.Run(ctx), n.Close())
 }
@@ -160,7 +158,7 @@ func (a *app) serveConfig(o *serveOptions) (c node.Config, err error) {
 	for _, text := range o.accounts {
 		rule, err := node.ParseAccountRule(text)
 		if err != nil {
-			return c, usagef("give it as --allow-account ACCOUNT=SERVICE:ACTION", "--allow-account: %w", err)
+			return c, usagef("use the form --allow-account ACCOUNT=SERVICE:ACTION", "--allow-account: %w", err)
 		}
 		c.AccountRules = append(c.AccountRules, rule)
 	}
@@ -193,23 +191,23 @@ func (a *app) serveConfig(o *serveOptions) (c node.Config, err error) {
 	}
 	host, _, err := net.SplitHostPort(o.listen)
 	if err != nil {
-		return c, usagef("give host:port, e.g. 127.0.0.1:4600", "--listen %q is no address", o.listen)
+		return c, usagef("use host:port, for example 127.0.0.1:4600", "--listen %q is not an address", o.listen)
 	}
 	if o.dev && !loopback(host) {
-		return c, usagef("leave --dev out and use the keys of the credentials file, or listen on 127.0.0.1",
-			"--dev takes any access key, so it listens on loopback only, and %s is not", o.listen)
+		return c, usagef("omit --dev and use the keys in the credentials file, or listen on 127.0.0.1",
+			"--dev accepts any access key and listens only on loopback, and %s is not loopback", o.listen)
 	}
 	if o.publicURL != "" {
 		c.PublicURL, err = url.Parse(o.publicURL)
 		if err != nil || c.PublicURL.Scheme != "http" && c.PublicURL.Scheme != "https" || c.PublicURL.Host == "" ||
 			c.PublicURL.RawQuery != "" || c.PublicURL.User != nil {
-			return c, usagef("give it as https://host/path, without a user and a query", "--public-url is no such URL")
+			return c, usagef("use the form https://host/path, without a user and a query", "--public-url is not a valid URL")
 		}
 	}
 	if o.database != "" {
 		if c.Keys == (node.KeySource{}) {
-			return c, usagef("give --key-file FILE, and every server of this database the same file",
-				"--database needs the keys that seal the secrets in it")
+			return c, usagef("set --key-file FILE, with the same file for every server of this database",
+				"--database needs the keys that encrypt its secrets")
 		}
 		c.Database = o.database
 	}
@@ -244,11 +242,11 @@ func (a *app) hold(ctx context.Context, data string) (*node.Lock, error) {
 		held, ok := errors.AsType[*node.HeldError](err)
 		switch {
 		case !ok && errors.Is(err, fs.ErrPermission):
-			return nil, failed(err, "type the command as the user whose directory it is, with sudo -u, or give another one with --data")
+			return nil, failed(err, "run the command as the owner of the directory, with sudo -u, or use another directory with --data")
 		case !ok:
 			return nil, failed(err)
 		case held.URL != "" || a.now().After(deadline):
-			return nil, failed(err, "end it, or give another directory with --data")
+			return nil, failed(err, "stop it, or use another directory with --data")
 		}
 		if err := pause(ctx, heldPause); err != nil {
 			return nil, err
@@ -264,11 +262,11 @@ func (a *app) greet(n *node.Node, p place, o *serveOptions, list []provided) {
 	case o.dev:
 		keys = "any (--dev)"
 	case made:
-		keys += " (made just now)"
+		keys += " (new)"
 	}
 	serving := "CloudFormation, STS and SSM parameters at " + n.Record().URL
 	if n.Record().Cloud {
-		serving = "CloudFormation and what the CDK needs beside it at " + n.Record().URL + "; functions of templates are run"
+		serving = "CloudFormation and the services that the CDK needs at " + n.Record().URL + "; runs functions of templates"
 	}
 	rows := [][]string{{"serving", serving}, {"data", a.short(p.data)}}
 	if o.database != "" {

@@ -8,13 +8,10 @@ import (
 	"net/http"
 	"net/url"
 	"os"
-	"strings"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
-	"github.com/aws/aws-sdk-go-v2/config"
 	"github.com/aws/aws-sdk-go-v2/credentials"
-	"github.com/aws/aws-sdk-go-v2/feature/ec2/imds"
 	"github.com/aws/smithy-go"
 
 	"github.com/pintle-dev/pintle/awscall"
@@ -23,6 +20,7 @@ import (
 	"github.com/pintle-dev/pintle/internal/api/rosclient"
 	"github.com/pintle-dev/pintle/internal/engine"
 	"github.com/pintle-dev/pintle/internal/language/template"
+	"github.com/pintle-dev/pintle/internal/provider/awsconfig"
 )
 
 // Waiting for a data directory that another process is opening or closing.
@@ -31,7 +29,7 @@ const (
 	heldFor   = 15 * time.Second
 )
 
-// session is a command's connection to an engine: a remote one, that of another process of this machine, or one that
+// session is a command's connection to an engine: a remote one, that of another local process, or one that
 // this process became.
 type session struct {
 	app        *app
@@ -46,14 +44,14 @@ type session struct {
 	// functions says that an engine which this process becomes runs functions of templates, and modules where these find packages.
 	functions bool
 	modules   []string
-	// cloud says that the engine of another process of this machine runs them.
+	// cloud says that the engine of another local process runs them.
 	cloud bool
 
 	// stacks and operator are those of the dialect that the session speaks.
 	language template.Language
 	stacks   stacks.Service
 	operator *operatorClient
-	faces    map[template.Language]face
+	clients  map[template.Language]dialectClient
 	// here is the engine that this process became, nil for none; stop ends it.
 	here *node.Node
 	stop func() error
@@ -82,26 +80,22 @@ func (a *app) open(ctx context.Context, c change) (*session, error) {
 func (s *session) remote(ctx context.Context) error {
 	u, err := url.Parse(s.connection.endpoint)
 	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
-		return usagef("give it as http://host:port", "--endpoint %q is no URL", s.connection.endpoint)
+		return usagef("use the form http://host:port", "--endpoint %q is not a URL", s.connection.endpoint)
 	}
 	s.data, s.url = "", s.connection.endpoint
-	options := []func(*config.LoadOptions) error{config.WithRegion(s.app.regionOr(s.connection.region))}
-	if !strings.EqualFold(s.app.getenv("AWS_EC2_METADATA_DISABLED"), "false") {
-		// Elsewhere than on EC2 asking for the keys of its role takes long and says nothing that helps.
-		options = append(options, config.WithEC2IMDSClientEnableState(imds.ClientDisabled))
-	}
-	loaded, err := config.LoadDefaultConfig(ctx, options...)
+	region := s.app.regionOr(s.connection.region)
+	keys, err := awsconfig.Credentials(ctx, region)
 	if err != nil {
-		return failed(fmt.Errorf("AWS configuration: %w", err))
+		return failed(err)
 	}
-	if _, err := loaded.Credentials.Retrieve(ctx); err != nil {
-		const hint = "on the server's machine pintle env prints the variables that set them"
+	if _, err := keys.Retrieve(ctx); err != nil {
+		const hint = "run \"pintle env\" on the server's machine to print the variables"
 		if last, ok := errors.AsType[*smithy.OperationError](err); ok && last.ServiceID == "ec2imds" {
-			return failed(fmt.Errorf("there are no AWS credentials for %s", u.Host), hint) // it was the last resort
+			return failed(fmt.Errorf("no AWS credentials for %s", u.Host), hint) // it was the last resort
 		}
 		return failed(fmt.Errorf("AWS credentials for %s: %w", u.Host, err), hint)
 	}
-	return s.use(loaded.Credentials, loaded.Region)
+	return s.use(keys, region)
 }
 
 // rosKeys returns what calls of ROS are signed with: those of the environment for a server somewhere else, if there are any, else
@@ -135,7 +129,7 @@ func (s *session) connect(ctx context.Context) error {
 		}
 		// It is being opened or closed, or only read.
 		if s.app.now().After(deadline) {
-			return failed(held, "wait for that process, end it, or give another directory with --data")
+			return failed(held, "wait for that process, stop it, or use another directory with --data")
 		}
 		if err := pause(ctx, heldPause); err != nil {
 			return err
@@ -214,13 +208,13 @@ func (s *session) close() error {
 	return stop()
 }
 
-// client reports whether the engine is another process of this machine.
+// client reports whether the engine is another local process.
 func (s *session) client() bool { return s.here == nil && s.data != "" }
 
 // use makes the clients.
 func (s *session) use(keys aws.CredentialsProvider, region string) error {
 	calls, err := awscall.New(awscall.Config{
-		Region: region, Credentials: keys, Endpoint: s.url, HTTP: &http.Client{}, MaxAttempts: 4, Clock: impatient{}, UserAgent: "pintle",
+		Region: region, Credentials: keys, Endpoint: s.url, HTTP: &http.Client{}, MaxAttempts: 4, MaxPause: time.Second, UserAgent: "pintle",
 	})
 	if err != nil {
 		return failed(err)
@@ -231,7 +225,7 @@ func (s *session) use(keys aws.CredentialsProvider, region string) error {
 	if err != nil {
 		return err
 	}
-	s.faces = map[template.Language]face{
+	s.clients = map[template.Language]dialectClient{
 		template.CloudFormation: {stacks.NewCloudFormation(calls), &operatorClient{base: s.url, region: region, keys: keys, now: s.app.now}},
 		template.ROS: {stacks.NewROS(client), &operatorClient{
 			base: s.url, region: client.Region(), keys: keys, now: s.app.now, dialect: engine.ROS.Name(),
@@ -239,15 +233,6 @@ func (s *session) use(keys aws.CredentialsProvider, region string) error {
 	}
 	s.speak(s.language)
 	return nil
-}
-
-// impatient is the machine's clock, which waits a second at most before a call is tried again: the engine is on this machine or near.
-type impatient struct{}
-
-func (impatient) Now() time.Time { return time.Now() }
-
-func (impatient) Sleep(ctx context.Context, d time.Duration) error {
-	return pause(ctx, min(d, time.Second))
 }
 
 func static(c node.Credentials) aws.CredentialsProvider {
@@ -262,7 +247,7 @@ func (a *app) logger(level string, fallback slog.Level) (*slog.Logger, error) {
 	least := fallback
 	if level != "" {
 		if err := least.UnmarshalText([]byte(level)); err != nil {
-			return nil, usagef("want debug, info, warn or error", "log level %q is not known", level)
+			return nil, usagef("use debug, info, warn or error", "log level %q is unknown", level)
 		}
 	}
 	return slog.New(slog.NewTextHandler(a.stderr, &slog.HandlerOptions{Level: least})), nil

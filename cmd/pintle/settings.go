@@ -56,5 +56,5 @@ func environmentTable(flags *pflag.FlagSet) string {
 		}
 	})
 	slices.Sort(rows)
-	return "Environment variables stand in for flags that are not given:\n" + strings.Join(rows, "\n")
+	return "Environment variables for flags that are not set:\n" + strings.Join(rows, "\n")
 }

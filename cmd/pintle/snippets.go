@@ -15,8 +15,9 @@ import (
 	"github.com/pintle-dev/pintle/internal/language/value"
 )
 
-// withSnippets returns the template in a file with the files beside it that it includes: whoever runs it does not have them. Their places in the
-// text stay what they are, so that what is said of it fits the file. What is no template is returned as it is.
+// withSnippets returns a file's template with the local files that it includes, which the engine cannot read.
+// Positions in the text stay the same, so that errors match the file. A text that is not a template is returned
+// unchanged.
 func withSnippets(text, path, shown string, readFile fileReader) (string, error) {
 	raw, err := template.ReadUnexpanded(text, template.Unlimited())
 	if err != nil {
@@ -29,7 +30,7 @@ func withSnippets(text, path, shown string, readFile fileReader) (string, error)
 			local = append(local, location)
 		}
 	}
-	// From the end, so that what is still to be replaced stays where it is.
+	// From the end, so that the positions of the remaining snippets stay the same.
 	slices.SortFunc(local, func(a, b template.Node) int {
 		if a.Line() != b.Line() {
 			return b.Line() - a.Line()
@@ -39,7 +40,7 @@ func withSnippets(text, path, shown string, readFile fileReader) (string, error)
 	for _, location := range local {
 		if text, err = withSnippet(text, path, location, readFile); err != nil {
 			problem := &template.Error{Message: err.Error(), Line: location.Line(), Column: location.Column()}
-			return "", usageError(&problems{where: shown, found: template.Errors{problem}}, "a Location is an s3:// URL, or a file beside the template")
+			return "", usageError(&problems{where: shown, found: template.Errors{problem}}, "a Location is an s3:// URL, or a file next to the template")
 		}
 	}
 	return text, nil
@@ -52,9 +53,9 @@ func withSnippet(text, path string, location template.Node, readFile fileReader)
 	}
 	snippet, err := readFile(file, fetch.MaxBytes)
 	if errors.Is(err, fs.ErrNotExist) {
-		return "", fmt.Errorf("there is no file %s to include", file)
+		return "", fmt.Errorf("no file %s to include", file)
 	} else if err != nil {
-		return "", fmt.Errorf("the snippet cannot be read: %w", err)
+		return "", fmt.Errorf("cannot read the snippet: %w", err)
 	}
 	at := offset(text, location.Line(), location.Column())
 	quoted, err := json.Marshal(location.Text())

@@ -16,12 +16,12 @@ import (
 // soakThing is a physical resource as its provider knows it.
 type soakThing struct {
 	Logical string
-	// Serial counts what was done by the provider; it is told as an attribute.
+	// Serial counts the provider's actions. The provider returns it as an attribute.
 	Serial int
 }
 
-// soakLedger is the provider of the soak test: a process of its own, with nothing of Pintle in it, that writes down what it
-// was asked, what it did, and what it was told about its answers.
+// soakLedger is the provider of the soak test: a separate process, without any code of Pintle. It records the
+// requests that it received, the work that it did, and the responses to its answers.
 //
 //	POST /            a request; answered by a PUT that is repeated until it is taken
 //	GET  /stack?id=   the things of a stack
@@ -35,11 +35,11 @@ type soakLedger struct {
 }
 
 type soakTotals struct {
-	// Requests counts different ones, Repeats those that came once more.
+	// Requests counts different requests, Repeats repeated ones.
 	Requests, Repeats int
-	// Taken counts answers that were acknowledged, Owed those that are not yet, Refused those that the server will not have.
+	// Taken counts acknowledged answers, Owed pending ones, and Refused those that the server rejected.
 	Taken, Owed, Refused int
-	// Refusals are texts of the last of these.
+	// Refusals are the texts of the last rejections.
 	Refusals []string
 }
 
@@ -73,7 +73,7 @@ func keepLedger() {
 	if err := os.Rename(os.Args[1]+"~", os.Args[1]); err != nil {
 		panic(err)
 	}
-	go func() { // the test has ended, however
+	go func() { // the test has finished, however
 		_, _ = io.Copy(io.Discard, os.Stdin)
 		os.Exit(0)
 	}()

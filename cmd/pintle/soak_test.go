@@ -46,7 +46,7 @@ const soakPatience = 2 * time.Minute
 type soakSetup struct {
 	name  string
 	nodes int
-	// args returns what a node is started with, beside where it listens and its provider. What it needs is there for as
+	// args returns what a node is started with, next to where it listens and its provider. What it needs is there for as
 	// long as t.
 	args func(t *testing.T, dir string) func(node int) []string
 }
@@ -67,6 +67,9 @@ var soakSetups = []soakSetup{
 // an independent provider has written down: no acknowledged call or answer may be lost, no request forgotten. Requests that
 // the provider gets twice are counted; that is allowed.
 func TestSoak(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it takes long")
+	}
 	for _, setup := range soakSetups {
 		if setup.name != *soakOn && *soakOn != "" {
 			continue
@@ -466,7 +469,7 @@ func (s *soak) keepLogs() string {
 	return dir
 }
 
-// rest lets other processes go on.
+// rest lets other processes continue.
 func rest(d time.Duration) {
 	timer := time.NewTimer(d)
 	<-timer.C

@@ -22,7 +22,7 @@ func shown(events []stacks.Event) []display.Event {
 }
 
 // waiting returns the unsettled requests of a stack as they are displayed. They are an adornment: without them the
-// watching goes on.
+// watching continues.
 func (s *session) waiting(ctx context.Context, p place, name, stack string) []display.Waiting {
 	requests, err := s.operator.requests(ctx, stack)
 	if err != nil {

@@ -13,20 +13,20 @@ func (a *app) statemachineCommand() *cobra.Command {
 	var function string
 	cmd := &cobra.Command{
 		Use:   "statemachine",
-		Short: "Print the Step Functions state machine that waits for a provider on Lambda",
-		Long: `Print the definition of the state machine that waits for the operations of a
-provider on Lambda, in the Amazon States Language. A provider whose program
-begins with statemachine.Main prints it too.
+		Short: "Print a Step Functions state machine that waits for a provider on Lambda",
+		Long: `Print the definition of the state machine that waits for the operations of a provider
+on Lambda, in the Amazon States Language. A provider whose program starts with
+statemachine.Main prints it too.
 
   pintle statemachine --function-arn arn:aws:lambda:eu-west-1:123456789012:function:things
 
-Without an ARN it has ${FunctionArn} in its place, for the
-DefinitionSubstitutions of a template.`,
+Without an ARN the definition contains ${FunctionArn}, for the DefinitionSubstitutions
+of a template.`,
 		Args: cobra.NoArgs,
 		RunE: a.command(func(context.Context, []string) error {
 			text, err := statemachine.Definition(function)
 			if err != nil {
-				return usagef("want --function-arn arn:aws:lambda:REGION:ACCOUNT:function:NAME", "%v", err)
+				return usagef("use --function-arn arn:aws:lambda:REGION:ACCOUNT:function:NAME", "%v", err)
 			}
 			fmt.Fprintf(a.stdout, "%s\n", text)
 			return nil

@@ -24,13 +24,13 @@ import (
 	"github.com/pintle-dev/pintle/internal/dev/pgtest"
 )
 
-// passed makes the time of the request over that the data have in flight, whatever the clock of this machine says.
+// passed makes the time of the request over that the data have in flight, whatever the local clock says.
 const passed = " SET due = 1 WHERE due IS NOT NULL"
 
 // maxData bounds what is unpacked of a file of earlier data.
 const maxData = 16 << 20
 
-// unpack unpacks the data of an earlier version into a folder. tools/upgradedata makes them, and says what is in them.
+// unpack unpacks the data of an earlier version into a directory. tools/upgradedata makes them, and says what is in them.
 func unpack(t *testing.T, archive, dir string) {
 	t.Helper()
 	packed, err := os.ReadFile(archive)
@@ -115,7 +115,7 @@ func (p *kept) of(stack string) (list []keptRequest) {
 	return list
 }
 
-// TestUpgrade opens what the oldest versions have left behind, SQLite's and PostgreSQL's, and goes on with it.
+// TestUpgrade opens what the oldest versions have left behind, SQLite's and PostgreSQL's, and continues it.
 func TestUpgrade(t *testing.T) {
 	archives, err := filepath.Glob(filepath.Join("testdata", "upgrade", "*.tar.gz"))
 	if err != nil || len(archives) < 2 {
@@ -179,7 +179,7 @@ func goOn(t *testing.T, dir string, s *served, provider *kept) {
 		t.Errorf("the events are lost:\n%s", out)
 	}
 
-	// What was in flight runs out of its time, and is rolled back.
+	// The operation that was in flight times out, and is rolled back.
 	s.until("the operation that was in flight has ended", func() bool {
 		return strings.Contains(run("describe", "busy"), "ROLLBACK_COMPLETE")
 	})

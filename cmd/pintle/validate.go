@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"slices"
@@ -28,41 +27,39 @@ func (a *app) validateCommand() *cobra.Command {
 	var o validateOptions
 	cmd := &cobra.Command{
 		Use:   "validate [DIR | TEMPLATE | -]...",
-		Short: "Find what is wrong with templates, before anything is created",
-		Long: `Find all that is wrong with templates, each with its line and column: that of
-DIR/pintle.yaml (DIR: the current folder), or the file TEMPLATE, with the
-providers of the pintle.yaml beside it; - is standard input. Any number can be
-given. No engine is needed and nothing is kept.
+		Short: "Report errors in templates before anything is created",
+		Long: `Report every error in templates, with line and column. The template is the one in
+DIR/pintle.yaml (default: the current directory), or the file TEMPLATE with the
+providers of the pintle.yaml next to it; - is standard input. You can pass any number
+of templates. The command needs no engine and stores nothing.
 
-Providers that run here are built and asked what they take, with the command
-schema that every program made with package pintle knows. Misspelt and missing
-properties, values of a wrong type or out of range, and attributes that there are
-not are found by that. What depends on a resource, or on a parameter that has no
-value yet, is not checked; one with x-migrates in its schema may take properties
-of an earlier time, so that only names near to those of today are refused. A
-provider behind a URL, or without a schema, is not asked, and one that no resource
-names is not built.
+It builds local providers and gets their schemas with the command schema, which every
+program made with package pintle has. With these it finds misspelled and missing
+properties, values of a wrong type or out of range, and unknown attributes. It does not
+check values that depend on a resource, or on a parameter without a value. If a schema
+has x-migrates, its type may accept old properties, so only names similar to current
+ones are errors. The command does not call providers behind a URL or without a schema,
+and does not build providers that no resource uses.
 
-A parameter that is given for several templates counts for those that declare it;
-one of them must. With -o sarif a log for code scanners is printed. The rules that
-problems have are listed in docs/validate.md.
+A parameter applies to every given template that declares it, and one of them must. Use
+-o sarif for code scanners. docs/validate.md lists the rules.
 
-Exit codes: 0 nothing is wrong, 1 something is, 2 usage.`,
+Exit codes: 0 no errors, 1 errors, 2 usage error.`,
 		RunE: a.command(func(ctx context.Context, args []string) error { return a.validate(ctx, &o, args) }),
 	}
 	flags := cmd.Flags()
-	flags.StringVar(&o.template, "template", "", "template `FILE`, JSON or YAML (default: the project's, or template.json or .yaml)")
+	flags.StringVar(&o.template, "template", "", "template `FILE`, JSON or YAML (default: the one in pintle.yaml, or template.json or .yaml)")
 	flags.StringArrayVar(&o.parameters, "parameter", nil, "a template parameter, `NAME=VALUE`; may be repeated")
-	flags.StringVar(&o.parameterFile, "parameter-file", "", "JSON `FILE` of parameters, an object or a list as the AWS CLI takes it")
+	flags.StringVar(&o.parameterFile, "parameter-file", "", "JSON `FILE` of parameters, an object or a list in the AWS CLI's format")
 	o.providers.flags(flags)
 	flags.StringVar(&o.region, "region", "", "`NAME` of the stack's region (default: AWS_REGION, or us-east-1)")
 	o.limits.flags(flags)
-	flags.BoolVar(&o.noSchema, "no-schema", false, "do not ask the providers")
+	flags.BoolVar(&o.noSchema, "no-schema", false, "do not use the schemas of providers")
 	unknownTypesFlag(cmd, &o.unknownTypes)
-	flags.BoolVar(&o.functions, "run-functions", false, "take functions, and what goes with them, as an engine does that has this flag")
+	flags.BoolVar(&o.functions, "run-functions", false, "accept functions and related resources, like an engine with this flag")
 	fromEnvironment(flags, "run-functions")
 	fromEnvironment(flags, "region")
-	flags.StringVarP(&o.output, "output", "o", "text", "`FORMAT` of what is printed: text, json or sarif")
+	flags.StringVarP(&o.output, "output", "o", "text", "output `FORMAT`: text, json or sarif")
 	choices(cmd, "output", "text", "json", "sarif")
 	return cmd
 }
@@ -75,7 +72,7 @@ func (a *app) validate(ctx context.Context, o *validateOptions, args []string) (
 		args = []string{""}
 	}
 	if o.template != "" && len(args) > 1 {
-		return usagef("", "--template is for one folder, and there are %d", len(args))
+		return usagef("", "--template works with one directory, and there are %d", len(args))
 	}
 	v, err := a.newValidator(o)
 	if err != nil {
@@ -101,24 +98,21 @@ func (a *app) validate(ctx context.Context, o *validateOptions, args []string) (
 // templateFile is a template that was read.
 type templateFile struct{ text, path string }
 
-// add reads what is to be validated: a template, or the one of a folder.
+// add reads what is to be validated: a template, or the one of a directory.
 func (v *validator) add(what string) error {
 	a, o := v.app, v.options
 	dir, file := what, o.template
 	var read *templateFile
 	if what == "-" {
 		dir = ""
-		text, err := io.ReadAll(io.LimitReader(a.stdin, maxValidated+1))
+		text, err := readAll(a.stdin, "standard input", maxValidated)
 		if err != nil {
 			return usageError(err)
-		}
-		if len(text) > maxValidated {
-			return usagef("", "standard input has more than %d bytes, which is the most that is read", maxValidated)
 		}
 		read = &templateFile{string(text), stdinName}
 	} else if info, err := os.Stat(a.path(what)); err == nil && !info.IsDir() {
 		if o.template != "" {
-			return usagef("", "there are two templates: %s and %s", what, o.template)
+			return usagef("", "two templates: %s and %s", what, o.template)
 		}
 		dir, file = filepath.Dir(what), what
 	}
@@ -131,7 +125,8 @@ func (v *validator) add(what string) error {
 			return err
 		}
 	}
-	d := &deployOptions{read: read, parameters: o.parameters, parameterFile: o.parameterFile, unknownTypes: o.unknownTypes}
+	d := &deployOptions{read: read, parameters: o.parameters, parameterFile: o.parameterFile}
+	d.unknownTypes = o.unknownTypes
 	d.providers, d.functions.run = o.providers, o.functions
 	if p.project == nil {
 		d.stack = "stack"
@@ -175,7 +170,7 @@ func (a *app) readTemplate(p place, file string) (*templateFile, error) {
 	}
 	text, err := readFile(file, maxValidated)
 	if err != nil {
-		return nil, usagef("name it with --template", "template: %w", err)
+		return nil, usagef("set it with --template", "template: %w", err)
 	}
 	return &templateFile{string(text), file}, nil
 }
@@ -208,7 +203,7 @@ func (v *validator) share() error {
 		}
 		if size := len(one.want.template); size > maxTemplate && one.want.language == template.CloudFormation {
 			one.file.Add(diagnosis.Warning, template.Errors{{
-				Message: fmt.Sprintf("the template is %d bytes long: it cannot be passed inline, where %d are allowed, only by URL", size, maxTemplate),
+				Message: fmt.Sprintf("the template has %d bytes: it cannot be passed inline, where the limit is %d, only by URL", size, maxTemplate),
 			}})
 		}
 	}

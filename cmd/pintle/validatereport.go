@@ -29,7 +29,6 @@ type validationDocument struct {
 
 // diagnosedDocument is a problem with its rule.
 type diagnosedDocument struct {
-	Rule  string          `json:"rule"`
 	Level diagnosis.Level `json:"level"`
 	problemDocument
 	Remedy string `json:"remedy,omitempty"`
@@ -93,8 +92,8 @@ func (v *validator) document() validationsDocument {
 		}
 		for _, p := range one.file.Problems {
 			d.Problems = append(d.Problems, diagnosedDocument{
-				p.Rule.ID, p.Level,
-				problemDocument{Line: p.Line, Column: p.Column, Path: p.Path, Message: p.Message, Detail: p.Detail}, p.Remedy(),
+				p.Level,
+				problemDocument{Rule: p.Rule.ID, Line: p.Line, Column: p.Column, Path: p.Path, Message: p.Message, Detail: p.Detail}, p.Remedy(),
 			})
 		}
 		whole.Valid = whole.Valid && d.Valid
@@ -167,18 +166,18 @@ func (one *validation) print(a *app) {
 		noun = "resource"
 	}
 	if one.template != nil && (one.template.Unprocessed() || one.template.Outlined()) {
-		fmt.Fprintf(a.stdout, "%s: nothing is wrong with it, as far as can be told before its transforms are applied\n", display.Clean(one.file.Name))
+		fmt.Fprintf(a.stdout, "%s: no errors found before its transforms are applied\n", display.Clean(one.file.Name))
 	} else {
-		fmt.Fprintf(a.stdout, "%s: nothing is wrong with its %d %s\n", display.Clean(one.file.Name), resources, noun)
+		fmt.Fprintf(a.stdout, "%s: no errors in its %d %s\n", display.Clean(one.file.Name), resources, noun)
 	}
 	for _, p := range one.providers {
 		if p.Schema {
-			fmt.Fprintf(a.stdout, "  checked by the schema of provider %s\n", p.Name)
+			fmt.Fprintf(a.stdout, "  checked with the schema of provider %s\n", p.Name)
 		} else {
-			fmt.Fprintf(a.stdout, "  provider %s was not asked: %s\n", p.Name, p.Reason)
+			fmt.Fprintf(a.stdout, "  provider %s has no schema here: %s\n", p.Name, p.Reason)
 		}
 	}
 	if len(one.open) > 0 {
-		fmt.Fprintf(a.stdout, "  not known, and what depends on it not checked: %s\n", strings.Join(one.open, ", "))
+		fmt.Fprintf(a.stdout, "  unknown, and dependent values were not checked: %s\n", strings.Join(one.open, ", "))
 	}
 }

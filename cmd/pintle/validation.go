@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"os"
 	"slices"
 	"strings"
 
@@ -27,7 +26,7 @@ type validator struct {
 	types   *native.Registry
 	list    []*validation
 	engines map[engineSettings]idleEngine
-	asked   map[string]*published // by folder
+	asked   map[string]*published // by directory
 	// broken is a provider that could not be built; nil if all could that were needed.
 	broken error
 }
@@ -53,11 +52,10 @@ type validation struct {
 	open      []string
 }
 
-// published is what the providers of a folder publish of themselves.
+// published is what the providers of a directory publish of themselves.
 type published struct {
 	schemas
-	runtime *local.Runtime
-	dir     string // of what is built
+	runtime *schemaRuntime
 }
 
 func (a *app) newValidator(o *validateOptions) (*validator, error) {
@@ -79,7 +77,7 @@ func (v *validator) close() error {
 		errs = append(errs, e.close())
 	}
 	for _, p := range v.asked {
-		errs = append(errs, p.runtime.Close(), os.RemoveAll(p.dir))
+		errs = append(errs, p.runtime.Close())
 	}
 	return errors.Join(errs...)
 }
@@ -131,7 +129,7 @@ func (v *validator) look(ctx context.Context, one *validation) error {
 	if one.want.unknown == engine.UnknownRecorded {
 		for _, r := range recorded(t, v.types) {
 			one.file.Add(diagnosis.Warning, template.Errors{{
-				Message: r.LogicalID + " is recorded only: nobody provides " + r.Type + " here",
+				Message: r.LogicalID + " is only recorded: no provider for " + r.Type + " here",
 				Path:    "/Resources/" + r.LogicalID + "/Type", Line: r.Line, Column: r.Column,
 			}})
 		}
@@ -166,23 +164,16 @@ func (v *validator) engine(ctx context.Context, want desired) (idleEngine, error
 	return e, err
 }
 
-// publish makes ready to ask the providers of a folder. They are built into a folder that does not stay.
+// publish makes ready to ask the providers of a directory. They are built into a directory that does not stay.
 func (v *validator) publish(one *validation) (*published, error) {
 	if p, ok := v.asked[one.dir]; ok {
 		return p, nil
 	}
-	dir, err := os.MkdirTemp("", "pintle-validate-")
+	runtime, err := v.app.newSchemaRuntime(v.region)
 	if err != nil {
-		return nil, failed(err)
+		return nil, err
 	}
-	runtime, err := local.New(local.Config{
-		Done:     func(string, local.Outcome) {}, // nothing is invoked
-		Progress: v.app.building, CacheDir: dir, SchemaDir: schemaCache(), Region: v.region,
-	})
-	if err != nil {
-		return nil, errors.Join(err, os.RemoveAll(dir))
-	}
-	p := &published{runtime: runtime, dir: dir}
+	p := &published{runtime: runtime}
 	v.asked[one.dir] = p
 	p.ask = func(ctx context.Context, name string) (json.RawMessage, error) { return runtime.Schema(ctx, name) }
 	for _, declared := range one.want.providers {
@@ -204,7 +195,7 @@ func (v *validator) publish(one *validation) (*published, error) {
 // checkSchemas holds a template against what the providers publish.
 func (v *validator) checkSchemas(ctx context.Context, one *validation, partial *template.Partial) error {
 	if len(one.want.providers) == 0 {
-		return nil // nobody is asked
+		return nil // no one is asked
 	}
 	all, err := v.publish(one)
 	if err != nil {
@@ -226,7 +217,7 @@ func (v *validator) checkSchemas(ctx context.Context, one *validation, partial *
 			told.Reason = why.Error()
 		}
 		if broken, ok := errors.AsType[*local.BuildError](all.why[name]); ok {
-			v.broken = failed(fmt.Errorf("%w\n%s", broken, strings.Join(broken.Log, "\n")), "fix the provider, or leave it out with --no-schema")
+			v.broken = failed(fmt.Errorf("%w\n%s", broken, strings.Join(broken.Log, "\n")), "fix the provider, or skip it with --no-schema")
 		}
 		one.providers = append(one.providers, told)
 	}

@@ -13,14 +13,15 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// What a release is stamped with, by the linker: -X main.version=v1.2.3 and so on. Empty means what Go noted of the build.
+// The linker stamps a release with these: -X main.version=v1.2.3 and so on. If they are empty, the version that Go
+// recorded in the build applies.
 var version, commit, date string
 
 // release is what this program is.
 type release struct {
 	Version string `json:"version"`
 	Commit  string `json:"commit,omitempty"`
-	// Date is that of the commit, and not of the build: the same source makes the same program.
+	// Date is the date of the commit, not of the build: the same source builds the same program.
 	Date string `json:"date,omitempty"`
 	// Modified says that the source differed from the commit.
 	Modified bool   `json:"modified,omitempty"`
@@ -79,7 +80,7 @@ func (a *app) versionCommand() *cobra.Command {
 	var output string
 	cmd := &cobra.Command{
 		Use:   "version",
-		Short: "Say which version this is: its commit and date, Go, and the platform",
+		Short: "Print the version, commit, date, Go version and platform",
 		Args:  cobra.NoArgs,
 		RunE: a.command(func(context.Context, []string) error {
 			asJSON, err := wantJSON(output)

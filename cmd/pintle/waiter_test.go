@@ -119,7 +119,7 @@ func (e waited) waits(seconds float64, n int) {
 		seconds, time.Now().Add(time.Hour).Format(time.RFC3339), n, n)
 }
 
-// answers answers the request at its response URL, and lets the process go on.
+// answers answers the request at its response URL, and lets the process continue.
 func (e waited) answers(t *testing.T, more map[string]any) {
 	t.Helper()
 	if err := new(httpProvider).answer(e.Request, more); err != nil {
@@ -268,8 +268,8 @@ func TestWaitingProcessDies(t *testing.T) {
 	}
 }
 
-// patient is a provider made with the SDK: a thing is ready when there is a file of its name in a folder.
-type patient struct{ total time.Duration }
+// patient is a provider made with the SDK: a thing is ready when there is a file of its name in a directory.
+type patient struct{}
 
 type patientThing struct{ Folder, Name string }
 
@@ -283,16 +283,18 @@ func (patient) Update(_ context.Context, r *pintle.UpdateRequest[patientThing]) 
 
 func (patient) Delete(context.Context, *pintle.DeleteRequest[patientThing]) error { return nil }
 
-// Ready implements [pintle.Ready].
-func (patient) Ready(_ context.Context, r *pintle.ReadyRequest[patientThing]) (pintle.Progress[struct{}], error) {
+// Poll implements [pintle.Poller].
+func (patient) Poll(_ context.Context, r *pintle.PollRequest[patientThing]) (pintle.Progress[struct{}], error) {
 	_, err := os.Stat(filepath.Join(r.Properties.Folder, r.Properties.Name))
 	return pintle.Progress[struct{}]{
 		Done: r.Type == pintle.Delete || err == nil, Reason: "there is no " + r.Properties.Name, After: time.Second,
 	}, nil
 }
 
-// Waiting implements [pintle.WithWaiting].
-func (p patient) Waiting() pintle.Waiting { return pintle.Waiting{Total: p.total} }
+// newPatient returns a handler that gives things some time.
+func newPatient(timeout time.Duration) pintle.Handler {
+	return pintle.New(patient{}, pintle.WithPollPolicy(pintle.PollPolicy{Timeout: timeout}))
+}
 
 // TestWaitingWithSDK: what the SDK hands over goes through a kill of the server too, and when it gives a thing up the stack
 // knows the id of it.

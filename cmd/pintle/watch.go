@@ -47,7 +47,8 @@ func (s *session) watch(ctx context.Context, p place, name, stackID string, asJS
 		case ctx.Err() != nil:
 			return c, ctx.Err()
 		case stacks.Lost(err) && s.client() && losses < mostLosses:
-			// It was the engine of another command that has ended. Whoever comes first goes on with its work.
+			// The engine belonged to another command, which has finished. The first command to take over continues
+			// its work.
 			losses++
 			if err := s.connect(ctx); err != nil {
 				return c, err
@@ -104,14 +105,14 @@ func (a *app) watcher(stack string, asJSON bool) display.Watcher {
 	return lines
 }
 
-// interrupted is how a command ends that was told to stop while it watched.
+// interrupted is how a command ends that was asked to stop while it watched.
 func (s *session) interrupted(p place, verb, stack string) error {
 	if !s.begun {
-		return failed(errors.New("stopped before anything was begun"))
+		return failed(errors.New("stopped before anything started"))
 	}
 	if s.here == nil {
-		return failed(errors.New("detached: the operation goes on at "+s.url), "watch it with: "+p.look("events", stack)+" --follow")
+		return failed(errors.New("detached: the operation continues at "+s.url), "watch it with: "+p.look("events", stack)+" --follow")
 	}
-	return failed(errors.New("stopped: the operation is kept as it is in "+s.app.short(s.data)),
+	return failed(errors.New("stopped: the operation is saved in "+s.app.short(s.data)),
 		"resume it with: "+p.again(verb))
 }

@@ -13,7 +13,7 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// pages returns the pages that users read, by their paths from the root of the repository: what lies there, below docs, and beside
+// pages returns the pages that users read, by their paths from the root of the repository: what lies there, below docs, and next to
 // the examples.
 func pages(t *testing.T) (list []string) {
 	t.Helper()
@@ -57,7 +57,7 @@ var (
 	longFlag   = regexp.MustCompile(`(?:^|[\s(\[|])(--[a-z][a-z0-9-]*)`)
 	target     = regexp.MustCompile(`\bmake ([a-z]+)\b`)
 	ourName    = regexp.MustCompile(`\bPINTLE_[A-Z0-9_]*[A-Z0-9]\b`)
-	otherTool  = regexp.MustCompile(`^(\$ |sudo )?(\w+=\S+ )?(aws|aliyun|cdk|npx|npm|go|podman|docker|COPY|kubectl|systemctl|systemd-\w+|` +
+	otherTool  = regexp.MustCompile(`^(\$ |sudo )?(\w+=\S+ )?(aws|aliyun|cdk|npx|uvx|npm|go|podman|docker|COPY|kubectl|systemctl|systemd-\w+|` +
 		`journalctl|useradd|install|createuser|initdb|curl|git|gh|pip|tar|sha256sum|openssl)\b`)
 )
 
@@ -151,7 +151,7 @@ func checkLine(root *cobra.Command, words []string) string {
 		return err.Error()
 	}
 	if cmd == root {
-		return "there is no command " + words[0]
+		return "unknown command " + words[0]
 	}
 	if cmd.HasSubCommands() && len(rest) > 0 && !strings.HasPrefix(rest[0], "-") && cmd.Run == nil && cmd.RunE == nil {
 		return cmd.CommandPath() + " has no command " + rest[0]

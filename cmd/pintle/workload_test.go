@@ -358,7 +358,7 @@ func (w *workload) settles(id string) bool {
 	return false
 }
 
-// ends waits until a stack's operation has ended, and reports whether it ended well.
+// ends waits until a stack's operation has finished, and reports whether it ended well.
 func (w *workload) ends(id string, want types.StackStatus) bool {
 	w.operations.Add(1)
 	tick := time.NewTicker(50 * time.Millisecond)

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Builds provider.zip for AWS Lambda: sh build.sh [arm64|amd64]. The same source gives the same bytes.
+# Builds provider.zip for AWS Lambda: sh build.sh [arm64|amd64]. The build is reproducible.
 set -eu
 cd "$(dirname "$0")"
 export TZ=UTC

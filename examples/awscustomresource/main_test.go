@@ -30,12 +30,12 @@ func TestLife(t *testing.T) {
 		t.Fatal(err)
 	}
 	put := `{"service":"SSM","action":"putParameter","parameters":{"Name":"/a","Value":"v"},"physicalResourceId":{"id":"/a"}}`
-	pintletest.Life{
+	pintletest.Lifecycle{
 		Handler: provider,
 		Steps: []pintletest.Step{
-			{Properties: pintletest.Map{"Create": `{"service":"SSM","action":"getParameter"}`}, Fails: "the call ssm:GetParameter in eu-west-1 is not allowed"},
+			{Properties: pintletest.Map{"Create": `{"service":"SSM","action":"getParameter"}`}, WantError: "the call ssm:GetParameter in eu-west-1 is not allowed"},
 			{Properties: pintletest.Map{"Create": put, "Update": put, "Delete": `{"service":"SSM","action":"deleteParameter","parameters":{"Name":"PHYSICAL:RESOURCEID:"}}`},
-				ID: "/a", Attributes: pintletest.Map{"Version": 1, "region": "eu-west-1"}},
+				WantID: "/a", WantAttributes: pintletest.Map{"Version": 1, "region": "eu-west-1"}},
 		},
 	}.Run(t)
 	if _, err := newProvider(t.Context(), "ssm:nothing"); err == nil {

@@ -11,7 +11,7 @@ import (
 	"github.com/pintle-dev/pintle/internal/dev/require"
 )
 
-// TestREADME types what the README says, in a copy of this folder.
+// TestREADME types what the README says, in a copy of this directory.
 func TestREADME(t *testing.T) {
 	require.Tool(t, "node")
 	npm := require.Tool(t, "npm")

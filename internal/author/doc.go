@@ -1,4 +1,4 @@
-// Package author is a folder of packages for those who write providers and templates: the check of a provider, the harness that sends it
+// Package author is a directory of packages for those who write providers and templates: the check of a provider, the harness that sends it
 // one request, the project to begin with, schemas and their validation, diagnoses for editors, permissions that calls need, and the
 // bundle of nested templates.
 //

@@ -8,33 +8,33 @@ import (
 	"github.com/pintle-dev/pintle/wire"
 )
 
-// keptEndings is how many requests each of two generations of those settled last has.
+// keptEndings is how many recently settled requests each of the two generations holds.
 const keptEndings = 4096
 
-// linger holds back the marks that requests were delivered. Nobody waits for one: a request whose mark is lost is sent again, as it
-// is when the process dies before it could report the sending. So marks share a commit, and that of a request which was answered
-// meanwhile is not made at all.
+// linger delays the marks that requests were delivered. No caller waits for a mark: a request whose mark is lost is
+// sent again, as it is when the process dies before it can report the delivery. So marks share a commit, and a
+// request that was answered in the meantime needs no mark.
 type linger struct {
-	// atMost is how long a mark is held back; 0 holds back none.
+	// atMost is the longest delay of a mark; 0 disables the delay.
 	atMost time.Duration
 
 	mu sync.Mutex
-	// soon and later are closed when the marks that are held back are to be made; nil if there are none. What is later becomes
-	// soon after half the time, so that every mark is held back for at least that.
+	// soon and later are closed to release two generations of delayed marks; nil if a generation has none. After half
+	// the delay, later becomes soon, so that every mark is delayed for at least that long.
 	soon, later chan struct{}
-	// held are closed when their requests are settled.
+	// held has a channel for each request with a delayed mark, closed when the request is settled.
 	held map[wire.RequestID]chan struct{}
-	// young and old are the requests settled last whose marks had not come.
+	// young and old are two generations of recently settled requests whose marks had not come yet.
 	young, old map[wire.RequestID]struct{}
 }
 
-// lingers reports whether an outcome is a mark that may be held back.
+// lingers reports whether an outcome is a mark that may be delayed.
 func (l *linger) lingers(outcome *Outcome) bool {
 	return l.atMost > 0 && outcome.Kind == Accepted && !outcome.Local && !outcome.AtOnce && outcome.Try == 0
 }
 
-// settled reports whether a request was settled, and so needs no mark, after it has held the mark back. When ctx ends it does
-// no longer.
+// settled delays a mark, and then reports whether its request was settled and so needs no mark. It stops waiting when
+// ctx ends.
 func (l *linger) settled(ctx context.Context, id wire.RequestID) bool {
 	l.mu.Lock()
 	if l.ended(id) {
@@ -72,7 +72,7 @@ func (l *linger) settled(ctx context.Context, id wire.RequestID) bool {
 	return false
 }
 
-// ended reports whether a request is among those settled last, and forgets it: its mark comes once.
+// ended reports whether a request is among those settled recently, and forgets it: its mark comes only once.
 func (l *linger) ended(id wire.RequestID) bool {
 	for _, list := range []map[wire.RequestID]struct{}{l.young, l.old} {
 		if _, ok := list[id]; ok {
@@ -83,7 +83,7 @@ func (l *linger) ended(id wire.RequestID) bool {
 	return false
 }
 
-// half is called when half the time is over, as long as marks are held back.
+// half runs after each half of the delay, as long as marks are delayed.
 func (l *linger) half() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -96,7 +96,7 @@ func (l *linger) half() {
 	}
 }
 
-// settle says that a request is settled, and that this is durable.
+// settle records that a request is settled and that this is durable.
 func (l *linger) settle(id wire.RequestID) {
 	if l.atMost <= 0 {
 		return

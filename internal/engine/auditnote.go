@@ -1,24 +1,13 @@
 package engine
 
-import (
-	"context"
+import "context"
 
-	"github.com/pintle-dev/pintle/internal/store"
-)
-
-// notedKey is the context key of what [Noted] keeps.
+// notedKey is the context key of the text of [Noted].
 type notedKey struct{}
 
-// Noted returns a context for one call: what that decides puts text on the stack's audit list, in the same transaction.
-// text says what was done and who did it, and holds no secret. What is refused is not noted, nor what was asked
-// for before by the same token; [Engine.Respond] notes itself.
+// Noted returns a context for one call. The decision that the call makes adds text to the stack's audit list, in the
+// same transaction. text says what was done and who did it, and must not contain a secret. A rejected call adds no
+// note, and neither does one that repeats an earlier call with the same token. [Engine.Respond] adds its own note.
 func Noted(ctx context.Context, text string) context.Context {
 	return context.WithValue(ctx, notedKey{}, text)
-}
-
-// note puts on record what the context says of the decision.
-func (m *machine) note(ctx context.Context) {
-	if text, _ := ctx.Value(notedKey{}).(string); text != "" && m.stack.Key != 0 && m.again == "" {
-		m.delta.Audit = append(m.delta.Audit, store.Audit{Time: m.now, Text: text})
-	}
 }

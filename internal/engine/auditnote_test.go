@@ -9,7 +9,7 @@ import (
 	"github.com/pintle-dev/pintle/wire"
 )
 
-// What is decided with a note is on the audit list; what is refused is not.
+// TestNoted checks that a decision with a note is on the audit list, and a rejected call is not.
 func TestNoted(t *testing.T) {
 	w := newWorld(t, engine.FidelityPintle)
 	w.must(w.create(`{"Resources": {"A": ` + resource("") + `}}`))

@@ -35,8 +35,8 @@ func updating(t *testing.T, options engine.Options) *world {
 	return w
 }
 
-// What is running is cancelled, what was updated goes back, what never started is not mentioned. The answers that are
-// still to come tell what there is to undo.
+// TestCancelUpdate checks that a cancel stops running resources, rolls back updated ones, and reports no event for
+// those that never started. The answers that arrive later say what to undo.
 func TestCancelUpdate(t *testing.T) {
 	for name, options := range map[string]engine.Options{
 		"rollback": {Token: "update"}, "no rollback if it fails": {Token: "update", DisableRollback: true},
@@ -88,7 +88,7 @@ func TestCancelTokens(t *testing.T) {
 	w.succeed("A", "a")
 	w.succeed("B", "b")
 	w.succeed("N", "n")
-	rows, err := w.store.Events(w.ctx, w.stack().Key, store.EventPlace{}, 1000)
+	rows, err := w.store.Events(w.ctx, w.stack().Key, store.EventCursor{}, 1000)
 	w.must(err)
 	tokens := map[string]bool{}
 	for _, row := range rows {

@@ -7,6 +7,19 @@ import (
 	"github.com/pintle-dev/pintle/internal/language/template"
 )
 
+// checkCapabilities refuses a template with IAM resources that the caller has not acknowledged, though they are records here.
+func (d binding) checkCapabilities(t *template.Template, given []string) error {
+	if !d.dialect.rules().consents {
+		return nil
+	}
+	needed, _ := Capabilities(t)
+	switch {
+	case needed == "", slices.Contains(given, needed), slices.Contains(given, capabilityNamedIAM):
+		return nil
+	}
+	return requires(needed)
+}
+
 // The capabilities: what a client has to agree to. Source: CloudFormation, CreateStack.
 const (
 	capabilityAutoExpand = "CAPABILITY_AUTO_EXPAND" // a template has transforms
@@ -21,19 +34,6 @@ func checkCapabilities(t *template.Template, given []string) error {
 		return requires(capabilityAutoExpand)
 	}
 	return nil
-}
-
-// checkIdentities refuses a template with resources of IAM to which nobody has agreed, though they are records here.
-func (m *machine) checkIdentities(t *template.Template, given []string) error {
-	if !m.dialect.rules().consents {
-		return nil
-	}
-	needed, _ := Capabilities(t)
-	switch {
-	case needed == "", slices.Contains(given, needed), slices.Contains(given, capabilityNamedIAM):
-		return nil
-	}
-	return requires(needed)
 }
 
 func requires(capability string) error {

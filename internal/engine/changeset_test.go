@@ -222,7 +222,8 @@ func TestChangeSetUpdatesStack(t *testing.T) {
 	w.wantSets()
 }
 
-// What is said of an executed set is about its own operation, whatever the stack does by now.
+// TestChangeSetExecutedAgain checks that executing a set again reports the status of the set's own operation,
+// whatever the stack does by then.
 func TestChangeSetExecutedAgain(t *testing.T) {
 	w := created(t, one(`"K": "v"`), "C=c")
 	_, err := w.planned(engine.CreateChangeSet{Name: "u", Kind: store.KindUpdate, Template: one(`"K": "w"`)})
@@ -310,7 +311,7 @@ func TestChangeSetFails(t *testing.T) {
 		}
 		w.wantSets(test.name + " CREATE_COMPLETE EXECUTE_FAILED")
 	}
-	// What was left as it failed can be tried again, but only so.
+	// A stack that was left as it failed accepts another attempt, but only with rollback disabled.
 	set, err := w.planned(engine.CreateChangeSet{Name: "u", Kind: store.KindUpdate, Template: one(`"K": "v"`)})
 	w.must(err)
 	if got := changed(t, set); got != "Modify C" || set.State != store.ChangeSetAvailable {

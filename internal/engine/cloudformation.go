@@ -21,7 +21,7 @@ type cloudFormation struct{}
 func (cloudFormation) Name() string      { return "cloudformation" }
 func (cloudFormation) StackType() string { return "AWS::CloudFormation::Stack" }
 
-// stackStates is the table of stack statuses. What is not in it cannot happen.
+// stackStates is the table of stack statuses. A combination that is not in the table cannot occur.
 var stackStates = map[store.Kind]map[store.Phase]string{
 	store.KindCreate: {
 		store.PhasePrepare:      "CREATE_IN_PROGRESS",
@@ -110,7 +110,7 @@ func (cloudFormation) language() template.Language { return template.CloudFormat
 
 func (cloudFormation) wire() wire.Dialect { return wire.CloudFormation }
 
-func (cloudFormation) rules() rules { return rules{consents: true} }
+func (cloudFormation) rules() rules { return rules{consents: true, deletesCreates: true} }
 
 func (cloudFormation) stackID(name store.StackName, uuid string) wire.StackID {
 	return wire.NewStackID(name.Region, name.Account, name.Name, uuid)
@@ -170,6 +170,7 @@ func answerOf(response *wire.Response, err error, size, maxPhysicalID int) answe
 		id:      response.PhysicalResourceID,
 		reason:  response.Reason,
 		noEcho:  response.NoEcho,
+		state:   response.State,
 		copied: wire.ResponseKey{
 			StackID: response.StackID, LogicalID: response.LogicalResourceID, RequestID: response.RequestID,
 		},
@@ -235,12 +236,13 @@ var cloudFormationTexts = texts{
 	failure:          func(_ failure, _ wire.LogicalID, text string) string { return text },
 	transformed:      "Transformation succeeded",
 	stackCancelled:   "Stack update cancelled",
+	createStopped:    "Stack creation cancelled",
 	unchanged:        "The submitted information didn't contain changes. Submit different information to create a change set.",
 	orphaned:         "Update successful. One or more resources could not be deleted.",
 	failed:           wire.FailedText,
 	timedOut:         wire.TimeoutText,
 	missingAttribute: wire.MissingAttributeText,
-	applyFailed: func(op *store.Operation, then sequel, _ failed) string {
+	applyFailed: func(op *store.Operation, then failureAction, _ failed) string {
 		var parts []string
 		if len(op.FailedCreates) > 0 {
 			verb := "create"
@@ -253,7 +255,7 @@ var cloudFormationTexts = texts{
 			parts = append(parts, "The following resource(s) failed to update: "+list(op.FailedUpdates)+".")
 		}
 		switch {
-		case then == isLeft:
+		case then == keepFailed:
 			parts = append(parts, "")
 		case op.Kind == store.KindCreate && !op.Import:
 			parts = append(parts, requested(then))
@@ -266,21 +268,21 @@ var cloudFormationTexts = texts{
 		}
 		return "The following resource(s) failed to update: " + list(op.FailedUpdates) + "."
 	},
-	outputFailed: func(_ *store.Operation, problem string, then sequel) string {
-		if then == isLeft {
+	outputFailed: func(_ *store.Operation, problem string, then failureAction) string {
+		if then == keepFailed {
 			return problem
 		}
 		return strings.TrimSuffix(problem, ".") + ". " + requested(then)
 	},
-	prepareFailed: func(text string, then sequel) string {
-		if then == isLeft {
+	prepareFailed: func(text string, then failureAction) string {
+		if then == keepFailed {
 			return text
 		}
 		return text + ". " + requested(then)
 	},
-	expired: func(_ *store.Operation, then sequel) string {
+	expired: func(_ *store.Operation, then failureAction) string {
 		const text = "Stack creation time exceeded the specified timeout. "
-		if then == isLeft {
+		if then == keepFailed {
 			return text
 		}
 		return text + requested(then)
@@ -316,8 +318,8 @@ func enumerated(names []string) string {
 	return strings.Join(names, "")
 }
 
-func requested(then sequel) string {
-	if then == isDeleted {
+func requested(then failureAction) string {
+	if then == deleteStack {
 		return "Delete requested by user."
 	}
 	return "Rollback requested by user."

@@ -56,7 +56,8 @@ func TestDeadlines(t *testing.T) {
 	}
 }
 
-// What the process of a provider has is kept only if it is less, and where the end of the process counts.
+// TestWithin checks that the time limit of a provider's process is stored only if it is shorter than the request's,
+// and only in the mode in which the end of the process counts.
 func TestWithin(t *testing.T) {
 	for _, test := range []struct {
 		fidelity engine.Fidelity
@@ -77,7 +78,8 @@ func TestWithin(t *testing.T) {
 	}
 }
 
-// Whoever runs processes is told of every request that is settled, and by what.
+// TestSettledIsTold checks that the engine reports every settled request, and whether an answer settled it, to the
+// code that runs processes.
 func TestSettledIsTold(t *testing.T) {
 	var told []string
 	w := newWorldWith(t, engine.Config{Settled: func(id wire.RequestID, answered bool) { told = append(told, fmt.Sprint(id, " ", answered)) }})

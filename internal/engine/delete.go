@@ -1,6 +1,8 @@
 package engine
 
 import (
+	"context"
+	"errors"
 	"slices"
 
 	"github.com/pintle-dev/pintle/internal/language/plan"
@@ -20,6 +22,8 @@ type DeleteStack struct {
 	Force  bool
 	// RetainAll leaves every resource in place. Of ROS, where Retain needs no delete that failed before either.
 	RetainAll bool
+	// StopCreate also deletes a stack of ROS whose create is in progress, as CloudFormation always does. The API of ROS rejects it.
+	StopCreate bool
 	// Caller is who asks, as requests of ROS tell it.
 	Caller string
 	// Parallelism bounds how many resources are at work at once; 0 does not. Of ROS.
@@ -31,102 +35,148 @@ type DeleteStack struct {
 	unclaimed bool
 }
 
-// startDelete decides a delete. It returns nil, and starts nothing, if the stack is gone or going.
-func (m *machine) startDelete(in *DeleteStack) error {
-	if again, err := m.repeated(in.Token, store.CallDelete); again || err != nil {
+// Delete starts a delete. A stack that was deleted, or is being deleted already, is no error, and in CloudFormation one that never
+// was is none either. Errors that the client
+// can fix are of type [Error].
+func (e *Engine) Delete(ctx context.Context, in DeleteStack) (Started, error) {
+	stack, err := e.Find(ctx, in.Stack)
+	if errors.Is(err, store.ErrNotFound) && in.Stack.dialect() == CloudFormation {
+		return Started{}, nil
+	} else if errors.Is(err, store.ErrNotFound) {
+		return Started{}, noStack(in.Stack)
+	} else if err != nil {
+		return Started{}, err
+	}
+	if err := (nestedStacks{e}).checkRoot(ctx, &stack); err != nil {
+		return Started{}, err
+	}
+	nested, err := e.nestedOf(ctx, stack.Key, "")
+	if err != nil {
+		return Started{}, err
+	}
+	started, err := e.start(ctx, store.Target{Stack: stack.Key}, func(d *decision) error { return deletion{d}.start(&in) })
+	if err == nil {
+		e.dropNested(ctx, nested)
+	}
+	return started, err
+}
+
+// deletion starts the delete of a stack.
+type deletion struct{ *decision }
+
+// start decides a delete. It returns nil, and starts nothing, if the stack is gone or going.
+func (d deletion) start(in *DeleteStack) error {
+	if again, err := tokens(d).repeated(in.Token, store.CallDelete); again || err != nil {
 		return err
 	}
-	if !m.stack.Live {
+	if !d.stack.Live {
 		return nil
 	}
-	if err := m.checkLeaving(in); err != nil {
+	if err := d.checkRetain(in); err != nil {
 		return err
 	}
 	switch {
-	case m.op.Kind == store.KindDelete && !m.op.Phase.Final():
+	case d.op.Kind == store.KindDelete && !d.op.Phase.Final():
 		return nil
-	case m.op.Phase == store.PhasePrepare && m.op.Kind == store.KindCreate && !m.stack.TerminationProtection && m.op.Parent == nil:
-		return m.deleteUnprepared(in)
-	case !m.op.Phase.Final():
-		return m.dialect.refusals().busy(&m.stack, &m.op, m.status(), "deleted")
-	case m.stack.TerminationProtection:
-		return m.dialect.refusals().protected(&m.stack)
+	case d.op.Phase == store.PhasePrepare && d.op.Kind == store.KindCreate && !d.stack.TerminationProtection && d.op.Parent == nil:
+		return d.startUnprepared(in)
+	case in.nested == nil && !in.unclaimed && (in.StopCreate || d.dialect.rules().deletesCreates) &&
+		cancellation(d).stopsCreate():
+		return d.startUnfinished(in)
+	case !d.op.Phase.Final():
+		return d.dialect.refusals().busy(&d.stack, &d.op, d.status(), "deleted")
+	case d.stack.TerminationProtection:
+		return d.dialect.refusals().protected(&d.stack)
 	}
-	if inUse, err := m.endExports(); err != nil {
+	if inUse, err := crossStack(d).endExports(); err != nil {
 		return err
 	} else if inUse != "" {
-		return m.cancelDelete(in, inUse)
+		return d.refuseInUse(in, inUse)
 	}
-	others := m.others()
-	numbers := append([]int{m.stack.Revision}, others...)
-	if m.stack.Revision == 0 {
+	others := d.triedRevisions()
+	numbers := append([]int{d.stack.Revision}, others...)
+	if d.stack.Revision == 0 {
 		numbers = others // a stack in review holds nothing
 	}
-	sides, err := m.sides(numbers)
+	sides, err := d.sides(numbers)
 	if err != nil {
 		return err
 	}
 	var extra []string
-	for _, number := range sortedKeys(m.instances) {
-		if i := m.instances[number]; i.Role == store.RoleCurrent || i.Role == store.RoleCondemned {
+	for _, number := range sortedKeys(d.instances) {
+		if i := d.instances[number]; i.Role == store.RoleCurrent || i.Role == store.RoleCondemned {
 			extra = append(extra, string(i.Logical))
 		}
 	}
 	candidates, err := plan.Delete(sides, extra)
 	if err != nil {
-		return refused(m.dialect, err)
+		return refused(d.dialect, err)
 	}
-	m.open(store.PhaseApply, store.Operation{
-		Call: store.CallDelete, Kind: store.KindDelete, Token: in.Token, From: m.stack.Revision, Tried: others, Force: in.Force,
+	operation(d).open(store.PhaseApply, store.Operation{
+		Call: store.CallDelete, Kind: store.KindDelete, Token: in.Token, From: d.stack.Revision, Tried: others, Force: in.Force,
 		Parent: in.nested.row(), Caller: in.Caller, Parallelism: in.Parallelism,
 	})
-	m.stack.Deleted = m.now
+	d.stack.Deleted = d.now
 	if in.RoleARN != "" {
-		m.stack.RoleARN = in.RoleARN
+		d.stack.RoleARN = in.RoleARN
 	}
-	if err := m.layOut(candidates); err != nil {
+	if err := scheduler(d).addSteps(candidates); err != nil {
 		return err
 	}
 	for _, logical := range in.Retain {
-		m.steps[logical].Skip = true
+		d.steps[logical].Skip = true
 	}
 	if in.RetainAll {
-		for _, s := range m.steps {
+		for _, s := range d.steps {
 			s.Skip = true
 		}
 	}
-	m.beginApply()
-	return m.run()
+	phases(d).beginApply()
+	return scheduler(d).run()
 }
 
-// deleteUnprepared makes a create whose macros are running a delete: there is nothing yet.
-func (m *machine) deleteUnprepared(in *DeleteStack) error {
-	m.withdrawMacros("")
-	m.stopTimer()
-	m.op.RollbackToken = in.Token
+// startUnprepared makes a create whose macros are running a delete: there is nothing yet.
+func (d deletion) startUnprepared(in *DeleteStack) error {
+	macroRequests(d).withdraw("")
+	timers(d).stop()
+	d.op.RollbackToken = in.Token
 	if in.RoleARN != "" {
-		m.stack.RoleARN = in.RoleARN
+		d.stack.RoleARN = in.RoleARN
 	}
-	m.beginDiscard(m.dialect.texts().begun(store.KindDelete, store.PhaseApply))
-	m.remember(in.Token, store.CallDelete, m.op.RollbackID)
-	return m.run()
+	phases(d).beginDelete(d.dialect.texts().begun(store.KindDelete, store.PhaseApply))
+	tokens(d).remember(in.Token, store.CallDelete, d.op.RollbackID)
+	return scheduler(d).run()
 }
 
-// checkLeaving refuses to leave resources behind unless a delete has failed at them.
-func (m *machine) checkLeaving(in *DeleteStack) error {
-	failed := m.stack.Kind == store.KindDelete && m.stack.Phase == store.PhaseFailed
-	anyTime := m.dialect.rules().leavesAny
+// startUnfinished stops a create in progress, and makes it a delete.
+func (d deletion) startUnfinished(in *DeleteStack) error {
+	if d.stack.TerminationProtection {
+		return d.dialect.refusals().protected(&d.stack)
+	}
+	cancellation(d).stop(in.Token)
+	if in.RoleARN != "" {
+		d.stack.RoleARN = in.RoleARN
+	}
+	phases(d).beginDelete(d.dialect.texts().begun(store.KindDelete, store.PhaseApply))
+	tokens(d).remember(in.Token, store.CallDelete, d.op.RollbackID)
+	return scheduler(d).run()
+}
+
+// checkRetain refuses to leave resources behind unless a delete has failed at them.
+func (d deletion) checkRetain(in *DeleteStack) error {
+	failed := d.stack.Kind == store.KindDelete && d.stack.Phase == store.PhaseFailed
+	anyTime := d.dialect.rules().leavesAny
 	switch {
 	case len(in.Retain) > 0 && !failed && !anyTime:
-		return invalid("Invalid operation on stack [" + string(m.stack.ID) + "]. When you delete a stack, " +
+		return invalid("Invalid operation on stack [" + string(d.stack.ID) + "]. When you delete a stack, " +
 			"specify which resources to retain only when the stack is in the DELETE_FAILED state.")
 	case in.Force && !failed:
-		return invalid("Invalid operation on stack [" + string(m.stack.ID) + "]. You can activate DeletionMode " +
+		return invalid("Invalid operation on stack [" + string(d.stack.ID) + "]. You can activate DeletionMode " +
 			"FORCE_DELETE_STACK in a delete stack operation only when the stack is in the DELETE_FAILED state.")
 	}
 	var gone []wire.LogicalID
 	for _, logical := range in.Retain {
-		if m.current(logical) == nil && len(m.condemned(logical)) == 0 {
+		if d.current(logical) == nil && len(d.pendingDelete(logical)) == 0 {
 			gone = append(gone, logical)
 		}
 	}
@@ -134,57 +184,43 @@ func (m *machine) checkLeaving(in *DeleteStack) error {
 	case gone == nil:
 		return nil
 	case anyTime:
-		return noResource(gone, &m.stack)
+		return noResource(gone, &d.stack)
 	}
-	return m.refusal("The specified resources to retain must be in a valid state. Do not specify resources that are in "+
+	return d.refusal("The specified resources to retain must be in a valid state. Do not specify resources that are in "+
 		"the DELETE_COMPLETE state.", "There is nothing left of "+list(gone)+".")
 }
 
 // refusal is the service's text for what the client did wrong, followed by what we know besides.
-func (m *machine) refusal(text, more string) error {
-	if m.fidelity == FidelityAWS {
+func (d deletion) refusal(text, more string) error {
+	if d.fidelity == FidelityAWS {
 		return invalid(text)
 	}
 	return invalid(text + " " + more)
 }
 
-// others returns the revisions besides the one in force of which there may still be instances: those that operations went
+// triedRevisions returns the revisions besides the one in force of which there may still be instances: those that operations went
 // for, or came from, which neither got there nor back.
-func (m *machine) others() []int {
-	if m.op.Kind != store.KindDelete && (m.op.Phase == store.PhaseSucceeded || m.op.Phase == store.PhaseReverted) {
+func (d deletion) triedRevisions() []int {
+	if d.op.Kind != store.KindDelete && (d.op.Phase == store.PhaseSucceeded || d.op.Phase == store.PhaseReverted) {
 		return nil
 	}
 	var others []int
-	for _, number := range append([]int{m.op.To, m.op.From}, m.op.Tried...) {
-		if number != 0 && number != m.stack.Revision && !slices.Contains(others, number) {
+	for _, number := range append([]int{d.op.To, d.op.From}, d.op.Tried...) {
+		if number != 0 && number != d.stack.Revision && !slices.Contains(others, number) {
 			others = append(others, number)
 		}
 	}
 	return others
 }
 
-// leftByOrder is why a resource was left that a delete was told to leave.
-const leftByOrder = "the delete of the stack was told to leave it"
-
-// leave takes all there is of a step's resource off the stack without a word to its provider.
-func (m *machine) leave(s *store.Step) {
-	left := m.condemned(s.Logical)
-	if instance := m.current(s.Logical); instance != nil {
-		instance.Shown = true
-		left = append(left, instance)
+// refuseInUse refuses a delete. The real service takes the call, and says so by an event in which nothing changes: who waits
+// for the delete to end waits forever. A parent must not, and who deletes what is unclaimed does so again and again.
+func (d deletion) refuseInUse(in *DeleteStack, reason string) error {
+	if d.fidelity != FidelityAWS || in.nested != nil || in.unclaimed {
+		return invalid(reason)
 	}
-	for _, instance := range left {
-		if instance.Reached {
-			m.retain(instance, leftByOrder)
-		} else {
-			m.gone(instance, instance.Replaced)
-		}
-	}
-	m.done(s)
-}
-
-// abandon gives up an instance whose Delete failed, so that the stack can go without it.
-func (m *machine) abandon(i *store.Instance, reason string) {
-	i.Role, i.Left = store.RoleOrphan, reason
-	m.resourceEvent(i, store.VerbDelete, store.ProgressSkipped, m.dialect.texts().left(reason), i.Body.Properties, false)
+	ended := d.op.Ended
+	d.stackEvent(d.op.Phase, reason)
+	d.op.Ended = ended
+	return nil
 }

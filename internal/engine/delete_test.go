@@ -116,7 +116,8 @@ func TestLeavingIsForFailedDeletes(t *testing.T) {
 	}
 }
 
-// What a failed update had replaced is left in place with the resource that it was.
+// TestRetainLeavesEveryInstance checks that retaining a resource also retains the instance that a failed update had
+// replaced.
 func TestRetainLeavesEveryInstance(t *testing.T) {
 	w := created(t, one(`"K": "v"`), "C=a")
 	w.must(w.update(one(`"K": "w"`)))

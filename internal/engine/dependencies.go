@@ -21,8 +21,8 @@ type Dependency struct {
 
 // Dependencies returns the resources that the revision in force declares and whose conditions hold, in the template's order;
 // none if the stack has no revision, or its macros have not run. It reads the template and no resource.
-func (e *Engine) Dependencies(ctx context.Context, stack store.Stack) ([]Dependency, error) {
-	revision, err := e.Revision(ctx, stack)
+func (q Queries) Dependencies(ctx context.Context, stack store.Stack) ([]Dependency, error) {
+	revision, err := q.Revision(ctx, stack)
 	if errors.Is(err, store.ErrNotFound) {
 		return nil, nil // a stack in review
 	} else if err != nil {
@@ -32,7 +32,7 @@ func (e *Engine) Dependencies(ctx context.Context, stack store.Stack) ([]Depende
 	if err != nil {
 		return nil, err
 	}
-	t, err := e.env.parsed.of(dialect.language(), &revision)
+	t, err := q.env.parsed.of(dialect.language(), &revision)
 	if err != nil {
 		return nil, fmt.Errorf("parse revision %d of stack %s: %w", revision.Number, stack.ID, err)
 	}

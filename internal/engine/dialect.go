@@ -12,7 +12,7 @@ import (
 )
 
 // Dialect is what differs between the services whose protocol the engine speaks: how neutral states are called, what is
-// sent, how an answer is read and what is said when things fail. The machine itself knows no service.
+// sent, how an answer is read and what is said when things fail. The rest of the engine knows no service.
 type Dialect interface {
 	// Name is what rows keep, e.g. "cloudformation".
 	Name() string
@@ -30,7 +30,7 @@ type Dialect interface {
 	// language is that of the dialect's templates, and wire that of its documents.
 	language() template.Language
 	wire() wire.Dialect
-	// rules are what the machine does otherwise in this dialect.
+	// rules are what the engine does differently in this dialect.
 	rules() rules
 	// stackID and changeSetID make ids of new UUIDs, and requestID spells the one of a request.
 	stackID(name store.StackName, uuid string) wire.StackID
@@ -53,7 +53,7 @@ type Dialect interface {
 	generateID(stack store.Stack, logical wire.LogicalID, random func(n int) string) wire.PhysicalID
 	// eventID returns the id of a resource's event.
 	eventID(logical wire.LogicalID, status string, at time.Time, detached bool, newID func() string) string
-	// notification returns an event as it is told to whom the stack notifies; false if that one is not told.
+	// notification returns the text of an event for those whom the stack notifies; false if there is none for it.
 	notification(stack *store.Stack, e store.Event) (string, bool)
 	// fixed are the properties of a custom resource that cannot be changed, each with what an update that tries to fails
 	// with.
@@ -64,7 +64,7 @@ type Dialect interface {
 	refusals() *refusals
 }
 
-// rules are what the machine does otherwise in one dialect than in another. The zero rules are CloudFormation's, but for what is
+// rules are what the engine does differently in one dialect than in another. The zero rules are CloudFormation's, but for what is
 // said to be.
 type rules struct {
 	// idsStay says that a resource never gives way to another one because its provider says so: an answer to an Update with
@@ -74,6 +74,8 @@ type rules struct {
 	idsAsGiven bool
 	// updatesRevert says that an update that fails is always rolled back, and may be made after one that could not be.
 	updatesRevert bool
+	// deletesCreates says that a stack may be deleted while its create is in progress.
+	deletesCreates bool
 	// leavesAny says that a delete may leave resources where they are though none has failed before.
 	leavesAny bool
 	// typesStay says that properties are sent with the types that they have in the template.
@@ -92,6 +94,7 @@ type asked struct {
 	httpConfig value.Value  // how a URL is called, of ROS; null for nothing said
 	await      *store.Await // of a native type
 	aim        store.Aim    // of a nested stack; "" is what follows from the request's type
+	tags       []store.Tag  // of the stack, for a native type whose resources can have tags
 }
 
 // answer is what a provider said.
@@ -103,6 +106,8 @@ type answer struct {
 	noEcho  bool
 	// copied are the names of the request as the answer gives them.
 	copied wire.ResponseKey
+	// state is the present state of the resource, of an answer to a Read; nil if there is none.
+	state *wire.State
 	// problem is the service's text for an invalid response, explained the same with what we know besides. Both are
 	// empty for a valid one. id, reason and data are then what could be read.
 	problem, explained string
@@ -135,17 +140,18 @@ type texts struct {
 	failure          func(kind failure, logical wire.LogicalID, text string) string // what the event of a failed resource says
 	transformed      string                                                         // a stack's, when its macros have run
 	stackCancelled   string                                                         // a stack's, when a client cancels its update
+	createStopped    string                                                         // a stack's, when a person cancels its create
 	ignored          string                                                         // a stack's, when what failed of its create is to be ignored
 	unchanged        string                                                         // a change set's that has nothing to change
 	orphaned         string                                                         // a stack's, after a clean-up that gave up
 	failed           func(reason string, id wire.RequestID) string
 	timedOut         func(id wire.RequestID) string
 	missingAttribute func(attribute string, answeredBy wire.ResponseKey) string
-	applyFailed      func(op *store.Operation, then sequel, first failed) string // first is what failed first
+	applyFailed      func(op *store.Operation, then failureAction, first failed) string // first is what failed first
 	revertFailed     func(op *store.Operation, first failed) string
-	outputFailed     func(op *store.Operation, problem string, then sequel) string
-	prepareFailed    func(text string, then sequel) string // macros failed, or what they made is no template
-	expired          func(op *store.Operation, then sequel) string
+	outputFailed     func(op *store.Operation, problem string, then failureAction) string
+	prepareFailed    func(text string, then failureAction) string // macros failed, or what they made is no template
+	expired          func(op *store.Operation, then failureAction) string
 	deleteFailed     func(op *store.Operation, first failed) string
 	exportTaken      func(name, by string) string
 	exportChanged    func(name string, in []string) string // in use by those stacks
@@ -178,13 +184,13 @@ type failed struct {
 	reason string
 }
 
-// sequel is what becomes of an operation that failed.
-type sequel int
+// failureAction is what becomes of an operation that failed.
+type failureAction int
 
 const (
-	isLeft sequel = iota
-	isReverted
-	isDeleted
+	keepFailed failureAction = iota
+	rollBack
+	deleteStack
 )
 
 // DialectOf returns the dialect of that name.

@@ -322,7 +322,7 @@ func TestResourcesShown(t *testing.T) {
 	}
 }
 
-// Run fires a timeout by itself, and stops when it is told to.
+// Run fires a timeout by itself, and stops when it is asked to.
 func TestRunFiresTimeouts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		db, err := memory.New(memory.Config{})

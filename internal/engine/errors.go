@@ -3,7 +3,7 @@ package engine
 // Code is the class of an error that a client made, in the spelling of the service whose stack it is about.
 type Code string
 
-// The codes of CloudFormation. A face renders them in its own way.
+// The codes of CloudFormation. An API renders them in its own way.
 const (
 	CodeValidation          Code = "ValidationError"
 	CodeAlreadyExists       Code = "AlreadyExistsException"

@@ -3,6 +3,7 @@ package engine
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"strings"
 	"time"
 
@@ -13,16 +14,16 @@ import (
 )
 
 const (
-	// taskLimit is how long a try may take whose state does not say: longer than a function may run, so that it ends only what
-	// nobody hears of any more.
+	// taskLimit bounds an attempt of a task whose state has no timeout. It is longer than a function may run, so it
+	// ends only attempts that can no longer report.
 	taskLimit = 20 * time.Minute
-	// maxCause is how long the cause is, in bytes, that is kept of an execution which has failed. What is caught is whole.
-	// Source: AWS Step Functions, DescribeExecution.
+	// maxCause is the length, in bytes, of the cause that is stored of a failed execution. A catcher gets the whole
+	// cause. Source: AWS Step Functions, DescribeExecution.
 	maxCause = 32 << 10
 	maxError = 256
 )
 
-// frozen is what an execution was started with.
+// frozen is the definition and the input that an execution was started with.
 type frozen struct{ definition, input string }
 
 func frozenOf(body *store.RequestBody) frozen {
@@ -35,8 +36,8 @@ func (f frozen) value() value.Value {
 	return value.Object(value.Member{Key: "Definition", Value: value.SecretStr(f.definition)}, value.Member{Key: "Input", Value: value.SecretStr(f.input)})
 }
 
-// executionData is what is pending of an execution: of one that runs the input of its state, if that is a Wait state or its task is
-// called with something else, and of one that has ended what came of it.
+// executionData is the pending data of an execution. For a running one, it is the input of its state, if that is a
+// Wait state or its task is called with another input. For a finished one, it is the result.
 type executionData struct {
 	Input  string `json:"input,omitempty"`
 	Output string `json:"output,omitempty"`
@@ -70,83 +71,86 @@ func payloadOf(body *store.RequestBody) string {
 	return payload.Text()
 }
 
-// startExecution makes the row of an execution, unless there is one. The view is of the stack, and of the request if it is there.
-func (m *machine) startExecution(id wire.RequestID, in *MachineExecution, states *asl.Machine) (store.Request, error) {
-	if r := m.view.Request; r != nil {
-		if r.Stack == m.stack.Key && r.Type == store.TypeExecution && r.State != store.RequestSettled && frozenOf(r.Body).input == string(in.Input) {
+// executions runs executions of state machines.
+type executions struct{ *decision }
+
+// start makes the row of an execution, unless there is one. The view is of the stack, and of the request if it is there.
+func (d executions) start(id wire.RequestID, in *MachineExecution, states *asl.Machine) (store.Request, error) {
+	if r := d.view.Request; r != nil {
+		if r.Stack == d.stack.Key && r.Type == store.TypeExecution && r.State != store.RequestSettled && frozenOf(r.Body).input == string(in.Input) {
 			return *r, nil
 		}
 		return store.Request{}, ErrExecutionExists
 	}
-	if !m.stack.Live {
+	if !d.stack.Live {
 		return store.Request{}, ErrMachineGone
 	}
 	r := &store.Request{
-		ID: id, Stack: m.stack.Key, Operation: m.op.Number, Logical: wire.LogicalID(in.Machine), Type: store.TypeExecution, Created: m.now,
+		ID: id, Stack: d.stack.Key, Operation: d.op.Number, Logical: wire.LogicalID(in.Machine), Type: store.TypeExecution, Created: d.now,
 		Execution: &store.Execution{Name: in.Name, Status: store.ExecutionRunning},
 		Body: &store.RequestBody{
-			Dialect: m.dialect.Name(), StackID: m.stack.ID, Region: m.stack.Region, Trace: m.trace, Properties: value.Object(),
+			Dialect: d.dialect.Name(), StackID: d.stack.ID, Region: d.stack.Region, Trace: d.trace, Properties: value.Object(),
 			OldProperties: frozen{in.Definition, string(in.Input)}.value(),
 		},
 	}
 	if limit := states.Timeout(); limit > 0 {
-		r.Execution.Deadline = m.now.Add(limit)
+		r.Execution.Deadline = d.now.Add(limit)
 	}
-	m.requests[r.ID] = r
-	m.newReq.add(r.ID)
-	m.moveExecution(r, states.Begin(in.Input))
+	d.requests[r.ID] = r
+	d.newReq.add(r.ID)
+	d.move(r, states.Begin(in.Input))
 	return *r, nil
 }
 
-// moveExecution does what a machine says is next.
-func (m *machine) moveExecution(r *store.Request, move asl.Move) {
+// move applies the next move of the state machine.
+func (d executions) move(r *store.Request, move asl.Move) {
 	x := *r.Execution
 	x.State, x.Tries = move.Position.State, move.Position.Tries
 	r.Execution = &x
-	if !m.recordEvents(r, move.Events) {
+	if !d.record(r, move.Events) {
 		return
 	}
 	switch {
 	case move.Failure != nil:
-		m.endExecution(r, store.ExecutionFailed, executionData{Error: move.Failure.Error, Cause: move.Failure.Cause})
+		d.end(r, store.ExecutionFailed, executionData{Error: move.Failure.Error, Cause: move.Failure.Cause})
 		return
 	case move.Task == nil && !move.Waits:
-		m.endExecution(r, store.ExecutionSucceeded, executionData{Output: string(move.Output)})
+		d.end(r, store.ExecutionSucceeded, executionData{Output: string(move.Output)})
 		return
 	}
 	x.Try++
 	if x.Waits = move.Waits; x.Waits {
-		m.waitExecution(r, move)
+		d.wait(r, move)
 		return
 	}
-	m.callFunction(r, move)
+	d.call(r, move)
 	r.Executor, r.Delivered = 0, zeroTime
-	m.changeRequest(r)
+	d.changeRequest(r)
 	if move.After > 0 {
-		delete(m.madeReady, r.ID)
-		r.State, r.Owner, r.Due = store.RequestDelayed, 0, m.inTime(r, m.now.Add(move.After))
+		delete(d.madeReady, r.ID)
+		r.State, r.Owner, r.Due = store.RequestDelayed, 0, d.bound(r, d.now.Add(move.After))
 		return
 	}
-	m.readyExecution(r)
+	d.deliver(r)
 }
 
-// waitExecution has an execution wait in a Wait state. The row's due time is when the wait ends, so a restart does not lengthen it.
-func (m *machine) waitExecution(r *store.Request, move asl.Move) {
-	due := m.now.Add(move.After)
+// wait has an execution wait in a Wait state. The row's due time is when the wait ends, so a restart does not lengthen it.
+func (d executions) wait(r *store.Request, move asl.Move) {
+	due := d.now.Add(move.After)
 	if !move.Until.IsZero() {
-		due = maxTime(move.Until, m.now)
+		due = maxTime(move.Until, d.now)
 	}
 	body := *r.Body
 	body.Properties, body.Pending = workOf("", historyText(&body)), executionData{Input: string(move.Position.Input)}.value()
 	r.Body = &body
-	m.newReq.add(r.ID)
-	r.State, r.Owner, r.Executor, r.Delivered, r.Due = store.RequestDelayed, 0, 0, zeroTime, m.inTime(r, due)
-	m.changeRequest(r)
-	delete(m.madeReady, r.ID)
+	d.newReq.add(r.ID)
+	r.State, r.Owner, r.Executor, r.Delivered, r.Due = store.RequestDelayed, 0, 0, zeroTime, d.bound(r, due)
+	d.changeRequest(r)
+	delete(d.madeReady, r.ID)
 }
 
-// callFunction puts down what the next try is.
-func (m *machine) callFunction(r *store.Request, move asl.Move) {
+// call prepares the next try of a task.
+func (d executions) call(r *store.Request, move asl.Move) {
 	body := *r.Body
 	body.Token = value.Str(functionARN(r, move.Task.Function))
 	body.Timeout = taskLimit
@@ -154,7 +158,7 @@ func (m *machine) callFunction(r *store.Request, move asl.Move) {
 		body.Timeout = move.Task.Timeout
 	}
 	if deadline := r.Execution.Deadline; !deadline.IsZero() {
-		body.Timeout = max(min(body.Timeout, deadline.Sub(m.now.Add(move.After))), time.Millisecond)
+		body.Timeout = max(min(body.Timeout, deadline.Sub(d.now.Add(move.After))), time.Millisecond)
 	}
 	payload, data := string(move.Task.Payload), executionData{}
 	if payload != string(move.Position.Input) {
@@ -162,7 +166,7 @@ func (m *machine) callFunction(r *store.Request, move asl.Move) {
 	}
 	body.Properties, body.Pending = workOf(payload, historyText(&body)), data.value()
 	r.Body = &body
-	m.newReq.add(r.ID)
+	d.newReq.add(r.ID)
 }
 
 // functionARN returns the ARN of a function that a task of an execution names as lambda:invoke may.
@@ -180,104 +184,105 @@ func functionARN(r *store.Request, function string) string {
 	return strings.Join([]string{"arn", fields[1], "lambda", fields[3], fields[4], "function", function}, ":")
 }
 
-// readyExecution has the task of an execution delivered.
-func (m *machine) readyExecution(r *store.Request) {
-	r.State, r.Owner, r.First, r.Due = store.RequestReady, m.node(), m.node(), zeroTime
-	m.changeRequest(r)
-	m.madeReady.add(r.ID)
+// deliver makes the task of an execution ready for delivery.
+func (d executions) deliver(r *store.Request) {
+	r.State, r.Owner, r.First, r.Due = store.RequestReady, d.node(), d.node(), zeroTime
+	d.changeRequest(r)
+	d.madeReady.add(r.ID)
 }
 
-// inTime returns a time, or when the execution is out of time if that is earlier.
-func (m *machine) inTime(r *store.Request, at time.Time) time.Time {
+// bound returns a time, or the deadline of the execution if that is earlier.
+func (d executions) bound(r *store.Request, at time.Time) time.Time {
 	if deadline := r.Execution.Deadline; !deadline.IsZero() {
 		return minTime(at, deadline)
 	}
 	return at
 }
 
-// outOfTime reports whether the execution is.
-func (m *machine) outOfTime(r *store.Request) bool {
-	return !r.Execution.Deadline.IsZero() && !m.now.Before(r.Execution.Deadline)
+// expired reports whether the deadline of the execution has passed.
+func (d executions) expired(r *store.Request) bool {
+	return !r.Execution.Deadline.IsZero() && !d.now.Before(r.Execution.Deadline)
 }
 
-// stepped takes what became of a try of an execution's task. Of a try before it says nothing any more.
-func (m *machine) stepped(r *store.Request, outcome Outcome) error {
-	own := r.State == store.RequestReady && r.Owner == m.node()
-	executed := r.State == store.RequestWaiting && r.Executor == m.node()
+// report takes the outcome of one try of a task. The outcome of an earlier try is ignored.
+func (d executions) report(r *store.Request, outcome Outcome) error {
+	own := r.State == store.RequestReady && r.Owner == d.node()
+	executed := r.State == store.RequestWaiting && r.Executor == d.node()
 	switch outcome.Kind {
 	case Answered, Provided, Awaiting, Waiting, Silent, TimedOut:
 		return store.ErrNotFound // an execution is nobody's to answer
 	case Accepted:
-		m.void = !own
+		d.void = !own
 	case Refused, Died:
-		m.void = !own && !executed
-	case Returned: // it is done, whoever says so
+		d.void = !own && !executed
+	case Returned: // the task is done, whichever node reports it
 	}
-	if m.void = m.void || outcome.Try != r.Execution.Try; m.void {
+	if d.void = d.void || outcome.Try != r.Execution.Try; d.void {
 		return nil
 	}
 	switch outcome.Kind {
 	case Accepted:
-		r.State, r.Owner, r.Delivered = store.RequestWaiting, 0, m.now
-		r.Due = m.inTime(r, m.now.Add(r.Body.Timeout))
+		r.State, r.Owner, r.Delivered = store.RequestWaiting, 0, d.now
+		r.Due = d.bound(r, d.now.Add(r.Body.Timeout))
 		if outcome.Local {
-			r.Executor = m.node()
+			r.Executor = d.node()
 		}
-		m.changeRequest(r)
+		d.changeRequest(r)
 	case Returned:
-		m.step(r, func(states *asl.Machine, at asl.Position) asl.Move { return states.Returned(at, outcome.Body) })
+		d.advance(r, func(states *asl.Machine, at asl.Position) asl.Move { return states.Returned(at, outcome.Body) })
 	case Refused, Died:
 		failure := asl.Failure{Error: outcome.Error, Cause: outcome.Cause}
 		if failure.Error == "" {
 			failure = asl.Failure{Error: "Lambda.Unknown", Cause: outcome.Text}
 		}
-		m.step(r, func(states *asl.Machine, at asl.Position) asl.Move { return states.Failed(at, failure) })
+		d.advance(r, func(states *asl.Machine, at asl.Position) asl.Move { return states.Failed(at, failure) })
 	case Answered, TimedOut, Provided, Awaiting, Waiting, Silent:
 	}
 	return nil
 }
 
-// executionDue continues an execution whose pause or wait is over, or whose task is out of time.
-func (m *machine) executionDue(r *store.Request) {
+// due continues an execution whose pause or wait has ended, or whose task timed out.
+func (d executions) due(r *store.Request) {
 	switch {
-	case m.outOfTime(r):
-		m.endExecution(r, store.ExecutionTimedOut, executionData{})
+	case d.expired(r):
+		d.end(r, store.ExecutionTimedOut, executionData{})
 	case r.State == store.RequestDelayed && r.Execution.Waits:
-		m.step(r, func(states *asl.Machine, at asl.Position) asl.Move { return states.Waited(at) })
+		d.advance(r, func(states *asl.Machine, at asl.Position) asl.Move { return states.Waited(at) })
 	case r.State == store.RequestDelayed:
-		m.retryTask(r)
+		d.retry(r)
 	default:
-		m.step(r, func(states *asl.Machine, at asl.Position) asl.Move {
+		d.advance(r, func(states *asl.Machine, at asl.Position) asl.Move {
 			return states.Failed(at, asl.Failure{Error: asl.ErrorTimeout})
 		})
 	}
 }
 
-// step goes on with an execution whose task has ended.
-func (m *machine) step(r *store.Request, next func(*asl.Machine, asl.Position) asl.Move) {
-	if m.outOfTime(r) {
-		m.endExecution(r, store.ExecutionTimedOut, executionData{})
+// advance continues an execution whose task has ended.
+func (d executions) advance(r *store.Request, next func(*asl.Machine, asl.Position) asl.Move) {
+	if d.expired(r) {
+		d.end(r, store.ExecutionTimedOut, executionData{})
 		return
 	}
-	if states, at, ok := m.positionOf(r); ok {
-		m.moveExecution(r, next(states, at))
+	if states, at, ok := d.position(r); ok {
+		d.move(r, next(states, at))
 	}
 }
 
-// retryTask has the task of an execution tried again whose pause is over.
-func (m *machine) retryTask(r *store.Request) {
-	states, at, ok := m.positionOf(r)
-	if ok && m.recordEvents(r, states.Retried(at)) {
-		m.readyExecution(r)
+// retry sends the task of an execution again after its pause.
+func (d executions) retry(r *store.Request) {
+	states, at, ok := d.position(r)
+	if ok && d.record(r, states.Retried(at)) {
+		d.deliver(r)
 	}
 }
 
-// positionOf returns where an execution is in its machine. If that cannot be read it ends the execution and returns false.
-func (m *machine) positionOf(r *store.Request) (*asl.Machine, asl.Position, bool) {
+// position returns the state machine of an execution and where the execution is in it. If that cannot be read it fails the
+// execution and returns false.
+func (d executions) position(r *store.Request) (*asl.Machine, asl.Position, bool) {
 	states, err := asl.Parse(frozenOf(r.Body).definition)
 	data, broken := dataOf(r.Body)
 	if err = errors.Join(err, broken); err != nil { // it was written by a version that knows more
-		m.endExecution(r, store.ExecutionFailed, executionData{Error: asl.ErrorRuntime, Cause: err.Error()})
+		d.end(r, store.ExecutionFailed, executionData{Error: asl.ErrorRuntime, Cause: err.Error()})
 		return nil, asl.Position{}, false
 	}
 	at := asl.Position{State: r.Execution.State, Input: json.RawMessage(data.Input), Tries: r.Execution.Tries}
@@ -287,25 +292,54 @@ func (m *machine) positionOf(r *store.Request) (*asl.Machine, asl.Position, bool
 	return states, at, true
 }
 
-// endExecution ends an execution that runs. What it was working on is not kept.
-func (m *machine) endExecution(r *store.Request, status store.ExecutionStatus, data executionData) {
+// record adds events to the history of an execution. It ends one that has too many and returns false.
+func (d executions) record(r *store.Request, events []asl.Event) bool {
+	h, err := historyOf(r.Body)
+	if err != nil { // it was written by a version that knows more
+		d.end(r, store.ExecutionFailed, executionData{Error: asl.ErrorRuntime, Cause: err.Error()})
+		return false
+	}
+	if h.Last+len(events) >= mostEvents {
+		d.end(r, store.ExecutionFailed, executionData{
+			Error: asl.ErrorRuntime, Cause: fmt.Sprintf("The execution reached the maximum number of history events (%d).", mostEvents),
+		})
+		return false
+	}
+	list := make([]recorded, len(events))
+	for i := range events {
+		at, kind := d.now, events[i].Type
+		if (kind == asl.EventLambdaStarted || kind == asl.EventTaskStarted) && !r.Delivered.IsZero() {
+			at = r.Delivered
+		}
+		list[i] = record(&events[i], at)
+	}
+	h.add(list)
+	body := *r.Body
+	body.Properties = workOf(payloadOf(&body), h.text())
+	r.Body = &body
+	d.newReq.add(r.ID)
+	return true
+}
+
+// end settles a running execution. It drops the data of the pending task.
+func (d executions) end(r *store.Request, status store.ExecutionStatus, data executionData) {
 	data.Error, data.Cause = cut(data.Error, maxError), cut(data.Cause, maxCause)
 	x, body := *r.Execution, *r.Body
 	x.Status, x.Tries, x.Waits = status, nil, false
 	body.Properties, body.Pending = workOf("", historyText(&body)), data.value()
 	r.Execution, r.Body = &x, &body
-	m.newReq.add(r.ID)
+	d.newReq.add(r.ID)
 	r.State, r.Owner, r.Executor, r.Due = store.RequestSettled, 0, 0, zeroTime
-	r.Ending, r.Settled = strings.ToLower(string(status)), m.now
-	m.changeRequest(r)
-	delete(m.madeReady, r.ID)
+	r.Ending, r.Settled = strings.ToLower(string(status)), d.now
+	d.changeRequest(r)
+	delete(d.madeReady, r.ID)
 }
 
-// abortExecutions ends the executions that still run, with their stack. The view is whole.
-func (m *machine) abortExecutions() {
-	for _, id := range sortedKeys(m.requests) {
-		if r := m.requests[id]; r.Type == store.TypeExecution && r.State != store.RequestSettled {
-			m.endExecution(r, store.ExecutionAborted, executionData{})
+// abortAll aborts the running executions of a stack that is deleted. The view is whole.
+func (d executions) abortAll() {
+	for _, id := range sortedKeys(d.requests) {
+		if r := d.requests[id]; r.Type == store.TypeExecution && r.State != store.RequestSettled {
+			d.end(r, store.ExecutionAborted, executionData{})
 		}
 	}
 }

@@ -20,32 +20,32 @@ var (
 	ErrExecutionExists = errors.New("there is an execution of that name")
 	// ErrMachineGone is the error of starting an execution of a machine whose stack is deleted.
 	ErrMachineGone = errors.New("the stack of the state machine is deleted")
-	// ErrExecutionData is the error of starting one with too long an input, or one that is no JSON.
+	// ErrExecutionData is the error of starting an execution with an input that is too long, or is not JSON.
 	ErrExecutionData = errors.New("the input of an execution is JSON, of at most 262,144 bytes")
 )
 
-// MachineExecution is a run of a state machine. What is in it is data of the machine's users, and may be secret.
+// MachineExecution is a run of a state machine. Its data belong to the users of the machine, and may be secret.
 type MachineExecution struct {
 	// ARN is the execution's id. It is made of Machine and Name.
 	ARN string
-	// Machine is the ARN of its state machine, and Stack the one that has made that.
+	// Machine is the ARN of its state machine, and Stack the id of the stack that created the machine.
 	Machine string
 	Stack   wire.StackID
-	// Name is the one it was started under; empty, when it is started, is a new one.
+	// Name is the name that the execution was started under. If it is empty in a start, the engine chooses a new one.
 	Name string
-	// Definition is what the machine was when it was started, and Input what it was started with: JSON. What [Engine.Executions]
-	// returns has neither, nor Output, Error and Cause.
+	// Definition is the machine's definition when the execution started, and Input its input as JSON. In the result
+	// of [StateMachines.Executions] both are empty, and so are Output, Error and Cause.
 	Definition string
 	Input      json.RawMessage
 
 	Status store.ExecutionStatus
-	// State is the state that it is in, or was in last.
+	// State is the current state, or the last one.
 	State string
-	// Output is what came of one that succeeded, Error and Cause why one failed or was stopped.
+	// Output is the result of an execution that succeeded. Error and Cause say why one failed or was stopped.
 	Output       json.RawMessage
 	Error, Cause string
 	Started      time.Time
-	// Stopped is zero as long as it runs.
+	// Stopped is zero while the execution runs.
 	Stopped time.Time
 }
 
@@ -59,11 +59,14 @@ func executionARN(machine, name string) wire.RequestID {
 	return wire.RequestID(strings.Replace(machine, ":stateMachine:", executionMark, 1) + ":" + name)
 }
 
+// StateMachines starts, stops and describes executions of state machines.
+type StateMachines struct{ *runner }
+
 // StartExecution starts an execution: Machine, Stack and Definition say of what, Input and Name are the caller's. The name,
 // and the ARN of the machine, are taken to be well-formed. When it returns that is durable, and the execution lives on until
 // it has ended, is stopped, or its stack is deleted. The same name and input as those of one that runs are that one. Its errors
 // are [asl.DefinitionError], [ErrExecutionExists], [ErrMachineGone] and [ErrExecutionData].
-func (e *Engine) StartExecution(ctx context.Context, in MachineExecution) (MachineExecution, error) {
+func (m StateMachines) StartExecution(ctx context.Context, in MachineExecution) (MachineExecution, error) {
 	states, err := asl.Parse(in.Definition)
 	if err != nil {
 		return MachineExecution{}, err
@@ -72,12 +75,12 @@ func (e *Engine) StartExecution(ctx context.Context, in MachineExecution) (Machi
 		return MachineExecution{}, ErrExecutionData
 	}
 	if in.Name == "" {
-		in.Name = e.env.newID()
+		in.Name = m.env.newID()
 	}
 	if !strings.Contains(in.Machine, ":stateMachine:") {
 		return MachineExecution{}, fmt.Errorf("%q is no ARN of a state machine", in.Machine)
 	}
-	stack, err := e.store.Stack(ctx, in.Stack)
+	stack, err := m.store.Stack(ctx, in.Stack)
 	if errors.Is(err, store.ErrNotFound) {
 		return MachineExecution{}, ErrMachineGone
 	} else if err != nil {
@@ -85,8 +88,8 @@ func (e *Engine) StartExecution(ctx context.Context, in MachineExecution) (Machi
 	}
 	var row store.Request
 	target := store.Target{Stack: stack.Key, Request: executionARN(in.Machine, in.Name), Alone: true}
-	err = e.apply(ctx, target, func(m *machine) (err error) {
-		row, err = m.startExecution(target.Request, &in, states)
+	err = m.apply(ctx, target, func(d *decision) (err error) {
+		row, err = executions{d}.start(target.Request, &in, states)
 		return err
 	})
 	if err != nil {
@@ -97,8 +100,8 @@ func (e *Engine) StartExecution(ctx context.Context, in MachineExecution) (Machi
 
 // Execution returns an execution by its ARN, or [store.ErrNotFound]: one that has ended is kept as long as settled requests
 // are.
-func (e *Engine) Execution(ctx context.Context, arn string) (MachineExecution, error) {
-	row, err := e.executionRow(ctx, arn)
+func (m StateMachines) Execution(ctx context.Context, arn string) (MachineExecution, error) {
+	row, err := m.executionRow(ctx, arn)
 	if err != nil {
 		return MachineExecution{}, err
 	}
@@ -108,11 +111,11 @@ func (e *Engine) Execution(ctx context.Context, arn string) (MachineExecution, e
 // Executions returns up to limit executions of a machine, newest first, after the one of an ARN (empty: from the newest), without
 // their data. status is one that they have, empty for any. It returns [store.ErrNotFound] if the one of the ARN is not there any
 // more.
-func (e *Engine) Executions(ctx context.Context, machine string, status store.ExecutionStatus, after string, limit int) ([]MachineExecution, error) {
+func (m StateMachines) Executions(ctx context.Context, machine string, status store.ExecutionStatus, after string, limit int) ([]MachineExecution, error) {
 	const page = 200
 	list := make([]MachineExecution, 0, min(limit, page))
 	for from := wire.RequestID(after); len(list) < limit; {
-		rows, err := e.store.Executions(ctx, machine, status == store.ExecutionRunning, from, page)
+		rows, err := m.store.Executions(ctx, machine, status == store.ExecutionRunning, from, page)
 		if err != nil {
 			return nil, err
 		}
@@ -136,15 +139,15 @@ func (e *Engine) Executions(ctx context.Context, machine string, status store.Ex
 // StopExecution aborts an execution that runs, for a reason that is kept with it, and returns it as it is then; one that has
 // ended stays as it is. What its task is doing at that moment goes on, and counts for nothing. It returns [store.ErrNotFound] if
 // there is none.
-func (e *Engine) StopExecution(ctx context.Context, arn, reason, cause string) (MachineExecution, error) {
+func (m StateMachines) StopExecution(ctx context.Context, arn, reason, cause string) (MachineExecution, error) {
 	if !isExecution(wire.RequestID(arn)) {
 		return MachineExecution{}, store.ErrNotFound
 	}
 	var row store.Request
-	err := e.apply(ctx, store.Target{Request: wire.RequestID(arn), Alone: true}, func(m *machine) error {
-		row = *m.view.Request
-		if r := m.requests[row.ID]; r != nil {
-			m.endExecution(r, store.ExecutionAborted, executionData{Error: reason, Cause: cause})
+	err := m.apply(ctx, store.Target{Request: wire.RequestID(arn), Alone: true}, func(d *decision) error {
+		row = *d.view.Request
+		if r := d.requests[row.ID]; r != nil {
+			executions{d}.end(r, store.ExecutionAborted, executionData{Error: reason, Cause: cause})
 			row = *r
 		}
 		return nil
@@ -156,15 +159,15 @@ func (e *Engine) StopExecution(ctx context.Context, arn, reason, cause string) (
 }
 
 // AbortExecutions ends all executions of a machine that run, because the machine is deleted.
-func (e *Engine) AbortExecutions(ctx context.Context, machine string) error {
+func (m StateMachines) AbortExecutions(ctx context.Context, machine string) error {
 	for {
 		const page = 100
-		rows, err := e.store.Executions(ctx, machine, true, "", page)
+		rows, err := m.store.Executions(ctx, machine, true, "", page)
 		if err != nil {
 			return err
 		}
 		for _, row := range rows {
-			if _, err := e.StopExecution(ctx, string(row.ID), "", ""); err != nil && !errors.Is(err, store.ErrNotFound) {
+			if _, err := m.StopExecution(ctx, string(row.ID), "", ""); err != nil && !errors.Is(err, store.ErrNotFound) {
 				return err
 			}
 		}

@@ -71,7 +71,7 @@ func (w *world) is(name, status, reason string) {
 // course returns the stack's own events.
 func (w *world) course(name string) []string {
 	w.t.Helper()
-	rows, err := w.store.Events(w.ctx, w.named(name).Key, store.EventPlace{}, 1000)
+	rows, err := w.store.Events(w.ctx, w.named(name).Key, store.EventCursor{}, 1000)
 	w.must(err)
 	var lines []string
 	for i := range rows {
@@ -130,7 +130,7 @@ func TestImport(t *testing.T) {
 		t.Error(diff)
 	}
 	w.trade("again of Other = vpc-1 []", "net-Vpc of Net = vpc-1 [App Other]")
-	// What is beside it may change, and the key of its output.
+	// Other outputs may change, and so may the key of the exported output.
 	w.must(w.updateNamed("Net", still([3]string{"Named", `"vpc-1"`, "net-Vpc"}, [3]string{"More", `"m"`, "more"})))
 	w.is("Net", "UPDATE_COMPLETE", "")
 	w.trade("again of Other = vpc-1 []", "more of Net = m []", "net-Vpc of Net = vpc-1 [App Other]")
@@ -356,7 +356,8 @@ func TestDeleteOfWhatIsImported(t *testing.T) {
 	w.trade()
 }
 
-// What a stack exports ends when its delete begins, so that nobody imports from what is going.
+// TestImportFromWhatIsDeleted checks that a stack's exports end when its delete begins, so that no stack imports from
+// one that is being deleted.
 func TestImportFromWhatIsDeleted(t *testing.T) {
 	w := newWorld(t, engine.FidelityPintle)
 	w.must(w.createNamed("Net", body(map[string]string{"C": resource("")}, exporting([3]string{"O", `"v"`, "name"})), engine.Options{}))

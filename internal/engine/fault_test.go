@@ -17,9 +17,9 @@ import (
 
 var allFaults = flag.Bool("faults.all", false, "TestFaultTable tries everything on every store, PostgreSQL included; that takes minutes")
 
-// TestFaultTable runs each scenario once undisturbed, and then once for every write that it makes and every fault that may
-// befall that write, on every store: in the end everything is as if nothing had happened. What does not reach the store is
-// the same on all of them, so it is tried on one.
+// TestFaultTable runs each scenario once undisturbed. Then it runs the scenario on every store, once for every write
+// and every fault that can hit that write. The result must be the same as without the fault. Faults that do not reach
+// the store are the same on every store, so the test tries them on one.
 func TestFaultTable(t *testing.T) {
 	databases := map[string]func(*testing.T) faultDatabase{
 		"memory": func(*testing.T) faultDatabase { return &inMemory{} },

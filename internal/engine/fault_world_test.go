@@ -46,7 +46,7 @@ var faults = map[fault]string{
 type faultDatabase interface {
 	// open opens the store as a process does.
 	open(now func() time.Time) (store.Store, error)
-	// died is told that the process that had it open ended, with nothing done any more.
+	// died is notified that the process that had it open ended, with nothing done any more.
 	died() error
 	// close closes what is still open.
 	close() error
@@ -65,7 +65,7 @@ func (m *inMemory) open(now func() time.Time) (s store.Store, err error) {
 func (*inMemory) died() error  { return nil }
 func (*inMemory) close() error { return nil }
 
-// inSQLite is a file. What a process leaves that dies is a copy of the files as they are while it has them open.
+// inSQLite is a database file. A process that dies leaves a copy of the files as they are while it has them open.
 type inSQLite struct {
 	t     *testing.T
 	path  string
@@ -121,7 +121,7 @@ func (f *inSQLite) died() error {
 
 func (f *inSQLite) close() error { return f.now.Close() }
 
-// inPostgres is a database of a server. What a process leaves that dies is what it has committed.
+// inPostgres is a database of a server. A process that dies leaves only what it has committed.
 type inPostgres struct {
 	dsn string
 	now *postgres.Store
@@ -190,7 +190,7 @@ func (s *faultyWrites) Reap(ctx context.Context, node store.Incarnation, silent 
 }
 
 // faultWorld is an engine, its client, its providers and time, all of which go on when something fails: the client repeats
-// a call, delivery a report, a provider its PUT, each until it is told that it was taken.
+// a call, delivery a report, a provider its PUT, each until it gets the reply that it was taken.
 type faultWorld struct {
 	t        *testing.T
 	scenario faultScenario
@@ -299,7 +299,7 @@ func (w *faultWorld) start() {
 			return fmt.Sprintf("%08d-0000-4000-8000-000000000000", w.ids)
 		},
 	})
-	if err != nil { // and whoever started it starts it again
+	if err != nil { // the supervisor starts the node again
 		if !errors.Is(err, errWrite) {
 			w.t.Fatal(err)
 		}
@@ -492,7 +492,7 @@ var anyID = regexp.MustCompile(`[0-9]{8}-0000-4000-8000-0{12}|S-[A-Z]-[A-Z0-9]{1
 // history is the events of the stack, and those of each resource in their order: what two of them do at once may come in
 // any order. That a creation was initiated is told only if it was heard of before the answer.
 func (w *faultWorld) history(key store.StackKey) []string {
-	rows, err := w.rows.Events(w.t.Context(), key, store.EventPlace{}, 1000)
+	rows, err := w.rows.Events(w.t.Context(), key, store.EventCursor{}, 1000)
 	if err != nil {
 		w.t.Fatal(err)
 	}

@@ -169,7 +169,7 @@ func (f *foresight) serveThings() {
 	for len(f.inbox) > 0 {
 		r := f.take(string(f.inbox[f.rng.IntN(len(f.inbox))].Logical))
 		f.note("%s", f.sent[len(f.sent)-1])
-		// What an earlier operation replaced and did not get round to clean up is no part of a plan.
+		// A plan does not include an instance that an earlier operation replaced and did not clean up.
 		earlier := r.Type == wire.Delete && f.left[r.Instance]
 		if phase := f.stack().Phase; !earlier && (phase == store.PhaseApply || phase == store.PhaseCleanup) {
 			f.asked[r.Logical] = append(f.asked[r.Logical], r)

@@ -7,7 +7,6 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"io"
 	"strings"
 	"time"
@@ -154,39 +153,10 @@ func workOf(payload, history string) value.Value {
 	return value.Object(members...)
 }
 
-// recordEvents adds events to the history of an execution. It ends one that has too many and returns false.
-func (m *machine) recordEvents(r *store.Request, events []asl.Event) bool {
-	h, err := historyOf(r.Body)
-	if err != nil { // it was written by a version that knows more
-		m.endExecution(r, store.ExecutionFailed, executionData{Error: asl.ErrorRuntime, Cause: err.Error()})
-		return false
-	}
-	if h.Last+len(events) >= mostEvents {
-		m.endExecution(r, store.ExecutionFailed, executionData{
-			Error: asl.ErrorRuntime, Cause: fmt.Sprintf("The execution reached the maximum number of history events (%d).", mostEvents),
-		})
-		return false
-	}
-	list := make([]recorded, len(events))
-	for i := range events {
-		at, kind := m.now, events[i].Type
-		if (kind == asl.EventLambdaStarted || kind == asl.EventTaskStarted) && !r.Delivered.IsZero() {
-			at = r.Delivered
-		}
-		list[i] = record(&events[i], at)
-	}
-	h.add(list)
-	body := *r.Body
-	body.Properties = workOf(payloadOf(&body), h.text())
-	r.Body = &body
-	m.newReq.add(r.ID)
-	return true
-}
-
 // ExecutionHistory returns an execution and the events of its history that are kept, oldest first: its start, the newest thousand in
-// between, and its end. It returns [store.ErrNotFound] as [Engine.Execution] does.
-func (e *Engine) ExecutionHistory(ctx context.Context, arn string) (MachineExecution, []HistoryEvent, error) {
-	row, err := e.executionRow(ctx, arn)
+// between, and its end. It returns [store.ErrNotFound] as [StateMachines.Execution] does.
+func (m StateMachines) ExecutionHistory(ctx context.Context, arn string) (MachineExecution, []HistoryEvent, error) {
+	row, err := m.executionRow(ctx, arn)
 	if err != nil {
 		return MachineExecution{}, nil, err
 	}
@@ -231,11 +201,11 @@ func (e *Engine) ExecutionHistory(ctx context.Context, arn string) (MachineExecu
 }
 
 // executionRow returns the row of an execution.
-func (e *Engine) executionRow(ctx context.Context, arn string) (store.Request, error) {
+func (m StateMachines) executionRow(ctx context.Context, arn string) (store.Request, error) {
 	if !isExecution(wire.RequestID(arn)) {
 		return store.Request{}, store.ErrNotFound
 	}
-	row, err := e.store.Request(ctx, wire.RequestID(arn))
+	row, err := m.store.Request(ctx, wire.RequestID(arn))
 	if err == nil && row.Type != store.TypeExecution {
 		err = store.ErrNotFound
 	}

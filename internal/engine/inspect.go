@@ -1,7 +1,6 @@
 package engine
 
 import (
-	"cmp"
 	"fmt"
 	"strings"
 
@@ -11,28 +10,28 @@ import (
 	"github.com/pintle-dev/pintle/wire"
 )
 
-// Inspect returns everything that is known to be wrong with a template before a stack is made of it: what [Engine.InspectDeclared]
+// Inspect returns everything that is known to be wrong with a template before a stack is made of it: what [Checker.InspectDeclared]
 // returns, and types that nothing provides.
-func (e *Engine) Inspect(p *template.Partial) template.Errors {
+func (c Checker) Inspect(p *template.Partial) template.Errors {
 	var list template.Errors
 	t := p.Template()
-	unknown, reasons := e.env.unrecognized(dialectIn(t), t)
+	unknown, reasons := c.env.unrecognized(dialectIn(t), t)
 	for i, r := range unknown {
 		list = append(list, &template.Error{
 			Message: unrecognizedText(dialectIn(t), r.Type), Detail: reasons[i].Error(),
 			Path: "/Resources/" + r.LogicalID + "/Type", Line: r.Line, Column: r.Column,
 		})
 	}
-	return append(list, e.InspectDeclared(p)...)
+	return append(list, c.InspectDeclared(p)...)
 }
 
 // InspectDeclared returns what is known to be wrong with a template whatever types there are: functions that cannot be evaluated,
 // properties that a custom resource or a native type cannot have, attributes that a native type does not have. Creating, updating
 // and planning a stack check the same, and answer with the first of it.
-func (e *Engine) InspectDeclared(p *template.Partial) template.Errors {
+func (c Checker) InspectDeclared(p *template.Partial) template.Errors {
 	t := p.Template()
-	list := append(p.Problems(), e.env.customProblems(dialectIn(t), p)...)
-	for _, d := range append(e.env.declarationProblems(t), e.env.attributeProblems(t)...) {
+	list := append(p.Problems(), c.env.customProblems(dialectIn(t), p)...)
+	for _, d := range append(c.env.declarationProblems(t), c.env.attributeProblems(t)...) {
 		list = append(list, d.Error)
 	}
 	return list
@@ -109,31 +108,6 @@ func settledValue(p *template.Partial, n template.Node) (value.Value, bool) {
 	return literal.Value(), true
 }
 
-// checkKnown refuses what can be told to be wrong when the parameters are known. Source: recorded answers, D3.
-func (m *machine) checkKnown(t *template.Template, scope *template.Scope) error {
-	p := template.NewPartial(t, scope)
-	if m.dialect == ROS {
-		if !m.upfront {
-			return nil
-		}
-		return m.rosRefused(append(p.Problems(), m.rosProblems(p)...))
-	}
-	if found := p.Problems(); len(found) > 0 {
-		return invalid(cmp.Or(found[0].Answer, found[0].Message))
-	}
-	if !m.upfront || m.fidelity == FidelityAWS {
-		return nil
-	}
-	var sentences []string
-	for _, e := range m.customProblems(m.dialect, p) {
-		sentences = append(sentences, where(e)+": "+cmp.Or(e.Answer, e.Message))
-	}
-	if sentences == nil {
-		return nil
-	}
-	return invalid("Template error: " + strings.Join(sentences, "; "))
-}
-
 // where is the place of a problem with a resource, for a sentence.
 func where(e *template.Error) string {
 	name, _, _ := strings.Cut(strings.TrimPrefix(e.Path, "/Resources/"), "/")
@@ -146,7 +120,7 @@ type declarationProblem struct {
 	sentence string
 }
 
-// checkDeclarations refuses what can be told to be wrong from the text of the template alone. The real service finds most of it when
+// checkDeclarations refuses what the text of the template alone shows to be wrong. The real service finds most of it when
 // the resource's turn comes, and so does Pintle with FidelityAWS, except required properties of native types, which the service
 // validates early: recorded answers, D18.
 func (e *environment) checkDeclarations(t *template.Template) error {

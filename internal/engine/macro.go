@@ -2,91 +2,198 @@ package engine
 
 import (
 	"encoding/json"
-	"strings"
+	"errors"
+	"fmt"
 
+	"github.com/pintle-dev/pintle/internal/language/plan"
 	"github.com/pintle-dev/pintle/internal/language/template"
 	"github.com/pintle-dev/pintle/internal/language/value"
 	"github.com/pintle-dev/pintle/internal/store"
-	"github.com/pintle-dev/pintle/wire"
 )
 
-// maxReply is how long the reply of a macro may be, in bytes. Source: AWS Lambda, quotas, the response of an invocation.
-const maxReply = 6 << 20
-
-// macroFailure is why what macros were to prepare cannot be.
-type macroFailure struct {
-	// text has CloudFormation's words, more what else is known.
-	text, more string
+// preparation is what goes on while the macros of a template run: one after the other, each a request. It lies sealed with the
+// request of the macro that is asked, so that whichever node takes the answer knows the rest.
+type preparation struct {
+	// Options are the client's; Policy is the stack policy of an update.
+	Options Options
+	Policy  string `json:",omitempty"`
+	// Template is the text as it was submitted, and Document what has become of it so far.
+	Template string
+	Document string
+	// Functions are the service tokens of the macros, and Snippets what there is to include.
+	Functions map[string]string
+	Snippets  map[string]string `json:",omitempty"`
+	// Stored is what was read of the parameter store, once.
+	Stored map[string]template.Stored `json:",omitempty"`
+	// ChangeSet is the one that is made; "" if an operation is prepared.
+	ChangeSet store.ChangeSetID `json:",omitempty"`
+	Kind      store.Kind
+	// Body has the options of the change set, without what the macros determine.
+	Body *store.ChangeSetBody `json:",omitempty"`
+	// ImportExisting says that the change set imports added resources that exist.
+	ImportExisting bool `json:",omitempty"`
 }
 
-// macroReply returns the fragment in the reply of a macro, or why there is none. id is what the macro is called by.
-// Source: CloudFormation, macros; its texts as they are reported.
-func (m *machine) macroReply(r *store.Request, id string, outcome Outcome) (template.Node, *macroFailure) {
-	malformed := func(more string) (template.Node, *macroFailure) {
-		return template.Node{}, &macroFailure{"Received malformed response from transform " + id, more}
+// preparation returns what is to be prepared of a submitted template.
+func (s *submission) preparation(in *Options, kind store.Kind) preparation {
+	return preparation{Options: *in, Template: s.text, Functions: s.functions, Snippets: s.snippets, Stored: in.stored, Kind: kind}
+}
+
+// macros continues an operation or a change set when a macro has returned.
+type macros struct{ *decision }
+
+// report takes the outcome of the request of a macro.
+func (d macros) report(r *store.Request, outcome Outcome) error {
+	if outcome.Kind == Accepted {
+		requests(d).accept(r, outcome)
+		return nil
 	}
-	switch outcome.Kind {
-	case Returned:
-	case Died:
-		return malformed(withLog(outcome))
-	case Refused:
-		return template.Node{}, &macroFailure{"Failed to execute transform " + id, withLog(outcome)}
-	case TimedOut:
-		return template.Node{}, &macroFailure{"Failed to execute transform " + id, "it has not returned within " + r.Body.Timeout.String()}
-	case Accepted, Answered, Provided, Awaiting, Waiting, Silent:
-		return malformed("it ended as no macro can: " + outcome.Kind.String())
+	if err := d.whole(); err != nil {
+		return err
 	}
-	if len(outcome.Body) > maxReply {
-		return malformed("what it returned is too long")
+	var p preparation
+	if err := json.Unmarshal([]byte(r.Body.Pending.Text()), &p); err != nil {
+		return fmt.Errorf("read what is prepared by request %s: %w", r.ID, errors.New("it is no JSON")) // the error may quote it
 	}
-	var reply struct {
-		RequestID    *string         `json:"requestId"`
-		Status       *string         `json:"status"`
-		ErrorMessage string          `json:"errorMessage"`
-		Fragment     json.RawMessage `json:"fragment"`
+	p.Options.stored = p.Stored
+	if p.ImportExisting {
+		p.Options.importing = outcome.imports
 	}
-	switch err := json.Unmarshal(outcome.Body, &reply); {
-	case value.Deeper(outcome.Body, value.MaxDepth):
-		return malformed("lists and objects nest too deep in what it returned")
-	case err != nil:
-		return malformed("what it returned is no object with requestId, status and fragment")
-	case reply.Status == nil:
-		return malformed("it returned no status")
-	case !strings.EqualFold(*reply.Status, "success") && reply.ErrorMessage == "":
-		return template.Node{}, &macroFailure{"Transform " + id + " failed without an error message.", "its status was " + cut(m.presentable(*reply.Status, r.Body.Properties), shownReply)}
-	case !strings.EqualFold(*reply.Status, "success"):
-		return template.Node{}, &macroFailure{text: "Transform " + id + " failed with: " + reply.ErrorMessage}
-	case reply.RequestID == nil || wire.RequestID(*reply.RequestID) != r.ID:
-		return malformed("its requestId is not that of the request")
-	case reply.Fragment == nil:
-		return malformed("it returned no fragment")
+	id := transformID(d.stack.Account, r.Body.ResourceType)
+	reply, failure := macroRequests(d).reply(r, id, outcome)
+	macroRequests(d).settle(r, outcome.Kind.String())
+	if !macroRequests(d).wanted(r) {
+		return nil
 	}
-	fragment, err := template.Read(`{"fragment":`+string(reply.Fragment)+`}`, template.Limits{Bytes: maxReply})
+	if failure != nil {
+		return d.fail(p, failure)
+	}
+	raw, err := template.ReadUnexpanded(p.Document, d.parsed.limits)
 	if err != nil {
-		return template.Node{}, &macroFailure{text: err.Error(), more: "in what " + id + " returned"}
+		return fmt.Errorf("read what is prepared by request %s: %w", r.ID, err)
 	}
-	return fragment.Get("fragment"), nil
+	call := raw.Next()
+	if call == nil || call.Name != r.Body.ResourceType {
+		return fmt.Errorf("the macro %s that request %s is for is not the next of its template", r.Body.ResourceType, r.ID)
+	}
+	if raw, err = raw.Replaced(call, reply); err != nil {
+		return d.fail(p, macroProblem(id, err))
+	}
+	return d.resume(p, raw)
 }
 
-// Bounds of what is shown of a reply, in bytes.
-const (
-	shownReply     = 100     // of a word
-	maxFailureText = 4 << 10 // of an error
-	maxFailureMore = 8 << 10 // of what is known besides, with the last lines of a log
-)
-
-// withLog is the text of an outcome and the last lines of its log.
-func withLog(o Outcome) string {
-	if len(o.Log) == 0 {
-		return o.Text
+// resume expands a template until its next macro, or to its end.
+func (d macros) resume(p preparation, raw *template.Unexpanded) error {
+	submitted, err := template.ReadUnexpanded(p.Template, template.Unlimited())
+	if err != nil {
+		return fmt.Errorf("read the template that is prepared: %w", err)
 	}
-	return o.Text + "\nLast lines of its log:\n" + strings.Join(o.Log, "\n")
+	var before *store.Revision
+	if row, ok := d.view.Revisions[d.stack.Revision]; ok && p.Kind == store.KindUpdate {
+		before = &row
+	}
+	scope, err := transforms(d).bind(&p.Options, submitted, before)
+	if err != nil {
+		return d.failBy(p, err)
+	}
+	e, err := transforms(d).expandFrom(raw, scope, p.Snippets)
+	switch {
+	case err != nil:
+		return d.failBy(p, err)
+	case e.call != nil:
+		return macroRequests(d).send(p, e)
+	case p.ChangeSet != "":
+		return changeSets(d).resume(p, e)
+	}
+	if err := d.finish(p, e); err != nil {
+		return d.failBy(p, err)
+	}
+	return nil
 }
 
-// macroProblem is a failure because of what a macro returned.
-func macroProblem(id string, err error) *macroFailure {
-	if told, ok := InputError(refused(CloudFormation, err)); ok {
-		return &macroFailure{text: told.Message}
+// finish continues an operation whose template is now known. If that fails nothing of it is kept.
+func (d macros) finish(p preparation, e expanded) error {
+	stack, op := d.stack, d.op
+	err := d.begin(p, e)
+	if err != nil { // nothing of it counts
+		d.stack, d.op, d.delta.Revisions, d.delta.Imports = stack, op, nil, nil
 	}
-	return &macroFailure{text: "Transform " + id + " failed with: " + err.Error()}
+	return err
+}
+
+func (d macros) begin(p preparation, e expanded) error {
+	var before *store.Revision
+	if d.op.Kind == store.KindUpdate {
+		row := d.revisionInForce()
+		before = &row
+	}
+	revision, to, err := binding(d).revise(&p.Options, e, p.Template, before)
+	if err != nil {
+		return err
+	}
+	revision.Policy = p.Policy
+	var candidates []plan.Candidate
+	if before == nil {
+		if candidates, err = plan.Create(to); err != nil {
+			return refused(d.dialect, err)
+		}
+		d.addRevision(revision)
+		d.op.To, d.stack.Description = revision.Number, to.Template.Description
+		crossStack(d).holdImports(&d.op)
+	} else {
+		op := d.op
+		if candidates, err = update(d).plan(revision, to.Template, &op); err != nil {
+			return err
+		}
+		d.op.From, d.op.To, d.op.Tried, d.op.Retry = op.From, op.To, op.Tried, false
+	}
+	d.stackEvent(store.PhaseApply, d.dialect.texts().transformed)
+	return operation(d).begin(candidates)
+}
+
+// failBy fails a preparation if the client can fix the error, and returns any other error.
+func (d macros) failBy(p preparation, err error) error {
+	if lacking, ok := errors.AsType[*needParameters](err); ok { // a macro has made a parameter that was not asked for
+		err = invalid(unfetched(lacking.names))
+	}
+	told, ok := InputError(err)
+	if !ok {
+		return err
+	}
+	return d.fail(p, &macroFailure{text: told.Message})
+}
+
+// fail ends a preparation because a macro failed, or because its reply is not a valid template.
+func (d macros) fail(p preparation, failure *macroFailure) error {
+	var secrets []value.Value
+	if submitted, err := template.ReadUnexpanded(p.Template, template.Unlimited()); err == nil {
+		var before *store.Revision
+		if row, ok := d.view.Revisions[d.stack.Revision]; ok && p.Kind == store.KindUpdate {
+			before = &row
+		}
+		if scope, err := transforms(d).bind(&p.Options, submitted, before); err == nil {
+			secrets = append(secrets, parameterValues(scope))
+		}
+	}
+	// Cut only when no secret is in it: half of one could not be found.
+	text, more := cut(d.presentable(failure.text, secrets...), maxFailureText), ""
+	if failure.more != "" && d.fidelity != FidelityAWS {
+		more = " (" + cut(d.presentable(failure.more, secrets...), maxFailureMore) + ")"
+	}
+	if p.ChangeSet != "" {
+		return changeSets(d).fail(p.ChangeSet, text+more)
+	}
+	d.abandon(d.dialect.texts().prepareFailed(text, operation(d).onFailure()) + more)
+	return scheduler(d).run()
+}
+
+// abandon ends the preparation of an operation that failed or was cancelled. The view is whole.
+func (d macros) abandon(reason string) {
+	macroRequests(d).withdraw("")
+	if d.op.Retry { // the stack is left as the operation before has left it
+		timers(d).stop()
+		operation(d).end(store.PhaseFailed, reason)
+		return
+	}
+	operation(d).fail(reason)
 }

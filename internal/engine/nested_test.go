@@ -132,7 +132,7 @@ func (f *tree) is(prefix, status string) {
 // told returns the events of a stack from a certain one on, without the random part of names.
 func (f *tree) told(prefix string, skip int) []string {
 	f.t.Helper()
-	rows, err := f.store.Events(f.ctx, f.named(prefix).Key, store.EventPlace{}, 1000)
+	rows, err := f.store.Events(f.ctx, f.named(prefix).Key, store.EventCursor{}, 1000)
 	f.must(err)
 	slices.Reverse(rows)
 	var lines []string
@@ -258,7 +258,8 @@ func TestNestedChildFails(t *testing.T) {
 	f.is("S-A-", "DELETE_COMPLETE")
 }
 
-// What a nested stack has replaced is there until the root has succeeded.
+// TestNestedWaitsForTheRoot checks that a nested stack keeps the resources that it has replaced until the root has
+// succeeded.
 func TestNestedWaitsForTheRoot(t *testing.T) {
 	f := newTree(t)
 	f.templates["child"] = body(map[string]string{"C": resource(`"V": 1`)}, childOutputs, childParameter)
@@ -334,7 +335,7 @@ func TestNestedGoesBack(t *testing.T) {
 		`C DELETE_COMPLETE id=c2`, `D DELETE_COMPLETE id=d`, `S UPDATE_ROLLBACK_COMPLETE`)
 }
 
-// What a root leaves as it failed waits with it, until that is rolled back.
+// TestNestedLeft checks that a nested stack of a root that was left as it failed waits until the root is rolled back.
 func TestNestedLeft(t *testing.T) {
 	f := newTree(t)
 	f.templates["child"] = body(map[string]string{"C": resource(`"V": 1`)}, childOutputs, childParameter)
@@ -429,7 +430,8 @@ func TestNestedTimeout(t *testing.T) {
 	}
 }
 
-// What is secret to the parent is secret to what is nested in it, and back.
+// TestNestedSecrets checks that a value that is secret in the parent is secret in a nested stack, and the other way
+// round.
 func TestNestedSecrets(t *testing.T) {
 	f := newTree(t)
 	f.templates["child"] = body(map[string]string{"C": resource(`"K": {"Ref": "P"}`)}, childOutputs, childParameter)
@@ -448,7 +450,7 @@ func TestNestedSecrets(t *testing.T) {
 		if told := strings.Join(f.told(name, 0), "\n") + s.OutputValues.String(); strings.Contains(told, "hush") {
 			t.Errorf("%s tells: %s", name, told)
 		}
-		rows, err := f.store.Events(f.ctx, s.Key, store.EventPlace{}, 100)
+		rows, err := f.store.Events(f.ctx, s.Key, store.EventCursor{}, 100)
 		f.must(err)
 		for _, row := range rows {
 			for _, e := range row.Events {
@@ -485,7 +487,7 @@ func TestNestedRefused(t *testing.T) {
 			stacks, err := f.store.Stacks(f.ctx, account, region, true, 0, 100)
 			f.must(err)
 			for _, s := range stacks {
-				rows, err := f.store.Events(f.ctx, s.Key, store.EventPlace{}, 100)
+				rows, err := f.store.Events(f.ctx, s.Key, store.EventCursor{}, 100)
 				f.must(err)
 				for _, row := range rows {
 					for _, e := range row.Events {
@@ -530,14 +532,14 @@ func TestNestedProtected(t *testing.T) {
 	f.is("S", "DELETE_COMPLETE")
 }
 
-// What is told once too often, or by one who does not know better, changes nothing.
+// TestNestedAgain checks that a report changes nothing if it is repeated, or comes from a node with outdated state.
 func TestNestedAgain(t *testing.T) {
 	f := newTree(t)
 	f.templates["child"] = body(map[string]string{"C": resource("")})
 	f.must(f.create(body(map[string]string{"A": nestedIn("child")})))
 	r := f.inbox[0]
 	f.inbox = nil
-	for range 2 { // the first time, nobody hears of it
+	for range 2 { // the first report is lost
 		if outcome, ok := nestedOutcome(f.ctx, f.types, &r); !ok || outcome.Kind != engine.Awaiting {
 			t.Fatalf("outcome %+v", outcome)
 		}
@@ -580,14 +582,15 @@ func TestNestedDeleteAdopted(t *testing.T) {
 	f.is("S", "DELETE_COMPLETE")
 }
 
-// A nested stack that was begun by a node that had been taken for dead ends by itself.
+// TestNestedTooLate checks that the engine deletes a nested stack that was started by a node that had been declared
+// dead.
 func TestNestedTooLate(t *testing.T) {
 	f := newTree(t)
 	f.templates["child"] = body(map[string]string{"C": resource("")})
 	f.must(f.create(body(map[string]string{"A": nestedIn("child")})))
 	r := f.inbox[0]
 	f.inbox = nil
-	// While the template is fetched, somebody else settles the request.
+	// While the template is fetched, another node settles the request.
 	fetched := f.templates["child"]
 	_, waits, err := f.engine.Nest(f.ctx, &r, func(context.Context) (string, error) {
 		f.must(f.engine.Report(f.ctx, r.ID, engine.Outcome{Kind: engine.Provided, Text: "no template", Delivered: true}))
@@ -607,7 +610,8 @@ func TestNestedTooLate(t *testing.T) {
 	f.is("S-A-", "DELETE_COMPLETE")
 }
 
-// What is nested may change though nothing is said of it, and then what reads its outputs.
+// TestNestedPreview checks that a preview lists a nested stack that may change although its declaration does not, and
+// the resources that read its outputs.
 func TestNestedPreview(t *testing.T) {
 	f := newTree(t)
 	f.templates["child"] = body(map[string]string{"C": resource("")}, childOutputs, childParameter)

@@ -9,17 +9,16 @@ import (
 	"strings"
 
 	"github.com/pintle-dev/pintle/internal/language/plan"
-	"github.com/pintle-dev/pintle/internal/language/value"
 	"github.com/pintle-dev/pintle/internal/store"
 	"github.com/pintle-dev/pintle/wire"
 )
 
+// maxNestedChangeSets is how many change sets one with IncludeNested makes, on all levels. Source: ours.
+const maxNestedChangeSets = 100
+
 // NestedTemplate fetches the template of a nested stack, as its resource will when it is created or updated. It is called outside of
 // decisions, and may take its time.
 type NestedTemplate func(ctx context.Context, account, region, url string) (string, error)
-
-// maxNestedChangeSets is how many change sets one with IncludeNested makes, on all levels. Source: ours.
-const maxNestedChangeSets = 100
 
 // planning is what the change sets of one tree of stacks share while they are made.
 type planning struct {
@@ -44,15 +43,15 @@ func (e *childImportError) Error() string { return e.text }
 // changes cannot be told yet, because its template cannot be fetched or its parameters are not valid before resources exist, has none:
 // it is planned when the change set is executed, as without IncludeNested.
 // A crash leaves change sets that no other one names; each can be deleted by itself.
-func (e *Engine) planNested(ctx context.Context, in *CreateChangeSet, id store.ChangeSetID) error {
-	if e.nestedTemplate == nil || in.drawn == nil {
+func (p Planner) planNested(ctx context.Context, in *CreateChangeSet, id store.ChangeSetID) error {
+	if p.nestedTemplate == nil || in.drawn == nil {
 		return nil
 	}
-	set, err := e.store.ChangeSet(ctx, id)
+	set, err := p.store.ChangeSet(ctx, id)
 	if err != nil || set.State != store.ChangeSetAvailable || set.Nested != nil {
 		return err
 	}
-	parent, err := e.store.Stack(ctx, set.StackID)
+	parent, err := p.store.Stack(ctx, set.StackID)
 	if err != nil {
 		return err
 	}
@@ -66,21 +65,21 @@ func (e *Engine) planNested(ctx context.Context, in *CreateChangeSet, id store.C
 	open := false
 	for i := range in.drawn.changes {
 		c := &in.drawn.changes[i]
-		if !e.env.isNested(c.Type) || c.Action == plan.Remove {
+		if !p.env.isNested(c.Type) || c.Action == plan.Remove {
 			continue
 		}
-		child, err := e.planChild(ctx, in, &set, &parent, c, planning{root: family.root, parent: id, left: family.left, above: family.above})
+		child, err := p.planChild(ctx, in, &set, &parent, c, planning{root: family.root, parent: id, left: family.left, above: family.above})
 		impossible, _ := errors.AsType[*childImportError](err)
 		switch {
 		case impossible != nil:
 			in.drawn.imports.problem = impossible.text
-			e.dropNested(ctx, nested)
-			return e.apply(ctx, store.Target{Stack: parent.Key}, func(m *machine) error { return m.failNested(&set, impossible.text) })
+			p.dropNested(ctx, nested)
+			return p.apply(ctx, store.Target{Stack: parent.Key}, func(d *decision) error { return nestedChangeSets{d}.fail(&set, impossible.text) })
 		case errors.Is(err, errNoChildChanges) && automatic(c):
 			same[c.LogicalID] = true
 		case err != nil:
 			open = open || !errors.Is(err, errNoChildChanges)
-			e.log.Debug("a nested stack is planned when the change set is executed", "set", id, "resource", c.LogicalID, "error", err)
+			p.log.Debug("a nested stack is planned when the change set is executed", "set", id, "resource", c.LogicalID, "error", err)
 		default:
 			nested = append(nested, store.NestedChangeSet{Logical: wire.LogicalID(c.LogicalID), ID: child.ID, Stack: child.StackID})
 		}
@@ -88,17 +87,17 @@ func (e *Engine) planNested(ctx context.Context, in *CreateChangeSet, id store.C
 	if nested == nil && len(same) == 0 {
 		return nil
 	}
-	err = e.apply(ctx, store.Target{Stack: parent.Key}, func(m *machine) error {
-		return m.noteNested(&set, nested, same, in.drawn.quiet && nested == nil && !open)
+	err = p.apply(ctx, store.Target{Stack: parent.Key}, func(d *decision) error {
+		return nestedChangeSets{d}.add(&set, nested, same, in.drawn.quiet && nested == nil && !open)
 	})
 	if err != nil || len(nested) == 0 {
 		return err
 	}
-	now, err := e.store.ChangeSet(ctx, id)
+	now, err := p.store.ChangeSet(ctx, id)
 	if err == nil && now.Nested != nil {
 		return nil
 	}
-	e.dropNested(ctx, nested) // it was deleted, or executed, meanwhile
+	p.dropNested(ctx, nested) // it was deleted, or executed, meanwhile
 	if errors.Is(err, store.ErrNotFound) {
 		return nil
 	}
@@ -110,10 +109,13 @@ func automatic(c *plan.Change) bool {
 	return c.Action == plan.Modify && !slices.ContainsFunc(c.Details, func(d plan.Detail) bool { return d.Source != plan.Automatic })
 }
 
-// noteNested adds to a change set those of nested stacks, and takes out of it the nested stacks that stay as they are. quiet says that
+// nestedChangeSets adds the change sets of nested stacks to that of their parent, and executes them with it.
+type nestedChangeSets struct{ *decision }
+
+// add adds to a change set those of nested stacks, and takes out of it the nested stacks that stay as they are. quiet says that
 // nothing is left that would be updated.
-func (m *machine) noteNested(set *store.ChangeSet, nested []store.NestedChangeSet, same map[string]bool, quiet bool) error {
-	row, ok := m.view.ChangeSets[set.ID]
+func (d nestedChangeSets) add(set *store.ChangeSet, nested []store.NestedChangeSet, same map[string]bool, quiet bool) error {
+	row, ok := d.view.ChangeSets[set.ID]
 	if !ok || row.State != store.ChangeSetAvailable {
 		return nil
 	}
@@ -129,28 +131,53 @@ func (m *machine) noteNested(set *store.ChangeSet, nested []store.NestedChangeSe
 	}
 	row.Nested, row.Body = nested, &body
 	if quiet && len(changes) == 0 {
-		row.State, row.Reason = store.ChangeSetFailed, m.dialect.texts().unchanged
+		row.State, row.Reason = store.ChangeSetFailed, d.dialect.texts().unchanged
 	}
-	m.delta.ChangeSets = append(m.delta.ChangeSets, row)
+	d.delta.ChangeSets = append(d.delta.ChangeSets, row)
 	return nil
 }
 
-// failNested settles a change set that a nested stack makes impossible.
-func (m *machine) failNested(set *store.ChangeSet, reason string) error {
-	row, ok := m.view.ChangeSets[set.ID]
+// fail settles a change set that a nested stack makes impossible.
+func (d nestedChangeSets) fail(set *store.ChangeSet, reason string) error {
+	row, ok := d.view.ChangeSets[set.ID]
 	if !ok || row.State != store.ChangeSetAvailable {
 		return nil
 	}
 	body := *set.Body
 	body.Changes = json.RawMessage("[]")
 	row.State, row.Reason, row.Body = store.ChangeSetFailed, reason, &body
-	m.delta.ChangeSets = append(m.delta.ChangeSets, row)
+	d.delta.ChangeSets = append(d.delta.ChangeSets, row)
 	return nil
+}
+
+// imports returns what the change set imports that was made for the operation in view.
+func (d nestedChangeSets) imports(n *nesting) map[wire.LogicalID]store.Import {
+	if n == nil {
+		return nil
+	}
+	if row, ok := d.view.ChangeSets[n.planned]; !ok || row.State != store.ChangeSetAvailable || row.Base != d.view.Stack.Operation {
+		return nil
+	}
+	return n.imports
+}
+
+// execute marks the change set as executed that was made for the operation, if there is one.
+func (d nestedChangeSets) execute(n *nesting) {
+	if n == nil {
+		return
+	}
+	row, ok := d.view.ChangeSets[n.planned]
+	if !ok || row.State != store.ChangeSetAvailable {
+		return
+	}
+	row.State, row.Operation, row.OperationID = store.ChangeSetExecuted, d.op.Number, d.op.ID
+	d.delta.ChangeSets = append(d.delta.ChangeSets, row)
+	d.stack.ChangeSet = row.ID
 }
 
 // planChild makes the change set of one nested stack. The error is errNoChildChanges if the stack stays as it is. Any other error says
 // that there is none.
-func (e *Engine) planChild(
+func (p Planner) planChild(
 	ctx context.Context, in *CreateChangeSet, set *store.ChangeSet, parent *store.Stack, c *plan.Change, family planning,
 ) (Planned, error) {
 	properties, _ := c.After.Get(plan.Properties)
@@ -167,7 +194,7 @@ func (e *Engine) planChild(
 	case *family.left == 0:
 		return Planned{}, fmt.Errorf("there are %d change sets of nested stacks already", maxNestedChangeSets)
 	}
-	text, err := e.nestedTemplate(ctx, parent.Account, parent.Region, url.Text())
+	text, err := p.nestedTemplate(ctx, parent.Account, parent.Region, url.Text())
 	if err != nil {
 		return Planned{}, err
 	}
@@ -180,22 +207,22 @@ func (e *Engine) planChild(
 		Options: nestedOptionsOf(properties, set.Body.Revision.Tags), Kind: store.KindUpdate, Template: text, IncludeNested: true,
 		ImportExisting: in.ImportExisting,
 		Stack:          Ref{Account: parent.Account, Region: parent.Region, Stack: c.PhysicalID},
-		Name:           withSuffix(in.Name+"-"+c.LogicalID, e.env.random(12)),
+		Name:           withSuffix(in.Name+"-"+c.LogicalID, p.env.random(12)),
 		family:         &family,
 	}
 	child.nested, child.Capabilities, child.RoleARN = n, in.Capabilities, set.Body.RoleARN
 	if c.Action == plan.Add {
-		child.Kind, child.Stack.Stack = store.KindCreate, withSuffix(parent.Name+"-"+c.LogicalID, e.env.random(12))
+		child.Kind, child.Stack.Stack = store.KindCreate, withSuffix(parent.Name+"-"+c.LogicalID, p.env.random(12))
 	}
-	made, err := e.createChangeSet(ctx, &child)
+	made, err := p.createChangeSet(ctx, &child)
 	if err != nil {
 		return Planned{}, err
 	}
-	row, err := e.store.ChangeSet(ctx, made.ID)
+	row, err := p.store.ChangeSet(ctx, made.ID)
 	if err != nil || row.State != store.ChangeSetFailed {
 		return made, err
 	}
-	e.dropNested(ctx, []store.NestedChangeSet{{ID: made.ID, Stack: made.StackID}})
+	p.dropNested(ctx, []store.NestedChangeSet{{ID: made.ID, Stack: made.StackID}})
 	switch {
 	case row.Reason == CloudFormation.texts().unchanged:
 		return Planned{}, errNoChildChanges
@@ -207,35 +234,35 @@ func (e *Engine) planChild(
 
 // dropNested deletes change sets of nested stacks that were not executed, with those that belong to them, and stacks that hold nothing
 // else. What cannot be deleted now is left.
-func (e *Engine) dropNested(ctx context.Context, list []store.NestedChangeSet) {
+func (p Planner) dropNested(ctx context.Context, list []store.NestedChangeSet) {
 	for _, n := range list {
-		if row, err := e.store.ChangeSet(ctx, n.ID); err == nil {
-			e.dropNested(ctx, row.Nested)
+		if row, err := p.store.ChangeSet(ctx, n.ID); err == nil {
+			p.dropNested(ctx, row.Nested)
 			if row.State != store.ChangeSetExecuted {
-				e.leaveOut(e.apply(ctx, store.Target{Stack: row.Stack}, func(m *machine) error { return m.removeChangeSet(row.ID) }), n)
+				p.leaveOut(p.apply(ctx, store.Target{Stack: row.Stack}, func(d *decision) error { return changeSetDeletion{d}.remove(row.ID) }), n)
 			}
 		}
-		stack, err := e.store.Stack(ctx, n.Stack)
+		stack, err := p.store.Stack(ctx, n.Stack)
 		if err != nil || !stack.Live || stack.Kind != store.KindReview {
 			continue
 		}
-		if rows, err := e.store.ChangeSets(ctx, stack.Key); err != nil || len(rows) > 0 {
+		if rows, err := p.store.ChangeSets(ctx, stack.Key); err != nil || len(rows) > 0 {
 			continue
 		}
-		_, err = e.start(ctx, store.Target{Stack: stack.Key}, func(m *machine) error { return m.startDelete(&DeleteStack{unclaimed: true}) })
-		e.leaveOut(err, n)
+		_, err = p.start(ctx, store.Target{Stack: stack.Key}, func(d *decision) error { return deletion{d}.start(&DeleteStack{unclaimed: true}) })
+		p.leaveOut(err, n)
 	}
 }
 
-func (e *Engine) leaveOut(err error, n store.NestedChangeSet) {
+func (p Planner) leaveOut(err error, n store.NestedChangeSet) {
 	if err != nil {
-		e.log.Debug("a change set of a nested stack is left", "set", n.ID, "stack", n.Stack, "error", err)
+		p.log.Debug("a change set of a nested stack is left", "set", n.ID, "stack", n.Stack, "error", err)
 	}
 }
 
 // nestedOf returns the change sets of nested stacks that belong to change sets of a stack, except one.
-func (e *Engine) nestedOf(ctx context.Context, key store.StackKey, but store.ChangeSetID) ([]store.NestedChangeSet, error) {
-	rows, err := e.store.ChangeSets(ctx, key)
+func (p Planner) nestedOf(ctx context.Context, key store.StackKey, but store.ChangeSetID) ([]store.NestedChangeSet, error) {
+	rows, err := p.store.ChangeSets(ctx, key)
 	var list []store.NestedChangeSet
 	for _, row := range rows {
 		if row.ID != but {
@@ -246,114 +273,15 @@ func (e *Engine) nestedOf(ctx context.Context, key store.StackKey, but store.Cha
 }
 
 // checkOwn refuses what is possible for the root of a tree of change sets only.
-func (e *Engine) checkOwn(ctx context.Context, row *store.ChangeSet, what string) error {
+func (p Planner) checkOwn(ctx context.Context, row *store.ChangeSet, what string) error {
 	if row.Parent == "" {
 		return nil
 	}
-	if _, err := e.store.ChangeSet(ctx, row.Parent); errors.Is(err, store.ErrNotFound) {
+	if _, err := p.store.ChangeSet(ctx, row.Parent); errors.Is(err, store.ErrNotFound) {
 		return nil
 	} else if err != nil {
 		return err
 	}
 	return invalid(fmt.Sprintf("ChangeSet [%s] belongs to a nested stack and cannot be %s by itself. Use its root change set [%s].",
 		row.ID, what, row.Root))
-}
-
-// plannedFor returns the change set that was made for a request of a nested stack, nil if there is none.
-func (e *Engine) plannedFor(ctx context.Context, parent *store.Stack, r *store.Request) (*store.ChangeSet, error) {
-	if parent.ChangeSet == "" {
-		return nil, nil
-	}
-	row, err := e.store.ChangeSet(ctx, parent.ChangeSet)
-	if errors.Is(err, store.ErrNotFound) || err == nil && row.Operation != r.Operation {
-		return nil, nil
-	} else if err != nil {
-		return nil, err
-	}
-	at := slices.IndexFunc(row.Nested, func(n store.NestedChangeSet) bool { return n.Logical == r.Logical })
-	if at < 0 {
-		return nil, nil
-	}
-	child, err := e.store.ChangeSet(ctx, row.Nested[at].ID)
-	if errors.Is(err, store.ErrNotFound) {
-		return nil, nil
-	}
-	return &child, err
-}
-
-// planOf returns how a request gets its template: from the change set that was made for it, if there is one that can still be executed.
-// made is the stack of a create that such a change set has made, or begun.
-func (e *Engine) planOf(
-	ctx context.Context, parent *store.Stack, r *store.Request, n *nesting, template fetch,
-) (text fetch, made *store.Stack, err error) {
-	row, err := e.plannedFor(ctx, parent, r)
-	if err != nil || row == nil {
-		return template, nil, err
-	}
-	stack, err := e.store.Stack(ctx, row.StackID)
-	if errors.Is(err, store.ErrNotFound) || err == nil && !stack.Live {
-		return template, nil, nil
-	} else if err != nil {
-		return nil, nil, err
-	}
-	if row.State == store.ChangeSetExecuted {
-		return template, &stack, nil
-	}
-	if row.State != store.ChangeSetAvailable || row.Base != stack.Operation {
-		return template, nil, nil
-	}
-	n.planned, n.imports = row.ID, row.Body.Imports
-	return func(context.Context) (string, error) { return row.Body.Revision.Template, nil }, &stack, nil
-}
-
-// plannedImports returns what the change set imports that was made for the operation which is begun.
-func (m *machine) plannedImports(n *nesting) map[wire.LogicalID]store.Import {
-	if n == nil {
-		return nil
-	}
-	if row, ok := m.view.ChangeSets[n.planned]; !ok || row.State != store.ChangeSetAvailable || row.Base != m.view.Stack.Operation {
-		return nil
-	}
-	return n.imports
-}
-
-// executePlanned makes the operation that has begun that of the change set which was made for it, if one was.
-func (m *machine) executePlanned(n *nesting) {
-	if n == nil {
-		return
-	}
-	row, ok := m.view.ChangeSets[n.planned]
-	if !ok || row.State != store.ChangeSetAvailable {
-		return
-	}
-	row.State, row.Operation, row.OperationID = store.ChangeSetExecuted, m.op.Number, m.op.ID
-	m.delta.ChangeSets = append(m.delta.ChangeSets, row)
-	m.stack.ChangeSet = row.ID
-}
-
-// nestedOptionsOf returns what the properties of a nested stack declare, with the tags of its parent.
-func nestedOptionsOf(properties value.Value, inherited []store.Tag) Options {
-	o := Options{NotificationARNs: []string{}, Tags: []store.Tag{}}
-	parameters, _ := properties.Get("Parameters")
-	for _, p := range parameters.Members() {
-		o.Parameters = append(o.Parameters, Parameter{Key: p.Key, Value: joined(p.Value), Secret: p.Value.HasSecret()})
-	}
-	topics, _ := properties.Get("NotificationARNs")
-	for _, arn := range topics.Items() {
-		o.NotificationARNs = append(o.NotificationARNs, arn.Text())
-	}
-	tags, _ := properties.Get("Tags")
-	own := set[string]{}
-	for _, tag := range tags.Items() {
-		key, _ := tag.Get("Key")
-		text, _ := tag.Get("Value")
-		own.add(key.Text())
-		o.Tags = append(o.Tags, store.Tag{Key: key.Text(), Value: text.Text()})
-	}
-	for _, tag := range inherited {
-		if !own[tag.Key] {
-			o.Tags = append(o.Tags, tag)
-		}
-	}
-	return o
 }

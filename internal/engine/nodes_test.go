@@ -148,7 +148,7 @@ func TestTurns(t *testing.T) {
 			time.Sleep(300 * time.Millisecond) // their beats do not fall together
 		}
 		time.Sleep(5 * time.Second)
-		// round asks for things that never come, and returns how often each node fired and how many are due for ever.
+		// round asks for things that never come, and returns how often each node fired and how many are due forever.
 		round := func(name string, atLast func()) (each [3]int, all int, left int) {
 			t.Helper()
 			mu.Lock()

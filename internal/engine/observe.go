@@ -10,15 +10,15 @@ import (
 // Observer is told what has become durable, once for each, by the goroutine that has seen to it: it must not block. What it
 // is told comes from closed sets and names nobody's stack.
 type Observer interface {
-	// Began is told of an operation that has begun.
+	// Began is notified of an operation that has begun.
 	Began(dialect string, kind store.Kind)
-	// Ended is told of an operation that has ended, as what it ended and in which final phase, and how long it took.
+	// Ended is notified of an operation that has ended, as what it ended and in which final phase, and how long it took.
 	Ended(dialect string, kind store.Kind, phase store.Phase, took time.Duration)
-	// Answered is told of an answer that came by a response URL, in the body of a reply or by hand.
+	// Answered is notified of an answer that came by a response URL, in the body of a reply or by hand.
 	Answered(dialect string, answer AnswerKind)
-	// Failed is told of a resource that has failed.
+	// Failed is notified of a resource that has failed.
 	Failed(dialect string, cause Cause)
-	// Silent is told of a handler that returned without an answer, once for each delivery of its request.
+	// Silent is notified of a handler that returned without an answer, once for each delivery of its request.
 	Silent(dialect string)
 	// TookOver is told how many requests of dead nodes this one has taken over, 1 at least.
 	TookOver(requests int)
@@ -105,23 +105,24 @@ func (nobody) Failed(string, Cause)                                 {}
 func (nobody) Silent(string)                                        {}
 func (nobody) TookOver(int)                                         {}
 
-// observed keeps something for the observer until the decision is committed.
-func (m *machine) observed(what func(o Observer, dialect string)) {
-	dialect := m.dialect.Name()
-	m.notes = append(m.notes, func(o Observer) { what(o, dialect) })
+// observed keeps a call of the observer until the decision is committed.
+func (d *decision) observed(what func(o Observer, dialect string)) {
+	dialect := d.dialect.Name()
+	d.notes = append(d.notes, func(o Observer) { what(o, dialect) })
 }
 
-// failure is what the event of a failed resource says. Whoever asks for it has a resource fail.
-func (m *machine) failure(kind failure, logical wire.LogicalID, text string) string {
-	m.observed(func(o Observer, dialect string) { o.Failed(dialect, kind.cause()) })
-	return m.dialect.texts().failure(kind, logical, text)
+// failure returns the text of the event of a failed resource. It also reports the failure to the observer, so call it
+// only when a resource fails.
+func (d *decision) failure(kind failure, logical wire.LogicalID, text string) string {
+	d.observed(func(o Observer, dialect string) { o.Failed(dialect, kind.cause()) })
+	return d.dialect.texts().failure(kind, logical, text)
 }
 
-// tellAnswer tells what an answer to a request was.
-func (m *machine) tellAnswer(r *store.Request, outcome Outcome, got *answer) {
+// tellAnswer reports the kind of an answer to the observer.
+func (d *decision) tellAnswer(r *store.Request, outcome Outcome, got *answer) {
 	kind := AnswerSuccess
 	switch {
-	case m.byHand:
+	case d.byHand:
 		kind = AnswerByHand
 	case r.State == store.RequestSettled && (r.Ending == Answered.String() || r.Ending == endedByHand):
 		kind = AnswerDuplicate
@@ -134,20 +135,21 @@ func (m *machine) tellAnswer(r *store.Request, outcome Outcome, got *answer) {
 	case !got.success:
 		kind = AnswerFailed
 	}
-	m.observed(func(o Observer, dialect string) { o.Answered(dialect, kind) })
+	d.observed(func(o Observer, dialect string) { o.Answered(dialect, kind) })
 }
 
-// tellOperation tells of an operation that this decision has begun or ended, as it is to be written.
-func (m *machine) tellOperation(before, after *store.Operation) {
+// tellOperation reports an operation that this decision has started or ended to the observer, in the state that is
+// going to be written.
+func (d *decision) tellOperation(before, after *store.Operation) {
 	if after == nil || after.Kind == store.KindReview {
 		return
 	}
 	begun := after.Number != before.Number
 	op := *after
 	if begun {
-		m.observed(func(o Observer, dialect string) { o.Began(dialect, op.Kind) })
+		d.observed(func(o Observer, dialect string) { o.Began(dialect, op.Shown()) })
 	}
 	if op.Phase.Final() && (begun || !before.Phase.Final()) {
-		m.observed(func(o Observer, dialect string) { o.Ended(dialect, op.Kind, op.Phase, op.Ended.Sub(op.Started)) })
+		d.observed(func(o Observer, dialect string) { o.Ended(dialect, op.Shown(), op.Phase, op.Ended.Sub(op.Started)) })
 	}
 }

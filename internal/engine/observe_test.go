@@ -31,7 +31,7 @@ func (d *diary) Failed(dialect string, cause engine.Cause) { d.note(dialect, "fa
 func (d *diary) Silent(dialect string)                     { d.note(dialect, "silent") }
 func (d *diary) TookOver(requests int)                     { d.note("took over", requests) }
 
-// An observer is told of everything once, whatever becomes of it.
+// An observer is notified of each event once, whatever its result.
 func TestObserver(t *testing.T) {
 	told := &diary{}
 	w := newWorldWith(t, engine.Config{Fidelity: engine.FidelityPintle, Observer: told})

@@ -68,7 +68,7 @@ type Outcome struct {
 	// Local, of Accepted, says that a process of this node executes the request and dies with it. Accepted again and not so, it
 	// outlives the node: the process is done, and the answer comes from something that it began elsewhere.
 	Local bool
-	// Within, of Accepted and Local, is how long that process may take; zero if that is not known.
+	// Within, of Accepted and Local, is the longest that the process may take, its initialization included; zero if that is not known.
 	Within time.Duration
 	// Took, of Accepted, is how much of the time for the answer has passed already.
 	Took time.Duration
@@ -102,7 +102,7 @@ type Outcome struct {
 	// secret. Without an Error it is one of ours, and the Text its cause.
 	Error, Cause string
 	// Text, of Refused and Died, is what to tell people; of Silent what may still answer, empty for nothing; of Provided why it failed, empty if it did not; of Waiting how far it
-	// is, empty for nothing. Log are the last lines the process wrote, scrubbed.
+	// is, empty for nothing. Log are the last lines the process wrote, redacted.
 	Text string
 	Log  []string
 	// Delivered, of Refused and Died, says that the request may have reached the provider, and so that there may be
@@ -112,6 +112,8 @@ type Outcome struct {
 	// hidden are secrets that are in no row and must not come into one. withheld says that they are not known.
 	hidden   []string
 	withheld bool
+	// imports are what a change set with macros imports. Tries of the decision share it.
+	imports *importRequest
 }
 
 // Fidelity is how closely the engine keeps to what the real service does.

@@ -1,355 +1,275 @@
 package engine
 
 import (
-	"slices"
 	"time"
 
-	"github.com/pintle-dev/pintle/internal/language/template"
-	"github.com/pintle-dev/pintle/internal/language/value"
 	"github.com/pintle-dev/pintle/internal/store"
 	"github.com/pintle-dev/pintle/wire"
 )
 
-// endPhase is called when nothing is at work: it decides what the phase has come to and begins the next one, or ends
-// the operation.
-func (m *machine) endPhase() error {
-	if err := m.whole(); err != nil {
+// phases moves an operation from phase to phase.
+type phases struct{ *decision }
+
+// end ends a phase once no step is running. It begins the next phase, or ends the operation.
+func (d phases) end() error {
+	if err := d.whole(); err != nil {
 		return err
 	}
-	words := m.dialect.texts()
-	switch m.op.Phase {
+	words := d.dialect.texts()
+	switch d.op.Phase {
 	case store.PhaseApply:
-		return m.endApply()
+		return d.endApply()
 	case store.PhaseCleanup:
-		m.end(store.PhaseSucceeded, m.orphanedReason())
+		operation(d).end(store.PhaseSucceeded, operation(d).orphanedReason())
 	case store.PhaseRevert:
-		if m.failed() {
-			if !m.awaitCancelled() {
-				m.end(store.PhaseRevertFailed, words.revertFailed(&m.op, m.firstFailure()))
+		if operation(d).failed() {
+			if !d.awaitCancelled() {
+				operation(d).end(store.PhaseRevertFailed, words.revertFailed(&d.op, operation(d).firstFailure()))
 			}
 			return nil
 		}
-		if m.op.Kind == store.KindCreate {
-			m.end(store.PhaseReverted, "")
+		if d.op.Kind == store.KindCreate {
+			operation(d).end(store.PhaseReverted, "")
 			return nil
 		}
-		return m.endRevert()
+		return d.endRevert()
 	case store.PhaseRevertCleanup:
-		m.end(store.PhaseReverted, m.orphanedReason())
+		operation(d).end(store.PhaseReverted, operation(d).orphanedReason())
 	case store.PhasePrepare: // it ends when the last macro has returned
 	case store.PhaseSucceeded, store.PhaseFailed, store.PhaseReverted, store.PhaseRevertFailed:
 	}
 	return nil
 }
 
-// endRevert goes on with the rollback of an update whose resources are what they were.
-func (m *machine) endRevert() error {
-	// What was brought back may have another id, or other attributes, than it had.
-	problem, err := m.publish(m.op.From)
-	if err != nil {
-		return err
-	}
-	// A nested stack that was held has had its new outputs, and others may go by its exports since.
-	if stands := m.stack.Published; problem != "" && stands != 0 && stands != m.op.From && !m.op.Force {
-		m.end(store.PhaseRevertFailed, problem)
-		return nil
-	}
-	m.cleanUp(store.PhaseRevertCleanup)
-	return nil
-}
-
-func (m *machine) endApply() error {
-	words := m.dialect.texts()
-	if m.op.Kind == store.KindDelete {
-		if m.failed() {
-			if !m.awaitCancelled() {
-				m.end(store.PhaseFailed, words.deleteFailed(&m.op, m.firstFailure()))
+func (d phases) endApply() error {
+	words := d.dialect.texts()
+	if d.op.Kind == store.KindDelete {
+		if operation(d).failed() {
+			if !d.awaitCancelled() {
+				operation(d).end(store.PhaseFailed, words.deleteFailed(&d.op, operation(d).firstFailure()))
 			}
 			return nil
 		}
-		m.stack.Live, m.stack.ChangeSet = false, ""
-		m.dropChangeSets("")
-		m.abortExecutions()
-		m.end(store.PhaseSucceeded, "")
+		d.stack.Live, d.stack.ChangeSet = false, ""
+		changeSetDeletion(d).removeOthers("")
+		executions(d).abortAll()
+		operation(d).end(store.PhaseSucceeded, "")
 		return nil
 	}
 	switch {
-	case (m.failed() || m.op.Expired) && m.sequel() == isLeft && m.awaitCancelled():
+	case (operation(d).failed() || d.op.Expired) && operation(d).onFailure() == keepFailed && d.awaitCancelled():
 		return nil
-	case m.op.Expired:
-		m.applyFailed(words.expired(&m.op, m.sequel()))
+	case d.op.Expired:
+		operation(d).fail(words.expired(&d.op, operation(d).onFailure()))
 		return nil
-	case m.failed():
-		m.applyFailed(words.applyFailed(&m.op, m.sequel(), m.firstFailure()))
+	case operation(d).failed():
+		operation(d).fail(words.applyFailed(&d.op, operation(d).onFailure(), operation(d).firstFailure()))
 		return nil
 	}
-	problem, err := m.publish(m.op.To)
+	problem, err := operation(d).publish(d.op.To)
 	switch {
 	case err != nil:
 		return err
 	case problem != "":
-		m.applyFailed(words.outputFailed(&m.op, problem, m.sequel()))
-	case m.op.Kind == store.KindCreate && m.op.Tried == nil:
-		m.stopTimer()
-		m.end(store.PhaseSucceeded, "")
+		operation(d).fail(words.outputFailed(&d.op, problem, operation(d).onFailure()))
+	case d.op.Kind == store.KindCreate && d.op.Tried == nil:
+		timers(d).stop()
+		operation(d).end(store.PhaseSucceeded, "")
 	default:
-		m.stopTimer()
-		m.cleanUp(store.PhaseCleanup)
+		timers(d).stop()
+		d.enterCleanup(store.PhaseCleanup)
 	}
 	return nil
 }
 
-// cleanUp moves to a clean-up. That of a nested stack begins when its parent says so.
-func (m *machine) cleanUp(phase store.Phase) {
-	m.stackEvent(phase, "")
-	if m.op.Parent != nil {
-		m.hold()
+// endRevert continues the rollback of an update whose resources are restored.
+func (d phases) endRevert() error {
+	// A restored resource may have another id, or other attributes, than before.
+	problem, err := operation(d).publish(d.op.From)
+	if err != nil {
+		return err
+	}
+	// A held nested stack has already published its new outputs, and other stacks may have started to use its
+	// exports.
+	if stands := d.stack.Published; problem != "" && stands != 0 && stands != d.op.From && !d.op.Force {
+		operation(d).end(store.PhaseRevertFailed, problem)
+		return nil
+	}
+	d.enterCleanup(store.PhaseRevertCleanup)
+	return nil
+}
+
+// enterCleanup moves to a clean-up. That of a nested stack begins when its parent says so.
+func (d phases) enterCleanup(phase store.Phase) {
+	d.stackEvent(phase, "")
+	if d.op.Parent != nil {
+		d.hold()
 		return
 	}
-	m.beginCleanup()
-}
-
-// sequel says what becomes of a create or an update if it fails.
-func (m *machine) sequel() sequel {
-	switch {
-	case m.op.DisableRollback:
-		return isLeft
-	case m.op.Parent != nil && m.op.Kind == store.KindCreate:
-		return isLeft // its parent deletes it, or leaves it
-	case m.op.DeleteOnFailure:
-		return isDeleted
-	}
-	return isReverted
-}
-
-// applyFailed ends the apply phase of a create or an update that failed.
-func (m *machine) applyFailed(reason string) {
-	m.stopTimer()
-	switch m.sequel() {
-	case isLeft:
-		m.end(store.PhaseFailed, reason)
-	case isReverted:
-		m.beginRevert(reason)
-	case isDeleted:
-		m.beginDiscard(reason)
-	}
-}
-
-// firstFailure is what failed first in the phase, of the resources that have. The view is whole.
-func (m *machine) firstFailure() failed {
-	var first *store.Instance
-	for _, logical := range slices.Concat(m.op.FailedCreates, m.op.FailedUpdates, m.op.FailedDeletes) {
-		for _, number := range m.numbers[logical] {
-			i := m.instances[number]
-			left := i.Role == store.RoleOrphan || i.Changed.Before(m.op.Earliest) // by an operation before
-			if !left && i.Progress == store.ProgressFailed && (first == nil || i.Changed.Before(first.Changed)) {
-				first = i
-			}
-		}
-	}
-	if first == nil {
-		return failed{}
-	}
-	return failed{first.Verb, first.Reason}
+	d.beginCleanup()
 }
 
 // awaitCancelled makes the phase wait for the requests that were cancelled and are still with their providers, so that
 // the next operation does not meet them. It returns false if there are none.
-func (m *machine) awaitCancelled() bool {
+func (d phases) awaitCancelled() bool {
 	waits := false
-	for _, s := range m.sortedSteps() {
+	for _, s := range d.sortedSteps() {
 		if s.Request != "" {
 			s.State = store.StepAwaited
-			m.changeStep(s)
-			m.working(+1)
+			d.changeStep(s)
+			scheduler(d).count(+1)
 			waits = true
 		}
 	}
 	return waits
 }
 
-func (m *machine) orphanedReason() string {
-	if m.op.Orphaned {
-		return m.dialect.texts().orphaned
-	}
-	return ""
-}
-
-// condemn marks the current instance of a step for the clean-up that begins.
-func (m *machine) condemn(s *store.Step) {
-	if i := m.current(s.Logical); i != nil {
-		i.Role = store.RoleCondemned
-		m.changeInstance(i)
-	}
-}
-
-// end ends the operation.
-func (m *machine) end(phase store.Phase, reason string) {
-	m.stackEvent(phase, reason)
-	m.settleImports()
-	m.delta.DropSteps = true
-	clear(m.steps)
-	clear(m.changedSteps)
-}
-
 // beginApply sets the steps up for the phase in which the operation goes for its aim.
-func (m *machine) beginApply() {
-	if m.discarding() {
-		m.setOutDiscard()
+func (d phases) beginApply() {
+	if operation(d).deletesFailedCreate() {
+		d.scheduleDelete()
 		return
 	}
-	m.setOut(func(s *store.Step) (waits, next []wire.LogicalID, takesPart bool) {
-		if m.op.Kind == store.KindDelete {
+	d.schedule(func(s *store.Step) (waits, next []wire.LogicalID, takesPart bool) {
+		if d.op.Kind == store.KindDelete {
 			return s.Plan.OldFeeds, s.Plan.OldNeeds, true
 		}
 		return s.Plan.NewNeeds, s.Plan.NewFeeds, s.Plan.New != nil
 	})
 }
 
-// beginRevert begins to undo what the operation did. A create's resources are deleted, dependents first; those of an
-// update are brought back to their old declarations in the order of the old template.
-func (m *machine) beginRevert(reason string) {
-	m.op.RollbackID = m.newID()
-	m.reserveEnd()
-	if m.op.From == 0 {
-		m.op.Kind = store.KindCreate // an update of what never stood: there is nothing to go back to
+// beginRollback starts to undo the operation. The resources of a create are deleted, dependents first. Those of an update are
+// restored to their old declarations in the order of the old template.
+func (d phases) beginRollback(reason string) {
+	d.op.RollbackID = d.newID()
+	d.reserveEnd()
+	if d.op.From == 0 {
+		d.op.Kind = store.KindCreate // an update of what never stood: there is nothing to go back to
 	}
-	m.stack.ChangeSet, m.stackChanged = "", true
-	if m.op.Kind == store.KindCreate && !m.op.Import {
-		m.stack.Deleted = m.now
+	d.stack.ChangeSet, d.stackChanged = "", true
+	if d.op.Kind == store.KindCreate && !d.op.Import {
+		d.stack.Deleted = d.now
 	}
-	m.stackEvent(store.PhaseRevert, reason)
-	m.op.RollbackStarted = m.op.Latest
-	m.op.FailedCreates, m.op.FailedUpdates, m.op.FailedDeletes = nil, nil, nil
-	m.setOutRevert()
-	if m.op.Tried != nil {
-		m.lookAtAll()
+	d.stackEvent(store.PhaseRevert, reason)
+	d.op.RollbackStarted = d.op.Latest
+	d.op.FailedCreates, d.op.FailedUpdates, d.op.FailedDeletes = nil, nil, nil
+	d.scheduleRollback()
+	if d.op.Tried != nil {
+		d.revisitAll()
 	}
 }
 
 // reserveEnd keeps a millisecond before the first event of a rollback free: the time at which DescribeEvents shows the
 // failure of the operation itself.
-func (m *machine) reserveEnd() { m.op.Latest = m.op.Latest.Add(time.Millisecond) }
+func (d phases) reserveEnd() { d.op.Latest = d.op.Latest.Add(time.Millisecond) }
 
-// lookAtAll makes a rollback look at every resource: operations before this one have touched what this one need not have.
-func (m *machine) lookAtAll() {
-	for _, s := range m.sortedSteps() {
-		s.Stirred = true
-		if i := m.current(s.Logical); i != nil {
-			s.Touched = s.Touched || i.Progress == store.ProgressFailed
-		}
-	}
+// beginDelete turns a failed create into a delete. The policies apply as in a rollback, because the resources never belonged to a
+// complete stack.
+func (d phases) beginDelete(reason string) {
+	d.op.RollbackID = d.newID()
+	d.reserveEnd()
+	d.op.Kind, d.op.From, d.op.To = store.KindDelete, d.op.To, 0
+	d.stack.Deleted = d.now
+	d.stackEvent(store.PhaseApply, reason)
+	d.op.RollbackStarted = d.op.Latest
+	d.op.FailedCreates, d.op.FailedUpdates, d.op.FailedDeletes = nil, nil, nil
+	d.beginApply()
 }
 
-// beginDiscard makes a create that failed a delete of what there is. What was created goes by its policies as in a
-// rollback: it never belonged to a stack that stood.
-func (m *machine) beginDiscard(reason string) {
-	m.op.RollbackID = m.newID()
-	m.reserveEnd()
-	m.op.Kind, m.op.From, m.op.To = store.KindDelete, m.op.To, 0
-	m.stack.Deleted = m.now
-	m.stackEvent(store.PhaseApply, reason)
-	m.op.RollbackStarted = m.op.Latest
-	m.op.FailedCreates, m.op.FailedUpdates, m.op.FailedDeletes = nil, nil, nil
-	m.beginApply()
-}
-
-// discarding reports whether the operation is a create that became a delete.
-func (m *machine) discarding() bool {
-	return m.op.Kind == store.KindDelete && m.op.Call == store.CallCreate
-}
-
-// setOutDiscard sets the steps up for the deletion of what a create has made.
-func (m *machine) setOutDiscard() {
-	m.setOut(func(s *store.Step) (waits, next []wire.LogicalID, takesPart bool) {
-		return s.Plan.NewFeeds, s.Plan.NewNeeds, true
-	})
-}
-
-// setOutRevert sets the steps up for a rollback.
-func (m *machine) setOutRevert() {
-	if m.op.Kind == store.KindCreate {
-		m.setOutDiscard()
-		return
-	}
-	m.stack.Revision, m.stackChanged = m.op.From, true
-	m.keepTags()
-	m.setOut(func(s *store.Step) (waits, next []wire.LogicalID, takesPart bool) {
-		return s.Plan.OldNeeds, s.Plan.OldFeeds, s.Plan.Old != nil
-	})
-}
-
-// beginCleanup begins to delete what is condemned, dependents first: after an update in the order of the old graph,
-// after its rollback in that of the new one, for it is what was made of the new one that is to go. Nested stacks that wait
-// for it have their turn with what else there is of their steps.
-func (m *machine) beginCleanup() {
-	for _, s := range m.sortedSteps() {
-		if m.op.Phase == store.PhaseCleanup && s.Plan.New == nil || m.op.Phase == store.PhaseRevertCleanup && s.Plan.Old == nil {
-			m.condemn(s)
+// beginCleanup starts to delete the instances that are marked for deletion, dependents first. After an update it uses
+// the order of the old graph. After a rollback it uses that of the new graph, because the instances to delete were
+// created from it. Nested stacks that wait for the clean-up are released along with the other work of their steps.
+func (d phases) beginCleanup() {
+	for _, s := range d.sortedSteps() {
+		if d.op.Phase == store.PhaseCleanup && s.Plan.New == nil || d.op.Phase == store.PhaseRevertCleanup && s.Plan.Old == nil {
+			removal(d).mark(s)
 		}
 	}
 	idle := true
-	for _, s := range m.steps {
+	for _, s := range d.steps {
 		idle = idle && !s.Held
 	}
-	for _, i := range m.instances {
+	for _, i := range d.instances {
 		idle = idle && i.Role != store.RoleCondemned
 	}
 	if idle {
 		return // and run ends the phase at once
 	}
-	m.setOut(func(s *store.Step) (waits, next []wire.LogicalID, takesPart bool) {
-		if m.op.Phase == store.PhaseRevertCleanup {
+	d.schedule(func(s *store.Step) (waits, next []wire.LogicalID, takesPart bool) {
+		if d.op.Phase == store.PhaseRevertCleanup {
 			return s.Plan.NewFeeds, s.Plan.NewNeeds, true
 		}
 		return s.Plan.OldFeeds, s.Plan.OldNeeds, true
 	})
 }
 
-// setOut gives every step its part in a phase: for whom it waits and who waits for it.
-func (m *machine) setOut(part func(*store.Step) (waits, next []wire.LogicalID, takesPart bool)) {
-	for _, s := range m.sortedSteps() {
+// schedule gives each step its part in a phase: how many steps it waits for, and which wait for it.
+func (d phases) schedule(part func(*store.Step) (waits, next []wire.LogicalID, takesPart bool)) {
+	for _, s := range d.sortedSteps() {
 		waits, next, takesPart := part(s)
 		s.State, s.Waiting, s.Next, s.Stirred = store.StepIdle, 0, nil, false
-		m.changeStep(s)
+		d.changeStep(s)
 		if !takesPart {
 			continue
 		}
 		s.State, s.Waiting, s.Next = store.StepPending, len(waits), next
 		if s.Waiting == 0 {
-			m.todo = append(m.todo, s.Logical)
+			d.todo = append(d.todo, s.Logical)
 		}
 	}
 }
 
-// publish resolves the outputs of a revision. problem says why they cannot be, and those of before then stay.
-func (m *machine) publish(revision int) (problem string, err error) {
-	t, err := m.template(revision)
-	if err != nil {
-		return "", err
-	}
-	scope, err := m.scope(revision)
-	if err != nil {
-		return "", err
-	}
-	outputs, failure := t.EvaluateOutputs(scope, attributes{m})
-	if failure != nil {
-		return m.presentable(failure.Error()), nil
-	}
-	if problem, err := m.export(outputs); err != nil || problem != "" {
-		return problem, err
-	}
-	m.stack.Outputs, m.stack.OutputValues = outputRows(outputs)
-	m.stack.Description, m.stack.Published, m.stackChanged = t.Description, revision, true
-	return "", nil
+// scheduleDelete schedules the deletion of the resources that a create has made.
+func (d phases) scheduleDelete() {
+	d.schedule(func(s *store.Step) (waits, next []wire.LogicalID, takesPart bool) {
+		return s.Plan.NewFeeds, s.Plan.NewNeeds, true
+	})
 }
 
-func outputRows(outputs []template.Output) ([]store.Output, value.Value) {
-	rows := make([]store.Output, len(outputs))
-	members := make([]value.Member, len(outputs))
-	for i, o := range outputs {
-		rows[i] = store.Output{Key: o.Key, Description: o.Description, ExportName: o.ExportName}
-		members[i] = value.Member{Key: o.Key, Value: o.Value}
+// scheduleRollback schedules a rollback.
+func (d phases) scheduleRollback() {
+	if d.op.Kind == store.KindCreate {
+		d.scheduleDelete()
+		return
 	}
-	return rows, value.Object(members...)
+	d.stack.Revision, d.stackChanged = d.op.From, true
+	d.keepTags()
+	d.schedule(func(s *store.Step) (waits, next []wire.LogicalID, takesPart bool) {
+		return s.Plan.OldNeeds, s.Plan.OldFeeds, s.Plan.Old != nil
+	})
+}
+
+// revisitAll makes a rollback visit every resource, because earlier operations may have changed those that this one did not.
+func (d phases) revisitAll() {
+	for _, s := range d.sortedSteps() {
+		s.Stirred = true
+		if i := d.current(s.Logical); i != nil {
+			s.Touched = s.Touched || i.Progress == store.ProgressFailed
+		}
+	}
+}
+
+// revisitsAll reports whether the operation undoes what operations before it have done, so that a nested stack may have
+// something to undo that this operation knows nothing of.
+func (d phases) revisitsAll() bool {
+	return d.op.Call == store.CallContinue || d.op.Call == store.CallRollback || d.op.Tried != nil
+}
+
+// keepTags keeps the tags that a call has given the stack during an update which is now rolled back.
+func (d phases) keepTags() {
+	if t := d.stack.Tagging; t != nil && t.Revision == d.op.To {
+		d.stack.Tagging = &store.Tagging{Revision: d.op.From, Tags: t.Tags}
+	}
+}
+
+// hold pauses the operation at the start of its clean-up, before anything is deleted, until its parent releases it or
+// rolls it back.
+func (d phases) hold() {
+	d.op.Held = true
+	scheduler(d).count(+1)
+}
+
+func (d phases) release() {
+	d.op.Held = false
+	scheduler(d).count(-1)
 }

@@ -197,7 +197,7 @@ func TestMacroFails(t *testing.T) {
 		{"no fragment", says(`{"requestId": "ID", "status": "success"}`), malformed, " (it returned no fragment)"},
 		{"no object", func(r store.Request) engine.Outcome { return ok(r, `"text"`) }, "Template format error: unsupported structure.", ""},
 		{"a macro", func(r store.Request) engine.Outcome { return ok(r, `{"Resources": {"A": {"Fn::Transform": "M"}}}`) },
-			`Transform 123456789012::M failed with: what it returned calls a macro at "/Resources/A/Fn::Transform": macros run once, and not in what they return`, ""},
+			`Transform 123456789012::M failed with: the result calls a macro at "/Resources/A/Fn::Transform": macros run once, and not in their results`, ""},
 		{"no resources", func(r store.Request) engine.Outcome { return ok(r, `{}`) }, "Template format error: At least one Resources member must be defined.", ""},
 		{"a cycle", func(r store.Request) engine.Outcome {
 			return ok(r, body(map[string]string{"A": resource("", `"DependsOn": "B"`), "B": resource("", `"DependsOn": "A"`)}))

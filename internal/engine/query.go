@@ -6,36 +6,19 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/pintle-dev/pintle/internal/language/template"
 	"github.com/pintle-dev/pintle/internal/store"
 	"github.com/pintle-dev/pintle/wire"
 )
 
-// Find returns the stack that a client names: a live one by its name, any by its id. It returns [store.ErrNotFound] if
-// there is none in the account and region of the ref.
-func (e *Engine) Find(ctx context.Context, ref Ref) (store.Stack, error) {
-	if !ref.ByID && !strings.HasPrefix(ref.Stack, "arn:") {
-		return e.store.LiveStack(ctx, store.StackName{Account: ref.Account, Region: ref.Region, Name: ref.Stack})
-	}
-	stack, err := e.store.Stack(ctx, wire.StackID(ref.Stack))
-	if err == nil && (stack.Account != ref.Account || stack.Region != ref.Region) {
-		return store.Stack{}, store.ErrNotFound
-	}
-	return stack, err
-}
-
-// Revision returns a stack's revision in force, template included.
-func (e *Engine) Revision(ctx context.Context, stack store.Stack) (store.Revision, error) {
-	revision, err := e.store.Revision(ctx, stack.Key, stack.Revision)
-	return stack.Tagged(revision), err
-}
+// Queries reads stacks, their resources and their operations.
+type Queries struct{ *runner }
 
 // Resources returns what stands for each logical ID of a stack, by logical ID: the current instance or, in a stack that
 // was deleted or rolled back, the last one. Resources removed by an update are not among them.
-func (e *Engine) Resources(ctx context.Context, stack store.Stack) ([]store.Instance, error) {
-	instances, err := e.store.Instances(ctx, stack.Key)
+func (q Queries) Resources(ctx context.Context, stack store.Stack) ([]store.Instance, error) {
+	instances, err := q.store.Instances(ctx, stack.Key)
 	if err != nil {
 		return nil, err
 	}
@@ -56,10 +39,10 @@ func (e *Engine) Resources(ctx context.Context, stack store.Stack) ([]store.Inst
 }
 
 // Expected returns the resources that a stack has and those that it is to have, by logical ID: those of
-// [Engine.Resources] with which somebody has begun and, of a create or an update that is under way or was left as it failed,
+// [Queries.Resources] with which somebody has begun and, of a create or an update that is under way or was left as it failed,
 // those of its template with which nobody has. An instance of these has no number and no verb, and of its body the type alone.
-func (e *Engine) Expected(ctx context.Context, stack store.Stack) ([]store.Instance, error) {
-	list, err := e.Resources(ctx, stack) // after the stack was read: what has begun since is among them
+func (q Queries) Expected(ctx context.Context, stack store.Stack) ([]store.Instance, error) {
+	list, err := q.Resources(ctx, stack) // after the stack was read: what has begun since is among them
 	if err != nil {
 		return nil, err
 	}
@@ -68,7 +51,7 @@ func (e *Engine) Expected(ctx context.Context, stack store.Stack) ([]store.Insta
 	if !changes || stack.Phase != store.PhaseApply && stack.Phase != store.PhaseFailed {
 		return list, nil
 	}
-	revision, err := e.Revision(ctx, stack)
+	revision, err := q.Revision(ctx, stack)
 	if err != nil {
 		return nil, err
 	}
@@ -76,7 +59,7 @@ func (e *Engine) Expected(ctx context.Context, stack store.Stack) ([]store.Insta
 	if err != nil {
 		return nil, err
 	}
-	t, err := e.env.parsed.of(dialect.language(), &revision)
+	t, err := q.env.parsed.of(dialect.language(), &revision)
 	if err != nil {
 		return nil, fmt.Errorf("parse revision %d of stack %s: %w", revision.Number, stack.ID, err)
 	}
@@ -95,23 +78,23 @@ func (e *Engine) Expected(ctx context.Context, stack store.Stack) ([]store.Insta
 
 // FindOperation returns the operation that has this operation id, as its own or as that of its rollback, and its stack.
 // It returns [store.ErrNotFound] if there is none in the account and region.
-func (e *Engine) FindOperation(ctx context.Context, account, region, id string) (store.Stack, store.Operation, error) {
-	stack, operation, err := e.store.FindOperation(ctx, id)
+func (q Queries) FindOperation(ctx context.Context, account, region, id string) (store.Stack, store.Operation, error) {
+	stack, operation, err := q.store.FindOperation(ctx, id)
 	if err == nil && (stack.Account != account || stack.Region != region) {
 		return store.Stack{}, store.Operation{}, store.ErrNotFound
 	}
 	return stack, operation, err
 }
 
-// maxLast bounds how many operations [Engine.LastOperations] returns: a rollback can be tried any number of times.
+// maxLast bounds how many operations [Queries.LastOperations] returns: a rollback can be tried any number of times.
 const maxLast = 5
 
 // LastOperations returns a stack's newest operation and, if that undoes an earlier one, those before it down to the one
 // that is undone, newest first and five at most.
-func (e *Engine) LastOperations(ctx context.Context, stack store.Stack) ([]store.Operation, error) {
+func (q Queries) LastOperations(ctx context.Context, stack store.Stack) ([]store.Operation, error) {
 	var last []store.Operation
 	for number := stack.Operation; number > 0 && len(last) < maxLast; number-- {
-		op, err := e.store.Operation(ctx, stack.Key, number)
+		op, err := q.store.Operation(ctx, stack.Key, number)
 		if errors.Is(err, store.ErrNotFound) && len(last) > 0 {
 			break // it was swept
 		}
@@ -126,57 +109,6 @@ func (e *Engine) LastOperations(ctx context.Context, stack store.Stack) ([]store
 	return last, nil
 }
 
-// Parse parses a template, whatever the types of its resources. One whose macros have not run has none.
-func (e *Engine) Parse(text string) (*template.Template, error) {
-	t, err := template.ParseSubmitted(text, e.env.parsed.limits)
-	if err != nil {
-		return nil, refused(CloudFormation, err)
-	}
-	return t, nil
-}
-
-// Unrecognized returns the types of resources in a template that could not be run, each once; nil if all could be.
-func (e *Engine) Unrecognized(t *template.Template) []string {
-	var types []string
-	list, _ := e.env.unrecognized(CloudFormation, t)
-	for _, r := range list {
-		if !slices.Contains(types, r.Type) {
-			types = append(types, r.Type)
-		}
-	}
-	return types
-}
-
-// CheckIn is [Engine.Check] of a template of a dialect.
-func (e *Engine) CheckIn(dialect Dialect, text string) (*template.Template, error) {
-	if dialect == CloudFormation {
-		return e.Check(text)
-	}
-	return e.checkROS(text)
-}
-
-// Check parses a template and refuses what could not be run. One whose macros have not run has no resources.
-func (e *Engine) Check(text string) (*template.Template, error) {
-	raw, err := template.ReadUnexpanded(text, e.env.parsed.limits)
-	if err == nil && raw.Calls(true) {
-		return e.Parse(text)
-	}
-	return e.env.parse(CloudFormation, text)
-}
-
-// Outline is [Engine.Check] for a caller that only describes a template: one with a transform that only AWS expands is not refused, and
-// has no resources either. Anything is a resource type if types is false.
-func (e *Engine) Outline(text string, types bool) (*template.Template, error) {
-	raw, err := template.ReadUnexpanded(text, e.env.parsed.limits)
-	switch {
-	case err == nil && raw.Foreign():
-		return raw.Outline(), nil
-	case types:
-		return e.Check(text)
-	}
-	return e.Parse(text)
-}
-
 // Protect turns a stack's protection against deletes on or off and returns the stack's id. Errors that the client can
 // fix are of type [Error].
 func (e *Engine) Protect(ctx context.Context, ref Ref, on bool) (wire.StackID, error) {
@@ -186,23 +118,23 @@ func (e *Engine) Protect(ctx context.Context, ref Ref, on bool) (wire.StackID, e
 	} else if err != nil {
 		return "", err
 	}
-	return stack.ID, e.apply(ctx, store.Target{Stack: stack.Key}, func(m *machine) error {
-		if !m.stack.Live || m.stack.Kind == store.KindDelete && !m.stack.Phase.Final() {
+	return stack.ID, e.apply(ctx, store.Target{Stack: stack.Key}, func(d *decision) error {
+		if !d.stack.Live || d.stack.Kind == store.KindDelete && !d.stack.Phase.Final() {
 			switch {
-			case m.dialect == CloudFormation:
-			case m.stack.Live:
-				return m.dialect.refusals().busy(&m.stack, &m.op, m.status(), "protected")
+			case d.dialect == CloudFormation:
+			case d.stack.Live:
+				return d.dialect.refusals().busy(&d.stack, &d.op, d.status(), "protected")
 			default:
 				return noStack(ref)
 			}
-			return invalid("Stack:" + string(m.stack.ID) + " is in " + m.status() +
+			return invalid("Stack:" + string(d.stack.ID) + " is in " + d.status() +
 				" state and its termination protection can not be changed.")
 		}
-		if m.stack.Root != "" {
-			return invalid("Stack [" + m.stack.Name + "] is nested: its termination protection is that of its root stack, " +
-				string(m.stack.Root) + ".")
+		if d.stack.Root != "" {
+			return invalid("Stack [" + d.stack.Name + "] is nested: its termination protection is that of its root stack, " +
+				string(d.stack.Root) + ".")
 		}
-		m.stack.TerminationProtection, m.stackChanged = on, true
+		d.stack.TerminationProtection, d.stackChanged = on, true
 		return nil
 	})
 }
@@ -214,12 +146,12 @@ func (e *Engine) MoveToGroup(ctx context.Context, ref Ref, group string) error {
 	if err != nil {
 		return err
 	}
-	return e.apply(ctx, target, func(m *machine) error {
-		if !m.stack.Live {
+	return e.apply(ctx, target, func(d *decision) error {
+		if !d.stack.Live {
 			return noStack(ref)
 		}
-		m.stackChanged = m.stackChanged || m.stack.ResourceGroup != group
-		m.stack.ResourceGroup = group
+		d.stackChanged = d.stackChanged || d.stack.ResourceGroup != group
+		d.stack.ResourceGroup = group
 		return nil
 	})
 }

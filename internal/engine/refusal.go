@@ -11,27 +11,28 @@ import (
 	"github.com/pintle-dev/pintle/wire"
 )
 
-// refusals are what a dialect answers to a client that asks for what cannot be. Those that are no error of the client's in a
-// dialect are not called there.
+// refusals are the errors that a dialect returns for calls that it cannot carry out. The engine does not use those
+// that are not client errors in the dialect.
 type refusals struct {
 	stackExists func(name string) error
 	noStack     func(given string) error
 	noChangeSet func(given string) error
 	unchanged   error
-	// busy refuses what a stack that is at work cannot take: what is a verb, "updated" or "deleted". status is the stack's.
+	// busy rejects a change to a stack with an operation in progress. what is a verb, "updated" or "deleted". status
+	// is the stack's.
 	busy func(stack *store.Stack, op *store.Operation, status, what string) error
-	// atRest refuses the same of a stack that has come to rest in a state that nothing leads on from.
+	// atRest rejects the same change to an idle stack in a status that no operation can follow.
 	atRest func(stack *store.Stack, status, what string) error
-	// notUndone refuses an update that is to be rolled back of a stack that was left as it failed.
+	// notUndone rejects an update with rollback enabled to a stack that was left as it failed.
 	notUndone func(stack *store.Stack, status string) error
-	// cannotCancel refuses to cancel an update.
+	// cannotCancel rejects the cancellation of an update.
 	cannotCancel   func(stack *store.Stack, status string) error
 	protected      func(stack *store.Stack) error
 	tokenUsed      func(token string, stack *store.Stack) error
 	changeSetTaken func(name string) error
-	// changeSetStatus refuses what a change set cannot take in its status, or in its execution status.
+	// changeSetStatus rejects an action that the status, or the execution status, of a change set does not allow.
 	changeSetStatus func(set *store.ChangeSet, what, status string, execution bool) error
-	// code is that of what is wrong with a template, or with what was passed for it, if the error has none of its own.
+	// code is the code of an error in a template or in its input, if the error has none of its own.
 	code Code
 }
 
@@ -145,15 +146,7 @@ func refused(dialect Dialect, err error) error {
 	return err
 }
 
-// unbound is the error of parameters that were refused. With [FidelityAWS] it is the service's answer, which may say less.
-func (m *machine) unbound(err error) error {
-	if problem, ok := errors.AsType[*template.Error](err); ok && problem.Answer != "" && m.fidelity == FidelityAWS {
-		return &Error{m.dialect.refusals().code, problem.Answer}
-	}
-	return refused(m.dialect, err)
-}
-
-// inDialect gives an error that the machine has in CloudFormation's terms the code that the dialect has for it.
+// inDialect gives an error in CloudFormation's terms the code of the dialect.
 func inDialect(dialect Dialect, err error) error {
 	told, ok := InputError(err)
 	if code := dialect.refusals().code; ok && told.Code == CodeValidation && code != CodeValidation {

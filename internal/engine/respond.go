@@ -84,8 +84,8 @@ func (e *Engine) Respond(ctx context.Context, in Respond) (Responded, error) {
 		return Responded{}, err
 	}
 	var done Responded
-	err = e.apply(ctx, store.Target{Request: id}, func(m *machine) (err error) {
-		done, err = m.respond(&in)
+	err = e.apply(ctx, store.Target{Request: id}, func(d *decision) (err error) {
+		done, err = manualAnswer{d}.give(&in)
 		return err
 	})
 	return done, err
@@ -96,7 +96,7 @@ func (in *Respond) choose(stack string, open []store.Request) (wire.RequestID, e
 	var meant, others []store.Request
 	for _, r := range open {
 		switch {
-		case !r.Asks():
+		case !r.Asks(), r.Type == store.TypeRead: // no step waits for it
 		case r.Logical == in.Logical && (in.Request == "" || in.Request == r.ID):
 			meant = append(meant, r)
 		case r.State == store.RequestWaiting:
@@ -139,33 +139,36 @@ func describeRequests(requests []store.Request) string {
 	return strings.Join(names, ", ")
 }
 
-// respond settles the view's request by the answer of a person.
-func (m *machine) respond(in *Respond) (Responded, error) {
-	r := m.requests[m.view.Request.ID]
+// manualAnswer records the answer that a person gives instead of a provider.
+type manualAnswer struct{ *decision }
+
+// give settles the request in view by the answer of a person.
+func (d manualAnswer) give(in *Respond) (Responded, error) {
+	r := d.requests[d.view.Request.ID]
 	if r == nil {
-		return Responded{}, invalid(fmt.Sprintf("The %s of %s was settled a moment ago (%s).", m.view.Request.Type,
-			m.view.Request.Logical, m.view.Request.Ending))
+		return Responded{}, invalid(fmt.Sprintf("The %s of %s was settled a moment ago (%s).", d.view.Request.Type,
+			d.view.Request.Logical, d.view.Request.Ending))
 	}
 	if err := mayRespond(r); err != nil {
 		return Responded{}, err
 	}
-	if in.NoEcho && m.dialect.wire() == wire.ROS {
+	if in.NoEcho && d.dialect.wire() == wire.ROS {
 		return Responded{}, invalid("ROS has no NoEcho: whoever may read the stack reads all attributes. Nothing was changed.")
 	}
-	instance := m.instances[r.Instance]
+	instance := d.instances[r.Instance]
 	if instance == nil {
-		return Responded{}, fmt.Errorf("instance %d of stack %s was not loaded", r.Instance, m.stack.ID)
+		return Responded{}, fmt.Errorf("instance %d of stack %s was not loaded", r.Instance, d.stack.ID)
 	}
 	done := Responded{Request: r.ID, Type: r.Type, PhysicalID: in.PhysicalID, Origin: IDGiven}
 	if done.PhysicalID == "" {
 		done.PhysicalID, done.Origin = cmp.Or(r.Body.PhysicalID, instance.PhysicalID), IDKept
 	}
 	if done.PhysicalID == "" {
-		done.PhysicalID, done.Origin = m.dialect.generateID(m.stack, r.Logical, m.random), IDGenerated
+		done.PhysicalID, done.Origin = d.dialect.generateID(d.stack, r.Logical, d.random), IDGenerated
 	}
 	response := wire.Response{
-		Dialect: m.dialect.wire(),
-		Status:  in.Status, Reason: in.Reason, PhysicalResourceID: done.PhysicalID, StackID: m.stack.ID, RequestID: r.ID,
+		Dialect: d.dialect.wire(),
+		Status:  in.Status, Reason: in.Reason, PhysicalResourceID: done.PhysicalID, StackID: d.stack.ID, RequestID: r.ID,
 		LogicalResourceID: r.Logical,
 	}
 	data, noEcho, err := in.attributes(r, instance)
@@ -182,10 +185,10 @@ func (m *machine) respond(in *Respond) (Responded, error) {
 	if err != nil {
 		return Responded{}, errAttributes // the error quotes them
 	}
-	if got := m.dialect.answer(body, 0, r); got.problem != "" {
-		return Responded{}, invalid(m.scrub(r, got.explained, got.data) + " Nothing was changed.")
+	if got := d.dialect.answer(body, 0, r); got.problem != "" {
+		return Responded{}, invalid(d.redact(r, got.explained, got.data) + " Nothing was changed.")
 	}
-	if done.Lacks, err = m.unanswered(in, r, instance, data); err != nil {
+	if done.Lacks, err = d.lacks(in, r, instance, data); err != nil {
 		return Responded{}, err
 	}
 	if len(done.Lacks) > 0 && !in.Force {
@@ -197,9 +200,9 @@ func (m *machine) respond(in *Respond) (Responded, error) {
 	if in.Reason != "" {
 		text += ": " + in.Reason
 	}
-	m.audit(r, m.scrub(r, text, m.dialect.answer(body, 0, r).data))
-	m.byHand = true
-	if _, err := m.settle(Outcome{Kind: Answered, Body: body, Delivered: true}); err != nil {
+	d.audit(r, d.redact(r, text, d.dialect.answer(body, 0, r).data))
+	d.byHand = true
+	if _, err := reports(d).take(Outcome{Kind: Answered, Body: body, Delivered: true}); err != nil {
 		return Responded{}, err
 	}
 	r.Ending = endedByHand
@@ -231,102 +234,6 @@ func (in *Respond) attributes(r *store.Request, i *store.Instance) (data value.V
 	}
 	return data, noEcho, nil
 }
-
-// unanswered returns the attributes that the rest of the stack reads, and the answer does not have. Those of a failure, of a Delete and of
-// what is only waited for to be cleaned up are read by nothing.
-func (m *machine) unanswered(in *Respond, r *store.Request, i *store.Instance, data value.Value) ([]AttributeRead, error) {
-	revision := goal(&m.op)
-	if in.Status != wire.Success || r.Type == wire.Delete || r.Operation != m.op.Number || revision == 0 || m.current(r.Logical) != i {
-		return nil, nil
-	}
-	t, err := m.template(revision)
-	if err != nil {
-		return nil, err
-	}
-	scope, err := m.scope(revision)
-	if err != nil {
-		return nil, err
-	}
-	var missing []AttributeRead
-	for _, read := range t.AttributeReads(scope, string(r.Logical)) {
-		if _, ok := m.dialect.attribute(data, read.Attribute); !ok {
-			missing = append(missing, read)
-		}
-	}
-	return missing, nil
-}
-
-// goal returns the number of the revision that an operation goes for now, 0 for none.
-func goal(op *store.Operation) int {
-	switch op.Phase {
-	case store.PhaseApply:
-		return op.To
-	case store.PhaseRevert:
-		return op.From
-	case store.PhasePrepare, store.PhaseCleanup, store.PhaseRevertCleanup, store.PhaseSucceeded, store.PhaseFailed, store.PhaseReverted,
-		store.PhaseRevertFailed:
-	}
-	return 0
-}
-
-// AttributeReads returns the attributes of a resource that other resources and outputs read once a request of it has succeeded.
-func (e *Engine) AttributeReads(ctx context.Context, stack store.Stack, logical wire.LogicalID) ([]AttributeRead, error) {
-	op, err := e.store.Operation(ctx, stack.Key, stack.Operation)
-	if err != nil {
-		return nil, err
-	}
-	number := goal(&op)
-	if number == 0 {
-		return nil, nil
-	}
-	revision, err := e.store.Revision(ctx, stack.Key, number)
-	if err != nil {
-		return nil, err
-	}
-	dialect, err := DialectOf(stack.Dialect)
-	if err != nil {
-		return nil, err
-	}
-	t, err := e.env.parsed.of(dialect.language(), &revision)
-	if err != nil {
-		return nil, err
-	}
-	m := newMachine(&e.env, dialect, &store.View{Stack: stack})
-	return t.AttributeReads(m.scopeOf(&revision), string(logical)), nil
-}
-
-// DescribeReads says for people which attributes are read, and by what.
-func DescribeReads(reads []AttributeRead) string {
-	var names []string
-	by := map[string][]string{}
-	for _, read := range reads {
-		reader := "output " + read.Output
-		if read.Output == "" {
-			reader = "resource " + read.Resource
-		}
-		if by[read.Attribute] == nil {
-			names = append(names, read.Attribute)
-		}
-		by[read.Attribute] = append(by[read.Attribute], reader)
-	}
-	for i, name := range names {
-		readers := by[name]
-		if len(readers) > mostReaders {
-			readers = append(readers[:mostReaders:mostReaders], fmt.Sprintf("%d more", len(readers)-mostReaders))
-		}
-		names[i] = "the attribute " + name + ", read by " + strings.Join(readers, ", ")
-	}
-	if len(names) > mostNamed {
-		names = append(names[:mostNamed], fmt.Sprintf("%d more attributes", len(names)-mostNamed))
-	}
-	return strings.Join(names, "; ")
-}
-
-// AnswerLacks is the beginning of the error that [Respond.Force] overrides.
-const AnswerLacks = "The answer lacks "
-
-// mostReaders is how many readers of an attribute a text names.
-const mostReaders = 5
 
 // mayRespond refuses to answer for a provider that has not been asked: it will be, and what it then does would be nobody's.
 func mayRespond(r *store.Request) error {

@@ -35,7 +35,8 @@ func (w *world) audits() []string {
 	return texts
 }
 
-// A person finishes what a provider does not, in both modes; what the provider says later is only put on record.
+// TestRespond checks that a person can finish a request for its provider, in both modes. The provider's later answer
+// is only recorded.
 func TestRespond(t *testing.T) {
 	for _, fidelity := range fidelities {
 		t.Run(string(fidelity), func(t *testing.T) {
@@ -170,7 +171,7 @@ func TestRespondLacksAttributes(t *testing.T) {
 	if w.status() != "CREATE_COMPLETE" {
 		t.Fatal(w.history())
 	}
-	// What an Update keeps is there, and a failure needs nothing.
+	// An answer to an Update may omit the attributes that the resource keeps, and a failure needs none.
 	w.must(w.update(strings.Replace(reads, `"K": "v"`, `"K": "w"`, 1)))
 	w.accept(w.take("C"))
 	if _, err = w.respond(engine.Respond{Logical: "C"}); err != nil || w.status() != "UPDATE_COMPLETE" {
@@ -195,7 +196,8 @@ func TestRespondLacksAttributes(t *testing.T) {
 	}
 }
 
-// The rollback of an update goes for what the stack was, so that counts. What was cancelled is read by nothing.
+// TestRespondLacksInRollback checks that an answer during the rollback of an update needs the attributes that the old
+// template reads. No resource reads those of a cancelled one.
 func TestRespondLacksInRollback(t *testing.T) {
 	template := func(k, attribute, fails string) string {
 		return body(map[string]string{
@@ -228,7 +230,7 @@ func TestRespondLacksInRollback(t *testing.T) {
 	}
 }
 
-// An answer for a request that was cancelled tells what there is to delete.
+// TestRespondToCancelled checks that the answer to a cancelled request says which resource to delete.
 func TestRespondToCancelled(t *testing.T) {
 	w := newWorld(t, engine.FidelityPintle)
 	w.must(w.create(body(map[string]string{"C": resource(""), "X": resource("")})))
@@ -326,7 +328,7 @@ func TestRespondLeavesTheTimer(t *testing.T) {
 	}
 }
 
-// What is secret is so in an answer by hand too.
+// TestRespondTellsNoSecret checks that secrets are also redacted in an answer by hand.
 func TestRespondTellsNoSecret(t *testing.T) {
 	w := newWorld(t, engine.FidelityPintle)
 	w.must(w.create(body(map[string]string{"C": resource(`"K": {"Ref": "P"}`)}, noEchoP), engine.Parameter{Key: "P", Value: "battery"}))

@@ -231,7 +231,8 @@ func TestRetryCannotDelete(t *testing.T) {
 	}
 }
 
-// What was made of a revision that failed keeps its type, unless it never came to be.
+// TestRetryChangesType checks that a retry cannot change the type of a resource that a failed revision created,
+// unless its Create failed.
 func TestRetryChangesType(t *testing.T) {
 	w := newWorld(t, engine.FidelityPintle)
 	w.createWith(body(map[string]string{"A": resource(""), "B": resource("")}), engine.CreateStack{Options: left})
@@ -257,8 +258,8 @@ func TestRetryChangesType(t *testing.T) {
 	}
 }
 
-// A cancel does not end the Delete that makes room for a new Create: what came of it is told when it is known, and what is
-// left is deleted in the rollback.
+// TestRetryCancelledWhileItMakesRoom checks that a cancel does not end the Delete that makes room for a new Create.
+// An event reports its result when it arrives, and the rollback deletes what is left.
 func TestRetryCancelledWhileItMakesRoom(t *testing.T) {
 	for _, test := range []struct {
 		name   string
@@ -336,7 +337,7 @@ func TestRetryOfTheSameUpdate(t *testing.T) {
 	}
 }
 
-// A rollback that was told to delete what a policy retains fails at another instance of the resource. What it did not come
+// A rollback that was asked to delete what a policy retains fails at another instance of the resource. What it did not come
 // to keeps its policy.
 func TestFailedRollbackKeepsWhatItDidNotReach(t *testing.T) {
 	w := newWorld(t, engine.FidelityPintle)
@@ -361,7 +362,8 @@ func TestFailedRollbackKeepsWhatItDidNotReach(t *testing.T) {
 	})
 }
 
-// A retry that has failed already does not create anew what it made room for, and can be cancelled all the same.
+// TestRetryFailsWhileItMakesRoom checks that a retry that has already failed does not create the resources that it
+// made room for, and can still be cancelled.
 func TestRetryFailsWhileItMakesRoom(t *testing.T) {
 	w := newWorld(t, engine.FidelityPintle)
 	w.must(w.create(body(map[string]string{"K": resource("")})))
@@ -485,7 +487,8 @@ func TestRetryOfWhatIsRight(t *testing.T) {
 	})
 }
 
-// What a retry discards was never one of the resources of a stack that stood, and is not listed when it is rolled back.
+// TestRetryRolledBackListsWhatThereWas checks that a rollback does not list a resource that a retry discarded,
+// because it never belonged to a complete state of the stack.
 func TestRetryRolledBackListsWhatThereWas(t *testing.T) {
 	w := newWorld(t, engine.FidelityPintle)
 	w.must(w.create(body(map[string]string{"A": resource("")})))
@@ -509,7 +512,8 @@ func TestRetryRolledBackListsWhatThereWas(t *testing.T) {
 	}
 }
 
-// However often a stack is tried again, only those revisions are kept in mind that alone declare what there is.
+// TestRetryForgetsWhatIsGone checks that, however often a stack is retried, only the revisions that alone declare an
+// existing resource are kept.
 func TestRetryForgetsWhatIsGone(t *testing.T) {
 	w := newWorld(t, engine.FidelityPintle)
 	tried := func() int {

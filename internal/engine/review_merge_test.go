@@ -19,7 +19,7 @@ func (f *tree) expand(root string) {
 }
 
 // TestDeleteNestedWhileItsMacrosRun keeps a client from deleting a nested stack for whose create its parent waits: the parent
-// would be told of a stack that is gone.
+// would get the ID of a deleted stack.
 func TestDeleteNestedWhileItsMacrosRun(t *testing.T) {
 	f := newTree(t)
 	f.macros("M")
@@ -143,7 +143,7 @@ func (f *tree) rollRootBack() {
 	f.must(err)
 }
 
-// late serves the request for A as a node does that was taken for dead: meanwhile it has failed.
+// late serves the request for A like a node that was declared dead: in the meantime the request has failed.
 func (f *tree) late(meanwhile func()) {
 	f.t.Helper()
 	r := f.take("A")

@@ -95,7 +95,7 @@ func TestCancelledRequestIsHandedOverOnce(t *testing.T) {
 	}
 }
 
-// What a decision itself finds to be in vain is not sent.
+// TestNothingIsSentInVain checks that no request is sent that the same decision makes pointless.
 func TestNothingIsSentInVain(t *testing.T) {
 	w := newWorld(t, engine.FidelityPintle)
 	w.must(w.create(body(map[string]string{"A": resource(""), "X": resource(`"ServiceTimeout": 0`)})))
@@ -203,7 +203,7 @@ func TestDeleteAfterFailedRollback(t *testing.T) {
 	}
 }
 
-// Whatever the clock does, events can be told apart by their ids and sorted by their times.
+// Whatever the clock does, events can be distinguished by their ids and sorted by their times.
 func TestEventsInOneMillisecond(t *testing.T) {
 	w := created(t, body(map[string]string{"C": resource(`"K": 1`), "X": resource(`"K": 1`, `"DependsOn": "C"`)}), "C=a", "X=x")
 	w.must(w.update(body(map[string]string{"C": resource(`"K": 2`), "X": resource(`"K": 2`, `"DependsOn": "C"`)})))
@@ -216,7 +216,7 @@ func TestEventsInOneMillisecond(t *testing.T) {
 	w.delete()
 	w.succeed("X", "x")
 	w.succeed("C", "a")
-	rows, err := w.store.Events(w.ctx, w.stack().Key, store.EventPlace{}, 1000)
+	rows, err := w.store.Events(w.ctx, w.stack().Key, store.EventCursor{}, 1000)
 	w.must(err)
 	slices.Reverse(rows)
 	ids := map[string]bool{}
@@ -267,14 +267,15 @@ func TestNoResourceHolds(t *testing.T) {
 	}
 }
 
-// A node that was taken for dead and goes on all the same changes nothing of a request that another one has taken over:
-// neither that it has sent it, nor that it could not, nor that its process died.
+// TestFencedNode checks that a node that was declared dead, but is still running, cannot change a request that
+// another node has taken over. It cannot report that it has sent the request, that it could not, or that its process
+// died.
 func TestFencedNode(t *testing.T) {
 	for _, outcome := range []engine.Outcome{
 		{Kind: engine.Accepted, Local: true}, {Kind: engine.Refused, Text: "no route"}, {Kind: engine.Died, Text: "exited", Delivered: true},
 	} {
-		// What the node that took over reports before the first one does: nothing, or that its process, or a provider elsewhere,
-		// has the request.
+		// by is what the node that took over reports before the first one: nothing, or that its process, or a
+		// provider elsewhere, has the request.
 		for _, by := range []string{"nobody", "process", "elsewhere"} {
 			w := newWorld(t, engine.FidelityPintle)
 			w.must(w.create(one("")))
@@ -303,8 +304,8 @@ func TestFencedNode(t *testing.T) {
 	}
 }
 
-// What a process began elsewhere before it was done, such as an execution, is not begun again when the node dies; what it is still doing
-// is.
+// TestDoneBeforeTheNodeDies checks that work that a process has started elsewhere and handed over, such as an
+// execution, is not started again when the node dies. Work that the process is still doing is.
 func TestDoneBeforeTheNodeDies(t *testing.T) {
 	for _, done := range []bool{false, true} {
 		w := newWorld(t, engine.FidelityPintle)

@@ -90,7 +90,8 @@ func TestForcedContinue(t *testing.T) {
 	}, `-> Update B id=b {"K":"v"} was {"K":"w"}`, `-> Update X id=x {"K":"v"} was {"K":"w"}`, `-> Delete N id=n {}`)
 }
 
-// What is still stuck after a second failure may be skipped, whether it failed anew or had no turn.
+// TestContinueFailsAgain checks that a resource that is still stuck after a second failure may be skipped, whether it
+// failed again or was not reached.
 func TestContinueFailsAgain(t *testing.T) {
 	w := unrevertible(t)
 	w.must(w.continueRollback(engine.ContinueRollback{Skip: []wire.LogicalID{"A"}}))
@@ -131,7 +132,8 @@ func TestContinueRefusals(t *testing.T) {
 	wantCode(t, w.update(one("")), engine.CodeValidation, "is in UPDATE_ROLLBACK_FAILED state and can not be updated.")
 }
 
-// What the rollback was to delete though its policy is Retain, it still is when it is continued.
+// TestContinueRetainsNoMore checks that a continued rollback still deletes a resource that the rollback was going to
+// delete although its policy is Retain.
 func TestContinueRetainsNoMore(t *testing.T) {
 	retain := `"DeletionPolicy": "Retain"`
 	w := created(t, one(`"K": "v"`), "C=a")
@@ -150,7 +152,8 @@ func TestContinueRetainsNoMore(t *testing.T) {
 	}
 }
 
-// What a rollback was kept from restoring because it reads what is not there any more is taken for what it was.
+// TestSkippedThoughUnresolved checks that a client may skip a resource that the rollback could not restore because an
+// attribute that it reads no longer exists. The resource counts as restored.
 func TestSkippedThoughUnresolved(t *testing.T) {
 	template := func(k string) string {
 		return body(map[string]string{"C": resource(`"K": "` + k + `"`), "D": resource(`"R": {"Fn::GetAtt": ["C", "att"]}, "K": "` + k + `"`)})
@@ -175,8 +178,9 @@ func TestSkippedThoughUnresolved(t *testing.T) {
 	})
 }
 
-// A provider that does not go back to what it replaced leaves the original to the clean-up, and that goes by the policy
-// which protects it; what the update made does not.
+// TestRollbackSparesTheOriginal checks a provider that does not go back to the resource it replaced. The clean-up
+// gets the original, and respects the policy that protects it. The resource that the update created has no such
+// protection.
 func TestRollbackSparesTheOriginal(t *testing.T) {
 	w := newWorld(t, engine.FidelityPintle)
 	const keep = `"UpdateReplacePolicy": "Retain"`

@@ -111,9 +111,10 @@ func (ros) requestID(uuid string) wire.RequestID { return wire.RequestID(strings
 func (ros) checkType(resourceType string) error { return wire.ROS.CheckResourceType(resourceType) }
 
 func (ros) answer(body []byte, size int, to *store.Request) answer {
-	response, err := wire.ROS.ParseReceived(body, size) // how long one may be is for those to say who take it
+	response, err := wire.ROS.ParseReceived(body, size) // the receiver limits the length
 	if err != nil && size == 0 && to.Type == wire.Delete && to.Body.PhysicalID == "" {
-		// What was sent without an id can be answered without one, though the rule is that every SUCCESS has it.
+		// A Delete that was sent without an id may be answered without one, although the rule is that every SUCCESS
+		// has an id.
 		if more, ok := withID(body); ok {
 			if again, wrong := wire.ROS.ParseReceived(more, 0); wrong == nil {
 				response, err = again, nil

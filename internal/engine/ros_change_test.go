@@ -303,7 +303,8 @@ func (t rosShelf) Schema() *native.Schema {
 	return s
 }
 
-// What a native type cannot change is replaced here only if the client wants that, the old one first.
+// TestROSNative checks that a change that a native type cannot make replaces the resource only if the client allows
+// it. The old resource is deleted first.
 func TestROSNative(t *testing.T) {
 	types, err := native.New(rosShelf{})
 	if err != nil {
@@ -344,7 +345,7 @@ func TestROSNative(t *testing.T) {
 // reasonOf returns the reason of the newest event of the stack in a phase.
 func (w *rosWorld) reasonOf(phase store.Phase) string {
 	w.t.Helper()
-	rows, err := w.store.Events(w.ctx, w.row().Key, store.EventPlace{}, 1000)
+	rows, err := w.store.Events(w.ctx, w.row().Key, store.EventCursor{}, 1000)
 	w.must(err)
 	for _, row := range rows { // newest first
 		for _, e := range slices.Backward(row.Events) {

@@ -106,7 +106,8 @@ func TestROSRollbackTakesBackWhatWasKept(t *testing.T) {
 	}
 }
 
-// What was never created is asked for nothing, whatever becomes of what it refers to.
+// TestROSRollbackSparesIgnored checks that a resource that was never created gets no request, whatever happens to the
+// resources that it refers to.
 func TestROSRollbackSparesIgnored(t *testing.T) {
 	template := func(token, k string) string {
 		return rosBody(map[string]string{
@@ -127,7 +128,8 @@ func TestROSRollbackSparesIgnored(t *testing.T) {
 	}
 }
 
-// What only a try before has declared is deleted when the rest is ignored: no update would know of it.
+// TestROSIgnoreDeletesWhatIsDeclaredNoMore checks that a resource that only an earlier attempt declared is deleted
+// when failed resources are ignored: no update would know of it.
 func TestROSIgnoreDeletesWhatIsDeclaredNoMore(t *testing.T) {
 	w := newROS(t, engine.Config{})
 	w.must(w.begin(engine.CreateStack{

@@ -231,7 +231,7 @@ func TestROSReplace(t *testing.T) {
 			t.Errorf("requests (-want +got):\n%s", diff)
 		}
 	})
-	// Nobody knows what a Delete that failed has left: it is deleted again, and created anew.
+	// A failed Delete leaves the resource in an unknown state, so it is deleted again, and then created again.
 	t.Run("the Delete fails", func(t *testing.T) {
 		w := standing(t, engine.Config{}, from("1"), "C=a", "D=d")
 		w.must(w.change(engine.UpdateStack{Template: to("1"), Replace: true}))
@@ -447,7 +447,7 @@ func TestROSContinueCreate(t *testing.T) {
 		if status := w.rosStatus(); status != "CREATE_FAILED" {
 			t.Fatal(status)
 		}
-		rows, err := w.store.Events(w.ctx, w.row().Key, store.EventPlace{}, 1000)
+		rows, err := w.store.Events(w.ctx, w.row().Key, store.EventCursor{}, 1000)
 		w.must(err)
 		for _, row := range rows {
 			w.mark += len(row.Events)
@@ -572,7 +572,7 @@ func TestROSProperties(t *testing.T) {
 			w.must(w.begin(engine.CreateStack{Template: rosBody(map[string]string{"C": rosResource("", test.properties)})}))
 			want := "Resource CREATE failed: StackValidationFailed: resources.C: " + test.want
 			reason := ""
-			rows, err := w.store.Events(w.ctx, w.row().Key, store.EventPlace{}, 100)
+			rows, err := w.store.Events(w.ctx, w.row().Key, store.EventCursor{}, 100)
 			w.must(err)
 			for _, row := range rows {
 				for _, e := range row.Events {
@@ -598,14 +598,15 @@ func TestROSSecrets(t *testing.T) {
 		Options: engine.Options{Parameters: []engine.Parameter{{Key: "P", Value: "hush-word"}}, DisableRollback: true},
 	}))
 	w.refuses("C", "", "no match for hush-key at web:https://u:hush-word@example.com")
-	rows, err := w.store.Events(w.ctx, w.row().Key, store.EventPlace{}, 100)
+	rows, err := w.store.Events(w.ctx, w.row().Key, store.EventCursor{}, 100)
 	w.must(err)
 	if text := fmt.Sprint(rows, w.row().Reason); w.rosStatus() != "CREATE_FAILED" || strings.Contains(text, "hush") {
 		t.Error(text)
 	}
 }
 
-// What a provider behind a URL is called with is a secret by its name, in whole and in part, also to who looks at changes.
+// TestROSHeadersAreSecrets checks that headers and parameters of calls to a provider's URL are secret by their names.
+// They are redacted in whole and in part, also in previews.
 func TestROSHeadersAreSecrets(t *testing.T) {
 	w := newROS(t, engine.Config{})
 	template := func(token string) string {
@@ -620,7 +621,7 @@ func TestROSHeadersAreSecrets(t *testing.T) {
 	}
 	w.inbox = append(w.inbox, r)
 	w.refuses("C", "", "no hush-token, no hush-word, no hush-query, no hush-pass, seen")
-	rows, err := w.store.Events(w.ctx, w.row().Key, store.EventPlace{}, 100)
+	rows, err := w.store.Events(w.ctx, w.row().Key, store.EventCursor{}, 100)
 	w.must(err)
 	if text := fmt.Sprint(rows, w.row().Reason); strings.Contains(text, "hush") || !strings.Contains(text, "seen") {
 		t.Error(text)
@@ -634,7 +635,8 @@ func TestROSHeadersAreSecrets(t *testing.T) {
 	}
 }
 
-// Who was to be told and was not is on record, without the keys in its URL.
+// TestROSNotificationRecord checks that the audit list has each notification that was not delivered, without the keys
+// in its URL.
 func TestROSNotificationRecord(t *testing.T) {
 	w := newROS(t, engine.Config{})
 	w.must(w.begin(engine.CreateStack{Template: oneROS(""), Options: engine.Options{
@@ -651,7 +653,7 @@ func TestROSNotificationRecord(t *testing.T) {
 	}
 }
 
-// Data is what it is: all of it under Outputs, and any JSON under a key.
+// TestROSAttributes checks that Fn::GetAtt returns all of Data for Outputs, and any JSON value for a key.
 func TestROSAttributes(t *testing.T) {
 	template := rosBody(map[string]string{
 		"C": rosResource("", ""),
@@ -669,7 +671,7 @@ func TestROSAttributes(t *testing.T) {
 	w.must(w.change(engine.UpdateStack{Template: strings.ReplaceAll(template, `"n"`, `"none"`)}))
 	for _, row := range []string{"InvalidTemplateAttribute: resources.D: The Referenced Attribute (C none) is incorrect."} {
 		found := false
-		rows, err := w.store.Events(w.ctx, w.row().Key, store.EventPlace{}, 100)
+		rows, err := w.store.Events(w.ctx, w.row().Key, store.EventCursor{}, 100)
 		w.must(err)
 		for _, r := range rows {
 			for _, e := range r.Events {

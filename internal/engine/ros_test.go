@@ -91,7 +91,7 @@ func (w *rosWorld) rosStatus() string {
 // happened compares the events since the last call, and the requests that were sent.
 func (w *rosWorld) happened(events []string, sent ...string) {
 	w.t.Helper()
-	rows, err := w.store.Events(w.ctx, w.row().Key, store.EventPlace{}, 1000)
+	rows, err := w.store.Events(w.ctx, w.row().Key, store.EventCursor{}, 1000)
 	w.must(err)
 	slices.Reverse(rows)
 	var lines []string
@@ -144,7 +144,7 @@ func standing(t *testing.T, config engine.Config, template string, ids ...string
 		t.Fatalf("the stack is %s: %s", status, w.row().Reason)
 	}
 	w.sent = nil
-	rows, err := w.store.Events(w.ctx, w.row().Key, store.EventPlace{}, 1000)
+	rows, err := w.store.Events(w.ctx, w.row().Key, store.EventCursor{}, 1000)
 	w.must(err)
 	for _, row := range rows {
 		w.mark += len(row.Events)

@@ -79,7 +79,7 @@ func (w *rosWaiting) outputs() map[string]string {
 // history returns the events, one line each.
 func (w *rosWaiting) history() string {
 	w.t.Helper()
-	rows, err := w.store.Events(w.ctx, w.row().Key, store.EventPlace{}, 1000)
+	rows, err := w.store.Events(w.ctx, w.row().Key, store.EventCursor{}, 1000)
 	w.must(err)
 	slices.Reverse(rows)
 	var lines []string

@@ -116,9 +116,9 @@ func rosPlace(e *template.Error) string {
 }
 
 // checkROS parses a template of ROS and refuses what is known to be wrong whatever its parameters are.
-func (e *Engine) checkROS(text string) (*template.Template, error) {
-	t, err := e.env.parse(ROS, text)
-	if err != nil || !e.env.upfront {
+func (c Checker) checkROS(text string) (*template.Template, error) {
+	t, err := c.env.parse(ROS, text)
+	if err != nil || !c.env.upfront {
 		return t, err
 	}
 	open := []string{"ALIYUN::StackId", "ALIYUN::StackName", "ALIYUN::Region", "ALIYUN::AccountId", "ALIYUN::TenantId"}
@@ -126,5 +126,5 @@ func (e *Engine) checkROS(text string) (*template.Template, error) {
 	if err != nil {
 		return nil, refused(ROS, err)
 	}
-	return t, e.env.rosRefused(append(p.Problems(), e.env.rosProblems(p)...))
+	return t, c.env.rosRefused(append(p.Problems(), c.env.rosProblems(p)...))
 }

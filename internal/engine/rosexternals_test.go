@@ -22,7 +22,7 @@ func TestROSStackOutput(t *testing.T) {
 			`"Missing": {"Fn::GetStackOutput": ["Net", "None"]}, "Elsewhere": {"Fn::GetStackOutput": ["Net", "Vpc", "cn-beijing"]}`, "")})
 	w.must(w.begin(engine.CreateStack{Template: asking}))
 	asked := w.take("C")
-	if got, want := string(asked.Body.Properties.JSON()), `{}`; got != want { // Net is at work
+	if got, want := string(asked.Body.Properties.JSON()), `{}`; got != want { // Net's create is in progress
 		t.Errorf("asked while it is at work: %s, want %s", got, want)
 	}
 	w.answer(asked, `"Status": "SUCCESS", "PhysicalResourceId": "c"`)

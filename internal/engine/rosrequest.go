@@ -59,7 +59,7 @@ func (ros) request(properties value.Value) (asked, error) {
 	case rosTokenProblem(token) != "":
 		problems = append(problems, rosTokenProblem(token))
 	default:
-		// A token that is none is told of when it is to be called.
+		// A text that is not a token is reported when it is called.
 		if parsed, err := wire.ParseToken(wire.ServiceToken(token.Text())); err == nil && parsed.Sync {
 			ask.timeout = wire.ROSSyncTimeout
 		}

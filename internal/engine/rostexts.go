@@ -12,7 +12,7 @@ import (
 var rosTexts = texts{
 	begun: rosReason,
 	stack: rosReason,
-	// What a resource comes to has no other reason than that it has come to it.
+	// ROS gives no other reason for the status of a resource than that its state changed.
 	resource:        "state changed",
 	createInitiated: "",
 	replaced:        "",
@@ -42,6 +42,7 @@ var rosTexts = texts{
 	},
 	transformed:    "",
 	stackCancelled: "Stack UPDATE cancelled",
+	createStopped:  "Stack CREATE cancelled",
 	ignored:        "Stack CREATE completed successfully, without the resources that failed",
 	unchanged:      "The change set is completely the same as the stack.",
 	orphaned:       "Stack UPDATE completed, but not every resource that it removed could be deleted",
@@ -54,15 +55,15 @@ var rosTexts = texts{
 	missingAttribute: func(attribute string, by wire.ResponseKey) string {
 		return "The Referenced Attribute (" + string(by.LogicalID) + " " + attribute + ") is incorrect."
 	},
-	applyFailed: func(op *store.Operation, _ sequel, first failed) string { return rosFailed(op, first) },
+	applyFailed: func(op *store.Operation, _ failureAction, first failed) string { return rosFailed(op, first) },
 	revertFailed: func(op *store.Operation, first failed) string {
 		return rosFailed(op, first)
 	},
-	outputFailed: func(op *store.Operation, problem string, _ sequel) string {
+	outputFailed: func(op *store.Operation, problem string, _ failureAction) string {
 		return "Stack " + strings.ToUpper(string(op.Kind)) + " failed: outputs: " + problem
 	},
-	prepareFailed: func(text string, _ sequel) string { return text },
-	expired: func(op *store.Operation, _ sequel) string {
+	prepareFailed: func(text string, _ failureAction) string { return text },
+	expired: func(op *store.Operation, _ failureAction) string {
 		return "Stack " + strings.ToUpper(string(op.Kind)) + " failed: Timeout: TimeoutInMinutes are over"
 	},
 	deleteFailed: func(op *store.Operation, first failed) string { return rosFailed(op, first) },

@@ -241,8 +241,8 @@ func TestLongChainIsLoadedAtOnce(t *testing.T) {
 	}
 }
 
-// TestHandedOn: a node dies, and nobody knows whether it has sent its request. The node that takes the request over cannot
-// deliver it; that does not say that there is nothing to delete.
+// TestHandedOn checks the requests of a node that dies and may have sent them. The node that takes a request over
+// cannot deliver it, but there may still be a resource to delete.
 func TestHandedOn(t *testing.T) {
 	w := newWorld(t, "")
 	w.must(w.create(body(map[string]string{"C": resource("")})))
@@ -257,13 +257,13 @@ func TestHandedOn(t *testing.T) {
 		t.Fatalf("what may have been created is not deleted: %v\n%s", taken, w.history())
 	}
 
-	// The one that was taken for dead cannot say of a request that is no longer its own that it failed.
+	// The node that was declared dead cannot report the failure of a request that it no longer owns.
 	w.must(w.engine.Report(w.ctx, taken[0].ID, engine.Outcome{Kind: engine.Refused, Text: "connection refused"}))
 	if s := w.status(); s != "ROLLBACK_IN_PROGRESS" {
 		t.Fatalf("a node that was taken over from has ended the operation: %s", s)
 	}
 
-	// A request of its own, which nobody else ever had, was never sent if it says so.
+	// A request that only one node has ever owned was never sent if that node says so.
 	w.must(heir.Report(w.ctx, taken[0].ID, engine.Outcome{Kind: engine.Answered, Body: []byte(document(taken[0], success("x")))}))
 	_, err = heir.Create(w.ctx, engine.CreateStack{
 		Name: store.StackName{Account: account, Region: region, Name: "T"}, Template: body(map[string]string{"C": resource("")}),

@@ -61,7 +61,7 @@ type watch struct {
 	stack     store.Stack
 	op        store.Operation
 	instances []store.Instance
-	place     store.EventPlace
+	place     store.EventCursor
 	// places are the requests in the order in which they came to be.
 	places map[wire.RequestID]int
 	// first are the nodes that had them first, moved those that another one had too.
@@ -117,7 +117,7 @@ func (s *sim) open() []store.Request {
 
 // askedOf returns those that providers are to answer.
 func askedOf(requests []store.Request) []store.Request {
-	return slices.DeleteFunc(slices.Clone(requests), func(r store.Request) bool { return !r.Asks() })
+	return slices.DeleteFunc(slices.Clone(requests), func(r store.Request) bool { return !r.Asks() || r.Type == store.TypeRead })
 }
 
 // current returns the instance that a logical id stands for, nil if there is none.
@@ -155,6 +155,9 @@ func (s *sim) committed() {
 		s.answering = nil
 		s.settled(a)
 	}
+	if s.importing {
+		return
+	}
 	s.checkEvents()
 	s.checkRequests()
 	s.checkRuns()
@@ -183,6 +186,7 @@ func (s *sim) handedOn(r store.Request) {
 func (s *sim) checkRequests() {
 	s.checkWaits()
 	s.checkSilences()
+	s.checkReads()
 	open := askedOf(s.open())
 	for n, r := range open {
 		s.handedOn(r)
@@ -227,6 +231,7 @@ func (s *sim) checkAsked(r store.Request, open []store.Request) {
 		}
 	case wire.Delete:
 		s.checkDelete(r)
+	case wire.Read:
 	}
 	if r.Type != wire.Create && r.Body.PhysicalID == "" {
 		s.breaks(truthful, "%s of %s has no physical id", r.Type, r.Logical)
@@ -358,7 +363,8 @@ func (s *sim) keeps(i store.Instance, op store.Operation) bool {
 	return r.policy == "Retain" && !op.RetainExceptOnCreate || r.policy != "" && !undone
 }
 
-// checkLate looks at what an answer has done to a request that was settled before: it is put on record, and that is all.
+// checkLate checks the effect of an answer to a request that was already settled: the engine records the answer and
+// changes nothing else.
 func (s *sim) checkLate(r store.Request, outcome engine.Outcome, err error, before print, audited int) {
 	if outcome.Kind == engine.Answered {
 		now := s.request(r.ID)

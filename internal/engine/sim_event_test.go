@@ -47,31 +47,31 @@ var (
 	deleteFailed, deleteSkipped = state{store.VerbDelete, store.ProgressFailed}, state{store.VerbDelete, store.ProgressSkipped}
 )
 
-// legalStates are what the next event of a logical id may tell after what was told last, but for deletes. A logical id that
-// something has left may be created anew from any state but the running ones.
+// legalStates lists the states that the next event of a logical id may report after the last one, except for deletes.
+// A logical id whose resource was left behind may be created again from any state but the running ones.
 var legalStates = map[state][]state{
 	{}:           {createRuns},
 	createRuns:   {createRuns, createDone, createFailed},
 	createDone:   {updateRuns},
 	createFailed: {},
 	updateRuns:   {updateRuns, updateDone, updateFailed},
-	updateDone:   {updateRuns, updateDone}, // at once: it is found to be already what it is brought back to
-	updateFailed: {updateRuns, updateDone}, // or nobody was ever asked, or a client skips it
+	updateDone:   {updateRuns, updateDone}, // at once: the resource already is as the rollback wants it
+	updateFailed: {updateRuns, updateDone}, // or no provider was ever asked, or a client skips it
 }
 
-// legalLeaving are the same for the deletes of a physical id, of which a logical id may have several. It is deleted at
-// once if nobody was ever asked to make it.
+// legalLeaving is the same for the deletes of a physical id. A logical id may have several of these. A resource whose
+// Create was never sent is deleted at once.
 var legalLeaving = map[state][]state{
 	{}:           {deleteRuns, deleteDone, deleteSkipped},
 	deleteRuns:   {deleteDone, deleteFailed},
 	deleteFailed: {deleteRuns, deleteSkipped},
 }
 
-// checkEvents looks at the events since the last look.
+// checkEvents checks the events since the last check.
 func (s *sim) checkEvents() {
 	var news []store.EventRow
 	for limit := 2; ; limit *= 4 {
-		rows, err := s.rows.Events(context.Background(), s.row().Key, store.EventPlace{}, limit)
+		rows, err := s.rows.Events(context.Background(), s.row().Key, store.EventCursor{}, limit)
 		s.must(err)
 		at := slices.IndexFunc(rows, func(row store.EventRow) bool { return row.Place == s.watch.place })
 		if at >= 0 || len(rows) < limit {
@@ -99,8 +99,8 @@ func (s *sim) checkEvents() {
 	}
 }
 
-// checkEvent checks that an event is later than the one before, has an id of its own, shows no secret and tells of a
-// legal move.
+// checkEvent checks that an event is later than the one before, has an id of its own, shows no secret and reports a
+// legal transition.
 func (s *sim) checkEvent(e store.Event) {
 	y := &s.watch.story
 	if y.ids[e.ID] {

@@ -107,7 +107,8 @@ type simTask struct {
 	stop    bool
 }
 
-// startRun starts an execution, or one more time one that was started, as a client does that tries until it is told.
+// startRun starts an execution, or repeats the start of an earlier one, like a client that retries until it gets an
+// answer.
 func (s *sim) startRun() {
 	of := simMachines[s.rng.IntN(len(simMachines))]
 	run := &simRun{machine: of, name: fmt.Sprintf("run-%d", len(s.runs)), input: fmt.Sprintf(`{"n": %d.0}`, len(s.runs))}

@@ -14,8 +14,8 @@ import (
 	"github.com/pintle-dev/pintle/wire"
 )
 
-// answerByHand answers for a provider that has one of the stack's requests, having done its work for it. What the provider
-// itself says later comes too late.
+// answerByHand answers for a provider that has one of the stack's requests and has done its work. The provider's own
+// answer then arrives too late.
 func (s *sim) answerByHand() {
 	open := askedOf(s.open())
 	at := slices.IndexFunc(open, func(r store.Request) bool { return r.State == store.RequestWaiting })

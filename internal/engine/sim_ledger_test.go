@@ -88,10 +88,13 @@ func (l ledger) spared(instance int, r store.Request) {
 // settled notes what became of a request that has just been settled.
 func (s *sim) settled(a *answering) {
 	switch {
+	case a.request.Type == store.TypeRead || a.request.Type == store.TypeImport:
+		s.hasRead(a)
 	case a.request.Type == store.TypeIsComplete: // what it asks about was sent
 	case a.outcome.Kind == engine.Answered:
 		s.heard(a.request, a.outcome.Body)
 	case a.outcome.Delivered:
+	case a.outcome.Kind == engine.Waiting: // a process has it, and the clock was set beyond its deadline
 	case s.watch.moved[a.request.ID]:
 		s.ledger.asked(a.request.Instance, a.request) // for all the engine can know
 	default:

@@ -54,6 +54,9 @@ type sim struct {
 	machines bool
 	runs     []*simRun
 	tasking  *simTask
+	readings readings
+	// importing says that the life is one import, see TestImportSimulation.
+	importing bool
 	// answering is what is being reported, nil for nothing.
 	answering *answering
 	// things are what the providers have made, by physical id.
@@ -118,6 +121,7 @@ func simulate(seed uint64, recording bool) (s *sim) {
 	s.alone, s.local = s.chance(60), s.chance(30)
 	s.patient = []int{0, 20, 60}[s.rng.IntN(3)]
 	s.neighbours = s.chance(50)
+	s.readings = newReadings(seed)
 	s.machines = rand.New(rand.NewPCG(seed, 1)).IntN(100) < 20
 	if s.chance(30) {
 		s.tick = 10 * time.Second
@@ -148,6 +152,11 @@ func (s *sim) live() {
 		}
 		if s.neighbours && s.chance(50) {
 			s.trade()
+		}
+		if s.readings.on && s.readings.chance(60) {
+			if s.detect(); s.failed() {
+				break
+			}
 		}
 		op := s.choose(s.status())
 		s.operate(op.name, op.draw(s))
@@ -234,6 +243,9 @@ func (s *sim) step() {
 		s.answerByHand()
 		return
 	}
+	if s.readings.on && s.readings.chance(2) && !s.row().Phase.Final() {
+		s.detectTooEarly()
+	}
 	if s.machines && s.row().Live && s.rng.IntN(12) == 0 {
 		if s.rng.IntN(10) > 0 {
 			s.startRun()
@@ -259,6 +271,11 @@ func (s *sim) step() {
 		}
 		s.count("clock set forward")
 	}
+	s.proceed()
+}
+
+// proceed moves time to the next appointment or deadline, and lets that happen.
+func (s *sim) proceed() {
 	s.awaitTakeover()
 	next := -1
 	for i, a := range s.agenda {

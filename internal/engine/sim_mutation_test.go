@@ -25,19 +25,31 @@ type mutation struct {
 
 var mutations = []mutation{
 	{
-		name: "what was replaced is forgotten", file: "settle.go",
-		from:  "loser.Role, loser.Replaced = store.RoleCondemned, true",
-		to:    "loser.Role, loser.Replaced = store.RoleGone, true",
+		name: "what is being read is asked for again", file: "read.go",
+		from:  "if r == nil || r.Body.PhysicalID != i.PhysicalID",
+		to:    "if true || r.Body.PhysicalID != i.PhysicalID",
+		found: []invariant{oneInFlight},
+	},
+	{
+		name: "resources are read while they change", file: "read.go",
+		from:  "if !d.op.Phase.Final() {",
+		to:    "if !d.op.Phase.Final() && d.op.Phase != store.PhaseApply {",
+		found: []invariant{readNothing},
+	},
+	{
+		name: "what was replaced is forgotten", file: "replacement.go",
+		from:  "role := loser.Role\n	loser.Role, loser.Replaced = store.RoleCondemned, true",
+		to:    "role := loser.Role\n	loser.Role, loser.Replaced = store.RoleGone, true",
 		found: []invariant{accounted},
 	},
 	{
 		name: "what was removed is not deleted", file: "phase.go",
-		from:  "m.op.Phase == store.PhaseCleanup && s.Plan.New == nil ||",
-		to:    "m.op.Phase == store.PhaseCleanup && s.Plan.New == nil && s.Plan.Old == nil ||",
+		from:  "d.op.Phase == store.PhaseCleanup && s.Plan.New == nil ||",
+		to:    "d.op.Phase == store.PhaseCleanup && s.Plan.New == nil && s.Plan.Old == nil ||",
 		found: []invariant{agreed},
 	},
 	{
-		name: "the rollback spares the resource that failed", file: "settle.go",
+		name: "the rollback spares the resource that failed", file: "result.go",
 		from: `		if i.Body.Back {
 			i.Body.Attempted`,
 		to: `		i.Body.Attempted = value.Value{}
@@ -46,16 +58,16 @@ var mutations = []mutation{
 		found: []invariant{agreed, truthful},
 	},
 	{
-		name: "a late answer counts", file: "settle.go",
-		from: `		m.late(m.view.Request, outcome)
+		name: "a late answer counts", file: "report.go",
+		from: `		d.recordLate(d.view.Request, outcome)
 		return false, nil
 	case`,
-		to: `		m.late(m.view.Request, outcome)
+		to: `		d.recordLate(d.view.Request, outcome)
 		if outcome.Kind != Answered {
 			return false, nil
 		}
-		request = m.view.Request
-		m.requests[request.ID] = request
+		request = d.view.Request
+		d.requests[request.ID] = request
 	case`,
 		found: []invariant{nothingNew, accounted},
 	},
@@ -72,13 +84,13 @@ var mutations = []mutation{
 		found: []invariant{inOrder},
 	},
 	{
-		name: "the id of a Create that failed is dropped", file: "settle.go",
+		name: "the id of a Create that failed is dropped", file: "result.go",
 		from:  "		if v.id != \"\" {\n			i.PhysicalID = v.id",
 		to:    "		if v.id != \"\" && v.success {\n			i.PhysicalID = v.id",
 		found: []invariant{accounted},
 	},
 	{
-		name: "a cancelled Create keeps the id that was invented for it", file: "settle.go",
+		name: "a cancelled Create keeps the id that was invented for it", file: "result.go",
 		from:  "		if v.id != \"\" {\n			i.PhysicalID = v.id",
 		to:    "		if v.id != \"\" && !r.Cancelled {\n			i.PhysicalID = v.id",
 		found: []invariant{accounted},
@@ -102,110 +114,110 @@ var mutations = []mutation{
 		found: []invariant{settledOnce, oneInFlight, accounted},
 	},
 	{
-		name: "what the heir of a request could not deliver was never sent", file: "settle.go",
+		name: "what the heir of a request could not deliver was never sent", file: "answer.go",
 		from:  "outcome.Delivered || holder(r) != r.First",
 		to:    "outcome.Delivered",
 		found: []invariant{agreed, accounted, truthful},
 	},
 	{
-		name: "secrets are shown as they are", file: "settle.go",
-		from:  "return scrub(wire.Redact(wire.CleanText(wire.Redact(scrub(text, secrets)))), secrets)",
-		to:    "return wire.Redact(wire.CleanText(text))",
+		name: "secrets are shown as they are", file: "redact.go",
+		from:  "return hide.Mask(wire.Redact(wire.CleanText(wire.Redact(hide.Mask(text)))))",
+		to:    "_ = hide\n\treturn wire.Redact(wire.CleanText(text))",
 		found: []invariant{noSecret},
 	},
 	{
-		name: "events have the time of the clock", file: "machine.go",
-		from:  "	return maxTime(maxTime(m.now, m.op.Earliest), m.op.Latest.Add(time.Millisecond))",
-		to:    "	return m.now",
+		name: "events have the time of the clock", file: "event.go",
+		from:  "	return maxTime(maxTime(d.now, d.op.Earliest), d.op.Latest.Add(time.Millisecond))",
+		to:    "	return d.now",
 		found: []invariant{wellTold},
 	},
 	{
-		name: "events share a time", file: "machine.go",
-		from:  "m.op.Latest.Add(time.Millisecond))",
-		to:    "m.op.Latest)",
+		name: "events share a time", file: "event.go",
+		from:  "d.op.Latest.Add(time.Millisecond))",
+		to:    "d.op.Latest)",
 		found: []invariant{wellTold},
 	},
 	{
-		name: "what asks again survives the answer", file: "settle.go",
-		from:  "	m.changeRequest(request)\n	m.stopAsking(request)",
-		to:    "	m.changeRequest(request)",
+		name: "what asks again survives the answer", file: "request.go",
+		from:  "	d.changeRequest(request)\n	pollRequests(d).stop(request)",
+		to:    "	d.changeRequest(request)",
 		found: []invariant{askedRightly, settledOnce},
 	},
 	{
-		name: "a handler that returned silently is waited for all the same", file: "silent.go",
-		from:  "		r.Due = minTime(r.Due, m.now.Add(min(max(outcome.After, 0), mostSettle)))",
+		name: "a handler that returned silently is waited for all the same", file: "silence.go",
+		from:  "		r.Due = minTime(r.Due, d.now.Add(min(max(outcome.After, 0), mostSettle)))",
 		to:    "		_ = mostSettle",
 		found: []invariant{heardOut},
 	},
 	{
-		name: "what may still answer is not waited for", file: "silent.go",
+		name: "what may still answer is not waited for", file: "silence.go",
 		from:  `if silence.Awaits == "" {` + "\n		r.Due",
 		to:    "if true {\n		r.Due",
 		found: []invariant{heardOut},
 	},
 	{
-		name: "a request that is sent again keeps its silence", file: "settle.go",
-		from:  "r.Due, r.Silence = store.RequestWaiting, m.now, m.now.Add(left), nil",
-		to:    "r.Due = store.RequestWaiting, m.now, m.now.Add(left)",
+		name: "a request that is sent again keeps its silence", file: "request.go",
+		from:  "r.Due, r.Silence = store.RequestWaiting, d.now, d.now.Add(left), nil",
+		to:    "r.Due = store.RequestWaiting, d.now, d.now.Add(left)",
 		found: []invariant{heardOut},
 	},
 	{
-		name: "what is said of one try counts for another", file: "settle.go",
-		from:  "m.void = m.void || r.Type == store.TypeIsComplete && outcome.Try != r.Wait.Try",
+		name: "what is said of one try counts for another", file: "report.go",
+		from:  "d.void = d.void || r.Type == store.TypeIsComplete && outcome.Try != r.Wait.Try",
 		to:    "_ = r",
 		found: []invariant{askedRightly},
 	},
 	{
-		name: "who is asked again is still thought to be busy", file: "waiting.go",
-		from:  "	r.Executor = 0 // should",
-		to:    "	// should",
+		name: "who is asked again is still thought to be busy", file: "polling.go",
+		from:  "	r.Executor = 0 // should this node die, nothing dies with it\n	d.changeRequest(r)\n	body",
+		to:    "	d.changeRequest(r)\n	body",
 		found: []invariant{askedRightly, oneInFlight},
 	},
 	{
-		name: "what asks again is asked for ever", file: "waiting.go",
+		name: "what asks again is asked for ever", file: "polling.go",
 		from:  "	if last := !row.Delivered.Before(end); last ||",
 		to:    "	if",
 		found: []invariant{askedRightly},
 	},
 	{
-		name: "a policy retains nothing", file: "launch.go",
-		from:  "			(policy == policyRetain || (policy == policyRetainExceptOnCreate && m.op.Phase == store.PhaseCleanup)) {",
-		to:    "			(policy == policyRetainExceptOnCreate && m.op.Phase == store.PhaseCleanup) {",
+		name: "a policy retains nothing", file: "removal.go",
+		from:  "			(policy == policyRetain || (policy == policyRetainExceptOnCreate && d.op.Phase == store.PhaseCleanup)) {",
+		to:    "			(policy == policyRetainExceptOnCreate && d.op.Phase == store.PhaseCleanup) {",
 		found: []invariant{inPolicy},
 	},
 	{
-		name: "an export changes while it is in use", file: "externals.go",
+		name: "an export changes while it is in use", file: "crossstack.go",
 		from:  "		case !v.Equal(e.Value):\n			return",
 		to:    "		case !v.Equal(e.Value) && len(e.Importers) == 0:\n			return",
 		found: []invariant{traded},
 	},
 	{
-		name: "an update lets go of what it may go back to", file: "externals.go",
-		from:  "	names := m.importsOf(tried(op)...)",
-		to:    "	names := m.importsOf(op.To)",
+		name: "an update lets go of what it may go back to", file: "crossstack.go",
+		from:  "	names := d.importsOf(tried(op)...)",
+		to:    "	names := d.importsOf(op.To)",
 		found: []invariant{traded},
 	},
 	{
-		name: "a rollback holds what it has not come to import", file: "externals.go",
-		from:  "			names = m.importsOf(m.op.From)",
-		to:    "			names = m.importsOf(m.op.From, m.op.To)",
+		name: "a rollback holds what it has not come to import", file: "crossstack.go",
+		from:  "			names = d.importsOf(d.op.From)",
+		to:    "			names = d.importsOf(d.op.From, d.op.To)",
 		found: []invariant{traded},
 	},
 	{
-		name: "what is to be deleted still exports", file: "externals.go",
-		from:  "	m.delta.Exports = &[]store.Export{}\n",
+		name: "what is to be deleted still exports", file: "crossstack.go",
+		from:  "	d.delta.Exports = &[]store.Export{}\n",
 		to:    "",
 		found: []invariant{traded},
 	},
 	{
 		name: "what is said of one try of a task counts for another", file: "execution.go",
-		from:  "	if m.void = m.void || outcome.Try != r.Execution.Try; m.void {",
-		to:    "	if m.void {",
+		from:  "	if d.void = d.void || outcome.Try != r.Execution.Try; d.void {",
+		to:    "	if d.void {",
 		found: []invariant{byDefinition},
 	},
 	{
 		name: "executions outlive their stack", file: "phase.go",
-		from:  "		m.abortExecutions()\n",
+		from:  "		executions(d).abortAll()\n",
 		to:    "",
 		found: []invariant{runsEnd, settledOnce},
 	},
@@ -217,14 +229,14 @@ var mutations = []mutation{
 	},
 	{
 		name: "who starts an execution once more starts another one", file: "execution.go",
-		from:  "	if r := m.view.Request; r != nil {\n		if r.Stack",
-		to:    "	if r := m.view.Request; r != nil && r.State == store.RequestSettled {\n		if r.Stack",
+		from:  "	if r := d.view.Request; r != nil {\n		if r.Stack",
+		to:    "	if r := d.view.Request; r != nil && r.State == store.RequestSettled {\n		if r.Stack",
 		found: []invariant{byDefinition},
 	},
 	{
 		name: "a task that is out of time is done once more", file: "execution.go",
-		from:  "	case r.State == store.RequestDelayed:\n		m.retryTask(r)",
-		to:    "	case r.State != store.RequestSettled:\n		r.Executor = 0\n		m.retryTask(r)",
+		from:  "	case r.State == store.RequestDelayed:\n		d.retry(r)",
+		to:    "	case r.State != store.RequestSettled:\n		r.Executor = 0\n		d.retry(r)",
 		found: []invariant{byDefinition, oneInFlight},
 	},
 	{
@@ -235,88 +247,88 @@ var mutations = []mutation{
 	},
 	{
 		name: "a wait is over at once", file: "execution.go",
-		from:  "	due := m.now.Add(move.After)\n",
-		to:    "	due := m.now\n",
+		from:  "	due := d.now.Add(move.After)\n",
+		to:    "	due := d.now\n",
 		found: []invariant{byDefinition},
 	},
 	{
 		name: "a nested stack does not wait for its root", file: "phase.go", nested: true,
-		from: "	if m.op.Parent != nil {\n		m.hold()", to: "	if false {\n		m.hold()",
+		from: "	if d.op.Parent != nil {\n		d.hold()", to: "	if false {\n		d.hold()",
 		found: []invariant{notTooEarly, rootEnds, allEnd, stands},
 	},
 	{
-		name: "the end of a nested stack is told once or never", file: "nestedrequests.go", nested: true,
-		from: "over, err := e.attend(ctx, tie.Body.StackID, tie.Operation)", to: "over, err := false, error(nil)",
+		name: "the end of a nested stack is told once or never", file: "nestattend.go", nested: true,
+		from: "over, err := s.attend(ctx, tie.Body.StackID, tie.Operation)", to: "over, err := false, error(nil)",
 		found: []invariant{rootEnds, allEnd},
 	},
 	{
-		name: "a root does not release what it holds", file: "settle.go", nested: true,
+		name: "a root does not release what it holds", file: "request.go", nested: true,
 		from: "step.Held = v.held", to: "_ = v.held",
 		found: []invariant{allEnd},
 	},
 	{
-		name: "what is nested is not taken back", file: "launch.go", nested: true,
-		from: "if m.isNested(instance.Body.Type) && (s.Touched || m.looksAtAll()) {", to: "if false {",
+		name: "what is nested is not taken back", file: "resource.go", nested: true,
+		from: "if d.isNested(instance.Body.Type) && (s.Touched || phases(d).revisitsAll()) {", to: "if false {",
 		found: []invariant{allEnd, sameText, stands, rootEnds, noneLeft, accounted, notTooEarly},
 	},
 	{
-		name: "who takes himself back is not waited for", file: "nestedchild.go", nested: true,
-		from: "	case store.PhaseRevert, store.PhaseRevertCleanup:\n		m.adopt(n)\n		return true, nil", to: "	case store.PhaseRevert, store.PhaseRevertCleanup:\n		return false, nil",
+		name: "who takes himself back is not waited for", file: "nestedstack.go", nested: true,
+		from: "	case store.PhaseRevert, store.PhaseRevertCleanup:\n		d.adopt(n)\n		return true, nil", to: "	case store.PhaseRevert, store.PhaseRevertCleanup:\n		return false, nil",
 		found: []invariant{allEnd, sameText, stands},
 	},
 	{
-		name: "a request that comes again needs its template again", file: "nestedrequests.go", nested: true,
-		from:  "if made, err := e.store.LiveStack(ctx, in.Name); err == nil && made.Parent == parent.ID && made.Kind != store.KindReview {",
-		to:    "if made, err := e.store.LiveStack(ctx, in.Name); err == nil && made.Parent == \"\" && made.Kind != store.KindReview {",
+		name: "a request that comes again needs its template again", file: "nest.go", nested: true,
+		from:  "if made, err := s.store.LiveStack(ctx, in.Name); err == nil && made.Parent == parent.ID && made.Kind != store.KindReview {",
+		to:    "if made, err := s.store.LiveStack(ctx, in.Name); err == nil && made.Parent == \"\" && made.Kind != store.KindReview {",
 		found: []invariant{allEnd, noneLeft, accounted},
 	},
 	{
-		name: "an answer with another id is taken for a replacement", file: "settle.go", ros: true,
-		from: "	if !m.dialect.rules().idsStay || r.Type != wire.Update", to: "	if words := m.dialect; words != nil || r.Type != wire.Update",
+		name: "an answer with another id is taken for a replacement", file: "answer.go", ros: true,
+		from: "	if !d.dialect.rules().idsStay || r.Type != wire.Update", to: "	if words := d.dialect; words != nil || r.Type != wire.Update",
 		found: []invariant{agreed, truthful, accounted},
 	},
 	{
-		name: "what is to be replaced goes last", file: "replace.go", ros: true,
-		from: "	m.startedOver.add(i.Number)\n	m.askDelete(s, i, false)\n	return nil", to: "	i.Replaced = true\n	m.changeInstance(i)\n	return m.launch(s)",
+		name: "what is to be replaced goes last", file: "replacement.go", ros: true,
+		from: "	d.startedOver.add(i.Number)\n	removal(d).sendDelete(s, i, false)\n	return nil", to: "	i.Replaced = true\n	d.changeInstance(i)\n	return scheduler(d).start(s)",
 		found: []invariant{oldFirst},
 	},
 	{
-		name: "what cannot be updated is replaced in any case", file: "replace.go", ros: true,
-		from: "(m.op.Replace || m.op.Phase == store.PhaseRevert)", to: "true",
+		name: "what cannot be updated is replaced in any case", file: "replacement.go", ros: true,
+		from: "(d.op.Replace || d.op.Phase == store.PhaseRevert)", to: "true",
 		found: []invariant{asWanted},
 	},
 	{
-		name: "a rollback leaves out what is gone", file: "launch.go", ros: true,
-		from: "if m.dialect.rules().idsStay && (s.Touched || m.looksAtAll()) &&", to: "if m.dialect.rules().idsStay && instance != nil && s.Touched &&",
+		name: "a rollback leaves out what is gone", file: "resource.go", ros: true,
+		from: "if d.dialect.rules().idsStay && (s.Touched || phases(d).revisitsAll()) &&", to: "if d.dialect.rules().idsStay && instance != nil && s.Touched &&",
 		found: []invariant{agreed},
 	},
 	{
-		name: "a rollback keeps what was made by another provider", file: "launch.go", ros: true,
-		from: "	if problem == \"\" && m.dialect.rules().idsStay && !ask.token.Equal(instance.Body.Token) && instance.Number > m.op.Stood {", to: "	if false {",
+		name: "a rollback keeps what was made by another provider", file: "resource.go", ros: true,
+		from: "	if problem == \"\" && d.dialect.rules().idsStay && !ask.token.Equal(instance.Body.Token) && instance.Number > d.op.Stood {", to: "	if false {",
 		found: []invariant{agreed, truthful},
 	},
 	{
-		name: "what was not asked to go is forgotten", file: "cancel.go", ros: true,
-		from: "if request.Type == wire.Delete && m.dialect.rules().idsStay {", to: "if false {",
+		name: "what was not asked to go is forgotten", file: "scheduler.go", ros: true,
+		from: "if request.Type == wire.Delete && d.dialect.rules().idsStay {", to: "if false {",
 		found: []invariant{oldFirst, agreed, accounted},
 	},
 	{
-		name: "the bound of what is at work at once is for the beginning", file: "launch.go", ros: true,
-		from: "m.op.Parallelism == 0 || m.op.Running < m.op.Parallelism }", to: "m.op.Parallelism == 0 || m.op.Running < m.op.Parallelism || m.view.Request != nil }",
+		name: "the bound of what is at work at once is for the beginning", file: "scheduler.go", ros: true,
+		from: "d.op.Parallelism == 0 || d.op.Running < d.op.Parallelism }", to: "d.op.Parallelism == 0 || d.op.Running < d.op.Parallelism || d.view.Request != nil }",
 		found: []invariant{withinBounds},
 	},
 	{
-		name: "a rollback creates what the stack stood without", file: "replace.go", ros: true,
+		name: "a rollback creates what the stack stood without", file: "replacement.go", ros: true,
 		from: "	if stood != nil && stood.Body.AnsweredBy == \"\" {", to: "	if false {",
 		found: []invariant{agreed},
 	},
 	{
-		name: "what is declared no more is ignored too", file: "continue.go", ros: true,
-		from: "	m.beginCleanup()\n	if len(m.todo) == 0 {", to: "	if true {",
+		name: "what is declared no more is ignored too", file: "continuecreate.go", ros: true,
+		from: "	phases(d).beginCleanup()\n	if len(d.todo) == 0 {", to: "	if true {",
 		found: []invariant{accounted},
 	},
 	{
-		name: "who waited for the bound is forgotten", file: "launch.go", ros: true,
+		name: "who waited for the bound is forgotten", file: "scheduler.go", ros: true,
 		from: "s.State == store.StepPending && s.Waiting == 0 &&", to: "s.State == store.StepPending && s.Waiting < 0 &&",
 		found: []invariant{agreed},
 	},
@@ -336,6 +348,13 @@ func TestMutations(t *testing.T) {
 			t.Parallel()
 			m.mustBeFound(t)
 		})
+	}
+}
+
+// TestMutationSnippets makes sure that every mutation still has its snippet in the code.
+func TestMutationSnippets(t *testing.T) {
+	for _, m := range mutations {
+		t.Run(m.name, func(t *testing.T) { m.read(t) })
 	}
 }
 

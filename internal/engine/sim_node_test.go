@@ -23,12 +23,13 @@ type simNode struct {
 	handed map[simTry]bool
 	// dying says that it has seen its last commit.
 	dying bool
-	// awake says that it has looked after the others all along, paused that it does nothing, and gone that it has ended.
+	// awake says that the node has watched the others all along, paused that it is suspended, and gone that it has
+	// stopped.
 	awake, paused, gone bool
 }
 
 const (
-	// beatEvery is how often a node says that it lives.
+	// beatEvery is the interval of a node's heartbeats.
 	beatEvery = 2 * time.Second
 	// silence is how long a node may be silent before another one takes over.
 	silence = 10 * time.Second
@@ -46,7 +47,7 @@ func (s *sim) start() {
 	var err error
 	n.engine, err = engine.Open(context.Background(), engine.Config{
 		Store: &faultyStore{Store: s.rows, node: n}, Name: fmt.Sprint("node-", n.number), Alone: s.alone, Fidelity: s.fidelity,
-		Dispatch: n.dispatch,
+		Dispatch: n.dispatch, Reads: s.declares,
 		NewID: func() string {
 			s.ids++
 			return fmt.Sprintf("%08d-0000-4000-8000-000000000000", s.ids)
@@ -154,7 +155,8 @@ func (s *sim) perhapsKill() {
 	}
 }
 
-// perhapsPause stops one of two nodes for a while: it may be taken for dead, and does not know it when it wakes.
+// perhapsPause suspends one of two nodes for a while. The other one may declare it dead, and it does not know that
+// when it resumes.
 func (s *sim) perhapsPause() {
 	if s.rng.IntN(150) > 0 || len(s.nodes) < 2 || slices.ContainsFunc(s.nodes, func(n *simNode) bool { return n.paused }) {
 		return
@@ -177,14 +179,14 @@ func (s *sim) perhapsPause() {
 	})
 }
 
-// look is what a node does every few seconds: it says that it lives, learns whether it was taken for dead, and takes over
-// from those that are.
+// look is the periodic check of a node. It sends a heartbeat, finds out whether the node was declared dead, and takes
+// over from dead nodes.
 func (n *simNode) look() {
 	s := n.sim
 	s.beat()
 	before, lost := n.engine.Node(), s.lost()
 	at := s.now
-	if n.awake { // it has looked all along
+	if n.awake { // it has watched all along
 		at = at.Add(-silence - 2*beatEvery)
 	}
 	for ; !at.After(s.now); at = at.Add(beatEvery) {
@@ -203,7 +205,7 @@ func (n *simNode) look() {
 	}
 }
 
-// beat says for every node that runs that it has beaten all along, if it was not taken for dead.
+// beat sends the heartbeats that every running node would have sent, unless the node was declared dead.
 func (s *sim) beat() {
 	for _, n := range s.nodes {
 		if n.paused {

@@ -40,11 +40,12 @@ var simOperations = []simOperation{
 		"CREATE_COMPLETE", "CREATE_FAILED", "UPDATE_COMPLETE", "UPDATE_FAILED", "UPDATE_ROLLBACK_COMPLETE",
 	}, (*sim).changeSet},
 	{"cancel", 1, []string{"UPDATE_IN_PROGRESS"}, (*sim).cancel},
+	{"cancel of any", 1, []string{"CREATE_IN_PROGRESS", "UPDATE_IN_PROGRESS"}, (*sim).cancelAny},
 	{"rollback", 90, []string{"CREATE_FAILED", "UPDATE_FAILED"}, (*sim).rollback},
 	{"continue", 40, []string{"UPDATE_ROLLBACK_FAILED"}, (*sim).continuation},
 	{"delete", 10, []string{
 		"CREATE_COMPLETE", "CREATE_FAILED", "ROLLBACK_COMPLETE", "ROLLBACK_FAILED", "UPDATE_COMPLETE", "UPDATE_FAILED",
-		"UPDATE_ROLLBACK_COMPLETE", "UPDATE_ROLLBACK_FAILED", "DELETE_FAILED",
+		"UPDATE_ROLLBACK_COMPLETE", "UPDATE_ROLLBACK_FAILED", "DELETE_FAILED", "CREATE_IN_PROGRESS",
 	}, (*sim).delete},
 }
 
@@ -185,7 +186,7 @@ func (s *sim) changeSet() simCall {
 	}
 }
 
-// goal draws what an update goes for. What was left as it failed is tried again.
+// goal draws the target of an update. It retries a stack that was left as it failed.
 func (s *sim) goal() (next model, in engine.UpdateStack, how string) {
 	disableRollback := s.rng.IntN(6) == 0
 	switch s.status() {
@@ -209,6 +210,15 @@ func (s *sim) cancel() simCall {
 	return simCall{
 		call: func(e *engine.Engine) error { return e.CancelUpdate(context.Background(), in) },
 		note: "cancel the update, " + in.Token,
+	}
+}
+
+// cancelAny cancels a create too.
+func (s *sim) cancelAny() simCall {
+	in := engine.CancelUpdate{Stack: s.ref(), Token: s.token("cancel"), Create: true}
+	return simCall{
+		call: func(e *engine.Engine) error { return e.CancelUpdate(context.Background(), in) },
+		note: "cancel the operation, " + in.Token,
 	}
 }
 
@@ -251,6 +261,12 @@ func (s *sim) continuation() simCall {
 // delete returns a delete and, if the last one failed, perhaps one that leaves resources behind.
 func (s *sim) delete() simCall {
 	in := engine.DeleteStack{Stack: s.ref(), Token: s.token("delete")}
+	if s.status() == "CREATE_IN_PROGRESS" { // the create becomes the delete
+		return simCall{
+			call: func(e *engine.Engine) error { _, err := e.Delete(context.Background(), in); return err },
+			note: "delete during the create, " + in.Token,
+		}
+	}
 	next := s.further()
 	next.sides = s.sidesLeft()
 	how := ""
@@ -291,7 +307,7 @@ func (s *sim) sidesLeft() []simTemplate {
 // print is what a call that is refused, or an answer that comes too late, must leave as it is.
 type print struct {
 	version   int64
-	events    store.EventPlace
+	events    store.EventCursor
 	status    string
 	stack     store.Stack
 	instances []store.Instance

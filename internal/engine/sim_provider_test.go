@@ -28,6 +28,14 @@ type thing struct {
 // handle is the provider's work. A request that comes a second time is worked off, and answered, a second time; row is that
 // request, or asks about it again.
 func (s *sim) handle(row store.Request, n *simNode) {
+	if s.importing && row.Type != store.TypeImport {
+		s.breaks(readNothing, "an import sends a %s of %s", row.Type, row.Logical)
+		return
+	}
+	if row.Type == store.TypeRead || row.Type == store.TypeImport {
+		s.readBack(row, n)
+		return
+	}
 	r := row.Subject()
 	if s.ledger.asked(r.Instance, r) && row.Wait == nil {
 		s.count("request delivered again")
@@ -102,6 +110,7 @@ func (s *sim) handle(row store.Request, n *simNode) {
 			if th := s.things[id]; th != nil {
 				th.exists = false
 			}
+		case wire.Read:
 		}
 		s.become(id, r)
 		members = success(string(id)) + s.data(r, id)
@@ -170,7 +179,7 @@ func (s *sim) answerLater(r store.Request, of *simNode, body []byte) {
 	})
 }
 
-// notified is a topic that is told of an event.
+// notified is a topic that is notified of an event.
 func (s *sim) notified(r store.Request, n *simNode) {
 	text, _ := r.Body.Properties.Get("Message")
 	s.showsNone("notification", text.Text())

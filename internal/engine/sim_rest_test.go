@@ -48,7 +48,7 @@ func (s *sim) checkEnd() {
 		}
 	}
 	for _, r := range s.open() {
-		if r.Type == store.TypeNotification || r.Type == store.TypeTimer || r.Type == store.TypeExecution {
+		if r.Type == store.TypeNotification || r.Type == store.TypeTimer || r.Type == store.TypeExecution || r.Type == store.TypeRead {
 			continue
 		}
 		s.breaks(settledOnce, "the operation ended and %s of %s is still open", r.Type, r.Logical)

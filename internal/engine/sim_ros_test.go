@@ -31,9 +31,10 @@ const (
 	withinBounds invariant = "no more is at work at once than the client wants"
 )
 
-// TestROSSimulation runs lives of stacks of ROS: 1–5 resources with references and DependsOn, tokens that change, DeletionPolicy; updates
-// with ReplacementOption and TaintResources or without, creates that are gone on with, cancelled updates, bounds of parallelism; providers
-// that fail having done it or not, with an id, another one or none, and that never answer; a node that is started anew.
+// TestROSSimulation simulates the lives of ROS stacks with 1–5 resources. The templates have references, DependsOn,
+// tokens that change and DeletionPolicy. The clients update with or without ReplacementOption and TaintResources,
+// continue creates, cancel updates and limit parallelism. The providers fail, with or without having done the work,
+// with the same id, another id or none, or never answer. The node restarts.
 func TestROSSimulation(t *testing.T) {
 	if *simROSSeed != 0 {
 		s := simulateROS(t, *simROSSeed)
@@ -98,7 +99,7 @@ type rosThing struct {
 	logical    wire.LogicalID
 	token      string
 	properties string
-	// told says that the engine has been told of its id. In doubt are those whose properties are not certain.
+	// told says that the engine has got its id. In doubt are those whose properties are not certain.
 	told, doubt bool
 }
 
@@ -162,7 +163,8 @@ func (s *rosSim) must(err error) {
 	}
 }
 
-// start opens the engine, for the first time or anew: what was handed to the one before is handed out again.
+// start opens the engine, for the first time or after a restart. A new engine dispatches the requests of the previous
+// one again.
 func (s *rosSim) start() {
 	s.inbox = nil
 	e, err := engine.Open(s.ctx, engine.Config{
@@ -468,6 +470,7 @@ func (s *rosSim) do(r store.Request) wire.PhysicalID {
 				delete(s.things, other)
 			}
 		}
+	case wire.Read:
 	}
 	return id
 }

@@ -39,6 +39,7 @@ var (
 //	database     refuses a commit, replays a batch, says that it failed when it did not; its clock is set back and forward
 //	machines     in some lives executions of state machines, with retriers and catchers, whose tasks fail, hang, return late or
 //	             twice, and which are started twice, stopped, and aborted
+//	drift        in some lives detections, whose Reads fail, hang, are answered twice or late, or are overtaken by an update
 //	fidelity     both
 //
 // What must be true of every life is in the list of invariants. A life is the same whenever it is lived again, whatever
@@ -196,6 +197,7 @@ var mustCover = []string{
 	"commit refused", "batch replayed", "clock set back", "clock set forward",
 	"execution: SUCCEEDED", "execution: FAILED", "execution: TIMED_OUT", "execution: ABORTED", "execution: tried again", "execution: caught", "execution: waited",
 	"execution: task timed out", "execution: task hangs", "execution: told of another try", "execution: started twice", "execution: name used",
+	"read", "read: no answer", "drift detected", "detection overtaken", "drift: IN_SYNC", "drift: MODIFIED", "drift: DELETED", "drift: UNKNOWN",
 	"import of nothing", "export in use changed", "export in use removed", "export taken", "delete of exports in use",
 	"neighbour: CREATE_COMPLETE", "neighbour: ROLLBACK_COMPLETE", "neighbour: UPDATE_COMPLETE", "neighbour: UPDATE_ROLLBACK_COMPLETE",
 }

@@ -25,7 +25,8 @@ func tryOf(r store.Request) simTry {
 	return simTry{id: r.ID}
 }
 
-// notDone is a process that has done its part for now. What is pending says in which try it was said.
+// notDone reports that a process has done its part for now. The pending data is the number of the attempt that
+// reports it.
 func (s *sim) notDone(row store.Request, n *simNode) {
 	s.count("provider not done")
 	if row.Wait != nil {

@@ -79,8 +79,8 @@ func (w *world) property(r store.Request, name string) string {
 	return v.Text()
 }
 
-// TestStoredParameter: the value is read before an operation and stays with it; the previous value is the name, whose value is
-// read anew.
+// TestStoredParameter checks that the engine reads the value before an operation and keeps it for that operation. The
+// previous value is the name, and the engine reads its value again.
 func TestStoredParameter(t *testing.T) {
 	s := &cupboard{texts: map[string]string{"/p": "one", "/q": "q"}}
 	w := newCupboardWorld(t, s)
@@ -108,7 +108,7 @@ func TestStoredParameter(t *testing.T) {
 	if got := w.property(r, "K"); got != "two" || old.Text() != "one" {
 		t.Errorf("sent %q, before %s", got, old)
 	}
-	// What is rolled back to is what was read then.
+	// A rollback uses the value that was read for the revision it restores.
 	s.texts["/p"] = "three"
 	w.answer(r, `"Status": "FAILED", "PhysicalResourceId": "a", "Reason": "no"`)
 	r = w.take("C")

@@ -26,22 +26,19 @@ type submission struct {
 	problem string
 }
 
-// mostSnippets bounds the bytes of all snippets of a template. Source: ours; a template that holds more is too long.
-const mostSnippets = 4_000_000
-
 // submit reads a template that is to be used in an account and region. What it only names is looked up: macros here, snippets when
 // their locations are known.
-func (e *Engine) submit(ctx context.Context, dialect Dialect, account, region, text string) (*submission, error) {
+func (c Checker) submit(ctx context.Context, dialect Dialect, account, region, text string) (*submission, error) {
 	if dialect.language() != template.CloudFormation { // the only one with macros
-		t, err := e.env.parse(dialect, text)
+		t, err := c.env.parse(dialect, text)
 		return &submission{text: text, t: t}, err
 	}
-	raw, err := template.ReadUnexpanded(text, e.env.parsed.limits)
+	raw, err := template.ReadUnexpanded(text, c.env.parsed.limits)
 	if template.BadCall(err) {
 		return nil, refused(dialect, err)
 	}
 	if err != nil || !raw.Calls(true) {
-		t, err := e.env.parse(dialect, text)
+		t, err := c.env.parse(dialect, text)
 		return &submission{text: text, t: t}, err
 	}
 	s := &submission{text: text, raw: raw, functions: map[string]string{}, snippets: map[string]string{}}
@@ -49,7 +46,7 @@ func (e *Engine) submit(ctx context.Context, dialect Dialect, account, region, t
 		return nil, refused(dialect, err)
 	}
 	for _, name := range raw.Macros() {
-		function, err := e.macro(ctx, account, region, name)
+		function, err := c.macro(ctx, account, region, name)
 		switch {
 		case errors.Is(err, store.ErrNotFound):
 			if s.problem == "" {
@@ -66,7 +63,7 @@ func (e *Engine) submit(ctx context.Context, dialect Dialect, account, region, t
 
 // macro returns the service token of a macro: that of a server's own, or of one that a stack has made. The error is
 // [store.ErrNotFound] if there is none.
-func (e *Engine) macro(ctx context.Context, account, region, written string) (string, error) {
+func (c Checker) macro(ctx context.Context, account, region, written string) (string, error) {
 	of, name, ok := template.SplitMacro(written)
 	if !ok {
 		return "", store.ErrNotFound
@@ -74,11 +71,11 @@ func (e *Engine) macro(ctx context.Context, account, region, written string) (st
 	if of == "" || of == account {
 		of = account
 		served := store.ServedMacro(name)
-		if _, err := e.store.Provider(ctx, served); !errors.Is(err, store.ErrNotFound) {
+		if _, err := c.store.Provider(ctx, served); !errors.Is(err, store.ErrNotFound) {
 			return served, err
 		}
 	}
-	row, err := e.store.Provider(ctx, store.HeldMacro(of, region, name))
+	row, err := c.store.Provider(ctx, store.HeldMacro(of, region, name))
 	if err != nil {
 		return "", err
 	}
@@ -95,61 +92,6 @@ func transformID(account, written string) string {
 		return written
 	}
 	return account + "::" + written
-}
-
-// needSnippets says which snippets a decision needs that it was not given.
-type needSnippets struct{ locations []string }
-
-func (*needSnippets) Error() string { return "snippets have to be fetched" }
-
-// mostTries is how often snippets are fetched for one call: with other parameters their locations may be others.
-const mostTries = 5
-
-// with runs a decision on what was submitted, and fetches the snippets that it turns out to need, which may be none but in the
-// beginning. s may be nil.
-func (e *Engine) with(ctx context.Context, s *submission, decide func() error) error {
-	for try := 0; ; try++ {
-		err := decide()
-		need, ok := errors.AsType[*needSnippets](err)
-		if !ok || try == mostTries {
-			return err
-		}
-		for _, location := range need.locations {
-			if err := e.fetch(ctx, s, location); err != nil {
-				return err
-			}
-			if s.problem != "" {
-				break
-			}
-		}
-	}
-}
-
-// fetch adds a snippet to what was submitted.
-func (e *Engine) fetch(ctx context.Context, s *submission, location string) error {
-	const failed = "Transform AWS::Include failed with: "
-	if e.snippet == nil {
-		s.problem = failed + "The location parameter is not a valid S3 uri."
-		return nil
-	}
-	text, err := e.snippet(ctx, location)
-	switch {
-	case ctx.Err() != nil:
-		return ctx.Err()
-	case err != nil:
-		s.problem = failed + err.Error()
-		return nil //nolint:nilerr // it is told with the template's other problems
-	}
-	size := len(text)
-	for _, other := range s.snippets {
-		size += len(other)
-	}
-	if size > mostSnippets {
-		s.problem = fmt.Sprintf("%sthe snippets of the template are more than %d bytes together.", failed, mostSnippets)
-		return nil
-	}
-	s.snippets[location] = text
-	return nil
 }
 
 // acknowledged refuses a template with macros that is used without its client's saying so. A change set needs no such consent: it
@@ -180,4 +122,34 @@ func (s *submission) description() string {
 		return s.raw.Description
 	}
 	return s.t.Description
+}
+
+// mostSnippets bounds the bytes of all snippets of a template. Source: ours; a template that holds more is too long.
+const mostSnippets = 4_000_000
+
+// fetch adds a snippet to what was submitted.
+func (s *submission) fetch(ctx context.Context, snippet func(context.Context, string) (string, error), location string) error {
+	const failed = "Transform AWS::Include failed with: "
+	if snippet == nil {
+		s.problem = failed + "The location parameter is not a valid S3 uri."
+		return nil
+	}
+	text, err := snippet(ctx, location)
+	switch {
+	case ctx.Err() != nil:
+		return ctx.Err()
+	case err != nil:
+		s.problem = failed + err.Error()
+		return nil //nolint:nilerr // it is reported with the template's other problems
+	}
+	size := len(text)
+	for _, other := range s.snippets {
+		size += len(other)
+	}
+	if size > mostSnippets {
+		s.problem = fmt.Sprintf("%sthe snippets of the template are more than %d bytes together.", failed, mostSnippets)
+		return nil
+	}
+	s.snippets[location] = text
+	return nil
 }

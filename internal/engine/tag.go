@@ -29,11 +29,11 @@ func (e *Engine) Tag(ctx context.Context, in TagStack) error {
 	if err != nil {
 		return err
 	}
-	return e.apply(ctx, target, func(m *machine) error {
-		if !m.stack.Live {
+	return e.apply(ctx, target, func(d *decision) error {
+		if !d.stack.Live {
 			return noStack(in.Stack)
 		}
-		revision := m.standing()
+		revision := d.revisionInForce()
 		tags := slices.Clone(revision.Tags)
 		if in.DropAll {
 			tags = nil
@@ -50,23 +50,11 @@ func (e *Engine) Tag(ctx context.Context, in TagStack) error {
 		}
 		if len(tags) > maxTags {
 			return &Error{CodeInvalidParameter, fmt.Sprintf("The specified parameter Tags is invalid, "+
-				"stack %s would have %d tags and can have %d at most.", m.stack.Name, len(tags), maxTags)}
+				"stack %s would have %d tags and can have %d at most.", d.stack.Name, len(tags), maxTags)}
 		}
 		if !slices.Equal(tags, revision.Tags) {
-			m.stack.Tagging, m.stackChanged = &store.Tagging{Revision: revision.Number, Tags: tags}, true
+			d.stack.Tagging, d.stackChanged = &store.Tagging{Revision: revision.Number, Tags: tags}, true
 		}
 		return nil
 	})
-}
-
-// standing returns the revision in force, with the tags that the stack has now.
-func (m *machine) standing() store.Revision {
-	return m.stack.Tagged(m.view.Revisions[m.stack.Revision])
-}
-
-// keepTags keeps the tags that a call has given the stack during an update which is now rolled back.
-func (m *machine) keepTags() {
-	if t := m.stack.Tagging; t != nil && t.Revision == m.op.To {
-		m.stack.Tagging = &store.Tagging{Revision: m.op.From, Tags: t.Tags}
-	}
 }

@@ -7,8 +7,8 @@ import (
 	"github.com/pintle-dev/pintle/internal/store"
 )
 
-// templates keeps the templates that were parsed last. An operation needs that of its revision again and again, and they
-// are never changed. It is safe for concurrent use; the zero value is empty.
+// templates caches recently parsed templates. An operation needs the template of its revision again and again, and
+// parsed templates never change. It is safe for concurrent use; the zero value is empty.
 type templates struct {
 	// limits are those of templates that are submitted.
 	limits template.Limits
@@ -35,7 +35,8 @@ const (
 	processed                // made by transforms
 )
 
-// keptTemplates is how many bytes of text are kept. What is parsed of a text takes many times as much.
+// keptTemplates is the maximum length of the cached texts, in bytes. A parsed template takes many times as much
+// memory as its text.
 const keptTemplates = 2 << 20
 
 // parse returns the template of a text that a client submitted.
@@ -43,8 +44,8 @@ func (t *templates) parse(language template.Language, text string) (*template.Te
 	return t.read(templateKey{language, text, submitted})
 }
 
-// of returns the template that a revision goes by: what its transforms made, if it has any. It was within the limits of its
-// time.
+// of returns the template of a revision: the output of its transforms, if it has any. The template was within the
+// limits when it was submitted.
 func (t *templates) of(language template.Language, r *store.Revision) (*template.Template, error) {
 	if r.Unprepared {
 		raw, err := template.ReadUnexpanded(r.Template, template.Unlimited())

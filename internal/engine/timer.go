@@ -1,57 +1,70 @@
 package engine
 
 import (
+	"math"
 	"time"
 
 	"github.com/pintle-dev/pintle/internal/store"
 	"github.com/pintle-dev/pintle/wire"
 )
 
-// setTimer limits the time of the operation that begins. The timer is a request row that asks nobody, so that it lives
-// as long as the operation, on whichever node.
-func (m *machine) setTimer(limit time.Duration) {
-	m.remind(store.TypeTimer, limit)
-}
+// timers adds and settles rows that become due at a time and ask no provider.
+type timers struct{ *decision }
 
-// remind makes a row of the operation that asks nobody, and comes up when its time is over.
-func (m *machine) remind(kind wire.RequestType, after time.Duration) {
-	r := &store.Request{
-		ID: wire.RequestID(m.newID()), Stack: m.stack.Key, Operation: m.op.Number, Type: kind,
-		State: store.RequestDelayed, Due: m.now.Add(after), Created: m.now,
-		Body: &store.RequestBody{Dialect: m.dialect.Name(), StackID: m.stack.ID, Region: m.stack.Region},
+// limit limits the time of the operation that begins; 0 does not.
+func (d timers) limit(minutes int) {
+	if minutes > 0 {
+		const longest = math.MaxInt64 / int64(time.Minute) // about 292 years
+		d.start(time.Duration(min(int64(minutes), longest)) * time.Minute)
 	}
-	m.requests[r.ID] = r
-	m.changeRequest(r)
-	m.newReq.add(r.ID)
 }
 
-// stopTimer ends the operation's timer, if it has one. The view is whole.
-func (m *machine) stopTimer() {
-	for _, id := range sortedKeys(m.requests) {
-		if r := m.requests[id]; r.Type == store.TypeTimer && r.State != store.RequestSettled {
-			m.settleTimer(r, "stopped")
+// start limits the time of the operation. The timer is a row that asks no provider, so that it outlives the node.
+func (d timers) start(limit time.Duration) {
+	d.add(store.TypeTimer, limit)
+}
+
+// add adds a row to the operation that asks no provider and becomes due after a time.
+func (d timers) add(kind wire.RequestType, after time.Duration) {
+	r := &store.Request{
+		ID: wire.RequestID(d.newID()), Stack: d.stack.Key, Operation: d.op.Number, Type: kind,
+		State: store.RequestDelayed, Due: d.now.Add(after), Created: d.now,
+		Body: &store.RequestBody{Dialect: d.dialect.Name(), StackID: d.stack.ID, Region: d.stack.Region},
+	}
+	d.requests[r.ID] = r
+	d.changeRequest(r)
+	d.newReq.add(r.ID)
+}
+
+// tie makes the row by which the operation that begins is brought together with its parent now and then.
+func (d timers) tie() { d.add(store.TypeTie, tiePause) }
+
+// stop settles the timer of the operation, if it has one. The view is whole.
+func (d timers) stop() {
+	for _, id := range sortedKeys(d.requests) {
+		if r := d.requests[id]; r.Type == store.TypeTimer && r.State != store.RequestSettled {
+			d.settle(r, "stopped")
 		}
 	}
 }
 
-func (m *machine) settleTimer(r *store.Request, ending string) {
-	r.State, r.Due, r.Ending, r.Settled = store.RequestSettled, zeroTime, ending, m.now
-	m.changeRequest(r)
+func (d timers) settle(r *store.Request, ending string) {
+	r.State, r.Due, r.Ending, r.Settled = store.RequestSettled, zeroTime, ending, d.now
+	d.changeRequest(r)
 }
 
-// expire gives the operation up, because its time is over: what is running is cancelled as if a sibling had failed.
-func (m *machine) expire(timer *store.Request) error {
-	if err := m.whole(); err != nil {
-		return err
+var zeroTime time.Time
+
+func minTime(a, b time.Time) time.Time {
+	if a.Before(b) {
+		return a
 	}
-	m.settleTimer(timer, "expired")
-	if timer.Operation != m.op.Number || m.op.Phase != store.PhaseApply && m.op.Phase != store.PhasePrepare {
-		return nil // it was not stopped, and has nothing to stop
+	return b
+}
+
+func maxTime(a, b time.Time) time.Time {
+	if a.After(b) {
+		return a
 	}
-	m.op.Expired, m.opChanged = true, true
-	if m.op.Phase == store.PhasePrepare {
-		m.unprepared(m.dialect.texts().expired(&m.op, m.sequel()))
-	}
-	m.cancelRunning()
-	return m.run()
+	return b
 }

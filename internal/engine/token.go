@@ -10,34 +10,37 @@ import (
 // few others came between.
 const rememberedTokens = 5
 
+// tokens recognizes repeated requests by the tokens of clients.
+type tokens struct{ *decision }
+
 // repeated reports whether a request was made before under the same token. The client then gets the answer it got, or
 // would have got, the first time. A token that stands for another call is an error.
-func (m *machine) repeated(token string, call store.Call) (bool, error) {
+func (d tokens) repeated(token string, call store.Call) (bool, error) {
 	if token == "" {
 		return false, nil
 	}
-	for _, use := range m.stack.Tokens {
+	for _, use := range d.stack.Tokens {
 		switch {
 		case use.Token != token:
-		case use.Call == call && use.ChangeSet == m.executing:
-			m.again = use.Operation
+		case use.Call == call && use.ChangeSet == d.executing:
+			d.again = use.Operation
 			return true, nil
 		default:
-			return false, m.tokenTaken(token)
+			return false, d.taken(token)
 		}
 	}
 	return false, nil
 }
 
-func (m *machine) tokenTaken(token string) error {
-	return m.dialect.refusals().tokenUsed(token, &m.stack)
+func (d tokens) taken(token string) error {
+	return d.dialect.refusals().tokenUsed(token, &d.stack)
 }
 
 // remember keeps the token of a request that began an operation.
-func (m *machine) remember(token string, call store.Call, operation string) {
+func (d tokens) remember(token string, call store.Call, operation string) {
 	if token == "" {
 		return
 	}
-	uses := slices.Concat([]store.TokenUse{{Token: token, Call: call, Operation: operation, ChangeSet: m.executing}}, m.stack.Tokens)
-	m.stack.Tokens, m.stackChanged = uses[:min(len(uses), rememberedTokens)], true
+	uses := slices.Concat([]store.TokenUse{{Token: token, Call: call, Operation: operation, ChangeSet: d.executing}}, d.stack.Tokens)
+	d.stack.Tokens, d.stackChanged = uses[:min(len(uses), rememberedTokens)], true
 }

@@ -73,7 +73,7 @@ func (w *world) failing(logical string) store.Request {
 	return r
 }
 
-// What a nested stack asks is of the trace of its root's call.
+// TestTraceOfNestedStacks checks that the requests of a nested stack belong to the trace of the call to its root.
 func TestTraceOfNestedStacks(t *testing.T) {
 	f := newTree(t)
 	f.templates["child"] = body(map[string]string{"Deep": resource("")})

@@ -85,7 +85,7 @@ func TestTransformLife(t *testing.T) {
 	}
 	w.inbox = nil
 
-	// The text itself is processed anew.
+	// An update with the template's text runs the transforms again.
 	wantCode(t, update("A,C", "large", func(in *engine.UpdateStack) { in.Capabilities = nil }), engine.CodeInsufficientRights,
 		"Requires capabilities : [CAPABILITY_AUTO_EXPAND]")
 	w.must(update("A,C", "large"))

@@ -8,7 +8,6 @@ import (
 	"github.com/pintle-dev/pintle/internal/base/suggest"
 	"github.com/pintle-dev/pintle/internal/engine/native"
 	"github.com/pintle-dev/pintle/internal/language/template"
-	"github.com/pintle-dev/pintle/internal/store"
 	"github.com/pintle-dev/pintle/wire"
 )
 
@@ -98,24 +97,4 @@ func unrecognizedText(dialect Dialect, types ...string) string {
 		return "Unknown resource Type : " + strings.Join(types, ", ")
 	}
 	return "Template format error: Unrecognized resource types: [" + strings.Join(types, ", ") + "]"
-}
-
-// remark is the reason of an event of success, empty if there is nothing to say. The first event of a recorded resource says for the
-// whole stack that its recorded resources exist nowhere else.
-func (m *machine) remark(i *store.Instance, verb store.Verb) string {
-	schema := m.native.Schema(i.Body.Type)
-	if schema == nil || !schema.Recorded || m.stack.Remarked || verb != store.VerbCreate && verb != store.VerbUpdate {
-		return ""
-	}
-	m.stack.Remarked, m.stackChanged = true, true
-	types := []string{i.Body.Type}
-	if side, err := m.side(m.op.To); err == nil {
-		for _, r := range side.Template.Active(side.Scope) {
-			if of := m.native.Schema(r.Type); of != nil && of.Recorded {
-				types = append(types, r.Type)
-			}
-		}
-	}
-	slices.Sort(types)
-	return native.RecordedOnly(schema.Dialect, slices.Compact(types))
 }

@@ -307,7 +307,7 @@ func TestWaitingEnds(t *testing.T) {
 			for n := range 5 {
 				w.pass(time.Minute)
 				try := w.try(a)
-				if n == 1 { // it lives: from here on they count anew
+				if n == 1 { // it answers, so the count of deaths restarts
 					w.waits(try, time.Minute, `"x"`)
 					continue
 				}

@@ -24,7 +24,7 @@ const (
 	token   = "arn:aws:sns:us-east-1:84969EXAMPLE:CRTest"
 )
 
-// world is an engine on a memory store, with a clock that only the test moves. What the engine hands over waits in
+// world is an engine on an in-memory store, with a clock that only the test moves. Requests from the engine wait in
 // inbox until the test plays the provider.
 type world struct {
 	executed store.ChangeSetID // the change set that was executed last
@@ -231,7 +231,7 @@ func (w *world) pass(d time.Duration) {
 func (w *world) events() []string {
 	w.t.Helper()
 	var lines []string
-	rows, err := w.store.Events(w.ctx, w.stack().Key, store.EventPlace{}, 1000)
+	rows, err := w.store.Events(w.ctx, w.stack().Key, store.EventCursor{}, 1000)
 	w.must(err)
 	slices.Reverse(rows)
 	for _, row := range rows {
@@ -295,7 +295,7 @@ func (w *world) want(skip int, events []string, sent ...string) {
 // properties returns the ResourceProperties of the newest event of a logical ID that has some.
 func (w *world) properties(logical string) map[string]any {
 	w.t.Helper()
-	rows, err := w.store.Events(w.ctx, w.stack().Key, store.EventPlace{}, 1000)
+	rows, err := w.store.Events(w.ctx, w.stack().Key, store.EventCursor{}, 1000)
 	w.must(err)
 	for _, row := range rows {
 		for _, e := range slices.Backward(row.Events) {

@@ -1,4 +1,4 @@
-// Package language is a folder of packages that read templates: values, the text of a template to a checked graph, the evaluation of its
+// Package language is a directory of packages that read templates: values, the text of a template to a checked graph, the evaluation of its
 // functions, dynamic references, jq scripts, and the plan that leads from an old graph to a new one. The template package speaks both
 // dialects, CloudFormation and ROS.
 //

@@ -1,4 +1,4 @@
-// Package provider is a folder of packages that carry requests to providers: delivery to Lambda, SNS, HTTP, Function Compute and SMQ,
+// Package provider is a directory of packages that carry requests to providers: delivery to Lambda, SNS, HTTP, Function Compute and SMQ,
 // local processes on the Lambda Runtime API, the programs that stand between that and a handler, providers that are built in,
 // the CDK's provider framework over two functions, and the project file that names them.
 //

@@ -12,7 +12,7 @@ import (
 // ResponsePath is what response URLs have after the public URL: a URL is signed for PublicURL/response.
 const ResponsePath = "response"
 
-// retryAfter is how many seconds a sender is told to wait before it tries again.
+// retryAfter is how many seconds a sender is asked to wait before it tries again.
 const retryAfter = "1"
 
 // answer takes a provider's answer. It is told 200 only when the answer is durable, whatever it says: one that is too
@@ -33,8 +33,8 @@ func (s *Server) answer(w http.ResponseWriter, r *http.Request) {
 		refuseAnswer(w, http.StatusLengthRequired, "MissingContentLength", "You must provide the Content-Length HTTP header.")
 		return
 	}
-	// One byte more than an answer may have tells that it is too long, and no more is looked at. What is left of a
-	// small one net/http drops, within its own bound, so that the reply is not lost in a reset connection.
+	// One byte more than the maximum shows that an answer is too long, so the server reads no further. If the rest is
+	// small, net/http discards it up to its own limit, so that a connection reset does not lose the reply.
 	body, ctx, end, err := s.receive(r, wire.MaxResponse+1)
 	switch {
 	case errors.Is(err, errNoTurn):

@@ -58,7 +58,7 @@ func padded(r store.Request, size int) string {
 
 func reasons(w *world, stack store.StackKey) string {
 	w.t.Helper()
-	rows, err := w.store.Events(w.t.Context(), stack, store.EventPlace{}, 100)
+	rows, err := w.store.Events(w.t.Context(), stack, store.EventCursor{}, 100)
 	w.must(err)
 	var all strings.Builder
 	for _, row := range rows {
@@ -156,7 +156,7 @@ func TestPublicPath(t *testing.T) {
 	}
 }
 
-// TestWithoutLength: a PUT that does not say how long its body is, as a probe of the URL by hand, is no answer.
+// TestWithoutLength: a PUT that does not say how long its body is, as a probe of the URL by hand, is not an answer.
 func TestWithoutLength(t *testing.T) {
 	w := newWorld(t, nil)
 	r := w.create("s")
@@ -190,7 +190,7 @@ func TestWithoutLength(t *testing.T) {
 	}
 }
 
-// TestTruncated: an answer whose sender broke off is no answer.
+// TestTruncated: an answer whose sender broke off is not an answer.
 func TestTruncated(t *testing.T) {
 	w := newWorld(t, nil)
 	r := w.create("s")

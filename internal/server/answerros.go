@@ -22,7 +22,7 @@ type ROSAnswers struct {
 	// Signals checks the URLs of handles. Nil means that there are none.
 	Signals *wire.ROSSigner
 	// Limit is how many bytes an answer may have, at most [wire.MaxROSResponse]; what is longer is an answer that the engine
-	// is told to be too long. Zero means [wire.MaxResponse].
+	// gets as too long. Zero means [wire.MaxResponse].
 	Limit int
 	// TakePut takes answers that are PUT as CloudFormation's are, and not only those that are posted.
 	TakePut bool
@@ -82,7 +82,7 @@ func (s *Server) answerROS(w http.ResponseWriter, r *http.Request) {
 	case err == nil:
 		replyROS(w, http.StatusOK, rosReply{RequestID: string(id)})
 	case errors.Is(err, store.ErrNotFound):
-		refuseROS(w, http.StatusNotFound, id, "NotFound", "There is no such request: its stack is gone.")
+		refuseROS(w, http.StatusNotFound, id, "NotFound", "No such request: its stack was deleted.")
 	default:
 		s.log.ErrorContext(ctx, "an answer could not be recorded", "request", id, "resource", key.LogicalID,
 			"stack", key.StackID, "error", err)

@@ -49,7 +49,7 @@ func (s *Server) auditedROS(w http.ResponseWriter, r *http.Request, id sigv4.Ide
 		serve()
 		return
 	}
-	e := audit.Entry{Door: audit.DoorAPI, Service: "ros", Action: call.Action}
+	e := audit.Entry{Endpoint: audit.EndpointAPI, Service: "ros", Action: call.Action}
 	fill(&e, call.Parameters)
 	s.record(w, r, id, e, serve)
 }
@@ -82,13 +82,13 @@ func remote(r *http.Request) string {
 	return host
 }
 
-// entryOf returns what is to be put on record of a call, without an action if that is nothing.
+// entryOf returns the audit entry of a call. The entry has no action if the call is not to be recorded.
 func entryOf(r *http.Request, id sigv4.Identity) audit.Entry {
-	e := audit.Entry{Door: audit.DoorAPI, Service: id.Service}
+	e := audit.Entry{Endpoint: audit.EndpointAPI, Service: id.Service}
 	target := r.Header.Get("X-Amz-Target")
 	switch path := r.URL.Path; {
 	case strings.HasPrefix(path, operator.Prefix):
-		e.Door, e.Service = audit.DoorOperator, ""
+		e.Endpoint, e.Service = audit.EndpointOperator, ""
 		ofOperator(&e, r)
 	case target != "":
 		_, e.Action, _ = strings.Cut(target, ".")
@@ -106,14 +106,21 @@ func entryOf(r *http.Request, id sigv4.Identity) audit.Entry {
 	return e
 }
 
-// ofOperator fills an entry from the path of a call of Pintle's own face. A preview changes nothing.
+// ofOperator fills an entry from the path of a call of Pintle's own API. A preview changes nothing.
 func ofOperator(e *audit.Entry, r *http.Request) {
-	parts := strings.Split(strings.TrimPrefix(r.URL.Path, operator.Prefix), "/")
+	parts := strings.Split(strings.TrimPrefix(r.URL.EscapedPath(), operator.Prefix), "/")
+	for i := range parts { // ARNs have slashes
+		if text, err := url.PathUnescape(parts[i]); err == nil {
+			parts[i] = text
+		}
+	}
 	switch {
 	case r.Method == http.MethodGet || r.Method == http.MethodHead || parts[len(parts)-1] == "preview":
 		return
 	case len(parts) == 5 && parts[0] == "stacks" && parts[4] == "response":
 		e.Action, e.Stack, e.Resource = "Respond", parts[1], parts[3]
+	case len(parts) == 3 && parts[0] == "stacks" && parts[2] == "outputs":
+		e.Action, e.Stack = "ShowSecrets", parts[1]
 	case len(parts) == 2 && parts[0] == "providers":
 		e.Action, e.Name = "PutProvider", parts[1]
 	default:
@@ -121,7 +128,7 @@ func ofOperator(e *audit.Entry, r *http.Request) {
 	}
 }
 
-// fill fills an entry from the parameters that clients name things by. Nothing else of them is put on record.
+// fill fills an entry from the parameters that name things. No other parameter is recorded.
 func fill(e *audit.Entry, form url.Values) {
 	for _, name := range []string{"StackName", "StackId"} {
 		if e.Stack == "" {
@@ -157,7 +164,7 @@ func formOf(r *http.Request) url.Values {
 	}
 	sent, err := url.ParseQuery(string(peek(r)))
 	if err != nil {
-		return form // the face refuses it
+		return form // the API refuses it
 	}
 	for name, values := range sent {
 		form[name] = append(form[name], values...)
@@ -169,7 +176,7 @@ func formOf(r *http.Request) url.Values {
 func ofJSON(e *audit.Entry, r *http.Request) {
 	var named struct{ Name, StateMachineArn, ExecutionArn, LogGroupName, ClientRequestToken any }
 	if json.Unmarshal(peek(r), &named) != nil {
-		return // the face refuses it
+		return // the API refuses it
 	}
 	for _, name := range []any{named.Name, named.StateMachineArn, named.ExecutionArn, named.LogGroupName} {
 		if text, ok := name.(string); ok && e.Name == "" {

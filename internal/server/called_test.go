@@ -31,7 +31,7 @@ func TestCalled(t *testing.T) {
 			note(id.Service + " by " + id.AccessKeyID)
 			return func() { note("failed") }
 		}
-		c.Faces = map[string]server.Face{"events": server.JSONFace(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		c.Services = map[string]server.Service{"events": server.JSONService(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			note("served")
 			if strings.HasSuffix(r.Header.Get("X-Amz-Target"), "Bad") {
 				w.WriteHeader(http.StatusBadRequest)

@@ -12,7 +12,7 @@ import (
 // ConsolePath is the path of pages for people.
 const ConsolePath = "/console"
 
-// streams is what a page says that it takes when it wants to be told of changes for as long as there are any.
+// streams is the media type that a page accepts when it wants to be notified of all changes.
 const streams = "text/event-stream"
 
 // streamPath is what the paths of streams end with. A page that is asked for as if it were one takes its turn as others do.

@@ -45,7 +45,7 @@ func TestConsoleTimes(t *testing.T) {
 	}
 }
 
-// Forms that come slowly keep nobody out.
+// Forms that come slowly keep no one out.
 func TestConsoleSlowForms(t *testing.T) {
 	w := newWorld(t, func(_ *world, c *server.Config) {
 		c.Concurrency, c.Wait = 1, time.Millisecond

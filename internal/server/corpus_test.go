@@ -26,9 +26,9 @@ var beyondCreate = map[string]string{
 	"exports_export-of-secret": "outputs come after the resources, which have no provider here",
 }
 
-// TestCorpus sends the corpus of package template to a server: what is wrong is answered with the first problem, and what is
-// sound becomes a stack, whose templates can be read back. What the parameter store is to have is put there; cases that need
-// other stacks, or zones, are left to that package.
+// TestCorpus sends the corpus of package template to a server. The answer to an invalid template names its first
+// problem. A valid one becomes a stack, whose templates can be read back. The test fills the parameter store as a
+// case says. It skips cases that need other stacks or zones; package template covers those.
 func TestCorpus(t *testing.T) {
 	files, err := filepath.Glob("../language/template/testdata/corpus/*.txtar")
 	if err != nil || len(files) == 0 {

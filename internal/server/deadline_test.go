@@ -36,7 +36,7 @@ func TestDeadlineOfStrangers(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			w := &timed{ResponseRecorder: httptest.NewRecorder()}
 			world := newWorld(t, func(_ *world, config *server.Config) {
-				config.Faces = map[string]server.Face{"lambda": {
+				config.Services = map[string]server.Service{"lambda": {
 					Handler: http.NotFoundHandler(), Timeout: time.Hour, Paths: true,
 					Refuse: func(http.ResponseWriter, *http.Request, *query.Error) {},
 				}}

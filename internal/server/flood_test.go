@@ -52,7 +52,7 @@ func forged(t *testing.T, service string) http.Header {
 }
 
 // TestFlood holds far more connections with unfinished requests open than the server has turns for, of every kind that needs no key, and
-// calls every door with good keys.
+// calls every endpoint with good keys.
 func TestFlood(t *testing.T) {
 	const turns, strangers = 4, 64
 	w := newWorld(t, func(_ *world, config *server.Config) {
@@ -65,12 +65,12 @@ func TestFlood(t *testing.T) {
 			_, _ = io.Copy(io.Discard, r.Body)
 			_, _ = io.WriteString(w, "a page")
 		})
-		config.Faces = map[string]server.Face{"lambda": {
+		config.Services = map[string]server.Service{"lambda": {
 			Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 				n, _ := io.Copy(io.Discard, r.Body)
 				fmt.Fprint(w, n)
 			}),
-			Refuse: server.JSONFace(nil).Refuse, Paths: true, Timeout: time.Minute,
+			Refuse: server.JSONService(nil).Refuse, Paths: true, Timeout: time.Minute,
 		}}
 		config.Bodies = map[string]int64{"lambda": 8 << 20}
 	})

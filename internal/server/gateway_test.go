@@ -15,8 +15,9 @@ import (
 	"github.com/pintle-dev/pintle/wire"
 )
 
-// TestAsS3: a response URL is a presigned URL of S3, and whoever puts to it is answered as an S3 that somebody else has written answers
-// to the same URL for one of its own objects. Other methods than PUT are refused sooner here than there.
+// TestAsS3 compares response URLs, which are presigned S3 URLs, with an independent implementation of S3. A PUT gets
+// the same response as that implementation gives to the same URL for one of its own objects. Pintle refuses methods
+// other than PUT earlier than S3 does.
 func TestAsS3(t *testing.T) {
 	const keyID, secret = "PINTLE", "correct horse battery staple"
 	s3 := &http.Client{Transport: gatewaytest.New(t, gatewaytest.Config{KeyID: keyID, Secret: secret, Region: region, Buckets: []string{server.ResponsePath}})}

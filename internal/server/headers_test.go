@@ -64,7 +64,7 @@ func TestManyHeaders(t *testing.T) {
 	}
 }
 
-// A burst of ordinary clients is no attack: their headers are unfinished for a moment, and all are served.
+// A burst of ordinary clients is not an attack: their headers are unfinished for a moment, and all are served.
 func TestBurst(t *testing.T) {
 	const strangers = 64
 	w := newWorld(t, func(_ *world, config *server.Config) { config.Connections = strangers })

@@ -9,7 +9,7 @@ import (
 )
 
 const (
-	// readyFor is how long the outcome of a check stands, so that nobody outside decides how often the store is asked.
+	// readyFor is how long the outcome of a check stands, so that no one outside decides how often the store is asked.
 	readyFor = time.Second
 	// readyTimeout bounds one check.
 	readyTimeout = 5 * time.Second

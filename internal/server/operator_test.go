@@ -22,7 +22,7 @@ import (
 
 type provider = operator.Provider
 
-// TestOperator: the face of the command line, end to end.
+// TestOperator: the API of the command line, end to end.
 func TestOperator(t *testing.T) {
 	defined := map[string]string{}
 	var asked wire.RequestID
@@ -98,9 +98,10 @@ func TestOperator(t *testing.T) {
 		want               string
 	}{
 		{http.MethodGet, "stacks/s/requests", "", 200, `{"requests":[]}`},
-		{http.MethodGet, "stacks/ghost/requests", "", 404, `{"error":"there is no stack ghost in account 000000000000, region eu-west-1"}`},
+		{http.MethodGet, "stacks/ghost/requests", "", 404, `{"error":"stack ghost does not exist in account 000000000000, region eu-west-1"}`},
 		{http.MethodGet, "stacks/s/logs?request=" + string(r.ID), "", 200, `{"lines":["one","two"]}`},
-		{http.MethodGet, "stacks/s/logs", "", 400, `{"error":"say which request's log: ?request=ID"}`},
+		{http.MethodGet, "stacks/s/logs", "", 200, `{"lines":[]}`},
+		{http.MethodGet, "stacks/ghost/logs", "", 404, `{"error":"stack ghost does not exist in account 000000000000, region eu-west-1"}`},
 		{http.MethodGet, "stacks/s/logs?request=x", "", 404, `{"error":"stack s has no request x"}`},
 		{http.MethodPost, "stacks/new/preview", `{"template": "{\"Resources\": {\"A\": {\"Type\": \"Custom::T\", \"Properties\": {\"ServiceToken\": \"t\"}}}}", "tags": [{"key": "k", "value": "v"}]}`, 200,
 			`{"kind":"create","changes":[{"action":"Add","logicalId":"A","type":"Custom::T","after":{"Properties":{"ServiceToken":"t"}}}]}`},
@@ -116,7 +117,7 @@ func TestOperator(t *testing.T) {
 		{http.MethodGet, "providers/a%2Fb/schema", "", 200, `{"resourceTypes":{}}`},
 		{http.MethodGet, "providers/x/schema", "", 404, `{"error":"provider x: it is not known"}`},
 		{http.MethodPut, "providers/bad", `{}`, 400, `{"error":"there is no file ./x"}`},
-		{http.MethodPut, "providers/broken", `{}`, 500, `{"error":"internal failure: the server's log tells more"}`},
+		{http.MethodPut, "providers/broken", `{}`, 500, `{"error":"internal failure: see the server's log"}`},
 		{http.MethodPut, "providers/x", `[]`, 400, `{"error":"the definition must be a JSON object"}`},
 		{http.MethodPut, "providers/x", `null`, 400, `{"error":"the definition must be a JSON object"}`},
 		{http.MethodPut, "providers/x", `{"a": "` + strings.Repeat("x", operator.MaxDefinition) + `"}`, 413, `{"error":"the definition is longer than 65536 bytes"}`},

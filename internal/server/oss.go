@@ -6,49 +6,49 @@ import (
 	"net/http"
 
 	"github.com/pintle-dev/pintle/internal/api/audit"
+	"github.com/pintle-dev/pintle/internal/api/oss"
 	"github.com/pintle-dev/pintle/internal/api/query"
 	"github.com/pintle-dev/pintle/internal/api/sigv4"
-	"github.com/pintle-dev/pintle/internal/cloud/objects/ossapi"
 	"github.com/pintle-dev/pintle/internal/engine"
 	"github.com/pintle-dev/pintle/wire"
 )
 
-// ossService is the name of the face of Alibaba Cloud's OSS, whose calls are signed in other ways than AWS's.
+// ossService is the name of the API of Alibaba Cloud's OSS, whose calls are signed in other ways than AWS's.
 const ossService = "oss"
 
 // claimed returns the service that a request says it is for, "" if it says none.
 func (s *Server) claimed(r *http.Request) string {
-	if _, ok := s.faces[ossService]; ok && ossapi.Claimed(r) {
+	if _, ok := s.services[ossService]; ok && oss.Claimed(r) {
 		return ossService
 	}
 	return sigv4.Claimed(r)
 }
 
-// OSSFace returns the face of OSS.
-func OSSFace(handler http.Handler) Face {
-	return Face{Handler: handler, Refuse: func(w http.ResponseWriter, r *http.Request, e *query.Error) {
-		ossapi.WriteError(w, r, &ossapi.Error{Code: e.Code, Message: e.Message, Status: e.Status})
+// OSSService returns the service of OSS.
+func OSSService(handler http.Handler) Service {
+	return Service{Handler: handler, Refuse: func(w http.ResponseWriter, r *http.Request, e *query.Error) {
+		oss.Refuse(w, r, &oss.Error{Code: e.Code, Message: e.Message, Status: e.Status})
 	}}
 }
 
 // enterOSS serves a call of OSS, or refuses it.
 func (s *Server) enterOSS(w http.ResponseWriter, r *http.Request, refuse func(*query.Error)) {
-	var holder sigv4.Holder
-	refused := ossapi.Verify(r, s.config.Now(), func(keyID, token, region string) (ossapi.Key, *ossapi.Error) {
+	var holder sigv4.KeyOwner
+	refused := oss.Verify(r, s.config.Now(), func(keyID, token, region string) (oss.Key, *oss.Error) {
 		var err error
 		if holder, err = s.verifier.Find(keyID, token, region, ossService); err != nil {
-			return ossapi.Key{}, unknownOSSKey(token, err)
+			return oss.Key{}, unknownOSSKey(token, err)
 		}
 		holder.Account = engine.ROSAccount(holder.Account)
-		return ossapi.Key{Secret: string(holder.Secret), Known: holder.Known}, nil
+		return oss.Key{Secret: string(holder.Secret), Known: holder.Known}, nil
 	})
 	if refused != nil {
 		s.extend(w, 0) // the rest of the body is not waited for
-		ossapi.WriteError(w, r, refused)
+		oss.Refuse(w, r, refused)
 		return
 	}
 	s.connections.Verified(r.Context())
-	face := s.faces[ossService]
+	face := s.services[ossService]
 	timeout := cmp.Or(face.Timeout, s.config.Timeout)
 	s.extend(w, timeout)
 	s.take(w, r, face.turns, timeout, refuse, func(w http.ResponseWriter, r *http.Request) {
@@ -58,23 +58,23 @@ func (s *Server) enterOSS(w http.ResponseWriter, r *http.Request, refuse func(*q
 			serve()
 			return
 		}
-		e := audit.Entry{Door: audit.DoorAPI, Service: ossService, Action: r.Method + " " + wire.Redact(ossapi.Path(r))}
+		e := audit.Entry{Endpoint: audit.EndpointAPI, Service: ossService, Action: r.Method + " " + wire.Redact(oss.Path(r))}
 		s.record(w, r, holder.Identity, e, serve)
 	})
 }
 
 // unknownOSSKey says in OSS's words why a key is not accepted.
-func unknownOSSKey(token string, err error) *ossapi.Error {
+func unknownOSSKey(token string, err error) *oss.Error {
 	refused, ok := errors.AsType[*sigv4.Error](err)
 	switch {
 	case ok && refused.Code == "ExpiredToken":
-		return &ossapi.Error{
+		return &oss.Error{
 			Code: "SecurityTokenExpired", Message: "The security token you provided has expired.", Status: http.StatusForbidden,
 		}
 	case token != "":
-		return &ossapi.Error{
+		return &oss.Error{
 			Code: "InvalidSecurityToken", Message: "The security token you provided is invalid.", Status: http.StatusForbidden,
 		}
 	}
-	return ossapi.UnknownKey()
+	return oss.UnknownKey()
 }

@@ -15,7 +15,7 @@ import (
 	"github.com/pintle-dev/pintle/internal/server"
 )
 
-// TestOSS is about the way of calls of OSS to its face, on a development server that has one key.
+// TestOSS is about the way of calls of OSS to its API, on a development server that has one key.
 func TestOSS(t *testing.T) {
 	var entries []audit.Entry
 	w := newWorld(t, func(_ *world, c *server.Config) {
@@ -23,7 +23,7 @@ func TestOSS(t *testing.T) {
 			return sigv4.Key{ID: id, Secret: "s3cret", Account: "123456789012", Token: "tok"}, id == "KNOWN"
 		}
 		c.Audit = func(e audit.Entry) { entries = append(entries, e) }
-		c.Faces = map[string]server.Face{"oss": server.OSSFace(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		c.Services = map[string]server.Service{"oss": server.OSSService(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			id, _ := sigv4.FromContext(r.Context())
 			_, _ = io.WriteString(w, id.Account+" "+id.Region+" "+id.Service)
 		}))}

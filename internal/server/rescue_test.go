@@ -13,7 +13,7 @@ import (
 	"github.com/pintle-dev/pintle/wire"
 )
 
-// own calls Pintle's own face with any key.
+// own calls Pintle's own API with any key.
 func (w *world) own(method, path, body string) (int, string) {
 	w.t.Helper()
 	status, _, text := w.send(method, w.url+"/pintle/v1/"+path, body, http.Header{"Authorization": {anyKey("pintle")}})
@@ -30,7 +30,7 @@ func TestRespond(t *testing.T) {
 		status           int
 		want             string
 	}{
-		{"no stack", "stacks/ghost/resources/R/response", `{"status": "SUCCESS"}`, 404, "there is no stack ghost"},
+		{"no stack", "stacks/ghost/resources/R/response", `{"status": "SUCCESS"}`, 404, "stack ghost does not exist"},
 		{"no resource", "stacks/s/resources/X/response", `{"status": "SUCCESS"}`, 400,
 			"Stack s does not wait for resource X. It waits for Create of R (" + string(r.ID) + ")."},
 		{"no JSON", path, `hunter2`, 400, "must be a JSON object"},

@@ -52,12 +52,12 @@ func (h hosted) Match(token wire.ServiceToken) (delivery.Provider, bool) {
 func (hosted) Cancel(string, time.Duration) {}
 
 func (h hosted) Invoke(_ string, event local.Event) error {
-	event.Started()
+	event.Started(time.Minute)
 	h.invoke(event.Payload)
 	return nil
 }
 
-// summing adds X and Y, as the sample of ROS does, and fails when it is told to.
+// summing adds X and Y, as the sample of ROS does, and fails when it is asked to.
 func summing(_ context.Context, r *pintle.Request) (pintle.Answer, error) {
 	var p struct {
 		X, Y int
@@ -83,7 +83,7 @@ func TestROSProviders(t *testing.T) {
 	)
 	tests := map[string]struct {
 		token string // URL stands for the provider's
-		here  bool   // the token is that of a provider of this machine
+		here  bool   // the token names a local provider
 		more  string
 	}{
 		"URL":             {token: "web:URL/hook"},
@@ -101,10 +101,12 @@ func TestROSProviders(t *testing.T) {
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			happened := make(signals, 1)
-			config := pintle.Config{
+			config := pintle.ServerConfig{
 				Handlers:       []pintle.Handler{pintle.HandlerFunc(summing)},
-				WebhookSecrets: []string{"correct horse battery staple"}, Client: &http.Client{Transport: happened},
-				ROS: &pintle.ROSConfig{SignKeys: []string{key}}, Logger: slog.New(slog.DiscardHandler),
+				WebhookSecrets: []string{"correct horse battery staple"},
+				Client:         &http.Client{Transport: happened},
+				ROS:            pintle.ROSConfig{SignKeys: []string{key}},
+				Logger:         slog.New(slog.DiscardHandler),
 			}
 			if strings.Contains(test.more, "X-A") {
 				config.ROS.SignHeaders = []string{"X-A"}
@@ -174,7 +176,7 @@ func TestROSProviders(t *testing.T) {
 	}
 }
 
-// deliverROS joins a delivery to the engine, with providers of this machine.
+// deliverROS joins a delivery to the engine, with local providers.
 func (w *world) deliverROS(here delivery.Local, happened signals) {
 	w.t.Helper()
 	d, err := delivery.New(delivery.Config{

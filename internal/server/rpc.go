@@ -16,7 +16,7 @@ import (
 	"github.com/pintle-dev/pintle/internal/engine"
 )
 
-// openROS makes the face of Alibaba Cloud's ROS, whose calls are signed in other ways than AWS's.
+// openROS makes the API of Alibaba Cloud's ROS, whose calls are signed in other ways than AWS's.
 func (s *Server) openROS() (err error) {
 	s.calling = rpc.NewVerifier(rpc.VerifierConfig{Now: s.config.Now, Intake: s.config.Intake})
 	s.ros, err = ros.New(ros.Config{
@@ -41,7 +41,7 @@ func rosCaller(account, role string) string {
 
 // enterROS serves a request that is a call of ROS, or refuses it, and reports whether it did.
 func (s *Server) enterROS(w http.ResponseWriter, r *http.Request, refuse func(*query.Error)) bool {
-	var holder sigv4.Holder
+	var holder sigv4.KeyOwner
 	call, refused := s.calling.Admit(r, func(call *rpc.Call) (rpc.Secret, *rpc.Error) {
 		var err error
 		if holder, err = s.verifier.Find(call.AccessKeyID, call.SecurityToken, ros.RegionOf(call), "ros"); err != nil {
@@ -78,11 +78,11 @@ func unknownKey(call *rpc.Call, err error) *rpc.Error {
 	}
 	return &rpc.Error{
 		Code: "InvalidAccessKeyId.NotFound", Message: "Specified access key is not found.", Status: http.StatusNotFound,
-		Recommend: "The keys are those of the server's credentials file.",
+		Recommend: "Use a key from the server's credentials file.",
 	}
 }
 
-// refuseROS answers as the door has decided, in ROS's form.
+// refuseROS answers as the endpoint has decided, in ROS's form.
 func (s *Server) refuseROS(w http.ResponseWriter, r *http.Request, e *query.Error) {
 	code := e.Code
 	if code == "AccessDenied" {

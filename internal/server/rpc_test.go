@@ -106,7 +106,7 @@ func TestROSDoorOfDevelopment(t *testing.T) {
 			t.Error(method, status, reply)
 		}
 	}
-	// What is signed as AWS's is signed goes where it went.
+	// Requests signed as for AWS still reach the AWS APIs.
 	if status, text := w.call("cloudformation", "Action=ListStacks&Version=2010-05-15"); status != 200 {
 		t.Error(status, text)
 	}

@@ -3,10 +3,10 @@
 //	PUT  …/response/KEY?X-Amz-…   the answer to a request, authenticated by the URL's own signature
 //	POST …/ros/response?…         the answer to a request of ROS, likewise by the signature in its URL
 //	PUT  …/signal/KEY?X-Amz-…     a signal to a resource that waits for it, likewise
-//	POST /                        Alibaba Cloud's RPC protocol, to the face of ROS, by its parameters or its headers
-//	POST /                        AWS's Query protocol, to the face that the signature's service or the Version names
+//	POST /                        Alibaba Cloud's RPC protocol, to the API of ROS, by its parameters or its headers
+//	POST /                        AWS's Query protocol, to the API that the signature's service or the Version names
 //	                              likewise AWS's JSON protocol, to the Parameter Store
-//	     /pintle/v1/…             Pintle's own face, see package operator
+//	     /pintle/v1/…             Pintle's own API, see package operator
 //	     /console/…               pages for people, see package console
 //	GET  /healthz, /readyz        the process lives; it takes requests and its store takes writes
 //	GET  /metrics                 what Prometheus asks, if the server is to tell that here
@@ -45,9 +45,7 @@ import (
 	"github.com/pintle-dev/pintle/internal/api/query"
 	"github.com/pintle-dev/pintle/internal/api/rpc"
 	"github.com/pintle-dev/pintle/internal/api/sigv4"
-	"github.com/pintle-dev/pintle/internal/cloud/registry"
-	"github.com/pintle-dev/pintle/internal/cloud/ssm/ssmapi"
-	"github.com/pintle-dev/pintle/internal/cloud/sts"
+	"github.com/pintle-dev/pintle/internal/api/sts"
 	"github.com/pintle-dev/pintle/internal/engine"
 	"github.com/pintle-dev/pintle/internal/store"
 	"github.com/pintle-dev/pintle/wire"
@@ -94,10 +92,8 @@ type Config struct {
 	Listener net.Listener
 	// PublicURL is where providers reach this server; only its path matters here. Nil means a URL without a path.
 	PublicURL *url.URL
-	// Parameters are what the face of the Parameter Store has; nil means that there is no such face.
-	Parameters ssmapi.Store
 	// Faces are more services, by their names in the scope of a signature.
-	Faces map[string]Face
+	Services map[string]Service
 	// Bodies says how long the bodies of calls to a service may be, in bytes, where that is not [sigv4.DefaultMaxBody].
 	Bodies map[string]int64
 	// Intake reads the bodies of calls whose caller is not known yet. Nil means one of its own with the defaults of package intake.
@@ -117,22 +113,22 @@ type Config struct {
 	Drift cloudformation.Drift
 	// Texts fetches templates that calls only name; nil fetches none.
 	Texts cloudformation.Texts
-	// Version is what the operator's face tells of the program, and Hooks are its ends in other parts of it.
+	// Version is what the operator API reports of the program, and Hooks are its ends in other parts of it.
 	Version string
 	Hooks   operator.Hooks
 	// TokenKey signs paging tokens, at least 16 bytes that all nodes share. Nil means tokens that end with the process.
 	TokenKey []byte
 	// Metrics answers scrapes; nil means that this is not the place for them. It does the asking for tokens itself.
 	Metrics http.Handler
-	// Served is told of every request that was served: whose it was, one of the words of [Doors], the status of the answer, 0 if
-	// there was none, and how long it took. It must not block. Nil is told nothing.
+	// Served is notified of every request that was served: whose it was, one of the words of [Endpoints], the status of the answer, 0 if
+	// there was none, and how long it took. It must not block. Nil gets nothing.
 	Served func(door string, status int, took time.Duration)
 	// Called is called with who makes a call of an AWS service, before the call is served. changes reports whether the call may
 	// change something. The returned func, unless it is nil, is called once if the call then fails. Nil is not called.
 	Called func(id sigv4.Identity, changes func() bool) (failed func())
-	// Audit gets every call that may change something, once it was served. Nil is told nothing.
+	// Audit gets every call that may change something, once it was served. Nil gets nothing.
 	Audit func(audit.Entry)
-	// Local reports whether an access key is the one of this machine's user; nil means that there is none.
+	// Local reports whether an access key is the one of the local user; nil means that there is none.
 	Local func(keyID string) bool
 	// ReadyCheck says whether requests can be served; nil means the store's Ping.
 	ReadyCheck func(context.Context) error
@@ -150,7 +146,7 @@ type Config struct {
 	Drain time.Duration
 }
 
-// Server serves the door. Make one with [New].
+// Server serves the endpoint. Make one with [New].
 type Server struct {
 	config     Config
 	log        *slog.Logger
@@ -159,7 +155,7 @@ type Server struct {
 	signals    string // the path before those of signals
 	rosAnswers string // the path of response URLs of ROS
 	rosSignals string // the path of the URLs of its handles
-	faces      faces
+	services   services
 	operator   http.Handler
 	ros        *rpc.Service
 	calling    *rpc.Verifier // of ROS's calls
@@ -173,7 +169,7 @@ type Server struct {
 	// hard ends what is still being served after the drain.
 	hard context.Context
 	stop context.CancelFunc
-	// soft ends what would go on for as long as it is let, when the server is asked to end.
+	// soft ends what would continue for as long as it is let, when the server is asked to end.
 	soft  context.Context
 	leave context.CancelFunc
 }
@@ -227,7 +223,7 @@ func New(config Config) (*Server, error) {
 	if err != nil {
 		return nil, fmt.Errorf("server: %w", err)
 	}
-	if err := s.addFaces(); err != nil {
+	if err := s.addServices(); err != nil {
 		return nil, fmt.Errorf("server: %w", err)
 	}
 	if err := s.openROS(); err != nil {
@@ -238,8 +234,8 @@ func New(config Config) (*Server, error) {
 	return s, nil
 }
 
-// addFaces makes the faces, each with its own view of who is calling.
-func (s *Server) addFaces() error {
+// addServices makes the services, each with its own view of who is calling.
+func (s *Server) addServices() error {
 	tokens, err := query.NewTokens(s.config.TokenKey)
 	if err != nil {
 		return err
@@ -260,21 +256,10 @@ func (s *Server) addFaces() error {
 	if err != nil {
 		return err
 	}
-	s.faces = faces{"cloudformation": QueryFace(stacks, cloudformation.Version), "sts": QueryFace(identities, sts.Version)}
-	if s.config.Parameters != nil {
-		things := registry.New(s.config.Store)
-		parameters, err := ssmapi.New(ssmapi.Config{
-			Store: s.config.Parameters, Tags: things.Tags, Records: things.Records, Partition: wire.Partition, Now: s.config.Now, Log: s.log,
-			Caller: sigv4.Caller,
-		})
-		if err != nil {
-			return err
-		}
-		s.faces["ssm"] = JSONFace(parameters)
-	}
-	for service, face := range s.config.Faces {
+	s.services = services{"cloudformation": QueryService(stacks, cloudformation.Version), "sts": QueryService(identities, sts.Version)}
+	for service, face := range s.config.Services {
 		face.turns = newTurns(s.config.Concurrency, s.config.Wait)
-		s.faces[service] = face
+		s.services[service] = face
 	}
 	s.operator, err = operator.New(operator.Config{
 		Engine: s.config.Engine, Rows: s.config.Store, Version: s.config.Version, Hooks: s.config.Hooks,
@@ -284,7 +269,7 @@ func (s *Server) addFaces() error {
 	return err
 }
 
-// issue returns what makes the keys of those who assume a role; nil if nobody can.
+// issue returns what makes the keys of those who assume a role; nil if no one can.
 func (s *Server) issue() func(sts.Session) sts.Keys {
 	if s.config.Sessions == nil {
 		return nil

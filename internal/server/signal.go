@@ -15,8 +15,8 @@ const SignalPath = "signal"
 // maxSignal is how many bytes of a signal are read: more than any may have.
 const maxSignal = 16<<10 + 1
 
-// signal takes a signal. It is told 200 only when the signal is durable. Unlike the answer of a provider, one that means
-// nothing is refused: whoever sends signals is a script that somebody is writing.
+// signal accepts a signal. It replies 200 only when the signal is durable. Unlike an answer of a provider, an invalid
+// signal is refused, because the author of the script that sends it needs the error.
 func (s *Server) signal(w http.ResponseWriter, r *http.Request) {
 	if r.Method != http.MethodPut {
 		w.Header().Set("Allow", "PUT")

@@ -43,7 +43,7 @@ func (s *Server) signalROS(w http.ResponseWriter, r *http.Request) {
 	case wrong:
 		refuseROS(w, http.StatusBadRequest, "", "InvalidParameter", refused.Message)
 	case errors.Is(err, store.ErrNotFound):
-		refuseROS(w, http.StatusNotFound, "", "NotFound", "There is no such handle: it is deleted.")
+		refuseROS(w, http.StatusNotFound, "", "NotFound", "No such handle: it was deleted.")
 	default:
 		s.log.ErrorContext(ctx, "a signal could not be recorded", "resource", key.LogicalID, "stack", key.StackID, "error", err)
 		w.Header().Set("Retry-After", retryAfter)

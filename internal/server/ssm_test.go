@@ -21,7 +21,7 @@ import (
 	"github.com/pintle-dev/pintle/internal/store"
 )
 
-// TestParameters: the Parameter Store's face, as a client sees it.
+// TestParameters: the Parameter Store's API, as a client sees it.
 func TestParameters(t *testing.T) {
 	w := newWorld(t, nil)
 	client, err := awscall.New(awscall.Config{

@@ -311,7 +311,7 @@ func TestBoto3Waiters(t *testing.T) {
 	python := require.Python(t, "boto3")
 	w := newClientWorld(t)
 	p := newThing(t)
-	p.answered = make(chan string, 1024) // nobody reads along
+	p.answered = make(chan string, 1024) // no one reads along
 	file := filepath.Join(t.TempDir(), "hello.yaml")
 	w.must(os.WriteFile(file, []byte(greeting(p.url)), 0o600))
 	cmd := exec.CommandContext(t.Context(), python, "-c", botoWaiters, file)

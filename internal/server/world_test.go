@@ -18,7 +18,10 @@ import (
 	"github.com/aws/aws-sdk-go-v2/credentials"
 	"github.com/aws/aws-sdk-go-v2/service/cloudformation"
 
+	"github.com/pintle-dev/pintle/internal/api/sigv4"
+	"github.com/pintle-dev/pintle/internal/cloud/registry"
 	"github.com/pintle-dev/pintle/internal/cloud/ssm"
+	"github.com/pintle-dev/pintle/internal/cloud/ssm/ssmapi"
 	"github.com/pintle-dev/pintle/internal/dev/awshttp"
 	"github.com/pintle-dev/pintle/internal/engine"
 	"github.com/pintle-dev/pintle/internal/engine/native"
@@ -33,8 +36,8 @@ const (
 	token  = "arn:aws:sns:eu-west-1:84969EXAMPLE:CRTest"
 )
 
-// world is a server on a socket of this machine, with an engine on a memory store behind it. What the engine hands over
-// waits until the test plays the provider.
+// world is a server on a local socket, with an engine on a memory store behind it. Requests from the engine wait
+// until the test plays the provider.
 type world struct {
 	t      *testing.T
 	store  store.Store
@@ -93,10 +96,15 @@ func newWorld(t *testing.T, change func(*world, *server.Config)) *world {
 	w.must(err)
 	w.store, err = memory.New(memory.Config{})
 	w.must(err)
+	own := registry.New(w.store)
+	parameters, err := ssmapi.New(ssmapi.Config{
+		Store: ssm.NewOwn(w.store), Tags: own.Tags, Records: own.Records, Partition: wire.Partition, Caller: sigv4.Caller,
+	})
+	w.must(err)
 	config := server.Config{
 		Signer: w.signer, Signals: signer, Dev: true, Listener: listener, Version: "test",
-		Parameters: ssm.NewOwn(w.store),
-		Log:        slog.New(slog.NewTextHandler(&w.log, &slog.HandlerOptions{Level: slog.LevelDebug})),
+		Services: map[string]server.Service{"ssm": server.JSONService(parameters)},
+		Log:      slog.New(slog.NewTextHandler(&w.log, &slog.HandlerOptions{Level: slog.LevelDebug})),
 	}
 	if change != nil {
 		change(w, &config)
@@ -220,7 +228,7 @@ func (w *world) send(method, target, body string, header http.Header) (int, http
 	return reply.StatusCode, reply.Header, string(text)
 }
 
-// anyKey is an Authorization header that a development server takes: well-formed, signed by nobody.
+// anyKey is an Authorization header that a development server takes: well-formed, signed by no one.
 func anyKey(service string) string {
 	return "AWS4-HMAC-SHA256 Credential=AKID/20261121/" + region + "/" + service + "/aws4_request, SignedHeaders=host, Signature=" +
 		strings.Repeat("0", 64)

@@ -9,7 +9,7 @@ import (
 	"github.com/pintle-dev/pintle/wire"
 )
 
-// ChangeSetID identifies a change set: its ARN, unique for ever.
+// ChangeSetID identifies a change set: its ARN, always unique.
 type ChangeSetID string
 
 // ChangeSetState is what became of a change set. It is settled from the first, but for one with macros.

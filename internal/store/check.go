@@ -26,7 +26,7 @@ func (d *Delta) check(target Target, view *View) error {
 			return fmt.Errorf("revision %d of stack %d: the decision is about stack %d, and revisions count from 1", r.Number, r.Stack, key)
 		}
 		if _, ok := view.Revisions[r.Number]; ok {
-			return fmt.Errorf("revision %d: it is there already, and revisions do not change", r.Number)
+			return fmt.Errorf("revision %d already exists, and revisions do not change", r.Number)
 		}
 	}
 	for _, s := range d.Steps {

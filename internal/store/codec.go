@@ -78,7 +78,7 @@ func (c Codec) Check(sealed string) error {
 var sealStart = []byte(`"\u0000sealed":"`)
 
 // Reseal returns the values of a row, as [Codec.Encode] returned them, with everything that another key than the first
-// had sealed sealed anew. stale is false if there is no such thing; fresh is then values.
+// had sealed sealed again. stale is false if there is no such thing; fresh is then values.
 func (c Codec) Reseal(values []byte) (fresh []byte, stale bool, err error) {
 	for rest := values; ; {
 		at := bytes.Index(rest, sealStart)
@@ -182,7 +182,7 @@ type encoder struct {
 	json   *json.Encoder
 }
 
-// encoders are kept for the next row: what grows for each anew would be most of what encoding costs.
+// encoders are kept for the next row: what grows for each again would be most of what encoding costs.
 var encoders = sync.Pool{New: func() any {
 	e := &encoder{}
 	e.json = json.NewEncoder(&e.buffer)

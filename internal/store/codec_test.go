@@ -45,6 +45,24 @@ func TestCodec(t *testing.T) {
 	}
 }
 
+// TestCodecTags: no tags are another thing than tags that are not known, which is what the rows of versions that stored none say.
+func TestCodecTags(t *testing.T) {
+	codec := store.NewCodec(newKeys(t, key("a", 1)))
+	for _, tags := range [][]store.Tag{nil, {}, {{Key: "k", Value: "v"}}} {
+		plain, values, err := codec.Encode(&store.InstanceBody{Type: "AWS::SNS::Topic", Properties: value.Object(), Tags: tags})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if stored := bytes.Contains(plain, []byte(`"tags"`)); stored != (tags != nil) {
+			t.Errorf("the row of %v is %s", tags, plain)
+		}
+		var got store.InstanceBody
+		if err := codec.Decode(&got, plain, values); err != nil || (got.Tags == nil) != (tags == nil) || len(got.Tags) != len(tags) {
+			t.Errorf("%v became %v, %v", tags, got.Tags, err)
+		}
+	}
+}
+
 // TestCodecPending: what is pending is sealed, and a request without it is written as before there was such a thing.
 func TestCodecPending(t *testing.T) {
 	codec := store.NewCodec(newKeys(t, key("a", 1)))

@@ -55,8 +55,9 @@ func Run(target Target, load func(Scope) (*View, error), decide Decide) (*View, 
 	}
 }
 
-// wider returns the scope with what a decision asked for. It fails if the decision has all that already, which would
-// make it ask for ever. What was asked for is kept by its type too, so that a step and an export of one name are two.
+// wider returns the scope extended by the items that a decision asked for. It fails if the decision has all of them
+// already, because it would then ask forever. The keys of asked include the type of an item, so a step and an export
+// with the same name are distinct.
 func (s Scope) wider(more *More, asked map[any]bool) (Scope, error) {
 	grown := false
 	fresh := func(what any) bool {

@@ -10,9 +10,9 @@ import (
 // maxDecodedBytes bounds the encoded bodies that each of the two generations of a decoder's memory stands for.
 const maxDecodedBytes = 1 << 20
 
-// decoded remembers the bodies decoded last by their encoded bytes. A body is read several times in its life and seldom
-// written, and to decode it costs more than to read it. What the bytes say never changes, so nothing has to be kept in step
-// with the database.
+// decoded caches recently decoded bodies by their encoded bytes. A body is read several times in its life and seldom
+// written, and decoding it costs more than reading it. The same bytes always decode to the same body, so the cache
+// needs no invalidation.
 type decoded struct {
 	mu         sync.Mutex
 	young, old map[string]any

@@ -44,7 +44,7 @@ func (k EntryKey) check() error {
 // Entry is a row of a resource outside the stacks, such as a function or a topic. Package registry defines what is in it.
 type Entry struct {
 	EntryKey
-	// Version counts from 1, and anew when an entry is made anew.
+	// Version counts from 1, and again when an entry is made again.
 	Version int64
 	// Holder is who has made it.
 	Holder string
@@ -55,7 +55,7 @@ type Entry struct {
 // Check returns an error if the row is not one that a store may keep.
 func (e *Entry) Check() error {
 	if !json.Valid(e.Definition) {
-		return fmt.Errorf("the definition of %s %s is no JSON", e.Kind, e.Name)
+		return fmt.Errorf("the definition of %s %s is not JSON", e.Kind, e.Name)
 	}
 	return e.check()
 }

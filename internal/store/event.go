@@ -28,16 +28,16 @@ type Event struct {
 	Time      time.Time `json:"time"`
 }
 
-// EventPlace is where an event row stands in its stack's history. Places are compared by Operation, then Number; both
+// EventCursor is the position of an event row in its stack's history. Positions are compared by Operation, then Number; both
 // count from 1.
-type EventPlace struct {
+type EventCursor struct {
 	Operation int
 	Number    int
 }
 
 // EventRow is the events of one transition, oldest first.
 type EventRow struct {
-	Place  EventPlace
+	Place  EventCursor
 	Events []Event
 }
 

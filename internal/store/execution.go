@@ -8,7 +8,7 @@ import (
 
 // TypeExecution is the type of a request that is an execution of a state machine: its row is the execution, from its start to
 // its end, and what is ready of it is the task of the state that it is in. Its id is the execution's ARN, its logical ID the
-// machine's, which is no logical ID of a template; it has no instance. It belongs to the stack that has made the machine,
+// machine's, which is not a logical ID of a template; it has no instance. It belongs to the stack that has made the machine,
 // ends with that at the latest, and is nothing to the stack's operations.
 const TypeExecution wire.RequestType = "Execution"
 
@@ -31,7 +31,7 @@ type Execution struct {
 	// State is the state that it is in, or was in last.
 	State string `json:"state"`
 	// Try counts the tries of all tasks and the waits of Wait states, from 1; a delivery that is repeated counts once. It is also
-	// what tells what is reported of one try from what is reported of another.
+	// what reports what is reported of one try from what is reported of another.
 	Try int `json:"try"`
 	// Tries counts how often each of the state's retriers was used, since the execution came to it.
 	Tries []int `json:"tries,omitempty"`

@@ -18,7 +18,7 @@ type Export struct {
 // Exported is what is known of the name of an export.
 type Exported struct {
 	Name string
-	// Stack is who exports it, 0 if nobody does; then the other fields are empty.
+	// Stack is who exports it, 0 if no one does; then the other fields are empty.
 	Stack   StackKey
 	StackID wire.StackID
 	// StackName is the name of that stack.
@@ -45,7 +45,7 @@ func (t Target) Home(s *Stack) (account, region string) {
 }
 
 // ErrExport returns the error of a decision that exports what another stack does, ends an export that is imported, or
-// imports what nobody exports: which it should have seen. For implementations of [Store].
+// imports what no one exports: which it should have seen. For implementations of [Store].
 func ErrExport(name string) error {
 	return fmt.Errorf("export %q: it is another stack's, is in use, or is not there, and the decision does as if not", name)
 }

@@ -386,7 +386,7 @@ func (im *Image) Take(d *Delta) {
 	}
 }
 
-// Rest makes the image ready to be kept from one transaction to the next: it forgets what nobody will ask for again, settled
+// Rest makes the image ready to be kept from one transaction to the next: it forgets what no one will ask for again, settled
 // requests and revisions, and returns about how many bytes of memory it takes.
 func (im *Image) Rest() int {
 	clear(im.Revisions)

@@ -62,7 +62,7 @@ type Instance struct {
 	Reached bool `json:"reached,omitempty"`
 	// Shown says that it still stands for its logical ID in lists, though it is gone.
 	Shown bool `json:"shown,omitempty"`
-	// Replaced says that it was condemned by a replacement, not by a removal.
+	// Replaced says that it was marked for deletion by a replacement, not by a removal.
 	Replaced bool `json:"replaced,omitempty"`
 	// Imported says that the resource existed before it became the stack's.
 	Imported bool `json:"imported,omitempty"`
@@ -105,6 +105,13 @@ type InstanceBody struct {
 	AnsweredBy wire.RequestID `json:"answeredBy,omitempty"`
 	// Back says that the last Update asked for the confirmed properties and failed: Attempted are those that it was to leave.
 	Back bool `json:"back,omitempty"`
+	// Holder, of an imported resource, is who held it before, and ImportedBy the request of the import. Both are empty if an earlier version
+	// of Pintle imported it.
+	Holder     string         `json:"holder,omitempty"`
+	ImportedBy wire.RequestID `json:"importedBy,omitempty"`
+	// Tags are the tags of the stack that a native resource confirmed last with its Properties. They are nil, and not known, if its type
+	// has none, if an import or an earlier version of Pintle made the resource, and until its next update.
+	Tags []Tag `json:"tags,omitzero"`
 	// Signals are those that were sent to the resource, in the order in which they came.
 	Signals []Signal `json:"signals,omitempty"`
 

@@ -110,7 +110,7 @@ func readKeys(path string) ([]Key, error) {
 		return nil, err
 	}
 	if !info.Mode().IsRegular() {
-		return nil, errors.New("it is no regular file")
+		return nil, errors.New("it is not a regular file")
 	}
 	if !secretfile.Private(info) {
 		return nil, fmt.Errorf("others can read it (mode %#o): type chmod 600 %s", info.Mode().Perm(), path)

@@ -222,7 +222,7 @@ func TestEditKeys(t *testing.T) {
 	}
 	var all sync.WaitGroup
 	for range 20 {
-		all.Go(func() { // whoever reads meanwhile sees the old file or the new one
+		all.Go(func() { // a concurrent reader sees the old file or the new one
 			if _, err := store.OpenKeys(path); err != nil {
 				t.Error(err)
 			}

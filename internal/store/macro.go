@@ -16,8 +16,8 @@ func HeldMacro(account, region, name string) string {
 	return macroPrefix + account + ":" + region + ":" + name
 }
 
-// ServedMacro is the name of the provider that is a macro of whoever runs the server, in all accounts and regions. Its definition is
-// that of any provider.
+// ServedMacro returns the name of the provider for a macro that the server's operator defines, for all accounts and
+// regions. Its definition has the form of any other provider's.
 func ServedMacro(name string) string { return macroPrefix + name }
 
 const macroPrefix = "macro:"

@@ -4,7 +4,7 @@ import "github.com/pintle-dev/pintle/wire"
 
 // A nested stack is a stack of its own, with a key, a lock and operations of its own. It is at the same time a resource of
 // its parent, whose requests are for operations of the nested stack. The two sides know each other by what is here, and
-// never meet in one decision: docs/design/003-nested-stacks.md tells how nothing is lost between them.
+// never meet in one decision: docs/design/003-nested-stacks.md reports how nothing is lost between them.
 
 // Aim is what a request wants of a nested stack.
 type Aim string
@@ -33,9 +33,9 @@ type Parent struct {
 	Reason string `json:"reason,omitempty"`
 }
 
-// TypeRelease is the type of a request that lets a nested stack go on with the clean-up at which it is held.
+// TypeRelease is the type of a request that lets a nested stack continue the clean-up at which it is held.
 const TypeRelease wire.RequestType = "Release"
 
-// TypeTie is the type of a request that asks nobody: as long as an operation of a nested stack has a parent, it brings the
+// TypeTie is the type of a request that asks no one: as long as an operation of a nested stack has a parent, it brings the
 // two together now and then, should one of them have missed what became of the other. It has no logical ID and no instance.
 const TypeTie wire.RequestType = "Tie"

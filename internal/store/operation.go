@@ -14,7 +14,7 @@ const (
 	KindCreate Kind = "create"
 	KindUpdate Kind = "update"
 	KindDelete Kind = "delete"
-	// KindReview makes a stack that holds nothing but change sets to create it by. It ends as it begins.
+	// KindReview makes a stack that holds only change sets to create it by. It ends as it begins.
 	KindReview Kind = "review"
 	// KindImport is what an import is shown as: see [Operation.Import]. No operation is of this kind.
 	KindImport Kind = "import"
@@ -28,13 +28,13 @@ const (
 	CallCreate Call = "create"
 	CallUpdate Call = "update"
 	CallDelete Call = "delete"
-	// CallContinue goes on with the rollback of an update that could not be rolled back.
+	// CallContinue continues the rollback of an update that could not be rolled back.
 	CallContinue Call = "continue"
 	// CallRollback rolls back a create or an update that failed and was left as it was.
 	CallRollback Call = "rollback"
 	// CallCancel begins no operation of its own: it makes an update that is under way roll back.
 	CallCancel Call = "cancel"
-	// CallContinueCreate goes on with a create that failed and was left as it was.
+	// CallContinueCreate continues a create that failed and was left as it was.
 	CallContinueCreate Call = "continue-create"
 	// CallReview is a change set to create a stack that was not there.
 	CallReview Call = "review"
@@ -45,7 +45,7 @@ type Phase string
 
 // The phases. The last four are final.
 const (
-	// PhasePrepare runs the macros of the template, before which nobody knows what is to be done.
+	// PhasePrepare runs the macros of the template, before which no one knows what is to be done.
 	PhasePrepare Phase = "prepare"
 	// PhaseApply creates, updates or deletes towards the operation's aim.
 	PhaseApply Phase = "apply"
@@ -65,7 +65,7 @@ const (
 	PhaseRevertFailed Phase = "revert-failed"
 )
 
-// Final reports whether an operation in this phase has ended.
+// Final reports whether an operation in this phase has finished.
 func (p Phase) Final() bool {
 	switch p {
 	case PhaseSucceeded, PhaseFailed, PhaseReverted, PhaseRevertFailed:
@@ -106,7 +106,7 @@ type Operation struct {
 	Trace string `json:"trace,omitempty"`
 	// Caller is who asked for the operation, as requests of ROS tell it; empty in other dialects.
 	Caller string `json:"caller,omitempty"`
-	// Replace says that what cannot be updated is deleted and created anew, and Taint which resources are whatever has changed.
+	// Replace says that what cannot be updated is deleted and created again, and Taint which resources are whatever has changed.
 	Replace bool             `json:"replace,omitempty"`
 	Taint   []wire.LogicalID `json:"taint,omitempty"`
 	// Revert are resources that drifted: they are updated to what is declared, though that has not changed.
@@ -116,7 +116,7 @@ type Operation struct {
 	// any create or update may have some.
 	Import  bool                      `json:"import,omitempty"`
 	Imports map[wire.LogicalID]Import `json:"imports,omitempty"`
-	// Parallelism bounds how many resources are at work at once; 0 does not.
+	// Parallelism bounds how many resources are in progress at once; 0 does not.
 	Parallelism int `json:"parallelism,omitempty"`
 
 	DisableRollback bool `json:"disableRollback,omitempty"`
@@ -130,11 +130,11 @@ type Operation struct {
 
 	// Parent says for whom it is done, of an operation that a parent has asked for; nil for all others.
 	Parent *Parent `json:"parent,omitempty"`
-	// Held says that it waits, at the beginning of a clean-up, for its parent to let it go on. It then counts as running.
+	// Held says that it waits, at the beginning of a clean-up, for its parent to let it continue. It then counts as running.
 	Held bool `json:"held,omitempty"`
-	// Anew says of an update whose template is prepared that it is to try again what failed: From, To and Tried are still those
-	// of the operation before.
-	Anew bool `json:"anew,omitempty"`
+	// Retry says that an update whose template is being prepared retries a failed operation. Until then From, To and
+	// Tried are still those of the previous operation.
+	Retry bool `json:"anew,omitempty"`
 
 	// Expired says that the operation was given up because its time was over.
 	Expired bool `json:"expired,omitempty"`

@@ -45,7 +45,7 @@ func (k ParameterKey) RowOf(version int64) string { return fmt.Sprintf("%s %012d
 func (k ParameterKey) check() error {
 	if k.Account == "" || k.Region == "" || k.Name == "" || strings.ContainsFunc(k.Row(), func(r rune) bool { return r < ' ' }) ||
 		strings.Count(k.Row(), " ") != 2 {
-		return fmt.Errorf("%q in %s, %s is no name of a parameter", k.Name, k.Account, k.Region)
+		return fmt.Errorf("%q in %s, %s is not a parameter name", k.Name, k.Account, k.Region)
 	}
 	return nil
 }

@@ -8,7 +8,7 @@ import (
 // Provider is a provider known by name: what runs behind the service tokens of that name.
 type Provider struct {
 	Name string `json:"-"`
-	// Holder is who has taken the name and may change and drop it; "" is whoever defines providers for the server.
+	// Holder identifies the owner of the name, who may change and drop it; "" means the operator of the server.
 	Holder string `json:"-"`
 	// Definition is the provider as its project file or flag defined it, JSON. It may hold secrets, in its environment or
 	// its URL, so a database keeps all of it sealed.

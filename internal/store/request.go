@@ -22,7 +22,7 @@ const (
 	RequestSettled RequestState = "settled"
 )
 
-// TypeTimer is the type of a request that asks nobody: it is the time limit of its operation, delayed until that is over.
+// TypeTimer is the type of a request that asks no one: it is the time limit of its operation, delayed until that is over.
 // It has no logical ID, no instance and no body that says anything.
 const TypeTimer wire.RequestType = "Timer"
 
@@ -42,9 +42,18 @@ const TypeMacro wire.RequestType = "Macro"
 // TypeImport is the type of a request that makes an existing resource one of the stack. Its physical ID names the resource.
 const TypeImport wire.RequestType = "Import"
 
+// TypeDisown is the type of a request that undoes a [TypeImport] in the service of the resource: its holder is again the one before the
+// import. No step waits for it.
+const TypeDisown wire.RequestType = "Disown"
+
+// TypeRead is the type of a request that asks a provider for the present state of a resource, to detect its drift. No step waits for
+// it. Once it is settled, Pending of its body has the result, a resource of package drift as JSON without secrets.
+const TypeRead = wire.Read
+
 // Asks reports whether the request is one that a provider is to answer.
 func (r *Request) Asks() bool {
-	return r.Type != TypeTimer && r.Type != TypeNotification && r.Type != TypeIsComplete && r.Type != TypeTie && r.Type != TypeMacro && r.Type != TypeExecution
+	return r.Type != TypeTimer && r.Type != TypeNotification && r.Type != TypeIsComplete && r.Type != TypeTie && r.Type != TypeMacro &&
+		r.Type != TypeExecution && r.Type != TypeDisown
 }
 
 // Wait is what a request of [TypeIsComplete] is about.
@@ -52,7 +61,7 @@ type Wait struct {
 	// For is the request that waits.
 	For wire.RequestID `json:"for"`
 	// Try counts how often the provider is asked again, from 1; a delivery that is repeated counts once. It is also what
-	// tells what is reported of one try from what is reported of another.
+	// reports what is reported of one try from what is reported of another.
 	Try int `json:"try"`
 	// Failures counts those of the tries before that came to nothing, in a row up to this one.
 	Failures int `json:"failures,omitempty"`
@@ -62,7 +71,7 @@ type Wait struct {
 	Until time.Time `json:"until,omitzero"`
 	// Deadline is when the request that waits timed out at the latest, when it began to.
 	Deadline time.Time `json:"deadline"`
-	// Reason is what the provider last said of its progress, scrubbed.
+	// Reason is what the provider last said of its progress, redacted.
 	Reason string `json:"reason,omitempty"`
 }
 
@@ -108,7 +117,7 @@ type Request struct {
 	// Due is when a delayed request becomes ready and a waiting one times out; zero in other states.
 	Due time.Time `json:"-"`
 
-	// Cancelled says that its step has moved on: the answer only tells which physical resource there is.
+	// Cancelled says that its step has moved on: the answer only reports which physical resource there is.
 	Cancelled bool `json:"cancelled,omitempty"`
 	// Ending is how it was settled, in a word: answered, refused, died, timed out.
 	Ending string `json:"ending,omitempty"`
@@ -120,7 +129,7 @@ type Request struct {
 	// too.
 	Execution *Execution `json:"execution,omitempty"`
 
-	// Within is how long the process that executes it may take, from Delivered; zero if that is not known, or not less than the
+	// Within is the longest that the process that executes it may take, from Delivered; zero if that is not known, or not less than the
 	// request has anyway.
 	Within time.Duration `json:"within,omitempty"`
 
@@ -128,7 +137,7 @@ type Request struct {
 	// rather than changed. In other states it may be left from before and says nothing.
 	Silence *Silence `json:"silence,omitempty"`
 
-	// Late counts the answers that came after it was settled, as far as they are on record.
+	// Late counts the answers that came after it was settled, as far as they are recorded.
 	Late int `json:"late,omitempty"`
 
 	Created   time.Time `json:"created"`
@@ -166,8 +175,14 @@ type RequestBody struct {
 	Force bool     `json:"force,omitempty"`
 	// ChangeSet is the one that is made, of [TypeMacro]; empty if an operation is prepared, and of all others.
 	ChangeSet ChangeSetID `json:"changeSet,omitempty"`
-	// Holder, of [TypeImport], is who must still hold the resource: see [Import].
+	// Holder, of [TypeImport], is who must still hold the resource: see [Import]. Of [TypeDisown] it is who held it before.
 	Holder string `json:"holder,omitempty"`
+	// Import, of [TypeDisown], is the request that is undone.
+	Import wire.RequestID `json:"import,omitempty"`
+	// Tags, of a native type whose resources can have tags, are those of the stack; nil if the request asks for none.
+	Tags []Tag `json:"tags,omitzero"`
+	// Revert says that an Update of a native type is to undo drift.
+	Revert bool `json:"revert,omitempty"`
 	// Asked is the type of the request that waits, of [TypeIsComplete]; else empty.
 	Asked wire.RequestType `json:"asked,omitempty"`
 
@@ -196,7 +211,7 @@ func (r *Request) Subject() Request {
 	return subject
 }
 
-// Incarnation identifies one life of one node. 0 is no node.
+// Incarnation identifies one life of one node. 0 is not a node.
 type Incarnation int64
 
 // ServiceToken returns the service token in clear. It may be secret: see [value.Value.Secrets] of Token.

@@ -18,8 +18,8 @@ type Turn struct {
 }
 
 // Ring chooses what [Store.Claim] returns without reading all that is ready. The stacks stand in a ring, by key. Each call
-// goes on where the last one ended and gives every stack it comes to one turn; only after a whole round does it give
-// further ones. So a call reads no more than a few times what it returns and skips, and nobody starves. The zero Ring is
+// continues where the last one ended and gives every stack it comes to one turn; only after a whole round does it give
+// further ones. So a call reads no more than a few times what it returns and skips, and no one starves. The zero Ring is
 // ready for use, by several goroutines.
 type Ring struct {
 	mu    sync.Mutex

@@ -55,8 +55,8 @@ func (t *table) settle(id wire.RequestID) {
 	}
 }
 
-// TestRingBound claims again and again from far more stacks than one claim takes. What is read is bounded by what is
-// claimed and in hand, and the stacks take turns.
+// TestRingBound claims again and again from far more stacks than one claim takes. The number of rows read is bounded
+// by the requests claimed and held, and the stacks take turns.
 func TestRingBound(t *testing.T) {
 	const stacks, limit, hand = 900, 16, 64
 	rows := newTable(stacks, 2)
@@ -87,7 +87,7 @@ func TestRingBound(t *testing.T) {
 	}
 }
 
-// TestRingOfOne takes what one big stack has, beside small ones.
+// TestRingOfOne takes what one big stack has, next to small ones.
 func TestRingOfOne(t *testing.T) {
 	rows := newTable(1, 1000)
 	for key := store.StackKey(2); key < 5; key++ {

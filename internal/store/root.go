@@ -14,7 +14,7 @@ const rootSize = 32
 
 // Root is a secret that belongs to a store from its first day to its last: what outlives a change of keys is derived
 // from it, such as the signature of a URL that a provider holds. It lies in the store, sealed, so neither the keys nor a
-// copy of the database alone give it away. The zero Root is no root.
+// copy of the database alone give it away. The zero Root is not a root.
 type Root struct{ secret []byte }
 
 // NewRoot returns a random root.

@@ -19,8 +19,8 @@ func IsSecretName(name string) bool {
 	return slices.ContainsFunc(secretWords, func(word string) bool { return strings.Contains(name, word) })
 }
 
-// What is secret by its name only is a secret from these lengths on, in bytes: to hide every "k" would make a text unreadable, and
-// of the parts of a header Bearer and Basic are none.
+// These are the minimum lengths, in bytes, of values that are secret by their name only. Hiding every "k" would make
+// a text unreadable. minPart applies to the parts of a header, so that Bearer and Basic are not secrets.
 const (
 	minNamed = 4
 	minPart  = 8
@@ -80,7 +80,7 @@ func TokenSecrets(token value.Value) []string {
 	}
 	password, _ := parsed.URL.User.Password()
 	add(password, minNamed)
-	query, _ := url.ParseQuery(parsed.URL.RawQuery) // what cannot be read is no parameter
+	query, _ := url.ParseQuery(parsed.URL.RawQuery) // what cannot be read is not a parameter
 	for name, values := range query {
 		for _, text := range values {
 			if token.Secret() || IsSecretName(name) {

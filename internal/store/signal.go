@@ -5,7 +5,7 @@ import (
 	"github.com/pintle-dev/pintle/wire"
 )
 
-// Signal is what somebody told a resource that waits to be told.
+// Signal is what someone told a resource that waits to be told.
 type Signal struct {
 	// ID is the sender's own name for it. A resource has one signal of a name.
 	ID string `json:"id"`

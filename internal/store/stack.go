@@ -8,13 +8,13 @@ import (
 )
 
 // StackKey identifies a stack in a store: a random number from 1 to 1<<63-1, so that neither time nor place leads two
-// nodes to one key. 0 is no stack.
+// nodes to one key. 0 is not a stack.
 type StackKey int64
 
 // Stack is a stack: what outlives its operations.
 type Stack struct {
 	Key StackKey `json:"-"`
-	// ID is the stack's ARN; unique for ever.
+	// ID is the stack's ARN; always unique.
 	ID wire.StackID `json:"-"`
 	// Account, Region and Name are unique among live stacks.
 	Account string `json:"-"`
@@ -130,7 +130,7 @@ type Revision struct {
 	// Conditions holds the outcome of every condition by name.
 	Conditions map[string]bool `json:"conditions,omitempty"`
 	Tags       []Tag           `json:"tags,omitempty"`
-	// NotificationARNs are the SNS topics that are told of the stack's events.
+	// NotificationARNs are the SNS topics that are notified of the stack's events.
 	NotificationARNs []string `json:"notificationARNs,omitempty"`
 	// RollbackTriggers and MonitoringMinutes are the stack's RollbackConfiguration, which is kept and not acted on.
 	RollbackTriggers  []RollbackTrigger `json:"rollbackTriggers,omitempty"`

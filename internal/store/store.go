@@ -7,7 +7,7 @@
 //
 // The request row is the job, the timer and the outbox at once. A [RequestReady] row is owned by the node that
 // committed it and is delivered by that node from memory; a [RequestWaiting] row's Due is its deadline; a settled row
-// is in no index that a loop reads. There is no queue beside it. docs/design/001-durable-core.md tells why.
+// is in no index that a loop reads. There is no queue next to it. docs/design/001-durable-core.md reports why.
 //
 // Package storetest holds the suite that every implementation passes.
 package store
@@ -25,7 +25,7 @@ var (
 	// ErrNotFound is the error of a query for a row that is not there.
 	ErrNotFound = errors.New("not found")
 	// ErrGone is what [Store.Beat] and [Store.Reap] return once the node's incarnation was declared dead and its rows
-	// were taken over. The node must drop what it holds in memory and join anew.
+	// were taken over. The node must drop what it holds in memory and join again.
 	ErrGone = errors.New("this node was declared dead and its requests were taken over")
 	// ErrTaken is what [Store.PutProvider] returns for a name that is another holder's.
 	ErrTaken = errors.New("the name is taken")
@@ -79,12 +79,13 @@ type View struct {
 	Requests map[wire.RequestID]Request
 	// ChangeSets of the stack, by id, without their bodies. In a whole view only.
 	ChangeSets map[ChangeSetID]ChangeSet
-	// Exports are those that the decision has asked for by [More], by name: of the account and region it is about. One that
-	// nobody exports is there too, with Stack 0. What a decision reads of them is still so when it is written.
+	// Exports are those that the decision has asked for by [More], by name: of the account and region it is about.
+	// One that no one exports is there too, with Stack 0. An export that the decision reads is unchanged when the
+	// decision is written.
 	Exports map[string]Exported
-	// Others are the live stacks that the decision has asked for by [More]; where there is none, with Key 0. What is no name of one
-	// may be its ID, in the same account and region. Each is as it
-	// was at some moment of the decision, and may have changed when that is written.
+	// Others are the live stacks that the decision has asked for by [More]; a missing one has Key 0. The name may
+	// also be the ID of a stack in the same account and region. Each is the stack's state at some moment of the
+	// decision, and may have changed when the decision is written.
 	Others map[StackName]Stack
 	// Whole says that nothing of the stack's operation is missing.
 	Whole bool
@@ -102,7 +103,7 @@ type More struct {
 	Others  []StackName
 }
 
-// Error makes More an error; nobody should see it.
+// Error makes More an error; no one should see it.
 func (m *More) Error() string { return "the decision needs more rows" }
 
 // Delta is what a decision writes. Rows are put: inserted, or replaced by key. The zero Delta writes nothing.
@@ -164,7 +165,7 @@ type Store interface {
 	Nodes(ctx context.Context) ([]Incarnation, error)
 	// Claim returns up to limit ready requests that node owns, bodies included, round robin over the stacks, oldest
 	// first within one; those in skip (nil: none) are left out, but count as a turn that their stack has had. If more than
-	// limit stacks have some, the next call may go on with those that had no turn in this one, so that no call needs to read
+	// limit stacks have some, the next call may continue those that had no turn in this one, so that no call needs to read
 	// all; see [Ring]. It changes nothing in the database.
 	Claim(ctx context.Context, node Incarnation, limit int, skip func(wire.RequestID) bool) ([]Request, error)
 	// Due returns the ids of up to limit requests whose Due has passed by database time, longest overdue first, and
@@ -188,7 +189,7 @@ type Store interface {
 	// Instances returns all instances of a stack, gone ones too, by number, bodies included.
 	Instances(ctx context.Context, stack StackKey) ([]Instance, error)
 	// Events returns up to limit event rows of a stack, newest first, before the given place (zero: from the newest).
-	Events(ctx context.Context, stack StackKey, before EventPlace, limit int) ([]EventRow, error)
+	Events(ctx context.Context, stack StackKey, before EventCursor, limit int) ([]EventRow, error)
 	// Audit returns up to limit audit entries of a stack, newest first.
 	Audit(ctx context.Context, stack StackKey, limit int) ([]Audit, error)
 	// Request returns a request by id, settled ones too, body included, or ErrNotFound.
@@ -220,9 +221,9 @@ type Store interface {
 
 	// Parameter returns a version of a parameter of the parameter store, the newest one for version 0, or ErrNotFound.
 	Parameter(ctx context.Context, key ParameterKey, version int64) (Parameter, error)
-	// PutParameter adds a version to a parameter, and returns its number; the first one is 1. If there are some already, and
-	// they are not to be overwritten, it is ErrExists. What is older than the last [ParameterVersions] goes. The version's time is
-	// the caller's.
+	// PutParameter adds a version to a parameter, and returns its number; the first one is 1. If the parameter exists
+	// and overwrite is false, it returns ErrExists. It deletes versions older than the last [ParameterVersions]. The
+	// caller sets the version's time.
 	PutParameter(ctx context.Context, parameter Parameter, overwrite bool) (version int64, err error)
 	// DeleteParameter removes a parameter, all versions of it, or returns ErrNotFound.
 	DeleteParameter(ctx context.Context, key ParameterKey) error
@@ -243,16 +244,16 @@ type Store interface {
 	// SealingKeys returns the keys that rows may be sealed with, the one that this process seals with last. A store that
 	// seals nothing has none.
 	SealingKeys(ctx context.Context) ([]SealingKey, error)
-	// Reseal is one step of a pass that seals anew, with this process's first key, what other keys have sealed: it looks at
-	// up to limit rows from a place on (empty: from the beginning) and holds up nobody for longer than those few take. A
-	// pass may be begun anew at any time; what is done is durable.
-	Reseal(ctx context.Context, from Place, limit int) (Resealed, error)
+	// Reseal is one step of a pass that seals again, with this process's first key, what other keys have sealed: it looks at
+	// up to limit rows from a place on (empty: from the beginning) and blocks other users only as long as those few take. A
+	// pass can start again at any time. Completed steps are durable.
+	Reseal(ctx context.Context, from Cursor, limit int) (Resealed, error)
 	// Sweep is one step of a pass that removes what keep does not cover, from a place on (empty: from the beginning). It
-	// removes up to limit rows and holds up nobody for longer than those few take. A deleted stack that goes is gone at
+	// removes up to limit rows and holds up no one for longer than those few take. A deleted stack that goes is gone at
 	// once for every query, and its rows follow. What goes for good are: such stacks, settled requests, old events, audit
 	// entries, operations, revisions, gone instances and change sets of live stacks, and templates that nothing needs any
 	// more. keep must have no zero fields: see [Keep.WithDefaults]. Several nodes may sweep at once.
-	Sweep(ctx context.Context, keep Keep, from Place, limit int) (Swept, error)
+	Sweep(ctx context.Context, keep Keep, from Cursor, limit int) (Swept, error)
 
 	// Figures tells in numbers what is there. It reads no more than what is not settled, and indexes of it: never a table
 	// that grows with time. Callers keep the outcome for a while, since it is not free.

@@ -78,24 +78,24 @@ func (s *Stack) Needs(newest *Operation) []int {
 	return append(needs, newest.Tried...)
 }
 
-// Place is where a pass over a store goes on; only the store that gave it knows what it says. Empty is the beginning,
+// Cursor is the position at which a pass over a store continues; only the store that returned it can read it. Empty is the beginning,
 // and the end.
-type Place string
+type Cursor string
 
 // Swept is what a step of [Store.Sweep] came to.
 type Swept struct {
 	// Rows that were removed.
 	Rows int
-	// Next is where the pass goes on; empty if it is over.
-	Next Place
+	// Next is where the pass continues; empty if it is over.
+	Next Cursor
 }
 
 // Resealed is what a step of [Store.Reseal] came to.
 type Resealed struct {
-	// Rows that were sealed anew.
+	// Rows that were sealed again.
 	Rows int
-	// Next is where the pass goes on; empty if it is over.
-	Next Place
+	// Next is where the pass continues; empty if it is over.
+	Next Cursor
 	// Done says that the pass is over and nothing is left that another key than the first has sealed: the store has
 	// forgotten those. A pass that is over and not Done must be repeated later: another node still seals with an older
 	// key, or something changed meanwhile.

@@ -10,7 +10,7 @@ import (
 	"strings"
 )
 
-// call evaluates a function. Nothing is nil.
+// call evaluates a function. A result of nil means that the function returned no value.
 func (s *scope) call(fn string, argv []any, depth int) (any, error) {
 	if depth > maxNesting {
 		return nil, errors.New("endpoint rules: nested too deep")

@@ -34,7 +34,7 @@ func TestResolveRefuses(t *testing.T) {
 	}
 }
 
-// No rule set makes Resolve panic, or go on for ever.
+// No rule set makes Resolve panic, or go on forever.
 func FuzzResolve(f *testing.F) {
 	bundle, partitions := open(f)
 	for _, e := range bundle.Entries() {

@@ -1,8 +1,8 @@
-// Command gen makes the bundle of models from a folder of botocore's data:
+// Command gen makes the bundle of models from a directory of botocore's data:
 //
 //	go run ./awscall/internal/gen -botocore DIR -out internal/base/awsapi/model/bundle
 //
-// DIR is the folder "data" of an installed botocore, or the folder "botocore" above it, whose licence and version are taken over too.
+// DIR is the directory "data" of an installed botocore, or the directory "botocore" above it, whose licence and version are taken over too.
 package main
 
 import (

@@ -262,7 +262,7 @@ func (s *Service) members(t *Type, m *model.Shape, root bool, uri string) {
 		}
 		ts := nested(&ref.Reference, s.flatName(&ref.Reference))
 		if ns := s.Model.Shapes[ref.Shape].XMLNamespace; ns != nil && ref.XMLNamespace == nil {
-			ts = append(ts, &traits.XMLNamespace{URI: ns.URI, Prefix: ns.Prefix}) // smithy-go heeds only what is said of the use
+			ts = append(ts, &traits.XMLNamespace{URI: ns.URI, Prefix: ns.Prefix}) // smithy-go reads only this one
 		}
 		if root {
 			ts = append(ts, s.bind(member, &ref.Reference, ref.Name == m.Payload)...)

@@ -8,6 +8,7 @@ import (
 	"io"
 	"net/http"
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/aws/smithy-go"
@@ -44,7 +45,7 @@ type Request struct {
 func (o *Operation) Request(ctx context.Context, input *Input) (r Request, err error) {
 	defer func() {
 		if p := recover(); p != nil { // smithy-go panics on shapes that a protocol cannot write
-			err = fmt.Errorf("%s cannot be written: %v", o.Name, p)
+			err = fmt.Errorf("%s cannot be written: the serializer of its protocol panicked", o.Name)
 		}
 	}()
 	ctx = middleware.WithOperationName(ctx, o.Name) // CBOR's path has it from there
@@ -114,6 +115,7 @@ func climbs(text string) bool {
 // APIError is what a service said that is no success.
 type APIError struct {
 	Code, Message string // Code is the name of the exception
+	WireCode      string // as it was sent, if that is not Code: some services have other codes than names of exceptions
 }
 
 // Error implements error.
@@ -134,13 +136,13 @@ func (o *Operation) Response(ctx context.Context, r *http.Response, body []byte)
 		}
 	}()
 	isJSON := o.service.Protocol == jsonRPC || o.service.Protocol == restJSON
-	if isJSON && value.Deeper(body, maxDepth) {
+	failed := r.StatusCode < 200 || r.StatusCode >= 300
+	if isJSON && (failed || !o.hasRawPayload()) && value.Deeper(body, maxDepth) {
 		return nil, fmt.Errorf("%s was answered with JSON nested more than %d deep", o.Name, maxDepth)
 	}
 	if o.service.Protocol == cborRPC && len(body) > maxCBOR {
 		return nil, fmt.Errorf("%s was answered with more than %d bytes of CBOR", o.Name, maxCBOR)
 	}
-	failed := r.StatusCode < 200 || r.StatusCode >= 300
 	if !failed && o.Output == nil {
 		return map[string]any{}, nil
 	}
@@ -162,7 +164,11 @@ func (o *Operation) Response(ctx context.Context, r *http.Response, body []byte)
 		if i := strings.IndexByte(code, ':'); i > 0 && isJSON {
 			code = code[:i]
 		}
-		return nil, &APIError{Code: o.service.ErrorName(code), Message: api.Message}
+		told := &APIError{Code: o.service.ErrorName(code), Message: api.Message}
+		if told.Code != code {
+			told.WireCode = code
+		}
+		return nil, told
 	case err != nil && failed:
 		return nil, &APIError{Code: "UnknownError", Message: "UnknownError"}
 	case err != nil:
@@ -187,6 +193,11 @@ func (o *Operation) hasPayload() bool {
 		}
 	}
 	return false
+}
+
+// hasRawPayload reports whether the body of a response is bytes that are not parsed, as the result of a Lambda function.
+func (o *Operation) hasRawPayload() bool {
+	return o.Output != nil && slices.ContainsFunc(o.Output.Members, func(m *Member) bool { return m.Payload && m.Type.Kind == Blob })
 }
 
 // streams makes text of what the model calls a stream; an empty one is empty text.

@@ -142,7 +142,7 @@ func FuzzResponse(f *testing.F) {
 	})
 }
 
-// What can be coerced can be written.
+// FuzzCoerce checks that every value that can be coerced can be encoded.
 func FuzzCoerce(f *testing.F) {
 	f.Add(`{"S":1,"B":"b","Yes":"true","I":"1","T":"2026-01-01","List":[1,null],"Holes":[null],"Map":{"a":{}},"More":{"More":{}},"One":{"A":1}}`)
 	f.Add(`{"D":"NaN","F":1e400,"T":-1e15,"L":1e18}`)

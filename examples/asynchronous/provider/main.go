@@ -1,7 +1,7 @@
 // Command provider makes clusters, which takes time: their nodes start one after the other. It shows operations that are
-// begun by Create, Update and Delete and asked about by Ready, by this process or by a later one.
+// started by Create, Update and Delete and polled by Poll, by this process or by a later one.
 //
-// A cluster is a file in the folder of the environment variable CLUSTERS_DIR, an absolute path, or else in the system's
+// A cluster is a file in the directory of the environment variable CLUSTERS_DIR, an absolute path, or else in the system's
 // temporary directory. A node takes a second, or what CLUSTERS_PACE says.
 package main
 
@@ -55,13 +55,13 @@ func main() {
 			log.Fatalf("CLUSTERS_PACE: %q is no duration", text)
 		}
 	}
-	pintle.Main(pintle.For("Custom::Cluster", pintle.New(c)))
+	pintle.Main(pintle.For("Custom::Cluster", pintle.New(c, pintle.WithPollPolicy(policy))))
 }
 
-// Waiting says that clusters take ten minutes at most.
-func (c clusters) Waiting() pintle.Waiting { return pintle.Waiting{Total: 10 * time.Minute} }
+// policy gives clusters ten minutes.
+var policy = pintle.PollPolicy{Timeout: 10 * time.Minute}
 
-// order is the state for Ready: what was asked for.
+// order is the state for Poll: the wanted nodes.
 type order struct{ Nodes int }
 
 // Create begins to start the nodes. It finds what an earlier delivery of the request began.
@@ -88,8 +88,8 @@ func (c clusters) Delete(_ context.Context, r *pintle.DeleteRequest[properties])
 	return c.write(r.ID, is)
 }
 
-// Ready looks once. What it returns as the reason is how far it is; on the way that is shown, and in the end nothing.
-func (c clusters) Ready(_ context.Context, r *pintle.ReadyRequest[properties]) (pintle.Progress[attributes], error) {
+// Poll looks once. What it returns as the reason is how far it is; on the way that is shown, and in the end nothing.
+func (c clusters) Poll(_ context.Context, r *pintle.PollRequest[properties]) (pintle.Progress[attributes], error) {
 	var want order // none for a Delete
 	if err := r.DecodeState(&want); err != nil {
 		return pintle.Progress[attributes]{}, err
@@ -118,7 +118,7 @@ func (c clusters) Ready(_ context.Context, r *pintle.ReadyRequest[properties]) (
 func (c clusters) resize(id pintle.PhysicalID, p properties) (pintle.Response[attributes], error) {
 	begun := pintle.Response[attributes]{ID: id, State: order{p.Nodes}}
 	is, err := c.read(id)
-	if err != nil && !errors.Is(err, pintle.Gone) {
+	if err != nil && !errors.Is(err, pintle.ErrGone) {
 		return pintle.Response[attributes]{}, err
 	}
 	if err == nil && is.To == p.Nodes {
@@ -139,12 +139,12 @@ func (c clusters) running(is cluster) int {
 	return min(is.To, is.From+moved)
 }
 
-// read returns a cluster; pintle.Gone if there is none.
+// read returns a cluster; pintle.ErrGone if there is none.
 func (c clusters) read(id pintle.PhysicalID) (cluster, error) {
 	var is cluster
 	text, err := os.ReadFile(c.path(id))
 	if errors.Is(err, fs.ErrNotExist) {
-		return is, pintle.Gone
+		return is, pintle.ErrGone
 	}
 	if err != nil {
 		return is, err

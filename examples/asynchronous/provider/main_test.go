@@ -35,16 +35,16 @@ func TestLife(t *testing.T) {
 		}
 	}
 	m := func(zone string, nodes int) pintletest.Map { return pintletest.Map{"Zone": zone, "Nodes": nodes} }
-	pintletest.Life{
-		Handler:      pintle.For("Custom::Cluster", pintle.New(c)),
+	pintletest.Lifecycle{
+		Handler:      pintle.For("Custom::Cluster", pintle.New(c, pintle.WithPollPolicy(policy))),
 		ResourceType: "Custom::Cluster",
 		Steps: []pintletest.Step{
-			{Name: "a node that does not start", Properties: m("broken", 3), Fails: "node 2 does not start"},
-			{Properties: m("a", 3), Again: 1, Check: has("3 in a")},
+			{Name: "a node that does not start", Properties: m("broken", 3), WantError: "node 2 does not start"},
+			{Properties: m("a", 3), Redeliveries: 1, Check: has("3 in a")},
 			{Properties: m("a", 5), Check: has("5 in a")},
 			{Properties: m("a", 2), Restart: true, Check: has("2 in a")},
-			{Name: "a replacement that fails", Properties: m("broken", 2), Fails: "node 2 does not start", Check: has("2 in a")},
-			{Name: "moved", Properties: m("b", 2), Replaces: true, Check: has("2 in b")},
+			{Name: "a replacement that fails", Properties: m("broken", 2), WantError: "node 2 does not start", Check: has("2 in a")},
+			{Name: "moved", Properties: m("b", 2), WantReplacement: true, Check: has("2 in b")},
 			{Name: "nothing to do", Properties: m("b", 2), Check: has("2 in b")},
 		},
 	}.Run(t)

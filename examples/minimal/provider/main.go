@@ -31,7 +31,7 @@ func (n notes) Update(_ context.Context, r *pintle.UpdateRequest[Properties]) (p
 func (n notes) Delete(_ context.Context, r *pintle.DeleteRequest[Properties]) error {
 	err := os.Remove(n.path(r.ID))
 	if os.IsNotExist(err) {
-		return pintle.Gone
+		return pintle.ErrGone
 	}
 	return err
 }

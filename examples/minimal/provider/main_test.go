@@ -22,15 +22,15 @@ func TestLife(t *testing.T) {
 			return err
 		}
 	}
-	pintletest.Life{
+	pintletest.Lifecycle{
 		Handler: pintle.New(n),
 		Steps: []pintletest.Step{
-			{Properties: pintletest.Map{"Name": "../x"}, Fails: "Name: want a text that matches"},
-			{Properties: pintletest.Map{"Name": "a"}, ID: "note-a", Attributes: pintletest.Map{"Path": filepath.Join(n.dir, "note-a.txt")},
+			{Properties: pintletest.Map{"Name": "../x"}, WantError: "Name: want a text that matches"},
+			{Properties: pintletest.Map{"Name": "a"}, WantID: "note-a", WantAttributes: pintletest.Map{"Path": filepath.Join(n.dir, "note-a.txt")},
 				Check: holds("note-a.txt", "hello\n")},
-			{Properties: pintletest.Map{"Name": "a", "Text": 5}, Again: 1, Check: holds("note-a.txt", "5\n")},
-			{Properties: pintletest.Map{"Name": "b"}, Replaces: true, Undone: true, Check: holds("note-a.txt", "5\n")},
-			{Properties: pintletest.Map{"Name": "b"}, Replaces: true, ID: "note-b", Check: holds("note-b.txt", "hello\n")},
+			{Properties: pintletest.Map{"Name": "a", "Text": 5}, Redeliveries: 1, Check: holds("note-a.txt", "5\n")},
+			{Properties: pintletest.Map{"Name": "b"}, WantReplacement: true, RollBack: true, Check: holds("note-a.txt", "5\n")},
+			{Properties: pintletest.Map{"Name": "b"}, WantReplacement: true, WantID: "note-b", Check: holds("note-b.txt", "hello\n")},
 		},
 	}.Run(t)
 	if files, err := os.ReadDir(n.dir); err != nil || len(files) != 0 {
@@ -38,17 +38,17 @@ func TestLife(t *testing.T) {
 	}
 }
 
-// The README shows this program.
-func TestREADME(t *testing.T) {
+// The guide shows this program.
+func TestGuide(t *testing.T) {
 	program, err := os.ReadFile("main.go")
 	if err != nil {
 		t.Fatal(err)
 	}
-	readme, err := os.ReadFile("../../../README.md")
+	guide, err := os.ReadFile("../../../docs/provider-guide.md")
 	if err != nil {
 		t.Fatal(err)
 	}
-	if !strings.Contains(string(readme), "```go\n"+string(program)+"```\n") {
-		t.Error("the README does not show main.go as it is")
+	if !strings.Contains(string(guide), "```go\n"+string(program)+"```\n") {
+		t.Error("the guide does not show main.go as it is")
 	}
 }

@@ -21,12 +21,10 @@ type assertProperties struct {
 // names nothing either. Create returns none, the package takes the request's, and Update leaves it as it is.
 type asserts struct{ store *store }
 
-// Waiting says that the object is looked at for five minutes.
-func (asserts) Waiting() pintle.Waiting {
-	return pintle.Waiting{Interval: 5 * time.Second, Total: 5 * time.Minute}
-}
+// assertPolicy polls an object for five minutes.
+var assertPolicy = pintle.PollPolicy{Interval: 5 * time.Second, Timeout: 5 * time.Minute}
 
-// Create begins nothing. Ready does the rest.
+// Create starts nothing. Poll does the rest.
 func (asserts) Create(context.Context, *pintle.CreateRequest[assertProperties]) (pintle.Response[struct{}], error) {
 	return pintle.Response[struct{}]{}, nil
 }
@@ -38,11 +36,12 @@ func (asserts) Update(context.Context, *pintle.UpdateRequest[assertProperties]) 
 
 // Delete has nothing to delete. Gone also says that there is nothing to wait for.
 func (asserts) Delete(context.Context, *pintle.DeleteRequest[assertProperties]) error {
-	return pintle.Gone
+	return pintle.ErrGone
 }
 
-// Ready looks once. What may become better is waited for; what will not, such as a bucket that is not there, fails at once.
-func (a asserts) Ready(ctx context.Context, r *pintle.ReadyRequest[assertProperties]) (pintle.Progress[struct{}], error) {
+// Poll checks the object once. It waits while the difference may still go away, and fails at once where it cannot,
+// such as for a missing bucket.
+func (a asserts) Poll(ctx context.Context, r *pintle.PollRequest[assertProperties]) (pintle.Progress[struct{}], error) {
 	p := r.Properties
 	is := object{p.BucketName, p.ObjectKey}
 	text, err := a.store.read(ctx, is)

@@ -62,15 +62,15 @@ func TestAssert(t *testing.T) {
 		{name: "no bucket", expects: "a", ways: slowly(1000, refuses(http.StatusNotFound, "NoSuchBucket")), looks: 1, fails: "NoSuchBucket"},
 	}
 	for _, test := range tests {
-		for _, form := range []pintletest.Form{pintletest.CloudFormation, pintletest.ROSFunction} {
+		for _, form := range []pintletest.Transport{pintletest.CloudFormation, pintletest.ROSFunction} {
 			t.Run(test.name+" "+form.String(), func(t *testing.T) {
 				f := newFake(t)
 				f.put(greeting, "grüß Gott 🌍")
 				looks := f.later(test.ways...)
-				pintletest.Life{
-					Handler: pintle.New(asserts{f.store(t)}),
-					As:      form,
-					Steps: []pintletest.Step{{Properties: expects(test.expects), Fails: test.fails, Attributes: pintletest.Map{}, Check: func() error {
+				pintletest.Lifecycle{
+					Handler:   pintle.New(asserts{f.store(t)}, pintle.WithPollPolicy(assertPolicy)),
+					Transport: form,
+					Steps: []pintletest.Step{{Properties: expects(test.expects), WantError: test.fails, WantAttributes: pintletest.Map{}, Check: func() error {
 						if got := looks.Load(); got != test.looks && (test.looks != many || got < 47 || got > 81) {
 							return fmt.Errorf("looked %d times, want %d", got, test.looks)
 						}
@@ -88,14 +88,14 @@ func TestAssertUpdated(t *testing.T) {
 	f.put(greeting, "hello")
 	f.put(object{otherBucket, "b"}, "")
 	elsewhere := pintletest.Map{"BucketName": otherBucket, "ObjectKey": "b", "ExpectedContent": ""}
-	pintletest.Life{
-		Handler: pintle.New(asserts{f.store(t)}),
+	pintletest.Lifecycle{
+		Handler: pintle.New(asserts{f.store(t)}, pintle.WithPollPolicy(assertPolicy)),
 		Steps: []pintletest.Step{
-			{Properties: pintletest.Map{"BucketName": bucket, "ObjectKey": "b"}, Fails: "ExpectedContent"},
-			{Properties: expects("hello"), Again: 1},
+			{Properties: pintletest.Map{"BucketName": bucket, "ObjectKey": "b"}, WantError: "ExpectedContent"},
+			{Properties: expects("hello"), Redeliveries: 1},
 			{Properties: elsewhere, Restart: true},
-			{Properties: expects("hallo"), Fails: "Operation timed out"},
-			{Properties: expects("hello"), Undone: true},
+			{Properties: expects("hallo"), WantError: "Operation timed out"},
+			{Properties: expects("hello"), RollBack: true},
 		},
 	}.Run(t)
 	if err := f.has("my-bucket/grüße.txt=hello", "my.other-bucket/b=")(); err != nil {

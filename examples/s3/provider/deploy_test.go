@@ -79,7 +79,8 @@ func TestDeploy(t *testing.T) {
 	pintle(true, deploy("Text=changed", "Key=/moved.txt"), `Given +s3://my-bucket/moved\.txt`)
 	has("moved.txt", "changed")
 
-	// What is refused, and what does not come in time, is rolled back. The time is five minutes, or what the template leaves of it.
+	// A refused change is rolled back, and so is a failed assertion. An assertion has five minutes, or less if the
+	// template says so.
 	pintle(false, deploy("Text=changed", "Key=/"), `ObjectKey is /`, `UPDATE_ROLLBACK_COMPLETE`)
 	has("moved.txt", "changed")
 	text, err := os.ReadFile("../template.yaml")

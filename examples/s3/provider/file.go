@@ -26,25 +26,26 @@ type fileAttributes struct {
 type files struct{ store *store }
 
 // Validate refuses a key that is nothing but a slash.
-func (files) Validate(p fileProperties) error {
+func (files) Validate(_ context.Context, r *pintle.ValidateRequest[fileProperties]) error {
+	p := r.Properties
 	if p.ObjectKey == "/" {
 		return errors.New("ObjectKey is /: the first slash of a key is left out, and nothing remains; give the object a name, or leave ObjectKey out")
 	}
 	return nil
 }
 
-// Create writes the object. It does not matter whether it is the first time: the place follows from the request.
+// Create writes the object. A repeated Create writes to the same key, because the key follows from the request.
 func (f files) Create(ctx context.Context, r *pintle.CreateRequest[fileProperties]) (pintle.Response[fileAttributes], error) {
 	return f.write(ctx, &r.Request, r.Properties)
 }
 
-// Update writes it anew, where it is.
+// Update overwrites the object in place.
 func (f files) Update(ctx context.Context, r *pintle.UpdateRequest[fileProperties]) (pintle.Response[fileAttributes], error) {
 	return f.write(ctx, &r.Request, r.Properties)
 }
 
-// Delete deletes what the ID names, whatever the properties say by now; but not what another resource, or a person, has put
-// there since.
+// Delete deletes the object that the ID names, whatever the properties say by now. It keeps an object that another
+// resource, or a person, has put there since.
 func (f files) Delete(ctx context.Context, r *pintle.DeleteRequest[fileProperties]) error {
 	is, known := parse(string(r.ID))
 	if !known {
@@ -52,14 +53,14 @@ func (f files) Delete(ctx context.Context, r *pintle.DeleteRequest[filePropertie
 	}
 	owner, err := f.store.owner(ctx, is)
 	if errors.Is(err, errNone) {
-		return pintle.Gone
+		return pintle.ErrGone
 	}
 	if err != nil {
 		return err
 	}
 	if owner != r.Name() {
-		r.Log.Warn("what is there was not written by this resource, so it stays", "object", is.String(), "owner", owner)
-		return pintle.Gone
+		r.Log().Warn("what is there was not written by this resource, so it stays", "object", is.String(), "owner", owner)
+		return pintle.ErrGone
 	}
 	return f.store.remove(ctx, is)
 }

@@ -23,12 +23,12 @@ func file(key, contents string) pintletest.Map {
 }
 
 func TestFile(t *testing.T) {
-	for _, form := range []pintletest.Form{pintletest.CloudFormation, pintletest.ROSFunction} {
+	for _, form := range []pintletest.Transport{pintletest.CloudFormation, pintletest.ROSFunction} {
 		t.Run(form.String(), func(t *testing.T) { testFile(t, form) })
 	}
 }
 
-func testFile(t *testing.T, form pintletest.Form) {
+func testFile(t *testing.T, form pintletest.Transport) {
 	f := newFake(t)
 	s := f.store(t)
 	// attributes are all that the answer has.
@@ -36,29 +36,29 @@ func testFile(t *testing.T, form pintletest.Form) {
 		return pintletest.Map{"ObjectKey": key, "ETag": etag(contents), "URL": s.url(object{bucket, key})}
 	}
 	const odd = "größe/日本 +&%?#~.txt"
-	pintletest.Life{
+	pintletest.Lifecycle{
 		Handler:      pintle.For("Custom::S3File", pintle.New(files{s})),
-		As:           form,
+		Transport:    form,
 		ResourceType: "Custom::S3File",
 		Steps: []pintletest.Step{
-			{Name: "no contents", Properties: pintletest.Map{"BucketName": bucket}, Fails: "Contents", Check: f.has()},
-			{Name: "no name", Properties: file("/", "a"), Fails: "ObjectKey is /", Check: f.has()},
-			{Name: "a long name", Properties: file(strings.Repeat("k", 1010), "a"), Fails: "ObjectKey is too long: 1025 bytes", Check: f.has()},
-			{Name: "no bucket", Properties: pintletest.Map{"BucketName": "none", "Contents": "a"}, Fails: "NoSuchBucket", Check: f.has()},
-			{Name: "a given name", Properties: file("/folder/file1.txt", "hello!"), Again: 1, ID: "s3://my-bucket/folder/file1.txt",
-				Attributes: attributes("folder/file1.txt", "hello!"), Check: f.has("my-bucket/folder/file1.txt=hello!")},
-			{Name: "in place", Properties: file("/folder/file1.txt", "new"), Attributes: attributes("folder/file1.txt", "new"),
+			{Name: "no contents", Properties: pintletest.Map{"BucketName": bucket}, WantError: "Contents", Check: f.has()},
+			{Name: "no name", Properties: file("/", "a"), WantError: "ObjectKey is /", Check: f.has()},
+			{Name: "a long name", Properties: file(strings.Repeat("k", 1010), "a"), WantError: "ObjectKey is too long: 1025 bytes", Check: f.has()},
+			{Name: "no bucket", Properties: pintletest.Map{"BucketName": "none", "Contents": "a"}, WantError: "NoSuchBucket", Check: f.has()},
+			{Name: "a given name", Properties: file("/folder/file1.txt", "hello!"), Redeliveries: 1, WantID: "s3://my-bucket/folder/file1.txt",
+				WantAttributes: attributes("folder/file1.txt", "hello!"), Check: f.has("my-bucket/folder/file1.txt=hello!")},
+			{Name: "in place", Properties: file("/folder/file1.txt", "new"), WantAttributes: attributes("folder/file1.txt", "new"),
 				Check: f.has("my-bucket/folder/file1.txt=new")},
 			{Name: "empty", Properties: file("/folder/file1.txt", ""), Check: f.has("my-bucket/folder/file1.txt=")},
-			{Name: "moved and back", Properties: file(odd, "grüß Gott 🌍"), Replaces: true, Undone: true,
+			{Name: "moved and back", Properties: file(odd, "grüß Gott 🌍"), WantReplacement: true, RollBack: true,
 				Check: f.has("my-bucket/folder/file1.txt=")},
-			{Name: "moved", Properties: file(odd, "grüß Gott 🌍"), Replaces: true, ID: "s3://my-bucket/" + odd,
-				Attributes: attributes(odd, "grüß Gott 🌍"), Check: f.has("my-bucket/" + odd + "=grüß Gott 🌍")},
+			{Name: "moved", Properties: file(odd, "grüß Gott 🌍"), WantReplacement: true, WantID: "s3://my-bucket/" + odd,
+				WantAttributes: attributes(odd, "grüß Gott 🌍"), Check: f.has("my-bucket/" + odd + "=grüß Gott 🌍")},
 			{Name: "moved to where none is", Properties: pintletest.Map{"BucketName": "none", "ObjectKey": odd, "Contents": "a"},
-				Fails: failsThere(form, "NoSuchBucket"), Check: f.has("my-bucket/" + odd + "=grüß Gott 🌍")},
-			{Name: "another bucket", Properties: pintletest.Map{"BucketName": otherBucket, "ObjectKey": odd, "Contents": "a"}, Replaces: true,
+				WantError: failsThere(form, "NoSuchBucket"), Check: f.has("my-bucket/" + odd + "=grüß Gott 🌍")},
+			{Name: "another bucket", Properties: pintletest.Map{"BucketName": otherBucket, "ObjectKey": odd, "Contents": "a"}, WantReplacement: true,
 				Restart: true, Check: f.has("my.other-bucket/" + odd + "=a")},
-			{Name: "gone", Do: pintle.Delete, Check: f.has()},
+			{Name: "gone", Type: pintle.Delete, Check: f.has()},
 		},
 	}.Run(t)
 	if err := f.has()(); err != nil {
@@ -67,7 +67,7 @@ func testFile(t *testing.T, form pintletest.Form) {
 }
 
 // failsThere is the reason why a move fails: ROS knows none.
-func failsThere(form pintletest.Form, reason string) string {
+func failsThere(form pintletest.Transport, reason string) string {
 	if form == pintletest.CloudFormation {
 		return reason
 	}
@@ -94,14 +94,14 @@ func TestFileGenerated(t *testing.T) {
 		}
 	}
 	without := func(text string) pintletest.Map { return pintletest.Map{"BucketName": bucket, "Contents": text} }
-	pintletest.Life{
+	pintletest.Lifecycle{
 		Handler: pintle.New(files{f.store(t)}),
 		Steps: []pintletest.Step{
 			{Properties: without("a"), Check: same("a")},
 			{Properties: without("b"), Restart: true, Check: same("b")},
 			{Name: "an empty name is none", Properties: file("", "b"), Check: same("b")},
-			{Name: "given", Properties: file("given", "c"), Replaces: true, Check: f.has("my-bucket/given=c")},
-			{Name: "and not any more", Properties: without("d"), Replaces: true, Check: same("d")},
+			{Name: "given", Properties: file("given", "c"), WantReplacement: true, Check: f.has("my-bucket/given=c")},
+			{Name: "and not any more", Properties: without("d"), WantReplacement: true, Check: same("d")},
 		},
 	}.Run(t)
 	if err := f.has()(); err != nil {
@@ -134,10 +134,10 @@ func TestFilePublic(t *testing.T) {
 		all["Public"] = public
 		return all
 	}
-	pintletest.Life{
+	pintletest.Lifecycle{
 		Handler: pintle.New(files{s}),
 		Steps: []pintletest.Step{
-			{Properties: with("perhaps"), Fails: "Public: want true or false", Check: f.has()},
+			{Properties: with("perhaps"), WantError: "Public: want true or false", Check: f.has()},
 			{Properties: file(is.key, "grüezi"), Check: get(http.StatusForbidden)},
 			{Properties: with("true"), Check: get(http.StatusOK)},
 			{Properties: with(false), Check: get(http.StatusForbidden)},
@@ -166,14 +166,14 @@ func TestFileOfOthers(t *testing.T) {
 			clear(f.objects)
 		}, nil},
 		// The service takes the Create for failed, and has never heard of the ID: what it made goes all the same.
-		{"late", pintletest.Step{Late: true}, func(*testing.T, *fake) {}, nil},
-		{"never heard of", pintletest.Step{Lost: 100}, func(*testing.T, *fake) {}, nil},
+		{"late", pintletest.Step{LateResponse: true}, func(*testing.T, *fake) {}, nil},
+		{"never heard of", pintletest.Step{LostResponses: 100}, func(*testing.T, *fake) {}, nil},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			f := newFake(t)
 			test.step.Properties = file(is.key, "ours")
 			test.step.Check = func() error { test.by(t, f); return nil }
-			pintletest.Life{Handler: pintle.New(files{f.store(t)}), Steps: []pintletest.Step{test.step}}.Run(t)
+			pintletest.Lifecycle{Handler: pintle.New(files{f.store(t)}), Steps: []pintletest.Step{test.step}}.Run(t)
 			if err := f.has(test.want...)(); err != nil {
 				t.Error(err)
 			}
@@ -216,7 +216,7 @@ func TestFileRefused(t *testing.T) {
 			}
 			properties := file("file", "after")
 			properties["Public"] = true
-			pintletest.Life{Handler: pintle.New(files{s}), Steps: []pintletest.Step{{Properties: properties, Fails: test.fails}}}.Run(t)
+			pintletest.Lifecycle{Handler: pintle.New(files{s}), Steps: []pintletest.Step{{Properties: properties, WantError: test.fails}}}.Run(t)
 			want := []string{"my-bucket/file=before"}
 			if test.made {
 				want = nil
@@ -289,7 +289,7 @@ func TestSchema(t *testing.T) {
 	}
 }
 
-// What the fake refuses is refused: a wrong secret is no way in.
+// TestSignature checks that the fake verifies signatures: a request signed with a wrong secret is refused.
 func TestSignature(t *testing.T) {
 	f := newFake(t)
 	s, err := newStore(awscall.Config{Region: "eu-west-1", Endpoint: f.url, MaxAttempts: 1,

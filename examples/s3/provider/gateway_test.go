@@ -47,8 +47,8 @@ func newOwn(t *testing.T) *store {
 		t.Fatal(err)
 	}
 	for _, name := range []string{bucket, otherBucket} {
-		place := registry.Place{Account: sigv4.DefaultAccount, Region: "eu-west-1"}
-		if _, err := kept.Make(t.Context(), registry.Item[registry.Bucket]{Place: place, Name: name}); err != nil {
+		place := registry.Scope{Account: sigv4.DefaultAccount, Region: "eu-west-1"}
+		if _, err := kept.Make(t.Context(), registry.Item[registry.Bucket]{Scope: place, Name: name}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -112,30 +112,30 @@ func testGateway(t *testing.T, s *store) {
 			return nil
 		}
 	}
-	pintletest.Life{
+	pintletest.Lifecycle{
 		Handler: pintle.New(files{s}),
 		Steps: []pintletest.Step{
-			{Name: "no bucket", Properties: pintletest.Map{"BucketName": "no-bucket", "Contents": "a"}, Fails: "NoSuchBucket"},
-			{Properties: file("/a/b.txt", "hello!"), Again: 1, Check: reads("a/b.txt", "hello!"), Attributes: pintletest.Map{
+			{Name: "no bucket", Properties: pintletest.Map{"BucketName": "no-bucket", "Contents": "a"}, WantError: "NoSuchBucket"},
+			{Properties: file("/a/b.txt", "hello!"), Redeliveries: 1, Check: reads("a/b.txt", "hello!"), WantAttributes: pintletest.Map{
 				"ObjectKey": "a/b.txt", "ETag": etag("hello!"), "URL": "http://127.0.0.1/my-bucket/a/b.txt"}},
 			{Properties: file("a/b.txt", "new"), Check: reads("a/b.txt", "new")},
-			{Properties: file(odd, "grüß Gott 🌍"), Replaces: true, Undone: true, Check: reads("a/b.txt", "new")},
-			{Properties: file(odd, "grüß Gott 🌍"), Replaces: true, Check: reads(odd, "grüß Gott 🌍")},
+			{Properties: file(odd, "grüß Gott 🌍"), WantReplacement: true, RollBack: true, Check: reads("a/b.txt", "new")},
+			{Properties: file(odd, "grüß Gott 🌍"), WantReplacement: true, Check: reads(odd, "grüß Gott 🌍")},
 			{Name: "the first is gone", Properties: file(odd, "grüß Gott 🌎"), Check: reads("a/b.txt", "")},
-			{Do: pintle.Delete, Check: reads(odd, "")},
-			{Name: "late", Properties: file("late", "a"), Late: true, Check: reads("late", "")},
+			{Type: pintle.Delete, Check: reads(odd, "")},
+			{Name: "late", Properties: file("late", "a"), LateResponse: true, Check: reads("late", "")},
 		},
 	}.Run(t)
 	if _, err := s.put(t.Context(), greeting, "hello", "somebody", false); err != nil {
 		t.Fatal(err)
 	}
-	pintletest.Life{
-		Handler: pintle.New(asserts{s}),
+	pintletest.Lifecycle{
+		Handler: pintle.New(asserts{s}, pintle.WithPollPolicy(assertPolicy)),
 		Steps: []pintletest.Step{
 			{Properties: expects("hello")},
-			{Properties: expects("hallo"), Fails: "they differ from byte 1 on"},
-			{Properties: pintletest.Map{"BucketName": bucket, "ObjectKey": "none", "ExpectedContent": "a"}, Fails: "s3://my-bucket/none is not there"},
-			{Properties: pintletest.Map{"BucketName": "no-bucket", "ObjectKey": "none", "ExpectedContent": "a"}, Fails: "NoSuchBucket"},
+			{Properties: expects("hallo"), WantError: "they differ from byte 1 on"},
+			{Properties: pintletest.Map{"BucketName": bucket, "ObjectKey": "none", "ExpectedContent": "a"}, WantError: "s3://my-bucket/none is not there"},
+			{Properties: pintletest.Map{"BucketName": "no-bucket", "ObjectKey": "none", "ExpectedContent": "a"}, WantError: "NoSuchBucket"},
 		},
 	}.Run(t)
 }

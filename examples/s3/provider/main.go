@@ -38,6 +38,6 @@ func main() {
 func handlers(s *store) []pintle.Handler {
 	return []pintle.Handler{
 		pintle.For("Custom::S3File", pintle.New(files{s})),
-		pintle.For("Custom::S3Assert", pintle.New(asserts{s})),
+		pintle.For("Custom::S3Assert", pintle.New(asserts{s}, pintle.WithPollPolicy(assertPolicy))),
 	}
 }

@@ -30,7 +30,7 @@ const maxText = 2 << 20
 // errNone says that there is no such object.
 var errNone = errors.New("there is no such object")
 
-// newStore fills in what is the same whoever asks.
+// newStore sets the options that are the same for every request.
 func newStore(c awscall.Config) (*store, error) {
 	c.PathStyle = c.Endpoint != "" // whose host has no name for each bucket
 	c.MaxResponse = maxText

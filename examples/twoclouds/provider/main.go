@@ -39,7 +39,7 @@ func (b badges) Update(_ context.Context, r *pintle.UpdateRequest[Properties]) (
 func (b badges) Delete(_ context.Context, r *pintle.DeleteRequest[Properties]) error {
 	err := os.Remove(b.path(r.ID))
 	if os.IsNotExist(err) {
-		return pintle.Gone
+		return pintle.ErrGone
 	}
 	return err
 }

@@ -1,11 +1,11 @@
-// Command provider makes accounts: files in a folder, each with a password that it thinks up. It shows what the tags and
+// Command provider makes accounts: files in a directory, each with a password that it thinks up. It shows what the tags and
 // types of the package pintle are for.
 //
 //   - Region is immutable: an account that moves is a new one. The provider makes it, the service deletes the old one.
 //   - AdminKey and Password are secrets: no log and no reason shows them, and Fn::GetAtt of the password is masked.
 //   - Speed, in requests a second, was once called Rate, in requests a minute; Migrate reads stacks of that time.
 //
-// The folder is that of the environment variable ACCOUNTS_DIR, an absolute path, or else one in the system's temporary
+// The directory is that of the environment variable ACCOUNTS_DIR, an absolute path, or else one in the system's temporary
 // directory.
 package main
 
@@ -62,7 +62,8 @@ func main() {
 }
 
 // Validate refuses who may not make accounts. The tags cannot say that.
-func (a accounts) Validate(p properties) error {
+func (a accounts) Validate(_ context.Context, r *pintle.ValidateRequest[properties]) error {
+	p := r.Properties
 	if !p.AdminKey.Equal(pintle.NewSecret(a.adminKey)) {
 		return errors.New("AdminKey is wrong")
 	}
@@ -70,7 +71,8 @@ func (a accounts) Validate(p properties) error {
 }
 
 // Migrate knows the property Rate.
-func (a accounts) Migrate(old map[string]any) error {
+func (a accounts) Migrate(_ context.Context, r *pintle.MigrateRequest) error {
+	old := r.Properties
 	rate, ok := old["Rate"]
 	if !ok {
 		return nil
@@ -102,7 +104,7 @@ func (a accounts) Update(_ context.Context, r *pintle.UpdateRequest[properties])
 func (a accounts) Delete(_ context.Context, r *pintle.DeleteRequest[properties]) error {
 	err := os.Remove(a.path(r.ID))
 	if errors.Is(err, fs.ErrNotExist) {
-		return pintle.Gone
+		return pintle.ErrGone
 	}
 	return err
 }
@@ -110,7 +112,7 @@ func (a accounts) Delete(_ context.Context, r *pintle.DeleteRequest[properties])
 // write brings an account to what the properties say. The password stays while the rotation does.
 func (a accounts) write(id pintle.PhysicalID, p properties) (pintle.Response[attributes], error) {
 	is, err := a.read(id)
-	if err != nil && !errors.Is(err, pintle.Gone) {
+	if err != nil && !errors.Is(err, pintle.ErrGone) {
 		return pintle.Response[attributes]{}, err
 	}
 	if err != nil || is.Rotation != p.Rotation {
@@ -131,12 +133,12 @@ func (a accounts) write(id pintle.PhysicalID, p properties) (pintle.Response[att
 	}, os.WriteFile(a.path(id), text, 0o600)
 }
 
-// read returns an account; pintle.Gone if there is none.
+// read returns an account; pintle.ErrGone if there is none.
 func (a accounts) read(id pintle.PhysicalID) (account, error) {
 	var is account
 	text, err := os.ReadFile(a.path(id))
 	if errors.Is(err, fs.ErrNotExist) {
-		return is, pintle.Gone
+		return is, pintle.ErrGone
 	}
 	if err != nil {
 		return is, err

@@ -12,7 +12,7 @@ import (
 )
 
 func TestLife(t *testing.T) {
-	for _, form := range []pintletest.Form{pintletest.CloudFormation, pintletest.ROSFunction, pintletest.ROSWeb, pintletest.ROSWebSync} {
+	for _, form := range []pintletest.Transport{pintletest.CloudFormation, pintletest.ROSFunction, pintletest.ROSWeb, pintletest.ROSWebSync} {
 		t.Run(form.String(), func(t *testing.T) { testLife(t, form) })
 	}
 }
@@ -20,11 +20,11 @@ func TestLife(t *testing.T) {
 // TestROSHidesNothing proves that the password is not sent where everybody would see it, unless that is wanted.
 func TestROSHidesNothing(t *testing.T) {
 	a := accounts{filepath.Join(t.TempDir(), "accounts"), "open sesame"}
-	pintletest.Life{
-		Handler: pintle.New(a),
-		As:      pintletest.ROSWebSync,
+	pintletest.Lifecycle{
+		Handler:   pintle.New(a),
+		Transport: pintletest.ROSWebSync,
 		Steps: []pintletest.Step{{
-			Properties: pintletest.Map{"AdminKey": "open sesame", "Region": "north"}, Fails: "ROS has no NoEcho",
+			Properties: pintletest.Map{"AdminKey": "open sesame", "Region": "north"}, WantError: "ROS has no NoEcho",
 			Check: func() error {
 				if _, err := os.Stat(a.dir); err == nil {
 					return errors.New("an account was made all the same")
@@ -35,7 +35,7 @@ func TestROSHidesNothing(t *testing.T) {
 	}.Run(t)
 }
 
-func testLife(t *testing.T, form pintletest.Form) {
+func testLife(t *testing.T, form pintletest.Transport) {
 	const key = "open sesame"
 	a := accounts{filepath.Join(t.TempDir(), "accounts"), key}
 	with := func(more pintletest.Map) pintletest.Map {
@@ -64,22 +64,22 @@ func testLife(t *testing.T, form pintletest.Form) {
 			return nil
 		}
 	}
-	pintletest.Life{
+	pintletest.Lifecycle{
 		Handler:      pintle.For("Custom::Account", pintle.New(a)),
-		As:           form,
+		Transport:    form,
 		PlainSecrets: true, // Password, to ROS
 		ResourceType: "Custom::Account",
 		Secrets:      []string{key, "knock knock"},
 		Steps: []pintletest.Step{
-			{Properties: pintletest.Map{"AdminKey": "knock knock", "Region": "north"}, Fails: "AdminKey is wrong"},
-			{Properties: with(pintletest.Map{"Quota": 0}), Fails: "Quota: want a whole number from 1 to 1000"},
-			{Properties: with(nil), Again: 1, Check: only(func(is account, _ bool) bool { return is.Quota == 10 && is.Password != "" })},
+			{Properties: pintletest.Map{"AdminKey": "knock knock", "Region": "north"}, WantError: "AdminKey is wrong"},
+			{Properties: with(pintletest.Map{"Quota": 0}), WantError: "Quota: want a whole number from 1 to 1000"},
+			{Properties: with(nil), Redeliveries: 1, Check: only(func(is account, _ bool) bool { return is.Quota == 10 && is.Password != "" })},
 			{Properties: with(pintletest.Map{"Quota": 20}), Check: only(func(is account, same bool) bool { return is.Quota == 20 && same })},
 			{Properties: with(pintletest.Map{"Quota": 20, "Rotation": 2}), Check: only(func(_ account, same bool) bool { return !same })},
-			{Name: "moved and back", Properties: with(pintletest.Map{"Region": "south"}), Replaces: true, Undone: true,
+			{Name: "moved and back", Properties: with(pintletest.Map{"Region": "south"}), WantReplacement: true, RollBack: true,
 				Check: only(func(is account, _ bool) bool { return is.Region == "north" })},
-			{Name: "moved", Properties: with(pintletest.Map{"Region": "south"}), Replaces: true, Check: only(func(is account, same bool) bool { return is.Region == "south" && !same })},
-			{Name: "a stack of old", Was: with(pintletest.Map{"Region": "south", "Rate": 120}), Properties: with(pintletest.Map{"Region": "south", "Speed": 3}), Undone: true,
+			{Name: "moved", Properties: with(pintletest.Map{"Region": "south"}), WantReplacement: true, Check: only(func(is account, same bool) bool { return is.Region == "south" && !same })},
+			{Name: "a stack of old", RecordedProperties: with(pintletest.Map{"Region": "south", "Rate": 120}), Properties: with(pintletest.Map{"Region": "south", "Speed": 3}), RollBack: true,
 				Check: only(func(is account, same bool) bool { return is.Speed == 2 && same })},
 			{Name: "gone", Restart: true, Properties: with(pintletest.Map{"Region": "south", "Quota": 3}),
 				Check: func() error { return os.RemoveAll(a.dir) }},

@@ -4,7 +4,7 @@
 // Only sites on this machine are tested. Of all others the page says that they were not probed.
 //
 // It is run by "pintle deploy examples/walkthrough". The environment variable RESULTS_DIR, an absolute path, says where
-// the pages go; without it that is a folder in the system's temporary directory.
+// the pages go; without it that is a directory in the system's temporary directory.
 package main
 
 import (
@@ -28,11 +28,11 @@ func main() {
 	pintle.Main(&tester{dir: dir, prober: newProber((&net.Dialer{}).DialContext), now: time.Now})
 }
 
-// resultsDir returns the folder for the pages.
+// resultsDir returns the directory for the pages.
 func resultsDir(wanted string) (string, error) {
 	switch {
 	case wanted == "":
-		// A folder per user: two users of one machine cannot write into each other's.
+		// A directory per user: two users of one machine cannot write into each other's.
 		return filepath.Join(os.TempDir(), fmt.Sprintf("pintle-walkthrough-%d", os.Getuid())), nil
 	case !filepath.IsAbs(wanted):
 		return "", fmt.Errorf("RESULTS_DIR is %q: make it an absolute path, the provider does not run where you are", wanted)

@@ -2,7 +2,6 @@ package main
 
 import (
 	"encoding/json"
-	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -17,7 +16,7 @@ import (
 	"github.com/pintle-dev/pintle/wire"
 )
 
-// newTester returns a provider at 15:04:05 whose pages are in a folder that goes away with the test.
+// newTester returns a provider at 15:04:05 whose pages are in a directory that goes away with the test.
 func newTester(t *testing.T) *tester {
 	return &tester{
 		dir:    filepath.Join(t.TempDir(), "results"),
@@ -42,13 +41,12 @@ func request(t *testing.T, kind pintle.RequestType, endpoints ...string) *pintle
 		t.Fatal(err)
 	}
 	return &pintle.Request{
-		Type:          kind,
-		StackID:       "arn:aws:cloudformation:us-east-1:000000000000:stack/walkthrough/1",
-		RequestID:     "r1",
-		LogicalID:     "myCustomResource",
-		Properties:    props,
-		OldProperties: json.RawMessage("{}"),
-		Log:           slog.New(slog.DiscardHandler),
+		Type:             kind,
+		StackID:          "arn:aws:cloudformation:us-east-1:000000000000:stack/walkthrough/1",
+		RequestID:        "r1",
+		LogicalID:        "myCustomResource",
+		RawProperties:    props,
+		RawOldProperties: json.RawMessage("{}"),
 	}
 }
 
@@ -85,7 +83,7 @@ func TestLife(t *testing.T) {
 	}
 
 	change := request(t, pintle.Update, "http://mynewsite.com")
-	change.RequestID, change.ID, change.OldProperties = "r2", created.ID, create.Properties
+	change.RequestID, change.ID, change.RawOldProperties = "r2", created.ID, create.RawProperties
 	updated, err := p.Handle(t.Context(), change)
 	if err != nil {
 		t.Fatal(err)
@@ -142,7 +140,7 @@ func TestResourcesDoNotShareAPage(t *testing.T) {
 
 func TestHandleRefuses(t *testing.T) {
 	mistyped := request(t, pintle.Create)
-	mistyped.Properties = json.RawMessage(`{"endpoints": "http://mysite.com"}`)
+	mistyped.RawProperties = json.RawMessage(`{"endpoints": "http://mysite.com"}`)
 	tests := map[string]struct {
 		request *pintle.Request
 		want    string

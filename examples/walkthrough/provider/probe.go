@@ -59,8 +59,8 @@ func newProber(dial dialer) *prober {
 	return &prober{client, probeTimeout}
 }
 
-// loopback dials addresses of this machine. Every connection goes through here, and names are not looked up: that would
-// already send something to another machine, and a name may mean another address the next time.
+// loopback dials loopback addresses only. Every connection goes through it. It does not look up names: a lookup would
+// already send data to another machine, and the name may resolve to another address the next time.
 func (d dialer) loopback(ctx context.Context, network, address string) (net.Conn, error) {
 	host, port, err := net.SplitHostPort(address)
 	if err != nil {
@@ -79,8 +79,8 @@ func (d dialer) loopback(ctx context.Context, network, address string) (net.Conn
 	return nil, err
 }
 
-// loopbackAddrs returns the addresses of this machine that a host stands for; none if it is another machine's, or a
-// name other than localhost.
+// loopbackAddrs returns the loopback addresses that a host stands for. It returns none for an address of another
+// machine and for a name other than localhost.
 func loopbackAddrs(host string) []netip.Addr {
 	if strings.EqualFold(strings.TrimSuffix(host, "."), "localhost") {
 		return []netip.Addr{netip.AddrFrom4([4]byte{127, 0, 0, 1}), netip.IPv6Loopback()}

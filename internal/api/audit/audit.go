@@ -16,17 +16,17 @@ import (
 	"unicode/utf8"
 )
 
-// Entry is one line. Zero fields are left out, but Time, Door, Action and Outcome.
+// Entry is one line. Zero fields are left out, but Time, Endpoint, Action and Outcome.
 type Entry struct {
 	// Time is when it was over; zero means now.
 	Time time.Time `json:"time"`
 	// Who asked, and From which address.
 	Who  Who    `json:"who,omitzero"`
 	From string `json:"from,omitempty"`
-	// Door is where it was asked for, and Service the API that was called.
-	Door    Door   `json:"door"`
-	Service string `json:"service,omitempty"`
-	// Action is what was asked for, as the door names it, e.g. CreateStack, or PUT /pintle/v1/providers/name.
+	// Endpoint is where it was asked for, and Service the API that was called.
+	Endpoint Endpoint `json:"door"`
+	Service  string   `json:"service,omitempty"`
+	// Action is what was asked for, as the endpoint names it, e.g. CreateStack, or PUT /pintle/v1/providers/name.
 	Action string `json:"action"`
 	Region string `json:"region,omitempty"`
 	// Stack, Resource, ChangeSet and Name are what it was about, as the client has named it.
@@ -44,7 +44,7 @@ type Entry struct {
 	Status  int     `json:"status,omitempty"`
 }
 
-// Who is somebody.
+// Who identifies a caller.
 type Who struct {
 	// Key is the id of the access key, Account whose it is, and ARN whom it stands for.
 	Key     string `json:"key,omitempty"`
@@ -57,14 +57,14 @@ type Who struct {
 	Local bool `json:"local,omitempty"`
 }
 
-// Door is where something is asked for.
-type Door string
+// Endpoint is where something is requested.
+type Endpoint string
 
-// The doors.
+// The endpoints.
 const (
-	DoorAPI      Door = "api"      // the faces of AWS's and Alibaba Cloud's services
-	DoorOperator Door = "operator" // Pintle's own face
-	DoorConsole  Door = "console"
+	EndpointAPI      Endpoint = "api"      // the APIs of AWS's and Alibaba Cloud's services
+	EndpointOperator Endpoint = "operator" // Pintle's own API
+	EndpointConsole  Endpoint = "console"
 )
 
 // Outcome is what became of what was asked for.
@@ -122,8 +122,8 @@ func (l *Log) reopen() error {
 	return err
 }
 
-// torn reports whether a file ends within a line, as one does whose disk was full. What is no file, or cannot be read, is taken for
-// whole.
+// torn reports whether a file ends within a line, as one does whose disk was full. torn returns false for anything
+// that is not a regular file or cannot be read.
 func torn(path string) bool {
 	if info, err := os.Stat(path); err != nil || !info.Mode().IsRegular() || info.Size() == 0 { // a pipe would wait for its other end
 		return false

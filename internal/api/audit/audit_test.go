@@ -42,7 +42,7 @@ func TestLines(t *testing.T) {
 	}
 	e := audit.Entry{
 		Time: time.Date(2026, 11, 23, 1, 2, 3, 456789000, time.FixedZone("", 3600)), Who: audit.Who{User: "eve", Role: "operator"},
-		From: "192.0.2.7", Door: audit.DoorConsole, Action: "Respond", Stack: "s", Resource: "R", Outcome: audit.Granted, Status: 200,
+		From: "192.0.2.7", Endpoint: audit.EndpointConsole, Action: "Respond", Stack: "s", Resource: "R", Outcome: audit.Granted, Status: 200,
 	}
 	if err := l.Write(e); err != nil {
 		t.Fatal(err)

@@ -1,8 +1,8 @@
 // Package awsjson serves AWS's JSON protocols: a POST to the root whose header X-Amz-Target names the action, with a JSON object as
 // its body and another one as its answer. Systems Manager, CloudWatch Logs and Step Functions speak it.
 //
-// A face is a [Service] on which each action is registered with [Handle]. What an input has that nobody knows is left out, as AWS
-// does.
+// An API is a [Service] on which each action is registered with [Handle]. Unknown members of an input are ignored, as
+// on AWS.
 //
 // Source: Smithy, AWS JSON 1.0 and 1.1 protocols.
 package awsjson
@@ -84,7 +84,7 @@ func Handle[In, Out any](s *Service, name string, do func(context.Context, In) (
 			if errors.As(err, &kind) {
 				return nil, Refuse("SerializationException", "%s can not be a %s", kind.Field, kind.Value)
 			}
-			return nil, Refuse("SerializationException", "the body is no JSON")
+			return nil, Refuse("SerializationException", "the body is not JSON")
 		}
 		return do(ctx, in)
 	}
@@ -115,8 +115,8 @@ func (s *Service) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	write(w, s.config.Version, http.StatusOK, out)
 }
 
-// WriteError answers a call that does not reach an action, e.g. because its signature is wrong. What is no [*Error] is shown as an
-// internal one, and logged.
+// WriteError answers a call that does not reach an action, e.g. because its signature is wrong. Any error other than
+// an [*Error] is logged, and the client sees an internal error.
 func (s *Service) WriteError(w http.ResponseWriter, r *http.Request, err error) {
 	told, ok := errors.AsType[*Error](err)
 	if !ok {

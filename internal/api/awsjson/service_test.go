@@ -51,7 +51,7 @@ func TestService(t *testing.T) {
 		"refused":         {http.MethodPost, "Things_1.Get", `{"Name": "none"}`, 400, `{"__type":"NotFound","message":"there is no none"}`},
 		"status":          {http.MethodPost, "Things_1.Get", `{"Name": "status"}`, 503, `{"__type":"Busy","message":""}`},
 		"internal":        {http.MethodPost, "Things_1.Get", `{"Name": "fails"}`, 500, `{"__type":"InternalServerError","message":"An internal error occurred."}`},
-		"no JSON":         {http.MethodPost, "Things_1.Get", `{`, 400, `{"__type":"SerializationException","message":"the body is no JSON"}`},
+		"no JSON":         {http.MethodPost, "Things_1.Get", `{`, 400, `{"__type":"SerializationException","message":"the body is not JSON"}`},
 		"another kind":    {http.MethodPost, "Things_1.Get", `{"Count": "a"}`, 400, `{"__type":"SerializationException","message":"Count can not be a string"}`},
 		"too long":        {http.MethodPost, "Things_1.Get", `{"Name": "` + strings.Repeat("a", 100) + `"}`, 413, `{"__type":"RequestEntityTooLarge","message":"A body has 100 bytes at most."}`},
 		"GET":             {http.MethodGet, "Things_1.Get", ``, 400, `{"__type":"UnknownOperationException","message":"A call is a POST with the header X-Amz-Target: Things_1.ACTION."}`},

@@ -64,7 +64,7 @@ func TestActions(t *testing.T) {
 	}
 }
 
-// FuzzForms sends forms that nobody would send. Whatever they say is the client's fault, and the reply is XML.
+// FuzzForms sends forms that no one would send. Whatever they say is the client's fault, and the reply is XML.
 func FuzzForms(f *testing.F) {
 	for _, seed := range []string{
 		"DescribeEvents&StackName=live&Filters.FailedEvents=true&NextToken=x", "DescribeEvents&OperationId=x&Filters=",

@@ -121,7 +121,7 @@ func (c *cdk) plan(template string) *sdk.DescribeChangeSetOutput {
 		StackName: &c.stack, ChangeSetName: str(cdkChangeSet), ChangeSetType: kind, TemplateBody: &template,
 		ClientToken: str("create6f8a4f0e-3c39-4d0c-9a39-0d3f5b8c6a55"), Description: str("CDK Changeset for execution 6f8a4f0e-3c39-4d0c-9a39-0d3f5b8c6a55"),
 		IncludeNestedStacks: aws.Bool(true), DeploymentConfig: &types.DeploymentConfig{Mode: "STANDARD"},
-		ImportExistingResources: aws.Bool(true), // of cdk bootstrap, and of cdk deploy if that is told to
+		ImportExistingResources: aws.Bool(true), // of cdk bootstrap, and of cdk deploy with the flag of that name
 		Capabilities:            []types.Capability{types.CapabilityCapabilityIam, types.CapabilityCapabilityNamedIam, types.CapabilityCapabilityAutoExpand},
 	})
 	c.must(err)

@@ -28,7 +28,7 @@ type createStackInput struct {
 	EnableTerminationProtection bool
 }
 
-func (f *face) createStack(ctx context.Context, in createStackInput) (startedOutput, error) {
+func (f *handler) createStack(ctx context.Context, in createStackInput) (startedOutput, error) {
 	caller, err := f.who(ctx)
 	if err != nil {
 		return startedOutput{}, err
@@ -67,7 +67,7 @@ type updateStackInput struct {
 	StackPolicyDuringUpdateURL  string `length:",5120"`
 }
 
-func (f *face) updateStack(ctx context.Context, in updateStackInput) (startedOutput, error) {
+func (f *handler) updateStack(ctx context.Context, in updateStackInput) (startedOutput, error) {
 	ref, err := f.ref(ctx, in.StackName)
 	if err != nil {
 		return startedOutput{}, err
@@ -104,7 +104,7 @@ type deleteStackInput struct {
 }
 
 // deleteStack is silent about a stack that is not there, as the service is.
-func (f *face) deleteStack(ctx context.Context, in deleteStackInput) (query.None, error) {
+func (f *handler) deleteStack(ctx context.Context, in deleteStackInput) (query.None, error) {
 	ref, err := f.ref(ctx, in.StackName)
 	if err != nil {
 		return query.None{}, err
@@ -133,7 +133,7 @@ type updateTerminationProtectionOutput struct {
 	StackID string `query:"StackId"`
 }
 
-func (f *face) updateTerminationProtection(
+func (f *handler) updateTerminationProtection(
 	ctx context.Context, in updateTerminationProtectionInput,
 ) (updateTerminationProtectionOutput, error) {
 	ref, err := f.ref(ctx, in.StackName)

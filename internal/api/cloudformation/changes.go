@@ -117,7 +117,7 @@ type changePosition struct {
 	Shown int `json:"s"`
 }
 
-func (f *face) describeChangeSet(ctx context.Context, in describeChangeSetInput) (out describeChangeSetOutput, err error) {
+func (f changeSets) describeChangeSet(ctx context.Context, in describeChangeSetInput) (out describeChangeSetOutput, err error) {
 	set, err := f.changeSet(ctx, in.changeSetInput)
 	if err != nil {
 		return out, err
@@ -289,7 +289,7 @@ type listChangeSetsOutput struct {
 }
 
 // listChangeSets has all there are on one page: the engine keeps no more than that of a stack.
-func (f *face) listChangeSets(ctx context.Context, in listChangeSetsInput) (out listChangeSetsOutput, err error) {
+func (f changeSets) listChangeSets(ctx context.Context, in listChangeSetsInput) (out listChangeSetsOutput, err error) {
 	stack, err := f.find(ctx, in.StackName, noStackBracket)
 	if err != nil {
 		return out, err
@@ -320,7 +320,7 @@ type describeChangeSetHooksOutput struct {
 }
 
 // describeChangeSetHooks has none to tell of: no hooks can be registered.
-func (f *face) describeChangeSetHooks(ctx context.Context, in describeChangeSetHooksInput) (describeChangeSetHooksOutput, error) {
+func (f changeSets) describeChangeSetHooks(ctx context.Context, in describeChangeSetHooksInput) (describeChangeSetHooksOutput, error) {
 	set, err := f.changeSet(ctx, in.changeSetInput)
 	return describeChangeSetHooksOutput{
 		ChangeSetID: string(set.ID), ChangeSetName: set.GivenName(), StackID: string(set.Owner.ID), StackName: set.Owner.Name,

@@ -55,7 +55,10 @@ type createChangeSetOutput struct {
 	StackID string `query:"StackId"`
 }
 
-func (f *face) createChangeSet(ctx context.Context, in createChangeSetInput) (out createChangeSetOutput, err error) {
+// changeSets answers the operations on change sets.
+type changeSets struct{ *handler }
+
+func (f changeSets) createChangeSet(ctx context.Context, in createChangeSetInput) (out createChangeSetOutput, err error) {
 	ref, err := f.ref(ctx, in.StackName)
 	if err != nil {
 		return out, err
@@ -132,9 +135,9 @@ func (in *createChangeSetInput) resources() []engine.ImportResource {
 	return list
 }
 
-// toRevert returns the resources of a stack whose drift a change set is to revert. Those that the detection does not cover, such as
-// custom resources, are not among them.
-func (f *face) toRevert(ctx context.Context, in *createChangeSetInput) ([]wire.LogicalID, error) {
+// toRevert returns the resources of a stack whose drift a change set is to revert. Those that the detection does not cover
+// are not among them.
+func (f changeSets) toRevert(ctx context.Context, in *createChangeSetInput) ([]wire.LogicalID, error) {
 	switch {
 	case in.DeploymentMode == "":
 		return nil, nil
@@ -149,6 +152,9 @@ func (f *face) toRevert(ctx context.Context, in *createChangeSetInput) ([]wire.L
 		return nil, nil
 	}
 	report, err := f.drift.Detect(ctx, stack, instances, instances)
+	if err == nil {
+		report, err = drifts(f).awaitDrift(ctx, stack, instances, instances, report)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -168,12 +174,12 @@ type changeSetInput struct {
 }
 
 // changeSetRef names a change set on behalf of the caller.
-func (f *face) changeSetRef(ctx context.Context, stack, name string) (engine.ChangeSetRef, error) {
+func (f changeSets) changeSetRef(ctx context.Context, stack, name string) (engine.ChangeSetRef, error) {
 	ref, err := f.ref(ctx, stack)
 	return engine.ChangeSetRef{Ref: ref, Name: name}, err
 }
 
-func (f *face) changeSet(ctx context.Context, in changeSetInput) (engine.ChangeSet, error) {
+func (f changeSets) changeSet(ctx context.Context, in changeSetInput) (engine.ChangeSet, error) {
 	ref, err := f.changeSetRef(ctx, in.StackName, in.ChangeSetName)
 	if err != nil {
 		return engine.ChangeSet{}, err
@@ -191,7 +197,7 @@ type executeChangeSetInput struct {
 // emptyOutput is the result of an operation that has one with nothing in it.
 type emptyOutput struct{}
 
-func (f *face) executeChangeSet(ctx context.Context, in executeChangeSetInput) (emptyOutput, error) {
+func (f changeSets) executeChangeSet(ctx context.Context, in executeChangeSetInput) (emptyOutput, error) {
 	ref, err := f.changeSetRef(ctx, in.StackName, in.ChangeSetName)
 	if err != nil {
 		return emptyOutput{}, err
@@ -206,7 +212,7 @@ func (f *face) executeChangeSet(ctx context.Context, in executeChangeSetInput) (
 type deleteChangeSetInput struct{ changeSetInput }
 
 // deleteChangeSet is silent about a change set that is not there.
-func (f *face) deleteChangeSet(ctx context.Context, in deleteChangeSetInput) (emptyOutput, error) {
+func (f changeSets) deleteChangeSet(ctx context.Context, in deleteChangeSetInput) (emptyOutput, error) {
 	ref, err := f.changeSetRef(ctx, in.StackName, in.ChangeSetName)
 	if err != nil {
 		return emptyOutput{}, err

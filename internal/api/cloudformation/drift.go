@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/pintle-dev/pintle/internal/api/query"
@@ -13,17 +14,19 @@ import (
 	"github.com/pintle-dev/pintle/wire"
 )
 
-// A detection ends before its call is answered. Only native types with live state can be compared: the provider of a custom resource
-// cannot be asked, and CloudFormation does not check custom resources either.
+// Native types with live state are compared before the call is answered. The provider of a custom resource is asked if it declares
+// that it reads, and answers later. CloudFormation does not check custom resources.
 
 // The states of a stack. Source: CloudFormation API Reference, StackDriftInformation.
 const (
 	notChecked = "NOT_CHECKED"
 	inSync     = "IN_SYNC"
 	drifted    = "DRIFTED"
+	unknown    = "UNKNOWN"
 )
 
-const noDrift = "No resource of the stack supports drift detection: custom resources and recorded types are not checked."
+const noDrift = "No resource of the stack supports drift detection: recorded types are not checked, nor are custom resources whose " +
+	"providers have no Read."
 
 // Drift detects drift and keeps the results: a [drift.Detector].
 type Drift interface {
@@ -32,8 +35,11 @@ type Drift interface {
 	OfStack(ctx context.Context, stack store.Stack) (drift.Report, error)
 }
 
+// drifts answers the operations on drift.
+type drifts struct{ *handler }
+
 // lastDrift returns the last drift report of a stack.
-func (f *face) lastDrift(ctx context.Context, stack store.Stack, instances []store.Instance) (drift.Report, error) {
+func (f drifts) lastDrift(ctx context.Context, stack store.Stack, instances []store.Instance) (drift.Report, error) {
 	if f.drift == nil {
 		return drift.Report{}, nil
 	}
@@ -41,7 +47,7 @@ func (f *face) lastDrift(ctx context.Context, stack store.Stack, instances []sto
 }
 
 // stackDrift renders the state of a stack that was checked as a whole since its last operation.
-func (f *face) stackDrift(ctx context.Context, stack store.Stack) (stackDriftView, error) {
+func (f drifts) stackDrift(ctx context.Context, stack store.Stack) (stackDriftView, error) {
 	if f.drift == nil {
 		return stackDriftView{StackDriftStatus: notChecked}, nil
 	}
@@ -54,6 +60,8 @@ func driftStatus(report drift.Report) string {
 	switch {
 	case report.Drifted() > 0:
 		return drifted
+	case len(report.Unknown()) > 0:
+		return unknown
 	case len(report.Resources) > 0:
 		return inSync
 	}
@@ -82,7 +90,7 @@ func driftable(stack store.Stack) error {
 
 // detectStackDrift compares the resources of a stack. The id of the detection is that of the stack's newest operation, which leads back
 // to the stack.
-func (f *face) detectStackDrift(ctx context.Context, in detectStackDriftInput) (out detectStackDriftOutput, err error) {
+func (f drifts) detectStackDrift(ctx context.Context, in detectStackDriftInput) (out detectStackDriftOutput, err error) {
 	stack, instances, err := f.resources(ctx, in.StackName, noStackBracket)
 	if err != nil {
 		return out, err
@@ -120,15 +128,15 @@ type describeStackDriftDetectionStatusInput struct {
 type describeStackDriftDetectionStatusOutput struct {
 	StackID                   string `query:"StackId"`
 	StackDriftDetectionID     string `query:"StackDriftDetectionId"`
-	StackDriftStatus          string
+	StackDriftStatus          string `query:",omitempty"`
 	DetectionStatus           string
 	DetectionStatusReason     string `query:",omitempty"`
-	DriftedStackResourceCount int
+	DriftedStackResourceCount *int   `query:",omitempty"`
 	Timestamp                 time.Time
 }
 
 // describeStackDriftDetectionStatus shows the last detection of the stack.
-func (f *face) describeStackDriftDetectionStatus(
+func (f drifts) describeStackDriftDetectionStatus(
 	ctx context.Context, in describeStackDriftDetectionStatusInput,
 ) (out describeStackDriftDetectionStatusOutput, err error) {
 	caller, err := f.who(ctx)
@@ -148,16 +156,36 @@ func (f *face) describeStackDriftDetectionStatus(
 	}
 	report, err := f.lastDrift(ctx, stack, instances)
 	out = describeStackDriftDetectionStatusOutput{
-		StackID: string(stack.ID), StackDriftDetectionID: in.StackDriftDetectionID, StackDriftStatus: driftStatus(report),
-		DetectionStatus: "DETECTION_COMPLETE", DriftedStackResourceCount: report.Drifted(), Timestamp: f.now(),
+		StackID: string(stack.ID), StackDriftDetectionID: in.StackDriftDetectionID, DetectionStatus: "DETECTION_IN_PROGRESS", Timestamp: f.now(),
 	}
-	if len(report.Resources) == 0 {
-		out.DetectionStatusReason = noDrift
+	if len(report.Pending) == 0 {
+		drifted := report.Drifted()
+		out.DetectionStatus, out.StackDriftStatus, out.DriftedStackResourceCount = "DETECTION_COMPLETE", driftStatus(report), &drifted
+		if failed := report.Unknown(); len(failed) > 0 {
+			out.DetectionStatus, out.DetectionStatusReason = "DETECTION_FAILED", undetected(failed)
+		} else if len(report.Resources) == 0 {
+			out.DetectionStatusReason = noDrift
+		}
 	}
 	if !report.Checked.IsZero() {
 		out.Timestamp = report.Checked
 	}
 	return out, err
+}
+
+// mostUndetected is how many resources a reason names.
+const mostUndetected = 5
+
+// undetected says which resources could not be compared.
+func undetected(failed []drift.Resource) string {
+	var texts []string
+	for _, r := range failed[:min(len(failed), mostUndetected)] {
+		texts = append(texts, string(r.Logical)+": "+r.Problem)
+	}
+	if more := len(failed) - mostUndetected; more > 0 {
+		texts = append(texts, fmt.Sprintf("and %d more", more))
+	}
+	return "Failed to detect drift. " + strings.Join(texts, "; ")
 }
 
 type describeStackResourceDriftsInput struct {
@@ -182,6 +210,7 @@ type stackResourceDriftView struct {
 	ActualProperties         string                   `query:",omitempty"`
 	PropertyDifferences      []propertyDifferenceView `query:",omitempty"`
 	StackResourceDriftStatus string
+	DriftStatusReason        string `query:",omitempty"`
 	Timestamp                time.Time
 }
 
@@ -196,7 +225,8 @@ type propertyDifferenceView struct {
 func viewResourceDrift(stack store.Stack, r drift.Resource) stackResourceDriftView {
 	view := stackResourceDriftView{
 		StackID: string(stack.ID), LogicalResourceID: string(r.Logical), PhysicalResourceID: string(r.Physical), ResourceType: r.Type,
-		ExpectedProperties: r.Expected, ActualProperties: r.Actual, StackResourceDriftStatus: string(r.Status), Timestamp: r.Checked,
+		ExpectedProperties: r.Expected, ActualProperties: r.Actual, StackResourceDriftStatus: string(r.Status), DriftStatusReason: r.Problem,
+		Timestamp: r.Checked,
 	}
 	for _, d := range r.Differences {
 		view.PropertyDifferences = append(view.PropertyDifferences, propertyDifferenceView{d.Path, d.Expected, d.Actual, string(d.Kind)})
@@ -205,7 +235,7 @@ func viewResourceDrift(stack store.Stack, r drift.Resource) stackResourceDriftVi
 }
 
 // describeStackResourceDrifts shows the resources that were checked, by logical id. As on AWS, others are not included.
-func (f *face) describeStackResourceDrifts(
+func (f drifts) describeStackResourceDrifts(
 	ctx context.Context, in describeStackResourceDriftsInput,
 ) (out describeStackResourceDriftsOutput, err error) {
 	stack, instances, err := f.resources(ctx, in.StackName, noStackBracket)
@@ -248,7 +278,7 @@ type detectStackResourceDriftOutput struct {
 }
 
 // detectStackResourceDrift compares one resource. It is refused for a resource that cannot be checked.
-func (f *face) detectStackResourceDrift(ctx context.Context, in detectStackResourceDriftInput) (out detectStackResourceDriftOutput, err error) {
+func (f drifts) detectStackResourceDrift(ctx context.Context, in detectStackResourceDriftInput) (out detectStackResourceDriftOutput, err error) {
 	stack, instances, err := f.resources(ctx, in.StackName, noStackBracket)
 	if err != nil {
 		return out, err
@@ -262,8 +292,11 @@ func (f *face) detectStackResourceDrift(ctx context.Context, in detectStackResou
 			return out, err
 		}
 		report, err := f.drift.Detect(ctx, stack, []store.Instance{i}, instances)
+		if err == nil {
+			report, err = f.awaitDrift(ctx, stack, []store.Instance{i}, instances, report)
+		}
 		if err != nil {
-			return out, fmt.Errorf("detect drift: %w", err)
+			return out, err
 		}
 		for _, r := range report.Resources {
 			if r.Logical == i.Logical {
@@ -278,4 +311,41 @@ func (f *face) detectStackResourceDrift(ctx context.Context, in detectStackResou
 	}
 	return out, query.Validation("Resource type %s does not support drift detection: only its provider knows what has become of %s.",
 		resourceType, in.LogicalResourceID)
+}
+
+const (
+	// driftPatience is how long a call waits for a provider: less than the minute after which clients stop waiting for an answer.
+	driftPatience = 50 * time.Second
+	// driftLook is how often it looks.
+	driftLook = 100 * time.Millisecond
+)
+
+// awaitDrift waits for the providers of some resources, and returns the report with their results.
+func (f drifts) awaitDrift(
+	ctx context.Context, stack store.Stack, wanted, instances []store.Instance, report drift.Report,
+) (drift.Report, error) {
+	late := time.NewTimer(driftPatience)
+	defer late.Stop()
+	look := time.NewTicker(driftLook)
+	defer look.Stop()
+	for {
+		at := slices.IndexFunc(report.Pending, func(p drift.Pending) bool {
+			return slices.ContainsFunc(wanted, func(i store.Instance) bool { return i.Logical == p.Logical })
+		})
+		if at < 0 {
+			return report, nil
+		}
+		select {
+		case <-ctx.Done():
+			return report, ctx.Err()
+		case <-late.C:
+			return report, query.Validation("The provider of %s has not answered yet. Use DetectStackDrift, which does not wait for it, "+
+				"then try again.", report.Pending[at].Logical)
+		case <-look.C:
+		}
+		var err error
+		if report, err = f.drift.Last(ctx, stack, instances); err != nil {
+			return report, err
+		}
+	}
 }

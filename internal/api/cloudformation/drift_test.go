@@ -70,7 +70,7 @@ func TestDriftOfNativeTypes(t *testing.T) {
 		t.Errorf("the stack is %s, %d resources drifted, %d were checked", status, count, len(found))
 	}
 
-	home, place := registry.Place{Account: account, Region: region}, registry.Place{Account: account, Region: region}
+	home, place := registry.Scope{Account: account, Region: region}, registry.Scope{Account: account, Region: region}
 	for name, text := range map[string]string{"/plain": "two", "/hidden": "hunter3"} {
 		_, err := n.own.Put(t.Context(), store.Parameter{
 			ParameterKey: store.ParameterKey{Account: account, Region: region, Name: name}, Type: store.ParameterString, Value: text,
@@ -200,7 +200,7 @@ func TestRevertDrift(t *testing.T) {
 	if set := create("nothing"); set.Status != types.ChangeSetStatusFailed || !strings.HasPrefix(aws.ToString(set.StatusReason), "The submitted information didn't contain changes.") {
 		t.Errorf("without drift the change set is %s %s", set.Status, aws.ToString(set.StatusReason))
 	}
-	home := registry.Place{Account: account, Region: region}
+	home := registry.Scope{Account: account, Region: region}
 	plain := store.ParameterKey{Account: account, Region: region, Name: "/plain"}
 	_, err = n.own.Put(t.Context(), store.Parameter{ParameterKey: plain, Type: store.ParameterString, Value: "two"}, true)
 	n.must(err)

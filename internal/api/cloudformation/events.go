@@ -35,7 +35,7 @@ type describeStackEventsOutput struct {
 	NextToken   string `query:",omitempty"`
 }
 
-// eventPosition is a place in a stack's history, read newest first: the row to go on with, and how many of its events,
+// eventPosition is a place in a stack's history, read newest first: the row to continue, and how many of its events,
 // the newest, were shown. New events come before it and move nothing.
 type eventPosition struct {
 	Operation int `json:"o"`
@@ -43,7 +43,10 @@ type eventPosition struct {
 	Shown     int `json:"s"`
 }
 
-func (f *face) describeStackEvents(ctx context.Context, in describeStackEventsInput) (out describeStackEventsOutput, err error) {
+// events answers the operations that list events.
+type events struct{ *handler }
+
+func (f events) describeStackEvents(ctx context.Context, in describeStackEventsInput) (out describeStackEventsOutput, err error) {
 	stack, err := f.find(ctx, in.StackName, noStackBracket)
 	if err != nil {
 		return out, err
@@ -67,10 +70,10 @@ func (f *face) describeStackEvents(ctx context.Context, in describeStackEventsIn
 }
 
 // eventPage returns a page of events, newest first, and where the next one begins, nil if there is none.
-func (f *face) eventPage(ctx context.Context, stack store.StackKey, at eventPosition) ([]store.Event, *eventPosition, error) {
-	var before store.EventPlace
+func (f events) eventPage(ctx context.Context, stack store.StackKey, at eventPosition) ([]store.Event, *eventPosition, error) {
+	var before store.EventCursor
 	if at.Number > 0 {
-		before = store.EventPlace{Operation: at.Operation, Number: at.Number + 1}
+		before = store.EventCursor{Operation: at.Operation, Number: at.Number + 1}
 	}
 	// A row has one event at least, so these rows hold more than a page or all there is.
 	rows, err := f.rows.Events(ctx, stack, before, pageSize+1)
@@ -80,7 +83,7 @@ func (f *face) eventPage(ctx context.Context, stack store.StackKey, at eventPosi
 	var page []store.Event
 	for _, row := range rows {
 		shown := 0
-		if row.Place == (store.EventPlace{Operation: at.Operation, Number: at.Number}) {
+		if row.Place == (store.EventCursor{Operation: at.Operation, Number: at.Number}) {
 			shown = at.Shown
 		}
 		newestFirst := slices.Clone(row.Events)

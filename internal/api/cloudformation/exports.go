@@ -26,7 +26,7 @@ type afterName struct {
 }
 
 // listExports shows what the stacks of an account and region export, by name.
-func (f *face) listExports(ctx context.Context, in listExportsInput) (out listExportsOutput, err error) {
+func (f *handler) listExports(ctx context.Context, in listExportsInput) (out listExportsOutput, err error) {
 	caller, err := f.who(ctx)
 	if err != nil {
 		return out, err
@@ -36,7 +36,7 @@ func (f *face) listExports(ctx context.Context, in listExportsInput) (out listEx
 	if err := f.position(in.pageInput, scope, &at); err != nil {
 		return out, err
 	}
-	// One more than fits tells whether there is another page.
+	// One more than fits reports whether there is another page.
 	exports, err := f.rows.Exports(ctx, caller.Account, caller.Region, at.Name, pageSize+1)
 	if err != nil {
 		return out, err
@@ -65,7 +65,7 @@ type listImportsOutput struct {
 
 // listImports shows the names of the stacks that import an export. That there are none is an error, as is that there is no
 // such export.
-func (f *face) listImports(ctx context.Context, in listImportsInput) (out listImportsOutput, err error) {
+func (f *handler) listImports(ctx context.Context, in listImportsInput) (out listImportsOutput, err error) {
 	caller, err := f.who(ctx)
 	if err != nil {
 		return out, err

@@ -9,8 +9,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestHooks deploys a template with a hook, as CodeDeploy's blue/green deployments declare it. Nothing is registered that would be called,
-// so it is deployed as it would be without, and its change set has no hooks.
+// TestHooks deploys a template with a hook, as CodeDeploy's blue/green deployments declare it. No hook is registered,
+// so the template is deployed as if it had none, and its change set lists no hooks.
 func TestHooks(t *testing.T) {
 	w, ctx, name := newWorld(t), t.Context(), aws.String("s")
 	body := `{"Transform": ["AWS::CodeDeployBlueGreen"], "Hooks": {"BlueGreen": {"Type": "AWS::CodeDeploy::BlueGreen", "Properties":

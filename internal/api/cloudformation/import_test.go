@@ -55,7 +55,7 @@ func (n *natives) puts(name, text string) {
 
 func (n *natives) parameter(name string) string {
 	n.Helper()
-	p, err := n.own.Parameter(n.Context(), registry.Place{Account: account, Region: region}, name, 0)
+	p, err := n.own.Parameter(n.Context(), registry.Scope{Account: account, Region: region}, name, 0)
 	if errors.Is(err, store.ErrNotFound) {
 		return ""
 	}
@@ -158,7 +158,7 @@ func TestImport(t *testing.T) {
 	}
 
 	group := map[string]any{"Type": "AWS::Logs::LogGroup", "DeletionPolicy": "Delete", "Properties": map[string]any{"LogGroupName": "g"}}
-	_, err = n.catalog.Groups.Put(t.Context(), registry.Item[registry.LogGroup]{Place: registry.Place{Account: account, Region: region}, Name: "g"})
+	_, err = n.catalog.Groups.Put(t.Context(), registry.Item[registry.LogGroup]{Scope: registry.Scope{Account: account, Region: region}, Name: "g"})
 	n.must(err)
 	set, err = n.importing("s", first.with("G", group), named("AWS::Logs::LogGroup", "G", "LogGroupName", "g"))
 	n.must(err)
@@ -180,7 +180,7 @@ func TestImport(t *testing.T) {
 	if stack := n.settled(id); stack.StackStatus != types.StackStatusDeleteComplete || n.parameter("/a") != "" {
 		t.Errorf("%s, and there is a value %q", stack.StackStatus, n.parameter("/a"))
 	}
-	if _, err := n.catalog.Groups.Get(t.Context(), registry.Place{Account: account, Region: region}, "g"); !errors.Is(err, registry.ErrNotFound) {
+	if _, err := n.catalog.Groups.Get(t.Context(), registry.Scope{Account: account, Region: region}, "g"); !errors.Is(err, registry.ErrNotFound) {
 		t.Errorf("the group is there: %v", err)
 	}
 }
@@ -209,7 +209,7 @@ func TestImportIsRolledBack(t *testing.T) {
 		}
 		set, err := n.importing(stack, template, listed...)
 		n.must(err)
-		n.must(n.own.Delete(t.Context(), registry.Place{Account: account, Region: region}, "/b"))
+		n.must(n.own.Delete(t.Context(), registry.Scope{Account: account, Region: region}, "/b"))
 		n.executes(set)
 		if got := n.settled(stack); got.StackStatus != types.StackStatusImportRollbackComplete {
 			t.Fatalf("%s: %s\n%s", stack, got.StackStatus, n.reasons(stack))
@@ -313,7 +313,7 @@ func TestImportRefusals(t *testing.T) {
 		t.Errorf("tags and a role: %v", err)
 	}
 
-	// What is looked up fails the change set.
+	// A resource that does not exist, or that another stack owns, fails the change set.
 	for name, of := range map[string]struct{ resource, want string }{
 		"missing": {"/ghost", "Resource of type 'AWS::SSM::Parameter' with identifier '/ghost' was not found."},
 		"owned":   {"/x", "/x already exists in stack " + id},

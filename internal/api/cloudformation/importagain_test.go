@@ -41,7 +41,7 @@ func (n *natives) settles(stack string, set *sdk.DescribeChangeSetOutput, want t
 
 func (n *natives) drops(name string) {
 	n.Helper()
-	n.must(n.own.Delete(n.Context(), registry.Place{Account: account, Region: region}, name))
+	n.must(n.own.Delete(n.Context(), registry.Scope{Account: account, Region: region}, name))
 }
 
 // creates creates a stack with a template.
@@ -147,7 +147,7 @@ func TestImportAfterAFailureThatIsLeft(t *testing.T) {
 		if stack == "lost" { // the resource was imported, and the answer was lost
 			id := *n.settled(stack).StackId
 			_, err := n.catalog.Records.Put(t.Context(), registry.Item[registry.Record]{
-				Place: registry.Place{Account: account, Region: region}, Name: "AWS::SSM::Parameter/" + name, Holder: id + "|A|request",
+				Scope: registry.Scope{Account: account, Region: region}, Name: "AWS::SSM::Parameter/" + name, Owner: id + "|A|request",
 			})
 			n.must(err)
 		}

@@ -19,7 +19,7 @@ type templateInput struct {
 }
 
 // text returns the template, fetched if a URL names it. None and both are errors.
-func (f *face) text(ctx context.Context, in templateInput) (string, error) {
+func (f *handler) text(ctx context.Context, in templateInput) (string, error) {
 	switch {
 	case in.TemplateBody != nil && in.TemplateURL != nil:
 		return "", query.Validation("Either Template URL or Template Body must be specified, not both.")
@@ -32,7 +32,7 @@ func (f *face) text(ctx context.Context, in templateInput) (string, error) {
 }
 
 // fetched returns the template behind a URL.
-func (f *face) fetched(ctx context.Context, url string) (string, error) {
+func (f *handler) fetched(ctx context.Context, url string) (string, error) {
 	if f.texts == nil {
 		return "", query.Validation("TemplateURL must be a supported URL. This server fetches no templates: " +
 			"pass the text as TemplateBody (aws cloudformation … --template-body file://template.json).")
@@ -78,7 +78,7 @@ type optionsInput struct {
 	policyInput
 }
 
-// rollbackInput is the structure RollbackConfiguration. What is not given stays as the stack has it.
+// rollbackInput is the structure RollbackConfiguration. Members that the request leaves out keep the stack's values.
 type rollbackInput struct {
 	RollbackTriggers []struct {
 		Arn  string `query:",required"`
@@ -107,7 +107,7 @@ type policyInput struct {
 
 // policy returns a stack policy, "" for none. Either its text or its URL may be given, in members that begin with name. A URL is fetched
 // by the rules of TemplateURL.
-func (f *face) policy(ctx context.Context, body, url, name string) (string, error) {
+func (f *handler) policy(ctx context.Context, body, url, name string) (string, error) {
 	switch {
 	case body != "" && url != "":
 		return "", query.Validation("You cannot specify both %sURL and %sBody", name, name)
@@ -123,9 +123,9 @@ func (f *face) policy(ctx context.Context, body, url, name string) (string, erro
 	return text, err
 }
 
-// deploymentInput is the way of a deployment. An EXPRESS one does not wait until resources that were configured are
-// ready; a custom resource is ready when it says so, not before. What is left of the mode is that a failure is not rolled
-// back unless that is asked for.
+// deploymentInput is the mode of a deployment. On AWS, EXPRESS does not wait until configured resources are ready. A
+// custom resource is ready only when its provider says so, so one effect of the mode remains: a failure is rolled
+// back only if the request asks for it.
 type deploymentInput struct {
 	Mode            string `enum:"STANDARD,EXPRESS"`
 	DisableRollback *bool
@@ -145,7 +145,7 @@ func (in deploymentInput) disablesRollback(explicit *bool) (bool, error) {
 }
 
 // options returns what the engine takes. It refuses what cannot be meant.
-func (f *face) options(ctx context.Context, in *optionsInput) (engine.Options, error) {
+func (f *handler) options(ctx context.Context, in *optionsInput) (engine.Options, error) {
 	o := engine.Options{
 		Token: in.ClientRequestToken, Capabilities: in.Capabilities, RoleARN: in.RoleARN,
 		ResourceTypes: in.ResourceTypes, RetainExceptOnCreate: in.RetainExceptOnCreate,

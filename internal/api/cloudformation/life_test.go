@@ -168,7 +168,7 @@ func TestLife(t *testing.T) {
 	}
 	want.StackStatus, want.EnableTerminationProtection = types.StackStatusDeleteComplete, nil
 	got = describe(id)
-	if len(got.LastOperations) == 1 { // a delete tells nobody its id
+	if len(got.LastOperations) == 1 { // a delete tells no one its id
 		want.LastOperations[0] = types.OperationEntry{OperationType: types.OperationTypeDeleteStack, OperationId: got.LastOperations[0].OperationId}
 	}
 	if diff := cmp.Diff(want, got, loose); diff != "" {

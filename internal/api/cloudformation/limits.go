@@ -23,8 +23,8 @@ type describeAccountLimitsOutput struct {
 // noLimit is what a limit is that does not exist. Clients compare what they count with it.
 const noLimit = math.MaxInt32
 
-// describeAccountLimits tells what is checked here: outputs are limited, stacks and resources at work are not.
-func (f *face) describeAccountLimits(_ context.Context, in describeAccountLimitsInput) (describeAccountLimitsOutput, error) {
+// describeAccountLimits reports what is checked here: outputs are limited, stacks and resources at work are not.
+func (f *handler) describeAccountLimits(_ context.Context, in describeAccountLimitsInput) (describeAccountLimitsOutput, error) {
 	if in.NextToken != nil { // there is one page, so no token was ever given out
 		return describeAccountLimitsOutput{}, f.position(in.pageInput, "DescribeAccountLimits", new(query.None))
 	}

@@ -13,6 +13,10 @@ func TestMessages(t *testing.T) {
 	w := newWorld(t)
 	id := w.create(&sdk.CreateStackInput{StackName: str("live"), TemplateBody: &fixed})
 	protected := w.create(&sdk.CreateStackInput{StackName: str("kept"), TemplateBody: &fixed, EnableTerminationProtection: new(true)})
+	changing := w.create(&sdk.CreateStackInput{StackName: str("changing"), TemplateBody: &fixed})
+	changed := `{"Resources": {"R": ` + resource(`"K": "v"`) + `}}`
+	_, err := w.client.UpdateStack(t.Context(), &sdk.UpdateStackInput{StackName: str("changing"), TemplateBody: &changed})
+	w.must(err)
 	out, err := w.client.CreateStack(t.Context(), &sdk.CreateStackInput{
 		StackName: str("busy"), TemplateBody: &fixed, ClientRequestToken: str("once"),
 	})
@@ -58,8 +62,8 @@ func TestMessages(t *testing.T) {
 		{"Action=UpdateStack&StackName=busy" + body, named + "Stack:" + busy + " is in CREATE_IN_PROGRESS state and can not be updated."},
 		{"Action=UpdateStack&ClientRequestToken=once&StackName=busy" + body,
 			"400 TokenAlreadyExistsException: ClientRequestToken once was used for another operation on stack busy"},
-		{"Action=DeleteStack&StackName=busy", "409 OperationInProgressException: Stack:" + busy +
-			" is in CREATE_IN_PROGRESS state and can not be deleted. Wait until its operation has ended."},
+		{"Action=DeleteStack&StackName=changing", "409 OperationInProgressException: Stack:" + changing +
+			" is in UPDATE_IN_PROGRESS state and can not be deleted. Wait until its operation has ended."},
 		{"Action=UpdateStack&StackName=live" + body, named + "No updates are to be performed."},
 		{"Action=UpdateStack&StackName=" + id + "&UsePreviousTemplate=true", named + "No updates are to be performed."},
 		{"Action=DeleteStack&StackName=kept", named + "Stack [kept] cannot be deleted while TerminationProtection is enabled"},
@@ -197,8 +201,8 @@ func TestMessages(t *testing.T) {
 			t.Errorf("%.100s:\n got %s\nwant %s", test.form, got, test.want)
 		}
 	}
-	if stacks, err := w.client.DescribeStacks(t.Context(), &sdk.DescribeStacksInput{}); err != nil || len(stacks.Stacks) != 3 {
-		t.Errorf("refused requests left %d stacks, want the 3 that were made (%v)", len(stacks.Stacks), err)
+	if stacks, err := w.client.DescribeStacks(t.Context(), &sdk.DescribeStacksInput{}); err != nil || len(stacks.Stacks) != 4 {
+		t.Errorf("refused requests left %d stacks, want the 4 that were made (%v)", len(stacks.Stacks), err)
 	}
 }
 

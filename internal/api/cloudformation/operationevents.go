@@ -65,7 +65,7 @@ type eventSelection struct {
 	// operation is the id of the operation whose events are wanted, empty for all; number is the row it is in.
 	operation string
 	number    int
-	// failures wants nothing but failures.
+	// failures wants only failures.
 	failures bool
 	// none wants nothing at all.
 	none bool
@@ -78,7 +78,7 @@ func (s eventSelection) scope() string {
 
 // describeEvents shows the events of a stack, or of one of its operations, newest first. A rollback is an operation of
 // its own, also one that began by itself. A change set has the events of its execution.
-func (f *face) describeEvents(ctx context.Context, in describeEventsInput) (out describeEventsOutput, err error) {
+func (f events) describeEvents(ctx context.Context, in describeEventsInput) (out describeEventsOutput, err error) {
 	selection, err := f.selectEvents(ctx, &in)
 	if err != nil {
 		return out, err
@@ -102,14 +102,14 @@ func (f *face) describeEvents(ctx context.Context, in describeEventsInput) (out 
 	return out, err
 }
 
-func (f *face) selectEvents(ctx context.Context, in *describeEventsInput) (s eventSelection, err error) {
+func (f events) selectEvents(ctx context.Context, in *describeEventsInput) (s eventSelection, err error) {
 	const noSelector = "One of ChangeSetName, OperationId or StackName must be specified"
 	s.failures = in.Filters.FailedEvents
 	switch {
 	case in.ChangeSetName != "" && in.StackName == "" && in.OperationID == "" && !strings.HasPrefix(in.ChangeSetName, "arn:"):
 		return s, query.Validation(noSelector + ". StackName must be specified if ChangeSetName is not specified as an ARN.")
 	case in.ChangeSetName != "":
-		set, err := f.changeSet(ctx, changeSetInput{ChangeSetName: in.ChangeSetName, StackName: in.StackName})
+		set, err := changeSets(f).changeSet(ctx, changeSetInput{ChangeSetName: in.ChangeSetName, StackName: in.StackName})
 		s.stack, s.operation, s.number, s.none = set.Owner, set.OperationID, set.Operation, set.Operation == 0
 		return s, err
 	case in.OperationID == "" && in.StackName == "":
@@ -137,15 +137,15 @@ func (f *face) selectEvents(ctx context.Context, in *describeEventsInput) (s eve
 
 // operationEventPage returns a page of the events that were selected, newest first, and where the next one begins, nil
 // if there is none. How many rows it looks at is bounded, so that a page may have less than its size, and yet a next one.
-func (f *face) operationEventPage(
+func (f events) operationEventPage(
 	ctx context.Context, s eventSelection, at eventPosition,
 ) (page []operationEventView, next *eventPosition, err error) {
-	var before store.EventPlace
+	var before store.EventCursor
 	switch {
 	case at.Number > 0:
-		before = store.EventPlace{Operation: at.Operation, Number: at.Number + 1}
+		before = store.EventCursor{Operation: at.Operation, Number: at.Number + 1}
 	case s.number > 0:
-		before = store.EventPlace{Operation: s.number + 1}
+		before = store.EventCursor{Operation: s.number + 1}
 	}
 	operations := map[int]*store.Operation{} // of this page
 	for scanned := 0; ; {
@@ -158,7 +158,7 @@ func (f *face) operationEventPage(
 				return page, nil, nil
 			}
 			shown := 0
-			if row.Place == (store.EventPlace{Operation: at.Operation, Number: at.Number}) {
+			if row.Place == (store.EventCursor{Operation: at.Operation, Number: at.Number}) {
 				shown = at.Shown
 			}
 			op, err := f.operation(ctx, s.stack.Key, row.Place.Operation, operations)
@@ -187,7 +187,7 @@ func (f *face) operationEventPage(
 }
 
 // operation returns a row that is kept in known from then on.
-func (f *face) operation(
+func (f events) operation(
 	ctx context.Context, stack store.StackKey, number int, known map[int]*store.Operation,
 ) (*store.Operation, error) {
 	if op := known[number]; op != nil {

@@ -21,7 +21,7 @@ type operationView struct {
 }
 
 // lastOperations returns a stack's newest operation and what it undoes, newest first.
-func (f *face) lastOperations(ctx context.Context, stack store.Stack) ([]operationView, error) {
+func (f *handler) lastOperations(ctx context.Context, stack store.Stack) ([]operationView, error) {
 	last, err := f.engine.LastOperations(ctx, stack)
 	var views []operationView
 	for _, op := range last {

@@ -111,7 +111,7 @@ func TestOperations(t *testing.T) {
 		}
 	}
 
-	// What an operation says of itself.
+	// The events of an operation include those of the operation itself.
 	events := w.operationEvents(sdk.DescribeEventsInput{OperationId: &ids[1]})
 	first, last := events[0], events[3]
 	if first.EndTime != nil || !first.StartTime.Equal(*first.Timestamp) || events[1].StartTime != nil {
@@ -137,7 +137,7 @@ func TestOperations(t *testing.T) {
 		t.Error("an id that is not known yet is no empty element")
 	}
 
-	// The rollback goes on, and then the stack is deleted.
+	// The rollback continues, and then the stack is deleted.
 	_, err = w.client.ContinueUpdateRollback(t.Context(), &sdk.ContinueUpdateRollbackInput{StackName: str("s")})
 	w.must(err)
 	w.provide(succeeds)

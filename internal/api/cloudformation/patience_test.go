@@ -13,7 +13,7 @@ import (
 	"github.com/pintle-dev/pintle/internal/store"
 )
 
-// looked is an engine that tells how often a stack was looked for.
+// looked is an engine that reports how often a stack was looked for.
 type looked struct {
 	cloudformation.Engine
 	times int
@@ -26,7 +26,7 @@ func (l *looked) Find(ctx context.Context, ref engine.Ref) (store.Stack, error) 
 	return l.Engine.Find(ctx, ref)
 }
 
-// Who asks after a stack whose operation has just begun is told how that has ended, if it ends soon; otherwise how it is.
+// The caller after a stack whose operation has just begun is told how that has finished, if it ends soon; otherwise how it is.
 func TestPatience(t *testing.T) {
 	for name, test := range map[string]struct {
 		patience time.Duration

@@ -13,7 +13,7 @@ type setStackPolicyInput struct {
 	policyInput
 }
 
-func (f *face) setStackPolicy(ctx context.Context, in setStackPolicyInput) (query.None, error) {
+func (f *handler) setStackPolicy(ctx context.Context, in setStackPolicyInput) (query.None, error) {
 	text, err := f.policy(ctx, in.StackPolicyBody, in.StackPolicyURL, "StackPolicy")
 	if err != nil {
 		return query.None{}, err
@@ -36,7 +36,7 @@ type getStackPolicyOutput struct {
 	StackPolicyBody string `query:",omitempty"`
 }
 
-func (f *face) getStackPolicy(ctx context.Context, in getStackPolicyInput) (getStackPolicyOutput, error) {
+func (f *handler) getStackPolicy(ctx context.Context, in getStackPolicyInput) (getStackPolicyOutput, error) {
 	stack, err := f.find(ctx, in.StackName, noStackBracket)
 	if err != nil || stack.Kind != store.KindUpdate || stack.Phase.Final() {
 		return getStackPolicyOutput{stack.Policy}, err

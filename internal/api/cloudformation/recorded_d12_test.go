@@ -7,7 +7,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/cloudformation/types"
 )
 
-// Removing nothing but UpdateReplacePolicy is an update, while adding it is none. Recorded on 2025-08-08.
+// Removing only UpdateReplacePolicy is an update, while adding it is none. Recorded on 2025-08-08.
 func TestRecordedD12(t *testing.T) {
 	w := newWorld(t)
 	kept := `{"Resources": {"R": ` + resource("", `"UpdateReplacePolicy": "Retain"`) + `}}`

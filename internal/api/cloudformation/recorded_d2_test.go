@@ -32,7 +32,7 @@ import (
 // noStreams are the streams of log groups in which nothing was written.
 type noStreams struct{}
 
-func (noStreams) DeleteGroup(registry.Place, string) error { return nil }
+func (noStreams) DeleteGroup(registry.Scope, string) error { return nil }
 
 // natives is the API before an engine whose native types act on parameters, secrets and records.
 type natives struct {
@@ -145,7 +145,7 @@ func (n *natives) reasons(name string) string {
 
 func (n *natives) value(name string) string {
 	n.Helper()
-	p, err := n.own.Parameter(n.Context(), registry.Place{Account: account, Region: region}, name, 0)
+	p, err := n.own.Parameter(n.Context(), registry.Scope{Account: account, Region: region}, name, 0)
 	n.must(err)
 	return p.Value
 }
@@ -154,7 +154,7 @@ func (n *natives) value(name string) string {
 func TestRecordedD2References(t *testing.T) {
 	n := newNatives(t)
 	text := `{"password": "hunter2", "port": 5432}`
-	home := registry.Place{Account: account, Region: region}
+	home := registry.Scope{Account: account, Region: region}
 	made, err := n.secrets.Create(t.Context(), secretsmanager.NewSecret{Place: home, Name: "db", Value: secretsmanager.Value{Text: &text}})
 	n.must(err)
 	parameter := func(name, value string) string {
@@ -182,7 +182,7 @@ func TestRecordedD2References(t *testing.T) {
 func TestRecordedD2Refusals(t *testing.T) {
 	n := newNatives(t)
 	text := `{"name": "hunter2"}`
-	_, err := n.secrets.Create(t.Context(), secretsmanager.NewSecret{Place: registry.Place{Account: account, Region: region}, Name: "db", Value: secretsmanager.Value{Text: &text}})
+	_, err := n.secrets.Create(t.Context(), secretsmanager.NewSecret{Place: registry.Scope{Account: account, Region: region}, Name: "db", Value: secretsmanager.Value{Text: &text}})
 	n.must(err)
 	for name, of := range map[string]struct{ resource, want string }{
 		"missing": {
@@ -242,7 +242,7 @@ func TestRecordedD2Secure(t *testing.T) {
 			t.Errorf("%s: got  %v\nwant %s", call, err, want)
 		}
 	}
-	// What comes out of functions is seen when the resource's turn comes.
+	// A reference that only functions produce is found when the engine reaches the resource.
 	stack := n.create("t", `{"Resources": {"C": {"Type": "AWS::SSM::Parameter",
 		"Properties": {"Type": "String", "Value": {"Fn::Join": ["", ["{{resolve:ssm-", "secure:/k}}"]]}}}}}`)
 	if reasons := n.reasons("t"); stack.StackStatus != types.StackStatusRollbackComplete ||

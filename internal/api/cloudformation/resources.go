@@ -62,7 +62,7 @@ func viewResource(i store.Instance, report drift.Report) resourceView {
 	if i.Body != nil {
 		view.ResourceType = i.Body.Type
 		if i.Body.Type == native.WaitConditionHandle && !i.Body.Ref.IsNull() {
-			// As on the real service: whoever may describe the stack may signal it, and needs the whole URL for that.
+			// As on AWS: a caller that may describe the stack may also signal it, and needs the whole URL for that.
 			view.PhysicalResourceID = i.Body.Ref.Text()
 		}
 	}
@@ -78,7 +78,7 @@ type describeStackResourceOutput struct {
 	StackResourceDetail resourceDetailView
 }
 
-func (f *face) describeStackResource(
+func (f *handler) describeStackResource(
 	ctx context.Context, in describeStackResourceInput,
 ) (out describeStackResourceOutput, err error) {
 	stack, instances, err := f.resources(ctx, in.StackName, noStackQuoted)
@@ -89,7 +89,7 @@ func (f *face) describeStackResource(
 	if err != nil {
 		return out, err
 	}
-	report, err := f.lastDrift(ctx, stack, instances)
+	report, err := drifts{f}.lastDrift(ctx, stack, instances)
 	if err != nil {
 		return out, err
 	}
@@ -115,7 +115,7 @@ type describeStackResourcesOutput struct {
 }
 
 // describeStackResources shows the first hundred resources; ListStackResources shows all, in pages.
-func (f *face) describeStackResources(
+func (f *handler) describeStackResources(
 	ctx context.Context, in describeStackResourcesInput,
 ) (out describeStackResourcesOutput, err error) {
 	if in.PhysicalResourceID != "" {
@@ -135,7 +135,7 @@ func (f *face) describeStackResources(
 		}
 		instances = []store.Instance{i}
 	}
-	report, err := f.lastDrift(ctx, stack, instances)
+	report, err := drifts{f}.lastDrift(ctx, stack, instances)
 	if err != nil {
 		return out, err
 	}
@@ -162,7 +162,7 @@ type afterResource struct {
 	Logical wire.LogicalID `json:"l"`
 }
 
-func (f *face) listStackResources(ctx context.Context, in listStackResourcesInput) (out listStackResourcesOutput, err error) {
+func (f *handler) listStackResources(ctx context.Context, in listStackResourcesInput) (out listStackResourcesOutput, err error) {
 	stack, instances, err := f.resources(ctx, in.StackName, noStackWithID)
 	if err != nil {
 		return out, err
@@ -179,7 +179,7 @@ func (f *face) listStackResources(ctx context.Context, in listStackResourcesInpu
 			return out, err
 		}
 	}
-	report, err := f.lastDrift(ctx, stack, instances)
+	report, err := drifts{f}.lastDrift(ctx, stack, instances)
 	if err != nil {
 		return out, err
 	}
@@ -190,7 +190,7 @@ func (f *face) listStackResources(ctx context.Context, in listStackResourcesInpu
 }
 
 // resources returns a stack and its resources by logical ID. A resource of which no event tells is not there yet.
-func (f *face) resources(ctx context.Context, given, missing string) (store.Stack, []store.Instance, error) {
+func (f *handler) resources(ctx context.Context, given, missing string) (store.Stack, []store.Instance, error) {
 	stack, err := f.find(ctx, given, missing)
 	if err != nil {
 		return store.Stack{}, nil, err

@@ -23,7 +23,7 @@ type rollbackStackInput struct {
 	DeploymentConfig     deploymentInput // a rollback goes the same way in both modes
 }
 
-func (f *face) rollbackStack(ctx context.Context, in rollbackStackInput) (startedOutput, error) {
+func (f *handler) rollbackStack(ctx context.Context, in rollbackStackInput) (startedOutput, error) {
 	ref, err := f.ref(ctx, in.StackName)
 	if err != nil {
 		return startedOutput{}, err
@@ -39,7 +39,7 @@ type cancelUpdateStackInput struct {
 	ClientRequestToken string `length:"1,128" pattern:"[a-zA-Z0-9][-a-zA-Z0-9]*"`
 }
 
-func (f *face) cancelUpdateStack(ctx context.Context, in cancelUpdateStackInput) (query.None, error) {
+func (f *handler) cancelUpdateStack(ctx context.Context, in cancelUpdateStackInput) (query.None, error) {
 	ref, err := f.ref(ctx, in.StackName)
 	if err != nil {
 		return query.None{}, err
@@ -50,7 +50,7 @@ func (f *face) cancelUpdateStack(ctx context.Context, in cancelUpdateStackInput)
 // empty is a result without members.
 type empty struct{}
 
-func (f *face) continueUpdateRollback(ctx context.Context, in continueUpdateRollbackInput) (empty, error) {
+func (f *handler) continueUpdateRollback(ctx context.Context, in continueUpdateRollbackInput) (empty, error) {
 	ref, err := f.ref(ctx, in.StackName)
 	if err != nil {
 		return empty{}, err

@@ -15,7 +15,7 @@ type signalResourceInput struct {
 	Status            string `query:",required" enum:"SUCCESS,FAILURE"`
 }
 
-func (f *face) signalResource(ctx context.Context, in signalResourceInput) (query.None, error) {
+func (f *handler) signalResource(ctx context.Context, in signalResourceInput) (query.None, error) {
 	ref, err := f.ref(ctx, in.StackName)
 	if err != nil {
 		return query.None{}, err

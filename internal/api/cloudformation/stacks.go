@@ -13,7 +13,7 @@ import (
 	"github.com/pintle-dev/pintle/internal/store"
 )
 
-// stackView is the structure Stack. What is not omitempty is always there, empty or not, as the service has it.
+// stackView is the structure Stack. Fields without omitempty are always present, even when empty, as on AWS.
 type stackView struct {
 	StackID                     string `query:"StackId"`
 	StackName                   string
@@ -79,7 +79,7 @@ type afterStack struct {
 	Stack store.StackKey `json:"s"`
 }
 
-func (f *face) describeStacks(ctx context.Context, in describeStacksInput) (out describeStacksOutput, err error) {
+func (f *handler) describeStacks(ctx context.Context, in describeStacksInput) (out describeStacksOutput, err error) {
 	var stacks []store.Stack
 	if in.StackName != "" {
 		stack, err := f.settled(ctx, in.StackName)
@@ -100,7 +100,7 @@ func (f *face) describeStacks(ctx context.Context, in describeStacksInput) (out 
 			return out, err
 		}
 		out.Stacks[i] = f.viewStack(stack, revision)
-		if out.Stacks[i].DriftInformation, err = f.stackDrift(ctx, stack); err != nil {
+		if out.Stacks[i].DriftInformation, err = (drifts{f}).stackDrift(ctx, stack); err != nil {
 			return out, err
 		}
 		if out.Stacks[i].LastOperations, err = f.lastOperations(ctx, stack); err != nil {
@@ -113,9 +113,9 @@ func (f *face) describeStacks(ctx context.Context, in describeStacksInput) (out 
 // look is how often a stack is looked at that is waited for.
 const look = 20 * time.Millisecond
 
-// settled returns a stack as it is when its operation has ended, or Config.Patience is over since that began. A stack that is deleted
+// settled returns a stack as it is when its operation has finished, or Config.Patience is over since that began. A stack that is deleted
 // meanwhile is returned as well: it existed when the caller named it.
-func (f *face) settled(ctx context.Context, name string) (store.Stack, error) {
+func (f *handler) settled(ctx context.Context, name string) (store.Stack, error) {
 	stack, err := f.find(ctx, name, noStackWithID)
 	if err != nil || f.patience == 0 || stack.Phase.Final() {
 		return stack, err
@@ -147,7 +147,7 @@ func (f *face) settled(ctx context.Context, name string) (store.Stack, error) {
 }
 
 // viewStack renders a stack and its revision in force.
-func (f *face) viewStack(stack store.Stack, revision store.Revision) stackView {
+func (f *handler) viewStack(stack store.Stack, revision store.Revision) stackView {
 	view := stackView{
 		StackID: string(stack.ID), StackName: stack.Name, ChangeSetID: string(stack.ChangeSet), Description: stack.Description,
 		CreationTime: stack.Created, DeletionTime: stack.Deleted, LastUpdatedTime: stack.Updated,
@@ -218,7 +218,7 @@ func parameterText(v value.Value) string {
 }
 
 // shown returns a value of an output, an export or Metadata as it is shown: secrets are masked unless Config.FidelityAWS is set.
-func (f *face) shown(v value.Value) value.Value {
+func (f *handler) shown(v value.Value) value.Value {
 	if f.aws {
 		return v
 	}
@@ -269,7 +269,7 @@ type listStacksOutput struct {
 	NextToken      string `query:",omitempty"`
 }
 
-func (f *face) listStacks(ctx context.Context, in listStacksInput) (out listStacksOutput, err error) {
+func (f *handler) listStacks(ctx context.Context, in listStacksInput) (out listStacksOutput, err error) {
 	wanted := func(stack store.Stack) bool {
 		return len(in.StackStatusFilter) == 0 || slices.Contains(in.StackStatusFilter, stackStatus(stack))
 	}
@@ -279,7 +279,7 @@ func (f *face) listStacks(ctx context.Context, in listStacksInput) (out listStac
 	}
 	out.NextToken = next
 	for _, stack := range stacks {
-		drift, err := f.stackDrift(ctx, stack)
+		drift, err := drifts{f}.stackDrift(ctx, stack)
 		if err != nil {
 			return out, err
 		}
@@ -299,7 +299,7 @@ const maxScanned = 10 * pageSize
 
 // stackPage returns the next page of the caller's stacks, newest first, and the token of the page after it, empty if
 // there is none.
-func (f *face) stackPage(
+func (f *handler) stackPage(
 	ctx context.Context, action string, in pageInput, deleted bool, wanted func(store.Stack) bool,
 ) (page []store.Stack, next string, err error) {
 	caller, err := f.who(ctx)
@@ -312,10 +312,10 @@ func (f *face) stackPage(
 		return nil, "", err
 	}
 	for scanned := 0; scanned < maxScanned; {
-		// One more than fits tells whether there is another page.
+		// One more than fits reports whether there is another page.
 		rows, err := f.rows.Stacks(ctx, caller.Account, caller.Region, deleted, at.Stack, pageSize+1)
 		if errors.Is(err, store.ErrNotFound) {
-			return nil, "", query.Validation("NextToken is of a stack that is gone: start again without it.")
+			return nil, "", query.Validation("The stack of NextToken no longer exists: start again without it.")
 		}
 		if err != nil {
 			return nil, "", err

@@ -60,7 +60,7 @@ type warningsView struct {
 }
 
 // getTemplateSummary tells of a template, or of the one a stack has, what must be known to use it.
-func (f *face) getTemplateSummary(ctx context.Context, in getTemplateSummaryInput) (out getTemplateSummaryOutput, err error) {
+func (f *handler) getTemplateSummary(ctx context.Context, in getTemplateSummaryInput) (out getTemplateSummaryOutput, err error) {
 	t, err := f.templateToSummarize(ctx, &in)
 	if err != nil {
 		return out, err
@@ -76,7 +76,7 @@ func (f *face) getTemplateSummary(ctx context.Context, in getTemplateSummaryInpu
 		view.ParameterConstraints.AllowedValues = p.AllowedValues
 		out.Parameters = append(out.Parameters, view)
 	}
-	out.ResourceIdentifierSummaries = f.identifiers(t)
+	out.ResourceIdentifierSummaries = f.identifiers(ctx, t)
 	if in.TemplateSummaryConfig.TreatUnrecognizedResourceTypesAsWarnings {
 		if unknown := f.engine.Unrecognized(t); unknown != nil {
 			out.Warnings = &warningsView{UnrecognizedResourceTypes: unknown}
@@ -86,10 +86,10 @@ func (f *face) getTemplateSummary(ctx context.Context, in getTemplateSummaryInpu
 }
 
 // identifiers returns what identifies existing resources of the types in a template, for imports.
-func (f *face) identifiers(t *template.Template) []identifierSummaryView {
+func (f *handler) identifiers(ctx context.Context, t *template.Template) []identifierSummaryView {
 	var list []identifierSummaryView
 	for _, r := range t.Resources {
-		identifier := f.engine.Identifier(r.Type)
+		identifier := f.engine.Identifier(ctx, r)
 		if identifier == nil {
 			continue
 		}
@@ -112,7 +112,7 @@ func capabilitiesOf(t *template.Template) (capabilities []string, reason string)
 	return []string{capability}, reason
 }
 
-func (f *face) templateToSummarize(ctx context.Context, in *getTemplateSummaryInput) (*template.Template, error) {
+func (f *handler) templateToSummarize(ctx context.Context, in *getTemplateSummaryInput) (*template.Template, error) {
 	given := in.TemplateBody != nil || in.TemplateURL != nil
 	switch {
 	case in.StackSetName != "":

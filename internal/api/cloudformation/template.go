@@ -20,9 +20,9 @@ type getTemplateOutput struct {
 }
 
 // getTemplate returns the text as it was submitted or, as the stage Processed, what its transforms made of it: without
-// transforms that is the same. A stack that holds change sets only has an empty one: clients such as the CDK's go on from
+// transforms that is the same. A stack that holds change sets only has an empty one: clients such as the CDK's continue from
 // there.
-func (f *face) getTemplate(ctx context.Context, in getTemplateInput) (out getTemplateOutput, err error) {
+func (f *handler) getTemplate(ctx context.Context, in getTemplateInput) (out getTemplateOutput, err error) {
 	var revision store.Revision
 	switch {
 	case in.ChangeSetName == "" && in.StackName == "":
@@ -30,7 +30,7 @@ func (f *face) getTemplate(ctx context.Context, in getTemplateInput) (out getTem
 	case in.ChangeSetName != "" && in.StackName == "" && !strings.HasPrefix(in.ChangeSetName, "arn:"):
 		return out, query.Validation("StackName is a required parameter.") // recorded on 2025-09-12
 	case in.ChangeSetName != "":
-		set, err := f.changeSet(ctx, changeSetInput{ChangeSetName: in.ChangeSetName, StackName: in.StackName})
+		set, err := changeSets{f}.changeSet(ctx, changeSetInput{ChangeSetName: in.ChangeSetName, StackName: in.StackName})
 		if err != nil {
 			return out, err
 		}
@@ -69,7 +69,7 @@ type templateParameterView struct {
 	Description  string `query:",omitempty"`
 }
 
-func (f *face) validateTemplate(ctx context.Context, in validateTemplateInput) (out validateTemplateOutput, err error) {
+func (f *handler) validateTemplate(ctx context.Context, in validateTemplateInput) (out validateTemplateOutput, err error) {
 	text, err := f.text(ctx, in.templateInput)
 	if err != nil {
 		return out, err

@@ -23,6 +23,7 @@ import (
 	"github.com/pintle-dev/pintle/internal/engine"
 	"github.com/pintle-dev/pintle/internal/store"
 	"github.com/pintle-dev/pintle/internal/store/memory"
+	"github.com/pintle-dev/pintle/wire"
 )
 
 const (
@@ -31,8 +32,8 @@ const (
 	token   = "arn:aws:sns:eu-west-1:84969EXAMPLE:CRTest"
 )
 
-// world is the face before an engine on a memory store, on a socket of this machine. What the engine hands over waits
-// until the test plays the provider.
+// world is the API in front of an engine on a memory store, on a local socket. Requests from the engine wait until
+// the test plays the provider.
 type world struct {
 	t      *testing.T
 	store  store.Store
@@ -54,6 +55,8 @@ func newWorld(t *testing.T, change ...func(*world, *cloudformation.Config)) *wor
 		w.mu.Lock()
 		defer w.mu.Unlock()
 		w.inbox = append(w.inbox, ready...)
+	}, Reads: func(_ context.Context, _ wire.ServiceToken, resourceType string) bool {
+		return resourceType == "Custom::Readable"
 	}})
 	w.must(err)
 	config := cloudformation.Config{

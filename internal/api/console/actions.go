@@ -26,12 +26,16 @@ type offer struct {
 // The actions.
 var (
 	offerCancel = offer{
-		Name: "cancel", Label: "Cancel the update", Text: "What is running is given up, and the update is rolled back.",
+		Name: "cancel", Label: "Cancel the update", Text: "Running requests are cancelled, and the update is rolled back.",
 	}
-	offerRetry = offer{Name: "retry", Label: "Retry", Text: "What failed is tried again, with the same template and parameters."}
-	offerBack  = offer{Name: "rollback", Label: "Roll back", Text: "What was done is undone, back to where the stack last stood."}
+	offerStop = offer{
+		Name: "cancel", Label: "Cancel the creation",
+		Text: "Running requests are cancelled, and all that was created is deleted. The stack stays in the list, with its events.",
+	}
+	offerRetry = offer{Name: "retry", Label: "Retry", Text: "Retries what failed, with the same template and parameters."}
+	offerBack  = offer{Name: "rollback", Label: "Roll back", Text: "All changes are undone, and the stack returns to its last stable state."}
 	offerGoOn  = offer{
-		Name: "continue", Label: "Continue the rollback", Text: "What could not be rolled back is tried again.",
+		Name: "continue", Label: "Continue the rollback", Text: "Retries the resources that could not be rolled back.",
 		Skip: true, Force: true,
 	}
 	offerDelete = offer{
@@ -47,6 +51,8 @@ func offers(stack *store.Stack) []offer {
 	var list []offer
 	ros := stack.Dialect == engine.ROS.Name()
 	switch {
+	case stack.Kind == store.KindCreate && stack.Phase == store.PhaseApply:
+		list = append(list, offerStop)
 	case stack.Kind == store.KindUpdate && (stack.Phase == store.PhaseApply || stack.Phase == store.PhasePrepare):
 		list = append(list, offerCancel)
 	case (stack.Kind == store.KindUpdate || stack.Kind == store.KindImport) && stack.Phase == store.PhaseRevertFailed:
@@ -60,6 +66,10 @@ func offers(stack *store.Stack) []offer {
 		remove := offerDelete
 		remove.Force = stack.Kind == store.KindDelete && stack.Phase == store.PhaseFailed
 		list = append(list, remove)
+	} else if stack.Kind == store.KindCreate && (stack.Phase == store.PhaseApply || stack.Phase == store.PhasePrepare && !ros) {
+		remove := offerDelete
+		remove.Label, remove.Text = "Delete while creating", "The creation stops. All that was created is deleted, and the stack with it."
+		list = append(list, remove)
 	}
 	return list
 }
@@ -71,8 +81,8 @@ var actionNames = []string{
 
 // notices are what pages say after something was done, by the word in their address.
 var notices = map[string]string{
-	"cancel": "The update is being cancelled.", "retry": "It is tried again.", "rollback": "The stack is being rolled back.",
-	"continue": "The rollback goes on.", "delete": "The stack is being deleted.", "respond": "The request was answered.",
+	"cancel": "The operation is being cancelled.", "retry": "The operation is retried.", "rollback": "The stack is being rolled back.",
+	"continue": "The rollback continues.", "delete": "The stack is being deleted.", "respond": "The request was answered.",
 	"execute": "The change set is being executed.", "delete-change-set": "The change set was deleted.",
 }
 
@@ -120,7 +130,7 @@ func stale(v *visit, stack *store.Stack) error {
 		is += " by a later operation"
 	}
 	return &failure{http.StatusConflict, "The stack has moved on: your page showed " + was + ", and now it is in " + is +
-		". Nothing was done: look at it anew, and decide again."}
+		". Nothing was changed: reload the page and decide again."}
 }
 
 // onceOf returns the token by which the engine knows a form that is sent twice, empty if it has none.
@@ -139,7 +149,11 @@ func (c *Console) act(v *visit, stack *store.Stack, action string) (err error) {
 	force := form.Get("force") != ""
 	switch action {
 	case offerCancel.Name:
-		err = c.Engine.CancelUpdate(noted("update cancelled"), engine.CancelUpdate{Stack: ref, Token: token})
+		what := "update cancelled"
+		if stack.Kind == store.KindCreate {
+			what = "create cancelled"
+		}
+		err = c.Engine.CancelUpdate(noted(what), engine.CancelUpdate{Stack: ref, Token: token, Create: true})
 	case offerBack.Name:
 		_, err = c.Engine.Rollback(noted("rollback asked for"), engine.RollbackStack{Stack: ref, Token: token})
 	case offerGoOn.Name:
@@ -148,7 +162,7 @@ func (c *Console) act(v *visit, stack *store.Stack, action string) (err error) {
 			skip = append(skip, wire.LogicalID(name))
 		}
 		if force && len(skip) > 0 {
-			return &failure{http.StatusBadRequest, "Name resources to leave out, or leave out all that fail, not both. Nothing was done."}
+			return &failure{http.StatusBadRequest, "Name resources to leave out, or leave out all that fail, not both. Nothing was changed."}
 		}
 		_, err = c.Engine.ContinueRollback(noted("rollback continued"), engine.ContinueRollback{
 			Stack: ref, Token: token, Skip: skip, Force: force,
@@ -157,10 +171,10 @@ func (c *Console) act(v *visit, stack *store.Stack, action string) (err error) {
 		err = c.retry(noted("retry asked for"), stack, ref, token)
 	case offerDelete.Name:
 		if form.Get("confirm") != stack.Name {
-			return &failure{http.StatusBadRequest, "Type the name of the stack to delete it. Nothing was done."}
+			return &failure{http.StatusBadRequest, "Type the name of the stack to delete it. Nothing was changed."}
 		}
 		_, err = c.Engine.Delete(noted("delete asked for"), engine.DeleteStack{
-			Stack: ref, Token: token, Force: force, Caller: callerOf(stack),
+			Stack: ref, Token: token, Force: force, Caller: callerOf(stack), StopCreate: true,
 		})
 	default:
 		return errNothing
@@ -168,7 +182,7 @@ func (c *Console) act(v *visit, stack *store.Stack, action string) (err error) {
 	return err
 }
 
-// callerOf is who asks, as requests of ROS tell it: the account itself.
+// callerOf is the caller, as requests of ROS tell it: the account itself.
 func callerOf(stack *store.Stack) string {
 	if stack.Dialect == engine.ROS.Name() {
 		return stack.Account

@@ -11,7 +11,7 @@ import (
 	"github.com/pintle-dev/pintle/internal/store"
 )
 
-// What is not sent by an operator from a page of the own session does nothing.
+// TestRefusals checks that a POST has no effect unless an operator sends it from a page of the same session.
 func TestRefusals(t *testing.T) {
 	w := newWorld(t, nil)
 	stack := w.create("s", resources("A", resource("")), engine.Options{})
@@ -65,7 +65,7 @@ func TestRefusals(t *testing.T) {
 		t.Errorf("the audit list has %s", got)
 	}
 	page := viewer.page("/console/requests/" + string(request.ID))
-	lacks(t, "what a viewer sees", page, "Answer in the provider", `action="/console/requests`)
+	lacks(t, "what a viewer sees", page, "Answer instead of", `action="/console/requests`)
 	lacks(t, "what was recorded", strings.ReplaceAll(w.recorded(), "sign-in", ""), " respond", " delete", " cancel")
 }
 
@@ -77,7 +77,7 @@ func TestRespond(t *testing.T) {
 	b := w.as(console.Operator)
 	path := "/console/requests/" + string(r.ID)
 	wants(t, "the request", b.page(path), "Create of A", "with its provider", "its provider starts",
-		"a line that it &lt;printed&gt;", "Answer in the provider’s place", token)
+		"a line that it &lt;printed&gt;", "Answer instead of the provider", token)
 	for what, form := range map[string][]string{
 		"without a status": nil, "of data that is none": {"status", "SUCCESS", "data", "[1"},
 		"that is too long": {"status", "SUCCESS", "data", `{"A": "` + strings.Repeat("x", 5000) + `"}`},
@@ -88,7 +88,7 @@ func TestRespond(t *testing.T) {
 	}
 	body := b.done(path+"/respond", "status", "SUCCESS", "physicalId", "a-1", "data", `{"Name": "planted-attribute"}`, "noEcho", "1")
 	wants(t, "the request", body, "The request was answered.", "answered by hand", "a-1", "*****")
-	lacks(t, "the request", body, "planted-attribute", "Answer in the provider")
+	lacks(t, "the request", body, "planted-attribute", "Answer instead of")
 	if sent := w.take("B").Body.Properties; !strings.Contains(string(sent.JSON()), "planted-attribute") {
 		t.Errorf("B was asked for %s", sent)
 	}
@@ -100,7 +100,7 @@ func TestRespond(t *testing.T) {
 	wants(t, "what was recorded", w.recorded(), "!respond respond !respond")
 }
 
-// The actions of a stack go the way of the engine's other doors, each with its entry on the audit list.
+// The actions of a stack go the way of the engine's other endpoints, each with its entry on the audit list.
 func TestActions(t *testing.T) {
 	w := newWorld(t, nil)
 	b := w.as(console.Operator)
@@ -108,7 +108,7 @@ func TestActions(t *testing.T) {
 		return resources("A", resource(`"Size": "`+size+`"`), "B", resource(`"Size": "`+size+`"`))
 	}
 	stack := w.create("s", two("1"), engine.Options{})
-	lacks(t, "a stack at work", b.page(pathOf(stack)), "Delete the stack")
+	wants(t, "a stack that is created", b.page(pathOf(stack)), "Cancel the creation", "Delete while creating", "2 running", "0 done")
 	w.succeed("A", "a")
 	w.succeed("B", "b")
 

@@ -122,7 +122,7 @@ func (c *Console) changeSet(v *visit) (stack store.Stack, set engine.ChangeSet, 
 	return stack, set, store.ErrNotFound
 }
 
-// refOfSet names a change set by its id, as the engine's doors take it.
+// refOfSet names a change set by its id, as the engine's endpoints take it.
 func refOfSet(stack *store.Stack, set *engine.ChangeSet) engine.ChangeSetRef {
 	ref := refOf(stack)
 	if ref.ByID {

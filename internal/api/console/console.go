@@ -6,25 +6,28 @@
 //	/console/stacks/{id}/events               its events, newest first
 //	/console/stacks/{id}/operations/{number}  an operation, with a timeline that moves
 //	/console/stacks/{id}/graph                what depends on what
+//	/console/stacks/{id}/template             its template, secrets masked
 //	/console/stacks/{id}/changesets[/{name}]  its change sets, one with its changes
 //	/console/requests/{id}                    a request, its answer and its provider's log
 //	/console/orphans                          what all stacks have left behind
-//	/console/audit                            what is no event and yet should be known
+//	/console/audit                            what is not an event and yet should be known
 //
-// The pages are HTML that works without a script; the one script there is exchanges the parts that have changed when the
-// server says so. Nothing comes from elsewhere: the style sheet and the script are in the program, and the policy sent with
-// every page lets a browser load nothing else.
+// The pages are HTML that works without JavaScript. The only script replaces the parts that have changed when the
+// server sends an event. The style sheet and the script are embedded in the program, and the Content-Security-Policy
+// of every page blocks all other sources.
 //
 // # Who may enter
 //
-// A session begins with a link that works once, see [Console.Link], or with an access key and its secret, and is a cookie
-// that the server has signed. Its [Role] says whether it may act. What acts is a POST from a page of this server with the
-// session's token in it, and is put on the stack's audit list by the transaction that carries it out.
+// A session begins with a link that works once, see [Console.Link], or with an access key and its secret. It is a
+// cookie that the server has signed. Its [Role] says whether the user may act. Every action is a POST from a page of
+// this server with the session's token in it. The transaction that carries out the action also adds it to the stack's
+// audit list.
 //
 // # What is shown
 //
-// Secrets are masked as everywhere else, by [value.Value.Masked]. Lists come in pages that the store cuts, so that a stack
-// of 10,000 resources costs as much as one of 100; of an operation the events are read once and kept while it is looked at.
+// Secrets are masked as everywhere else, by [value.Value.Masked]. The store paginates lists, so a stack of 10,000
+// resources costs as much as one of 100. The console reads the events of an operation once and caches them while a
+// user views it.
 package console
 
 import (
@@ -79,7 +82,7 @@ type Rows interface {
 	Stack(context.Context, wire.StackID) (store.Stack, error)
 	Stacks(ctx context.Context, account, region string, deleted bool, after store.StackKey, limit int) ([]store.Stack, error)
 	Operation(ctx context.Context, stack store.StackKey, number int) (store.Operation, error)
-	Events(ctx context.Context, stack store.StackKey, before store.EventPlace, limit int) ([]store.EventRow, error)
+	Events(ctx context.Context, stack store.StackKey, before store.EventCursor, limit int) ([]store.EventRow, error)
 	Request(context.Context, wire.RequestID) (store.Request, error)
 	Audit(ctx context.Context, stack store.StackKey, limit int) ([]store.Audit, error)
 	Entry(ctx context.Context, key store.EntryKey) (store.Entry, error)
@@ -123,17 +126,17 @@ type Config struct {
 	Keys func(id string) (sigv4.Key, bool)
 	// Secure says that browsers reach the server by https alone, so that cookies are sent so only.
 	Secure bool
-	// Progress says what holds an unsettled request up, scrubbed; Logs returns the last lines that the provider of a request
-	// printed, oldest first, scrubbed. Nil functions have nothing to tell.
+	// Progress says what holds an unsettled request up, redacted; Logs returns the last lines that the provider of a request
+	// printed, oldest first, redacted. Nil functions have nothing to tell.
 	Progress func(wire.RequestID) string
 	Logs     func(context.Context, wire.RequestID) ([]string, error)
-	// Record is told of everything that somebody asked for, done or refused; nil tells nobody.
+	// Record gets each action that a user asked for, done or refused. Nil drops them.
 	Record func(context.Context, Action)
 	// Version is that of the program.
 	Version string
 	// Now is the clock; nil means [time.Now].
 	Now func() time.Time
-	// Look is how often an operation is looked at while somebody watches it; zero means a second.
+	// Look is how often an operation is looked at while someone watches it; zero means a second.
 	Look time.Duration
 	// Streams is how many pages may be kept up to date at a time; zero means 64.
 	Streams int
@@ -239,7 +242,9 @@ func (c *Console) route() {
 	show := func(path string, page func(*visit) error) { handle("GET "+Prefix+path, c.seen(page)) }
 	show("{$}", c.stacksPage)
 	show("stacks", c.stacksPage)
+	show("stacks/live", c.liveStacks)
 	show("stacks/{id}", c.stackPage)
+	show("stacks/{id}/template", c.templatePage)
 	show("stacks/{id}/events", c.eventsPage)
 	show("stacks/{id}/graph", c.graphPage)
 	show("stacks/{id}/operations/{number}", c.operationPage)
@@ -247,6 +252,7 @@ func (c *Console) route() {
 	show("stacks/{id}/changesets", c.changeSetsPage)
 	show("stacks/{id}/changesets/{name}", c.changeSetPage)
 	show("requests/{id}", c.requestPage)
+	show("requests/{id}/live", c.liveRequest)
 	show("orphans", c.orphansPage)
 	show("audit", c.auditPage)
 	show("", func(*visit) error { return errNothing }) // whatever else there is below the prefix

@@ -63,7 +63,7 @@ func (c *Console) graphPage(v *visit) error {
 	for i, d := range drawn {
 		is, ok := stands[d.Logical]
 		if !ok {
-			is = status{"not there", picture.Waiting}
+			is = status{"not created", picture.Waiting}
 		}
 		nodes[i] = picture.Node{
 			ID: string(d.Logical), Status: is.Text, State: is.Class,

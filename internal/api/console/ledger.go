@@ -37,11 +37,16 @@ func (b *bar) class() picture.State { return resourceStatus("", b.Verb, b.Progre
 
 // ledger is what is known of an operation by its events: each is read once.
 type ledger struct {
-	mu     sync.Mutex
-	read   int // rows of events that are in it
-	bars   []bar
-	open   map[wire.LogicalID]int // the bar that runs, of each resource
+	mu   sync.Mutex
+	read int // rows of events that are in it
+	bars []bar
+	open map[wire.LogicalID]int // the bar that runs, of each resource
+	// newest is the latest bar of each resource.
+	newest map[wire.LogicalID]int
 	phases []eventLine
+	// declared are the resources of a template, that of the revision number.
+	declared []wire.LogicalID
+	revision int
 	// cut says that there was more than is kept.
 	cut bool
 }
@@ -75,7 +80,7 @@ func (l *ledgers) of(key ledgerKey) *ledger {
 	if l.known == nil {
 		l.known = map[ledgerKey]*ledger{}
 	}
-	l.known[key] = &ledger{open: map[wire.LogicalID]int{}}
+	l.known[key] = &ledger{open: map[wire.LogicalID]int{}, newest: map[wire.LogicalID]int{}}
 	l.order = append(l.order, key)
 	return l.known[key]
 }
@@ -84,7 +89,7 @@ func (l *ledgers) of(key ledgerKey) *ledger {
 func (c *Console) follow(ctx context.Context, l *ledger, stack *store.Stack, op *store.Operation) error {
 	for l.read < op.Events {
 		upto := min(l.read+chunk, op.Events)
-		rows, err := c.Rows.Events(ctx, stack.Key, store.EventPlace{Operation: op.Number, Number: upto + 1}, upto-l.read)
+		rows, err := c.Rows.Events(ctx, stack.Key, store.EventCursor{Operation: op.Number, Number: upto + 1}, upto-l.read)
 		if err != nil {
 			return err
 		}
@@ -124,7 +129,7 @@ func (l *ledger) add(stack *store.Stack, e store.Event) {
 		}
 		at = len(l.bars)
 		l.bars = append(l.bars, bar{Logical: e.Logical, Verb: e.Verb, Start: e.Time})
-		l.open[e.Logical] = at
+		l.open[e.Logical], l.newest[e.Logical] = at, at
 	}
 	b := &l.bars[at]
 	b.Progress, b.Reason, b.FailedBy = e.Progress, e.Reason, e.Request

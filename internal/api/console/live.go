@@ -23,30 +23,40 @@ const (
 	streamTime = 30 * time.Minute
 )
 
-// state is what a stream tells of an operation.
+// state is what a stream reports.
 type state struct {
 	Status  string `json:"status"`
 	Running int    `json:"running"`
-	// Version counts what has happened to it.
+	// Version is another number after every change.
 	Version int64 `json:"version"`
 	Ended   bool  `json:"ended"`
 }
 
-// watch is an operation that somebody looks at. However many do, it is looked up once at a time.
+// topic is what the pages of a stream follow: an operation, a request or a list of stacks.
+type topic struct {
+	// key is the same for all that follow the same.
+	key string
+	// look returns its state now. It is called by one goroutine at a time.
+	look func(context.Context) (state, error)
+	// ages says that its pages show times that pass, so that they change at each heartbeat.
+	ages bool
+}
+
+// watch is a topic that someone follows. However many do, it is looked up once at a time.
 type watch struct {
 	followers map[chan state]bool // each holds the newest state that was not sent
 	last      state
 	stop      context.CancelFunc
 }
 
-// watches are the operations that somebody looks at.
+// watches are the topics that someone follows.
 type watches struct {
 	mu    sync.Mutex
-	open  map[ledgerKey]*watch
+	open  map[string]*watch
 	count int // of followers
 }
 
-// live tells a page when its operation has changed, until it has ended.
+// live reports to a page when its operation has changed, until it has finished.
 func (c *Console) live(v *visit) error {
 	stack, err := c.stack(v)
 	if err != nil {
@@ -56,8 +66,18 @@ func (c *Console) live(v *visit) error {
 	if err != nil {
 		return err
 	}
-	now := stateOf(&stack, &op)
-	changes, leave, ok := c.join(&stack, op.Number, now)
+	return c.stream(v, stateOf(&stack, &op), topic{
+		key: fmt.Sprintf("operation %d %d", stack.Key, op.Number), ages: true,
+		look: func(ctx context.Context) (state, error) {
+			op, err := c.Rows.Operation(ctx, stack.Key, op.Number)
+			return stateOf(&stack, &op), err
+		},
+	})
+}
+
+// stream sends the state of a topic whenever it changes, until it has ended.
+func (c *Console) stream(v *visit, now state, t topic) error {
+	changes, leave, ok := c.join(t, now)
 	if !ok {
 		v.w.Header().Set("Retry-After", "30")
 		return &failure{http.StatusServiceUnavailable, "Too many pages are kept up to date: reload this one now and then."}
@@ -85,6 +105,10 @@ func (c *Console) live(v *visit) error {
 	} else if !now.Ended && !tell("begin", now) {
 		return nil
 	}
+	beat := "ping"
+	if t.ages {
+		beat = "tick"
+	}
 	ticker := time.NewTicker(heartbeat)
 	defer ticker.Stop()
 	for !now.Ended {
@@ -96,7 +120,7 @@ func (c *Console) live(v *visit) error {
 				return nil
 			}
 		case <-ticker.C:
-			if !tell("tick", now) {
+			if !tell(beat, now) {
 				return nil
 			}
 		}
@@ -111,26 +135,25 @@ func stateOf(stack *store.Stack, op *store.Operation) state {
 	}
 }
 
-// join makes the caller a follower of an operation: changes holds its newest state whenever that is another one. ok is false if
+// join makes the caller a follower of a topic: changes holds its newest state whenever that is another one. ok is false if
 // there are too many already. leave is called at the end.
-func (c *Console) join(stack *store.Stack, number int, now state) (changes <-chan state, leave func(), ok bool) {
+func (c *Console) join(t topic, now state) (changes <-chan state, leave func(), ok bool) {
 	w := &c.watches
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.count >= c.Streams {
 		return nil, nil, false
 	}
-	key := ledgerKey{stack.Key, number}
 	if w.open == nil {
-		w.open = map[ledgerKey]*watch{}
+		w.open = map[string]*watch{}
 	}
-	one := w.open[key]
+	one := w.open[t.key]
 	if one == nil {
 		// It belongs to all who follow, and ends with the last of them.
 		ctx, stop := context.WithCancel(context.Background())
 		one = &watch{followers: map[chan state]bool{}, last: now, stop: stop}
-		w.open[key] = one
-		go c.look(ctx, key, stack, one)
+		w.open[t.key] = one
+		go c.look(ctx, t, one)
 	}
 	mine := make(chan state, 1)
 	if one.last != now {
@@ -145,30 +168,34 @@ func (c *Console) join(stack *store.Stack, number int, now state) (changes <-cha
 		w.count--
 		if len(one.followers) == 0 {
 			one.stop()
-			if w.open[key] == one {
-				delete(w.open, key)
+			if w.open[t.key] == one {
+				delete(w.open, t.key)
 			}
 		}
 	}, true
 }
 
-// look looks at an operation again and again, and tells who follows.
-func (c *Console) look(ctx context.Context, key ledgerKey, stack *store.Stack, one *watch) {
-	ticker := time.NewTicker(c.Look)
-	defer ticker.Stop()
+// lookShare bounds what looking costs: a topic is not looked at for so many times as long as the last look took.
+const lookShare = 20
+
+// look looks at a topic again and again, and reports changes to all followers.
+func (c *Console) look(ctx context.Context, t topic, one *watch) {
+	timer := time.NewTimer(c.Look)
+	defer timer.Stop()
 	for {
 		select {
 		case <-ctx.Done():
 			return
-		case <-ticker.C:
+		case <-timer.C:
 		}
-		op, err := c.Rows.Operation(ctx, key.stack, key.number)
-		now := stateOf(stack, &op)
+		begun := time.Now()
+		now, err := t.look(ctx)
+		timer.Reset(max(c.Look, lookShare*time.Since(begun)))
 		switch {
 		case ctx.Err() != nil:
 			return
 		case errors.Is(err, store.ErrNotFound): // it was swept
-			now = state{Status: "gone", Ended: true}
+			now = state{Status: "deleted", Ended: true}
 		case err != nil:
 			c.Log.WarnContext(ctx, "a page could not be kept up to date", "error", err)
 			continue
@@ -180,7 +207,7 @@ func (c *Console) look(ctx context.Context, key ledgerKey, stack *store.Stack, o
 	}
 }
 
-// tell gives a state to all who follow, in place of one that they did not take yet.
+// tell gives a state to all followers, instead of one that they did not take yet.
 func (w *watches) tell(one *watch, now state) {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -37,7 +37,7 @@ func (b *browser) stream(path string) (code int, next func() (event, data string
 	}
 }
 
-// A stream tells of every change until its operation has ended, and of nothing after that.
+// A stream tells of every change until its operation has finished, and of nothing after that.
 func TestLive(t *testing.T) {
 	w := newWorld(t, nil)
 	stack := w.create("s", resources("A", resource(""), "B", resource("", `"DependsOn": "A"`)), engine.Options{})
@@ -89,7 +89,7 @@ func TestStreams(t *testing.T) {
 	if code, _ := b.stream(path); code != 503 {
 		t.Errorf("one too many: %d", code)
 	}
-	w.stop() // a stream that went on would be cut off, which is an error
+	w.stop() // a stream that continued would be cut off, which is an error
 	for {
 		event, _ := next()
 		if event == "" {

@@ -19,13 +19,16 @@ const maxDeadlines = 1000
 
 // operationView is what the page of an operation shows.
 type operationView struct {
-	Stack    *store.Stack
-	Row      operationRow
-	Newest   bool // that it is the stack's newest
-	Counts   tally
-	Phases   []eventLine
-	Bars     []barRow
-	Timeline template.HTML
+	Stack  *store.Stack
+	Row    operationRow
+	Newest bool // that it is the stack's newest
+	Counts tally
+	// Census counts resources, of the newest operation only.
+	Census census
+	Phases []eventLine
+	Bars   []barRow
+	// Timeline is for wide windows, Narrow for others.
+	Timeline, Narrow template.HTML
 	// Show is which bars are shown: empty for all, running or failed.
 	Show     string
 	From, To int // of the bars shown, counted from 1
@@ -75,6 +78,11 @@ func (c *Console) operationPage(v *visit) error {
 	bars, err := c.bars(v.r.Context(), &view, &op, offset)
 	if err != nil {
 		return err
+	}
+	if view.Newest {
+		if view.Census, err = c.countOf(v.r.Context(), &stack, &op); err != nil {
+			return err
+		}
 	}
 	if err := c.draw(v, &view, &op, bars); err != nil {
 		return err
@@ -172,10 +180,13 @@ func (c *Console) draw(v *visit, view *operationView, op *store.Operation, bars 
 	} else {
 		options.Now = v.now
 	}
-	var svg strings.Builder
-	if err := picture.Timeline(&svg, drawn, options); err != nil {
-		return err
+	for _, out := range []*template.HTML{&view.Timeline, &view.Narrow} { // the style sheet shows one of them
+		var svg strings.Builder
+		if err := picture.Timeline(&svg, drawn, options); err != nil {
+			return err
+		}
+		*out = template.HTML(svg.String()) // which escapes what it is given
+		options.Narrow = true
 	}
-	view.Timeline = template.HTML(svg.String()) // which escapes what it is given
 	return nil
 }

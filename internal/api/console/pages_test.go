@@ -18,7 +18,7 @@ func TestSecrets(t *testing.T) {
 	w := newWorld(t, nil)
 	b := w.as(console.Operator)
 	const hostile = `<script>alert(1)</script>`
-	text := `{"Description": "` + hostile + `", "Parameters": {"Password": {"Type": "String", "NoEcho": true},
+	text := `{"Description": "` + hostile + `", "Parameters": {"Password": {"Type": "String", "NoEcho": true, "Default": "planted-default"},
 		"Passwords": {"Type": "CommaDelimitedList", "NoEcho": true}, "Open": {"Type": "String"}},
 		"Resources": {
 			"A": ` + resource(`"Password": {"Ref": "Password"}, "Open": {"Ref": "Open"},
@@ -41,7 +41,7 @@ func TestSecrets(t *testing.T) {
 	w.succeed("A", "a")
 	paths := []string{
 		"/console/", pathOf(stack), pathOf(stack, "events"), pathOf(stack, "graph"), pathOf(stack, "operations", "1"),
-		pathOf(stack, "changesets"), pathOf(stack) + "?logical=A", "/console/requests/" + string(first.ID),
+		pathOf(stack, "changesets"), pathOf(stack, "template"), pathOf(stack) + "?logical=A", "/console/requests/" + string(first.ID),
 		"/console/requests/" + string(second.ID), "/console/orphans", "/console/audit",
 	}
 	all := ""
@@ -80,7 +80,7 @@ func TestSecretsHandedOn(t *testing.T) {
 	}
 }
 
-// Who may only look is not to act by a URL that somebody has signed.
+// TestSignedURLs checks that a viewer cannot act through a URL that someone else has signed.
 func TestSignedURLs(t *testing.T) {
 	w := newWorld(t, nil)
 	const signed = "https://bucket.s3.amazonaws.com/key?X-Amz-Credential=AKIAPLANTED%2F20261123&X-Amz-Expires=900&X-Amz-Signature=0123456789abcdefplanted"
@@ -101,7 +101,7 @@ func TestSignedURLs(t *testing.T) {
 	}
 }
 
-// What opens a provider's door is shown of no request, though its template has it in clear.
+// What opens a provider's endpoint is shown of no request, though its template has it in clear.
 func TestHowAProviderIsCalled(t *testing.T) {
 	w := newWorld(t, nil)
 	b := w.as(console.Viewer)
@@ -173,11 +173,11 @@ func TestPaging(t *testing.T) {
 			w.succeed(fmt.Sprintf("R%03d", n), fmt.Sprint("p", n))
 		}
 	}
-	b.paged("resources", pathOf(stack), `<th scope="row"><a href="/console/requests/[^"]+">(R\d+)</a></th>\n<td>Custom|`+
+	b.paged("resources", pathOf(stack), `<th scope="row"><a href="/console/requests/[^"]+">(R\d+)</a></th>\n<td data-label="Type">Custom|`+
 		`<th scope="row">(?:R007)()</th>`, 250, 100, 100, 50)
 	wants(t, "the stack", b.page(pathOf(stack)), "Create of R007")
 	wants(t, "one resource", b.page(pathOf(stack)+"?logical=R249"), "p249")
-	b.paged("events", pathOf(stack, "events"), `<td>(R\d+)</td>`, 250, 100, 100, 100, 100, 100, 100, 100, 48)
+	b.paged("events", pathOf(stack, "events"), `<td data-label="Resource">(R\d+)</td>`, 250, 100, 100, 100, 100, 100, 100, 100, 48)
 
 	operation := pathOf(stack, "operations", "1")
 	b.paged("steps", operation+"?from=0", `<th scope="row">(?:<a href="[^"]+">)?(R\d+)`, 250, 100, 100, 50)
@@ -188,7 +188,7 @@ func TestPaging(t *testing.T) {
 	lacks(t, "what runs", running, "R008")
 
 	graph := b.page(pathOf(stack, "graph") + "?around=R200")
-	wants(t, "the graph", graph, "The stack has 250 resources", "150 are drawn", "R200")
+	wants(t, "the graph", graph, "The stack has 250 resources", "the 150 nearest to R200", "R200")
 	if n := strings.Count(graph, `<g class="node`); n != 150 {
 		t.Errorf("%d nodes are drawn", n)
 	}

@@ -27,7 +27,7 @@ func hidden(t *testing.T, page, name string) string {
 	return found[1]
 }
 
-// The answer to a form that was refused is at the address of that form. Whatever loads it anew has to ask for the page that it
+// The answer to a form that was refused is at the address of that form. Whatever loads it again has to ask for the page that it
 // shows, and must not send the form once more: the stack may have come to a standing by then in which it is not refused.
 func TestRefusedPageIsAskedForByItsOwnAddress(t *testing.T) {
 	w := newWorld(t, nil)
@@ -35,7 +35,7 @@ func TestRefusedPageIsAskedForByItsOwnAddress(t *testing.T) {
 	r := w.take("A")
 	b := w.as(console.Operator)
 	for path, form := range map[string][]string{
-		pathOf(stack):                       {"actions/cancel"},
+		pathOf(stack):                       {"actions/rollback"},
 		"/console/requests/" + string(r.ID): {"respond", "status", "DONE"},
 	} {
 		code, page := b.act(path+"/"+form[0], form[1:]...)
@@ -62,18 +62,18 @@ func TestRefusedPageIsAskedForByItsOwnAddress(t *testing.T) {
 	wants(t, "explode", page, `<body data-page="`+pathOf(stack)+`"`, `<a href="`+pathOf(stack)+`">Back</a>`)
 }
 
-// What is said once of what was done is not said of what has become of it.
+// TestNoticeIsGivenOnce checks that the notice about an action appears once, and not on later loads of the page.
 func TestNoticeIsGivenOnce(t *testing.T) {
 	w := newWorld(t, nil)
 	stack := w.create("s", resources("A", resource("")), engine.Options{DisableRollback: true})
 	w.fail("A", "a", "broken")
 	b := w.as(console.Operator)
 	page := b.done(pathOf(stack, "actions", "retry"))
-	wants(t, "the page", page, "It is tried again.", `<body data-page="`+pathOf(stack)+`"`, `content="10; url=`+pathOf(stack)+`"`)
-	lacks(t, "the page without the notice", b.page(pathOf(stack)+"?after=0"), "data-page", "It is tried again.")
+	wants(t, "the page", page, "The operation is retried.", `<body data-page="`+pathOf(stack)+`"`, `content="10; url=`+pathOf(stack)+`"`)
+	lacks(t, "the page without the notice", b.page(pathOf(stack)+"?after=0"), "data-page", "The operation is retried.")
 }
 
-// A page on which a form is filled in is not loaded anew by itself, and what was typed is there after a refusal, but no secret.
+// A page on which a form is filled in is not loaded again by itself, and what was typed is there after a refusal, but no secret.
 func TestFillingIn(t *testing.T) {
 	w := newWorld(t, nil)
 	w.create("s", resources("A", resource("")), engine.Options{})
@@ -106,7 +106,7 @@ func TestFormBeginsWithTheResource(t *testing.T) {
 	w.create("s", two("1", "Name"), engine.Options{})
 	page, _ := respond("status", "SUCCESS", "physicalId", "a-1", "data", `{"Name": "n", "Size": "1"}`)
 	wants(t, "a create", page, `name="physicalId" spellcheck="false" autocomplete="off" value=""`, "empty for none", `autocomplete="off"></textarea>`,
-		"The rest of the stack reads the attribute Name, read by resource B.", "Answer also without them")
+		"The rest of the stack reads the attribute Name, read by resource B.", "Answer without them")
 	w.succeed("B", "b")
 
 	w.update("s", two("2", "Name"), engine.Options{})
@@ -150,7 +150,7 @@ func TestStaleAndRepeated(t *testing.T) {
 	standing, once := hidden(t, old, "standing"), hidden(t, old, "once")
 	for n := range 2 {
 		body := b.done(pathOf(stack, "actions", "retry"), "standing", standing, "once", once)
-		wants(t, "retry", body, "It is tried again.", "UPDATE_IN_PROGRESS")
+		wants(t, "retry", body, "The operation is retried.", "UPDATE_IN_PROGRESS")
 		if op := w.stack("s").Operation; op != 3 {
 			t.Fatalf("try %d: the newest operation is %d, want 3", n+1, op)
 		}
@@ -166,7 +166,7 @@ func TestStaleAndRepeated(t *testing.T) {
 	if code != 409 {
 		t.Errorf("a delete of a stack that had failed and stands now: %d", code)
 	}
-	wants(t, "the refusal", body, "your page showed UPDATE_FAILED, and now it is in UPDATE_COMPLETE. Nothing was done")
+	wants(t, "the refusal", body, "your page showed UPDATE_FAILED, and now it is in UPDATE_COMPLETE. Nothing was changed")
 	if got := w.status("s"); got != "UPDATE_COMPLETE" {
 		t.Errorf("the stack is in %s", got)
 	}
@@ -176,7 +176,7 @@ func TestStaleAndRepeated(t *testing.T) {
 	wants(t, "the events", b.page(pathOf(stack, "events")), "DELETE_COMPLETE")
 }
 
-// Whatever an operator asks for is on record, also where there was nothing to be found.
+// Whatever an operator asks for is recorded, also where there was nothing to be found.
 func TestNothingToActOnIsRecorded(t *testing.T) {
 	w := newWorld(t, nil)
 	stack := w.create("s", resources("A", resource("")), engine.Options{})
@@ -199,7 +199,7 @@ func TestNothingToActOnIsRecorded(t *testing.T) {
 	}
 }
 
-// One whose session is over is told that nothing was done.
+// A user whose session is over sees that nothing was done.
 func TestSessionOver(t *testing.T) {
 	w := newWorld(t, nil)
 	stack := w.create("s", resources("A", resource("")), engine.Options{})
@@ -207,7 +207,7 @@ func TestSessionOver(t *testing.T) {
 	if code != 403 {
 		t.Errorf("an action without a session: %d", code)
 	}
-	wants(t, "the page", body, "Your session is over, and nothing was done.", `data-page="/console/sign-in"`)
+	wants(t, "the page", body, "Your session has expired, and nothing was changed.", `data-page="/console/sign-in"`)
 }
 
 // From what failed one comes to the request, its log included.
@@ -268,7 +268,7 @@ func TestTooSlow(t *testing.T) {
 	if reply.Code != 503 {
 		t.Errorf("a page that takes too long: %d", reply.Code)
 	}
-	wants(t, "the page", reply.Body.String(), "The server was not done in time")
+	wants(t, "the page", reply.Body.String(), "The server did not finish in time")
 }
 
 // A request for a nested stack has no time of its own, and leads to that stack, as the resource does; one that is to be sent again is
@@ -290,15 +290,15 @@ func TestNestedAndDelayed(t *testing.T) {
 	b := w.as(console.Operator)
 	path := "/console/requests/" + string(r.ID)
 	wants(t, "the request", b.page(path), "with its nested stack", `<a href="`+pathOf(child)+`">child</a>`)
-	lacks(t, "the request", b.page(path), "Time left", "Answer in")
-	wants(t, "the stack", b.page(pathOf(stack)), `<td><a href="`+pathOf(child)+`"><code>`, "with its nested stack", "<td>–</td>")
+	lacks(t, "the request", b.page(path), "Time left", "Answer instead")
+	wants(t, "the stack", b.page(pathOf(stack)), `<td data-label="Physical ID"><a href="`+pathOf(child)+`"><code>`, "with its nested stack", `<td data-label="Times out in">–</td>`)
 	lacks(t, "the timeline", b.page(pathOf(stack, "operations", "1")), " left</text>", "ghost")
 
 	w.must(w.store.Apply(w.ctx, store.Target{Request: r.ID}, func(v *store.View) (store.Delta, error) {
 		row := v.Requests[r.ID]
-		row.State, row.Due = store.RequestDelayed, time.Date(2026, 11, 23, 3, 4, 5, 0, time.UTC)
+		row.State, row.Due = store.RequestDelayed, w.clock().Add(65*time.Second)
 		return store.Delta{Requests: []store.Request{row}}, nil
 	}))
-	wants(t, "one to be sent again", b.page(path), "to be sent again at 03:04:05")
+	wants(t, "one to be sent again", b.page(path), "to be sent again in 1 min 5 s")
 	lacks(t, "one to be sent again", b.page(path), "Time left")
 }

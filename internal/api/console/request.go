@@ -83,7 +83,7 @@ func (c *Console) request(v *visit) (store.Request, store.Stack, error) {
 
 func (c *Console) showRequest(v *visit, code int, r *store.Request, stack *store.Stack, problem string) error {
 	view := requestView{
-		Stack: stack, Request: r, Status: requestStatus(r), Progress: c.progress(r), Answer: answer(stack, r),
+		Stack: stack, Request: r, Status: requestStatus(r, v.now), Progress: c.progress(r), Answer: answer(stack, r),
 		Responds: r.State == store.RequestWaiting && r.Body.Aim == "", NoEcho: stack.Dialect != engine.ROS.Name(),
 	}
 	if r.State == store.RequestWaiting {
@@ -152,7 +152,7 @@ func (c *Console) showRequest(v *visit, code int, r *store.Request, stack *store
 		p.Path = requestURL(r.ID)
 	}
 	if r.State != store.RequestSettled {
-		p.Refresh, p.Fills = 10, view.Responds && v.session.acts()
+		p.Stream, p.Refresh, p.Fills = requestStream(r), 10, view.Responds && v.session.acts()
 	}
 	c.show(v, code, "request.html", p)
 	return nil
@@ -251,7 +251,7 @@ func (c *Console) respond(v *visit) error {
 	}
 	action := Action{Name: "respond", Object: string(r.Logical)}
 	if !in.Status.Valid() {
-		return c.refused(v, &stack, action, &failure{http.StatusBadRequest, "Say whether it succeeded or failed. Nothing was done."},
+		return c.refused(v, &stack, action, &failure{http.StatusBadRequest, "Say whether it succeeded or failed. Nothing was changed."},
 			func(code int, problem string) error { return c.showRequest(v, code, &r, &stack, problem) })
 	}
 	if _, err := c.Engine.Respond(v.r.Context(), in); err != nil {

@@ -35,7 +35,7 @@ const sessionTime = 8 * time.Hour
 
 // Identity is who a session is of.
 type Identity struct {
-	// Name is told to people and noted with what is done, e.g. "the user of this machine".
+	// Name is shown to people and recorded with each action, e.g. "the local user".
 	Name string `json:"n"`
 	// KeyID is the id of the access key that began the session; empty if none did. The role is then that of the key.
 	KeyID string `json:"k,omitempty"`

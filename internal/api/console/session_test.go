@@ -118,7 +118,7 @@ func TestLinksOfNodes(t *testing.T) {
 	}
 }
 
-// Nobody keeps others out by trying links that are none.
+// No one keeps others out by trying links that are none.
 func TestLinkInSpiteOfTries(t *testing.T) {
 	w := newWorld(t, nil)
 	path, err := w.console.Link(w.ctx, console.Identity{Name: "somebody", Role: console.Viewer})
@@ -145,7 +145,7 @@ func TestComingFromElsewhere(t *testing.T) {
 		t.Errorf("a page from elsewhere: %d", code)
 	}
 	wants(t, "the page", page, `<meta http-equiv="refresh" content="0; url=/console/audit?before=1.2.3&amp;on=1">`,
-		`<a href="/console/audit?before=1.2.3&amp;on=1">Go on</a>`)
+		`<a href="/console/audit?before=1.2.3&amp;on=1">Continue</a>`)
 	wants(t, "the page that is asked for then", w.as(console.Viewer).page("/console/audit?before=1.2.3&on=1"),
 		`<body data-page="/console/audit?before=1.2.3"`)
 	stranger := w.browser()

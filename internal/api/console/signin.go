@@ -62,11 +62,11 @@ type signInView struct {
 // signInPage begins the session of a link, or shows the form.
 func (c *Console) signInPage(w http.ResponseWriter, r *http.Request) {
 	token := r.URL.Query().Get("token")
-	if token == "" || r.Method == http.MethodHead || r.Header.Get("Sec-Purpose") != "" { // nobody looks at it yet
+	if token == "" || r.Method == http.MethodHead || r.Header.Get("Sec-Purpose") != "" { // no one looks at it yet
 		c.showSignIn(w, r, http.StatusOK, signInView{})
 		return
 	}
-	// A link that is right works however many were wrong: nobody guesses one, and nobody may keep others out by trying.
+	// A link that is right works however many were wrong: no one guesses one, and no one may keep others out by trying.
 	who, ok, err := c.useLink(r.Context(), token)
 	if err != nil {
 		c.broken(w, r, err)
@@ -98,10 +98,10 @@ func (c *Console) enter(w http.ResponseWriter, r *http.Request, who Identity) {
 
 // broken tells one who has not signed in that the server has failed.
 func (c *Console) broken(w http.ResponseWriter, r *http.Request, err error) {
-	if r.Context().Err() == nil { // somebody waits
+	if r.Context().Err() == nil { // someone waits
 		c.Log.ErrorContext(r.Context(), "internal failure", "service", "console", "error", err)
 	}
-	http.Error(w, "internal failure: the server's log tells more", http.StatusInternalServerError)
+	http.Error(w, "internal failure: see the server's log", http.StatusInternalServerError)
 }
 
 // fromElsewhere reports whether a page of another site has led a browser here: a browser then sends no cookie that is SameSite=Strict,
@@ -110,7 +110,7 @@ func fromElsewhere(r *http.Request) bool {
 	return r.Method == http.MethodGet && r.Header.Get("Sec-Fetch-Site") == "cross-site" && r.Header.Get("Sec-Fetch-Dest") == "document"
 }
 
-// goOn has a browser ask for the same once more, by a page of this server. The address then says so, lest it goes on for ever.
+// goOn has a browser ask for the same once more, by a page of this server. The address then says so, lest it continues forever.
 func (c *Console) goOn(w http.ResponseWriter, r *http.Request) {
 	q := r.URL.Query()
 	q.Set("on", "1")
@@ -118,7 +118,7 @@ func (c *Console) goOn(w http.ResponseWriter, r *http.Request) {
 	c.render(w, r, http.StatusOK, "on.html", &page{Title: "Pintle", Path: path, Onward: true})
 }
 
-// signIn begins the session of an access key. Neither the secret nor what was wrong with it is told to anybody.
+// signIn begins the session of an access key. Neither the secret nor what was wrong with it is shown.
 func (c *Console) signIn(w http.ResponseWriter, r *http.Request) {
 	if err := sameOrigin(r); err != nil {
 		c.showSignIn(w, r, http.StatusForbidden, signInView{Problem: err.Message})
@@ -131,7 +131,7 @@ func (c *Console) signIn(w http.ResponseWriter, r *http.Request) {
 	}
 	id, secret := strings.TrimSpace(r.PostForm.Get("key")), strings.TrimSpace(r.PostForm.Get("secret"))
 	names := []string{"from " + addressOf(r)}
-	if who, ok := c.identityOf(id); ok { // what is no key is not remembered
+	if who, ok := c.identityOf(id); ok { // what is not a key is not remembered
 		names = append(names, "as "+who.KeyID)
 	}
 	if !c.tries.allowed(c.Now(), names...) {
@@ -177,7 +177,7 @@ func (c *Console) signOut(v *visit) error {
 	return nil
 }
 
-// record tells of what somebody asked for; who is nil for one who is not known.
+// record reports an action to Record, if that is set. who is nil if the caller is unknown.
 func (c *Console) record(w http.ResponseWriter, r *http.Request, who *Identity, a Action) {
 	if c.Record == nil {
 		return

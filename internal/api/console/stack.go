@@ -32,6 +32,7 @@ const (
 type stackView struct {
 	Stack      *store.Stack
 	Status     status
+	Census     census
 	Parameters []field
 	Outputs    []field
 	Tags       []field
@@ -54,6 +55,11 @@ type stackView struct {
 	Standing, Once string
 	// requests are those that are not settled, by the number of their instance; the first [maxDeadlines] of them.
 	requests map[int]wire.RequestID
+	// Log is what the provider of the chosen resource printed last, of the request LogOf; nil if none is chosen. NoLog says why
+	// there is none.
+	Log   []string
+	LogOf *store.Request
+	NoLog string
 	// Tried is the action that was refused, and Skip what was typed with it; empty if none was.
 	Tried, Skip string
 }
@@ -108,7 +114,7 @@ func (c *Console) showStack(v *visit, code int, stack *store.Stack, problem stri
 		view.Tried, view.Skip = v.r.PathValue("action"), v.r.PostForm.Get("skip")
 	}
 	for _, fill := range []func(context.Context, *visit, *stackView) error{
-		c.fillInputs, c.fillOperations, c.fillWaiting, c.fillResources, c.fillLeft, c.fillEvents,
+		c.fillInputs, c.fillOperations, c.fillWaiting, c.fillResources, c.fillLog, c.fillLeft, c.fillEvents,
 	} {
 		if err := fill(ctx, v, &view); err != nil {
 			return err
@@ -120,12 +126,15 @@ func (c *Console) showStack(v *visit, code int, stack *store.Stack, problem stri
 	}
 	if !stack.Phase.Final() {
 		p.Stream, p.Refresh = stackURL(stack.ID, "operations", strconv.Itoa(stack.Operation), "live"), 10
+		if view.LogOf != nil && view.LogOf.State != store.RequestSettled {
+			p.Stream = requestStream(view.LogOf) // whose heartbeat updates the rest of the page
+		}
 	}
 	c.show(v, code, "stack.html", p)
 	return nil
 }
 
-// fillInputs adds what the stack was made with and what came of it.
+// fillInputs adds the stack's parameters, tags and outputs.
 func (c *Console) fillInputs(ctx context.Context, _ *visit, view *stackView) error {
 	revision, err := c.Engine.Revision(ctx, *view.Stack)
 	if err != nil && !errors.Is(err, store.ErrNotFound) { // a stack in review has none
@@ -154,13 +163,13 @@ func (c *Console) fillInputs(ctx context.Context, _ *visit, view *stackView) err
 	return nil
 }
 
-// secretsOf are those that a stack was given. What a provider hands out among its attributes may hold one that it was sent: no page shows
-// that in another place either.
+// secretsOf returns the secrets that a stack was given. A provider may return a secret that it was sent as part of an
+// attribute, so every page masks these values wherever they appear.
 func secretsOf(revision *store.Revision) []string {
 	return slices.Concat(revision.Parameters.Secrets(), engine.StoredValues(revision).Secrets())
 }
 
-func (c *Console) fillOperations(ctx context.Context, _ *visit, view *stackView) error {
+func (c *Console) fillOperations(ctx context.Context, _ *visit, view *stackView) (err error) {
 	for number := view.Stack.Operation; number > 0 && len(view.Operations) < maxOperations; number-- {
 		op, err := c.Rows.Operation(ctx, view.Stack.Key, number)
 		if errors.Is(err, store.ErrNotFound) {
@@ -169,13 +178,18 @@ func (c *Console) fillOperations(ctx context.Context, _ *visit, view *stackView)
 		if err != nil {
 			return err
 		}
+		if number == view.Stack.Operation {
+			if view.Census, err = c.countOf(ctx, view.Stack, &op); err != nil {
+				return err
+			}
+		}
 		view.Operations = append(view.Operations, operationRow{&op, statusOf(view.Stack.Dialect, op.Shown(), op.Phase)})
 	}
 	return nil
 }
 
 // fillWaiting adds the requests that are not settled.
-func (c *Console) fillWaiting(ctx context.Context, _ *visit, view *stackView) error {
+func (c *Console) fillWaiting(ctx context.Context, v *visit, view *stackView) error {
 	rows, err := c.Rows.OpenRequests(ctx, view.Stack.Key, maxDeadlines)
 	if err != nil {
 		return err
@@ -197,7 +211,7 @@ func (c *Console) fillWaiting(ctx context.Context, _ *visit, view *stackView) er
 			break
 		}
 		view.Waiting = append(view.Waiting, requestRow{
-			Request: &rows[i], Status: requestStatus(&rows[i]), Progress: c.progress(&rows[i]),
+			Request: &rows[i], Status: requestStatus(&rows[i], v.now), Progress: c.progress(&rows[i]),
 			Deadline: deadlines[rows[i].ID], Answer: answer(view.Stack, &rows[i]),
 		})
 	}
@@ -251,6 +265,35 @@ func (c *Console) fillResources(ctx context.Context, v *visit, view *stackView) 
 	return nil
 }
 
+// fillLog adds the log of the chosen resource: of the request that it waits for, or else of its last one.
+func (c *Console) fillLog(ctx context.Context, _ *visit, view *stackView) error {
+	var id wire.RequestID
+	for _, row := range view.Resources {
+		if view.Logical != "" && row.Request != "" && (id == "" || row.Role == store.RoleCurrent) {
+			id = row.Request
+		}
+	}
+	if id == "" {
+		return nil
+	}
+	r, err := c.Rows.Request(ctx, id)
+	if errors.Is(err, store.ErrNotFound) {
+		return nil // it was swept
+	} else if err != nil {
+		return err
+	}
+	view.LogOf = &r
+	if c.Logs != nil {
+		if view.Log, err = c.Logs(ctx, id); err != nil {
+			return err
+		}
+	}
+	if len(view.Log) == 0 {
+		view.NoLog = noLines(&r)
+	}
+	return nil
+}
+
 // addResource lists a resource.
 func (view *stackView) addResource(i store.Instance) {
 	row := resourceOf(view.Stack, i)
@@ -272,7 +315,7 @@ func resourceOf(stack *store.Stack, i store.Instance) resourceRow {
 	case store.RoleRetained:
 		row.Standing = "retained"
 	case store.RoleGone:
-		row.Standing = "gone"
+		row.Standing = "deleted"
 	case store.RoleCurrent:
 	}
 	return row
@@ -317,7 +360,7 @@ func (l eventLine) Failure() string { return failureURL(l.Request, l.Reason) }
 
 // eventPlace is where an event stands: in a row of its stack's history, and the how manieth of that row, newest first.
 type eventPlace struct {
-	store.EventPlace
+	store.EventCursor
 	Skip int
 }
 
@@ -328,9 +371,9 @@ func (p eventPlace) String() string { return fmt.Sprintf("%d.%d.%d", p.Operation
 func (c *Console) events(
 	ctx context.Context, stack *store.Stack, from eventPlace, limit int,
 ) (list []eventLine, next eventPlace, err error) {
-	before := store.EventPlace{}
+	before := store.EventCursor{}
 	if from.Number > 0 {
-		before = store.EventPlace{Operation: from.Operation, Number: from.Number + 1}
+		before = store.EventCursor{Operation: from.Operation, Number: from.Number + 1}
 	}
 	rows, err := c.Rows.Events(ctx, stack.Key, before, limit+1)
 	if err != nil {
@@ -338,7 +381,7 @@ func (c *Console) events(
 	}
 	for n, row := range rows {
 		skip := 0
-		if n == 0 && row.Place == from.EventPlace {
+		if n == 0 && row.Place == from.EventCursor {
 			skip = from.Skip
 		}
 		for i := len(row.Events) - 1 - skip; i >= 0; i-- {

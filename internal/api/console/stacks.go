@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"maps"
 	"net/url"
 	"slices"
 	"strconv"
@@ -23,10 +24,10 @@ const (
 
 // stacksView is what the list of stacks shows.
 type stacksView struct {
-	Name, Status, Region string
-	Deleted              bool
-	Regions              []store.Region
-	Stacks               []store.Stack
+	Name, Status, Region, After string
+	Deleted                     bool
+	Regions                     []store.Region
+	Stacks                      []store.Stack
 	// Next is the path of the next page, empty if there is none; Partly says that this one was cut because it looked at many.
 	Next   string
 	Partly bool
@@ -39,32 +40,47 @@ type stacksView struct {
 // stacksPage lists the stacks, newest first, of all regions and both dialects.
 func (c *Console) stacksPage(v *visit) error {
 	q := v.r.URL.Query()
-	view := stacksView{
-		Name: strings.TrimSpace(q.Get("name")), Status: q.Get("status"), Region: q.Get("region"), Deleted: q.Get("deleted") != "",
-	}
-	after, err := stackKey(q.Get("after"))
+	view, err := c.listStacks(v.r.Context(), v.session.accounts(), q)
 	if err != nil {
 		return err
 	}
-	ctx := v.r.Context()
-	if view.Regions, err = c.Rows.Regions(ctx, v.session.accounts(), maxRegions+1); err != nil {
-		return err
+	q.Del("done")
+	q.Del("on")
+	c.show(v, 200, "stacks.html", page{Title: "Stacks", Here: "stacks", Content: view, Stream: stacksStream(q), Refresh: 10})
+	return nil
+}
+
+// listStacks returns the page of the list that a query asks for.
+func (c *Console) listStacks(ctx context.Context, accounts []string, q url.Values) (view *stacksView, err error) {
+	view = &stacksView{
+		Name: strings.TrimSpace(q.Get("name")), Status: q.Get("status"), Region: q.Get("region"), Deleted: q.Get("deleted") != "",
+		After: q.Get("after"),
+	}
+	after, err := stackKey(view.After)
+	if err != nil {
+		return nil, err
+	}
+	if view.Regions, err = c.Rows.Regions(ctx, accounts, maxRegions+1); err != nil {
+		return nil, err
 	}
 	view.ManyRegions = len(view.Regions) > maxRegions
 	view.Regions = view.Regions[:min(len(view.Regions), maxRegions)]
 	regions := slices.DeleteFunc(slices.Clone(view.Regions), func(r store.Region) bool {
 		return view.Region != "" && r.Name != view.Region
 	})
-	last, err := c.pageOfStacks(ctx, regions, after, &view)
+	last, err := c.pageOfStacks(ctx, regions, after, view)
 	if errors.Is(err, store.ErrNotFound) {
-		return &failure{404, "The stack at which this page began is gone: begin at the first page."}
+		return nil, &failure{404, "The stack that this page starts with no longer exists: go to the first page."}
 	}
 	if err != nil {
-		return err
+		return nil, err
 	}
 	if last != 0 {
-		q.Set("after", strconv.FormatInt(int64(last), 10))
-		view.Next = Prefix + "stacks?" + q.Encode()
+		next := maps.Clone(q)
+		next.Set("after", strconv.FormatInt(int64(last), 10))
+		next.Del("done")
+		next.Del("on")
+		view.Next = Prefix + "stacks?" + next.Encode()
 	}
 	for i := range view.Stacks {
 		switch stackStatus(&view.Stacks[i]).Class {
@@ -75,8 +91,12 @@ func (c *Console) stacksPage(v *visit) error {
 		case picture.Waiting, picture.Done, picture.Stopped:
 		}
 	}
-	c.show(v, 200, "stacks.html", page{Title: "Stacks", Here: "stacks", Content: view})
-	return nil
+	return view, nil
+}
+
+// Filtered reports whether the list leaves stacks out.
+func (v *stacksView) Filtered() bool {
+	return v.Name != "" || v.Status != "" || v.Region != "" || v.After != ""
 }
 
 // pageOfStacks fills a page and returns where the next one begins, 0 if there is none.
@@ -139,7 +159,7 @@ func (v *stacksView) wants(stack *store.Stack) bool {
 }
 
 // Pointers returns the stacks as the parts of pages take them.
-func (v stacksView) Pointers() []*store.Stack {
+func (v *stacksView) Pointers() []*store.Stack {
 	list := make([]*store.Stack, len(v.Stacks))
 	for i := range v.Stacks {
 		list[i] = &v.Stacks[i]
@@ -148,7 +168,7 @@ func (v stacksView) Pointers() []*store.Stack {
 }
 
 // Names returns the regions without their accounts, each once.
-func (v stacksView) Names() []string {
+func (v *stacksView) Names() []string {
 	var names []string
 	for _, r := range v.Regions {
 		if !slices.Contains(names, r.Name) {

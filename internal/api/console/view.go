@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"html/template"
 	"regexp"
+	"strconv"
 	"strings"
 	"time"
 
@@ -20,22 +21,6 @@ import (
 type status struct {
 	Text  string
 	Class picture.State
-}
-
-// Sign stands before the words, for those who look over many.
-func (s status) Sign() string {
-	switch s.Class {
-	case picture.Running:
-		return "◐"
-	case picture.Done:
-		return "✓"
-	case picture.Failed:
-		return "✗"
-	case picture.Waiting:
-		return "○"
-	case picture.Stopped:
-	}
-	return "–"
 }
 
 // statusOf renders how a stack, or an operation of it, stands.
@@ -68,7 +53,7 @@ func stackStatus(stack *store.Stack) status { return statusOf(stack.Dialect, sta
 // resourceStatus renders how a resource stands.
 func resourceStatus(dialect string, verb store.Verb, progress store.Progress) status {
 	if verb == "" {
-		return status{"not begun", picture.Waiting}
+		return status{"not started", picture.Waiting}
 	}
 	text := string(verb) + " " + string(progress)
 	if d, err := engine.DialectOf(dialect); err == nil {
@@ -87,7 +72,7 @@ func resourceStatus(dialect string, verb store.Verb, progress store.Progress) st
 }
 
 // requestStatus renders how a request stands. Of one that is settled its row does not say whether it succeeded.
-func requestStatus(r *store.Request) status {
+func requestStatus(r *store.Request, now time.Time) status {
 	switch {
 	case r.State == store.RequestSettled:
 		return status{"settled: " + r.Ending, picture.Stopped}
@@ -98,7 +83,7 @@ func requestStatus(r *store.Request) status {
 	case r.State == store.RequestWaiting:
 		return status{"with its provider", picture.Running}
 	case r.State == store.RequestDelayed:
-		return status{"to be sent again at " + r.Due.UTC().Format("15:04:05"), picture.Waiting}
+		return status{"to be sent again in " + short(r.Due.Sub(now)), picture.Waiting}
 	}
 	return status{"on its way to its provider", picture.Waiting}
 }
@@ -141,7 +126,7 @@ type field struct {
 }
 
 // plainText returns a value as a text of its own, secrets masked, and signatures in URLs: who may only look is not to act by one that
-// somebody has signed. Of a secret list not even the length is shown.
+// someone has signed. Of a secret list not even the length is shown.
 func plainText(v value.Value) string {
 	switch {
 	case v.Kind() == value.List && v.HasSecret():
@@ -180,6 +165,7 @@ func (c *Console) functions() template.FuncMap {
 			return stackURL(s.ID, texts...)
 		},
 		"request": requestURL,
+		"plural":  plural,
 		"lines":   func(text string) bool { return strings.Contains(text, "\n") },
 		"child":   childURL,
 		"dialect": dialectName,
@@ -209,6 +195,14 @@ func requestIn(reason string) string {
 		return ""
 	}
 	return requestURL(wire.RequestID(found[1] + found[2])) // one of the two is empty
+}
+
+// plural returns "1 stack", "2 stacks".
+func plural(n int, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return strconv.Itoa(n) + " " + noun + "s"
 }
 
 // short writes a duration in the two largest units that say something.

@@ -21,7 +21,7 @@ type visit struct {
 	r       *http.Request
 	session *session
 	now     time.Time
-	// told says that it is on record what became of what was asked for.
+	// told says that it is recorded what became of what was asked for.
 	told bool
 }
 
@@ -30,19 +30,19 @@ type page struct {
 	Title string
 	// Here is the entry of the navigation that the page belongs to.
 	Here string
-	// Session is nil for somebody who has not signed in.
+	// Session is nil for someone who has not signed in.
 	Session *session
 	Token   string
 	// Notice says what was just done, Problem why something was not.
 	Notice, Problem string
 	// Path is where the page is, without what is said once. Moved says that the browser has another address: that of a form, which
-	// would be sent once more if the page were loaded anew, or one with a notice, which would be given once more.
+	// would be sent once more if the page were loaded again, or one with a notice, which would be given once more.
 	Path  string
 	Moved bool
 	// Onward says that the browser is to ask for Path at once.
 	Onward bool
 	// Stream is the path that says when the page has changed; empty if it does not. Refresh then is how many seconds a browser
-	// without scripts waits before it loads the page anew, unless that would undo what its reader Fills in.
+	// without scripts waits before it loads the page again, unless that would undo what its reader Fills in.
 	Stream  string
 	Refresh int
 	Fills   bool
@@ -63,12 +63,12 @@ type failure struct {
 // Error returns the message.
 func (f *failure) Error() string { return f.Message }
 
-// What is shown to readers for whom there is nothing.
+// These are the pages for requests that the console refuses.
 var (
 	errNothing = &failure{http.StatusNotFound, "There is nothing here: it may have been removed, or belong to another account."}
-	errForeign = &failure{http.StatusForbidden, "This was sent from a page of another server, and nothing was done."}
-	errStale   = &failure{http.StatusForbidden, "The form is not of this session, and nothing was done. Load its page anew."}
-	errViewer  = &failure{http.StatusForbidden, "You may look, but not act: sign in as an operator to do this. Nothing was done."}
+	errForeign = &failure{http.StatusForbidden, "This was sent from a page of another server, and nothing was changed."}
+	errStale   = &failure{http.StatusForbidden, "The form belongs to another session, and nothing was changed. Reload its page."}
+	errViewer  = &failure{http.StatusForbidden, "You may look, but not act: sign in as an operator to do this. Nothing was changed."}
 )
 
 // seen makes a handler of a page that only those see who have signed in.
@@ -99,7 +99,7 @@ func (c *Console) acting(roles []Role, do func(*visit) error) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		s, ok := c.session(r)
 		if !ok {
-			c.showSignIn(w, r, http.StatusForbidden, signInView{Problem: "Your session is over, and nothing was done. Sign in again."})
+			c.showSignIn(w, r, http.StatusForbidden, signInView{Problem: "Your session has expired, and nothing was changed. Sign in again."})
 			return
 		}
 		v := &visit{w: w, r: r, session: s, now: c.Now().UTC()}
@@ -134,9 +134,9 @@ func (c *Console) mayAct(v *visit, roles []Role) *failure {
 	v.r.Body = http.MaxBytesReader(v.w, v.r.Body, maxForm)
 	if err := v.r.ParseForm(); err != nil {
 		if _, long := errors.AsType[*http.MaxBytesError](err); long {
-			return &failure{http.StatusRequestEntityTooLarge, "The form is too long, and nothing was done."}
+			return &failure{http.StatusRequestEntityTooLarge, "The form is too long, and nothing was changed."}
 		}
-		return &failure{http.StatusBadRequest, "The form could not be read, and nothing was done."}
+		return &failure{http.StatusBadRequest, "The form could not be read, and nothing was changed."}
 	}
 	given, want := []byte(v.r.PostForm.Get("token")), []byte(c.token(v.session))
 	switch {
@@ -175,10 +175,10 @@ func (c *Console) explain(v *visit, err error) *failure {
 	case errors.Is(err, store.ErrNotFound):
 		shown = errNothing
 	case v.r.Context().Err() != nil: // the reader has gone, the time is over, or the server stops
-		shown = &failure{http.StatusServiceUnavailable, "The server was not done in time, or stops. Look what has become of it before you try again."}
+		shown = &failure{http.StatusServiceUnavailable, "The server did not finish in time, or is stopping. Check the result before you try again."}
 	default:
 		c.Log.ErrorContext(v.r.Context(), "internal failure", "service", "console", "path", wire.Redact(v.r.URL.Path), "error", err)
-		shown = &failure{http.StatusInternalServerError, "Internal failure: the server's log tells more."}
+		shown = &failure{http.StatusInternalServerError, "Internal failure: see the server's log."}
 	}
 	return shown
 }
@@ -189,7 +189,7 @@ func (c *Console) problem(v *visit, shown *failure) {
 	})
 }
 
-// back returns the page that a form was on, or one that leads there; empty for what is no form.
+// back returns the page that a form was on, or one that leads there; empty for what is not a form.
 func back(r *http.Request) string {
 	if r.Method != http.MethodPost {
 		return ""
@@ -225,7 +225,7 @@ func (c *Console) render(w http.ResponseWriter, r *http.Request, status int, nam
 	var body bytes.Buffer
 	if err := c.pages[name].Execute(&body, p); err != nil {
 		c.Log.ErrorContext(r.Context(), "internal failure", "service", "console", "page", name, "error", err)
-		http.Error(w, "internal failure: the server's log tells more", http.StatusInternalServerError)
+		http.Error(w, "internal failure: see the server's log", http.StatusInternalServerError)
 		return
 	}
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
@@ -242,7 +242,7 @@ func (c *Console) stack(v *visit) (store.Stack, error) {
 	return stack, err
 }
 
-// refOf names a stack as the engine's doors take it.
+// refOf names a stack as the engine's endpoints take it.
 func refOf(stack *store.Stack) engine.Ref {
 	return engine.Ref{
 		Account: stack.Account, Region: stack.Region, Stack: string(stack.ID), ByID: stack.Dialect == engine.ROS.Name(),

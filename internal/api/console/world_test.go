@@ -32,7 +32,7 @@ const (
 	token   = "arn:aws:sns:eu-west-1:84969EXAMPLE:CRTest"
 )
 
-// world is an engine with a console on a server of this machine. The test plays the providers.
+// world is an engine with a console on a local server. The test plays the providers.
 type world struct {
 	t       *testing.T
 	ctx     context.Context
@@ -260,7 +260,7 @@ func (w *world) audit(stack store.Stack) string {
 	return strings.Join(texts, "\n")
 }
 
-// recorded returns what was told of actions, in order: their names, with ! before what was refused.
+// recorded returns the recorded actions, in order: their names, with ! before a refused one.
 func (w *world) recorded() string {
 	w.mu.Lock()
 	defer w.mu.Unlock()

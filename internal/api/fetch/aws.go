@@ -10,10 +10,9 @@ import (
 	"sync"
 
 	awssdk "github.com/aws/aws-sdk-go-v2/aws"
-	"github.com/aws/aws-sdk-go-v2/config"
-	"github.com/aws/aws-sdk-go-v2/feature/ec2/imds"
 
 	"github.com/pintle-dev/pintle/awscall"
+	"github.com/pintle-dev/pintle/internal/provider/awsconfig"
 )
 
 // aws is the S3 of the AWS SDK's configuration.
@@ -46,7 +45,7 @@ func (a *aws) Object(ctx context.Context, region, bucket, key, version string) (
 	if version != "" {
 		parameters["VersionId"] = version
 	}
-	out, err := client.In(region).Call(ctx, "s3", "GetObject", parameters)
+	out, err := client.WithRegion(region).Call(ctx, "s3", "GetObject", parameters)
 	if err == nil {
 		text, _ := out["Body"].(string)
 		if len(text) > MaxBytes {
@@ -81,15 +80,10 @@ func (a *aws) open(ctx context.Context) (*awscall.Client, error) {
 	if a.client != nil {
 		return a.client, nil
 	}
-	options := []func(*config.LoadOptions) error{config.WithRegion(a.region)}
-	if !strings.EqualFold(os.Getenv("AWS_EC2_METADATA_DISABLED"), "false") {
-		options = append(options, config.WithEC2IMDSClientEnableState(imds.ClientDisabled))
-	}
-	loaded, err := config.LoadDefaultConfig(ctx, options...)
+	credentials, err := awsconfig.Credentials(ctx, a.region)
 	if err != nil {
-		return nil, fmt.Errorf("AWS configuration of the server: %w", err)
+		return nil, err
 	}
-	credentials := loaded.Credentials
 	keep := true
 	if credentials == nil {
 		credentials = awssdk.AnonymousCredentials{}

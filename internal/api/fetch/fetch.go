@@ -1,5 +1,5 @@
-// Package fetch reads templates by URL and snippets by location, from S3 and from web servers. It is used at the
-// edge, before a decision: what it returns is kept with what is decided.
+// Package fetch reads templates by URL and snippets by location, from S3 and from web servers. The APIs call it
+// before a decision, and the text that it returns is stored with the decision.
 //
 // # What a URL may be
 //
@@ -9,10 +9,11 @@
 //	ENDPOINT/BUCKET/KEY                           of the S3 that the AWS SDK's configuration names
 //	http(s)://HOST/PATH                           of any other server
 //
-// Who has buckets here ([Config.Objects]) is asked first, whatever the URL. Else S3 is called by the AWS SDK's own configuration: AWS_ENDPOINT_URL_S3, AWS_ENDPOINT_URL, profiles; without credentials the call is
-// not signed, which reads what is public. Other servers are asked without a proxy and without following redirects, and those in
-// private networks only if [Config.AllowPrivate] is set. The real service knows S3 alone, and so does this package if it is to be
-// like it.
+// Local buckets ([Config.Objects]) come first, whatever the URL. Otherwise the package calls S3 with the AWS SDK's
+// own configuration: AWS_ENDPOINT_URL_S3, AWS_ENDPOINT_URL, profiles. Without credentials the call is not signed and
+// reads public objects only. Requests to other servers use no proxy and follow no redirects, and reach private
+// networks only if [Config.AllowPrivate] is set. AWS reads templates from S3 only, and so does this package if it is
+// configured to behave like AWS.
 package fetch
 
 import (
@@ -57,7 +58,7 @@ type Config struct {
 	Objects Objects
 }
 
-// Objects opens the object that a URL names. known is false if the URL names none of a bucket that is here: then somebody else is
+// Objects opens the object that a URL names. known is false if the URL names none of a bucket that is here: then someone else is
 // asked, and there is nothing to close. Otherwise the error of an object that is not there is [fs.ErrNotExist].
 type Objects func(ctx context.Context, rawURL string) (body io.ReadCloser, known bool, err error)
 
@@ -262,7 +263,7 @@ func textOf(body io.Reader) (string, *Error) {
 	return string(all), nil
 }
 
-// here returns the text of an object of this machine. known is false if it is none. The error is an [Error].
+// here returns the text of a local object. known is false if it is none. The error is an [Error].
 func (f *Fetcher) here(ctx context.Context, u *url.URL, named object) (text string, known bool, err error) {
 	if f.config.Objects == nil {
 		return "", false, nil
@@ -314,7 +315,7 @@ func (f *Fetcher) page(ctx context.Context, u *url.URL) (string, error) {
 	defer response.Body.Close()
 	switch status := response.StatusCode; {
 	case status >= 300 && status <= 399:
-		return "", failed(fmt.Sprintf("%d %s, and redirects are not followed: give the URL it leads to", status, http.StatusText(status)))
+		return "", failed(fmt.Sprintf("%d %s, and redirects are not followed: use the target URL", status, http.StatusText(status)))
 	case status != http.StatusOK:
 		return "", failed(fmt.Sprintf("%d %s", status, http.StatusText(status)))
 	}

@@ -164,7 +164,7 @@ func TestWebServer(t *testing.T) {
 	}
 	for path, want := range map[string]string{
 		"/none?key=secret": "TemplateURL: GET " + server.URL + "/none: 404 Not Found",
-		"/moved":           "TemplateURL: GET " + server.URL + "/moved: 302 Found, and redirects are not followed: give the URL it leads to",
+		"/moved":           "TemplateURL: GET " + server.URL + "/moved: 302 Found, and redirects are not followed: use the target URL",
 		"/long":            "Template may not exceed 1000000 bytes in size.",
 	} {
 		if _, err := open.Template(t.Context(), server.URL+path); err == nil || err.Error() != want {

@@ -48,7 +48,8 @@ func (o *opened) Close() error {
 	return nil
 }
 
-// What is in a bucket of this machine is read there, however its URL is written, and what is not is where it always was.
+// TestObjectsOfThisMachine checks that an object in a local bucket is read there, in whatever form its URL is
+// written, and that any other object is read from S3.
 func TestObjectsOfThisMachine(t *testing.T) {
 	const own = "http://127.0.0.1:4600"
 	elsewhere := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "of a server") }))

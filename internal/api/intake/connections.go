@@ -20,6 +20,7 @@ type Connections struct {
 
 	mu        sync.Mutex
 	strangers map[net.Conn]*stranger
+	headings  int                  // how many of them have an incomplete header
 	addresses map[netip.Prefix]int // how many strangers each has
 }
 
@@ -79,8 +80,9 @@ func (c *Connections) Parsed(ctx context.Context) {
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if s := c.strangers[conn]; s != nil {
+	if s := c.strangers[conn]; s != nil && s.heading() {
 		s.pending = time.Time{}
+		c.headings--
 	}
 }
 
@@ -96,13 +98,13 @@ func (c *Connections) add(conn net.Conn) {
 	c.evict(func() *stranger {
 		s := &stranger{conn: conn, address: addressOf(conn), since: now, pending: now}
 		c.strangers[conn] = s
+		c.headings++
 		c.addresses[s.address]++
 		switch {
 		case c.addresses[s.address] > c.address:
 			return c.oldest(s.address, false)
 		case len(c.strangers) > c.limit:
-			address, _ := c.busiest(false)
-			return c.oldest(address, false)
+			return c.oldest(c.busiest(false), false)
 		}
 		return c.behind()
 	})
@@ -114,6 +116,9 @@ func (c *Connections) head(conn net.Conn) {
 		s := c.strangers[conn]
 		if s == nil {
 			return nil
+		}
+		if !s.heading() {
+			c.headings++
 		}
 		s.pending = time.Now()
 		return c.behind()
@@ -135,13 +140,10 @@ func (c *Connections) evict(choose func() *stranger) {
 
 // behind returns the connection that makes way if there are too many without a header.
 func (c *Connections) behind() *stranger {
-	if len(c.strangers) <= c.heading {
+	if c.headings <= c.heading { // without a look at each of them, since every request of a stranger comes here
 		return nil
 	}
-	address, all := c.busiest(true)
-	if all <= c.heading {
-		return nil
-	}
+	address := c.busiest(true)
 	if leaves := c.oldest(address, true); time.Since(leaves.pending) >= minPending {
 		return leaves
 	}
@@ -158,6 +160,9 @@ func (c *Connections) remove(conn net.Conn) {
 
 func (c *Connections) forget(s *stranger) {
 	delete(c.strangers, s.conn)
+	if s.heading() {
+		c.headings--
+	}
 	if c.addresses[s.address]--; c.addresses[s.address] == 0 {
 		delete(c.addresses, s.address)
 	}
@@ -179,13 +184,12 @@ func (c *Connections) oldest(address netip.Prefix, heading bool) (oldest *strang
 	return oldest
 }
 
-// busiest returns the address with the most strangers, of those without a header if that is wanted, and how many they all are.
-func (c *Connections) busiest(heading bool) (busiest netip.Prefix, all int) {
+// busiest returns the address with the most strangers, of those without a header if that is wanted.
+func (c *Connections) busiest(heading bool) (busiest netip.Prefix) {
 	counts := map[netip.Prefix]int{}
 	for _, s := range c.strangers {
 		if s.heading() || !heading {
 			counts[s.address]++
-			all++
 		}
 	}
 	most := 0
@@ -194,7 +198,7 @@ func (c *Connections) busiest(heading bool) (busiest netip.Prefix, all int) {
 			busiest, most = address, n
 		}
 	}
-	return busiest, all
+	return busiest
 }
 
 // addressOf returns what counts as the address of a peer: a network of 64 bits for IPv6, which one host may have as a whole.

@@ -111,7 +111,7 @@ func TestMakeWay(t *testing.T) {
 		more, ended = make(chan string), make(chan error, 1)
 		stop := make(chan struct{})
 		from := &parts{sent: make(chan string)}
-		senders.Go(func() { // as a connection that is closed at once when it is told to
+		senders.Go(func() { // as a connection that is closed at once when it is asked to
 			defer close(from.sent)
 			for {
 				select {

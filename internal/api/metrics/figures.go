@@ -130,7 +130,7 @@ func (f *figures) Collect(to chan<- prometheus.Metric) {
 	}
 }
 
-// flightKind is what flights are told apart by.
+// flightKind is what flights are distinguished by.
 type flightKind struct {
 	kind  string
 	state store.RequestState
@@ -139,7 +139,7 @@ type flightKind struct {
 // known are the types of requests that have series of their own.
 var known = []wire.RequestType{
 	wire.Create, wire.Update, wire.Delete, store.TypeIsComplete, store.TypeMacro, store.TypeNotification, store.TypeTimer,
-	store.TypeExecution,
+	store.TypeExecution, store.TypeImport, store.TypeDisown, store.TypeRead,
 }
 
 // byKind sorts flights by their labels; types that have no series of their own are "other".
@@ -160,7 +160,7 @@ func byKind(flights []store.Flight) map[flightKind]store.Flight {
 	return sorted
 }
 
-// refresh returns the figures, read anew if those that are there stand no longer, and whether the database could be written then: one
+// refresh returns the figures, read again if those that are there stand no longer, and whether the database could be written then: one
 // whose disk is full can still be read. What went wrong stands for a short time only, however long that took to find out: else a
 // database would be said to be away long after it is back.
 func (f *figures) refresh() (read store.Figures, up bool, err error) {

@@ -1,9 +1,9 @@
 // Package metrics exports counters of the engine, its database and its deliveries to Prometheus.
 //
-// What happens is told to a [Metrics] by the parts themselves, which know nothing of it: it is an [engine.Observer], and
+// The parts themselves report what happens to a [Metrics], without knowing it: it is an [engine.Observer], and
 // its other methods fit the hooks of the stores, of package delivery and of package server. What merely is, it asks for when
 // it is scraped: of this process at every scrape, of the database at most every [DefaultEvery] and never for more than a
-// fiftieth of the time, since those figures are the same whichever node tells them.
+// fiftieth of the time, since those figures are the same whichever node reports them.
 //
 // Labels come from closed sets. Nothing that clients or providers name is one: no stack, no resource, no token.
 package metrics
@@ -85,7 +85,7 @@ func histograms(name, help string, buckets []float64, labels ...string) *prometh
 func (m *Metrics) zero() {
 	for _, dialect := range []engine.Dialect{engine.CloudFormation, engine.ROS} {
 		name := dialect.Name()
-		for _, kind := range []store.Kind{store.KindCreate, store.KindUpdate, store.KindDelete} {
+		for _, kind := range []store.Kind{store.KindCreate, store.KindUpdate, store.KindDelete, store.KindImport} {
 			m.began.WithLabelValues(name, string(kind))
 			m.lasted.WithLabelValues(name, string(kind))
 			for _, phase := range []store.Phase{store.PhaseSucceeded, store.PhaseFailed, store.PhaseReverted, store.PhaseRevertFailed} {
@@ -132,7 +132,7 @@ func (m *Metrics) TookOver(requests int) { m.takeovers.Add(float64(requests)) }
 // Retried counts a sending that is tried again.
 func (m *Metrics) Retried() { m.retries.Inc() }
 
-// Unaudited counts a change that could not be put on record.
+// Unaudited counts a change that could not be recorded in the audit log.
 func (m *Metrics) Unaudited() { m.unaudited.Inc() }
 
 // Committed counts a commit.

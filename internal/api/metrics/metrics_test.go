@@ -101,7 +101,7 @@ func TestFiguresStand(t *testing.T) {
 	}
 }
 
-// While the database cannot be asked, nothing is told of it, and the rest is.
+// While the database does not respond, a scrape has no figures of it, but has all others.
 func TestFiguresOfNoDatabase(t *testing.T) {
 	d := &database{now: time.Date(2026, 11, 23, 0, 0, 0, 0, time.UTC), err: errors.New("away")}
 	m := watched(d)

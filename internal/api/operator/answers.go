@@ -2,7 +2,6 @@ package operator
 
 import (
 	"cmp"
-	"errors"
 	"net/http"
 	"net/url"
 	"strings"
@@ -66,11 +65,6 @@ type Audits struct {
 	Audit []Audit `json:"audit"`
 }
 
-// Logs is the answer of stacks/{name}/logs, oldest first.
-type Logs struct {
-	Lines []string `json:"lines"`
-}
-
 // Provider is a provider known by name.
 type Provider struct {
 	Name string `json:"name"`
@@ -90,7 +84,7 @@ type Version struct {
 	Version string `json:"version"`
 }
 
-func (f *face) requests(r *http.Request) (any, error) {
+func (f *handler) requests(r *http.Request) (any, error) {
 	stack, err := f.stack(r)
 	if err != nil {
 		return nil, err
@@ -155,8 +149,8 @@ func providerOf(b *store.RequestBody) string {
 	return ""
 }
 
-// request returns what is told of a request that fails at a deadline, zero for none.
-func (f *face) request(row store.Request, deadline, now time.Time) Request {
+// request describes a request that fails at a deadline; the zero value for none.
+func (f *handler) request(row store.Request, deadline, now time.Time) Request {
 	view := Request{
 		ID: row.ID, Logical: row.Logical, Type: string(row.Type), State: string(row.State), Cancelled: row.Cancelled,
 		Since: row.Created, Silent: silentOf(&row), Progress: engine.Standing(&row),
@@ -179,7 +173,7 @@ func (f *face) request(row store.Request, deadline, now time.Time) Request {
 	return view
 }
 
-func (f *face) audit(r *http.Request) (any, error) {
+func (f *handler) audit(r *http.Request) (any, error) {
 	stack, err := f.stack(r)
 	if err != nil {
 		return nil, err
@@ -195,33 +189,7 @@ func (f *face) audit(r *http.Request) (any, error) {
 	return out, nil
 }
 
-func (f *face) logs(r *http.Request) (any, error) {
-	stack, err := f.stack(r)
-	if err != nil {
-		return nil, err
-	}
-	id := wire.RequestID(r.URL.Query().Get("request"))
-	if id == "" {
-		return nil, &Error{http.StatusBadRequest, "say which request's log: ?request=ID"}
-	}
-	row, err := f.Rows.Request(r.Context(), id)
-	if errors.Is(err, store.ErrNotFound) || err == nil && row.Stack != stack.Key {
-		return nil, &Error{http.StatusNotFound, "stack " + stack.Name + " has no request " + string(id)}
-	} else if err != nil {
-		return nil, err
-	}
-	out := Logs{Lines: []string{}}
-	if f.Hooks.Logs != nil {
-		lines, err := f.Hooks.Logs(r.Context(), id)
-		if err != nil {
-			return nil, err
-		}
-		out.Lines = append(out.Lines, lines...)
-	}
-	return out, nil
-}
-
-func (f *face) providers(r *http.Request) (any, error) {
+func (f *handler) providers(r *http.Request) (any, error) {
 	out := Providers{Providers: []Provider{}}
 	if f.Hooks.Providers != nil {
 		list, err := f.Hooks.Providers(r.Context())
@@ -233,7 +201,7 @@ func (f *face) providers(r *http.Request) (any, error) {
 	return out, nil
 }
 
-func (f *face) putProvider(r *http.Request) (any, error) {
+func (f *handler) putProvider(r *http.Request) (any, error) {
 	name := r.PathValue("name")
 	if len(name) > maxProviderName {
 		return nil, &Error{http.StatusBadRequest, "the provider's name is too long"}
@@ -248,11 +216,11 @@ func (f *face) putProvider(r *http.Request) (any, error) {
 	return struct{}{}, f.Hooks.PutProvider(r.Context(), name, definition)
 }
 
-func (f *face) schema(r *http.Request) (any, error) {
+func (f *handler) schema(r *http.Request) (any, error) {
 	if f.Hooks.Schema == nil {
 		return nil, &Error{http.StatusNotFound, "this server runs no providers"}
 	}
 	return f.Hooks.Schema(r.Context(), r.PathValue("name"))
 }
 
-func (f *face) version(*http.Request) (any, error) { return Version{f.Version}, nil }
+func (f *handler) version(*http.Request) (any, error) { return Version{f.Version}, nil }

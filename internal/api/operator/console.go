@@ -4,11 +4,12 @@ import "net/http"
 
 // ConsoleLink is the answer of console/link.
 type ConsoleLink struct {
-	// Path is that of the page on this server. It begins a session once, for whoever asks for it first, within two minutes.
+	// Path is the path of the page on this server. It begins one session, for the first client that requests it
+	// within two minutes.
 	Path string `json:"path"`
 }
 
-func (f *face) consoleLink(r *http.Request) (any, error) {
+func (f *handler) consoleLink(r *http.Request) (any, error) {
 	caller, ok := f.Caller(r.Context())
 	if !ok {
 		return nil, errNoCaller

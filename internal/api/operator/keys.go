@@ -18,11 +18,11 @@ type Keys struct {
 	Keys []Key `json:"keys"`
 	// Known are the ids of the keys that this server was started with, the one that seals first.
 	Known []string `json:"known"`
-	// Resealed counts the rows that this server has sealed anew since it was started.
+	// Resealed counts the rows that this server has sealed again since it was started.
 	Resealed int `json:"resealed"`
 }
 
-func (f *face) keys(r *http.Request) (any, error) {
+func (f *handler) keys(r *http.Request) (any, error) {
 	if f.Hooks.Keys == nil {
 		return Keys{Keys: []Key{}, Known: []string{}}, nil
 	}

@@ -35,11 +35,11 @@ type LeftBehind struct {
 // What to do about what a stack has left.
 const (
 	adviceOrphan = "it may still exist, and the stack will not ask for its Delete again: find out why that failed, " +
-		"and delete it where its provider made it"
-	adviceRetained = "it is yours now: keep it, or delete it where its provider made it"
+		"and delete it where its provider created it"
+	adviceRetained = "it is yours now: keep it, or delete it where its provider created it"
 )
 
-func (f *face) left(r *http.Request) (any, error) {
+func (f *handler) left(r *http.Request) (any, error) {
 	stack, err := f.stack(r)
 	if err != nil {
 		return nil, err

@@ -3,10 +3,12 @@
 //
 //	GET  stacks/{name}/requests                       the requests that are not settled
 //	POST stacks/{name}/resources/{resource}/response  answers the one of a resource in its provider's place
-//	GET  stacks/{name}/left                           what the stack gave up, or was told to keep
+//	GET  stacks/{name}/left                           what the stack gave up, or was asked to keep
 //	POST stacks/{name}/preview                        what a create or an update would do; nothing is kept
-//	GET  stacks/{name}/audit                          what is no event and yet should be known, newest first
+//	GET  stacks/{name}/audit                          what is not an event and yet should be known, newest first
+//	POST stacks/{name}/outputs                        the outputs with their secrets, for the owner of the data; it is recorded
 //	GET  stacks/{name}/logs?request=ID                the last lines that a request's provider printed
+//	GET  stacks/{name}/logs?resource=ID&after=…&tail=N  the stored lines of providers and functions; all are optional
 //	GET  providers                                    the providers known by name
 //	PUT  providers/{name}                             defines a provider
 //	GET  providers/{name}/schema                      what a provider publishes of its properties and attributes
@@ -15,7 +17,7 @@
 //	GET  version                                      of this server
 //
 // A stack is named by its name or its ARN, percent-encoded; with ?dialect=ros it is one of ROS, named by its name or its UUID. An error is {"error": "…"} with a status that fits. Nothing
-// here shows a secret: requests are shown without their properties, providers without their definition.
+// here but outputs shows a secret: requests are shown without their properties, providers without their definition.
 package operator
 
 import (
@@ -31,12 +33,13 @@ import (
 
 	"github.com/pintle-dev/pintle/internal/api"
 	"github.com/pintle-dev/pintle/internal/engine"
+	"github.com/pintle-dev/pintle/internal/language/value"
 	"github.com/pintle-dev/pintle/internal/store"
 	"github.com/pintle-dev/pintle/wire"
 )
 
 const (
-	// Prefix is the path under which the face is served.
+	// Prefix is the path under which the API is served.
 	Prefix = "/pintle/v1/"
 	// MaxDefinition is how many bytes a provider's definition may have.
 	MaxDefinition = 64 << 10
@@ -45,22 +48,23 @@ const (
 	maxAudit        = 1000
 )
 
-// Engine is what the face needs of an [engine.Engine].
+// Engine is what the API needs of an [engine.Engine].
 type Engine interface {
 	Find(context.Context, engine.Ref) (store.Stack, error)
 	Preview(context.Context, engine.PreviewStack) (engine.Preview, error)
 	Left(context.Context, store.Stack) ([]store.Instance, error)
 	Respond(context.Context, engine.Respond) (engine.Responded, error)
+	ReadOutputs(context.Context, engine.OutputReading) ([]store.Output, value.Value, error)
 }
 
-// Rows is what the face needs of a [store.Store].
+// Rows is what the API needs of a [store.Store].
 type Rows interface {
 	Request(context.Context, wire.RequestID) (store.Request, error)
 	Requests(context.Context, store.StackKey) ([]store.Request, error)
 	Audit(ctx context.Context, stack store.StackKey, limit int) ([]store.Audit, error)
 }
 
-// Hooks join the face to the parts of the program that carry requests out. Each may be nil: then there is nothing to
+// Hooks join the API to the parts of the program that carry requests out. Each may be nil: then there is nothing to
 // tell. They are called from many goroutines.
 type Hooks struct {
 	// Providers returns the providers known by name, in order.
@@ -70,25 +74,29 @@ type Hooks struct {
 	PutProvider func(ctx context.Context, name string, definition json.RawMessage) error
 	// Schema returns the schema of a provider, as its program prints it. Its [Error] is shown to the client.
 	Schema func(ctx context.Context, name string) (json.RawMessage, error)
+	// Owner reports whether the caller owns the data of the server, and may see its secrets. Nil says no.
+	Owner func(context.Context) bool
 	// Keys returns which keys the store needs.
 	Keys func(context.Context) (Keys, error)
-	// Progress says what holds an unsettled request up, scrubbed; empty for nothing.
+	// Progress says what holds an unsettled request up, redacted; empty for nothing.
 	Progress func(wire.RequestID) string
 	// Console returns the path of a page that begins a session of the console for the caller. Its [Error] is shown to the
 	// client. Nil refuses.
 	Console func(context.Context, api.Caller) (string, error)
-	// Logs returns the last lines that the provider of a request printed, oldest first, scrubbed.
+	// Logs returns the last lines that the provider of a request printed, oldest first, redacted.
 	Logs func(context.Context, wire.RequestID) ([]string, error)
+	// StackLogs returns stored lines of a stack, scrubbed. Its [Error] is shown to the client.
+	StackLogs func(context.Context, store.Stack, LogQuery) (LogPage, error)
 }
 
-// Config is what the face is made of.
+// Config configures the handler.
 type Config struct {
 	// Engine and Rows are required.
 	Engine Engine
 	Rows   Rows
 	// Caller tells on whose behalf a request is served; false is a fault of the server. Required.
 	Caller func(context.Context) (api.Caller, bool)
-	// Version is what is told of the program.
+	// Version describes the program.
 	Version string
 	Hooks   Hooks
 	// Now is the clock; nil means [time.Now].
@@ -97,7 +105,7 @@ type Config struct {
 	Log *slog.Logger
 }
 
-// Error is an error that is told to the client.
+// Error is an error that the client gets.
 type Error struct {
 	Status  int // HTTP status
 	Message string
@@ -106,8 +114,8 @@ type Error struct {
 // Error returns the message.
 func (e *Error) Error() string { return e.Message }
 
-// face answers the requests.
-type face struct {
+// handler answers the requests.
+type handler struct {
 	Config
 }
 
@@ -122,13 +130,14 @@ func New(config Config) (http.Handler, error) {
 	if config.Log == nil {
 		config.Log = slog.New(slog.DiscardHandler)
 	}
-	f := &face{config}
+	f := &handler{config}
 	mux := http.NewServeMux()
 	mux.Handle("GET "+Prefix+"stacks/{name}/requests", f.answer(f.requests))
 	mux.Handle("POST "+Prefix+"stacks/{name}/resources/{resource}/response", f.answer(f.respond))
 	mux.Handle("GET "+Prefix+"stacks/{name}/left", f.answer(f.left))
 	mux.Handle("GET "+Prefix+"stacks/{name}/audit", f.answer(f.audit))
 	mux.Handle("GET "+Prefix+"stacks/{name}/logs", f.answer(f.logs))
+	mux.Handle("POST "+Prefix+"stacks/{name}/outputs", f.answer(f.outputs))
 	mux.Handle("POST "+Prefix+"stacks/{name}/preview", f.answer(f.preview))
 	mux.Handle("GET "+Prefix+"providers", f.answer(f.providers))
 	mux.Handle("PUT "+Prefix+"providers/{name}", f.answer(f.putProvider))
@@ -144,7 +153,7 @@ func New(config Config) (http.Handler, error) {
 }
 
 // answer makes a handler of a function that returns what to tell.
-func (f *face) answer(fn func(*http.Request) (any, error)) http.Handler {
+func (f *handler) answer(fn func(*http.Request) (any, error)) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		out, err := fn(r)
 		if err != nil {
@@ -155,16 +164,16 @@ func (f *face) answer(fn func(*http.Request) (any, error)) http.Handler {
 	})
 }
 
-func (f *face) fail(w http.ResponseWriter, r *http.Request, err error) {
+func (f *handler) fail(w http.ResponseWriter, r *http.Request, err error) {
 	shown, ok := errors.AsType[*Error](err)
 	if !ok {
 		f.Log.ErrorContext(r.Context(), "internal failure", "service", "operator", "path", wire.Redact(r.URL.Path), "error", err)
-		shown = &Error{http.StatusInternalServerError, "internal failure: the server's log tells more"}
+		shown = &Error{http.StatusInternalServerError, "internal failure: see the server's log"}
 	}
 	WriteError(w, shown)
 }
 
-// WriteError answers a request with an error in the form of this face.
+// WriteError answers a request with an error in the form of this API.
 func WriteError(w http.ResponseWriter, err *Error) {
 	write(w, err.Status, struct {
 		Error string `json:"error"`
@@ -211,7 +220,7 @@ func refOf(r *http.Request, caller api.Caller) (engine.Ref, error) {
 }
 
 // stack finds the stack that the path names.
-func (f *face) stack(r *http.Request) (store.Stack, error) {
+func (f *handler) stack(r *http.Request) (store.Stack, error) {
 	caller, ok := f.Caller(r.Context())
 	if !ok {
 		return store.Stack{}, errNoCaller
@@ -223,7 +232,7 @@ func (f *face) stack(r *http.Request) (store.Stack, error) {
 	}
 	stack, err := f.Engine.Find(r.Context(), ref)
 	if errors.Is(err, store.ErrNotFound) {
-		return store.Stack{}, &Error{http.StatusNotFound, fmt.Sprintf("there is no stack %s in account %s, region %s",
+		return store.Stack{}, &Error{http.StatusNotFound, fmt.Sprintf("stack %s does not exist in account %s, region %s",
 			name, caller.Account, caller.Region)}
 	}
 	return stack, err

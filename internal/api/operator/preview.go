@@ -25,7 +25,7 @@ type PreviewRequest struct {
 	// DisableRollback says that an update is to leave a stack that fails as it is; without, a stack that was left so cannot
 	// be updated.
 	DisableRollback bool `json:"disableRollback,omitempty"`
-	// Replace has an update delete and create anew what cannot be updated. Of ROS.
+	// Replace has an update delete and create again what cannot be updated. Of ROS.
 	Replace bool `json:"replace,omitempty"`
 }
 
@@ -49,7 +49,7 @@ func (r *PreviewRequest) Options() engine.Options {
 var stackName = regexp.MustCompile(`^[a-zA-Z][-a-zA-Z0-9]{0,127}$`)
 
 // preview answers with an [engine.Preview].
-func (f *face) preview(r *http.Request) (any, error) {
+func (f *handler) preview(r *http.Request) (any, error) {
 	caller, ok := f.Caller(r.Context())
 	if !ok {
 		return nil, errors.New("the request reached the operator's face without a caller")

@@ -42,7 +42,7 @@ type AttributeRead struct {
 	Output   string `json:"output,omitempty"`
 }
 
-// Responded tells what was answered.
+// Responded reports what was answered.
 type Responded struct {
 	Stack      wire.StackID    `json:"stackId"`
 	Logical    wire.LogicalID  `json:"logicalId"`
@@ -56,8 +56,8 @@ type Responded struct {
 	Lacks []AttributeRead `json:"lacks,omitempty"`
 }
 
-// respond answers for a provider. Whoever may change the stack may do that.
-func (f *face) respond(r *http.Request) (any, error) {
+// respond answers for a provider. Any caller that may change the stack may do that.
+func (f *handler) respond(r *http.Request) (any, error) {
 	stack, err := f.stack(r)
 	if err != nil {
 		return nil, err

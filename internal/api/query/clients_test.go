@@ -75,7 +75,7 @@ type createInput struct {
 	}
 }
 
-// face is a CloudFormation of three operations that remembers what it was asked to create.
+// API is a CloudFormation of three operations that remembers what it was asked to create.
 type face struct {
 	mu      sync.Mutex
 	created []createInput

@@ -116,7 +116,7 @@ func (w *writer) value(name string, s *shape, called string, v reflect.Value) {
 func present(f *field, v reflect.Value) bool {
 	switch {
 	case v.Kind() == reflect.Pointer:
-		// What a pointer points to was put there on purpose, also when it is empty.
+		// A non-nil pointer was set on purpose, even if it points to an empty value.
 		return !v.IsNil()
 	case f.shape.kind == timeKind:
 		return !v.Interface().(time.Time).IsZero()

@@ -1,6 +1,6 @@
 // Package query serves AWS's Query protocol: a form in, XML out. CloudFormation, STS and SNS speak it.
 //
-// A face is a [Service] on which each operation is registered with [Handle]: a function from a struct of inputs to a
+// An API is a [Service] on which each operation is registered with [Handle]: a function from a struct of inputs to a
 // struct of outputs, or an error. The structs' tags say how a field is spelled and what it must satisfy:
 //
 //	type createStackInput struct {
@@ -13,7 +13,7 @@
 //		StackID string `query:"StackId"`
 //	}
 //
-//	query.Handle(service, "CreateStack", face.createStack)
+//	query.Handle(service, "CreateStack", handler.createStack)
 //
 // # Tags
 //
@@ -48,6 +48,8 @@ import (
 	"net/http"
 	"reflect"
 	"runtime/debug"
+
+	"github.com/pintle-dev/pintle/internal/base/panics"
 )
 
 // DefaultMaxBody is how many bytes a form may have, unless Config says otherwise.
@@ -68,7 +70,7 @@ type Config struct {
 	// [*Error]; nil, or a nil answer, means that the client sees an InternalFailure and the log the error.
 	Errors func(error) *Error
 
-	// Logger gets internal errors, and parameters nobody knows at debug level; nil discards both.
+	// Logger gets internal errors, and parameters no one knows at debug level; nil discards both.
 	Logger *slog.Logger
 
 	// MaxBody bounds a form in bytes, body or query string; zero means [DefaultMaxBody].
@@ -203,7 +205,7 @@ func (s *Service) call(ctx context.Context, op operation, form *node, action, id
 		case http.ErrAbortHandler:
 			panic(cause)
 		default:
-			document, err = nil, &panicError{action: action, cause: cause, stack: debug.Stack()}
+			document, err = nil, &panicError{action: action, cause: panics.Cause(cause), stack: debug.Stack()}
 		}
 	}()
 	result, err := op.call(ctx, form)
@@ -216,12 +218,12 @@ func (s *Service) call(ctx context.Context, op operation, form *node, action, id
 // panicError is what is left of an operation that panicked.
 type panicError struct {
 	action string
-	cause  any
+	cause  string
 	stack  []byte
 }
 
 func (e *panicError) Error() string {
-	return fmt.Sprintf("%s panicked: %v\n%s", e.action, e.cause, e.stack)
+	return fmt.Sprintf("%s panicked: %s\n%s", e.action, e.cause, e.stack)
 }
 
 // writeError answers with what err shows of itself, and logs what it does not.

@@ -96,7 +96,7 @@ func TestService(t *testing.T) {
 		{name: "another status", body: "Action=NotFound&Version=2010-05-15", status: 404, want: failure("Sender", "ChangeSetNotFound", "no")},
 		{name: "mapped", body: "Action=Mapped&Version=2010-05-15", status: 400, want: failure("Sender", "AlreadyExistsException", "Stack [x] already exists")},
 		{name: "internal", body: "Action=Broken&Version=2010-05-15", status: 500, want: internal, logged: "disk /dev/sda1 is full"},
-		{name: "panic", body: "Action=Panic&Version=2010-05-15", status: 500, want: internal, logged: "index out of cheese"},
+		{name: "panic", body: "Action=Panic&Version=2010-05-15", status: 500, want: internal, logged: "Panic panicked: a string, which is left out"},
 		{name: "no action", body: "Version=2010-05-15", status: 400, want: failure("Sender", "MissingAction", "The request is missing an action or operation parameter.")},
 		{name: "unknown action", body: "Action=Fly&Version=2010-05-15", status: 400, want: failure("Sender", "InvalidAction", "Could not find operation Fly for version 2010-05-15")},
 		{name: "another version", body: "Action=CreateStack&Version=2009", status: 400, want: failure("Sender", "InvalidAction", "Could not find operation CreateStack for version 2009")},

@@ -33,14 +33,14 @@ type createStackInput struct {
 	CreateOptions      []string `length:",10" enum:"KeepStackOnCreationComplete,AbandonStackOnCreationComplete,AbandonStackOnCreationRollbackComplete,ManuallyPay"`
 }
 
-func (f *face) createStack(ctx context.Context, in createStackInput) (startedOutput, error) {
+func (f *handler) createStack(ctx context.Context, in createStackInput) (startedOutput, error) {
 	caller, err := f.who(ctx)
 	if err != nil {
 		return startedOutput{}, err
 	}
 	for _, option := range append(in.CreateOptions, in.CreateOption) {
 		if option != "" && option != "KeepStackOnCreationComplete" {
-			return startedOutput{}, rpc.NotSupported("CreateOptions "+option, "Stacks stay here until they are deleted: leave it out.")
+			return startedOutput{}, rpc.NotSupported("CreateOptions "+option, "Stacks are kept until they are deleted: omit the parameter.")
 		}
 	}
 	text, err := f.needed(ctx, in.templateInput)
@@ -63,7 +63,7 @@ func (f *face) createStack(ctx context.Context, in createStackInput) (startedOut
 	return started(s), err
 }
 
-// replacingInput is how a call asks for resources to be made anew.
+// replacingInput is how a call asks for resources to be made again.
 type replacingInput struct {
 	ReplacementOption string   `enum:"Enabled,Disabled"`
 	TaintResources    []string `length:",20"`
@@ -90,7 +90,7 @@ type updateStackOutput struct {
 }
 
 // updateStack updates a stack. Without a template it goes by the one that the stack has.
-func (f *face) updateStack(ctx context.Context, in updateStackInput) (out updateStackOutput, err error) {
+func (f *handler) updateStack(ctx context.Context, in updateStackInput) (out updateStackOutput, err error) {
 	ref, caller, err := f.ref(ctx, in.stackInput)
 	if err != nil {
 		return out, err
@@ -103,7 +103,7 @@ func (f *face) updateStack(ctx context.Context, in updateStackInput) (out update
 		return out, err
 	}
 	if len(in.DryRunOptions) > 0 {
-		return out, rpc.NotSupported("DryRunOptions", "Leave them out: what is passed is checked.")
+		return out, rpc.NotSupported("DryRunOptions", "Omit them: Pintle always checks the values.")
 	}
 	text, given, err := f.text(ctx, in.templateInput)
 	if err != nil {
@@ -148,7 +148,7 @@ func (f *face) updateStack(ctx context.Context, in updateStackInput) (out update
 }
 
 // withPrevious adds to the parameters of an update those of the last time that were not given and that the template still has.
-func (f *face) withPrevious(
+func (f *handler) withPrevious(
 	ctx context.Context, stack store.Stack, text string, given bool, parameters []engine.Parameter,
 ) ([]engine.Parameter, error) {
 	revision, err := f.revision(ctx, stack)
@@ -181,7 +181,7 @@ type deleteStackInput struct {
 	ClientToken        string `length:",64"`
 }
 
-func (f *face) deleteStack(ctx context.Context, in deleteStackInput) (rpc.None, error) {
+func (f *handler) deleteStack(ctx context.Context, in deleteStackInput) (rpc.None, error) {
 	ref, caller, err := f.ref(ctx, in.stackInput)
 	if err != nil {
 		return rpc.None{}, err
@@ -190,7 +190,7 @@ func (f *face) deleteStack(ctx context.Context, in deleteStackInput) (rpc.None, 
 		return rpc.None{}, err
 	}
 	if len(in.DeleteOptions) > 0 {
-		return rpc.None{}, rpc.NotSupported("DeleteOptions", "Leave them out. RetainResources names what is to stay.")
+		return rpc.None{}, rpc.NotSupported("DeleteOptions", "Omit them, and name resources to keep in RetainResources.")
 	}
 	_, err = f.engine.Delete(ctx, engine.DeleteStack{
 		Stack: ref, Token: in.ClientToken, RoleARN: in.RAMRoleName, Retain: logicalIDs(in.RetainResources),
@@ -201,11 +201,11 @@ func (f *face) deleteStack(ctx context.Context, in deleteStackInput) (rpc.None, 
 
 type cancelUpdateStackInput struct {
 	stackInput
-	// CancelType is how what is at work is dealt with. Requests to providers cannot be called back: both wait for their answers.
+	// CancelType is how what is in progress is dealt with. Requests to providers cannot be called back: both wait for their answers.
 	CancelType string `enum:"Quick,Safe"`
 }
 
-func (f *face) cancelUpdateStack(ctx context.Context, in cancelUpdateStackInput) (rpc.None, error) {
+func (f *handler) cancelUpdateStack(ctx context.Context, in cancelUpdateStackInput) (rpc.None, error) {
 	ref, _, err := f.ref(ctx, in.stackInput)
 	if err != nil {
 		return rpc.None{}, err
@@ -221,7 +221,7 @@ type setDeletionProtectionInput struct {
 	DeletionProtection string `rpc:",required" enum:"Enabled,Disabled"`
 }
 
-func (f *face) setDeletionProtection(ctx context.Context, in setDeletionProtectionInput) (rpc.None, error) {
+func (f *handler) setDeletionProtection(ctx context.Context, in setDeletionProtectionInput) (rpc.None, error) {
 	ref, _, err := f.ref(ctx, in.stackInput)
 	if err != nil {
 		return rpc.None{}, err

@@ -37,8 +37,11 @@ type createChangeSetOutput struct {
 	StackID     string `json:"StackId"`
 }
 
+// changeSets answers the actions on change sets.
+type changeSets struct{ *handler }
+
 // createChangeSet plans the update of the stack that StackId names or, as the type CREATE, a new one of the name StackName.
-func (f *face) createChangeSet(ctx context.Context, in createChangeSetInput) (out createChangeSetOutput, err error) {
+func (f changeSets) createChangeSet(ctx context.Context, in createChangeSetInput) (out createChangeSetOutput, err error) {
 	caller, err := f.who(ctx)
 	if err != nil {
 		return out, err
@@ -103,14 +106,14 @@ type changeSetInput struct {
 }
 
 // changeSetRef names a change set on behalf of the caller.
-func (f *face) changeSetRef(ctx context.Context, in changeSetInput) (engine.ChangeSetRef, error) {
+func (f changeSets) changeSetRef(ctx context.Context, in changeSetInput) (engine.ChangeSetRef, error) {
 	caller, err := f.who(ctx)
 	return engine.ChangeSetRef{
 		Ref: engine.Ref{Account: caller.Account, Region: in.RegionID, ByID: true}, Name: strings.ToLower(in.ChangeSetID),
 	}, err
 }
 
-func (f *face) changeSet(ctx context.Context, in changeSetInput) (engine.ChangeSet, error) {
+func (f changeSets) changeSet(ctx context.Context, in changeSetInput) (engine.ChangeSet, error) {
 	ref, err := f.changeSetRef(ctx, in)
 	if err != nil {
 		return engine.ChangeSet{}, err
@@ -189,7 +192,7 @@ type getChangeSetOutput struct {
 	TemplateBody     string `json:",omitempty"`
 }
 
-func (f *face) getChangeSet(ctx context.Context, in getChangeSetInput) (out getChangeSetOutput, err error) {
+func (f changeSets) getChangeSet(ctx context.Context, in getChangeSetInput) (out getChangeSetOutput, err error) {
 	set, err := f.changeSet(ctx, in.changeSetInput)
 	if err != nil {
 		return out, err
@@ -250,7 +253,7 @@ type listChangeSetsOutput struct {
 }
 
 // listChangeSets lists the change sets of a stack, newest first.
-func (f *face) listChangeSets(ctx context.Context, in listChangeSetsInput) (out listChangeSetsOutput, err error) {
+func (f changeSets) listChangeSets(ctx context.Context, in listChangeSetsInput) (out listChangeSetsOutput, err error) {
 	stack, err := f.find(ctx, in.stackInput)
 	if err != nil {
 		return out, err
@@ -278,7 +281,7 @@ type executeChangeSetInput struct {
 	ClientToken string `length:",64" pattern:"[-_a-zA-Z0-9]*"`
 }
 
-func (f *face) executeChangeSet(ctx context.Context, in executeChangeSetInput) (rpc.None, error) {
+func (f changeSets) executeChangeSet(ctx context.Context, in executeChangeSetInput) (rpc.None, error) {
 	ref, err := f.changeSetRef(ctx, in.changeSetInput)
 	if err != nil {
 		return rpc.None{}, err
@@ -291,7 +294,7 @@ func (f *face) executeChangeSet(ctx context.Context, in executeChangeSetInput) (
 	return rpc.None{}, err
 }
 
-func (f *face) deleteChangeSet(ctx context.Context, in changeSetInput) (rpc.None, error) {
+func (f changeSets) deleteChangeSet(ctx context.Context, in changeSetInput) (rpc.None, error) {
 	ref, err := f.changeSetRef(ctx, in)
 	if err != nil {
 		return rpc.None{}, err

@@ -19,8 +19,8 @@ type continueCreateStackInput struct {
 	DryRun              bool
 }
 
-// continueCreateStack goes on with a create that has failed. What the call leaves out is as it was.
-func (f *face) continueCreateStack(ctx context.Context, in continueCreateStackInput) (out startedOutput, err error) {
+// continueCreateStack continues a create that has failed. Parameters that the call leaves out keep their values.
+func (f *handler) continueCreateStack(ctx context.Context, in continueCreateStackInput) (out startedOutput, err error) {
 	ref, caller, err := f.ref(ctx, in.stackInput)
 	if err != nil {
 		return out, err
@@ -33,7 +33,7 @@ func (f *face) continueCreateStack(ctx context.Context, in continueCreateStackIn
 	case in.DryRun:
 		return out, rpc.NotSupported("DryRun of ContinueCreateStack", "Leave it out.")
 	case len(in.RecreatingOptions) > 0:
-		return out, rpc.NotSupported("RecreatingOptions", "Leave them out. RecreatingResources names what is to be created anew.")
+		return out, rpc.NotSupported("RecreatingOptions", "Omit them, and name resources to create again in RecreatingResources.")
 	}
 	text, given, err := f.text(ctx, in.templateInput)
 	if err != nil {

@@ -36,13 +36,13 @@ type listStackEventsOutput struct {
 }
 
 // listStackEvents lists events, newest first.
-func (f *face) listStackEvents(ctx context.Context, in listStackEventsInput) (out listStackEventsOutput, err error) {
+func (f *handler) listStackEvents(ctx context.Context, in listStackEventsInput) (out listStackEventsOutput, err error) {
 	stack, err := f.find(ctx, in.stackInput)
 	if err != nil {
 		return out, err
 	}
 	all := []eventView{}
-	for before := (store.EventPlace{}); ; {
+	for before := (store.EventCursor{}); ; {
 		rows, err := f.rows.Events(ctx, stack.Key, before, scanned)
 		if err != nil {
 			return out, err

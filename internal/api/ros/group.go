@@ -14,7 +14,7 @@ type moveResourceGroupInput struct {
 }
 
 // moveResourceGroup puts a stack or a template into a resource group. A group is a name here: none has to be created.
-func (f *face) moveResourceGroup(ctx context.Context, in moveResourceGroupInput) (rpc.None, error) {
+func (f *handler) moveResourceGroup(ctx context.Context, in moveResourceGroupInput) (rpc.None, error) {
 	switch in.ResourceType {
 	case "stack":
 		ref, _, err := f.ref(ctx, stackInput{in.region, in.ResourceID})
@@ -26,7 +26,7 @@ func (f *face) moveResourceGroup(ctx context.Context, in moveResourceGroupInput)
 		}
 		return rpc.None{}, f.engine.MoveToGroup(ctx, ref, in.NewResourceGroupID)
 	case "template":
-		return rpc.None{}, f.changed(ctx, in.ResourceID, func(kept *keptTemplate) error {
+		return rpc.None{}, storedTemplates{f}.changed(ctx, in.ResourceID, func(kept *keptTemplate) error {
 			kept.Group = in.NewResourceGroupID
 			return nil
 		})

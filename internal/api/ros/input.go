@@ -23,7 +23,7 @@ type templateInput struct {
 }
 
 // text returns the template, fetched if a URL names it; given is false if there is none.
-func (f *face) text(ctx context.Context, in templateInput) (text string, given bool, err error) {
+func (f *handler) text(ctx context.Context, in templateInput) (text string, given bool, err error) {
 	count := 0
 	for _, way := range []string{in.TemplateBody, in.TemplateURL, in.TemplateID, in.TemplateScratchID} {
 		if way != "" {
@@ -34,7 +34,7 @@ func (f *face) text(ctx context.Context, in templateInput) (text string, given b
 	case count > 1:
 		return "", true, rpc.Invalid("TemplateBody", "only one of TemplateBody, TemplateURL, TemplateId and TemplateScratchId can be given")
 	case in.TemplateID != "":
-		_, version, _, err := f.bodyOf(ctx, in.TemplateID, in.TemplateVersion)
+		_, version, _, err := storedTemplates{f}.bodyOf(ctx, in.TemplateID, in.TemplateVersion)
 		return version.Body, true, err
 	case in.TemplateScratchID != "":
 		return "", true, rpc.NotSupported("TemplateScratchId", "Pass the text as TemplateBody, or where it is as TemplateURL.")
@@ -63,7 +63,7 @@ func decoded(body string) (string, error) {
 }
 
 // needed returns the template of a call that has to bring one.
-func (f *face) needed(ctx context.Context, in templateInput) (string, error) {
+func (f *handler) needed(ctx context.Context, in templateInput) (string, error) {
 	text, given, err := f.text(ctx, in)
 	if err == nil && !given {
 		err = &rpc.Error{
@@ -75,19 +75,24 @@ func (f *face) needed(ctx context.Context, in templateInput) (string, error) {
 }
 
 // fetched returns the text behind a URL.
-func (f *face) fetched(ctx context.Context, name, url string) (string, error) {
+func (f *handler) fetched(ctx context.Context, name, url string) (string, error) {
 	if f.texts == nil {
 		return "", rpc.Invalid(name, "this server fetches nothing: pass the text itself")
 	}
 	text, err := f.texts.Template(ctx, url)
 	if told, ok := errors.AsType[*fetch.Error](err); ok {
-		return "", rpc.Invalid(name, "%s", strings.TrimSuffix(told.Text, "."))
+		// The words of CloudFormation begin with the parameter's name, which the message has already.
+		text := strings.TrimPrefix(strings.TrimSuffix(told.Text, "."), "TemplateURL: ")
+		if is, found := strings.CutPrefix(text, "TemplateURL "); found {
+			text = "it " + is
+		}
+		return "", rpc.Invalid(name, "%s", text)
 	}
 	return text, err
 }
 
 // policy returns a stack policy of which either the text or the URL may be given, in parameters of that name.
-func (f *face) policy(ctx context.Context, body, url, name string) (string, error) {
+func (f *handler) policy(ctx context.Context, body, url, name string) (string, error) {
 	switch {
 	case body != "" && url != "":
 		return "", rpc.Invalid(name+"Body", "only one of %sBody and %sURL can be given", name, name)
@@ -129,7 +134,7 @@ type optionsInput struct {
 	RAMRoleName string           `rpc:"RamRoleName" length:",64"`
 	Parallelism int              `range:"1,"`
 	ClientToken string           `length:",64" pattern:"[-_a-zA-Z0-9]*"`
-	// NotificationURLs are told when an operation of the stack has ended.
+	// NotificationURLs are told when an operation of the stack has finished.
 	NotificationURLs []string `length:",5" pattern:"(?i:https?)://.*"`
 
 	// ResourceGroupID is that of a new stack. An update cannot change it.
@@ -142,7 +147,7 @@ func (in *optionsInput) options(caller Caller) (engine.Options, error) {
 	o.ResourceGroup = in.ResourceGroupID
 	for _, url := range in.NotificationURLs {
 		if token, err := wire.ParseToken(wire.ServiceToken(url)); err != nil || token.Service != wire.HTTP {
-			return o, rpc.Invalid("NotificationURLs", "one of them is no URL of http or https")
+			return o, rpc.Invalid("NotificationURLs", "one of them is not an http or https URL")
 		}
 	}
 	o.NotificationARNs = in.NotificationURLs

@@ -197,7 +197,7 @@ func TestCreateFails(t *testing.T) {
 	}
 }
 
-// Who wants to know is told when a stack has come to rest.
+// TestNotificationURLs checks that each notification URL gets a message when an operation of the stack finishes.
 func TestNotificationURLs(t *testing.T) {
 	w := newWorld(t)
 	id := w.call("CreateStack", "StackName", "s", "TemplateBody", rich, "NotificationURLs.1", "http://localhost:1/told?a=b",
@@ -217,7 +217,7 @@ func TestNotificationURLs(t *testing.T) {
 	}
 }
 
-// A create that failed and was left is gone on with, with what fails or without it.
+// A create that failed and was left is continued, with what fails or without it.
 func TestContinueCreateStack(t *testing.T) {
 	w := newWorld(t)
 	two := `{"ROSTemplateFormatVersion": "2015-09-01", "Parameters": {"P": {"Type": "String"}, "Q": {"Type": "String"}}, "Resources": {"A": ` +
@@ -264,7 +264,7 @@ func TestContinueCreateStack(t *testing.T) {
 	}
 }
 
-// A resource with which nobody has begun is shown, and counted, from the beginning of the operation.
+// A resource with which no one has begun is shown, and counted, from the beginning of the operation.
 func TestResourcesToCome(t *testing.T) {
 	w := newWorld(t)
 	second := strings.Replace(thing(""), `{"Type"`, `{"DependsOn": "A", "Type"`, 1)
@@ -317,7 +317,7 @@ func TestResourcesToCome(t *testing.T) {
 	shows(id, "A: UPDATE_COMPLETE", "1 1 0 0 0")
 }
 
-// What cannot be updated is made anew only if that is asked for.
+// What cannot be updated is made again only if that is asked for.
 func TestReplacement(t *testing.T) {
 	w := newWorld(t)
 	id := w.create("s", "")
@@ -525,10 +525,12 @@ func TestRefusals(t *testing.T) {
 		{"CreateStack", []string{"StackName", "t"}, "400 MissingParameter: One of the input parameters TemplateBody, TemplateURL, TemplateId and TemplateScratchId should be specified."},
 		{"CreateStack", []string{"StackName", "t", "TemplateId", "x"}, "404 TemplateNotFound: The Tempalte (x) could not be found."}, //nolint:misspell // as the service has it
 		{"CreateStack", []string{"StackName", "t", "TemplateBody", "x", "TemplateURL", "y"}, "400 InvalidParameter: The specified parameter TemplateBody is invalid, only one of TemplateBody, TemplateURL, TemplateId and TemplateScratchId can be given."},
+		{"CreateStack", []string{"StackName", "t", "TemplateURL", "oss://none/t"}, "400 InvalidParameter: The specified parameter TemplateURL is invalid, there is no OSS bucket none of the caller on this server, and no other OSS is read."},
+		{"CreateStack", []string{"StackName", "t", "TemplateURL", "ftp://none/t"}, "400 InvalidParameter: The specified parameter TemplateURL is invalid, it must be a supported URL."},
 		{"CreateStack", []string{"StackName", "-t", "TemplateBody", plain("")}, "400 InvalidParameter: The specified parameter StackName is invalid, it must match the regular expression [a-zA-Z0-9][-_a-zA-Z0-9]*."},
 		{"CreateStack", []string{"StackName", "t", "TemplateBody", plain(""), "TimeoutInMinutes", "9"}, "400 InvalidParameter: The specified parameter TimeoutInMinutes is invalid, it must be a whole number from 10 to 1440."},
 		{"CreateStack", []string{"StackName", "t", "TemplateBody", plain(""), "NotificationURLs.1", "ftp://x"}, "400 InvalidParameter: The specified parameter NotificationURLs.1 is invalid, it must match the regular expression (?i:https?)://.*."},
-		{"CreateStack", []string{"StackName", "t", "TemplateBody", plain(""), "NotificationURLs.1", "http://%zz"}, "400 InvalidParameter: The specified parameter NotificationURLs is invalid, one of them is no URL of http or https."},
+		{"CreateStack", []string{"StackName", "t", "TemplateBody", plain(""), "NotificationURLs.1", "http://%zz"}, "400 InvalidParameter: The specified parameter NotificationURLs is invalid, one of them is not an http or https URL."},
 		{"CreateStack", []string{"StackName", "t", "TemplateBody", plain(""), "ResourceGroupId", "rg 1"}, "400 InvalidParameter: The specified parameter ResourceGroupId is invalid, it must match the regular expression [-_a-zA-Z0-9]*."},
 		{"CreateStack", []string{"StackName", "t", "TemplateBody", plain(""), "CreateOptions.1", "ManuallyPay"}, "400 NotSupported: CreateOptions ManuallyPay is not supported."},
 		{"CreateStack", []string{"StackName", "t", "TemplateBody", plain(""), "Tags.1.Key", "acs:x"}, "400 InvalidParameter: The specified parameter Tags is invalid, neither the key nor the value of a tag can begin with aliyun or acs:."},
@@ -558,7 +560,7 @@ func TestRefusals(t *testing.T) {
 	}
 }
 
-// What is no fault of the client's is told to nobody but the log.
+// TestFault checks that the client gets only a generic message about a server error.
 func TestFault(t *testing.T) {
 	w := newWorld(t, func(c *ros.Config) { c.Engine = broken{c.Engine} })
 	if got := w.refused("GetStack", "StackId", "x"); got != "500 InternalError: Server error." {

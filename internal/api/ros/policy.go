@@ -12,7 +12,7 @@ type setStackPolicyInput struct {
 	policyInput
 }
 
-func (f *face) setStackPolicy(ctx context.Context, in setStackPolicyInput) (rpc.None, error) {
+func (f *handler) setStackPolicy(ctx context.Context, in setStackPolicyInput) (rpc.None, error) {
 	ref, _, err := f.ref(ctx, in.stackInput)
 	if err != nil {
 		return rpc.None{}, err
@@ -37,7 +37,7 @@ type getStackPolicyOutput struct {
 	StackPolicyBody json.RawMessage `json:",omitempty"`
 }
 
-func (f *face) getStackPolicy(ctx context.Context, in stackInput) (getStackPolicyOutput, error) {
+func (f *handler) getStackPolicy(ctx context.Context, in stackInput) (getStackPolicyOutput, error) {
 	stack, err := f.find(ctx, in)
 	return getStackPolicyOutput{json.RawMessage(stack.Policy)}, err
 }

@@ -53,7 +53,7 @@ type previewStackOutput struct {
 }
 
 // previewStack says what a create or, with a StackId or the name of a stack, an update would do.
-func (f *face) previewStack(ctx context.Context, in previewStackInput) (out previewStackOutput, err error) {
+func (f *handler) previewStack(ctx context.Context, in previewStackInput) (out previewStackOutput, err error) {
 	caller, err := f.who(ctx)
 	if err != nil {
 		return out, err

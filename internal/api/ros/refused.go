@@ -17,7 +17,7 @@ var refusals = []struct{ actions, remedy string }{
 	},
 	{
 		"DetectStackDrift DetectStackResourceDrift GetStackDriftDetectionStatus ListStackResourceDrifts UpdateStackTemplateByResources",
-		"The providers of custom resources have no request that reads, so that no drift can be found: compare GetStackResource with what there is.",
+		"Pintle detects drift in stacks of CloudFormation only: compare GetStackResource with what there is.",
 	},
 	{
 		"ListResourceTypes GetResourceType GetResourceTypeTemplate ListResourceTypeVersions",

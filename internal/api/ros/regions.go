@@ -39,7 +39,7 @@ type describeRegionsOutput struct {
 	Regions []regionView
 }
 
-func (f *face) describeRegions(context.Context, describeRegionsInput) (describeRegionsOutput, error) {
+func (f *handler) describeRegions(context.Context, describeRegionsInput) (describeRegionsOutput, error) {
 	var out describeRegionsOutput
 	for _, place := range places {
 		out.Regions = append(out.Regions, regionView{place[0], place[1], Endpoint})

@@ -45,7 +45,7 @@ type listStackResourcesOutput struct {
 	Resources []resourceView
 }
 
-func (f *face) listStackResources(ctx context.Context, in stackInput) (out listStackResourcesOutput, err error) {
+func (f *handler) listStackResources(ctx context.Context, in stackInput) (out listStackResourcesOutput, err error) {
 	stack, instances, err := f.resources(ctx, in)
 	out.Resources = []resourceView{}
 	for _, i := range instances {
@@ -55,7 +55,7 @@ func (f *face) listStackResources(ctx context.Context, in stackInput) (out listS
 }
 
 // resources returns a stack and its resources by logical id, those that it is only to have too.
-func (f *face) resources(ctx context.Context, in stackInput) (store.Stack, []store.Instance, error) {
+func (f *handler) resources(ctx context.Context, in stackInput) (store.Stack, []store.Instance, error) {
 	stack, err := f.find(ctx, in)
 	if err != nil {
 		return store.Stack{}, nil, err
@@ -84,7 +84,7 @@ type getStackResourceOutput struct {
 }
 
 // getStackResource shows one resource. Its attributes, all or those that are named, are shown if they are asked for.
-func (f *face) getStackResource(ctx context.Context, in getStackResourceInput) (out getStackResourceOutput, err error) {
+func (f *handler) getStackResource(ctx context.Context, in getStackResourceInput) (out getStackResourceOutput, err error) {
 	stack, instances, err := f.resources(ctx, in.stackInput)
 	if err != nil {
 		return out, err

@@ -157,7 +157,7 @@ type getStackOutput struct {
 	RollbackFailedRootReason string        `json:",omitempty"`
 }
 
-func (f *face) getStack(ctx context.Context, in getStackInput) (out getStackOutput, err error) {
+func (f *handler) getStack(ctx context.Context, in getStackInput) (out getStackOutput, err error) {
 	stack, err := f.find(ctx, in.stackInput)
 	if err != nil {
 		return out, err
@@ -199,8 +199,8 @@ func (f *face) getStack(ctx context.Context, in getStackInput) (out getStackOutp
 
 // rolledBackFor returns why the newest rollback of a stack began, "" if its event has been removed. Source: ROS, GetStack,
 // RollbackFailedRootReason: the cause of the failure in the phase before the rollback.
-func (f *face) rolledBackFor(ctx context.Context, stack store.Stack) (string, error) {
-	for before := (store.EventPlace{}); ; {
+func (f *handler) rolledBackFor(ctx context.Context, stack store.Stack) (string, error) {
+	for before := (store.EventCursor{}); ; {
 		rows, err := f.rows.Events(ctx, stack.Key, before, scanned)
 		if err != nil {
 			return "", err
@@ -281,7 +281,7 @@ type listStacksOutput struct {
 }
 
 // listStacks lists stacks, newest first. Deleted ones are among them only if they are asked for by their id or their status.
-func (f *face) listStacks(ctx context.Context, in listStacksInput) (out listStacksOutput, err error) {
+func (f *handler) listStacks(ctx context.Context, in listStacksInput) (out listStacksOutput, err error) {
 	ids := map[string]bool{}
 	for _, id := range append(in.StackIDs, in.StackID) {
 		if id != "" {
@@ -348,7 +348,7 @@ const scanned = 500
 
 // eachStack calls a function with the caller's stacks of ROS, newest first, those after one of them or all (0). It returns
 // [store.ErrNotFound] if that one is not there.
-func (f *face) eachStack(
+func (f *handler) eachStack(
 	ctx context.Context, region string, deleted bool, first store.StackKey, visit func(store.Stack) error,
 ) error {
 	caller, err := f.who(ctx)

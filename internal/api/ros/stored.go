@@ -80,8 +80,11 @@ func noTemplate(id, version string) error {
 	}
 }
 
+// storedTemplates answers the actions on templates that clients have stored.
+type storedTemplates struct{ *handler }
+
 // templateOf returns a template of the caller, and the entry that it is kept in.
-func (f *face) templateOf(ctx context.Context, id string) (keptTemplate, store.Entry, error) {
+func (f storedTemplates) templateOf(ctx context.Context, id string) (keptTemplate, store.Entry, error) {
 	var kept keptTemplate
 	caller, err := f.who(ctx)
 	if err != nil {
@@ -98,7 +101,7 @@ func (f *face) templateOf(ctx context.Context, id string) (keptTemplate, store.E
 }
 
 // bodyOf returns a version of a template: v and its number, or the latest if that is empty.
-func (f *face) bodyOf(ctx context.Context, id, version string) (keptTemplate, keptVersion, string, error) {
+func (f storedTemplates) bodyOf(ctx context.Context, id, version string) (keptTemplate, keptVersion, string, error) {
 	var of keptVersion
 	kept, entry, err := f.templateOf(ctx, id)
 	if err != nil {
@@ -126,7 +129,7 @@ func (f *face) bodyOf(ctx context.Context, id, version string) (keptTemplate, ke
 }
 
 // put keeps what is at a key, in place of the version that was read, 0 for none.
-func (f *face) put(ctx context.Context, key store.EntryKey, version int64, of any) error {
+func (f storedTemplates) put(ctx context.Context, key store.EntryKey, version int64, of any) error {
 	text, err := json.Marshal(of)
 	if err != nil {
 		return err
@@ -136,7 +139,7 @@ func (f *face) put(ctx context.Context, key store.EntryKey, version int64, of an
 }
 
 // changed applies a change to a template, again if another call has changed it meanwhile.
-func (f *face) changed(ctx context.Context, id string, change func(kept *keptTemplate) error) error {
+func (f storedTemplates) changed(ctx context.Context, id string, change func(kept *keptTemplate) error) error {
 	for {
 		kept, entry, err := f.templateOf(ctx, id)
 		if err != nil {
@@ -154,8 +157,8 @@ func (f *face) changed(ctx context.Context, id string, change func(kept *keptTem
 	}
 }
 
-// checkBody refuses a text that is no template of ROS, or is too long.
-func (f *face) checkBody(text string) error {
+// checkBody refuses a text that is not a template of ROS, or is too long.
+func (f storedTemplates) checkBody(text string) error {
 	if len(text) > maxBody {
 		return rpc.Invalid("TemplateBody", "it has %d bytes, at most %d are allowed", len(text), maxBody)
 	}
@@ -179,7 +182,7 @@ type templateIDOutput struct {
 }
 
 // createTemplate keeps a template with its first version.
-func (f *face) createTemplate(ctx context.Context, in createTemplateInput) (templateIDOutput, error) {
+func (f storedTemplates) createTemplate(ctx context.Context, in createTemplateInput) (templateIDOutput, error) {
 	caller, err := f.who(ctx)
 	if err != nil {
 		return templateIDOutput{}, err
@@ -217,10 +220,10 @@ type updateTemplateInput struct {
 }
 
 // updateTemplate changes a template. Another body is another version; the versions before it stay.
-func (f *face) updateTemplate(ctx context.Context, in updateTemplateInput) (templateIDOutput, error) {
+func (f storedTemplates) updateTemplate(ctx context.Context, in updateTemplateInput) (templateIDOutput, error) {
 	out := templateIDOutput{TemplateID: in.TemplateID}
 	if in.IsDraft {
-		return out, rpc.NotSupported("IsDraft", "Every version of a template is released here: leave it out.")
+		return out, rpc.NotSupported("IsDraft", "Every version of a template is released: omit the parameter.")
 	}
 	text, given, err := f.text(ctx, templateInput{TemplateBody: in.TemplateBody, TemplateURL: in.TemplateURL})
 	if err == nil && given {
@@ -281,7 +284,7 @@ type templateIDInput struct {
 }
 
 // deleteTemplate removes a template, and then its versions. Stacks of it stay.
-func (f *face) deleteTemplate(ctx context.Context, in templateIDInput) (rpc.None, error) {
+func (f storedTemplates) deleteTemplate(ctx context.Context, in templateIDInput) (rpc.None, error) {
 	kept, entry, err := f.templateOf(ctx, in.TemplateID)
 	if err != nil {
 		return rpc.None{}, err
@@ -301,7 +304,7 @@ func (f *face) deleteTemplate(ctx context.Context, in templateIDInput) (rpc.None
 }
 
 // eachTemplate calls f with every template of the caller, in the order of their IDs.
-func (f *face) eachTemplate(ctx context.Context, take func(id string, kept keptTemplate)) error {
+func (f storedTemplates) eachTemplate(ctx context.Context, take func(id string, kept keptTemplate)) error {
 	caller, err := f.who(ctx)
 	if err != nil {
 		return err
@@ -367,7 +370,7 @@ func viewTemplate(account, id, version string, kept keptTemplate) templateView {
 }
 
 // listTemplates lists templates, the newest first.
-func (f *face) listTemplates(ctx context.Context, in listTemplatesInput) (out listTemplatesOutput, err error) {
+func (f storedTemplates) listTemplates(ctx context.Context, in listTemplatesInput) (out listTemplatesOutput, err error) {
 	caller, err := f.who(ctx)
 	if err != nil {
 		return out, err
@@ -410,7 +413,7 @@ type listTemplateVersionsOutput struct {
 }
 
 // listTemplateVersions lists the versions of a template, the newest first. A token is the number of the first version of a page.
-func (f *face) listTemplateVersions(ctx context.Context, in listTemplateVersionsInput) (out listTemplateVersionsOutput, err error) {
+func (f storedTemplates) listTemplateVersions(ctx context.Context, in listTemplateVersionsInput) (out listTemplateVersionsOutput, err error) {
 	out.Versions = []templateVersionView{}
 	kept, entry, err := f.templateOf(ctx, in.TemplateID)
 	if err != nil {

@@ -25,7 +25,7 @@ func withTags(has, set []store.Tag) []store.Tag {
 }
 
 // tagTemplates changes the tags of templates, all of which have to exist.
-func (f *face) tagTemplates(ctx context.Context, ids []string, change func([]store.Tag) []store.Tag) (rpc.None, error) {
+func (f storedTemplates) tagTemplates(ctx context.Context, ids []string, change func([]store.Tag) []store.Tag) (rpc.None, error) {
 	for _, id := range ids {
 		kept, _, err := f.templateOf(ctx, id)
 		if err != nil {
@@ -59,7 +59,7 @@ func noTagged(id string, err error) error {
 }
 
 // tagsOfTemplates returns the tags of the templates that are named and have the tags that are given, or of all that have them.
-func (f *face) tagsOfTemplates(ctx context.Context, in listTagResourcesInput) ([]tagResourceView, error) {
+func (f storedTemplates) tagsOfTemplates(ctx context.Context, in listTagResourcesInput) ([]tagResourceView, error) {
 	list := []tagResourceView{}
 	err := f.eachTemplate(ctx, func(id string, kept keptTemplate) {
 		named := slices.ContainsFunc(in.ResourceID, func(name string) bool { return strings.EqualFold(name, id) })

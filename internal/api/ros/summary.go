@@ -30,7 +30,7 @@ type getTemplateSummaryOutput struct {
 }
 
 // getTemplateSummary describes a template, that of a stack, or that of a change set.
-func (f *face) getTemplateSummary(ctx context.Context, in getTemplateSummaryInput) (out getTemplateSummaryOutput, err error) {
+func (f *handler) getTemplateSummary(ctx context.Context, in getTemplateSummaryInput) (out getTemplateSummaryOutput, err error) {
 	text, given, err := f.text(ctx, in.templateInput)
 	ways := 0
 	for _, way := range []bool{given || err != nil, in.StackID != "", in.ChangeSetID != "", in.StackGroupName != ""} {
@@ -136,7 +136,7 @@ type getTemplateParameterConstraintsOutput struct {
 const unqueriedReason = "Only Alibaba Cloud knows what it sells: any value that the template allows is taken here."
 
 // getTemplateParameterConstraints returns the values that the template itself allows. What Alibaba Cloud sells is not known here.
-func (f *face) getTemplateParameterConstraints(ctx context.Context, in getTemplateParameterConstraintsInput) (
+func (f *handler) getTemplateParameterConstraints(ctx context.Context, in getTemplateParameterConstraintsInput) (
 	out getTemplateParameterConstraintsOutput, err error,
 ) {
 	text, err := f.needed(ctx, in.templateInput)

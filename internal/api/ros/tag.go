@@ -61,8 +61,11 @@ type taggedInput struct {
 	ResourceID   []string `rpc:"ResourceId,required" length:",50"`
 }
 
+// tags answers the actions on tags.
+type tags struct{ *handler }
+
 // tagged returns the stacks that a call names. All of them have to exist: tags are not changed on some of them only.
-func (f *face) tagged(ctx context.Context, in taggedInput) ([]engine.Ref, error) {
+func (f tags) tagged(ctx context.Context, in taggedInput) ([]engine.Ref, error) {
 	var refs []engine.Ref
 	for _, id := range in.ResourceID {
 		if in.ResourceType != "stack" {
@@ -80,7 +83,7 @@ func (f *face) tagged(ctx context.Context, in taggedInput) ([]engine.Ref, error)
 	return refs, nil
 }
 
-func (f *face) tag(ctx context.Context, refs []engine.Ref, change engine.TagStack) (rpc.None, error) {
+func (f tags) tag(ctx context.Context, refs []engine.Ref, change engine.TagStack) (rpc.None, error) {
 	for _, ref := range refs {
 		change.Stack = ref
 		if err := f.engine.Tag(ctx, change); err != nil {
@@ -95,7 +98,7 @@ type tagResourcesInput struct {
 	Tag []tagInput `rpc:",required" length:",20"`
 }
 
-func (f *face) tagResources(ctx context.Context, in tagResourcesInput) (rpc.None, error) {
+func (f tags) tagResources(ctx context.Context, in tagResourcesInput) (rpc.None, error) {
 	var tags []store.Tag
 	seen := map[string]bool{}
 	for _, t := range in.Tag {
@@ -109,7 +112,7 @@ func (f *face) tagResources(ctx context.Context, in tagResourcesInput) (rpc.None
 		return rpc.None{}, refused
 	}
 	if in.ResourceType == "template" {
-		return f.tagTemplates(ctx, in.ResourceID, func(has []store.Tag) []store.Tag { return withTags(has, tags) })
+		return storedTemplates(f).tagTemplates(ctx, in.ResourceID, func(has []store.Tag) []store.Tag { return withTags(has, tags) })
 	}
 	refs, err := f.tagged(ctx, in.taggedInput)
 	if err != nil {
@@ -125,7 +128,7 @@ type untagResourcesInput struct {
 }
 
 // untagResources removes the tags of the keys that are given, or all of them if none is given and All is true.
-func (f *face) untagResources(ctx context.Context, in untagResourcesInput) (rpc.None, error) {
+func (f tags) untagResources(ctx context.Context, in untagResourcesInput) (rpc.None, error) {
 	seen := map[string]bool{}
 	for _, key := range in.TagKey {
 		if seen[key] {
@@ -134,7 +137,7 @@ func (f *face) untagResources(ctx context.Context, in untagResourcesInput) (rpc.
 		seen[key] = true
 	}
 	if in.ResourceType == "template" {
-		return f.tagTemplates(ctx, in.ResourceID, func(has []store.Tag) []store.Tag {
+		return storedTemplates(f).tagTemplates(ctx, in.ResourceID, func(has []store.Tag) []store.Tag {
 			return slices.DeleteFunc(has, func(t store.Tag) bool { return seen[t.Key] || in.All && len(seen) == 0 })
 		})
 	}
@@ -171,7 +174,7 @@ const tagPage = 50
 
 // listTagResources returns the tags of the stacks that are named and have the tags that are given, or of all that have them.
 // Stacks that do not exist have none, and so with templates, which are all on one page. There are no resources of other types.
-func (f *face) listTagResources(ctx context.Context, in listTagResourcesInput) (out listTagResourcesOutput, err error) {
+func (f tags) listTagResources(ctx context.Context, in listTagResourcesInput) (out listTagResourcesOutput, err error) {
 	out.TagResources = []tagResourceView{}
 	after, ok := readTagToken(in.NextToken)
 	switch {
@@ -180,7 +183,7 @@ func (f *face) listTagResources(ctx context.Context, in listTagResourcesInput) (
 	case len(in.ResourceID) == 0 && len(in.Tag) == 0:
 		return out, &rpc.Error{Code: "MissingParameter", Message: "One of the input parameters ResourceIds,Tags should be specified."}
 	case in.ResourceType == "template":
-		out.TagResources, err = f.tagsOfTemplates(ctx, in)
+		out.TagResources, err = storedTemplates(f).tagsOfTemplates(ctx, in)
 		return out, err
 	case in.ResourceType != "stack":
 		return out, nil
@@ -237,7 +240,7 @@ func tagToken(last store.StackKey) string {
 	return base64.RawURLEncoding.EncodeToString([]byte("stack " + strconv.FormatInt(int64(last), 10)))
 }
 
-// readTagToken returns the stack after which a page begins, 0 for the first page; false for a text that is no token.
+// readTagToken returns the stack after which a page begins, 0 for the first page; false for a text that is not a token.
 func readTagToken(text string) (store.StackKey, bool) {
 	if text == "" {
 		return 0, true

@@ -19,7 +19,7 @@ type listTagKeysOutput struct {
 }
 
 // listTagKeys returns the keys of the tags in use, sorted, on one page.
-func (f *face) listTagKeys(ctx context.Context, in listTagKeysInput) (listTagKeysOutput, error) {
+func (f tags) listTagKeys(ctx context.Context, in listTagKeysInput) (listTagKeysOutput, error) {
 	keys, err := f.used(ctx, in, func(t store.Tag) (string, bool) { return t.Key, true })
 	return listTagKeysOutput{keys}, err
 }
@@ -34,13 +34,13 @@ type listTagValuesOutput struct {
 }
 
 // listTagValues returns the values that tags of a key have, sorted, on one page.
-func (f *face) listTagValues(ctx context.Context, in listTagValuesInput) (listTagValuesOutput, error) {
+func (f tags) listTagValues(ctx context.Context, in listTagValuesInput) (listTagValuesOutput, error) {
 	values, err := f.used(ctx, in.listTagKeysInput, func(t store.Tag) (string, bool) { return t.Value, t.Key == in.Key })
 	return listTagValuesOutput{values}, err
 }
 
 // used returns what take picks of the tags of stacks and templates, each once.
-func (f *face) used(ctx context.Context, in listTagKeysInput, take func(store.Tag) (string, bool)) ([]string, error) {
+func (f tags) used(ctx context.Context, in listTagKeysInput, take func(store.Tag) (string, bool)) ([]string, error) {
 	if in.NextToken != "" {
 		return nil, rpc.Invalid("NextToken", "no page has one")
 	}
@@ -63,7 +63,7 @@ func (f *face) used(ctx context.Context, in listTagKeysInput, take func(store.Ta
 		}
 	}
 	if in.ResourceType == "" || in.ResourceType == "template" {
-		if err := f.eachTemplate(ctx, func(_ string, kept keptTemplate) { add(kept.Tags) }); err != nil {
+		if err := storedTemplates(f).eachTemplate(ctx, func(_ string, kept keptTemplate) { add(kept.Tags) }); err != nil {
 			return nil, err
 		}
 	}

@@ -31,12 +31,12 @@ type getTemplateOutput struct {
 
 // getTemplate returns the text as it was submitted or, as the stage Processed, with its counted resources multiplied. Without a
 // stage it is the first, where the service has the other: what was submitted is what can be submitted again.
-func (f *face) getTemplate(ctx context.Context, in getTemplateInput) (getTemplateOutput, error) {
+func (f *handler) getTemplate(ctx context.Context, in getTemplateInput) (getTemplateOutput, error) {
 	out := getTemplateOutput{StackID: in.StackID, ChangeSetID: in.ChangeSetID, RegionID: in.RegionID}
 	var revision store.Revision
 	switch {
 	case in.TemplateID != "":
-		kept, of, version, err := f.bodyOf(ctx, in.TemplateID, in.TemplateVersion)
+		kept, of, version, err := storedTemplates{f}.bodyOf(ctx, in.TemplateID, in.TemplateVersion)
 		if err != nil {
 			return out, err
 		}
@@ -48,7 +48,7 @@ func (f *face) getTemplate(ctx context.Context, in getTemplateInput) (getTemplat
 		out.TemplateBody, out.templateView = of.Body, &view
 		return out, err
 	case in.ChangeSetID != "":
-		set, err := f.changeSet(ctx, changeSetInput{region: in.region, ChangeSetID: in.ChangeSetID})
+		set, err := changeSets{f}.changeSet(ctx, changeSetInput{region: in.region, ChangeSetID: in.ChangeSetID})
 		if err != nil {
 			return out, err
 		}
@@ -106,7 +106,7 @@ type validateTemplateOutput struct {
 	ResourceTypes resourceTypesView
 }
 
-func (f *face) validateTemplate(ctx context.Context, in validateTemplateInput) (out validateTemplateOutput, err error) {
+func (f *handler) validateTemplate(ctx context.Context, in validateTemplateInput) (out validateTemplateOutput, err error) {
 	text, err := f.needed(ctx, in.templateInput)
 	if err != nil {
 		return out, err

@@ -29,7 +29,8 @@ const (
 // object is a JSON object of a reply.
 type object = map[string]any
 
-// world is the face before an engine on a memory store. What the engine hands over waits until the test plays the provider.
+// world is the API in front of an engine on a memory store. Requests from the engine wait until the test plays the
+// provider.
 type world struct {
 	t       *testing.T
 	store   store.Store

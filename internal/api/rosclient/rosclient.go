@@ -1,5 +1,5 @@
-// Package rosclient is a client of the API of ROS, with the calls that the command line needs. What the actions take
-// and return is the caller's business.
+// Package rosclient is a client of the API of ROS, with the calls that the command line needs. The caller defines the
+// parameters and results of the actions.
 //
 // Calls are POSTs to the endpoint, with everything in the form, signed with HMAC-SHA1 (V1), which is what the oldest servers and
 // the newest take. Source: Alibaba Cloud, RPC request syntax; ROS API 2019-09-10.
@@ -31,7 +31,7 @@ const (
 )
 
 // ErrForeign says that what answered does not speak the API: it may be another service.
-var ErrForeign = errors.New("the server does not speak the API of ROS")
+var ErrForeign = errors.New("the server does not serve the ROS API")
 
 // Keys are what calls are signed with.
 type Keys struct {

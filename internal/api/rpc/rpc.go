@@ -23,7 +23,7 @@
 //
 // # Differences to the service
 //
-// Parameters nobody knows are ignored, as there. Replies are in JSON only; another Format is refused. A parameter that is both in
+// Parameters no one knows are ignored, as there. Replies are in JSON only; another Format is refused. A parameter that is both in
 // the query and in the body is one if both say the same, and refused otherwise.
 //
 // Source: Alibaba Cloud, "Request syntax and signature method" of RPC style, V2 and V3; the clients.
@@ -43,6 +43,8 @@ import (
 	"runtime/debug"
 	"strconv"
 	"strings"
+
+	"github.com/pintle-dev/pintle/internal/base/panics"
 )
 
 // Config is what a [Service] is made of.
@@ -79,7 +81,7 @@ func New(config Config) (*Service, error) {
 	return &Service{config: config, actions: map[string]action{}}, nil
 }
 
-// None is the output of an action whose reply has nothing but the RequestId, or the input of one that takes nothing.
+// None is the output of an action whose reply has only the RequestId, or the input of one that takes nothing.
 type None struct{}
 
 // Handle registers fn for an action. In and Out must be structs. It panics if the action is taken or a tag is wrong.
@@ -128,7 +130,7 @@ func (s *Service) WriteError(w http.ResponseWriter, r *http.Request, err *Error)
 
 func (s *Service) answer(ctx context.Context, id string, call *Call) (document []byte, err error) {
 	if call.Format != "" && !strings.EqualFold(call.Format, "JSON") {
-		return nil, Invalid("Format", "replies are in JSON here: leave it out or give JSON")
+		return nil, Invalid("Format", "replies are always JSON: omit it or use JSON")
 	}
 	if call.Version != s.config.Version {
 		return nil, &Error{
@@ -149,7 +151,7 @@ func (s *Service) answer(ctx context.Context, id string, call *Call) (document [
 		case http.ErrAbortHandler:
 			panic(cause)
 		default:
-			document, err = nil, fmt.Errorf("%s panicked: %v\n%s", call.Action, cause, debug.Stack())
+			document, err = nil, fmt.Errorf("%s panicked: %s\n%s", call.Action, panics.Cause(cause), debug.Stack())
 		}
 	}()
 	out, err := act(ctx, call.Parameters)
@@ -226,7 +228,7 @@ func write(w http.ResponseWriter, status int, id string, document []byte) {
 	h := w.Header()
 	h.Set("Content-Type", "application/json;charset=utf-8")
 	h.Set("X-Acs-Request-Id", id)
-	h.Set("X-Amzn-Requestid", id) // under which the door logs what it served
+	h.Set("X-Amzn-Requestid", id) // under which the endpoint logs what it served
 	w.WriteHeader(status)
 	// A client that went away has no use for the rest.
 	_, _ = w.Write(document)

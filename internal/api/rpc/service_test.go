@@ -146,7 +146,7 @@ func TestReply(t *testing.T) {
 		{"Do", "RegionId=r&StackName=fault", 500, map[string]any{"Code": "InternalError", "Message": "Server error.", "HostId": "ros.test"}},
 		{"Do", "RegionId=r&StackName=panic", 500, map[string]any{"Code": "InternalError", "Message": "Server error.", "HostId": "ros.test"}},
 		{"Nothing", "Format=XML", 400, map[string]any{"Code": "InvalidParameter", "HostId": "ros.test",
-			"Message": "The specified parameter Format is invalid, replies are in JSON here: leave it out or give JSON."}},
+			"Message": "The specified parameter Format is invalid, replies are always JSON: omit it or use JSON."}},
 		{"Undo", "", 404, map[string]any{"Code": "InvalidAction.NotFound", "HostId": "ros.test",
 			"Message": "Specified api is not found, please check your url and method."}},
 	} {

@@ -43,7 +43,7 @@ type VerifierConfig struct {
 // Verifier reads requests and finds out who has signed them. It is safe for concurrent use.
 //
 // It remembers the nonces of the calls that it let in for as long as their times are good, the last 131,072 at most, so that a call
-// that somebody has seen cannot be sent once more. Each process of a server remembers its own.
+// that someone has seen cannot be sent once more. Each process of a server remembers its own.
 type Verifier struct {
 	config VerifierConfig
 	nonces nonces
@@ -70,7 +70,7 @@ func NewVerifier(config VerifierConfig) *Verifier {
 // signature is good.
 func (v *Verifier) Admit(r *http.Request, find func(*Call) (Secret, *Error)) (call *Call, refused *Error) {
 	if !mayBe(r) {
-		return nil, nil //nolint:nilnil // none of ours is no error
+		return nil, nil //nolint:nilnil // none of ours is not an error
 	}
 	body, err := v.config.Intake.Read(r, v.config.MaxBody)
 	switch {

@@ -167,6 +167,9 @@ func TestAdmit(t *testing.T) {
 
 		{"v3", headers(query, form), ""},
 		{"v3 without a body", headers(query, nil), ""},
+		{"v3 without a body and with a type that is not signed", with(headers(query, nil, "Content-Type", ""), func(r *http.Request) {
+			r.Header.Set("Content-Type", "application/octet-stream") // after the signature
+		}), ""},
 		{"v3 with a token", headers(query, nil, "x-acs-security-token", "t"), ""},
 		{"v3 other query", with(headers(query, form), func(r *http.Request) { r.URL.RawQuery = "RegionId=cn-beijing" }), "SignatureDoesNotMatch"},
 		{"v3 other host", with(headers(query, form), func(r *http.Request) { r.Host = "else" }), "SignatureDoesNotMatch"},
@@ -326,7 +329,7 @@ func TestAdmitOnce(t *testing.T) {
 	}
 }
 
-// What is another protocol's keeps its body.
+// TestAdmitOthers checks that Admit leaves the body of another protocol's request readable.
 func TestAdmitOthers(t *testing.T) {
 	v := rpc.NewVerifier(rpc.VerifierConfig{})
 	for name, r := range map[string]*http.Request{

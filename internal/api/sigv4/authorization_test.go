@@ -70,7 +70,8 @@ func TestDev(t *testing.T) {
 	}
 }
 
-// TestDevKnownKey: what a known key may do is for whoever has its secret, also where any other key is good.
+// TestDevKnownKey: a request with a known key must be signed with its secret, even on a development server that
+// accepts any other key.
 func TestDevKnownKey(t *testing.T) {
 	v, err := sigv4.New(sigv4.Config{Dev: true, Lookup: lookup, Now: func() time.Time { return noon }})
 	if err != nil {

@@ -56,7 +56,7 @@ func normalize(path string) string {
 	return normal
 }
 
-// canonicalQuery decodes the parameters and encodes them anew, sorted by their encoded form.
+// canonicalQuery decodes the parameters and encodes them again, sorted by their encoded form.
 func canonicalQuery(raw string) (string, error) {
 	if raw == "" {
 		return "", nil

@@ -96,7 +96,7 @@ func (v *Verifier) verifyPresigned(r *http.Request) (Identity, error) {
 	}
 	if p.service != s3 {
 		return Identity{}, refuse("MissingAuthenticationToken", http.StatusForbidden,
-			"Request is missing Authentication Token: of presigned URLs, only those of S3 are taken here.")
+			"Request is missing Authentication Token: presigned URLs are accepted only for S3.")
 	}
 	key, known := v.config.Lookup(p.keyID)
 	var session *Session

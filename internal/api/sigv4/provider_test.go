@@ -5,7 +5,7 @@ import (
 	"net/http/httptest"
 	"testing"
 
-	"github.com/pintle-dev/pintle"
+	"github.com/pintle-dev/pintle/cdkprovider"
 	"github.com/pintle-dev/pintle/internal/api/sigv4"
 )
 
@@ -26,7 +26,9 @@ func TestVerifyProviderSDK(t *testing.T) {
 	t.Setenv("AWS_SECRET_ACCESS_KEY", string(key.Secret))
 	t.Setenv("AWS_SESSION_TOKEN", "")
 	for _, id := range []string{"f", "arn:aws:lambda:us-east-1:123456789012:function:f:$LATEST"} {
-		f, err := pintle.LambdaFunction(id, pintle.LambdaConfig{Region: "us-east-1", Endpoint: server.URL})
+		config := cdkprovider.LambdaConfigFromEnvironment()
+		config.Region, config.Endpoint = "us-east-1", server.URL
+		f, err := cdkprovider.LambdaFunction(id, config)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -21,7 +21,7 @@ const (
 )
 
 // Sessions makes temporary keys and knows them again. It keeps nothing: all that there is to know of a key is in its token, which
-// nobody else can make. So it cannot be taken back before its time is over. Safe for concurrent use.
+// no one else can make. So it cannot be taken back before its time is over. Safe for concurrent use.
 type Sessions struct{ key []byte }
 
 // NewSessions returns sessions under a key, at least 16 bytes that all nodes of a server share.
@@ -32,7 +32,7 @@ func NewSessions(key []byte) (*Sessions, error) {
 	return &Sessions{key: mac(key, "temporary keys")}, nil
 }
 
-// Session is somebody who has assumed a role.
+// Session is someone who has assumed a role.
 type Session struct {
 	// Partition and Account are those of the role, whose name, without a path, is Role.
 	Partition, Account, Role string
@@ -53,7 +53,7 @@ func (s Session) UserID() string {
 	return rolePrefix + base32.StdEncoding.EncodeToString(sum[:])[:17] + ":" + s.Name
 }
 
-// over reports whether a session has ended; nil never does.
+// over reports whether a session has finished; nil never does.
 func (s *Session) over(now time.Time) bool { return s != nil && !now.Before(s.Until) }
 
 // Credentials are a temporary key.

@@ -189,8 +189,8 @@ func (v *Verifier) find(keyID string, tokens []string) (key Key, session *Sessio
 	return Key{}, nil, false, refuse("InvalidClientTokenId", http.StatusForbidden, invalid)
 }
 
-// Holder is who has an access key.
-type Holder struct {
+// KeyOwner is the identity that has an access key.
+type KeyOwner struct {
 	Identity
 	// Secret is what the key signs with; nothing if it is not known, so that any signature is good.
 	Secret Secret
@@ -199,7 +199,7 @@ type Holder struct {
 
 // Find returns who has an access key, for those who verify signatures of other forms than AWS's. token is that of a temporary key,
 // "" for none. The region and the service are what the identity is to say. The error is an [*Error].
-func (v *Verifier) Find(keyID, token, region, service string) (Holder, error) {
+func (v *Verifier) Find(keyID, token, region, service string) (KeyOwner, error) {
 	var tokens []string
 	if token != "" {
 		tokens = []string{token}
@@ -207,12 +207,12 @@ func (v *Verifier) Find(keyID, token, region, service string) (Holder, error) {
 	key, session, known, err := v.find(keyID, tokens)
 	switch {
 	case err != nil:
-		return Holder{}, err
+		return KeyOwner{}, err
 	case session.over(v.config.Now()):
-		return Holder{}, refuse("ExpiredToken", http.StatusForbidden, "The security token included in the request is expired")
+		return KeyOwner{}, refuse("ExpiredToken", http.StatusForbidden, "The security token included in the request is expired")
 	}
 	id := identify(key, session, authorization{keyID: keyID, region: region, service: service})
-	return Holder{Identity: id, Secret: key.Secret, Known: known}, nil
+	return KeyOwner{Identity: id, Secret: key.Secret, Known: known}, nil
 }
 
 // checkTime returns the time the request was signed at, refusing one that is too far off.

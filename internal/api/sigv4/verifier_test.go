@@ -43,7 +43,7 @@ func newVerifier(t testing.TB, now time.Time) *sigv4.Verifier {
 	return v
 }
 
-// door serves Verify on a real socket. What the last request was found to be is read after its answer has come.
+// door serves Verify on a real socket. Tests read the result of the last request after its response has arrived.
 type door struct {
 	*httptest.Server
 	identity sigv4.Identity

@@ -3,8 +3,8 @@
 //
 //	data:application/gzip;name=child.yaml;base64,…
 //
-// The same file always makes the same URL, so that a nested stack changes when its file does. What is packed may itself nest
-// stacks, whose files are packed first; their paths are relative to the template that names them.
+// The same file always makes the same URL, so that a nested stack changes when its file does. A packed template may
+// itself nest stacks. Their files are packed first, and their paths are relative to the template that names them.
 package bundle
 
 import (
@@ -55,7 +55,7 @@ func (e *Error) Error() string { return fmt.Sprintf("%s:%d:%d: %v", e.Path, e.Li
 func (e *Error) Unwrap() error { return e.Err }
 
 // Pack returns the text of a template with the files of its nested stacks in it. path is where the text is from, and read
-// reads a file whole, or fails if that has more than [MaxBytes]. A text that is no template is returned as it is: others say
+// reads a file whole, or fails if that has more than [MaxBytes]. A text that is not a template is returned as it is: others say
 // what is wrong with it. Errors are of type [Error].
 func Pack(text, path string, read func(path string) ([]byte, error)) (string, error) {
 	return (&packing{read, make(map[place]string)}).pack(text, []string{path})
@@ -95,7 +95,7 @@ func (p *packing) pack(text string, chain []string) (string, error) {
 	language := template.LanguageOf(text)
 	t, err := language.Parse(text, template.Limits{})
 	if err != nil {
-		return text, nil //nolint:nilerr // whoever gets it says what is wrong
+		return text, nil //nolint:nilerr // the server that gets the text reports the error
 	}
 	path := chain[len(chain)-1]
 	type cut struct {

@@ -1,6 +1,7 @@
 package check
 
 import (
+	"bytes"
 	"fmt"
 	"maps"
 	"net/http"
@@ -52,9 +53,9 @@ func (s *scene) repeated(of *resource, first, second reply) {
 	}
 	switch before, now := first.Response.PhysicalResourceID, second.Response.PhysicalResourceID; {
 	case second.failed():
-		s.find("redelivery-refused", second, "the first delivery was answered SUCCESS, the second FAILED")
+		s.find("redelivery-refused", second, "the answer to the first delivery is SUCCESS, to the second FAILED")
 	case second.success() && before != now:
-		s.find("created-twice", second, "the first delivery made %s, the second %s", before, now)
+		s.find("created-twice", second, "the first delivery created %s, the second %s", before, now)
 		another := *of
 		another.id = now
 		s.resources = append(s.resources, &another)
@@ -65,8 +66,8 @@ func (s *scene) repeated(of *resource, first, second reply) {
 func oldFormat(s *scene) {
 	first := s.run.given.first
 	of, _ := s.made()
-	s.update(of, first, value.Object(), either, "old-format-refused", "from properties that are not there")
-	s.update(of, first, outdated(first), either, "old-values-refused", "from properties of an earlier time")
+	s.update(of, first, value.Object(), either, "old-format-refused", "from missing properties")
+	s.update(of, first, outdated(first), either, "old-values-refused", "from old properties")
 	if s.err != nil || !of.live {
 		return
 	}
@@ -90,9 +91,9 @@ func typedValues(s *scene) {
 	first := s.run.given.first
 	switch {
 	case s.run.config.Dialect == wire.ROS:
-		s.leave("ROS keeps the types of values: there is nothing to give")
+		s.leave("ROS keeps the types of values, so this does not apply")
 	case !hasTypes(first):
-		s.leave("it needs a number or a boolean among the properties: give one with -p")
+		s.leave("it needs a property that is a number or a boolean: set one with -p")
 	}
 	one, two := s.answered(first.Stringified(), "with strings"), s.answered(first.Stringified(), "with strings")
 	typed := s.answered(first, "with numbers and booleans")
@@ -118,7 +119,7 @@ func typedValues(s *scene) {
 	}
 	if len(misread) > 0 {
 		slices.Sort(misread)
-		s.find("strings-misread", one, "with the same values as numbers and booleans there is another %s in Data",
+		s.find("strings-misread", one, "with the same values as numbers and booleans, %s in Data differs",
 			strings.Join(misread, ", "))
 	}
 }
@@ -208,7 +209,7 @@ func pasted(attribute string, properties value.Value) bool {
 // extras sends what an engine may send besides.
 func extras(s *scene) {
 	first := s.run.given.first
-	of, p := s.create(first, "with members that are not known", func(o *harness.Order) {
+	of, p := s.create(first, "with unknown members", func(o *harness.Order) {
 		o.Edit = func(document []byte) []byte {
 			return member("PintleCheckObject", `{"a": [1, true, null]}`)(member("PintleCheckText", `"x"`)(document))
 		}
@@ -220,7 +221,7 @@ func extras(s *scene) {
 	}
 	const canary = "pintle-check-canary-5f1d0c"
 	state := with(first, "PintleCheckSecret", value.Str(canary))
-	of, p = s.create(state, "with a property that is not known", func(o *harness.Order) {
+	of, p = s.create(state, "with an unknown property", func(o *harness.Order) {
 		o.Secrets = append(slices.Clone(o.Secrets), canary)
 	})
 	s.tell(of, p, "") // who checks his properties refuses it
@@ -234,15 +235,20 @@ func (s *scene) tell(of *resource, p reply, refused string) {
 	switch {
 	case s.err != nil:
 	case p.failed() && refused != "":
-		s.find(refused, p, "the Create was answered FAILED")
+		s.find(refused, p, "the answer to the Create is FAILED")
 	case p.success() && of.live:
 		s.remove(of, of.state, "delete-refused")
 	}
 }
 
 // letters sends values whose letters have more bytes than one, to see them in the answer.
-func letters(s *scene) {
-	const beyond = " grün 漢字 😀"
+func letters(s *scene) { s.spoken(" grün 漢字 😀", "with non-ASCII letters") }
+
+// quotes sends values that a document put together from texts does not survive.
+func quotes(s *scene) { s.spoken(` "it's" \d {0} %s $x`+"\n\ttwo", "with quotes and newlines") }
+
+// spoken sends values with a text at their end, in an unknown property and in those that may be any text.
+func (s *scene) spoken(beyond, label string) {
 	first := s.run.given.first
 	members := slices.Clone(first.Members())
 	for i, m := range members {
@@ -255,7 +261,7 @@ func letters(s *scene) {
 		states = append(states, changed)
 	}
 	for _, state := range states {
-		of, p := s.create(state, "with letters beyond ASCII", nil)
+		of, p := s.create(state, label, nil)
 		switch {
 		case s.err != nil:
 			return
@@ -284,11 +290,13 @@ func oversize(s *scene) {
 		}
 		id := len(p.Response.PhysicalResourceID)
 		switch long := p.Size > wire.MaxResponse; {
+		case long && p.Response.Status == wire.Failed && s.onlyID(p):
+			s.findAs(Warning, "answer-too-long", p, "the FAILED answer has %d bytes, because its PhysicalResourceId repeats a long value", p.Size)
 		case long && p.Response.Status == wire.Failed:
-			s.find("answer-too-long", p, "it says FAILED in %d bytes, so that its Reason is not seen", p.Size)
+			s.find("answer-too-long", p, "the FAILED answer has %d bytes, so its Reason is lost", p.Size)
 		case (long || p.Answered && id > s.run.config.Dialect.MaxPhysicalID()) &&
 			!s.run.found("answer-too-long") && !s.run.found("id-too-long"): // so with short ones too
-			s.find("answer-grows", p, "it answers with what it was sent: %d bytes, and a PhysicalResourceId of %d", p.Size, id)
+			s.find("answer-grows", p, "the answer repeats the request's values: %d bytes, with a PhysicalResourceId of %d", p.Size, id)
 		}
 		switch {
 		case p.success():
@@ -298,6 +306,83 @@ func oversize(s *scene) {
 				p.Response.PhysicalResourceID = ""
 			}
 			s.afterFailure(of, p, state)
+		}
+	}
+}
+
+// onlyID reports whether an answer is too long for its PhysicalResourceId alone. Of an ID that is cut, the rest is unknown.
+func (s *scene) onlyID(p reply) bool {
+	for _, a := range p.Attempts {
+		_, rest, found := bytes.Cut(a.Body, []byte(`"PhysicalResourceId":`))
+		if !found {
+			continue
+		}
+		rest = bytes.TrimLeft(rest, ` "`)
+		end := bytes.IndexByte(rest, '"')
+		return end < 0 || end > s.run.config.Dialect.MaxPhysicalID() && p.Size-end <= wire.MaxResponse
+	}
+	return false
+}
+
+// shared judges two resources that have one ID. That is right if they have the same properties and are named by them.
+func (s *scene) shared(a, b *resource, p reply) bool {
+	if a.id != b.id {
+		return false
+	}
+	given := s.run.given
+	if given.third != nil || !named(string(a.id), given.first) {
+		s.find("id-shared", p, "both are %s", a.id)
+	}
+	b.live = false
+	return true
+}
+
+// secondStack has one resource in each of two stacks of one name with one logical ID, as after a stack was deleted and made again.
+func secondStack(s *scene) {
+	given := s.run.given
+	of, _ := s.made()
+	if s.err != nil {
+		return
+	}
+	other := s.newResource(given.other)
+	other.logical = of.logical
+	p := s.send(s.request(wire.Create, other, other.state), "of the same logical ID, in another stack", nil)
+	if s.took(other, p); s.err != nil || !p.success() || s.shared(of, other, p) {
+		return // the second of one name may be refused
+	}
+	s.remove(other, other.state, "delete-refused")
+	s.intact(of, of.state)
+}
+
+// regions has resources in stacks of other partitions.
+func regions(s *scene) {
+	c := &s.run.config
+	if c.Session.Send != nil {
+		s.leave("a deployed function or topic exists in one partition only: pass the program itself")
+		return
+	}
+	if c.Dialect == wire.ROS {
+		s.leave("ROS has no partitions, so this does not apply")
+		return
+	}
+	token, region := c.ServiceToken, c.Region
+	defer func() { c.ServiceToken, c.Region = token, region }()
+	for _, away := range []string{"cn-north-1", "us-gov-west-1"} {
+		c.Region = away
+		if parts := strings.SplitN(string(token), ":", 5); len(parts) == 5 && parts[0] == "arn" {
+			parts[1], parts[3] = wire.Partition(away), away
+			c.ServiceToken = wire.ServiceToken(strings.Join(parts, ":"))
+		}
+		of, p := s.create(s.run.given.first, "in "+away, nil)
+		switch {
+		case p.success():
+			s.remove(of, of.state, "")
+		case p.failed():
+			s.find("region-refused", p, "the same properties are rejected in %s", away)
+			s.afterFailure(of, p, of.state)
+		}
+		if s.err != nil {
+			return
 		}
 	}
 }
@@ -321,11 +406,7 @@ func together(s *scene) {
 	if s.err != nil || !p[0].success() || !p[1].success() {
 		return // the second of one name may be refused
 	}
-	if a, b := pair[0], pair[1]; a.id == b.id {
-		if given.third != nil || !named(string(a.id), given.first) {
-			s.find("id-shared", p[1], "both are %s", a.id)
-		}
-		b.live = false
+	if s.shared(pair[0], pair[1], p[1]) {
 		return
 	}
 	for i, of := range pair {
@@ -367,17 +448,17 @@ func (s *scene) both(requests [2]wire.Request) (replies [2]reply) {
 	return replies
 }
 
-// unavailable tells the first attempt to answer 503, as S3 does when it is asked too much.
+// unavailable answers the first attempt with 503, as S3 does when it gets too many requests.
 func unavailable(s *scene) {
-	if s.run.config.Session.Door != nil {
-		s.leave("how a function ends that runs elsewhere is not known here: give the program itself")
+	if s.run.config.Session.Send != nil {
+		s.leave("check cannot see how a remote function ends: pass the program itself")
 		return
 	}
 	given := s.run.given
 	of := s.newResource(given.first)
 	r := s.request(wire.Create, of, given.first)
 	s.quiet = []string{"silence", "crash", "hang", "delivery-refused", "crash-after-answer", "answered-twice"}
-	p := s.send(r, "whose answer is told 503 at first", func(o *harness.Order) { o.Unavailable = 1 })
+	p := s.send(r, "whose first answer gets status 503", func(o *harness.Order) { o.Unavailable = 1 })
 	s.quiet = nil
 	if s.err != nil {
 		return
@@ -391,7 +472,7 @@ func unavailable(s *scene) {
 	}
 	// Lambda runs a function again that failed, and an engine posts again what was answered with an error.
 	if p.End.Err == nil || p.End.Kind == local.TimedOut {
-		s.find("gives-up", p, "its answer was told 503, it did not send it again, and returned as if all were well")
+		s.find("gives-up", p, "the answer got status 503, and the provider returned success without a retry")
 	}
 	again := s.send(r, "delivered again", nil)
 	if s.took(of, again); again.success() {
@@ -408,8 +489,8 @@ func unknownType(s *scene) {
 	switch {
 	case s.err != nil:
 	case p.unanswered():
-		s.find("unknown-request-type", p, "there is no answer")
+		s.find("unknown-request-type", p, "no answer")
 	case p.success():
-		s.find("unknown-request-type", p, "it is answered SUCCESS")
+		s.find("unknown-request-type", p, "the answer is SUCCESS")
 	}
 }

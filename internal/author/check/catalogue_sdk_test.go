@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/pintle-dev/pintle"
+	"github.com/pintle-dev/pintle/cdkprovider"
 )
 
 // bugVar is the environment variable that names the mistake of a provider on the SDK, beside [notesVar].
@@ -45,7 +46,8 @@ func newSDKNotes(dir, bug string) pintle.Handler {
 }
 
 // Migrate drops what an earlier version had and this one cannot read.
-func (n *sdkNotes) Migrate(properties map[string]any) error {
+func (n *sdkNotes) Migrate(_ context.Context, r *pintle.MigrateRequest) error {
+	properties := r.Properties
 	for name, value := range properties {
 		if _, ok := value.([]any); ok {
 			delete(properties, name)
@@ -103,7 +105,9 @@ func (n *sdkNotes) Update(_ context.Context, r *pintle.UpdateRequest[plainNote])
 	if id == r.ID && !known {
 		return pintle.Response[sdkAttributes]{}, errors.New("there is no such note")
 	}
-	return n.save(id, r.Properties)
+	made, err := n.save(id, r.Properties)
+	made.Replaces = id != r.ID
+	return made, err
 }
 
 func (n *sdkNotes) Delete(_ context.Context, r *pintle.DeleteRequest[plainNote]) error {
@@ -116,7 +120,7 @@ func (n *sdkNotes) Delete(_ context.Context, r *pintle.DeleteRequest[plainNote])
 	}
 	err := os.Remove(n.path(r.ID))
 	if os.IsNotExist(err) && n.bug != "gone-is-an-error" {
-		return pintle.Gone
+		return pintle.ErrGone
 	}
 	return err
 }
@@ -149,7 +153,7 @@ func eventNotes(dir string) pintle.Handler {
 		}
 		return map[string]any{"IsComplete": true, "Data": map[string]any{"Path": "/notes/" + id}}, err
 	}
-	return pintle.OnEvent(onEvent, isComplete).WithWaiting(pintle.Waiting{Interval: 10 * time.Millisecond})
+	return cdkprovider.New(onEvent, isComplete, pintle.WithPollPolicy(pintle.PollPolicy{Interval: 10 * time.Millisecond}))
 }
 
 // sdkBugs are mistakes that the SDK lets its users make.

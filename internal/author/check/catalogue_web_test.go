@@ -71,12 +71,16 @@ func newShelf(t *testing.T, m mistake) string {
 		notes: map[string]string{}, kept: map[string]any{},
 	}
 	server := httptest.NewServer(s)
+	shelves.Store(server.URL+"/notes", s)
 	t.Cleanup(func() {
 		server.Close()
 		s.client.CloseIdleConnections()
 	})
 	return server.URL + "/notes"
 }
+
+// shelves are those that serve, by URL.
+var shelves sync.Map
 
 func (s *shelf) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	sent, err := io.ReadAll(io.LimitReader(r.Body, wire.MaxRequest))
@@ -195,11 +199,11 @@ func (s *shelf) handle(r wire.Request, properties map[string]any) (answer, error
 	if _, ok := s.notes[id]; !ok && r.RequestType == wire.Update && id == string(r.PhysicalResourceID) {
 		return nil, errors.New("there is no such note")
 	}
-	s.notes[id] = owner(r)
 	size, err := strconv.Atoi(text(properties, "Size", "1"))
 	if err != nil {
 		return nil, errors.New("Size: want a number")
 	}
+	s.notes[id] = owner(r)
 	return answer{"PhysicalResourceId": id, "Data": map[string]any{
 		"Path": "/notes/" + id, "Size": size, "Open": text(properties, "Open", "false") == "true",
 	}}, nil
@@ -214,7 +218,7 @@ func text(properties map[string]any, name, otherwise string) string {
 	return fmt.Sprint(v)
 }
 
-// put sends an answer as the protocol asks for, again while it is told to come later.
+// put sends an answer as the protocol asks for, again while it is asked to come later.
 func (s *shelf) put(to string, body []byte) {
 	for range 4 {
 		if s.do(http.MethodPut, to, bytes.NewReader(body), nil) < http.StatusInternalServerError {
@@ -458,6 +462,20 @@ var webBugs = []bug{
 	{"status-failure", "answer-status", "", "FAILURE, as the signals of CloudFormation have it",
 		whenFailed(func(_ wire.Request, a answer) { a["Status"] = "FAILURE" })},
 	{"no-status", "answer-status", "", "answers of AwsCustomResource's shape", without("Status")},
+	{"json-from-texts", "answer-json", "", "the answer as a template string: f'{{\"Data\": \"{text}\"}}'",
+		mistake{
+			answer: func(_ *shelf, r wire.Request, a answer) {
+				var properties map[string]any
+				_ = json.Unmarshal(r.ResourceProperties, &properties)
+				a["text"] = fmt.Sprintf("%.60s", text(properties, "Text", ""))
+			},
+			body: func(a answer) []byte {
+				quoted := a["text"].(string)
+				delete(a, "text")
+				body := document(a)
+				return fmt.Appendf(nil, `%s,"Echo":"%s"}`, body[:len(body)-1], quoted)
+			},
+		}},
 	{"long-data", "answer-too-long", "", "AwsCustomResource without outputPaths (aws-cdk 28145)",
 		whenMade(func(_ wire.Request, a answer) { a["Data"] = map[string]any{"All": strings.Repeat("x", 5000)} })},
 	{"long-reason", "answer-too-long", "", "stack traces: the CDK's Provider, cfn-response",
@@ -470,6 +488,13 @@ var webBugs = []bug{
 				a["Reason"] = "Name: want lower-case letters, got " + text(properties, "Name", "nothing")
 			}
 		}}},
+	{"failed-by-name", "answer-too-long", "", "PhysicalResourceId: properties.Name, also where the name is wrong", whenFailed(func(r wire.Request, a answer) {
+		var properties map[string]any
+		_ = json.Unmarshal(r.ResourceProperties, &properties)
+		if name := text(properties, "Name", ""); r.RequestType == wire.Create && len(name) > 1000 {
+			a["PhysicalResourceId"] = name
+		}
+	})},
 	{"near-limit", "answer-near-limit", "", "Data that grows with each release",
 		whenMade(func(_ wire.Request, a answer) { a["Data"] = map[string]any{"All": strings.Repeat("x", 3500)} })},
 	{"long-text-in-data", "answer-grows", "", "handlers that return what they got", whenMade(func(r wire.Request, a answer) {
@@ -566,6 +591,27 @@ var webBugs = []bug{
 	})},
 	{"one-id", "id-shared", "not-replaced", "constants as IDs",
 		mistake{id: func(wire.Request, string) string { return "the-note" }}},
+	{"by-logical-id", "delete-harms-other", "", "state by logical ID: a second stack with the same one shares it",
+		mistake{handle: func(s *shelf, r wire.Request, _ map[string]any) (answer, error) {
+			s.mu.Lock()
+			defer s.mu.Unlock()
+			if made, ok := s.kept[string(r.LogicalResourceID)].([]string); ok && r.RequestType == wire.Delete {
+				for _, id := range made {
+					if s.kept[id] != r.StackID {
+						delete(s.notes, id)
+					}
+				}
+			}
+			if id, err := s.id(r, map[string]any{"Name": "alpha"}); err == nil && r.RequestType == wire.Create {
+				made, _ := s.kept[string(r.LogicalResourceID)].([]string)
+				s.kept[string(r.LogicalResourceID)], s.kept[id] = append(made, id), r.StackID
+			}
+			return nil, nil //nolint:nilnil // it goes on
+		}}},
+	{"one-partition", "region-refused", "", "ARNs taken apart after arn:aws:",
+		refusing("not an ARN", func(_ *shelf, r wire.Request, _ map[string]any) bool {
+			return !strings.HasPrefix(string(r.StackID), "arn:aws:") && r.RequestType == wire.Create
+		})},
 	{"request-id", "id-changed", "created-twice", "the RequestId as ID, in Updates too",
 		mistake{answer: func(s *shelf, r wire.Request, a answer) {
 			if r.RequestType == wire.Update && a["Status"] == "SUCCESS" {
@@ -583,7 +629,7 @@ var webBugs = []bug{
 		})},
 	{"deleted", "id-changed-on-delete", "", "custom-resource-helper's Delete",
 		onAnswer(wire.Delete, func(_ *shelf, _ wire.Request, a answer) { a["PhysicalResourceId"] = "deleted" })},
-	{"never-replaces", "not-replaced", "", "renames in place that cannot be",
+	{"never-replaces", "not-replaced", "bad-accepted", "renames in place that cannot be",
 		mistake{handle: func(s *shelf, r wire.Request, _ map[string]any) (answer, error) {
 			if r.RequestType == wire.Update && owned(s, r.PhysicalResourceID) {
 				return answer{"Data": map[string]any{"Path": "", "Size": 1, "Open": false}}, nil
@@ -592,6 +638,13 @@ var webBugs = []bug{
 		}}},
 
 	// What becomes of resources.
+	{"takes-anything", "bad-accepted", "", "no validation: what a template misspells is stored",
+		mistake{handle: func(s *shelf, r wire.Request, p map[string]any) (answer, error) {
+			if name := text(p, "Name", "none"); !noteName.MatchString(name) && r.RequestType != wire.Delete {
+				p["Name"] = fmt.Sprintf("n%x", sha256.Sum256([]byte(name)))[:20]
+			}
+			return nil, nil //nolint:nilnil // it goes on
+		}}},
 	{"no-updates", "update-refused", "rollback-refused,old-format-refused,old-values-refused", "Create and Delete only",
 		refusing("not supported", func(_ *shelf, r wire.Request, _ map[string]any) bool { return r.RequestType == wire.Update })},
 	{"only-grows", "rollback-refused", "old-values-refused", "sizes that cannot shrink (volumes, tables)",
@@ -739,6 +792,9 @@ var webBugs = []bug{
 		mistake{id: func(r wire.Request, name string) string {
 			return name + "://correct horse battery@" + owner(r)
 		}}},
+	{"secret-attribute", "secret-attribute", "", "keys of a new user, without NoEcho", whenMade(func(r wire.Request, a answer) {
+		a["Data"].(map[string]any)["SecretAccessKey"] = "key of " + owner(r)
+	})},
 	{"secret-in-data", "secret-in-data", "", "passwords that were made, without NoEcho", whenMade(func(_ wire.Request, a answer) {
 		a["Data"].(map[string]any)["Login"] = "user:correct horse battery"
 	})},

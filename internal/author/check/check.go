@@ -25,8 +25,8 @@ import (
 
 	"github.com/pintle-dev/pintle/internal/author/harness"
 	"github.com/pintle-dev/pintle/internal/author/schema"
+	"github.com/pintle-dev/pintle/internal/base/redact"
 	"github.com/pintle-dev/pintle/internal/base/suggest"
-	"github.com/pintle-dev/pintle/internal/language/value"
 	"github.com/pintle-dev/pintle/internal/provider/local"
 	"github.com/pintle-dev/pintle/wire"
 )
@@ -60,6 +60,8 @@ type Config struct {
 	// Update are properties that a resource can be updated to in place, Replace those that it must be replaced for, and Bad
 	// those that the provider refuses. Nil means that they are derived where they can be.
 	Update, Replace, Bad json.RawMessage
+	// MayReplace says that it is not known whether Update changes a resource in place or replaces it, as for a recorded request.
+	MayReplace bool
 	// Secrets are names of properties whose values are secret, beside those of which the schema or the name itself says so.
 	Secrets []string
 	// SecretValues are values that are secret wherever they stand, as those of NoEcho parameters.
@@ -71,9 +73,11 @@ type Config struct {
 	Settle time.Duration
 	// Only are the scenarios that are run, by ID, and the rules that are looked at; empty for all. Skip are those that are not.
 	Only, Skip []string
-	// Progress is told of each scenario before it runs. Nil drops that.
+	// Verify reads resources after answers. Nil leaves out the rules that need it.
+	Verify Reader
+	// Progress is called with each scenario before it runs. Nil means that it is not called.
 	Progress func(Scenario)
-	// Log gets each scrubbed line that the provider's processes print. Nil drops them.
+	// Log gets each redacted line that the provider's processes print. Nil drops them.
 	Log func(line string)
 }
 
@@ -105,6 +109,8 @@ type Report struct {
 	Outcomes []Outcome
 	// Findings are the rules that were broken, each no more than once for a scenario.
 	Findings []Finding
+	// Left are resources that may be left behind: a Delete did not succeed, or no answer has their ID.
+	Left []Leftover
 	// Requests is how many requests were sent, and Took how long it all took.
 	Requests int
 	Took     time.Duration
@@ -116,8 +122,10 @@ type Outcome struct {
 	Verdict Verdict
 	// Reason says why the scenario was not run, or not to its end, and what to give for that. Empty if it was.
 	Reason string
-	Steps  []Step
-	Took   time.Duration
+	// Asked says that the user asked for the scenario: by its name, or with properties that only such scenarios use.
+	Asked bool
+	Steps []Step
+	Took  time.Duration
 }
 
 // Step is one request of a scenario.
@@ -125,6 +133,12 @@ type Step struct {
 	// Sent is the request in a few words, Came what came back. Neither holds a secret.
 	Sent, Came string
 	Took       time.Duration
+}
+
+// Leftover is a resource that may be left behind.
+type Leftover struct {
+	// Scenario is the ID of the scenario that made it, What its physical ID or why that is not known.
+	Scenario, What string
 }
 
 // Finding is a rule that was broken.
@@ -136,17 +150,26 @@ type Finding struct {
 	Sent, Came string
 	// Detail says what is wrong with it, in a sentence without its full stop.
 	Detail string
+	// Remedy says what to change in the handler.
+	Remedy Remedy
+
+	stream bool // whether the answer has the name of a log stream as its ID
 }
 
-// Count returns how many findings have the severity.
+// Count returns how many rules were broken with the severity, however many scenarios broke each.
 func (r Report) Count(s Severity) int {
-	n := 0
+	broken := map[string]bool{}
 	for _, f := range r.Findings {
 		if f.Severity == s {
-			n++
+			broken[f.ID] = true
 		}
 	}
-	return n
+	return len(broken)
+}
+
+// Incomplete returns the scenarios that the user asked for and that were not run, or not to their end.
+func (r Report) Incomplete() []Outcome {
+	return slices.DeleteFunc(slices.Clone(r.Outcomes), func(o Outcome) bool { return !o.Asked || o.Verdict != NotRun })
 }
 
 // Clean reports whether there are neither errors nor warnings.
@@ -179,6 +202,8 @@ func Run(ctx context.Context, c Config) (Report, error) {
 		return Report{}, err
 	}
 	r.strays()
+	r.merge()
+	r.remedy()
 	return r.report, nil
 }
 
@@ -191,11 +216,11 @@ func (c *Config) complete() error {
 			if near := suggest.Name(name, ids); near != "" {
 				hint = ": did you mean " + near + "?"
 			}
-			return fmt.Errorf("%w: there is no rule or scenario %q%s", ErrUsage, name, hint)
+			return fmt.Errorf("%w: unknown rule or scenario %q%s", ErrUsage, name, hint)
 		}
 	}
 	if !slices.ContainsFunc(scenarios, func(s scenario) bool { return c.plays(s.ID) }) {
-		return fmt.Errorf("%w: of what is to be run nothing is left that is not to be", ErrUsage)
+		return fmt.Errorf("%w: every scenario is skipped", ErrUsage)
 	}
 	if c.Log == nil {
 		c.Log = func(string) {}
@@ -207,7 +232,7 @@ func (c *Config) complete() error {
 		c.Timeout = DefaultTimeout
 	}
 	target := c.Session.Provider.Target
-	away := c.Session.Door != nil || target.Kind() == local.URL
+	away := c.Session.Send != nil || target.Kind() == local.URL
 	if c.Settle == 0 {
 		if c.Settle = DefaultSettle; away {
 			c.Settle = c.Timeout
@@ -362,7 +387,7 @@ func (r *run) all(ctx context.Context) error {
 			return err
 		}
 		o := sc.outcome
-		o.Scenario, o.Took, o.Verdict = s.Scenario, time.Since(began), Passed
+		o.Scenario, o.Took, o.Verdict, o.Asked = s.Scenario, time.Since(began), Passed, r.asked(s)
 		for _, f := range r.report.Findings[found:] {
 			if f.Severity != Note {
 				o.Verdict = Broken
@@ -375,6 +400,12 @@ func (r *run) all(ctx context.Context) error {
 	}
 	r.report.Took = time.Since(start)
 	return nil
+}
+
+// asked reports whether the user asked for a scenario. Properties ask for all that need a resource, if none was made of them.
+func (r *run) asked(s scenario) bool {
+	c := r.config
+	return slices.Contains(c.Only, s.ID) || s.uses != nil && s.uses(c) != nil || s.needs && r.created == no && c.Properties != nil
 }
 
 // lasting is a request whose provider had answered and went on.
@@ -395,7 +426,7 @@ func (r *run) last(ctx context.Context) (err error) {
 	if p.End, err = r.session.End(limited, p.Request.RequestID); err != nil {
 		p.End.Kind = local.TimedOut
 	}
-	s.ending(p, false)
+	judgment{s}.ending(p, false)
 	if i := slices.IndexFunc(r.report.Outcomes, func(o Outcome) bool { return o.ID == s.id }); len(r.report.Findings) > before {
 		r.report.Outcomes[i].Verdict = Broken
 	}
@@ -409,13 +440,10 @@ func (e *notRun) Error() string { return e.reason }
 
 // mask takes secrets out of a text.
 func (r *run) mask(text string) string {
-	text = wire.Redact(text)
-	for _, secret := range slices.Concat(r.masked, r.address) {
-		for _, spelling := range value.Spellings(secret) {
-			text = strings.ReplaceAll(text, spelling, value.Mask)
-		}
-	}
-	return text
+	var known redact.Secrets
+	known.Add(r.masked...)
+	known.Add(r.address...)
+	return known.Mask(wire.Redact(text))
 }
 
 // strays judges what came when its request was over.
@@ -430,7 +458,7 @@ func (r *run) strays() {
 		r.report.Outcomes[i].Verdict = Broken
 		r.report.Findings = append(r.report.Findings, Finding{
 			Rule: ruleOf("answered-late").In(r.config.Dialect), Scenario: r.report.Outcomes[i].ID, Sent: "request " + string(stray.RequestID),
-			Came: fmt.Sprintf("an answer of %d bytes", len(stray.Body)), Detail: "an answer came when its request was over",
+			Came: fmt.Sprintf("an answer of %d bytes", len(stray.Body)), Detail: "an answer arrived after its request had finished",
 		})
 	}
 }

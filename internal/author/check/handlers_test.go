@@ -114,7 +114,7 @@ func javaTarget(t *testing.T, source, class string) check.Config {
 	}
 }
 
-// cdkHandler returns a folder with the CDK's entrypoint and what it calls.
+// cdkHandler returns a directory with the CDK's entrypoint and what it calls.
 func cdkHandler(t *testing.T, cdk string) string {
 	t.Helper()
 	dir := t.TempDir()

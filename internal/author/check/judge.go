@@ -12,7 +12,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/pintle-dev/pintle/internal/author/harness"
-	"github.com/pintle-dev/pintle/internal/language/value"
+	"github.com/pintle-dev/pintle/internal/base/redact"
 	"github.com/pintle-dev/pintle/internal/provider/local"
 	"github.com/pintle-dev/pintle/wire"
 )
@@ -20,8 +20,11 @@ import (
 // near is from which size on an answer is said to be near the limit.
 const near = wire.MaxResponse * 9 / 10
 
+// judgment judges the answer to a request.
+type judgment struct{ *scene }
+
 // judge looks at what came of one request, whatever it was for.
-func (s *scene) judge(p reply) {
+func (s judgment) judge(p reply) {
 	spoilt := s.transport(p)
 	s.ending(p, spoilt)
 	s.leaks(p)
@@ -37,7 +40,7 @@ func (s *scene) judge(p reply) {
 func taken(a harness.Attempt) bool { return a.Status == http.StatusOK }
 
 // transport looks at how the answers were sent. It returns true if one was not taken for that.
-func (s *scene) transport(p reply) (spoilt bool) {
+func (s judgment) transport(p reply) (spoilt bool) {
 	ros := s.run.config.Dialect == wire.ROS
 	for _, a := range p.Attempts {
 		if a.Method == "" || a.Status == http.StatusServiceUnavailable {
@@ -49,7 +52,7 @@ func (s *scene) transport(p reply) (spoilt bool) {
 			s.find("answer-verb", p, "the answer was sent by %s", a.Method)
 			continue
 		case a.Status == http.StatusForbidden:
-			s.find("answer-url", p, "the answer was sent to another URL than that of the request, which was told 403")
+			s.find("answer-url", p, "the answer was sent to a URL other than the request's, which returned 403")
 			continue
 		case a.Status == http.StatusBadRequest:
 			s.find("answer-length", p, "the body is shorter than its Content-Length of %d bytes", a.Length)
@@ -68,14 +71,14 @@ func (s *scene) transport(p reply) (spoilt bool) {
 }
 
 // ending looks at how the provider ended with the request.
-func (s *scene) ending(p reply, spoilt bool) {
+func (s judgment) ending(p reply, spoilt bool) {
 	switch kind := p.End.Kind; {
 	case p.Answered:
 		switch kind {
 		case local.Errored, local.Exited, local.Crashed:
-			s.find("crash-after-answer", p, "it answered, and then: %v", p.End.Err)
+			s.find("crash-after-answer", p, "the provider answered, and then: %v", p.End.Err)
 		case local.TimedOut:
-			s.find("hang", p, "it answered, and was still running at the end of its time")
+			s.find("hang", p, "the provider answered, and was still running at its timeout")
 		case local.Returned:
 			if i := slices.IndexFunc(p.Attempts, taken); i >= 0 && p.Attempts[i].At.After(p.End.At) {
 				late := p.Attempts[i].At.Sub(p.End.At).Round(time.Millisecond)
@@ -85,28 +88,28 @@ func (s *scene) ending(p reply, spoilt bool) {
 		}
 	case spoilt: // what was wrong with the answer has been said
 	case kind == local.TimedOut && p.End.Err != nil:
-		s.find("hang", p, "there is no answer: %v", p.End.Err)
+		s.find("hang", p, "no answer: %v", p.End.Err)
 	case p.End.At.IsZero():
-		s.find("hang", p, "there is no answer, and it was still running after %s", s.run.config.Timeout)
+		s.find("hang", p, "no answer, and the provider was still running after %s", s.run.config.Timeout)
 	case kind == 0 && p.End.Err != nil:
 		s.find("delivery-refused", p, "%v", p.End.Err)
 	case p.End.Err != nil:
 		s.find("crash", p, "%v", p.End.Err)
 	default:
-		s.find("silence", p, "the handler has returned, and there is no answer (--settle waits longer for one)")
+		s.find("silence", p, "the handler returned without an answer (increase --settle to wait longer)")
 	}
 }
 
 // leaks looks at the log.
-func (s *scene) leaks(p reply) {
+func (s judgment) leaks(p reply) {
 	if p.URLPrinted {
-		s.find("url-in-log", p, "it printed the response URL with its signature")
+		s.find("url-in-log", p, "the log has the signed response URL")
 	}
 	for _, found := range p.Leaks {
-		if slices.ContainsFunc(s.run.secrets, func(secret string) bool { return slices.Contains(value.Spellings(secret), found) }) {
-			s.find("secret-in-log", p, "it printed the value of a secret property")
+		if slices.ContainsFunc(s.run.secrets, func(secret string) bool { return slices.Contains(redact.Spellings(secret), found) }) {
+			s.find("secret-in-log", p, "the log has the value of a secret property")
 		} else {
-			s.find("properties-in-log", p, "it printed the value of a property")
+			s.find("properties-in-log", p, "the log has the value of a property")
 		}
 	}
 }
@@ -118,13 +121,13 @@ var placeholders = regexp.MustCompile(`^(?i:none|null|undefined|nil|<nil>|nan|\[
 var logStream = regexp.MustCompile(`^\d{4}/\d\d/\d\d/\[[^\]]+\][0-9a-f]{32}$`)
 
 // body looks at an answer.
-func (s *scene) body(p reply, body []byte) {
+func (s judgment) body(p reply, body []byte) {
 	ros := s.run.config.Dialect == wire.ROS
 	if !utf8.Valid(body) && len(body) <= wire.MaxResponse {
 		s.find("answer-encoding", p, "the answer is not UTF-8")
 	}
 	if bytes.HasPrefix(body, []byte("\xef\xbb\xbf")) {
-		s.find("answer-encoding", p, "the answer begins with a byte order mark")
+		s.find("answer-encoding", p, "the answer starts with a byte order mark")
 	}
 	s.refusal(p, body)
 	if p.Problem == nil && p.Size >= near {
@@ -132,7 +135,7 @@ func (s *scene) body(p reply, body []byte) {
 	}
 	a := p.Response
 	if p.Problem == nil && a.Status == wire.Failed && a.Reason == "" {
-		s.find("answer-reason", p, "it says FAILED and not why")
+		s.find("answer-reason", p, "the answer is FAILED without a Reason")
 	}
 	if p.Problem == nil && len(p.Mismatches) > 0 {
 		s.find("answer-copies", p, "not copied from the request: %s", strings.Join(p.Mismatches, ", "))
@@ -146,10 +149,13 @@ func (s *scene) body(p reply, body []byte) {
 		s.find("id-placeholder", p, "the PhysicalResourceId is %q", id)
 	case logStream.MatchString(id):
 		s.find("id-log-stream", p, "the PhysicalResourceId is %s", id)
+	case id != "" && id == p.End.Invocation && id != string(p.Request.RequestID):
+		s.find("id-request-id", p, "the PhysicalResourceId is %s, the request ID of the function", id)
 	}
+	s.attributes(p)
 	for _, secret := range s.run.secrets {
 		shows := func(text string) bool {
-			return slices.ContainsFunc(value.Spellings(secret), func(spelling string) bool { return strings.Contains(text, spelling) })
+			return slices.ContainsFunc(redact.Spellings(secret), func(spelling string) bool { return strings.Contains(text, spelling) })
 		}
 		var clear struct{ Reason, PhysicalResourceID string }
 		_ = json.Unmarshal(body, &struct { // as far as it can be read
@@ -157,19 +163,38 @@ func (s *scene) body(p reply, body []byte) {
 			PhysicalResourceId *string
 		}{&clear.Reason, &clear.PhysicalResourceID})
 		if shows(clear.Reason) {
-			s.find("secret-in-reason", p, "the Reason holds the value of a secret property")
+			s.find("secret-in-reason", p, "the Reason contains the value of a secret property")
 		}
 		if shows(clear.PhysicalResourceID) {
-			s.find("secret-in-id", p, "the PhysicalResourceId holds the value of a secret property")
+			s.find("secret-in-id", p, "the PhysicalResourceId contains the value of a secret property")
 		}
 		if !a.NoEcho && !ros && shows(string(a.Data)) {
-			s.find("secret-in-data", p, "Data holds the value of a secret property, and NoEcho is not set")
+			s.find("secret-in-data", p, "Data contains the value of a secret property, and NoEcho is not set")
+		}
+	}
+}
+
+// attributes looks for attributes that are called like secrets and shown.
+func (s judgment) attributes(p reply) {
+	if p.Response.NoEcho || s.run.config.Dialect == wire.ROS {
+		return
+	}
+	for name, raw := range p.attributes() {
+		var text string
+		switch {
+		case json.Unmarshal(raw, &text) != nil, !secretName(name), len(text) < minSecret, strings.HasPrefix(text, "arn:"):
+			continue
+		case strings.HasPrefix(name, "PintleCheck"), strings.Trim(text, "*") == "", strings.Contains(text, "{{resolve:"):
+			continue // our own, a mask, or the name of a secret
+		}
+		if !slices.ContainsFunc(s.run.secrets, func(secret string) bool { return strings.Contains(text, secret) }) { // secret-in-data
+			s.find("secret-attribute", p, "the attribute %s has a value, and NoEcho is not set", name)
 		}
 	}
 }
 
 // refusal names the rule for which the service refuses an answer.
-func (s *scene) refusal(p reply, body []byte) {
+func (s judgment) refusal(p reply, body []byte) {
 	if p.Problem == nil {
 		return
 	}
@@ -194,22 +219,22 @@ func (s *scene) refusal(p reply, body []byte) {
 	case len(id) > s.run.config.Dialect.MaxPhysicalID():
 		s.find("id-too-long", p, "the PhysicalResourceId has %d bytes", len(id))
 	case refused.Text == wire.TextInvalidPhysicalID:
-		s.find("answer-control-characters", p, "the PhysicalResourceId holds control characters")
+		s.find("answer-control-characters", p, "the PhysicalResourceId contains control characters")
 	default:
 		s.find("answer-types", p, "%s", strings.TrimSuffix(refused.Error(), "."))
 	}
 }
 
 // controls looks for control characters in the reason, which is cleaned when it is read.
-func (s *scene) controls(p reply, body []byte) {
+func (s judgment) controls(p reply, body []byte) {
 	var raw struct{ Reason string }
 	if json.Unmarshal(body, &raw) == nil && wire.CleanText(raw.Reason) != raw.Reason {
-		s.find("answer-control-characters", p, "the Reason holds control characters")
+		s.find("answer-control-characters", p, "the Reason contains control characters")
 	}
 }
 
 // again looks at the answers after the first.
-func (s *scene) again(p reply, attempts []harness.Attempt) {
+func (s judgment) again(p reply, attempts []harness.Attempt) {
 	first := attempts[0]
 	for _, a := range attempts[1:] {
 		if !taken(a) {
@@ -218,10 +243,10 @@ func (s *scene) again(p reply, attempts []harness.Attempt) {
 		x, _ := s.run.config.Dialect.ParseResponse(first.Body) // what could be read of them
 		y, _ := s.run.config.Dialect.ParseResponse(a.Body)
 		if x.Status != y.Status || x.PhysicalResourceID != y.PhysicalResourceID {
-			s.find("answers-disagree", p, "the first says %s %s, a later one %s %s",
+			s.find("answers-disagree", p, "the first answer is %s %s, a later one %s %s",
 				x.Status, x.PhysicalResourceID, y.Status, y.PhysicalResourceID)
 		} else {
-			s.find("answered-twice", p, "it was answered %d times", p.Again+1)
+			s.find("answered-twice", p, "there were %d answers", p.Again+1)
 		}
 	}
 }

@@ -42,7 +42,7 @@ func missing(before, after reply) []string {
 }
 
 // askUpdate says what to give for a scenario that needs another state.
-const askUpdate = "it needs other properties, to which a resource can be updated in place: give them with --update"
+const askUpdate = "it needs properties for an update in place: set them with --update"
 
 // changed makes a resource and updates it to the second state.
 func (s *scene) changed() (*resource, reply) {
@@ -58,7 +58,7 @@ func (s *scene) changed() (*resource, reply) {
 	}
 	p := s.update(of, *given.second, given.first, id, refused, "with other properties")
 	if s.err == nil && !p.success() && given.derived {
-		s.leave("the provider refused the properties that were made up for an Update: give some with --update")
+		s.leave("the provider rejected the generated properties for an Update: set some with --update")
 	}
 	if p.success() && of.id != p.Request.PhysicalResourceID && given.derived && given.third == nil {
 		s.run.given.third, s.run.given.other = given.second, *given.second // now it is known what they do
@@ -85,7 +85,7 @@ func rollback(s *scene) {
 	if p.Response.PhysicalResourceID != p.Request.PhysicalResourceID {
 		id = either // what was replaced may be replaced again
 	}
-	s.update(of, given.first, *given.second, id, "rollback-refused", "back to the properties before")
+	s.update(of, given.first, *given.second, id, "rollback-refused", "back to the previous properties")
 }
 
 // replaced makes a resource and updates it to a state for which it is replaced. It returns what it was.
@@ -93,9 +93,9 @@ func (s *scene) replaced() (of *resource, was resource, ok bool) {
 	given := s.run.given
 	switch {
 	case s.run.config.Dialect == wire.ROS:
-		s.leave("in ROS a resource keeps its physical ID for life: there is nothing to give")
+		s.leave("in ROS a resource keeps its physical ID for life, so this does not apply")
 	case given.third == nil:
-		s.leave("it needs properties for which the resource is replaced: give them with --replace")
+		s.leave("it needs properties that replace the resource: set them with --replace")
 	}
 	if s.err != nil {
 		return nil, was, false
@@ -125,7 +125,7 @@ func replacementBack(s *scene) {
 		return
 	}
 	between := *of
-	p := s.update(of, was.state, between.state, either, "rollback-refused", "back to the properties before")
+	p := s.update(of, was.state, between.state, either, "rollback-refused", "back to the previous properties")
 	if s.err != nil || !p.success() {
 		return
 	}
@@ -142,7 +142,7 @@ func replacementBack(s *scene) {
 func (s *scene) intact(of *resource, state value.Value) {
 	r := s.request(wire.Update, of, state)
 	r.OldResourceProperties = s.run.document(state)
-	p := s.send(r, "of the one that stays", nil)
+	p := s.send(r, "of the remaining one", nil)
 	switch now := p.Response.PhysicalResourceID; {
 	case p.failed() && !s.run.found("update-refused"): // all Updates are
 		s.find("delete-harms-other", p, "after the Delete of the other one an Update with the same properties is FAILED")
@@ -158,14 +158,14 @@ func (s *scene) intact(of *resource, state value.Value) {
 // failedCreate sends what the provider refuses, and then the Delete that always follows.
 func failedCreate(s *scene) {
 	for i, bad := range s.run.given.bad {
-		of, p := s.create(bad, "with properties that it should refuse", nil)
+		of, p := s.create(bad, "with properties that it should reject", nil)
 		switch {
 		case s.err != nil:
 			return
 		case p.success():
 			s.remove(of, bad, "delete-refused")
 			if s.run.given.sure {
-				s.leave("the provider takes the properties that were given as bad: give some with --bad that it refuses")
+				s.accepted(p)
 				return
 			}
 		case !p.Answered:
@@ -177,7 +177,15 @@ func failedCreate(s *scene) {
 			}
 		}
 	}
-	s.leave("the provider refused none of the properties that were made up: give some with --bad that it refuses")
+	s.leave("the provider rejected none of the generated properties: set some with --bad that it rejects")
+}
+
+// accepted notes that properties were accepted that the user says are bad. It is one mistake in Creates and Updates.
+func (s *scene) accepted(p reply) {
+	s.leave("the provider accepts the properties from --bad: use some that it rejects")
+	if !s.run.found("bad-accepted") {
+		s.find("bad-accepted", p, "the properties from --bad were answered SUCCESS")
+	}
 }
 
 // afterFailure sends the Delete that follows a Create that failed: with its ID, or one that the engine made up.
@@ -205,20 +213,23 @@ func failedUpdate(s *scene) {
 	given := s.run.given
 	of, _ := s.made()
 	for _, bad := range given.bad {
-		p := s.update(of, bad, given.first, either, "", "with properties that it should refuse")
+		p := s.update(of, bad, given.first, either, "", "with properties that it should reject")
 		switch {
 		case s.err != nil:
 			return
 		case p.success():
-			s.update(of, given.first, bad, either, "rollback-refused", "back to the properties before")
+			s.update(of, given.first, bad, either, "rollback-refused", "back to the previous properties")
+			if given.sure && s.err == nil {
+				s.accepted(p)
+			}
 			continue
 		case !p.valid():
 			return
 		}
-		s.update(of, given.first, bad, same, "rollback-refused", "back to the properties before")
+		s.update(of, given.first, bad, same, "rollback-refused", "back to the previous properties")
 		return
 	}
-	s.leave("the provider refused none of the properties that were made up: give some with --bad that it refuses")
+	s.leave("the provider rejected none of the generated properties: set some with --bad that it rejects")
 }
 
 // bare creates with no properties at all.
@@ -275,7 +286,7 @@ func (s *scene) restart() bool {
 	case err != nil:
 		s.err = err
 	case !ok:
-		s.leave("the provider's processes are not started here: give the program itself instead of its address")
+		s.leave("check does not start the provider's processes: pass the program instead of its address")
 	}
 	return s.err == nil
 }
@@ -305,7 +316,7 @@ func nameTaken(s *scene) {
 		s.remove(cancelled, given.first, "")
 		s.intact(of, given.first)
 	}
-	second, p := s.create(given.first, "of what is there already, by another stack", nil)
+	second, p := s.create(given.first, "of an existing resource, by another stack", nil)
 	switch {
 	case s.err != nil || !p.valid():
 		return
@@ -313,7 +324,7 @@ func nameTaken(s *scene) {
 		second.live = false // that they share it, two-at-once says
 		return
 	case second.id == of.id:
-		s.find("failed-with-other-id", p, "it was answered FAILED for %s, which another stack has", of.id)
+		s.find("failed-with-other-id", p, "the answer is FAILED for %s, which another stack has", of.id)
 		return
 	case second.id == "":
 		second.id = s.invented(second)
@@ -325,20 +336,20 @@ func nameTaken(s *scene) {
 // missingID sends a Delete without an ID, which CloudFormation does not.
 func missingID(s *scene) {
 	if s.run.config.Dialect == wire.ROS {
-		s.leave("ROS sends such Deletes, as delete-unknown does: there is nothing to give")
+		s.leave("ROS sends such Deletes, like delete-unknown, so this does not apply")
 		return
 	}
-	s.quiet = []string{"silence", "crash", "hang", "id-missing", "id-changed-on-delete", "id-placeholder"}
+	s.mute = true // CloudFormation sends no such request: only whether it is answered counts
 	of := s.newResource(s.run.given.first)
-	p := s.send(s.request(wire.Delete, of, of.state), "without a PhysicalResourceId", nil)
-	if s.err == nil && p.unanswered() {
-		s.find("missing-id-unanswered", p, "there is no answer")
-	}
+	without := s.send(s.request(wire.Delete, of, of.state), "without a PhysicalResourceId", nil)
 	empty := s.send(s.request(wire.Delete, of, of.state), "with an empty PhysicalResourceId", func(o *harness.Order) {
 		o.Edit = member("PhysicalResourceId", `""`)
 	})
-	if s.err == nil && empty.unanswered() {
-		s.find("missing-id-unanswered", empty, "there is no answer")
+	s.mute = false
+	for _, p := range []reply{without, empty} {
+		if s.err == nil && p.unanswered() {
+			s.find("missing-id-unanswered", p, "no answer")
+		}
 	}
 }
 

@@ -39,7 +39,7 @@ func (c *Config) properties(form *schema.Schema) (properties, error) {
 		}
 		v, err := value.Parse(raw)
 		if err != nil || v.Kind() != value.Map {
-			return nil, fmt.Errorf("%w: %s are no JSON object", ErrUsage, what) // not the parser's words, which may quote a secret
+			return nil, fmt.Errorf("%w: %s are not a JSON object", ErrUsage, what) // not the parser's words, which may quote a secret
 		}
 		return &v, nil
 	}
@@ -48,8 +48,8 @@ func (c *Config) properties(form *schema.Schema) (properties, error) {
 		what string
 		raw  json.RawMessage
 	}{
-		{"the properties", c.Properties}, {"the properties to update to", c.Update},
-		{"the properties to replace by", c.Replace}, {"the bad properties", c.Bad},
+		{"the properties", c.Properties}, {"the properties for the update", c.Update},
+		{"the properties for the replacement", c.Replace}, {"the bad properties", c.Bad},
 	} {
 		var err error
 		if given[i], err = read(one.what, one.raw); err != nil {
@@ -65,7 +65,7 @@ func (c *Config) properties(form *schema.Schema) (properties, error) {
 	default:
 		p.first = value.Object()
 	}
-	p.second, p.third, p.other = given[1], given[2], p.first
+	p.second, p.third, p.other, p.derived = given[1], given[2], p.first, c.MayReplace
 	if p.second == nil {
 		if v, ok := varied(p.first, form, made); ok {
 			p.second, p.derived = &v, true
@@ -271,7 +271,7 @@ func (p properties) unnamed(secrets []string) error {
 			if near := suggest.Name(secret, names); near != "" {
 				hint = ": did you mean " + near + "?"
 			}
-			return fmt.Errorf("%w: no property is called %s, as a secret one is said to be%s", ErrUsage, secret, hint)
+			return fmt.Errorf("%w: no property %s, which is named as a secret%s", ErrUsage, secret, hint)
 		}
 	}
 	return nil

@@ -12,6 +12,8 @@ type Rule struct {
 	Statement string
 	// Why says what the service does otherwise, and what users lose by that.
 	Why string
+	// Fix says what to change in a handler that breaks the rule, in one or two sentences.
+	Fix string
 }
 
 // Rules returns all rules, in the order in which they are documented.
@@ -25,7 +27,7 @@ func isRule(id string) bool {
 func ruleOf(id string) Rule {
 	i := slices.IndexFunc(rules, func(r Rule) bool { return r.ID == id })
 	if i < 0 {
-		panic("check: there is no rule " + id) // a mistake of this package
+		panic("check: unknown rule " + id) // a mistake of this package
 	}
 	return rules[i]
 }
@@ -33,145 +35,250 @@ func ruleOf(id string) Rule {
 var rules = []Rule{
 	// Whether there is an answer.
 	{"silence", Error, "every request is answered",
-		"CloudFormation waits an hour for an answer, and for another at the Delete that follows; the stack cannot be used " +
-			"in that time"},
-	{"crash", Error, "a handler that fails answers FAILED before it ends",
-		"Lambda runs a function that failed twice more and tells CloudFormation nothing, which waits an hour for the answer"},
-	{"hang", Error, "the handler ends in time",
-		"Lambda stops the function at its timeout, and nobody answers any more: CloudFormation waits an hour"},
+		"CloudFormation waits an hour for the answer and another hour for the Delete that follows; the stack is blocked " +
+			"during that time",
+		"Send an answer on every path, also for a Delete that has nothing to do. Put the work in a try block, " +
+			"and send the answer after it."},
+	{"crash", Error, "a failing handler answers FAILED before it ends",
+		"Lambda runs a failed function twice more and reports nothing to CloudFormation, which waits an hour for the answer",
+		"Catch every error of the handler and answer FAILED with its text. Do not exit the process."},
+	{"hang", Error, "the handler ends before its timeout",
+		"Lambda stops the function at its timeout, no answer is sent, and CloudFormation waits an hour",
+		"Bound every wait by the time that the function has left. Answer FAILED before it is over, or raise " +
+			"the function's timeout."},
 	{"delivery-refused", Error, "a request is accepted with a 2xx",
-		"an engine tries for a while and then fails the resource; the provider has never seen the request"},
-	{"crash-after-answer", Warning, "a handler that has answered ends without an error",
-		"Lambda runs a function that failed twice more with the same request: what it does is done three times"},
+		"an engine retries for a while and then fails the resource; the provider never gets the request",
+		"Accept the POST with a 2xx as soon as the request is stored, then do the work."},
+	{"crash-after-answer", Warning, "a handler ends without an error after it has answered",
+		"Lambda runs a failed function twice more with the same request, so its work is done three times",
+		"Let the handler return normally after it has sent the answer. Log errors that occur later."},
 	{"answer-after-return", Warning, "the answer is sent before the handler returns",
-		"Lambda stops a process whose handler has returned: the answer goes out with the next request, after hours, or never"},
-	{"answered-twice", Warning, "a request is answered once",
-		"the first answer counts and the others are ignored, so that what they say, an error for example, is lost"},
-	{"answers-disagree", Error, "all answers to a request say the same",
-		"the first answer counts: a stack goes on with a resource that is not there, or deletes one that is"},
-	{"answered-late", Warning, "no answer comes after its request is over",
-		"the resource has been settled without it, and what it says of the resource is lost"},
-	{"gives-up", Warning, "an answer that was told 503 is sent again, or the handler fails",
-		"S3, where answers go, says so when it is busy; the answer is lost and CloudFormation waits an hour"},
+		"Lambda freezes the process after the handler returns: the answer is sent with the next request, hours later, or never",
+		"Wait until the answer is sent before the handler returns: await the promise, or join the thread."},
+	{"answered-twice", Warning, "a request gets one answer",
+		"the first answer counts and the others are ignored, so an error in a later one is lost",
+		"Send the answer in one place, after the work, and not in each branch."},
+	{"answers-disagree", Error, "all answers to a request are the same",
+		"the first answer counts: a stack continues with a resource that does not exist, or deletes one that does",
+		"Send the answer in one place, after the work. Do not answer FAILED because sending SUCCESS failed: " +
+			"retry it."},
+	{"answered-late", Warning, "no answer arrives after its request is finished",
+		"the result of the resource is already recorded, and the late answer is lost",
+		"Send the answer once, and stop retries and timers when it is accepted."},
+	{"gives-up", Warning, "the provider retries an answer that got status 503, or fails",
+		"S3, which receives the answers, returns 503 when it is busy; the answer is lost and CloudFormation waits an hour",
+		"Check the status of the PUT, and retry with a growing pause if it is 5xx or the connection fails."},
 
 	// How it is sent.
-	{"answer-verb", Error, "the answer is sent by PUT (to ROS by POST)",
-		"the response URL is signed for one verb: any other is refused with 403, and CloudFormation waits an hour"},
-	{"answer-url", Error, "the response URL is used as it was sent, letter by letter",
-		"its signature covers path and query: a changed one is refused with 403, and CloudFormation waits an hour"},
+	{"answer-verb", Error, "the answer is sent with PUT (to ROS with POST)",
+		"the response URL is signed for one method: any other gets 403, and CloudFormation waits an hour",
+		"Send the answer with PUT."},
+	{"answer-url", Error, "the response URL is used unchanged",
+		"its signature covers path and query: a changed URL gets 403, and CloudFormation waits an hour",
+		"Use ResponseURL exactly as it is in the request, with its query. Do not encode or decode any of it."},
 	{"answer-length", Error, "the answer has a Content-Length and is not sent in chunks",
-		"S3 refuses presigned uploads without a length with 411 or 501, and CloudFormation waits an hour"},
+		"S3 rejects presigned uploads without a length with 411 or 501, and CloudFormation waits an hour",
+		"Encode the answer to bytes first, and set Content-Length to their number. Do not stream the body or " +
+			"send it in chunks."},
 	{"answer-encoding", Error, "the answer is UTF-8, not compressed and without a byte order mark",
-		"it is kept as it was sent and cannot be read: the stack fails for it"},
+		"the answer is stored as sent and cannot be parsed: the stack fails",
+		"Encode the JSON as UTF-8 without a byte order mark, and turn off compression in the HTTP client."},
 	{"answer-content-type", Note, "the answer has no Content-Type, or an empty one (to ROS application/json)",
-		"the response URL is signed for an empty one; with the older signatures of S3 another was refused with 403"},
+		"the response URL is signed for an empty one; with older S3 signatures, any other got 403",
+		"Send an empty Content-Type header, or none."},
 
 	// What is in it.
 	{"answer-json", Error, "the answer is a JSON object",
-		"CloudFormation fails the resource with Invalid Response object, whatever the provider had to say"},
+		"CloudFormation fails the resource with Invalid Response object, whatever the answer was",
+		"Encode the answer once with a JSON encoder. Set Content-Length to the number of bytes, not of " +
+			"characters, and leave out NaN and Infinity."},
 	{"answer-too-long", Error, "the answer has at most 4,096 bytes",
-		"CloudFormation fails the resource with Response object is too long, and the reason that was in it is lost"},
-	{"answer-near-limit", Note, "the answer keeps away from the limit of 4,096 bytes",
-		"longer values in another stack make it too long, and then the resource fails"},
+		"CloudFormation fails the resource with Response object is too long, and the reason in the answer is lost",
+		"Shorten the Reason to about 1,000 characters, and return only the attributes that templates use."},
+	{"answer-near-limit", Note, "the answer is well below the limit of 4,096 bytes",
+		"longer values in another stack make it too long, and the resource fails",
+		"Shorten the Reason to about 1,000 characters, and return only the attributes that templates use."},
 	{"answer-grows", Note, "the answer stays within its limits when properties are long",
-		"a template with long values makes the answer too long, or its physical ID, and then the resource fails"},
+		"a template with long values makes the answer or the physical ID too long, and the resource fails",
+		"Do not copy properties into the answer. Shorten the Reason, and derive the ID from a hash of long " +
+			"values."},
 	{"answer-status", Error, "Status is SUCCESS or FAILED",
-		"CloudFormation fails the resource with: is not a valid ResponseStatus"},
+		"CloudFormation fails the resource with: is not a valid ResponseStatus",
+		"Set Status to SUCCESS or FAILED, in capitals."},
 	{"answer-reason", Warning, "FAILED comes with a Reason",
-		"it is all that the user of the stack gets to see of the error"},
+		"the Reason is all that the user of the stack sees of the error",
+		"Set Reason to the text of the error, or to its type if the text is empty."},
 	{"answer-types", Error, "the members of the answer have the types of the protocol",
-		"CloudFormation fails the resource with Invalid Response object: Value of property ... must be of type ..."},
+		"CloudFormation fails the resource with Invalid Response object: Value of property ... must be of type ...",
+		"Send PhysicalResourceId, Reason and Status as strings, NoEcho as a boolean and Data as an object."},
 	{"answer-copies", Error, "StackId, RequestId and LogicalResourceId are copied from the request",
-		"an answer is found by them: one with those of another request settles the wrong resource, or none"},
-	{"answer-control-characters", Warning, "Reason and PhysicalResourceId hold no control characters",
-		"the events of the whole stack cannot be read any more by clients that parse them as XML"},
+		"they identify the request: with those of another request, the answer reaches the wrong resource, or none",
+		"Copy StackId, RequestId and LogicalResourceId from the request to the answer."},
+	{"answer-control-characters", Warning, "Reason and PhysicalResourceId contain no control characters",
+		"clients that parse the stack's events as XML can no longer read any of them",
+		"Remove control characters, such as terminal colors, from Reason and PhysicalResourceId."},
 
 	// The physical ID.
-	{"id-missing", Error, "every answer has a PhysicalResourceId, FAILED ones too",
-		"CloudFormation says Invalid PhysicalResourceId in the place of the reason, makes an ID up, and deletes by that: " +
-			"what was made stays"},
+	{"id-missing", Error, "every answer has a PhysicalResourceId, even FAILED ones",
+		"CloudFormation reports Invalid PhysicalResourceId instead of the reason and deletes with a generated ID: " +
+			"the created resource stays",
+		"Set PhysicalResourceId in every answer: the ID of the request, or for a failed Create a new one that " +
+			"names no resource."},
 	{"id-too-long", Error, "the PhysicalResourceId has at most 1,024 bytes (in ROS 255)",
-		"CloudFormation says Invalid PhysicalResourceId, and what was made stays"},
-	{"id-placeholder", Error, "the PhysicalResourceId names something",
-		"None, null, undefined and the like are what a program prints of nothing: all resources share it, and none can be " +
-			"found by it"},
+		"CloudFormation reports Invalid PhysicalResourceId, and the created resource stays",
+		"Derive the ID from a hash when the values that make it can be long."},
+	{"id-placeholder", Error, "the PhysicalResourceId identifies a resource",
+		"None, null, undefined and the like stand for a missing value: all resources share it, and none can be " +
+			"found by it",
+		"Set PhysicalResourceId to the name of the resource that was created, and check that it has a value " +
+			"before it is printed into a string."},
 	{"id-log-stream", Warning, "the PhysicalResourceId is not the name of the log stream",
-		"it is another one in each container: the next Update seems to be a replacement, and the Delete that follows hits " +
-			"the live resource"},
+		"it differs in each container: the next Update looks like a replacement, and the Delete that follows hits " +
+			"the live resource",
+		"Pass a PhysicalResourceId in every answer, FAILED ones too. Without one, many libraries use the name " +
+			"of the log stream."},
+	{"id-request-id", Warning, "the PhysicalResourceId is not the request ID of the function",
+		"each invocation has another: an Update that returns it looks like a replacement, and the Delete that follows hits the " +
+			"live resource",
+		"Derive the ID from the stack and the resource, not from the invocation."},
 	{"id-changed", Error, "an Update that replaces nothing keeps the PhysicalResourceId",
-		"CloudFormation takes the resource for replaced and deletes the old ID in the end: the data of a live resource is lost"},
+		"CloudFormation treats the resource as replaced and deletes the old ID at the end: the data of a live resource is lost",
+		"Derive the ID from the stack and the properties that replace the resource, or return the ID of the " +
+			"request from an Update. Use no time, random value or hash of all properties."},
 	{"id-changed-on-failure", Error, "a FAILED Update or Delete has the PhysicalResourceId of its request",
 		"CloudFormation records the ID of every answer: the rollback goes to the wrong resource, and the right one is " +
-			"deleted or forgotten"},
+			"deleted or forgotten",
+		"Return the PhysicalResourceId of the request when an Update or Delete fails."},
 	{"id-changed-on-delete", Warning, "the answer to a Delete has the PhysicalResourceId of its request",
-		"the record says that something else was deleted; if the stack deletes again, it is for that ID"},
-	{"id-shared", Warning, "two resources have two PhysicalResourceIds",
-		"a replacement cannot be told from an update, and the Delete of one resource takes the other with it"},
+		"the stack records that another resource was deleted; if it deletes again, it uses that ID",
+		"Return the PhysicalResourceId of the request from a Delete."},
+	{"id-shared", Warning, "two resources have different PhysicalResourceIds",
+		"a replacement looks like an update, and the Delete of one resource deletes the other too",
+		"Make the ID unique for each resource, for example from StackId, LogicalResourceId and the name."},
 	{"not-replaced", Error, "properties that replace the resource change the PhysicalResourceId",
-		"CloudFormation goes by the ID: the old resource is never deleted, or was destroyed before the update had succeeded"},
+		"CloudFormation compares IDs: the old resource is never deleted, or was destroyed before the update succeeded",
+		"When a property that cannot change in place changes, create a new resource, and return its ID from " +
+			"the Update. Do not delete the old one there."},
 
 	// The life of a resource.
-	{"create-refused", Error, "properties that are right are created with",
-		"without a resource nothing else can be checked: give the properties of a resource that can be made"},
-	{"strings-refused", Error, "numbers and booleans are taken as strings",
-		"CloudFormation makes a string of each of them, at every depth: what works in a test fails in every stack"},
+	{"create-refused", Error, "a Create with valid properties succeeds",
+		"nothing else can be checked without a resource: use the properties of a resource that can be created",
+		"Pass properties of a resource that can be created with -p, or fix the error in the Reason."},
+	{"bad-accepted", Error, "properties that are given as bad are rejected",
+		"a template with a mistake deploys, and the stack reports success for a resource that is not what was asked for",
+		"Validate the properties before you create anything, and answer FAILED with the name of the property."},
+	{"strings-refused", Error, "numbers and booleans are accepted as strings",
+		"CloudFormation turns each of them into a string, at every depth: what works in a test fails in every stack",
+		"Convert numbers and booleans from strings before you use them, at every depth, and do not require " +
+			"their JSON types."},
 	{"strings-misread", Warning, "\"false\" and \"5\" mean what false and 5 do",
-		"CloudFormation sends only strings, and the string \"false\" is true in many languages: the opposite of what was " +
-			"asked for is done"},
-	{"update-refused", Error, "properties that are right are updated to",
-		"the stack is rolled back, and a rollback is an Update too: the stack ends in UPDATE_ROLLBACK_FAILED"},
-	{"rollback-refused", Error, "an Update back to the properties before is done",
-		"the stack ends in UPDATE_ROLLBACK_FAILED, from where only an operator brings it back"},
-	{"delete-refused", Error, "a resource that is there is deleted",
-		"the stack ends in DELETE_FAILED, and its resources have to be deleted by hand"},
-	{"delete-unknown-refused", Error, "a Delete of what is not there is SUCCESS",
-		"CloudFormation deletes what was never made: after a Create that was cancelled or timed out, and again when it " +
+		"CloudFormation sends only strings, and the string \"false\" is true in many languages: the provider does the " +
+			"opposite of the request",
+		"Compare booleans with the text \"true\", and convert numbers before you calculate with them."},
+	{"not-done", Error, "SUCCESS comes when the work is done",
+		"resources that depend on this one start before it is ready, and no failure after the answer reaches the stack",
+		"Wait until the resource is ready before you answer SUCCESS."},
+	{"not-deleted", Error, "a Delete that is answered SUCCESS deletes",
+		"the resource is in no stack any more: it stays and costs money until someone finds it",
+		"Delete the resource with the ID of the request, and wait until it is deleted before you answer " +
+			"SUCCESS."},
+	{"update-deletes-old", Error, "an Update that replaces a resource leaves the old one in place",
+		"CloudFormation deletes the old resource when the whole update has succeeded; if another resource fails, the rollback " +
+			"needs it",
+		"Do not delete the old resource in the Update. CloudFormation sends a Delete with its ID when the " +
+			"stack is updated."},
+	{"update-refused", Error, "an Update to valid properties succeeds",
+		"the stack is rolled back, and a rollback is an Update too: the stack ends in UPDATE_ROLLBACK_FAILED",
+		"Support an Update between any two valid states. If the change is not possible in place, create a new " +
+			"resource, and return its ID."},
+	{"rollback-refused", Error, "an Update back to the previous properties succeeds",
+		"the stack ends in UPDATE_ROLLBACK_FAILED and needs an operator to recover",
+		"Support the Update back to the previous properties. If that is not possible in place, create a new " +
+			"resource, and return its ID."},
+	{"delete-refused", Error, "a Delete of an existing resource succeeds",
+		"the stack ends in DELETE_FAILED, and its resources have to be deleted by hand",
+		"Delete the resource with the ID of the request, also when its properties are old or invalid."},
+	{"delete-unknown-refused", Error, "a Delete of a resource that does not exist is SUCCESS",
+		"CloudFormation deletes resources that were never created, after a cancelled or timed-out Create, and again when it " +
 			"repeats a Delete; " +
-			"the stack ends in DELETE_FAILED or ROLLBACK_FAILED"},
+			"the stack ends in DELETE_FAILED or ROLLBACK_FAILED",
+		"Treat \"not found\" as success in a Delete."},
 	{"delete-after-failure-refused", Error, "a Delete after a FAILED Create, with its ID and its properties, is SUCCESS",
-		"CloudFormation always sends it: a provider that refuses the properties once more leaves the stack in ROLLBACK_FAILED"},
-	{"delete-harms-other", Error, "a Delete takes nothing but what its PhysicalResourceId names",
-		"after a replacement the old resource is deleted while the new one is in use, and the new one is lost"},
-	{"failed-with-other-id", Error, "a FAILED Create does not have the PhysicalResourceId of what was there before",
-		"CloudFormation always deletes by it: a stack that asked for a name that is taken deletes what another one has by that name"},
-	{"old-format-refused", Warning, "an Update gets along with old properties in which some are missing",
-		"a property that is new today is in no stack of yesterday: none of them can be updated, nor rolled back"},
-	{"old-values-refused", Note, "Updates and Deletes get along with old properties that would be refused today",
-		"if the properties ever had another form, stacks of that time can neither be updated nor deleted"},
-	{"attributes-lost", Warning, "an Update answers with the attributes that the Create had",
-		"Data of an Update replaces that of the Create: Fn::GetAtt of what is missing fails the stack with Vendor response " +
-			"doesn't contain"},
-	{"state-in-memory", Error, "a new process knows the resources that an earlier one made",
-		"Lambda starts new processes at any time, and a Delete comes months after its Create"},
-	{"state-leaks", Warning, "nothing of an answer stems from an earlier request",
-		"a process handles one request after the other: what is kept in it shows the attributes of other resources, secret ones too"},
+		"CloudFormation always sends it: a provider that rejects the properties again leaves the stack in ROLLBACK_FAILED",
+		"Do not validate properties in a Delete. Delete by the ID of the request, and treat \"not found\" as " +
+			"success."},
+	{"delete-harms-other", Error, "a Delete removes only the resource with its PhysicalResourceId",
+		"after a replacement the old resource is deleted while the new one is in use, and the new one is lost",
+		"Delete only the resource with the PhysicalResourceId of the request, and not the one that the " +
+			"properties name."},
+	{"failed-with-other-id", Error, "a FAILED Create does not have the PhysicalResourceId of an existing resource",
+		"CloudFormation always deletes with it: a stack that asks for a taken name deletes the resource of another stack",
+		"Set the ID of a FAILED Create to the resource that it created, or to a new one that names no " +
+			"resource. Do not derive it from the properties alone."},
+	{"old-format-refused", Warning, "an Update accepts old properties in which some are missing",
+		"existing stacks lack every new property: they can be neither updated nor rolled back",
+		"Read old properties with defaults, as if each could be missing."},
+	{"old-values-refused", Note, "Updates and Deletes accept old properties that are invalid today",
+		"if the properties ever change their form, existing stacks can be neither updated nor deleted",
+		"Do not validate old properties, or the properties of a Delete."},
+	{"attributes-lost", Warning, "an Update returns the attributes that the Create returned",
+		"Data of an Update replaces that of the Create: Fn::GetAtt of a missing attribute fails the stack with Vendor response " +
+			"doesn't contain",
+		"Return all attributes from every Update, changed or not."},
+	{"state-in-memory", Error, "a new process knows the resources that an earlier one created",
+		"Lambda starts new processes at any time, and a Delete may come months after its Create",
+		"Look the resource up by its ID in the service that keeps it, and keep no state in variables."},
+	{"state-leaks", Warning, "an answer contains nothing from an earlier request",
+		"a process handles many requests: leftover state exposes the attributes of other resources, even secret ones",
+		"Make a new answer for each request, and keep no data of a request in global variables."},
 
 	// Requests that come again, and that hold what is new.
-	{"created-twice", Error, "a Create or Update that comes again makes nothing new",
-		"requests are delivered at least once, by Lambda up to three times: what the second delivery made is in no stack " +
-			"and never deleted"},
-	{"redelivery-refused", Warning, "a Create or Update that comes again is answered as it was",
-		"the answer of the first time may be lost, and the stack fails although all was done"},
-	{"unknown-field-refused", Error, "members of a request that are not known are ignored",
-		"the protocol grows: the service sends more than it did, and all stacks fail on that day"},
+	{"created-twice", Error, "a repeated Create or Update creates nothing new",
+		"requests are delivered at least once, by Lambda up to three times: the result of a second delivery is in no stack " +
+			"and never deleted",
+		"Derive the name of the resource from the request, and use the existing resource if a repeated " +
+			"request finds it. Do not use a random name."},
+	{"redelivery-refused", Warning, "a repeated Create or Update gets the same answer",
+		"the first answer may be lost, and the stack fails although the work was done",
+		"Treat \"already exists\" as success if the existing resource is the one of this request."},
+	{"region-refused", Note, "stacks of every Region and partition are served",
+		"ARNs begin with arn:aws-cn or arn:aws-us-gov in other partitions: a handler that expects arn:aws fails in all stacks there",
+		"Accept every Region and partition: compare the parts of an ARN, and take the partition from it."},
+	{"unknown-field-refused", Error, "unknown members of a request are ignored",
+		"the protocol grows: when the service sends a new member, all stacks fail",
+		"Ignore unknown members of the request, and turn off strict decoding for it."},
 	{"service-timeout-refused", Error, "ServiceTimeout among the properties is ignored",
-		"CloudFormation passes it on with the others: a stack that sets it fails"},
-	{"unknown-request-type", Note, "a RequestType that is not known is answered FAILED",
-		"one that is not answered is waited for for an hour, and SUCCESS claims that something was done"},
+		"CloudFormation passes it on with the others: a stack that sets it fails",
+		"Remove ServiceToken and ServiceTimeout from the properties before you validate them."},
+	{"unknown-request-type", Note, "an unknown RequestType is answered FAILED",
+		"without an answer CloudFormation waits an hour, and SUCCESS claims that something was done",
+		"Answer FAILED if RequestType is none of Create, Update and Delete."},
 	{"missing-id-unanswered", Note, "a Delete without a PhysicalResourceId is answered",
-		"CloudFormation sends one always, but tests by hand and other engines do not"},
+		"CloudFormation always sends one, but manual tests and other engines do not",
+		"Read PhysicalResourceId with a default, inside the block that catches errors."},
 
 	// Secrets.
 	{"url-in-log", Error, "the log does not show the response URL",
-		"who reads the log can answer in the place of the provider, for two hours, and settle the resource as he likes"},
+		"anyone who reads the log can answer for the provider for two hours",
+		"Do not log the whole event. Log RequestType, LogicalResourceId and RequestId, and remove ResponseURL " +
+			"from anything else."},
 	{"secret-in-log", Error, "the log does not show secret properties",
-		"logs are kept longer and read by more people than secrets should be"},
+		"more people read logs than should see secrets, and logs are kept longer",
+		"Do not log the event, its properties or requests to other services. Log RequestType, " +
+			"LogicalResourceId and RequestId."},
 	{"properties-in-log", Note, "the log does not show properties",
-		"a secret among them, from a NoEcho parameter for example, shows too"},
-	{"secret-in-reason", Error, "no Reason holds a secret property",
-		"it is shown in the events of the stack to everybody who may read them"},
-	{"secret-in-id", Error, "no PhysicalResourceId holds a secret property",
-		"it is shown in the list of resources, in the events and by Ref"},
-	{"secret-in-data", Warning, "secret properties come back in Data only with NoEcho",
-		"without it the service shows them wherever it shows attributes"},
+		"a secret among them, for example from a NoEcho parameter, is visible too",
+		"Do not log the event or its properties. Log RequestType, LogicalResourceId and RequestId."},
+	{"secret-in-reason", Error, "no Reason contains a secret property",
+		"the Reason is visible to everyone who can read the stack's events",
+		"Name the property in the Reason, not its value. Remove request bodies from the texts of errors."},
+	{"secret-in-id", Error, "no PhysicalResourceId contains a secret property",
+		"the ID is visible in the list of resources, in events and through Ref",
+		"Derive the ID from other properties, or from a random value that you keep."},
+	{"secret-attribute", Warning, "attributes with a name like that of a secret come with NoEcho",
+		"without it the service shows them to everyone who may describe the stack's outputs and resources",
+		"Set NoEcho to true in the answer, or leave the attribute out."},
+	{"secret-in-data", Warning, "secret properties are returned in Data only with NoEcho",
+		"without it the service shows them wherever it shows attributes",
+		"Set NoEcho to true in the answer, or leave the secret out of Data."},
 }

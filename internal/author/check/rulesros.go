@@ -14,58 +14,80 @@ func (r Rule) In(dialect wire.Dialect) Rule {
 	if words.why != "" {
 		r.Why = words.why
 	}
+	if fix := rosFixes[r.ID]; fix != "" {
+		r.Fix = fix
+	}
 	return r
 }
 
-const rosWaits = "ROS waits for as long as the Timeout of the resource says"
+const rosWaits = "ROS waits for the resource's Timeout"
 
 // rosWords are the rules of which ROS says or does something else, by ID; an empty text is that of the table.
 var rosWords = map[string]struct{ statement, why string }{
-	"silence":       {why: rosWaits + ", and again for the Delete that follows; the stack cannot be used in that time"},
+	"silence":       {why: rosWaits + ", and again for the Delete that follows; the stack cannot be used during that time"},
 	"crash":         {why: "Function Compute does not report the error to ROS: " + rosWaits},
 	"hang":          {why: "Function Compute stops the function at its timeout, and no answer follows: " + rosWaits},
-	"gives-up":      {why: "the response URL says so when it is busy; the answer is lost, and " + rosWaits},
-	"answer-verb":   {"the answer is sent by POST", "the response URL takes one verb: any other is refused, and " + rosWaits},
-	"answer-url":    {why: "its signature covers path and query: a changed one is refused with 403, and " + rosWaits},
-	"answer-length": {why: "a request without a length may be refused, and then " + rosWaits},
+	"gives-up":      {why: "the response URL returns 503 when it is busy; the answer is lost, and " + rosWaits},
+	"answer-verb":   {"the answer is sent with POST", "the response URL accepts one method: any other is rejected, and " + rosWaits},
+	"answer-url":    {why: "its signature covers path and query: a changed URL gets 403, and " + rosWaits},
+	"answer-length": {why: "a request without a length may be rejected, and then " + rosWaits},
 	"answer-content-type": {
 		"the answer has the Content-Type application/json",
-		"ROS requires the header: an answer with another one may be refused",
+		"ROS requires the header: an answer with another value may be rejected",
 	},
-	"crash-after-answer":  {why: "Function Compute may run a function that failed once more with the same request: what it does is done twice"},
-	"answer-after-return": {why: "Function Compute freezes a process whose handler has returned: the answer goes out with the next request, after hours, or never"},
-	"answer-json":         {why: "ROS cannot read the answer, whatever the provider had to say"},
-	"answer-too-long":     {why: "ROS refuses the answer, and the reason that was in it is lost"},
+	"crash-after-answer":  {why: "Function Compute may run a failed function once more with the same request, so its work is done twice"},
+	"answer-after-return": {why: "Function Compute freezes the process after the handler returns: the answer is sent with the next request, hours later, or never"},
+	"answer-json":         {why: "ROS cannot parse the answer, whatever it was"},
+	"answer-too-long":     {why: "ROS rejects the answer, and the reason in it is lost"},
 	"answer-status":       {why: "ROS cannot tell success from failure, and fails the resource"},
-	"answer-types":        {why: "ROS cannot read the answer, and fails the resource"},
+	"answer-types":        {why: "ROS cannot parse the answer, and fails the resource"},
 	"id-missing": {
-		"every answer of SUCCESS has a PhysicalResourceId",
-		"ROS refuses the answer, and what was made stays",
+		"every SUCCESS answer has a PhysicalResourceId",
+		"ROS rejects the answer, and the created resource stays",
 	},
-	"id-too-long": {"the PhysicalResourceId has at most 255 bytes", "ROS refuses the answer, and what was made stays"},
+	"id-too-long": {"the PhysicalResourceId has at most 255 bytes", "ROS rejects the answer, and the created resource stays"},
 	"id-changed": {
 		"an Update keeps the PhysicalResourceId",
-		"in ROS a resource keeps its physical ID for life: an update with another one fails",
+		"in ROS a resource keeps its physical ID for life: an Update with another ID fails",
 	},
-	"id-changed-on-failure": {why: "in ROS a resource keeps its physical ID for life, so that the answer says something of another resource"},
-	"id-log-stream":         {why: "it is another one in each container: the next Update fails, since a resource keeps its physical ID for life"},
-	"id-shared":             {why: "the Delete of one resource takes the other with it"},
+	"id-changed-on-failure": {why: "in ROS a resource keeps its physical ID for life, so the answer is about another resource"},
+	"id-log-stream":         {why: "it differs in each container: the next Update fails, because a resource keeps its physical ID for life"},
+	"id-shared":             {why: "the Delete of one resource deletes the other too"},
 	"not-replaced":          {why: "in ROS a resource keeps its physical ID for life, and no Update replaces it"},
-	"strings-refused":       {why: "a template may have the text of a number or of a boolean where it means the value"},
-	"strings-misread":       {why: "the string \"false\" is true in many languages: the opposite of what was asked for is done"},
+	"strings-refused":       {why: "a template may contain the text of a number or boolean instead of the value"},
+	"strings-misread":       {why: "the string \"false\" is true in many languages: the provider does the opposite of the request"},
+	"update-deletes-old":    {why: "in ROS an Update never replaces a resource, so nothing else deletes the old one"},
 	"update-refused":        {why: "the stack is rolled back, and a rollback is an Update too: the stack ends in ROLLBACK_FAILED"},
-	"rollback-refused":      {why: "the stack ends in ROLLBACK_FAILED, from where another update has to bring it back"},
-	"delete-unknown-refused": {why: "a Delete may follow a Create that was cancelled or timed out, and a Delete may come twice: the stack ends in " +
+	"rollback-refused":      {why: "the stack ends in ROLLBACK_FAILED and needs another update to recover"},
+	"delete-unknown-refused": {why: "a Delete may follow a cancelled or timed-out Create, and may come twice: the stack ends in " +
 		"DELETE_FAILED or CREATE_ROLLBACK_FAILED"},
-	"delete-after-failure-refused": {why: "the rollback sends it: a provider that refuses the properties once more leaves the stack in CREATE_ROLLBACK_FAILED"},
-	"delete-harms-other":           {why: "with ReplacementOption the old resource and the new one may have one name, and the wrong one is lost"},
-	"failed-with-other-id":         {why: "the rollback may delete by it: a stack that asked for a name that is taken deletes what another one has by that name"},
-	"attributes-lost":              {why: "Data of an Update replaces that of the Create: Fn::GetAtt of what is missing fails the stack"},
-	"state-in-memory":              {why: "Function Compute starts new processes at any time, and a Delete comes months after its Create"},
-	"created-twice": {why: "ROS assumes that an Update may be sent again, and a Create too if the service token says idempotent: what the second " +
-		"delivery made is in no stack and never deleted"},
+	"delete-after-failure-refused": {why: "the rollback sends it: a provider that rejects the properties again leaves the stack in CREATE_ROLLBACK_FAILED"},
+	"delete-harms-other":           {why: "with ReplacementOption the old and the new resource may have the same name, and the wrong one is lost"},
+	"failed-with-other-id":         {why: "the rollback may delete with it: a stack that asks for a taken name deletes the resource of another stack"},
+	"attributes-lost":              {why: "Data of an Update replaces that of the Create: Fn::GetAtt of a missing attribute fails the stack"},
+	"state-in-memory":              {why: "Function Compute starts new processes at any time, and a Delete may come months after its Create"},
+	"created-twice": {why: "ROS may send an Update again, and also a Create if the service token says idempotent: the result of a second " +
+		"delivery is in no stack and is never deleted"},
 	"service-timeout-refused": {why: "a template may pass it on: a stack that sets it fails"},
-	"unknown-request-type":    {why: rosWaits + " for one that is not answered, and SUCCESS claims that something was done"},
+	"unknown-request-type":    {why: rosWaits + " without an answer, and SUCCESS claims that something was done"},
 	"missing-id-unanswered":   {why: "a Delete after a failed Create has none"},
-	"secret-in-data":          {"no secret property comes back in Data", "ROS has no NoEcho for answers, and shows attributes wherever they are used"},
+	"secret-in-data":          {"no secret property is returned in Data", "ROS has no NoEcho for answers, and shows attributes wherever they are used"},
+}
+
+// rosFixes are what to change for ROS where it differs, by ID of the rule.
+var rosFixes = map[string]string{
+	"answer-verb":             "Send the answer with POST.",
+	"answer-content-type":     "Set the header Content-Type to application/json.",
+	"gives-up":                "Check the status of the POST, and retry with a growing pause if it is 5xx or the connection fails.",
+	"id-missing":              "Set PhysicalResourceId in every SUCCESS answer.",
+	"id-changed":              "Return the PhysicalResourceId of the request from every Update.",
+	"not-replaced":            "Answer FAILED to an Update of a property that cannot change in place.",
+	"update-deletes-old":      "Change the resource in place, or answer FAILED to an Update that cannot.",
+	"update-refused":          "Support an Update between any two valid states that differ only in properties that can change in place.",
+	"rollback-refused":        "Support the Update back to the previous properties.",
+	"answer-types":            "Send PhysicalResourceId, Reason and Status as strings and Data as an object.",
+	"region-refused":          "Accept every region of ROS.",
+	"service-timeout-refused": "Remove ServiceTimeout from the properties before you validate them.",
+	"secret-attribute":        "Leave the attribute out: ROS has no NoEcho for answers.",
+	"secret-in-data":          "Leave the secret out of Data: ROS has no NoEcho for answers.",
 }

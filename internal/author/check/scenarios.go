@@ -1,6 +1,9 @@
 package check
 
-import "slices"
+import (
+	"encoding/json"
+	"slices"
+)
 
 // Scenario is a sequence of requests.
 type Scenario struct {
@@ -16,7 +19,13 @@ type scenario struct {
 	// needs says that it needs a provider that can create.
 	needs bool
 	play  func(*scene)
+	// uses returns the properties that a user gives for this scenario; nil if there are none such.
+	uses func(Config) json.RawMessage
 }
+
+func useUpdate(c Config) json.RawMessage  { return c.Update }
+func useReplace(c Config) json.RawMessage { return c.Replace }
+func useBad(c Config) json.RawMessage     { return c.Bad }
 
 // Scenarios returns all scenarios in the order in which they run.
 func Scenarios() []Scenario {
@@ -28,26 +37,29 @@ func Scenarios() []Scenario {
 }
 
 var scenarios = []scenario{
-	{Scenario{"life", "Create, Update with the same properties, Delete"}, true, life},
-	{Scenario{"unchanged", "Update with the same properties: what the Create answered is still there"}, true, unchanged},
-	{Scenario{"update", "Update to other properties in place, Delete"}, true, inPlace},
-	{Scenario{"replacement", "Update to a new physical ID, Delete of the old one"}, true, replacement},
-	{Scenario{"replacement-rollback", "Update to a new physical ID, Update back, Delete of what it was"}, true, replacementBack},
-	{Scenario{"rollback", "Update to other properties, Update back with the two swapped"}, true, rollback},
-	{Scenario{"failed-create", "Create that fails, Delete with its physical ID"}, false, failedCreate},
-	{Scenario{"failed-update", "Update that fails, Update back with the two swapped"}, true, failedUpdate},
-	{Scenario{"no-properties", "Create without any property"}, false, bare},
-	{Scenario{"new-process", "Create by one process, Update and Delete by others"}, true, newProcess},
-	{Scenario{"delete-unknown", "Delete of what was never made, with IDs that engines make up"}, false, deleteUnknown},
-	{Scenario{"taken", "Create and Delete of what another stack has already"}, true, nameTaken},
-	{Scenario{"missing-id", "Delete without a physical ID"}, false, missingID},
-	{Scenario{"redelivery", "Create, Update and Delete, each delivered twice"}, true, redelivery},
-	{Scenario{"old-properties", "Update from properties of an earlier time, Delete with such"}, true, oldFormat},
-	{Scenario{"strings", "Create with values as strings, and as numbers and booleans"}, true, typedValues},
-	{Scenario{"unknown-members", "Create with members and properties that are not known"}, true, extras},
-	{Scenario{"letters", "Create with letters beyond ASCII"}, false, letters},
-	{Scenario{"oversize", "Create with long values"}, false, oversize},
-	{Scenario{"two-at-once", "Create and Update of two resources at once"}, true, together},
-	{Scenario{"unavailable", "Create whose answer is told 503 at first"}, true, unavailable},
-	{Scenario{"unknown-type", "request of a type that there is not"}, false, unknownType},
+	{Scenario{"life", "Create, Update with the same properties, Delete"}, true, life, nil},
+	{Scenario{"unchanged", "Update with the same properties: the attributes of the Create are still there"}, true, unchanged, nil},
+	{Scenario{"update", "Update to other properties in place, Delete"}, true, inPlace, useUpdate},
+	{Scenario{"replacement", "Update to a new physical ID, Delete of the old one"}, true, replacement, useReplace},
+	{Scenario{"replacement-rollback", "Update to a new physical ID, Update back, Delete of the new one"}, true, replacementBack, useReplace},
+	{Scenario{"rollback", "Update to other properties, Update back with old and new swapped"}, true, rollback, useUpdate},
+	{Scenario{"failed-create", "failing Create, Delete with its physical ID"}, false, failedCreate, useBad},
+	{Scenario{"failed-update", "failing Update, Update back with old and new swapped"}, true, failedUpdate, useBad},
+	{Scenario{"no-properties", "Create without properties"}, false, bare, nil},
+	{Scenario{"new-process", "Create in one process, Update and Delete in others"}, true, newProcess, nil},
+	{Scenario{"delete-unknown", "Delete of resources that were never created, with IDs that engines generate"}, false, deleteUnknown, nil},
+	{Scenario{"taken", "Create and Delete of a resource that another stack already has"}, true, nameTaken, nil},
+	{Scenario{"missing-id", "Delete without a physical ID"}, false, missingID, nil},
+	{Scenario{"redelivery", "Create, Update and Delete, each delivered twice"}, true, redelivery, nil},
+	{Scenario{"old-properties", "Update from old properties, Delete with old properties"}, true, oldFormat, nil},
+	{Scenario{"strings", "Create with values as strings, and as numbers and booleans"}, true, typedValues, nil},
+	{Scenario{"unknown-members", "Create with unknown members and properties"}, true, extras, nil},
+	{Scenario{"letters", "Create with non-ASCII letters"}, false, letters, nil},
+	{Scenario{"quotes", "Create with quotes, backslashes and newlines"}, false, quotes, nil},
+	{Scenario{"oversize", "Create with long values"}, false, oversize, nil},
+	{Scenario{"two-at-once", "Create and Update of two resources at once"}, true, together, nil},
+	{Scenario{"second-stack", "Create, Update and Delete in two stacks with the same logical ID"}, true, secondStack, nil},
+	{Scenario{"regions", "Create and Delete in aws-cn and aws-us-gov"}, true, regions, nil},
+	{Scenario{"unavailable", "Create whose first answer gets status 503"}, true, unavailable, nil},
+	{Scenario{"unknown-type", "request with an unknown RequestType"}, false, unknownType, nil},
 }

@@ -28,6 +28,8 @@ type scene struct {
 	outcome   Outcome
 	quiet     []string // rules that do not matter here
 	resources []*resource
+	ledger    []*entry
+	mute      bool // nothing is judged
 }
 
 // play runs a scenario to its end and deletes what it has left.
@@ -46,6 +48,7 @@ func (s *scene) play(of scenario) error {
 			s.remove(r, r.state, "delete-refused")
 		}
 	}
+	s.clean()
 	if s.err != nil {
 		return s.err
 	}
@@ -187,11 +190,13 @@ func (s *scene) note(p reply) {
 		r.lasting = append(r.lasting, lasting{s, p})
 	}
 	if p.End.Kind == local.InitFailed && !p.Answered && r.report.Requests == 1 {
-		s.err = fmt.Errorf("the provider does not start: %w", p.End.Err)
+		s.err = fmt.Errorf("the provider did not start: %w", p.End.Err)
 		return
 	}
 	s.outcome.Steps = append(s.outcome.Steps, Step{Sent: r.mask(p.what), Came: s.came(p), Took: p.Took})
-	s.judge(p)
+	s.record(p)
+	judgment{s}.judge(p)
+	verification{s}.verify(p)
 }
 
 // maxShown bounds the texts of providers in a report, in bytes.
@@ -219,14 +224,22 @@ func (s *scene) came(p reply) string {
 
 // find notes that a rule is broken, once in a scenario.
 func (s *scene) find(rule string, p reply, format string, args ...any) {
+	s.findAs(ruleOf(rule).Severity, rule, p, format, args...)
+}
+
+// findAs is find for a case that is worse, or less bad, than the rule in general.
+func (s *scene) findAs(severity Severity, rule string, p reply, format string, args ...any) {
 	report := &s.run.report
-	if s.run.skipped[rule] || slices.Contains(s.quiet, rule) || slices.ContainsFunc(report.Findings, func(f Finding) bool {
+	if s.mute || s.run.skipped[rule] || slices.Contains(s.quiet, rule) || slices.ContainsFunc(report.Findings, func(f Finding) bool {
 		return f.ID == rule && f.Scenario == s.id
 	}) {
 		return
 	}
+	broken := ruleOf(rule).In(s.run.config.Dialect)
+	broken.Severity = severity
 	report.Findings = append(report.Findings, Finding{
-		Rule: ruleOf(rule).In(s.run.config.Dialect), Scenario: s.id, Sent: s.sent(p), Came: s.came(p), Detail: s.shown(fmt.Sprintf(format, args...)),
+		Rule: broken, Scenario: s.id, Sent: s.sent(p), Came: s.came(p), Detail: s.shown(fmt.Sprintf(format, args...)),
+		stream: logStream.MatchString(string(p.Response.PhysicalResourceID)),
 	})
 }
 
@@ -301,7 +314,7 @@ func (s *scene) made() (*resource, reply) {
 	case p.failed():
 		s.refused(p)
 	default:
-		s.unmade("its Create was not answered as the protocol asks for, so that there is nothing to go on with")
+		s.unmade("its Create had no valid answer, so the scenario cannot continue")
 	}
 	return of, p
 }
@@ -317,8 +330,8 @@ func (s *scene) unmade(reason string) {
 // refused looks why properties were refused that should be right.
 func (s *scene) refused(p reply) {
 	if s.run.created == yes {
-		s.find("create-refused", p, "the same properties were created with before")
-		s.leave("its Create was refused")
+		s.find("create-refused", p, "a Create with the same properties succeeded before")
+		s.leave("its Create was rejected")
 		return
 	}
 	if first := s.run.given.first; s.run.config.Dialect != wire.ROS && hasTypes(first) {
@@ -326,16 +339,16 @@ func (s *scene) refused(p reply) {
 		r := s.request(wire.Create, of, first)
 		r.ResourceProperties = s.run.typed(first)
 		s.quiet = unanswerable
-		typed := s.send(r, "with numbers and booleans as they are written", nil)
+		typed := s.send(r, "with numbers and booleans as written", nil)
 		s.quiet = nil
 		if s.took(of, typed); typed.success() {
-			s.find("strings-refused", p, "with the same values as numbers and booleans it is created")
-			s.unmade("the provider refuses numbers and booleans that are strings, as CloudFormation sends them")
+			s.find("strings-refused", p, "a Create with the same values as numbers and booleans succeeds")
+			s.unmade("the provider rejects numbers and booleans as strings, the way CloudFormation sends them")
 			return
 		}
 	}
-	s.find("create-refused", p, "the provider refused to create: give properties that it takes")
-	s.unmade("the provider refused to create: give properties that it takes (-p, --properties or --template)")
+	s.find("create-refused", p, "the provider rejected the Create: use properties that it accepts")
+	s.unmade("the provider rejected the Create: use properties that it accepts (-p, --properties or --template)")
 }
 
 // keep says what is expected of the physical ID of an Update.
@@ -363,7 +376,7 @@ func (s *scene) updated(of *resource, p reply, state value.Value, id keep, refus
 	switch changed := now != of.id; {
 	case p.failed():
 		if refused != "" {
-			s.find(refused, p, "the Update of %s was answered FAILED", of.id)
+			s.find(refused, p, "the answer to the Update of %s is FAILED", of.id)
 		}
 		if changed && now != "" { // in ROS it need not have one
 			s.find("id-changed-on-failure", p, "the request is for %s, the answer for %s", of.id, now)
@@ -372,7 +385,7 @@ func (s *scene) updated(of *resource, p reply, state value.Value, id keep, refus
 	case changed && (id == same || s.run.config.Dialect == wire.ROS):
 		s.find("id-changed", p, "the request is for %s, the answer for %s", of.id, now)
 	case !changed && id == another:
-		s.find("not-replaced", p, "the answer is still for %s", of.id)
+		s.find("not-replaced", p, "the answer still has %s", of.id)
 	}
 	if now != of.id { // what was is to be deleted by the service, when all is done
 		s.drop(now) // which is this one, if it was it before
@@ -406,7 +419,7 @@ func (s *scene) removed(of *resource, p reply, refused string) reply {
 	}
 	changed := p.Response.PhysicalResourceID != of.id && p.Response.PhysicalResourceID != ""
 	if p.failed() && refused != "" {
-		s.find(refused, p, "the Delete of %s was answered FAILED", cmp.Or(of.id, "what has no PhysicalResourceId"))
+		s.find(refused, p, "the answer to the Delete of %s is FAILED", cmp.Or(of.id, "a resource without PhysicalResourceId"))
 	}
 	switch {
 	case changed && p.failed():

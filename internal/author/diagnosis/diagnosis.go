@@ -27,16 +27,11 @@ type Problem struct {
 	Rule  Rule
 	Level Level
 
-	ros bool
+	language template.Language
 }
 
 // Remedy is what to do about the problem, in the words of the template's language; "" if it is unknown.
-func (p *Problem) Remedy() string {
-	if p.ros && p.Rule.rosRemedy != "" {
-		return p.Rule.rosRemedy
-	}
-	return p.Rule.Remedy
-}
+func (p *Problem) Remedy() string { return p.Rule.In(p.language).Remedy }
 
 // File is what was found in one template.
 type File struct {
@@ -52,7 +47,7 @@ type File struct {
 func (f *File) Add(level Level, found template.Errors) {
 	for _, e := range found {
 		if !slices.ContainsFunc(f.Problems, func(p Problem) bool { return same(p.Error, e) }) {
-			f.Problems = append(f.Problems, Problem{e, RuleOf(e), level, f.Language == template.ROS})
+			f.Problems = append(f.Problems, Problem{e, RuleOf(e), level, f.Language})
 		}
 	}
 	slices.SortStableFunc(f.Problems, func(a, b Problem) int {

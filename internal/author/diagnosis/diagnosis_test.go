@@ -24,7 +24,7 @@ func TestRemediesOfROS(t *testing.T) {
 		{"StackValidationFailed", "Property CreateDuration: the value must be of type Integer", "property-value"},
 		{"StackValidationFailed", "Unknown resource Type : ALIYUN::FOO::Bar", "resource-type"},
 		{"", "[/Outputs/O/Value] 'null' values are not allowed in templates", "null-value"},
-		{"", "B is recorded only: nobody provides ALIYUN::FOO::Bar here", "recorded-only"},
+		{"", "B is only recorded: no provider for ALIYUN::FOO::Bar here", "recorded-only"},
 	} {
 		file := diagnosis.File{Language: template.ROS}
 		file.Add(diagnosis.Err, template.Errors{{Message: c.message, Code: c.code}})
@@ -153,7 +153,7 @@ var secrets = []string{
 	"Parameters: {P: {NoEcho: true, Default: hunter2}, S: {NoEcho: true, Default: hunter2, X: 1}}",
 	`{"Parameters": {"P": {"NoEcho": "true", "Default": "hunter2"}, "Q": {}}, "Resources": {}}`,
 	"{\"Parameters\": {\"P\": {\"Default\":\n \"hunter2\"\n, \"NoEcho\": true}}}",
-	// Not well-formed, so nobody knows what is what.
+	// Not well-formed, so no one knows what is what.
 	"Parameters: {P: {NoEcho: true, Default: hunter2\nResources: [",
 	"Parameters:\n  P:\n    NoEcho: true\n    Default: 'hunter2\n\tx: y",
 	"Parameters: {P: {NoEcho: true, NoEcho: false, Default: hunter2}}",
@@ -206,7 +206,7 @@ func TestSARIF(t *testing.T) {
 		{Message: "Parameters: [X] do not exist in the template"},
 		{Message: "Parameters: [X] do not exist in the template"},
 	})
-	file.Add(diagnosis.Warning, template.Errors{{Message: "A is recorded only", Line: 9, Column: 9}})
+	file.Add(diagnosis.Warning, template.Errors{{Message: "A is only recorded", Line: 9, Column: 9}})
 	other := diagnosis.File{Name: "/elsewhere/t.json", Source: diagnosis.NewSource("")}
 	text, err := diagnosis.SARIF("1.2.3", []diagnosis.File{file, other})
 	if err != nil {
@@ -269,7 +269,7 @@ func TestSARIF(t *testing.T) {
 		"parameter-unknown true error - a%20folder/t.yaml [] Parameters: [X] do not exist in the template",
 		"syntax true error {1 0 0} a%20folder/t.yaml [] Template format error: YAML not well-formed.",
 		"property-unknown true error {2 6 7} a%20folder/t.yaml [{/Resources/A}] Encountered unsupported property Foo (why)",
-		"recorded-only true warning {9 9 0} a%20folder/t.yaml [] A is recorded only",
+		"recorded-only true warning {9 9 0} a%20folder/t.yaml [] A is only recorded",
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("results (-want +got):\n%s", diff)

@@ -71,7 +71,7 @@ type (
 	}
 )
 
-// Home is where the program is told of.
+// Home is the URL of a page about the program.
 const Home = "https://github.com/pintle-dev/pintle"
 
 // SARIF returns a log of what was found, in version 2.1.0 of the format. version is that of the program. Names of files are

@@ -137,7 +137,7 @@ func (s *Source) Excerpt(line, column int) (Excerpt, bool) {
 	return e, true
 }
 
-// hide puts a mask in the place of what of a secret is on a line, and returns where the column is then.
+// hide puts a mask instead of what of a secret is on a line, and returns where the column is then.
 func hide(text []rune, column, line int, secret span) ([]rune, int) {
 	if line < secret.from.line || line > secret.to.line {
 		return text, column

@@ -41,7 +41,7 @@ func (s *Session) address(e *exchange) (err error) {
 	return nil
 }
 
-// addressROS makes those of ROS, in the form that the engine's have. Nobody signs anything: the signature is a password for
+// addressROS makes those of ROS, in the form that the engine's have. No one signs anything: the signature is a password for
 // this one request.
 func (s *Session) addressROS(e *exchange) {
 	var random [20]byte
@@ -61,7 +61,7 @@ func (s *Session) addressROS(e *exchange) {
 
 const rosPath = "/ros/response"
 
-// refusal is what an attempt to answer is told that is not taken.
+// refusal is the reply to an answer that is not accepted.
 type refusal struct {
 	status        int
 	code, message string
@@ -149,7 +149,7 @@ func (s *Session) admit(e *exchange, r *http.Request) *refusal {
 		switch {
 		case r.Method != http.MethodPost:
 			return &refusal{
-				status: http.StatusMethodNotAllowed, code: "MethodNotAllowed", message: "ROS takes answers by POST, unlike CloudFormation",
+				status: http.StatusMethodNotAllowed, code: "MethodNotAllowed", message: "ROS accepts answers with POST, unlike CloudFormation",
 			}
 		case e == nil || !strings.HasSuffix(r.URL.Path, rosPath) || subtle.ConstantTimeCompare([]byte(given), []byte(e.signature)) != 1:
 			return &refusal{
@@ -197,7 +197,7 @@ func intact(responseURL string, r *http.Request) bool {
 	return at >= 0 && rest[at:] == r.RequestURI
 }
 
-// busy counts the attempts that are told to come again.
+// busy counts the attempts that get 503.
 func (e *exchange) busy() bool {
 	e.mu.Lock()
 	defer e.mu.Unlock()

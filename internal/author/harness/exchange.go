@@ -11,7 +11,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/pintle-dev/pintle/internal/language/value"
+	"github.com/pintle-dev/pintle/internal/base/redact"
 	"github.com/pintle-dev/pintle/internal/provider/local"
 	"github.com/pintle-dev/pintle/wire"
 )
@@ -41,11 +41,11 @@ type Order struct {
 	WhileWorking bool
 	// Secrets are texts that no log may show.
 	Secrets []string
-	// Linger is how long the provider may go on after its answer, so that its log is whole. Zero means two seconds.
+	// Linger is how long the provider may continue after its answer, so that its log is whole. Zero means two seconds.
 	Linger time.Duration
-	// Unavailable is how many attempts to answer are told 503 Service Unavailable, as S3 does when it is asked too much.
+	// Unavailable is how many attempts to answer get 503 Service Unavailable, as S3 does when it gets too many requests.
 	Unavailable int
-	// Waiting is told that the provider is done with the request and has not answered. Nil drops it.
+	// Waiting is called when the provider is done with the request and has not answered. Nil means that it is not called.
 	Waiting func()
 }
 
@@ -58,9 +58,9 @@ type Exchange struct {
 	Attempts []Attempt
 	// End is how the provider ended with the request.
 	End End
-	// Lingers says that it had answered, and was at it still after the time that it may go on. See [Session.End].
+	// Lingers says that it had answered, and was at it still after the time that it may continue. See [Session.End].
 	Lingers bool
-	// Log is what the processes printed about it; at most 200 lines, scrubbed.
+	// Log is what the processes printed about it; at most 200 lines, redacted.
 	Log []string
 	// Leaks are the secrets of the order that those lines held, in clear and in the spelling that they had; at most 200.
 	Leaks []string
@@ -80,7 +80,7 @@ type Attempt struct {
 	Length int64
 	// Body is its beginning: no more than [wire.MaxResponse] bytes and one.
 	Body []byte
-	// Status is what it was told: 200 if it was taken.
+	// Status is the HTTP status that the provider got: 200 if the answer was accepted.
 	Status int
 	// At is when it was there.
 	At time.Time
@@ -90,12 +90,14 @@ type Attempt struct {
 type End struct {
 	// Kind is how its process did, zero if that is not known: for a URL, or because it has not ended.
 	Kind local.OutcomeKind
-	// Err is why there can be no answer; nil if the provider is done and may still answer. It is scrubbed.
+	// Err is why there can be no answer; nil if the provider is done and may still answer. It is redacted.
 	Err error
 	// At is when; zero if it has not ended.
 	At time.Time
 	// Delivered says that a process got the request; false for a URL.
 	Delivered bool
+	// Invocation is the request ID of Lambda that its process had; empty for a URL.
+	Invocation string
 	// work is that of [local.Outcome].
 	work func(context.Context) string
 	// Busy says that a URL replied 429 or 503: an engine sends the request again.
@@ -161,9 +163,9 @@ func (e *exchange) end(with End) {
 	}
 }
 
-// Send hands the request over and waits for its answer, and for a moment for what the provider does after it. What the provider
-// does wrong is in the exchange; the error is for what could not be tried, and for the end of ctx. No two requests with one
-// ID may be under way at once; one after the other they may.
+// Send hands the request over, waits for its answer, and then briefly for anything that the provider does after it.
+// The exchange holds the provider's mistakes. Send returns an error only if the test could not run, or if ctx ended.
+// Two requests with the same ID must not be in flight at once, but may follow each other.
 func (s *Session) Send(ctx context.Context, o Order) (Exchange, error) {
 	if o.Timeout == 0 {
 		o.Timeout = DefaultTimeout
@@ -223,15 +225,15 @@ func (s *Session) carry(ctx context.Context, e *exchange) (Result, error) {
 		defer close(handed)
 		e.began <- time.Now()
 		var err error
-		if s.config.Door != nil {
-			err = s.config.Door(limited, e.order.Request, message)
+		if s.config.Send != nil {
+			err = s.config.Send(limited, e.order.Request, message)
 		} else {
 			err = s.post(limited, e, message)
 		}
 		end := End{At: time.Now()}
 		if err != nil {
 			_, end.Busy = errors.AsType[*busyError](err)
-			end.Err = errors.New(e.scrub(err.Error()))
+			end.Err = errors.New(e.redact(err.Error()))
 		}
 		e.end(end)
 	}()
@@ -252,7 +254,7 @@ func (s *Session) invoke(e *exchange, message []byte, start time.Time) error {
 	event := local.Event{
 		ID: string(request.RequestID), Payload: message, Deadline: start.Add(e.order.Timeout),
 		Secrets:  append(slices.Clone(e.order.Secrets), e.signature),
-		Contract: local.ContractOf(token), Started: func() { e.began <- time.Now() },
+		Contract: local.ContractOf(token), Started: func(time.Duration) { e.began <- time.Now() },
 	}
 	if request.Dialect == wire.ROS {
 		event.FunctionARN = string(token)
@@ -319,7 +321,7 @@ func (e *exchange) await(ctx, limited context.Context, start time.Time) (Result,
 				continue
 			}
 			return Result{
-				Problem: fmt.Errorf("no answer when the handler had returned, nor within %s of that", e.order.Settle),
+				Problem: fmt.Errorf("no answer within %s after the handler returned", e.order.Settle),
 				Took:    time.Since(e.since(start)),
 			}, nil
 		case <-limited.Done():
@@ -360,8 +362,8 @@ func sleep(ctx context.Context, d time.Duration) bool {
 	}
 }
 
-// End waits until the provider's process has ended with a request that [Session.Send] has returned for, and returns how. Of what
-// is no process of this machine it returns what is known at once. The error is that of ctx.
+// End waits until the provider's process has finished with a request that [Session.Send] has returned for, and returns how. Of what
+// is not a local process it returns what is known at once. The error is that of ctx.
 func (s *Session) End(ctx context.Context, id wire.RequestID) (End, error) {
 	e := s.find(id)
 	if e == nil {
@@ -398,24 +400,18 @@ func (e *exchange) read(a answer, start time.Time) Result {
 		refused.Size = a.size
 	}
 	r := Result{Response: response, Answered: true, Size: a.size, Took: max(0, a.at.Sub(e.since(start))), Problem: err}
-	r.Response.Reason = e.scrub(r.Response.Reason)
+	r.Response.Reason = e.redact(r.Response.Reason)
 	if err != nil {
-		r.Problem = errors.New(e.scrub(err.Error()))
+		r.Problem = errors.New(e.redact(err.Error()))
 		return r
 	}
 	r.Mismatches = response.Mismatches(e.order.Request)
 	return r
 }
 
-// scrub returns a text without signatures and secrets.
-func (e *exchange) scrub(text string) string {
-	text = wire.Redact(text)
-	for _, secret := range e.order.Secrets {
-		for _, spelling := range value.Spellings(secret) {
-			if spelling != "" {
-				text = strings.ReplaceAll(text, spelling, value.Mask)
-			}
-		}
-	}
-	return text
+// redact returns a text without signatures and secrets.
+func (e *exchange) redact(text string) string {
+	var known redact.Secrets
+	known.Add(e.order.Secrets...)
+	return known.Mask(wire.Redact(text))
 }

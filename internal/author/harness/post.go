@@ -17,7 +17,7 @@ import (
 	"github.com/pintle-dev/pintle/wire"
 )
 
-// maxRefusal bounds what is read of a reply that is no answer.
+// maxRefusal bounds what is read of a reply that is not an answer.
 const maxRefusal = 4 << 10
 
 // busyError is that of a URL that wants the request at another time.
@@ -60,7 +60,7 @@ func (s *Session) post(ctx context.Context, e *exchange, message []byte) error {
 	defer response.Body.Close()
 	body, err = io.ReadAll(io.LimitReader(response.Body, maxRefusal+1))
 	if response.StatusCode < 200 || response.StatusCode > 299 {
-		text := e.scrub(strings.TrimSpace(string(body[:min(len(body), maxRefusal)])))
+		text := e.redact(strings.TrimSpace(string(body[:min(len(body), maxRefusal)])))
 		err := fmt.Errorf("POST %s: %s: %s", shown, response.Status, text)
 		if response.StatusCode == http.StatusTooManyRequests || response.StatusCode == http.StatusServiceUnavailable {
 			return &busyError{err}
@@ -68,7 +68,7 @@ func (s *Session) post(ctx context.Context, e *exchange, message []byte) error {
 		return err
 	}
 	if err != nil {
-		return fmt.Errorf("POST %s: the reply broke off: %w", shown, err)
+		return fmt.Errorf("POST %s: the reply was cut off: %w", shown, err)
 	}
 	answered := delivery.IsAnswer(body, wire.MaxResponse)
 	switch {
@@ -77,8 +77,8 @@ func (s *Session) post(ctx context.Context, e *exchange, message []byte) error {
 	case answered:
 		s.reply(e, response, body)
 	case unheard:
-		return fmt.Errorf("POST %s: the provider took the request and did not answer in its response, and it cannot reach the response "+
-			"URL, which is on loopback: check takes --listen and --public-url", shown)
+		return fmt.Errorf("POST %s: the provider accepted the request and did not answer in its response, and it cannot reach the response "+
+			"URL, which is on loopback: use --listen and --public-url with check", shown)
 	}
 	return nil
 }

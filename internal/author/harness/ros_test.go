@@ -159,7 +159,7 @@ func TestROSResponseURL(t *testing.T) {
 		t.Errorf("got %+v", r)
 	}
 	want := []string{
-		`405 Method Not Allowed {"Code":"MethodNotAllowed","Message":"ROS takes answers by POST, unlike CloudFormation"}`,
+		`405 Method Not Allowed {"Code":"MethodNotAllowed","Message":"ROS accepts answers with POST, unlike CloudFormation"}`,
 		`403 Forbidden {"Code":"SignatureDoesNotMatch","Message":"this is not the response URL of the request"}`,
 		`403 Forbidden {"Code":"SignatureDoesNotMatch","Message":"this is not the response URL of the request"}`,
 	}

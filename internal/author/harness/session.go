@@ -23,7 +23,7 @@ import (
 
 // SessionConfig says which provider a [Session] is with.
 type SessionConfig struct {
-	// Provider is what gets the requests. Its target may be a URL. Required, but for its target if Door is set.
+	// Provider is what gets the requests. Its target may be a URL. Required, but for its target if Send is set.
 	Provider local.Provider
 	// Functions are what Provider calls, if it is made of functions: more processes, whose calls go by Calls.
 	Functions []local.Provider
@@ -31,16 +31,16 @@ type SessionConfig struct {
 	Calls *cdkframework.Calls
 	// Runtime configures the processes; Done, Providers, Log and Leaked are set by [Open].
 	Runtime local.Config
-	// Door hands a document over, for a provider that is no process of this machine and has no URL. It returns when the
+	// Send hands a document over, for a provider that is not a local process and has no URL. It returns when the
 	// other side has taken it, or why it has not. Nil means that Provider gets it.
-	Door func(ctx context.Context, request wire.Request, document []byte) error
+	Send func(ctx context.Context, request wire.Request, document []byte) error
 	// WebhookSecret signs requests to a URL, as it is in PINTLE_WEBHOOK_SECRET. Empty means that they are not signed.
 	WebhookSecret string
 	// Listen is the address where answers are taken. Empty means a port of loopback.
 	Listen string
 	// PublicURL is where providers find that address, with a path or without. Nil means by the address itself.
 	PublicURL *url.URL
-	// Log gets each scrubbed line of the processes, one after the other, with the request that it belongs to; empty if that
+	// Log gets each redacted line of the processes, one after the other, with the request that it belongs to; empty if that
 	// is none. Nil drops them.
 	Log func(id wire.RequestID, line string)
 }
@@ -56,8 +56,8 @@ type Session struct {
 	base          *url.URL
 	server        *http.Server
 	served        chan struct{}
-	door          *loopbacktls.Door // nil if only HTTP is spoken, or none of the provider's processes is ours
-	stopped       context.Context   // ends when the session is closed
+	door          *loopbacktls.Endpoint // nil if only HTTP is spoken, or none of the provider's processes is ours
+	stopped       context.Context       // ends when the session is closed
 	stop          context.CancelFunc
 	logs          sync.Mutex // guards calls of config.Log
 	mu            sync.Mutex // guards exchange and strays
@@ -65,7 +65,7 @@ type Session struct {
 	strays        []Stray
 }
 
-// Stray is an attempt to answer of which nobody knows what it answers, or that came when its request was over.
+// Stray is an attempt to answer of which no one knows what it answers, or that came when its request was over.
 type Stray struct {
 	// RequestID is the request that is over; empty if it is not known.
 	RequestID wire.RequestID
@@ -113,9 +113,9 @@ func reachable(addr net.Addr) string {
 	return addr.String()
 }
 
-// local reports whether the provider is a process of this machine.
+// local reports whether the provider is a local process.
 func (s *Session) local() bool {
-	return s.config.Door == nil && s.config.Provider.Target.Kind() != local.URL
+	return s.config.Send == nil && s.config.Provider.Target.Kind() != local.URL
 }
 
 // openDoor makes the listener speak TLS too, with files in a temporary directory.
@@ -161,7 +161,7 @@ func (s *Session) prepare() (err error) {
 			return
 		}
 		if e := s.find(wire.RequestID(id)); e != nil {
-			e.end(End{Kind: o.Kind, Err: died(o), At: time.Now(), Delivered: o.Delivered, work: o.Work})
+			e.end(End{Kind: o.Kind, Err: died(o), At: time.Now(), Delivered: o.Delivered, Invocation: o.Invocation, work: o.Work})
 		}
 	}
 	if s.runtime, err = local.New(c); err == nil && calls != nil {
@@ -194,7 +194,7 @@ func (s *Session) responses() *url.URL {
 }
 
 // Schema returns what the provider's program prints for the command schema. The error is that of [local.Runtime.Schema];
-// what is no process of this machine is not asked and has none.
+// what is not a local process is not asked and has none.
 func (s *Session) Schema(ctx context.Context) ([]byte, error) {
 	if s.runtime == nil {
 		return nil, local.ErrNoSchema
@@ -235,7 +235,7 @@ func (s *Session) Close() error {
 	if s.runtime != nil {
 		err = s.runtime.Close()
 	}
-	// What answers at this moment is told that it was taken.
+	// An answer that arrives at this moment gets the reply that it was accepted.
 	soon, cancel := context.WithTimeout(context.Background(), time.Second)
 	defer cancel()
 	if s.server.Shutdown(soon) != nil {

@@ -63,7 +63,7 @@ func TestSession(t *testing.T) {
 			if e.End.Kind != local.Returned || e.End.Err != nil || e.End.At.Before(a.At) {
 				t.Errorf("%d: it ended %+v", n, e.End)
 			}
-			if log := strings.Join(e.Log, "\n"); !strings.Contains(log, fmt.Sprintf("resource=L%d ", n)) {
+			if log := strings.Join(e.Log, "\n"); !strings.Contains(log, fmt.Sprintf("Create L%d: ", n)) {
 				t.Errorf("%d: its log is %s", n, log)
 			}
 		})
@@ -91,7 +91,8 @@ func TestSessionAgain(t *testing.T) {
 	}
 }
 
-// What is changed in a document arrives so, and what a log shows of secrets is told.
+// TestSessionLeaks checks that the session reports secrets in the provider's log, and that the provider gets an
+// edited document as edited.
 func TestSessionLeaks(t *testing.T) {
 	s := session(t, "typed")
 	r := numbered(1)
@@ -109,12 +110,12 @@ func TestSessionLeaks(t *testing.T) {
 	}
 }
 
-// A door is another way to the provider, and answers that come when all is over are strays.
+// An endpoint is another way to the provider, and answers that come when all is over are strays.
 func TestSessionDoor(t *testing.T) {
 	target := make(chan string, 1)
 	s := opened(t, harness.SessionConfig{
 		Provider: local.Provider{Name: "P"},
-		Door: func(_ context.Context, r wire.Request, document []byte) error {
+		Send: func(_ context.Context, r wire.Request, document []byte) error {
 			if !strings.Contains(string(document), `"RequestType":"Create"`) {
 				t.Errorf("the document is %s", document)
 			}
@@ -140,15 +141,15 @@ func TestSessionEverywhere(t *testing.T) {
 	var got string
 	s := opened(t, harness.SessionConfig{
 		Provider: local.Provider{Name: "P"}, Listen: "0.0.0.0:0",
-		Door: func(_ context.Context, r wire.Request, _ []byte) error { got = r.ResponseURL; return os.ErrInvalid },
+		Send: func(_ context.Context, r wire.Request, _ []byte) error { got = r.ResponseURL; return os.ErrInvalid },
 	})
 	if _, err := s.Send(t.Context(), harness.Order{Request: numbered(1)}); err != nil || !strings.HasPrefix(got, "http://127.0.0.1:") {
 		t.Errorf("%v: the URL is %s", err, wire.Redact(got))
 	}
 }
 
-// What a web server replies is no answer unless it says Status as an answer does; and an answer that is too long is read to its
-// end, as S3 does, so that who sends it is not cut off.
+// TestSessionReplies checks that the body of an HTTP reply counts as an answer only if it has a Status. An answer
+// that is too long is read to its end, as S3 does, so that its sender gets no connection reset.
 func TestSessionReplies(t *testing.T) {
 	for name, reply := range map[string]string{
 		"a status of its own": `{"status": "accepted"}`, "a page": "<html>" + strings.Repeat("x", 8000), "nothing": "",
@@ -186,7 +187,7 @@ func TestSessionPublicURL(t *testing.T) {
 	s := opened(t, harness.SessionConfig{
 		Provider:  local.Provider{Name: "P"},
 		PublicURL: &url.URL{Scheme: "https", Host: "check.example.com", Path: "/below"},
-		Door:      func(_ context.Context, r wire.Request, _ []byte) error { got = r.ResponseURL; return os.ErrInvalid },
+		Send:      func(_ context.Context, r wire.Request, _ []byte) error { got = r.ResponseURL; return os.ErrInvalid },
 	})
 	e, err := s.Send(t.Context(), harness.Order{Request: numbered(1)})
 	if err != nil || e.End.Err == nil || !strings.HasPrefix(got, "https://check.example.com/below/response/") {

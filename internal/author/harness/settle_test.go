@@ -39,7 +39,7 @@ def handler(event, context):
 		Timeout: time.Hour, Settle: time.Millisecond, Request: request(),
 	}
 	got := run(t, c)
-	if got.Answered || got.Problem == nil || got.Problem.Error() != "no answer when the handler had returned, nor within 1ms of that" {
+	if got.Answered || got.Problem == nil || got.Problem.Error() != "no answer within 1ms after the handler returned" {
 		t.Errorf("%+v", got)
 	}
 	c.Request.LogicalResourceID = "Late"

@@ -15,7 +15,8 @@ import (
 	"github.com/pintle-dev/pintle/wire"
 )
 
-// What the environment trusts is trusted as well, by whichever name it is told.
+// TestTLSInherited checks that the certificates that the environment trusts stay trusted, whichever variable names
+// them.
 func TestTLSInherited(t *testing.T) {
 	require.Tool(t, "python3")
 	own := filepath.Join(t.TempDir(), "own.pem")

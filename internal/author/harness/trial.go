@@ -21,7 +21,7 @@ import (
 const (
 	DefaultTimeout = 5 * time.Minute
 
-	// lastWords is how long a process may go on after its answer, so that its log is whole.
+	// lastWords is how long a process may continue after its answer, so that its log is whole.
 	lastWords = 2 * time.Second
 )
 
@@ -48,16 +48,16 @@ type Config struct {
 	// WebhookSecret signs the request to a URL, as it is in PINTLE_WEBHOOK_SECRET. Empty means that it is not signed.
 	WebhookSecret string
 	// Learn is called before the request is sent, with what the provider's program prints for the command schema; nil if
-	// that is nothing, or nobody was asked. It may change the type of the request, and returns texts in it that no log may
+	// that is nothing, or no one was asked. It may change the type of the request, and returns texts in it that no log may
 	// show. Nil learns nothing.
 	Learn func(schema []byte, request *wire.Request) (secrets []string)
-	// Log gets each scrubbed line of the process, one after the other. Nil drops them.
+	// Log gets each redacted line of the process, one after the other. Nil drops them.
 	Log func(line string)
-	// Waiting is told that the provider is done with the request and has not answered. Nil drops it.
+	// Waiting is called when the provider is done with the request and has not answered. Nil means that it is not called.
 	Waiting func()
 }
 
-// Result is what came of it.
+// Result is the result of a run.
 type Result struct {
 	// Response is the provider's; what could be read of one that is not valid. Zero without an answer.
 	Response wire.Response
@@ -67,7 +67,7 @@ type Result struct {
 	Size     int
 	// Took is the time from the delivery of the request to its answer, or to the end.
 	Took time.Duration
-	// Problem says why there is no answer, or why the service would not take it; nil if it would. Its text is scrubbed.
+	// Problem says why there is no answer, or why the service would not take it; nil if it would. Its text is redacted.
 	Problem error
 	// Mismatches are fields that should be copies of the request's and are not.
 	Mismatches []string
@@ -75,8 +75,8 @@ type Result struct {
 	Again int
 }
 
-// Run hands the request over and waits. What the provider does wrong is in the result; the error is for what could not
-// be tried, and for the end of ctx.
+// Run hands the request over and waits. The result holds the provider's mistakes. Run returns an error only if the
+// test could not run, or if ctx ended.
 func Run(ctx context.Context, c Config) (Result, error) {
 	if c.Timeout == 0 {
 		c.Timeout = DefaultTimeout

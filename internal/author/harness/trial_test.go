@@ -304,9 +304,7 @@ func TestURLBehindTopic(t *testing.T) {
 // A request to a URL is signed as the engine signs it.
 func TestSigned(t *testing.T) {
 	secret := "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"
-	server, err := pintle.NewServer(pintle.Config{
-		Handlers: []pintle.Handler{pintle.HandlerFunc(behave)}, WebhookSecrets: []string{secret},
-	})
+	server, err := pintle.NewServer(pintle.ServerConfig{Handlers: []pintle.Handler{pintle.HandlerFunc(behave)}, WebhookSecrets: []string{secret}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -101,7 +101,7 @@ func TestProblems(t *testing.T) {
 		{`Create: '{"service":"ssm"}'`, "Create: a call needs service and action"},
 		{`Create: !Sub '{"service":"${S}","action":"a"}'`, "service and action have to be in the template itself"},
 		{`Create: !ImportValue x`, "Create: it is not in the template itself"},
-		{`Delete: '{secret'`, "Delete: it is no JSON object of a call"},
+		{`Delete: '{secret'`, "Delete: it is not a JSON object of a call"},
 	} {
 		_, problems, err := policy.Read(before+test.property, newConfig(t, nil))
 		if err != nil || len(problems) != 1 || !strings.Contains(problems[0].Text, test.want) || problems[0].Line != 2 || problems[0].Column != 3 {

@@ -128,7 +128,7 @@ func (r *reader) sub(n template.Node) string {
 	})
 }
 
-// ref returns the value of a parameter that is given, or has a default that is no secret.
+// ref returns the value of a parameter that is given, or has a default that is not a secret.
 func (r *reader) ref(name string) string {
 	if given, ok := r.config.Parameters[name]; ok {
 		return given

@@ -11,7 +11,7 @@ import (
 	"github.com/pintle-dev/pintle/internal/dev/require"
 )
 
-// place writes a project for AWS, which uses this source, and returns its folder.
+// place writes a project for AWS, which uses this source, and returns its directory.
 func place(t *testing.T) string {
 	t.Helper()
 	clone, err := filepath.Abs("../../..")

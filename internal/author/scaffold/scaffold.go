@@ -1,5 +1,5 @@
 // Package scaffold writes a new provider project in Go: a program, its test, a template and the files around them.
-// The files are in the folder provider, as templates of text/template; those for AWS are in aws.
+// The files are in the directory provider, as templates of text/template; those for AWS are in aws.
 package scaffold
 
 import (
@@ -35,11 +35,11 @@ type Config struct {
 	Name string
 	// Module is the path of the Go module. Empty means Name if that is a path, otherwise example.com/Name.
 	Module string
-	// Clone is the absolute path of a folder with the module [SDK], to be used instead of a published version.
+	// Clone is the absolute path of a directory with the module [SDK], to be used instead of a published version.
 	Clone string
 	// Version is that of [SDK] which is required. Required without Clone.
 	Version string
-	// AWS adds a template for the provider as a Lambda function, and what builds its zip file.
+	// AWS adds a template and a construct of the CDK for the provider as a Lambda function, and what builds its zip file.
 	AWS bool
 }
 
@@ -63,8 +63,8 @@ type content struct {
 	// Replace is the clone as go.mod has it, empty for none.
 	Replace string
 	AWS     bool
-	// Definition is that of the state machine, to be put into a template.
-	Definition string
+	// Definition is that of the state machine, to be put into a template; Script is the same for a template string of TypeScript.
+	Definition, Script string
 }
 
 // New returns a project. The error says what is wrong with the configuration.
@@ -85,7 +85,7 @@ func New(c Config) (*Project, error) {
 	in := content{Name: name, Module: c.Module, Provider: camel(name), SDK: SDK, Version: c.Version}
 	in.Stack, in.Type = strings.Trim(notStack.ReplaceAllString(name, "-"), "-"), wire.CustomTypePrefix+in.Provider
 	if in.Provider == "" || !unicode.IsLetter(rune(in.Provider[0])) {
-		return nil, fmt.Errorf("name %q: its last element must begin with a letter", c.Name)
+		return nil, fmt.Errorf("name %q: its last element must start with a letter", c.Name)
 	}
 	if err := wire.CheckResourceType(in.Type); err != nil {
 		return nil, fmt.Errorf("name %q: %w", c.Name, err)
@@ -97,7 +97,7 @@ func New(c Config) (*Project, error) {
 			in.Replace = strconv.Quote(c.Clone)
 		}
 	case c.Version == "":
-		return nil, errors.New("neither a version of " + SDK + " nor a clone of it is given")
+		return nil, errors.New("no version of " + SDK + " and no clone of it is set")
 	}
 	p := &Project{name: name}
 	if !c.AWS {
@@ -108,6 +108,7 @@ func New(c Config) (*Project, error) {
 		return nil, err
 	}
 	in.AWS, in.Definition = true, strings.ReplaceAll(string(definition), "\n", "\n        ")
+	in.Script = strings.NewReplacer(`\`, `\\`, "`", "\\`", "${", `\${`).Replace(string(definition))
 	return p, errors.Join(p.fill("provider", in), p.fill("aws", in))
 }
 
@@ -123,14 +124,14 @@ var (
 func checkModule(text string) error {
 	for part := range strings.SplitSeq(text, "/") {
 		if !element.MatchString(part) {
-			return errors.New("want letters, digits and -._, as in site or github.com/you/site")
+			return errors.New("use letters, digits and -._, as in site or github.com/you/site")
 		}
 		if device.MatchString(part) {
-			return fmt.Errorf("%q is a device on Windows, and Go takes no path with one", part)
+			return fmt.Errorf("%q is a device name on Windows, which Go does not allow in a path", part)
 		}
 	}
 	if text == SDK {
-		return errors.New("this is the module that the project requires")
+		return errors.New("the project itself requires this module")
 	}
 	return nil
 }
@@ -146,7 +147,7 @@ func camel(name string) string {
 	return b.String()
 }
 
-// fill makes the files of a folder.
+// fill makes the files of a directory.
 func (p *Project) fill(folder string, in content) error {
 	return fs.WalkDir(files, folder, func(name string, entry fs.DirEntry, err error) error {
 		if err != nil || entry.IsDir() {
@@ -170,7 +171,7 @@ func (p *Project) fill(folder string, in content) error {
 	})
 }
 
-// Name returns the name of the project, which its folder usually has too.
+// Name returns the name of the project, which its directory usually has too.
 func (p *Project) Name() string { return p.name }
 
 // Files returns the names of the files, with slashes, sorted.
@@ -183,10 +184,10 @@ func (p *Project) Files() []string {
 	return names
 }
 
-// ErrNotEmpty is the error of [Project.Write] for a folder with something in it.
-var ErrNotEmpty = errors.New("the folder is not empty")
+// ErrNotEmpty is the error of [Project.Write] for a directory with something in it.
+var ErrNotEmpty = errors.New("the directory is not empty")
 
-// Write writes the files into a folder, which is made if it is not there. It returns [ErrNotEmpty] if there is something
+// Write writes the files into a directory, which is made if it is not there. It returns [ErrNotEmpty] if there is something
 // in it, and writes over nothing. After another error, what was written is taken away again.
 func (p *Project) Write(dir string) (err error) {
 	entries, err := os.ReadDir(dir)
@@ -200,13 +201,13 @@ func (p *Project) Write(dir string) (err error) {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return err
 	}
-	var written []string
 	defer func() {
 		if err == nil {
 			return
 		}
-		for _, name := range written {
-			_ = os.Remove(name) // the first error counts
+		for _, f := range p.files { // the directory was empty
+			top, _, _ := strings.Cut(f.path, "/")
+			_ = os.RemoveAll(filepath.Join(dir, top)) // the first error counts
 		}
 		if missing {
 			_ = os.Remove(dir) // so it does
@@ -214,10 +215,9 @@ func (p *Project) Write(dir string) (err error) {
 	}()
 	for _, f := range p.files {
 		name := filepath.Join(dir, filepath.FromSlash(f.path))
-		if err := create(name, f.text); err != nil {
+		if err := errors.Join(os.MkdirAll(filepath.Dir(name), 0o755), create(name, f.text)); err != nil {
 			return err
 		}
-		written = append(written, name)
 	}
 	return nil
 }

@@ -110,26 +110,26 @@ func TestClonePath(t *testing.T) {
 
 func TestProblems(t *testing.T) {
 	for name, want := range map[string]string{
-		"":                             `name "": want letters`,
-		".":                            "want letters",
-		"..":                           "want letters",
-		"../x":                         "want letters",
-		"/x":                           "want letters",
-		"a//b":                         "want letters",
-		"a/":                           "want letters",
-		".hidden":                      "want letters",
-		"a b":                          "want letters",
-		"a\nb":                         "want letters",
-		"ä":                            "want letters",
-		"9lives":                       "its last element must begin with a letter",
-		"--":                           "want letters",
-		"-x":                           "want letters",
-		"~x":                           "want letters",
-		"github.com/-you/x":            "want letters",
-		"CON":                          `"CON" is a device on Windows`,
-		"a/nul.v2":                     `"nul.v2" is a device on Windows`,
-		"site~1":                       "want letters",
-		"github.com/pintle-dev/pintle": "is the module that the project requires",
+		"":                             `name "": use letters`,
+		".":                            "use letters",
+		"..":                           "use letters",
+		"../x":                         "use letters",
+		"/x":                           "use letters",
+		"a//b":                         "use letters",
+		"a/":                           "use letters",
+		".hidden":                      "use letters",
+		"a b":                          "use letters",
+		"a\nb":                         "use letters",
+		"ä":                            "use letters",
+		"9lives":                       "its last element must start with a letter",
+		"--":                           "use letters",
+		"-x":                           "use letters",
+		"~x":                           "use letters",
+		"github.com/-you/x":            "use letters",
+		"CON":                          `"CON" is a device name on Windows`,
+		"a/nul.v2":                     `"nul.v2" is a device name on Windows`,
+		"site~1":                       "use letters",
+		"github.com/pintle-dev/pintle": "the project itself requires this module",
 		"a" + strings.Repeat("b", 100): "60 are allowed",
 	} {
 		if _, err := scaffold.New(scaffold.Config{Name: name, Version: "v1.0.0"}); err == nil || !strings.Contains(err.Error(), want) {
@@ -142,7 +142,7 @@ func TestProblems(t *testing.T) {
 	if _, err := scaffold.New(scaffold.Config{Name: "a", Module: scaffold.SDK, Version: "v1.0.0"}); err == nil || !strings.Contains(err.Error(), "requires") {
 		t.Errorf("got %v", err)
 	}
-	if _, err := scaffold.New(scaffold.Config{Name: "a"}); err == nil || !strings.Contains(err.Error(), "neither") {
+	if _, err := scaffold.New(scaffold.Config{Name: "a"}); err == nil || !strings.Contains(err.Error(), "no clone of it is set") {
 		t.Errorf("got %v", err)
 	}
 }
@@ -152,7 +152,7 @@ func TestWrite(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := []string{".gitignore", "README.md", "go.mod", "main.go", "main_test.go", "pintle.yaml", "template.yaml"}
+	want := []string{".github/workflows/ci.yml", ".gitignore", "README.md", "go.mod", "main.go", "main_test.go", "pintle.yaml", "template.yaml"}
 	if diff := cmp.Diff(want, p.Files()); diff != "" {
 		t.Error(diff)
 	}
@@ -188,12 +188,17 @@ func TestAWS(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	// The token of template.yaml ends with the name that the function has by default.
+	if name := parsed.Parameter("Name"); name == nil || !strings.Contains(files["template.yaml"], ":function:"+*name.Default+"\n") {
+		t.Errorf("template.yaml does not name the function %+v", name)
+	}
 	types := map[string]string{}
 	for _, r := range parsed.Resources {
 		types[r.LogicalID] = r.Type
 	}
 	want := map[string]string{"Function": "AWS::Lambda::Function", "Log": "AWS::Logs::LogGroup", "FunctionRole": "AWS::IAM::Role",
-		"StateKey": "AWS::SecretsManager::Secret", "Machine": "AWS::StepFunctions::StateMachine", "MachineRole": "AWS::IAM::Role"}
+		"StateKey": "AWS::SecretsManager::Secret", "Machine": "AWS::StepFunctions::StateMachine", "MachineLog": "AWS::Logs::LogGroup",
+		"MachineRole": "AWS::IAM::Role"}
 	if diff := cmp.Diff(want, types); diff != "" {
 		t.Error(diff)
 	}

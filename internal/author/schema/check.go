@@ -16,11 +16,11 @@ import (
 // maxProblems bounds what one template can make us say.
 const maxProblems = 100
 
-// Check holds a template against the documents of its providers. find returns the document of the provider behind a
-// service token; nil if there is none. What is not known before a stack is deployed fits everything. It returns all
-// problems, in the order of their places.
+// Check validates a template against the documents of its providers. find returns the document of the provider behind
+// a service token; nil if there is none. A value that is unknown until the stack is deployed matches every schema.
+// Check returns all problems, in the order of their places.
 func Check(t *template.Template, p *template.Partial, find func(token string) *Document) template.Errors {
-	c := &check{partial: p, types: map[string]Type{}, own: own}
+	c := &check{partial: p, types: map[string]Type{}, own: ServiceKeys}
 	if c.ros = t.Language == template.ROS; c.ros {
 		c.own = nil // it reads other properties than the provider gets
 	}
@@ -140,8 +140,8 @@ func (c *check) resource(r *template.Resource, s *Schema) {
 	c.node(s, given, at)
 }
 
-// own are the properties that CloudFormation reads, not the provider, and that stand among those. Source: CloudFormation, custom resource reference.
-var own = []string{"ServiceToken", "ServiceTimeout"}
+// ServiceKeys are the properties that CloudFormation reads, not the provider, and that stand among those. Source: CloudFormation, custom resource reference.
+var ServiceKeys = []string{"ServiceToken", "ServiceTimeout"}
 
 // member is one of an object, whether it is a literal or was computed.
 type member struct {
@@ -174,7 +174,7 @@ func (c *check) object(s *Schema, members []member, at place) {
 	}
 	top := at.name == ""
 	given := map[string]bool{}
-	open, strange := 0, false // members that may not be there in the end, and whether there are some that nobody knows
+	open, strange := 0, false // members that may not be there in the end, and whether there are some that no one knows
 	for _, m := range members {
 		below := at.to(m.key, m.line, m.column)
 		if m.line == 0 {

@@ -33,7 +33,7 @@ type example struct{ n, left int }
 
 func (e *example) of(s *Schema, secret bool, depth int) value.Value {
 	e.left--
-	secret = secret || s != nil && s.secret // which may stand beside a reference
+	secret = secret || s != nil && s.secret // which may stand next to a reference
 	if s = s.resolved(); s == nil || depth == 0 || e.left < 0 {
 		return value.Str("example")
 	}

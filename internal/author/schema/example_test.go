@@ -38,7 +38,7 @@ func TestExample(t *testing.T) {
 	}
 }
 
-// What a schema asks for is not made at any cost: it is anybody's.
+// TestExampleBounds checks that making an example is bounded, because a schema is untrusted input.
 func TestExampleBounds(t *testing.T) {
 	d, err := schema.Parse([]byte(`{"resourceTypes": {
 		"Custom::T": {"properties": {

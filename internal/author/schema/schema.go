@@ -29,14 +29,18 @@ const MaxSize = 1 << 20
 // maxDepth bounds how deep a document nests; a struct in a struct is two levels. Source: ours.
 const maxDepth = 128
 
-// anyType stands in a document for the types that it does not name. Source: pintle.AnyType.
-const anyType = "*"
+// AnyType stands in a document for the types that it does not name. Source: pintle.AnyType.
+const AnyType = "*"
 
 // Document is what one provider publishes. It is not changed after [Parse].
 type Document struct{ types map[string]Type }
 
 // Type is the schemas of a resource type. Either may be nil: then nothing is known.
-type Type struct{ Properties, Attributes *Schema }
+type Type struct {
+	Properties, Attributes *Schema
+	// Reads reports whether the provider answers a Read.
+	Reads bool
+}
 
 // Parse reads a document. It must be a JSON object with an object resourceTypes in it.
 func Parse(text []byte) (*Document, error) {
@@ -47,27 +51,30 @@ func Parse(text []byte) (*Document, error) {
 		return nil, fmt.Errorf("the schema nests deeper than %d levels", maxDepth)
 	}
 	var in struct {
-		ResourceTypes map[string]struct{ Properties, Attributes *node } `json:"resourceTypes"`
+		ResourceTypes map[string]struct {
+			Properties, Attributes *node
+			Reads                  bool
+		} `json:"resourceTypes"`
 	}
 	if err := json.Unmarshal(text, &in); err != nil {
 		if wrong, ok := errors.AsType[*json.SyntaxError](err); ok {
 			return nil, fmt.Errorf("the schema is not JSON from byte %d on", wrong.Offset)
 		}
-		return nil, fmt.Errorf("the schema is not of the form of one: %w", err)
+		return nil, fmt.Errorf("invalid schema: %w", err)
 	}
 	if in.ResourceTypes == nil {
-		return nil, errors.New("the schema has no object resourceTypes")
+		return nil, errors.New("the schema has no resourceTypes object")
 	}
 	d := &Document{types: map[string]Type{}}
 	for name, t := range in.ResourceTypes {
-		d.types[name] = Type{rooted(t.Properties), rooted(t.Attributes)}
+		d.types[name] = Type{Properties: rooted(t.Properties), Attributes: rooted(t.Attributes), Reads: t.Reads}
 	}
 	return d, nil
 }
 
 // Names returns the resource types that the document names, sorted.
 func (d *Document) Names() []string {
-	return slices.DeleteFunc(slices.Sorted(maps.Keys(d.types)), func(name string) bool { return name == anyType })
+	return slices.DeleteFunc(slices.Sorted(maps.Keys(d.types)), func(name string) bool { return name == AnyType })
 }
 
 // Type returns what is known of a resource type. It is the zero Type if that is nothing.
@@ -75,7 +82,7 @@ func (d *Document) Type(name string) Type {
 	if t, ok := d.types[name]; ok {
 		return t
 	}
-	return d.types[anyType]
+	return d.types[AnyType]
 }
 
 // Schema is one schema together with the document in which it may refer to others.
@@ -116,8 +123,10 @@ type node struct {
 	minItems, maxItems *int
 	minProps, maxProps *int
 	secret             bool
-	// migrates says that the provider also takes properties of another time.
+	// migrates says that the provider also takes properties in an old format.
 	migrates bool
+	// createOnly has the JSON pointers of the properties that only a new resource can have, each below /properties.
+	createOnly []string
 }
 
 // UnmarshalJSON reads a schema: an object, or true or false.
@@ -178,11 +187,12 @@ func (n *node) UnmarshalJSON(text []byte) error {
 	read("x-secret", &hidden)
 	n.secret = written || hidden
 	read("x-migrates", &n.migrates)
+	read("createOnlyProperties", &n.createOnly)
 	n.readEnum(raw)
 	return nil
 }
 
-// readEnum reads enum and const. One with a member that is no scalar is not checked.
+// readEnum reads enum and const. One with a member that is not a scalar is not checked.
 func (n *node) readEnum(raw map[string]json.RawMessage) {
 	var members []json.RawMessage
 	if one, ok := raw["const"]; ok {
@@ -236,6 +246,17 @@ func (s *Schema) resolved() *Schema {
 		}
 	}
 	return nil
+}
+
+// Immutable returns the immutable property that a change at a place is a change of; "" if the schema names none. The place is a JSON
+// pointer into the properties, such as /Origin/Region, and the property one without the first slash.
+func (s *Schema) Immutable(place string) string {
+	for _, pointer := range s.root.createOnly {
+		if property, ok := strings.CutPrefix(pointer, "/properties"); ok && (place == property || strings.HasPrefix(place, property+"/")) {
+			return strings.TrimPrefix(property, "/")
+		}
+	}
+	return ""
 }
 
 // Closed reports whether an object has no members but the known ones, whose names it returns, sorted.

@@ -51,10 +51,10 @@ func (provider) Update(context.Context, *pintle.UpdateRequest[properties]) (r pi
 }
 func (provider) Delete(context.Context, *pintle.DeleteRequest[properties]) error { return nil }
 
-// migrating takes properties of another time too.
+// migrating takes properties in an old format too.
 type migrating struct{ provider }
 
-func (migrating) Migrate(map[string]any) error { return nil }
+func (migrating) Migrate(context.Context, *pintle.MigrateRequest) error { return nil }
 
 func document(t *testing.T, handlers ...pintle.Handler) *schema.Document {
 	t.Helper()
@@ -271,9 +271,9 @@ func TestOtherSchemas(t *testing.T) {
 func TestParseProblems(t *testing.T) {
 	for text, want := range map[string]string{
 		`{`:                      "not JSON from byte",
-		`[]`:                     "not of the form",
-		`{}`:                     "no object resourceTypes",
-		`{"resourceTypes": [1]}`: "not of the form",
+		`[]`:                     "invalid schema: ",
+		`{}`:                     "no resourceTypes object",
+		`{"resourceTypes": [1]}`: "invalid schema: ",
 		`{"resourceTypes": {"A": {"properties": 5}}}`:                        "neither an object nor a boolean",
 		`{"resourceTypes": {"A": {"properties": {"properties": {"B": 5}}}}}`: "neither an object nor a boolean",
 		strings.Repeat(" ", schema.MaxSize+1):                                "larger than",
@@ -311,4 +311,19 @@ func FuzzCheck(f *testing.F) {
 			}
 		}
 	})
+}
+
+func TestImmutable(t *testing.T) {
+	d, err := schema.Parse([]byte(`{"resourceTypes": {"Custom::A": {"properties": {
+		"createOnlyProperties": ["/properties/Name", "/properties/Origin/Region", "/properties/a~1b", "/other"]}}}}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for place, want := range map[string]string{
+		"/Name": "Name", "/Name/0": "Name", "/Names": "", "/Origin/Region": "Origin/Region", "/Origin/Port": "", "/Origin": "", "/a~1b": "a~1b", "": "",
+	} {
+		if got := d.Type("Custom::A").Properties.Immutable(place); got != want {
+			t.Errorf("%q: got %q, want %q", place, got, want)
+		}
+	}
 }

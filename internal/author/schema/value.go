@@ -99,7 +99,7 @@ func (s *Schema) Tainted(v value.Value) value.Value {
 	if s == nil {
 		return v
 	}
-	hidden := s.secret // which may stand beside a reference
+	hidden := s.secret // which may stand next to a reference
 	if s = s.resolved(); s == nil && !hidden {
 		return v
 	}

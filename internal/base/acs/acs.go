@@ -1,7 +1,8 @@
 // Package acs signs calls of Alibaba Cloud's services, in each of the signature versions in use.
 //
-// RPC calls are signed in their parameters (V1, HMAC-SHA1) or in their headers (V3, ACS3-HMAC-SHA256). What is signed is
-// computed here for both sides: a client signs with it, and a server computes the same to check what it got.
+// RPC calls are signed in their parameters (V1, HMAC-SHA1) or in their headers (V3, ACS3-HMAC-SHA256). The package
+// computes the string to sign for both sides: a client signs it, and a server computes it again to verify a
+// signature.
 //
 // Sources: Alibaba Cloud, "Request syntax and signature method V2 of RPC style" and "V3"; the vectors of its pages are the tests.
 package acs

@@ -48,7 +48,8 @@ func TestSignatureMNS(t *testing.T) {
 	}
 }
 
-// What is set on a call, besides the signatures, which have vectors.
+// TestSign checks the parameters and headers that signing adds to a call. Test vectors cover the signatures
+// themselves.
 func TestSign(t *testing.T) {
 	at := time.Date(2026, 11, 22, 4, 5, 6, 0, time.FixedZone("", 3600))
 	call := func() *http.Request {

@@ -133,7 +133,7 @@ func TestWait(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			// A folder that is removed and made again is watched again.
+			// A directory that is removed and made again is watched again.
 			check(t, os.RemoveAll(dir))
 			check(t, os.MkdirAll(dir, 0o700))
 			if err := w.Wait(ctx); err != nil {
@@ -157,7 +157,7 @@ func TestWait(t *testing.T) {
 	}
 }
 
-// What cannot be told of is looked at more often, but not because of a folder that has just gone.
+// Files that send no events are looked at more often, but not because of a directory that has just gone.
 func TestBroken(t *testing.T) {
 	w := filewatch.New(filewatch.Config{Poll: time.Millisecond, Every: time.Hour})
 	dir := t.TempDir()

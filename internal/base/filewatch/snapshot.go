@@ -1,7 +1,6 @@
-// Package filewatch reports when files are saved. What has changed is decided by snapshots of what the files hold,
-// so it does not matter how an editor saves, whether events come twice, or whether a file was only touched; the
-// events of the operating system only say when to look again. Where there are none, as on many network file systems,
-// looking now and then is what is left.
+// Package filewatch reports when files are saved. It compares snapshots of the files' contents, so it does not matter
+// how an editor saves, whether events come twice, or whether a file was only touched. Events of the operating system
+// only say when to compare again. Many network file systems send none, so the package also polls.
 package filewatch
 
 import (
@@ -21,24 +20,24 @@ import (
 const (
 	maxHashed = 16 << 20 // bytes of a file; a larger one has changed when its size or time has
 	maxFiles  = 20_000   // of one group; what is beyond is not looked at
-	maxDepth  = 32       // of folders
+	maxDepth  = 32       // of directories
 )
 
-// Group is files that are one thing for whoever waits for them, such as a program's source.
+// Group is a set of files that are watched together, such as a program's source.
 type Group struct {
 	// Name names the group among others.
 	Name string
 	// Files are paths, of files that may not be there.
 	Files []string
-	// Trees are folders with files.
+	// Trees are directories with files.
 	Trees []Tree
 }
 
-// Tree says which files of a folder count. The zero fields mean none of them.
+// Tree says which files of a directory count. The zero fields mean none of them.
 type Tree struct {
-	// Root is the folder's path. It may not be there.
+	// Root is the directory's path. It may not be there.
 	Root string
-	// Deep has folders in it looked into, but not those whose names begin with a dot, and those in which tools put what they make:
+	// Deep has directories in it looked into, but not those whose names begin with a dot, and those in which tools put what they make:
 	// node_modules, __pycache__, venv.
 	Deep bool
 	// Extensions are the endings of names that count, with the dot.
@@ -59,7 +58,7 @@ func (t Tree) counts(name string, mode fs.FileMode) bool {
 	return !ends(t.Except) && (t.All || ends(t.Extensions) || t.Executables && mode&0o111 != 0)
 }
 
-// made are the names of folders in which tools put what they make or fetch.
+// made are the names of directories in which tools put what they make or fetch.
 var made = []string{"node_modules", "__pycache__", "venv"}
 
 // Snapshot is what groups held at one time, by their names.
@@ -94,7 +93,7 @@ type entry struct {
 // racy is how young a file may be for its time to say nothing: what is written within the file system's grain has the same.
 const racy = 2 * time.Second
 
-// Look returns what the groups hold now, and the folders in which something about it would change.
+// Look returns what the groups hold now, and the directories in which something about it would change.
 func (l *Looker) Look(groups []Group) (Snapshot, []string) {
 	snapshot, next, folders := Snapshot{}, map[string]entry{}, map[string]bool{}
 	for _, group := range groups {
@@ -118,7 +117,7 @@ func (l *Looker) Look(groups []Group) (Snapshot, []string) {
 	return snapshot, slices.Compact(list)
 }
 
-// there returns the folder, or the nearest one above it that exists.
+// there returns the directory, or the nearest one above it that exists.
 func there(folder string) string {
 	for {
 		if info, err := os.Stat(folder); err == nil && info.IsDir() || filepath.Dir(folder) == folder {
@@ -128,7 +127,7 @@ func there(folder string) string {
 	}
 }
 
-// tree adds the files of a folder, in the order of their names. A folder that cannot be read holds nothing.
+// tree adds the files of a directory, in the order of their names. A directory that cannot be read holds nothing.
 func (l *Looker) tree(t Tree, folder string, depth int, left *int, sum hash.Hash, next map[string]entry, folders map[string]bool) {
 	folders[folder] = true
 	entries, err := os.ReadDir(folder)

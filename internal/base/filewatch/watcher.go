@@ -18,7 +18,7 @@ const (
 	DefaultPoll  = 500 * time.Millisecond
 )
 
-// most is how long events may go on before somebody looks all the same: a log in the folder may be written all the time.
+// most is how long events may go on before somebody looks all the same: a log in the directory may be written all the time.
 const most = 20 // times quiet
 
 // Config configures a [Watcher]. Zero fields mean the defaults.
@@ -33,15 +33,15 @@ type Config struct {
 	NoEvents bool
 }
 
-// Watcher says when to look at folders again. It is for one goroutine. Use [New], and [Watcher.Close] at the end.
+// Watcher says when to look at directories again. It is for one goroutine. Use [New], and [Watcher.Close] at the end.
 type Watcher struct {
 	config Config
 	events *fsnotify.Watcher // nil without events
-	told   []string          // folders of which events come
+	told   []string          // directories of which events come
 	broken error
 }
 
-// New returns a watcher of no folder yet.
+// New returns a watcher of no directory yet.
 func New(config Config) *Watcher {
 	for field, fallback := range map[*time.Duration]time.Duration{
 		&config.Quiet: DefaultQuiet, &config.Every: DefaultEvery, &config.Poll: DefaultPoll,
@@ -59,19 +59,19 @@ func New(config Config) *Watcher {
 	return w
 }
 
-// Watch says which folders count from now on, in order. What happens there after it has returned ends [Watcher.Wait].
+// Watch says which directories count from now on, in order. What happens there after it has returned ends [Watcher.Wait].
 func (w *Watcher) Watch(folders []string) {
 	if w.broken != nil {
 		return
 	}
 	for _, old := range w.told {
 		if !slices.Contains(folders, old) {
-			_ = w.events.Remove(old) // the folder may be gone
+			_ = w.events.Remove(old) // the directory may be gone
 		}
 	}
 	for _, folder := range folders {
 		// One that was removed and made again is another one by the same name, so it is always told.
-		if err := w.events.Add(folder); err != nil && !errors.Is(err, fs.ErrNotExist) { // it went just now, which its folder tells
+		if err := w.events.Add(folder); err != nil && !errors.Is(err, fs.ErrNotExist) { // it went just now, which its directory reports
 			w.fail(fmt.Errorf("%s: %w", folder, err))
 			return
 		}

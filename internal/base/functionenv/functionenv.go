@@ -3,15 +3,15 @@
 //
 // # Endpoints
 //
-// The services that this server has ([Services]) are at this server, unless the server's own environment names an endpoint for
-// one: AWS_ENDPOINT_URL_S3 and its like. Every other service is where AWS_ENDPOINT_URL of that environment leads, and at this server
-// again if it is not set: which then says, as the answer to the call, that it does not have it. So nothing leaves the machine that
-// nobody asked for.
+// For a service that this server has ([Services]), the endpoint is this server, unless the server's own environment
+// names another one with AWS_ENDPOINT_URL_S3 or a similar variable. Every other service uses AWS_ENDPOINT_URL of that
+// environment. If that is not set, its calls go to this server too, which answers that it does not have the service.
+// So no call leaves the machine unless the user configured an endpoint.
 //
 // # Keys
 //
-// Whoever told the server an endpoint has keys for it, so functions get those that its environment names. Otherwise they get keys
-// of this server, which are good for nothing elsewhere.
+// If the server's environment names an endpoint, functions get the keys that it names, because the endpoint needs
+// them. Otherwise they get keys of this server, which are valid nowhere else.
 package functionenv
 
 import (
@@ -98,7 +98,7 @@ func Variables(c Config) map[string]string {
 	}
 	maps.Copy(variables, map[string]string{
 		keyID: c.Key.ID, secret: c.Key.Secret,
-		// What is in the user's files is meant for AWS, and so is what a machine there would tell.
+		// The user's files and the instance metadata service hold settings for AWS.
 		configFile: os.DevNull, credentialsFile: os.DevNull, metadata: "true",
 	})
 	return variables

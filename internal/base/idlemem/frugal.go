@@ -1,14 +1,16 @@
 // Package idlemem returns the memory of an idle process to the system and paces the garbage collector.
 //
-// A server is at work for moments and at rest for days. What it needed at work, the runtime keeps for the next time: pages of the
-// heap that hold nothing any more, and those of the program itself, tables of the models and schemas among them, that were read
-// once. [Run] watches how much processor time the process uses. When that is next to nothing, after the start and after every
-// time of work, it has the runtime collect and return what is free ([Rest]), and tells the kernel that the pages of the program
-// need not be mapped: they lie in the kernel's cache of the file, or on the disk, and come back as they are used.
+// A server is busy for moments and idle for days. After a busy period the runtime keeps free heap pages for the next
+// one. Pages of the program itself that were read once also stay mapped, such as the tables of models and schemas.
+// [Run] watches how much processor time the process uses. When the process becomes idle, after the start and after
+// each busy period, Run calls [Rest]. Rest has the runtime collect garbage and return free memory, and tells the
+// kernel that it may unmap the pages of the program. The kernel loads them again from its file cache, or from the
+// disk, when they are used.
 //
-// [Pace] spends a little of it where that saves work: see there.
+// [Pace] lets the heap grow a little where that saves processor time.
 //
-// Watching costs a system call in five seconds. What Rest costs is kept to a tenth of what was used since the last one.
+// Watching costs one system call every five seconds. Rest uses at most a tenth of the processor time that the process
+// has used since the last Rest.
 package idlemem
 
 import (
@@ -19,17 +21,17 @@ import (
 )
 
 const (
-	// every is how often the processor time is looked at, and soon when the first time.
+	// every is the interval at which Run reads the processor time, and soon is the delay before the first time.
 	every, soon = 5 * time.Second, time.Second
-	// quiet is the part of the time, one in so many, that a process at rest uses at most.
+	// quiet is the divisor of the largest share of time that an idle process uses: one part in quiet.
 	quiet = 20
-	// least is the processor time that must have been used since the last Rest for another to be worth it.
+	// least is the processor time that the process must have used since the last Rest before another one is worth it.
 	least = 100 * time.Millisecond
-	// share is how many times what the last Rest took must have been used since, at least.
+	// share is the least ratio of the processor time used since the last Rest to the time that the Rest took.
 	share = 10
 )
 
-// Run calls [Rest] whenever the process comes to rest, until ctx ends.
+// Run calls [Rest] whenever the process becomes idle, until ctx ends.
 func Run(ctx context.Context, log *slog.Logger) {
 	tick := time.NewTimer(soon)
 	defer tick.Stop()

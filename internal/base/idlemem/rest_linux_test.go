@@ -45,7 +45,7 @@ func TestRest(t *testing.T) {
 			t.Fatalf("byte %d of what is in use has become %d", i, b)
 		}
 	}
-	// What was unmapped works as before, and a second time.
+	// The unmapped pages still work, also after a second call.
 	if err := idlemem.Rest(); err != nil {
 		t.Fatal(err)
 	}

@@ -15,10 +15,10 @@ const javaOptions = "JAVA_TOOL_OPTIONS"
 // trustStorePassword is the one that Java's own trust stores have. It protects nothing: Java wants one to read the file.
 const trustStorePassword = "changeit"
 
-// trustJava adds options to env that make programs in Java trust the door in addition to the system's certificates. A trust store
+// trustJava adds options to env that make programs in Java trust the endpoint in addition to the system's certificates. A trust store
 // cannot extend another one, so the file has both. It changes nothing if env names a trust store of its own, or if the system has
-// no bundle of certificates, since then the program would trust nothing but the door. The caller holds mu.
-func (d *Door) trustJava(env map[string]string) error {
+// no bundle of certificates, since then the program would trust nothing but the endpoint. The caller holds mu.
+func (d *Endpoint) trustJava(env map[string]string) error {
 	system := firstFile(bundles())
 	if system == "" || hasProperty(env, "javax.net.ssl.trustStore") {
 		return nil

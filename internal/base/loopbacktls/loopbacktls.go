@@ -2,20 +2,20 @@
 //
 // A response URL of CloudFormation is always https on port 443. Pintle's own response URL is plain HTTP on another port, so
 // that every client can use it without a certificate. Some client libraries ignore the scheme and speak TLS to whatever host
-// they get: crhelper, cfn-lambda and many handlers for Node.js. A [Door] answers them as well. It looks at the first byte of
+// they get: crhelper, cfn-lambda and many handlers for Node.js. A [Endpoint] answers them as well. It looks at the first byte of
 // each connection, and continues with TLS if that byte begins a TLS record.
 //
 // The certificate is for loopback names only. Its authority is created by [Open], is restricted to those names, and its key
 // is dropped before Open returns. No key is ever written to disk. The certificate is valid for ten years, which is longer than
 // any process or response URL lives, so nothing renews it. The next Open makes another one.
 //
-// [Door.Trust] adds the variables to a child's environment that make its TLS libraries trust the certificate in addition to
+// [Endpoint.Trust] adds the variables to a child's environment that make its TLS libraries trust the certificate in addition to
 // everything they trust already.
 //
 // # Port 443
 //
 // Handlers that also drop the port connect to port 443. In Python and Node.js the programs of package bootstrap send such a
-// connection to the right port. Other programs need a listener on port 443. The door opens one when the first such program
+// connection to the right port. Other programs need a listener on port 443. The endpoint opens one when the first such program
 // starts, if this process may bind that port, as root and most containers may, and if it is free.
 package loopbacktls
 
@@ -40,20 +40,20 @@ const handshakeTimeout = 10 * time.Second
 // httpsPort is the port that clients assume if they drop the one of the response URL.
 const httpsPort = "443"
 
-// Config configures a [Door].
+// Config configures a [Endpoint].
 type Config struct {
-	// Listener takes the connections. The door owns it as soon as Open has returned without an error. Required.
+	// Listener takes the connections. The endpoint owns it as soon as Open has returned without an error. Required.
 	Listener net.Listener
-	// Dir is the directory for the files that child processes read. [Open] creates it, and [Door.Close] removes it with
+	// Dir is the directory for the files that child processes read. [Open] creates it, and [Endpoint.Close] removes it with
 	// everything in it. Required.
 	Dir string
-	// Log gets a line when the door also listens on port 443, at level debug. Nil discards it.
+	// Log gets a line when the endpoint also listens on port 443, at level debug. Nil discards it.
 	Log *slog.Logger
 }
 
-// Door is a listener that speaks HTTP and TLS, together with the files that make others trust it. Open one with [Open].
+// Endpoint is a listener that speaks HTTP and TLS, together with the files that make others trust it. Open one with [Open].
 // Its methods may be called concurrently.
-type Door struct {
+type Endpoint struct {
 	listener *listener
 	ca       []byte // in PEM
 	dir      string
@@ -67,8 +67,8 @@ type Door struct {
 }
 
 // Open creates a certificate for the listener's address and starts to accept connections, which wait for
-// [net.Listener.Accept] of [Door.Listener].
-func Open(c Config) (*Door, error) {
+// [net.Listener.Accept] of [Endpoint.Listener].
+func Open(c Config) (*Endpoint, error) {
 	if c.Listener == nil || c.Dir == "" {
 		return nil, errors.New("loopback TLS: a listener and a directory are required")
 	}
@@ -83,7 +83,7 @@ func Open(c Config) (*Door, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, fmt.Errorf("directory of the certificate: %w", err)
 	}
-	d := &Door{
+	d := &Endpoint{
 		listener: newListener(c.Listener, &tls.Config{
 			Certificates: []tls.Certificate{pair}, MinVersion: tls.VersionTLS12,
 			NextProtos: []string{"http/1.1"}, // the server reads HTTP/1.1 from these connections, whatever the client offers
@@ -93,11 +93,11 @@ func Open(c Config) (*Door, error) {
 	return d, nil
 }
 
-// Listener returns the listener to serve. Closing it closes the door to new connections, but keeps the files.
-func (d *Door) Listener() net.Listener { return d.listener }
+// Listener returns the listener to serve. Closing it closes the endpoint to new connections, but keeps the files.
+func (d *Endpoint) Listener() net.Listener { return d.listener }
 
 // Close closes the listener, unless it is closed already, and removes the files.
-func (d *Door) Close() error {
+func (d *Endpoint) Close() error {
 	err := d.listener.Close()
 	if errors.Is(err, net.ErrClosed) {
 		err = nil
@@ -105,7 +105,7 @@ func (d *Door) Close() error {
 	return errors.Join(err, os.RemoveAll(d.dir))
 }
 
-// Covers reports whether a door can serve the response URLs that begin with base: they are plain HTTP on loopback. At any other
+// Covers reports whether an endpoint can serve the response URLs that begin with base: they are plain HTTP on loopback. At any other
 // address clients get the certificate of whatever is between them and the listener.
 func Covers(base *url.URL) bool {
 	if base.Scheme != "http" {
@@ -120,7 +120,7 @@ func Covers(base *url.URL) bool {
 // clients that drop the port of the response URL and that cannot be corrected from inside their process. Only one program at a
 // time can have the port: a client that belongs to another gets a certificate that it does not trust, and fails as it would
 // without this listener. The caller holds mu.
-func (d *Door) claimHTTPS() {
+func (d *Endpoint) claimHTTPS() {
 	host, port, err := net.SplitHostPort(d.listener.Addr().String())
 	if err != nil || d.claimed || port == httpsPort {
 		return

@@ -27,7 +27,7 @@ import (
 // patience is how long a test waits for what must come.
 const patience = 30 * time.Second
 
-func open(t *testing.T) *Door {
+func open(t *testing.T) *Endpoint {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -45,8 +45,8 @@ func open(t *testing.T) *Door {
 	return d
 }
 
-// served serves a door with the bounds of a real server and returns its address and what its open connections are counted by.
-func served(t *testing.T, d *Door) (address string, connections *sync.WaitGroup) {
+// served serves an endpoint with the bounds of a real server and returns its address and what its open connections are counted by.
+func served(t *testing.T, d *Endpoint) (address string, connections *sync.WaitGroup) {
 	t.Helper()
 	connections = &sync.WaitGroup{}
 	server := &http.Server{
@@ -80,8 +80,8 @@ func served(t *testing.T, d *Door) (address string, connections *sync.WaitGroup)
 	return d.Listener().Addr().String(), connections
 }
 
-// pool returns what trusts the door.
-func pool(t *testing.T, d *Door) *x509.CertPool {
+// pool returns what trusts the endpoint.
+func pool(t *testing.T, d *Endpoint) *x509.CertPool {
 	t.Helper()
 	pool := x509.NewCertPool()
 	if !pool.AppendCertsFromPEM(d.ca) {
@@ -211,7 +211,7 @@ func TestCovers(t *testing.T) {
 	}
 }
 
-// What is in the environment stays trusted, and options that are set there are kept.
+// TestTrust checks that the certificates that the environment trusts stay trusted, and that its options are kept.
 func TestTrust(t *testing.T) {
 	d := open(t)
 	own := filepath.Join(t.TempDir(), "own.pem")
@@ -329,7 +329,7 @@ func TestGarbageBlocksNobody(t *testing.T) {
 			t.Errorf("%s: got %q", scheme, got)
 		}
 	}
-	// One that does not trust the door.
+	// One that does not trust the endpoint.
 	if conn, err := tls.Dial("tcp", address, &tls.Config{RootCAs: x509.NewCertPool()}); err == nil {
 		conn.Close()
 		t.Error("a client without the certificate trusts it")

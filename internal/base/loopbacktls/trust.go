@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// AuthorityFile is the variable that names a file with the door's authority alone, for clients that take one as an option and
+// AuthorityFile is the variable that names a file with the endpoint's authority alone, for clients that take one as an option and
 // for Pintle's own programs that run handlers.
 const AuthorityFile = "PINTLE_CA_FILE"
 
@@ -32,20 +32,20 @@ type source struct {
 	time time.Time
 }
 
-// Trust adds variables to the environment of a child process so that it trusts the door in addition to what env, or else the
+// Trust adds variables to the environment of a child process so that it trusts the endpoint in addition to what env, or else the
 // system, makes it trust. Call it with the complete environment, just before the process starts. program says that the process
 // is a program of any language, as opposed to a Python or Node.js handler under package bootstrap: Java is then provided for as
-// well, and the door tries to listen on port 443.
+// well, and the endpoint tries to listen on port 443.
 //
 //	NODE_EXTRA_CA_CERTS, DENO_CERT  Node.js, Bun and Deno
 //	SSL_CERT_FILE                   OpenSSL, and with it Python, Ruby and curl; .NET and Go on Linux
 //	REQUESTS_CA_BUNDLE              Python's requests. Unset if neither env nor the system has a bundle
 //	CURL_CA_BUNDLE                  only if env has it, because it comes before SSL_CERT_FILE
 //	JAVA_TOOL_OPTIONS               Java, for programs
-//	PINTLE_CA_FILE                  the door's authority alone
+//	PINTLE_CA_FILE                  the endpoint's authority alone
 //
 // A variable whose value is a directory is left alone: OpenSSL's tools would have to make links in it.
-func (d *Door) Trust(env map[string]string, program bool) error {
+func (d *Endpoint) Trust(env map[string]string, program bool) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if program {
@@ -74,7 +74,7 @@ func (d *Door) Trust(env map[string]string, program bool) error {
 			return err
 		}
 	}
-	// Requests has certificates of its own, so that it must not be left with the door's alone.
+	// Requests has certificates of its own, so that it must not be left with the endpoint's alone.
 	if bundle := cmp.Or(env["REQUESTS_CA_BUNDLE"], curl, system); isFile(bundle) {
 		if set["REQUESTS_CA_BUNDLE"], err = d.combined(bundle); err != nil {
 			return err
@@ -86,9 +86,9 @@ func (d *Door) Trust(env map[string]string, program bool) error {
 	return nil
 }
 
-// combined returns a file that has the certificates of path and the door's authority, or the authority alone if path is not a
+// combined returns a file that has the certificates of path and the endpoint's authority, or the authority alone if path is not a
 // file that can be read. It is written when it is first needed, and again when path has changed. The caller holds mu.
-func (d *Door) combined(path string) (string, error) {
+func (d *Endpoint) combined(path string) (string, error) {
 	return d.derived("pem", path, func(text []byte) ([]byte, error) {
 		if text = bytes.TrimRight(text, "\n"); len(text) > 0 {
 			text = append(text, '\n')
@@ -98,7 +98,7 @@ func (d *Door) combined(path string) (string, error) {
 }
 
 // derived returns a file that make makes from the contents of path; see combined.
-func (d *Door) derived(use, path string, make func([]byte) ([]byte, error)) (string, error) {
+func (d *Endpoint) derived(use, path string, make func([]byte) ([]byte, error)) (string, error) {
 	var text []byte
 	from := source{use: use}
 	if isFile(path) {

@@ -3,10 +3,11 @@ package regexcost
 
 import "regexp/syntax"
 
-// Heaviest is the greatest weight of a pattern that is compiled. What has 200 of them takes some ten megabytes. Source: ours.
+// Heaviest is the greatest weight of a pattern that is compiled. A text with 200 such patterns takes some ten
+// megabytes. Source: ours.
 const Heaviest = 20_000
 
-// Weight is about how many instructions a pattern needs when it is written out; more than [Heaviest] is not told apart.
+// Weight estimates how many instructions a pattern compiles to. It stops counting above [Heaviest].
 func Weight(re *syntax.Regexp) int {
 	sum := 1 + len(re.Rune)/2
 	if re.Op == syntax.OpLiteral {

@@ -9,7 +9,8 @@ import (
 	"syscall"
 )
 
-// ownerOf returns the user that owns a file. What is no file of the system counts as the process's own.
+// ownerOf returns the user that owns a file. A file that the operating system does not know counts as the process's
+// own.
 func ownerOf(info fs.FileInfo) (uint32, bool) {
 	if stat, ok := info.Sys().(*syscall.Stat_t); ok {
 		return stat.Uid, true

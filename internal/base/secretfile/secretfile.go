@@ -11,7 +11,7 @@ import (
 )
 
 // Private reports whether nobody but those who should can reach the file. On Windows, where a file has no such bits and the
-// access list of its folder protects it, every file is private.
+// access list of its directory protects it, every file is private.
 func Private(info fs.FileInfo) bool {
 	owner, ok := ownerOf(info)
 	if !ok {
@@ -20,9 +20,10 @@ func Private(info fs.FileInfo) bool {
 	return private(info.Mode().Perm(), owner, self())
 }
 
-// Like gives a file that is to take the place of another the owner, group and mode of that, which info is of: so whoever could read
-// the old one, and nobody else, can read the new one. Who may not give files away keeps it to itself. The file must be the
-// process's own, with mode 0600. On Windows it does nothing.
+// Like gives a file the owner, group and mode of the file that it will replace, which info describes. So exactly the
+// users that could read the old file can read the new one. A process without the right to change owners remains the
+// owner of the file, and its mode stays 0600. The file must be the process's own, with mode 0600. On Windows Like
+// does nothing.
 func Like(file *os.File, info fs.FileInfo) error { return like(file, info) }
 
 // private decides by the permission bits, the user that owns the file, and the one that reads it.

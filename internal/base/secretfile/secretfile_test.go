@@ -96,7 +96,7 @@ func TestLike(t *testing.T) {
 	}
 }
 
-// Who may not give a file away keeps it to itself.
+// TestLikeOfOthers checks that a process without the right to change owners remains the owner and keeps mode 0600.
 func TestLikeOfOthers(t *testing.T) {
 	if runtime.GOOS == "windows" || self() == 0 {
 		t.Skip("everybody who runs this may give files away")

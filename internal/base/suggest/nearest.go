@@ -37,3 +37,33 @@ func distance(a, b string, limit int) int {
 	}
 	return min(row[len(b)], limit)
 }
+
+// Typo returns the name that the text is a single typing mistake away from, or nothing: a letter added, dropped or changed, two
+// neighbours swapped, or another case. Names that differ in a digit, such as worker1 and worker2, are different on purpose. So are
+// names with less than four letters.
+func Typo(text string, names []string) string {
+	for _, name := range names {
+		if len(name) >= 4 && text != name && isTypo(strings.ToLower(text), strings.ToLower(name)) {
+			return name
+		}
+	}
+	return ""
+}
+
+func isTypo(a, b string) bool {
+	if len(a) > len(b) {
+		a, b = b, a
+	}
+	start := 0
+	for start < len(a) && a[start] == b[start] {
+		start++
+	}
+	a, b = a[start:], b[start:]
+	for a != "" && a[len(a)-1] == b[len(b)-1] {
+		a, b = a[:len(a)-1], b[:len(b)-1]
+	}
+	if strings.ContainsAny(a+b, "0123456789") {
+		return false
+	}
+	return len(b) <= 1 || len(a) == 2 && len(b) == 2 && a[0] == b[1] && a[1] == b[0]
+}

@@ -17,3 +17,15 @@ func TestName(t *testing.T) {
 		}
 	}
 }
+
+func TestTypo(t *testing.T) {
+	names := []string{"orders", "worker1", "api"}
+	for text, want := range map[string]string{
+		"order": "orders", "oders": "orders", "orderss": "orders", "ordwrs": "orders", "odrers": "orders", "Orders": "orders",
+		"orders": "", "orders2": "", "worker2": "", "worker11": "", "wroker1": "worker1", "work": "", "aip": "", "": "", "orrdxrs": "",
+	} {
+		if got := suggest.Typo(text, names); got != want {
+			t.Errorf("%q is a typo of %q, want %q", text, got, want)
+		}
+	}
+}

@@ -1,6 +1,8 @@
 // Package trace carries the W3C Trace Context of a call in a [context.Context]. It records nothing: spans are for
 // those who call and for providers, and what is between them passes the name on as it came.
 //
+// It also counts the functions that lead to a call, one after the other, by which a loop is found.
+//
 // AWS's services pass such a name on in the form of X-Ray, which has the same three parts.
 //
 // Source: W3C Trace Context, level 1, traceparent; AWS X-Ray, tracing header.
@@ -10,6 +12,7 @@ import (
 	"context"
 	"crypto/rand"
 	"encoding/hex"
+	"errors"
 	"strings"
 )
 
@@ -117,4 +120,25 @@ func NewContext(ctx context.Context, p Parent) context.Context {
 func FromContext(ctx context.Context) Parent {
 	p, _ := ctx.Value(key{}).(Parent)
 	return p
+}
+
+// MaxHops is how many functions may lead to each other without end before the chain is stopped. Source: AWS Lambda developer guide, "Use
+// Lambda recursive loop detection to prevent infinite loops".
+const MaxHops = 16
+
+// ErrLoop is the error of a call to which [MaxHops] functions have led.
+var ErrLoop = errors.New("a recursive loop")
+
+// hopsKey is the context key of a number of hops.
+type hopsKey struct{}
+
+// WithHops returns a context for what a number of functions, one after the other, led to.
+func WithHops(ctx context.Context, hops int) context.Context {
+	return context.WithValue(ctx, hopsKey{}, hops)
+}
+
+// Hops returns the number that [WithHops] put into ctx, or 0.
+func Hops(ctx context.Context) int {
+	hops, _ := ctx.Value(hopsKey{}).(int)
+	return hops
 }

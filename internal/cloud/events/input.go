@@ -164,8 +164,8 @@ func variables(template string) map[string]bool {
 	return names
 }
 
-// transform fills in a template. A variable inside a JSON string is put in as text, any other as JSON; one whose path leads nowhere is
-// empty, or null. What is no JSON then is sent as one string.
+// transform fills in a template. A variable inside a JSON string is inserted as text, any other as JSON. A variable
+// whose path matches no value becomes an empty text, or null. If the result is not JSON, it is sent as one string.
 func transform(t registry.Transformer, e event) ([]byte, error) {
 	values := map[string]any{
 		"aws.events.rule-arn": ARN(e.rule.Place, e.rule.Name), "aws.events.rule-name": e.rule.Name,

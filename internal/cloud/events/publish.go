@@ -29,7 +29,7 @@ type Entry struct {
 type Result struct{ ID, Code, Message string }
 
 // Publish sends events to the targets of the rules of a place whose patterns they match. The results are those of the entries, in order.
-func (r *Rules) Publish(ctx context.Context, place registry.Place, entries []Entry) ([]Result, error) {
+func (r *Rules) Publish(ctx context.Context, place registry.Scope, entries []Entry) ([]Result, error) {
 	size := 0
 	for _, e := range entries {
 		size += len(e.Source) + len(e.DetailType) + len(e.Detail) + 14
@@ -61,7 +61,7 @@ func (r *Rules) Publish(ctx context.Context, place registry.Place, entries []Ent
 }
 
 // Emit sends the event of a service, such as aws.s3, to the targets of the rules of a place whose patterns it matches.
-func (r *Rules) Emit(ctx context.Context, place registry.Place, e Entry) error {
+func (r *Rules) Emit(ctx context.Context, place registry.Scope, e Entry) error {
 	patterns, err := r.patterns(ctx, place)
 	if err != nil || len(patterns) == 0 {
 		return err
@@ -89,7 +89,7 @@ type listening struct {
 	pattern Pattern
 }
 
-func (r *Rules) patterns(ctx context.Context, place registry.Place) ([]listening, error) {
+func (r *Rules) patterns(ctx context.Context, place registry.Scope) ([]listening, error) {
 	rules, err := r.List(ctx, place, "", "", MaxRules+1)
 	var list []listening
 	for _, rule := range rules {
@@ -106,7 +106,7 @@ func (r *Rules) patterns(ctx context.Context, place registry.Place) ([]listening
 }
 
 // event returns the event of an entry, with its numbers as they are written, or why it is none.
-func (e Entry) event(place registry.Place, now time.Time) (map[string]any, *Result) {
+func (e Entry) event(place registry.Scope, now time.Time) (map[string]any, *Result) {
 	missing := func(name string) *Result {
 		return &Result{Code: "InvalidArgument", Message: "Parameter " + name + " is not valid. Reason: " + name + " is a required argument."}
 	}
@@ -131,7 +131,7 @@ func (e Entry) event(place registry.Place, now time.Time) (map[string]any, *Resu
 }
 
 // body returns the event of an entry.
-func (e Entry) body(place registry.Place, now time.Time) (map[string]any, error) {
+func (e Entry) body(place registry.Scope, now time.Time) (map[string]any, error) {
 	detail, err := decode([]byte(e.Detail))
 	if _, ok := detail.(map[string]any); err != nil || !ok {
 		return nil, errors.New("the detail is not a JSON object")

@@ -58,10 +58,10 @@ func noRule(name string) error {
 const DefaultBus = "default"
 
 // CheckBus is the function of this name, for those who have the rules behind an interface.
-func (r *Rules) CheckBus(place registry.Place, bus string) error { return CheckBus(place, bus) }
+func (r *Rules) CheckBus(place registry.Scope, bus string) error { return CheckBus(place, bus) }
 
 // CheckBus returns an error unless a text names the default event bus of a place, which may be left out.
-func CheckBus(place registry.Place, bus string) error {
+func CheckBus(place registry.Scope, bus string) error {
 	if bus == "" || bus == DefaultBus || bus == "arn:"+wire.Partition(place.Region)+":events:"+place.Region+":"+place.Account+":event-bus/"+DefaultBus {
 		return nil
 	}
@@ -69,21 +69,21 @@ func CheckBus(place registry.Place, bus string) error {
 }
 
 // ARN returns the ARN of a rule.
-func ARN(place registry.Place, name string) string {
+func ARN(place registry.Scope, name string) string {
 	return "arn:" + wire.Partition(place.Region) + ":events:" + place.Region + ":" + place.Account + ":rule/" + name
 }
 
 // ParseARN returns the place and the name of a rule.
-func ParseARN(arn string) (registry.Place, string, error) {
+func ParseARN(arn string) (registry.Scope, string, error) {
 	parts := strings.SplitN(arn, ":", 6)
 	if len(parts) == 6 {
 		name, ok := strings.CutPrefix(parts[5], "rule/")
 		name = strings.TrimPrefix(name, DefaultBus+"/")
-		if place := (registry.Place{Account: parts[4], Region: parts[3]}); ok && ruleName.MatchString(name) && parts[2] == "events" {
+		if place := (registry.Scope{Account: parts[4], Region: parts[3]}); ok && ruleName.MatchString(name) && parts[2] == "events" {
 			return place, name, nil
 		}
 	}
-	return registry.Place{}, "", invalid("Parameter ResourceARN is not valid. Reason: Provided Arn is not in correct format.")
+	return registry.Scope{}, "", invalid("Parameter ResourceARN is not valid. Reason: Provided Arn is not in correct format.")
 }
 
 var (
@@ -138,7 +138,7 @@ func (r *Rules) Put(ctx context.Context, holder string, of registry.Rule) (arn s
 	name, now := registry.RuleName(of.Place, of.Name), r.config.Now().UTC()
 	of.Made, of.Start, of.Next, of.Fired, of.Running = now, now, time.Time{}, 0, false
 	change := func(i *item) error {
-		if holder != "" && i.Holder != holder {
+		if holder != "" && i.Owner != holder {
 			return &Error{Code: "ResourceAlreadyExistsException", Message: "Rule " + of.Name + " already exists.", kind: registry.ErrExists}
 		}
 		was := i.Of
@@ -153,15 +153,15 @@ func (r *Rules) Put(ctx context.Context, holder string, of registry.Rule) (arn s
 		r.begin(&i.Of, schedule)
 		return nil
 	}
-	_, err = r.config.Catalog.Rules.Change(ctx, registry.Everywhere, name, change)
+	_, err = r.config.Catalog.Rules.Change(ctx, registry.Global, name, change)
 	if errors.Is(err, registry.ErrNotFound) {
 		if err := r.room(ctx, of.Place); err != nil {
 			return "", err
 		}
-		made := item{Place: registry.Everywhere, Name: name, Holder: holder, Of: of}
+		made := item{Scope: registry.Global, Name: name, Owner: holder, Of: of}
 		r.begin(&made.Of, schedule)
 		if _, err = r.config.Catalog.Rules.Put(ctx, made); errors.Is(err, registry.ErrExists) {
-			_, err = r.config.Catalog.Rules.Change(ctx, registry.Everywhere, name, change)
+			_, err = r.config.Catalog.Rules.Change(ctx, registry.Global, name, change)
 		}
 	}
 	if err != nil {
@@ -184,7 +184,7 @@ func (r *Rules) begin(of *registry.Rule, s Schedule) {
 }
 
 // room returns an error if a place has as many rules as it may.
-func (r *Rules) room(ctx context.Context, place registry.Place) error {
+func (r *Rules) room(ctx context.Context, place registry.Scope) error {
 	list, err := r.List(ctx, place, "", "", MaxRules)
 	if err == nil && len(list) == MaxRules {
 		err = limited("The requested resource exceeds the maximum number allowed.")
@@ -204,31 +204,31 @@ func conflict(err error, name string) error {
 }
 
 // Get returns a rule.
-func (r *Rules) Get(ctx context.Context, place registry.Place, name string) (registry.Rule, error) {
+func (r *Rules) Get(ctx context.Context, place registry.Scope, name string) (registry.Rule, error) {
 	i, err := r.item(ctx, place, name)
 	return i.Of, err
 }
 
-// Holder returns who made a rule.
-func (r *Rules) Holder(ctx context.Context, place registry.Place, name string) (string, error) {
+// Owner returns who created a rule.
+func (r *Rules) Owner(ctx context.Context, place registry.Scope, name string) (string, error) {
 	i, err := r.item(ctx, place, name)
-	return i.Holder, err
+	return i.Owner, err
 }
 
-func (r *Rules) item(ctx context.Context, place registry.Place, name string) (item, error) {
+func (r *Rules) item(ctx context.Context, place registry.Scope, name string) (item, error) {
 	if err := CheckName(name); err != nil {
 		return item{}, err
 	}
-	i, err := r.config.Catalog.Rules.Get(ctx, registry.Everywhere, registry.RuleName(place, name))
+	i, err := r.config.Catalog.Rules.Get(ctx, registry.Global, registry.RuleName(place, name))
 	return i, conflict(err, name)
 }
 
 // List returns up to limit rules of a place whose names have a prefix, by name, after one of them (empty: from the first).
-func (r *Rules) List(ctx context.Context, place registry.Place, prefix, after string, limit int) ([]registry.Rule, error) {
+func (r *Rules) List(ctx context.Context, place registry.Scope, prefix, after string, limit int) ([]registry.Rule, error) {
 	start := registry.RuleName(place, "")
 	var list []registry.Rule
 	for from := start + after; ; {
-		items, err := r.config.Catalog.Rules.List(ctx, registry.Everywhere, from, page)
+		items, err := r.config.Catalog.Rules.List(ctx, registry.Global, from, page)
 		if err != nil {
 			return nil, err
 		}
@@ -248,7 +248,7 @@ func (r *Rules) List(ctx context.Context, place registry.Place, prefix, after st
 }
 
 // Enable enables a rule, whose schedule then counts from now, or disables it.
-func (r *Rules) Enable(ctx context.Context, place registry.Place, name string, enabled bool) error {
+func (r *Rules) Enable(ctx context.Context, place registry.Scope, name string, enabled bool) error {
 	return r.change(ctx, place, name, func(of *registry.Rule) error {
 		if of.Disabled != enabled {
 			return nil
@@ -261,11 +261,11 @@ func (r *Rules) Enable(ctx context.Context, place registry.Place, name string, e
 }
 
 // change changes a rule.
-func (r *Rules) change(ctx context.Context, place registry.Place, name string, change func(*registry.Rule) error) error {
+func (r *Rules) change(ctx context.Context, place registry.Scope, name string, change func(*registry.Rule) error) error {
 	if err := CheckName(name); err != nil {
 		return err
 	}
-	_, err := r.config.Catalog.Rules.Change(ctx, registry.Everywhere, registry.RuleName(place, name), func(i *item) error { return change(&i.Of) })
+	_, err := r.config.Catalog.Rules.Change(ctx, registry.Global, registry.RuleName(place, name), func(i *item) error { return change(&i.Of) })
 	if err == nil {
 		r.look()
 	}
@@ -273,7 +273,7 @@ func (r *Rules) change(ctx context.Context, place registry.Place, name string, c
 }
 
 // Delete removes a rule that has no targets. One that does not exist is no error.
-func (r *Rules) Delete(ctx context.Context, place registry.Place, name string) error {
+func (r *Rules) Delete(ctx context.Context, place registry.Scope, name string) error {
 	if err := CheckName(name); err != nil {
 		return err
 	}
@@ -284,7 +284,7 @@ func (r *Rules) Delete(ctx context.Context, place registry.Place, name string) e
 	if len(targets) > 0 {
 		return invalid("Rule can't be deleted since it has targets.")
 	}
-	err = r.config.Catalog.Rules.Delete(ctx, registry.Everywhere, registry.RuleName(place, name), 0)
+	err = r.config.Catalog.Rules.Delete(ctx, registry.Global, registry.RuleName(place, name), 0)
 	if errors.Is(err, registry.ErrNotFound) {
 		return nil
 	}
@@ -294,7 +294,7 @@ func (r *Rules) Delete(ctx context.Context, place registry.Place, name string) e
 const maxTags = 50
 
 // Tag adds tags to a rule. It returns an error if it would then have more than 50.
-func (r *Rules) Tag(ctx context.Context, place registry.Place, name string, tags map[string]string) error {
+func (r *Rules) Tag(ctx context.Context, place registry.Scope, name string, tags map[string]string) error {
 	return r.change(ctx, place, name, func(of *registry.Rule) error {
 		all := maps.Clone(of.Tags)
 		if all == nil {
@@ -310,7 +310,7 @@ func (r *Rules) Tag(ctx context.Context, place registry.Place, name string, tags
 }
 
 // Untag removes tags of a rule.
-func (r *Rules) Untag(ctx context.Context, place registry.Place, name string, keys []string) error {
+func (r *Rules) Untag(ctx context.Context, place registry.Scope, name string, keys []string) error {
 	return r.change(ctx, place, name, func(of *registry.Rule) error {
 		of.Tags = maps.Clone(of.Tags)
 		maps.DeleteFunc(of.Tags, func(key, _ string) bool { return slices.Contains(keys, key) })
@@ -319,7 +319,7 @@ func (r *Rules) Untag(ctx context.Context, place registry.Place, name string, ke
 }
 
 // PutTargets adds targets to a rule, or replaces those of the same ids. Either all are taken or none.
-func (r *Rules) PutTargets(ctx context.Context, place registry.Place, rule string, targets map[string]registry.Target) error {
+func (r *Rules) PutTargets(ctx context.Context, place registry.Scope, rule string, targets map[string]registry.Target) error {
 	i, err := r.item(ctx, place, rule)
 	if err != nil {
 		return err
@@ -358,8 +358,8 @@ func (r *Rules) PutTargets(ctx context.Context, place registry.Place, rule strin
 	})
 }
 
-func (r *Rules) putTarget(ctx context.Context, place registry.Place, name string, t registry.Target) error {
-	_, err := r.config.Catalog.Targets.Put(ctx, target{Place: place, Name: name, Of: t})
+func (r *Rules) putTarget(ctx context.Context, place registry.Scope, name string, t registry.Target) error {
+	_, err := r.config.Catalog.Targets.Put(ctx, target{Scope: place, Name: name, Of: t})
 	if errors.Is(err, registry.ErrExists) {
 		_, err = r.config.Catalog.Targets.Change(ctx, place, name, func(i *target) error {
 			i.Of = t
@@ -417,7 +417,7 @@ func MessageGroup(t registry.Target) string {
 }
 
 // RemoveTargets removes targets of a rule. Ids that it does not have are left out.
-func (r *Rules) RemoveTargets(ctx context.Context, place registry.Place, rule string, ids []string) error {
+func (r *Rules) RemoveTargets(ctx context.Context, place registry.Scope, rule string, ids []string) error {
 	if _, err := r.item(ctx, place, rule); err != nil {
 		return err
 	}
@@ -433,7 +433,7 @@ func (r *Rules) RemoveTargets(ctx context.Context, place registry.Place, rule st
 }
 
 // Targets returns the targets of a rule by their ids.
-func (r *Rules) Targets(ctx context.Context, place registry.Place, rule string) (map[string]registry.Target, error) {
+func (r *Rules) Targets(ctx context.Context, place registry.Scope, rule string) (map[string]registry.Target, error) {
 	if _, err := r.item(ctx, place, rule); err != nil {
 		return nil, err
 	}
@@ -446,7 +446,7 @@ func (r *Rules) Targets(ctx context.Context, place registry.Place, rule string) 
 }
 
 // targets returns those of a rule, by id.
-func (r *Rules) targets(ctx context.Context, place registry.Place, rule string) ([]named, error) {
+func (r *Rules) targets(ctx context.Context, place registry.Scope, rule string) ([]named, error) {
 	items, err := r.config.Catalog.Targets.List(ctx, place, rule+"/", page)
 	var list []named
 	for _, t := range items {
@@ -467,7 +467,7 @@ func (t named) ID() string {
 }
 
 // RulesOf returns the names of the rules of a place that have a target, by name.
-func (r *Rules) RulesOf(ctx context.Context, place registry.Place, arn string) ([]string, error) {
+func (r *Rules) RulesOf(ctx context.Context, place registry.Scope, arn string) ([]string, error) {
 	var names []string
 	for after := ""; ; {
 		items, err := r.config.Catalog.Targets.List(ctx, place, after, page)

@@ -46,7 +46,7 @@ type Config struct {
 	Catalog *registry.Catalog
 	// Send hands a payload to a target in the name of the account of a place, and calls ended, once, when the target is done with it.
 	// An error means that it was not taken, and then ended is not called. Required.
-	Send func(ctx context.Context, place registry.Place, target registry.Target, payload []byte, ended func()) error
+	Send func(ctx context.Context, place registry.Scope, target registry.Target, payload []byte, ended func()) error
 	// Alone says that no other node has the rules, so that none has to be looked for, and none can be at work at the start.
 	Alone bool
 	// Exact keeps every rule to its schedule and inputs to EventBridge's length.
@@ -127,7 +127,7 @@ func (r *Rules) timer(next time.Time, failed bool) (<-chan time.Time, func()) {
 // each calls do for every rule of all accounts.
 func (r *Rules) each(ctx context.Context, do func(item) error) error {
 	for after := ""; ; {
-		list, err := r.config.Catalog.Rules.List(ctx, registry.Everywhere, after, page)
+		list, err := r.config.Catalog.Rules.List(ctx, registry.Global, after, page)
 		if err != nil {
 			return err
 		}
@@ -149,7 +149,7 @@ func (r *Rules) recover(ctx context.Context) {
 		if !i.Of.Running {
 			return nil
 		}
-		_, err := r.config.Catalog.Rules.Change(ctx, i.Place, i.Name, func(i *item) error {
+		_, err := r.config.Catalog.Rules.Change(ctx, i.Scope, i.Name, func(i *item) error {
 			i.Of.Running, i.Of.Next = false, r.config.Now()
 			return nil
 		})
@@ -231,7 +231,7 @@ func (r *Rules) send(ctx context.Context, rule item, polls bool) {
 			return // the next run resumes it
 		}
 	}
-	_, err = r.config.Catalog.Rules.Change(ctx, rule.Place, rule.Name, func(i *item) error {
+	_, err = r.config.Catalog.Rules.Change(ctx, rule.Scope, rule.Name, func(i *item) error {
 		if !i.Of.Running || i.Of.Fired != rule.Of.Fired {
 			return errSettled // it was put or fired again
 		}

@@ -17,7 +17,7 @@ import (
 	"github.com/pintle-dev/pintle/internal/store/memory"
 )
 
-var home = registry.Place{Account: "000000000000", Region: "us-east-1"}
+var home = registry.Scope{Account: "000000000000", Region: "us-east-1"}
 
 const function = "arn:aws:lambda:us-east-1:000000000000:function:User"
 
@@ -68,7 +68,7 @@ func (w *world) node(change func(*Config)) (*Rules, func()) {
 	}
 }
 
-func (w *world) send(_ context.Context, place registry.Place, target registry.Target, payload []byte, ended func()) error {
+func (w *world) send(_ context.Context, place registry.Scope, target registry.Target, payload []byte, ended func()) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if place != home {

@@ -50,7 +50,7 @@ func TestMatch(t *testing.T) {
 	if o := <-done; string(o.Result) != `"`+arn+`"` {
 		t.Errorf("%+v", o)
 	}
-	// What may not run says so, where Lambda would try for hours.
+	// A function with a reserved concurrency of 0 fails at once, where Lambda would retry for hours.
 	of, zero := node("index.handler"), 0
 	of.Concurrency = &zero
 	w.create("off", of, inline(""))
@@ -128,13 +128,13 @@ func TestBusy(t *testing.T) {
 			<-came
 			<-taken
 			if test.concurrency == nil {
-				// Whoever does not wait for the end of a call still has it made.
+				// A call continues after its caller has stopped waiting.
 				ctx, cancel := context.WithCancel(t.Context())
 				go func() {
 					<-taken
 					cancel()
 				}()
-				_, err := w.Invoke(ctx, lambda.Call{Place: home, Function: "gated", Payload: []byte(`{"name":"second"}`)})
+				_, err := w.Invoke(ctx, lambda.Call{Scope: home, Function: "gated", Payload: []byte(`{"name":"second"}`)})
 				if !errors.Is(err, context.Canceled) {
 					t.Errorf("second: %v", err)
 				}
@@ -150,7 +150,7 @@ func TestBusy(t *testing.T) {
 					t.Errorf("%s came after the first", second)
 				}
 			} else {
-				_, err := w.Invoke(t.Context(), lambda.Call{Place: home, Function: "gated", Payload: []byte(`{"name":"third"}`)})
+				_, err := w.Invoke(t.Context(), lambda.Call{Scope: home, Function: "gated", Payload: []byte(`{"name":"third"}`)})
 				var told *lambda.Error
 				if !errors.As(err, &told) || told.Reason != test.want || told.Status != http.StatusTooManyRequests {
 					t.Errorf("third: %v", err)
@@ -189,7 +189,7 @@ exports.handler = async (event, context) => {
 	tries := make(chan string, 10)
 	w.mux.HandleFunc("PUT /tries", puts(tries))
 	send := func(payload string) error {
-		return w.InvokeEvent(t.Context(), lambda.Call{Place: home, Function: "f", Payload: []byte(payload)})
+		return w.InvokeEvent(t.Context(), lambda.Call{Scope: home, Function: "f", Payload: []byte(payload)})
 	}
 	receive := func() (what, id string) {
 		t.Helper()
@@ -285,7 +285,7 @@ func TestSecretsInLogs(t *testing.T) {
 	of.Environment = map[string]string{"DB_PASSWORD": "swordfish", "TOKEN_COUNT": "12", "GIVEN": "by-a-parameter", "SECRET_ARN": "arn:aws:s"}
 	of.Hidden = []string{"GIVEN"}
 	w.create("f", of, inline("import os\ndef handler(e, c): print(*[os.environ[n] for n in ('DB_PASSWORD', 'TOKEN_COUNT', 'GIVEN', 'SECRET_ARN')])"))
-	reply, err := w.Invoke(t.Context(), lambda.Call{Place: home, Function: "f", Tail: true})
+	reply, err := w.Invoke(t.Context(), lambda.Call{Scope: home, Function: "f", Tail: true})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -303,7 +303,7 @@ func TestSecretsInLogs(t *testing.T) {
 func TestKeysInLogs(t *testing.T) {
 	require.Tool(t, "python3")
 	w := newWorld(t, func(c *lambda.Config) {
-		c.Environment = func(registry.Place, string) map[string]string {
+		c.Environment = func(registry.Scope, string) map[string]string {
 			return map[string]string{"AWS_ACCESS_KEY_ID": key.ID, "AWS_SECRET_ACCESS_KEY": "hunter2&more", "AWS_SESSION_TOKEN": "swordfish", "AWS_CONFIG_FILE": "/dev/null"}
 		}
 	})
@@ -315,7 +315,7 @@ func TestKeysInLogs(t *testing.T) {
 	}
 }
 
-// Whoever is of no place calls by ARNs.
+// TestInvokeByARN checks that a caller without an account and region must name a function by its ARN.
 func TestInvokeByARN(t *testing.T) {
 	require.Tool(t, "node")
 	w := newWorld(t, nil)
@@ -339,7 +339,7 @@ func TestCallRefused(t *testing.T) {
 		{"f!", "", "", "ValidationException 400"},
 		{"none", "", "", "ResourceNotFoundException 404"},
 	} {
-		_, err := w.Invoke(t.Context(), lambda.Call{Place: home, Function: test.function, Qualifier: test.qualifier, Payload: []byte(test.payload)})
+		_, err := w.Invoke(t.Context(), lambda.Call{Scope: home, Function: test.function, Qualifier: test.qualifier, Payload: []byte(test.payload)})
 		var told *lambda.Error
 		if !errors.As(err, &told) || told.Code+" "+map[int]string{400: "400", 404: "404", 413: "413"}[told.Status] != test.want {
 			t.Errorf("%s: %v, want %s", test.function, err, test.want)

@@ -27,7 +27,7 @@ const (
 )
 
 // NoImages says why a function with a container image is refused, and what to do.
-const NoImages = "functions of container images are not run here: give Code as a zip file with a Runtime and a Handler, " +
+const NoImages = "functions from container images are not supported: use Code as a zip file with a Runtime and a Handler, " +
 	"in the CDK with lambda.Function and Code.fromAsset instead of DockerImageFunction or Code.fromAssetImage"
 
 // reserved are the names of variables that the runtime sets.
@@ -49,7 +49,7 @@ var (
 func checkName(i item) error {
 	switch {
 	case i.Of.Contract == registry.ContractFC && !fcName.MatchString(i.Name):
-		return invalid("%.200s is no name of a function: a name is 1 to 128 letters, digits, _ and -, and begins with a letter or _", i.Name)
+		return invalid("%.200s is not a valid function name: a name is 1 to 128 letters, digits, _ and -, and starts with a letter or _", i.Name)
 	case i.Of.Contract == registry.ContractLambda && !ownName.MatchString(i.Name):
 		return constraint("functionName", i.Name, "Member must satisfy regular expression pattern: "+namePattern)
 	}

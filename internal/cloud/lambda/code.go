@@ -29,7 +29,7 @@ const (
 
 const unreadable = "Could not unzip uploaded file. Please check your file, then try to upload again."
 
-// placeForm is what accounts and regions are made of: they are names of folders.
+// placeForm is what accounts and regions are made of: they are names of directories.
 var placeForm = regexp.MustCompile(`^[A-Za-z0-9-]{1,64}$`)
 
 // parcel is a zip file that is kept.
@@ -38,8 +38,8 @@ type parcel struct {
 	size int64
 }
 
-// keep brings code into the folder of a place. When it returns, the zip file is on the disk and was looked through.
-func (f *Functions) keep(ctx context.Context, place registry.Place, code registry.Code, runtime, contract string) (parcel, error) {
+// keep brings code into the directory of a place. When it returns, the zip file is on the disk and was looked through.
+func (f *Functions) keep(ctx context.Context, place registry.Scope, code registry.Code, runtime, contract string) (parcel, error) {
 	if !placeForm.MatchString(place.Account) || !placeForm.MatchString(place.Region) {
 		return parcel{}, invalid("There are no functions in account %.64q, region %.64q.", place.Account, place.Region)
 	}
@@ -96,12 +96,12 @@ func tooLarge() error {
 }
 
 // codeFile returns the path of a zip file. Each place has its own, so that what is no longer needed can be seen.
-func (f *Functions) codeFile(place registry.Place, sum string) string {
+func (f *Functions) codeFile(place registry.Scope, sum string) string {
 	return filepath.Join(f.config.CodeDir, place.Account, place.Region, sum+".zip")
 }
 
 // write keeps a zip file. Twice the same is kept once, and is new again for the sweep.
-func (f *Functions) write(place registry.Place, body io.Reader) (p parcel, err error) {
+func (f *Functions) write(place registry.Scope, body io.Reader) (p parcel, err error) {
 	dir := filepath.Dir(f.codeFile(place, "x"))
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return p, fmt.Errorf("keep code: %w", err)
@@ -139,13 +139,13 @@ func (f *Functions) write(place registry.Place, body io.Reader) (p parcel, err e
 	return p, syncDir(dir)
 }
 
-// syncDir makes the names in a folder last.
+// syncDir makes the names in a directory last.
 func syncDir(dir string) error {
 	folder, err := os.Open(dir)
 	if err != nil {
 		return fmt.Errorf("keep code: %w", err)
 	}
-	_ = folder.Sync() // not every file system has it for folders
+	_ = folder.Sync() // not every file system has it for directories
 	return folder.Close()
 }
 

@@ -47,7 +47,7 @@ func archive(t testing.TB, entries ...entry) []byte {
 	return b.Bytes()
 }
 
-// unpackTo unpacks a zip file into the folder in of a new one, and lists all that there is then: below in, and beside it.
+// unpackTo unpacks a zip file into the directory in of a new one, and lists all files afterwards: below in, and next to it.
 func unpackTo(t testing.TB, text []byte) (dir string, list []string, err error) {
 	t.Helper()
 	dir = t.TempDir()
@@ -154,7 +154,7 @@ func TestExtractIsBounded(t *testing.T) {
 	}
 }
 
-// Whatever is in a zip file, nothing is written beside the folder, and an error leaves nothing.
+// No zip file can write outside the directory, and an error leaves nothing.
 func FuzzExtract(f *testing.F) {
 	f.Add(archive(f, entry{"bin/run", "x", 0o755}, entry{"b", "bin/run", fs.ModeSymlink | 0o777}))
 	f.Add(archive(f, entry{"../x", "x", 0o644}))
@@ -182,14 +182,14 @@ func FuzzParseReference(f *testing.F) {
 	for _, text := range []string{"f", "f:1", "f:$LATEST", "arn:aws:lambda:us-east-1:000000000000:function:f:1", "000000000000:function:f", "function:f", ":"} {
 		f.Add(text, "")
 	}
-	place := registry.Place{Account: "000000000000", Region: "us-east-1"}
+	place := registry.Scope{Account: "000000000000", Region: "us-east-1"}
 	f.Fuzz(func(t *testing.T, text, qualifier string) {
 		r, err := ParseReference(place, text, qualifier)
 		if err != nil {
 			return
 		}
-		if r.Place != place {
-			t.Fatalf("%q is in %v", text, r.Place)
+		if r.Scope != place {
+			t.Fatalf("%q is in %v", text, r.Scope)
 		}
 		again, err := ParseReference(place, r.ARN(), "")
 		if err != nil || again != r {
@@ -232,8 +232,24 @@ func TestCustomResource(t *testing.T) {
 		`{"RequestId":"r","StackId":"s","LogicalResourceId":"L"}`:                             " ",
 		`{"RequestId":1}`: " ", `[]`: " ", `{}`: " ", `null`: " ",
 	} {
-		id, resource := customResource([]byte(payload))
+		id, resource, _ := customResource([]byte(payload))
 		if got := string(id) + " " + resource; got != want {
+			t.Errorf("%s: %q", payload, got)
+		}
+	}
+}
+
+// TestRecordedRequest: the functions that are destinations log records of invocations, with what the request holds.
+func TestRecordedRequest(t *testing.T) {
+	const request = `{"RequestId":"r","StackId":"s","LogicalResourceId":"L","ResponseURL":"u"}`
+	for payload, want := range map[string]string{
+		request:                              "r",
+		`{"requestPayload":` + request + `}`: "r",
+		`{"requestPayload":{"Records":[{"Sns":{"Message":` + strconv.Quote(request) + `}}]}}`: "r",
+		`{"requestPayload":{"requestPayload":` + request + `}}`:                               "r",
+		`{"requestPayload":1}`: "", `{"requestPayload":{}}`: "", `[]`: "",
+	} {
+		if got := recordedRequest([]byte(payload)); string(got) != want {
 			t.Errorf("%s: %q", payload, got)
 		}
 	}

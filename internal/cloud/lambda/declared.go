@@ -11,8 +11,9 @@ import (
 	"github.com/pintle-dev/pintle/internal/provider/local"
 )
 
-// Declared is a function that is not in the catalog: a program that the caller has set up in the runtime, such as a provider of a
-// project file. It can be called and looked at here, and its policy can be changed. Nothing else of it can.
+// Declared is a function that is not in the catalog: a program that the caller has set up in the runtime, such as a
+// provider of a project file. Clients can call it, read its configuration and change its policy, but cannot change
+// anything else.
 type Declared struct {
 	// Name is the function's name, as its process finds it in AWS_LAMBDA_FUNCTION_NAME.
 	Name string
@@ -39,7 +40,7 @@ type Declarations interface {
 // declared returns the declared function that callers in a place mean by a text: a name, a partial ARN or an ARN. Account, region
 // and qualifier in an ARN do not matter, as they do not in the service token of a request. place may be zero; then the account is
 // that of the ARN.
-func (f *Functions) declared(place registry.Place, text string) (Declared, bool) {
+func (f *Functions) declared(place registry.Scope, text string) (Declared, bool) {
 	if f.config.Declared == nil {
 		return Declared{}, false
 	}
@@ -62,23 +63,23 @@ func (f *Functions) declared(place registry.Place, text string) (Declared, bool)
 }
 
 // item returns what is shown of a declared function in a place.
-func (d Declared) item(place registry.Place) item {
-	return item{Place: place, Name: d.Name, Of: registry.Function{
+func (d Declared) item(place registry.Scope) item {
+	return item{Scope: place, Name: d.Name, Of: registry.Function{
 		Runtime: d.Runtime, Handler: d.Handler, Timeout: int(cmp.Or(d.Timeout, local.DefaultTimeout) / time.Second),
 		Memory: defaultMemory, Description: "a local provider", Modified: time.Unix(0, 0).UTC(),
 	}}
 }
 
 // Reference reads the name of a function as [ParseReference] does. The name of a declared function becomes one in the caller's place.
-func (f *Functions) Reference(place registry.Place, text, qualifier string) (Reference, error) {
+func (f *Functions) Reference(place registry.Scope, text, qualifier string) (Reference, error) {
 	if d, ok := f.declared(place, text); ok {
-		return Reference{Place: place, Name: d.Name}, nil
+		return Reference{Scope: place, Name: d.Name}, nil
 	}
 	return ParseReference(place, text, qualifier)
 }
 
 // Show returns what is shown of a function that a client in a place names, declared ones included.
-func (f *Functions) Show(ctx context.Context, place registry.Place, text, qualifier string) (item, error) {
+func (f *Functions) Show(ctx context.Context, place registry.Scope, text, qualifier string) (item, error) {
 	if d, ok := f.declared(place, text); ok {
 		return d.item(place), nil
 	}
@@ -89,11 +90,11 @@ func (f *Functions) Show(ctx context.Context, place registry.Place, text, qualif
 	if f.config.DeclaredOnly {
 		return item{}, f.unknown(r)
 	}
-	return f.Get(ctx, r.Place, r.ARN())
+	return f.Get(ctx, r.Scope, r.ARN())
 }
 
 // Declared returns what is shown of the declared functions that callers in a place may call, by name.
-func (f *Functions) Declared(place registry.Place) []item {
+func (f *Functions) Declared(place registry.Scope) []item {
 	if f.config.Declared == nil || place.Account != f.config.Declared.Account() {
 		return nil
 	}
@@ -105,7 +106,7 @@ func (f *Functions) Declared(place registry.Place) []item {
 }
 
 // Fixed returns why a client in a place cannot create or change the function that text names; nil if it can.
-func (f *Functions) Fixed(place registry.Place, text string) error {
+func (f *Functions) Fixed(place registry.Scope, text string) error {
 	if d, ok := f.declared(place, text); ok {
 		return invalid("Function %s is a local provider: it is changed in pintle.yaml, not here.", d.Name)
 	}
@@ -117,13 +118,13 @@ func (f *Functions) Fixed(place registry.Place, text string) error {
 
 // exists returns [ErrNotFound] if there is no such function, neither in the catalog nor declared.
 func (f *Functions) exists(ctx context.Context, r Reference) error {
-	if _, ok := f.declared(r.Place, r.Name); ok {
+	if _, ok := f.declared(r.Scope, r.Name); ok {
 		return nil
 	}
 	if f.config.DeclaredOnly {
 		return f.unknown(r)
 	}
-	_, err := f.config.Catalog.Functions.Get(ctx, r.Place, r.row())
+	_, err := f.config.Catalog.Functions.Get(ctx, r.Scope, r.row())
 	return known(err, r)
 }
 

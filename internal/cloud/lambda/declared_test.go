@@ -88,7 +88,7 @@ func TestDeclaredByName(t *testing.T) {
 			t.Errorf("%s: got %s, want %s", name, got, want)
 		}
 	}
-	stranger := lambda.Call{Place: registry.Place{Account: "111111111111", Region: "us-east-1"}, Function: "User"}
+	stranger := lambda.Call{Scope: registry.Scope{Account: "111111111111", Region: "us-east-1"}, Function: "User"}
 	if _, err := w.Invoke(t.Context(), stranger); !errors.Is(err, lambda.ErrNotFound) {
 		t.Errorf("another account calls it: %v", err)
 	}
@@ -112,7 +112,7 @@ func TestDeclaredSecrets(t *testing.T) {
 	})
 	ended := make(chan struct{})
 	if err := w.InvokeEvent(t.Context(), lambda.Call{
-		Place: home, Function: "User", Ended: func() { close(ended) },
+		Scope: home, Function: "User", Ended: func() { close(ended) },
 		Payload: []byte(`{"RequestId": "r1", "StackId": "s", "ResponseURL": "http://127.0.0.1/", "Secret": "open-sesame"}`),
 	}); err != nil {
 		t.Fatal(err)
@@ -147,7 +147,7 @@ func TestDeclaredAmongOthers(t *testing.T) {
 		}
 	}
 	shown, err := w.Show(t.Context(), home, "arn:aws:lambda:eu-west-1:123456789012:function:User", "")
-	if err != nil || shown.Of.Handler != "index.handler" || shown.Of.Timeout != 900 || shown.Place != home {
+	if err != nil || shown.Of.Handler != "index.handler" || shown.Of.Timeout != 900 || shown.Scope != home {
 		t.Errorf("shown: %+v, %v", shown, err)
 	}
 	if err := w.Fixed(home, "User"); err == nil || w.Fixed(home, "A") != nil {
@@ -174,7 +174,7 @@ func TestDeclaredOnly(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { only.Close() })
-	_, err = only.Invoke(t.Context(), lambda.Call{Place: home, Function: "A"})
+	_, err = only.Invoke(t.Context(), lambda.Call{Scope: home, Function: "A"})
 	if !errors.Is(err, lambda.ErrNotFound) || !strings.Contains(err.Error(), "aws: environment") {
 		t.Errorf("called: %v", err)
 	}
@@ -188,7 +188,7 @@ func TestDeclaredOnly(t *testing.T) {
 	if err != nil || len(list) != 2 {
 		t.Errorf("listed %d, %v", len(list), err)
 	}
-	r := lambda.Reference{Place: home, Name: "A"}
+	r := lambda.Reference{Scope: home, Name: "A"}
 	if err := only.AddStatement(t.Context(), r, "one", json.RawMessage(`{}`)); !errors.Is(err, lambda.ErrNotFound) {
 		t.Errorf("a permission: %v", err)
 	}

@@ -33,11 +33,11 @@ func (f *Functions) Create(ctx context.Context, i item, code registry.Code) (ite
 	if !errors.Is(err, registry.ErrExists) {
 		return made, err
 	}
-	there, err := f.config.Catalog.Functions.Get(ctx, i.Place, i.Name)
+	there, err := f.config.Catalog.Functions.Get(ctx, i.Scope, i.Name)
 	if err != nil {
 		return i, known(err, of(i)) // it was deleted meanwhile
 	}
-	if there.Holder == "" || there.Holder != i.Holder {
+	if there.Owner == "" || there.Owner != i.Owner {
 		return there, &Error{
 			Code: "ResourceConflictException", Message: "Function already exist: " + i.Name, Status: http.StatusConflict, kind: ErrExists,
 		}
@@ -54,7 +54,7 @@ func (f *Functions) complete(ctx context.Context, i *item, code *registry.Code) 
 		return err
 	}
 	if code != nil {
-		kept, err := f.keep(ctx, i.Place, *code, i.Of.Runtime, i.Of.Contract)
+		kept, err := f.keep(ctx, i.Scope, *code, i.Of.Runtime, i.Of.Contract)
 		if err != nil {
 			return err
 		}
@@ -79,13 +79,13 @@ func (f *Functions) findLayers(ctx context.Context, i *item) error {
 				Message: fmt.Sprintf("The account %s is not authorized to perform: lambda:GetLayerVersion on resource: %.256s", i.Account, arn),
 			}
 		}
-		layer, err := f.config.Catalog.Layers.Get(ctx, r.Place, r.name)
+		layer, err := f.config.Catalog.Layers.Get(ctx, r.Scope, r.name)
 		if err == nil {
-			err = f.renew(r.Place, layer.Of.Code) // it may be deleted in this moment
+			err = f.renew(r.Scope, layer.Of.Code) // it may be deleted in this moment
 		}
 		switch {
 		case err == nil:
-			i.Of.LayerCode = append(i.Of.LayerCode, registry.LayerCode{ARN: arn, Place: r.Place, Code: layer.Of.Code, Size: layer.Of.CodeSize})
+			i.Of.LayerCode = append(i.Of.LayerCode, registry.LayerCode{ARN: arn, Scope: r.Scope, Code: layer.Of.Code, Size: layer.Of.CodeSize})
 			continue
 		case !errors.Is(err, registry.ErrNotFound):
 			return err
@@ -106,7 +106,7 @@ func (f *Functions) findLayers(ctx context.Context, i *item) error {
 
 // replace makes the function of this name what i says, but for what it has beside.
 func (f *Functions) replace(ctx context.Context, i item) (item, error) {
-	changed, err := f.config.Catalog.Functions.Change(ctx, i.Place, i.Name, func(there *item) error {
+	changed, err := f.config.Catalog.Functions.Change(ctx, i.Scope, i.Name, func(there *item) error {
 		last := there.Of.Last
 		there.Of = i.Of
 		there.Of.Last = last
@@ -118,7 +118,7 @@ func (f *Functions) replace(ctx context.Context, i item) (item, error) {
 // Update makes a function what the item says; of its code only if one is given. The item is one of [Functions.Get],
 // changed, and the function must be at its Revision still; "" is any.
 func (f *Functions) Update(ctx context.Context, i item, code *registry.Code) (item, error) {
-	there, err := f.config.Catalog.Functions.Get(ctx, i.Place, i.Name)
+	there, err := f.config.Catalog.Functions.Get(ctx, i.Scope, i.Name)
 	if err != nil {
 		return i, known(err, of(i))
 	}
@@ -127,7 +127,7 @@ func (f *Functions) Update(ctx context.Context, i item, code *registry.Code) (it
 	if err := f.complete(ctx, &i, code); err != nil {
 		return i, err
 	}
-	changed, err := f.config.Catalog.Functions.Change(ctx, i.Place, i.Name, func(now *item) error {
+	changed, err := f.config.Catalog.Functions.Change(ctx, i.Scope, i.Name, func(now *item) error {
 		if read != "" && read != now.Of.Revision {
 			return registry.ErrChanged
 		}
@@ -140,24 +140,24 @@ func (f *Functions) Update(ctx context.Context, i item, code *registry.Code) (it
 		return nil
 	})
 	if err = known(err, of(i)); err == nil {
-		f.collect(ctx, i.Place)
+		f.collect(ctx, i.Scope)
 	}
 	return changed, err
 }
 
 // Get returns a function, or one of its versions if the name is NAME:VERSION.
-func (f *Functions) Get(ctx context.Context, place registry.Place, name string) (item, error) {
+func (f *Functions) Get(ctx context.Context, place registry.Scope, name string) (item, error) {
 	r, err := ParseReference(place, name, "")
 	if err != nil {
 		return item{}, err
 	}
-	i, err := f.config.Catalog.Functions.Get(ctx, r.Place, r.row())
+	i, err := f.config.Catalog.Functions.Get(ctx, r.Scope, r.row())
 	return i, known(err, r)
 }
 
 // List returns up to limit functions of a place by name, after one of them (empty: from the first). With versions, what was
 // published of each follows it. Declared functions are among them.
-func (f *Functions) List(ctx context.Context, place registry.Place, after string, limit int, versions bool) ([]item, error) {
+func (f *Functions) List(ctx context.Context, place registry.Scope, after string, limit int, versions bool) ([]item, error) {
 	declared, names := []item{}, map[string]bool{}
 	for _, i := range f.Declared(place) {
 		names[i.Name] = true
@@ -177,7 +177,7 @@ func (f *Functions) List(ctx context.Context, place registry.Place, after string
 }
 
 // listCatalog returns up to limit wanted functions of the catalog by name.
-func (f *Functions) listCatalog(ctx context.Context, place registry.Place, after string, limit int, wanted func(item) bool) ([]item, error) {
+func (f *Functions) listCatalog(ctx context.Context, place registry.Scope, after string, limit int, wanted func(item) bool) ([]item, error) {
 	var list []item
 	for !f.config.DeclaredOnly && len(list) < limit {
 		page, err := f.config.Catalog.Functions.List(ctx, place, after, limit)
@@ -197,7 +197,7 @@ func (f *Functions) listCatalog(ctx context.Context, place registry.Place, after
 }
 
 // Versions returns what was published of a function, the oldest first.
-func (f *Functions) Versions(ctx context.Context, place registry.Place, name string) ([]item, error) {
+func (f *Functions) Versions(ctx context.Context, place registry.Scope, name string) ([]item, error) {
 	i, err := f.Get(ctx, place, name)
 	if err != nil {
 		return nil, err
@@ -217,7 +217,7 @@ func (f *Functions) Versions(ctx context.Context, place registry.Place, name str
 
 // Delete removes a function with all its versions, or one version if the name is NAME:VERSION. Calls that run go on. The error is
 // [ErrNotFound] if there is none.
-func (f *Functions) Delete(ctx context.Context, place registry.Place, name string) error {
+func (f *Functions) Delete(ctx context.Context, place registry.Scope, name string) error {
 	r, err := ParseReference(place, name, "")
 	if err != nil {
 		return err
@@ -225,17 +225,17 @@ func (f *Functions) Delete(ctx context.Context, place registry.Place, name strin
 	if r.Qualifier == Latest {
 		return invalid("$LATEST version cannot be deleted without deleting the function.")
 	}
-	i, err := f.config.Catalog.Functions.Get(ctx, r.Place, r.row())
+	i, err := f.config.Catalog.Functions.Get(ctx, r.Scope, r.row())
 	if err != nil {
 		return known(err, r)
 	}
-	// The versions first: whoever repeats a delete that broke off finds the function.
+	// Delete the versions first: a client that repeats an interrupted delete must still find the function.
 	for n := 1; n <= i.Of.Last; n++ {
-		v := Reference{Place: r.Place, Name: r.Name, Qualifier: strconv.Itoa(n)}
+		v := Reference{Scope: r.Scope, Name: r.Name, Qualifier: strconv.Itoa(n)}
 		if err := f.dropStatements(ctx, v); err != nil {
 			return err
 		}
-		if err := f.config.Catalog.Functions.Delete(ctx, v.Place, v.row(), 0); err != nil && !errors.Is(err, registry.ErrNotFound) {
+		if err := f.config.Catalog.Functions.Delete(ctx, v.Scope, v.row(), 0); err != nil && !errors.Is(err, registry.ErrNotFound) {
 			return err
 		}
 		f.forget(v.ARN())
@@ -243,28 +243,33 @@ func (f *Functions) Delete(ctx context.Context, place registry.Place, name strin
 	if err := f.dropStatements(ctx, r); err != nil {
 		return err
 	}
-	if err := f.config.Catalog.Functions.Delete(ctx, r.Place, r.row(), 0); err != nil {
+	if r.Qualifier == "" {
+		if err := f.dropEventConfigs(ctx, r); err != nil {
+			return err
+		}
+	}
+	if err := f.config.Catalog.Functions.Delete(ctx, r.Scope, r.row(), 0); err != nil {
 		return known(err, r)
 	}
 	f.forget(r.ARN())
-	f.collect(ctx, r.Place)
+	f.collect(ctx, r.Scope)
 	return nil
 }
 
 // Publish makes a version of the function as it is and returns its number; if nothing was changed since the last, that one's.
-func (f *Functions) Publish(ctx context.Context, place registry.Place, name, description string) (version string, err error) {
+func (f *Functions) Publish(ctx context.Context, place registry.Scope, name, description string) (version string, err error) {
 	r, err := ParseReference(place, name, "")
 	if err != nil {
 		return "", err
 	}
 	for {
-		i, err := f.config.Catalog.Functions.Get(ctx, r.Place, r.Name)
+		i, err := f.config.Catalog.Functions.Get(ctx, r.Scope, r.Name)
 		if err != nil {
 			return "", known(err, r)
 		}
 		n := i.Of.Last
 		if n > 0 {
-			last, err := f.config.Catalog.Functions.Get(ctx, r.Place, r.Name+":"+strconv.Itoa(n))
+			last, err := f.config.Catalog.Functions.Get(ctx, r.Scope, r.Name+":"+strconv.Itoa(n))
 			if err == nil && sameVersion(last.Of, i.Of) {
 				return strconv.Itoa(n), nil
 			}
@@ -272,7 +277,7 @@ func (f *Functions) Publish(ctx context.Context, place registry.Place, name, des
 				return "", err
 			}
 		}
-		if err := f.renew(r.Place, i.Of.Code); err != nil { // the function may be changed in this moment
+		if err := f.renew(r.Scope, i.Of.Code); err != nil { // the function may be changed in this moment
 			return "", fmt.Errorf("publish a version of %s: its code: %w", r.Name, err)
 		}
 		n++

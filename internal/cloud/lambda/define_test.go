@@ -19,7 +19,7 @@ import (
 func TestCreateIsOnceForItsHolder(t *testing.T) {
 	w := newWorld(t, nil)
 	ctx := t.Context()
-	mine := registry.Item[registry.Function]{Place: home, Name: "f", Holder: "stack|F|r-1", Of: node("index.handler")}
+	mine := registry.Item[registry.Function]{Scope: home, Name: "f", Owner: "stack|F|r-1", Of: node("index.handler")}
 	first, err := w.Create(ctx, mine, inline("1"))
 	if err != nil {
 		t.Fatal(err)
@@ -31,7 +31,7 @@ func TestCreateIsOnceForItsHolder(t *testing.T) {
 	}
 	for _, holder := range []string{"", "stack|F|r-2"} {
 		other := mine
-		other.Holder = holder
+		other.Owner = holder
 		if _, err := w.Create(ctx, other, inline("3")); !errors.Is(err, lambda.ErrExists) || err.Error() != "Function already exist: f" {
 			t.Errorf("holder %q: %v", holder, err)
 		}
@@ -39,7 +39,7 @@ func TestCreateIsOnceForItsHolder(t *testing.T) {
 	if i, err := w.Get(ctx, home, "f"); err != nil || i.Of.Code != again.Of.Code {
 		t.Errorf("%+v, %v", i, err)
 	}
-	if _, err := w.Create(ctx, registry.Item[registry.Function]{Place: registry.Place{Account: home.Account, Region: "eu-west-1"}, Name: "f", Of: mine.Of}, inline("3")); err != nil {
+	if _, err := w.Create(ctx, registry.Item[registry.Function]{Scope: registry.Scope{Account: home.Account, Region: "eu-west-1"}, Name: "f", Of: mine.Of}, inline("3")); err != nil {
 		t.Errorf("in another region: %v", err)
 	}
 }
@@ -168,7 +168,7 @@ func TestRefused(t *testing.T) {
 		{"f", node("index.handler"), registry.Code{Bucket: "bucket", Key: "no.zip"}, "InvalidParameterValueException: Could not unzip uploaded file. Please check your file, then try to upload again."},
 		{"f", node("index.handler"), registry.Code{Bucket: "bucket", Key: "none.zip"}, "InvalidParameterValueException: Error occurred while GetObject. S3 Error Code: NoSuchKey. S3 Error Message: The specified key does not exist. (bucket bucket, key none.zip)"},
 	} {
-		_, err := w.Create(t.Context(), registry.Item[registry.Function]{Place: home, Name: test.name, Of: test.of}, test.code)
+		_, err := w.Create(t.Context(), registry.Item[registry.Function]{Scope: home, Name: test.name, Of: test.of}, test.code)
 		var told *lambda.Error
 		if !errors.As(err, &told) {
 			t.Errorf("%v, want %s", err, test.want)
@@ -229,7 +229,7 @@ func TestCodeFromABucket(t *testing.T) {
 		}
 		return len(names)
 	}
-	// What was unpacked may be taken away at any time.
+	// The directory of unpacked code may be deleted at any time.
 	if err := os.RemoveAll(filepath.Join(w.cache, "unpacked", i.Of.Code)); err != nil {
 		t.Fatal(err)
 	}

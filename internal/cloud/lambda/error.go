@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/http"
 
+	"github.com/pintle-dev/pintle/internal/base/trace"
 	"github.com/pintle-dev/pintle/internal/cloud/registry"
 )
 
@@ -32,7 +33,7 @@ type Error struct {
 // Error returns the message and nothing else: native types show it.
 func (e *Error) Error() string { return e.Message }
 
-// Unwrap returns [ErrNotFound], [ErrExists] or nil.
+// Unwrap returns [ErrNotFound], [ErrExists], [trace.ErrLoop] or nil.
 func (e *Error) Unwrap() error { return e.kind }
 
 func invalid(format string, args ...any) error {
@@ -57,7 +58,16 @@ func throttled(reason, message string) error {
 	return &Error{Code: "TooManyRequestsException", Message: message, Reason: reason, Status: http.StatusTooManyRequests}
 }
 
-// errStopping means that this server ends: whoever asks again finds another, or this one anew.
+// recursive is the error of an event to which too many functions have led. Source: Lambda API Reference, Invoke.
+func recursive(arn string) error {
+	return &Error{
+		Code: "RecursiveInvocationException", Status: http.StatusBadRequest, kind: trace.ErrLoop,
+		Message: fmt.Sprintf("%d functions have led to this event by their destinations, one after the other. "+
+			"It does not reach %s. Remove the loop from the destinations.", trace.MaxHops, arn),
+	}
+}
+
+// errStopping means that this server is shutting down: a retry reaches another node, or this one after its restart.
 var errStopping = &Error{
 	Code: "ServiceException", Message: "The server is stopping: try again.", Status: http.StatusServiceUnavailable,
 }

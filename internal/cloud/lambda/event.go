@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"github.com/google/uuid"
+
+	"github.com/pintle-dev/pintle/internal/base/trace"
 )
 
 const (
@@ -14,12 +16,18 @@ const (
 	lastPause  = time.Minute
 )
 
-// InvokeEvent takes a call that nobody waits for and returns. If the function fails, it is called again after each of the
-// configured pauses; one that is throttled is tried for six hours. What has not ended is lost with this process.
+// InvokeEvent accepts an asynchronous call and returns. If the function fails, it is called again after each of the
+// configured pauses. A throttled call is retried for six hours. [Functions.PutEventConfig] reduces both. Unfinished
+// events are lost when this process ends. InvokeEvent refuses an event to which [trace.MaxHops] functions have led by
+// their destinations.
 func (f *Functions) InvokeEvent(ctx context.Context, c Call) error {
 	t, err := f.find(ctx, c, MaxEvent, "Event")
 	if err != nil {
 		return err
+	}
+	hops := trace.Hops(ctx)
+	if hops >= trace.MaxHops {
+		return recursive(t.arn)
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -33,7 +41,7 @@ func (f *Functions) InvokeEvent(ctx context.Context, c Call) error {
 	f.held += int64(len(t.payload))
 	c.Payload = t.payload
 	f.wg.Go(func() {
-		f.attempt(uuid.NewString(), c)
+		f.attempt(invocation{id: uuid.NewString(), call: c, hops: hops})
 		f.mu.Lock()
 		defer f.mu.Unlock()
 		f.events--
@@ -45,25 +53,46 @@ func (f *Functions) InvokeEvent(ctx context.Context, c Call) error {
 	return nil
 }
 
-// attempt calls the function until it has succeeded or failed often enough.
-func (f *Functions) attempt(id string, c Call) {
+// attempt calls the function until it has succeeded or failed often enough, and sends the record of that to a destination.
+func (f *Functions) attempt(event invocation) {
+	id, c := event.id, event.call
 	born, failures := f.config.Now(), 0
 	for throttled := firstPause; ; {
-		failed, err := f.once(id, c)
+		last, err := f.once(id, c)
+		if last.item.Name != "" {
+			event.last = last
+		}
+		if err == nil {
+			event.tries++
+		}
+		of := f.eventConfig(event.last)
+		retries := len(f.config.Pauses)
+		if of.Retries != nil {
+			retries = min(*of.Retries, retries)
+		}
+		old := f.config.Now().Sub(born) > age(of)
 		var told *Error
 		var pause time.Duration
 		switch {
-		case f.ctx.Err() != nil || err == nil && failed == "":
+		case f.ctx.Err() != nil:
 			return
-		case err == nil && failures >= len(f.config.Pauses):
-			f.config.Log.Warn("an event was given up", "function", c.Function, "event", id, "tries", failures+1, "error", failed)
+		case err == nil && last.failure == "":
+			f.conclude(of, event, conditionSuccess)
 			return
-		case err == nil:
+		case err == nil && failures >= retries:
+			f.config.Log.Warn("an event was given up", "function", c.Function, "event", id, "tries", failures+1, "error", last.kind)
+			f.conclude(of, event, conditionExhausted)
+			return
+		case err == nil && !old:
 			pause = f.config.Pauses[failures]
 			failures++
-			f.config.Log.Warn("a function failed, and is called again", "function", c.Function, "event", id, "error", failed, "after", pause)
-		case errors.As(err, &told) && told.Status < 500 && told.Code != "TooManyRequestsException", f.config.Now().Sub(born) > maxAge:
+			f.config.Log.Warn("a function failed, and is called again", "function", c.Function, "event", id, "error", last.kind, "after", pause)
+		case errors.As(err, &told) && told.Status < 500 && told.Code != "TooManyRequestsException":
 			f.config.Log.Warn("an event was given up", "function", c.Function, "event", id, "tries", failures, "error", err)
+			return
+		case old:
+			f.config.Log.Warn("an event became too old", "function", c.Function, "event", id, "tries", failures, "error", err)
+			f.conclude(of, event, conditionTooOld)
 			return
 		default:
 			pause = throttled
@@ -79,22 +108,24 @@ func (f *Functions) attempt(id string, c Call) {
 	}
 }
 
-// once calls the function as it is now, and returns the kind of its error.
-func (f *Functions) once(id string, c Call) (failed string, err error) {
+// once calls the function as it is now. The end of the call says which function that was also with an error, if it was found.
+func (f *Functions) once(id string, c Call) (end tried, err error) {
 	t, err := f.target(f.ctx, c, MaxEvent, "Event")
+	if t.program == "" {
+		end.item, end.version = t.item, t.version
+	}
 	if err != nil {
-		return "", err
+		return end, err
 	}
 	done, err := f.send(id, t, 0)
 	if err != nil {
-		return "", err
+		return end, err
 	}
 	select {
 	case o := <-done:
-		if _, functionError := ended(o, id, t.item.Of.Timeout); functionError != "" {
-			return o.Kind.String(), nil
-		}
+		end.payload, end.failure = ended(o, id, t.item.Of.Timeout)
+		end.kind = o.Kind.String()
 	case <-f.ctx.Done():
 	}
-	return "", nil
+	return end, nil
 }

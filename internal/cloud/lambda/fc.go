@@ -28,15 +28,15 @@ var fcName = regexp.MustCompile(`^(?:services/([a-zA-Z_][a-zA-Z0-9_-]{0,127})/)?
 
 // fcReference reads the ARN of a function of Function Compute, or the name of its item. Of what is published only the latest is
 // here; a version or an alias is a reference to none.
-func fcReference(place registry.Place, text string) (Reference, bool) {
+func fcReference(place registry.Scope, text string) (Reference, bool) {
 	if fcName.MatchString(text) {
-		return Reference{Place: place, Name: text}, true
+		return Reference{Scope: place, Name: text}, true
 	}
 	t, err := wire.ParseToken(wire.ServiceToken(text))
 	if err != nil || t.Service != wire.FC {
 		return Reference{}, false
 	}
-	r := Reference{Place: registry.Place{Account: t.Account, Region: t.Region}, Name: registry.FCName(t.FCService, t.Name), Qualifier: t.Qualifier}
+	r := Reference{Scope: registry.Scope{Account: t.Account, Region: t.Region}, Name: registry.FCName(t.FCService, t.Name), Qualifier: t.Qualifier}
 	if r.Qualifier == "LATEST" {
 		r.Qualifier = ""
 	}
@@ -63,7 +63,7 @@ func checkFC(f *registry.Function) error {
 	case f.Runtime == "" || f.Handler == "":
 		return invalid("a function needs a Runtime and a Handler")
 	case !runnableFC(f.Runtime):
-		return invalid("the runtime %.64s is not run here: this machine runs nodejs*, python*, go1 and custom*, and no containers", f.Runtime)
+		return invalid("the runtime %.64s is not supported: use nodejs*, python*, go1 or custom*, without containers", f.Runtime)
 	case len(f.Handler) > maxHandler || strings.ContainsAny(f.Handler, " \t\r\n\x00"):
 		return invalid("the Handler must be 1 to %d characters without blanks, such as index.handler", maxHandler)
 	case len(f.Initializer) > maxHandler || strings.ContainsAny(f.Initializer, " \t\r\n\x00"):
@@ -77,7 +77,7 @@ func checkFC(f *registry.Function) error {
 	for _, name := range slices.Sorted(maps.Keys(f.Environment)) {
 		switch text := f.Environment[name]; {
 		case strings.HasPrefix(name, "FC_"):
-			return invalid("the environment variable %s is set by Function Compute: leave it out", name)
+			return invalid("the environment variable %s is set by Function Compute: omit it", name)
 		case !fcVariable.MatchString(name):
 			return invalid("the environment variable %.100q must be letters, digits and _, and begin with a letter", name)
 		case strings.ContainsRune(text, 0):
@@ -105,7 +105,7 @@ func (f *Functions) fcProvider(p *local.Provider, i item, dir string, layers []s
 	m := fcName.FindStringSubmatch(i.Name)
 	p.Contract, p.Initializer, p.Env = bootstrap.FC, i.Of.Initializer, map[string]string{}
 	if i.Of.Environment[fcKeyID] == "" {
-		for name, text := range f.config.Environment(i.Place, p.Name) {
+		for name, text := range f.config.Environment(i.Scope, p.Name) {
 			if !strings.HasPrefix(name, "AWS_") { // it is of another cloud
 				p.Env[name] = text
 			}

@@ -17,11 +17,11 @@ import (
 )
 
 // hangzhou is a place of ROS, where functions of Function Compute are.
-var hangzhou = registry.Place{Account: "0000000000000000", Region: "cn-hangzhou"}
+var hangzhou = registry.Scope{Account: "0000000000000000", Region: "cn-hangzhou"}
 
 // fc is a function of Function Compute.
 func fc(name, runtime string) registry.Item[registry.Function] {
-	return registry.Item[registry.Function]{Place: hangzhou, Name: name, Of: registry.Function{
+	return registry.Item[registry.Function]{Scope: hangzhou, Name: name, Of: registry.Function{
 		Contract: registry.ContractFC, Runtime: runtime, Handler: "index.handler", Timeout: 30,
 	}}
 }
@@ -156,7 +156,7 @@ func TestFunctionComputeNames(t *testing.T) {
 		return inline("def handler(event, context):\n    return '" + word + "'\n")
 	}
 	f := fc("functions/f", "python3.9")
-	f.Holder = "me"
+	f.Owner = "me"
 	if _, err := w.Create(t.Context(), f, text("first")); err != nil {
 		t.Fatal(err)
 	}

@@ -14,7 +14,7 @@ import (
 	"github.com/pintle-dev/pintle/internal/dev/require"
 )
 
-// TestSurroundingsOfFunctionCompute: functions of Function Compute find layers, the folders of Node modules and the keys of the
+// TestSurroundingsOfFunctionCompute: functions of Function Compute find layers, the directories of Node modules and the keys of the
 // server, which the log does not show. One with a key of its own has no other.
 func TestSurroundingsOfFunctionCompute(t *testing.T) {
 	require.Tool(t, "python3")
@@ -28,7 +28,7 @@ func TestSurroundingsOfFunctionCompute(t *testing.T) {
 	}
 	w := newWorld(t, func(c *lambda.Config) {
 		c.Modules = []string{modules}
-		c.Environment = func(place registry.Place, name string) map[string]string {
+		c.Environment = func(place registry.Scope, name string) map[string]string {
 			return map[string]string{
 				"ALIBABA_CLOUD_ACCESS_KEY_ID": "key of " + name, "ALIBABA_CLOUD_ACCESS_KEY_SECRET": "secret of " + place.Account,
 				"ALIBABA_CLOUD_SECURITY_TOKEN": "the token",
@@ -36,7 +36,7 @@ func TestSurroundingsOfFunctionCompute(t *testing.T) {
 		}
 	})
 	arn, err := w.CreateLayer(t.Context(), registry.Item[registry.Layer]{
-		Place: hangzhou, Name: "more", Of: registry.Layer{Contract: registry.ContractFC},
+		Scope: hangzhou, Name: "more", Of: registry.Layer{Contract: registry.ContractFC},
 	}, registry.Code{Zip: pack(t, map[string]string{
 		"python/layered.py": "WORD = 'layer'", "nodejs/node_modules/layered/index.js": "module.exports = 'layer'",
 	})})
@@ -72,7 +72,7 @@ exports.handler = async (event, {credentials: c}) => (
 			if _, err := w.Create(t.Context(), f, registry.Code{Inline: &test.source}); err != nil {
 				t.Fatal(err)
 			}
-			reply, err := w.Invoke(t.Context(), lambda.Call{Place: hangzhou, Function: "functions/" + name, Payload: []byte("{}")})
+			reply, err := w.Invoke(t.Context(), lambda.Call{Scope: hangzhou, Function: "functions/" + name, Payload: []byte("{}")})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -94,7 +94,7 @@ exports.handler = async (event, {credentials: c}) => (
 	if _, err := w.Create(t.Context(), missing, registry.Code{Inline: &source}); err != nil {
 		t.Fatal(err)
 	}
-	reply, err := w.Invoke(t.Context(), lambda.Call{Place: hangzhou, Function: "functions/missing", Payload: []byte("{}")})
+	reply, err := w.Invoke(t.Context(), lambda.Call{Scope: hangzhou, Function: "functions/missing", Payload: []byte("{}")})
 	want := `needs the Node package \"ali-oss\", which is not installed (the runtime of Function Compute brings it): ` +
 		`add it to the function's code or to a layer, or run \"npm install --prefix ` + filepath.Dir(modules) + ` ali-oss\"`
 	if err != nil || !strings.Contains(string(reply.Payload), want) {

@@ -93,7 +93,7 @@ exports.onEvent = async (event) => {
 exports.isComplete = async (event) => ({IsComplete: event.ResourceProperties.A !== 'never' && ++asked > 1, Data: asked > 1 ? {Also: 'isComplete'} : undefined})
 `
 	arn := func(name string) string {
-		return lambda.Reference{Place: home, Name: name}.ARN()
+		return lambda.Reference{Scope: home, Name: name}.ARN()
 	}
 	w.create("user-on-event", node("index.onEvent"), inline(users))
 	w.create("user-is-complete", node("index.isComplete"), inline(users))
@@ -174,7 +174,7 @@ exports.isComplete = async (event) => ({IsComplete: event.ResourceProperties.A !
 	}
 }
 
-// What the CDK puts before its own handlers.
+// TestCoreEntrypoint runs the entry point that the CDK puts in front of its own handlers.
 func TestCoreEntrypoint(t *testing.T) {
 	require.Tool(t, "node")
 	w := newWorld(t, nil)
@@ -218,7 +218,8 @@ func TestInlineResponse(t *testing.T) {
 	}
 }
 
-// The stand-ins for the SDK, by all their forms and errors. What is installed beside the function's code wins.
+// TestStandIns calls the stand-ins for the SDK in all their forms, with their errors. An SDK that is installed next
+// to the function's code takes precedence.
 func TestStandIns(t *testing.T) {
 	require.Tool(t, "node")
 	w := newWorld(t, nil)

@@ -1,18 +1,19 @@
 // Package lambda is the local stand-in for AWS Lambda: it runs functions of templates and clients on the
 // installed interpreters.
 //
-// What a function is stands in the catalog, so every node serves it, also after a restart. Its code is a zip file below
-// [Config.CodeDir], named by its SHA-256, which is on the disk before the catalog says so; it is unpacked below [Config.CacheDir]
-// when it is first needed, and again if that was emptied. Nodes on different machines share the folder of the code.
+// The catalog holds the definition of each function, so every node serves it, also after a restart. The code of a
+// function is a zip file below [Config.CodeDir], named by its SHA-256. The file is durable before the catalog refers
+// to it. A node unpacks it below [Config.CacheDir] when it first needs it, and again if that directory was emptied.
+// Nodes on different machines share the directory of the code.
 //
-// A call waits for a process when all are busy, up to a bound, unless the function has reserved concurrency: then it is told
-// so, as on Lambda. Events, which nobody waits for, are kept in memory and tried three times.
+// If all processes are busy, a call waits for one, up to a bound. If the function has reserved concurrency, the call
+// is throttled instead, as on Lambda. Asynchronous events are kept in memory and tried three times.
 //
-// Functions of Function Compute of Alibaba Cloud are functions like those: they are defined, kept and prepared here, and called by
-// whoever delivers requests to what [Functions.Match] finds.
+// Functions of Alibaba Cloud Function Compute are defined, stored and prepared here in the same way. The package that
+// delivers requests calls the function that [Functions.Match] finds.
 //
-// Not as on Lambda: nothing limits memory or the disk, no role is assumed, architectures are only recorded, the file system
-// is this machine's, and there is no /opt.
+// Differences from Lambda: memory and disk are not limited, no role is assumed, architectures are only recorded, the
+// functions use the machine's own file system, and there is no /opt.
 //
 // Source: AWS Lambda developer guide; Lambda API Reference, version 2015-03-31; Function Compute developer guide.
 package lambda
@@ -71,10 +72,10 @@ type Config struct {
 	CodeDir, CacheDir string
 	// Environment returns the variables that a function of a place gets in addition to its own, which win: endpoints and
 	// credentials. name is the function's in the runtime. Nil means nothing.
-	Environment func(place registry.Place, name string) map[string]string
+	Environment func(place registry.Scope, name string) map[string]string
 	// Inside answers calls of functions that the program itself replaces, by the holder of the function in the catalog, and reports
 	// whether the function is one. Its error is that of the function. Nil means that every function runs.
-	Inside func(ctx context.Context, place registry.Place, holder string, payload []byte) (reply []byte, err error, ok bool)
+	Inside func(ctx context.Context, place registry.Scope, holder string, payload []byte) (reply []byte, err error, ok bool)
 	// Declared finds functions that are not in the catalog. They come before those of the catalog that have their names. Nil means
 	// that there are none.
 	Declared Declarations
@@ -84,7 +85,7 @@ type Config struct {
 	// Secrets returns the secrets in the properties of a request of a custom resource, which its calls hide in the log of what they
 	// call. Nil means that there are none.
 	Secrets func(context.Context, wire.RequestID) []string
-	// Modules are folders node_modules that every Node function finds modules in, after its own.
+	// Modules are directories node_modules that every Node function finds modules in, after its own.
 	Modules []string
 	// Concurrency is how many processes one function may have that has none reserved. Zero means [DefaultConcurrency].
 	Concurrency int
@@ -93,6 +94,8 @@ type Config struct {
 	Queue int
 	// Memory bounds the payloads of all calls and events that have not ended, in bytes. Zero means [DefaultMemory].
 	Memory int64
+	// Deliver sends the record of an event that ended to its destination. Nil sends none.
+	Deliver func(context.Context, Result) error
 	// Pauses are those before an event is tried again whose function has failed. Nil means one minute, then two.
 	Pauses []time.Duration
 	// Now is the clock; nil means [time.Now].
@@ -101,7 +104,7 @@ type Config struct {
 	Log *slog.Logger
 }
 
-// Functions are the functions of this machine. Its methods may be called concurrently.
+// Functions stores and runs the local functions. Its methods may be called concurrently.
 type Functions struct {
 	config Config
 	ctx    context.Context // ends when it is closed
@@ -137,7 +140,7 @@ func New(config Config) (*Functions, error) {
 		config.Secrets = func(context.Context, wire.RequestID) []string { return nil }
 	}
 	if config.Environment == nil {
-		config.Environment = func(registry.Place, string) map[string]string { return nil }
+		config.Environment = func(registry.Scope, string) map[string]string { return nil }
 	}
 	if config.Now == nil {
 		config.Now = time.Now
@@ -158,7 +161,7 @@ func New(config Config) (*Functions, error) {
 	return f, nil
 }
 
-// makeFolders makes the folders, and their paths absolute.
+// makeFolders makes the directories, and their paths absolute.
 func (config *Config) makeFolders() error {
 	for _, dir := range []*string{&config.CodeDir, &config.CacheDir} {
 		absolute, err := filepath.Abs(*dir)
@@ -170,7 +173,7 @@ func (config *Config) makeFolders() error {
 			return err
 		}
 	}
-	// Code without a package.json of its own must not get one of the folders above, such as that of the CDK app.
+	// Code without a package.json of its own must not get one of the directories above, such as that of the CDK app.
 	scope := filepath.Join(config.CacheDir, "package.json")
 	return os.WriteFile(scope, []byte("{}\n"), 0o600)
 }

@@ -94,7 +94,7 @@ func inlineZip(t *testing.T, name, text string) registry.Code {
 	return registry.Code{Zip: pack(t, map[string]string{name: text})}
 }
 
-// What the CDK's waiter sends along as an error must come back whole.
+// TestLongErrorIsNotCut checks that a long error comes back whole, because the CDK's waiter sends its state in one.
 func TestLongErrorIsNotCut(t *testing.T) {
 	require.Tool(t, "node")
 	w := newWorld(t, nil)
@@ -138,7 +138,7 @@ func TestLayers(t *testing.T) {
 	require.Tool(t, "python3")
 	w := newWorld(t, nil)
 	layer := func(name string, files map[string]string) string {
-		arn, err := w.CreateLayer(t.Context(), registry.Item[registry.Layer]{Place: home, Name: name}, registry.Code{Zip: pack(t, files)})
+		arn, err := w.CreateLayer(t.Context(), registry.Item[registry.Layer]{Scope: home, Name: name}, registry.Code{Zip: pack(t, files)})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -184,7 +184,7 @@ func TestLayers(t *testing.T) {
 	if _, err := w.Update(t.Context(), i, nil); err != nil {
 		t.Errorf("a function with a deleted layer: %v", err)
 	}
-	if _, err := w.Create(t.Context(), registry.Item[registry.Function]{Place: home, Name: "new", Of: of}, inline("")); err == nil ||
+	if _, err := w.Create(t.Context(), registry.Item[registry.Function]{Scope: home, Name: "new", Of: of}, inline("")); err == nil ||
 		err.Error() != "Layer version "+second+" does not exist." {
 		t.Errorf("a new function with a deleted layer: %v", err)
 	}
@@ -193,7 +193,8 @@ func TestLayers(t *testing.T) {
 	}
 }
 
-// Another node, and this one after a restart, serves what there is; also when what was unpacked is gone.
+// TestAnotherNode checks that another node, and this one after a restart, serves existing functions, also when the
+// unpacked code was deleted.
 func TestAnotherNode(t *testing.T) {
 	require.Tool(t, "node")
 	w := newWorld(t, nil)
@@ -202,7 +203,7 @@ func TestAnotherNode(t *testing.T) {
 	if got := other.invoke("f", ""); got != "1" {
 		t.Errorf("on another node: %s", got)
 	}
-	// What the first changes the second has with the next call.
+	// The second node sees a change by the first one at its next call.
 	i, err := w.Get(t.Context(), home, "f")
 	if err != nil {
 		t.Fatal(err)

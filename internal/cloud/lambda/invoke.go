@@ -26,7 +26,7 @@ const (
 // Call is one call of a function.
 type Call struct {
 	// Place is the caller's. The zero one calls functions of any place, by their ARNs.
-	registry.Place
+	registry.Scope
 	// Function names it: a name, a partial ARN or an ARN. Qualifier is beside it; empty if none was given.
 	Function, Qualifier string
 	// Payload is JSON. Empty means {}.
@@ -78,7 +78,7 @@ func (f *Functions) Invoke(ctx context.Context, c Call) (Reply, error) {
 	}
 	id := uuid.NewString()
 	if f.config.Inside != nil && t.program == "" {
-		if payload, err, ok := f.config.Inside(ctx, t.item.Place, t.item.Holder, t.payload); ok {
+		if payload, err, ok := f.config.Inside(ctx, t.item.Scope, t.item.Owner, t.payload); ok {
 			return inside(id, t.version, payload, err)
 		}
 	}
@@ -168,25 +168,25 @@ func (f *Functions) find(ctx context.Context, c Call, limit int, kind string) (t
 
 // findFunction finds the function that a call is for.
 func (f *Functions) findFunction(ctx context.Context, c Call) (target, error) {
-	if d, ok := f.declared(c.Place, c.Function); ok {
-		place := c.Place
-		if r, err := ParseReference(registry.Place{}, c.Function, ""); err == nil {
-			place = r.Place // the handler finds in its context what it was called by
+	if d, ok := f.declared(c.Scope, c.Function); ok {
+		place := c.Scope
+		if r, err := ParseReference(registry.Scope{}, c.Function, ""); err == nil {
+			place = r.Scope // the handler finds in its context what it was called by
 		}
 		if d.Broken != nil {
 			return target{}, invalid("Function %s cannot be run: %v", d.Name, d.Broken)
 		}
-		arn := Reference{Place: place, Name: d.Name}.ARN()
+		arn := Reference{Scope: place, Name: d.Name}.ARN()
 		return target{item: d.item(place), program: d.Program, arn: arn, version: Latest}, nil
 	}
-	r, err := ParseReference(c.Place, c.Function, c.Qualifier)
+	r, err := ParseReference(c.Scope, c.Function, c.Qualifier)
 	if err != nil {
 		return target{}, err
 	}
 	if f.config.DeclaredOnly {
 		return target{}, f.unknown(r)
 	}
-	i, err := f.config.Catalog.Functions.Get(ctx, r.Place, r.row())
+	i, err := f.config.Catalog.Functions.Get(ctx, r.Scope, r.row())
 	if err != nil {
 		return target{}, known(err, r)
 	}
@@ -199,15 +199,17 @@ func reservedLimit() error {
 
 // send hands a call to the runtime, which reports its end once to done. Until then it holds so many bytes of the bound.
 func (f *Functions) send(id string, t target, holds int64) (done chan local.Outcome, err error) {
-	c := &call{holds: holds, done: make(chan local.Outcome, 1)}
-	var resource string
-	c.request, resource = customResource(t.payload)
+	request, resource, recorded := customResource(t.payload)
+	c := &call{holds: holds, done: make(chan local.Outcome, 1), request: request}
 	if err := f.begin(id, c); err != nil {
 		return nil, err
 	}
+	if request == "" {
+		request = recordedRequest(recorded)
+	}
 	var secrets []string
-	if c.request != "" {
-		secrets = f.config.Secrets(f.ctx, c.request)
+	if request != "" {
+		secrets = f.config.Secrets(f.ctx, request)
 	}
 	err = f.config.Runtime.Invoke(t.name, local.Event{
 		ID: id, Invocation: id, Resource: resource, Payload: t.payload, FunctionARN: t.arn, WantResult: true, Trace: t.trace, Secrets: secrets,
@@ -264,8 +266,8 @@ func (f *Functions) end(id string) *call {
 	return c
 }
 
-// Request returns the request of a custom resource that a call is about, by the call's ID, while it runs: whoever keeps logs
-// keeps the call's with it.
+// Request returns the custom resource request that a call belongs to, by the call's ID, while the call runs. The log
+// store uses it to keep the call's log with the request.
 func (f *Functions) Request(id string) (wire.RequestID, bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -276,9 +278,21 @@ func (f *Functions) Request(id string) (wire.RequestID, bool) {
 	return c.request, true
 }
 
-// customResource returns the request in a payload that is one of a custom resource, also in a notification of SNS, and a text
-// that all those about the resource share; both empty if it is none.
-func customResource(payload []byte) (request wire.RequestID, resource string) {
+// recordedRequest returns the request of a custom resource that a payload is about: its own, or that in the record of an invocation, or
+// in a record within that record, and so on. It is empty if there is none.
+func recordedRequest(payload []byte) (request wire.RequestID) {
+	for n := 0; request == "" && payload != nil && n < maxRecords; n++ {
+		request, _, payload = customResource(payload)
+	}
+	return request
+}
+
+// maxRecords is how many records in records are searched.
+const maxRecords = 16
+
+// customResource returns the request in a payload that is one of a custom resource, also in a notification of SNS, and a text that all
+// those about the resource share. Both are empty if it is none; recorded is then the payload in it if it is the record of an invocation.
+func customResource(payload []byte) (request wire.RequestID, resource string, recorded []byte) {
 	type document struct {
 		RequestID   wire.RequestID `json:"RequestId"`
 		StackID     wire.StackID   `json:"StackId"`
@@ -290,18 +304,19 @@ func customResource(payload []byte) (request wire.RequestID, resource string) {
 		Records []struct {
 			Sns struct{ Message string }
 		}
+		RequestPayload json.RawMessage `json:"requestPayload"`
 	}
 	if json.Unmarshal(payload, &event) != nil {
-		return "", ""
+		return "", "", nil
 	}
 	d := event.document
 	if len(event.Records) == 1 && event.Records[0].Sns.Message != "" {
 		if json.Unmarshal([]byte(event.Records[0].Sns.Message), &d) != nil {
-			return "", ""
+			return "", "", nil
 		}
 	}
 	if d.RequestID == "" || d.StackID == "" || d.ResponseURL == "" {
-		return "", ""
+		return "", "", event.RequestPayload
 	}
-	return d.RequestID, string(d.StackID) + "|" + string(d.LogicalID)
+	return d.RequestID, string(d.StackID) + "|" + string(d.LogicalID), nil
 }

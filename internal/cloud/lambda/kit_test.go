@@ -29,12 +29,12 @@ import (
 // patience is how long a test waits for what must come, before it says what did not.
 const patience = 30 * time.Second
 
-var home = registry.Place{Account: "000000000000", Region: "us-east-1"}
+var home = registry.Scope{Account: "000000000000", Region: "us-east-1"}
 
 // key is the one that the world's server knows.
 var key = sigv4.Key{ID: "AKIAFUNCTIONS", Secret: "not-for-anyone", Account: "000000000000"}
 
-// world is functions with all that is around them. Nodes of a world share the catalog and the folder of the code.
+// world is functions with all that is around them. Nodes of a world share the catalog and the directory of the code.
 type world struct {
 	*lambda.Functions
 	t       *testing.T
@@ -82,7 +82,7 @@ func newNode(t *testing.T, things *registry.Catalog, dir string, change func(*la
 	config := lambda.Config{
 		Catalog: things, Runtime: w.runtime, Objects: objects(dir), CodeDir: filepath.Join(dir, "code"),
 		CacheDir: filepath.Join(w.cache, "unpacked"),
-		Environment: func(place registry.Place, _ string) map[string]string {
+		Environment: func(place registry.Scope, _ string) map[string]string {
 			return map[string]string{
 				"AWS_ENDPOINT_URL": w.url, "AWS_ACCESS_KEY_ID": key.ID, "AWS_SECRET_ACCESS_KEY": string(key.Secret), "PLACE": place.Region,
 			}
@@ -198,19 +198,19 @@ func inline(text string) registry.Code { return registry.Code{Inline: &text} }
 // create makes a function.
 func (w *world) create(name string, of registry.Function, code registry.Code) registry.Item[registry.Function] {
 	w.t.Helper()
-	i, err := w.Create(w.t.Context(), registry.Item[registry.Function]{Place: home, Name: name, Of: of}, code)
+	i, err := w.Create(w.t.Context(), registry.Item[registry.Function]{Scope: home, Name: name, Of: of}, code)
 	if err != nil {
 		w.t.Fatal(err)
 	}
 	return i
 }
 
-// invoke calls a function and returns what came of it: the payload, after the kind of error.
+// invoke calls a function and returns the result: the kind of error, if any, followed by the payload.
 func (w *world) invoke(function, payload string) string {
 	w.t.Helper()
 	ctx, cancel := context.WithTimeout(w.t.Context(), patience)
 	defer cancel()
-	reply, err := w.Invoke(ctx, lambda.Call{Place: home, Function: function, Payload: []byte(payload)})
+	reply, err := w.Invoke(ctx, lambda.Call{Scope: home, Function: function, Payload: []byte(payload)})
 	if err != nil {
 		return "error: " + err.Error()
 	}

@@ -12,9 +12,9 @@ import (
 )
 
 // LayerReference returns the place and name, NAME:NUMBER, of the version of a layer that has an ARN.
-func LayerReference(arn string) (place registry.Place, name string, ok bool) {
+func LayerReference(arn string) (place registry.Scope, name string, ok bool) {
 	r, ok := parseLayer(arn)
-	return r.Place, r.name, ok
+	return r.Scope, r.name, ok
 }
 
 // CreateLayer makes the next version of a layer, whose item has the name without a number, and returns the version's ARN. If the
@@ -24,31 +24,31 @@ func (f *Functions) CreateLayer(ctx context.Context, i registry.Item[registry.La
 	if !layerName.MatchString(name) {
 		return "", constraint("layerName", name, "Member must satisfy regular expression pattern: [a-zA-Z0-9-_]+, and have length less than or equal to 140")
 	}
-	if i.Holder != "" {
+	if i.Owner != "" {
 		if made, err := f.layerOf(ctx, i); made != "" || err != nil {
 			return made, err
 		}
 	}
-	kept, err := f.keep(ctx, i.Place, code, "", i.Of.Contract)
+	kept, err := f.keep(ctx, i.Scope, code, "", i.Of.Contract)
 	if err != nil {
 		return "", err
 	}
 	i.Version, i.Of.Code, i.Of.CodeSize = 0, kept.sum, kept.size
 	i.Of.Made = f.config.Now().UTC().Truncate(time.Millisecond)
-	number, err := f.nextLayer(ctx, i.Place, name)
+	number, err := f.nextLayer(ctx, i.Scope, name)
 	if err != nil {
 		return "", err
 	}
 	i.Name = name + ":" + strconv.Itoa(number)
 	_, err = f.config.Catalog.Layers.Put(ctx, i)
-	return layerReference{i.Place, i.Name, i.Of.Contract == registry.ContractFC}.arn(), err
+	return layerReference{i.Scope, i.Name, i.Of.Contract == registry.ContractFC}.arn(), err
 }
 
 // layerOf returns the ARN of the version that the item's holder has made; empty if there is none.
 func (f *Functions) layerOf(ctx context.Context, i registry.Item[registry.Layer]) (string, error) {
 	const limit = 100
 	for after := i.Name + ":"; ; {
-		page, err := f.config.Catalog.Layers.List(ctx, i.Place, after, limit)
+		page, err := f.config.Catalog.Layers.List(ctx, i.Scope, after, limit)
 		if err != nil {
 			return "", err
 		}
@@ -57,8 +57,8 @@ func (f *Functions) layerOf(ctx context.Context, i registry.Item[registry.Layer]
 			switch {
 			case !strings.HasPrefix(v.Name, i.Name+":"):
 				return "", nil
-			case v.Holder == i.Holder:
-				return layerReference{v.Place, v.Name, v.Of.Contract == registry.ContractFC}.arn(), nil
+			case v.Owner == i.Owner:
+				return layerReference{v.Scope, v.Name, v.Of.Contract == registry.ContractFC}.arn(), nil
 			}
 		}
 		if len(page) < limit {
@@ -68,11 +68,11 @@ func (f *Functions) layerOf(ctx context.Context, i registry.Item[registry.Layer]
 }
 
 // nextLayer counts the versions of a layer, in an item of the layer's own name: no number is used twice.
-func (f *Functions) nextLayer(ctx context.Context, place registry.Place, name string) (int, error) {
+func (f *Functions) nextLayer(ctx context.Context, place registry.Scope, name string) (int, error) {
 	for {
 		counter, err := f.config.Catalog.Layers.Get(ctx, place, name)
 		if errors.Is(err, registry.ErrNotFound) {
-			counter, err = registry.Item[registry.Layer]{Place: place, Name: name}, nil
+			counter, err = registry.Item[registry.Layer]{Scope: place, Name: name}, nil
 		}
 		if err != nil {
 			return 0, err
@@ -94,7 +94,7 @@ func (f *Functions) Layer(ctx context.Context, arn string) (registry.Item[regist
 	if !ok {
 		return registry.Item[registry.Layer]{}, noLayer()
 	}
-	i, err := f.config.Catalog.Layers.Get(ctx, r.Place, r.name)
+	i, err := f.config.Catalog.Layers.Get(ctx, r.Scope, r.name)
 	if errors.Is(err, registry.ErrNotFound) {
 		return i, noLayer()
 	}
@@ -114,17 +114,17 @@ func (f *Functions) DeleteLayer(ctx context.Context, arn string) error {
 	if !ok {
 		return noLayer()
 	}
-	err := f.config.Catalog.Layers.Delete(ctx, r.Place, r.name, 0)
+	err := f.config.Catalog.Layers.Delete(ctx, r.Scope, r.name, 0)
 	if errors.Is(err, registry.ErrNotFound) {
 		return noLayer()
 	}
 	if err == nil {
-		f.collect(ctx, r.Place)
+		f.collect(ctx, r.Scope)
 	}
 	return err
 }
 
 // LayerARN returns the ARN of the version of a layer whose name, NAME:NUMBER, is given.
-func LayerARN(place registry.Place, name string) string {
+func LayerARN(place registry.Scope, name string) string {
 	return layerReference{place, name, false}.arn()
 }

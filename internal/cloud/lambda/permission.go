@@ -22,7 +22,7 @@ func (f *Functions) AddStatement(ctx context.Context, r Reference, id string, st
 		return err
 	}
 	_, err := f.config.Catalog.Records.Put(ctx, registry.Item[registry.Record]{
-		Place: r.Place, Name: statementName(r, id), Of: registry.Record{Properties: statement, Made: f.config.Now().UTC()},
+		Scope: r.Scope, Name: statementName(r, id), Of: registry.Record{Properties: statement, Made: f.config.Now().UTC()},
 	})
 	if errors.Is(err, registry.ErrExists) {
 		return &Error{
@@ -38,7 +38,7 @@ func (f *Functions) RemoveStatement(ctx context.Context, r Reference, id string)
 	if err := f.exists(ctx, r); err != nil {
 		return err
 	}
-	err := f.config.Catalog.Records.Delete(ctx, r.Place, statementName(r, id), 0)
+	err := f.config.Catalog.Records.Delete(ctx, r.Scope, statementName(r, id), 0)
 	if errors.Is(err, registry.ErrNotFound) {
 		return &Error{
 			Code: "ResourceNotFoundException", Status: http.StatusNotFound, kind: ErrNotFound,
@@ -65,7 +65,7 @@ func (f *Functions) eachStatement(ctx context.Context, r Reference, do func(regi
 	const limit = 100
 	prefix := statementName(r, "")
 	for after := prefix; ; {
-		page, err := f.config.Catalog.Records.List(ctx, r.Place, after, limit)
+		page, err := f.config.Catalog.Records.List(ctx, r.Scope, after, limit)
 		if err != nil {
 			return err
 		}
@@ -86,7 +86,7 @@ func (f *Functions) eachStatement(ctx context.Context, r Reference, do func(regi
 // dropStatements removes all of a function that is deleted.
 func (f *Functions) dropStatements(ctx context.Context, r Reference) error {
 	return f.eachStatement(ctx, r, func(i registry.Item[registry.Record]) error {
-		err := f.config.Catalog.Records.Delete(ctx, i.Place, i.Name, 0)
+		err := f.config.Catalog.Records.Delete(ctx, i.Scope, i.Name, 0)
 		if errors.Is(err, registry.ErrNotFound) {
 			return nil
 		}

@@ -21,7 +21,7 @@ import (
 	"github.com/pintle-dev/pintle/wire"
 )
 
-// prepared is what the runtime was told of a function.
+// prepared is what the runtime knows of a function.
 type prepared struct {
 	definition string // a text that changes with it
 	code       []string
@@ -40,7 +40,7 @@ func (f *Functions) Match(ctx context.Context, token wire.ServiceToken) (name st
 	if err != nil || parsed.Service != wire.Lambda && parsed.Service != wire.FC {
 		return "", false, nil //nolint:nilerr // any text may be a token
 	}
-	place := registry.Place{Account: parsed.Account, Region: parsed.Region}
+	place := registry.Scope{Account: parsed.Account, Region: parsed.Region}
 	r, err := ParseReference(place, string(token), "")
 	if err != nil {
 		return "", false, nil //nolint:nilerr // what names no function has none
@@ -70,7 +70,7 @@ func (f *Functions) prepare(ctx context.Context, i item) string {
 	// bring the old code back.
 	leave := f.turn(name)
 	defer leave()
-	switch fresh, err := f.config.Catalog.Functions.Get(ctx, i.Place, i.Name); {
+	switch fresh, err := f.config.Catalog.Functions.Get(ctx, i.Scope, i.Name); {
 	case errors.Is(err, registry.ErrNotFound):
 		return name // it was deleted meanwhile, and the runtime knows nothing of it, or will not for long
 	case err == nil: // else what is known has to do
@@ -150,13 +150,13 @@ func (f *Functions) provider(name string, i item) (local.Provider, error) {
 	default:
 		p.Concurrency, p.Queue = *n, -1
 	}
-	dir, err := f.unpacked(i.Place, i.Of.Code)
+	dir, err := f.unpacked(i.Scope, i.Of.Code)
 	if err != nil {
 		return p, err
 	}
 	var layers []string
 	for _, layer := range i.Of.LayerCode {
-		folder, err := f.unpacked(layer.Place, layer.Code)
+		folder, err := f.unpacked(layer.Scope, layer.Code)
 		if err != nil {
 			return p, err
 		}
@@ -172,7 +172,7 @@ func (f *Functions) provider(name string, i item) (local.Provider, error) {
 		Name: r.Name, Version: r.Qualifier, Account: i.Account, Region: i.Region, Runtime: i.Of.Runtime, Memory: i.Of.Memory,
 		LogGroup: i.Of.LogGroup, LogFormat: i.Of.LogFormat, LogLevel: i.Of.LogLevel, Modules: f.config.Modules, Layers: layers,
 	}
-	p.Env = maps.Clone(f.config.Environment(i.Place, name))
+	p.Env = maps.Clone(f.config.Environment(i.Scope, name))
 	if p.Env == nil {
 		p.Env = map[string]string{}
 	}

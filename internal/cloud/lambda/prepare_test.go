@@ -36,7 +36,7 @@ func (r *lateRows) Entry(ctx context.Context, key store.EntryKey) (store.Entry, 
 	return e, err
 }
 
-// lastSet is a runtime that knows only what it was told last.
+// lastSet is a runtime that keeps only the last provider that was set.
 type lastSet struct {
 	mu      sync.Mutex
 	timeout time.Duration
@@ -65,7 +65,7 @@ func TestUpdateIsNotUndoneByWhoComesLate(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer f.Close()
-	i, err := f.Create(t.Context(), registry.Item[registry.Function]{Place: home, Name: "f", Of: node("index.handler")}, inline("exports.handler = 1"))
+	i, err := f.Create(t.Context(), registry.Item[registry.Function]{Scope: home, Name: "f", Of: node("index.handler")}, inline("exports.handler = 1"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -107,7 +107,7 @@ func TestUpdatesAtOnce(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer f.Close()
-	made, err := f.Create(t.Context(), registry.Item[registry.Function]{Place: home, Name: "f", Of: node("index.handler")}, inline("exports.handler = 1"))
+	made, err := f.Create(t.Context(), registry.Item[registry.Function]{Scope: home, Name: "f", Of: node("index.handler")}, inline("exports.handler = 1"))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -15,7 +15,7 @@ const Latest = "$LATEST"
 
 // Reference names a function, or a version of it.
 type Reference struct {
-	registry.Place
+	registry.Scope
 	Name string
 	// Qualifier is $LATEST or the number of a version; empty if none was given.
 	Qualifier string
@@ -41,9 +41,9 @@ const (
 // ParseReference reads the name of a function as clients in a place give it: a name, ACCOUNT:function:NAME or an ARN, each with or
 // without :QUALIFIER. qualifier is one given beside; empty if none was. With no place at all, an ARN is of any. It reads those of
 // functions of Function Compute too.
-func ParseReference(place registry.Place, text, qualifier string) (Reference, error) {
+func ParseReference(place registry.Scope, text, qualifier string) (Reference, error) {
 	if r, ok := fcReference(place, text); ok {
-		if place != (registry.Place{}) && r.Place != place {
+		if place != (registry.Scope{}) && r.Scope != place {
 			return r, notFound(r.ARN())
 		}
 		return r, nil
@@ -52,14 +52,14 @@ func ParseReference(place registry.Place, text, qualifier string) (Reference, er
 	if m == nil || len(text) > maxReference || m[1] != "" && m[2] == "" || len(m[3]) > 64 {
 		return Reference{}, constraint("functionName", text, "Member must satisfy regular expression pattern: "+namePattern)
 	}
-	if place == (registry.Place{}) {
+	if place == (registry.Scope{}) {
 		if m[1] == "" {
 			return Reference{}, constraint("functionName", text, "Member must be an ARN")
 		}
-		place = registry.Place{Account: m[2], Region: m[1]}
+		place = registry.Scope{Account: m[2], Region: m[1]}
 	}
 	r := Reference{
-		Place: registry.Place{Account: cmp.Or(m[2], place.Account), Region: cmp.Or(m[1], place.Region)}, Name: m[3], Qualifier: m[4],
+		Scope: registry.Scope{Account: cmp.Or(m[2], place.Account), Region: cmp.Or(m[1], place.Region)}, Name: m[3], Qualifier: m[4],
 	}
 	switch {
 	case r.Region != place.Region:
@@ -105,12 +105,12 @@ func (r Reference) row() string {
 // of returns the reference of an item.
 func of[T any](i registry.Item[T]) Reference {
 	name, qualifier, _ := strings.Cut(i.Name, ":")
-	return Reference{Place: i.Place, Name: name, Qualifier: qualifier}
+	return Reference{Scope: i.Scope, Name: name, Qualifier: qualifier}
 }
 
 // layerReference is a version of a layer.
 type layerReference struct {
-	registry.Place
+	registry.Scope
 	name string // NAME:NUMBER
 	fc   bool   // it is one of Function Compute
 }
@@ -123,7 +123,7 @@ func parseLayer(arn string) (layerReference, bool) {
 	if m == nil {
 		return layerReference{}, false
 	}
-	return layerReference{registry.Place{Account: m[2], Region: m[1]}, m[3] + ":" + m[4], fc}, true
+	return layerReference{registry.Scope{Account: m[2], Region: m[1]}, m[3] + ":" + m[4], fc}, true
 }
 
 // fcLayerForm is the ARN of a version of a layer of Function Compute.

@@ -120,7 +120,7 @@ func TestBuiltInSDK(t *testing.T) {
 	t.Run("installed", func(t *testing.T) { testSDK(t, filepath.Join(require.CDK(t), "node_modules")) })
 }
 
-// testSDK calls services with packages of a folder, or with the built-in ones.
+// testSDK calls services with packages of a directory, or with the built-in ones.
 func testSDK(t *testing.T, modules string) {
 	w, s := newWorld(t, func(c *lambda.Config) {
 		if modules != "" {
@@ -180,7 +180,7 @@ exports.handler = async () => {
 	}
 }
 
-// What the built-in SDK has not, it says, with what to do.
+// TestBuiltInSDKLacks checks that the built-in SDK reports what it does not support, with a remedy.
 func TestBuiltInSDKLacks(t *testing.T) {
 	require.Tool(t, "node")
 	w, s := newWorld(t, nil), newServices(t)

@@ -15,11 +15,11 @@ import (
 	"github.com/pintle-dev/pintle/internal/cloud/registry"
 )
 
-// lasts is how long a file that nothing needs is kept: the row that needs it may be on its way, and a process that was told of a
-// folder may still run.
+// lasts is how long a file that nothing needs is kept: the row that needs it may be on its way, and a process that uses the
+// directory may still run.
 const lasts = time.Hour
 
-// cacheForm is the name of a folder that code was unpacked into, or is.
+// cacheForm is the name of a directory that code was unpacked into, or is.
 var cacheForm = regexp.MustCompile(`^([0-9a-f]{64}|new-[0-9]+)$`)
 
 // touch notes that what was unpacked of a zip file is in use.
@@ -35,7 +35,7 @@ func (f *Functions) sweep(ctx context.Context) {
 	for _, account := range accounts {
 		regions, _ := os.ReadDir(filepath.Join(f.config.CodeDir, account.Name()))
 		for _, region := range regions {
-			f.collect(ctx, registry.Place{Account: account.Name(), Region: region.Name()})
+			f.collect(ctx, registry.Scope{Account: account.Name(), Region: region.Name()})
 		}
 	}
 	f.sweepPrepared(ctx)
@@ -48,18 +48,18 @@ func (f *Functions) sweepPrepared(ctx context.Context) {
 	names := slices.Collect(maps.Keys(f.prepared))
 	f.mu.Unlock()
 	for _, name := range names {
-		r, err := ParseReference(registry.Place{}, name, "")
+		r, err := ParseReference(registry.Scope{}, name, "")
 		if err != nil {
 			continue // no region or account looks like this
 		}
-		if _, err := f.config.Catalog.Functions.Get(ctx, r.Place, r.row()); errors.Is(err, registry.ErrNotFound) {
+		if _, err := f.config.Catalog.Functions.Get(ctx, r.Scope, r.row()); errors.Is(err, registry.ErrNotFound) {
 			f.forget(name)
 		}
 	}
 }
 
 // collect removes the zip files of a place that no function, version or layer has, if they are not new.
-func (f *Functions) collect(ctx context.Context, place registry.Place) {
+func (f *Functions) collect(ctx context.Context, place registry.Scope) {
 	dir := filepath.Dir(f.codeFile(place, "x"))
 	files, _ := os.ReadDir(dir)
 	var old []string
@@ -104,13 +104,13 @@ func (f *Functions) discard(file string) error {
 }
 
 // renew makes a zip file count as new: the row that needs it is on its way.
-func (f *Functions) renew(place registry.Place, sum string) error {
+func (f *Functions) renew(place registry.Scope, sum string) error {
 	now := f.config.Now()
 	return os.Chtimes(f.codeFile(place, sum), now, now)
 }
 
 // needed returns the sums of the code of a place.
-func (f *Functions) needed(ctx context.Context, place registry.Place) (map[string]bool, error) {
+func (f *Functions) needed(ctx context.Context, place registry.Scope) (map[string]bool, error) {
 	const limit = 100
 	needed := map[string]bool{}
 	for after := ""; ; {

@@ -13,8 +13,8 @@ import (
 	"github.com/pintle-dev/pintle/internal/cloud/registry"
 )
 
-// unpacked returns the folder of a zip file's content, unpacked if it is not there. One caller unpacks, the others wait for it.
-func (f *Functions) unpacked(place registry.Place, sum string) (string, error) {
+// unpacked returns the directory of a zip file's content, unpacked if it is not there. One caller unpacks, the others wait for it.
+func (f *Functions) unpacked(place registry.Scope, sum string) (string, error) {
 	f.touch(sum)
 	dir := filepath.Join(f.config.CacheDir, sum)
 	_, err, _ := f.unpack.Do(sum, func() (any, error) {
@@ -26,7 +26,7 @@ func (f *Functions) unpacked(place registry.Place, sum string) (string, error) {
 	return dir, err
 }
 
-// extract unpacks a zip file into a folder, which is there as a whole or not at all.
+// extract unpacks a zip file into a directory, which is there as a whole or not at all.
 func extract(file, dir string) (err error) {
 	archive, err := zip.OpenReader(file)
 	if errors.Is(err, fs.ErrNotExist) {

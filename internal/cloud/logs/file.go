@@ -38,11 +38,11 @@ func (g *group) file(stream string) string { return filepath.Join(g.dir, hashed(
 
 // identity says which group a directory is.
 type identity struct {
-	registry.Place
+	registry.Scope
 	Name string
 }
 
-func writeIdentity(dir string, place registry.Place, name string) error {
+func writeIdentity(dir string, place registry.Scope, name string) error {
 	text, err := json.Marshal(identity{place, name})
 	if err != nil {
 		return err
@@ -121,7 +121,7 @@ func parseLine(line []byte) (e entry, ok bool) {
 	return e, utf8.Valid(line)
 }
 
-// appendFile writes lines behind what a file has. What a crash has left of a line is removed first.
+// appendFile appends lines to a file. It first removes a partial line that a crash has left at the end.
 func appendFile(file string, text []byte) error {
 	f, err := os.OpenFile(file, os.O_RDWR, 0o600)
 	if err != nil {

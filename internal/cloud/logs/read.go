@@ -47,7 +47,7 @@ type Query struct {
 }
 
 // Read returns events of a group in order, and whether there are more. Streams that do not exist have no events.
-func (s *Store) Read(place registry.Place, name string, q Query) (found []Found, more bool, err error) {
+func (s *Store) Read(place registry.Scope, name string, q Query) (found []Found, more bool, err error) {
 	g, err := s.open(place, name, false)
 	if err != nil {
 		return nil, false, err

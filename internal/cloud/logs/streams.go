@@ -6,7 +6,7 @@
 //	DIR/=GROUP/=STREAM.log     a header, then one line for each event
 //
 // Names are hashed, because those of log groups are longer than file names may be. Whether a group exists and for how long it keeps
-// events is in the catalog; this package is told of it by [Config].Retention.
+// events is in the catalog; this package gets it from [Config].Retention.
 //
 // # What is durable
 //
@@ -59,9 +59,9 @@ const sweepEvery = 10 * time.Minute
 type Config struct {
 	// Dir is the directory of the files. It is made if it does not exist. Required.
 	Dir string
-	// Retention returns for how many days a group keeps events, zero for ever. The error is [registry.ErrNotFound] if there is no such
+	// Retention returns for how many days a group keeps events, zero for no limit. The error is [registry.ErrNotFound] if there is no such
 	// group, whose events are then removed. Required.
-	Retention func(ctx context.Context, place registry.Place, group string) (days int, err error)
+	Retention func(ctx context.Context, place registry.Scope, group string) (days int, err error)
 	// Now is the clock; nil means [time.Now].
 	Now func() time.Time
 	// Log gets what could not be written or removed; nil discards it.
@@ -139,7 +139,7 @@ func (s *Store) Run(ctx context.Context) error {
 }
 
 // open returns a group with its lock held, and its streams read. Without create, a group that has no directory has no streams.
-func (s *Store) open(place registry.Place, name string, create bool) (*group, error) {
+func (s *Store) open(place registry.Scope, name string, create bool) (*group, error) {
 	dir := hashed(place.Account, place.Region, name)
 	s.mu.Lock()
 	g := s.groups[dir]
@@ -161,7 +161,7 @@ func (s *Store) open(place registry.Place, name string, create bool) (*group, er
 }
 
 // make makes the directory of a group.
-func (g *group) make(place registry.Place, name string) error {
+func (g *group) make(place registry.Scope, name string) error {
 	if err := os.Mkdir(g.dir, 0o700); err != nil {
 		if errors.Is(err, fs.ErrExist) {
 			return nil
@@ -197,7 +197,7 @@ func (g *group) load() error {
 }
 
 // Create makes an empty stream. It returns [ErrExists] if there is one of its name.
-func (s *Store) Create(place registry.Place, group, name string) error {
+func (s *Store) Create(place registry.Scope, group, name string) error {
 	g, err := s.open(place, group, true)
 	if err != nil {
 		return err
@@ -222,7 +222,7 @@ func (s *Store) create(g *group, name string) error {
 
 // Append adds events to a stream, in their order. A stream that does not exist is made, and made reports that. A message that is longer
 // than [MaxMessage] is cut.
-func (s *Store) Append(place registry.Place, group, name string, events ...Event) (made bool, err error) {
+func (s *Store) Append(place registry.Scope, group, name string, events ...Event) (made bool, err error) {
 	g, err := s.open(place, group, true)
 	if err != nil {
 		return false, err
@@ -313,7 +313,7 @@ func (g *group) remove(st *stream) error {
 }
 
 // Delete removes a stream, or returns [ErrNotFound].
-func (s *Store) Delete(place registry.Place, group, name string) error {
+func (s *Store) Delete(place registry.Scope, group, name string) error {
 	g, err := s.open(place, group, false)
 	if err != nil {
 		return err
@@ -327,7 +327,7 @@ func (s *Store) Delete(place registry.Place, group, name string) error {
 }
 
 // DeleteGroup removes all streams of a group.
-func (s *Store) DeleteGroup(place registry.Place, name string) error {
+func (s *Store) DeleteGroup(place registry.Scope, name string) error {
 	g, err := s.open(place, name, false)
 	if err != nil {
 		return err
@@ -341,7 +341,7 @@ func (s *Store) DeleteGroup(place registry.Place, name string) error {
 }
 
 // Streams returns the streams of a group, by name.
-func (s *Store) Streams(place registry.Place, group string) ([]Stream, error) {
+func (s *Store) Streams(place registry.Scope, group string) ([]Stream, error) {
 	g, err := s.open(place, group, false)
 	if err != nil {
 		return nil, err
@@ -356,7 +356,7 @@ func (s *Store) Streams(place registry.Place, group string) ([]Stream, error) {
 }
 
 // Bytes returns the size of a group.
-func (s *Store) Bytes(place registry.Place, group string) (int64, error) {
+func (s *Store) Bytes(place registry.Scope, group string) (int64, error) {
 	list, err := s.Streams(place, group)
 	total := int64(0)
 	for _, st := range list {

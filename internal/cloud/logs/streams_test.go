@@ -17,7 +17,7 @@ import (
 )
 
 var (
-	home = registry.Place{Account: "111122223333", Region: "eu-west-1"}
+	home = registry.Scope{Account: "111122223333", Region: "eu-west-1"}
 	noon = time.Date(2026, 11, 22, 12, 0, 0, 0, time.UTC)
 )
 
@@ -43,7 +43,7 @@ func (w *world) open() {
 	var err error
 	w.Store, err = logs.New(logs.Config{
 		Dir: w.dir, Now: func() time.Time { return w.now },
-		Retention: func(_ context.Context, _ registry.Place, group string) (int, error) {
+		Retention: func(_ context.Context, _ registry.Scope, group string) (int, error) {
 			days, ok := w.days[group]
 			if !ok {
 				return 0, registry.ErrNotFound

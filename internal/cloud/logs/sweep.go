@@ -66,14 +66,14 @@ func (s *Store) sweepGroup(ctx context.Context, dir string) ([]swept, error) {
 	if err != nil {
 		return nil, err
 	}
-	days, err := s.config.Retention(ctx, id.Place, id.Name)
+	days, err := s.config.Retention(ctx, id.Scope, id.Name)
 	if errors.Is(err, registry.ErrNotFound) {
-		return nil, s.DeleteGroup(id.Place, id.Name)
+		return nil, s.DeleteGroup(id.Scope, id.Name)
 	}
 	if err != nil {
 		return nil, err
 	}
-	g, err := s.open(id.Place, id.Name, false)
+	g, err := s.open(id.Scope, id.Name, false)
 	if err != nil {
 		return nil, err
 	}

@@ -42,10 +42,10 @@ func (s *Store) Make(ctx context.Context, item registry.Item[registry.Bucket]) (
 	if err := checkBucketName(item.Name); err != nil {
 		return item, err
 	}
-	if item.Of.Owner == (registry.Place{}) {
-		item.Of.Owner = item.Place
+	if item.Of.Owner == (registry.Scope{}) {
+		item.Of.Owner = item.Scope
 	}
-	item.Place = registry.Everywhere
+	item.Scope = registry.Global
 	if item.Of.Made.IsZero() {
 		item.Of.Made = s.now()
 	}
@@ -55,7 +55,7 @@ func (s *Store) Make(ctx context.Context, item registry.Item[registry.Bucket]) (
 	lock := s.bucketLock(item.Name)
 	lock.Lock()
 	defer lock.Unlock()
-	is, err := s.config.Buckets.Get(ctx, registry.Everywhere, item.Name)
+	is, err := s.config.Buckets.Get(ctx, registry.Global, item.Name)
 	switch {
 	case errors.Is(err, registry.ErrNotFound):
 		// A bucket that was removed may have left uploads behind.
@@ -65,8 +65,8 @@ func (s *Store) Make(ctx context.Context, item registry.Item[registry.Bucket]) (
 		item.Version = 0
 	case err != nil:
 		return item, err
-	case is.Holder == item.Holder && is.Of.Owner == item.Of.Owner,
-		is.Holder == "" && is.Of.Owner.Account == item.Of.Owner.Account && assets.MatchString(item.Name):
+	case is.Owner == item.Owner && is.Of.Owner == item.Of.Owner,
+		is.Owner == "" && is.Of.Owner.Account == item.Of.Owner.Account && assets.MatchString(item.Name):
 		item.Version, item.Of.Made = is.Version, is.Of.Made
 	default:
 		return item, registry.ErrExists
@@ -77,7 +77,7 @@ func (s *Store) Make(ctx context.Context, item registry.Item[registry.Bucket]) (
 // Bucket returns a bucket, or [ErrNoBucket]. A bucket for the CDK's assets, `cdk-QUALIFIER-assets-ACCOUNT-REGION`, is always there, if
 // only with version 0: it is made when something is put into it, or it is changed.
 func (s *Store) Bucket(ctx context.Context, name string) (registry.Item[registry.Bucket], error) {
-	item, err := s.config.Buckets.Get(ctx, registry.Everywhere, name)
+	item, err := s.config.Buckets.Get(ctx, registry.Global, name)
 	if !errors.Is(err, registry.ErrNotFound) {
 		return item, err
 	}
@@ -85,8 +85,8 @@ func (s *Store) Bucket(ctx context.Context, name string) (registry.Item[registry
 	if match == nil || checkBucketName(name) != nil {
 		return item, ErrNoBucket
 	}
-	item = registry.Item[registry.Bucket]{Place: registry.Everywhere, Name: name}
-	item.Of.Owner = registry.Place{Account: match[1], Region: match[2]}
+	item = registry.Item[registry.Bucket]{Scope: registry.Global, Name: name}
+	item.Of.Owner = registry.Scope{Account: match[1], Region: match[2]}
 	return item, nil
 }
 
@@ -107,7 +107,7 @@ func (s *Store) ensure(ctx context.Context, name string) (registry.Item[registry
 func (s *Store) Buckets(ctx context.Context, account, after string, limit int) ([]registry.Item[registry.Bucket], error) {
 	var list []registry.Item[registry.Bucket]
 	for len(list) < limit {
-		page, err := s.config.Buckets.List(ctx, registry.Everywhere, after, pageSize)
+		page, err := s.config.Buckets.List(ctx, registry.Global, after, pageSize)
 		if err != nil || len(page) == 0 {
 			return list, err
 		}
@@ -127,7 +127,7 @@ const pageSize = 100
 // Update changes a bucket from the version that the item has: [registry.ErrChanged] if it is at another, [ErrNoBucket] if it is not
 // there. Its owner and the time it was made stay.
 func (s *Store) Update(ctx context.Context, item registry.Item[registry.Bucket]) (registry.Item[registry.Bucket], error) {
-	is, err := s.config.Buckets.Get(ctx, registry.Everywhere, item.Name)
+	is, err := s.config.Buckets.Get(ctx, registry.Global, item.Name)
 	if errors.Is(err, registry.ErrNotFound) {
 		return item, ErrNoBucket
 	}
@@ -137,7 +137,7 @@ func (s *Store) Update(ctx context.Context, item registry.Item[registry.Bucket])
 	if item.Version == 0 { // 0 would make a new one
 		return item, fmt.Errorf("update bucket %s: no version is given", item.Name)
 	}
-	item.Place, item.Of.Owner, item.Of.Made = registry.Everywhere, is.Of.Owner, is.Of.Made
+	item.Scope, item.Of.Owner, item.Of.Made = registry.Global, is.Of.Owner, is.Of.Made
 	item, err = s.config.Buckets.Put(ctx, item)
 	if errors.Is(err, registry.ErrNotFound) {
 		return item, ErrNoBucket
@@ -166,14 +166,14 @@ func (s *Store) Change(ctx context.Context, name string, change func(*registry.B
 
 // Remove removes an empty bucket of the account of place. It returns [ErrNotEmpty], or [ErrNoBucket] if that account has no bucket of
 // the name. Uploads that are not complete go with it.
-func (s *Store) Remove(ctx context.Context, place registry.Place, name string) error {
+func (s *Store) Remove(ctx context.Context, place registry.Scope, name string) error {
 	if err := checkBucketName(name); err != nil {
 		return ErrNoBucket
 	}
 	lock := s.bucketLock(name)
 	lock.Lock()
 	defer lock.Unlock()
-	is, err := s.config.Buckets.Get(ctx, registry.Everywhere, name)
+	is, err := s.config.Buckets.Get(ctx, registry.Global, name)
 	if errors.Is(err, registry.ErrNotFound) || err == nil && is.Of.Owner.Account != place.Account {
 		return ErrNoBucket
 	}
@@ -188,7 +188,7 @@ func (s *Store) Remove(ctx context.Context, place registry.Place, name string) e
 		return ErrNotEmpty
 	}
 	// A crash between the two leaves uploads of no bucket, which Make removes.
-	if err := s.config.Buckets.Delete(ctx, registry.Everywhere, name, is.Version); err != nil {
+	if err := s.config.Buckets.Delete(ctx, registry.Global, name, is.Version); err != nil {
 		if errors.Is(err, registry.ErrNotFound) {
 			return ErrNoBucket
 		}

@@ -18,12 +18,12 @@ type bucketItem = registry.Item[registry.Bucket]
 func TestBucket(t *testing.T) {
 	w := newWorld(t, nil)
 	ctx := t.Context()
-	asked := bucketItem{Place: home, Name: "things", Holder: "stack|Bucket|1", Of: registry.Bucket{Tags: map[string]string{"a": "b"}}}
+	asked := bucketItem{Scope: home, Name: "things", Owner: "stack|Bucket|1", Of: registry.Bucket{Tags: map[string]string{"a": "b"}}}
 	made, err := w.Make(ctx, asked)
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := bucketItem{Place: registry.Everywhere, Name: "things", Holder: asked.Holder, Version: 1,
+	want := bucketItem{Scope: registry.Global, Name: "things", Owner: asked.Owner, Version: 1,
 		Of: registry.Bucket{Owner: home, Made: made.Of.Made, Tags: asked.Of.Tags}}
 	if diff := cmp.Diff(want, made); diff != "" || made.Of.Made.IsZero() {
 		t.Error(diff, made.Of.Made)
@@ -32,13 +32,13 @@ func TestBucket(t *testing.T) {
 	if made, err = w.Make(ctx, asked); err != nil || made.Version != 2 || made.Of.Tags != nil {
 		t.Errorf("asked again by the same: %+v, %v", made, err)
 	}
-	away := registry.Place{Account: "222222222222", Region: "us-east-1"}
-	for _, other := range []bucketItem{{Place: home, Name: "things"}, {Place: away, Name: "things", Holder: asked.Holder}} {
+	away := registry.Scope{Account: "222222222222", Region: "us-east-1"}
+	for _, other := range []bucketItem{{Scope: home, Name: "things"}, {Scope: away, Name: "things", Owner: asked.Owner}} {
 		if _, err := w.Make(ctx, other); !errors.Is(err, registry.ErrExists) {
-			t.Errorf("made by %v of %v: %v", other.Holder, other.Account, err)
+			t.Errorf("made by %v of %v: %v", other.Owner, other.Account, err)
 		}
 	}
-	if _, err := w.Make(ctx, bucketItem{Place: home, Name: "No"}); !errors.Is(err, objects.ErrBucketName) {
+	if _, err := w.Make(ctx, bucketItem{Scope: home, Name: "No"}); !errors.Is(err, objects.ErrBucketName) {
 		t.Errorf("a name that is none: %v", err)
 	}
 	made.Of = registry.Bucket{Owner: away, Settings: map[string]string{"policy": "{}"}}
@@ -84,7 +84,7 @@ func TestBucketAssets(t *testing.T) {
 	var group sync.WaitGroup
 	for range 4 {
 		group.Go(func() {
-			if item, err := w.Bucket(ctx, name); err != nil || item.Of.Owner != (registry.Place{Account: "123456789012", Region: "eu-central-1"}) {
+			if item, err := w.Bucket(ctx, name); err != nil || item.Of.Owner != (registry.Scope{Account: "123456789012", Region: "eu-central-1"}) {
 				t.Errorf("%+v, %v", item, err)
 			}
 		})
@@ -107,12 +107,12 @@ func TestBucketAssets(t *testing.T) {
 		}
 	}
 	// A template may make it its own, as that of the CDK's bootstrap does.
-	owner := registry.Place{Account: "123456789012", Region: "eu-central-1"}
-	item, err := w.Make(ctx, bucketItem{Place: owner, Name: name, Holder: "stack|StagingBucket|1"})
-	if err != nil || item.Holder == "" {
+	owner := registry.Scope{Account: "123456789012", Region: "eu-central-1"}
+	item, err := w.Make(ctx, bucketItem{Scope: owner, Name: name, Owner: "stack|StagingBucket|1"})
+	if err != nil || item.Owner == "" {
 		t.Errorf("%+v, %v", item, err)
 	}
-	if _, err := w.Make(ctx, bucketItem{Place: owner, Name: name, Holder: "stack|Other|1"}); !errors.Is(err, registry.ErrExists) {
+	if _, err := w.Make(ctx, bucketItem{Scope: owner, Name: name, Owner: "stack|Other|1"}); !errors.Is(err, registry.ErrExists) {
 		t.Errorf("made by another resource: %v", err)
 	}
 }
@@ -124,7 +124,7 @@ func TestBuckets(t *testing.T) {
 		if i%2 == 1 {
 			place.Account = "222222222222"
 		}
-		if _, err := w.Make(t.Context(), bucketItem{Place: place, Name: fmt.Sprintf("bucket-%03d", i)}); err != nil {
+		if _, err := w.Make(t.Context(), bucketItem{Scope: place, Name: fmt.Sprintf("bucket-%03d", i)}); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -35,7 +35,7 @@ func (s *Store) changed(ctx context.Context, bucket string, kind ChangeKind, inf
 	if s.config.Changed == nil {
 		return
 	}
-	item, err := s.config.Buckets.Get(ctx, registry.Everywhere, bucket)
+	item, err := s.config.Buckets.Get(ctx, registry.Global, bucket)
 	if err != nil {
 		return // it was removed meanwhile
 	}

@@ -33,7 +33,7 @@ func Algorithms() []Algorithm {
 	return []Algorithm{CRC32, CRC32C, CRC64NVME, SHA1, SHA256, SHA512, MD5}
 }
 
-// Checksum is a checksum as it is told to clients.
+// Checksum is a checksum as clients get it.
 type Checksum struct {
 	Algorithm Algorithm `json:"algorithm,omitempty"`
 	// Value is in base64; with Composite, a hyphen and the number of parts follow.

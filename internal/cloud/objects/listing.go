@@ -11,7 +11,7 @@ import (
 	"github.com/pintle-dev/pintle/internal/cloud/registry"
 )
 
-var everywhere = registry.Everywhere
+var everywhere = registry.Global
 
 func noBucket(err error) error {
 	if errors.Is(err, registry.ErrNotFound) {

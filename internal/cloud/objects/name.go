@@ -14,10 +14,10 @@ const (
 	moreMark = '+' // begins the name of a directory in which a long name goes on
 )
 
-// encodeName returns the path, below some directory, of what has a name. Bytes other than lower-case letters, digits, hyphens,
-// underscores and dots are percent-encoded, in lower case, so that two names differ however a file system compares them. A dot
-// at the end is encoded, since Windows drops it. What is too long for one name goes on in directories, of which no file or
-// directory has the name that a whole one has.
+// encodeName encodes the name of a bucket or an object as a relative path. Bytes other than lower-case letters,
+// digits, hyphens, underscores and dots are percent-encoded, in lower case, so two names differ however a file system
+// compares them. A dot at the end is encoded, because Windows drops it. A name that is too long for one file name is
+// split into directories, whose names differ from every name that fits.
 func encodeName(name string) string {
 	const digits = "0123456789abcdef"
 	var b, line strings.Builder

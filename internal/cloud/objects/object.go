@@ -214,8 +214,8 @@ type reading struct {
 	io.Closer
 }
 
-// Open opens an object. What is read stays as it is when the object is replaced or removed meanwhile. The version is empty or
-// null; another is [ErrNoVersion]. It returns [ErrNoBucket] or [ErrNoObject].
+// Open opens an object. Its reader keeps reading the same content if the object is replaced or removed meanwhile. The
+// version is empty or null; any other is [ErrNoVersion]. It returns [ErrNoBucket] or [ErrNoObject].
 func (s *Store) Open(ctx context.Context, bucket, key, version string) (Object, error) {
 	if _, err := s.Bucket(ctx, bucket); err != nil {
 		return Object{}, err

@@ -6,19 +6,19 @@
 //	DIR/buckets/=BUCKET/uploads/=ID/…         the parts of an upload that is not complete
 //	DIR/incoming/…                            what is being written
 //
-// Names are encoded so that none can leave its directory, is special to a system, or is the same as another where case does not
-// count; all access goes through an [os.Root] besides.
+// Names are encoded so that none can leave its directory, is special to an operating system, or is the same as
+// another on a file system that ignores case. All access also goes through an [os.Root].
 //
 // # What is durable
 //
-// An object is written aside, flushed, and renamed into its place as the last step, with its metadata in the same file. Readers
-// see the old object or the new one, and go on reading the one they have opened. What a crash leaves aside is removed by [New].
-// There is one Store at a time for a directory.
+// An object is written aside, flushed, and renamed into its place as the last step, with its metadata in the same
+// file. Readers see the old object or the new one, and continue to read the one they have opened. [New] removes the
+// temporary files that a crash has left. Only one Store may use a directory at a time.
 //
 // # What is bounded
 //
-// Objects are streamed, never held in memory. Their size, the length of keys and metadata and the number of parts are bounded. A
-// listing reads all the names of a bucket, and the metadata of what it returns.
+// Objects are streamed, never held in memory. Their size, the length of keys and metadata and the number of parts are
+// bounded. A listing reads all the names of a bucket, and the metadata of the objects that it returns.
 //
 // Source: Amazon S3 User Guide and API Reference, version 2006-03-01.
 package objects
@@ -77,10 +77,10 @@ const (
 
 // Buckets is what is needed of the catalog. [registry.Catalog].Buckets is one.
 type Buckets interface {
-	Get(ctx context.Context, place registry.Place, name string) (registry.Item[registry.Bucket], error)
-	List(ctx context.Context, place registry.Place, after string, limit int) ([]registry.Item[registry.Bucket], error)
+	Get(ctx context.Context, place registry.Scope, name string) (registry.Item[registry.Bucket], error)
+	List(ctx context.Context, place registry.Scope, after string, limit int) ([]registry.Item[registry.Bucket], error)
 	Put(ctx context.Context, item registry.Item[registry.Bucket]) (registry.Item[registry.Bucket], error)
-	Delete(ctx context.Context, place registry.Place, name string, version int64) error
+	Delete(ctx context.Context, place registry.Scope, name string, version int64) error
 }
 
 // Config is what a [Store] is made of.
@@ -93,7 +93,7 @@ type Config struct {
 	URL *url.URL
 	// MaxObject is how many bytes an object has at most. Zero means [DefaultMaxObject].
 	MaxObject int64
-	// Changed is told of each change of an object when it is durable, with the bucket. It must return soon. Nil is told nothing.
+	// Changed is notified of each change of an object when it is durable, with the bucket. It must return soon. Nil gets nothing.
 	Changed func(ctx context.Context, bucket registry.Item[registry.Bucket], change Change)
 	// Now is the clock; nil means [time.Now].
 	Now func() time.Time
@@ -154,7 +154,7 @@ func New(config Config) (*Store, error) {
 	return s, nil
 }
 
-// Close lets go of the directory. What was opened stays readable; nothing else may be called.
+// Close closes the directory. Open objects stay readable; no other method may be called.
 func (s *Store) Close() error { return s.root.Close() }
 
 // MaxObject is how many bytes an object has at most.

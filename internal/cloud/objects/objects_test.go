@@ -23,7 +23,7 @@ import (
 )
 
 var (
-	home = registry.Place{Account: "111111111111", Region: "eu-west-1"}
+	home = registry.Scope{Account: "111111111111", Region: "eu-west-1"}
 	noon = time.Date(2026, 1, 2, 12, 0, 0, 500, time.UTC)
 )
 
@@ -31,7 +31,7 @@ var (
 type world struct {
 	*objects.Store
 	dir     string
-	buckets *registry.Shelf[registry.Bucket]
+	buckets *registry.Collection[registry.Bucket]
 }
 
 func newWorld(t testing.TB, change func(*objects.Config)) *world {
@@ -62,7 +62,7 @@ func (w *world) open(t testing.TB, change func(*objects.Config)) {
 
 func (w *world) make(t testing.TB, name string) {
 	t.Helper()
-	if _, err := w.Make(t.Context(), registry.Item[registry.Bucket]{Place: home, Name: name}); err != nil {
+	if _, err := w.Make(t.Context(), registry.Item[registry.Bucket]{Scope: home, Name: name}); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -135,7 +135,7 @@ func TestObject(t *testing.T) {
 	if err != nil || string(part) != "89" {
 		t.Errorf("the range is %q, %v", part, err)
 	}
-	// Who has opened it goes on reading it.
+	// A reader that has opened the object continues to read the old content.
 	w.put(t, "things", "a/grüße", "another")
 	if err := w.Delete(t.Context(), "things", "a/grüße", objects.Condition{}); err != nil {
 		t.Error(err)
@@ -211,7 +211,7 @@ func TestPutRefused(t *testing.T) {
 		{name: "no key", bucket: "things", want: objects.ErrKey},
 		{name: "a long key", bucket: "things", key: strings.Repeat("k", 1025), want: objects.ErrKey},
 		{name: "a key that no XML holds", bucket: "things", key: "a\x00", want: objects.ErrKey},
-		{name: "a key that is no text", bucket: "things", key: "\xff", want: objects.ErrKey},
+		{name: "a key that is not a text", bucket: "things", key: "\xff", want: objects.ErrKey},
 		{name: "too large", bucket: "things", key: "a", body: strings.NewReader("12345678901"), want: objects.ErrTooLarge},
 		{name: "metadata", bucket: "things", key: "a", want: objects.ErrMetadata,
 			options: objects.Options{Attributes: objects.Attributes{Metadata: map[string]string{"a": strings.Repeat("x", objects.MaxMetadata)}}}},

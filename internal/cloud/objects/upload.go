@@ -200,7 +200,7 @@ func (s *Store) Uploads(ctx context.Context, bucket string) ([]Upload, error) {
 		if err != nil {
 			return nil, cleanError("read", bucket, err)
 		}
-		_ = file.Close() // Upload opens it anew
+		_ = file.Close() // Upload opens it again
 		id, _ := decodePart(e.Name()[1:])
 		if u, err := s.Upload(bucket, info.Key, id); err == nil {
 			uploads = append(uploads, u)

@@ -85,14 +85,6 @@ func tagsOf(in object) []tag {
 	return tags
 }
 
-func tagsOut(tags []tag) []any {
-	out := []any{}
-	for _, t := range tags {
-		out = append(out, object{"Key": t.Key, "Value": t.Value})
-	}
-	return out
-}
-
 // certificate returns the certificate that a call names.
 func (c *call) certificate() (record, certificate, error) {
 	arn := text(c.in, "CertificateArn")
@@ -206,6 +198,6 @@ func tagCertificate(c *call) (object, error) {
 }
 
 func listCertificateTags(c *call) (object, error) {
-	_, cert, err := c.certificate()
-	return object{"Tags": tagsOut(cert.Tags)}, err
+	r, _, err := c.certificate()
+	return object{"Tags": r.tagList()}, err
 }

@@ -26,7 +26,7 @@ const (
 	maxPaths         = 3000
 )
 
-// invalidation is one that was asked for. Nothing is cached, so it is complete.
+// invalidation is a requested invalidation. There is no cache, so it is complete at once.
 type invalidation struct {
 	ID, Reference string
 	Paths         []string

@@ -81,11 +81,7 @@ func listRepositoryTags(c *call) (object, error) {
 	if err != nil {
 		return nil, err
 	}
-	tags := []any{}
-	for _, t := range items(r.properties, "Tags") {
-		tags = append(tags, object{"Key": text(t, "Key"), "Value": text(t, "Value")})
-	}
-	return object{"tags": tags}, nil
+	return object{"tags": r.tagList()}, nil
 }
 
 // noImages answers a list of images, of which there are none.

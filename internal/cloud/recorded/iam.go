@@ -22,6 +22,7 @@ var iamOperations = map[string]operation{
 	"AddClientIDToOpenIDConnectProvider":      addOIDCClient,
 	"RemoveClientIDFromOpenIDConnectProvider": removeOIDCClient,
 	"DeleteOpenIDConnectProvider":             deleteOIDC,
+	"ListRoleTags":                            listRoleTags,
 }
 
 const oidcType = "AWS::IAM::OIDCProvider"
@@ -140,9 +141,19 @@ func getOIDC(c *call) (object, error) {
 	p, _, err := c.oidcOf(r)
 	out := object{
 		"Url": strings.TrimPrefix(p.URL, "https://"), "ClientIDList": anys(p.Clients), "ThumbprintList": anys(p.Thumbprints), "CreateDate": r.Of.Made,
-		"Tags": p.Tags,
+		"Tags": r.tagList(),
 	}
 	return out, err
+}
+
+// listRoleTags returns the tags of a role in one page.
+func listRoleTags(c *call) (object, error) {
+	name := text(c.in, "RoleName")
+	r, err := c.get("AWS::IAM::Role", name)
+	if errors.Is(err, registry.ErrNotFound) {
+		err = missing(http.StatusNotFound, "NoSuchEntity", "The role with name %.64s cannot be found.", name)
+	}
+	return object{"Tags": r.tagList(), "IsTruncated": false}, err
 }
 
 func listOIDC(c *call) (object, error) {

@@ -67,10 +67,10 @@ func getCanary(c *call) (object, error) {
 		return nil, err
 	}
 	tags := object{}
-	for _, t := range items(r.properties, "Tags") {
-		tags[text(t, "Key")] = text(t, "Value")
+	for key, value := range r.tags() {
+		tags[key] = value
 	}
-	return object{"Canary": object{"Name": name, "Id": uuid.NewSHA1(uuid.NameSpaceOID, []byte(r.Holder)).String(), "Tags": tags}}, nil
+	return object{"Canary": object{"Name": name, "Id": uuid.NewSHA1(uuid.NameSpaceOID, []byte(r.Owner)).String(), "Tags": tags}}, nil
 }
 
 // glueOperations are those of Glue. Source: AWS Glue Web API Reference, version 2017-03-31.

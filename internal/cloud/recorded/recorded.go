@@ -1,9 +1,10 @@
 // Package recorded answers calls of AWS services about resources that stacks only record, such as a VPC or a hosted
-// zone. It serves the read and attach calls that the CDK's own custom resource handlers make. What a call attaches
-// is kept with the record of the resource. What a call creates, such as an OIDC provider, is a record too.
+// zone. It serves the read and attach calls that the CDK's own custom resource handlers make. If a call attaches
+// something to a resource, it is stored with the record of the resource. If a call creates a resource, such as an
+// OIDC provider, the resource is recorded too.
 //
-// A table in each file maps operations to functions. Any other operation of a service returns an error that names the variable by which
-// clients are sent to another endpoint.
+// A table in each file maps operations to functions. Any other operation of a service returns an error that names the
+// environment variable that sends clients to another endpoint.
 //
 // Source: the API references of the services; the handlers of aws-cdk-lib 2.276.0.
 package recorded
@@ -25,6 +26,7 @@ import (
 	"github.com/pintle-dev/pintle/internal/base/awsapi"
 	"github.com/pintle-dev/pintle/internal/base/awsapi/names"
 	"github.com/pintle-dev/pintle/internal/cloud/registry"
+	"github.com/pintle-dev/pintle/internal/cloud/resources"
 	"github.com/pintle-dev/pintle/internal/store"
 	"github.com/pintle-dev/pintle/wire"
 )
@@ -165,7 +167,7 @@ func (a *API) answer(name string, r *http.Request) (out map[string]any, model *a
 		if err != nil {
 			return nil, model, operation, err
 		}
-		out, err = do(&call{Context: r.Context(), api: a, place: registry.PlaceOf(caller), in: in})
+		out, err = do(&call{Context: r.Context(), api: a, place: registry.ScopeOf(caller), in: in})
 		return out, model, operation, err
 	}
 	variables := names.EndpointVariables(name, names.Of(r, name, func() string { return "" })) // none of these services is told by its version
@@ -181,7 +183,7 @@ func (a *API) answer(name string, r *http.Request) (out map[string]any, model *a
 type call struct {
 	context.Context
 	api   *API
-	place registry.Place
+	place registry.Scope
 	in    map[string]any
 }
 
@@ -272,9 +274,9 @@ func global(kind string) bool {
 	return false
 }
 
-func placeOf(kind string, place registry.Place) registry.Place {
+func placeOf(kind string, place registry.Scope) registry.Scope {
 	if global(kind) {
-		place.Region = registry.Everywhere.Region
+		place.Region = registry.Global.Region
 	}
 	return place
 }
@@ -332,6 +334,27 @@ func (c *call) get(kind, id string) (record, error) {
 		return record{}, err
 	}
 	return recordOf(item)
+}
+
+// tags returns the tags of a record, with those of its stack and those of CloudFormation.
+func (r *record) tags() map[string]string {
+	own := maps.Clone(r.Of.Tags)
+	for _, t := range items(r.properties, "Tags") {
+		if own == nil {
+			own = map[string]string{}
+		}
+		own[text(t, "Key")] = text(t, "Value")
+	}
+	return registry.TagsOf(r.Owner, own)
+}
+
+// tagList is tags in the form of most services, sorted by key.
+func (r *record) tagList() []any {
+	list, tags := []any{}, r.tags()
+	for _, key := range slices.Sorted(maps.Keys(tags)) {
+		list = append(list, object{"Key": key, "Value": tags[key]})
+	}
+	return list
 }
 
 // cutLast is [strings.Cut] at the last separator.
@@ -409,7 +432,7 @@ func (c *call) create(kind, id string, properties any) error {
 		return err
 	}
 	_, err = c.api.Catalog.Records.Put(c, registry.Item[registry.Record]{
-		Place: placeOf(kind, c.place), Name: kind + "/" + id, Of: registry.Record{Properties: raw, Made: c.now()},
+		Scope: placeOf(kind, c.place), Name: kind + "/" + id, Of: registry.Record{Properties: raw, Made: c.now()},
 	})
 	return err
 }
@@ -455,7 +478,7 @@ var kept = []string{
 }
 
 // Keep keeps a recorded resource for later calls, as [native.Config] describes it. It ignores types that no call is about.
-func Keep(records *registry.Shelf[registry.Record], now func() time.Time) func(context.Context, *store.Request, wire.PhysicalID) error {
+func Keep(records *registry.Collection[registry.Record], now func() time.Time) func(context.Context, *store.Request, wire.PhysicalID) error {
 	return func(ctx context.Context, r *store.Request, id wire.PhysicalID) error {
 		kind := r.Body.ResourceType
 		if _, known := slices.BinarySearch(kept, kind); !known || !valid(string(id)) {
@@ -465,7 +488,7 @@ func Keep(records *registry.Shelf[registry.Record], now func() time.Time) func(c
 		if err != nil {
 			return err
 		}
-		place, name := placeOf(kind, registry.Place{Account: stack.Account, Region: stack.Region}), kind+"/"+string(id)
+		place, name := placeOf(kind, registry.Scope{Account: stack.Account, Region: stack.Region}), kind+"/"+string(id)
 		if r.Type == wire.Delete {
 			err := records.Delete(ctx, place, name, 0)
 			if errors.Is(err, registry.ErrNotFound) {
@@ -473,17 +496,17 @@ func Keep(records *registry.Shelf[registry.Record], now func() time.Time) func(c
 			}
 			return err
 		}
-		properties := r.Body.Properties.JSON()
+		properties, tags := r.Body.Properties.JSON(), resources.TagMap(r.Body.Tags)
 		_, err = records.Change(ctx, place, name, func(item *registry.Item[registry.Record]) error {
-			item.Of.Properties = properties
+			item.Of.Properties, item.Of.Tags = properties, tags
 			item.Of.State = maps.Clone(item.Of.State)
 			delete(item.Of.State, deletedState) // it is declared again
 			return nil
 		})
 		if errors.Is(err, registry.ErrNotFound) {
 			_, err = records.Put(ctx, registry.Item[registry.Record]{
-				Place: place, Name: name, Holder: registry.Holder(r.Body.StackID, r.Logical, r.ID),
-				Of: registry.Record{Properties: properties, Made: now().UTC()},
+				Scope: place, Name: name, Owner: registry.OwnerOf(r.Body.StackID, r.Logical, r.ID),
+				Of: registry.Record{Properties: properties, Tags: tags, Made: now().UTC()},
 			})
 		}
 		return err

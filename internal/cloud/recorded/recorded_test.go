@@ -249,7 +249,7 @@ func TestCertificates(t *testing.T) {
 func TestRepositories(t *testing.T) {
 	w := newWorld(t)
 	if _, err := w.things.Records.Put(t.Context(), registry.Item[registry.Record]{
-		Place: registry.Place{Account: account, Region: region}, Name: "AWS::ECR::Repository/repo",
+		Scope: registry.Scope{Account: account, Region: region}, Name: "AWS::ECR::Repository/repo",
 		Of: registry.Record{Properties: []byte(`{"Tags": [{"Key": "aws-cdk:auto-delete-images", "Value": "true"}]}`)},
 	}); err != nil {
 		t.Fatal(err)

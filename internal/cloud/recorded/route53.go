@@ -86,7 +86,7 @@ func (c *call) zoneOut(r record) object {
 	if comment := text(child(r.properties, "HostedZoneConfig"), "Comment"); comment != "" {
 		config["Comment"] = comment
 	}
-	return object{"Id": "/hostedzone/" + r.id, "Name": domain(text(r.properties, "Name")), "CallerReference": r.Holder, "Config": config}
+	return object{"Id": "/hostedzone/" + r.id, "Name": domain(text(r.properties, "Name")), "CallerReference": r.Owner, "Config": config}
 }
 
 func getZone(c *call) (object, error) {

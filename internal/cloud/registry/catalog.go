@@ -2,7 +2,7 @@
 // of resources that are not emulated. It is kept in the store, so it is the same for all nodes and survives kill -9;
 // secrets in it are sealed there.
 //
-// A [Shelf] has the things of one kind. A thing is changed from the version that one has read, so that two who change it at
+// A [Collection] has the resources of one kind. A resource is changed from the version that was read, so that two changes at
 // once do not undo each other.
 package registry
 
@@ -26,33 +26,40 @@ var (
 	ErrChanged  = store.ErrChanged
 )
 
-// Place is where a thing is.
-type Place struct {
+// Scope is the account and region of a resource.
+type Scope struct {
 	Account string
 	Region  string
 }
 
-// PlaceOf returns where the things of a caller are.
-func PlaceOf(c api.Caller) Place { return Place{Account: c.Account, Region: c.Region} }
+// ScopeOf returns the scope of the resources of a caller.
+func ScopeOf(c api.Caller) Scope { return Scope{Account: c.Account, Region: c.Region} }
 
-// Everywhere is the place of things whose names are taken everywhere, such as buckets.
-var Everywhere = Place{Account: "-", Region: "-"}
+// Global is the scope of resources whose names are globally unique, such as buckets.
+var Global = Scope{Account: "-", Region: "-"}
 
 // Item is a thing and who has made it.
 type Item[T any] struct {
-	Place
+	Scope
 	Name string
-	// Holder is who has made it: a resource of a stack, see [Holder], or "" a client.
-	Holder string
+	// Owner is who created it: a resource of a stack, see [OwnerOf], or "" for a client.
+	Owner string
 	// Version counts from 1; 0 is one that is new.
 	Version int64
 	Of      T
 }
 
-// Holder names a resource of a stack and the request that has created it, so that one which is served twice knows what it has
+// OwnerOf names a resource of a stack and the request that has created it, so that one which is served twice knows what it has
 // made.
-func Holder(stack wire.StackID, logical wire.LogicalID, created wire.RequestID) string {
+func OwnerOf(stack wire.StackID, logical wire.LogicalID, created wire.RequestID) string {
 	return string(stack) + "|" + string(logical) + "|" + string(created)
+}
+
+// ResourceOf returns the resource in an owner that [OwnerOf] made. For other owners, logical is empty.
+func ResourceOf(owner string) (stack wire.StackID, logical wire.LogicalID) {
+	id, rest, _ := strings.Cut(owner, "|")
+	name, _, _ := strings.Cut(rest, "|")
+	return wire.StackID(id), wire.LogicalID(name)
 }
 
 // SystemTags begin the names of tags that only AWS itself sets.
@@ -61,15 +68,14 @@ const SystemTags = "aws:"
 // TagsOf returns the tags of a thing together with those that CloudFormation puts on what its stacks make: the name and the ARN of the
 // stack, and the logical ID. A holder that is not a resource of a stack adds none. The result is nil if there are no tags.
 func TagsOf(holder string, tags map[string]string) map[string]string {
-	stack, rest, _ := strings.Cut(holder, "|")
-	logical, _, _ := strings.Cut(rest, "|")
-	arn, err := wire.ParseStackARN(wire.StackID(stack))
+	stack, logical := ResourceOf(holder)
+	arn, err := wire.ParseStackARN(stack)
 	if err != nil || logical == "" {
 		return tags
 	}
 	all := map[string]string{
-		SystemTags + "cloudformation:stack-name": arn.Name, SystemTags + "cloudformation:stack-id": stack,
-		SystemTags + "cloudformation:logical-id": logical,
+		SystemTags + "cloudformation:stack-name": arn.Name, SystemTags + "cloudformation:stack-id": string(stack),
+		SystemTags + "cloudformation:logical-id": string(logical),
 	}
 	maps.Copy(all, tags)
 	return all
@@ -85,49 +91,51 @@ type Rows interface {
 
 // Catalog is all there is. It is safe for concurrent use.
 type Catalog struct {
-	Functions     *Shelf[Function]
-	Layers        *Shelf[Layer]
-	Topics        *Shelf[Topic]
-	Subscriptions *Shelf[Subscription]
-	Machines      *Shelf[Machine]
-	Groups        *Shelf[LogGroup]
-	// Rules are [Everywhere], so that one list has all that may be due. See [RuleName].
-	Rules   *Shelf[Rule]
-	Targets *Shelf[Target]
-	// Buckets are [Everywhere].
-	Buckets *Shelf[Bucket]
-	Records *Shelf[Record]
-	Secrets *Shelf[Secret]
+	Functions     *Collection[Function]
+	Layers        *Collection[Layer]
+	EventConfigs  *Collection[EventConfig]
+	Topics        *Collection[Topic]
+	Subscriptions *Collection[Subscription]
+	Machines      *Collection[Machine]
+	Groups        *Collection[LogGroup]
+	// Rules are [Global], so that one list has all that may be due. See [RuleName].
+	Rules   *Collection[Rule]
+	Targets *Collection[Target]
+	// Buckets are [Global].
+	Buckets *Collection[Bucket]
+	Records *Collection[Record]
+	Secrets *Collection[Secret]
 	// Tags are those of things that are not of this catalog, by their kind, a slash and their name.
-	Tags *Shelf[Tags]
-	// Keys are those of this cloud itself, by what they are for; [Everywhere].
-	Keys *Shelf[Key]
+	Tags *Collection[Tags]
+	// Keys are those of this cloud itself, by what they are for; [Global].
+	Keys *Collection[Key]
 }
 
 // New returns the catalog that has these rows.
 func New(rows Rows) *Catalog {
 	return &Catalog{
-		Functions: &Shelf[Function]{rows, "function"}, Layers: &Shelf[Layer]{rows, "layer"},
-		Topics: &Shelf[Topic]{rows, "topic"}, Subscriptions: &Shelf[Subscription]{rows, "subscription"},
-		Machines: &Shelf[Machine]{rows, "machine"}, Groups: &Shelf[LogGroup]{rows, "loggroup"},
-		Rules: &Shelf[Rule]{rows, "rule"}, Targets: &Shelf[Target]{rows, "target"},
-		Buckets: &Shelf[Bucket]{rows, "bucket"}, Records: &Shelf[Record]{rows, "record"},
-		Secrets: &Shelf[Secret]{rows, "secret"}, Tags: &Shelf[Tags]{rows, "tags"}, Keys: &Shelf[Key]{rows, "key"},
+		Functions: &Collection[Function]{rows, "function"}, Layers: &Collection[Layer]{rows, "layer"},
+		EventConfigs: &Collection[EventConfig]{rows, "eventconfig"},
+		Topics:       &Collection[Topic]{rows, "topic"}, Subscriptions: &Collection[Subscription]{rows, "subscription"},
+		Machines: &Collection[Machine]{rows, "machine"}, Groups: &Collection[LogGroup]{rows, "loggroup"},
+		Rules: &Collection[Rule]{rows, "rule"}, Targets: &Collection[Target]{rows, "target"},
+		Buckets: &Collection[Bucket]{rows, "bucket"}, Records: &Collection[Record]{rows, "record"},
+		Secrets: &Collection[Secret]{rows, "secret"}, Tags: &Collection[Tags]{rows, "tags"}, Keys: &Collection[Key]{rows, "key"},
 	}
 }
 
-// Shelf is the things of one kind.
-type Shelf[T any] struct {
+// Collection has the resources of one kind.
+type Collection[T any] struct {
 	rows Rows
 	kind string
 }
 
-func (s *Shelf[T]) key(place Place, name string) store.EntryKey {
+func (s *Collection[T]) key(place Scope, name string) store.EntryKey {
 	return store.EntryKey{Account: place.Account, Region: place.Region, Kind: s.kind, Name: name}
 }
 
-func (s *Shelf[T]) item(e store.Entry) (Item[T], error) {
-	i := Item[T]{Place: Place{e.Account, e.Region}, Name: e.Name, Holder: e.Holder, Version: e.Version}
+func (s *Collection[T]) item(e store.Entry) (Item[T], error) {
+	i := Item[T]{Scope: Scope{e.Account, e.Region}, Name: e.Name, Owner: e.Holder, Version: e.Version}
 	if err := json.Unmarshal(e.Definition, &i.Of); err != nil {
 		return i, fmt.Errorf("decode %s %s: %w", s.kind, e.Name, err)
 	}
@@ -135,7 +143,7 @@ func (s *Shelf[T]) item(e store.Entry) (Item[T], error) {
 }
 
 // Get returns a thing, or [ErrNotFound].
-func (s *Shelf[T]) Get(ctx context.Context, place Place, name string) (Item[T], error) {
+func (s *Collection[T]) Get(ctx context.Context, place Scope, name string) (Item[T], error) {
 	e, err := s.rows.Entry(ctx, s.key(place, name))
 	if err != nil {
 		return Item[T]{}, err
@@ -144,7 +152,7 @@ func (s *Shelf[T]) Get(ctx context.Context, place Place, name string) (Item[T], 
 }
 
 // List returns up to limit things of a place, by name, after one of them (empty: from the first).
-func (s *Shelf[T]) List(ctx context.Context, place Place, after string, limit int) ([]Item[T], error) {
+func (s *Collection[T]) List(ctx context.Context, place Scope, after string, limit int) ([]Item[T], error) {
 	entries, err := s.rows.Entries(ctx, s.key(place, after), limit)
 	if err != nil {
 		return nil, err
@@ -162,13 +170,13 @@ func (s *Shelf[T]) List(ctx context.Context, place Place, after string, limit in
 
 // Put adds a thing whose version is 0, or returns [ErrExists]; one with a version takes the place of that version, or it is
 // [ErrChanged] or [ErrNotFound]. It returns the thing as it is then.
-func (s *Shelf[T]) Put(ctx context.Context, i Item[T]) (Item[T], error) {
+func (s *Collection[T]) Put(ctx context.Context, i Item[T]) (Item[T], error) {
 	text, err := json.Marshal(i.Of)
 	if err != nil {
 		return i, fmt.Errorf("encode %s %s: %w", s.kind, i.Name, err)
 	}
 	i.Version, err = s.rows.PutEntry(ctx, store.Entry{
-		EntryKey: s.key(i.Place, i.Name), Version: i.Version, Holder: i.Holder, Definition: text,
+		EntryKey: s.key(i.Scope, i.Name), Version: i.Version, Holder: i.Owner, Definition: text,
 	})
 	return i, err
 }
@@ -178,7 +186,7 @@ const tries = 10
 
 // Change changes a thing as change does, which may be called again, with the thing as it is then. Its error is returned as it
 // is, and nothing is changed. It returns the thing as it is then, or [ErrNotFound].
-func (s *Shelf[T]) Change(ctx context.Context, place Place, name string, change func(*Item[T]) error) (Item[T], error) {
+func (s *Collection[T]) Change(ctx context.Context, place Scope, name string, change func(*Item[T]) error) (Item[T], error) {
 	for try := 1; ; try++ {
 		i, err := s.Get(ctx, place, name)
 		if err != nil {
@@ -195,6 +203,6 @@ func (s *Shelf[T]) Change(ctx context.Context, place Place, name string, change 
 }
 
 // Delete removes a thing, if it is at a version (0: whichever it is at), or returns [ErrNotFound] or [ErrChanged].
-func (s *Shelf[T]) Delete(ctx context.Context, place Place, name string, version int64) error {
+func (s *Collection[T]) Delete(ctx context.Context, place Scope, name string, version int64) error {
 	return s.rows.DropEntry(ctx, s.key(place, name), version)
 }

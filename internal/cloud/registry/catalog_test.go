@@ -18,8 +18,8 @@ func TestShelf(t *testing.T) {
 		t.Fatal(err)
 	}
 	things := registry.New(rows)
-	home := registry.Place{Account: "000000000000", Region: "us-east-1"}
-	f := registry.Item[registry.Function]{Place: home, Name: "f", Holder: "me", Of: registry.Function{Runtime: "nodejs24.x", Environment: map[string]string{"A": "b"}}}
+	home := registry.Scope{Account: "000000000000", Region: "us-east-1"}
+	f := registry.Item[registry.Function]{Scope: home, Name: "f", Owner: "me", Of: registry.Function{Runtime: "nodejs24.x", Environment: map[string]string{"A": "b"}}}
 	made, err := things.Functions.Put(ctx, f)
 	if err != nil {
 		t.Fatal(err)
@@ -28,7 +28,7 @@ func TestShelf(t *testing.T) {
 	if diff := cmp.Diff(f, made); diff != "" {
 		t.Error(diff)
 	}
-	if _, err := things.Functions.Put(ctx, registry.Item[registry.Function]{Place: home, Name: "f"}); !errors.Is(err, registry.ErrExists) {
+	if _, err := things.Functions.Put(ctx, registry.Item[registry.Function]{Scope: home, Name: "f"}); !errors.Is(err, registry.ErrExists) {
 		t.Errorf("made again: %v", err)
 	}
 	if _, err := things.Topics.Get(ctx, home, "f"); !errors.Is(err, registry.ErrNotFound) {

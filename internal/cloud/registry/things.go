@@ -52,7 +52,7 @@ type Function struct {
 	// that no change reaches.
 	Last int `json:"last,omitempty"`
 	// Initializer, of Function Compute, is what is called once in each process; empty for nothing. Command is what a custom runtime
-	// starts. LogProject and LogStore are told to it.
+	// starts. It gets LogProject and LogStore.
 	Initializer string   `json:"initializer,omitempty"`
 	Command     []string `json:"command,omitempty"`
 	LogProject  string   `json:"logProject,omitempty"`
@@ -75,7 +75,7 @@ func FCService(name string) string { return "services/" + name + "/functions/" }
 // LayerCode is the zip file of a layer, as [Function.Code], and where the layer is.
 type LayerCode struct {
 	ARN string `json:"arn"`
-	Place
+	Scope
 	Code string
 	Size int64
 }
@@ -98,6 +98,18 @@ type Layer struct {
 	Code        string    `json:"code,omitempty"` // as in Function
 	CodeSize    int64     `json:"codeSize,omitempty"`
 	Made        time.Time `json:"made,omitzero"`
+}
+
+// EventConfig says how asynchronous calls of a function are tried, and where their results go. Its item has the name NAME:QUALIFIER.
+type EventConfig struct {
+	// Retries is how often a call that failed is repeated; nil means twice.
+	Retries *int `json:"retries,omitempty"`
+	// Age is how old an event becomes at most, in seconds; 0 means six hours.
+	Age int `json:"age,omitempty"`
+	// OnSuccess and OnFailure are ARNs of destinations, empty for none.
+	OnSuccess string    `json:"onSuccess,omitempty"`
+	OnFailure string    `json:"onFailure,omitempty"`
+	Modified  time.Time `json:"modified,omitzero"`
 }
 
 // Topic is an SNS topic. Its item has its name.
@@ -137,13 +149,13 @@ type Machine struct {
 }
 
 // RuleName returns the name of the item of a rule of EventBridge.
-func RuleName(place Place, name string) string {
+func RuleName(place Scope, name string) string {
 	return place.Account + "/" + place.Region + "/" + name
 }
 
 // Rule is a rule of EventBridge on the default event bus. Its item has the name of [RuleName].
 type Rule struct {
-	Place       Place             `json:"place"`
+	Place       Scope             `json:"place"`
 	Name        string            `json:"name"`
 	Schedule    string            `json:"schedule,omitempty"`
 	Pattern     string            `json:"pattern,omitempty"`
@@ -185,7 +197,7 @@ type Transformer struct {
 type LogGroup struct {
 	// Implicit says that it was made because a function logged to it. A stack that declares it takes it over.
 	Implicit bool `json:"implicit,omitempty"`
-	// Retention is for how many days events are kept; 0 is for ever.
+	// Retention is for how many days events are kept; 0 means no limit.
 	Retention int `json:"retention,omitempty"`
 	// Key is that of KMS, which nothing is encrypted with.
 	Key   string            `json:"key,omitempty"`
@@ -194,9 +206,9 @@ type LogGroup struct {
 	Tags  map[string]string `json:"tags,omitempty"`
 }
 
-// Bucket is an S3 bucket, as far as it is not files. Its item has its name and is [Everywhere].
+// Bucket is an S3 bucket, as far as it is not files. Its item has its name and is [Global].
 type Bucket struct {
-	Owner Place             `json:"owner"`
+	Owner Scope             `json:"owner"`
 	Made  time.Time         `json:"made,omitzero"`
 	Tags  map[string]string `json:"tags,omitempty"`
 	// Settings are texts as clients put them, by what they are about, such as "policy" and "encryption".
@@ -206,7 +218,9 @@ type Bucket struct {
 // Record is something that is only recorded, such as a role. Its item has the type of the resource, a slash and its name.
 type Record struct {
 	Properties json.RawMessage `json:"properties,omitempty"`
-	Made       time.Time       `json:"made,omitzero"`
+	// Tags are those that it has from its stack.
+	Tags map[string]string `json:"tags,omitempty"`
+	Made time.Time         `json:"made,omitzero"`
 	// State is what calls have attached to it since, such as record sets to a hosted zone, by what it is. It may hold secrets.
 	State map[string]json.RawMessage `json:"state,omitempty"`
 }
@@ -247,3 +261,6 @@ type Key struct {
 
 // Tags are tags by their keys.
 type Tags map[string]string
+
+// ParameterTags is the name of the item of the tags of a parameter.
+func ParameterTags(name string) string { return "parameter/" + name }

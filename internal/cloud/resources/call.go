@@ -20,7 +20,7 @@ type Call struct {
 	// Kind is the resource's type.
 	Kind string
 	// Place is where the stack is, and what it makes.
-	Place registry.Place
+	Place registry.Scope
 	// Partition is that of the ARNs of AWS; empty in Alibaba Cloud.
 	Partition string
 	// Declared are the properties.
@@ -30,7 +30,7 @@ type Call struct {
 // Read reads a request for a resource of a type. The error says that its stack is nowhere.
 func Read(kind string, r *store.Request) (*Call, error) {
 	c := &Call{
-		Request: r, Kind: kind, Declared: r.Body.Properties, Place: registry.Place{Account: r.Body.Account, Region: r.Body.Region},
+		Request: r, Kind: kind, Declared: r.Body.Properties, Place: registry.Scope{Account: r.Body.Account, Region: r.Body.Region},
 	}
 	if r.Body.Dialect == wire.ROS.String() {
 		if c.Place.Account == "" || c.Place.Region == "" {
@@ -42,7 +42,7 @@ func Read(kind string, r *store.Request) (*Call, error) {
 	if err != nil {
 		return nil, err
 	}
-	c.Place, c.Partition = registry.Place{Account: stack.Account, Region: stack.Region}, stack.Partition
+	c.Place, c.Partition = registry.Scope{Account: stack.Account, Region: stack.Region}, stack.Partition
 	return c, nil
 }
 
@@ -50,11 +50,11 @@ func Read(kind string, r *store.Request) (*Call, error) {
 func (c *Call) Physical() string { return string(c.Body.PhysicalID) }
 
 // Holder is who makes what a Create makes.
-func (c *Call) Holder() string { return registry.Holder(c.Body.StackID, c.Logical, c.ID) }
+func (c *Call) Holder() string { return registry.OwnerOf(c.Body.StackID, c.Logical, c.ID) }
 
 // Made reports whether a holder is the call's resource, by whichever request.
 func (c *Call) Made(holder string) bool {
-	return strings.HasPrefix(holder, registry.Holder(c.Body.StackID, c.Logical, ""))
+	return strings.HasPrefix(holder, registry.OwnerOf(c.Body.StackID, c.Logical, ""))
 }
 
 // ARN returns an ARN of the call's region and account.
@@ -118,21 +118,50 @@ func (c *Call) badMap(path []string) error {
 	return c.Bad(path[len(path)-1], "be an object with String (or simple type) properties")
 }
 
-// Tags reads the property Tags, a list of keys and values.
+// Tags returns the tags of the stack and those of the property Tags, a list of keys and values or, of some types, an object. A tag of
+// the property replaces one of the stack.
 func (c *Call) Tags() (map[string]string, error) {
-	var tags map[string]string
+	tags := TagMap(c.Body.Tags)
+	add := func(key, text string) {
+		if tags == nil {
+			tags = map[string]string{}
+		}
+		tags[key] = text
+	}
+	if c.At("Tags").Kind() == value.Map {
+		declared, err := c.TextMap("Tags")
+		for key, text := range declared {
+			add(key, text)
+		}
+		return tags, err
+	}
 	for _, tag := range c.At("Tags").Items() {
 		key, _ := tag.Get("Key")
 		text, _ := tag.Get("Value")
 		if !key.IsScalar() || key.Text() == "" || !text.IsScalar() && !text.IsNull() {
 			return nil, c.Bad("Tags", "be a list of objects with the members Key and Value")
 		}
-		if tags == nil {
-			tags = map[string]string{}
-		}
-		tags[key.Text()] = text.Text()
+		add(key.Text(), text.Text())
 	}
 	return tags, nil
+}
+
+// TagMap returns tags by key, nil if there are none.
+func TagMap(tags []store.Tag) map[string]string {
+	if len(tags) == 0 {
+		return nil
+	}
+	byKey := make(map[string]string, len(tags))
+	for _, tag := range tags {
+		byKey[tag.Key] = tag.Value
+	}
+	return byKey
+}
+
+// Reverts reports whether an Update is to undo drift. Requests of earlier versions do not say so, and without tags it is the only reason
+// for an Update that changes no property.
+func (c *Call) Reverts() bool {
+	return c.Body.Revert || c.Body.Tags == nil && c.Body.OldProperties.Equal(c.Declared)
 }
 
 // Name returns the name that is declared, or one that is made up with at most limit bytes.

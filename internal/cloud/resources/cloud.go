@@ -29,4 +29,4 @@ type Maker interface {
 }
 
 // ErrOff is the reason of what is served where there is no cloud.
-var ErrOff = errors.New("the cloud of this machine is off: start the server with --dev or --run-functions")
+var ErrOff = errors.New("local cloud emulation is off: start the server with --dev or --run-functions")

@@ -15,8 +15,8 @@ type Importer interface {
 	// Existing returns the physical ID and the holder of what the call's physical ID identifies, or [registry.ErrNotFound]. An error of
 	// type [Reason] says the same in the words of the service.
 	Existing(ctx context.Context, c *Call) (id, holder string, err error)
-	// Adopt makes the call's resource the holder of what its physical ID names, and returns all attributes. It changes nothing else.
-	// If the holder is not the one in the request any more, the error is [registry.ErrExists].
+	// Adopt makes [Call.Heir] the holder of what its physical ID names, and returns all attributes. It changes nothing else. If
+	// [Call.MayAdopt] does not allow that, the error is [registry.ErrExists].
 	Adopt(ctx context.Context, c *Call) (native.Result, error)
 }
 
@@ -40,13 +40,19 @@ func (t *resource) Find(ctx context.Context, r *store.Request) (native.Existing,
 	return native.Existing{ID: wire.PhysicalID(id), Holder: holder}, err
 }
 
-// adopt serves a request of [store.TypeImport].
+// adopt serves a request of [store.TypeImport] or [store.TypeDisown]. A Disown succeeds if another request has the resource by now.
 func (t *resource) adopt(ctx context.Context, c *Call) (native.Result, error) {
 	importer, ok := t.maker.(Importer)
 	if !ok {
 		return native.Result{}, Reason("Resource type " + t.schema.Name + " does not support resource import.")
 	}
 	result, err := importer.Adopt(ctx, c)
+	if c.Type == store.TypeDisown {
+		if errors.Is(err, registry.ErrExists) || errors.Is(err, registry.ErrNotFound) {
+			err = nil
+		}
+		return native.Result{}, err
+	}
 	if errors.Is(err, registry.ErrExists) {
 		_, holder, lost := importer.Existing(ctx, c)
 		if lost != nil {
@@ -60,18 +66,37 @@ func (t *resource) adopt(ctx context.Context, c *Call) (native.Result, error) {
 	return result, err
 }
 
-// MayAdopt reports whether the call's resource may take the place of a holder: of the one in the request, or of itself.
-func (c *Call) MayAdopt(holder string) bool { return holder == c.Body.Holder || holder == c.Holder() }
+// Heir returns the holder of a resource after the call: the call's resource of a stack or, when an import is undone, the holder before it.
+// That is not a resource which an earlier import of the same stack left: then it is none.
+func (c *Call) Heir() string {
+	switch {
+	case c.Type != store.TypeDisown:
+		return c.Holder()
+	case c.Made(c.Body.Holder):
+		return ""
+	}
+	return c.Body.Holder
+}
+
+// MayAdopt reports whether a call may take a resource from a holder. An import may if the holder is the one in the request, the same
+// logical resource of the stack by an earlier request, or none, because another import may just have been undone. A request that undoes an
+// import may if that import made the holder.
+func (c *Call) MayAdopt(holder string) bool {
+	if c.Type == store.TypeDisown {
+		return holder == registry.OwnerOf(c.Body.StackID, c.Logical, c.Body.Import)
+	}
+	return holder == "" || holder == c.Body.Holder || c.Made(holder)
+}
 
 // Adopt makes the call's resource the holder of a thing of a shelf.
 func Adopt[T any](
-	ctx context.Context, c *Call, shelf *registry.Shelf[T], place registry.Place, name string,
+	ctx context.Context, c *Call, shelf *registry.Collection[T], place registry.Scope, name string,
 ) (registry.Item[T], error) {
 	return shelf.Change(ctx, place, name, func(there *registry.Item[T]) error {
-		if !c.MayAdopt(there.Holder) {
+		if !c.MayAdopt(there.Owner) {
 			return registry.ErrExists
 		}
-		there.Holder = c.Holder()
+		there.Owner = c.Heir()
 		return nil
 	})
 }
@@ -79,7 +104,7 @@ func Adopt[T any](
 // Existing implements [Importer].
 func (t recorder) Existing(ctx context.Context, c *Call) (id, holder string, err error) {
 	there, err := t.things.Records.Get(ctx, t.Place(c), c.RecordName(c.Physical()))
-	return c.Physical(), there.Holder, err
+	return c.Physical(), there.Owner, err
 }
 
 // Adopt implements [Importer].

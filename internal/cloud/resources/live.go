@@ -33,7 +33,27 @@ func (t *resource) Live(ctx context.Context, r *store.Request) (value.Value, err
 	if errors.Is(err, registry.ErrNotFound) {
 		err = native.ErrDeleted
 	}
-	return live, err
+	return c.withoutStackTags(live), err
+}
+
+// withoutStackTags returns live properties without the tags that the resource has from its stack: no property declares them.
+func (c *Call) withoutStackTags(live value.Value) value.Value {
+	tags, has := live.Get("Tags")
+	if !has || len(c.Body.Tags) == 0 {
+		return live
+	}
+	declared := map[string]bool{}
+	for _, tag := range c.At("Tags").Items() {
+		key, _ := tag.Get("Key")
+		declared[key.Text()] = true
+	}
+	ofStack := TagMap(c.Body.Tags)
+	own := slices.DeleteFunc(slices.Clone(tags.Items()), func(tag value.Value) bool {
+		key, _ := tag.Get("Key")
+		_, found := ofStack[key.Text()]
+		return found && !declared[key.Text()]
+	})
+	return live.With("Tags", value.Items(own...))
 }
 
 // View implements [Viewer].

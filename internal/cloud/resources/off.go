@@ -11,10 +11,10 @@ import (
 	"github.com/pintle-dev/pintle/wire"
 )
 
-// Off is for a server that has no cloud: it returns what is to be asked before a resource of one of its types is served as a
-// record. What the cloud has made, or is to make, is none: its requests wait for a server that has it, with an error that wraps
-// [native.ErrAgain]. recording says that the server takes new resources of these types as records. holder returns who has made what
-// a call's physical id names.
+// Off returns the check that a server without a cloud makes before it serves a resource of one of the cloud's types
+// as a record. A resource that the cloud made, or has to make, is not a record. Its requests get an error that wraps
+// [native.ErrAgain], so they wait for a server that has the cloud. recording says that the server takes new resources
+// of these types as records. holder returns the holder of the resource in a call's physical id.
 func Off(recording bool, holder func(context.Context, *Call) (string, error)) func(context.Context, *store.Request) error {
 	return func(ctx context.Context, r *store.Request) error {
 		if r.Type == wire.Create || r.Type == store.TypeImport {

@@ -9,24 +9,27 @@ import (
 	"github.com/pintle-dev/pintle/internal/engine/native"
 )
 
-// RecordType is a type of which resources are only recorded: nothing asks for them, or nothing heeds them.
+// RecordType is a resource type that Pintle only records: no client reads it, or no local service enforces it.
 type RecordType struct {
 	Table
 	// Global says that names are taken in all regions of an account.
 	Global bool
 	// ID returns the physical id of what a Create makes.
 	ID func(c *Call) string
-	// Lenient is a property which, if it is true, has a Create take what is there under the name as it is, and an Update leave it.
-	// Empty is none.
+	// Lenient is a boolean property. If it is true, a Create accepts an existing object of that name unchanged, and
+	// an Update leaves it. Empty means none.
 	Lenient string
+	// Earlier reports whether a physical ID is one of a version that did not know the type, and recorded its resources elsewhere. Nil says
+	// that none is.
+	Earlier func(id string) bool
 	// Attributes returns pairs of a name and a text for what is there, which was last changed then; nil returns none.
 	Attributes func(c *Call, id string, made registry.Item[registry.Record], changed time.Time) []string
 }
 
 // Place is where records of the type are kept.
-func (t *RecordType) Place(c *Call) registry.Place {
+func (t *RecordType) Place(c *Call) registry.Scope {
 	if t.Global {
-		return registry.Place{Account: c.Place.Account, Region: registry.Everywhere.Region}
+		return registry.Scope{Account: c.Place.Account, Region: registry.Global.Region}
 	}
 	return c.Place
 }
@@ -46,13 +49,13 @@ type recorder struct {
 // Create implements [Maker].
 func (t recorder) Create(ctx context.Context, c *Call) (native.Result, error) {
 	id := t.ID(c)
-	item := registry.Item[registry.Record]{Place: t.Place(c), Name: c.RecordName(id), Of: t.recordOf(c)}
+	item := registry.Item[registry.Record]{Scope: t.Place(c), Name: c.RecordName(id), Of: t.recordOf(c)}
 	made, err := Put(ctx, c, t.things.Records, item)
 	if errors.Is(err, registry.ErrExists) && t.lenient(c) {
-		made, err = t.things.Records.Get(ctx, item.Place, item.Name)
+		made, err = t.things.Records.Get(ctx, item.Scope, item.Name)
 	}
 	if err != nil {
-		return c.Failed(ctx, id, id, err, Holding(t.things.Records, item.Place, item.Name))
+		return c.Failed(ctx, id, id, err, Holding(t.things.Records, item.Scope, item.Name))
 	}
 	return t.result(c, id, made, made.Of.Made), nil
 }
@@ -62,7 +65,7 @@ func (t recorder) Update(ctx context.Context, c *Call) (native.Result, error) {
 	fresh := t.recordOf(c)
 	if t.lenient(c) {
 		there, err := t.things.Records.Get(ctx, t.Place(c), c.RecordName(c.Physical()))
-		if err == nil && !c.Made(there.Holder) {
+		if err == nil && !c.Made(there.Owner) {
 			return t.result(c, c.Physical(), there, there.Of.Made), nil
 		}
 	}
@@ -71,6 +74,9 @@ func (t recorder) Update(ctx context.Context, c *Call) (native.Result, error) {
 		fresh.State = r.State
 		*r = fresh
 	})
+	if _, lost := errors.AsType[lostError](err); lost && t.Earlier != nil && t.Earlier(c.Physical()) {
+		made, err = Put(ctx, c, t.things.Records, registry.Item[registry.Record]{Scope: t.Place(c), Name: c.RecordName(c.Physical()), Of: fresh})
+	}
 	if err != nil {
 		return native.Result{}, err
 	}
@@ -88,7 +94,7 @@ func (c *Call) RecordName(id string) string { return c.Kind + "/" + id }
 func (t recorder) lenient(c *Call) bool { return t.Lenient != "" && c.Text(t.Lenient) == "true" }
 
 func (t recorder) recordOf(c *Call) registry.Record {
-	return registry.Record{Properties: c.Declared.JSON(), Made: t.now().UTC()}
+	return registry.Record{Properties: c.Declared.JSON(), Tags: TagMap(c.Body.Tags), Made: t.now().UTC()}
 }
 
 func (t recorder) result(c *Call, id string, made registry.Item[registry.Record], changed time.Time) native.Result {

@@ -31,8 +31,8 @@ func New(t Table, m Maker, ready bool, patience time.Duration) native.Type {
 // Schema implements [native.Type].
 func (t *resource) Schema() *native.Schema { return t.schema }
 
-// Declare implements [native.Declarer]: a name, and the path that is part of it, is shown to whoever may list names, so it cannot
-// be a secret.
+// Declare implements [native.Declarer]. A name, and the path that is part of it, cannot be a secret, because any
+// client that may list names can read it.
 func (t *resource) Declare(d native.Declaration) (native.Wanted, error) {
 	wanted := native.Wanted{Timeout: native.DefaultTimeout}
 	for _, property := range []string{t.Named, "Path"} {
@@ -92,14 +92,15 @@ func (t *resource) serve(ctx context.Context, c *Call) (native.Result, error) {
 		return t.maker.Create(ctx, c)
 	case wire.Update:
 		result, err := t.maker.Update(ctx, c)
-		if _, lost := errors.AsType[lostError](err); lost && c.Body.OldProperties.Equal(c.Declared) {
+		if _, lost := errors.AsType[lostError](err); lost && c.Reverts() {
 			return t.maker.Create(ctx, c) // the drift of what a client has deleted is undone
 		}
 		return result, err
-	case store.TypeImport:
+	case store.TypeImport, store.TypeDisown:
 		return t.adopt(ctx, c)
 	case wire.Delete:
 		return native.Result{}, t.maker.Remove(ctx, c)
+	case wire.Read: // of providers only
 	}
 	return native.Result{}, fmt.Errorf("resources of type %s are not asked for a %s", t.schema.Name, c.Type)
 }

@@ -28,23 +28,23 @@ func (c *Call) Failed(ctx context.Context, id, name string, err error, find func
 }
 
 // Holding finds who holds what is on a shelf under a name.
-func Holding[T any](shelf *registry.Shelf[T], place registry.Place, name string) func(context.Context) (string, error) {
+func Holding[T any](shelf *registry.Collection[T], place registry.Scope, name string) func(context.Context) (string, error) {
 	return func(ctx context.Context) (string, error) {
 		there, err := shelf.Get(ctx, place, name)
-		return there.Holder, err
+		return there.Owner, err
 	}
 }
 
 // Put adds a thing to a shelf, or brings the one that the same request has made to what is asked; the thing of another one is
 // [registry.ErrExists].
-func Put[T any](ctx context.Context, c *Call, shelf *registry.Shelf[T], item registry.Item[T]) (registry.Item[T], error) {
-	item.Holder, item.Version = c.Holder(), 0
+func Put[T any](ctx context.Context, c *Call, shelf *registry.Collection[T], item registry.Item[T]) (registry.Item[T], error) {
+	item.Owner, item.Version = c.Holder(), 0
 	made, err := shelf.Put(ctx, item)
 	if !errors.Is(err, registry.ErrExists) {
 		return made, err
 	}
-	return shelf.Change(ctx, item.Place, item.Name, func(there *registry.Item[T]) error {
-		if there.Holder != item.Holder {
+	return shelf.Change(ctx, item.Scope, item.Name, func(there *registry.Item[T]) error {
+		if there.Owner != item.Owner {
 			return registry.ErrExists
 		}
 		there.Of = item.Of
@@ -53,7 +53,7 @@ func Put[T any](ctx context.Context, c *Call, shelf *registry.Shelf[T], item reg
 }
 
 // Change changes a thing of a shelf, which must be there.
-func Change[T any](ctx context.Context, c *Call, shelf *registry.Shelf[T], place registry.Place, name string, to func(*T)) (registry.Item[T], error) {
+func Change[T any](ctx context.Context, c *Call, shelf *registry.Collection[T], place registry.Scope, name string, to func(*T)) (registry.Item[T], error) {
 	made, err := shelf.Change(ctx, place, name, func(there *registry.Item[T]) error {
 		to(&there.Of)
 		return nil
@@ -65,16 +65,16 @@ func Change[T any](ctx context.Context, c *Call, shelf *registry.Shelf[T], place
 }
 
 // Own reports whether what is on a shelf under a name is there and made by the call's resource.
-func Own[T any](ctx context.Context, c *Call, shelf *registry.Shelf[T], place registry.Place, name string) (bool, error) {
+func Own[T any](ctx context.Context, c *Call, shelf *registry.Collection[T], place registry.Scope, name string) (bool, error) {
 	there, err := shelf.Get(ctx, place, name)
 	if errors.Is(err, registry.ErrNotFound) {
 		return false, nil
 	}
-	return err == nil && c.Made(there.Holder), err
+	return err == nil && c.Made(there.Owner), err
 }
 
 // Drop removes a thing of a shelf if the call's resource has made it.
-func Drop[T any](ctx context.Context, c *Call, shelf *registry.Shelf[T], place registry.Place, name string) error {
+func Drop[T any](ctx context.Context, c *Call, shelf *registry.Collection[T], place registry.Scope, name string) error {
 	if mine, err := Own(ctx, c, shelf, place, name); err != nil || !mine {
 		return err
 	}

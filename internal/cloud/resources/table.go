@@ -27,8 +27,8 @@ type Table struct {
 	// Identifier are the properties that together identify an existing resource. Empty means that none can be imported.
 	// Source: the resource schemas, primaryIdentifier.
 	Identifier string
-	// Named is the property that names the resource, empty for none. A name has at most Longest bytes and matches Letters; nil
-	// leaves that to whoever makes the resource.
+	// Named is the property that names the resource, empty for none. A name has at most Longest bytes and matches
+	// Letters. If Letters is nil, the maker checks the name.
 	Named   string
 	Longest int
 	Letters *regexp.Regexp
@@ -55,7 +55,7 @@ func (t *Table) Schema() *native.Schema {
 			if slices.Contains(replaces, name) {
 				p.Change = native.Replaces
 			}
-			if p.Kind == native.Integer { // whoever makes the resource knows the bounds
+			if p.Kind == native.Integer { // the maker checks the bounds
 				p.Min, p.Max = math.MinInt32, math.MaxInt32
 			}
 			if bounded {

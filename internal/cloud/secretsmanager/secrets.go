@@ -77,12 +77,12 @@ type Item = registry.Item[registry.Secret]
 
 // Secrets are the secrets of all accounts and regions. It is safe for concurrent use.
 type Secrets struct {
-	shelf *registry.Shelf[registry.Secret]
+	shelf *registry.Collection[registry.Secret]
 	now   func() time.Time
 }
 
 // New returns the secrets of a catalog. A nil clock is the system's.
-func New(shelf *registry.Shelf[registry.Secret], now func() time.Time) *Secrets {
+func New(shelf *registry.Collection[registry.Secret], now func() time.Time) *Secrets {
 	if now == nil {
 		now = time.Now
 	}
@@ -124,13 +124,13 @@ func (v Value) is(version registry.SecretVersion) bool {
 
 // NewSecret describes a secret to create.
 type NewSecret struct {
-	Place             registry.Place
+	Place             registry.Scope
 	Name              string
 	Description, Key  string
 	Tags              map[string]string
 	Value             Value
 	Token             string // becomes the id of the version; empty for a new one
-	Holder            string // see catalog.Holder
+	Holder            string // see registry.OwnerOf
 	Rest              []byte
 	GenerateIfMissing func() (Value, error) // called if Value is empty and the secret is new; nil for none
 }
@@ -208,7 +208,7 @@ func (s *Secrets) Create(ctx context.Context, in NewSecret) (Item, error) {
 	for i := range suffix {
 		suffix[i] = pick(suffixLetters)
 	}
-	item := Item{Place: in.Place, Name: in.Name, Holder: in.Holder, Of: registry.Secret{
+	item := Item{Scope: in.Place, Name: in.Name, Owner: in.Holder, Of: registry.Secret{
 		Suffix: string(suffix), Description: in.Description, Key: in.Key, Tags: in.Tags, Made: now, Changed: now, Rest: in.Rest,
 	}}
 	if !in.Value.empty() {
@@ -226,7 +226,7 @@ func (s *Secrets) Create(ctx context.Context, in NewSecret) (Item, error) {
 // again is the answer to a Create whose name is taken.
 func (s *Secrets) again(there Item, in NewSecret) (Item, error) {
 	switch {
-	case in.Holder != "" && there.Holder == in.Holder:
+	case in.Holder != "" && there.Owner == in.Holder:
 		return there, nil
 	case !there.Of.Due.IsZero():
 		return there, refuse(CodeRequest, "You can't create this secret because a secret with this name is already scheduled for deletion.")
@@ -246,9 +246,9 @@ func version(id string, v Value, stages []string, now time.Time) registry.Secret
 }
 
 // ARN returns the ARN of a secret.
-func ARN(i Item) string { return arnPrefix(i.Place) + i.Name + "-" + i.Of.Suffix }
+func ARN(i Item) string { return arnPrefix(i.Scope) + i.Name + "-" + i.Of.Suffix }
 
-func arnPrefix(place registry.Place) string {
+func arnPrefix(place registry.Scope) string {
 	return "arn:" + wire.Partition(place.Region) + ":secretsmanager:" + place.Region + ":" + place.Account + ":secret:"
 }
 
@@ -257,7 +257,7 @@ const suffixSize = 7
 
 // Find returns a secret by its name, its ARN, or its ARN without the suffix. One that is marked for deletion is found too. A missing
 // one is [registry.ErrNotFound].
-func (s *Secrets) Find(ctx context.Context, place registry.Place, id string) (Item, error) {
+func (s *Secrets) Find(ctx context.Context, place registry.Scope, id string) (Item, error) {
 	if !strings.HasPrefix(id, "arn:") {
 		return s.get(ctx, place, id)
 	}
@@ -279,7 +279,7 @@ func (s *Secrets) Find(ctx context.Context, place registry.Place, id string) (It
 }
 
 // get returns a secret by its name. One whose recovery window is over is removed first.
-func (s *Secrets) get(ctx context.Context, place registry.Place, name string) (Item, error) {
+func (s *Secrets) get(ctx context.Context, place registry.Scope, name string) (Item, error) {
 	i, err := s.shelf.Get(ctx, place, name)
 	if errors.Is(err, registry.ErrNotFound) {
 		return i, errNotFound
@@ -296,7 +296,7 @@ func (s *Secrets) get(ctx context.Context, place registry.Place, name string) (I
 func (s *Secrets) over(i Item) bool { return !i.Of.Due.IsZero() && !i.Of.Due.After(s.now()) }
 
 // List returns up to limit secrets of a place, by name, after one of them. more reports whether there are others.
-func (s *Secrets) List(ctx context.Context, place registry.Place, after string, limit int) (list []Item, more bool, err error) {
+func (s *Secrets) List(ctx context.Context, place registry.Scope, after string, limit int) (list []Item, more bool, err error) {
 	for {
 		page, err := s.shelf.List(ctx, place, after, limit+1)
 		if err != nil {
@@ -318,12 +318,12 @@ func (s *Secrets) List(ctx context.Context, place registry.Place, after string, 
 }
 
 // change changes a secret that is not marked for deletion.
-func (s *Secrets) change(ctx context.Context, place registry.Place, id string, change func(*Item) error) (Item, error) {
+func (s *Secrets) change(ctx context.Context, place registry.Scope, id string, change func(*Item) error) (Item, error) {
 	i, err := s.Find(ctx, place, id)
 	if err != nil {
 		return i, err
 	}
-	changed, err := s.shelf.Change(ctx, i.Place, i.Name, func(there *Item) error {
+	changed, err := s.shelf.Change(ctx, i.Scope, i.Name, func(there *Item) error {
 		if there.Of.Suffix != i.Of.Suffix {
 			return errNotFound
 		}
@@ -339,7 +339,7 @@ func (s *Secrets) change(ctx context.Context, place registry.Place, id string, c
 }
 
 // Version returns a version of a secret: by its id, by a staging label, or the current one if both are empty.
-func (s *Secrets) Version(ctx context.Context, place registry.Place, id, versionID, stage string) (Item, registry.SecretVersion, error) {
+func (s *Secrets) Version(ctx context.Context, place registry.Scope, id, versionID, stage string) (Item, registry.SecretVersion, error) {
 	i, err := s.Find(ctx, place, id)
 	switch {
 	case err != nil:
@@ -367,7 +367,7 @@ func (s *Secrets) Version(ctx context.Context, place registry.Place, id, version
 
 // Put adds a version with staging labels, AWSCURRENT if there are none. token becomes its id; a repeated call with the same token and
 // value changes nothing.
-func (s *Secrets) Put(ctx context.Context, place registry.Place, id, token string, v Value, stages []string) (i Item, added registry.SecretVersion, err error) {
+func (s *Secrets) Put(ctx context.Context, place registry.Scope, id, token string, v Value, stages []string) (i Item, added registry.SecretVersion, err error) {
 	if v.empty() {
 		return i, added, refuse(CodeRequest, "You must provide either SecretString or SecretBinary.")
 	}
@@ -473,7 +473,7 @@ type Change struct {
 }
 
 // Update changes a secret. With a value it adds a version, which becomes the current one; its id is returned, "" without a value.
-func (s *Secrets) Update(ctx context.Context, place registry.Place, id string, c Change) (i Item, versionID string, err error) {
+func (s *Secrets) Update(ctx context.Context, place registry.Scope, id string, c Change) (i Item, versionID string, err error) {
 	description, key := "", ""
 	if c.Description != nil {
 		description = *c.Description
@@ -516,7 +516,7 @@ func (s *Secrets) Update(ctx context.Context, place registry.Place, id string, c
 }
 
 // MoveStage attaches a staging label to the version to and takes it from the version from; either may be empty, not both.
-func (s *Secrets) MoveStage(ctx context.Context, place registry.Place, id, stage, from, to string) (Item, error) {
+func (s *Secrets) MoveStage(ctx context.Context, place registry.Scope, id, stage, from, to string) (Item, error) {
 	if err := checkStages([]string{stage}); err != nil {
 		return Item{}, err
 	}
@@ -548,7 +548,7 @@ func (s *Secrets) MoveStage(ctx context.Context, place registry.Place, id, stage
 }
 
 // Tag changes the tags of a secret: it adds or replaces put and removes the keys of drop.
-func (s *Secrets) Tag(ctx context.Context, place registry.Place, id string, put map[string]string, drop []string) error {
+func (s *Secrets) Tag(ctx context.Context, place registry.Scope, id string, put map[string]string, drop []string) error {
 	_, err := s.change(ctx, place, id, func(i *Item) error {
 		tags := make(map[string]string, len(i.Of.Tags)+len(put))
 		for key, value := range i.Of.Tags {
@@ -567,7 +567,7 @@ func (s *Secrets) Tag(ctx context.Context, place registry.Place, id string, put 
 }
 
 // Delete marks a secret for deletion after a number of days, nil for 30. It returns the secret with the time of its removal.
-func (s *Secrets) Delete(ctx context.Context, place registry.Place, id string, days *int) (Item, error) {
+func (s *Secrets) Delete(ctx context.Context, place registry.Scope, id string, days *int) (Item, error) {
 	window := maxWindow
 	if days != nil {
 		window = *days
@@ -583,13 +583,13 @@ func (s *Secrets) Delete(ctx context.Context, place registry.Place, id string, d
 }
 
 // Remove deletes a secret at once, also one that is marked for deletion. It returns the secret as it was, and the time.
-func (s *Secrets) Remove(ctx context.Context, place registry.Place, id string) (Item, time.Time, error) {
+func (s *Secrets) Remove(ctx context.Context, place registry.Scope, id string) (Item, time.Time, error) {
 	now := s.now().UTC()
 	i, err := s.Find(ctx, place, id)
 	if err != nil {
 		return i, now, err
 	}
-	err = s.shelf.Delete(ctx, i.Place, i.Name, 0)
+	err = s.shelf.Delete(ctx, i.Scope, i.Name, 0)
 	if errors.Is(err, registry.ErrNotFound) {
 		err = errNotFound
 	}
@@ -597,12 +597,12 @@ func (s *Secrets) Remove(ctx context.Context, place registry.Place, id string) (
 }
 
 // Restore takes back a deletion whose window is not over. Restoring a secret that is not deleted changes nothing.
-func (s *Secrets) Restore(ctx context.Context, place registry.Place, id string) (Item, error) {
+func (s *Secrets) Restore(ctx context.Context, place registry.Scope, id string) (Item, error) {
 	i, err := s.Find(ctx, place, id)
 	if err != nil {
 		return i, err
 	}
-	return s.shelf.Change(ctx, i.Place, i.Name, func(i *Item) error {
+	return s.shelf.Change(ctx, i.Scope, i.Name, func(i *Item) error {
 		i.Of.Deleted, i.Of.Due = time.Time{}, time.Time{}
 		return nil
 	})

@@ -14,7 +14,7 @@ import (
 	"github.com/pintle-dev/pintle/internal/store/memory"
 )
 
-var home = registry.Place{Account: "123456789012", Region: "eu-west-1"}
+var home = registry.Scope{Account: "123456789012", Region: "eu-west-1"}
 
 type world struct {
 	*testing.T

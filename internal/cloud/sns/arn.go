@@ -11,27 +11,27 @@ import (
 var topicName = regexp.MustCompile(`^[A-Za-z0-9_-]{1,256}$`)
 
 // ARN returns the ARN of a topic; of a subscription, whose name is TOPIC:ID, too.
-func ARN(place registry.Place, name string) string {
+func ARN(place registry.Scope, name string) string {
 	return "arn:" + wire.Partition(place.Region) + ":sns:" + place.Region + ":" + place.Account + ":" + name
 }
 
 // ParseARN takes the ARN of a topic apart. Any other text is an [Error] about the parameter TopicArn.
-func ParseARN(arn string) (registry.Place, string, error) {
+func ParseARN(arn string) (registry.Scope, string, error) {
 	return parse(arn, "TopicArn", 6)
 }
 
 // ParseSubscriptionARN takes the ARN of a subscription apart: its name is TOPIC:ID. Any other text is an [Error] about the
 // parameter SubscriptionArn.
-func ParseSubscriptionARN(arn string) (registry.Place, string, error) {
+func ParseSubscriptionARN(arn string) (registry.Scope, string, error) {
 	return parse(arn, "SubscriptionArn", 7)
 }
 
-func parse(arn, parameter string, length int) (place registry.Place, name string, err error) {
+func parse(arn, parameter string, length int) (place registry.Scope, name string, err error) {
 	fields := strings.Split(arn, ":")
 	if len(fields) < 6 {
 		return place, "", invalid("%s Reason: An ARN must have at least 6 elements, not %d", parameter, len(fields))
 	}
-	place = registry.Place{Account: fields[4], Region: fields[3]}
+	place = registry.Scope{Account: fields[4], Region: fields[3]}
 	name = strings.Join(fields[5:], ":")
 	if len(fields) != length || len(arn) > wire.MaxServiceToken || !topicName.MatchString(fields[5]) || !isWord(place.Account) || !isWord(place.Region) ||
 		length == 7 && !isWord(fields[6]) || ARN(place, name) != arn {

@@ -76,7 +76,7 @@ func checkSubscriptionAttribute(protocol, name, value string) error {
 		if value == "" || name == "FilterPolicy" && value == "{}" {
 			return nil
 		}
-		return fmt.Errorf("%s: this version of Pintle does not heed it, so it is not taken", name)
+		return fmt.Errorf("%s: not supported by this version of Pintle", name)
 	}
 	return errUnknown
 }

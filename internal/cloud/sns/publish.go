@@ -7,6 +7,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/pintle-dev/pintle/internal/base/trace"
 	"github.com/pintle-dev/pintle/internal/cloud/registry"
 	"github.com/pintle-dev/pintle/internal/cloud/sns/notification"
 )
@@ -48,13 +49,16 @@ func (t *Topics) Publish(ctx context.Context, arn string, m Message) (messageID 
 			}
 			signed[text] = p
 		}
-		subscription := ARN(s.Place, s.Name)
+		subscription := ARN(s.Scope, s.Name)
 		p.UnsubscribeURL = t.signer.Link(url.Values{"Action": {"Unsubscribe"}, "SubscriptionArn": {subscription}})
 		body := p.Encode
 		if s.Of.Protocol == "lambda" {
 			body = func() []byte { return event(&p, subscription) }
 		}
 		sends = append(sends, &send{to: s, id: id, kind: notification.Notification, body: body()})
+	}
+	for _, s := range sends {
+		s.hops = trace.Hops(ctx)
 	}
 	return id, t.carry(sends...)
 }
@@ -77,7 +81,7 @@ func (t *Topics) askToConfirm(ctx context.Context, topic registry.Item[registry.
 // confirmed.
 func (t *Topics) Subscribers(ctx context.Context, arn string) (known bool, functions []string, others int, err error) {
 	if _, _, err := ParseARN(arn); err != nil {
-		return false, nil, 0, nil //nolint:nilerr // what is no ARN of a topic here is no topic of ours
+		return false, nil, 0, nil //nolint:nilerr // any other ARN cannot be one of a local topic
 	}
 	subscriptions, err := t.Subscriptions(ctx, arn)
 	if errors.Is(err, registry.ErrNotFound) {

@@ -11,6 +11,7 @@ import (
 	"encoding/json"
 	"encoding/pem"
 	"errors"
+	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -21,6 +22,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/pintle-dev/pintle/internal/base/trace"
 	"github.com/pintle-dev/pintle/internal/cloud/registry"
 	"github.com/pintle-dev/pintle/internal/cloud/sns"
 	"github.com/pintle-dev/pintle/internal/cloud/sns/notification"
@@ -215,7 +217,7 @@ func TestRetry(t *testing.T) {
 	refused(t, "after Close", err, "ServiceUnavailable", "The server is stopping. Please try again.")
 }
 
-// What is taken as lasting is tried again until it passes; a function that is not there is not waited for.
+// TestRetryOfFunction checks that a failed call of a function is retried, and that one of a missing function is not.
 func TestRetryOfFunction(t *testing.T) {
 	var calls atomic.Int32
 	done := make(chan struct{})
@@ -321,7 +323,7 @@ func TestThrottled(t *testing.T) {
 	}
 }
 
-// TestKey: all nodes have one key, which is made anew before its certificate ends.
+// TestKey checks that all nodes share one key, and that it is replaced before its certificate expires.
 func TestKey(t *testing.T) {
 	w := newWorld(t, nil)
 	now := time.Now()
@@ -340,7 +342,7 @@ func TestKey(t *testing.T) {
 		if recorder.Code != http.StatusNotFound {
 			t.Errorf("another certificate: %d", recorder.Code)
 		}
-		item, err := w.catalog.Keys.Get(t.Context(), registry.Everywhere, "sns")
+		item, err := w.catalog.Keys.Get(t.Context(), registry.Global, "sns")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -370,5 +372,30 @@ func TestCarrier(t *testing.T) {
 	told, ok := errors.AsType[*sns.Error](carrier.Publish(t.Context(), topicARN+"2", "s", "m"))
 	if !ok || told.Temporary() {
 		t.Errorf("%v", told)
+	}
+}
+
+// TestHops: what a function's destination published knows how many functions led to it, and the error of a loop is not tried again.
+func TestHops(t *testing.T) {
+	hops := make(chan int, 2)
+	w := newWorld(t, func(c *sns.Config) {
+		c.Invoke = func(ctx context.Context, _ string, _ []byte) error {
+			hops <- trace.Hops(ctx)
+			return fmt.Errorf("refused: %w", trace.ErrLoop)
+		}
+	})
+	w.topic(t, nil)
+	w.subscribe(t, "lambda", functionARN, nil)
+	for _, n := range []int{7, 0} {
+		if _, err := w.Publish(trace.WithHops(t.Context(), n), topicARN, sns.Message{Message: "m"}); err != nil {
+			t.Fatal(err)
+		}
+		if got := <-hops; got != n {
+			t.Errorf("%d hops, want %d", got, n)
+		}
+	}
+	w.Close()
+	if log := w.log.String(); strings.Count(log, "tries=1") != 2 {
+		t.Errorf("the log is\n%s", log)
 	}
 }

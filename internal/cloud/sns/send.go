@@ -12,6 +12,7 @@ import (
 
 	"github.com/pintle-dev/pintle/internal/base/backoff"
 	"github.com/pintle-dev/pintle/internal/base/guard"
+	"github.com/pintle-dev/pintle/internal/base/trace"
 	"github.com/pintle-dev/pintle/internal/cloud/registry"
 	"github.com/pintle-dev/pintle/internal/cloud/sns/notification"
 	"github.com/pintle-dev/pintle/internal/cloud/sqs"
@@ -26,6 +27,7 @@ type send struct {
 	body []byte
 	// attributes are those of a bare text for a queue.
 	attributes map[string]sqs.Attribute
+	hops       int // see [trace.WithHops]
 }
 
 // carry takes all of these or none: an error says that too much is under way.
@@ -78,11 +80,11 @@ func (t *Topics) persist(s *send) {
 // try hands the message over once. Final errors are not worth another try.
 func (t *Topics) try(s *send) (final bool, err error) {
 	if s.to.Of.Protocol == "lambda" {
-		err := t.config.Invoke(t.ctx, s.to.Of.Endpoint, s.body)
-		return errors.Is(err, registry.ErrNotFound), err
+		err := t.config.Invoke(trace.WithHops(t.ctx, s.hops), s.to.Of.Endpoint, s.body)
+		return errors.Is(err, registry.ErrNotFound) || errors.Is(err, trace.ErrLoop), err
 	}
 	if s.to.Of.Protocol == "sqs" {
-		err := t.config.Queue(t.ctx, s.to.Place, s.to.Of.Endpoint, sqs.Message{Body: string(s.body), Attributes: s.attributes})
+		err := t.config.Queue(t.ctx, s.to.Scope, s.to.Of.Endpoint, sqs.Message{Body: string(s.body), Attributes: s.attributes})
 		return !errors.Is(err, sqs.ErrBusy), err
 	}
 	select {
@@ -97,11 +99,11 @@ func (t *Topics) try(s *send) (final bool, err error) {
 func (t *Topics) post(ctx context.Context, s *send) (final bool, err error) {
 	request, err := http.NewRequestWithContext(ctx, http.MethodPost, s.to.Of.Endpoint, bytes.NewReader(s.body))
 	if err != nil {
-		return true, errors.New("the endpoint is no URL")
+		return true, errors.New("the endpoint is not a URL")
 	}
 	subscription := ""
 	if s.kind == notification.Notification {
-		subscription = ARN(s.to.Place, s.to.Name)
+		subscription = ARN(s.to.Scope, s.to.Name)
 	}
 	request.Header = notification.Header(s.kind, s.id, s.to.Of.Topic, subscription)
 	if s.raw {

@@ -27,11 +27,11 @@ const (
 	page        = 100
 )
 
-// Subscribe makes a subscription, of which Holder and Of count: Topic, Protocol, Endpoint and Attributes. It returns its ARN. A
-// function or a queue is confirmed at once; a URL is sent a token. There is one for each endpoint of a topic: if it is there already, its
-// ARN is returned, a URL that has not confirmed is sent its token once more, and the attributes must be the same (Holder "") or
-// become those that are asked for, and the last holder has it. What is wrong is an [Error], one that is [registry.ErrNotFound] if
-// there is no such topic.
+// Subscribe makes a subscription from Holder and from Topic, Protocol, Endpoint and Attributes of Of, and returns its
+// ARN. A function or a queue is confirmed at once; a URL is sent a token. Each endpoint of a topic has one
+// subscription. If it exists already, Subscribe returns its ARN, and sends an unconfirmed URL its token once more. If
+// Holder is "", the attributes must then be the same. Otherwise they are replaced, and Holder becomes the new holder.
+// A failure is an [Error]; it is [registry.ErrNotFound] if the topic does not exist.
 func (t *Topics) Subscribe(ctx context.Context, item registry.Item[registry.Subscription]) (arn string, err error) {
 	topic, err := t.Topic(ctx, item.Of.Topic)
 	if err != nil {
@@ -49,7 +49,7 @@ func (t *Topics) Subscribe(ctx context.Context, item registry.Item[registry.Subs
 	if queue, _, err := sqs.ParseARN(item.Of.Endpoint); item.Of.Protocol == "sqs" && (err != nil || queue.Account != topic.Account) {
 		return "", invalid("Endpoint Reason: the queue is another account's")
 	}
-	item.Place, item.Version, item.Of.Token, item.Of.Authenticated = topic.Place, 0, "", false
+	item.Scope, item.Version, item.Of.Token, item.Of.Authenticated = topic.Scope, 0, "", false
 	item.Name = topic.Name + ":" + identity(topic, item.Of)
 	if !confirmed(item.Of.Protocol) {
 		item.Of.Token = token(topic, item.Name)
@@ -64,8 +64,8 @@ func (t *Topics) Subscribe(ctx context.Context, item registry.Item[registry.Subs
 	}
 	made, err := t.config.Catalog.Subscriptions.Put(ctx, item)
 	if errors.Is(err, registry.ErrExists) {
-		made, err = t.config.Catalog.Subscriptions.Change(ctx, item.Place, item.Name, func(there *registry.Item[registry.Subscription]) error {
-			if item.Holder == "" {
+		made, err = t.config.Catalog.Subscriptions.Change(ctx, item.Scope, item.Name, func(there *registry.Item[registry.Subscription]) error {
+			if item.Owner == "" {
 				for name, value := range item.Of.Attributes {
 					if there.Of.Attributes[name] != value {
 						return invalid("Attributes Reason: Subscription already exists with different attributes")
@@ -73,7 +73,7 @@ func (t *Topics) Subscribe(ctx context.Context, item registry.Item[registry.Subs
 				}
 				return nil
 			}
-			there.Holder, there.Of.Attributes = item.Holder, item.Of.Attributes
+			there.Owner, there.Of.Attributes = item.Owner, item.Of.Attributes
 			return nil
 		})
 	}
@@ -85,7 +85,7 @@ func (t *Topics) Subscribe(ctx context.Context, item registry.Item[registry.Subs
 			return "", err
 		}
 	}
-	return ARN(made.Place, made.Name), nil
+	return ARN(made.Scope, made.Name), nil
 }
 
 // checkSubscription refuses protocols, endpoints and attributes that a subscription cannot have here.
@@ -112,7 +112,7 @@ func checkSubscription(s *registry.Subscription) error {
 		}
 		u, err := url.Parse(s.Endpoint)
 		if err != nil || u.Hostname() == "" || strings.ContainsFunc(s.Endpoint, func(c rune) bool { return c <= ' ' }) {
-			return invalid("Endpoint Reason: it is no URL")
+			return invalid("Endpoint Reason: it is not a URL")
 		}
 	case "email", "email-json", "sms", "application", "firehose":
 		return invalid("Protocol Reason: this version of Pintle delivers to lambda, sqs, http and https, not to %s", s.Protocol)
@@ -135,13 +135,13 @@ func checkSubscription(s *registry.Subscription) error {
 // confirmed reports whether subscriptions with a protocol are confirmed at once.
 func confirmed(protocol string) bool { return protocol == "lambda" || protocol == "sqs" }
 
-// heeded reports whether a value that was allowed says something.
+// heeded reports whether the value of an attribute has an effect.
 func heeded(name, value string) bool {
 	return value != "" && !(name == "RawMessageDelivery" && value == "false") && name != "FilterPolicy"
 }
 
-// identity is the last part of a subscription's ARN: nobody can guess it, but whoever subscribes the same endpoint to the same
-// topic comes to it, so that two who do so at once make one.
+// identity returns the last part of a subscription's ARN. It cannot be guessed, and it is the same for the same
+// endpoint and topic, so two concurrent calls make one subscription.
 func identity(topic registry.Item[registry.Topic], s registry.Subscription) string {
 	sum := keyed(topic, "subscription "+s.Protocol+" "+s.Endpoint)
 	sum[6], sum[8] = sum[6]&0x0f|0x40, sum[8]&0x3f|0x80 // the form of a UUID of version 4
@@ -180,7 +180,7 @@ func (t *Topics) Confirm(ctx context.Context, topicARN, given string, authentica
 			continue
 		}
 		if s.Of.Token != "" {
-			_, err := t.config.Catalog.Subscriptions.Change(ctx, s.Place, s.Name, func(i *registry.Item[registry.Subscription]) error {
+			_, err := t.config.Catalog.Subscriptions.Change(ctx, s.Scope, s.Name, func(i *registry.Item[registry.Subscription]) error {
 				i.Of.Authenticated = authenticated || i.Of.Token == "" && i.Of.Authenticated
 				i.Of.Token = ""
 				return nil
@@ -192,7 +192,7 @@ func (t *Topics) Confirm(ctx context.Context, topicARN, given string, authentica
 				return "", err
 			}
 		}
-		return ARN(s.Place, s.Name), nil
+		return ARN(s.Scope, s.Name), nil
 	}
 	return "", invalid("Token")
 }
@@ -203,7 +203,7 @@ func (t *Topics) Unsubscribe(ctx context.Context, arn string) error {
 	if err != nil {
 		return err
 	}
-	return t.drop(ctx, registry.Item[registry.Subscription]{Place: place, Name: name})
+	return t.drop(ctx, registry.Item[registry.Subscription]{Scope: place, Name: name})
 }
 
 // Subscription returns a subscription; an [Error] that is [registry.ErrNotFound] if there is none.
@@ -270,12 +270,12 @@ func (t *Topics) Subscriptions(ctx context.Context, topicARN string) ([]registry
 }
 
 // AllSubscriptions returns up to limit subscriptions of a place, by name, after one of them (empty: from the first).
-func (t *Topics) AllSubscriptions(ctx context.Context, place registry.Place, after string, limit int) ([]registry.Item[registry.Subscription], error) {
+func (t *Topics) AllSubscriptions(ctx context.Context, place registry.Scope, after string, limit int) ([]registry.Item[registry.Subscription], error) {
 	return t.config.Catalog.Subscriptions.List(ctx, place, after, limit)
 }
 
 func (t *Topics) subscriptions(ctx context.Context, topic registry.Item[registry.Topic]) (list []registry.Item[registry.Subscription], err error) {
-	err = t.each(ctx, topic.Place, topic.Name, func(s registry.Item[registry.Subscription]) error {
+	err = t.each(ctx, topic.Scope, topic.Name, func(s registry.Item[registry.Subscription]) error {
 		if belongs(s, topic) {
 			list = append(list, s)
 		}
@@ -285,7 +285,7 @@ func (t *Topics) subscriptions(ctx context.Context, topic registry.Item[registry
 }
 
 // each calls do for each row of a subscription to a topic's name.
-func (t *Topics) each(ctx context.Context, place registry.Place, topic string, do func(registry.Item[registry.Subscription]) error) error {
+func (t *Topics) each(ctx context.Context, place registry.Scope, topic string, do func(registry.Item[registry.Subscription]) error) error {
 	for after := topic + ":"; ; {
 		items, err := t.config.Catalog.Subscriptions.List(ctx, place, after, page)
 		if err != nil {

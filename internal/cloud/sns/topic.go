@@ -30,15 +30,15 @@ func (t *Topics) Create(ctx context.Context, item registry.Item[registry.Topic])
 		if !errors.Is(err, registry.ErrExists) {
 			return made, err
 		}
-		there, err := t.config.Catalog.Topics.Get(ctx, item.Place, item.Name)
+		there, err := t.config.Catalog.Topics.Get(ctx, item.Scope, item.Name)
 		switch {
 		case errors.Is(err, registry.ErrNotFound):
 			continue // it has just been deleted
 		case err != nil:
 			return item, err
-		case item.Holder == "":
+		case item.Owner == "":
 			return there, same(there.Of, item.Of)
-		case item.Holder != there.Holder:
+		case item.Owner != there.Owner:
 			return there, registry.ErrExists
 		}
 		there.Of.Attributes, there.Of.Tags = item.Of.Attributes, item.Of.Tags
@@ -103,7 +103,7 @@ func (t *Topics) Topic(ctx context.Context, arn string) (registry.Item[registry.
 }
 
 // List returns up to limit topics of a place, by name, after one of them (empty: from the first).
-func (t *Topics) List(ctx context.Context, place registry.Place, after string, limit int) ([]registry.Item[registry.Topic], error) {
+func (t *Topics) List(ctx context.Context, place registry.Scope, after string, limit int) ([]registry.Item[registry.Topic], error) {
 	return t.config.Catalog.Topics.List(ctx, place, after, limit)
 }
 
@@ -154,7 +154,7 @@ func (t *Topics) Update(ctx context.Context, item registry.Item[registry.Topic])
 	if err := checkTopic(&item.Of); err != nil {
 		return item, err
 	}
-	return t.change(ctx, ARN(item.Place, item.Name), func(topic *registry.Topic) error {
+	return t.change(ctx, ARN(item.Scope, item.Name), func(topic *registry.Topic) error {
 		topic.Attributes, topic.Tags = item.Of.Attributes, item.Of.Tags
 		return nil
 	})
@@ -201,8 +201,8 @@ func (t *Topics) Delete(ctx context.Context, arn string) error {
 	if err != nil {
 		return err
 	}
-	// The topic first: nobody subscribes to it any more, and what a crash leaves of its subscriptions belongs to none, not even
-	// to a topic that gets its name.
+	// Delete the topic first, so that no client can subscribe to it any more. Subscriptions that a crash leaves
+	// behind then belong to no topic, not even to a new one with the same name.
 	if err := t.config.Catalog.Topics.Delete(ctx, place, name, 0); err != nil && !errors.Is(err, registry.ErrNotFound) {
 		return err
 	}
@@ -210,7 +210,7 @@ func (t *Topics) Delete(ctx context.Context, arn string) error {
 		topic, err := t.config.Catalog.Topics.Get(ctx, place, name)
 		switch {
 		case err == nil && belongs(s, topic):
-			return nil // it has been made anew meanwhile
+			return nil // another call has created the topic again
 		case err != nil && !errors.Is(err, registry.ErrNotFound):
 			return err
 		}
@@ -220,7 +220,7 @@ func (t *Topics) Delete(ctx context.Context, arn string) error {
 
 // drop deletes a subscription that may be gone already.
 func (t *Topics) drop(ctx context.Context, s registry.Item[registry.Subscription]) error {
-	if err := t.config.Catalog.Subscriptions.Delete(ctx, s.Place, s.Name, 0); err != nil && !errors.Is(err, registry.ErrNotFound) {
+	if err := t.config.Catalog.Subscriptions.Delete(ctx, s.Scope, s.Name, 0); err != nil && !errors.Is(err, registry.ErrNotFound) {
 		return err
 	}
 	return nil

@@ -1,29 +1,33 @@
 // Package sns is the local stand-in for Amazon SNS: topics, subscriptions, and the delivery of messages to functions
 // and URLs.
 //
-// Topics and subscriptions are rows of the [registry.Catalog]. A message is not: once [Topics.Publish] has returned it is in this
-// process, which hands it to each subscriber on its own, tries again for a while what may pass, and then gives up with a line in
-// the log. What is under way when the process is killed is lost, as it is with SNS when a subscriber stays away for too long. Who
-// must know what became of a message asks [Topics.Subscribers] first, and hands it over itself.
+// Topics and subscriptions are rows of the [registry.Catalog]. Messages are not. When [Topics.Publish] returns, this
+// process holds the message in memory. It sends the message to each subscriber separately and retries temporary
+// errors for a while. Then it drops the message and logs that. Messages in flight are lost when the process is
+// killed, as SNS loses them when a subscriber is unavailable for too long. A caller that needs the result of a
+// delivery calls [Topics.Subscribers] first, and delivers the message itself.
 //
 // # Functions
 //
-// They get the event that Lambda makes of a notification, with one record. A subscription of a function is confirmed at once.
+// Functions get the event that Lambda makes of a notification, with one record. A subscription of a function is
+// confirmed at once.
 //
 // # Queues
 //
-// They get the message as a URL gets it, or the bare text with the message attributes as those of SQS. A subscription of a queue is
-// confirmed at once.
+// Queues get the message in the form that a URL gets, or the bare text with the message attributes as SQS attributes.
+// A subscription of a queue is confirmed at once.
 //
 // # URLs
 //
-// They get a POST with the headers x-amz-sns-*, first a SubscriptionConfirmation with a token, and notifications once that has come
-// back by [Topics.Confirm]. Connections into private networks are refused unless [Config.AllowPrivate] is set.
+// URLs get POST requests with the headers x-amz-sns-*. The first is a SubscriptionConfirmation with a token.
+// Notifications follow once the subscriber has returned the token through [Topics.Confirm]. Connections into private
+// networks are refused unless [Config.AllowPrivate] is set.
 //
 // # Signatures
 //
-// Every message is signed as SNS does it, version 1 (SHA-1) or 2 (SHA-256) by the attribute SignatureVersion of its topic, with a
-// key that all nodes share. It is made when it is first needed and kept in the catalog; see package notification.
+// Every message is signed as SNS does it, with version 1 (SHA-1) or 2 (SHA-256), as the attribute SignatureVersion of
+// its topic says. All nodes share the key. It is made when it is first needed and stored in the catalog; see package
+// notification.
 //
 // Sources: Amazon SNS API Reference, version 2010-03-31; SNS developer guide, "HTTP/HTTPS notification JSON format", "Verifying the
 // signatures of Amazon SNS messages", "Message delivery retries"; AWS Lambda developer guide, "Invoking Lambda functions with Amazon
@@ -71,11 +75,12 @@ type Config struct {
 	// Catalog has the topics, the subscriptions and the key. Required.
 	Catalog *registry.Catalog
 	// Invoke hands an event to a function. It returns when the function's side has taken it, not when it has run. An error that is
-	// [registry.ErrNotFound] is final, any other is tried again. Required.
+	// [registry.ErrNotFound] or [trace.ErrLoop] is final, any other is tried again. The context has the hops of the message: see
+	// [trace.WithHops]. Required.
 	Invoke func(ctx context.Context, functionARN string, payload []byte) error
 	// Queue accepts a message for a subscriber of a topic's place that is a queue. It returns when the message is accepted, not when the
 	// queue has it. Another try of an error that is [sqs.ErrBusy] may succeed. Nil means that topics have no queues.
-	Queue func(ctx context.Context, place registry.Place, queueARN string, m sqs.Message) error
+	Queue func(ctx context.Context, place registry.Scope, queueARN string, m sqs.Message) error
 	// PublicURL is where subscribers reach this server: certificates and links in messages are below it. Required.
 	PublicURL string
 	// AllowPrivate lets messages go to URLs in private networks, this machine included.
@@ -93,7 +98,8 @@ type Config struct {
 	Drain time.Duration
 }
 
-// Topics are the topics of this machine. Make them with [New], end them with [Topics.Close]. Methods may be called concurrently.
+// Topics stores the local topics and delivers their messages. Create it with [New] and close it with [Topics.Close].
+// Its methods may be called concurrently.
 type Topics struct {
 	config Config
 	client *http.Client

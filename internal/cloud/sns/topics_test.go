@@ -22,7 +22,7 @@ import (
 	"github.com/pintle-dev/pintle/internal/store/memory"
 )
 
-var home = registry.Place{Account: "111122223333", Region: "eu-west-1"}
+var home = registry.Scope{Account: "111122223333", Region: "eu-west-1"}
 
 const (
 	topicARN    = "arn:aws:sns:eu-west-1:111122223333:T"
@@ -88,7 +88,7 @@ func newWorld(t *testing.T, change func(*sns.Config)) *world {
 
 func (w *world) topic(t *testing.T, attributes map[string]string) {
 	t.Helper()
-	if _, err := w.Create(t.Context(), registry.Item[registry.Topic]{Place: home, Name: "T", Of: registry.Topic{Attributes: attributes}}); err != nil {
+	if _, err := w.Create(t.Context(), registry.Item[registry.Topic]{Scope: home, Name: "T", Of: registry.Topic{Attributes: attributes}}); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -130,7 +130,7 @@ func TestNew(t *testing.T) {
 func TestCreate(t *testing.T) {
 	w, ctx := newWorld(t, nil), t.Context()
 	item := func(holder, name string, attributes, tags map[string]string) registry.Item[registry.Topic] {
-		return registry.Item[registry.Topic]{Place: home, Name: name, Holder: holder, Of: registry.Topic{Attributes: attributes, Tags: tags}}
+		return registry.Item[registry.Topic]{Scope: home, Name: name, Owner: holder, Of: registry.Topic{Attributes: attributes, Tags: tags}}
 	}
 	type m = map[string]string
 	made, err := w.Create(ctx, item("stack|T|1", "T", m{"DisplayName": "one"}, m{"a": "b"}))
@@ -144,7 +144,7 @@ func TestCreate(t *testing.T) {
 	if _, err := w.Create(ctx, item("stack|T|2", "T", nil, nil)); !errors.Is(err, registry.ErrExists) {
 		t.Errorf("by another holder: %v", err)
 	}
-	if there, err := w.Create(ctx, item("", "T", nil, nil)); err != nil || there.Holder != "stack|T|1" || there.Version != 2 {
+	if there, err := w.Create(ctx, item("", "T", nil, nil)); err != nil || there.Owner != "stack|T|1" || there.Version != 2 {
 		t.Errorf("by a client: %+v %v", there, err)
 	}
 	_, err = w.Create(ctx, item("", "T", m{"DisplayName": "three"}, nil))
@@ -240,11 +240,11 @@ func TestSubscribe(t *testing.T) {
 	item := subscription("lambda", functionARN, map[string]string{"DeliveryPolicy": "{}"})
 	_, err = w.Subscribe(ctx, item)
 	refused(t, "other attributes", err, "InvalidParameter", "Invalid parameter: Attributes Reason: Subscription already exists with different attributes")
-	item.Holder = "stack|S|1"
+	item.Owner = "stack|S|1"
 	if again, err := w.Subscribe(ctx, item); again != arn || err != nil {
 		t.Errorf("by a stack: %s %v", again, err)
 	}
-	if s, err := w.Subscription(ctx, arn); err != nil || s.Holder != item.Holder || s.Of.Attributes["DeliveryPolicy"] != "{}" {
+	if s, err := w.Subscription(ctx, arn); err != nil || s.Owner != item.Owner || s.Of.Attributes["DeliveryPolicy"] != "{}" {
 		t.Errorf("it is %+v, %v", s, err)
 	}
 	type m = map[string]string
@@ -257,11 +257,11 @@ func TestSubscribe(t *testing.T) {
 		"function":    {subscription("lambda", "f", nil), "Lambda endpoint ARN"},
 		"queue":       {subscription("sqs", queueARN, nil), "Protocol Reason: these topics have no queues"},
 		"scheme":      {subscription("https", "http://example.com", nil), "Endpoint must match the specified protocol"},
-		"URL":         {subscription("http", "http://", nil), "Endpoint Reason: it is no URL"},
-		"blank":       {subscription("http", "http://a/ b", nil), "Endpoint Reason: it is no URL"},
+		"URL":         {subscription("http", "http://", nil), "Endpoint Reason: it is not a URL"},
+		"blank":       {subscription("http", "http://a/ b", nil), "Endpoint Reason: it is not a URL"},
 		"raw lambda":  {subscription("lambda", functionARN, m{"RawMessageDelivery": "true"}), "Attributes Reason: RawMessageDelivery: Delivery protocol [lambda] does not support raw message delivery"},
 		"raw maybe":   {subscription("http", "http://a/", m{"RawMessageDelivery": "maybe"}), "Attributes Reason: RawMessageDelivery: Invalid value [maybe]. Must be true or false"},
-		"filter":      {subscription("lambda", functionARN, m{"FilterPolicy": `{"a":["b"]}`}), "Attributes Reason: FilterPolicy: this version of Pintle does not heed it, so it is not taken"},
+		"filter":      {subscription("lambda", functionARN, m{"FilterPolicy": `{"a":["b"]}`}), "Attributes Reason: FilterPolicy: not supported by this version of Pintle"},
 		"unknown":     {subscription("lambda", functionARN, m{"Color": "red"}), "Attributes Reason: there is no such attribute"},
 		"other topic": {registry.Item[registry.Subscription]{Of: registry.Subscription{Topic: "T", Protocol: "lambda"}}, "TopicArn Reason: An ARN must have at least 6 elements, not 1"},
 	} {
@@ -281,7 +281,7 @@ func TestSubscribe(t *testing.T) {
 func TestSubscribeQueue(t *testing.T) {
 	sent := make(chan sqs.Message, 1)
 	w := newWorld(t, func(c *sns.Config) {
-		c.Queue = func(_ context.Context, place registry.Place, arn string, m sqs.Message) error {
+		c.Queue = func(_ context.Context, place registry.Scope, arn string, m sqs.Message) error {
 			if place != home || arn != queueARN {
 				t.Errorf("%s of %v gets a message", arn, place)
 			}
@@ -341,7 +341,7 @@ func TestSubscribeAtOnce(t *testing.T) {
 func TestManySubscriptions(t *testing.T) {
 	w, ctx := newWorld(t, nil), t.Context()
 	for _, name := range []string{"S", "T", "T-2", "T0", "Ta"} {
-		if _, err := w.Create(ctx, registry.Item[registry.Topic]{Place: home, Name: name}); err != nil {
+		if _, err := w.Create(ctx, registry.Item[registry.Topic]{Scope: home, Name: name}); err != nil {
 			t.Fatal(err)
 		}
 		for i := range 120 {

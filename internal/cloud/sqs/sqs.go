@@ -1,8 +1,8 @@
-// Package sqs sends messages to SQS queues. Pintle has no queues: they are in the SQS that the environment of the server names, with the
-// variable AWS_ENDPOINT_URL_SQS.
+// Package sqs sends messages to SQS queues. Pintle has no queues of its own: the variable AWS_ENDPOINT_URL_SQS of the
+// server's environment names the SQS to use.
 //
-// A message is held in memory until its queue has it. What may pass is tried again for a while; then the message is dropped with a line
-// in the log. Messages that are not delivered yet are lost when the process is killed.
+// A message is held in memory until its queue has accepted it. The package retries temporary errors for a while, then
+// drops the message and logs that. Undelivered messages are lost when the process is killed.
 //
 // Sources: Amazon SQS API Reference, GetQueueUrl, SendMessage, "Common errors"; Amazon SQS developer guide, "Message quotas".
 package sqs
@@ -115,7 +115,7 @@ func New(config Config) (*Queues, error) {
 
 // Send accepts a message for a queue and returns. It does not wait until the queue has the message. The error is [ErrNoEndpoint],
 // [ErrBusy], that of an ARN that is not a queue's, or that of a place that is not the queue's: a place sends to queues of its own account.
-func (q *Queues) Send(ctx context.Context, place registry.Place, arn string, m Message) error {
+func (q *Queues) Send(ctx context.Context, place registry.Scope, arn string, m Message) error {
 	queue, name, err := ParseARN(arn)
 	if err != nil {
 		return err
@@ -138,7 +138,7 @@ func (q *Queues) Send(ctx context.Context, place registry.Place, arn string, m M
 	}
 	q.inFlight++
 	q.bytes += size
-	s := send{client: client.In(queue.Region), url: url, arn: arn, name: name, message: m}
+	s := send{client: client.WithRegion(queue.Region), url: url, arn: arn, name: name, message: m}
 	q.wg.Go(func() {
 		q.persist(s)
 		q.mu.Lock()

@@ -20,7 +20,7 @@ import (
 	"github.com/pintle-dev/pintle/internal/dev/mototest"
 )
 
-var home = registry.Place{Account: mototest.Account, Region: "eu-west-1"}
+var home = registry.Scope{Account: mototest.Account, Region: "eu-west-1"}
 
 const prefix = "arn:aws:sqs:eu-west-1:" + mototest.Account + ":"
 
@@ -75,7 +75,7 @@ func client(t *testing.T, url string) *awscall.Client {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return c.In(home.Region)
+	return c.WithRegion(home.Region)
 }
 
 func TestSend(t *testing.T) {

@@ -19,9 +19,9 @@ const remembered = 4096
 // mostSecrets is how many secrets of one request are kept, the newest.
 const mostSecrets = 4 * dynamic.Limit
 
-// Hidden knows which secrets requests were sent with, so that they can be found in what is answered. It keeps them in memory
-// only. Of a request that another node has sent, or that was sent before this process began, it reads them anew: a secret that
-// was changed meanwhile is not known any more. It is safe for concurrent use.
+// Hidden remembers the secrets that requests were sent with, so that they can be found in the answers. It keeps them
+// in memory only. For a request that another node or an earlier process has sent, it reads the secrets again, so it
+// misses a secret that was changed meanwhile. It is safe for concurrent use.
 type Hidden struct {
 	*Reader
 	requests Requests

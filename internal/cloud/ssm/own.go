@@ -25,7 +25,7 @@ type Own struct{ rows Rows }
 func NewOwn(rows Rows) *Own { return &Own{rows} }
 
 // Parameter implements [Source].
-func (o *Own) Parameter(ctx context.Context, place registry.Place, name string, version int64) (store.Parameter, error) {
+func (o *Own) Parameter(ctx context.Context, place registry.Scope, name string, version int64) (store.Parameter, error) {
 	key := store.ParameterKey{Account: place.Account, Region: place.Region, Name: name}
 	p, err := o.rows.Parameter(ctx, key, version)
 	if errors.Is(err, store.ErrNotFound) && name == Bootstrap && version <= 1 {
@@ -49,7 +49,7 @@ func (o *Own) Put(ctx context.Context, parameter store.Parameter, overwrite bool
 }
 
 // Delete removes a parameter, or returns [store.ErrNotFound]. What every store has from the start comes back.
-func (o *Own) Delete(ctx context.Context, place registry.Place, name string) error {
+func (o *Own) Delete(ctx context.Context, place registry.Scope, name string) error {
 	return o.rows.DeleteParameter(ctx, store.ParameterKey{Account: place.Account, Region: place.Region, Name: name})
 }
 
@@ -65,7 +65,7 @@ func NewOwnSecrets(own *secretsmanager.Secrets, next Secrets) *OwnSecrets {
 }
 
 // Secret implements [Secrets].
-func (o *OwnSecrets) Secret(ctx context.Context, place registry.Place, reference dynamic.Reference) (string, error) {
+func (o *OwnSecrets) Secret(ctx context.Context, place registry.Scope, reference dynamic.Reference) (string, error) {
 	_, version, err := o.own.Version(ctx, place, reference.Name, reference.VersionID, reference.Stage)
 	refused, final := errors.AsType[*secretsmanager.Error](err)
 	switch {

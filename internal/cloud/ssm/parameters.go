@@ -33,14 +33,14 @@ const (
 type Source interface {
 	// Parameter returns a version of a parameter, the newest one for version 0. The error is [store.ErrNotFound] if there is
 	// none; any other error may pass.
-	Parameter(ctx context.Context, place registry.Place, name string, version int64) (store.Parameter, error)
+	Parameter(ctx context.Context, place registry.Scope, name string, version int64) (store.Parameter, error)
 }
 
 // Secrets is where secrets are.
 type Secrets interface {
 	// Secret returns the text of a secret, of which a reference says which version. The error is [store.ErrNotFound] if there
 	// is none; any other error may pass.
-	Secret(ctx context.Context, place registry.Place, reference dynamic.Reference) (string, error)
+	Secret(ctx context.Context, place registry.Scope, reference dynamic.Reference) (string, error)
 }
 
 // Config is what a [Reader] is made of.
@@ -78,7 +78,7 @@ func New(config Config) (*Reader, error) {
 func (r *Reader) Stored(ctx context.Context, account, region string, names []string) (map[string]template.Stored, error) {
 	ctx, cancel := context.WithTimeout(ctx, r.config.Timeout)
 	defer cancel()
-	place := registry.Place{Account: account, Region: region}
+	place := registry.Scope{Account: account, Region: region}
 	stored := make(map[string]template.Stored, len(names))
 	for _, given := range names {
 		name, version, ok := Selector(place, given)
@@ -102,7 +102,7 @@ func (r *Reader) Stored(ctx context.Context, account, region string, names []str
 }
 
 // Selector takes NAME, NAME:VERSION or the ARN of a parameter apart; false for what is none in that place.
-func Selector(place registry.Place, given string) (name string, version int64, ok bool) {
+func Selector(place registry.Scope, given string) (name string, version int64, ok bool) {
 	if rest, isARN := strings.CutPrefix(given, "arn:"); isARN {
 		parts := strings.SplitN(rest, ":", 5) // partition, ssm, region, account, parameter/NAME
 		if len(parts) != 5 || parts[1] != "ssm" || parts[2] != place.Region || parts[3] != place.Account {
@@ -143,7 +143,7 @@ func (r *Reader) Resolve(ctx context.Context, account, region string, references
 	defer cancel()
 	resolved, missing = make(map[string]value.Value), make(map[string]string)
 	for _, reference := range references {
-		text, why, err := r.one(ctx, registry.Place{Account: account, Region: region}, reference)
+		text, why, err := r.one(ctx, registry.Scope{Account: account, Region: region}, reference)
 		if final, ok := errors.AsType[*Final](err); ok {
 			why, err = final.Text, nil
 		}
@@ -162,7 +162,7 @@ func (r *Reader) Resolve(ctx context.Context, account, region string, references
 }
 
 // one resolves one reference. why says why there is nothing, empty if there is.
-func (r *Reader) one(ctx context.Context, place registry.Place, reference dynamic.Reference) (text, why string, err error) {
+func (r *Reader) one(ctx context.Context, place registry.Scope, reference dynamic.Reference) (text, why string, err error) {
 	switch reference.Service {
 	case dynamic.SSM, dynamic.SSMSecure:
 		p, err := r.config.Parameters.Parameter(ctx, place, reference.Name, reference.Version)
@@ -176,7 +176,7 @@ func (r *Reader) one(ctx context.Context, place registry.Place, reference dynami
 		case secure && reference.Service == dynamic.SSM:
 			return "", "parameter " + reference.Name + " is a SecureString, which ssm-secure is for", nil
 		case !secure && reference.Service == dynamic.SSMSecure:
-			return "", "parameter " + reference.Name + " is no SecureString: ssm is for those that are none", nil
+			return "", "parameter " + reference.Name + " is not a SecureString: ssm reads only other types", nil
 		}
 		return p.Value, "", nil
 	case dynamic.SecretsManager:
@@ -201,7 +201,7 @@ func member(text, key string) (found, why string) {
 	const wording = "Could not find a value associated with JSONKey in SecretString" // CloudFormation's own
 	var object map[string]json.RawMessage
 	if json.Unmarshal([]byte(text), &object) != nil { // its error could quote the secret
-		return "", wording + ": the secret is no JSON object"
+		return "", wording + ": the secret is not a JSON object"
 	}
 	raw, ok := object[key]
 	if !ok || string(raw) == "null" {

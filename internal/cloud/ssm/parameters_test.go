@@ -114,7 +114,7 @@ func TestResolve(t *testing.T) {
 		"{{resolve:ssm:/secret}}": "parameter /secret is a SecureString, which ssm-secure is for",
 	}
 	texts := map[string]string{"{{resolve:ssm:/text}}": "two", "{{resolve:ssm:/text:1}}": "one"}
-	want["{{resolve:ssm-secure:/text}}"] = "parameter /text is no SecureString: ssm is for those that are none"
+	want["{{resolve:ssm-secure:/text}}"] = "parameter /text is not a SecureString: ssm reads only other types"
 	want["{{resolve:secretsmanager:db}}"] = "this server knows no Secrets Manager"
 	texts["{{resolve:ssm-secure:/secret}}"] = "hunter2"
 	got := map[string]string{}
@@ -152,13 +152,13 @@ func TestWants(t *testing.T) {
 // broken fails where nobody should ask it.
 type broken struct{}
 
-func (broken) Secret(context.Context, registry.Place, dynamic.Reference) (string, error) {
+func (broken) Secret(context.Context, registry.Scope, dynamic.Reference) (string, error) {
 	return "", errors.New("asked elsewhere")
 }
 
 func TestOwnSecrets(t *testing.T) {
 	own := secretsmanager.New(registry.New(filled(t)).Secrets, nil)
-	place := registry.Place{Account: account, Region: region}
+	place := registry.Scope{Account: account, Region: region}
 	text := func(s string) secretsmanager.Value { return secretsmanager.Value{Text: &s} }
 	made, err := own.Create(t.Context(), secretsmanager.NewSecret{Place: place, Name: "db/a", Value: text(`{"user": "me", "password": "before"}`)})
 	if err != nil {
@@ -263,7 +263,7 @@ func TestRemote(t *testing.T) {
 		{reference: "secretsmanager:db:SecretString:nothing", missing: "Could not find a value associated with JSONKey in SecretString: it has no nothing"},
 		{reference: "secretsmanager:db", want: `{"user": "me", "port": 5432, "nothing": null}`},
 		{reference: "secretsmanager:db:SecretString::AWSPREVIOUS:v", want: "before"},
-		{reference: "secretsmanager:db:SecretString:a:AWSPREVIOUS:v", missing: "Could not find a value associated with JSONKey in SecretString: the secret is no JSON object"},
+		{reference: "secretsmanager:db:SecretString:a:AWSPREVIOUS:v", missing: "Could not find a value associated with JSONKey in SecretString: the secret is not a JSON object"},
 		{reference: "secretsmanager:none", missing: "there is no secret none, or not that version of it"},
 		{reference: "secretsmanager:binary", missing: "secret binary has no SecretString"},
 		{reference: "secretsmanager:denied", missing: "secretsmanager GetSecretValue: AccessDeniedException: m"},
@@ -310,7 +310,7 @@ func TestHidden(t *testing.T) {
 			t.Errorf("%s: %v %s", id, err, diff)
 		}
 	}
-	recall("a", "hunter2", "pass hunter2") // read anew
+	recall("a", "hunter2", "pass hunter2") // read again
 	recall("b")
 	recall("unknown")
 	if _, err := h.Recall(t.Context(), "c"); err == nil {

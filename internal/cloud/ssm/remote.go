@@ -13,8 +13,8 @@ import (
 	"github.com/pintle-dev/pintle/internal/store"
 )
 
-// Remote reads parameters and secrets of AWS, or of what stands in for it. What a stack may read is what the credentials of
-// its client may, if its account may use those.
+// Remote reads parameters and secrets from AWS, or from a stand-in. It uses the credentials of its client, so a stack
+// may read what these may read, if its account may use them.
 type Remote struct {
 	allowed func(account, call string) error
 	connect func(ctx context.Context, region string) (*awscall.Client, error)
@@ -38,7 +38,7 @@ func NewRemote(
 // maxRegions is how many clients are kept. A region is whatever a client of ours calls one.
 const maxRegions = 64
 
-func (r *Remote) client(ctx context.Context, place registry.Place, call string) (*awscall.Client, error) {
+func (r *Remote) client(ctx context.Context, place registry.Scope, call string) (*awscall.Client, error) {
 	if err := r.allowed(place.Account, call); err != nil {
 		return nil, &Final{err.Error()}
 	}
@@ -59,7 +59,7 @@ func (r *Remote) client(ctx context.Context, place registry.Place, call string) 
 }
 
 // Parameter implements [Source].
-func (r *Remote) Parameter(ctx context.Context, place registry.Place, name string, version int64) (store.Parameter, error) {
+func (r *Remote) Parameter(ctx context.Context, place registry.Scope, name string, version int64) (store.Parameter, error) {
 	client, err := r.client(ctx, place, "ssm:GetParameter")
 	if err != nil {
 		return store.Parameter{}, err
@@ -85,7 +85,7 @@ func (r *Remote) Parameter(ctx context.Context, place registry.Place, name strin
 }
 
 // Secret implements [Secrets].
-func (r *Remote) Secret(ctx context.Context, place registry.Place, reference dynamic.Reference) (string, error) {
+func (r *Remote) Secret(ctx context.Context, place registry.Scope, reference dynamic.Reference) (string, error) {
 	client, err := r.client(ctx, place, "secretsmanager:GetSecretValue")
 	if err != nil {
 		return "", err

@@ -49,7 +49,7 @@ var (
 )
 
 // machine finds a state machine. One of another account or region is none.
-func (f *face) machine(ctx context.Context, arn string) (found registry.Item[registry.Machine], err error) {
+func (f *handler) machine(ctx context.Context, arn string) (found registry.Item[registry.Machine], err error) {
 	place, err := f.caller(ctx)
 	if err != nil {
 		return found, err
@@ -74,7 +74,7 @@ func badARN(arn string) error {
 }
 
 // checkExecution refuses the ARN of what cannot be an execution of the caller's.
-func (f *face) checkExecution(ctx context.Context, arn string) error {
+func (f *handler) checkExecution(ctx context.Context, arn string) error {
 	place, err := f.caller(ctx)
 	if err != nil {
 		return err
@@ -90,7 +90,7 @@ func (f *face) checkExecution(ctx context.Context, arn string) error {
 }
 
 // execution returns an execution of the caller.
-func (f *face) execution(ctx context.Context, arn string) (engine.MachineExecution, error) {
+func (f *handler) execution(ctx context.Context, arn string) (engine.MachineExecution, error) {
 	if err := f.checkExecution(ctx, arn); err != nil {
 		return engine.MachineExecution{}, err
 	}
@@ -132,7 +132,7 @@ type startOutput struct {
 	Started *stamp `json:"startDate"`
 }
 
-func (f *face) start(ctx context.Context, in startInput) (out startOutput, err error) {
+func (f *handler) start(ctx context.Context, in startInput) (out startOutput, err error) {
 	machine, err := f.machine(ctx, in.Machine)
 	if err == nil {
 		err = checkName(in.Name)
@@ -148,7 +148,7 @@ func (f *face) start(ctx context.Context, in startInput) (out startOutput, err e
 	case len(input) > asl.MaxData:
 		return out, invalid("Value at 'input' failed to satisfy constraint: Member must have length less than or equal to %d", asl.MaxData)
 	case !json.Valid([]byte(input)):
-		return out, refuse("InvalidExecutionInput", "Invalid State Machine Execution Input: 'it is no JSON'")
+		return out, refuse("InvalidExecutionInput", "Invalid State Machine Execution Input: 'it is not JSON'")
 	}
 	x, err := f.Engine.StartExecution(ctx, engine.MachineExecution{
 		Machine: in.Machine, Stack: machine.Of.Stack, Definition: machine.Of.Definition, Name: in.Name, Input: json.RawMessage(input),
@@ -203,7 +203,7 @@ func checkIncluded(text string) (all bool, err error) {
 	return text != "METADATA_ONLY", nil
 }
 
-func (f *face) describe(ctx context.Context, in describeInput) (out describeOutput, err error) {
+func (f *handler) describe(ctx context.Context, in describeInput) (out describeOutput, err error) {
 	all, err := checkIncluded(in.Included)
 	if err != nil {
 		return out, err
@@ -236,7 +236,7 @@ type stopOutput struct {
 	Stopped *stamp `json:"stopDate"`
 }
 
-func (f *face) stop(ctx context.Context, in stopInput) (out stopOutput, err error) {
+func (f *handler) stop(ctx context.Context, in stopInput) (out stopOutput, err error) {
 	switch {
 	case utf8.RuneCountInString(in.Error) > maxError:
 		return out, invalid("Value at 'error' failed to satisfy constraint: Member must have length less than or equal to %d", maxError)
@@ -285,7 +285,7 @@ type listed struct {
 	Redrives int    `json:"redriveCount"`
 }
 
-func (f *face) list(ctx context.Context, in listInput) (out listOutput, err error) {
+func (f *handler) list(ctx context.Context, in listInput) (out listOutput, err error) {
 	switch store.ExecutionStatus(in.Status) {
 	case "", store.ExecutionRunning, store.ExecutionSucceeded, store.ExecutionFailed, store.ExecutionTimedOut, store.ExecutionAborted, "PENDING_REDRIVE":
 	default:

@@ -80,7 +80,7 @@ type truncated struct {
 // historyToken begins a token of GetExecutionHistory. The last event of the page and the name of the execution follow.
 const historyToken = "history:"
 
-func (f *face) history(ctx context.Context, in historyInput) (out historyOutput, err error) {
+func (f *handler) history(ctx context.Context, in historyInput) (out historyOutput, err error) {
 	limit, err := checkResults(in.Results)
 	if err == nil {
 		err = f.checkExecution(ctx, in.ARN)

@@ -36,7 +36,7 @@ type listedMachine struct {
 // machineToken begins a token of ListStateMachines; the name of the last machine follows.
 const machineToken = "machine:"
 
-func (f *face) listMachines(ctx context.Context, in listMachinesInput) (out listMachinesOutput, err error) {
+func (f *handler) listMachines(ctx context.Context, in listMachinesInput) (out listMachinesOutput, err error) {
 	limit, err := checkResults(in.Results)
 	if err != nil {
 		return out, err
@@ -67,7 +67,7 @@ func (f *face) listMachines(ctx context.Context, in listMachinesInput) (out list
 	return out, nil
 }
 
-func machineARNOf(place registry.Place, name string) string {
+func machineARNOf(place registry.Scope, name string) string {
 	return "arn:" + wire.Partition(place.Region) + ":states:" + place.Region + ":" + place.Account + ":stateMachine:" + name
 }
 
@@ -90,7 +90,7 @@ type machineOutput struct {
 	Logging    any    `json:"loggingConfiguration,omitempty"`
 }
 
-func (f *face) describeMachine(ctx context.Context, in machineInput) (out machineOutput, err error) {
+func (f *handler) describeMachine(ctx context.Context, in machineInput) (out machineOutput, err error) {
 	all, err := checkIncluded(in.Included)
 	if err != nil {
 		return out, err
@@ -121,12 +121,12 @@ type tag struct {
 	Value string `json:"value"`
 }
 
-func (f *face) listTags(ctx context.Context, in tagsInput) (out tagsOutput, err error) {
+func (f *handler) listTags(ctx context.Context, in tagsInput) (out tagsOutput, err error) {
 	m, err := f.machine(ctx, in.ARN)
 	if err != nil {
 		return out, err
 	}
-	all := registry.TagsOf(m.Holder, m.Of.Tags)
+	all := registry.TagsOf(m.Owner, m.Of.Tags)
 	out.Tags = []tag{}
 	for _, key := range slices.Sorted(maps.Keys(all)) {
 		out.Tags = append(out.Tags, tag{key, all[key]})
@@ -150,7 +150,7 @@ type machineOfOutput struct {
 
 // describeMachineOf describes the machine of an execution with the definition that the execution runs. A machine that is deleted has
 // neither a role nor a logging configuration.
-func (f *face) describeMachineOf(ctx context.Context, in machineOfInput) (out machineOfOutput, err error) {
+func (f *handler) describeMachineOf(ctx context.Context, in machineOfInput) (out machineOfOutput, err error) {
 	all, err := checkIncluded(in.Included)
 	if err != nil {
 		return out, err
@@ -174,7 +174,7 @@ func (f *face) describeMachineOf(ctx context.Context, in machineOfInput) (out ma
 }
 
 // ownMachine returns the machine of a name in the place of the caller, or [registry.ErrNotFound].
-func (f *face) ownMachine(ctx context.Context, name string) (found registry.Item[registry.Machine], err error) {
+func (f *handler) ownMachine(ctx context.Context, name string) (found registry.Item[registry.Machine], err error) {
 	place, err := f.caller(ctx)
 	if err != nil {
 		return found, err

@@ -25,9 +25,9 @@ const maxBody = 2 << 20
 // Machines finds state machines. The shelf of a catalog is one.
 type Machines interface {
 	// Get returns the machine of a name, or [registry.ErrNotFound].
-	Get(ctx context.Context, place registry.Place, name string) (registry.Item[registry.Machine], error)
+	Get(ctx context.Context, place registry.Scope, name string) (registry.Item[registry.Machine], error)
 	// List returns up to limit machines of a place, by name, after one of them (empty: from the first).
-	List(ctx context.Context, place registry.Place, after string, limit int) ([]registry.Item[registry.Machine], error)
+	List(ctx context.Context, place registry.Scope, after string, limit int) ([]registry.Item[registry.Machine], error)
 }
 
 // Engine runs executions. [engine.Engine] is one.
@@ -39,7 +39,7 @@ type Engine interface {
 	StopExecution(ctx context.Context, arn, reason, cause string) (engine.MachineExecution, error)
 }
 
-// Config is what the face is made of.
+// Config configures the handler.
 type Config struct {
 	// Machines are the state machines that there are. Required.
 	Machines Machines
@@ -51,7 +51,7 @@ type Config struct {
 	Log *slog.Logger
 }
 
-type face struct{ Config }
+type handler struct{ Config }
 
 // New returns a service that answers the actions about state machines and their executions. It returns an error if the config
 // lacks something.
@@ -65,7 +65,7 @@ func New(config Config) (*awsjson.Service, error) {
 	if err != nil {
 		return nil, err
 	}
-	f := &face{config}
+	f := &handler{config}
 	awsjson.Handle(service, "StartExecution", f.start)
 	awsjson.Handle(service, "DescribeExecution", f.describe)
 	awsjson.Handle(service, "StopExecution", f.stop)
@@ -79,12 +79,12 @@ func New(config Config) (*awsjson.Service, error) {
 }
 
 // caller returns the place that a call is about.
-func (f *face) caller(ctx context.Context) (registry.Place, error) {
+func (f *handler) caller(ctx context.Context) (registry.Scope, error) {
 	caller, ok := f.Caller(ctx)
 	if !ok {
-		return registry.Place{}, errors.New("the request reached the state machines without a caller")
+		return registry.Scope{}, errors.New("the request reached the state machines without a caller")
 	}
-	return registry.PlaceOf(caller), nil
+	return registry.ScopeOf(caller), nil
 }
 
 func refuse(code, format string, args ...any) error { return awsjson.Refuse(code, format, args...) }

@@ -35,7 +35,7 @@ const (
 	task    = `{"StartAt": "A", "States": {"A": {"Type": "Task", "End": true, "Resource": "arn:aws:lambda:eu-west-1:000000000000:function:F"}}}`
 )
 
-// world is a face over a real engine and catalog, whose functions return at once what they are called with, or throw it if that
+// world is an API over a real engine and catalog, whose functions return at once what they are called with, or throw it if that
 // is an object with an errorType.
 type world struct {
 	url    string
@@ -66,7 +66,7 @@ func newWorld(t *testing.T) *world {
 		"broken": {Definition: `{"StartAt": "hush"}`, Stack: started.StackID, Made: w.now},
 		"lost":   {Definition: task, Stack: "arn:aws:cloudformation:eu-west-1:000000000000:stack/gone/1", Made: w.now},
 	} {
-		_, err := things.Machines.Put(t.Context(), registry.Item[registry.Machine]{Place: registry.Place{Account: account, Region: region}, Name: name, Of: of})
+		_, err := things.Machines.Put(t.Context(), registry.Item[registry.Machine]{Scope: registry.Scope{Account: account, Region: region}, Name: name, Of: of})
 		must(t, err)
 	}
 	face, err := states.New(states.Config{
@@ -203,11 +203,11 @@ func TestCalls(t *testing.T) {
 		{action: "StartExecution", body: `{"stateMachineArn": "` + strings.Replace(machine, "waiter", "broken", 1) + `"}`,
 			want: fault("ValidationException", `Invalid State Machine Definition: 'StartAt "hush" is no state'`)},
 		{action: "StartExecution", body: `{"stateMachineArn": "` + machine + `", "name": "a b"}`, want: fault("InvalidName", "Invalid Name: 'a b'")},
-		{action: "StartExecution", body: `{"stateMachineArn": "` + machine + `", "input": "{"}`, want: fault("InvalidExecutionInput", "Invalid State Machine Execution Input: 'it is no JSON'")},
+		{action: "StartExecution", body: `{"stateMachineArn": "` + machine + `", "input": "{"}`, want: fault("InvalidExecutionInput", "Invalid State Machine Execution Input: 'it is not JSON'")},
 		{action: "StartExecution", body: `{"stateMachineArn": "` + machine + `", "input": "\"` + long + `\""}`,
 			want: fault("ValidationException", "1 validation error detected: Value at 'input' failed to satisfy constraint: Member must have length less than or equal to 262144")},
 		{action: "StartExecution", body: `{"stateMachineArn": 1}`, want: fault("SerializationException", "stateMachineArn can not be a number")},
-		{action: "StartExecution", body: `{`, want: fault("SerializationException", "the body is no JSON")},
+		{action: "StartExecution", body: `{`, want: fault("SerializationException", "the body is not JSON")},
 		{action: "StartExecution", body: strings.Repeat(" ", 2<<20+1), want: `413 {"__type":"RequestEntityTooLarge","message":"A body has 2097152 bytes at most."}`},
 		{action: "DescribeExecution", body: `{"executionArn": "` + marn + `zz"}`, want: fault("ExecutionDoesNotExist", "Execution Does Not Exist: '%szz'", marn)},
 		{action: "DescribeExecution", body: `{"executionArn": "` + machine + `"}`, want: fault("InvalidArn", "Invalid Arn: '%s'", machine)},

@@ -30,9 +30,10 @@ import (
 func TestMain(m *testing.M) {
 	switch os.Getenv("BENCH_FUNCTION") {
 	case "pintle":
-		err := pintle.Run(context.Background(), pintle.Config{
-			Handlers: []pintle.Handler{pintle.New(sites{})}, Logger: slog.New(slog.NewTextHandler(io.Discard, nil)),
-		})
+		err := pintle.Run(context.Background(), pintle.RunConfig{ServerConfig: pintle.ServerConfig{
+			Handlers: []pintle.Handler{pintle.New(sites{})},
+			Logger:   slog.New(slog.NewTextHandler(io.Discard, nil)),
+		}})
 		log.Fatal(err)
 	case "aws-lambda-go":
 		log.SetOutput(io.Discard)

@@ -17,7 +17,7 @@ import (
 	"github.com/pintle-dev/pintle/internal/dev/require"
 )
 
-// app is one of testdata and the folder from which it is deployed.
+// app is one of testdata and the directory from which it is deployed.
 type app struct {
 	t      *testing.T
 	cloud  *cloud
@@ -29,7 +29,7 @@ type app struct {
 	seen     int    // bytes of the ledger that the test has looked at
 }
 
-// newApp returns the app of a folder of testdata, and a server for it. Its functions find no packages of the AWS SDK but those of the server.
+// newApp returns the app of a directory of testdata, and a server for it. Its functions find no packages of the AWS SDK but those of the server.
 func newApp(t *testing.T, name string, serve ...string) *app {
 	t.Helper()
 	require.Tool(t, "node")

@@ -5,8 +5,13 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/cloudformation"
+	"github.com/aws/aws-sdk-go-v2/service/cloudformation/types"
 
 	"github.com/pintle-dev/pintle/internal/dev/require"
 )
@@ -55,6 +60,68 @@ func TestImport(t *testing.T) {
 	if _, err := a.cloud.call("S3", "headBucket", map[string]any{"Bucket": "import-photos"}); err != nil {
 		t.Errorf("a bucket that is retained: %v", err)
 	}
+}
+
+// TestImportIsGivenBack rolls an import back: the bucket has the tags of no stack then, also after a kill, and another stack can import it.
+func TestImportIsGivenBack(t *testing.T) {
+	t.Parallel()
+	c := newCloud(t)
+	client := c.cloudFormation()
+	call := func(action string, parameters map[string]any) {
+		t.Helper()
+		if _, err := c.call("S3", action, parameters); err != nil {
+			t.Fatal(err)
+		}
+	}
+	makes := func(bucket string) {
+		t.Helper()
+		call("createBucket", map[string]any{"Bucket": bucket, "CreateBucketConfiguration": map[string]any{"LocationConstraint": region}})
+	}
+	imports := func(stack string, buckets ...string) {
+		t.Helper()
+		var resources []types.ResourceToImport
+		var declared []string
+		for i, bucket := range buckets {
+			logical := fmt.Sprint("B", i)
+			resources = append(resources, types.ResourceToImport{
+				ResourceType: aws.String("AWS::S3::Bucket"), LogicalResourceId: &logical, ResourceIdentifier: map[string]string{"BucketName": bucket},
+			})
+			declared = append(declared, fmt.Sprintf(
+				`%q: {"Type": "AWS::S3::Bucket", "DeletionPolicy": "Retain", "Properties": {"BucketName": %q}}`, logical, bucket))
+		}
+		set, err := client.CreateChangeSet(t.Context(), &cloudformation.CreateChangeSetInput{
+			StackName: &stack, ChangeSetName: aws.String("import"), ChangeSetType: types.ChangeSetTypeImport, ResourcesToImport: resources,
+			TemplateBody: aws.String(`{"Resources": {` + strings.Join(declared, ", ") + `}}`),
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if slices.Contains(buckets, "import-gone") { // since the change set was created
+			call("deleteBucket", map[string]any{"Bucket": "import-gone"})
+		}
+		if _, err := client.ExecuteChangeSet(t.Context(), &cloudformation.ExecuteChangeSetInput{ChangeSetName: set.Id}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	tagged := func() bool {
+		tags, err := c.call("S3", "getBucketTagging", map[string]any{"Bucket": "import-given"})
+		return err == nil && strings.Contains(fmt.Sprint(tags), "aws:cloudformation:stack-name")
+	}
+	makes("import-given")
+	makes("import-gone")
+	imports("Failed", "import-given", "import-gone")
+	c.kill()
+	c.start()
+	c.until("the import is rolled back", func() bool {
+		out, err := client.DescribeStacks(t.Context(), &cloudformation.DescribeStacksInput{StackName: aws.String("Failed")})
+		return err == nil && out.Stacks[0].StackStatus == types.StackStatusImportRollbackComplete
+	})
+	c.until("the bucket is given back", func() bool { return !tagged() })
+	imports("Second", "import-given")
+	c.until("the other stack has the bucket", func() bool {
+		out, err := client.DescribeStacks(t.Context(), &cloudformation.DescribeStacksInput{StackName: aws.String("Second")})
+		return err == nil && out.Stacks[0].StackStatus == types.StackStatusImportComplete && tagged()
+	})
 }
 
 // importsThroughKill imports a parameter with the AWS CLI into a new stack, and kills the server meanwhile.

@@ -28,31 +28,7 @@ func TestLogs(t *testing.T) {
 		t.Errorf("the log after a crash: %v, error %v", events, err)
 	}
 
-	if err := os.WriteFile(filepath.Join(a.dir, "cdk.json"), []byte(`{"watch": {"include": ["watched"]}}`), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	watch := a.command(nil, "watch")
-	log := filepath.Join(a.dir, "watch.log")
-	printed, err := os.Create(log)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer printed.Close()
-	watch.Stdout, watch.Stderr = printed, printed
-	if err := watch.Start(); err != nil {
-		t.Fatal(err)
-	}
-	defer func() {
-		_ = watch.Process.Kill() // it watches for ever
-		_ = watch.Wait()
-		if text, err := os.ReadFile(log); t.Failed() && err == nil {
-			t.Logf("cdk watch printed:\n%s", text)
-		}
-	}()
-	has := func(texts ...string) bool {
-		text, err := os.ReadFile(log)
-		return err == nil && slices.ContainsFunc(texts, func(s string) bool { return strings.Contains(string(text), s) })
-	}
+	has := a.watches()
 	a.cloud.until("cdk watch has synthesized", func() bool { return has("Synthesis time") })
 	a.cloud.until("cdk watch has deployed", func() bool { return has("deployment time", "no changes") })
 	a.cloud.until("cdk watch prints the line", func() bool { // it shows lines from some moment on
@@ -64,6 +40,65 @@ func TestLogs(t *testing.T) {
 		}
 		return has("turning watched")
 	})
+}
+
+// TestWatch is about cdk watch: it hot-swaps a function whose code changes, and prints what the function logs then.
+func TestWatch(t *testing.T) {
+	require.Tool(t, "python3")
+	a := newApp(t, "watch")
+	code := filepath.Join(a.dir, "watched", "index.py")
+	says := func(line string) {
+		t.Helper()
+		if err := os.MkdirAll(filepath.Dir(code), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(code, []byte("def handler(event, context):\n  print('"+line+"')\n"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	says("line one")
+	a.deploys(nil) // cdk watch itself deploys only what can be hot-swapped
+	has := a.watches()
+	a.cloud.until("cdk watch has deployed", func() bool { return has("deployment time", "no changes") })
+	says("line two")
+	a.cloud.until("cdk watch hot-swaps the function", func() bool { return has("hotswapped!") })
+	a.cloud.until("cdk watch prints the line", func() bool {
+		if _, err := a.cloud.call("lambda", "Invoke", map[string]any{"FunctionName": "watched"}); err != nil {
+			t.Fatal(err)
+		}
+		return has("line two")
+	})
+}
+
+// watches runs cdk watch on the directory watched until the test ends. The function that it returns reports whether the command has
+// printed one of some texts.
+func (a *app) watches() func(texts ...string) bool {
+	a.t.Helper()
+	if err := os.WriteFile(filepath.Join(a.dir, "cdk.json"), []byte(`{"watch": {"include": ["watched/**"]}}`), 0o600); err != nil {
+		a.t.Fatal(err)
+	}
+	watch := a.command(nil, "watch")
+	log := filepath.Join(a.dir, "watch.log")
+	printed, err := os.Create(log)
+	if err != nil {
+		a.t.Fatal(err)
+	}
+	watch.Stdout, watch.Stderr = printed, printed
+	if err := watch.Start(); err != nil {
+		a.t.Fatal(err)
+	}
+	a.t.Cleanup(func() {
+		_ = watch.Process.Kill() // it watches forever
+		_ = watch.Wait()
+		_ = printed.Close() // the process has written it
+		if text, err := os.ReadFile(log); a.t.Failed() && err == nil {
+			a.t.Logf("cdk watch printed:\n%s", text)
+		}
+	})
+	return func(texts ...string) bool {
+		text, err := os.ReadFile(log)
+		return err == nil && slices.ContainsFunc(texts, func(s string) bool { return strings.Contains(string(text), s) })
+	}
 }
 
 // logical returns the logical id of a stack's resource that begins with a text.

@@ -79,8 +79,8 @@ func TestOrder(t *testing.T) {
 	a.saw(names, "on_event Delete order-Order pie", "is_complete Delete order-Order pie")
 }
 
-// TestKilled kills the server while a resource is waited for. What is under way goes on when it is back, and the command, which has asked in
-// vain in between, ends well.
+// TestKilled kills the server during the creation of a resource. The operation continues after the restart, and the
+// command, whose requests failed in between, succeeds.
 func TestKilled(t *testing.T) {
 	a := newApp(t, "order")
 	context := []string{"item=bread", "patience=240"}

@@ -127,7 +127,7 @@ func TestBucket(t *testing.T) {
 	}
 }
 
-// TestBootstrap is about the stack that CDK wants in every account, and which nobody needs here.
+// TestBootstrap is about the stack that CDK wants in every account, and which only cdk gc needs here.
 func TestBootstrap(t *testing.T) {
 	a := newApp(t, "core")
 	before := a.deploys(nil)
@@ -139,6 +139,42 @@ func TestBootstrap(t *testing.T) {
 	after := a.deploys([]string{"seats=6"})
 	if before["Tables"]["Name"] != "table-for-4" || after["Tables"]["Name"] != "table-for-6" {
 		t.Errorf("outputs before %v and after %v", before, after)
+	}
+	if out := a.does([]string{"seats=6"}, "refactor", "--unstable=refactor", "--dry-run"); !strings.Contains(out, "Nothing to refactor") {
+		t.Errorf("cdk refactor:\n%s", out)
+	}
+	a.collects()
+}
+
+// collects runs cdk gc, which deletes an object that no stack uses and leaves some of the others.
+func (a *app) collects() {
+	a.t.Helper()
+	bucket := "cdk-hnb659fds-assets-000000000000-" + region
+	objects := func() (keys []string) {
+		a.t.Helper()
+		list, err := a.cloud.call("s3", "listObjectsV2", map[string]any{"Bucket": bucket})
+		if err != nil {
+			a.t.Fatal(err)
+		}
+		for name, text := range list {
+			if strings.HasSuffix(name, ".Key") {
+				keys = append(keys, text)
+			}
+		}
+		return sorted(keys)
+	}
+	used := objects()
+	if len(used) == 0 {
+		a.t.Fatal("no asset is stored")
+	}
+	if _, err := a.cloud.call("s3", "putObject", map[string]any{"Bucket": bucket, "Key": "unused.zip", "Body": "x"}); err != nil {
+		a.t.Fatal(err)
+	}
+	out := a.does(nil, "gc", "--unstable=gc", "--type", "all", "--action", "full", "--confirm=false", "--created-buffer-days", "0",
+		"--rollback-buffer-days", "0", "aws://000000000000/"+region)
+	left := objects() // the code of the function, but no templates
+	if len(left) == 0 || slices.ContainsFunc(left, func(key string) bool { return !slices.Contains(used, key) }) {
+		a.t.Errorf("before cdk gc the assets were %v, and then %v\n%s", used, left, out)
 	}
 }
 

@@ -18,7 +18,7 @@ import (
 // Tool is the program that a test needs, as [require.Tool] names it.
 const Tool = "versitygw"
 
-// URL is where a gateway is, for whoever sends through its [Config]'s transport.
+// URL is the address of a gateway for clients that use the transport of its [Config].
 const URL = "http://127.0.0.1"
 
 // patience is how long a program may take to listen.
@@ -43,7 +43,7 @@ func New(t testing.TB, c Config) *http.Transport {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { _ = os.RemoveAll(dir) }) // only the system's folder for such things is left less tidy
+	t.Cleanup(func() { _ = os.RemoveAll(dir) }) // only the system's directory for such things is left less tidy
 	folders := []string{"side", "data"}
 	for _, bucket := range c.Buckets {
 		folders = append(folders, filepath.Join("data", bucket))
@@ -62,7 +62,7 @@ func New(t testing.TB, c Config) *http.Transport {
 	}
 	exited := make(chan struct{})
 	go func() { // ends with the program
-		_ = command.Wait() // it is told to end, or a look finds nobody
+		_ = command.Wait() // it is asked to end, or a look finds nobody
 		close(exited)
 	}()
 	t.Cleanup(func() {

@@ -23,11 +23,11 @@ const (
 	module = "github.com/pintle-dev/pintle"
 )
 
-// tiers are the folders of packages. A package imports packages of its own tier and of those before it. "." is the root package.
+// tiers are the directories of packages. A package imports packages of its own tier and of those before it. "." is the root package.
 var tiers = [][]string{
 	{"internal/base"},
 	{"internal/language", "wire"},
-	{".", "awscall", "awslambda", "pintletest", "statemachine", "waiter"},
+	{".", "awscall", "awslambda", "cdkprovider", "pintletest", "statemachine", "waiter"},
 	{"internal/store"},
 	{"internal/engine"},
 	{"internal/provider"},
@@ -44,13 +44,14 @@ var apart = map[string][]string{
 	"internal/engine":   {".", "awscall"},    // it decides, and never dials out
 	"internal/provider": {"internal/engine"}, // cmd/pintle joins the two by ports of one method
 	"internal/store":    {".", "awscall"},
+	"internal/server":   {"internal/cloud"}, // cmd/pintle adds the APIs of services
 }
 
 // inherited are packages of which the users of the SDK inherit all imports, those of tests included: they have the standard library and
 // each other.
 var inherited = []string{
-	".", "awslambda", "pintletest", "statemachine", "waiter", "wire", "internal/language/value",
-	"internal/base/awssign", "internal/base/seal", "internal/base/spelling", "internal/base/suggest", "internal/base/trace",
+	".", "awslambda", "cdkprovider", "pintletest", "statemachine", "waiter", "wire", "internal/language/value",
+	"internal/base/awssign", "internal/base/clearjson", "internal/base/clock", "internal/base/seal", "internal/base/redact", "internal/base/suggest", "internal/base/trace",
 }
 
 // modules are the modules of others, and where they may be imported.
@@ -88,7 +89,7 @@ func packages(t *testing.T) []*code {
 	return slices.DeleteFunc(read(t, root), func(c *code) bool { return within(c.dir, []string{"bench", "examples", "tools"}) })
 }
 
-// read reads the packages below a folder.
+// read reads the packages below a directory.
 func read(t *testing.T, folder string) []*code {
 	t.Helper()
 	found := map[string]*code{}
@@ -145,7 +146,7 @@ func (c *code) add(t *testing.T, name string, file *ast.File) {
 	}
 }
 
-// within reports whether a folder is one of some, or below it. The root is itself alone.
+// within reports whether a directory is one of some, or below it. The root is itself alone.
 func within(dir string, folders []string) bool {
 	return slices.ContainsFunc(folders, func(folder string) bool {
 		return dir == folder || folder != "." && strings.HasPrefix(dir, folder+"/")
@@ -156,7 +157,7 @@ func tier(dir string) int {
 	return slices.IndexFunc(tiers, func(folders []string) bool { return within(dir, folders) })
 }
 
-// ours returns the folder of a package of this module.
+// ours returns the directory of a package of this module.
 func ours(what string) (string, bool) {
 	if what == module {
 		return ".", true

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -93,7 +94,7 @@ func invoke[In, Out any](
 	return json.Marshal(out)
 }
 
-// parseCall reads a call as the AWS CLI would be told to make it.
+// parseCall reads a call as the AWS CLI would be asked to make it.
 func parseCall(line string, templates map[string]string) (operation string, parameters map[string]any, err error) {
 	words := strings.Fields(line)
 	parameters = map[string]any{}
@@ -116,11 +117,31 @@ func parseCall(line string, templates map[string]string) (operation string, para
 		case name == "RetainResources" || name == "ResourcesToSkip":
 			list, _ := parameters[name].([]string)
 			parameters[name] = append(list, word)
+		case name == "ResourcesToImport":
+			list, _ := parameters[name].([]any)
+			resource, err := parseImport(word)
+			if err != nil {
+				return "", nil, fmt.Errorf("%s: %w", line, err)
+			}
+			parameters[name] = append(list, resource)
 		default:
 			parameters[name] = word
 		}
 	}
 	return pascal(words[0]), parameters, nil
+}
+
+// importShorthand is a resource to import in the shorthand syntax of the AWS CLI.
+var importShorthand = regexp.MustCompile(`^ResourceType=([\w:]+),LogicalResourceId=(\w+),ResourceIdentifier=\{(\w+)=([\w-]+)\}$`)
+
+func parseImport(word string) (map[string]any, error) {
+	parts := importShorthand.FindStringSubmatch(word)
+	if parts == nil {
+		return nil, fmt.Errorf("%s is not a resource to import", word)
+	}
+	return map[string]any{
+		"ResourceType": parts[1], "LogicalResourceId": parts[2], "ResourceIdentifier": map[string]string{parts[3]: parts[4]},
+	}, nil
 }
 
 // pascal turns a name of the AWS CLI into one of the API.

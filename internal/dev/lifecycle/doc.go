@@ -1,11 +1,11 @@
 // Package lifecycle tests that stacks go through their life as CloudFormation's do. It has no code but tests.
 //
-// Each file in testdata is a chapter: a story in words with transcripts in between, which say call by call what a client
-// sees of a stack and what a provider sees of its resources. A transcript is played against a server of its own with
-// sockets and a database, by a client of the AWS SDK and a provider behind HTTP that answers at the response URL, and
-// everything is compared: all events, all requests, in order. The transcripts are written by hand from what is known of
-// the service, so nothing writes them anew from what the engine does. docs/lifecycle.md is generated from the chapters,
-// so its tables cannot say what is not so.
+// Each file in testdata is a chapter: a story in words with transcripts in between, which say call by call what a
+// client sees of a stack and what a provider sees of its resources. A transcript is played against a server of its
+// own with sockets and a database, by a client of the AWS SDK and a provider behind HTTP that answers at the response
+// URL, and everything is compared: all events, all requests, in order. The transcripts are written by hand from what
+// is known of the service; no tool regenerates them from the behaviour of the engine. docs/lifecycle.md is generated
+// from the chapters, so its tables always match the tests.
 //
 // The words of a transcript:
 //

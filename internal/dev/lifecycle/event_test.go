@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// event is an event as a client sees it. What is absent is nil.
+// event is an event as a client sees it. An absent field is nil.
 type event struct {
 	EventId, StackId, StackName, OperationId        string
 	LogicalResourceId, ResourceType, ResourceStatus string
@@ -22,6 +22,11 @@ type event struct {
 }
 
 // ofStack reports whether the event is the stack's own.
+// recordedType is the type of the resources in transcripts that no provider makes.
+const recordedType = "AWS::DynamoDB::Table"
+
+func (e event) recorded() bool { return e.ResourceType == recordedType }
+
 func (e event) ofStack() bool { return *e.PhysicalResourceId == e.StackId }
 
 const (
@@ -102,6 +107,9 @@ func (p *player) line(e event) string {
 		if err := json.Unmarshal([]byte(*e.ResourceProperties), &properties); err != nil {
 			fmt.Fprintf(&b, " properties that are no JSON: %v", err)
 		}
+		if e.recorded() {
+			properties["ServiceToken"] = usualToken // which is not shown
+		}
 		b.WriteString(" " + p.plain(short(properties)))
 	}
 	if detachedEventID.MatchString(e.EventId) {
@@ -138,7 +146,9 @@ func (p *player) checkEvents(fresh []event) error {
 func (p *player) checkEvent(e event) error {
 	id, logical, kind := stackEventID, stackName, "AWS::CloudFormation::Stack"
 	if !e.ofStack() {
-		logical, kind = e.LogicalResourceId, "Custom::"+e.LogicalResourceId
+		if logical, kind = e.LogicalResourceId, "Custom::"+e.LogicalResourceId; e.recorded() {
+			kind = recordedType
+		}
 		named := logical + "-" + e.ResourceStatus + "-" + e.Timestamp.UTC().Format(instant)
 		id = regexp.MustCompile("^" + regexp.QuoteMeta(named) + "$|" + detachedEventID.String())
 	}
@@ -148,7 +158,7 @@ func (p *player) checkEvent(e event) error {
 		return fmt.Errorf("its operation is %q, and before it was %q", e.OperationId, p.operation)
 	}
 	p.operation = e.OperationId
-	// What an update has running when it is cancelled is still the update's.
+	// The events of resources that were in progress when an update was cancelled still belong to the update.
 	cancelled := e.ResourceStatusReason != nil && *e.ResourceStatusReason == "Resource update cancelled"
 	switch {
 	case !id.MatchString(e.EventId):

@@ -114,13 +114,16 @@ func (r request) line() string {
 	return text
 }
 
+// usualToken is how a service token ends that is not shown.
+const usualToken = "/thing"
+
 // short renders properties without the usual service token.
 func short(properties map[string]any) string {
 	shown := maps.Clone(properties)
 	switch token, ok := shown["ServiceToken"].(string); {
 	case !ok:
 		shown["ServiceToken"] = nil
-	case strings.HasSuffix(token, "/thing"):
+	case strings.HasSuffix(token, usualToken):
 		delete(shown, "ServiceToken")
 	}
 	text, err := json.Marshal(shown)
@@ -136,7 +139,7 @@ var answerLine = regexp.MustCompile(`^(SUCCESS|FAILED)(?: id=(\S+))?(?: ("(?:[^"
 func (p *provider) answer(r request, line string) error {
 	part := answerLine.FindStringSubmatch(line)
 	if part == nil {
-		return fmt.Errorf("%q is no answer", line)
+		return fmt.Errorf("%q is not an answer", line)
 	}
 	document := map[string]any{
 		"Status": part[1], "StackId": r.StackId, "RequestId": r.RequestId, "LogicalResourceId": r.LogicalResourceId,

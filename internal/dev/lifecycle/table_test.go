@@ -48,7 +48,7 @@ var (
 	eventParts   = regexp.MustCompile(`^(\w+) ([A-Z_]+)(?: id=(\S*))?(?: (\{.*?\}))?(?: \(\w+-UUID\))?(?: (".*"))?$`)
 	restParts    = regexp.MustCompile(`^([=?]) (\w+) (\w+) id=(\S*)$`)
 	setParts     = regexp.MustCompile(`^= ([A-Z_]+) ([A-Z_]+)(?: (".*"))?$`)
-	changeParts  = regexp.MustCompile(`^= (Add|Modify|Remove) (\w+)(?: (\w+))?(?: (\w+))?(?:: (.*))?$`)
+	changeParts  = regexp.MustCompile(`^= (Add|Import|Modify|Remove) (\w+)(?: (\w+))?(?: (\w+))?(?:: (.*))?$`)
 	refusalParts = regexp.MustCompile(`^! (\w+) (".*")$`)
 )
 
@@ -91,7 +91,7 @@ func rowOf(line string) (row, error) {
 	if part := answerParts.FindStringSubmatch(line); part != nil {
 		answer := answerLine.FindStringSubmatch(part[2])
 		if answer == nil {
-			return row{}, fmt.Errorf("%q is no answer", line)
+			return row{}, fmt.Errorf("%q is not an answer", line)
 		}
 		return row{provider: fmt.Sprintf("← **%s** %s", part[1], answer[1]) + code(answer[2]) + below(prose(answer[3])) + code(answer[4])}, nil
 	}
@@ -103,7 +103,7 @@ func rowOf(line string) (row, error) {
 		return row{client: "*" + remark + "*"}, nil
 	}
 	if part := refusalParts.FindStringSubmatch(line); part != nil {
-		return row{client: "refused: " + part[1] + below(prose(part[2]))}, nil
+		return row{client: "rejected: " + part[1] + below(prose(part[2]))}, nil
 	}
 	if part := restParts.FindStringSubmatch(line); part != nil {
 		if part[1] == "?" {
@@ -125,7 +125,7 @@ func rowOf(line string) (row, error) {
 	}
 	part := eventParts.FindStringSubmatch(line)
 	if part == nil {
-		return row{}, fmt.Errorf("%q is nothing that a transcript has", line)
+		return row{}, fmt.Errorf("%q is not a line of a transcript", line)
 	}
 	return row{client: part[1] + " " + part[2] + code(part[3]) + below(prose(part[5]))}, nil
 }

@@ -3,6 +3,7 @@ package lifecycle
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"net"
@@ -15,6 +16,7 @@ import (
 
 	"github.com/pintle-dev/pintle/internal/api/sigv4"
 	"github.com/pintle-dev/pintle/internal/engine"
+	"github.com/pintle-dev/pintle/internal/engine/native"
 	"github.com/pintle-dev/pintle/internal/provider/delivery"
 	"github.com/pintle-dev/pintle/internal/server"
 	"github.com/pintle-dev/pintle/internal/store"
@@ -60,6 +62,12 @@ func configure(settings []string, e *engine.Config, d *delivery.Config) error {
 			e.Fidelity, d.FidelityAWS = engine.Fidelity(text), text == string(engine.FidelityAWS)
 		case "cancelled-wait": // for the answer of a cancelled request
 			e.CancelledWait, err = time.ParseDuration(text)
+		case "unknown-types": // record: types that no provider serves are only recorded
+			e.UnknownTypes = engine.UnknownTypes(text)
+			e.Native, err = native.CloudFormation(native.Config{
+				SignalURL: func(wire.ResponseKey, string) (string, error) { return "", errors.New("no resource waits for signals") },
+			})
+			d.Native = e.Native
 		default:
 			err = fmt.Errorf("there is no such setting")
 		}
@@ -155,6 +163,8 @@ func reported(o delivery.Outcome) engine.Outcome {
 		return engine.Outcome{Kind: engine.Answered, Body: o.Body, Delivered: true}
 	case delivery.Refused:
 		return engine.Outcome{Kind: engine.Refused, Text: o.Text, Delivered: o.Delivered}
+	case delivery.Provided:
+		return engine.Outcome{Kind: engine.Provided, Result: o.Result, Text: o.Failure, Delivered: true}
 	case delivery.Died:
 		return engine.Outcome{Kind: engine.Died, Text: o.Text, Log: o.Log, Delivered: o.Delivered}
 	}
@@ -178,7 +188,7 @@ func (w *world) left() (lines []string, events int, err error) {
 		case store.RoleCurrent, store.RoleCondemned, store.RoleGone:
 		}
 	}
-	rows, err := w.store.Events(w.t.Context(), stacks[0].Key, store.EventPlace{}, 1000)
+	rows, err := w.store.Events(w.t.Context(), stacks[0].Key, store.EventCursor{}, 1000)
 	for _, row := range rows {
 		events += len(row.Events)
 	}

@@ -15,7 +15,7 @@ import (
 // Module is the module of Python that a test needs, as [require.Python] names it.
 const Module = "moto.server"
 
-// Account is the account of those who call without a role. Whoever has taken on a role is in the role's account.
+// Account is the account of a caller without a role. A caller that has assumed a role is in the role's account.
 const Account = "123456789012"
 
 // The server listens on a port of the system's choice, and ends with its standard input.

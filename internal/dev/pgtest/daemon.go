@@ -39,7 +39,7 @@ type daemon struct {
 	log string // the file that has what it wrote
 }
 
-// daemon starts a program in the server's folder, as the server's user. It ends with the test, and writes to the test's log if that
+// daemon starts a program in the server's directory, as the server's user. It ends with the test, and writes to the test's log if that
 // failed.
 func (s *Server) daemon(t testing.TB, program string, args ...string) (*daemon, error) {
 	t.Helper()

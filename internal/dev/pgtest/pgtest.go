@@ -101,7 +101,7 @@ func (s *Shared) Main(m *testing.M) int {
 	return code
 }
 
-// New makes and starts a server with the programs of the folder bin. It is for programs that are no tests, such as
+// New makes and starts a server with the programs of the directory bin. It is for programs that are no tests, such as
 // benchmarks, and they have to call [Server.Remove].
 func New(bin string, options Options) (*Server, error) {
 	s, err := place(bin)
@@ -122,7 +122,7 @@ func New(bin string, options Options) (*Server, error) {
 	return s, nil
 }
 
-// place makes the folder of a server. PostgreSQL does not run as root, whose servers belong to nobody.
+// place makes the directory of a server. PostgreSQL does not run as root, so the servers of root run as the user nobody.
 func place(bin string) (*Server, error) {
 	dir, err := os.MkdirTemp("", "pgtest-")
 	if err != nil {
@@ -137,7 +137,7 @@ func place(bin string) (*Server, error) {
 	return s, nil
 }
 
-// folder is place for what a test starts beside a server: it is removed when the test ends.
+// directory is place for other programs that a test starts: the directory is removed when the test ends.
 func folder(t testing.TB, bin string) *Server {
 	t.Helper()
 	s, err := place(bin)

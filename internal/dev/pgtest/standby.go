@@ -99,7 +99,7 @@ func (s *Server) copy(primary *Server) error {
 	if err != nil {
 		return err
 	}
-	// What the primary waits for, the copy is not to wait for when it is promoted.
+	// The copy must not wait for synchronous standbys when it is promoted, as the primary does.
 	_, err = fmt.Fprintf(settings, "primary_conninfo = 'host=127.0.0.1 port=%d user=pintle'\nsynchronous_standby_names = ''\n", primary.port)
 	if err := errors.Join(err, settings.Close()); err != nil {
 		return err
@@ -159,7 +159,7 @@ func (s *Server) copyFile(path, name string) error {
 	return s.write(name, from)
 }
 
-// folder makes a folder of the data directory, for the server's user.
+// folder makes a directory of the data directory, for the server's user.
 func (s *Server) folder(name string) error {
 	path := filepath.Join(s.data, name)
 	if err := os.Mkdir(path, 0o700); err != nil {

@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"compress/gzip"
 	"errors"
+	"io/fs"
 )
 
 // entry is a file in an archive.
@@ -55,7 +56,9 @@ func (r *release) tar(out *bytes.Buffer, entries []entry) error {
 func (r *release) zip(out *bytes.Buffer, entries []entry) error {
 	archive := zip.NewWriter(out)
 	for _, e := range entries {
-		w, err := archive.CreateHeader(&zip.FileHeader{Name: e.name, Method: zip.Deflate, Modified: r.date})
+		header := &zip.FileHeader{Name: e.name, Method: zip.Deflate, Modified: r.date}
+		header.SetMode(fs.FileMode(e.mode()))
+		w, err := archive.CreateHeader(header)
 		if err != nil {
 			return err
 		}

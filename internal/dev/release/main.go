@@ -1,5 +1,5 @@
 // Command release builds a release without a network or a service: an archive with the program, its completions and its manual pages for
-// each platform, a bill of materials for each archive, and checksums. The result depends only on the source, its commit and the version of
+// each platform, a wheel for pip and packages for npm with the same program, a bill of materials for each archive, and checksums. The result depends only on the source, its commit and the version of
 // Go, so anyone who builds the same commit gets the same bytes and can compare them.
 //
 //	go run ./internal/dev/release -version v0.1.0 -out dist
@@ -58,6 +58,9 @@ func run(ctx context.Context, args []string) error {
 			_, err = os.Stdout.Write(text)
 		}
 		return err
+	}
+	if r.version != "" && !described.MatchString(r.version) {
+		return fmt.Errorf("-version %s: want a version such as v0.1.0 or v0.1.0-rc.1", r.version)
 	}
 	if err := r.fromGit(ctx); err != nil {
 		return err

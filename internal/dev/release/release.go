@@ -33,7 +33,7 @@ func (t target) String() string { return t.os + "/" + t.arch }
 // release is what is built, and from what.
 type release struct {
 	name    string // of the program
-	source  string // the folder of the module
+	source  string // the directory of the module
 	command string // the program's package, from there
 	out     string
 
@@ -49,6 +49,12 @@ type made struct {
 	size int64
 	sum  [sha256.Size]byte
 }
+
+// What packages say about the program.
+const (
+	summary    = "Run, test and debug custom resources of CloudFormation and ROS on your own machine"
+	repository = "https://github.com/pintle-dev/pintle"
+)
 
 // documents are what archives hold beside the program, if the source has it.
 var documents = []string{"LICENSE", "NOTICE", "README.md", "CHANGELOG.md"}
@@ -85,13 +91,42 @@ func (r *release) build(ctx context.Context) (files []made, err error) {
 		if err != nil {
 			return nil, fmt.Errorf("bill of materials of %v: %w", t, err)
 		}
-		for name, text := range map[string][]byte{base + extension: archive, base + ".cdx.json": bill} {
+		texts := map[string][]byte{base + extension: archive, base + ".cdx.json": bill}
+		for _, pack := range []func(target, string, []byte, []entry) (string, []byte, bool, error){r.wheel, r.npm} {
+			name, packed, ok, err := pack(t, filepath.Base(program), text, extras)
+			if err != nil {
+				return nil, fmt.Errorf("package of %v: %w", t, err)
+			}
+			if ok {
+				texts[name] = packed
+			}
+		}
+		for name, text := range texts {
 			file, err := r.write(name, text)
 			if err != nil {
 				return nil, err
 			}
 			files = append(files, file)
 		}
+	}
+	name, packed, err := r.npmMain(extras)
+	if err != nil {
+		return nil, fmt.Errorf("package for npm: %w", err)
+	}
+	texts := map[string][]byte{name: packed}
+	name, packed, ok, err := r.plugin(extras)
+	if err != nil {
+		return nil, fmt.Errorf("plugin for pytest: %w", err)
+	}
+	if ok {
+		texts[name] = packed
+	}
+	for name, text := range texts {
+		file, err := r.write(name, text)
+		if err != nil {
+			return nil, err
+		}
+		files = append(files, file)
 	}
 	slices.SortFunc(files, func(a, b made) int { return strings.Compare(a.name, b.name) })
 	var sums bytes.Buffer
@@ -102,7 +137,8 @@ func (r *release) build(ctx context.Context) (files []made, err error) {
 	return append(files, file), err
 }
 
-// compile builds the program for one target and returns its path. Nothing of this machine is in it.
+// compile builds the program for one target and returns its path. The program contains no data about the build
+// machine.
 func (r *release) compile(ctx context.Context, t target, work string) (string, error) {
 	name := r.name
 	if t.os == "windows" {

@@ -22,11 +22,11 @@ import (
 const Variable = "PINTLE_REQUIRE"
 
 // WithoutVariable is the environment variable that lists, in the same form, names whose tests are skipped though they are
-// installed: for a second run of all tests that is about something else.
+// installed: for a second run of all tests that is about something else. -short leaves out all of them.
 const WithoutVariable = "PINTLE_WITHOUT"
 
 // Tool returns the path of the program name on PATH. If there is none, it skips the test, or fails it when
-// [Variable] lists name.
+// [Variable] lists name. An AWS CLI that does not know AWS_ENDPOINT_URL is none: its calls would go to AWS.
 func Tool(t testing.TB, name string) string {
 	t.Helper()
 	leftOut(t, name)
@@ -34,7 +34,23 @@ func Tool(t testing.TB, name string) string {
 	if err != nil {
 		missing(t, name, name+" is not on PATH")
 	}
+	if name == "aws" {
+		out, _ := exec.Command(path, "--version").Output() // a failure has no version
+		if !knowsEndpoints(string(out)) {
+			missing(t, name, path+" does not know AWS_ENDPOINT_URL: use version 1.29 or 2.13 or newer")
+		}
+	}
 	return path
+}
+
+// knowsEndpoints reports whether the version of an AWS CLI, as it prints it, is one that knows AWS_ENDPOINT_URL.
+// Source: the changelogs of aws-cli, 1.29.0 and 2.13.0.
+func knowsEndpoints(version string) bool {
+	var major, minor int
+	if _, err := fmt.Sscanf(version, "aws-cli/%d.%d.", &major, &minor); err != nil {
+		return false
+	}
+	return major == 1 && minor >= 29 || major == 2 && minor >= 13 || major > 2
 }
 
 // Python returns the path of a python3 on PATH that can import module. If there is none, it skips the test, or fails
@@ -72,10 +88,10 @@ func AWSCLI2(t testing.TB) string {
 	return ""
 }
 
-// PostgresVariable is the environment variable that names the folder of PostgreSQL's programs, initdb and postgres.
+// PostgresVariable is the environment variable that names the directory of PostgreSQL's programs, initdb and postgres.
 const PostgresVariable = "PINTLE_POSTGRES_BIN"
 
-// Postgres returns the folder of PostgreSQL's server programs, as [FindPostgres] finds it. If there is none, it skips the
+// Postgres returns the directory of PostgreSQL's server programs, as [FindPostgres] finds it. If there is none, it skips the
 // test, or fails it when [Variable] lists postgres.
 func Postgres(t testing.TB) string {
 	t.Helper()
@@ -90,7 +106,7 @@ func Postgres(t testing.TB) string {
 	return dir
 }
 
-// FindPostgres returns the folder of PostgreSQL's server programs: the one [PostgresVariable] names, else that of the
+// FindPostgres returns the directory of PostgreSQL's server programs: the one [PostgresVariable] names, else that of the
 // postgres on PATH, else the newest below /usr/lib/postgresql. It is for programs that are no tests too.
 func FindPostgres() (string, error) {
 	if dir := os.Getenv(PostgresVariable); dir != "" {
@@ -129,7 +145,7 @@ func PgBouncer(t testing.TB) string {
 type HighAvailability struct {
 	// Patroni and Etcd are paths of programs.
 	Patroni, Etcd string
-	// Postgres is the folder of the programs of a PostgreSQL that has pg_basebackup and pg_rewind.
+	// Postgres is the directory of the programs of a PostgreSQL that has pg_basebackup and pg_rewind.
 	Postgres string
 }
 
@@ -148,7 +164,7 @@ func Patroni(t testing.TB) HighAvailability {
 	return HighAvailability{Patroni: patroni, Etcd: etcd, Postgres: postgres}
 }
 
-// newestPostgres returns the folder of the newest PostgreSQL below /usr/lib/postgresql that has some programs, or nothing.
+// newestPostgres returns the directory of the newest PostgreSQL below /usr/lib/postgresql that has some programs, or nothing.
 func newestPostgres(programs ...string) (newest string) {
 	version := 0
 	installed, _ := filepath.Glob("/usr/lib/postgresql/*/bin") // the only error is of the pattern
@@ -162,7 +178,7 @@ func newestPostgres(programs ...string) (newest string) {
 
 func hasPostgres(dir string) bool { return has(dir, "initdb", "postgres") }
 
-// has reports whether a folder has all of some programs.
+// has reports whether a directory has all of some programs.
 func has(dir string, programs ...string) bool {
 	for _, name := range programs {
 		if info, err := os.Stat(filepath.Join(dir, name)); err != nil || info.IsDir() {
@@ -172,81 +188,92 @@ func has(dir string, programs ...string) bool {
 	return true
 }
 
-// CDKVariable is the environment variable that names the folder where tools/cdk/install has put the handler of the CDK's
+// CDKVariable is the environment variable that names the directory where tools/cdk/install has put the handler of the CDK's
 // AwsCustomResource and what it loads.
 const CDKVariable = "PINTLE_CDK"
 
-// CDK returns the folder that [CDKVariable] names. If it names none, CDK skips the test, or fails it when [Variable]
+// CDK returns the directory that [CDKVariable] names. If it names none, CDK skips the test, or fails it when [Variable]
 // lists cdk.
 func CDK(t testing.TB) string {
 	t.Helper()
 	return made(t, "cdk", CDKVariable, "tools/cdk/install", "cdk.json")
 }
 
-// CDKCLIVariable is the environment variable that names the folder where tools/cdkapps/install has put the command of the CDK, its
+// CDKCLIVariable is the environment variable that names the directory where tools/cdkapps/install has put the command of the CDK, its
 // library, and what functions of its apps load.
 const CDKCLIVariable = "PINTLE_CDK_CLI"
 
-// CDKCLI returns the folder that [CDKCLIVariable] names. If it names none, CDKCLI skips the test, or fails it when [Variable]
+// CDKCLI returns the directory that [CDKCLIVariable] names. If it names none, CDKCLI skips the test, or fails it when [Variable]
 // lists cdk.cli.
 func CDKCLI(t testing.TB) string {
 	t.Helper()
 	return made(t, "cdk.cli", CDKCLIVariable, "tools/cdkapps/install", "node_modules/.bin/cdk")
 }
 
-// PopcoreVariable is the environment variable that names the folder where tools/popcore/install has put the clients of Alibaba Cloud.
+// CDKLanguagesVariable is the environment variable that names the directory where tools/cdklanguages/install has put the TypeScript
+// compiler, and the AWS CDK for Python, Java and Go.
+const CDKLanguagesVariable = "PINTLE_CDK_LANGUAGES"
+
+// CDKLanguages returns the directory that [CDKLanguagesVariable] names. If it names none, CDKLanguages skips the test, or fails it when
+// [Variable] lists cdk.languages.
+func CDKLanguages(t testing.TB) string {
+	t.Helper()
+	return made(t, "cdk.languages", CDKLanguagesVariable, "tools/cdklanguages/install", "cdklanguages.json")
+}
+
+// PopcoreVariable is the environment variable that names the directory where tools/popcore/install has put the clients of Alibaba Cloud.
 const PopcoreVariable = "PINTLE_POPCORE"
 
-// Popcore returns the folder that [PopcoreVariable] names. If it names none, Popcore skips the test, or fails it when [Variable]
+// Popcore returns the directory that [PopcoreVariable] names. If it names none, Popcore skips the test, or fails it when [Variable]
 // lists popcore.
 func Popcore(t testing.TB) string {
 	t.Helper()
 	return made(t, "popcore", PopcoreVariable, "tools/popcore/install", "popcore.json")
 }
 
-// OSSVariable is the environment variable that names the folder where tools/oss/install has put the clients of Alibaba Cloud's OSS.
+// OSSVariable is the environment variable that names the directory where tools/oss/install has put the clients of Alibaba Cloud's OSS.
 const OSSVariable = "PINTLE_OSS_CLIENTS"
 
-// OSS returns the folder that [OSSVariable] names. If it names none, OSS skips the test, or fails it when [Variable] lists oss.
+// OSS returns the directory that [OSSVariable] names. If it names none, OSS skips the test, or fails it when [Variable] lists oss.
 func OSS(t testing.TB) string {
 	t.Helper()
 	return made(t, "oss", OSSVariable, "tools/oss/install", "oss.json")
 }
 
-// HandlersVariable is the environment variable that names the folder where tools/handlers/install has put libraries of other people for
+// HandlersVariable is the environment variable that names the directory where tools/handlers/install has put libraries of other people for
 // handlers of custom resources.
 const HandlersVariable = "PINTLE_HANDLERS"
 
-// Handlers returns the folder that [HandlersVariable] names. If it names none, Handlers skips the test, or fails it when [Variable]
+// Handlers returns the directory that [HandlersVariable] names. If it names none, Handlers skips the test, or fails it when [Variable]
 // lists handlers.
 func Handlers(t testing.TB) string {
 	t.Helper()
 	return made(t, "handlers", HandlersVariable, "tools/handlers/install", "handlers.json")
 }
 
-// JavaVariable is the environment variable that names the folder where tools/java/install has put AWS's libraries for handlers in Java:
+// JavaVariable is the environment variable that names the directory where tools/java/install has put AWS's libraries for handlers in Java:
 // lib, and the repository .m2/repository of a home directory.
 const JavaVariable = "PINTLE_JAVA"
 
-// Java returns the folder that [JavaVariable] names. If it names none, Java skips the test, or fails it when [Variable] lists
+// Java returns the directory that [JavaVariable] names. If it names none, Java skips the test, or fails it when [Variable] lists
 // java.libraries.
 func Java(t testing.TB) string {
 	t.Helper()
 	return made(t, "java.libraries", JavaVariable, "tools/java/install", "java.json")
 }
 
-// DeployersVariable is the environment variable that names the folder where tools/deployers/install has put deployment tools: SAM CLI, the
+// DeployersVariable is the environment variable that names the directory where tools/deployers/install has put deployment tools: SAM CLI, the
 // Serverless Framework and Ansible.
 const DeployersVariable = "PINTLE_DEPLOYERS"
 
-// Deployers returns the folder that [DeployersVariable] names. If it names none, Deployers skips the test, or fails it when [Variable]
+// Deployers returns the directory that [DeployersVariable] names. If it names none, Deployers skips the test, or fails it when [Variable]
 // lists deployers.
 func Deployers(t testing.TB) string {
 	t.Helper()
 	return made(t, "deployers", DeployersVariable, "tools/deployers/install", "deployers.json")
 }
 
-// made returns the folder that variable names, which script has made and mark is in when it is whole. If variable names none,
+// made returns the directory that variable names, which script has made and mark is in when it is whole. If variable names none,
 // made skips the test, or fails it when [Variable] lists name.
 func made(t testing.TB, name, variable, script, mark string) string {
 	t.Helper()
@@ -261,11 +288,11 @@ func made(t testing.TB, name, variable, script, mark string) string {
 	return dir
 }
 
-// PlaywrightVariable is the environment variable that names the folder where tools/browser/install has put playwright-core and
+// PlaywrightVariable is the environment variable that names the directory where tools/browser/install has put playwright-core and
 // axe-core.
 const PlaywrightVariable = "PINTLE_PLAYWRIGHT"
 
-// Playwright returns the folder that [PlaywrightVariable] names. If it names none, Playwright skips the test, or fails it when
+// Playwright returns the directory that [PlaywrightVariable] names. If it names none, Playwright skips the test, or fails it when
 // [Variable] lists playwright.
 func Playwright(t testing.TB) string {
 	t.Helper()
@@ -280,9 +307,12 @@ func Playwright(t testing.TB) string {
 	return dir
 }
 
-// leftOut skips the test if name is to be left out, and is not required as well.
+// leftOut skips the test if name is to be left out, and is not required as well. With -short every name is left out.
 func leftOut(t testing.TB, name string) {
 	t.Helper()
+	if testing.Short() && !named(os.Getenv(Variable), name) {
+		t.Skip("-short leaves " + name + " out")
+	}
 	if named(os.Getenv(WithoutVariable), name) && !named(os.Getenv(Variable), name) {
 		t.Skip(WithoutVariable + " leaves " + name + " out")
 	}

@@ -64,6 +64,25 @@ func TestTool(t *testing.T) {
 	}
 }
 
+// TestOldAWSCLI checks that an AWS CLI that would call AWS is not used.
+func TestOldAWSCLI(t *testing.T) {
+	for version, known := range map[string]bool{
+		"aws-cli/1.28.9": false, "aws-cli/1.29.0": true, "aws-cli/2.9.19": false, "aws-cli/2.13.0": true, "aws-cli/3.0.0": true, "other": false,
+	} {
+		dir := t.TempDir()
+		program := "#!/bin/sh\necho '" + version + " Python/3.11.2 Linux/6.1'\n"
+		if err := os.WriteFile(filepath.Join(dir, "aws"), []byte(program), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		t.Setenv("PATH", dir)
+		t.Setenv(require.Variable, "")
+		o := run(func(t testing.TB) { require.Tool(t, "aws") })
+		if o.failed != "" || (o.skipped == "") != known || !known && !strings.Contains(o.skipped, "AWS_ENDPOINT_URL") {
+			t.Errorf("%s: %+v", version, o)
+		}
+	}
+}
+
 func TestPython(t *testing.T) {
 	dir := t.TempDir()
 	t.Setenv("PATH", dir)
@@ -122,6 +141,10 @@ func TestCDKCLI(t *testing.T) {
 	testFolder(t, "cdk.cli", require.CDKCLIVariable, "node_modules/.bin/cdk", func(t testing.TB) string { return require.CDKCLI(t) })
 }
 
+func TestCDKLanguages(t *testing.T) {
+	testFolder(t, "cdk.languages", require.CDKLanguagesVariable, "cdklanguages.json", func(t testing.TB) string { return require.CDKLanguages(t) })
+}
+
 func TestPopcore(t *testing.T) {
 	testFolder(t, "popcore", require.PopcoreVariable, "popcore.json", func(t testing.TB) string { return require.Popcore(t) })
 	testFolder(t, "oss", require.OSSVariable, "oss.json", func(t testing.TB) string { return require.OSS(t) })
@@ -131,7 +154,7 @@ func TestPlaywright(t *testing.T) {
 	testFolder(t, "playwright", require.PlaywrightVariable, "browser.json", func(t testing.TB) string { return require.Playwright(t) })
 }
 
-// testFolder is about a folder that a variable names, which is the right one if it has the file.
+// testFolder is about a directory that a variable names, which is the right one if it has the file.
 func testFolder(t *testing.T, name, variable, file string, find func(testing.TB) string) {
 	t.Setenv(require.Variable, "")
 	t.Setenv(require.WithoutVariable, "")

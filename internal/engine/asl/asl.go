@@ -2,9 +2,9 @@
 // and Fail states, with Retry and Catch. It is pure: a [Machine] says what an execution does next, and the engine
 // keeps the execution's row, calls the function and waits.
 //
-// A [Machine] is made by [Parse], which refuses what it does not know, in words that name the state, rather than doing
-// something else than Step Functions would. Data are JSON texts and stay as they came, numbers and all; only where a path
-// takes an object apart is it put together anew.
+// [Parse] returns a [Machine]. It rejects a definition that it does not support, with an error that names the state,
+// rather than behave differently from Step Functions. Data are JSON texts and stay unchanged, including numbers. Only
+// an object that a path takes apart is encoded again.
 //
 // Source: the Amazon States Language, version 1.0; AWS Step Functions Developer Guide, "Handling errors in Step Functions
 // workflows".
@@ -48,7 +48,7 @@ type Machine struct {
 	states  map[string]*state
 }
 
-// Timeout is how long an execution may take; zero is for ever.
+// Timeout is how long an execution may take; zero means no limit.
 func (m *Machine) Timeout() time.Duration { return m.timeout }
 
 // Position is where an execution is: at a state whose task is to be done, or is being done, or at a Wait state.
@@ -126,7 +126,7 @@ func (m *Machine) returned(t *trail, s *state, at Position, result json.RawMessa
 		t.failed(s, f)
 		return m.failed(t, s, at, f)
 	case !json.Valid(result):
-		f := Failure{ErrorRuntime, "What the function of the state '" + at.State + "' returned is no JSON."}
+		f := Failure{ErrorRuntime, "What the function of the state '" + at.State + "' returned is not JSON."}
 		t.failed(s, f)
 		return m.failed(t, s, at, f)
 	}

@@ -49,7 +49,7 @@ func walk(t *testing.T, definition, input string, outcomes ...string) []string {
 		if n == len(outcomes) {
 			return lines
 		}
-		// What a row keeps of a position is its JSON.
+		// A row stores a position as JSON.
 		text, err := json.Marshal(move.Position)
 		if err != nil {
 			t.Fatal(err)
@@ -94,7 +94,7 @@ func TestWalks(t *testing.T) {
 		"none is for it":           {retriers, `1`, []string{"!Z why"}, []string{`A after 0s calls F(1)`, `A failed: Z: why`}},
 		"a time out is no failure": {retriers, `1`, []string{"!States.Timeout"}, []string{`A after 0s calls F(1)`, `A failed: States.Timeout: `}},
 		"nothing returned":         {task(""), `1`, []string{"="}, []string{`A after 0s calls F(1)`, `A ended with null`}},
-		"no JSON":                  {waiter, `1`, []string{"=what"}, []string{`A after 0s calls F(1)`, `A failed: States.Runtime: What the function of the state 'A' returned is no JSON.`}},
+		"no JSON":                  {waiter, `1`, []string{"=what"}, []string{`A after 0s calls F(1)`, `A failed: States.Runtime: What the function of the state 'A' returned is not JSON.`}},
 		"too much": {waiter, `1`, []string{"=" + large}, []string{`A after 0s calls F(1)`,
 			`A failed: States.DataLimitExceeded: The state/task '` + f + `' returned a result with a size exceeding the maximum number of bytes service limit.`}},
 		"too much, by name": {`{"StartAt": "A", "States": {"A": {"Type": "Task", "Resource": "` + f + `", "End": true,
@@ -139,8 +139,8 @@ func TestProblems(t *testing.T) {
 	state := func(fields string) string { return `{"StartAt": "A", "States": {"A": {` + fields + `}}}` }
 	task := `"Type": "Task", "Resource": "` + f + `", "End": true`
 	for definition, want := range map[string]string{
-		``:   "the definition is no JSON, from byte 0 on",
-		`[]`: "the definition is no JSON object",
+		``:   "the definition is not JSON, from byte 0 on",
+		`[]`: "the definition is not a JSON object",
 		`{}`: `StartAt "" is no state`,
 		`{"StartAt": "A", "States": {}, "Extra": 1}`: `the definition has the field "Extra", which is not supported; supported are Comment, Version, QueryLanguage, StartAt, TimeoutSeconds, States`,
 		`{"StartAt": 1}`:                                                     "the definition has a number for StartAt",

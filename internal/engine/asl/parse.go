@@ -77,7 +77,8 @@ type catcher struct {
 	result path
 }
 
-// catches reports whether an error is one of these. What the language itself cannot go on from has no general name.
+// catches reports whether one of the names matches an error. No name matches [ErrorRuntime]. Only its own name, and
+// no general one, matches [ErrorDataLimitExceeded].
 func (e errorNames) catches(name string) bool {
 	switch {
 	case name == ErrorRuntime:
@@ -242,9 +243,9 @@ func strict(text json.RawMessage, into any, known ...string) error {
 	if err := json.Unmarshal(text, &object); err != nil || object == nil {
 		var syntax *json.SyntaxError
 		if errors.As(err, &syntax) {
-			return fmt.Errorf("is no JSON, from byte %d on", syntax.Offset)
+			return fmt.Errorf("is not JSON, from byte %d on", syntax.Offset)
 		}
-		return errors.New("is no JSON object")
+		return errors.New("is not a JSON object")
 	}
 	for _, name := range slices.Sorted(maps.Keys(object)) {
 		if !slices.Contains(known, name) {

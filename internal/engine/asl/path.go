@@ -26,7 +26,7 @@ func readPath(text json.RawMessage) (path, error) {
 	}
 	var s *string
 	if err := json.Unmarshal(text, &s); err != nil {
-		return nil, errors.New("is no path")
+		return nil, errors.New("is not a path")
 	}
 	if s == nil {
 		return nil, nil

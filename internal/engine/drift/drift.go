@@ -12,6 +12,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/pintle-dev/pintle/internal/engine/native"
@@ -30,6 +31,8 @@ const (
 	Deleted  Status = "DELETED"
 	// NotChecked is the state of a resource that was not compared, or has changed since.
 	NotChecked Status = "NOT_CHECKED"
+	// Unknown is the state of a resource whose provider could not read it.
+	Unknown Status = "UNKNOWN"
 )
 
 // Drifted reports whether a resource differs from its declaration.
@@ -45,6 +48,8 @@ type Resource struct {
 	Expected    string       `json:"expected,omitempty"`
 	Actual      string       `json:"actual,omitempty"`
 	Differences []Difference `json:"differences,omitempty"`
+	// Problem says why the state is unknown.
+	Problem string `json:"problem,omitempty"`
 	// Checked is when it was compared, Changed when the stack had last changed it before that.
 	Checked time.Time `json:"checked"`
 	Changed time.Time `json:"changed"`
@@ -54,6 +59,8 @@ type Resource struct {
 type Report struct {
 	// Resources are the compared resources, sorted by logical id. Those that have changed since are left out.
 	Resources []Resource `json:"resources"`
+	// Pending are the resources whose providers have not answered yet. They may have an earlier result.
+	Pending []Pending `json:"pending,omitempty"`
 	// Checked is when the whole stack was last checked; zero if it was not since its last operation.
 	Checked time.Time `json:"checked,omitzero"`
 	// Stack and Operation are what the report is about.
@@ -81,8 +88,14 @@ func (r Report) Drifted() (n int) {
 	return n
 }
 
+// Unknown returns the resources whose providers could not read them.
+func (r Report) Unknown() []Resource {
+	return slices.DeleteFunc(slices.Clone(r.Resources), func(r Resource) bool { return r.Status != Unknown })
+}
+
 // Rows is what a [Detector] needs of a [store.Store].
 type Rows interface {
+	Request(ctx context.Context, id wire.RequestID) (store.Request, error)
 	Entry(ctx context.Context, key store.EntryKey) (store.Entry, error)
 	PutEntry(ctx context.Context, entry store.Entry) (version int64, err error)
 }
@@ -92,6 +105,8 @@ type Detector struct {
 	types *native.Registry
 	rows  Rows
 	now   func() time.Time
+	// providers may be nil.
+	providers Providers
 }
 
 // New returns a detector that asks types and keeps results in rows. A nil clock is the system's.
@@ -99,8 +114,11 @@ func New(types *native.Registry, rows Rows, now func() time.Time) *Detector {
 	if now == nil {
 		now = time.Now
 	}
-	return &Detector{types, rows, now}
+	return &Detector{types: types, rows: rows, now: now}
 }
+
+// Ask has the detector ask providers too. Call it before anything else.
+func (d *Detector) Ask(providers Providers) { d.providers = providers }
 
 // key is where the report of a stack is kept: by the name, so that a stack which is created again replaces it.
 func key(stack store.Stack) store.EntryKey {
@@ -113,6 +131,12 @@ func (d *Detector) Last(ctx context.Context, stack store.Stack, instances []stor
 	if err != nil {
 		return report, err
 	}
+	return report.held(stack, instances), nil
+}
+
+// held returns the results that still hold.
+func (r Report) held(stack store.Stack, instances []store.Instance) Report {
+	report := r
 	now := make(map[wire.LogicalID]store.Instance, len(instances))
 	for _, i := range instances {
 		now[i.Logical] = i
@@ -124,10 +148,14 @@ func (d *Detector) Last(ctx context.Context, stack store.Stack, instances []stor
 		}
 	}
 	report.Resources = held
+	report.Pending = slices.DeleteFunc(slices.Clone(report.Pending), func(p Pending) bool {
+		i, ok := now[p.Logical]
+		return !ok || i.PhysicalID != p.Physical || !i.Changed.Equal(p.Changed)
+	})
 	if report.Operation != stack.Operation {
 		report.Checked = time.Time{}
 	}
-	return report, nil
+	return report
 }
 
 // OfStack returns the last report of a stack as a whole. It is empty if the stack was not checked since its last operation.
@@ -153,13 +181,14 @@ func (d *Detector) read(ctx context.Context, stack store.Stack) (report Report, 
 	if report.Stack != stack.ID {
 		report = Report{Stack: stack.ID}
 	}
-	return report, entry.Version, nil
+	return d.collect(ctx, stack, report, entry.Version)
 }
 
 // tries is how often a report is written that another detection changes at the same time.
 const tries = 10
 
-// Detect compares some of all resources of a stack and returns its report with them. It keeps earlier results of the others.
+// Detect compares some of all resources of a stack and returns its report with them. It keeps earlier results of the others. The
+// providers of custom resources answer later: these resources are pending in the report.
 func (d *Detector) Detect(ctx context.Context, stack store.Stack, instances, all []store.Instance) (Report, error) {
 	checked := make(map[wire.LogicalID]Resource, len(instances))
 	for _, i := range instances {
@@ -169,41 +198,63 @@ func (d *Detector) Detect(ctx context.Context, stack store.Stack, instances, all
 		}
 		checked[i.Logical] = r
 	}
+	asked, err := d.ask(ctx, stack, instances)
+	if err != nil {
+		return Report{}, fmt.Errorf("ask the providers: %w", err)
+	}
 	for try := 1; ; try++ {
-		_, version, err := d.read(ctx, stack)
+		before, version, err := d.read(ctx, stack)
 		if err != nil {
 			return Report{}, err
 		}
-		report, err := d.Last(ctx, stack, all)
-		if err != nil {
-			return Report{}, err
-		}
-		before := make(map[wire.LogicalID]Resource, len(report.Resources))
-		for _, r := range report.Resources {
-			before[r.Logical] = r
-		}
-		report.Resources = nil
-		for _, i := range all { // by logical id
-			r, ok := checked[i.Logical]
-			if !ok {
-				r = before[i.Logical]
-			}
-			if r.Status != "" && r.Status != NotChecked {
-				report.Resources = append(report.Resources, r)
-			}
-		}
+		report := before.held(stack, all)
+		report.take(all, checked, asked)
 		if report.Operation = stack.Operation; len(instances) == len(all) || !report.Checked.IsZero() {
 			report.Checked = d.now().UTC()
 		}
-		text, err := json.Marshal(report)
-		if err != nil {
-			return report, fmt.Errorf("encode the drift of stack %s: %w", stack.Name, err)
-		}
-		_, err = d.rows.PutEntry(ctx, store.Entry{EntryKey: key(stack), Version: version, Definition: text})
+		_, err = d.write(ctx, stack, report, version)
 		if again := errors.Is(err, store.ErrChanged) || errors.Is(err, store.ErrExists); !again || try == tries {
 			return report, err
 		}
 	}
+}
+
+// take puts results and pending resources into the report. all are the resources of the stack, by logical id.
+func (r *Report) take(all []store.Instance, checked map[wire.LogicalID]Resource, asked map[wire.LogicalID]Pending) {
+	results, pending := make(map[wire.LogicalID]Resource, len(r.Resources)), make(map[wire.LogicalID]Pending, len(r.Pending))
+	for _, one := range r.Resources {
+		results[one.Logical] = one
+	}
+	for _, p := range r.Pending {
+		pending[p.Logical] = p
+	}
+	r.Resources, r.Pending = nil, nil
+	for _, i := range all {
+		p, waits := asked[i.Logical]
+		one, ok := checked[i.Logical]
+		switch {
+		case waits:
+			r.Pending = append(r.Pending, p)
+			one = results[i.Logical]
+		case !ok:
+			if p, waits := pending[i.Logical]; waits {
+				r.Pending = append(r.Pending, p)
+			}
+			one = results[i.Logical]
+		}
+		if one.Status != "" && one.Status != NotChecked {
+			r.Resources = append(r.Resources, one)
+		}
+	}
+}
+
+// write writes a report over the version that was read, and returns the new version.
+func (d *Detector) write(ctx context.Context, stack store.Stack, report Report, version int64) (int64, error) {
+	text, err := json.Marshal(report)
+	if err != nil {
+		return 0, fmt.Errorf("encode the drift of stack %s: %w", stack.Name, err)
+	}
+	return d.rows.PutEntry(ctx, store.Entry{EntryKey: key(stack), Version: version, Definition: text})
 }
 
 // compare compares one resource.
@@ -219,7 +270,7 @@ func (d *Detector) compare(ctx context.Context, stack store.Stack, i store.Insta
 	}
 	live, err := d.types.Live(ctx, &store.Request{Stack: stack.Key, Logical: i.Logical, Type: wire.Update, Body: &store.RequestBody{
 		Dialect: stack.Dialect, StackID: stack.ID, Account: stack.Account, Region: stack.Region, ResourceType: r.Type,
-		PhysicalID: i.PhysicalID, Properties: i.Body.Properties, OldProperties: i.Body.Properties,
+		PhysicalID: i.PhysicalID, Properties: i.Body.Properties, OldProperties: i.Body.Properties, Tags: i.Body.Tags,
 	}})
 	switch {
 	case errors.Is(err, native.ErrUnchecked):
@@ -230,33 +281,15 @@ func (d *Detector) compare(ctx context.Context, stack store.Stack, i store.Insta
 	case err != nil:
 		return r, err
 	}
-	expected, actual := value.Object(), value.Object()
-	for _, m := range i.Body.Properties.Members() {
-		now, known := live.Get(m.Key)
-		if !known {
-			continue
-		}
-		was := m.Value
-		if m.Key == "Tags" {
-			was, now = sortTags(was), sortTags(now)
-		}
-		was, now = alike(was, now)
-		now = hide(was, now)
-		expected = expected.With(m.Key, was)
-		r.Differences = append(r.Differences, differences("/"+m.Key, was, now)...)
-		if !absent(now) {
-			actual = actual.With(m.Key, now)
-		}
-	}
-	if r.Status = InSync; r.Differences != nil {
-		r.Status = Modified
-	}
-	r.Expected, r.Actual = string(typed(schema, expected).Masked().JSON()), string(typed(schema, actual).Masked().JSON())
+	r.compare(schema, i.Body.Properties, live)
 	return r, nil
 }
 
 // typed returns properties with the numbers and booleans that the schema has at the top.
 func typed(schema *native.Schema, properties value.Value) value.Value {
+	if schema == nil {
+		return properties
+	}
 	for _, p := range schema.Properties {
 		v, given := properties.Get(p.Name)
 		if !given || v.Kind() != value.String || v.HasSecret() || p.Kind != native.Integer && p.Kind != native.Truth {

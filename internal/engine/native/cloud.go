@@ -2,8 +2,8 @@ package native
 
 import "slices"
 
-// cloud are the types of the cloud of this machine. Some of them run code of templates, so they are there only where that is
-// allowed, all together.
+// cloud lists the types of the local cloud. Some of them run code from templates, so a server has either all of them
+// or, if it may not run such code, none.
 var cloud = []string{
 	"ALIYUN::FC3::Function",
 	"ALIYUN::FC::Function",
@@ -29,6 +29,7 @@ var cloud = []string{
 	"AWS::IAM::Role",
 	"AWS::KMS::Alias",
 	"AWS::KMS::Key",
+	"AWS::Lambda::EventInvokeConfig",
 	"AWS::Lambda::Function",
 	"AWS::Lambda::LayerVersion",
 	"AWS::Lambda::Permission",
@@ -48,8 +49,8 @@ var cloud = []string{
 	"AWS::StepFunctions::StateMachine",
 }
 
-// InCloud reports whether a type is one of the cloud of this machine, whether or not a registry has it: who does not find it there
-// can say what would help.
+// InCloud reports whether a type belongs to the local cloud, whether or not a registry has it. A caller whose
+// registry lacks the type can then say how to enable it.
 func InCloud(name string) bool {
 	_, found := slices.BinarySearch(cloud, name)
 	return found

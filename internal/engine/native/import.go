@@ -11,7 +11,7 @@ import (
 type Existing struct {
 	// ID is its physical ID.
 	ID wire.PhysicalID
-	// Holder is the resource of a stack that made it, see catalog.Holder; empty if a client did.
+	// Holder is the resource of a stack that made it, see registry.OwnerOf; empty if a client did.
 	Holder string
 }
 

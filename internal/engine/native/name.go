@@ -25,8 +25,9 @@ func Suffix(r *store.Request) string {
 	return string(suffix)
 }
 
-// MadeUpName names what a Create makes that was given no name: by the stack, the resource, and the [Suffix]. The name has at
-// most limit bytes, at least 16; 0 is no limit. What is too long is cut, the longer one of both names first.
+// MadeUpName returns a name for a resource that is created without one: the stack, the logical id and the [Suffix].
+// limit is the greatest length of the name in bytes, at least 16; 0 means no limit. To shorten a name, MadeUpName
+// cuts the longer of stack and logical id first.
 func MadeUpName(r *store.Request, limit int) string {
 	stack, logical := cmp.Or(r.Body.StackName, "stack"), string(r.Logical)
 	if arn, err := wire.ParseStackARN(r.Body.StackID); err == nil {

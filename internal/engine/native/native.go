@@ -1,16 +1,17 @@
 // Package native is the interface of resource types that Pintle provides itself.
 //
-// A native resource goes the way of every other one. Its requests are rows that are committed before they are carried
-// out, delivered at least once with one RequestId, and settled by what is reported of them; only the service token is
-// missing, and in its stead the row says nothing, which no template can spell. So the engine has no special case for what
-// a type does, and asks a [Registry] only for what it must know before it makes a request: what may be declared, what a
-// change of a property means, which attributes there are. Package delivery asks it to serve.
+// A native resource is handled like every other one. Its requests are rows, which are committed before they are
+// carried out, delivered at least once with one RequestId, and settled by the reported outcome. Only the service
+// token is missing: the row has null instead, which no template can declare. So the engine has no special case for
+// what a type does. It asks a [Registry] only for what it must know before it makes a request: which properties a
+// template may declare, what a change of a property means, and which attributes exist. Package delivery asks the
+// registry to serve.
 //
-// A [Type] is made of a [Schema], which is data, and of Serve, which acts. Two more abilities are optional: a [Declarer]
-// makes a time limit or a wait for signals of what is declared, and an [Awaiter] says what the signals come to. The
-// latter are pure, for the engine calls them in the midst of a decision.
+// A [Type] consists of a [Schema], which is data, and of Serve, which acts. Two more abilities are optional. A
+// [Declarer] derives a time limit or a wait for signals from a declaration, and an [Awaiter] decides the result of
+// the signals. Both are pure, because the engine calls them during a decision.
 //
-// What each type does for its users is told in docs/native.md.
+// docs/native.md describes the types for users.
 package native
 
 import (
@@ -21,6 +22,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/pintle-dev/pintle/internal/base/panics"
 	"github.com/pintle-dev/pintle/internal/language/value"
 	"github.com/pintle-dev/pintle/internal/store"
 	"github.com/pintle-dev/pintle/wire"
@@ -132,13 +134,14 @@ type Config struct {
 	Names Names
 	// More are further types, such as those of package aws.
 	More []Type
-	// Off is asked before a resource of a type of the cloud of this machine is served as a record, because the registry does not have
-	// the type. Its error is that of the request. Nil lets all pass.
+	// Off is called before a resource of one of the local cloud's types is served as a record because the registry
+	// does not have the type. Its error becomes the request's error. Nil accepts every request.
 	Off func(ctx context.Context, r *store.Request) error
 	// Keep is called with each request for a recorded resource and the resource's physical id, before the request succeeds. It may be
 	// called again with the same request. Its error is that of the request. Nil is not called.
 	Keep func(ctx context.Context, r *store.Request, id wire.PhysicalID) error
-	// CheckImport is asked before a recorded resource is imported. Its error is that of the request. Nil lets all pass.
+	// CheckImport is called before a recorded resource is imported. Its error becomes the request's error. Nil
+	// accepts every import.
 	CheckImport func(ctx context.Context, r *store.Request) error
 }
 
@@ -244,7 +247,7 @@ func (g *Registry) Serve(ctx context.Context, r *store.Request) (result Result, 
 	}
 	defer func() {
 		if cause := recover(); cause != nil {
-			result, err = Result{}, &PanicError{Type: name, Cause: cause, Stack: string(debug.Stack())}
+			result, err = Result{}, &PanicError{Type: name, Cause: panics.Cause(cause), Stack: string(debug.Stack())}
 		}
 		if r.Type == wire.Create && result.PhysicalID == "" && !t.Schema().Nested {
 			result.PhysicalID = wire.PhysicalID(MadeUpName(r, 0))
@@ -274,10 +277,9 @@ func (g *Registry) Serve(ctx context.Context, r *store.Request) (result Result, 
 
 // PanicError is the error of a type that panicked.
 type PanicError struct {
-	Type  string
-	Cause any
-	// Stack is for the log.
-	Stack string
+	Type string
+	// Cause describes the value of the panic without quoting it, and Stack is where it was. Both are for the log.
+	Cause, Stack string
 }
 
 // Error says whose fault it is.

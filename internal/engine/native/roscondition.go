@@ -114,5 +114,5 @@ func rosConditionData(good, bad []value.Member, before value.Value) value.Value 
 	)
 }
 
-// Serve implements [Type]. Nothing is made.
+// Serve implements [Type]. It creates nothing.
 func (rosCondition) Serve(context.Context, *store.Request) (Result, error) { return Result{}, nil }

@@ -10,9 +10,10 @@ import (
 	"github.com/pintle-dev/pintle/wire"
 )
 
-// ParseROSSignal reads what is posted to the URL of a handle of ROS: nothing, or an object that may have a status, SUCCESS,
-// FAILURE or WARNING, an id, a reason and data, in any case of letters. What is left out is SUCCESS, the number of signals that
-// there are plus 1, and nothing. earlier are the signals that there are. The error tells the sender what to fix.
+// ParseROSSignal parses the body of a signal to the URL of a ROS handle. The body is empty, or an object with an
+// optional status, id, reason and data. The status is SUCCESS, FAILURE or WARNING. Case does not matter in keys and
+// statuses. By default, the status is SUCCESS, the id is the number of signals so far plus 1, and reason and data are
+// empty. earlier are the signals so far. The error tells the sender what to fix.
 //
 // Source: ROS, ALIYUN::ROS::WaitConditionHandle, for the id and the reason; SignalResource for the states. Published templates
 // write Status, status, Success and SUCCESS.
@@ -69,7 +70,7 @@ func ParseROSSignal(body []byte, earlier []store.Signal) (store.Signal, error) {
 	return s, nil
 }
 
-// nextSignalID is the ID of a signal that has none: the number of those that there are, plus 1, or the next number that is free.
+// nextSignalID returns the ID of a signal without one: the number of signals so far plus 1, or the next free number.
 func nextSignalID(earlier []store.Signal) string {
 	taken := make(map[string]bool, len(earlier))
 	for _, s := range earlier {

@@ -68,7 +68,7 @@ const (
 	List
 	// Object is an object.
 	Object
-	// Document is an object, or its text as JSON. What is in it keeps its JSON types.
+	// Document is an object, or its text as JSON. Values in it keep their JSON types.
 	Document
 )
 
@@ -150,6 +150,19 @@ func (s *Schema) HasAttribute(name string) bool {
 	p := s.property(name)
 	return s.Recorded || slices.Contains(s.Attributes, name) || p != nil && p.Readable ||
 		s.Open != "" && strings.HasPrefix(name, s.Open) && len(name) > len(s.Open)
+}
+
+// Tagged reports whether a resource with these properties takes the tags of its stack: whether it can have tags. Of a type that is only
+// recorded, that is known if the resource has some.
+func (s *Schema) Tagged(properties value.Value) bool {
+	if s.Dialect != wire.CloudFormation || s.Nested {
+		return false
+	}
+	if s.Recorded {
+		_, declared := properties.Get("Tags")
+		return declared
+	}
+	return s.property("Tags") != nil
 }
 
 // Normal returns properties as a type gets them, and as old and new ones are compared: every number and boolean as its text,

@@ -85,8 +85,8 @@ func (waitCondition) Awaited(await store.Await, signals []store.Signal, _ value.
 	return Result{}, true, wrong(fmt.Sprintf("Failed to receive %d resource signal(s) within the specified duration", await.Count-len(data)))
 }
 
-// Serve implements [Type]. Nothing is made: the physical id is the stack's with the logical id of the handle, as recorded on
-// CloudFormation, or of the condition if it has a CreationPolicy.
+// Serve implements [Type]. It creates nothing. The physical id is the stack's id followed by the logical id of the
+// handle, as recorded on CloudFormation, or by that of the condition if it has a CreationPolicy.
 func (waitCondition) Serve(_ context.Context, r *store.Request) (Result, error) {
 	if r.Type != wire.Create {
 		return Result{}, nil

@@ -14,7 +14,8 @@ import (
 // waitConditionHandle is AWS::CloudFormation::WaitConditionHandle: a URL to which signals are sent. The engine keeps them
 // with the resource.
 //
-// Who knows the URL can signal, so what Ref returns is a secret. The physical id is the URL without its signature.
+// Anyone who knows the URL can signal, so the value of Ref is a secret. The physical id is the URL without its
+// signature.
 type waitConditionHandle struct {
 	signalURL func(key wire.ResponseKey, region string) (string, error)
 }

@@ -1,8 +1,8 @@
 // Package dynamic finds and replaces CloudFormation's dynamic references, {{resolve:SERVICE:KEY}}. It fetches
 // nothing itself.
 //
-// A reference is part of a string. What has braces but is none, because the service is another one or the end is missing,
-// is text like any other.
+// A reference is part of a string. Text in braces that is not a reference, because it names another service or has no
+// end, is ordinary text.
 //
 // Source: CloudFormation User Guide, "Get values stored in other services using dynamic references".
 package dynamic
@@ -177,8 +177,9 @@ func eachString(v value.Value, look func(string) error) error {
 	return nil
 }
 
-// Replace returns a value with the references in its strings replaced by what they stand for, by their texts. Those that are
-// not there stay as they are. A string that got a secret is one. What is put in is not looked at again.
+// Replace returns a value whose strings have each reference replaced by its entry in resolved. References without an
+// entry stay as they are. A string that contains a replaced secret is secret. Replace does not search the inserted
+// text for references.
 func Replace(v value.Value, resolved map[string]value.Value) value.Value {
 	switch v.Kind() {
 	case value.Null, value.Bool, value.Number:

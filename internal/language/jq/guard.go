@@ -17,7 +17,7 @@ const (
 )
 
 // guarded returns a script in which everything that takes more than a step is counted: operators and functions are natives of ours,
-// functions that are made of others are defined anew, and what goes through a list or a text counts it. Functions that ask for the time,
+// functions that are made of others are defined again, and what goes through a list or a text counts it. Functions that ask for the time,
 // the environment, files or further input are refused, as are all that are not known. The query is changed.
 func guarded(query *gojq.Query) (*gojq.Query, error) {
 	g := &guard{natives: natives(), defined: definitions(), needed: make(map[string]bool)}
@@ -97,7 +97,7 @@ func (g *guard) query(q *gojq.Query) {
 	}
 }
 
-// operatorOf returns the function that does the work of an operator, "" for those that only say where to go on.
+// operatorOf returns the function that does the work of an operator, "" for those that only say where to continue.
 func operatorOf(op gojq.Operator) string {
 	switch op {
 	case gojq.OpAdd:
@@ -165,7 +165,7 @@ func (g *guard) term(t *gojq.Term) {
 		t.SuffixList = append([]*gojq.Suffix{{Index: index}}, t.SuffixList...)
 	case gojq.TermTypeFunc:
 		paths := t.Func.Name == "path" && len(t.Func.Args) == 1 && !slices.Contains(g.bound, keyOf("path", 1))
-		if g.function(t.Func); paths { // each is made anew
+		if g.function(t.Func); paths { // each is made again
 			rest := t.SuffixList
 			t.SuffixList = nil
 			*t = countedTerm(*t)

@@ -46,13 +46,13 @@ type Result struct {
 // Reading returns how much work it is to read a script, in the unit of [Result].
 func Reading(script string) int { return 2000 + 4*len(script) }
 
-// Check reads a script without running it. The error tells what is wrong with it.
+// Check reads a script without running it. The error reports what is wrong with it.
 func Check(script string) error {
 	_, err := new(work).compile(script)
 	return err
 }
 
-// Run runs a script, and returns its results, or only the first. They nest no deeper than depth. The error tells what is wrong with the
+// Run runs a script, and returns its results, or only the first. They nest no deeper than depth. The error reports what is wrong with the
 // script, or how it failed, maybe with what is in the input; the result then tells its work.
 func Run(script string, input value.Value, depth int, first bool) (Result, error) {
 	w := &work{steps: maxSteps, pieces: maxWork}
@@ -108,21 +108,21 @@ func (w *work) Err() error {
 	return nil
 }
 
-// compile reads a script. The error tells what is wrong with it.
+// compile reads a script. The error reports what is wrong with it.
 func (w *work) compile(script string) (*gojq.Code, error) {
 	if len(script) > maxScript {
 		return nil, fmt.Errorf("the script is longer than %d bytes", maxScript)
 	}
 	query, err := gojq.Parse(script)
 	if err != nil {
-		return nil, fmt.Errorf("the script is no jq: %w", err)
+		return nil, fmt.Errorf("the script is not valid jq: %w", err)
 	}
 	if query, err = guarded(query); err != nil {
 		return nil, err
 	}
 	code, err := gojq.Compile(query, w.functions()...)
 	if err != nil {
-		return nil, fmt.Errorf("the script is no jq: %s", strings.ReplaceAll(err.Error(), nativePrefix, ""))
+		return nil, fmt.Errorf("the script is not valid jq: %s", strings.ReplaceAll(err.Error(), nativePrefix, ""))
 	}
 	return code, nil
 }
@@ -247,7 +247,7 @@ func toValue(v any, depth int) (value.Value, bool) {
 	return value.Value{}, true
 }
 
-// float returns a float as jq writes it: what is no number is null, and what is infinite the largest that is finite.
+// float returns a float as jq writes it: what is not a number is null, and what is infinite the largest that is finite.
 func float(f float64) value.Value {
 	switch {
 	case math.IsNaN(f):

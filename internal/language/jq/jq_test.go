@@ -53,7 +53,8 @@ func TestRun(t *testing.T) {
 	}
 }
 
-// What a script does is counted, the same each time, and it ends when that is too much.
+// TestRunCounts checks that the steps of a script are counted, the same each time, and that a script is stopped when
+// it exceeds the limit.
 func TestRunCounts(t *testing.T) {
 	work := func(script string) jq.Result {
 		var first jq.Result
@@ -84,7 +85,7 @@ func TestRunCounts(t *testing.T) {
 
 func TestCheck(t *testing.T) {
 	for script, want := range map[string]string{
-		".a | map(. + 1)": "", ".[": "the script is no jq", "": "the script is empty", "now": "now/0 of jq is not supported", "$ENV": "the environment",
+		".a | map(. + 1)": "", ".[": "the script is not valid jq", "": "the script is empty", "now": "now/0 of jq is not supported", "$ENV": "the environment",
 		strings.Repeat(" ", 8<<10) + ".": "longer than 8192 bytes",
 	} {
 		if err := jq.Check(script); (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {

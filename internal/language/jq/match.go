@@ -165,8 +165,8 @@ func longestOf(re *syntax.Regexp) (int, bool) {
 	return sum, true
 }
 
-// maxNumber is how many digits a number may have that a script reads from a text. What has more bits than a number may have has
-// fewer digits.
+// maxNumber is the most digits of a number that a script reads from a text. Numbers that exceed the limit on bits,
+// which is checked separately, already have fewer digits.
 const maxNumber = 2048
 
 // readable reports whether no number in a text is longer than scripts read: it takes long to find out what number it is.

@@ -262,7 +262,7 @@ const maxIndex = 10_000
 func (w *work) weighPath(v, path any) error {
 	keys, ok := path.([]any)
 	if !ok {
-		return errors.New("a path is no list")
+		return errors.New("a path is not a list")
 	}
 	for _, key := range keys {
 		w.pieces -= breadth(v)

@@ -26,7 +26,7 @@ const (
 	Import ChangeAction = "Import"
 )
 
-// Replacement says whether a resource gives way to a new one. What is "" is not modified.
+// Replacement says whether a change replaces the resource. It is "" for a resource that is not modified.
 type Replacement string
 
 // The replacements.
@@ -69,6 +69,7 @@ const (
 const (
 	Properties          = "Properties"
 	Metadata            = "Metadata"
+	Tags                = "Tags"
 	CreationPolicy      = "CreationPolicy"
 	DeletionPolicy      = "DeletionPolicy"
 	UpdateReplacePolicy = "UpdateReplacePolicy"
@@ -84,6 +85,9 @@ type Change struct {
 	// or ReplaceAndRetain.
 	PolicyAction string      `json:"policyAction,omitempty"`
 	Replacement  Replacement `json:"replacement,omitempty"`
+	// Immutable are the changed properties that only a new resource can have, by the schema of the provider, which only
+	// a dry run looks at.
+	Immutable []string `json:"immutable,omitempty"`
 	// Again says that the last update of it failed, so that it is updated in any case.
 	Again bool `json:"again,omitempty"`
 	// KeepsReplaced says that the old resource is kept if it is replaced.
@@ -103,7 +107,7 @@ type Change struct {
 
 // Detail is one place in a resource that changes, and one reason why.
 type Detail struct {
-	// Attribute is Properties, Metadata or a policy.
+	// Attribute is Properties, Metadata, Tags, which are those of the stack, or a policy.
 	Attribute string `json:"attribute"`
 	// Name is the property, "" for other attributes.
 	Name string `json:"name,omitempty"`

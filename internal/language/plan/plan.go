@@ -22,7 +22,7 @@ type Side struct {
 type Candidate struct {
 	Logical string
 	// Old and New are the declarations on either side; nil where the resource is not declared, or its condition does not
-	// hold. One of them or Tried is set, but for a resource that only [Delete] was told of.
+	// hold. One of them or Tried is set, but for a resource that only [Delete] was given.
 	Old, New *template.Resource
 	// Tried is the declaration in the newest revision that was tried in between, of a resource that neither side declares.
 	Tried *template.Resource
@@ -119,7 +119,7 @@ func Delete(sides []Side, extra []string) ([]Candidate, error) {
 		for _, c := range more {
 			if _, known := at[c.Logical]; !known {
 				at[c.Logical] = len(list)
-				c.OldFeeds = nil // told anew below, over both sides
+				c.OldFeeds = nil // told again below, over both sides
 				list = append(list, c)
 			}
 		}

@@ -147,7 +147,7 @@ func (s *statement) check() error {
 	return nil
 }
 
-// anyone reports whether a Principal is everybody, the only one there can be.
+// anyone reports whether a Principal is everyone, the only one there can be.
 func anyone(principal any) bool {
 	if of, ok := principal.(map[string]any); ok && len(of) == 1 {
 		principal = of["AWS"]

@@ -17,7 +17,7 @@ type Now struct {
 	Properties, Metadata value.Value
 	// Unsettled says that a later update of it failed, so that it is updated in any case.
 	Unsettled bool
-	// Unborn says that its creation failed: it is deleted, and created anew if it is still declared.
+	// Unborn says that its creation failed: it is deleted, and created again if it is still declared.
 	Unborn bool
 }
 
@@ -33,14 +33,16 @@ type World struct {
 	// Consequence says what a difference between old and new properties, maybe not all of them, means to a resource of a type;
 	// reason is what its update fails with if it is refused. Nil leaves everything to providers.
 	Consequence func(resourceType string, before, after value.Value) (consequence Consequence, reason string)
-	// Anew says of a resource that it is replaced, whatever changes of it. Nil says that none is.
-	Anew func(logicalID string) bool
+	// ForceReplace reports whether a resource is replaced even if it does not change. Nil means that none is.
+	ForceReplace func(logicalID string) bool
 	// KeptBy is the policy by which a resource that is replaced is kept: [UpdateReplacePolicy], which "" is too, or
 	// [DeletionPolicy].
 	KeptBy string
 	// Imports returns the physical ID of an existing resource that becomes the one of a logical ID; false for none. Nil says that
 	// none does.
 	Imports func(logicalID string) (physicalID string, ok bool)
+	// Retagged says of a resource with its new properties that the tags which it has from its stack change. Nil says that none do.
+	Retagged func(logicalID string, properties value.Value) bool
 	// Nested says that resources of a type are stacks, which are updated in any case. Nil says that none are.
 	Nested func(resourceType string) bool
 }
@@ -60,7 +62,7 @@ const (
 	Refused
 )
 
-// Preview says what the candidates of a plan would come to, in their order; what would stay as it is is left out. Nobody is
+// Preview says what the candidates of a plan would come to, in their order; what would stay as it is is left out. No one is
 // asked: what depends on an answer of a provider is [Unknown], and what depends on that may change.
 func Preview(from *Side, to Side, candidates []Candidate, world World) []Change {
 	p := &preview{from: from, to: to, world: world, candidates: map[string]*Candidate{}, changes: map[string]*Change{}}
@@ -175,6 +177,7 @@ func (p *preview) modify(change *Change, c *Candidate, now *Now) {
 	} else {
 		p.details(change, c, Properties, now.Properties, properties)
 		p.details(change, c, Metadata, now.Metadata, metadata)
+		p.retag(change, properties)
 	}
 	if p.world.Nested != nil && p.world.Nested(now.Type) && problem == "" && !slices.Contains(change.Scope, Properties) {
 		change.Scope = append([]string{Properties}, change.Scope...)
@@ -186,7 +189,7 @@ func (p *preview) modify(change *Change, c *Candidate, now *Now) {
 	if change.Again = now.Unsettled; change.Again && !slices.Contains(change.Scope, Properties) {
 		change.Scope = append([]string{Properties}, change.Scope...)
 	}
-	anew := p.world.Anew != nil && p.world.Anew(c.Logical)
+	anew := p.world.ForceReplace != nil && p.world.ForceReplace(c.Logical)
 	if anew && !slices.Contains(change.Scope, Properties) {
 		change.Scope = append([]string{Properties}, change.Scope...)
 	}
@@ -213,6 +216,17 @@ func (p *preview) modify(change *Change, c *Candidate, now *Now) {
 		}
 	}
 	change.lack()
+}
+
+// retag adds that a resource gets other tags from its stack.
+func (p *preview) retag(change *Change, properties value.Value) {
+	if p.world.Retagged == nil || !p.world.Retagged(change.LogicalID, properties) {
+		return
+	}
+	change.Scope = append(change.Scope, Tags)
+	change.Details = append(change.Details, Detail{
+		Attribute: Tags, Path: "/" + Tags, Recreation: RecreationNever, Source: DirectModification,
+	})
 }
 
 // lack notes as the problem that an import has no export, unless there is another one.
@@ -315,7 +329,8 @@ func (p *preview) details(change *Change, c *Candidate, attribute string, before
 			Attribute: attribute, Path: pointer(attribute, path), Recreation: RecreationNever, Before: text(before), After: text(after),
 		}
 		unknown := after != nil && hasUnknown(*after)
-		// What is not known may come to what there is; a list of another length, or an object in place of a text, cannot.
+		// An unknown value may turn out to equal the existing one. A list of another length cannot, nor can an object
+		// that replaces a text.
 		open := before != nil && after != nil && isUnknown(*after)
 		if attribute == Properties && len(path) > 0 {
 			d.Name = path[0]
@@ -379,7 +394,7 @@ func (p *preview) causes(d Detail, was, declared template.Node, path []string, o
 		add(DirectModification, "", open && list != nil)
 	}
 	if list == nil && len(causes.Resources) > 0 {
-		// It has changed since the resource was told of it last.
+		// It has changed since the resource last got it.
 		source, cause, _ := reference(causes.Resources[0])
 		add(source, cause, false)
 	}

@@ -95,7 +95,7 @@ func newBinding(t *Template, inputs map[string]Input, previous map[string]value.
 	return &binding{template: t, inputs: inputs, previous: previous, stored: stored, values: make(map[string]value.Value)}
 }
 
-// report adds what is told of all parameters at once.
+// report adds the problems that are reported once for all parameters.
 func (b *binding) report() {
 	if b.template.Language == ROS {
 		b.rosReport()

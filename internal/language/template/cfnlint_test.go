@@ -35,7 +35,7 @@ var lintDiffers = map[string]string{
 	"yaml_scalars":                    "the linter breaks down at `.inf`",
 }
 
-// TestCFNLint holds the corpus against the linter that AWS publishes: what evaluates is no error for it either. Errors of E3003
+// TestCFNLint holds the corpus against the linter that AWS publishes: what evaluates is not an error for it either. Errors of E3003
 // are left out: the linter misses the ServiceToken of custom resources, which most cases leave out for brevity and which is the
 // engine's to ask for.
 func TestCFNLint(t *testing.T) {

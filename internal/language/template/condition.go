@@ -36,7 +36,7 @@ func unresolvedCondition(name, block string) string {
 }
 
 // resolveConditions checks the names in the Conditions section and puts it in order.
-func (p *parser) resolveConditions() {
+func (p resolver) resolveConditions() {
 	needs := make(map[string][]string)
 	var bad names
 	var first Node
@@ -71,7 +71,7 @@ func (p *parser) resolveConditions() {
 }
 
 // orderConditions sorts the conditions so that each comes after those it needs.
-func (p *parser) orderConditions(needs map[string][]string) {
+func (p resolver) orderConditions(needs map[string][]string) {
 	all := make([]string, len(p.template.Conditions))
 	byName := make(map[string]*Condition, len(all))
 	for i, c := range p.template.Conditions {

@@ -39,7 +39,7 @@ var update = flag.Bool("update", false, "write what is found into the corpus; re
 //
 //	error             every problem: LINE:COLUMN: TEXT, or TEXT alone for what has no place
 //
-// What is before the first file says what the case shows. -update writes the results.
+// The comment before the first file describes the case. -update writes the results.
 func TestCorpus(t *testing.T) {
 	files, err := filepath.Glob("testdata/corpus/*.txtar")
 	if err != nil || len(files) == 0 {
@@ -153,7 +153,7 @@ func evaluated(body string, texts map[string]string, around *account) (map[strin
 	}
 	if text := parsed.Processed(); text != "" {
 		results["processed.json"] = indented([]byte(text))
-		// What is read back from a store is the same.
+		// A template that is read back from a store gives the same result.
 		if parsed, err = template.ParseProcessed(text, template.Limits{}); err != nil {
 			return nil, err
 		}

@@ -12,7 +12,7 @@
 // A value that came from a NoEcho parameter, or that the caller supplies as secret, taints what is made of it: a string
 // of which one part is secret is secret. A condition on a secret does not taint the branch it chooses.
 //
-// Errors carry CloudFormation's own text; place and explanation lie beside it, see [Error]. The texts and rules follow
+// Errors carry CloudFormation's own text; place and explanation lie next to it, see [Error]. The texts and rules follow
 // the AWS CloudFormation User Guide and the service's observed answers; where neither says anything the wording is ours.
 //
 // The package is pure: no clock, no files, no network. All its types may be read by many goroutines at once.

@@ -102,7 +102,8 @@ type problems struct {
 	tried int
 }
 
-// maxTried is how much of that is tried out: some tenths of a second. What is wrong with others is found when they are evaluated.
+// maxTried bounds that work to some tenths of a second. Errors in the remaining ones are found when they are
+// evaluated.
 const maxTried = 1 << 20
 
 // try reports whether something is to be tried out that is so much work.

@@ -20,7 +20,7 @@ type Resources interface {
 // times. Source: ours, more than any provider can be sent.
 const MaxEvaluated = 8 << 20
 
-// nodeBytes is what a list, an object or a scalar counts beside its text.
+// nodeBytes is what a list, an object or a scalar counts next to its text.
 const nodeBytes = 16
 
 // Evaluate returns the value of a declaration: calls of functions replaced by their results, members and items that

@@ -8,12 +8,13 @@ import (
 	"github.com/pintle-dev/pintle/internal/language/value"
 )
 
-// Examine is [ParseWithin] for those who want to hear of everything at once: names are looked up though something else is
-// malformed, and each that stands for nothing is told at its own place.
+// Examine is [ParseWithin] for callers that want every problem at once. It looks up names even if another part of the
+// template is malformed, and reports each unknown name at its place.
 //
-// Beside problems it returns what is sound of the template, to be looked at further: without the resources and outputs that
-// have problems of their own, while of parameters and conditions with problems nothing is known. The template is nil if there
-// is too much wrong for that. What is sound is for [Template.BindPartly] and what follows from it, and not to be run.
+// In addition to the problems, it returns the valid part of the template for further checks. That part lacks the
+// resources and outputs that have problems of their own; parameters and conditions with problems count as unknown.
+// The template is nil if too much of it is invalid. Use it only with [Template.BindPartly] and its results, and never
+// deploy it.
 func Examine(body string, limits Limits) (*Template, Errors) {
 	return CloudFormation.Examine(body, limits)
 }
@@ -40,7 +41,7 @@ func (l Language) Examine(body string, limits Limits) (*Template, Errors) {
 	return t, first(err, found)
 }
 
-// examine goes on through all that [parser.whole] does, and returns what is sound.
+// examine continues through all that [parser.whole] does, and returns what is sound.
 func (p *parser) examine(root Node) (*Template, Errors) {
 	p.lenient, p.unsound = true, make(map[string]bool)
 	p.sections(root)
@@ -49,7 +50,7 @@ func (p *parser) examine(root Node) (*Template, Errors) {
 	}
 	p.declared = root
 	p.spoilFound()
-	p.resolve()
+	resolver{p}.resolve()
 	if p.template.Unprocessed() && len(p.found) == 0 {
 		q := p.template.rehearsal()
 		q.lenient = true
@@ -90,7 +91,7 @@ func member(where path) string {
 	return where[0] + "/" + where[1]
 }
 
-// spoil notes that something is wrong with the member of a section that where belongs to. Only Examine goes on after that.
+// spoil notes that something is wrong with the member of a section that where belongs to. Only Examine continues after that.
 func (p *parser) spoil(where path) {
 	if p.lenient {
 		p.unsound[member(where)] = true
@@ -132,7 +133,7 @@ func (n Node) looksUp() bool {
 func (p *parser) linked(n Node, where path) Node {
 	switch {
 	case !p.lenient:
-		return p.link(n, where)
+		return resolver{p}.link(n, where)
 	case p.unsound[member(where)]:
 		return n
 	case p.spoilt("Mappings") && n.looksUp():
@@ -140,7 +141,7 @@ func (p *parser) linked(n Node, where path) Node {
 		return n
 	}
 	before := len(p.found)
-	n = p.link(n, where)
+	n = resolver{p}.link(n, where)
 	if len(p.found) > before {
 		p.spoil(where)
 	}

@@ -12,7 +12,7 @@ import (
 	"github.com/pintle-dev/pintle/internal/language/template"
 )
 
-// What is malformed in one place does not hide what is wrong in another, and makes nothing wrong that is not.
+// TestExamine checks that a malformed part neither hides problems in other parts nor causes false ones.
 func TestExamine(t *testing.T) {
 	for _, test := range []struct {
 		name, body string
@@ -89,7 +89,8 @@ Resources:
 	}
 }
 
-// Nothing is known of what has a problem, and what depends on it.
+// TestExaminedConditions checks that a condition or parameter with a problem, and each one that depends on it, is
+// unknown.
 func TestExaminedConditions(t *testing.T) {
 	parsed, found := template.Examine(`
 Parameters: {P: {Type: Text, Default: x}, Q: {Type: Number, Default: y}}

@@ -52,7 +52,7 @@ func (p place) String() string {
 type function struct {
 	// places are where the function may be called.
 	places place
-	// check tells what is wrong with the shape of an argument. What it lets pass, evaluate may rely on.
+	// check reports what is wrong with the shape of an argument. What it lets pass, evaluate may rely on.
 	check func(s *shapes, argument Node, where path)
 	// evaluate returns the value of a call, null for AWS::NoValue. It is nil if the result is a truth value.
 	evaluate func(e *evaluation, argument Node) (value.Value, error)

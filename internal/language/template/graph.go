@@ -146,7 +146,7 @@ func sortByNeeds(names []string, needs map[string][]string) (order, cycle []stri
 	if len(rest) == 0 {
 		return order, nil
 	}
-	// What is left needs a cycle; of that, what nothing on a cycle needs is on none.
+	// Each remaining name is on a cycle or needs one. Remove those that no name on a cycle needs: they are on none.
 	neededBy := make(map[string][]string)
 	for _, name := range rest {
 		for _, need := range needs[name] {

@@ -5,9 +5,9 @@ import "github.com/pintle-dev/pintle/internal/language/value"
 // blueGreen is the transform that templates with [AWS::CodeDeploy::BlueGreen] hooks declare. It changes nothing in a template.
 const blueGreen = "AWS::CodeDeployBlueGreen"
 
-// hooks checks the form of the section Hooks: an object for each hook, with a Type and Properties. Nothing is registered that a hook could
-// call, so a template keeps its hooks and no operation calls one.
-// Source: CloudFormation, template anatomy, Hooks. The texts are assumed.
+// hooks checks the form of the section Hooks: an object for each hook, with a Type and Properties. No hook can be
+// registered, so a template keeps its hooks, but no operation calls one. Source: CloudFormation, template anatomy,
+// Hooks. The texts are assumed.
 func (p *parser) hooks(section Node, where path) {
 	if !p.object(section, where, "Hooks") {
 		return

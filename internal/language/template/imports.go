@@ -141,7 +141,7 @@ func evaluateImportValue(e *evaluation, argument Node) (value.Value, error) {
 	return v, nil
 }
 
-// NoExport is CloudFormation's text for the import of a name that nobody exports.
+// NoExport is CloudFormation's text for the import of a name that no one exports.
 func NoExport(name string) string { return "No export named " + name + " found" }
 
 func (e *evaluation) importName(argument Node) (string, error) {

@@ -69,7 +69,7 @@ func (noResources) Attribute(string, string) (value.Value, error) {
 	return value.Value{}, errNoResources
 }
 
-// Included returns what a call of AWS::Include makes of a snippet: its members among those that stand beside the call or, if nothing
+// Included returns what a call of AWS::Include makes of a snippet: its members among those that stand next to the call or, if nothing
 // does, the snippet. The error is an [IncludeError].
 func (t *Transform) Included(text string) (Node, error) {
 	snippet, err := readSnippet(text)
@@ -122,7 +122,8 @@ func readSnippet(text string) (Node, error) {
 	return snippet, nil
 }
 
-// shortFormIn reports whether a text in YAML has a short form of a function. What is no YAML has none.
+// shortFormIn reports whether a YAML text has a short form of a function. It returns false for a text that is not
+// YAML.
 func shortFormIn(text string) bool {
 	var document yaml.Node
 	if err := yaml.Unmarshal([]byte(text), &document); err != nil {

@@ -26,7 +26,7 @@ func parseJSON(body string, language Language) (Node, error) {
 	return root, r.found.orNil()
 }
 
-// jsonError returns the error of a text that is no JSON, with the place of the first wrong byte.
+// jsonError returns the error of a text that is not JSON, with the place of the first wrong byte.
 func jsonError(body string, err error) error {
 	place := &jsonReader{body: body, line: 1, column: 1}
 	var syntax *json.SyntaxError

@@ -41,7 +41,7 @@ type Transform struct {
 	Name string
 	// Parameters are as they are written, absent if there are none.
 	Parameters Node
-	// Fragment is what the macro works on: what stands beside a Fn::Transform or, of one in the section Transform, the template
+	// Fragment is what the macro works on: what stands next to a Fn::Transform or, of one in the section Transform, the template
 	// without that section.
 	Fragment Node
 	// Path is where the call stands; "" for one in the section.
@@ -56,10 +56,10 @@ type Transform struct {
 // Listed reports whether the call is one of the section Transform, whose macro works on the whole template.
 func (t *Transform) Listed() bool { return t.at == nil }
 
-// Macro reports whether the call is one of a macro that somebody has written, rather than of CloudFormation's own.
+// Macro reports whether the call is one of a macro that someone has written, rather than of CloudFormation's own.
 func (t *Transform) Macro() bool { return isMacro(t.Name) }
 
-// isMacro reports whether the transform of a name is somebody's.
+// isMacro reports whether the transform of a name is someone's.
 func isMacro(name string) bool { return !strings.HasPrefix(name, "AWS::") }
 
 // macroName is what a macro may be called. Source: CloudFormation, AWS::CloudFormation::Macro.
@@ -92,7 +92,7 @@ func newUnexpanded(root Node, limits Limits) (*Unexpanded, error) {
 	for _, m := range root.members {
 		switch {
 		case m.Key == "Parameters" && m.Value.Get(transformKey).IsZero():
-			p.parameters(m.Value, path{m.Key})
+			parameterParser{p}.parameters(m.Value, path{m.Key})
 		case m.Key == "Description":
 			p.template.Description = p.text(m.Value, path{m.Key}, m.Key)
 		}
@@ -124,7 +124,7 @@ func BadCall(err error) bool {
 	return ok && slices.ContainsFunc(all, func(e *Error) bool { return e.Message == transformName })
 }
 
-// Text returns the template as JSON, keys in their order. What was in YAML's short forms is in the long ones.
+// Text returns the template as JSON, with its keys in their order. YAML short forms of functions become long forms.
 func (u *Unexpanded) Text() string { return u.root.Value().String() }
 
 // Outline returns a template with what is known before the macros have run: it has no resources, conditions and outputs.
@@ -196,7 +196,7 @@ func (u *Unexpanded) Transforms() []string {
 	return names
 }
 
-// Calls reports whether the template calls a macro that somebody has written, or if any is true one of CloudFormation's own that
+// Calls reports whether the template calls a macro that someone has written, or if any is true one of CloudFormation's own that
 // works on text: AWS::Include.
 func (u *Unexpanded) Calls(any bool) bool {
 	return slices.ContainsFunc(u.calls(), func(call *Transform) bool { return call.Macro() || any && call.Include() })
@@ -212,12 +212,12 @@ func (u *Unexpanded) Foreign() bool {
 // All returns all calls in the order in which they run. Their fragments are as they are before any has.
 func (u *Unexpanded) All() []*Transform { return u.calls() }
 
-// Macros returns the names of the macros that somebody has written and the template calls, each once.
+// Macros returns the names of the macros that someone has written and the template calls, each once.
 func (u *Unexpanded) Macros() []string {
 	return slices.DeleteFunc(u.Transforms(), func(name string) bool { return !isMacro(name) })
 }
 
-// Check refuses calls of what is neither somebody's macro nor one of CloudFormation's own that runs here. The error is an [Errors].
+// Check refuses calls of what is neither someone's macro nor one of CloudFormation's own that runs here. The error is an [Errors].
 func (u *Unexpanded) Check() error {
 	var p problems
 	for _, call := range u.calls() {
@@ -282,7 +282,7 @@ func nested(all []*Transform, n Node, where path) []*Transform {
 		call := definition(one)
 		call.Fragment, call.at, call.Path = rest, where, where.to(transformKey).String()
 		if call.at == nil {
-			call.at = path{} // beside the sections
+			call.at = path{} // next to the sections
 		}
 		call.node = n
 		if rest := list[i+1:]; len(rest) > 0 {
@@ -321,7 +321,7 @@ func (n Node) without(key string) (member, rest Node) {
 // with the fragment.
 func (u *Unexpanded) Replaced(call *Transform, fragment Node) (*Unexpanded, error) {
 	if where, found := callIn(fragment); found {
-		return nil, fmt.Errorf("what it returned calls a macro at %q: macros run once, and not in what they return", "/"+where)
+		return nil, fmt.Errorf("the result calls a macro at %q: macros run once, and not in their results", "/"+where)
 	}
 	if call.Listed() {
 		if fragment.kind != value.Map {
@@ -335,7 +335,7 @@ func (u *Unexpanded) Replaced(call *Transform, fragment Node) (*Unexpanded, erro
 	}
 	if !call.then.IsZero() {
 		if fragment.kind != value.Map {
-			return nil, fmt.Errorf("what it returned is not an object, and the next macro in the list at %s needs one", call.Path)
+			return nil, fmt.Errorf("the result is not an object, and the next macro in the list at %s needs one", call.Path)
 		}
 		next := Member{Key: transformKey, Value: call.then, line: call.then.line, column: call.then.column}
 		fragment.members = append(slices.Clone(fragment.members), next)

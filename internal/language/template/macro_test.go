@@ -94,8 +94,8 @@ func TestExpandRefuses(t *testing.T) {
 	deep := strings.Repeat(`{"a":`, 40) + "1" + strings.Repeat("}", 40)
 	tests := []struct{ name, text, reply, want string }{
 		{"no object for a template", "Transform: A\nResources: {}", "[]", "Template format error: unsupported structure."},
-		{"a macro in the reply", "Transform: A\nResources: {}", `{"R": {"Fn::Transform": {"Name": "A"}}}`, `what it returned calls a macro at "/R/Fn::Transform": macros run once, and not in what they return`},
-		{"a section in the reply", "Transform: A\nResources: {}", `{"Transform": "A", "Resources": {}}`, `what it returned calls a macro at "/Transform": macros run once, and not in what they return`},
+		{"a macro in the reply", "Transform: A\nResources: {}", `{"R": {"Fn::Transform": {"Name": "A"}}}`, `the result calls a macro at "/R/Fn::Transform": macros run once, and not in their results`},
+		{"a section in the reply", "Transform: A\nResources: {}", `{"Transform": "A", "Resources": {}}`, `the result calls a macro at "/Transform": macros run once, and not in their results`},
 		{"no name", "Resources: {R: {'Fn::Transform': {Parameters: {}}}}", "", "Key Name of transform definition must be a string."},
 		{"a number", "Transform: [3]\nResources: {}", "", "Key Name of transform definition must be a string."},
 		{"too long", `{"L": "and then some more", "R": {"Fn::Transform": "A"}}`, `{"R": "` + strings.Repeat("x", 999_990) + `"}`, "Template may not exceed 1000000 bytes in size."},

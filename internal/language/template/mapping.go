@@ -107,7 +107,7 @@ const defaultValue = "DefaultValue"
 
 // link returns n with every lookup carrying the part of its mapping that it can reach, so that it evaluates without the
 // template.
-func (p *parser) link(n Node, where path) Node {
+func (p resolver) link(n Node, where path) Node {
 	if name, argument, ok := n.call(); ok && name == "Fn::FindInMap" {
 		return p.linkLookup(n, argument, where.to(name))
 	}
@@ -123,7 +123,7 @@ func (p *parser) link(n Node, where path) Node {
 	return linked
 }
 
-func (p *parser) linkLookup(n, argument Node, where path) Node {
+func (p resolver) linkLookup(n, argument Node, where path) Node {
 	if p.tooManyLookups {
 		return n
 	}
@@ -161,7 +161,7 @@ func (p *parser) linkLookup(n, argument Node, where path) Node {
 
 // reachable returns, in place of an empty object, the part of a mapping that a lookup with these keys can find, and counts
 // its nodes.
-func (p *parser) reachable(mapping, part, top, second Node) Node {
+func (p resolver) reachable(mapping, part, top, second Node) Node {
 	for _, t := range mapping.members {
 		if top.isScalar() && t.Key != top.text {
 			continue

@@ -34,7 +34,7 @@ func checkCidr(s *shapes, argument Node, where path) {
 }
 
 func notBlock(shown string) string {
-	return "Template error: Fn::Cidr: " + strconv.Quote(shown) + " is no IP block such as 10.0.0.0/16."
+	return "Template error: Fn::Cidr: " + strconv.Quote(shown) + " is not an IP block such as 10.0.0.0/16."
 }
 
 // evaluateCidr divides a block into subnets. Host bits that are set in the address of the block do not count. Without the
@@ -119,13 +119,13 @@ func evaluateGetAZs(e *evaluation, argument Node) (value.Value, error) {
 	}
 	zones, ok := e.zones(v.Text(), "")
 	if !ok {
-		return value.Value{}, e.fail(argument, "Template error: Fn::GetAZs: the region is no name of one.")
+		return value.Value{}, e.fail(argument, "Template error: Fn::GetAZs: the region is not a region name.")
 	}
 	return value.Strs(zones...).Tainted(v.Secrecy()), nil
 }
 
 // zones returns the zones of a region; "" is the stack's own. Where none are known there are three, the region's name and a letter
-// with what the cloud puts between. It returns false for what is no name of a region.
+// with what the cloud puts between. It returns false for what is not a name of a region.
 func (e *evaluation) zones(region, between string) ([]string, bool) {
 	if region == "" {
 		region = e.scope.Pseudo.Region

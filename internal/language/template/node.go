@@ -53,7 +53,7 @@ func (n Node) Items() []Node { return n.items }
 // change them.
 func (n Node) Members() []Member { return n.members }
 
-// Get returns the member of an object by its key; an absent node if n is no object or has no such member.
+// Get returns the member of an object by its key; an absent node if n is not an object or has no such member.
 func (n Node) Get(key string) Node {
 	for _, m := range n.members {
 		if m.Key == key {
@@ -121,7 +121,7 @@ func (n Node) isScalar() bool {
 	return n.kind == value.Bool || n.kind == value.Number || n.kind == value.String
 }
 
-// call returns the function that n calls and its argument; false if n is no call. That `Condition` is a function in
+// call returns the function that n calls and its argument; false if n is not a call. That `Condition` is a function in
 // some places only is for the caller to know.
 func (n Node) call() (name string, argument Node, ok bool) {
 	if len(n.members) != 1 || !isFunctionKey(n.members[0].Key) {

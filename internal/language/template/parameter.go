@@ -53,7 +53,10 @@ func (p *Parameter) Stored() bool { return p.kind.stored }
 // isNumeric reports whether the value, or every member of it, is a number.
 func (p *Parameter) isNumeric() bool { return p.kind.element == "Number" }
 
-func (p *parser) parameters(section Node, where path) {
+// parameterParser reads the parameters of templates of CloudFormation.
+type parameterParser struct{ *parser }
+
+func (p parameterParser) parameters(section Node, where path) {
 	if !p.object(section, where, "Parameters") {
 		return
 	}
@@ -69,7 +72,7 @@ func (p *parser) parameters(section Node, where path) {
 	}
 }
 
-func (p *parser) parameter(declared Member, where path) *Parameter {
+func (p parameterParser) parameter(declared Member, where path) *Parameter {
 	d := &Parameter{Name: declared.Key, Line: declared.line, Column: declared.column}
 	for _, m := range declared.Value.members {
 		at := where.to(m.Key)
@@ -109,7 +112,7 @@ func (p *parser) parameter(declared Member, where path) *Parameter {
 	return d
 }
 
-func (p *parser) parameterType(d *Parameter, declared Member, where path) {
+func (p parameterParser) parameterType(d *Parameter, declared Member, where path) {
 	declaredType := declared.Value.Get("Type")
 	known := false
 	switch d.kind, known = parseType(d.Type); {
@@ -145,7 +148,7 @@ func (p *parser) parameterType(d *Parameter, declared Member, where path) {
 }
 
 // boolean reads true or false, quoted or not.
-func (p *parser) boolean(n Node, where path, name string) bool {
+func (p parameterParser) boolean(n Node, where path, name string) bool {
 	switch text := strings.ToLower(n.text); {
 	case n.isScalar() && text == "true":
 		return true
@@ -157,7 +160,7 @@ func (p *parser) boolean(n Node, where path, name string) bool {
 }
 
 // texts reads a list of scalars.
-func (p *parser) texts(n Node, where path, name string) []string {
+func (p parameterParser) texts(n Node, where path, name string) []string {
 	if n.kind != value.List {
 		p.at(n, where, "Template format error: [%s] Every %s member must be a list.", where, name)
 		return nil
@@ -170,7 +173,7 @@ func (p *parser) texts(n Node, where path, name string) []string {
 }
 
 // pattern reads a regular expression that is to match a whole value, or says why it is not checked.
-func (p *parser) pattern(n Node, where path) (pattern *allowedPattern, why string) {
+func (p parameterParser) pattern(n Node, where path) (pattern *allowedPattern, why string) {
 	pattern, err := parsePattern(n.text)
 	if why, ok := errors.AsType[uncheckedError](err); ok {
 		return nil, string(why)
@@ -198,7 +201,7 @@ func (t *Template) Unchecked() Errors {
 }
 
 // length reads a whole number that is not negative, quoted or not.
-func (p *parser) length(n Node, where path, name string) *int {
+func (p parameterParser) length(n Node, where path, name string) *int {
 	length, err := strconv.Atoi(n.text)
 	if err != nil || length < 0 {
 		p.at(n, where, "Template format error: [%s] Every %s member must be a whole number, 0 or more.", where, name)
@@ -208,7 +211,7 @@ func (p *parser) length(n Node, where path, name string) *int {
 }
 
 // number reads the text of a number, quoted or not.
-func (p *parser) number(n Node, where path, name string) string {
+func (p parameterParser) number(n Node, where path, name string) string {
 	if _, ok := parseNumber(n.text); !ok {
 		p.at(n, where, "Template format error: [%s] Every %s member must be a number.", where, name)
 	}
@@ -217,8 +220,8 @@ func (p *parser) number(n Node, where path, name string) string {
 
 var numeric = regexp.MustCompile(`^[-+]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][-+]?[0-9]+)?$`)
 
-// parseNumber returns the number that text is, for comparison only; false if it is none. What is too large counts as
-// infinite.
+// parseNumber parses text as a number, for comparison only. It returns false if text is not a number. A number that
+// is too large counts as infinite.
 func parseNumber(text string) (float64, bool) {
 	if !numeric.MatchString(text) {
 		return 0, false

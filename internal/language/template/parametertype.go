@@ -90,7 +90,7 @@ func resourceID(what, prefix string) identifier {
 	}
 }
 
-// misfit says why a text is no element of the type, "" if it is one. It does not tell the text.
+// misfit says why a text is not an element of the type, "" if it is one. It does not tell the text.
 func (t parameterType) misfit(text string) string {
 	if t.element == "Number" {
 		if _, ok := parseNumber(text); !ok {

@@ -18,7 +18,7 @@ type Partial struct {
 	open, undecided map[string]bool
 }
 
-// BindPartly is [Template.Bind] for a new stack of which not all is known: it is no error if a parameter has neither an
+// BindPartly is [Template.Bind] for a new stack of which not all is known: it is not an error if a parameter has neither an
 // input nor a default, nor if one is named in open, as pseudo parameters may be. What depends on those is not known.
 //
 // Beside an error, which is an [Errors], there is a Partial all the same: in it nothing is known of what has a problem.
@@ -46,7 +46,7 @@ func (t *Template) BindPartly(inputs map[string]Input, open []string, pseudo Pse
 			if secret {
 				b.values[name] = b.values[name].Tainted(value.OfParameter)
 			}
-			// What the parameter store has is not known.
+			// The value in the parameter store is unknown.
 			p.open[name] = declared.Stored()
 		}
 	}
@@ -175,10 +175,10 @@ func (p *Partial) References(n Node) []Reference {
 	return list
 }
 
-// Look tells what stands at n, which is a tree of the template. A literal is returned as a node: a scalar, or a list or
-// object whose items and members are to be looked at in turn. What a function returns is a value, null if that is
-// AWS::NoValue. Known is false for what depends on a resource, or on a parameter without a value. Of Fn::If it is the
-// branch that is taken. The error is an [Error].
+// Look evaluates n, a tree of the template. It returns a literal as a node: a scalar, or a list or object on whose
+// items and members the caller calls Look in turn. It returns the result of a function as a value, null if that is
+// AWS::NoValue. For Fn::If it returns the branch that is taken. Known is false if n depends on a resource, or on a
+// parameter without a value. The error is an [Error].
 func (p *Partial) Look(n Node) (literal Node, computed value.Value, known bool, err error) {
 	return p.look(&evaluation{scope: p.scope}, n)
 }

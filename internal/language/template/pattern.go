@@ -78,7 +78,7 @@ func parsePattern(text string) (*allowedPattern, error) {
 // deepestChoice is how deep choices of demands may nest. Source: ours.
 const deepestChoice = 4
 
-// demands returns the demands on what follows with which a pattern begins, and the rest of it. A group is one if it has nothing but
+// demands returns the demands on what follows with which a pattern begins, and the rest of it. A group is one if it has only
 // demands in it.
 func demands(text string, depth int) (list []lookahead, rest string, err error) {
 	if alternates(text) {

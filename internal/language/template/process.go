@@ -68,7 +68,7 @@ type processing struct {
 	template *Template
 	// scope has the parameters whose values are known, and the conditions that are decided.
 	scope *Scope
-	// rehearsal says that it is no problem if a value is not known, and open that this was so: then the result is not whole.
+	// rehearsal says that it is not a problem if a value is not known, and open that this was so: then the result is not whole.
 	rehearsal, open bool
 	without         func(name string) bool // the names that have no value in the scope, whatever is there
 	// conditions are the names of all conditions, once they are expanded.
@@ -81,8 +81,8 @@ type processing struct {
 	lenient bool
 }
 
-// maxProcessingLookups bounds the nodes of mappings that are gone through to resolve lookups. What is left when they are used
-// up stays a call, for which [maxLookups] counts.
+// maxProcessingLookups bounds the nodes of mappings that are visited to resolve lookups. The remaining lookups stay
+// calls, to which [maxLookups] applies.
 const maxProcessingLookups = 20 * maxLookups
 
 func (t *Template) processing(s *Scope) *processing {
@@ -166,7 +166,7 @@ func (p *processing) decide(section Node) error {
 		c.conditions(section, path{"Conditions"})
 	}
 	if len(c.found) == 0 {
-		c.resolve()
+		resolver{c}.resolve()
 	}
 	if len(c.found) > 0 {
 		return c.found
@@ -386,7 +386,7 @@ const (
 	beyond         // it depends on a resource, or on what is beyond the stack
 	hidden         // it is secret
 	failed         // there is no such value
-	wrong          // it is no tree of functions; whoever checks the template tells
+	wrong          // it is not a tree of functions; the template check reports it
 )
 
 // evaluate computes a tree from parameters, mappings and conditions.
@@ -406,7 +406,7 @@ func (p *processing) evaluate(n Node) (value.Value, state) {
 		return value.Value{}, wrong
 	}
 	linker := &parser{template: p.template}
-	n = linker.link(n, nil)
+	n = resolver{linker}.link(n, nil)
 	if p.lookups += linker.lookups; len(linker.found) > 0 || p.lookups > maxProcessingLookups {
 		return value.Value{}, wrong
 	}

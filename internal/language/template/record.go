@@ -8,7 +8,7 @@ import (
 	"github.com/pintle-dev/pintle/internal/language/value"
 )
 
-// record is a [Resource] in a store. Trees are plain JSON; where their nodes stood lies beside them, line and column by
+// record is a [Resource] in a store. Trees are plain JSON; where their nodes stood lies next to them, line and column by
 // turns, in the order in which the nodes are read.
 type record struct {
 	LogicalID           string          `json:"id"`

@@ -176,7 +176,7 @@ func uses(n Node, s *Scope, found func(use)) {
 type walk struct {
 	scope *Scope
 	found func(use)
-	// call is told of every function, before what is in its argument; nil is nobody.
+	// call is called for every function, before those in its argument. Nil is not called.
 	call func(name string, argument Node)
 	// undecided are conditions both of whose branches are followed, with a scope too.
 	undecided map[string]bool

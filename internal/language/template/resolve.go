@@ -4,9 +4,12 @@ import (
 	"slices"
 )
 
+// resolver resolves the names in a template of CloudFormation.
+type resolver struct{ *parser }
+
 // resolve checks every name in a template whose sections are all read: what stands for a parameter, a resource or a
 // condition must be there, and nothing may need itself whatever the conditions are.
-func (p *parser) resolve() {
+func (p resolver) resolve() {
 	p.gatherNames()
 	for _, r := range p.template.Resources {
 		if p.parameterNames[r.LogicalID] {
@@ -26,7 +29,7 @@ func (p *parser) resolve() {
 }
 
 // gatherNames fills in the names of what is declared.
-func (p *parser) gatherNames() {
+func (p resolver) gatherNames() {
 	p.conditionNames = make(map[string]bool)
 	for _, c := range p.template.Conditions {
 		p.conditionNames[c.Name] = true
@@ -54,8 +57,8 @@ func (p *parser) gatherNames() {
 	}
 }
 
-func (p *parser) resolveResources() {
-	b := &block{parser: p, name: "Resources"}
+func (p resolver) resolveResources() {
+	b := &block{parser: p.parser, name: "Resources"}
 	for _, r := range p.template.Resources {
 		where := path{"Resources", r.LogicalID}
 		if r.Condition != "" && !p.conditionNames[r.Condition] {
@@ -83,8 +86,8 @@ func (p *parser) resolveResources() {
 	b.report()
 }
 
-func (p *parser) resolveOutputs() {
-	b := &block{parser: p, name: "Outputs"}
+func (p resolver) resolveOutputs() {
+	b := &block{parser: p.parser, name: "Outputs"}
 	for _, o := range p.template.Outputs {
 		where := path{"Outputs", o.Key}
 		if o.Condition != "" && !p.conditionNames[o.Condition] {
@@ -190,7 +193,7 @@ func (b *block) report() {
 
 // refuseCycles finds resources that need each other under all conditions. Cycles that depend on a condition are left
 // to [Template.Graph].
-func (p *parser) refuseCycles() {
+func (p resolver) refuseCycles() {
 	needs := make(map[string][]string)
 	var ids []string
 	for _, r := range p.template.Resources {

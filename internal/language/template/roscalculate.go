@@ -247,7 +247,7 @@ func floor(r *big.Rat) *big.Rat {
 // power returns d to the power of a whole number.
 func (d decimal) power(exponent decimal) (decimal, error) {
 	if !exponent.rat.IsInt() {
-		return decimal{}, errors.New("an exponent in the expression is no whole number")
+		return decimal{}, errors.New("an exponent in the expression is not a whole number")
 	}
 	n := exponent.rat.Num()
 	negative := n.Sign() < 0

@@ -29,7 +29,7 @@ func processedBytes(limit int) int {
 const countMessage = "The Count of the resource %s must be a natural number."
 
 // rosCounted reads how often a resource is there.
-func (p *parser) rosCounted(r *Resource, n Node, where path) {
+func (p rosParser) rosCounted(r *Resource, n Node, where path) {
 	if p.processed {
 		p.coded(rosValidationFailed, n, where, "A template that was processed has no Count.")
 		return
@@ -50,7 +50,7 @@ func (p *parser) rosCounted(r *Resource, n Node, where path) {
 	}
 }
 
-// natural returns the number that a value is, which may be a text; false if it is no natural number, or one that nothing has so many
+// natural returns the number that a value is, which may be a text; false if it is not a natural number, or one that nothing has so many
 // of.
 func natural(v value.Value) (int, bool) {
 	if v.Kind() != value.Number && v.Kind() != value.String {
@@ -115,7 +115,7 @@ type multiplication struct {
 	left, limit int
 }
 
-// notCounted is the index of what is no counted resource.
+// notCounted is the index of what is not a counted resource.
 const notCounted = -1
 
 // count evaluates how often each counted resource is there, and checks the names that come of it.

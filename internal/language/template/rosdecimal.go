@@ -89,7 +89,7 @@ func (a arguments) decimals(e *evaluation, list []value.Value) ([]decimal, error
 	for i, v := range list {
 		n, ok := parseDecimal(v.Text())
 		if !ok || v.Kind() != value.Number && v.Kind() != value.String {
-			return nil, a.fail(e, "number %d of the list is no number, or too large", i+1)
+			return nil, a.fail(e, "number %d of the list is not a number, or is too large", i+1)
 		}
 		if err := e.spend(a.at, n.bits()/8); err != nil {
 			return nil, err

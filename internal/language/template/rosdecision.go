@@ -9,7 +9,7 @@ import (
 // maxROSAssertions is how many assertions the rules of a template may have. Source: ROS, template section Rules.
 const maxROSAssertions = 100
 
-func (p *parser) rosConditions(section Node, where path) {
+func (p rosParser) rosConditions(section Node, where path) {
 	if !p.rosMap(section, where) {
 		return
 	}
@@ -40,7 +40,7 @@ func (s *shapes) ruleDecision(n Node, where path) {
 	}
 }
 
-func (p *parser) rosRules(section Node, where path) {
+func (p rosParser) rosRules(section Node, where path) {
 	if !p.rosMap(section, where) {
 		return
 	}
@@ -59,7 +59,7 @@ func (p *parser) rosRules(section Node, where path) {
 	}
 }
 
-func (p *parser) rosRule(declared Member, where path) *Rule {
+func (p rosParser) rosRule(declared Member, where path) *Rule {
 	r := &Rule{Name: declared.Key, Line: declared.line, Column: declared.column}
 	s := p.rosShapes(inRules)
 	for _, m := range declared.Value.members {
@@ -81,7 +81,7 @@ func (p *parser) rosRule(declared Member, where path) *Rule {
 	return r
 }
 
-func (p *parser) rosAssertions(s *shapes, n Node, where path) []Assertion {
+func (p rosParser) rosAssertions(s *shapes, n Node, where path) []Assertion {
 	if n.kind != value.List || len(n.items) == 0 {
 		p.wrongType(n, where, "a list of one assertion at least")
 		return nil
@@ -113,7 +113,7 @@ func (p *parser) rosAssertions(s *shapes, n Node, where path) []Assertion {
 	return list
 }
 
-func (p *parser) rosMappings(section Node, where path) {
+func (p rosParser) rosMappings(section Node, where path) {
 	if !p.rosMap(section, where) {
 		return
 	}
@@ -141,7 +141,7 @@ func (p *parser) rosMappings(section Node, where path) {
 }
 
 // rosData checks that a value of a mapping is data: no null, and no function is called in it.
-func (p *parser) rosData(n Node, where path) {
+func (p rosParser) rosData(n Node, where path) {
 	if n.IsZero() {
 		p.wrongType(n, where, "data, not null")
 		return
@@ -199,7 +199,7 @@ func (t *Template) enforceROS(s *Scope, open map[string]bool) error {
 	return found.orNil()
 }
 
-// dependence returns what tells whether a tree that is decided early depends on a parameter or a condition that is open, or on
+// dependence returns what reports whether a tree that is decided early depends on a parameter or a condition that is open, or on
 // the time; nothing does if open is nil. Conditions are in an order in which each comes after those it is made of, so that one look at
 // each is enough.
 func (t *Template) dependence(open map[string]bool) func(Node) bool {

@@ -86,7 +86,7 @@ Rules:
 			}
 		})
 	}
-	// What is not known is not held against anyone.
+	// An assertion about an unknown value is not an error.
 	if _, err := parsed.BindPartly(map[string]template.Input{"B": {Value: "d"}}, nil, rosPseudo); err != nil {
 		t.Error(describe(err))
 	}

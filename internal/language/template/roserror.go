@@ -30,7 +30,7 @@ func (p *problems) codedKey(code string, m Member, where path, format string, ar
 	p.coded(code, Node{line: m.line, column: m.column}, where, format, args...)
 }
 
-// wrongType adds the problem that something is no map, no list or no text, as what says.
+// wrongType adds the problem that something is not a map, no list or no text, as what says.
 func (p *problems) wrongType(n Node, where path, what string) {
 	name, section := "", where.dotted()
 	if len(where) > 2 {

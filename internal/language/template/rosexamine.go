@@ -25,14 +25,14 @@ func examineROS(body string, limits Limits) (*Template, Errors) {
 	if _, ok := transformed(root); ok {
 		return nil, told
 	}
-	t, found := p.examineROS(p.plainROS(root))
+	t, found := rosResolver(p).examineROS(p.plainROS(root))
 	return t, first(asROS(told, rosValidationFailed), first(asROS(found.orNil(), rosValidationFailed), nil))
 }
 
 // examineROS is examine for a template of ROS.
-func (p *parser) examineROS(root Node) (*Template, Errors) {
+func (p rosResolver) examineROS(root Node) (*Template, Errors) {
 	p.lenient, p.unsound = true, make(map[string]bool)
-	p.rosSections(root)
+	rosParser(p).rosSections(root)
 	if p.template.counted {
 		p.template.source = root
 	}

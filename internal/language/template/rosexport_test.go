@@ -35,7 +35,7 @@ func TryROS(expression, mappings string, in place, s *Scope, r Resources) (value
 		sh.node(n, path{"P"})
 	}
 	if len(p.found) == 0 {
-		n = p.link(n, path{"P"})
+		n = resolver{p}.link(n, path{"P"})
 	}
 	if len(p.found) > 0 {
 		return value.Value{}, p.found

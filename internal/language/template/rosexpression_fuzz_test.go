@@ -58,7 +58,7 @@ func FuzzROSExpression(f *testing.F) {
 	})
 }
 
-// FuzzROSJq runs scripts of jq, in which nothing may panic or go on for long.
+// FuzzROSJq runs scripts of jq, in which nothing may panic or continue for long.
 func FuzzROSJq(f *testing.F) {
 	for _, seed := range []string{
 		`.a[0]?.b // "x"`, `[.[] | select(.a == 1) | {a, "b": .c, (.d): "\(.e)-\(.f)"}]`, `reduce .[] as [$a, {b: $c}] (0; . + $a * $c)`, `foreach range(3) as $i (0; . + $i; [$i, .])`,

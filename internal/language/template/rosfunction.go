@@ -170,14 +170,14 @@ func (g signature) miscounted(n int) string {
 	return ""
 }
 
-// check tells what is wrong with a call as far as its text tells it. One whose arguments are another's result is let pass.
+// check reports what is wrong with a call as far as its text tells it. One whose arguments are another's result is let pass.
 func (g signature) check(s *shapes, argument Node, where path) {
 	if _, _, call := argument.call(); call {
 		s.node(argument, where)
 		return
 	}
 	if argument.kind != value.List {
-		s.at(argument, where, "%s", g.misused("here is no list"))
+		s.at(argument, where, "%s", g.misused("here is not a list"))
 		return
 	}
 	if wrong := g.miscounted(len(argument.items)); wrong != "" {
@@ -202,7 +202,7 @@ func (g signature) evaluate(e *evaluation, argument Node) (arguments, error) {
 		return arguments{}, err
 	}
 	if values.Kind() != value.List {
-		return arguments{}, e.fail(argument, "%s", g.misused("here is no list"))
+		return arguments{}, e.fail(argument, "%s", g.misused("here is not a list"))
 	}
 	a := arguments{signature: g, at: argument, values: values.Items()}
 	if wrong := g.miscounted(len(a.values)); wrong != "" {

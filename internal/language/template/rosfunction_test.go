@@ -174,10 +174,10 @@ func TestROSTexts(t *testing.T) {
 		{expression: `{"Fn::Join":[{"Ref":"Text"},{"Ref":"Zones"}]}`, want: `"atextbtextc"`},
 		{expression: `{"Fn::Join":[",",{"Ref":"Text"}]}`, err: "argument 2 is not a list"},
 		{expression: `{"Fn::Join":[",","a"]}`, err: "argument 2 is not a list"},
-		{expression: `{"Fn::Join":[",",["a",["b"]]]}`, err: "item 2 of the list is no text"},
+		{expression: `{"Fn::Join":[",",["a",["b"]]]}`, err: "item 2 of the list is not a text"},
 		{expression: `{"Fn::Join":[["x"],["a"]]}`, err: "argument 1 is not a text"},
 		{expression: `{"Fn::Join":[","]}`, err: "here are 1 arguments"},
-		{expression: `{"Fn::Join":"x"}`, err: "here is no list"},
+		{expression: `{"Fn::Join":"x"}`, err: "here is not a list"},
 
 		{expression: `{"Fn::Split":[";","foo; bar; achoo"]}`, want: `["foo"," bar"," achoo"]`},
 		{expression: `{"Fn::Split":[",",""]}`, want: `[""]`},
@@ -219,7 +219,7 @@ func TestROSTexts(t *testing.T) {
 		{expression: `{"Fn::Base64Decode":"c3RyaW5nIHRvIGVuY29kZQ=="}`, want: `"string to encode"`},
 		{expression: `{"Fn::Base64Decode":"c3Ry\nYW=="}`, want: `"stra"`},
 		{expression: `{"Fn::Base64Decode":"!"}`, err: "in Base64"},
-		{expression: `{"Fn::Base64Decode":"/w=="}`, err: "no text that was encoded"},
+		{expression: `{"Fn::Base64Decode":"/w=="}`, err: "not an encoded text"},
 	})
 }
 
@@ -239,10 +239,10 @@ func TestROSLists(t *testing.T) {
 		{expression: `{"Fn::Select":["-9:-7",[1,2,3]]}`, want: `[]`},
 		{expression: `{"Fn::Select":["::9223372036854775807",[1,2,3]]}`, want: `[1]`},
 		{expression: `{"Fn::Select":["::-9223372036854775808",[1,2,3]]}`, want: `[3]`},
-		{expression: `{"Fn::Select":["::0",[1]]}`, err: "no slice"},
-		{expression: `{"Fn::Select":["1:2:3:4",[1]]}`, err: "no slice"},
-		{expression: `{"Fn::Select":["a:b",[1]]}`, err: "no slice"},
-		{expression: `{"Fn::Select":["x",[1]]}`, err: "no index"},
+		{expression: `{"Fn::Select":["::0",[1]]}`, err: "not a slice"},
+		{expression: `{"Fn::Select":["1:2:3:4",[1]]}`, err: "not a slice"},
+		{expression: `{"Fn::Select":["a:b",[1]]}`, err: "not a slice"},
+		{expression: `{"Fn::Select":["x",[1]]}`, err: "not a list index"},
 		{expression: `{"Fn::Select":["key1",{"key1":"grapes","key2":"mangoes"}]}`, want: `"grapes"`},
 		{expression: `{"Fn::Select":["key3",{"key1":"grapes"}]}`, want: `""`},
 		{expression: `{"Fn::Select":["key3",{"key1":"grapes"},null]}`},
@@ -292,12 +292,12 @@ func TestROSMaps(t *testing.T) {
 		{expression: `{"Fn::MergeMapToList":[{"a":[1],"b":[2]}]}`, want: `[{"a":1,"b":2}]`},
 		{expression: `{"Fn::MergeMapToList":[{"a":[]},{"b":[1]}]}`, want: `[{"b":1}]`},
 		{expression: `{"Fn::MergeMapToList":[{"a":[]}]}`, want: `[]`},
-		{expression: `{"Fn::MergeMapToList":[{"a":"x"}]}`, err: "in argument 1 is no list"},
+		{expression: `{"Fn::MergeMapToList":[{"a":"x"}]}`, err: "in argument 1 is not a list"},
 		{expression: `{"Fn::MergeMapToList":[["a"]]}`, err: "argument 1 is not a map"},
 
 		{expression: `{"Fn::SelectMapList":["k",[{"j":1,"x":2},{"k":3},{"k":"v"}]]}`, want: `[3,"v"]`},
 		{expression: `{"Fn::SelectMapList":["k",[]]}`, want: `[]`},
-		{expression: `{"Fn::SelectMapList":["k",["x"]]}`, err: "item 1 of the list is no map"},
+		{expression: `{"Fn::SelectMapList":["k",["x"]]}`, err: "item 1 of the list is not a map"},
 
 		{expression: `{"Fn::MergeMap":[{"image":{"api":{"tag":1}},"n":1},{"image":{"api":{"repo":"r"},"web":{}},"n":2}]}`, want: `{"image":{"api":{"tag":1,"repo":"r"},"web":{}},"n":2}`},
 		{expression: `{"Fn::MergeMap":[{"a":1},"x"]}`, err: "argument 2 is not a map"},
@@ -321,11 +321,11 @@ func TestROSNumbers(t *testing.T) {
 		{expression: `{"Fn::Add":[1,2.0]}`, want: `3.0`},
 		{expression: `{"Fn::Add":[9007199254740993,1]}`, want: `9007199254740994`},
 		{expression: `{"Fn::Add":[1e7,0]}`, want: `10000000.0`},
-		{expression: `{"Fn::Add":[1,[2]]}`, err: "number 2 of the list is no number"},
-		{expression: `{"Fn::Add":[[1],2]}`, err: "argument 2 is no list"},
-		{expression: `{"Fn::Add":[{"a":1},[2]]}`, err: "argument 2 is no map"},
+		{expression: `{"Fn::Add":[1,[2]]}`, err: "number 2 of the list is not a number"},
+		{expression: `{"Fn::Add":[[1],2]}`, err: "argument 2 is not a list"},
+		{expression: `{"Fn::Add":[{"a":1},[2]]}`, err: "argument 2 is not a map"},
 		{expression: `{"Fn::Add":[true,false]}`, err: "the first is none of them"},
-		{expression: `{"Fn::Add":["x","y"]}`, err: "is no number"},
+		{expression: `{"Fn::Add":["x","y"]}`, err: "not a number"},
 		{expression: `{"Fn::Add":[1,"1e999999999"]}`, err: "too large"},
 		{expression: `{"Fn::Add":[1]}`, err: "here are 1 arguments"},
 
@@ -369,7 +369,7 @@ func TestROSNumbers(t *testing.T) {
 		{expression: `{"Fn::Calculate":["1/0",0]}`, err: "divides by zero"},
 		{expression: `{"Fn::Calculate":["1%0",0]}`, err: "divides by zero"},
 		{expression: `{"Fn::Calculate":["0**-1",0]}`, err: "divides by zero"},
-		{expression: `{"Fn::Calculate":["2**0.5",0]}`, err: "no whole number"},
+		{expression: `{"Fn::Calculate":["2**0.5",0]}`, err: "not a whole number"},
 		{expression: `{"Fn::Calculate":["{3}",0,[1]]}`, err: "not the index"},
 		{expression: `{"Fn::Calculate":["{-1}",0,[1]]}`, err: "not the index"},
 		{expression: `{"Fn::Calculate":["{0",0,[1]]}`, err: "not the index"},
@@ -488,9 +488,9 @@ func TestROSJSON(t *testing.T) {
 		{expression: `{"Fn::GetJsonValue":["x",{"Fn::GetAtt":["R","Data"]}]}`},
 		{expression: `{"Fn::GetJsonValue":["key",{"Ref":"Json"}]}`, want: `{"n":10000000}`},
 		{expression: `{"Fn::GetJsonValue":["key",{"Ref":"Empty"}]}`},
-		{expression: `{"Fn::GetJsonValue":["key","no json"]}`, err: "is no JSON"},
-		{expression: `{"Fn::GetJsonValue":["key","[1]"]}`, err: "no JSON of an object"},
-		{expression: `{"Fn::GetJsonValue":["key","` + strings.Repeat("[", 100) + `"]}`, err: "is no JSON"},
+		{expression: `{"Fn::GetJsonValue":["key","no json"]}`, err: "is not JSON"},
+		{expression: `{"Fn::GetJsonValue":["key","[1]"]}`, err: "not a JSON object"},
+		{expression: `{"Fn::GetJsonValue":["key","` + strings.Repeat("[", 100) + `"]}`, err: "is not JSON"},
 		{expression: `{"Fn::GetJsonValue":["key"]}`, err: "here are 1 arguments"},
 	})
 }
@@ -501,13 +501,13 @@ func TestROSTime(t *testing.T) {
 		{expression: `{"Fn::FormatTime":["%Y-%m-%d %H:%M:%S %z %Z","Asia/Shanghai"]}`, want: `"2021-04-07 16:15:10 +0800 CST"`},
 		{expression: `{"Fn::FormatTime":["%y %I %a %A %b %B %j %p %U %w %W %x %X %c %f"]}`, want: `"21 08 Wed Wednesday Apr April 097 AM 14 3 14 04/07/21 08:15:10 Wed Apr  7 08:15:10 2021 000000"`},
 		{expression: `{"Fn::FormatTime":"%é%Y"}`, want: `"%é2021"`},
-		{expression: `{"Fn::FormatTime":["%Z","localtime"]}`, err: "no time zone"},
-		{expression: `{"Fn::FormatTime":["%Z","posix/Asia/Shanghai"]}`, err: "no time zone"},
+		{expression: `{"Fn::FormatTime":["%Z","localtime"]}`, err: "not a time zone"},
+		{expression: `{"Fn::FormatTime":["%Z","posix/Asia/Shanghai"]}`, err: "not a time zone"},
 		{expression: `{"Fn::FormatTime":"100%% %Q %"}`, want: `"100% %Q %"`},
 		{expression: `{"Fn::FormatTime":{"Ref":"Text"}}`, want: `"text"`},
-		{expression: `{"Fn::FormatTime":["%Y","Mars/Olympus"]}`, err: "no time zone"},
-		{expression: `{"Fn::FormatTime":["%Y","Local"]}`, err: "no time zone"},
-		{expression: `{"Fn::FormatTime":["%Y","../../etc/passwd"]}`, err: "no time zone"},
+		{expression: `{"Fn::FormatTime":["%Y","Mars/Olympus"]}`, err: "not a time zone"},
+		{expression: `{"Fn::FormatTime":["%Y","Local"]}`, err: "not a time zone"},
+		{expression: `{"Fn::FormatTime":["%Y","../../etc/passwd"]}`, err: "not a time zone"},
 		{expression: `{"Fn::FormatTime":{"a":"b"}}`, err: "argument 1 is not a text"},
 		{expression: `{"Fn::FormatTime":[]}`, err: "here are 0 arguments"},
 	})
@@ -528,7 +528,7 @@ func TestROSNetwork(t *testing.T) {
 		{expression: `{"Fn::GetAZs":{"Fn::Str":"cn-beijing"}}`, want: `["cn-beijing-h","cn-beijing-k"]`},
 		{expression: `{"Fn::GetAZs":""}`, want: `["cn-hangzhou-a","cn-hangzhou-b","cn-hangzhou-c"]`},
 		{expression: `{"Fn::GetAZs":"cn-shanghai"}`, want: `["cn-shanghai-a","cn-shanghai-b","cn-shanghai-c"]`},
-		{expression: `{"Fn::GetAZs":"No Region"}`, err: "no name of one"},
+		{expression: `{"Fn::GetAZs":"No Region"}`, err: "not a region name"},
 		{expression: `{"Fn::GetAZs":["x"]}`, err: "takes a region"},
 		{expression: `{"Fn::MarketplaceImage":"cmjj0200"}`, err: "in a parameter instead"},
 		{expression: `{"Fn::GetStackOutput":["other","Id"]}`, want: `"i-1"`},
@@ -538,12 +538,12 @@ func TestROSNetwork(t *testing.T) {
 		{expression: `{"Fn::GetStackOutput":[{"Ref":"Secret"},"Id"]}`, err: "NoEcho"},
 		{expression: `{"Fn::GetStackOutput":[{"Fn::GetAtt":["R","Id"]},"Id"]}`, err: "depend on a resource"},
 		{expression: `{"Fn::GetStackOutput":["other"]}`, err: "here are 1 arguments"},
-		{expression: `{"Fn::GetStackOutput":{"StackName":"x","OutputName":"y"}}`, err: "here is no list"},
+		{expression: `{"Fn::GetStackOutput":{"StackName":"x","OutputName":"y"}}`, err: "here is not a list"},
 		{expression: `{"Fn::GetStackOutput":["a\u0000","b"]}`, err: "control characters"},
 	})
 }
 
-// What is made of a secret is secret, and conditions on one are not.
+// TestROSSecrets checks that values computed from a secret are secret, and that conditions on a secret are not.
 func TestROSSecrets(t *testing.T) {
 	for expression, want := range map[string]string{
 		`{"Fn::Join":["-",["a",{"Ref":"Secret"}]]}`:                                               `"****"`,
@@ -599,7 +599,7 @@ func TestROSFunctionsAreDocumented(t *testing.T) {
 			t.Errorf("%s is not documented", name)
 		}
 	}
-	_, list, _ := strings.Cut(string(text), "Of jq's functions there are")
+	_, list, _ := strings.Cut(string(text), "Pintle supports these parts of jq")
 	words := strings.FieldsFunc(list, func(r rune) bool { return strings.ContainsRune(" \n`,", r) })
 	for _, name := range jq.Functions() {
 		if !slices.Contains(words, name) {

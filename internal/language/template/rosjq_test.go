@@ -29,8 +29,8 @@ func TestROSJq(t *testing.T) {
 		{expression: `{"Fn::Jq":["first",".",1]}`, err: "neither First nor All"},
 		{expression: `{"Fn::Jq":[{"Ref":"Text"},".",1]}`, err: "neither First nor All"},
 		{expression: `{"Fn::Jq":["First",".",1,2]}`, err: "here are 4 arguments"},
-		{expression: `{"Fn::Jq":["First",".","no json"]}`, err: "is no JSON"},
-		{expression: `{"Fn::Jq":["First",".[",1]}`, err: "no jq"},
+		{expression: `{"Fn::Jq":["First",".","no json"]}`, err: "is not JSON"},
+		{expression: `{"Fn::Jq":["First",".[",1]}`, err: "not valid jq"},
 		{expression: `{"Fn::Jq":["First","",1]}`, err: "the script is empty"},
 		{expression: `{"Fn::Jq":["First",".a",1]}`, err: "the script failed: expected an object"},
 		{expression: `{"Fn::Jq":["First","error(\"mine\")",1]}`, err: "the script failed: mine"},
@@ -132,7 +132,7 @@ func TestROSJqRefuses(t *testing.T) {
 		`halt_error`: "halt_error/0", `input_line_number`: "input_line_number/0", `builtins`: "builtins/0", `modulemeta`: "modulemeta/0",
 		`import "a" as a; .`: "modules", `include "a"; .`: "modules", `get_search_list`: "get_search_list/0", `nonsense(1; 2)`: "nonsense/2",
 		`_add(1; 2)`: "no function _add/2", `_native__add(1; 2)`: "no function", `def _x: 1; _x`: "underscore", `_range(0; 1; 1)`: "no function",
-		`_shallow`: "no function", `$x`: "no jq", `break $x`: "no jq", `{"a\(1)"}`: "has no value", `def f: now; 1`: "now/0",
+		`_shallow`: "no function", `$x`: "not valid jq", `break $x`: "not valid jq", `{"a\(1)"}`: "has no value", `def f: now; 1`: "now/0",
 	} {
 		expression, err := json.Marshal(map[string]any{"Fn::Jq": []any{"All", script, 1}})
 		if err != nil {
@@ -177,7 +177,8 @@ func TestROSJqEnds(t *testing.T) {
 	}
 }
 
-// What is found in a text is what jq finds, also where a pattern is looked for by us.
+// TestROSJqMatches checks that patterns find the same matches as in jq, also where this package does the matching
+// itself.
 func TestROSJqMatches(t *testing.T) {
 	tryROS(t, []rosRow{
 		{

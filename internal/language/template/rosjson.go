@@ -14,7 +14,7 @@ func rosJSONNamed(name string) (function, bool) {
 				return value.Value{}, err
 			}
 			if object.Kind() != value.Map && !object.IsNull() {
-				return value.Value{}, a.fail(e, "argument 2 is no JSON of an object")
+				return value.Value{}, a.fail(e, "argument 2 is not a JSON object")
 			}
 			v, _ := object.Get(a.text(0))
 			return v, nil
@@ -39,7 +39,7 @@ func (a arguments) fromJSON(e *evaluation, i int) (value.Value, error) {
 	}
 	read, err := value.Parse([]byte(v.Text()))
 	if err != nil || deeper(read, MaxDepth) {
-		return value.Value{}, a.fail(e, "argument %d is no JSON, or nests deeper than %d levels", i+1, MaxDepth)
+		return value.Value{}, a.fail(e, "argument %d is not JSON, or nests deeper than %d levels", i+1, MaxDepth)
 	}
 	if err := e.spend(a.at, extent(read)); err != nil {
 		return value.Value{}, err

@@ -52,8 +52,8 @@ func length(e *evaluation, at Node, v value.Value) (value.Value, error) {
 	return value.Num(strconv.Itoa(n)), nil
 }
 
-// selected returns an item of a list, several, or a member of a map. A text is a list whose items have commas between them. What is not
-// there is the third argument, or the empty text.
+// selected returns an item of a list, several, or a member of a map. A text is a list whose items have commas between
+// them. A missing item is the third argument, or the empty text.
 func selected(e *evaluation, a arguments) (value.Value, error) {
 	by := strings.TrimSpace(a.text(0))
 	secrecy := a.values[0].Secrecy()
@@ -89,7 +89,7 @@ func selected(e *evaluation, a arguments) (value.Value, error) {
 	}
 	index, err := strconv.Atoi(by)
 	if err != nil {
-		return value.Value{}, a.fail(e, "argument 1 is no index of a list, such as 0, -1 or 1:3")
+		return value.Value{}, a.fail(e, "argument 1 is not a list index, such as 0, -1 or 1:3")
 	}
 	if index < 0 {
 		index += len(items)
@@ -110,7 +110,7 @@ func (a arguments) slice(e *evaluation, text string, items []value.Value) (value
 		}
 		n, err := strconv.Atoi(field)
 		if err != nil || i > 2 {
-			return value.Value{}, a.fail(e, "argument 1 is no slice, such as 1:3 or ::2")
+			return value.Value{}, a.fail(e, "argument 1 is not a slice, such as 1:3 or ::2")
 		}
 		bounds[i] = &n
 	}
@@ -119,7 +119,7 @@ func (a arguments) slice(e *evaluation, text string, items []value.Value) (value
 		step = *bounds[2]
 	}
 	if len(fields) > 3 || step == 0 {
-		return value.Value{}, a.fail(e, "argument 1 is no slice, such as 1:3 or ::2")
+		return value.Value{}, a.fail(e, "argument 1 is not a slice, such as 1:3 or ::2")
 	}
 	lowest, highest := 0, len(items)
 	if step < 0 {

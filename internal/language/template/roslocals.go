@@ -39,24 +39,25 @@ type local struct {
 
 // locals replaces the local variables of one template by their values.
 type locals struct {
-	*parser
+	rosParser
 	root   Node
 	byName map[string]*local
 	// left is how many bytes more may be made.
 	left int
 }
 
-// withoutLocals returns a template without its section Locals: each reference to a local variable is replaced by the variable's
-// value. What a data source returns is not known: its attributes are replaced by what [ROSStandIn] returns.
+// withoutLocals returns a template without its section Locals: each reference to a local variable is replaced by the
+// variable's value. The results of a data source are unknown, so its attributes are replaced by the results of
+// [ROSStandIn].
 //
 // ROS computes the value of type Eval before it replaces it. Functions have no effects, so both types come to the same.
 // Source: ROS, template section Locals.
-func (p *parser) withoutLocals(root Node) Node {
+func (p rosParser) withoutLocals(root Node) Node {
 	section := root.Get("Locals")
 	if section.IsZero() {
 		return root
 	}
-	l := &locals{parser: p, root: root, byName: make(map[string]*local), left: min(processedBytes(p.template.limits.Bytes), mostBytes)}
+	l := &locals{rosParser: p, root: root, byName: make(map[string]*local), left: min(processedBytes(p.template.limits.Bytes), mostBytes)}
 	p.template.Locals = true
 	where := path{"Locals"}
 	l.rosDeclared(section, where, p.template.limits.Mappings, "a local variable", l.declare)

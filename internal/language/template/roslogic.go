@@ -231,7 +231,7 @@ func sameNumber(a, b string) bool {
 }
 
 // significant returns the digits of a number from the first to the last that is not zero, with its sign, and the power of ten by
-// which they, as a whole number, are multiplied; false for what is no number, or larger than is calculated with.
+// which they, as a whole number, are multiplied; false for what is not a number, or larger than is calculated with.
 func significant(text string) (digits string, exponent int, ok bool) {
 	if len(text) > maxDigits {
 		return "", 0, false

@@ -47,7 +47,7 @@ func mergeMapToList(e *evaluation, a arguments) (value.Value, error) {
 	for i, v := range a.values {
 		for _, m := range v.Members() {
 			if m.Value.Kind() != value.List {
-				return value.Value{}, a.fail(e, "a value in argument %d is no list", i+1)
+				return value.Value{}, a.fail(e, "a value in argument %d is not a list", i+1)
 			}
 			columns = append(columns, m)
 			rows = max(rows, len(m.Value.Items()))
@@ -82,7 +82,7 @@ func selectMapList(e *evaluation, a arguments) (value.Value, error) {
 	picked := []value.Value{}
 	for i, item := range present(a.values[1]) {
 		if item.Kind() != value.Map {
-			return value.Value{}, a.fail(e, "item %d of the list is no map", i+1)
+			return value.Value{}, a.fail(e, "item %d of the list is not a map", i+1)
 		}
 		if v, ok := item.Get(a.text(0)); ok {
 			picked = append(picked, v.Tainted(a.values[0].Secrecy()))

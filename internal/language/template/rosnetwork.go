@@ -16,7 +16,7 @@ func rosNetworkNamed(name string) (function, bool) {
 func rosZones(e *evaluation, at Node, v value.Value) (value.Value, error) {
 	zones, ok := e.zones(v.Text(), "-")
 	if !ok {
-		return value.Value{}, e.fail(at, "Fn::GetAZs takes a region, such as cn-hangzhou: here is no name of one.")
+		return value.Value{}, e.fail(at, "Fn::GetAZs takes a region, such as cn-hangzhou: here is not a region name.")
 	}
 	return value.Strs(zones...).Tainted(v.Secrecy()), nil
 }

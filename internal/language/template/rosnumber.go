@@ -35,7 +35,7 @@ func add(e *evaluation, a arguments) (value.Value, error) {
 		var members []value.Member
 		for i, v := range a.values {
 			if v.Kind() != value.Map {
-				return value.Value{}, a.fail(e, "argument %d is no map as the first is", i+1)
+				return value.Value{}, a.fail(e, "argument %d is not a map like the first", i+1)
 			}
 			if err := e.spend(a.at, extent(v)); err != nil {
 				return value.Value{}, err
@@ -64,7 +64,7 @@ func (a arguments) concatenated(e *evaluation) (value.Value, error) {
 	var items []value.Value
 	for i, v := range a.values {
 		if v.Kind() != value.List {
-			return value.Value{}, a.fail(e, "argument %d is no list", i+1)
+			return value.Value{}, a.fail(e, "argument %d is not a list", i+1)
 		}
 		if err := e.spend(a.at, extent(v)); err != nil {
 			return value.Value{}, err

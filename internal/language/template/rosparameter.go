@@ -22,13 +22,16 @@ const (
 	rosSecretStored = "ALIYUN::OOS::SecretParameter::Value"
 )
 
-func (p *parser) rosParameters(section Node, where path) {
-	p.rosDeclared(section, where, p.template.limits.Parameters, "a parameter", func(m Member, at path) {
+// rosParameterParser reads the parameters of templates of ROS.
+type rosParameterParser struct{ *parser }
+
+func (p rosParameterParser) rosParameters(section Node, where path) {
+	rosParser(p).rosDeclared(section, where, p.template.limits.Parameters, "a parameter", func(m Member, at path) {
 		p.template.Parameters = append(p.template.Parameters, p.rosParameter(m, at))
 	})
 }
 
-func (p *parser) rosParameter(declared Member, where path) *Parameter {
+func (p rosParameterParser) rosParameter(declared Member, where path) *Parameter {
 	d := &Parameter{Name: declared.Key, Declared: declared.Value, Line: declared.line, Column: declared.column, ros: true}
 	d.Type = declared.Value.Get("Type").text // how the others are read depends on it
 	for _, m := range declared.Value.members {
@@ -40,14 +43,14 @@ func (p *parser) rosParameter(declared Member, where path) *Parameter {
 		case "Type":
 			p.rosType(d, m, at)
 		case "Description":
-			d.Description = p.rosDescription(m.Value, at)
+			d.Description = rosParser(p).rosDescription(m.Value, at)
 			if limit := p.template.limits.ParameterDescription; utf8.RuneCountInString(d.Description) > limit {
 				p.coded(rosValidationFailed, m.Value, at, "The Description of the parameter %s is longer than %d characters.", d.Name, limit)
 			}
 		case "ConstraintDescription":
-			d.ConstraintDescription = p.rosDescription(m.Value, at)
+			d.ConstraintDescription = rosParser(p).rosDescription(m.Value, at)
 		case "Label":
-			d.Label = p.rosDescription(m.Value, at)
+			d.Label = rosParser(p).rosDescription(m.Value, at)
 		case "NoEcho":
 			d.NoEcho = p.rosBoolean(m.Value, at)
 		case "Default":
@@ -82,7 +85,7 @@ func (p *parser) rosParameter(declared Member, where path) *Parameter {
 	return d
 }
 
-func (p *parser) rosType(d *Parameter, m Member, where path) {
+func (p rosParameterParser) rosType(d *Parameter, m Member, where path) {
 	switch d.Type {
 	case rosString, rosNumber, rosBoolean, rosJSON:
 		d.kind.element = d.Type
@@ -104,7 +107,7 @@ func (p *parser) rosType(d *Parameter, m Member, where path) {
 }
 
 // rosDefault reads a default, which may be null: then the parameter may be empty.
-func (p *parser) rosDefault(d *Parameter, n Node) {
+func (p rosParameterParser) rosDefault(d *Parameter, n Node) {
 	if n.IsZero() {
 		d.Empty = true
 		return
@@ -129,7 +132,7 @@ func (d *Parameter) rosText(n Node) string {
 }
 
 // rosAllowed reads the values that are allowed. A null among them allows an empty one.
-func (p *parser) rosAllowed(d *Parameter, n Node, where path) {
+func (p rosParameterParser) rosAllowed(d *Parameter, n Node, where path) {
 	if n.kind != value.List {
 		p.wrongType(n, where, "a list")
 		return
@@ -144,7 +147,7 @@ func (p *parser) rosAllowed(d *Parameter, n Node, where path) {
 
 // rosPattern reads a regular expression that is to match a whole value. ROS takes those of Python, in which every character but
 // letters and digits may stand behind a backslash.
-func (p *parser) rosPattern(n Node, where path) (pattern *allowedPattern, why string) {
+func (p rosParameterParser) rosPattern(n Node, where path) (pattern *allowedPattern, why string) {
 	pattern, err := parsePattern(withoutEscapes(n.text))
 	if why, ok := errors.AsType[uncheckedError](err); ok {
 		return nil, string(why)
@@ -178,7 +181,7 @@ func withoutEscapes(pattern string) string {
 }
 
 // rosBoolean reads true or false, quoted or not.
-func (p *parser) rosBoolean(n Node, where path) bool {
+func (p rosParameterParser) rosBoolean(n Node, where path) bool {
 	yes, ok := parseBoolean(n.text)
 	if !n.isScalar() || !ok {
 		p.wrongType(n, where, "true or false")
@@ -187,7 +190,7 @@ func (p *parser) rosBoolean(n Node, where path) bool {
 }
 
 // rosLength reads a whole number that is not negative, quoted or not.
-func (p *parser) rosLength(n Node, where path) *int {
+func (p rosParameterParser) rosLength(n Node, where path) *int {
 	length, err := strconv.Atoi(n.text)
 	if err != nil || length < 0 {
 		p.wrongType(n, where, "a whole number, 0 or more")
@@ -197,7 +200,7 @@ func (p *parser) rosLength(n Node, where path) *int {
 }
 
 // rosBound reads the text of a number, quoted or not.
-func (p *parser) rosBound(n Node, where path) string {
+func (p rosParameterParser) rosBound(n Node, where path) string {
 	if _, ok := parseNumber(n.text); !ok {
 		p.wrongType(n, where, "a number")
 	}
@@ -205,7 +208,7 @@ func (p *parser) rosBound(n Node, where path) string {
 }
 
 // rosConstraints checks that constraints are those of the type, and that a value can satisfy them.
-func (p *parser) rosConstraints(d *Parameter, declared Member, where path) {
+func (p rosParameterParser) rosConstraints(d *Parameter, declared Member, where path) {
 	number := d.kind.element == rosNumber
 	text := !number && d.kind.element != rosBoolean
 	for _, only := range []struct {

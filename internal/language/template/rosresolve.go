@@ -8,9 +8,12 @@ import (
 	"github.com/pintle-dev/pintle/internal/language/value"
 )
 
+// rosResolver resolves the names in a template of ROS.
+type rosResolver struct{ *parser }
+
 // resolveROS is resolve for a template of ROS.
-func (p *parser) resolveROS() {
-	p.gatherNames()
+func (p rosResolver) resolveROS() {
+	resolver(p).gatherNames()
 	for _, r := range p.template.Resources {
 		if p.parameterNames[r.LogicalID] {
 			p.add(&Error{
@@ -24,12 +27,12 @@ func (p *parser) resolveROS() {
 	p.resolveROSResources()
 	p.resolveROSOutputs()
 	if (len(p.found) == 0 || p.lenient) && !p.template.counted { // which of the counted ones need which is known later
-		p.refuseCycles()
+		resolver(p).refuseCycles()
 	}
 }
 
 // missing adds the problem that a name stands for nothing.
-func (p *parser) missing(name string, at Node, where path) {
+func (p rosResolver) missing(name string, at Node, where path) {
 	if name == "" && p.unsound[member(where)] {
 		return // said already
 	}
@@ -41,7 +44,7 @@ func (p *parser) missing(name string, at Node, where path) {
 }
 
 // isResource reports whether a name is that of a resource, or one of those that a counted resource becomes.
-func (p *parser) isResource(name string) bool {
+func (p rosResolver) isResource(name string) bool {
 	if p.resourceNames[name] {
 		return true
 	}
@@ -56,16 +59,16 @@ func indexed(name string) (of, index string, ok bool) {
 	return of, index, found && closed && isIndex(index)
 }
 
-func (p *parser) resolveROSConditions() {
+func (p rosResolver) resolveROSConditions() {
 	needs := make(map[string][]string)
 	for _, c := range p.template.Conditions {
 		where := path{"Conditions", c.Name}
 		c.Expression = p.decidedEarly(c.Expression, where, func(name string) { needs[c.Name] = append(needs[c.Name], name) })
 	}
-	p.orderConditions(needs)
+	resolver(p).orderConditions(needs)
 }
 
-func (p *parser) resolveROSRules() {
+func (p rosResolver) resolveROSRules() {
 	for _, r := range p.template.Rules {
 		where := path{"Rules", r.Name}
 		if !r.Condition.IsZero() {
@@ -78,7 +81,7 @@ func (p *parser) resolveROSRules() {
 }
 
 // ruleEarly is decidedEarly for a part of a rule, which may be the name of a condition.
-func (p *parser) ruleEarly(n Node, where path) Node {
+func (p rosResolver) ruleEarly(n Node, where path) Node {
 	if n.kind != value.String {
 		return p.decidedEarly(n, where, func(string) {})
 	}
@@ -89,7 +92,7 @@ func (p *parser) ruleEarly(n Node, where path) Node {
 }
 
 // decidedEarly links a tree that is decided before there are resources, and checks its names.
-func (p *parser) decidedEarly(n Node, where path, condition func(name string)) Node {
+func (p rosResolver) decidedEarly(n Node, where path, condition func(name string)) Node {
 	n = p.linked(n, where)
 	w := &walk{truth: true, found: func(u use) {
 		switch {
@@ -110,7 +113,7 @@ func (p *parser) decidedEarly(n Node, where path, condition func(name string)) N
 	return n
 }
 
-func (p *parser) resolveROSResources() {
+func (p rosResolver) resolveROSResources() {
 	for _, r := range p.template.Resources {
 		where := path{"Resources", r.LogicalID}
 		at := Node{line: r.Line, column: r.Column}
@@ -130,7 +133,7 @@ func (p *parser) resolveROSResources() {
 	}
 }
 
-func (p *parser) resolveROSOutputs() {
+func (p rosResolver) resolveROSOutputs() {
 	for _, o := range p.template.Outputs {
 		where := path{"Outputs", o.Key}
 		if o.Condition != "" && !p.conditionNames[o.Condition] {
@@ -142,7 +145,7 @@ func (p *parser) resolveROSOutputs() {
 
 // rosTree links a tree and checks its names. It adds those that are parameters to the list. In the properties of a counted
 // resource its index has a value.
-func (p *parser) rosTree(n Node, where path, parameters *[]string, counted bool) Node {
+func (p rosResolver) rosTree(n Node, where path, parameters *[]string, counted bool) Node {
 	if n.IsZero() {
 		return n
 	}

@@ -7,7 +7,7 @@ import (
 	"github.com/pintle-dev/pintle/internal/language/value"
 )
 
-func (p *parser) rosResources(section Node, where path) {
+func (p rosParser) rosResources(section Node, where path) {
 	p.rosDeclared(section, where, p.template.limits.Resources, "a resource", func(m Member, at path) {
 		r := p.rosResource(m, at)
 		p.template.Resources, p.template.byID[r.LogicalID] = append(p.template.Resources, r), r
@@ -15,7 +15,7 @@ func (p *parser) rosResources(section Node, where path) {
 }
 
 // rosDeclared reads a section of at most limit declarations that are objects, each by its name; what is said of that calls it what.
-func (p *parser) rosDeclared(section Node, where path, limit int, what string, read func(m Member, at path)) {
+func (p rosParser) rosDeclared(section Node, where path, limit int, what string, read func(m Member, at path)) {
 	if !p.rosMap(section, where) {
 		return
 	}
@@ -29,7 +29,7 @@ func (p *parser) rosDeclared(section Node, where path, limit int, what string, r
 	}
 }
 
-func (p *parser) rosResource(declared Member, where path) *Resource {
+func (p rosParser) rosResource(declared Member, where path) *Resource {
 	r := &Resource{LogicalID: declared.Key, Line: declared.line, Column: declared.column, language: ROS}
 	for _, m := range declared.Value.members {
 		at := where.to(m.Key)
@@ -69,7 +69,7 @@ func (p *parser) rosResource(declared Member, where path) *Resource {
 }
 
 // rosTextOf returns the text of a literal.
-func (p *parser) rosTextOf(n Node, where path, what string) string {
+func (p rosParser) rosTextOf(n Node, where path, what string) string {
 	if n.kind != value.String {
 		p.wrongType(n, where, what)
 		return ""
@@ -78,7 +78,7 @@ func (p *parser) rosTextOf(n Node, where path, what string) string {
 }
 
 // rosFunctions returns a map in which functions may be called, checked for the shape of the calls.
-func (p *parser) rosFunctions(n Node, where path, in place) Node {
+func (p rosParser) rosFunctions(n Node, where path, in place) Node {
 	if !p.rosMap(n, where) {
 		return Node{}
 	}
@@ -86,13 +86,13 @@ func (p *parser) rosFunctions(n Node, where path, in place) Node {
 	return n
 }
 
-func (p *parser) rosShapes(in place) *shapes {
+func (p rosParser) rosShapes(in place) *shapes {
 	return &shapes{
 		problems: &p.problems, language: ROS, in: in, extended: true, dynamic: &p.dynamic, limit: p.template.limits.DynamicReferences,
 	}
 }
 
-func (p *parser) rosDependsOn(n Node, where path) []string {
+func (p rosParser) rosDependsOn(n Node, where path) []string {
 	if n.kind == value.String {
 		return []string{n.text}
 	}
@@ -109,13 +109,13 @@ func (p *parser) rosDependsOn(n Node, where path) []string {
 	return all.list
 }
 
-func (p *parser) rosOutputs(section Node, where path) {
+func (p rosParser) rosOutputs(section Node, where path) {
 	p.rosDeclared(section, where, p.template.limits.Outputs, "an output", func(m Member, at path) {
 		p.template.Outputs = append(p.template.Outputs, p.rosOutput(m, at))
 	})
 }
 
-func (p *parser) rosOutput(declared Member, where path) *DeclaredOutput {
+func (p rosParser) rosOutput(declared Member, where path) *DeclaredOutput {
 	o := &DeclaredOutput{Key: declared.Key, Line: declared.line, Column: declared.column}
 	for _, m := range declared.Value.members {
 		at := where.to(m.Key)
@@ -130,7 +130,7 @@ func (p *parser) rosOutput(declared Member, where path) *DeclaredOutput {
 		case "Condition":
 			o.Condition = p.rosTextOf(m.Value, at, "the name of a condition")
 		case "NoEcho":
-			o.NoEcho = p.rosBoolean(m.Value, at)
+			o.NoEcho = rosParameterParser(p).rosBoolean(m.Value, at)
 		case "Export":
 			p.codedKey(rosNotSupported, m, at, "The attribute Export of an output is not supported.")
 			p.explain("ROS has no exports: another stack reads an output with Fn::GetStackOutput")

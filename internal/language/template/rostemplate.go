@@ -51,8 +51,8 @@ func ParseROSProcessed(text string, limits Limits) (*Template, error) {
 	return parseROS(text, limits.withROSDefaults(), true)
 }
 
-func newROSParser(body string, limits Limits, processed bool) *parser {
-	p := &parser{template: newTemplate(body, limits), processed: processed}
+func newROSParser(body string, limits Limits, processed bool) rosParser {
+	p := rosParser{&parser{template: newTemplate(body, limits), processed: processed}}
 	p.template.Language = ROS
 	if processed {
 		p.template.processed = body
@@ -60,8 +60,11 @@ func newROSParser(body string, limits Limits, processed bool) *parser {
 	return p
 }
 
+// rosParser reads templates of ROS.
+type rosParser struct{ *parser }
+
 // wholeROS is whole for a template of ROS.
-func (p *parser) wholeROS(root Node) (*Template, error) {
+func (p rosParser) wholeROS(root Node) (*Template, error) {
 	p.template.zones = root.calls("Fn::GetAZs")
 	p.template.time = root.calls("Fn::FormatTime")
 	p.rosSections(root)
@@ -69,7 +72,7 @@ func (p *parser) wholeROS(root Node) (*Template, error) {
 		p.template.source = root
 	}
 	if len(p.found) == 0 {
-		p.resolveROS()
+		rosResolver(p).resolveROS()
 	}
 	if len(p.found) > 0 {
 		return nil, asROS(p.found, rosValidationFailed)
@@ -78,7 +81,7 @@ func (p *parser) wholeROS(root Node) (*Template, error) {
 }
 
 // rosSections is sections for a template of ROS.
-func (p *parser) rosSections(root Node) {
+func (p rosParser) rosSections(root Node) {
 	if m, ok := transformed(root); ok {
 		names, why := rosTransforms(m.Value)
 		p.codedKey(rosNotSupported, m, path{"Transform"}, "The transform %s is not supported: %s.", names, why)
@@ -103,7 +106,7 @@ func (p *parser) rosSections(root Node) {
 				p.template.Metadata = m.Value
 			}
 		case "Parameters":
-			p.rosParameters(m.Value, where)
+			rosParameterParser(p).rosParameters(m.Value, where)
 		case "Mappings":
 			p.rosMappings(m.Value, where)
 		case "Conditions":
@@ -153,7 +156,7 @@ func rosTransforms(n Node) (names, why string) {
 }
 
 // rosMap reports whether n is a map, and adds a problem if it is not.
-func (p *parser) rosMap(n Node, where path) bool {
+func (p rosParser) rosMap(n Node, where path) bool {
 	if n.kind == value.Map {
 		return true
 	}
@@ -162,7 +165,7 @@ func (p *parser) rosMap(n Node, where path) bool {
 }
 
 // rosDescription returns a text that may be given in several languages: the English one then, else the first.
-func (p *parser) rosDescription(n Node, where path) string {
+func (p rosParser) rosDescription(n Node, where path) string {
 	if n.isScalar() {
 		return n.text
 	}
@@ -183,7 +186,7 @@ func (p *parser) rosDescription(n Node, where path) string {
 }
 
 // rosName checks the name of a parameter, a resource and the like.
-func (p *parser) rosName(m Member, where path, what string) {
+func (p rosParser) rosName(m Member, where path, what string) {
 	switch limit := p.template.limits.NameLength; {
 	case m.Key == "" || strings.ContainsFunc(m.Key, func(r rune) bool { return r < ' ' || r == 0x7f }):
 		p.codedKey(rosValidationFailed, m, where, "The name of %s is empty or has control characters in it.", what)
@@ -195,7 +198,7 @@ func (p *parser) rosName(m Member, where path, what string) {
 }
 
 // rosCount checks how many members a section has.
-func (p *parser) rosCount(n Node, where path, limit int) {
+func (p rosParser) rosCount(n Node, where path, limit int) {
 	if number := len(n.members); number > limit {
 		p.coded(rosValidationFailed, n, where, "The section %s has %d members, the maximum allowed is %d.", where.dotted(), number, limit)
 	}
@@ -204,7 +207,7 @@ func (p *parser) rosCount(n Node, where path, limit int) {
 // plainROS returns a template in which what may be written in two ways is written in one: a null of YAML or JSON is absent where
 // a declaration has it, and a call for ALIYUN::NoValue inside a value; a condition among the operands of Fn::And, Fn::Or and Fn::Not
 // is its name. A local variable is its value.
-func (p *parser) plainROS(root Node) Node {
+func (p rosParser) plainROS(root Node) Node {
 	made := root
 	if resources := root.Get("Resources"); resources.kind == value.Map {
 		root = root.with("Resources", plainNested(resources))

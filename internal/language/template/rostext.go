@@ -40,7 +40,7 @@ func rosTextNamed(name string) (function, bool) {
 		return oneArgument(name, "a text in Base64", wantText, func(e *evaluation, at Node, v value.Value) (value.Value, error) {
 			clear, err := base64.StdEncoding.DecodeString(v.Text())
 			if err != nil || !utf8.Valid(clear) {
-				return value.Value{}, e.fail(at, "Fn::Base64Decode takes a text in Base64: here is none, or it is no text that was encoded.")
+				return value.Value{}, e.fail(at, "Fn::Base64Decode takes a text in Base64: here is none, or it is not an encoded text.")
 			}
 			return value.Str(string(clear)).Tainted(v.Secrecy()), nil
 		})
@@ -105,7 +105,7 @@ func checkROSSub(s *shapes, argument Node, where path) {
 
 func evaluateROSSub(e *evaluation, argument Node) (value.Value, error) {
 	text, variables := subParts(argument)
-	if err := e.spend(text, len(text.text)); err != nil { // it is read anew each time
+	if err := e.spend(text, len(text.text)); err != nil { // it is read again each time
 		return value.Value{}, err
 	}
 	own := subVariables(variables)
@@ -135,7 +135,7 @@ func join(e *evaluation, a arguments) (value.Value, error) {
 	texts := make([]string, len(items))
 	for i, item := range items {
 		if !item.IsScalar() {
-			return value.Value{}, a.fail(e, "item %d of the list is no text", i+1)
+			return value.Value{}, a.fail(e, "item %d of the list is not a text", i+1)
 		}
 		if err := e.spend(a.at, len(a.text(0))+len(item.Text())); err != nil {
 			return value.Value{}, err

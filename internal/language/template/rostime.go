@@ -46,13 +46,13 @@ func formatTime(e *evaluation, a arguments) (value.Value, error) {
 	if name := a.text(1); name != "" {
 		// Other names that a machine may know, such as localtime, mean something else on the next one.
 		if zone, err = time.LoadLocation(name); err != nil || name == "Local" || name[0] < 'A' || name[0] > 'Z' {
-			return value.Value{}, a.fail(e, "argument 2 is no time zone, such as Asia/Shanghai")
+			return value.Value{}, a.fail(e, "argument 2 is not a time zone, such as Asia/Shanghai")
 		}
 	}
 	return value.Str(strftime(a.text(0), now.In(zone))), nil
 }
 
-// strftime formats a time as C does in its own locale. What follows % and is no field of it stays as it is.
+// strftime formats a time as C does in its own locale. What follows % and is not a field of it stays as it is.
 func strftime(format string, t time.Time) string {
 	var b strings.Builder
 	for {

@@ -9,8 +9,8 @@ import (
 	"github.com/pintle-dev/pintle/internal/language/value"
 )
 
-// rosParameter finds the value of one parameter of a template of ROS; false if it has none. Whoever calls it tells what
-// is missing.
+// rosParameter finds the value of one parameter of a ROS template. It returns false if the parameter has no value,
+// and the caller then reports that.
 func (b *binding) rosParameter(p *Parameter) bool {
 	if b.leftEmpty(p) {
 		b.values[p.Name] = value.Value{}

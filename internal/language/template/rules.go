@@ -103,7 +103,7 @@ func (p *parser) assertions(s *shapes, n Node, where path) []Assertion {
 }
 
 // resolveRules checks the names in the Rules section.
-func (p *parser) resolveRules() {
+func (p resolver) resolveRules() {
 	for _, r := range p.template.Rules {
 		where := path{"Rules", r.Name}
 		trees := []Node{r.Condition}
@@ -199,7 +199,8 @@ func decideRule(e *evaluation, argument Node) (bool, error) {
 	return false, e.fail(argument, ruleMessage)
 }
 
-// holding is whether something holds. What an attribute of a thing in an account has to do with is not known here.
+// holding says whether a rule holds. It is unknown for a rule that depends on an attribute of a resource in an
+// account.
 type holding int8
 
 const (

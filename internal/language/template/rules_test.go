@@ -83,7 +83,7 @@ Rules:
 		{"Assertions: [{Assert: {'Fn::EachMemberIn': [{'Fn::RefAll': 'AWS::EC2::VPC::Id'}, [vpc-00000001, vpc-00000002]]}}]", ""},
 		{"Assertions: [{Assert: {'Fn::Contains': [{'Fn::RefAll': 'AWS::EC2::VPC::Id'}, vpc-00000003]}}]", "assertion 1 does not hold."},
 		{"Assertions: [{Assert: {'Fn::Contains': [{'Fn::RefAll': 'List<AWS::EC2::Subnet::Id>'}, subnet-00000002]}}]", ""},
-		// What is known of things in an account is known elsewhere.
+		// A rule that depends on an attribute of a resource in an account is unknown, and unknown rules pass.
 		{"Assertions: [{Assert: !Equals [{'Fn::ValueOf': [V1, Tags.Env]}, x]}]", ""},
 		{"Assertions: [{Assert: {'Fn::EachMemberEquals': [{'Fn::ValueOfAll': ['AWS::EC2::VPC::Id', Tags.Env]}, x]}}]", ""},
 		{"Assertions: [{Assert: !And [!Equals [{'Fn::ValueOf': [V1, Tags.Env]}, x], !Equals [a, b]]}]", "assertion 1 does not hold."},

@@ -91,7 +91,7 @@ func appendLiteral(parts []subPart, text string) []subPart {
 
 func evaluateSub(e *evaluation, argument Node) (value.Value, error) {
 	text, variables := subParts(argument)
-	if err := e.spend(text, len(text.text)); err != nil { // it is read anew each time
+	if err := e.spend(text, len(text.text)); err != nil { // it is read again each time
 		return value.Value{}, err
 	}
 	own := subVariables(variables)

@@ -105,7 +105,7 @@ func (p *parser) whole(root Node) (*Template, error) {
 	if len(p.found) > 0 {
 		return nil, p.found
 	}
-	p.resolve()
+	resolver{p}.resolve()
 	if len(p.found) > 0 {
 		return nil, p.found
 	}
@@ -216,7 +216,7 @@ func (p *parser) sections(root Node) {
 				p.template.Metadata = m.Value
 			}
 		case "Parameters":
-			p.parameters(m.Value, where)
+			parameterParser{p}.parameters(m.Value, where)
 		case "Mappings":
 			p.mappings(m.Value, where)
 		case "Conditions", "Resources", "Outputs":

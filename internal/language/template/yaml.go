@@ -36,7 +36,7 @@ func parseYAML(body string, language Language) (Node, error) {
 
 var yamlPlace = regexp.MustCompile(`^yaml: (?:line (\d+): )?`)
 
-// yamlError returns the error of a text that is no YAML. The parser knows the line at most.
+// yamlError returns the error of a text that is not YAML. The parser knows the line at most.
 func yamlError(err error) error {
 	line := 0
 	if at := yamlPlace.FindStringSubmatch(err.Error()); at != nil {

@@ -28,7 +28,7 @@ func (e *SyntaxError) Error() string {
 }
 
 // Deeper reports whether lists and objects in JSON text nest deeper than so many levels, without parsing it: for what is
-// given to a parser that has no bound. Of what is no JSON it may say anything.
+// given to a parser that has no bound. Of what is not JSON it may say anything.
 func Deeper(text []byte, levels int) bool {
 	depth, quoted := 0, false
 	for i := 0; i < len(text); i++ {
@@ -231,7 +231,7 @@ func (r *reader) object(depth int) (Value, bool) {
 	return Object(members...), true
 }
 
-// str reads a string. One with escapes is left to encoding/json, and so is what is no UTF-8.
+// str reads a string. One with escapes is left to encoding/json, and so is what is not UTF-8.
 func (r *reader) str() (string, bool) {
 	start, plain := r.at, true
 	for r.at++; r.text[r.at] != '"'; r.at++ {

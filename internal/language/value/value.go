@@ -14,7 +14,8 @@ import (
 	"cmp"
 	"slices"
 	"strconv"
-	"strings"
+
+	"github.com/pintle-dev/pintle/internal/base/redact"
 )
 
 // Kind is the JSON type of a [Value].
@@ -49,8 +50,8 @@ func (k Kind) String() string {
 	return "kind " + strconv.Itoa(int(k))
 }
 
-// Secrecy says whether a scalar is secret, and where the secret in it came from. What is made of several scalars has the
-// highest of theirs.
+// Secrecy says whether a scalar is secret, and where the secret in it came from. A value made of several scalars has
+// the highest secrecy of them.
 type Secrecy uint8
 
 // The secrecies. The zero Secrecy is Open.
@@ -66,7 +67,7 @@ const (
 // Masks stand for secrets wherever people read. Source: CloudFormation, NoEcho of a parameter and of a response.
 const (
 	ParameterMask = "****"
-	Mask          = "*****"
+	Mask          = redact.Mask
 )
 
 // mask returns what stands for a secret.
@@ -184,7 +185,7 @@ func (v Value) Members() []Member {
 	return v.nested.members
 }
 
-// Get returns the member of an object by its key; false if v is no object or has no such member.
+// Get returns the member of an object by its key; false if v is not an object or has no such member.
 func (v Value) Get(key string) (Value, bool) {
 	for _, m := range v.Members() {
 		if m.Key == key {
@@ -231,20 +232,15 @@ func (v Value) Tainted(by Secrecy) Value {
 	})
 }
 
-// TaintedWith returns v with every scalar secret whose text holds one of the secrets, in any of their [Spellings]. Those of fewer
-// than four characters are not looked for: every text has them.
+// TaintedWith returns v with every scalar secret whose text holds one of the secrets, in any of their spellings. Those of fewer
+// than four bytes are not looked for: every text has them.
 func (v Value) TaintedWith(secrets []string) Value {
-	var spellings []string
-	for _, secret := range secrets {
-		if len(secret) >= 4 {
-			spellings = append(spellings, Spellings(secret)...)
-		}
-	}
-	if spellings == nil {
+	known := redact.Of(slices.DeleteFunc(slices.Clone(secrets), func(s string) bool { return len(s) < redact.ShortSecret }))
+	if known.Empty() {
 		return v
 	}
 	return v.scalars(func(s Value) Value {
-		if slices.ContainsFunc(spellings, func(spelling string) bool { return strings.Contains(s.text, spelling) }) {
+		if known.In(s.text) {
 			s.secrecy = max(s.secrecy, OfAttribute)
 		}
 		return s
@@ -288,7 +284,7 @@ func (v Value) Secrets() []string {
 		if s.Secret() && s.text != "" {
 			texts = append(texts, s.text)
 		}
-		return false // and go on
+		return false // and continue
 	})
 	slices.SortFunc(texts, func(a, b string) int {
 		return cmp.Or(cmp.Compare(len(b), len(a)), cmp.Compare(a, b))

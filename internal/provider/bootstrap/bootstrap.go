@@ -3,7 +3,7 @@
 //
 // A program takes the handler's file and the names that its function may have as arguments; everything else is in the
 // environment, as Lambda has it. The interpreter is the caller's choice, such as the python3 or node on PATH, and nothing is
-// installed. What functions with inline code find on Lambda, the modules cfn-response and cfnresponse, comes along, written anew.
+// installed. What functions with inline code find on Lambda, the modules cfn-response and cfnresponse, comes along, written again.
 // A module that is missing is reported in one sentence with the command that installs it.
 //
 // Handlers commonly send their answer by https to the response URL's host, whatever its scheme and port say. If an event brought
@@ -140,7 +140,7 @@ type Program struct {
 	Interpreter string
 	// Script is the path of our file that it is to run.
 	Script string
-	// Modules is a folder where the handler finds modules that come along, to be added to NODE_PATH; empty for Python,
+	// Modules is a directory where the handler finds modules that come along, to be added to NODE_PATH; empty for Python,
 	// whose script adds its own.
 	Modules string
 }
@@ -160,7 +160,7 @@ const ProjectVariable = "PINTLE_PROJECT"
 const PatientVariable = "PINTLE_PATIENT"
 
 // Install writes the program's files below dir, unless they are there, for an interpreter, such as the one [Language.Interpreter]
-// returns. Programs of other versions are left alone, so that processes which use them go on. It may be called concurrently, also
+// returns. Programs of other versions are left alone, so that processes which use them continue. It may be called concurrently, also
 // by several processes.
 func (l Language) Install(dir, interpreter string) (Program, error) {
 	folder, script := "files/python", "bootstrap.py"
@@ -182,7 +182,7 @@ func (l Language) Install(dir, interpreter string) (Program, error) {
 	return p, nil
 }
 
-// install writes the tree into a folder below dir whose name is made of its contents.
+// install writes the tree into a directory below dir whose name is made of its contents.
 func install(dir, name string, tree fs.FS) (string, error) {
 	contents := map[string][]byte{}
 	err := fs.WalkDir(tree, ".", func(path string, entry fs.DirEntry, err error) error {
@@ -214,7 +214,7 @@ func keep(dir, name string, contents map[string][]byte) (string, error) {
 	return root, nil
 }
 
-// write makes the file have the text. Who reads it meanwhile finds all of it or none.
+// write replaces the file's content with the text atomically: a concurrent reader sees all of it or none.
 func write(file string, text []byte) error {
 	if found, err := os.ReadFile(file); err == nil && bytes.Equal(found, text) {
 		return nil

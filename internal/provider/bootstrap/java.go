@@ -47,7 +47,7 @@ func JavaRuntime(runtime string) bool {
 
 // Java is what runs a handler in Java: a Java virtual machine, with AWS's runtime interface client, which is not part of Pintle.
 type Java struct {
-	// Code is the class path of the handler: folders and jars, absolute.
+	// Code is the class path of the handler: directories and jars, absolute.
 	Code []string
 	// Repository is Maven's local repository, where the client is found if Code does not have it; empty for none.
 	Repository string
@@ -122,7 +122,7 @@ func (j Java) client() ([]string, error) {
 
 func clientFolder() string { return strings.ReplaceAll(clientGroup, ".", "/") + "/" + clientArtifact }
 
-// versions returns the releases that a folder of the repository holds, the newest first.
+// versions returns the releases that a directory of the repository holds, the newest first.
 func versions(folder string) []string {
 	entries, err := os.ReadDir(folder)
 	if err != nil {
@@ -225,7 +225,7 @@ func (j Java) native(classPath []string) (string, error) {
 	return "", nil
 }
 
-// HasEntry reports whether a folder or jar of a class path holds a file. One that is not there holds none.
+// HasEntry reports whether a directory or jar of a class path holds a file. One that is not there holds none.
 func HasEntry(entry, name string) (bool, error) {
 	found := false
 	err := open(entry, name, func(io.Reader) error {
@@ -238,7 +238,7 @@ func HasEntry(entry, name string) (bool, error) {
 	return found, err
 }
 
-// readEntry returns a file in a folder or jar of a class path.
+// readEntry returns a file in a directory or jar of a class path.
 func readEntry(entry, name string) (text []byte, err error) {
 	err = open(entry, name, func(r io.Reader) (err error) {
 		text, err = bounded(r, maxNative)
@@ -250,7 +250,7 @@ func readEntry(entry, name string) (text []byte, err error) {
 	return text, err
 }
 
-// open calls read with a file in a folder or jar. The error wraps fs.ErrNotExist if there is none.
+// open calls read with a file in a directory or jar. The error wraps fs.ErrNotExist if there is none.
 func open(entry, name string, read func(io.Reader) error) error {
 	info, err := os.Stat(entry)
 	if err != nil {

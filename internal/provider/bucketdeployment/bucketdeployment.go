@@ -79,18 +79,15 @@ func (h Handler) Handle(ctx context.Context, r *pintle.Request) (pintle.Answer, 
 		id[6], id[8] = id[6]&0x0f|0x40, id[8]&0x3f|0x80 // a UUID of version 4
 		answer.ID = pintle.PhysicalID("aws.cdk.s3deployment." + id.String())
 	}
-	p, err := parse(r.Properties)
+	p, err := parse(r.RawProperties)
 	if err != nil {
 		return answer, err
 	}
-	old, err := parseOld(r.OldProperties)
+	old, err := parseOld(r.RawOldProperties)
 	if err != nil {
 		return answer, err
 	}
-	d := deployment{Handler: h, properties: p, log: r.Log}
-	if d.log == nil {
-		d.log = slog.New(slog.DiscardHandler)
-	}
+	d := deployment{Handler: h, properties: p, log: r.Log()}
 	var versions []any
 	switch r.Type {
 	case pintle.Delete:
@@ -105,6 +102,7 @@ func (h Handler) Handle(ctx context.Context, r *pintle.Request) (pintle.Answer, 
 		if err == nil && p.versions {
 			versions, err = d.objectVersions(ctx)
 		}
+	case pintle.Read: // which a function never gets
 	}
 	if err == nil && p.distribution != "" {
 		err = d.invalidate(ctx, string(r.RequestID))

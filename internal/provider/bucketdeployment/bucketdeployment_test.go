@@ -123,11 +123,11 @@ func (b *bucket) handle(t *testing.T, kind pintle.RequestType, properties, old m
 		r.ID = "kept"
 	}
 	var err error
-	if r.Properties, err = json.Marshal(all); err != nil {
+	if r.RawProperties, err = json.Marshal(all); err != nil {
 		t.Fatal(err)
 	}
 	if old != nil {
-		if r.OldProperties, err = json.Marshal(old); err != nil {
+		if r.RawOldProperties, err = json.Marshal(old); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -202,7 +202,7 @@ func TestDeploy(t *testing.T) {
 }
 
 func TestMissingProperty(t *testing.T) {
-	_, err := Handler{AWS: newBucket(nil)}.Handle(t.Context(), &pintle.Request{Type: pintle.Create, Properties: []byte(`{"SourceBucketNames":[]}`)})
+	_, err := Handler{AWS: newBucket(nil)}.Handle(t.Context(), &pintle.Request{Type: pintle.Create, RawProperties: []byte(`{"SourceBucketNames":[]}`)})
 	if err == nil || err.Error() != "missing request resource property 'SourceObjectKeys'" {
 		t.Error(err)
 	}

@@ -87,7 +87,7 @@ func (d deployment) deploy(ctx context.Context) error {
 	}
 	return d.each(ctx, d.bucket, d.prefix, func(key string, size int64) bool {
 		if size == 0 && strings.HasSuffix(key, "/") {
-			return false // a folder that somebody made by hand
+			return false // a directory that someone made by hand
 		}
 		_, ok := files[strings.TrimPrefix(key, folder(d.prefix))]
 		return !ok && chosen.has(d.bucket+"/"+key)

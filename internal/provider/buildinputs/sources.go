@@ -1,10 +1,10 @@
 // Package buildinputs lists the files that a provider program is built from.
 //
-//   - A Go package: its files and those of every package of the same module, the same workspace, or a replaced folder that it
+//   - A Go package: its files and those of every package of the same module, the same workspace, or a replaced directory that it
 //     needs, what they embed, and go.mod, go.sum and go.work. Tests and modules from elsewhere are not among them.
-//   - A Python or Node handler: the files of its language in its folder and those below, and package.json.
-//   - A Java handler: its jar, or the classes, jars and resources of its folder.
-//   - A folder with a bootstrap: its files that may be executed, and those of scripts.
+//   - A Python or Node handler: the files of its language in its directory and those below, and package.json.
+//   - A Java handler: its jar, or the classes, jars and resources of its directory.
+//   - A directory with a bootstrap: its files that may be executed, and those of scripts.
 //   - An executable: the file.
 //
 // Other files that a program reads are not known: they would have to be told from those that it writes.
@@ -34,7 +34,7 @@ const (
 )
 
 // Files returns the files of a program, by a name for them. With the error of a Go package whose imports could not be found out
-// comes what is known without them: its own folder.
+// comes what is known without them: its own directory.
 func Files(ctx context.Context, name string, target local.Target) (filewatch.Group, error) {
 	path := target.Path()
 	switch target.Kind() {
@@ -60,7 +60,7 @@ func Files(ctx context.Context, name string, target local.Target) (filewatch.Gro
 	return filewatch.Group{Name: name}, nil
 }
 
-// script returns the files of a handler, which is a file or a folder.
+// script returns the files of a handler, which is a file or a directory.
 func script(name, path string) filewatch.Group {
 	tree := filewatch.Tree{Root: path, Deep: true}
 	if language, ok := bootstrap.Of(path); ok {
@@ -72,7 +72,7 @@ func script(name, path string) filewatch.Group {
 	return filewatch.Group{Name: name, Trees: []filewatch.Tree{tree}}
 }
 
-// goFiles are the endings of files that go build reads in a package's folder.
+// goFiles are the endings of files that go build reads in a package's directory.
 var goFiles = []string{".go", ".c", ".cc", ".cpp", ".cxx", ".h", ".hh", ".hpp", ".hxx", ".m", ".s", ".S", ".sx", ".syso"}
 
 // listed is what go list says of a package.
@@ -88,7 +88,7 @@ type listed struct {
 	}
 }
 
-// goPackage returns the files of a Go package in a folder.
+// goPackage returns the files of a Go package in a directory.
 func goPackage(ctx context.Context, name, folder string) (filewatch.Group, error) {
 	group := filewatch.Group{Name: name, Trees: []filewatch.Tree{ofPackage(folder)}}
 	packages, err := list(ctx, folder)
@@ -137,7 +137,7 @@ func ofPackage(folder string) filewatch.Tree {
 	return filewatch.Tree{Root: folder, Extensions: goFiles, Except: []string{"_test.go"}}
 }
 
-// embedded returns the files that a pattern may embed, or more: those below its folder up to the first wildcard. Of a pattern such
+// embedded returns the files that a pattern may embed, or more: those below its directory up to the first wildcard. Of a pattern such
 // as *.txt it is only those.
 func embedded(folder, pattern string) filewatch.Tree {
 	const wild = `*?[\`
@@ -169,7 +169,7 @@ func expected(importPath string, modules map[string]string) string {
 	return ""
 }
 
-// workspace returns the go.work that counts in a folder; empty if there is none.
+// workspace returns the go.work that counts in a directory; empty if there is none.
 func workspace(folder string) string {
 	for {
 		file := filepath.Join(folder, "go.work")
@@ -183,7 +183,8 @@ func workspace(folder string) string {
 	}
 }
 
-// list asks go which packages the one in a folder needs. What does not compile, or is not there, is listed all the same.
+// list asks go for the packages that the one in a directory needs. It includes packages that do not compile or do not
+// exist.
 func list(ctx context.Context, folder string) ([]listed, error) {
 	ctx, cancel := context.WithTimeout(ctx, listTimeout)
 	defer cancel()
@@ -215,7 +216,7 @@ func list(ctx context.Context, folder string) ([]listed, error) {
 	if errors.Is(err, io.EOF) {
 		err = nil
 	} else {
-		cancel() // or it waits for somebody to read the rest
+		cancel() // or it waits for someone to read the rest
 	}
 	if err := errors.Join(err, cmd.Wait()); err != nil {
 		return fail(err)

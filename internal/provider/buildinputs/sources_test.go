@@ -13,7 +13,7 @@ import (
 	"github.com/pintle-dev/pintle/internal/provider/local"
 )
 
-// write writes files below a folder, by their names.
+// write writes files below a directory, by their names.
 func write(t *testing.T, dir string, files map[string]string) {
 	t.Helper()
 	for name, text := range files {
@@ -131,7 +131,7 @@ func TestFiles(t *testing.T) {
 	}
 }
 
-// A package in a folder that go does not understand is watched by itself.
+// A package in a directory that go does not understand is watched by itself.
 func TestFilesOfNoModule(t *testing.T) {
 	dir := t.TempDir()
 	t.Setenv("PATH", "")

@@ -6,18 +6,16 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"os"
 	"strings"
 	"sync"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
-	"github.com/aws/aws-sdk-go-v2/config"
-	"github.com/aws/aws-sdk-go-v2/feature/ec2/imds"
 
 	"github.com/pintle-dev/pintle"
 	"github.com/pintle-dev/pintle/awscall"
 	"github.com/pintle-dev/pintle/awscall/customresource"
+	"github.com/pintle-dev/pintle/internal/provider/awsconfig"
 	"github.com/pintle-dev/pintle/internal/provider/cdkframework"
 	"github.com/pintle-dev/pintle/internal/provider/local"
 	"github.com/pintle-dev/pintle/internal/provider/project"
@@ -27,7 +25,7 @@ import (
 // cdkFunction is in the name of the function that the CDK makes for all AwsCustomResources of a stack.
 const cdkFunction = "AWS679f53fac002430cb0da5b7982bd2287"
 
-// margin is what an event has beside its call, for the role's and the answer.
+// margin is what an event has next to its call, for the role's and the answer.
 const margin = time.Minute
 
 // AWS says how the provider calls AWS.
@@ -75,7 +73,7 @@ func (a AWS) Check() error {
 // Provider returns the provider of a name. The AWS configuration is that of this process, read when it is first needed: a
 // stack without such resources has no use for it, and what is wrong with it is the answer to those who have.
 func (a AWS) Provider(name string) (local.Provider, error) {
-	memory, err := pintle.NewMemory(pintle.DefaultMemory)
+	memory, err := pintle.NewMemoryStore(0)
 	if err != nil {
 		return local.Provider{}, err
 	}
@@ -151,7 +149,7 @@ func (h *handler) get(ctx context.Context, account, region string) (made pintle.
 	if h.aws.Env == nil || region == "" || region == c.client.Region() {
 		return c.own, nil
 	}
-	return h.of(c.client.In(region))
+	return h.of(c.client.WithRegion(region))
 }
 
 func (h *handler) customResource(client *awscall.Client) (pintle.Handler, error) {
@@ -187,7 +185,9 @@ func (a AWS) client(ctx context.Context, account string) (*awscall.Client, error
 	if err != nil {
 		return nil, err
 	}
-	c.HTTP = a.HTTP
+	if a.HTTP != nil {
+		c.HTTP = a.HTTP
+	}
 	client, err := awscall.New(c)
 	if err != nil {
 		return nil, fmt.Errorf("AWS configuration of the server: %w", err)
@@ -195,37 +195,12 @@ func (a AWS) client(ctx context.Context, account string) (*awscall.Client, error
 	return client, nil
 }
 
-// configuration is that of the AWS SDK: credentials, and endpoints other than AWS's own. None of it comes from a template.
+// configuration is that of the AWS SDK in this process.
 func (a AWS) configuration(ctx context.Context) (awscall.Config, error) {
-	loaded, err := config.LoadDefaultConfig(ctx, config.WithRegion(a.Region))
-	if err != nil {
-		return awscall.Config{}, err
-	}
-	c := awscall.Config{
-		Region: a.Region, Credentials: loaded.Credentials, Endpoint: aws.ToString(loaded.BaseEndpoint), UserAgent: "pintle",
-	}
-	if c.FIPS, c.DualStack, err = variants(ctx, loaded.ConfigSources); err != nil {
-		return awscall.Config{}, err
-	}
-	c.Endpoints, err = endpoints(ctx, loaded.ConfigSources)
-	return c, err
+	return awsconfig.Load(ctx, a.Region)
 }
 
 // Client returns a client of AWS with the configuration of the AWS SDK in this process, as the provider has it.
 func Client(ctx context.Context, region string) (*awscall.Client, error) {
 	return AWS{Region: region}.client(ctx, "")
-}
-
-// Credentials returns the credentials of that configuration. Whether there are any is found out when they are retrieved. The
-// keys of an EC2 machine's role are asked for only where that is wanted: elsewhere it is a wait for a host that is not there.
-func Credentials(ctx context.Context, region string) (aws.CredentialsProvider, error) {
-	options := []func(*config.LoadOptions) error{config.WithRegion(region)}
-	if !strings.EqualFold(os.Getenv("AWS_EC2_METADATA_DISABLED"), "false") {
-		options = append(options, config.WithEC2IMDSClientEnableState(imds.ClientDisabled))
-	}
-	loaded, err := config.LoadDefaultConfig(ctx, options...)
-	if err != nil {
-		return nil, fmt.Errorf("AWS configuration of the server: %w", err)
-	}
-	return loaded.Credentials, nil
 }

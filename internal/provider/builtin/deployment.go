@@ -37,13 +37,13 @@ func NewDeployments(a AWS) *Deployments {
 		a.Timeout = bucketdeployment.DefaultTimeout
 	}
 	return &Deployments{&handler{aws: a, of: func(client *awscall.Client) (pintle.Handler, error) {
-		return bucketdeployment.Handler{AWS: client.Across(nil)}, nil
+		return bucketdeployment.Handler{AWS: client.WithRegionCheck(nil)}, nil
 	}}}
 }
 
 // Provider returns the provider of a name for [local.Config].
 func (d *Deployments) Provider(name string) (local.Provider, error) {
-	memory, err := pintle.NewMemory(pintle.DefaultMemory)
+	memory, err := pintle.NewMemoryStore(0)
 	if err != nil {
 		return local.Provider{}, err
 	}
@@ -76,7 +76,7 @@ func (d *Deployments) Invoke(ctx context.Context, account, region string, event 
 	}
 	_, err = handler.Handle(ctx, &pintle.Request{
 		Type: e.RequestType, Account: account, Region: region, ID: pintle.PhysicalID(e.PhysicalResourceID),
-		Properties: e.ResourceProperties, OldProperties: e.OldResourceProperties,
+		RawProperties: e.ResourceProperties, RawOldProperties: e.OldResourceProperties,
 	})
 	return []byte("null"), err
 }

@@ -116,7 +116,7 @@ func TestEndpointCalled(t *testing.T) {
 	}
 }
 
-// What is wrong is told with whose it is.
+// TestEndpointRefused checks that the error about an invalid endpoint names its source and service, but not its URL.
 func TestEndpointRefused(t *testing.T) {
 	surroundings(t, "", map[string]string{"AWS_ENDPOINT_URL_API_GATEWAY": "http://user:pass@here"})
 	_, err := AWS{Region: "eu-west-1"}.client(t.Context(), "")

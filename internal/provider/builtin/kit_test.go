@@ -22,7 +22,7 @@ const patience = 30 * time.Second
 
 type m = map[string]any
 
-// surroundings makes an environment in which the AWS SDK finds nothing but what the test puts there, and returns the path of the
+// surroundings makes an environment in which the AWS SDK finds only what the test puts there, and returns the path of the
 // configuration file.
 func surroundings(t *testing.T, configuration string, variables map[string]string) string {
 	t.Helper()

@@ -14,6 +14,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/credentials"
 
 	"github.com/pintle-dev/pintle/awscall"
+	"github.com/pintle-dev/pintle/internal/provider/awsconfig"
 	"github.com/pintle-dev/pintle/internal/provider/local"
 )
 
@@ -138,15 +139,15 @@ func (s *SDK) client(c sdkCall) (*awscall.Client, error) {
 	if err != nil {
 		return nil, err
 	}
-	if key.endpoint = c.Endpoints[serviceVariable(id)]; key.endpoint == "" {
-		key.endpoint = c.Endpoints[endpointVariable]
+	if key.endpoint = c.Endpoints[awsconfig.ServiceVariable(id)]; key.endpoint == "" {
+		key.endpoint = c.Endpoints[awsconfig.EndpointVariable]
 	}
 	client, err := s.get(key, c.Region)
 	if err != nil {
 		return nil, err
 	}
 	keys := c.Credentials
-	return client.In(c.Region).As(credentials.NewStaticCredentialsProvider(keys.AccessKeyID, keys.SecretAccessKey, keys.SessionToken)), nil
+	return client.WithRegion(c.Region).WithCredentials(credentials.NewStaticCredentialsProvider(keys.AccessKeyID, keys.SecretAccessKey, keys.SessionToken)), nil
 }
 
 func (s *SDK) get(key sdkKey, region string) (*awscall.Client, error) {

@@ -2,19 +2,19 @@ package builtin
 
 import (
 	"context"
-	"strings"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/config"
 	"github.com/aws/aws-sdk-go-v2/credentials"
 
 	"github.com/pintle-dev/pintle/awscall"
+	"github.com/pintle-dev/pintle/internal/provider/awsconfig"
 )
 
 // told is the configuration that an environment of [AWS.Env] tells. Keys that it does not hold are where it says that the SDK finds them, which is as
 // the environment of this process has it.
 func (a AWS) told(ctx context.Context, env map[string]string) (awscall.Config, error) {
-	c := awscall.Config{Region: a.Region, Endpoint: env[endpointVariable], Endpoints: map[string]string{}, UserAgent: "pintle"}
+	c := awscall.Config{Region: a.Region, Endpoint: env[awsconfig.EndpointVariable], Endpoints: map[string]string{}, UserAgent: "pintle"}
 	if id := env["AWS_ACCESS_KEY_ID"]; id != "" {
 		c.Credentials = credentials.NewStaticCredentialsProvider(id, env["AWS_SECRET_ACCESS_KEY"], env["AWS_SESSION_TOKEN"])
 	} else {
@@ -33,14 +33,9 @@ func (a AWS) told(ctx context.Context, env map[string]string) (awscall.Config, e
 		if err != nil {
 			return awscall.Config{}, err
 		}
-		if url := env[serviceVariable(id)]; url != "" {
+		if url := env[awsconfig.ServiceVariable(id)]; url != "" {
 			c.Endpoints[name] = url
 		}
 	}
 	return c, nil
-}
-
-// serviceVariable returns the variable of a service's endpoint.
-func serviceVariable(id string) string {
-	return endpointVariables + strings.ToUpper(strings.ReplaceAll(id, " ", "_"))
 }

@@ -1,6 +1,6 @@
 // Package cdkframework runs providers that consist of two local functions, onEvent and isComplete.
 //
-// The framework between the engine and such functions is the provider SDK's own, [pintle.Remote], run inside this process
+// The framework between the engine and such functions is the provider SDK's own, [cdkprovider.NewRemote], run inside this process
 // on the same Runtime API as a provider's process: [Calls.Serve] is a provider of the [local.Runtime], whose functions
 // are providers of the same runtime. So a wait is handed to the engine as any provider hands it over.
 package cdkframework
@@ -129,7 +129,7 @@ func (c *Calls) invoke(ctx context.Context, name string, payload []byte) (local.
 	event := local.Event{ID: uuid.NewString(), Payload: payload, WantResult: true}
 	event.Deadline, _ = ctx.Deadline()
 	var request struct{ RequestID string }
-	_ = json.Unmarshal(payload, &request) // what is no request has no ID and no secrets
+	_ = json.Unmarshal(payload, &request) // what is not a request has no ID and no secrets
 	made := &call{request: request.RequestID, outcome: make(chan local.Outcome, 1)}
 	c.mu.Lock()
 	event.Secrets = c.requests[request.RequestID]

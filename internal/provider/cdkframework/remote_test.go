@@ -213,7 +213,7 @@ func (k *kit) serve() {
 		_, err = k.function()(ctx, event)
 		return pintle.Answer{ID: "made"}, err
 	})
-	memory, err := pintle.NewMemory(pintle.DefaultMemory)
+	memory, err := pintle.NewMemoryStore(0)
 	if err == nil {
 		err = k.Set(local.Provider{Name: "P", Serve: cdkframework.Serve(handler, memory, cdkframework.Brief)})
 	}
@@ -240,7 +240,7 @@ func TestServe(t *testing.T) {
 	}
 }
 
-// A program that stops answers nothing for a request whose function it has ended: the next one handles it again.
+// A program that stops answers nothing for a request whose function it has finished: the next one handles it again.
 func TestStopped(t *testing.T) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/pintle-dev/pintle"
+	"github.com/pintle-dev/pintle/internal/base/clock"
 	"github.com/pintle-dev/pintle/internal/provider/local"
 )
 
@@ -16,24 +17,34 @@ type Log int
 const (
 	// Whole is what a provider's own process prints, without what is the same on each line.
 	Whole Log = iota
-	// Brief is errors that nobody else tells: it is for handlers whose functions have logs of their own.
+	// Brief is errors that no one else tells: it is for handlers whose functions have logs of their own.
 	Brief
 )
 
-// Serve returns what answers for a provider by the handler, inside this process. memory is that of the provider: it keeps
+// Serve returns what answers for a provider by the handler, inside this process. store is that of the provider: it keeps
 // the answers for requests that are delivered again.
-func Serve(handler pintle.Handler, memory pintle.Memory, log Log) local.ServeFunc {
+func Serve(handler pintle.Handler, store pintle.IdempotencyStore, log Log) local.ServeFunc {
 	return func(ctx context.Context, host local.Host) error {
-		return pintle.Run(ctx, pintle.Config{
-			Handlers:   []pintle.Handler{handler},
-			RuntimeAPI: host.Address,
-			Memory:     memory,
-			Clock:      clock{host.Killed},
-			// Not the program's own log: the host's is scrubbed of the request's secrets.
-			Logger: slog.New(log.handler(host.Log)),
+		return pintle.Run(ctx, pintle.RunConfig{
+			ServerConfig: pintle.ServerConfig{
+				Handlers:    []pintle.Handler{handler},
+				Idempotency: clockedStore{store, killable{killed: host.Killed}},
+				// Not the program's own log: the host's is redacted of the request's secrets.
+				Logger: slog.New(log.handler(host.Log)),
+			},
+			LambdaRuntimeAPI: host.Address,
 		})
 	}
 }
+
+// clockedStore gives the server its clock.
+type clockedStore struct {
+	pintle.IdempotencyStore
+	of clock.Clock
+}
+
+// Clock implements [clock.Source].
+func (s clockedStore) Clock() clock.Clock { return s.of }
 
 func (l Log) handler(to io.Writer) slog.Handler {
 	if l == Brief {
@@ -62,12 +73,13 @@ func (u untold) WithAttrs(attrs []slog.Attr) slog.Handler { return untold{u.Hand
 
 func (u untold) WithGroup(name string) slog.Handler { return untold{u.Handler.WithGroup(name)} }
 
-// clock is the machine's, on which no time is left when its context has ended: then nothing is answered any more.
-type clock struct{ killed context.Context }
+// killable is the system's clock, on which no time is left when its context is done: no answer is sent then.
+type killable struct {
+	clock.System
+	killed context.Context
+}
 
-func (clock) Now() time.Time { return time.Now() }
-
-func (c clock) Sleep(ctx context.Context, d time.Duration) error {
+func (c killable) Sleep(ctx context.Context, d time.Duration) error {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
 	select {
@@ -80,7 +92,7 @@ func (c clock) Sleep(ctx context.Context, d time.Duration) error {
 	}
 }
 
-func (c clock) WithDeadline(ctx context.Context, at time.Time) (context.Context, context.CancelFunc) {
+func (c killable) WithDeadline(ctx context.Context, at time.Time) (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithDeadline(ctx, at)
 	stop := context.AfterFunc(c.killed, cancel)
 	return ctx, func() {

@@ -115,17 +115,17 @@ func messageXML(message []byte) []byte {
 }
 
 // sendAlibaba hands the request to a function, queue or topic of Alibaba Cloud. ROS does not mind in which region that is.
-func (d *Delivery) sendAlibaba(soft, hard context.Context, s *send, hide *scrubber, token wire.Token) Outcome {
+func (d *Delivery) sendAlibaba(soft, hard context.Context, s *send, hide *redactor, token wire.Token) Outcome {
 	r := s.request
 	if err := d.config.Allowed(accountOf(r), newCall(token, nil, false).action); err != nil {
-		return Refused{Text: hide.text(fmt.Sprintf("no local provider named %q, and %v", token.Name, err))}
+		return Refused{Text: hide.text(fmt.Sprintf("%s, and %v", d.unknown(r, token.Name), err))}
 	}
 	credentials, err := acs.Find(os.Getenv)
 	if err != nil {
-		return Refused{Text: hide.text(fmt.Sprintf("no local provider named %q and no Alibaba Cloud credentials: %v. Add it to pintle.yaml under "+
-			"providers, or give --provider %s=./path, or configure Alibaba Cloud credentials", token.Name, err, token.Name))}
+		return Refused{Text: hide.text(fmt.Sprintf("%s and no Alibaba Cloud credentials: %v. Add it to pintle.yaml under "+
+			"providers, or use --provider %s=./path, or configure Alibaba Cloud credentials", d.unknown(r, token.Name), err, token.Name))}
 	}
-	hide = newScrubber(r, slices.Concat(hide.secrets, []string{credentials.Secret, credentials.Token})...)
+	hide = newRedactor(r, slices.Concat(hide.secrets, []string{credentials.Secret, credentials.Token})...)
 	refuse := func(text string) Outcome { return Refused{Text: hide.text(text)} }
 	body, responseURL, err := d.document(r)
 	if err != nil {
@@ -158,17 +158,17 @@ func endpoint(call alibabaCall, getenv func(string) string) (string, error) {
 	u, err := url.Parse(text)
 	if err != nil || u.Scheme != "https" && u.Scheme != "http" || u.Hostname() == "" || u.User != nil || u.RawQuery != "" || u.Fragment != "" ||
 		strings.Trim(u.Path, "/") != "" {
-		return "", fmt.Errorf("%s is no endpoint: give a host, or a URL without a path", call.variable)
+		return "", fmt.Errorf("%s is not an endpoint: give a host, or a URL without a path", call.variable)
 	}
 	return u.Scheme + "://" + u.Host, nil
 }
 
-func (d *Delivery) callAlibaba(ctx context.Context, call alibabaCall, credentials acs.Credentials, token wire.Token, hide *scrubber) verdict {
+func (d *Delivery) callAlibaba(ctx context.Context, call alibabaCall, credentials acs.Credentials, token wire.Token, hide *redactor) verdict {
 	var written atomic.Bool
 	ctx = httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{WroteHeaders: func() { written.Store(true) }})
 	request, err := http.NewRequestWithContext(ctx, http.MethodPost, call.endpoint+call.path, bytes.NewReader(call.body))
 	if err != nil {
-		return refused(hide.text(fmt.Sprintf("%s: the endpoint is no valid URL", call.service)))
+		return refused(hide.text(fmt.Sprintf("%s: the endpoint is not a valid URL", call.service)))
 	}
 	request.Header = call.header.Clone()
 	request.Header.Set("User-Agent", "pintle")
@@ -189,7 +189,7 @@ func (d *Delivery) callAlibaba(ctx context.Context, call alibabaCall, credential
 }
 
 // judgeAlibaba tells what may pass from what will not.
-func (d *Delivery) judgeAlibaba(call alibabaCall, response *http.Response, body []byte, token wire.Token, hide *scrubber) verdict {
+func (d *Delivery) judgeAlibaba(call alibabaCall, response *http.Response, body []byte, token wire.Token, hide *redactor) verdict {
 	status := response.StatusCode
 	told := call.failure(body)
 	told.requestID = cmp.Or(told.requestID, response.Header.Get("X-Fc-Request-Id"), response.Header.Get("X-Acs-Request-Id"), response.Header.Get("X-Mns-Request-Id"))

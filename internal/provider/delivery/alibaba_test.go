@@ -108,7 +108,7 @@ func wantAuthorization(r *http.Request, body []byte, id, secret string) string {
 	return "MNS " + id + ":" + base64.StdEncoding.EncodeToString(macOf(sha1.New, secret, text))
 }
 
-// fakeAlibaba answers each call that is signed as it should be by the next of the replies, the last for ever.
+// fakeAlibaba answers each call that is signed as it should be by the next of the replies, the last forever.
 func fakeAlibaba(t *testing.T, id string, replies ...func(http.ResponseWriter)) (*httptest.Server, chan sent) {
 	t.Helper()
 	calls := make(chan sent, 100)
@@ -297,13 +297,13 @@ func TestAlibabaRefusals(t *testing.T) {
 		token, key, endpoint, want string
 	}{
 		"no credentials": {fc3, "", "", `no local provider named "thing" and no Alibaba Cloud credentials: ALIBABA_CLOUD_ACCESS_KEY_ID is not set, ` +
-			"HOME/.aliyun/config.json is not there, HOME/.alibabacloud/credentials is not there. Add it to pintle.yaml under providers, or give " +
+			"HOME/.aliyun/config.json is not there, HOME/.alibabacloud/credentials is not there. Add it to pintle.yaml under providers, or use " +
 			"--provider thing=./path, or configure Alibaba Cloud credentials"},
 		"2.0, loopback response URL":   {fc2, "AKID", "", remote(fc2)},
 		"3.0, loopback response URL":   {fc3, "AKID", "", remote(fc3)},
 		"queue, loopback response URL": {queue, "AKID", "", remote(queue)},
 		"topic, loopback response URL": {mns, "AKID", "", remote(mns)},
-		"no endpoint":                  {queue, "AKID", "http://u:p@x/", "ALIBABA_CLOUD_MNS_ENDPOINT is no endpoint: give a host, or a URL without a path"},
+		"no endpoint":                  {queue, "AKID", "http://u:p@x/", "ALIBABA_CLOUD_MNS_ENDPOINT is not an endpoint: give a host, or a URL without a path"},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -322,7 +322,7 @@ func TestAlibabaRefusals(t *testing.T) {
 func TestAlibabaUnreachable(t *testing.T) {
 	server, _ := fakeAlibaba(t, "AKID", replies(202))
 	configureAlibaba(t, server.URL, "AKID")
-	server.Close() // and nobody listens there
+	server.Close() // and no one listens there
 	w := startROS(t, "https://pintle.example/ros/response", func(c *delivery.Config, _ *world) { c.RetryFor = 50 * time.Millisecond })
 	w.Dispatch([]store.Request{rosRequest(wire.Create, fc3)})
 	got, ok := w.next(t).Outcome.(delivery.Refused)

@@ -11,7 +11,7 @@ import (
 	"github.com/pintle-dev/pintle/wire"
 )
 
-// TestAway: what is for a function or a topic of this machine, and every task of an execution, waits for a node that has them, and
+// TestAway: what is for a function or a local topic, and every task of an execution, waits for a node that has them, and
 // does not go to AWS.
 func TestAway(t *testing.T) {
 	server, calls := fakeAWS(t, func(w http.ResponseWriter) { w.WriteHeader(http.StatusAccepted) })

@@ -1,29 +1,24 @@
 package delivery
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"net"
 	"net/http"
-	"os"
 	"strings"
 	"sync"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/aws/retry"
-	awshttp "github.com/aws/aws-sdk-go-v2/aws/transport/http"
-	"github.com/aws/aws-sdk-go-v2/config"
-	"github.com/aws/aws-sdk-go-v2/feature/ec2/imds"
-	"github.com/aws/aws-sdk-go-v2/service/lambda"
-	"github.com/aws/aws-sdk-go-v2/service/lambda/types"
-	"github.com/aws/aws-sdk-go-v2/service/sns"
 	"github.com/aws/smithy-go"
-	"github.com/aws/smithy-go/middleware"
-	smithyhttp "github.com/aws/smithy-go/transport/http"
 
+	"github.com/pintle-dev/pintle/awscall"
 	"github.com/pintle-dev/pintle/internal/base/trace"
+	"github.com/pintle-dev/pintle/internal/provider/awsconfig"
 	"github.com/pintle-dev/pintle/internal/store"
 	"github.com/pintle-dev/pintle/wire"
 )
@@ -49,23 +44,23 @@ const (
 // cloud holds the clients of AWS by region.
 type cloud struct {
 	mu      sync.Mutex
-	regions map[string]*clients
+	regions map[string]*client
 }
 
-type clients struct {
-	creds  aws.CredentialsProvider
-	lambda *lambda.Client
-	sns    *sns.Client
+// client calls AWS in one region.
+type client struct {
+	*awscall.Client
+	config awscall.Config // that it was made of
 }
 
-// clients returns those of a region, with credentials found: their absence has to be known before anything is sent. On
-// an error nothing is kept, since the configuration may be fixed while this process runs.
-func (c *cloud) clients(ctx context.Context, region string) (*clients, error) {
+// client returns that of a region, with credentials found: their absence has to be known before anything is sent. On an error
+// nothing is kept, since the configuration may be fixed while this process runs.
+func (c *cloud) client(ctx context.Context, region string) (*client, error) {
 	found, err := c.load(ctx, region)
 	if err != nil {
 		return nil, err
 	}
-	if err := retrieve(ctx, found.creds); err != nil {
+	if err := retrieve(ctx, found.config.Credentials); err != nil {
 		c.mu.Lock()
 		defer c.mu.Unlock()
 		if c.regions[region] == found {
@@ -76,43 +71,122 @@ func (c *cloud) clients(ctx context.Context, region string) (*clients, error) {
 	return found, nil
 }
 
-func (c *cloud) load(ctx context.Context, region string) (*clients, error) {
+func (c *cloud) load(ctx context.Context, region string) (*client, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if found := c.regions[region]; found != nil {
 		return found, nil
 	}
-	found, err := newClients(ctx, region)
-	if err == nil {
-		c.regions[region] = found
-	}
-	return found, err
-}
-
-func newClients(ctx context.Context, region string) (*clients, error) {
-	options := []func(*config.LoadOptions) error{
-		config.WithRegion(region),
-		// Which failures are tried again, and how long, is decided here, not in the SDK.
-		config.WithRetryer(func() aws.Retryer { return aws.NopRetryer{} }),
-	}
-	if !strings.EqualFold(os.Getenv("AWS_EC2_METADATA_DISABLED"), "false") {
-		options = append(options, config.WithEC2IMDSClientEnableState(imds.ClientDisabled))
-	}
-	cfg, err := config.LoadDefaultConfig(ctx, options...)
+	found, err := newClient(ctx, region)
 	if err != nil {
 		return nil, err
 	}
-	return &clients{creds: cfg.Credentials, lambda: lambda.NewFromConfig(cfg), sns: sns.NewFromConfig(cfg)}, nil
+	if c.regions == nil { // a Sender is not made by a constructor
+		c.regions = map[string]*client{}
+	}
+	c.regions[region] = found
+	return found, nil
+}
+
+func newClient(ctx context.Context, region string) (*client, error) {
+	c, err := awsconfig.Load(ctx, region, awsconfig.MetadataIfAsked)
+	if err != nil {
+		return nil, err
+	}
+	if c.Credentials == nil {
+		return nil, errNoCredentials
+	}
+	c.MaxAttempts = 1 // which failures are tried again, and how long, is decided here
+	// Only two services are called: a bad endpoint of another one does not matter here.
+	maps.DeleteFunc(c.Endpoints, func(service, _ string) bool { return service != lambdaService && service != snsService })
+	// The client has no timeout of its own: each call has one, and a function may run for 15 minutes.
+	c.HTTP = &http.Client{Transport: tracing{c.HTTP.Transport}}
+	made, err := awscall.New(c)
+	if err != nil {
+		return nil, fmt.Errorf("the AWS configuration is invalid: %w", err)
+	}
+	return &client{made, c}, nil
+}
+
+// endpoint is the configured one of a service, empty if that is AWS's own.
+func (c *client) endpoint(service string) string {
+	return cmp.Or(c.config.Endpoints[service], c.config.Endpoint)
+}
+
+// The services that are called, as package awscall names them.
+const (
+	lambdaService = "lambda"
+	snsService    = "sns"
+)
+
+// tracing passes the trace of a request on to AWS, in a header that signatures leave out.
+type tracing struct{ next http.RoundTripper }
+
+type traceKey struct{}
+
+// RoundTrip implements http.RoundTripper.
+func (t tracing) RoundTrip(r *http.Request) (*http.Response, error) {
+	if header, ok := r.Context().Value(traceKey{}).(string); ok {
+		r = r.Clone(r.Context())
+		r.Header.Set(trace.XRayHeader, header)
+	}
+	return t.next.RoundTrip(r)
+}
+
+// traced returns a context whose calls of AWS belong to the trace of a request.
+func traced(ctx context.Context, r store.Request) context.Context {
+	if parent := trace.Parse(r.Body.Trace); parent != "" {
+		return context.WithValue(ctx, traceKey{}, parent.XRay())
+	}
+	return ctx
+}
+
+// invocation returns the parameters of Lambda's Invoke. kind is the InvocationType.
+func invocation(named wire.ServiceToken, token wire.Token, kind string, payload []byte) map[string]any {
+	params := map[string]any{
+		"FunctionName":   strings.TrimSuffix(string(named), ":"+token.Qualifier),
+		"InvocationType": kind,
+		"Payload":        payload,
+	}
+	if token.Qualifier != "" {
+		params["Qualifier"] = token.Qualifier
+	}
+	return params
+}
+
+// The invocation types of Lambda. Source: AWS Lambda, Invoke.
+const (
+	asynchronous = "Event"
+	synchronous  = "RequestResponse"
+)
+
+// invoked is what a synchronous invocation has returned.
+type invoked struct {
+	payload []byte
+	failed  bool   // the payload describes an error of the function
+	log     string // end of the function's log in base64, if it was asked for
+}
+
+// invoke calls a function and waits for what it returns.
+func (c *client) invoke(ctx context.Context, params map[string]any) (invoked, error) {
+	out, err := c.Call(ctx, lambdaService, "Invoke", params)
+	if err != nil {
+		return invoked{}, err
+	}
+	payload, _ := out["Payload"].([]byte) // missing if the function returned nothing
+	_, failed := out["FunctionError"]
+	log, _ := out["LogResult"].(string)
+	return invoked{payload, failed, log}, nil
 }
 
 // service is how one service of AWS is called.
 type service struct {
+	// name is what package awscall calls it.
+	name string
 	// action is the call, as rules of accounts name it.
 	action string
 	// call hands the body to the service.
-	call func(ctx context.Context, c *clients, token wire.Token, r store.Request, body []byte) error
-	// endpoint is the configured one, nil if it is the service's own.
-	endpoint func(c *clients) *string
+	call func(ctx context.Context, c *client, token wire.Token, r store.Request, body []byte) error
 	// failure formats the service's error in CloudFormation's form.
 	failure func(message, code string, status int, requestID string) string
 	// elsewhere is AWS's text for a token of another region than the stack's, empty if it is not known.
@@ -120,20 +194,12 @@ type service struct {
 }
 
 var invoke = service{
+	name:   lambdaService,
 	action: invokeAction,
-	call: func(ctx context.Context, c *clients, token wire.Token, r store.Request, body []byte) error {
-		input := &lambda.InvokeInput{
-			FunctionName:   aws.String(strings.TrimSuffix(string(r.Body.ServiceToken()), ":"+token.Qualifier)),
-			InvocationType: types.InvocationTypeEvent,
-			Payload:        body,
-		}
-		if token.Qualifier != "" {
-			input.Qualifier = aws.String(token.Qualifier)
-		}
-		_, err := c.lambda.Invoke(ctx, input, func(o *lambda.Options) { o.APIOptions = append(o.APIOptions, traced(r)...) })
+	call: func(ctx context.Context, c *client, token wire.Token, r store.Request, body []byte) error {
+		_, err := c.Call(traced(ctx, r), lambdaService, "Invoke", invocation(r.Body.ServiceToken(), token, asynchronous, body))
 		return err
 	},
-	endpoint: func(c *clients) *string { return c.lambda.Options().BaseEndpoint },
 	failure: func(message, _ string, status int, requestID string) string {
 		return fmt.Sprintf("%s (Service: Lambda, Status Code: %d, Request ID: %s)", message, status, requestID)
 	},
@@ -144,16 +210,16 @@ var invoke = service{
 const invokeAction = "lambda:Invoke"
 
 var publish = service{
+	name:   snsService,
 	action: "sns:Publish",
-	call: func(ctx context.Context, c *clients, _ wire.Token, r store.Request, body []byte) error {
-		_, err := c.sns.Publish(ctx, &sns.PublishInput{
-			TopicArn: aws.String(string(r.Body.ServiceToken())),
-			Subject:  aws.String(subject(r)),
-			Message:  aws.String(string(body)),
-		}, func(o *sns.Options) { o.APIOptions = append(o.APIOptions, traced(r)...) })
+	call: func(ctx context.Context, c *client, _ wire.Token, r store.Request, body []byte) error {
+		_, err := c.Call(traced(ctx, r), snsService, "Publish", map[string]any{
+			"TopicArn": string(r.Body.ServiceToken()),
+			"Subject":  subject(r),
+			"Message":  string(body),
+		})
 		return err
 	},
-	endpoint: func(c *clients) *string { return c.sns.Options().BaseEndpoint },
 	failure: func(message, code string, status int, requestID string) string {
 		return fmt.Sprintf("%s (Service: AmazonSNS; Status Code: %d; Error Code: %s; Request ID: %s)",
 			message, status, code, requestID)
@@ -164,31 +230,22 @@ var publish = service{
 	},
 }
 
-// traced puts the trace of a request into a call, from where the service passes it on.
-func traced(r store.Request) []func(*middleware.Stack) error {
-	parent := trace.Parse(r.Body.Trace)
-	if parent == "" {
-		return nil
-	}
-	return []func(*middleware.Stack) error{smithyhttp.SetHeaderValue(trace.XRayHeader, parent.XRay())}
-}
-
 // sendCloud hands the request to a service of AWS.
-func (d *Delivery) sendCloud(soft, hard context.Context, s *send, hide *scrubber, token wire.Token, to service) Outcome {
+func (d *Delivery) sendCloud(soft, hard context.Context, s *send, hide *redactor, token wire.Token, to service) Outcome {
 	r := s.request
 	refuse := func(text string) Outcome { return Refused{Text: hide.text(text)} }
 
 	if err := d.config.Allowed(accountOf(r), to.action); err != nil {
-		return refuse(fmt.Sprintf("no local provider named %q, and %v", token.Name, err))
+		return refuse(fmt.Sprintf("%s, and %v", d.unknown(r, token.Name), err))
 	}
-	c, err := d.cloud.clients(hard, r.Body.Region)
+	c, err := d.cloud.client(hard, r.Body.Region)
 	switch {
 	case err != nil && soft.Err() != nil:
 		return nil
 	case err != nil:
-		return refuse(fmt.Sprintf("no local provider named %q and no AWS credentials: %v. "+
-			"Add it to pintle.yaml under providers, or give --provider %s=./path, or configure AWS credentials "+
-			"(those of an EC2 role are used if AWS_EC2_METADATA_DISABLED=false is set)", token.Name, err, token.Name))
+		return refuse(fmt.Sprintf("%s and no AWS credentials: %v. "+
+			"Add it to pintle.yaml under providers, or use --provider %s=./path, or configure AWS credentials "+
+			"(those of an EC2 role are used if AWS_EC2_METADATA_DISABLED=false is set)", d.unknown(r, token.Name), err, token.Name))
 	case token.Region != r.Body.Region:
 		return refuse(d.elsewhere(r, token, to))
 	}
@@ -196,7 +253,7 @@ func (d *Delivery) sendCloud(soft, hard context.Context, s *send, hide *scrubber
 	if err != nil {
 		return refuse(err.Error())
 	}
-	if endpoint := to.endpoint(c); onLoopback(responseURL) && (endpoint == nil || !onLoopback(*endpoint)) {
+	if onLoopback(responseURL) && !onLoopback(c.endpoint(to.name)) {
 		return refuse(fmt.Sprintf("%s runs in AWS and cannot reach the response URL, which is on loopback: "+
 			"start with --public-url, or add a local provider %s to pintle.yaml under providers", r.Body.ServiceToken(), token.Name))
 	}
@@ -220,55 +277,46 @@ func (d *Delivery) elsewhere(r store.Request, token wire.Token, to service) stri
 		text, r.Body.ServiceToken(), token.Region, r.Body.Region)
 }
 
+var errNoCredentials = errors.New("none are configured")
+
 // retrieve looks for credentials. Those that were found before are in the provider's cache.
 func retrieve(ctx context.Context, creds aws.CredentialsProvider) error {
-	if creds == nil {
-		return errors.New("none are configured")
-	}
 	ctx, cancel := context.WithTimeout(ctx, credsTimeout)
 	defer cancel()
 	_, err := creds.Retrieve(ctx)
-	var last *smithy.OperationError
-	if errors.As(err, &last) && last.ServiceID == "ec2imds" {
-		return errors.New("none are configured") // the instance metadata is where the SDK looks last
+	if last, ok := errors.AsType[*smithy.OperationError](err); ok && last.ServiceID == "ec2imds" {
+		return errNoCredentials // the instance metadata is where the SDK looks last
 	}
 	return err
 }
 
 // judge tells what may pass from what will not.
-func (d *Delivery) judge(err error, to service, token wire.Token, hide *scrubber) verdict {
+func (d *Delivery) judge(err error, to service, token wire.Token, hide *redactor) verdict {
 	if err == nil {
 		return verdict{outcome: Accepted{}}
 	}
-	var api smithy.APIError
-	if !errors.As(err, &api) {
-		// Without the SDK's wrapping, which tells of operations and attempts.
-		var connection *net.OpError
-		if errors.As(err, &connection) {
+	api, ok := errors.AsType[*awscall.Error](err)
+	if large, ok := errors.AsType[*awscall.ResponseTooLargeError](err); ok {
+		return verdict{delivered: true, outcome: Refused{Text: large.Error()}}
+	}
+	if !ok {
+		connection, ok := errors.AsType[*net.OpError](err)
+		if ok {
 			err = connection
 		} else {
-			for inner := err; inner != nil; inner = errors.Unwrap(inner) {
+			for inner := err; inner != nil; inner = errors.Unwrap(inner) { // without wrapping that names the call again
 				err = inner
 			}
 		}
-		dialling := connection != nil && connection.Op == "dial"
+		dialling := ok && connection.Op == "dial"
 		return verdict{text: hide.text(fmt.Sprintf("%s: %v", token.Service, err)), delivered: !dialling}
 	}
-	status, requestID := 0, ""
-	var response *awshttp.ResponseError
-	if errors.As(err, &response) {
-		status, requestID = response.HTTPStatusCode(), response.ServiceRequestID()
-	}
-	message := api.ErrorMessage()
-	if message == "" {
-		message = api.ErrorCode()
-	}
-	text := hide.text(to.failure(message, api.ErrorCode(), status, requestID))
+	text := hide.text(to.failure(cmp.Or(api.Message, api.Code), cmp.Or(api.WireCode, api.Code), api.Status, api.RequestID))
 	throttled := retry.ThrottleErrorCode{Codes: retry.DefaultThrottleErrorCodes}.IsErrorThrottle(err) == aws.TrueTernary
-	if throttled || status == http.StatusTooManyRequests || status >= 500 {
-		return verdict{text: text, delivered: status >= 500}
+	if throttled || api.Status == http.StatusTooManyRequests || api.Status >= 500 {
+		return verdict{text: text, delivered: api.Status >= 500}
 	}
-	if status == http.StatusNotFound && !d.config.FidelityAWS {
+	if api.Status == http.StatusNotFound && !d.config.FidelityAWS {
 		text += hide.text(fmt.Sprintf(". No local provider is named %s either", token.Name))
 	}
 	return refused(text)

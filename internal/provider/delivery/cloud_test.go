@@ -2,11 +2,13 @@ package delivery_test
 
 import (
 	"encoding/json"
+	"encoding/pem"
 	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -55,7 +57,7 @@ type call struct {
 	trace             string
 }
 
-// fakeAWS answers each call by the next of the replies, the last for ever.
+// fakeAWS answers each call by the next of the replies, the last forever.
 func fakeAWS(t *testing.T, replies ...func(http.ResponseWriter)) (*httptest.Server, chan call) {
 	calls := make(chan call, 100)
 	n := 0
@@ -177,6 +179,27 @@ func TestLambdaCall(t *testing.T) {
 	checkDocument(t, body)
 }
 
+// TestConfiguration: certificates of AWS_CA_BUNDLE are trusted, and a bad endpoint of a service that is not called does not matter.
+func TestConfiguration(t *testing.T) {
+	server, calls := fakeAWS(t, lambdaAccepts)
+	private := httptest.NewTLSServer(server.Config.Handler)
+	t.Cleanup(private.Close)
+	bundle := filepath.Join(t.TempDir(), "ca.pem")
+	certificate := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: private.Certificate().Raw})
+	if err := os.WriteFile(bundle, certificate, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	configureAWS(t, private.URL, "AKIDEXAMPLE")
+	t.Setenv("AWS_CA_BUNDLE", bundle)
+	t.Setenv("AWS_ENDPOINT_URL_S3", "minio:9000")
+	w := start(t, nil)
+	w.Dispatch([]store.Request{request("a", 1, function)})
+	if diff := cmp.Diff(delivery.Outcome(delivery.Accepted{}), w.next(t).Outcome); diff != "" {
+		t.Error(diff)
+	}
+	checkDocument(t, (<-calls).body)
+}
+
 func TestSNSCall(t *testing.T) {
 	server, calls := fakeAWS(t, snsAccepts)
 	configureAWS(t, server.URL, "AKIDEXAMPLE")
@@ -228,7 +251,7 @@ func TestCloudRefusals(t *testing.T) {
 		"no credentials": {
 			function, "", false,
 			`no local provider named "thing" and no AWS credentials: none are configured. Add it to pintle.yaml under ` +
-				"providers, or give --provider thing=./path, or configure AWS credentials (those of an EC2 role are used if " +
+				"providers, or use --provider thing=./path, or configure AWS credentials (those of an EC2 role are used if " +
 				"AWS_EC2_METADATA_DISABLED=false is set)",
 		},
 		"loopback response URL": {
@@ -266,7 +289,7 @@ func TestCloudRefusals(t *testing.T) {
 func TestCloudUnreachable(t *testing.T) {
 	server, _ := fakeAWS(t, lambdaAccepts)
 	configureAWS(t, server.URL, "AKIDEXAMPLE")
-	server.Close() // and nobody listens there
+	server.Close() // and no one listens there
 	w := start(t, func(c *delivery.Config, _ *world) { c.RetryFor = 500 * time.Millisecond })
 	w.Dispatch([]store.Request{request("a", 1, function)})
 	got, ok := w.next(t).Outcome.(delivery.Refused)

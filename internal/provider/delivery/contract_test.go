@@ -23,7 +23,7 @@ func (taker) Match(wire.ServiceToken) (delivery.Provider, bool) {
 func (taker) Cancel(string, time.Duration) {}
 
 func (t taker) Invoke(_ string, event local.Event) error {
-	event.Started()
+	event.Started(time.Minute)
 	t.events <- event
 	return nil
 }
@@ -41,5 +41,27 @@ func TestContractFollowsTheToken(t *testing.T) {
 		if diff := cmp.Diff([]any{want, token}, []any{event.Contract, event.FunctionARN}); diff != "" {
 			t.Error(diff)
 		}
+	}
+}
+
+// limited takes every event for a provider with a timeout, whose process is new.
+type limited struct{ taker }
+
+func (limited) Match(wire.ServiceToken) (delivery.Provider, bool) {
+	return delivery.Provider{Name: "Thing", Timeout: 3 * time.Second}, true
+}
+
+func (l limited) Invoke(_ string, event local.Event) error {
+	event.Started(63 * time.Second)
+	l.events <- event
+	return nil
+}
+
+// TestWithinCountsInitialization: a new process may take longer than its timeout, which begins when it is initialized.
+func TestWithinCountsInitialization(t *testing.T) {
+	w := start(t, func(c *delivery.Config, _ *world) { c.Local = limited{taker{make(chan local.Event, 1)}} })
+	w.Dispatch([]store.Request{request("a", 1, localFunction)})
+	if diff := cmp.Diff(reported{"a", delivery.Accepted{Local: true, Within: 63 * time.Second}}, w.next(t)); diff != "" {
+		t.Error(diff)
 	}
 }

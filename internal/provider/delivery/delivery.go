@@ -1,32 +1,34 @@
 // Package delivery sends requests to providers and reports the result. It decides nothing about stacks.
 //
-// A request row that is ready belongs to the node that committed it. [Delivery.Dispatch] takes it from the commit
-// straight into a bounded queue; what does not fit stays in the table and is read again by Claim when there is room,
-// after a start, and on a slow tick. So the table is the queue, and the one in memory only saves reading it. Both are
-// fair: stacks take turns.
+// A request row that is ready belongs to the node that committed it. After the commit, [Delivery.Dispatch] puts it
+// straight into a bounded queue. If the queue is full, the row stays in the table. Claim reads such rows when there
+// is room, after a start, and on a slow tick. So the table is the queue, and the one in memory only saves reading it.
+// Both are fair: stacks take turns.
 //
-// The service token says where a request goes. A request without one is for a native type and served in this process. The name of a local provider comes first, whatever account and region
-// the token has; then the topics of this machine, then http(s) URLs, Lambda functions and SNS topics. What may pass (a refused connection, 429, 5xx, a
-// throttled call) is tried again for a minute with jitter; what will not (another 4xx, missing rights) fails at once
-// with the other side's own text. The end of each sending is reported once as an [Outcome], and the report is repeated
-// until it was taken: a row stays ready until then, and a crash means that the request is sent again. Providers may
-// therefore see a request twice, with one RequestId.
+// The service token says where a request goes. A request without one is for a native type and served in this process.
+// The name of a local provider comes first, whatever account and region the token has; then local topics, then
+// http(s) URLs, Lambda functions and SNS topics. Temporary errors (a refused connection, 429, 5xx, a throttled call)
+// are retried for a minute with jitter. Permanent ones (another 4xx, missing permissions) fail at once with the error
+// text of the other side. Each send has one [Outcome], and the report of it is repeated until the engine has accepted
+// it. The row stays ready until then, so after a crash the request is sent again. Providers may therefore get a
+// request twice, with the same RequestId.
 //
 // # Dynamic references
 //
-// Rows hold dynamic references as they are written. What they stand for is read each time that a request is sent, and put into
-// what is sent and nowhere else. Texts that come back are scrubbed of the secrets in it.
+// Rows hold dynamic references as they are written. They are resolved each time that a request is sent, and the
+// values appear only in the document that is sent. Secrets among the values are removed from the texts that come
+// back.
 //
 // # Providers behind URLs
 //
-// They get the request document as a POST, signed as Standard Webhooks v1 has it:
+// These providers get the request document as a POST, signed as in Standard Webhooks v1:
 //
 //	webhook-id         the RequestId
 //	webhook-timestamp  seconds since 1970
 //	webhook-signature  v1,base64(HMAC-SHA256(secret, "<id>.<timestamp>.<body>"))
 //
-// A 2xx takes the request. If its body is a response document, a JSON object with a Status, that is the answer;
-// otherwise the answer is expected at the response URL. Connections into private networks are refused unless
+// A 2xx accepts the request. If its body is a response document, a JSON object with a Status, that is the answer.
+// Otherwise the answer must come to the response URL. Connections into private networks are refused unless
 // [Config.AllowPrivate] is set, by the address that is dialled and not by its name; no proxy is used. A URL that the
 // operator mapped a name to is not guarded.
 //
@@ -35,11 +37,11 @@
 //
 // # ROS
 //
-// Requests of stacks of ROS have the document of ROS and go where its tokens say. What a token with web: names gets them as ROS
-// sends them, without a signature of ours. A Create is sent again only as long as nothing of it has left this machine, unless
-// the token says idempotent. Function Compute and Simple Message Queue are called with an access key that is found as
-// Alibaba Cloud's tools find it, by [acs.Find]; ALIBABA_CLOUD_FC_ENDPOINT, ALIBABA_CLOUD_FC3_ENDPOINT and
-// ALIBABA_CLOUD_MNS_ENDPOINT name other endpoints.
+// Requests of ROS stacks have the document format of ROS and go where the ROS tokens say. A URL in a token with web:
+// gets them as ROS sends them, without a signature by Pintle. A Create is retried only while no byte of it has left
+// this machine, unless the token says idempotent. Function Compute and Simple Message Queue are called with an access
+// key that is found as Alibaba Cloud's tools find it, by [acs.Find]; ALIBABA_CLOUD_FC_ENDPOINT,
+// ALIBABA_CLOUD_FC3_ENDPOINT and ALIBABA_CLOUD_MNS_ENDPOINT name other endpoints.
 //
 // # AWS
 //
@@ -99,18 +101,24 @@ type Config struct {
 	// Notifications signs what goes to a URL that stands in for a topic. Nil means that such a URL gets the request document, as
 	// every other does.
 	Notifications Notifications
-	// Local runs the providers of this machine. Nil means that there are none.
+	// Local runs the local providers. Nil means that there are none.
 	Local Local
-	// Topics are those of this machine, which come before those of SNS. Nil means that there are none.
+	// Declared returns the names of the local providers in the project, which errors suggest for a misspelled one. Nil means none.
+	Declared func() []string
+	// Topics are the local ones, which come before those of SNS. Nil means that there are none.
 	Topics Topics
-	// Away is for a node without the functions and topics of this machine: it reports whether a service token names one. What is for
-	// one waits for a node that has them, and so do the tasks of executions. Nil means that this node has them.
+	// Away is for a node without the functions and local topics: it reports whether a service token names one.
+	// Requests for these wait for a node that has them, and so do the tasks of executions. Nil means that this node
+	// has them.
 	Away func(ctx context.Context, token wire.ServiceToken) bool
 	// CalledOut reports whether a process of a local provider has called a service of this server since the time by which an
 	// answer may still come, such as a function. Nil means that none ever does.
 	CalledOut func(provider string, since time.Time) bool
 	// Native serves the requests of native types, which have no service token. Nil knows none.
 	Native *native.Registry
+	// CheckImport refuses the import of a custom resource that a stack has by now. An error that wraps native.ErrAgain has the request sent
+	// later. Nil refuses none.
+	CheckImport func(ctx context.Context, r *store.Request) error
 	// References resolves the dynamic references in properties, each time that a request is sent. Nil leaves them as they are.
 	References References
 	// ROSResponse is how many bytes the answer of a provider to ROS may have that comes in the body of its HTTP response, at most
@@ -129,10 +137,10 @@ type Config struct {
 	// FidelityAWS keeps quiet about what Lambda keeps quiet about: the death of a provider's process is not reported
 	// and ends in the request's timeout. Texts stay exactly as AWS has them.
 	FidelityAWS bool
-	// Progress tells a person what holds a request up, e.g. "connection refused, retrying, 42 s left". What is asked again
-	// is told of the request that waits. Nil drops it.
+	// Progress tells a person what holds a request up, e.g. "connection refused, retrying, 42 s left". The progress
+	// of a repeated question is reported for the request that waits. Nil drops all progress.
 	Progress func(id wire.RequestID, text string)
-	// Retried is told of every sending that is tried again. It must not block. Nil is told nothing.
+	// Retried is notified of every sending that is tried again. It must not block. Nil gets nothing.
 	Retried func()
 	// Log gets what operators should know. Nil means slog.Default().
 	Log *slog.Logger
@@ -201,6 +209,9 @@ func New(config Config) (*Delivery, error) {
 	if config.CalledOut == nil {
 		config.CalledOut = func(string, time.Time) bool { return false }
 	}
+	if config.Declared == nil {
+		config.Declared = func() []string { return nil }
+	}
 	if config.Allowed == nil {
 		config.Allowed = func(string, string) error { return nil }
 	}
@@ -220,7 +231,7 @@ func New(config Config) (*Delivery, error) {
 		config: config,
 		queue:  newQueue(config.Queue, config.Sends),
 		web:    newWeb(config.Now),
-		cloud:  &cloud{regions: map[string]*clients{}},
+		cloud:  &cloud{},
 		acs:    newAlibaba(),
 		runs:   newRuns(max(1, config.Queue/2)),
 	}, nil
@@ -378,7 +389,7 @@ func askingOf(r store.Request) asking {
 	case r.Execution != nil:
 		return asking{id: r.ID, about: tryID(r), try: r.Execution.Try, task: true}
 	}
-	once := r.Type == wire.Create || r.Type == wire.Update || r.Type == wire.Delete
+	once := r.Type == wire.Create || r.Type == wire.Update || r.Type == wire.Delete || asksToRead(r)
 	return asking{id: r.ID, about: r.ID, macro: r.Type == store.TypeMacro, once: once}
 }
 

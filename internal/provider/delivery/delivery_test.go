@@ -313,7 +313,7 @@ func TestTakenOverRequestsAreNotSent(t *testing.T) {
 		w.Dispatch([]store.Request{refusedAtOnce("a", 1)})
 		w.next(t)
 		synctest.Wait()
-		node = 2 // the node was declared dead, joined anew, and took its own rows over
+		node = 2 // the node was declared dead, joined again, and took its own rows over
 		old := refusedAtOnce("b", 1)
 		again := refusedAtOnce("a", 1)
 		again.Owner = 2
@@ -406,8 +406,8 @@ func TestRefusals(t *testing.T) {
 		},
 		"a name": {
 			func(r *store.Request) { r.Body.Token = value.Str("Thing") },
-			delivery.Refused{Text: `no local provider named "Thing", and it is no Lambda function, SNS topic or http(s) URL: ` +
-				"add it to pintle.yaml under providers, or give --provider Thing=./path"},
+			delivery.Refused{Text: `no local provider named "Thing", and it is not a Lambda function, an SNS topic or an http(s) URL: ` +
+				"add it to pintle.yaml under providers, or use --provider Thing=./path"},
 		},
 		"too large": {
 			func(r *store.Request) {

@@ -7,14 +7,9 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"strings"
 	"time"
 
-	"github.com/aws/aws-sdk-go-v2/aws"
-	"github.com/aws/aws-sdk-go-v2/service/lambda"
-	"github.com/aws/aws-sdk-go-v2/service/lambda/types"
-	"github.com/aws/smithy-go"
-
+	"github.com/pintle-dev/pintle/awscall"
 	"github.com/pintle-dev/pintle/internal/provider/local"
 	"github.com/pintle-dev/pintle/internal/store"
 	"github.com/pintle-dev/pintle/wire"
@@ -41,11 +36,11 @@ func taskPayload(r store.Request) []byte {
 	return []byte(payload.Text())
 }
 
-// sendTask calls the function of an execution's task and waits for what it returns: a process of this machine, a URL that the
+// sendTask calls the function of an execution's task and waits for what it returns: a local process, a URL that the
 // operator has named, or a function of AWS Lambda. Whatever keeps it from that is a failure of the task.
 func (d *Delivery) sendTask(soft, hard context.Context, s *send) Outcome {
 	began := time.Now()
-	hide := &scrubber{replacer: strings.NewReplacer()} // its texts are data of the execution
+	hide := &redactor{} // its texts are data of the execution
 	outcome := d.callTask(soft, hard, s, hide)
 	refused, ok := outcome.(Refused)
 	if !ok {
@@ -58,7 +53,7 @@ func (d *Delivery) sendTask(soft, hard context.Context, s *send) Outcome {
 	return died
 }
 
-func (d *Delivery) callTask(soft, hard context.Context, s *send, hide *scrubber) Outcome {
+func (d *Delivery) callTask(soft, hard context.Context, s *send, hide *redactor) Outcome {
 	named := s.request.Body.ServiceToken()
 	if provider, ok := d.match(s.request, named); ok {
 		if provider.URL != "" {
@@ -68,38 +63,31 @@ func (d *Delivery) callTask(soft, hard context.Context, s *send, hide *scrubber)
 	}
 	token, err := wire.ParseToken(named)
 	if err != nil || token.Service != wire.Lambda {
-		return failed(noSuchFunction, fmt.Sprintf("%s is no function that is known here", named))
+		return failed(noSuchFunction, fmt.Sprintf("%s is not a known function", named))
 	}
 	if err := d.config.Allowed(accountOf(s.request), invokeAction); err != nil {
 		return failed("Lambda.AccessDeniedException", err.Error())
 	}
-	c, err := d.cloud.clients(hard, token.Region)
+	c, err := d.cloud.client(hard, token.Region)
 	switch {
 	case err != nil && soft.Err() != nil:
 		return nil
 	case err != nil:
-		return Refused{Text: hide.text(fmt.Sprintf("no function of this machine is named %q and there are no AWS credentials: %v", token.Name, err))}
+		return Refused{Text: hide.text(fmt.Sprintf("no local function is named %q and there are no AWS credentials: %v", token.Name, err))}
 	}
-	input := &lambda.InvokeInput{
-		FunctionName:   aws.String(strings.TrimSuffix(string(named), ":"+token.Qualifier)),
-		InvocationType: types.InvocationTypeRequestResponse,
-		Payload:        taskPayload(s.request),
-	}
-	if token.Qualifier != "" {
-		input.Qualifier = aws.String(token.Qualifier)
-	}
+	params := invocation(named, token, synchronous, taskPayload(s.request))
 	return d.persist(soft, hard, s, func(ctx context.Context) verdict {
-		out, err := c.lambda.Invoke(ctx, input)
-		var api smithy.APIError
+		out, err := c.invoke(ctx, params)
+		api, refused := errors.AsType[*awscall.Error](err)
 		switch {
-		case errors.As(err, &api): // whether to try again is for the machine to say
-			return verdict{outcome: failed("Lambda."+api.ErrorCode(), api.ErrorMessage())}
+		case refused: // whether to try again is for the machine to say
+			return verdict{outcome: failed("Lambda."+api.Code, api.Message)}
 		case err != nil:
 			return d.judge(err, invoke, token, hide)
-		case out.FunctionError != nil:
-			return verdict{outcome: functionFailure(out.Payload)}
+		case out.failed:
+			return verdict{outcome: functionFailure(out.payload)}
 		}
-		return verdict{outcome: Returned{Body: out.Payload}}
+		return verdict{outcome: Returned{Body: out.payload}}
 	})
 }
 
@@ -125,7 +113,7 @@ func (d *Delivery) taskEnded(of asking, name string, o local.Outcome) Outcome {
 	case local.Returned:
 		return Returned{Body: o.Result}
 	case local.Stopped:
-		return nil // this node stops; whoever takes its rows over sends the task again
+		return nil // this node stops; the node that takes over its rows sends the task again
 	case local.Errored, local.InitFailed:
 		if o.Result != nil {
 			return functionFailure(o.Result)

@@ -63,7 +63,7 @@ func TestTaskInLambda(t *testing.T) {
 			Text: "Lambda.ResourceNotFoundException", Delivered: true, Error: "Lambda.ResourceNotFoundException", Cause: "Function not found: f"}},
 		"no function": {"arn:aws:sns:us-east-1:000000000000:T", "", returned, delivery.Died{
 			Text: "Lambda.ResourceNotFoundException", Delivered: true, Error: "Lambda.ResourceNotFoundException",
-			Cause: "arn:aws:sns:us-east-1:000000000000:T is no function that is known here"}},
+			Cause: "arn:aws:sns:us-east-1:000000000000:T is not a known function"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			server, calls := fakeAWS(t, test.reply)
@@ -176,7 +176,7 @@ func (p processes) Match(token wire.ServiceToken) (delivery.Provider, bool) {
 func (processes) Cancel(string, time.Duration) {}
 
 func (p processes) Invoke(_ string, event local.Event) error {
-	event.Started()
+	event.Started(time.Minute)
 	p.events <- event
 	return nil
 }
@@ -207,7 +207,7 @@ func TestTriesAreToldApart(t *testing.T) {
 	if first.ID == second.ID || len(first.ID) != 36 {
 		t.Errorf("the tries are %s and %s", first.ID, second.ID)
 	}
-	node.Store(2) // it was taken for dead, and has taken over what it had
+	node.Store(2) // the node was declared dead, came back, and took over its own rows
 	again := taskRequest(localTask, 2)
 	again.Owner = 2
 	w.Dispatch([]store.Request{again})

@@ -24,7 +24,7 @@ type Provider struct {
 	Webhook bool
 	// Function, of a macro, is the token of the function that it stands for; empty if it is one itself.
 	Function wire.ServiceToken
-	// Account is the one whose stacks alone may ask it, as the functions of the cloud of this machine; empty means those of all.
+	// Account is the one whose stacks alone may ask it, as the functions of the local cloud; empty means those of all.
 	Account string
 	// Timeout is how long a process of it may take for one event; zero if that is not known.
 	Timeout time.Duration
@@ -35,7 +35,7 @@ type Provider struct {
 	Unsure bool
 }
 
-// Local is the providers of this machine. [NewLocal] makes one of a local.Runtime.
+// Local is the local providers. [NewLocal] makes one of a local.Runtime.
 type Local interface {
 	// Match returns the provider that serves a token.
 	Match(token wire.ServiceToken) (Provider, bool)
@@ -47,7 +47,7 @@ type Local interface {
 	Cancel(id string, grace time.Duration)
 }
 
-// NewLocal joins the runtime of this machine's processes with the rule that tells which provider serves a token. Give
+// NewLocal joins the runtime of the local processes with the rule that reports which provider serves a token. Give
 // [Delivery.Done] to the runtime as its Config.Done.
 func NewLocal(runtime *local.Runtime, match func(token wire.ServiceToken) (Provider, bool)) Local {
 	return processes{runtime, match}
@@ -60,7 +60,7 @@ type processes struct {
 
 func (p processes) Match(token wire.ServiceToken) (Provider, bool) { return p.match(token) }
 
-// match returns the provider of this machine that serves a token for a request. One that is another account's alone is none.
+// match returns the local provider that serves a token for a request. One that is another account's alone is none.
 func (d *Delivery) match(r store.Request, token wire.ServiceToken) (Provider, bool) {
 	provider, ok := d.config.Local.Match(token)
 	if ok && provider.Account != "" && provider.Account != accountOf(r) {
@@ -108,7 +108,7 @@ const busyPoll = 5 * time.Second
 // hang longer than their own timeout. When too many wait already, the request goes back to the table. It is accepted
 // only once there is a process for it: from then on its time runs, and neither a queue nor a build should use that up. The
 // initialization of a new process does, as it does in the cloud.
-func (d *Delivery) sendLocal(soft context.Context, s *send, hide *scrubber, provider Provider) Outcome {
+func (d *Delivery) sendLocal(soft context.Context, s *send, hide *redactor, provider Provider) Outcome {
 	if provider.Unsure {
 		s.rests = true
 		return nil
@@ -127,7 +127,7 @@ func (d *Delivery) sendLocal(soft context.Context, s *send, hide *scrubber, prov
 			s.rests = true
 			return nil
 		}
-		// Once more: what would have given this turn may have ended before the wait began.
+		// Once more: what would have given this turn may have finished before the wait began.
 		if outcome, busy = d.invoke(of, event, hide, provider); !busy {
 			d.runs.leave(name, turn, false)
 			break
@@ -143,7 +143,7 @@ func (d *Delivery) sendLocal(soft context.Context, s *send, hide *scrubber, prov
 			return nil
 		}
 		s.resume()
-		if event, err = d.event(s, hide); err != nil { // anew: its response URL ages
+		if event, err = d.event(s, hide); err != nil { // again: its response URL ages
 			return Refused{Text: hide.text(err.Error())}
 		}
 		outcome, busy = d.invoke(of, event, hide, provider)
@@ -151,10 +151,13 @@ func (d *Delivery) sendLocal(soft context.Context, s *send, hide *scrubber, prov
 	if _, taken := outcome.(Accepted); !taken {
 		return outcome
 	}
-	if started := d.runs.started(id); started != nil {
+	if running := d.runs.run(id); running != nil {
 		s.release()
 		select {
-		case <-started:
+		case <-running.started:
+			if provider.Timeout > 0 && running.most > 0 {
+				outcome = Accepted{Local: true, Within: running.most}
+			}
 		case <-soft.Done():
 			return nil
 		}
@@ -163,12 +166,12 @@ func (d *Delivery) sendLocal(soft context.Context, s *send, hide *scrubber, prov
 }
 
 // invoke tries to hand the request over. The outcome is nil if the runtime is closed.
-func (d *Delivery) invoke(of asking, event local.Event, hide *scrubber, provider Provider) (outcome Outcome, busy bool) {
+func (d *Delivery) invoke(of asking, event local.Event, hide *redactor, provider Provider) (outcome Outcome, busy bool) {
 	id, name := of.about, provider.Name
 	if !d.runs.begin(of, name, func(of asking, o local.Outcome) Outcome { return d.ended(of, provider, hide, o) }) {
 		return Accepted{Local: true, Within: provider.Timeout}, false // still running since before the row was taken over
 	}
-	event.Started = func() { d.runs.start(id) }
+	event.Started = func(most time.Duration) { d.runs.start(id, most) }
 	event.Handed = func() { d.runs.hand(id) }
 	err := d.config.Local.Invoke(name, event)
 	if err == nil {
@@ -185,7 +188,7 @@ func (d *Delivery) invoke(of asking, event local.Event, hide *scrubber, provider
 }
 
 // event wraps the request as the service in its token would; not so what asks again, which no service knows.
-func (d *Delivery) event(s *send, hide *scrubber) (local.Event, error) {
+func (d *Delivery) event(s *send, hide *redactor) (local.Event, error) {
 	r := s.request
 	event := local.Event{
 		ID: string(askingOf(r).about), Resource: string(r.Body.StackID) + "|" + string(r.Logical), Secrets: hide.secrets, Waits: r.Type != store.TypeNotification,
@@ -219,7 +222,7 @@ func (d *Delivery) event(s *send, hide *scrubber) (local.Event, error) {
 		event.FunctionARN = string(r.Body.ServiceToken())
 	case wire.Queue, wire.Topic:
 		event.FunctionARN = string(r.Body.ServiceToken())
-		if r.Type == wire.Create || r.Type == wire.Update || r.Type == wire.Delete {
+		if r.Type == wire.Create || r.Type == wire.Update || r.Type == wire.Delete || asksToRead(r) {
 			event.Payload = messageEvent(token, event.Payload, r.ID, d.config.Now())
 		}
 	case wire.HTTP, wire.Web, wire.Other:
@@ -254,7 +257,7 @@ func (d *Delivery) resume(r store.Request) ([]byte, error) {
 }
 
 // ended returns what is to be reported of the end of an invocation; nil if nothing is.
-func (d *Delivery) ended(of asking, provider Provider, hide *scrubber, o local.Outcome) Outcome {
+func (d *Delivery) ended(of asking, provider Provider, hide *redactor, o local.Outcome) Outcome {
 	name := provider.Name
 	if of.task {
 		return d.taskEnded(of, name, o)
@@ -277,7 +280,7 @@ func (d *Delivery) ended(of asking, provider Provider, hide *scrubber, o local.O
 			Pending: o.Waiting.Pending,
 		}
 	case local.Stopped:
-		return nil // this node stops; whoever takes its rows over sends the request again
+		return nil // this node stops; the node that takes over its rows sends the request again
 	case local.Errored:
 		what = "the handler reported an error: " + join(hide.text(o.Type), what)
 	case local.InitFailed:

@@ -136,7 +136,7 @@ func TestLocalEnvelopes(t *testing.T) {
 	checkDocument(t, strings.Replace(sns.Message, `"a2"`, `"a"`, 1))
 }
 
-// TestQuietEnds checks that a handler's return is no death, and that nothing is when AWS would keep quiet.
+// TestQuietEnds checks that a handler's return is not a death, and that nothing is when AWS would keep quiet.
 func TestQuietEnds(t *testing.T) {
 	for mode, fidelity := range map[string]bool{"returns": false, "exits": true} {
 		t.Run(mode, func(t *testing.T) {

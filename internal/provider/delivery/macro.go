@@ -12,10 +12,6 @@ import (
 	"net/url"
 	"strings"
 
-	"github.com/aws/aws-sdk-go-v2/aws"
-	"github.com/aws/aws-sdk-go-v2/service/lambda"
-	"github.com/aws/aws-sdk-go-v2/service/lambda/types"
-
 	"github.com/pintle-dev/pintle/internal/store"
 	"github.com/pintle-dev/pintle/wire"
 )
@@ -24,9 +20,9 @@ import (
 // Source: AWS Lambda, quotas, the response of an invocation.
 const MaxReturned = 6<<20 + 1
 
-// sendMacro asks a macro and waits for what it returns: a process of this machine, a URL that the operator has named, or a function
+// sendMacro asks a macro and waits for what it returns: a local process, a URL that the operator has named, or a function
 // of AWS Lambda.
-func (d *Delivery) sendMacro(soft, hard context.Context, s *send, hide *scrubber) Outcome {
+func (d *Delivery) sendMacro(soft, hard context.Context, s *send, hide *redactor) Outcome {
 	named := s.request.Body.ServiceToken()
 	provider, ok := d.match(s.request, named)
 	if ok && provider.Function != "" {
@@ -43,7 +39,7 @@ func (d *Delivery) sendMacro(soft, hard context.Context, s *send, hide *scrubber
 	}
 	token, err := wire.ParseToken(named)
 	if err != nil || token.Service != wire.Lambda {
-		return Refused{Text: hide.text(fmt.Sprintf("%s is no function that is known here: add it to pintle.yaml under macros, or give "+
+		return Refused{Text: hide.text(fmt.Sprintf("%s is not a known function: add it to pintle.yaml under macros, or give "+
 			"--macro NAME=./path", strings.TrimPrefix(string(named), "macro:")))}
 	}
 	return d.callMacro(soft, hard, s, hide, token, named)
@@ -53,7 +49,7 @@ func (d *Delivery) sendMacro(soft, hard context.Context, s *send, hide *scrubber
 func macroEvent(r store.Request) []byte { return r.Body.Properties.JSON() }
 
 // postMacro asks a macro behind a URL, or another function that only returns, whose reply is the body of the response.
-func (d *Delivery) postMacro(soft, hard context.Context, s *send, hide *scrubber, target string, body []byte) Outcome {
+func (d *Delivery) postMacro(soft, hard context.Context, s *send, hide *redactor, target string, body []byte) Outcome {
 	r := s.request
 	u, err := url.Parse(target)
 	if err != nil || u.Hostname() == "" {
@@ -94,49 +90,45 @@ func (d *Delivery) postMacro(soft, hard context.Context, s *send, hide *scrubber
 }
 
 // callMacro asks a function of AWS Lambda.
-func (d *Delivery) callMacro(soft, hard context.Context, s *send, hide *scrubber, token wire.Token, named wire.ServiceToken) Outcome {
+func (d *Delivery) callMacro(soft, hard context.Context, s *send, hide *redactor, token wire.Token, named wire.ServiceToken) Outcome {
 	r := s.request
-	if err := d.config.Allowed(accountOf(r), invokeAction); err != nil {
-		return Refused{Text: hide.text(fmt.Sprintf("no local provider named %q, and %v", token.Name, err))}
+	if text := d.misspelled(r, token); text != "" {
+		return Refused{Text: hide.text(text)}
 	}
-	c, err := d.cloud.clients(hard, r.Body.Region)
+	if err := d.config.Allowed(accountOf(r), invokeAction); err != nil {
+		return Refused{Text: hide.text(fmt.Sprintf("%s, and %v", d.unknown(r, token.Name), err))}
+	}
+	c, err := d.cloud.client(hard, r.Body.Region)
 	switch {
 	case err != nil && soft.Err() != nil:
 		return nil
 	case err != nil:
-		return Refused{Text: hide.text(fmt.Sprintf("no local provider named %q and no AWS credentials: %v. Add it to pintle.yaml under "+
-			"providers, or give --provider %s=./path, or configure AWS credentials", token.Name, err, token.Name))}
+		return Refused{Text: hide.text(fmt.Sprintf("%s and no AWS credentials: %v. Add it to pintle.yaml under "+
+			"providers, or use --provider %s=./path, or configure AWS credentials", d.unknown(r, token.Name), err, token.Name))}
 	case token.Region != r.Body.Region:
 		return Refused{Text: hide.text(fmt.Sprintf("%s is in %s, and a macro's function must be in the region of its stack, %s",
 			named, token.Region, r.Body.Region))}
 	}
-	input := &lambda.InvokeInput{
-		FunctionName:   aws.String(strings.TrimSuffix(string(named), ":"+token.Qualifier)),
-		InvocationType: types.InvocationTypeRequestResponse,
-		LogType:        types.LogTypeTail,
-		Payload:        macroEvent(r),
-	}
-	if token.Qualifier != "" {
-		input.Qualifier = aws.String(token.Qualifier)
-	}
+	params := invocation(named, token, synchronous, macroEvent(r))
+	params["LogType"] = "Tail"
 	return d.persist(soft, hard, s, func(ctx context.Context) verdict {
-		out, err := c.lambda.Invoke(ctx, input)
+		out, err := c.invoke(ctx, params)
 		switch {
 		case err != nil:
 			return d.judge(err, invoke, token, hide)
-		case out.FunctionError == nil:
-			return verdict{outcome: Returned{Body: out.Payload}}
+		case !out.failed:
+			return verdict{outcome: Returned{Body: out.payload}}
 		}
 		return verdict{outcome: functionFailed(out, hide)}
 	})
 }
 
 // functionFailed is what a function's error comes to. Source: AWS Lambda, Invoke.
-func functionFailed(out *lambda.InvokeOutput, hide *scrubber) Outcome {
+func functionFailed(out invoked, hide *redactor) Outcome {
 	var told struct{ ErrorType, ErrorMessage string }
-	_ = json.Unmarshal(out.Payload, &told) // it may be anything, and then says nothing
+	_ = json.Unmarshal(out.payload, &told) // it may be anything, and then says nothing
 	died := Died{Text: hide.text("the function reported an error: " + join(told.ErrorType, told.ErrorMessage)), Delivered: true}
-	if log, err := base64.StdEncoding.DecodeString(aws.ToString(out.LogResult)); err == nil {
+	if log, err := base64.StdEncoding.DecodeString(out.log); err == nil {
 		for line := range strings.Lines(string(log)) {
 			died.Log = append(died.Log, hide.text(strings.TrimRight(line, "\r\n")))
 		}
@@ -147,5 +139,5 @@ func functionFailed(out *lambda.InvokeOutput, hide *scrubber) Outcome {
 	return died
 }
 
-// shownLines is how many lines of a log are shown, as of a process of this machine.
+// shownLines is how many lines of a log are shown, as of a local process.
 const shownLines = 20

@@ -31,7 +31,7 @@ func macroRequest(token string) store.Request {
 
 const macroText = `{"requestId":"a","Password":"hunter2&more"}`
 
-// named are providers of this machine that are no processes, by name.
+// named are local providers that are no processes, by name.
 type named map[string]delivery.Provider
 
 func (n named) Match(token wire.ServiceToken) (delivery.Provider, bool) {
@@ -69,7 +69,7 @@ func TestMacroInLambda(t *testing.T) {
 			Text: strings.Replace(function, "us-east-1", "eu-west-1", 1) + " is in eu-west-1, and a macro's function must be in the region of its stack, us-east-1",
 		}},
 		"nobody": {"macro:M", nil, []func(http.ResponseWriter){returned}, delivery.Refused{
-			Text: "M is no function that is known here: add it to pintle.yaml under macros, or give --macro NAME=./path",
+			Text: "M is not a known function: add it to pintle.yaml under macros, or give --macro NAME=./path",
 		}},
 	} {
 		t.Run(name, func(t *testing.T) {

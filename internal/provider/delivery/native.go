@@ -3,7 +3,6 @@ package delivery
 import (
 	"context"
 	"errors"
-	"fmt"
 
 	"github.com/pintle-dev/pintle/internal/engine/native"
 	"github.com/pintle-dev/pintle/wire"
@@ -11,7 +10,7 @@ import (
 
 // sendNative lets a native type do what the request asks. It returns nil if ctx ended meanwhile: the request stays ready
 // in the table and is served again.
-func (d *Delivery) sendNative(ctx context.Context, s *send, hide *scrubber) Outcome {
+func (d *Delivery) sendNative(ctx context.Context, s *send, hide *redactor) Outcome {
 	r := s.request
 	bounded, cancel := context.WithTimeout(ctx, native.DefaultTimeout)
 	defer cancel()
@@ -20,7 +19,7 @@ func (d *Delivery) sendNative(ctx context.Context, s *send, hide *scrubber) Outc
 		return nil
 	}
 	if broken, ok := errors.AsType[*native.PanicError](err); ok {
-		d.config.Log.Error("a native type panicked", "type", broken.Type, "request", r.ID, "cause", hide.text(fmt.Sprint(broken.Cause)), "stack", broken.Stack)
+		d.config.Log.Error("a native type panicked", "type", broken.Type, "request", r.ID, "cause", broken.Cause, "stack", broken.Stack)
 	}
 	switch {
 	case errors.Is(err, native.ErrAgain):

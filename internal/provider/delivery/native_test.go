@@ -80,7 +80,8 @@ func TestNative(t *testing.T) {
 	})
 }
 
-// What a stop interrupts is not reported: it is served again by whoever has the row then.
+// TestNativeIsInterrupted checks that a request that a stop interrupts gets no report; the node that owns the row
+// next serves it again.
 func TestNativeIsInterrupted(t *testing.T) {
 	hangs := make(chan struct{})
 	types, err := native.New(builtin{hangs})

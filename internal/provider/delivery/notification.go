@@ -18,7 +18,7 @@ type Notifications interface {
 
 // sendMapped sends the request to the URL of a provider: as a notification if the service token is an SNS topic, otherwise as
 // the request document.
-func (d *Delivery) sendMapped(soft, hard context.Context, s *send, hide *scrubber, provider Provider) Outcome {
+func (d *Delivery) sendMapped(soft, hard context.Context, s *send, hide *redactor, provider Provider) Outcome {
 	r := s.request
 	token, err := wire.ParseToken(r.Body.ServiceToken())
 	if err != nil || token.Service != wire.SNS || isROS(r) || provider.Webhook || d.config.Notifications == nil {

@@ -17,7 +17,7 @@ type Accepted struct {
 	// Local says that a process of this node executes the request, so that it dies with the node. One that is not, after one
 	// that was, says that the process is done with it.
 	Local bool
-	// Within, of Local, is how long the process may take; zero if that is not known.
+	// Within, of Local, is the longest that the process may take, its initialization included; zero if that is not known.
 	Within time.Duration
 	// Once says that the request must not be sent again.
 	Once bool
@@ -38,7 +38,7 @@ type Answered struct {
 
 // Refused says that the request will never be answered.
 type Refused struct {
-	// Text says why, in the words of the service, the provider or the connection where they have any. It is scrubbed.
+	// Text says why, in the words of the service, the provider or the connection where they have any. It is redacted.
 	Text string
 	// Delivered says that the request may have reached the provider all the same.
 	Delivered bool
@@ -47,14 +47,14 @@ type Refused struct {
 // Died says that the process that was given the request ended, failed or ran out of time. It may have answered the
 // response URL before.
 type Died struct {
-	// Text says what happened to it. It is scrubbed.
+	// Text says what happened to it. It is redacted.
 	Text string
-	// Log is the end of what it printed, scrubbed.
+	// Log is the end of what it printed, redacted.
 	Log []string
 	// Delivered is false if no process ever got the request.
 	Delivered bool
 	// Error and Cause, of the task of an execution, are its failure as executions know it: data, which are secret and neither
-	// scrubbed nor cut.
+	// redacted nor cut.
 	Error, Cause string
 }
 
@@ -62,7 +62,7 @@ type Died struct {
 type Provided struct {
 	// Result is what there is now, as far as it went.
 	Result native.Result
-	// Failure says why it failed; empty if it did not. It is scrubbed.
+	// Failure says why it failed; empty if it did not. It is redacted.
 	Failure string
 }
 
@@ -74,7 +74,7 @@ type Awaiting struct{ Result native.Result }
 type Waiting struct {
 	After time.Duration
 	Until time.Time
-	// Reason says how far it is. It is scrubbed.
+	// Reason says how far it is. It is redacted.
 	Reason string
 	// ID, of a Create, is what there is so far, empty if that is not known.
 	ID wire.PhysicalID
@@ -85,12 +85,12 @@ type Waiting struct {
 // Silent says that the handler of a request returned, and that no answer has come. It is reported again when what may still
 // answer has changed.
 type Silent struct {
-	// Awaits says what may still answer, in words for people; empty if nothing is known that may. It is scrubbed.
+	// Awaits says what may still answer, in words for people; empty if nothing is known that may. It is redacted.
 	Awaits string
 	// Settle is how long an answer may still take if nothing is known that may send one.
 	Settle time.Duration
 	// Until is when what may still answer has to have done so, if it is the process: at the end of the provider's own timeout.
-	// Zero means that nothing but the request's timeout limits it.
+	// Zero means that only the request's timeout limits it.
 	Until time.Time
 	// Over says that nothing of the request runs in a process of this node any more.
 	Over bool

@@ -219,7 +219,7 @@ type send struct {
 	counted  bool // as one of the queue's sends; guarded by queue.mu
 }
 
-// release stops counting the request as being sent, so that a slow or pausing one stands in nobody's way.
+// release stops counting the request as being sent, so that a slow or pausing one stands in no one's way.
 func (s *send) release() {
 	q := s.queue
 	q.mu.Lock()

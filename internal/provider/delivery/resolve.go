@@ -18,8 +18,9 @@ type References interface {
 	// Wants reports whether a reference is resolved in the properties of a native type, or of another one; others are delivered as they
 	// are written.
 	Wants(reference dynamic.Reference, native bool) bool
-	// Resolve returns what references stand for, and why those that stand for nothing do so, by their texts. What is secret is
-	// a secret. The error is about what may pass, and has no secret in it. It returns when ctx ends.
+	// Resolve returns the values of references, and the reasons for those that have none, both by the text of the
+	// reference. Secret values are marked as secret. The error is a temporary one and contains no secret. Resolve
+	// returns when ctx ends.
 	Resolve(ctx context.Context, account, region string, references []dynamic.Reference) (
 		resolved map[string]value.Value, missing map[string]string, err error)
 	// Remember takes the secrets that a request is sent with, none of which is kept anywhere else.
@@ -50,7 +51,7 @@ func (d *Delivery) resolve(soft, hard context.Context, s *send) (secrets []strin
 		}
 		return nil, nil, true
 	}
-	hide := newScrubber(r, partsOfSecrets(r)...) // few requests need one here
+	hide := newRedactor(r, partsOfSecrets(r)...) // few requests need one here
 	if err != nil {
 		return nil, Refused{Text: hide.text(err.Error())}, false
 	}

@@ -104,7 +104,7 @@ func TestReferencesAreResolved(t *testing.T) {
 	if diff := cmp.Diff(want, event["ResourceProperties"]); diff != "" {
 		t.Error(diff)
 	}
-	// What was and is not there any more holds nothing up.
+	// A reference among the old properties that no longer exists does not hold the request up.
 	want["Gone"] = "{{resolve:ssm:/gone}}"
 	if diff := cmp.Diff(want, event["OldResourceProperties"]); diff != "" {
 		t.Error(diff)

@@ -13,14 +13,14 @@ import (
 // maxBackoff bounds the pause between two tries.
 const maxBackoff = 10 * time.Second
 
-// slotFor is how long a send counts as one. A provider that takes longer is waited for beside the others.
+// slotFor is how long a send counts as one. A provider that takes longer is waited for next to the others.
 const slotFor = 5 * time.Second
 
 // verdict is what one try came to.
 type verdict struct {
 	// outcome ends the sending; nil means that it may be tried again because of what text says.
 	outcome Outcome
-	// text is scrubbed.
+	// text is redacted.
 	text string
 	// delivered says that the provider may have the request.
 	delivered bool

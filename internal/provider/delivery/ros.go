@@ -14,8 +14,9 @@ import (
 func isROS(r store.Request) bool { return r.Body.Dialect == wire.ROS.String() }
 
 // sendROS sends a request of ROS for which this machine has no provider.
-func (d *Delivery) sendROS(soft, hard context.Context, s *send, hide *scrubber, token wire.Token) Outcome {
-	if r := s.request; r.Type == store.TypeNotification && token.Service == wire.HTTP {
+func (d *Delivery) sendROS(soft, hard context.Context, s *send, hide *redactor, token wire.Token) Outcome {
+	r := s.request
+	if r.Type == store.TypeNotification && token.Service == wire.HTTP {
 		return d.notifyROS(soft, hard, s, hide, token)
 	}
 	switch token.Service {
@@ -28,13 +29,12 @@ func (d *Delivery) sendROS(soft, hard context.Context, s *send, hide *scrubber, 
 	case wire.Lambda, wire.SNS, wire.Other:
 	}
 	text := string(token.Text)
-	return Refused{Text: hide.text(fmt.Sprintf("no local provider named %q, and ROS knows no such service token: add it to pintle.yaml under "+
-		"providers, or give --provider %s=./path", text, text))}
+	return Refused{Text: hide.text(d.unknown(r, text) + ", and ROS knows no such service token: " + d.declare(text))}
 }
 
-// notifyROS tells a URL of NotificationURLs how a stack has ended: the message is the body, and nothing is signed. Source: ROS,
+// notifyROS tells a URL of NotificationURLs how a stack has finished: the message is the body, and nothing is signed. Source: ROS,
 // CreateStack, NotificationURLs.
-func (d *Delivery) notifyROS(soft, hard context.Context, s *send, hide *scrubber, token wire.Token) Outcome {
+func (d *Delivery) notifyROS(soft, hard context.Context, s *send, hide *redactor, token wire.Token) Outcome {
 	body, _, err := d.document(s.request)
 	if err != nil {
 		return Refused{Text: hide.text(err.Error())}

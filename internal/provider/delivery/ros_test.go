@@ -236,7 +236,7 @@ func TestROSWebOutcomes(t *testing.T) {
 		"async, 204":                       {"", wire.Delete, status(204), delivery.Accepted{}, 1},
 		"async, an answer is not read":     {"", wire.Create, body(200, rosAnswer), delivery.Accepted{Once: true}, 1},
 		"async, 400":                       {"", wire.Create, body(400, "no such hook"), refused("POST URL/hook: 400 Bad Request: no such hook"), 1},
-		"async, 302":                       {"", wire.Create, status(302), refused("POST URL/hook: 302 Found, and redirects are not followed: give the URL it leads to"), 1},
+		"async, 302":                       {"", wire.Create, status(302), refused("POST URL/hook: 302 Found, and redirects are not followed: use the target URL"), 1},
 		"create, 500":                      {"", wire.Create, status(500, 200), refused("POST URL/hook: 500 Internal Server Error"), 1},
 		"create, 503":                      {"", wire.Create, status(503, 200), refused("POST URL/hook: 503 Service Unavailable"), 1},
 		"create, 429":                      {"", wire.Create, status(429, 200), refused("POST URL/hook: 429 Too Many Requests"), 1},
@@ -301,7 +301,7 @@ func halfROSAnswer(n int, w http.ResponseWriter) {
 // TestROSConnectionRefused: what never left this machine may be sent again, also a Create that is not idempotent.
 func TestROSConnectionRefused(t *testing.T) {
 	server := httptest.NewServer(http.NotFoundHandler())
-	server.Close() // and nobody listens there
+	server.Close() // and no one listens there
 	w := startROS(t, "", func(c *delivery.Config, _ *world) { c.RetryFor = 50 * time.Millisecond })
 	w.Dispatch([]store.Request{rosRequest(wire.Create, "web:"+server.URL)})
 	got, ok := w.next(t).Outcome.(delivery.Refused)
@@ -356,7 +356,7 @@ func TestROSResponseLimit(t *testing.T) {
 	}
 }
 
-// TestROSSigned: with a SignKey the document is signed anew each time that it is sent, over the headers and the URL.
+// TestROSSigned: with a SignKey the document is signed again each time that it is sent, over the headers and the URL.
 func TestROSSigned(t *testing.T) {
 	for _, kind := range []string{"", "application/json", "application/x-www-form-urlencoded"} {
 		server, got := capture(t)
@@ -432,12 +432,12 @@ func TestROSHTTPConfigRefused(t *testing.T) {
 		"a list for key": {object(value.Member{Key: "SignKey", Value: parseValue("[1]")}), "HttpConfig.SignKey is not a string"},
 		"no headers":     {object(member("Headers", "x")), "HttpConfig.Headers is not a map"},
 		"a nested one":   {header("X", parseValue(`{}`)), `HttpConfig.Headers: "X" is not a string`},
-		"no name":        {header("X Y", value.Str("1")), `HttpConfig.Headers: "X Y" is no name of a header`},
+		"no name":        {header("X Y", value.Str("1")), `HttpConfig.Headers: "X Y" is not a header name`},
 		"two lines":      {header("X", value.Str("1\r\nhunter2: 2")), `HttpConfig.Headers: "X" holds control characters`},
 		"length":         {header("content-length", value.Str("1")), `HttpConfig.Headers: "content-length" cannot be set here; the content type is HttpConfig.ContentType`},
 		"a host":         {header("Host", value.Str("x")), `HttpConfig.Headers: "Host" cannot be set here; the content type is HttpConfig.ContentType`},
 		"twice": {
-			object(value.Member{Key: "Headers", Value: object(member("a", "1"), member("A", "2"))}), `HttpConfig.Headers: "A" is there twice, capital letters aside`,
+			object(value.Member{Key: "Headers", Value: object(member("a", "1"), member("A", "2"))}), `HttpConfig.Headers: "A" is a duplicate (case-insensitive)`,
 		},
 		"too many":  {header("X", value.Str(strings.Repeat("x", 40_000))), "HttpConfig.Headers have 40001 bytes, 32768 are allowed"},
 		"all wrong": {object(member("ContentType", "x"), member("Headers", "x")), "HttpConfig.ContentType must be application/json or application/x-www-form-urlencoded; HttpConfig.Headers is not a map"},
@@ -554,7 +554,7 @@ func TestROSWebGuarded(t *testing.T) {
 func TestROSTokens(t *testing.T) {
 	for token, want := range map[string]string{
 		"https://example.com/hook": "in a template of ROS a service token that is a URL begins with web: or web[sync]:, as in web:https://example.com/hook",
-		function:                   `no local provider named "` + function + `", and ROS knows no such service token: add it to pintle.yaml under providers, or give --provider ` + function + "=./path",
+		function:                   `no local provider named "` + function + `", and ROS knows no such service token: add it to pintle.yaml under providers, or use --provider ` + function + "=./path",
 		"web[fast]:http://x":       `service token has the option "fast", it may have sync and idempotent`,
 		"acs:fc:cn-hangzhou:1:x":   `service token is no function, want acs:fc:REGION:ACCOUNT:functions/NAME or acs:fc:REGION:ACCOUNT:services/SERVICE/functions/NAME, got "acs:fc:cn-hangzhou:1:x"`,
 	} {
@@ -646,7 +646,7 @@ func TestROSStop(t *testing.T) {
 	}
 }
 
-// TestROSLocalEvents: a process of this machine gets what a function would, behind a queue or a topic what its trigger makes of
+// TestROSLocalEvents: a local process gets what a function would, behind a queue or a topic what its trigger makes of
 // the message.
 func TestROSLocalEvents(t *testing.T) {
 	events := make(chan []byte, 1)
@@ -659,7 +659,7 @@ func TestROSLocalEvents(t *testing.T) {
 	const message = "B288A0BED9274888B0F7B35EF84B6E6F"
 	tests := map[string]struct {
 		token string
-		// envelope, of what a trigger makes, has REQUEST in the place of the document.
+		// envelope, of what a trigger makes, has REQUEST instead of the document.
 		envelope string
 	}{
 		"function of 3.0": {token: "acs:fc:cn-beijing:1234567890123456:functions/Thing"},

@@ -9,6 +9,7 @@ import (
 	"net/url"
 	"strings"
 
+	"github.com/pintle-dev/pintle/internal/engine/native"
 	"github.com/pintle-dev/pintle/internal/store"
 	"github.com/pintle-dev/pintle/wire"
 )
@@ -30,7 +31,7 @@ func (d *Delivery) send(soft, hard context.Context, s *send) Outcome {
 		return outcome
 	}
 	r = s.request
-	hide := newScrubber(r, secrets...)
+	hide := newRedactor(r, secrets...)
 	if r.Body.Dialect != wire.CloudFormation.String() && !isROS(r) {
 		return Refused{Text: fmt.Sprintf("requests of the dialect %q cannot be delivered by this version", r.Body.Dialect)}
 	}
@@ -41,7 +42,7 @@ func (d *Delivery) send(soft, hard context.Context, s *send) Outcome {
 		return d.sendNative(hard, s, hide)
 	}
 	provider, ok := d.match(r, r.Body.ServiceToken())
-	if !ok {
+	if !ok && !asksToRead(r) {
 		if outcome, sent := d.sendTopic(soft, hard, s, hide); sent {
 			return outcome
 		}
@@ -49,6 +50,19 @@ func (d *Delivery) send(soft, hard context.Context, s *send) Outcome {
 	if r.Type == store.TypeIsComplete && (!ok || provider.URL != "") {
 		return Refused{Text: hide.text(fmt.Sprintf("no process serves %s any more, one of which said that it was to be asked again",
 			r.Body.ServiceToken()))}
+	}
+	if asksToRead(r) && (!ok || provider.URL != "") {
+		return Refused{Text: hide.text(fmt.Sprintf("no process of Pintle serves %s any more, and only such a provider is asked to read",
+			r.Body.ServiceToken()))}
+	}
+	if r.Type == store.TypeImport && d.config.CheckImport != nil {
+		switch err := d.config.CheckImport(soft, &r); {
+		case errors.Is(err, native.ErrAgain):
+			d.config.Progress(r.ID, hide.text(err.Error()))
+			return nil
+		case err != nil:
+			return Refused{Text: hide.text(err.Error())}
+		}
 	}
 	if ok {
 		if text := d.outOfRegion(r, provider); text != "" {
@@ -61,7 +75,7 @@ func (d *Delivery) send(soft, hard context.Context, s *send) Outcome {
 	}
 	token, err := wire.ParseToken(r.Body.ServiceToken())
 	switch {
-	case err != nil && r.Body.Token.Secret(): // the error quotes the beginning of it, which no scrubber knows for a secret
+	case err != nil && r.Body.Token.Secret(): // the error quotes the beginning of it, which no redactor knows for a secret
 		return Refused{Text: "the service token, which is a secret, has none of the forms that there are"}
 	case err != nil:
 		return Refused{Text: hide.text(err.Error())}
@@ -69,6 +83,9 @@ func (d *Delivery) send(soft, hard context.Context, s *send) Outcome {
 	inCloud := token.Service == wire.Lambda || token.Service == wire.SNS || token.Service == wire.FC
 	if d.config.Away != nil && inCloud && d.config.Away(soft, r.Body.ServiceToken()) {
 		return d.waitForCloud(s, hide.text(string(r.Body.ServiceToken())))
+	}
+	if text := d.misspelled(r, token); text != "" {
+		return Refused{Text: hide.text(text)}
 	}
 	if isROS(r) {
 		return d.sendROS(soft, hard, s, hide, token)
@@ -84,16 +101,16 @@ func (d *Delivery) send(soft, hard context.Context, s *send) Outcome {
 	}
 	text := string(r.Body.ServiceToken())
 	if token.Service != wire.Other {
-		return Refused{Text: hide.text(fmt.Sprintf("no local provider named %q, and it is a service token of Alibaba Cloud ROS, whose "+
-			"templates have ROSTemplateFormatVersion: this stack is CloudFormation's", text))}
+		return Refused{Text: hide.text(d.unknown(r, text) + ", and it is a service token of Alibaba Cloud ROS, whose " +
+			"templates have ROSTemplateFormatVersion: this stack is CloudFormation's")}
 	}
-	return Refused{Text: hide.text(fmt.Sprintf("no local provider named %q, and it is no Lambda function, SNS topic or "+
-		"http(s) URL: add it to pintle.yaml under providers, or give --provider %s=./path", text, text))}
+	return Refused{Text: hide.text(d.unknown(r, text) + ", and it is not a Lambda function, an SNS topic or an " +
+		"http(s) URL: " + d.declare(text))}
 }
 
-// waitForCloud leaves a request in the table for a node that has the cloud of this machine.
+// waitForCloud leaves a request in the table for a node that has the local cloud.
 func (d *Delivery) waitForCloud(s *send, what string) Outcome {
-	d.config.Progress(s.request.ID, what+" is of the cloud of this machine, which is off: start the server with --dev or --run-functions")
+	d.config.Progress(s.request.ID, what+" needs local cloud emulation, which is off: start the server with --dev or --run-functions")
 	s.rests = true
 	return nil
 }
@@ -151,10 +168,18 @@ func (d *Delivery) requestOf(r store.Request) (wire.Request, error) {
 		request.OldResourceProperties = r.Body.OldProperties.JSON()
 	case wire.Delete:
 		request.PhysicalResourceID = r.Body.PhysicalID
+	case wire.Read, store.TypeImport: // an import reads what it imports
+		request.RequestType, request.PhysicalResourceID = wire.Read, r.Body.PhysicalID
 	default:
 		return wire.Request{}, fmt.Errorf("requests of the type %q cannot be delivered", string(r.Type))
 	}
 	return request, nil
+}
+
+// asksToRead reports whether a provider gets the request as a Read. Only one that is a process of Pintle does: others are not asked
+// whether they know that type.
+func asksToRead(r store.Request) bool {
+	return r.Type == store.TypeRead || r.Type == store.TypeImport && !r.Body.Native()
 }
 
 // onLoopback reports whether a URL leads to the machine it is used on.

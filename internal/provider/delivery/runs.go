@@ -29,7 +29,8 @@ type run struct {
 	of       asking // the last that was answered with this invocation
 	provider string
 	end      func(asking, local.Outcome) Outcome
-	started  chan struct{} // closed when a process was started for it, or it has ended
+	started  chan struct{} // closed when a process was started for it, or it has finished
+	most     time.Duration // the longest that the process may take from then on; set before started is closed, zero if it has finished
 	began    time.Time     // when that process got it; zero if none has
 	settled  bool          // its request was settled meanwhile
 	told     bool          // that it is being executed was recorded
@@ -55,7 +56,7 @@ func newRuns(limit int) *runs {
 	}
 }
 
-// begin notes an invocation; end tells what is to be reported of its end, nil for nothing. False means that the request is
+// begin notes an invocation; end reports what is to be reported of its end, nil for nothing. False means that the request is
 // being executed already: what comes of that is reported of what was to begin, once it is recorded that it is executed.
 func (r *runs) begin(of asking, provider string, end func(asking, local.Outcome) Outcome) bool {
 	r.mu.Lock()
@@ -68,23 +69,19 @@ func (r *runs) begin(of asking, provider string, end func(asking, local.Outcome)
 	return true
 }
 
-// started returns a channel that is closed once there is a process for the request, or the invocation has ended; nil if it
-// has ended.
-func (r *runs) started(id wire.RequestID) <-chan struct{} {
+// run returns the invocation of a request, nil if it has finished. The caller may wait for started, and read most after that.
+func (r *runs) run(id wire.RequestID) *run {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if found := r.running[id]; found != nil {
-		return found.started
-	}
-	return nil
+	return r.running[id]
 }
 
-// start notes that there is a process for the request.
-func (r *runs) start(id wire.RequestID) {
+// start notes that there is a process for the request, which may take so long from now on.
+func (r *runs) start(id wire.RequestID, most time.Duration) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if found := r.running[id]; found != nil {
-		found.start()
+		found.start(most)
 	}
 }
 
@@ -97,11 +94,12 @@ func (r *runs) hand(id wire.RequestID) {
 	}
 }
 
-// start closes started; the caller holds mu.
-func (r *run) start() {
+// start sets most and closes started, unless that was done before; the caller holds mu.
+func (r *run) start(most time.Duration) {
 	select {
 	case <-r.started:
 	default:
+		r.most = most
 		close(r.started)
 	}
 }
@@ -144,7 +142,7 @@ func (r *runs) done(id wire.RequestID, outcome local.Outcome) {
 
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	found.start()
+	found.start(0)
 	r.next(found.provider)
 	found.outcome = came
 	if came == nil || found.told {
@@ -155,7 +153,7 @@ func (r *runs) done(id wire.RequestID, outcome local.Outcome) {
 	}
 }
 
-// answered reports whether the run has ended in a silent return that says nothing, because its request is settled. The
+// answered reports whether the run has finished in a silent return that says nothing, because its request is settled. The
 // caller holds mu.
 func (r *run) answered() bool {
 	_, is := r.outcome.(silent)

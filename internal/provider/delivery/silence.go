@@ -16,7 +16,7 @@ const (
 	looksEvery = 3
 )
 
-// What may still answer after a handler has returned silently, in words for people.
+// These texts describe, for people, why an answer may still come after a handler has returned without one.
 const (
 	awaitsLater  = "pintle.yaml says that its answers come later"
 	awaitsCalled = "it called Lambda, Step Functions, SNS or EventBridge of this server, which may lead to an answer"
@@ -30,7 +30,7 @@ type silent struct {
 	over     bool                         // nothing of it runs in the process
 	document bool                         // it returned the answer instead of sending it
 	work     func(context.Context) string // nil if that cannot be seen
-	hide     *scrubber
+	hide     *redactor
 }
 
 func (silent) outcome() {}
@@ -39,10 +39,10 @@ func (silent) outcome() {}
 // clean-ups and records of its own. A handler that needs more has to answer last.
 const DefaultAfterAnswer = 10 * time.Second
 
-// Settled tells that a request is settled, by an answer or by something else. Nothing is reported any more of a handler that
-// returned without an answer, and a process that still handles the request is ended: at once, or after Config.AfterAnswer if
-// it may have answered. With Config.FidelityAWS it continues, as on Lambda. Settled is for the engine, never blocks, and
-// ignores requests that are not known.
+// Settled tells the delivery that a request is settled, by an answer or in another way. The delivery then stops
+// reporting on a handler that returned without an answer, and ends a process that still handles the request: at once,
+// or after Config.AfterAnswer if it may have answered. With Config.FidelityAWS the process continues, as on Lambda.
+// The engine calls Settled. It never blocks, and it ignores unknown requests.
 func (d *Delivery) Settled(id wire.RequestID, answered bool) {
 	if !d.runs.settle(id) || d.config.FidelityAWS {
 		return
@@ -54,7 +54,7 @@ func (d *Delivery) Settled(id wire.RequestID, answered bool) {
 	d.config.Local.Cancel(string(id), grace)
 }
 
-// listen reports a silent return once it is known that no answer has come, and goes on until nothing may answer any more, the
+// listen reports a silent return once it is known that no answer has come, and continues until nothing may answer any more, the
 // request is settled or soft ends.
 func (d *Delivery) listen(soft, hard context.Context, e end, s silent) {
 	defer d.runs.leaveSilent(e.of.about, e.settled)

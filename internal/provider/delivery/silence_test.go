@@ -112,7 +112,8 @@ func TestSilentPastItsTime(t *testing.T) {
 	}
 }
 
-// What is settled is not looked at again, whether that is known before the handler returns or after.
+// TestSilentAndSettled checks that a settled request is not checked again, whether it is settled before or after its
+// handler returns.
 func TestSilentAndSettled(t *testing.T) {
 	for _, early := range []bool{true, false} {
 		looks := make(chan chan string)
@@ -150,7 +151,8 @@ func TestSilentAndSettled(t *testing.T) {
 	}
 }
 
-// Nothing is expected of the handler of a notification, and what answers by itself has done so.
+// TestNotSilent checks that the handler of a notification need not answer, and that a handler whose result is the
+// answer has answered.
 func TestNotSilent(t *testing.T) {
 	for name, r := range map[string]store.Request{"notification": stackEvent(localTopic), "inside": request("a", 1, localTopic)} {
 		t.Run(name, func(t *testing.T) {

@@ -9,10 +9,10 @@ import (
 	"github.com/pintle-dev/pintle/wire"
 )
 
-// Topics are the topics of this machine. Their methods are called from many goroutines.
+// Topics are the local topics. Their methods are called from many goroutines.
 type Topics interface {
-	// Subscribers says whether a topic is one of this machine, which functions have subscribed to it, and how many other
-	// subscriptions it has; those that are not confirmed do not count. The error is about what may pass.
+	// Subscribers reports whether a topic is local, which functions have subscribed to it, and how many other
+	// confirmed subscriptions it has. The error is a temporary one.
 	Subscribers(ctx context.Context, arn string) (known bool, functions []string, others int, err error)
 	// Publish takes a message for all subscribers of a topic. An error whose method Temporary says false is final, any other may
 	// pass. It has no secret in it.
@@ -27,10 +27,10 @@ type subscribed struct {
 
 func (subscribed) outcome() {}
 
-// sendTopic sends the request to a topic of this machine and the stack's account. It returns false if the token is none. One function alone gets the
+// sendTopic sends the request to a local topic and the stack's account. It returns false if the token is none. One function alone gets the
 // request as a local provider does, so that its end is known; several subscribers get it as SNS has it, and what becomes of it with
 // each is not known here.
-func (d *Delivery) sendTopic(soft, hard context.Context, s *send, hide *scrubber) (Outcome, bool) {
+func (d *Delivery) sendTopic(soft, hard context.Context, s *send, hide *redactor) (Outcome, bool) {
 	r := s.request
 	named := r.Body.ServiceToken()
 	token, err := wire.ParseToken(named)
@@ -58,7 +58,7 @@ func (d *Delivery) sendTopic(soft, hard context.Context, s *send, hide *scrubber
 	}
 	refuse := func(format string, args ...any) (Outcome, bool) {
 		if d.config.FidelityAWS {
-			return Accepted{}, true // as by SNS, and then nobody hears of it
+			return Accepted{}, true // as by SNS, and then no one hears of it
 		}
 		return Refused{Text: hide.text(string(named) + fmt.Sprintf(format, args...))}, true
 	}
@@ -67,7 +67,7 @@ func (d *Delivery) sendTopic(soft, hard context.Context, s *send, hide *scrubber
 		if r.Type == store.TypeNotification {
 			return Accepted{}, true
 		}
-		return refuse(" has no subscription that is confirmed, so nobody would get the request: subscribe a function to the topic")
+		return refuse(" has no confirmed subscription, so nothing would receive the request: subscribe a function to the topic")
 	case len(to.functions) > 1 || to.others > 0:
 		if r.Type == store.TypeIsComplete {
 			return nil, false
@@ -80,7 +80,7 @@ func (d *Delivery) sendTopic(soft, hard context.Context, s *send, hide *scrubber
 	case !ok && r.Type == store.TypeIsComplete, ok && provider.URL != "" && r.Type == store.TypeIsComplete:
 		return nil, false
 	case !ok:
-		return refuse(" has one subscription, of %s, and there is no such function on this machine", function)
+		return refuse(" has one subscription, for %s, and no local function has this name", function)
 	case provider.URL != "":
 		return d.sendWeb(soft, hard, s, hide, provider.URL, true), true
 	}
@@ -89,7 +89,7 @@ func (d *Delivery) sendTopic(soft, hard context.Context, s *send, hide *scrubber
 }
 
 // publish hands the request to all subscribers.
-func (d *Delivery) publish(soft, hard context.Context, s *send, hide *scrubber) Outcome {
+func (d *Delivery) publish(soft, hard context.Context, s *send, hide *redactor) Outcome {
 	r := s.request
 	body, _, err := d.document(r)
 	if err != nil {

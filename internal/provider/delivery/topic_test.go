@@ -20,7 +20,7 @@ import (
 )
 
 const (
-	// subscribedTopic is one of this machine, whose name is none of a local provider.
+	// subscribedTopic is a local topic whose name is not that of a local provider.
 	subscribedTopic = "arn:aws:sns:us-east-1:000000000000:Requests"
 	subscriber      = "arn:aws:lambda:us-east-1:000000000000:function:Thing"
 )
@@ -111,12 +111,12 @@ func TestTopics(t *testing.T) {
 		"a function and a URL": {topics: &someTopics{functions: []string{subscriber}, others: 1}, want: accepted, texts: 1},
 		"what passes":          {topics: &someTopics{others: 1, fails: []error{nil, errors.New("busy"), lasting(false)}}, want: accepted, texts: 1},
 		"what lasts":           {topics: &someTopics{others: 1, fails: []error{nil, lasting(true)}}, want: delivery.Refused{Text: subscribedTopic + ": ***** is wrong"}},
-		"none": {want: delivery.Refused{Text: subscribedTopic + " has no subscription that is confirmed, so nobody would get the request: " +
+		"none": {want: delivery.Refused{Text: subscribedTopic + " has no confirmed subscription, so nothing would receive the request: " +
 			"subscribe a function to the topic"}},
 		"none, as on AWS":     {fidelity: true, want: accepted},
 		"none to be told":     {change: tell, want: accepted},
 		"several to be told":  {topics: &someTopics{others: 2}, change: tell, want: accepted, texts: 1},
-		"another function":    {topics: &someTopics{functions: []string{"arn:aws:lambda:us-east-1:1:function:f"}}, want: delivery.Refused{Text: subscribedTopic + " has one subscription, of arn:aws:lambda:us-east-1:1:function:f, and there is no such function on this machine"}},
+		"another function":    {topics: &someTopics{functions: []string{"arn:aws:lambda:us-east-1:1:function:f"}}, want: delivery.Refused{Text: subscribedTopic + " has one subscription, for arn:aws:lambda:us-east-1:1:function:f, and no local function has this name"}},
 		"another one, as AWS": {topics: &someTopics{functions: []string{"arn:aws:lambda:us-east-1:1:function:f"}}, fidelity: true, want: accepted},
 		"nobody to be asked again": {topics: &someTopics{others: 1}, change: ask, want: delivery.Poll{For: "b", Try: 1, Outcome: delivery.Refused{
 			Text: "no process serves " + subscribedTopic + " any more, one of which said that it was to be asked again"}}},
@@ -158,7 +158,7 @@ func TestTopics(t *testing.T) {
 	}
 }
 
-// A topic that is none of this machine is one of SNS.
+// TestTopicElsewhere checks that a topic that is not local is called through SNS.
 func TestTopicElsewhere(t *testing.T) {
 	server, calls := fakeAWS(t, snsAccepts)
 	configureAWS(t, server.URL, "AKIDEXAMPLE")

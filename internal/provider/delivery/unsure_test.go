@@ -27,7 +27,7 @@ func (a atLast) Match(token wire.ServiceToken) (delivery.Provider, bool) {
 	return a.processes.Match(token)
 }
 
-// TestUnsure: as long as it cannot be told who serves a token, nobody is sent what is for it; AWS least of all.
+// TestUnsure: as long as it cannot be told who serves a token, no one is sent what is for it; AWS least of all.
 func TestUnsure(t *testing.T) {
 	for name, r := range map[string]store.Request{"request": request("r", 1, localTask), "task": taskRequest(localTask, 1)} {
 		t.Run(name, func(t *testing.T) {

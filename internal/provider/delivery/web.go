@@ -62,7 +62,7 @@ func (w *web) close() {
 }
 
 // sendWeb sends the request document to a URL; trusted ones may be anywhere.
-func (d *Delivery) sendWeb(soft, hard context.Context, s *send, hide *scrubber, target string, trusted bool) Outcome {
+func (d *Delivery) sendWeb(soft, hard context.Context, s *send, hide *redactor, target string, trusted bool) Outcome {
 	r := s.request
 	body, p, err := d.newPost(s, hide, target, trusted)
 	if err != nil {
@@ -80,7 +80,7 @@ func (d *Delivery) sendWeb(soft, hard context.Context, s *send, hide *scrubber, 
 
 // newPost returns the document of a request and the post that carries it to a URL, without make and taken. Its error may hold
 // secrets of the request.
-func (d *Delivery) newPost(s *send, hide *scrubber, target string, trusted bool) ([]byte, post, error) {
+func (d *Delivery) newPost(s *send, hide *redactor, target string, trusted bool) ([]byte, post, error) {
 	r := s.request
 	u, err := url.Parse(target)
 	if err != nil || u.Hostname() == "" {
@@ -142,7 +142,7 @@ type post struct {
 	loopback bool          // the response URL can be reached from this machine only
 	secret   bool          // the URL is
 	silence  func() string // the text for a provider that never responded
-	hide     *scrubber
+	hide     *redactor
 	// make returns what is sent at a time, signed for it. Its error is what the request is refused with, and final.
 	make func(now time.Time) (body []byte, header http.Header, err error)
 	// taken says what a response with a status of 2xx comes to. here says that it came from this machine.
@@ -202,7 +202,7 @@ func (w *web) post(ctx context.Context, p post) verdict {
 		return p.taken(p, ctx, response, here.Load())
 	case status >= 300 && status <= 399:
 		return verdict{delivered: true, outcome: Refused{Text: p.hide.text(fmt.Sprintf(
-			"%s: %s, and redirects are not followed: give the URL it leads to", p.name(), statusText(response)))}}
+			"%s: %s, and redirects are not followed: use the target URL", p.name(), statusText(response)))}}
 	}
 	why, _ := io.ReadAll(io.LimitReader(response.Body, maxRefusal)) // the status says enough if it breaks off
 	text := p.hide.text(p.name() + ": " + statusText(response))
@@ -295,7 +295,7 @@ func IsAnswer(body []byte, limit int) bool {
 	return ok
 }
 
-// waitsIn reports whether a body says that its request waits. Nobody would ever ask about that again.
+// waitsIn reports whether a body says that its request waits. No one would ever ask about that again.
 func waitsIn(body []byte) bool {
 	_, waits, _ := wire.ParseWaiting(body)
 	return waits

@@ -10,6 +10,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/pintle-dev/pintle/internal/base/redact"
 	"github.com/pintle-dev/pintle/internal/language/value"
 	"github.com/pintle-dev/pintle/internal/store"
 )
@@ -63,8 +64,8 @@ func FuzzScrub(f *testing.F) {
 		if !utf8.ValidString(secret) || strings.ContainsAny(secret, value.Mask+"REDACTED…") || len(strings.TrimSpace(secret)) < 4 {
 			t.Skip("it may come about by masking")
 		}
-		s := newScrubber(store.Request{Body: &store.RequestBody{Properties: value.Items(value.SecretStr(secret))}})
-		for _, spelling := range value.Spellings(secret) {
+		s := newRedactor(store.Request{Body: &store.RequestBody{Properties: value.Items(value.SecretStr(secret))}})
+		for _, spelling := range redact.Spellings(secret) {
 			if got := s.text(before + spelling + after); strings.Contains(got, secret) {
 				t.Errorf("%q is in %q", secret, got)
 			}

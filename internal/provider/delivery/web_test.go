@@ -52,14 +52,14 @@ func TestWebOutcomes(t *testing.T) {
 		"an answer cut":        {halfAnAnswer(answer), delivery.Answered{Body: []byte(answer)}, 2},
 		"not done": {body(notDone), delivery.Refused{Text: "POST URL/hook: the reply is a pintleWaiting, which only a process of this " +
 			"server's may return: reply 202, and answer at the ResponseURL when it is done", Delivered: true}, 1},
-		"another 3xx": {status(304), delivery.Refused{Text: "POST URL/hook: 304 Not Modified, and redirects are not followed: give the URL it leads to", Delivered: true}, 1},
+		"another 3xx": {status(304), delivery.Refused{Text: "POST URL/hook: 304 Not Modified, and redirects are not followed: use the target URL", Delivered: true}, 1},
 		"404": {
 			func(_ int, w http.ResponseWriter, _ *http.Request) { http.Error(w, "no such hook\x1b[0m", 404) },
 			delivery.Refused{Text: "POST URL/hook: 404 Not Found: no such hook[0m", Delivered: true}, 1,
 		},
 		"redirect": {
 			func(_ int, w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, "/elsewhere", 307) },
-			delivery.Refused{Text: "POST URL/hook: 307 Temporary Redirect, and redirects are not followed: give the URL it leads to", Delivered: true}, 1,
+			delivery.Refused{Text: "POST URL/hook: 307 Temporary Redirect, and redirects are not followed: use the target URL", Delivered: true}, 1,
 		},
 		"a refusal that echoes the request": {
 			func(_ int, w http.ResponseWriter, r *http.Request) {
@@ -294,7 +294,7 @@ func TestOverflowOverRealConnections(t *testing.T) {
 
 func TestConnectionRefused(t *testing.T) {
 	server := httptest.NewServer(http.NotFoundHandler())
-	server.Close() // and nobody listens there
+	server.Close() // and no one listens there
 	w := start(t, func(c *delivery.Config, _ *world) { c.RetryFor = 50 * time.Millisecond })
 	w.Dispatch([]store.Request{request("a", 1, server.URL+"/hook")})
 	got, ok := w.next(t).Outcome.(delivery.Refused)

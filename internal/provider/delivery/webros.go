@@ -30,7 +30,7 @@ const (
 const maxConfigHeaders = 32 << 10
 
 // sendWebROS sends a request of ROS to the URL in its service token, as HttpConfig has it.
-func (d *Delivery) sendWebROS(soft, hard context.Context, s *send, hide *scrubber, token wire.Token) Outcome {
+func (d *Delivery) sendWebROS(soft, hard context.Context, s *send, hide *redactor, token wire.Token) Outcome {
 	own := *s.request.Body
 	own.Timeout = patience(token, own.Timeout)
 	s.request.Body = &own
@@ -156,7 +156,7 @@ func readHTTPConfig(v value.Value) (httpConfig, error) {
 			continue
 		}
 		if canonical := textproto.CanonicalMIMEHeaderKey(m.Key); seen[canonical] {
-			problems = append(problems, fmt.Sprintf("HttpConfig.Headers: %.100q is there twice, capital letters aside", m.Key))
+			problems = append(problems, fmt.Sprintf("HttpConfig.Headers: %.100q is a duplicate (case-insensitive)", m.Key))
 		} else {
 			seen[canonical] = true
 		}
@@ -181,7 +181,7 @@ func checkHeader(name string, v value.Value) string {
 	if name == "" || strings.ContainsFunc(name, func(c rune) bool {
 		return c <= ' ' || c >= 0x7F || strings.ContainsRune(`"(),/:;<=>?@[\]{}`, c)
 	}) {
-		return "is no name of a header"
+		return "is not a header name"
 	}
 	if slices.Contains(reservedHeaders, textproto.CanonicalMIMEHeaderKey(name)) {
 		return "cannot be set here; the content type is HttpConfig.ContentType"

@@ -8,6 +8,8 @@ import (
 	"os/exec"
 	"runtime"
 	"syscall"
+
+	"github.com/pintle-dev/pintle/internal/base/panics"
 )
 
 // body is what a process is: a child of this one, or a part of it.
@@ -16,9 +18,9 @@ type body interface {
 	start() error
 	// pid returns its number, 0 if it has none of its own.
 	pid() int
-	// wait returns when it has ended, with all that it left behind.
+	// wait returns when it has finished, with all that it left behind.
 	wait() error
-	// terminate asks it to end; kill makes it. Both do nothing to one that has ended.
+	// terminate asks it to end; kill makes it. Both do nothing to one that has finished.
 	terminate()
 	kill()
 	// end describes how it ended; when completes the sentence.
@@ -47,7 +49,7 @@ func (c *child) wait() error {
 	return err
 }
 
-func (c *child) terminate() { _ = terminateGroup(c.cmd.Process) } // fails only if it has ended
+func (c *child) terminate() { _ = terminateGroup(c.cmd.Process) } // fails only if it has finished
 
 func (c *child) kill() { _ = killGroup(c.cmd.Process) }
 
@@ -76,7 +78,8 @@ type Host struct {
 	Address string
 	// Log takes the lines of the log.
 	Log io.Writer
-	// Killed is cancelled when no time is left to finish anything. What is not answered by then must not be.
+	// Killed is cancelled when no time is left to finish anything. The ServeFunc must not answer any event after
+	// that.
 	Killed context.Context
 }
 
@@ -108,7 +111,7 @@ func (i *inside) wait() (err error) {
 	defer i.kill()
 	defer func() {
 		if cause := recover(); cause != nil {
-			i.err = fmt.Errorf("panic: %v", cause)
+			i.err = errors.New("panic: " + panics.Cause(cause))
 		}
 		err = i.err
 	}()

@@ -7,7 +7,7 @@ import (
 
 const settledMessage = "its request was settled, and its process was ended"
 
-// cancellation ends one event that nobody waits for any more.
+// cancellation ends one event that no one waits for any more.
 type cancellation struct {
 	once  sync.Once
 	grace time.Duration // set before begun is closed
@@ -23,10 +23,10 @@ func (c *cancellation) begin(grace time.Duration) {
 	})
 }
 
-// Cancel ends the event with this ID, because nobody waits for its result any more: it was answered by something else, or its
+// Cancel ends the event with this ID, because no one waits for its result any more: it was answered by something else, or its
 // time is over. An event that no process has got is dropped. A process that handles it gets the grace to return; then it is
 // asked to end, and killed after [Config.Grace]. Unless the handler returns, the event ends as [Stopped]. Cancel does not
-// wait. An event that has ended or is not known is ignored; of two calls for one event the first counts.
+// wait. An event that has finished or is not known is ignored; of two calls for one event the first counts.
 func (r *Runtime) Cancel(id string, grace time.Duration) {
 	r.mu.Lock()
 	c := r.cancels[id]
@@ -36,7 +36,7 @@ func (r *Runtime) Cancel(id string, grace time.Duration) {
 	}
 }
 
-// ended forgets an event that has ended.
+// ended forgets an event that has finished.
 func (r *Runtime) ended(event Event) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -45,7 +45,7 @@ func (r *Runtime) ended(event Event) {
 	}
 }
 
-// cancelled ends an event that a process handles and nobody waits for. The outcome is only zero if the handler has said how
+// cancelled ends an event that a process handles and no one waits for. The outcome is only zero if the handler has said how
 // it ended.
 func (w *worker) cancelled(inv *invocation) Outcome {
 	p := w.process

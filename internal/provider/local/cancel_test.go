@@ -66,7 +66,7 @@ func TestCancel(t *testing.T) {
 		if got := k.next(); got.id != "second" || got.outcome.Kind != local.Stopped || got.outcome.Delivered {
 			t.Errorf("%s: %v", got.id, got.outcome)
 		}
-		k.Cancel("first", 0) // has ended
+		k.Cancel("first", 0) // has finished
 		k.Cancel("unknown", 0)
 	})
 	t.Run("drops what waits for a process to start", func(t *testing.T) {
@@ -84,17 +84,20 @@ func TestCancel(t *testing.T) {
 // The time of an event begins when a process is started for it, not when that process is ready for events at last.
 func TestStartedBeforeInitialization(t *testing.T) {
 	k := newKit(t, "init-hang", func(c *local.Config, _ *local.Provider) { c.InitTimeout = time.Hour })
-	started := make(chan struct{})
+	started := make(chan time.Duration, 1)
 	event := local.Event{
 		ID: "a", Payload: task{Do: "exit"}.payload(),
-		Started: func() { close(started) },
+		Started: func(most time.Duration) { started <- most },
 		Handed:  func() { t.Error("the process has the event before it asked for one") },
 	}
 	if err := k.Invoke("P", event); err != nil {
 		t.Fatal(err)
 	}
 	select {
-	case <-started: // the process hangs, and would for an hour
+	case most := <-started: // the process hangs, and would for an hour
+		if want := time.Hour + local.DefaultTimeout; most != want {
+			t.Errorf("it may take %s, want %s", most, want)
+		}
 	case <-time.After(patience):
 		t.Fatal("the event was not started")
 	}

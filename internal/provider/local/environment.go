@@ -25,7 +25,7 @@ type surroundings struct {
 // what the program needs, and what the cloud sets, each overriding those before.
 func environment(config *Config, provider Provider, command command, at surroundings) map[string]string {
 	env := map[string]string{
-		// A process that is killed should have printed what it said, and the folder should stay as it was.
+		// A process that is killed should have printed what it said, and the directory should stay as it was.
 		"PYTHONUNBUFFERED":        "1",
 		"PYTHONDONTWRITEBYTECODE": "1",
 	}
@@ -153,8 +153,11 @@ func addLambda(env map[string]string, provider Provider, command command, at sur
 		"AWS_LAMBDA_LOG_GROUP_NAME":       "/aws/lambda/" + function,
 		"AWS_EXECUTION_ENV":               "AWS_Lambda_provided.al2023",
 	})
-	if provider.Function != nil {
+	switch {
+	case provider.Function != nil:
 		provider.Function.addNames(env, command)
+	case env["PINTLE_PROVIDER_LOG"] == "" && env["AWS_LAMBDA_LOG_FORMAT"] != "JSON":
+		env["PINTLE_PROVIDER_LOG"] = "text" // people read the log of a provider that is no function of a template
 	}
 	var stream [16]byte
 	_, _ = rand.Read(stream[:]) // never fails
@@ -167,7 +170,7 @@ func addLambda(env map[string]string, provider Provider, command command, at sur
 		"/" + shared + "[" + env["AWS_LAMBDA_FUNCTION_VERSION"] + "]" + hex.EncodeToString(stream[:])
 }
 
-// setByLambda reports whether a variable is one that Lambda sets and nobody else.
+// setByLambda reports whether a variable is one that Lambda sets and no one else.
 func setByLambda(name string) bool {
 	return name == "_HANDLER" || name == "LAMBDA_TASK_ROOT" || strings.HasPrefix(name, "AWS_LAMBDA_")
 }

@@ -3,9 +3,30 @@ package local
 import (
 	"errors"
 	"net"
+	"slices"
 )
 
 // HideUsers has a runtime behave as on a system that does not report the user of a connection. No event was accepted before.
 func (r *Runtime) HideUsers() {
 	r.isForeign = func(net.Conn) (bool, int, error) { return false, 0, errors.ErrUnsupported }
+}
+
+// TakePorts has the next processes get ports at which the listeners listen, as if programs of another user had taken them meanwhile.
+func (r *Runtime) TakePorts(listeners ...net.Listener) {
+	var taken []string
+	for _, l := range listeners {
+		_, port, _ := net.SplitHostPort(l.Addr().String()) // it is an address of TCP
+		taken = append(taken, port)
+	}
+	r.listensForeign = func(at net.Addr) bool {
+		_, port, _ := net.SplitHostPort(at.String())
+		return slices.Contains(taken, port)
+	}
+	next := 0
+	r.pickPort = func() string {
+		if next++; next > len(taken) {
+			return r.port()
+		}
+		return taken[next-1]
+	}
 }

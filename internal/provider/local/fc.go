@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"crypto/rand"
 	"encoding/hex"
+	mathrand "math/rand/v2"
 	"net"
 	"net/http"
 	"strconv"
@@ -46,7 +47,7 @@ func (p Provider) fcIdentity(config *Config, token string) fcIdentity {
 	}
 }
 
-// memory returns what a function is told of its memory, in MB.
+// memory returns the memory that a function is said to have, in MB.
 func (p Provider) memory() string {
 	if p.Function == nil {
 		return "128"
@@ -80,24 +81,20 @@ func addFC(env map[string]string, config *Config, provider Provider, at surround
 	}
 }
 
-// port returns a port of this machine at which nobody listens, for one process; empty if there is none. The caller gives it back
+// Ports for processes. Systems choose the ports of other programs above them: Linux from 32768 on and others from 49152 on. A port that is
+// free now is therefore still free when the process listens, unless another program asks for this very one.
+const (
+	firstPort = 20000
+	lastPort  = 32767
+)
+
+// port returns a local port at which no program listens, for one process; empty if there is none. The caller gives it back
 // with release: until then no other process of this runtime gets it, and so none gets what is meant for that one.
 func (r *Runtime) port() string {
-	var taken []net.Listener // so that the next one is another
-	defer func() {
-		for _, l := range taken {
-			l.Close()
-		}
-	}()
-	for range 100 {
-		l, err := net.Listen("tcp", "127.0.0.1:0")
-		if err != nil {
-			return ""
-		}
-		taken = append(taken, l)
-		_, port, err := net.SplitHostPort(l.Addr().String())
-		if err != nil {
-			return ""
+	for range 1000 {
+		port := strconv.Itoa(firstPort + mathrand.IntN(lastPort-firstPort+1)) // which need not be hard to guess
+		if !vacant(port) {
+			continue
 		}
 		r.mu.Lock()
 		free := !r.ports[port]
@@ -112,6 +109,18 @@ func (r *Runtime) port() string {
 	return ""
 }
 
+// vacant reports whether no program listens at a port, on any local address.
+func vacant(port string) bool {
+	for _, host := range []string{"", "127.0.0.1"} { // a program may listen at one address alone
+		l, err := net.Listen("tcp", net.JoinHostPort(host, port))
+		if err != nil {
+			return false
+		}
+		l.Close()
+	}
+	return true
+}
+
 // release gives a port back.
 func (r *Runtime) release(port string) {
 	r.mu.Lock()
@@ -122,7 +131,7 @@ func (r *Runtime) release(port string) {
 // fcFunction is what a process of Function Compute is told with each event.
 type fcFunction struct {
 	identity    func(token string) fcIdentity
-	fixed       http.Header // beside what differs from event to event
+	fixed       http.Header // next to what differs from event to event
 	initializer string
 	timeout     time.Duration
 	port        string // where it may listen; empty for nowhere

@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-// What the programs of Function Compute are told, as far as tests look at it.
+// fcTold holds the parts of an invocation of a Function Compute program that tests check.
 type fcTold struct {
 	Header http.Header
 	Env    []string
@@ -49,7 +49,7 @@ func fcHandle(header http.Header, payload []byte, inits int) (result []byte, ok 
 }
 
 // runFCProgram asks for events as the runtime does that Alibaba Cloud publishes for Go: it asks for the next one before it is
-// done with the last, never gives up asking, wants status 200, and takes no event whose deadline or timeout is no number.
+// done with the last, never gives up asking, wants status 200, and takes no event whose deadline or timeout is not a number.
 func runFCProgram() {
 	base := "http://" + os.Getenv("FC_RUNTIME_API") + "/2020-11-11/runtime/invocation/"
 	client := &http.Client{}

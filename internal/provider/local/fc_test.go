@@ -2,6 +2,7 @@ package local_test
 
 import (
 	"encoding/json"
+	"net"
 	"os"
 	"path/filepath"
 	"slices"
@@ -134,7 +135,7 @@ func TestFCPrograms(t *testing.T) {
 	}
 }
 
-// One that does not come up is told of at once, and so is one whose time is over.
+// A process that does not start is reported at once, and so is one that takes too long.
 func TestFCProgramsFail(t *testing.T) {
 	for _, behaviour := range []string{"fc", "fc-http"} {
 		t.Run(behaviour, func(t *testing.T) {
@@ -165,7 +166,7 @@ func TestFCProgramsFail(t *testing.T) {
 	}
 }
 
-// A program that asks for the next event while it is at work is not done with the last one.
+// A program that asks for the next event while it is in progress is not done with the last one.
 func TestFCAsksEarly(t *testing.T) {
 	k := newKit(t, "fc", func(_ *local.Config, p *local.Provider) { p.Contract, p.Concurrency = bootstrap.FC, 1 })
 	for i := range 20 {
@@ -290,7 +291,7 @@ func TestFCHandlers(t *testing.T) {
 	}
 }
 
-// An initializer may be in a file of its own, and one that is not there is told of.
+// An initializer may be in a file of its own, and one that does not exist is reported.
 func TestFCInitializer(t *testing.T) {
 	for _, test := range []struct{ tool, file, code, other, otherCode string }{
 		{"python3", "user.py", "import shared\ndef handler(event, context):\n    return shared.started\n", "more/first.py",
@@ -376,8 +377,8 @@ func TestFCTarget(t *testing.T) {
 		{"plain", "custom", "", []string{"./server"}, "the command ./server: the code holds no such file"},
 		{"plain", "custom", "", []string{"no-such-program"}, "the command no-such-program is neither in the code nor on PATH"},
 		{"plain", "custom", "", []string{"x"}, "x is not executable: run chmod +x DIR/x"},
-		{"", "java8", "a.B::c", nil, "the runtime java8 cannot be run on this machine: nodejs*, python*, go1 and custom* can"},
-		{"", "custom-container", "", nil, "the runtime custom-container cannot be run on this machine: nodejs*, python*, go1 and custom* can"},
+		{"", "java8", "a.B::c", nil, "the runtime java8 is not supported: use nodejs*, python*, go1 or custom*"},
+		{"", "custom-container", "", nil, "the runtime custom-container is not supported: use nodejs*, python*, go1 or custom*"},
 	} {
 		folder := filepath.Join(dir, test.folder)
 		target, err := local.FCTarget(local.FCCode{Dir: folder, Runtime: test.runtime, Handler: test.handler, Command: test.command})
@@ -449,7 +450,7 @@ func TestFCEnv(t *testing.T) {
 	}
 }
 
-// Of Function Compute too, who is told that it may wait may wait.
+// A function of Function Compute that may wait can wait, too.
 func TestFCWaits(t *testing.T) {
 	for _, behaviour := range []string{"fc", "fc-http"} {
 		k := newKit(t, behaviour, func(_ *local.Config, p *local.Provider) { p.Contract = bootstrap.FC })
@@ -475,5 +476,46 @@ func TestFCWaits(t *testing.T) {
 		if o := k.next().outcome; o.Type != "Function.ResponseSizeTooLarge" {
 			t.Errorf("%s: %+v", behaviour, o)
 		}
+	}
+}
+
+// TestFCPortTaken has another program take the port of a custom runtime before the runtime listens there.
+func TestFCPortTaken(t *testing.T) {
+	take := func(n int) (list []net.Listener) {
+		for range n {
+			l, err := net.Listen("tcp", "127.0.0.1:0")
+			if err != nil {
+				t.Fatal(err)
+			}
+			t.Cleanup(func() { l.Close() })
+			go func() { // ends with the listener
+				for {
+					conn, err := l.Accept()
+					if err != nil {
+						return
+					}
+					got := make([]byte, 1)
+					if n, _ := conn.Read(got); n > 0 {
+						t.Error("the other program got an event")
+					}
+					conn.Close()
+				}
+			}()
+			list = append(list, l)
+		}
+		return list
+	}
+	fc := func(_ *local.Config, p *local.Provider) { p.Contract = bootstrap.FC }
+	k := newKit(t, "fc-http", fc)
+	k.TakePorts(take(3)...)
+	if o := k.sendFC("1", `{"Do": "answer", "Answer": "42"}`); o.Kind != local.Returned || string(o.Result) != "42" {
+		t.Errorf("%+v", o)
+	}
+	k = newKit(t, "fc-http", fc)
+	taken := take(4)
+	k.TakePorts(taken...)
+	_, port, _ := net.SplitHostPort(taken[3].Addr().String())
+	if o := k.sendFC("1", `{"Do": "answer"}`); o.Kind != local.InitFailed || !strings.HasSuffix(o.Message, "another program listens at the port "+port+", which FC_SERVER_PORT named") {
+		t.Errorf("%+v", o)
 	}
 }

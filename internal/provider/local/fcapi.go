@@ -10,7 +10,7 @@ import (
 )
 
 // fcRoot is where the runtime API of Function Compute is. Source: the runtime that Alibaba Cloud publishes for Go. What a
-// process reports before its first event is ours: over there nobody would hear it.
+// process reports before its first event is ours: over there no one would hear it.
 const fcRoot = "/2020-11-11/runtime"
 
 // handleFC serves that API to the process.
@@ -25,7 +25,7 @@ func (p *process) handleFC(mux *http.ServeMux) {
 // fcInitID is the ID of the event that calls the initializer.
 const fcInitID = "initialize"
 
-// fcNext waits for an event and hands it over. Programs ask for the next one while they are at work on the last, so unlike
+// fcNext waits for an event and hands it over. Programs ask for the next one while they work on the last, so unlike
 // on Lambda to ask says nothing about that.
 func (p *process) fcNext(w http.ResponseWriter, r *http.Request) {
 	p.mu.Lock()

@@ -3,6 +3,7 @@ package local
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -72,6 +73,10 @@ func (p *process) listens(ctx context.Context, address string) bool {
 	dialer := net.Dialer{Timeout: time.Second}
 	for {
 		conn, err := dialer.DialContext(ctx, "tcp", address)
+		if err == nil && p.listensForeign(conn.RemoteAddr()) {
+			conn.Close()
+			err = errForeignPort // the process will find its port taken, and end
+		}
 		p.mu.Lock()
 		asked := p.asked
 		p.asked = asked || err == nil
@@ -88,6 +93,14 @@ func (p *process) listens(ctx context.Context, address string) bool {
 	}
 }
 
+// errForeignPort says that a program of another user listens at the port of a process.
+var errForeignPort = errors.New("a program of another user listens there")
+
+// robbed reports whether a process that has ended had a port at which another program listens.
+func (p *process) robbed() bool {
+	return p.fc != nil && p.fc.port != "" && !vacant(p.fc.port)
+}
+
 // call posts an event to the process and takes what it replies.
 func (p *process) call(ctx context.Context, client *http.Client, base string, inv *invocation) {
 	inv.begin(time.Now())
@@ -99,7 +112,7 @@ func (p *process) call(ctx context.Context, client *http.Client, base string, in
 	inv.sent <- nil
 	outcome, err := p.post(ctx, client, base, "/invoke", h, inv)
 	if err != nil && !backoff.Wait(ctx, lastWords) {
-		return // the process has ended, which says more
+		return // the process has finished, which says more
 	}
 	if err != nil {
 		outcome = Outcome{

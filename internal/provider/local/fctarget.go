@@ -12,7 +12,7 @@ import (
 
 // FCCode is the code of a function of Function Compute.
 type FCCode struct {
-	// Dir is the folder that holds it.
+	// Dir is the directory that holds it.
 	Dir string
 	// Runtime is its identifier, such as python3.10, nodejs20, go1 or custom.debian12.
 	Runtime string
@@ -40,7 +40,7 @@ func FCTarget(c FCCode) (Target, error) {
 			command = []string{"bootstrap"}
 		}
 	case c.Runtime != "custom" && !strings.HasPrefix(c.Runtime, "custom."):
-		return Target{}, fmt.Errorf("the runtime %s cannot be run on this machine: nodejs*, python*, go1 and custom* can", c.Runtime)
+		return Target{}, fmt.Errorf("the runtime %s is not supported: use nodejs*, python*, go1 or custom*", c.Runtime)
 	case len(command) == 0:
 		command = []string{"bootstrap"}
 	}

@@ -14,9 +14,10 @@ import (
 	"github.com/pintle-dev/pintle/wire"
 )
 
-// Function makes a provider a function of Lambda or, by [Provider.Contract], of Function Compute: its processes are told what they would be there. They inherit of
-// [Config.Environ] only what a process needs to find its programs, files, certificates and proxies, since their code came
-// with a template and not from whoever started this program.
+// Function makes a provider a function of Lambda or, by [Provider.Contract], of Function Compute. Its processes get
+// the environment that they would have there. From [Config.Environ] they inherit only the variables that a process
+// needs to find its programs, files, certificates and proxies, because their code comes from a template and not from
+// the user that started this program.
 type Function struct {
 	// Name and Version are those of the function. An empty version means $LATEST, or LATEST on Function Compute, where it is
 	// the qualifier.
@@ -31,21 +32,21 @@ type Function struct {
 	Memory int
 	// LogGroup is told and not made. Empty means /aws/lambda/NAME.
 	LogGroup string
-	// LogProject and LogStore are told to a function of Function Compute, and not made.
+	// LogProject and LogStore are passed to a function of Function Compute. They are not created.
 	LogProject, LogStore string
-	// LogFormat is Text or JSON, which the programs for Python and Node heed on Lambda. Empty means Text.
+	// LogFormat is Text or JSON, as the Python and Node runtimes of Lambda support it. Empty means Text.
 	LogFormat string
 	// LogLevel is the least level of a line in JSON: TRACE, DEBUG, INFO, WARN, ERROR or FATAL. Empty means INFO.
 	LogLevel string
-	// Layers are the folders of its unpacked layers, the one that is laid first first. There is no /opt: what they hold is
+	// Layers are the directories of its unpacked layers, the one that is laid first first. There is no /opt: what they hold is
 	// put on the paths where programs, libraries and modules are looked for.
 	Layers []string
-	// Modules are folders of Node modules, tried after the function's own and those of its layers.
+	// Modules are directories of Node modules, tried after the function's own and those of its layers.
 	Modules []string
 }
 
-// FunctionTarget returns what runs a function of Lambda whose code is in the folder dir: its language is the runtime's,
-// whatever else the folder holds, and its file need not be there, which its process will report. The error says why no
+// FunctionTarget returns what runs a function of Lambda whose code is in the directory dir: its language is the runtime's,
+// whatever else the directory holds, and its file need not be there, which its process will report. The error says why no
 // process could be started at all.
 func FunctionTarget(dir, runtime, handler string) (Target, error) {
 	language, ok := bootstrap.ForRuntime(runtime)
@@ -157,7 +158,7 @@ func (f *Function) addPaths(env map[string]string, dir string) {
 	}
 }
 
-// addNames adds what the function is told of itself.
+// addNames adds what the function gets to know about itself.
 func (f *Function) addNames(env map[string]string, command command) {
 	name, version := cmp.Or(f.Name, env["AWS_LAMBDA_FUNCTION_NAME"]), cmp.Or(f.Version, latest)
 	maps.Copy(env, map[string]string{

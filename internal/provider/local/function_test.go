@@ -63,7 +63,7 @@ func TestFunctionTarget(t *testing.T) {
 	}
 }
 
-// A function is told what it is; of the environment it gets what processes need, and its layers' folders in their order.
+// A function gets its own name and settings; of the environment it gets what processes need, and its layers' directories in their order.
 func TestFunctionEnvironment(t *testing.T) {
 	k := newKit(t, "handle", func(c *local.Config, p *local.Provider) {
 		c.Environ = []string{"PATH=/bin", "HOME=/me", "OWN=1", "AWS_PROFILE=p", "AWS_REGION=eu-west-3", "https_proxy=http://proxy", "LANG=C"}

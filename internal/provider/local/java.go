@@ -17,7 +17,7 @@ var errNoJavaFC = errors.New("a Java handler is called as Lambda calls it only: 
 
 const wantJava = "PACKAGE.CLASS, or PACKAGE.CLASS::METHOD"
 
-// isJava reports whether a file or folder is a handler in Java: a jar, or a folder that holds the handler's class as Lambda's
+// isJava reports whether a file or directory is a handler in Java: a jar, or a directory that holds the handler's class as Lambda's
 // packages do.
 func isJava(path string, info fs.FileInfo, handler string) bool {
 	if !info.IsDir() {
@@ -49,7 +49,7 @@ func checkJava(jar, handler string) error {
 	return nil
 }
 
-// javaCode returns the class path of the code at path, a jar or a folder: itself, then the jars of lib in the folder root, by name.
+// javaCode returns the class path of the code at path, a jar or a directory: itself, then the jars of lib in the directory root, by name.
 func javaCode(path, root string) []string {
 	jars, _ := filepath.Glob(filepath.Join(globbed(root), "lib", "*.jar")) // the only error is of the pattern
 	return append([]string{path}, jars...)
@@ -58,7 +58,7 @@ func javaCode(path, root string) []string {
 // globbed returns a path as a pattern that only it matches.
 func globbed(path string) string {
 	if filepath.Separator != '/' {
-		return path // a backslash is no escape there
+		return path // a backslash is not an escape there
 	}
 	return strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`, `[`, `\[`).Replace(path)
 }

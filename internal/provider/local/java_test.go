@@ -76,7 +76,7 @@ func TestJavaFunction(t *testing.T) {
 	}
 }
 
-// A project file names a jar, or a folder with classes, and the handler's class.
+// A project file names a jar, or a directory with classes, and the handler's class.
 func TestJavaProvider(t *testing.T) {
 	require.Tool(t, "java")
 	dir := t.TempDir()
@@ -104,7 +104,7 @@ func TestJavaProvider(t *testing.T) {
 		{"classes", "dev.pintle.Handlers$Streamed", `{"echo":{"color":"red"}}`},
 		{"handlers.jar", "", "provider P: target handlers.jar: handlers.jar holds classes, and none is named: name the handler with " +
 			"handler: PACKAGE.CLASS, or PACKAGE.CLASS::METHOD"},
-		{"classes", "dev.pintle.None", "provider P: target classes: handler dev.pintle.None: the folder has none of dev/pintle.py, dev.js, dev.mjs, dev.cjs"},
+		{"classes", "dev.pintle.None", "provider P: target classes: handler dev.pintle.None: the directory has none of dev/pintle.py, dev.js, dev.mjs, dev.cjs"},
 	} {
 		t.Run(test.run+" "+test.handler, func(t *testing.T) {
 			provider, err := local.ParseProvider(dir, project.Provider{Name: "P", Target: test.run, Handler: test.handler})

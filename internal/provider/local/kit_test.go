@@ -79,7 +79,10 @@ func (k *kit) next() report {
 	select {
 	case r := <-k.done:
 		k.work = r.outcome.Work // which no test compares
-		r.outcome.Work, r.outcome.Inside = nil, false
+		if r.outcome.Delivered != (r.outcome.Invocation != "") {
+			k.t.Errorf("the invocation of %s is %q, and delivered is %t", r.id, r.outcome.Invocation, r.outcome.Delivered)
+		}
+		r.outcome.Work, r.outcome.Inside, r.outcome.Invocation = nil, false, ""
 		return r
 	case <-time.After(patience):
 		k.t.Fatal("no outcome was reported")
@@ -149,7 +152,7 @@ func (p *post) accept() *visitor {
 	return v
 }
 
-// release lets the process go on; its own side of the connection stays open.
+// release lets the process continue; its own side of the connection stays open.
 func (v *visitor) release(t *testing.T) {
 	t.Helper()
 	if err := v.Conn.(*net.TCPConn).CloseWrite(); err != nil {
@@ -157,7 +160,7 @@ func (v *visitor) release(t *testing.T) {
 	}
 }
 
-// gone waits until the process has ended, which breaks its connection.
+// gone waits until the process has finished, which breaks its connection.
 func (v *visitor) gone(t *testing.T) {
 	t.Helper()
 	if err := v.SetReadDeadline(time.Now().Add(patience)); err != nil {

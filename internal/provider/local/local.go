@@ -1,6 +1,6 @@
 // Package local runs providers as local processes on the Lambda Runtime API.
 //
-// A [Provider] names a [Target]: an executable, a folder with a bootstrap, a Go package that is built first, or a Python
+// A [Provider] names a [Target]: an executable, a directory with a bootstrap, a Go package that is built first, or a Python
 // or Node file, run by what package bootstrap has for it. A [Runtime] starts its processes when events come, keeps them warm, and ends them when they idle. Each process has a
 // loopback listener of its own and handles one event at a time, as a Lambda environment does. Other users of the machine
 // can't use that listener: they don't know the secret in its address, and where the system reports the user of a connection,
@@ -12,7 +12,7 @@
 //
 // A provider may also be a function of this program, a [ServeFunc], which speaks the same API.
 //
-// Log lines are cleaned and scrubbed before anything keeps or passes them. Every process leads its own process group,
+// Log lines are cleaned and redacted before anything keeps or passes them. Every process leads its own process group,
 // and the whole group is ended with it; on Linux the kernel also ends the process when this one dies.
 //
 // Source: AWS Lambda developer guide, "Using the Lambda runtime API for custom runtimes".
@@ -55,7 +55,7 @@ var (
 	// ErrUnknown means that no provider has this name.
 	ErrUnknown = errors.New("no local provider has this name")
 	// ErrBusy means that every process of the provider is busy and its queue is full: try again after an event of it
-	// has ended.
+	// has finished.
 	ErrBusy = errors.New("the provider's processes are busy and its queue is full")
 	// ErrClosed means that the runtime has been closed.
 	ErrClosed = errors.New("the local runtime is closed")
@@ -85,7 +85,7 @@ type Event struct {
 	FunctionARN string
 	// Contract says how the handler is called if its provider does not. Zero means [bootstrap.Lambda]. See [ContractOf].
 	Contract bootstrap.Contract
-	// Trace is the trace that the event belongs to; empty means one of its own, which nobody samples.
+	// Trace is the trace that the event belongs to; empty means one of its own, which no one samples.
 	Trace trace.Parent
 	// WantResult keeps what the handler returns, or reports of its error, in [Outcome.Result]; without it the bytes are read
 	// and dropped.
@@ -96,8 +96,9 @@ type Event struct {
 	cancel *cancellation // set by Invoke
 	// Started is called when a process was started for the event, or a running one became free: until then the event waited
 	// for that, or for a build. A new process may still have to initialize. Started is called at most once, before Handed and
-	// [Config.Done], under the same rules. Nil is not called.
-	Started func()
+	// [Config.Done], under the same rules. most is the longest that the process may take from then on: its time for the
+	// event and, if it is new, for its initialization. Nil is not called.
+	Started func(most time.Duration)
 	// Handed is called when a process has the event, at most once, before [Config.Done] and under the same rules. Nil is not
 	// called.
 	Handed func()
@@ -110,12 +111,12 @@ type Config struct {
 	Providers []Provider
 	// Done is called exactly once for every event that Invoke accepted. Required.
 	Done func(id string, outcome Outcome)
-	// Log gets each scrubbed line of a process; id is empty for lines outside an event. Nil drops them.
+	// Log gets each redacted line of a process; id is empty for lines outside an event. Nil drops them.
 	Log func(provider, id, line string)
-	// Printed gets each scrubbed line of a process that is called as a function of Lambda, with the lines that Lambda itself writes
+	// Printed gets each redacted line of a process that is called as a function of Lambda, with the lines that Lambda itself writes
 	// about its events, and where Lambda would put them. Nil drops them.
 	Printed func(o Origin, line string)
-	// Leaked is told of each line that holds secrets, before Log gets it: of the secrets in clear, in the spelling that they have
+	// Leaked is notified of each line that holds secrets, before Log gets it: of the secrets in clear, in the spelling that they have
 	// there. Nil drops that.
 	Leaked func(provider, id string, secrets []string)
 	// Progress tells a person what is about to take time, before it starts. Nil drops it.
@@ -161,14 +162,18 @@ type Runtime struct {
 	mu        sync.Mutex // guards what follows and the pools
 	closed    bool
 	pools     map[string]*pool
-	turns     map[string]chan struct{} // to build, by the package's folder
+	turns     map[string]chan struct{} // to build, by the package's directory
 	ports     map[string]bool          // where processes may listen
 	templates map[string]*template     // by what they run
 
 	cancels map[string]*cancellation // of the events that have not ended, by their IDs
 
-	isForeign    func(net.Conn) (foreign bool, uid int, err error)
-	reportsUsers func() bool // whether the system reports the user of a connection
+	isForeign func(net.Conn) (foreign bool, uid int, err error)
+	pickPort  func() string
+	// listensForeign reports whether a program of another user listens at a local address, as far as the system
+	// reports it.
+	listensForeign func(net.Addr) bool
+	reportsUsers   func() bool // whether the system reports the user of a connection
 }
 
 // New returns a runtime that accepts events at once. No process is started before one is needed.
@@ -206,7 +211,8 @@ func New(config Config) (*Runtime, error) {
 	}
 	r := &Runtime{config: config, pools: map[string]*pool{}, turns: map[string]chan struct{}{}, ports: map[string]bool{}, templates: map[string]*template{}}
 	r.cancels = map[string]*cancellation{}
-	r.isForeign = isForeign
+	r.isForeign, r.listensForeign = isForeign, listensForeign
+	r.pickPort = r.port
 	r.reportsUsers = sync.OnceValue(func() bool { return reportsUsers(r.isForeign) })
 	r.ctx, r.cancel = context.WithCancel(context.Background())
 	for _, p := range config.Providers {
@@ -236,7 +242,7 @@ func (r *Runtime) Run(ctx context.Context) error {
 }
 
 // Close ends all processes: SIGTERM to each group, SIGKILL after the grace. Events that did not end in that time are
-// reported as [Stopped]. It returns when every process has ended and every report was made; the error is always nil.
+// reported as [Stopped]. It returns when every process has finished and every report was made; the error is always nil.
 // It may be called more than once.
 func (r *Runtime) Close() error {
 	r.mu.Lock()
@@ -287,8 +293,8 @@ func (r *Runtime) Drop(name string) {
 	}
 }
 
-// turn returns what lets one build of a package happen at a time, whoever its providers are: two at once would write
-// the same file. The caller holds mu.
+// turn returns the semaphore that serializes the builds of a package for all its providers: two builds at once would
+// write the same file. The caller holds mu.
 func (r *Runtime) turn(source string) chan struct{} {
 	turn := r.turns[source]
 	if turn == nil {

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/pintle-dev/pintle/internal/base/redact"
 )
 
 // Bounds of what is kept of a log.
@@ -18,20 +20,20 @@ const (
 )
 
 // logs reads what a process prints: standard output and standard error in one pipe, so that their order is kept. Each
-// line is scrubbed, belongs to the event that runs while it is read, and goes to the sink and the tail.
+// line is redacted, belongs to the event that runs while it is read, and goes to the sink and the tail.
 //
-// A process prints before it posts its answer, but the pipe is read beside the answer. So that no line is given to
+// A process prints before it posts its answer, but the pipe is read next to the answer. So that no line is given to
 // the wrong event, [logs.sync] writes a mark into the same pipe, through our copy of its write end, and waits until
 // it is read: all that was printed before is then read too.
 type logs struct {
-	scrubber *scrubber
+	redactor *redactor
 	sink     func(id, line string)
 	leaked   func(id string, secrets []string) // nil drops them
 	reader   *os.File
 	writer   *os.File // also the standard output and error of the process
 	mark     string
 	marked   chan struct{}
-	ended    chan struct{} // closed when the reader has ended
+	ended    chan struct{} // closed when the reader has finished
 
 	mu   sync.Mutex
 	id   string
@@ -40,13 +42,13 @@ type logs struct {
 
 // newLogs returns logs whose writer is to be given to the process. What it prints before its first event belongs to the
 // event that it is started for. The owner calls finish.
-func newLogs(s *scrubber, id string, sink func(id, line string), leaked func(id string, secrets []string)) (*logs, error) {
+func newLogs(s *redactor, id string, sink func(id, line string), leaked func(id string, secrets []string)) (*logs, error) {
 	r, w, err := os.Pipe()
 	if err != nil {
 		return nil, err
 	}
 	l := &logs{
-		scrubber: s, id: id, sink: sink, leaked: leaked, reader: r, writer: w,
+		redactor: s, id: id, sink: sink, leaked: leaked, reader: r, writer: w,
 		mark: "mark " + rand.Text(), marked: make(chan struct{}, 1), ended: make(chan struct{}),
 	}
 	go l.read()
@@ -82,7 +84,7 @@ func (l *logs) sync() {
 	}
 }
 
-// finish reads what is left after the process has ended and closes the pipe. Something that the process left behind
+// finish reads what is left after the process has finished and closes the pipe. Something that the process left behind
 // outside its group may hold the pipe open; it is read no longer than the patience.
 func (l *logs) finish(patience time.Duration) {
 	l.writer.Close()
@@ -118,7 +120,7 @@ func (l *logs) add(line string, cut bool) {
 		return
 	}
 	if l.leaked != nil {
-		if found := l.scrubber.leaks(line); len(found) > 0 {
+		if found := l.redactor.leaks(line); len(found) > 0 {
 			l.mu.Lock()
 			id := l.id
 			l.mu.Unlock()
@@ -126,9 +128,9 @@ func (l *logs) add(line string, cut bool) {
 		}
 	}
 	if cut {
-		line = l.scrubber.scrubCut(line)
+		line = l.redactor.beginning(line)
 	} else {
-		line = l.scrubber.scrub(line)
+		line = l.redactor.line(line)
 	}
 	// An empty line says nothing, and the mark begins with one.
 	if strings.TrimSpace(line) == "" {
@@ -149,7 +151,7 @@ type tail struct {
 
 func (t *tail) add(line string) {
 	if len(line) > maxTailBytes {
-		line = cutRune(line[:maxTailBytes-len("…")]) + "…"
+		line = redact.CutRune(line[:maxTailBytes-len("…")]) + "…"
 	}
 	t.kept = append(t.kept, line)
 	t.bytes += len(line)

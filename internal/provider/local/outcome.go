@@ -54,11 +54,13 @@ func (k OutcomeKind) String() string {
 	return fmt.Sprintf("outcome %d", uint8(k))
 }
 
-// Outcome is how an event ended. Every text in it that is for people is scrubbed.
+// Outcome is how an event ended. Every text in it that is for people is redacted.
 type Outcome struct {
 	Kind OutcomeKind
 	// Delivered says that the event was handed to a process, which may have acted on it.
 	Delivered bool
+	// Invocation is the request ID that the process knows the event by, as context.aws_request_id; empty if it was not delivered.
+	Invocation string
 	// Type is the error type that the handler reported, at most 256 bytes; for [Errored] and [InitFailed].
 	Type string
 	// Message says what happened, at most 4 KiB: what the handler reported if it did, a sentence of ours otherwise.
@@ -69,13 +71,13 @@ type Outcome struct {
 	// Signal names the signal that ended the process, for [Crashed] and such an [InitFailed]; else empty.
 	Signal string
 	// Result is what the handler returned, for [Returned], or the report of its error as it was posted, for [Errored] and
-	// [InitFailed] if there was one; at most 6 MiB, and only when [Event.WantResult] was set. It is not scrubbed: who is
+	// [InitFailed] if there was one; at most 6 MiB, and only when [Event.WantResult] was set. It is not redacted: who is
 	// called answers to the caller.
 	Result []byte
-	// Waiting is when to ask again, and with what; for [Waiting], else nil. Only what is pending in it is not scrubbed: it is
+	// Waiting is when to ask again, and with what; for [Waiting], else nil. Only what is pending in it is not redacted: it is
 	// the handler's own secret. Its reason is not cut.
 	Waiting *wire.Waiting
-	// Over, of [Returned], says that nothing of the event goes on in the process: it is a function of Lambda, which is stopped when it
+	// Over, of [Returned], says that nothing of the event continues in the process: it is a function of Lambda, which is stopped when it
 	// has returned. Of any other provider that is not known.
 	Over bool
 	// Inside, of [Returned], says that a [ServeFunc] has returned, which answers by itself.

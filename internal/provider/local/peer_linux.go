@@ -15,8 +15,8 @@ import (
 	"strings"
 )
 
-// isForeign reports whether the other end of a connection on this machine belongs to another user. The error says that the system doesn't
-// tell. Source: proc_pid_net(5), /proc/net/tcp.
+// isForeign reports whether the other end of a connection on this machine belongs to another user. The error says that the system does
+// not report it. Source: proc_pid_net(5), /proc/net/tcp.
 func isForeign(conn net.Conn) (foreign bool, uid int, err error) {
 	local, remote, ok := ends(conn)
 	if !ok {
@@ -79,10 +79,10 @@ func socketUser(table io.Reader, local, remote netip.AddrPort) (uid int, found b
 
 // isAddress reports whether the text of a table is an address. Its hexadecimal digits are words of four bytes in the order of the machine.
 func isAddress(text string, want netip.AddrPort) bool {
-	host, port, _ := strings.Cut(text, ":")
-	if n, err := strconv.ParseUint(port, 16, 16); err != nil || uint16(n) != want.Port() {
+	if !isPort(text, want.Port()) {
 		return false
 	}
+	host, _, _ := strings.Cut(text, ":")
 	address := make([]byte, 0, 16)
 	for word := range slices.Chunk([]byte(host), 8) {
 		n, err := strconv.ParseUint(string(word), 16, 32)
@@ -94,3 +94,39 @@ func isAddress(text string, want netip.AddrPort) bool {
 	found, ok := netip.AddrFromSlice(address)
 	return ok && found.Unmap() == want.Addr().Unmap()
 }
+
+// isPort reports whether the address that the text of a table is has a port.
+func isPort(text string, want uint16) bool {
+	_, port, _ := strings.Cut(text, ":")
+	n, err := strconv.ParseUint(port, 16, 16)
+	return err == nil && uint16(n) == want
+}
+
+// listensForeign reports whether a program of another user listens at a local address. It is false if no program
+// listens there, or if the system does not report it. Source: proc_pid_net(5).
+func listensForeign(at net.Addr) bool {
+	where, ok := at.(*net.TCPAddr)
+	if !ok {
+		return false
+	}
+	port := where.AddrPort().Port()
+	for _, name := range []string{tcp4, tcp6} {
+		table, err := os.ReadFile(name)
+		if err != nil {
+			continue // a kernel without IPv6, or a hidden table
+		}
+		for line := range strings.Lines(string(table)) {
+			fields := strings.Fields(line)
+			if len(fields) < 8 || fields[3] != listening || !isPort(fields[1], port) {
+				continue
+			}
+			if uid, err := strconv.Atoi(fields[7]); err == nil && uid != os.Geteuid() {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// listening is the state TCP_LISTEN.
+const listening = "0A"

@@ -13,7 +13,7 @@ import (
 	"github.com/pintle-dev/pintle/internal/provider/project"
 )
 
-// TestForeignUser has another user of this machine ask for the event of a provider's process, whose address is in /proc for everybody.
+// TestForeignUser has another local user ask for the event of a provider's process, whose address is in /proc for everyone.
 func TestForeignUser(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("only root can run a process as another user")

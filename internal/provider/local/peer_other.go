@@ -14,3 +14,7 @@ func isForeign(conn net.Conn) (foreign bool, uid int, err error) {
 	}
 	return false, 0, errors.ErrUnsupported
 }
+
+// listensForeign reports whether a program of another user listens at a local address. This system does not report
+// it.
+func listensForeign(net.Addr) bool { return false }

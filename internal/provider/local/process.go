@@ -12,10 +12,11 @@ import (
 	"sync"
 	"time"
 
+	"github.com/pintle-dev/pintle/internal/base/panics"
 	"github.com/pintle-dev/pintle/internal/provider/bootstrap"
 )
 
-// lastWords is how long a process that has ended may still be heard: requests in flight, and output held open by
+// lastWords is how long a process that has finished may still be heard: requests in flight, and output held open by
 // something outside its group.
 const lastWords = time.Second
 
@@ -64,18 +65,19 @@ func (i *invocation) said() (Outcome, bool) {
 
 // process is one running process and the Runtime API that serves it. A worker owns it.
 type process struct {
-	functionARN string
-	function    bool        // of a cloud, which stops it when its handler has returned
-	fc          *fcFunction // of Function Compute; nil if it is called as Lambda does
-	log         *logs
-	scrubber    *scrubber
-	logger      *slog.Logger
-	body        body
-	isForeign   func(net.Conn) (foreign bool, uid int, err error)
-	addr        string       // host and port of the Runtime API
-	secret      string       // the first element of its paths; empty if it is known by the user of the connection
-	aws         http.Handler // serves the built-in AWS SDK; nil disables it
-	platform    *platform
+	functionARN    string
+	function       bool        // of a cloud, which stops it when its handler has returned
+	fc             *fcFunction // of Function Compute; nil if it is called as Lambda does
+	log            *logs
+	redactor       *redactor
+	logger         *slog.Logger
+	body           body
+	isForeign      func(net.Conn) (foreign bool, uid int, err error)
+	listensForeign func(net.Addr) bool
+	addr           string       // host and port of the Runtime API
+	secret         string       // the first element of its paths; empty if it is known by the user of the connection
+	aws            http.Handler // serves the built-in AWS SDK; nil disables it
+	platform       *platform
 
 	deliver    chan *invocation // received by the process's call for the next event
 	initFailed chan Outcome     // the process reported an error before its first call
@@ -89,7 +91,7 @@ type process struct {
 }
 
 // start starts a process for the event. Its supervisor ends when the process does.
-func (r *Runtime) start(provider Provider, command command, dir string, event Event, s *scrubber) (*process, error) {
+func (r *Runtime) start(provider Provider, command command, dir string, event Event, s *redactor) (*process, error) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		return nil, fmt.Errorf("listen for provider %s: %w", provider.Name, err)
@@ -109,28 +111,29 @@ func (r *Runtime) start(provider Provider, command command, dir string, event Ev
 	}
 	p := &process{
 		functionARN: provider.arn(&r.config), function: provider.Function != nil,
-		log:        log,
-		scrubber:   s,
-		logger:     r.config.Logger.With("provider", provider.Name),
-		isForeign:  r.isForeign,
-		addr:       listener.Addr().String(),
-		secret:     r.secret(provider),
-		aws:        r.config.AWS,
-		platform:   platform,
-		deliver:    make(chan *invocation),
-		initFailed: make(chan Outcome, 1),
-		ending:     make(chan struct{}),
-		ended:      make(chan struct{}),
+		log:            log,
+		redactor:       s,
+		logger:         r.config.Logger.With("provider", provider.Name),
+		isForeign:      r.isForeign,
+		listensForeign: r.listensForeign,
+		addr:           listener.Addr().String(),
+		secret:         r.secret(provider),
+		aws:            r.config.AWS,
+		platform:       platform,
+		deliver:        make(chan *invocation),
+		initFailed:     make(chan Outcome, 1),
+		ending:         make(chan struct{}),
+		ended:          make(chan struct{}),
 	}
 	if p.secret != "" {
-		s.hide([]string{p.secret})
+		s.known.Add(p.secret)
 	}
 	if provider.Serve != nil {
 		p.body = newInside(provider.Serve, Host{Address: p.address(), Log: log.writer})
 	} else {
 		at := surroundings{dir: dir, addr: p.address(), token: event.FunctionARN}
 		if provider.Contract == bootstrap.FC && provider.Target.Kind() != Script {
-			at.port = r.port()
+			at.port = r.pickPort()
 		}
 		env := environment(&r.config, provider, command, at)
 		if err := r.trust(env, &command, provider.Target.Kind()); err != nil {
@@ -144,7 +147,7 @@ func (r *Runtime) start(provider Provider, command command, dir string, event Ev
 		}
 		if provider.Contract == bootstrap.FC {
 			p.fc = newFCFunction(&r.config, provider, env, at.port)
-			s.hide(p.fc.secrets())
+			s.known.Add(p.fc.secrets()...)
 		}
 		run := child{cmd: exec.Cmd{
 			Path: command.path, Args: command.args, Dir: dir, Env: list(env),
@@ -177,7 +180,7 @@ func (p *process) supervise(listener net.Listener, started chan<- error) {
 		return
 	}
 	server := &http.Server{
-		Handler:           p.handler(),
+		Handler:           panics.Handler(p.handler(), p.logger),
 		ReadHeaderTimeout: 10 * time.Second,
 		ErrorLog:          slog.NewLogLogger(p.logger.Handler(), slog.LevelDebug),
 	}
@@ -237,7 +240,7 @@ func (p *process) kill() {
 	<-p.ended
 }
 
-// gone reports whether the process has ended.
+// gone reports whether the process has finished.
 func (p *process) gone() bool {
 	select {
 	case <-p.ending:

@@ -21,11 +21,11 @@ const buildTimeout = 15 * time.Minute
 type BuildError struct {
 	Provider string
 	Dir      string   // of the package
-	Log      []string // the end of the compiler's output, bounded and scrubbed as [Outcome.Log]
+	Log      []string // the end of the compiler's output, bounded and redacted as [Outcome.Log]
 	Err      error    // why the build ended, e.g. an exit status
 }
 
-// Error returns the provider, the folder and the cause, without the log.
+// Error returns the provider, the directory and the cause, without the log.
 func (e *BuildError) Error() string {
 	return fmt.Sprintf("build provider %s: go build in %s: %v", e.Provider, e.Dir, e.Err)
 }
@@ -38,7 +38,7 @@ type command struct {
 	path string
 	args []string // the first is the program's name
 	env  []string // more of the environment, as KEY=VALUE
-	// runtime is the folder of what calls the handler, told as LAMBDA_RUNTIME_DIR; empty if the program does that itself.
+	// runtime is the directory of what calls the handler, passed as LAMBDA_RUNTIME_DIR; empty if the program does that itself.
 	runtime string
 }
 
@@ -88,7 +88,7 @@ func (p *program) command(ctx context.Context) (command, error) {
 			return command{}, err
 		}
 	case Script:
-		// What runs it is looked for each time: the folder may have been emptied.
+		// What runs it is looked for each time: the directory may have been emptied.
 		return target.script.command(p.config, p.provider)
 	case Java:
 		return javaCommand(p.config, p.provider)
@@ -154,9 +154,7 @@ func (p *program) build(ctx context.Context) (string, error) {
 	cmd.Dir = source
 	cmd.Env = append(p.config.Environ[:len(p.config.Environ):len(p.config.Environ)], "PWD="+source)
 	cmd.Stdout, cmd.Stderr = output, output
-	cmd.SysProcAttr = buildAttr()
-	cmd.Cancel = func() error { return killGroup(cmd.Process) }
-	cmd.WaitDelay = time.Second
+	ownGroup(cmd)
 	if err := cmd.Run(); err != nil {
 		if ctx.Err() != nil {
 			err = ctx.Err()
@@ -169,9 +167,9 @@ func (p *program) build(ctx context.Context) (string, error) {
 // outputTail returns the end of a build's output.
 func outputTail(output string) []string {
 	var t tail
-	var s scrubber
+	h := newRedactor()
 	for line := range strings.Lines(output) {
-		if line = s.scrub(line); line != "" {
+		if line = h.line(line); line != "" {
 			t.add(line)
 		}
 	}

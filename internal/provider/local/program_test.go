@@ -14,7 +14,7 @@ import (
 	"github.com/pintle-dev/pintle/internal/provider/local"
 )
 
-// answerer is a provider in a few lines: it answers every event with its own folder.
+// answerer is a provider in a few lines: it answers every event with its own directory.
 const answerer = `package main
 
 import (

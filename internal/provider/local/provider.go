@@ -18,7 +18,7 @@ type Provider struct {
 	Name string
 	// Target is what runs. [URL] targets are no processes and are refused.
 	Target Target
-	// Serve handles the events inside this process, in the place of Target, which must be zero then. Env, Handler and Role
+	// Serve handles the events inside this process, instead of Target, which must be zero then. Env, Handler and Role
 	// do not matter to it. Nil means that Target runs.
 	Serve ServeFunc
 	// Env is added to the environment; it may not hold what the runtime sets itself (AWS_LAMBDA_*, _HANDLER,
@@ -28,7 +28,7 @@ type Provider struct {
 	// get. Neither is part of what an answer of [Runtime.Schema] is kept by: they may differ in every run.
 	Given   map[string]string
 	Without []string
-	// Secrets are texts that must not be seen in the log, beside those of events.
+	// Secrets are texts that must not be seen in the log, next to those of events.
 	Secrets []string
 	// Timeout is how long one event may take, counted from its delivery to the process. Zero means [DefaultTimeout].
 	Timeout time.Duration
@@ -132,7 +132,7 @@ func (p Provider) checkEnv() error {
 	return CheckEnv(p.Env)
 }
 
-// CheckEnv returns an error when env holds a name that is no name, or one that the Runtime API sets itself.
+// CheckEnv returns an error when env holds a name that is not a name, or one that the Runtime API sets itself.
 func CheckEnv(env map[string]string) error {
 	for _, name := range slices.Sorted(maps.Keys(env)) {
 		switch {

@@ -163,7 +163,7 @@ func runProvider(behaviour string) {
 		case "answer-and-exit":
 			api.post("invocation/"+id+"/response", `"bye"`)
 			os.Exit(0)
-		case "answer-and-compute": // until it is told to stop
+		case "answer-and-compute": // until it is asked to stop
 			computing.Store(true)
 			go func() {
 				for computing.Load() {

@@ -12,6 +12,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/pintle-dev/pintle/internal/base/redact"
 	"github.com/pintle-dev/pintle/wire"
 )
 
@@ -19,9 +20,9 @@ import (
 const (
 	maxResult    = 6 << 20 // Source: AWS Lambda quotas, synchronous invocation payload
 	maxErrorType = 256
-	maxScrubbed  = 256 << 10 // of a text of which less is shown
+	maxRedacted  = 256 << 10 // of a text of which less is shown
 	maxMessage   = 4 << 10
-	maxWaiting   = wire.MaxPending + 16<<10 // beside what is pending, its texts
+	maxWaiting   = wire.MaxPending + 16<<10 // next to what is pending, its texts
 )
 
 // sendTimeout is how long handing over an event may take once the process has asked for it.
@@ -133,7 +134,7 @@ func (p *process) lambdaHeader(h http.Header, inv *invocation) {
 	}
 }
 
-// take ends the current event if it has this ID and returns it; whoever took it says how it ended.
+// take ends the current event if it has this ID, and returns it; the caller then reports its outcome.
 func (p *process) take(id string) *invocation {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -230,7 +231,7 @@ func (p *process) initFails(report Outcome) {
 	}
 }
 
-// errorReport reads the error that a process reports: bounded and scrubbed, and as it is. A body that is no such report still
+// errorReport reads the error that a process reports: bounded and redacted, and as it is. A body that is no such report still
 // says something, so it becomes the message.
 func (p *process) errorReport(r *http.Request) Outcome {
 	body, _ := io.ReadAll(io.LimitReader(r.Body, maxResult)) // what came of a broken body is what there is
@@ -265,15 +266,15 @@ func parseErrorReport(body []byte) (errorType, message string) {
 	return errorType, message
 }
 
-// bounded scrubs text and cuts it to at most limit bytes.
+// bounded redacts text and cuts it to at most limit bytes.
 func (p *process) bounded(text string, limit int) string {
-	if len(text) > maxScrubbed {
-		text = p.scrubber.scrubCut(text[:maxScrubbed])
+	if len(text) > maxRedacted {
+		text = p.redactor.beginning(text[:maxRedacted])
 	} else {
-		text = p.scrubber.scrub(text)
+		text = p.redactor.line(text)
 	}
 	if len(text) > limit {
-		text = cutRune(text[:limit-len("…")]) + "…"
+		text = redact.CutRune(text[:limit-len("…")]) + "…"
 	}
 	return text
 }

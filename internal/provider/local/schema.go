@@ -93,19 +93,11 @@ func cutShort(err error) bool {
 func askSchema(ctx context.Context, file, dir string, env []string) ([]byte, error) {
 	ctx, cancel := context.WithTimeout(ctx, schemaTimeout)
 	defer cancel()
-	out := &limitedBuffer{limit: MaxSchema, full: cancel}
 	cmd := exec.CommandContext(ctx, file, "schema")
 	cmd.Dir, cmd.Env = dir, env
-	cmd.Stdout = out // what it prints besides is for nobody: it may be anything
-	cmd.SysProcAttr = buildAttr()
-	cmd.Cancel = func() error { return killGroup(cmd.Process) }
-	cmd.WaitDelay = time.Second
-	err := cmd.Run()
-	if cmd.Process != nil {
-		_ = killGroup(cmd.Process) // what it left behind; usually nothing
-	}
+	out, err := Output(cmd, MaxSchema) // what it prints on standard error is not shown: it may be anything
 	switch {
-	case out.over:
+	case errors.Is(err, ErrOutputTooLong):
 		return nil, fmt.Errorf("%w: it has more than %d bytes", ErrNoSchema, MaxSchema)
 	case errors.Is(ctx.Err(), context.DeadlineExceeded):
 		return nil, fmt.Errorf("%w within %s: %w", ErrNoSchema, schemaTimeout, context.DeadlineExceeded)
@@ -114,27 +106,11 @@ func askSchema(ctx context.Context, file, dir string, env []string) ([]byte, err
 	case err != nil:
 		return nil, fmt.Errorf("%w: %w", ErrNoSchema, err)
 	}
-	text := bytes.TrimSpace(out.buf.Bytes())
+	text := bytes.TrimSpace(out)
 	if len(text) == 0 || text[0] != '{' || !json.Valid(text) {
-		return nil, fmt.Errorf("%w: what it printed is no JSON object", ErrNoSchema)
+		return nil, fmt.Errorf("%w: what it printed is not a JSON object", ErrNoSchema)
 	}
 	return text, nil
-}
-
-// limitedBuffer takes up to limit bytes and then refuses, which ends what writes to it, or full does.
-type limitedBuffer struct {
-	limit int
-	full  func() // called when there is more
-	buf   bytes.Buffer
-	over  bool
-}
-
-func (b *limitedBuffer) Write(p []byte) (int, error) {
-	if b.over = b.over || b.buf.Len()+len(p) > b.limit; b.over {
-		b.full()
-		return 0, io.ErrShortWrite
-	}
-	return b.buf.Write(p)
 }
 
 // schemaFile is where a program's answer is kept.
@@ -211,7 +187,7 @@ func (s schemaFile) write(text []byte, extension string) {
 	prune(dir)
 }
 
-// prune removes what was written first of a folder that has too many files. Whatever goes wrong, the next does it.
+// prune removes the oldest files of a directory that has too many. If it fails, the next call does it.
 func prune(dir string) {
 	entries, err := os.ReadDir(dir)
 	if err != nil || len(entries) <= maxKept {

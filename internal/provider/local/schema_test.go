@@ -14,7 +14,7 @@ import (
 )
 
 // teller returns a runtime with a script P that counts its runs in a file and then does what the text says; or with a
-// program that runs the script, which is no script itself.
+// program that runs the script, which is not a script itself.
 func teller(t *testing.T, text, schemas string) (r *local.Runtime, runs func() int) {
 	t.Helper()
 	dir := t.TempDir()
@@ -46,8 +46,8 @@ func TestSchema(t *testing.T) {
 	for _, test := range []struct{ name, script, want, fails string }{
 		{"told", `echo " {\"a\": \"$1 $MODE $AWS_LAMBDA_RUNTIME_API$PINTLE_PROVIDER_LISTEN $(basename "$PWD" | head -c 1)\"}"`, `{"a": "schema careful  0"}`, ""},
 		{"fails", "exit 3", "", "exit status 3"},
-		{"no JSON", "echo hello", "", "no JSON object"},
-		{"another value", "echo [1]", "", "no JSON object"},
+		{"no JSON", "echo hello", "", "not a JSON object"},
+		{"another value", "echo [1]", "", "not a JSON object"},
 		{"too much", "exec cat /dev/zero", "", "more than 1048576 bytes"},
 		{"reads", `read line; echo "{\"a\": \"$line\"}"`, `{"a": ""}`, ""},
 		{"killed", "kill -9 $$", "", "signal: killed"},
@@ -104,7 +104,7 @@ func TestSchemaIsKept(t *testing.T) {
 	if err != nil || len(files) != 2 {
 		t.Errorf("kept %v, %v; want one answer and one that there is none", files, err)
 	}
-	for _, f := range files { // what is no answer is not taken for one
+	for _, f := range files { // what is not an answer is not taken for one
 		if err := os.WriteFile(filepath.Join(schemas, f.Name()), []byte("{"), 0o600); err != nil {
 			t.Fatal(err)
 		}
@@ -131,7 +131,7 @@ func TestSchemaIsKept(t *testing.T) {
 	}
 }
 
-// That a program has no schema may have been for others to fix: it counts for a while. That somebody killed it says nothing.
+// That a program has no schema may have been for others to fix: it counts for a while. That someone killed it says nothing.
 func TestNoSchemaIsKeptForAWhile(t *testing.T) {
 	schemas, counted := t.TempDir(), filepath.Join(t.TempDir(), "counted")
 	target, err := local.ParseTarget("", os.Args[0])

@@ -45,10 +45,10 @@ func fileScript(path, handler string) (script, error) {
 	return s, s.check(handler)
 }
 
-// indexes are the files that a folder may have for a handler that is not named.
+// indexes are the files that a directory may have for a handler that is not named.
 var indexes = []string{"index.js", "index.mjs", "index.cjs", "index.py", "lambda_function.py"}
 
-// folderScript returns the handler in a folder, laid out as an unpacked Lambda package: handler is file.function there.
+// folderScript returns the handler in a directory, laid out as an unpacked Lambda package: handler is file.function there.
 func folderScript(folder, handler string) (script, error) {
 	candidates := map[string]string{} // the function, by file
 	var names []string
@@ -74,7 +74,7 @@ func folderScript(folder, handler string) (script, error) {
 	var found []string
 	for _, name := range names {
 		if !filepath.IsLocal(filepath.FromSlash(name)) {
-			return script{}, fmt.Errorf("handler %s is not in the folder", handler)
+			return script{}, fmt.Errorf("handler %s is not in the directory", handler)
 		}
 		if info, err := os.Stat(filepath.Join(folder, filepath.FromSlash(name))); err == nil && info.Mode().IsRegular() {
 			found = append(found, name)
@@ -82,7 +82,7 @@ func folderScript(folder, handler string) (script, error) {
 	}
 	switch {
 	case len(found) > 1:
-		return script{}, fmt.Errorf("the folder holds %s, each of which may be the handler's: name the file itself",
+		return script{}, fmt.Errorf("the directory has %s, and each may be the handler's: use the path of the file",
 			strings.Join(found, " and "))
 	case len(found) == 1:
 		name := found[0]
@@ -92,9 +92,9 @@ func folderScript(folder, handler string) (script, error) {
 		}
 		return s, s.check(handler)
 	case handler != "":
-		return script{}, fmt.Errorf("handler %s: the folder has none of %s", handler, strings.Join(names, ", "))
+		return script{}, fmt.Errorf("handler %s: the directory has none of %s", handler, strings.Join(names, ", "))
 	}
-	return script{}, fmt.Errorf("the folder holds neither a Go package nor a file named bootstrap, nor one of %s: %s",
+	return script{}, fmt.Errorf("the directory has no Go package, no file named bootstrap, and none of %s: %s",
 		strings.Join(indexes, ", "), wantTarget)
 }
 
@@ -170,7 +170,7 @@ func (s script) command(config *Config, provider Provider) (command, error) {
 	return c, nil
 }
 
-// handler returns the process's _HANDLER. What runs a script sets it anew when it has found the function.
+// handler returns the process's _HANDLER. What runs a script sets it again when it has found the function.
 func (p Provider) handler() string {
 	if p.Target.Kind() != Script {
 		return cmp.Or(p.Handler, "bootstrap")

@@ -444,7 +444,7 @@ func TestPythonStyles(t *testing.T) {
 	})
 }
 
-// A folder is laid out as an unpacked Lambda package.
+// A directory is laid out as an unpacked Lambda package.
 func TestScriptFolders(t *testing.T) {
 	require.Tool(t, "python3")
 	require.Tool(t, "node")
@@ -469,8 +469,8 @@ func TestScriptFolders(t *testing.T) {
 	dir := tree(t, files)
 	for _, test := range []struct{ target, handler, want string }{
 		{"js", "handler", "handler handler: want FILE.FUNCTION, such as index.handler"},
-		{"js", "../js/index.handler", "is not in the folder"},
-		{"js", "other.handler", "handler other.handler: the folder has none of other.py, other.js, other.mjs, other.cjs"},
+		{"js", "../js/index.handler", "is not in the directory"},
+		{"js", "other.handler", "handler other.handler: the directory has none of other.py, other.js, other.mjs, other.cjs"},
 		{"js/index.js", "other.handler", "handler other.handler is not in the file index.js: want the name of a function there, or index.NAME"},
 		{"js/index.js", "index.", `handler index.: "" is not the name of a Node function`},
 		{"py/lambda_function.py", "lambda_function.a.b", `"a.b" is not the name of a Python function`},
@@ -652,7 +652,7 @@ const send = (https, event, how) => new Promise((resolve, reject) => {
 			})
 		}
 	}
-	// What is not the response URL goes where it says: here to a port that speaks no TLS.
+	// Requests to other URLs than the response URL go to their own address: here to a port that does not speak TLS.
 	t.Run("another", func(t *testing.T) {
 		listener, err := net.Listen("tcp", "127.0.0.1:0")
 		if err != nil {
@@ -686,7 +686,7 @@ func quote(t *testing.T, text string) string {
 	return string(quoted)
 }
 
-// What runs handlers is found again when it is gone, and nothing is left in the handler's folder.
+// What runs handlers is found again when it is gone, and nothing is left in the handler's directory.
 func TestBootstrapIsInstalled(t *testing.T) {
 	require.Tool(t, "python3")
 	dir := tree(t, map[string]string{"f.py": "import g\ndef handler(event, context): return 1", "g.py": ""})
@@ -730,7 +730,7 @@ func TestBootstrapIsInstalled(t *testing.T) {
 	}
 }
 
-// wantPrivate checks that there are files, which nobody else may write: they are run.
+// wantPrivate checks that there are files, which no one else may write: they are run.
 func wantPrivate(t *testing.T, dir string) {
 	t.Helper()
 	files := 0

@@ -105,7 +105,7 @@ func snsHost(topicARN string) string {
 	return "sns." + region + "." + domain
 }
 
-// SNSEvent returns the Lambda event of a notification that carries message under subject and that nobody has signed.
+// SNSEvent returns the Lambda event of a notification that carries message under subject and that no one has signed.
 func SNSEvent(topicARN, subject string, message []byte, now time.Time, messageID string) []byte {
 	return Notification{TopicARN: topicARN, Subject: subject, Message: string(message), MessageID: messageID, Timestamp: now.UTC().Format(SNSTime)}.Event()
 }

@@ -21,10 +21,10 @@ type TargetKind uint8
 // The kinds of target. The zero TargetKind is none of them.
 const (
 	Executable TargetKind = iota + 1 // a file that is run as it is: a program, or a script with a #! line
-	Folder                           // a folder with an executable named bootstrap, as in a Lambda package
-	GoPackage                        // a folder with a Go main package, built before it is run
-	Script                           // a Python or Node file, or a folder with one, of which a function is called
-	Java                             // a jar, or a folder with classes, of which a method is called
+	Folder                           // a directory with an executable named bootstrap, as in a Lambda package
+	GoPackage                        // a directory with a Go main package, built before it is run
+	Script                           // a Python or Node file, or a directory with one, of which a function is called
+	Java                             // a jar, or a directory with classes, of which a method is called
 	URL                              // an http or https address, which no process of ours serves
 )
 
@@ -53,18 +53,31 @@ type Target struct {
 	text   string
 	path   string
 	script script // of a Script
-	// args are what an Executable is given beside its name, each after a zero byte, and dir where it is started if that is
-	// not its own folder. Of a Java target, dir is the jar's folder, and empty for a folder.
+	// args are what an Executable is given next to its name, each after a zero byte, and dir where it is started if that is
+	// not its own directory. Of a Java target, dir is the jar's directory, and empty for a directory.
 	args, dir string
 }
 
 // Kind returns what the target is; zero for the zero Target.
 func (t Target) Kind() TargetKind { return t.kind }
 
-// Path returns the absolute path of the file or folder, or the URL, which may hold a password.
+// Path returns the absolute path of the file or directory, or the URL, which may hold a password.
 func (t Target) Path() string { return t.path }
 
-// root returns the folder of a Java target.
+// Source returns the absolute path of the file with a Python or Node handler, or of the directory of a Go package. It is empty for other
+// targets.
+func (t Target) Source() string {
+	switch t.kind {
+	case Script:
+		return t.script.file
+	case GoPackage:
+		return t.path
+	case Executable, Folder, Java, URL:
+	}
+	return ""
+}
+
+// root returns the directory of a Java target.
 func (t Target) root() string { return cmp.Or(t.dir, t.path) }
 
 // String returns the text the target was parsed from; for a URL as [Target.Path].
@@ -73,11 +86,11 @@ func (t Target) String() string { return t.text }
 const wantTarget = "want a Go package's folder, a folder with an executable bootstrap or an index file of Python or Node, an " +
 	"executable file, a .py, .js, .cjs, .mjs or .jar file, or an http(s) URL"
 
-// ParseTarget says what text means as a target; a relative path is relative to dir. The file or folder must exist. A
-// folder that holds both a Go main package and a bootstrap is a Go package, so that no stale build is run; name the
+// ParseTarget says what text means as a target; a relative path is relative to dir. The file or directory must exist. A
+// directory that holds both a Go main package and a bootstrap is a Go package, so that no stale build is run; name the
 // bootstrap itself to run that. A .py, .js, .cjs or .mjs file is a handler, which needs its interpreter on PATH or, in Python, in a
 // virtual environment, unless
-// it is executable and begins with #!. A .jar file, and a folder that holds the class of the handler, are Java handlers.
+// it is executable and begins with #!. A .jar file, and a directory that holds the class of the handler, are Java handlers.
 func ParseTarget(dir, text string) (Target, error) {
 	return parseTarget(dir, text, "", bootstrap.Handler)
 }
@@ -176,7 +189,7 @@ func checkExecutable(path string, info fs.FileInfo) error {
 	}
 	switch ext := strings.ToLower(filepath.Ext(name)); ext {
 	case ".go":
-		return fmt.Errorf("%s is Go source: name the folder of its package", name)
+		return fmt.Errorf("%s is Go source: use the directory of its package", name)
 	case ".ts", ".mts", ".cts":
 		if !hasShebang(path) {
 			return fmt.Errorf("%s is TypeScript: compile it, and name the .js or .mjs file", name)

@@ -16,7 +16,7 @@ import (
 	"github.com/pintle-dev/pintle/internal/provider/project"
 )
 
-// tree writes files into a new folder; those that begin with #! are executable.
+// tree writes files into a new directory; those that begin with #! are executable.
 func tree(t *testing.T, files map[string]string) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -95,13 +95,13 @@ func TestParseTargetRefuses(t *testing.T) {
 		"./missing":                     "does not exist: want a Go package's folder",
 		"plain":                         "is not executable: run chmod +x",
 		"handler.ts":                    "handler.ts is TypeScript: compile it, and name the .js or .mjs file",
-		"many":                          "the folder holds index.js and index.py, each of which may be the handler's",
-		"main.go":                       "main.go is Go source: name the folder of its package",
-		"empty":                         "holds neither a Go package nor a file named bootstrap",
+		"many":                          "the directory has index.js and index.py, and each may be the handler's",
+		"main.go":                       "main.go is Go source: use the directory of its package",
+		"empty":                         "has no Go package, no file named bootstrap",
 		"lib":                           "the Go package there is lib, and only package main can be run",
 		"dead":                          "bootstrap is not executable: run chmod +x",
 		"two":                           "found packages a",
-		"tests":                         "holds neither a Go package",
+		"tests":                         "has no Go package",
 		"ftp://example.com/":            `scheme "ftp"`,
 		"http://":                       "has no host",
 		"https://user:pass\x7f@host/":   "not a valid URL",

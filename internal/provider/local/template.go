@@ -18,7 +18,7 @@ import (
 type template struct {
 	runtime *Runtime
 	key     string
-	dead    chan struct{} // closed when it has ended
+	dead    chan struct{} // closed when it has finished
 	started chan int      // its answers to requests: the number of a process, or 0
 	request sync.Mutex    // held for one request and its answer
 
@@ -76,7 +76,7 @@ func (f *forked) terminate() {
 		f.child.terminate()
 		return
 	}
-	_ = terminateGroup(&os.Process{Pid: f.number}) // fails only if it has ended
+	_ = terminateGroup(&os.Process{Pid: f.number}) // fails only if it has finished
 }
 
 func (f *forked) kill() {
@@ -185,7 +185,7 @@ func (t *template) close() {
 	}
 }
 
-// wait returns how a process has ended, or the status of a kill if the template ended, since the kernel then ends the process.
+// wait returns how a process has finished, or the status of a kill if the template ended, since the kernel then ends the process.
 func (t *template) wait(number int) syscall.WaitStatus {
 	t.mu.Lock()
 	if status, ok := t.ends[number]; ok {
@@ -204,7 +204,7 @@ func (t *template) wait(number int) syscall.WaitStatus {
 	}
 }
 
-// ended takes the template's report that a process has ended.
+// ended takes the template's report that a process has finished.
 func (t *template) ended(number int, status syscall.WaitStatus) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -134,7 +134,8 @@ def handler(event, context):
 	}
 }
 
-// What an interpreter reads when it starts makes a new one start, and nothing else does.
+// TestForkedFunctionsThatDiffer checks that a function gets an interpreter of its own only if it changes the files or
+// variables that an interpreter reads at its start.
 func TestForkedFunctionsThatDiffer(t *testing.T) {
 	code := `
 import decimal, os, sys

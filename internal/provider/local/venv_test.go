@@ -24,9 +24,24 @@ func makeVenv(t *testing.T, dir string) {
 	}
 }
 
+// basePython puts a python3 first on PATH that belongs to no virtual environment, as the one of the tests may.
+func basePython(t *testing.T) {
+	t.Helper()
+	out, err := exec.Command("python3", "-c", "import sys; print(sys._base_executable if sys.prefix != sys.base_prefix else sys.executable)").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	if err := os.Symlink(strings.TrimSpace(string(out)), filepath.Join(dir, "python3")); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("PATH", dir+string(filepath.ListSeparator)+os.Getenv("PATH"))
+}
+
 // A Python handler is run by the nearest virtual environment of its project, else by the active one, else by what is on PATH.
 func TestVirtualEnv(t *testing.T) {
 	require.Tool(t, "python3")
+	basePython(t)
 	const code = `
 import os, sys
 def handler(event, context):
@@ -104,6 +119,7 @@ def handler(event, context):
 // The virtual environment of the one who starts Pintle does not run code that came with a template.
 func TestVirtualEnvNotForFunctions(t *testing.T) {
 	require.Tool(t, "python3")
+	basePython(t)
 	venv := filepath.Join(t.TempDir(), "venv")
 	makeVenv(t, venv)
 	k := newScriptKit(t, map[string]string{"h.py": "import sys\ndef handler(event, context):\n    return sys.prefix != sys.base_prefix\n"},
@@ -135,16 +151,17 @@ func TestBrokenVirtualEnv(t *testing.T) {
 // A module that is missing when the handler is loaded is one sentence, with the command that installs it, and nothing in the log.
 func TestMissingModules(t *testing.T) {
 	require.Tool(t, "python3")
+	basePython(t)
 	require.Tool(t, "node")
 	// Without the packages that happen to be installed.
 	bare := func(text string) string {
-		return "import sys\nsys.path[:] = [p for p in sys.path if 'site-packages' not in p]\n" + text
+		return "import sys\nsys.path[:] = [p for p in sys.path if 'site-packages' not in p and 'dist-packages' not in p]\n" + text
 	}
 	for name, test := range map[string]struct {
 		file, code string
 		files      map[string]string
 		function   bool
-		modules    string // a folder of the function's modules
+		modules    string // a directory of the function's modules
 		late       bool   // it is loaded by the function, whose error says so
 		want       string // DIR and PYTHON stand for the handler's directory and its interpreter
 	}{

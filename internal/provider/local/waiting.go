@@ -32,7 +32,7 @@ const (
 )
 
 // waiting tells a handler that is to be asked again from one that has returned. One that means to wait and does not say
-// it well has failed: nobody would ever ask it again.
+// it well has failed: no one would ever ask it again.
 func (p *process) waiting(result *head) Outcome {
 	if result.cut {
 		beginning := bytes.TrimSpace(result.text.Bytes()[:min(signWithin, result.text.Len())])
@@ -48,7 +48,7 @@ func (p *process) waiting(result *head) Outcome {
 	case !ok:
 		return Outcome{Kind: Returned, Document: isDocument(result.text.Bytes())}
 	}
-	w.Reason = p.scrubber.scrub(w.Reason) // and not cut: others know of more secrets
+	w.Reason = p.redactor.line(w.Reason) // and not cut: others know of more secrets
 	return Outcome{Kind: Waiting, Waiting: &w}
 }
 

@@ -30,7 +30,8 @@ func TestWaitingResult(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
-	// What is too long is cut by who knows every secret: half a secret is still one.
+	// The runtime, which knows every secret, shortens a long reason: a cut before redacting would leave part of a
+	// secret.
 	for n := range 12 {
 		reason := strings.Repeat("x", wire.MaxWaitingReason-n) + "hunter2, " + strings.Repeat("y", 10)
 		got := run("3", `{"pintleWaiting": {"afterSeconds": 0, "until": "2026-11-21T10:00:00Z", "reason": "`+reason+`", "pending": 1}}`)
@@ -75,7 +76,7 @@ func TestWaitingResult(t *testing.T) {
 	}
 }
 
-// TestWaitsHeader: only who is asked again is told that it may wait, and a result that is wanted is none the less one.
+// TestWaitsHeader: only a provider that is asked again learns that it may wait, and a result that is wanted is none the less one.
 func TestWaitsHeader(t *testing.T) {
 	k := newKit(t, "handle", nil)
 	for _, waits := range []bool{false, true} {

@@ -30,10 +30,10 @@ type work struct {
 	began   time.Time // when the event was handed over
 
 	mu   sync.Mutex
-	hint string // what the runner reported, empty for nothing or once that has ended
+	hint string // what the runner reported, empty for nothing or once that has finished
 }
 
-// done takes the runner's report that the work has ended.
+// done takes the runner's report that the work has finished.
 func (w *work) done() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -70,7 +70,7 @@ func (w *work) what(ctx context.Context) string {
 // cpuWindow is how long the use of the CPU is measured. Linux counts it in steps of 10 ms.
 const cpuWindow = 250 * time.Millisecond
 
-// ends reports whether the process has ended or is about to be reaped, without waiting.
+// ends reports whether the process has finished or is about to be reaped, without waiting.
 func (p *process) ends() bool {
 	select {
 	case <-p.ending:
@@ -118,7 +118,7 @@ func (p *process) hinted() bool {
 	return len(p.hints) > 0 && !p.ends()
 }
 
-// idle takes a runner's report that what its handler left behind has ended.
+// idle takes a runner's report that what its handler left behind has finished.
 func (p *process) idle(w http.ResponseWriter, r *http.Request) {
 	id := r.PathValue("id")
 	p.mu.Lock()

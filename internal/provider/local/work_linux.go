@@ -62,7 +62,7 @@ func (p *process) family() []stat {
 		}
 		text, err := os.ReadFile("/proc/" + entry.Name() + "/stat")
 		if err != nil {
-			continue // it has ended meanwhile
+			continue // it has finished meanwhile
 		}
 		if s, ok := parseStat(text); ok && !s.zombie {
 			all[s.pid] = s

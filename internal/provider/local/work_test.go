@@ -136,7 +136,8 @@ func TestWorkOfAnExecutable(t *testing.T) {
 	}
 }
 
-// Nothing is seen of a function of Lambda, which stops it, nor of what runs in this process.
+// TestNoWorkIsSeen checks that remaining work is reported neither for a Lambda function, because Lambda stops it, nor
+// for a provider that runs inside this process.
 func TestNoWorkIsSeen(t *testing.T) {
 	k := newKit(t, "handle", func(_ *local.Config, p *local.Provider) { p.Function = &local.Function{} })
 	if k.run("1", task{Do: "answer"}); k.work != nil {
@@ -148,7 +149,7 @@ func TestNoWorkIsSeen(t *testing.T) {
 	}
 }
 
-// A runner's report is bounded, scrubbed, and taken once.
+// A runner's report is bounded, redacted, and taken once.
 func TestWorkIsBounded(t *testing.T) {
 	k := newKit(t, "handle", func(_ *local.Config, p *local.Provider) { p.Concurrency = 1 })
 	k.run("1", task{Do: "hint", Answer: strings.Repeat("secret123 ", 100)}, "secret123")

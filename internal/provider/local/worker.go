@@ -15,6 +15,9 @@ const (
 	maxBackoff = 500 * time.Millisecond
 )
 
+// maxRobbed is how often a process is started again with another port because another program had taken its port.
+const maxRobbed = 3
+
 const lateMessage = "the event's deadline passed before a process was ready for it"
 
 // worker handles the events of a provider one after the other, each in its process, which it replaces when it dies.
@@ -23,7 +26,7 @@ type worker struct {
 	runtime  *Runtime
 	events   chan Event // holds one; filled or closed by the pool while the worker idles
 	resource string     // of the event that it has; Runtime.mu guards it
-	scrubber *scrubber
+	redactor *redactor
 	process  *process // nil until one is needed, and after it died
 	failures int      // starts in a row that came to nothing
 	retryAt  time.Time
@@ -32,7 +35,7 @@ type worker struct {
 func newWorker(p *pool) *worker {
 	return &worker{
 		pool: p, runtime: p.runtime, events: make(chan Event, 1),
-		scrubber: &scrubber{},
+		redactor: newRedactor(),
 	}
 }
 
@@ -50,7 +53,7 @@ func (w *worker) run(event Event) {
 
 // handle takes the event to its end.
 func (w *worker) handle(event Event) Outcome {
-	started := false
+	started, robbed := false, 0
 	for {
 		if w.runtime.ctx.Err() != nil {
 			return Outcome{Kind: Stopped, Message: stoppedMessage}
@@ -65,21 +68,25 @@ func (w *worker) handle(event Event) Outcome {
 			w.process = nil
 		}
 		warm := w.process != nil
-		w.scrubber.hide(event.Secrets)
-		w.scrubber.hide(w.pool.provider.Secrets) // the last, so that many events do not make it forget them
+		w.redactor.known.Add(event.Secrets...)
+		w.redactor.known.Add(w.pool.provider.Secrets...) // the last, so that many events do not make it forget them
 		if warm {
 			if w.process.fc != nil {
-				w.scrubber.hide(w.process.fc.secrets()) // likewise
+				w.redactor.known.Add(w.process.fc.secrets()...) // likewise
 			}
 			if w.process.secret != "" {
-				w.scrubber.hide([]string{w.process.secret}) // likewise
+				w.redactor.known.Add(w.process.secret) // likewise
 			}
 			w.process.log.begin(event.ID)
 		} else if failed, ok := w.start(event); !ok {
 			return failed
 		}
 		if !started && event.Started != nil {
-			event.Started() // the initialization of a cold process counts, as it does in the cloud
+			most := w.pool.provider.Timeout
+			if !warm {
+				most += w.runtime.config.InitTimeout
+			}
+			event.Started(most) // the initialization of a cold process counts, as it does in the cloud
 		}
 		started = true
 		inv := newInvocation(event, w.pool.provider.Timeout)
@@ -99,7 +106,15 @@ func (w *worker) handle(event Event) Outcome {
 			// A process that served before and has died or hung since says nothing about this event.
 			w.process = nil
 			continue
+		case w.process.robbed() && robbed < maxRobbed:
+			robbed++
+			w.runtime.config.Logger.Warn("another program took the port of a process: starting it again with another port", "provider", w.pool.provider.Name)
+			w.process = nil
+			continue
 		default:
+			if w.process.robbed() {
+				failed.Message += "; another program listens at the port " + w.process.fc.port + ", which FC_SERVER_PORT named"
+			}
 			w.failed()
 		}
 		failed.Log = w.process.log.end()
@@ -119,7 +134,7 @@ func (w *worker) start(event Event) (Outcome, bool) {
 	}
 	command, err := w.pool.program.command(ctx)
 	if err == nil {
-		w.process, err = w.runtime.start(w.pool.provider, command, w.pool.program.dir(), event, w.scrubber)
+		w.process, err = w.runtime.start(w.pool.provider, command, w.pool.program.dir(), event, w.redactor)
 	}
 	if err == nil {
 		return Outcome{}, true
@@ -143,7 +158,7 @@ func (w *worker) failed() {
 	w.retryAt = time.Now().Add(pause)
 }
 
-// hand gives the event to the process. If it cannot, the process has ended when it returns.
+// hand gives the event to the process. If it cannot, the process has finished when it returns.
 func (w *worker) hand(inv *invocation) (Outcome, bool) {
 	p, config := w.process, &w.runtime.config
 	timer := time.NewTimer(config.InitTimeout)
@@ -223,7 +238,7 @@ func (w *worker) await(inv *invocation) Outcome {
 		p.stop(w.runtime.config.Grace)
 		outcome = Outcome{Kind: Stopped, Message: stoppedMessage}
 	}
-	// What the process said counts, also when its end was seen first.
+	// An outcome that the process reported takes precedence, even if its exit was seen first.
 	if said, ok := inv.said(); ok {
 		outcome = said
 	}
@@ -233,7 +248,7 @@ func (w *worker) await(inv *invocation) Outcome {
 			outcome.Work = inv.left.what
 		}
 	}
-	outcome.Delivered = true
+	outcome.Delivered, outcome.Invocation = true, inv.id
 	outcome.Log = p.log.end()
 	p.platform.end(inv, outcome, w.pool.provider.Timeout)
 	return outcome

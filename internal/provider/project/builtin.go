@@ -33,7 +33,7 @@ type Allow struct {
 // CheckBuiltin returns an error that names those there are if the program has no such provider.
 func CheckBuiltin(name string) error {
 	if !slices.Contains(builtins, name) {
-		return fmt.Errorf("there is no provider %q in pintle: known is %s", name, strings.Join(builtins, ", "))
+		return fmt.Errorf("unknown provider %q: use %s", name, strings.Join(builtins, ", "))
 	}
 	return nil
 }
@@ -89,7 +89,7 @@ func (r *reader) texts(v *yaml.Node, what string) []string {
 	var texts []string
 	r.items(v, what, maxRules, func(item *yaml.Node) { texts = append(texts, r.text(item, what)) })
 	if v.Kind == yaml.SequenceNode && len(v.Content) == 0 {
-		r.problem(v, "%s is empty: name some, or leave it out", what)
+		r.problem(v, "%s is empty: add entries, or omit it", what)
 	}
 	return texts
 }

@@ -18,9 +18,9 @@
 //	macros:
 //	  Upper: ./upper.py
 //
-// Everything is optional. What is not known is refused with its place and the nearest name that is, and all problems
-// are reported at once. Whether the files it names exist is not looked at here, so that a stack can be listed or
-// watched while a provider is not built.
+// Everything is optional. The error about an unknown name gives its place and the nearest known name, and all
+// problems are reported at once. The package does not check whether the named files exist, so a stack can be listed
+// or watched before a provider is built.
 package project
 
 import (
@@ -41,7 +41,7 @@ const MaxSize = 1 << 20
 
 // Project is what a project file says.
 type Project struct {
-	// File is the path of the file, and Dir that of its folder, to which relative paths in it are relative.
+	// File is the path of the file, and Dir that of its directory, to which relative paths in it are relative.
 	File, Dir string
 	// Stack is the stack's name; empty if the file names none.
 	Stack string
@@ -55,7 +55,7 @@ type Project struct {
 	SSM string
 	// ResolveSecrets has dynamic references to secrets resolved.
 	ResolveSecrets bool
-	// UnknownTypes says what becomes of resource types that nobody provides: "record", "refuse", or empty if the file does
+	// UnknownTypes says what becomes of resource types that no one provides: "record", "refuse", or empty if the file does
 	// not say.
 	UnknownTypes string
 	// Macros are those of templates, declared as providers are: a Target, maybe with Env, Timeout, Concurrency and Handler, that
@@ -71,7 +71,7 @@ const (
 	SSMAWS = "aws"
 )
 
-// What a provider may be written like.
+// These are the values of runtime, which says whose functions a provider is written like.
 const (
 	// RuntimeLambda is a function of AWS Lambda.
 	RuntimeLambda = "lambda"

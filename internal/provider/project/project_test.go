@@ -137,7 +137,7 @@ func TestParseProblems(t *testing.T) {
 		}},
 		{"runtimes", "providers: {A: {run: x, runtime: fcc}, B: {run: x, runtime: lambda, initializer: y}, C: {onEvent: x, runtime: fc}, " +
 			"D: {run: 'http://127.0.0.1/', initializer: y}, E: {builtin: aws, runtime: fc}}", []string{
-			`1:34: provider A: runtime: want lambda or fc, got "fcc"; leave it out to have it follow the service token`,
+			`1:34: provider A: runtime: want lambda or fc, got "fcc"; omit it to let the service token decide`,
 			"1:82: provider B: initializer is of Function Compute, and runtime says lambda",
 			"1:111: provider C: runtime is about run: a function that returns its result is called in one way only",
 			"1:159: provider D: initializer is about what runs here, and run is a URL",
@@ -145,7 +145,7 @@ func TestParseProblems(t *testing.T) {
 		}},
 		{"deliveries", "providers: {A: {run: 'http://127.0.0.1/', delivery: sns}, B: {run: x, delivery: webhook}, C: {onEvent: x, delivery: webhook}, " +
 			"D: {builtin: aws, delivery: webhook}}", []string{
-			`1:53: provider A: delivery: want webhook, got "sns"; leave it out to have it follow the service token`,
+			`1:53: provider A: delivery: want webhook, got "sns"; omit it to let the service token decide`,
 			"1:81: provider B: delivery is for a URL: run: https://…",
 			"1:117: provider C: delivery is for a URL: run: https://…",
 			"1:155: provider D: delivery is about a program, and builtin names a provider in this one: keep one of them",
@@ -159,7 +159,7 @@ func TestParseProblems(t *testing.T) {
 		}},
 		{"answers", "providers: {A: {run: x, answers: soon}, B: {onEvent: x, answers: later}, C: {run: 'http://127.0.0.1/', answers: later}, " +
 			"D: {builtin: aws, answers: later}}", []string{
-			`1:34: provider A: answers: want later, got "soon"; leave it out if the handler sends its answer before it returns`,
+			`1:34: provider A: answers: want later, got "soon"; omit it if the handler sends its answer before it returns`,
 			"1:66: provider B: answers is about run: what onEvent and isComplete return is the answer",
 			"1:113: provider C: answers is about what runs here, and run is a URL",
 			"1:148: provider D: answers is about a program, and builtin names a provider in this one: keep one of them",
@@ -171,7 +171,7 @@ func TestParseProblems(t *testing.T) {
 		{"values", "parameters:\n  A:\n  B: {c: d}\n  C: !Ref d\n  D: ['a,b']\n", []string{
 			`2:5: parameters A has no value: write "" for an empty one`,
 			"3:6: parameters B: want a text, got a map",
-			"4:6: parameters C: the tag !Ref is not known here",
+			"4:6: parameters C: unknown tag !Ref",
 			`5:7: parameters D: the item "a,b" holds a comma, which would split it: write one text instead of the list`,
 		}},
 		{"alias", "stack: &a b\ntemplate: *a", []string{"2:11: template: aliases are not read: repeat the value"}},
@@ -195,12 +195,12 @@ func TestParseProblems(t *testing.T) {
   H: {onEvent: [./b.py], isComplete: }
   I: {onevent: ./b.py}
 `, []string{
-			"2:19: provider A: isComplete is asked after onEvent, which is missing",
+			"2:19: provider A: isComplete needs onEvent",
 			"3:26: provider B: run answers requests itself, onEvent is called for their result: keep one of them",
 			"3:46: provider B: run answers requests itself, isComplete is called for their result: keep one of them",
 			"4:71: provider C: handler is about run: write onEvent: {run: FILE, handler: NAME}",
-			"4:39: provider C: queryInterval is about isComplete, which is missing",
-			"4:57: provider C: totalTimeout is about isComplete, which is missing",
+			"4:39: provider C: queryInterval needs isComplete",
+			"4:57: provider C: totalTimeout needs isComplete",
 			"5:59: queryInterval: 10 has no unit: write 10s for seconds",
 			`5:77: totalTimeout: want a duration from 1s to 24h0m0s such as 90s or 15m, got "0s"`,
 			"6:78: provider E: totalTimeout (9s) is shorter than queryInterval (10s), so isComplete would be asked once only",

@@ -89,7 +89,7 @@ func (r *reader) provider(node *yaml.Node, p *Provider) {
 		note("handler", func(v *yaml.Node) { p.Handler = r.text(v, "handler") }),
 		note("runtime", func(v *yaml.Node) {
 			if p.Runtime = r.text(v, "runtime"); p.Runtime != "" && p.Runtime != RuntimeLambda && p.Runtime != RuntimeFC {
-				r.problem(v, "%s: runtime: want lambda or fc, got %q; leave it out to have it follow the service token", what, p.Runtime)
+				r.problem(v, "%s: runtime: want lambda or fc, got %q; omit it to let the service token decide", what, p.Runtime)
 			}
 		}),
 		note("aws", func(v *yaml.Node) {
@@ -100,12 +100,12 @@ func (r *reader) provider(node *yaml.Node, p *Provider) {
 		note("initializer", func(v *yaml.Node) { p.Initializer = r.text(v, "initializer") }),
 		note("delivery", func(v *yaml.Node) {
 			if p.Delivery = r.text(v, "delivery"); p.Delivery != "" && p.Delivery != DeliveryWebhook {
-				r.problem(v, "%s: delivery: want webhook, got %q; leave it out to have it follow the service token", what, p.Delivery)
+				r.problem(v, "%s: delivery: want webhook, got %q; omit it to let the service token decide", what, p.Delivery)
 			}
 		}),
 		note("answers", func(v *yaml.Node) {
 			if p.Answers = r.text(v, "answers"); p.Answers != "" && p.Answers != AnswersLater {
-				r.problem(v, "%s: answers: want later, got %q; leave it out if the handler sends its answer before it returns", what, p.Answers)
+				r.problem(v, "%s: answers: want later, got %q; omit it if the handler sends its answer before it returns", what, p.Answers)
 			}
 		}),
 		note("builtin", func(v *yaml.Node) {
@@ -130,11 +130,11 @@ func (r *reader) fitting(node *yaml.Node, what string, found map[string]*yaml.No
 		return
 	}
 	if v := found["allow"]; v != nil {
-		r.problem(v, "%s: allow is about builtin, which is missing", what)
+		r.problem(v, "%s: allow needs builtin", what)
 	}
 	switch {
 	case found["run"] == nil && found["onEvent"] == nil && found["isComplete"] != nil:
-		r.problem(found["isComplete"], "%s: isComplete is asked after onEvent, which is missing", what)
+		r.problem(found["isComplete"], "%s: isComplete needs onEvent", what)
 	case found["run"] == nil && found["onEvent"] == nil:
 		r.problem(node, "%s: run is missing: it says what runs, for example run: ./provider (or onEvent, a function that "+
 			"returns its result)", what)
@@ -170,7 +170,7 @@ func (r *reader) fitting(node *yaml.Node, what string, found map[string]*yaml.No
 	if found["isComplete"] == nil {
 		for _, name := range []string{"queryInterval", "totalTimeout"} {
 			if v := found[name]; v != nil {
-				r.problem(v, "%s: %s is about isComplete, which is missing", what, name)
+				r.problem(v, "%s: %s needs isComplete", what, name)
 			}
 		}
 		return

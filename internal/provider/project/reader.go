@@ -162,7 +162,7 @@ func (r *reader) scalar(v *yaml.Node, what string) (string, bool) {
 	case isNull(v):
 		r.problem(v, `%s has no value: write "" for an empty one`, what)
 	case !strings.HasPrefix(v.ShortTag(), "!!"):
-		r.problem(v, "%s: the tag %s is not known here", what, v.Tag)
+		r.problem(v, "%s: unknown tag %s", what, v.Tag)
 	default:
 		return v.Value, true
 	}

@@ -1,6 +1,6 @@
 // Package maintenance re-seals rows under the newest key and removes expired rows. It works in small steps and rests
 // after each for longer than it took, so it never needs more than a tenth of what the store can do; stopped at any
-// moment, it goes on when it is started again.
+// moment, it continues when it is started again.
 package maintenance
 
 import (
@@ -18,8 +18,8 @@ import (
 // Store is what is needed of a [store.Store].
 type Store interface {
 	SealingKeys(context.Context) ([]store.SealingKey, error)
-	Reseal(ctx context.Context, from store.Place, limit int) (store.Resealed, error)
-	Sweep(ctx context.Context, keep store.Keep, from store.Place, limit int) (store.Swept, error)
+	Reseal(ctx context.Context, from store.Cursor, limit int) (store.Resealed, error)
+	Sweep(ctx context.Context, keep store.Keep, from store.Cursor, limit int) (store.Swept, error)
 }
 
 // Config is what an Upkeep needs. Store is required; zero fields mean what they say.
@@ -48,7 +48,7 @@ type Upkeep struct {
 
 // Status is what an upkeep has done since it began.
 type Status struct {
-	// Resealed counts the rows that were sealed anew.
+	// Resealed counts the rows that were sealed again.
 	Resealed int
 	// Sealed says that nothing is left that an older key has sealed, as far as this process knows.
 	Sealed bool
@@ -126,7 +126,7 @@ func (u *Upkeep) reseal(ctx context.Context) (done bool, err error) {
 	}
 	newest := keys[len(keys)-1].ID
 	u.log.Info("sealing anew what older keys have sealed", "key", newest, "older", strings.Join(older, " "))
-	var from store.Place
+	var from store.Cursor
 	rows := 0
 	for {
 		begun := time.Now()
@@ -154,7 +154,7 @@ func (u *Upkeep) reseal(ctx context.Context) (done bool, err error) {
 // sweep makes a pass.
 func (u *Upkeep) sweep(ctx context.Context) error {
 	defer u.note(func(s *Status) { s.LastSweep = time.Now() }) // also of one that failed: the next is not to be at once
-	var from store.Place
+	var from store.Cursor
 	rows := 0
 	for {
 		begun := time.Now()

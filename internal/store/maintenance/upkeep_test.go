@@ -108,18 +108,18 @@ func TestSweepsFromTimeToTime(t *testing.T) {
 type scripted struct {
 	*memory.Store
 	keys   []store.SealingKey
-	reseal func(store.Place) (store.Resealed, error)
+	reseal func(store.Cursor) (store.Resealed, error)
 	sweeps atomic.Int64
 	broken atomic.Bool
 }
 
 func (s *scripted) SealingKeys(context.Context) ([]store.SealingKey, error) { return s.keys, nil }
 
-func (s *scripted) Reseal(_ context.Context, from store.Place, _ int) (store.Resealed, error) {
+func (s *scripted) Reseal(_ context.Context, from store.Cursor, _ int) (store.Resealed, error) {
 	return s.reseal(from)
 }
 
-func (s *scripted) Sweep(ctx context.Context, keep store.Keep, from store.Place, limit int) (store.Swept, error) {
+func (s *scripted) Sweep(ctx context.Context, keep store.Keep, from store.Cursor, limit int) (store.Swept, error) {
 	s.sweeps.Add(1)
 	if s.broken.Load() {
 		return store.Swept{}, errors.New("the disk is full")
@@ -132,7 +132,7 @@ func TestResealsUntilItIsDone(t *testing.T) {
 		var log bytes.Buffer
 		passes := 0
 		s := &scripted{Store: newMemory(t), keys: []store.SealingKey{{ID: "old"}, {ID: "new"}}}
-		s.reseal = func(from store.Place) (store.Resealed, error) {
+		s.reseal = func(from store.Cursor) (store.Resealed, error) {
 			switch from {
 			case "":
 				passes++

@@ -275,7 +275,7 @@ func (s *Store) write(st *stack, before store.Operation, d *store.Delta) {
 	s.writeSets(st, d)
 	s.writeExports(st, d)
 	if len(d.Events) > 0 {
-		place := store.EventPlace{Operation: d.Operation.Number, Number: d.Operation.Events}
+		place := store.EventCursor{Operation: d.Operation.Number, Number: d.Operation.Events}
 		st.events = append(st.events, store.EventRow{Place: place, Events: d.Events})
 	}
 	st.audit = append(st.audit, d.Audit...)

@@ -121,12 +121,12 @@ func (s *Store) Instances(ctx context.Context, key store.StackKey) (rows []store
 }
 
 // Events implements [store.Store].
-func (s *Store) Events(ctx context.Context, key store.StackKey, before store.EventPlace, limit int) (page []store.EventRow, err error) {
+func (s *Store) Events(ctx context.Context, key store.StackKey, before store.EventCursor, limit int) (page []store.EventRow, err error) {
 	err = s.do(ctx, func() error {
 		if st := s.stacks[key]; st != nil {
 			for _, row := range slices.Backward(st.events) {
 				at := cmp.Or(cmp.Compare(row.Place.Operation, before.Operation), cmp.Compare(row.Place.Number, before.Number))
-				if before == (store.EventPlace{}) || at < 0 {
+				if before == (store.EventCursor{}) || at < 0 {
 					page = append(page, row)
 				}
 			}

@@ -14,19 +14,19 @@ import (
 // Root implements [store.Store].
 func (s *Store) Root() store.Root { return s.root }
 
-// SealingKeys implements [store.Store]. Nothing is sealed in memory.
+// SealingKeys implements [store.Store]. The memory store does not encrypt.
 func (s *Store) SealingKeys(ctx context.Context) ([]store.SealingKey, error) {
 	return nil, s.do(ctx, func() error { return nil })
 }
 
-// Reseal implements [store.Store]. Nothing is sealed in memory.
-func (s *Store) Reseal(ctx context.Context, _ store.Place, _ int) (store.Resealed, error) {
+// Reseal implements [store.Store]. The memory store does not encrypt.
+func (s *Store) Reseal(ctx context.Context, _ store.Cursor, _ int) (store.Resealed, error) {
 	return store.Resealed{Done: true}, s.do(ctx, func() error { return nil })
 }
 
 // Sweep implements [store.Store]. A step is one stack, and the last one all requests. A place is the key of the stack that
 // was done last.
-func (s *Store) Sweep(ctx context.Context, keep store.Keep, from store.Place, limit int) (swept store.Swept, err error) {
+func (s *Store) Sweep(ctx context.Context, keep store.Keep, from store.Cursor, limit int) (swept store.Swept, err error) {
 	after, _ := strconv.ParseInt(string(from), 10, 64)
 	err = s.do(ctx, func() error {
 		room, now := max(limit, 1), s.time()
@@ -38,7 +38,7 @@ func (s *Store) Sweep(ctx context.Context, keep store.Keep, from store.Place, li
 			if swept.Rows == room { // perhaps not all of it
 				key--
 			}
-			swept.Next = store.Place(strconv.FormatInt(int64(key), 10))
+			swept.Next = store.Cursor(strconv.FormatInt(int64(key), 10))
 			return nil
 		}
 		for id, r := range s.requests {

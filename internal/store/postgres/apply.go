@@ -101,7 +101,7 @@ func (s *Store) keyOfRequest(ctx context.Context, id wire.RequestID) (key store.
 	return key, err
 }
 
-// remember notes the requests that a batch has committed and that somebody will answer.
+// remember notes the requests that a batch has committed and that someone will answer.
 func (s *Store) remember(b *batch) {
 	for key, im := range b.images {
 		for id, change := range im.changes.requests {

@@ -11,6 +11,7 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
 
+	"github.com/pintle-dev/pintle/internal/base/panics"
 	"github.com/pintle-dev/pintle/internal/store"
 	"github.com/pintle-dev/pintle/wire"
 )
@@ -168,14 +169,14 @@ func (b *batch) lock(members []*member) error {
 		}
 	}
 	for name, key := range b.names {
-		if key != 0 && b.images[key] == nil { // it is there, and not locked: somebody has made it just now
+		if key != 0 && b.images[key] == nil { // it is there, and not locked: someone has made it just now
 			return fmt.Errorf("%w: a stack of the name %s was made", errConflict, name.Name)
 		}
 	}
 	return b.loadRevisions(members)
 }
 
-// refresh loads the stacks anew whose images were kept, and which another node has changed since.
+// refresh loads the stacks again whose images were kept, and which another node has changed since.
 func (b *batch) refresh(members []*member, fresh []int64, turns map[store.StackKey]int64) error {
 	var stale []int64
 	for _, key := range b.keys {
@@ -320,13 +321,13 @@ func (b *batch) send(trip *pgx.Batch) error {
 	return err
 }
 
-// attempt runs a member. A decision that panics fails, and the stacks of the others go on.
+// attempt runs a member. A decision that panics fails, and the stacks of the others continue.
 func (b *batch) attempt(m *member) (err error) {
 	decided := false
 	defer func() {
 		if cause := recover(); cause != nil {
-			b.store.log.Error("a decision panicked", "cause", cause, "stack", string(debug.Stack()))
-			err = fmt.Errorf("the decision panicked: %v", cause)
+			b.store.log.Error("a decision panicked", "cause", panics.Cause(cause), "stack", string(debug.Stack()))
+			err = errors.New("the decision panicked: " + panics.Cause(cause))
 			if !decided { // nothing of it is in the images
 				err = verdict{err}
 			}
@@ -480,7 +481,7 @@ func (b *batch) commit(number int64) (committing bool, err error) {
 	conflicts := int64(0)
 	made := b.queueWrites(trip, func(n int64) { conflicts += n })
 	trip.Queue(markBatch, b.store.clock(), b.writer.number, number)
-	if made { // somebody may have taken a name, or what was relied on: look before the commit
+	if made { // someone may have taken a name, or what was relied on: look before the commit
 		if err := b.send(trip); err != nil {
 			return false, err
 		}

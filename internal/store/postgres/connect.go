@@ -37,7 +37,7 @@ type address struct {
 	shown  string // for people: no password in it
 }
 
-// parse reads an address. Its error shows nothing of it: where a password is in a text that cannot be read, nobody knows.
+// parse reads an address. Its error shows nothing of it: where a password is in a text that cannot be read, no one knows.
 func parse(dsn string) (address, error) {
 	config, err := pgx.ParseConfig(dsn)
 	if err != nil {
@@ -70,9 +70,10 @@ func parse(dsn string) (address, error) {
 	return a, nil
 }
 
-// sessionSettings are those of a connection that holds for its use, as far as the server knows them. A batch waits for a
-// lock longer than a node that stands still may hold it, and no statement hangs for ever. What was acknowledged is on
-// disk, whatever the default is. Every query here has an index, which plans made while the tables were empty might spurn.
+// sessionSettings applies the settings of a connection for its use, as far as the server knows them. A batch waits
+// for a lock longer than a stalled node can hold it, and no statement hangs forever. Acknowledged commits are on
+// disk, whatever the default is. Every query has an index, which a plan made while the tables were empty might not
+// use.
 const sessionSettings = `SELECT set_config(s.name, w.value, false)
 FROM pg_settings s JOIN (VALUES
 	('search_path', $3), ('statement_timeout', '30000'), ('lock_timeout', '8000'), ('idle_in_transaction_session_timeout', '5000'),

@@ -120,7 +120,7 @@ func againstMemory(t *testing.T, nodes int) {
 				return hold(t, of.Store)
 			},
 			Queued: func() int { return len(of.writers[0].queue) },
-			Rest:   func(*testing.T) { of.writers[0].rest() }, // nobody asks it for anything
+			Rest:   func(*testing.T) { of.writers[0].rest() }, // no one asks it for anything
 			Reopen: func(t *testing.T) store.Store { return openTest(t, cfg) },
 			Again:  func() int { return int(again.Load()) },
 		}

@@ -9,19 +9,19 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 )
 
-// errConflict is the failure of a batch whose stacks are not what was locked: somebody was quicker.
+// errConflict is the failure of a batch whose stacks are not what was locked: someone was quicker.
 var errConflict = errors.New("the stack was changed by another node meanwhile")
 
 // errStale is the failure of a batch that was decided on images which were no longer true.
 var errStale = errors.New("the stack was changed by another node since it was read")
 
-// errUnclear is the failure of a batch of which nobody can say whether it was committed.
+// errUnclear is the failure of a batch of which no one can say whether it was committed.
 var errUnclear = errors.New("the connection broke during the commit, and whether that was done cannot be seen: repeat the call")
 
 // errUnassured is the failure of a commit that was done on the primary while no standby has confirmed it.
 var errUnassured = errors.New("no synchronous standby has confirmed the commit: see that one runs and is connected to the primary")
 
-// verdict is the outcome of a member that wrote nothing and disturbs nobody: the decision's own error.
+// verdict is the outcome of a member that wrote nothing and disturbs no one: the decision's own error.
 type verdict struct{ error }
 
 func (v verdict) Unwrap() error { return v.error }
@@ -66,7 +66,7 @@ func stoodStill(err error) bool {
 	return errors.As(err, &refused) && refused.Code == "25P03"
 }
 
-// wrong reports whether a connection was refused for what it asked, so that asking again helps nobody.
+// wrong reports whether a connection was refused for what it asked, so that asking again helps no one.
 func wrong(refused *pgconn.PgError) bool {
 	switch refused.Code[:min(2, len(refused.Code))] {
 	case "28", "3D", "42", "22":

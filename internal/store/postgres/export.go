@@ -12,10 +12,11 @@ import (
 	"github.com/pintle-dev/pintle/internal/store"
 )
 
-// A transaction reads exports without locks, and what it has read must still be so when it is committed. So every row has
-// two numbers: number is another one when who exports it or the value changes, uses when an import of it begins. Whoever
-// begins to import writes that he did, if number is still what he has read; whoever changes an export or ends it does so
-// if both are. Who only refuses something because of what he reads writes nothing.
+// A transaction reads exports without locks, and the rows must be unchanged when it commits. So every row has two
+// counters. number changes when the exporting stack or the value changes. uses changes when an import begins. A
+// transaction that begins an import updates uses, on the condition that number is unchanged since it read the row. A
+// transaction that changes or removes an export requires that both are unchanged. A transaction that only refuses a
+// request because of an export writes nothing.
 
 const (
 	exportsNamed = `SELECT e.name, e.stack, e.output, e.number, e.uses FROM export e
@@ -62,7 +63,7 @@ func (n exportName) compare(o exportName) int {
 
 // export is what a batch knows of the name of an export.
 type export struct {
-	// As it is after the decisions so far; stack is 0 if nobody exports it.
+	// As it is after the decisions so far; stack is 0 if no one exports it.
 	stack     store.StackKey
 	output    string
 	number    int64

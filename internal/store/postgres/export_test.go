@@ -14,7 +14,7 @@ var Shared pgtest.Shared
 // free holds databases that no test uses, and which have the tables already.
 var free = make(chan string, 64)
 
-// wipe empties the tables. To make them anew takes a test longer than all that it does with them.
+// wipe empties the tables. To make them again takes a test longer than all that it does with them.
 const wipe = `DO $$ DECLARE name text; BEGIN
 	FOR name IN SELECT tablename FROM pg_tables WHERE schemaname = 'pintle' AND tablename NOT IN ('schema', 'ring') LOOP
 		EXECUTE format('DELETE FROM pintle.%I', name);

@@ -26,7 +26,7 @@ func (s *Store) SealingKeys(ctx context.Context) ([]store.SealingKey, error) {
 	return all(ctx, s, scan, "SELECT id, since FROM sealing_key ORDER BY id = $1, since, id", s.codec.KeyID())
 }
 
-// lockKeys keeps everybody else from changing which keys there are.
+// lockKeys keeps everyone else from changing which keys there are.
 const lockKeys = "SELECT s.probe, r.root FROM ring r, schema s FOR UPDATE OF r"
 
 // exchangeKeys refuses keys that are not those of the database, notes which one seals from now on, and opens the root.
@@ -69,7 +69,7 @@ func (s *Store) exchangeKeys(ctx context.Context, conn *pgx.Conn) error {
 		} else if s.root, err = s.codec.OpenRoot(root); err != nil {
 			return err
 		}
-		// Sealed anew with the first key, so that an old one can go once no row needs it.
+		// Sealed again with the first key, so that an old one can go once no row needs it.
 		if root, err = s.codec.SealRoot(s.root); err != nil {
 			return err
 		}
@@ -105,7 +105,7 @@ func (s *Store) joinKeys(ctx context.Context, tx pgx.Tx) error {
 }
 
 // sealed is the tables that hold something sealed: how a page of it is read, from a key on, and how a row is written if
-// nobody else has meanwhile. A key is two numbers or a text.
+// no one else has meanwhile. A key is two numbers or a text.
 var sealed = []struct {
 	read, write string
 	reseal      func(store.Codec, []byte) (fresh []byte, stale bool, err error)
@@ -131,7 +131,7 @@ var sealed = []struct {
 // unused gives the arguments that a statement has no use for their types.
 const unused = " AND $1::bigint IS NOT NULL AND $2::bigint IS NOT NULL AND $3::text IS NOT NULL"
 
-// sealPlace is where a pass goes on: in which table, behind which key, and what turn it was when it began.
+// sealPlace is where a pass continues: in which table, behind which key, and what turn it was when it began.
 type sealPlace struct {
 	table  int
 	turn   int64
@@ -143,7 +143,7 @@ func (p sealPlace) String() string {
 	return fmt.Sprintf("%d.%d.%d.%d.%s", p.table, p.turn, p.a, p.b, p.behind)
 }
 
-func parseSealPlace(from store.Place) (p sealPlace, err error) {
+func parseSealPlace(from store.Cursor) (p sealPlace, err error) {
 	parts := strings.SplitN(string(from), ".", 5)
 	if len(parts) != 5 {
 		return p, fmt.Errorf("there is no place %q", from)
@@ -161,9 +161,9 @@ func parseSealPlace(from store.Place) (p sealPlace, err error) {
 	return p, nil
 }
 
-// Reseal implements [store.Store]. A row is written only if nobody has changed it since it was read; who has, has sealed it
-// with the first key, or the pass is not the last one. No pass begins while a node seals with another key.
-func (s *Store) Reseal(ctx context.Context, from store.Place, limit int) (result store.Resealed, err error) {
+// Reseal implements [store.Store]. A row is written only if it was not changed since it was read. A change has encrypted
+// it with the first key, or the pass is not the last one. No pass begins while a node seals with another key.
+func (s *Store) Reseal(ctx context.Context, from store.Cursor, limit int) (result store.Resealed, err error) {
 	p := sealPlace{a: -1, b: -1}
 	if from != "" {
 		if p, err = parseSealPlace(from); err != nil {
@@ -185,9 +185,9 @@ func (s *Store) Reseal(ctx context.Context, from store.Place, limit int) (result
 			switch {
 			case err != nil:
 			case seen == max(limit, 1):
-				result.Next = store.Place(at.String())
+				result.Next = store.Cursor(at.String())
 			case at.table+1 < len(sealed):
-				result.Next = store.Place(sealPlace{table: at.table + 1, turn: at.turn, a: -1, b: -1}.String())
+				result.Next = store.Cursor(sealPlace{table: at.table + 1, turn: at.turn, a: -1, b: -1}.String())
 			default:
 				result.Done, err = s.forgetKeys(ctx, at.turn)
 			}
@@ -232,7 +232,7 @@ func (s *Store) resealPage(ctx context.Context, at *sealPlace, limit int, result
 		return 0, err
 	}
 	rows.Close()
-	for _, row := range stale { // each alone: whoever holds one of them is waited for with nothing in hand
+	for _, row := range stale { // one statement each: it holds no other lock while it waits for the lock of a row
 		written, err := s.pool.Exec(ctx, t.write, row.a, row.b, row.name, row.old, row.fresh)
 		if err != nil {
 			return 0, err

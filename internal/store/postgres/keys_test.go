@@ -58,7 +58,7 @@ func TestKeysOfTwoNodes(t *testing.T) {
 		}
 		return s, node
 	}
-	step := func(s store.Store, from store.Place) store.Resealed {
+	step := func(s store.Store, from store.Cursor) store.Resealed {
 		t.Helper()
 		resealed, err := s.Reseal(ctx, from, 1)
 		if err != nil {
@@ -69,7 +69,7 @@ func TestKeysOfTwoNodes(t *testing.T) {
 	// pass makes a pass, and something else in the middle of it.
 	pass := func(s store.Store, meanwhile func()) bool {
 		t.Helper()
-		var from store.Place
+		var from store.Cursor
 		for n := 0; ; n++ {
 			resealed := step(s, from)
 			if n == 2 && meanwhile != nil {
@@ -123,7 +123,7 @@ func TestKeysOfTwoNodes(t *testing.T) {
 	}
 	needed(fresh, "ab")
 	join("ba")                               // after which it is its key's turn again
-	if !pass(fresh, func() { join("ba") }) { // one of the same key is in nobody's way
+	if !pass(fresh, func() { join("ba") }) { // one of the same key is in no one's way
 		t.Error("nothing stands in its way, and the pass is not done")
 	}
 	needed(fresh, "b")
@@ -147,7 +147,7 @@ func TestTemplatesSweptInUse(t *testing.T) {
 		s := open(t, dsn, nil)
 		defer closeStore(t, s)
 		sweeping.Go(func() {
-			var from store.Place
+			var from store.Cursor
 			for {
 				select {
 				case <-stop:

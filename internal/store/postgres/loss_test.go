@@ -18,8 +18,8 @@ import (
 	"github.com/pintle-dev/pintle/internal/store/postgres"
 )
 
-// TestServerDies kills the server again and again under load. What was acknowledged is there, nothing is there twice, and
-// the callers noticed no more than a pause.
+// TestServerDies kills the server again and again under load. Every acknowledged write must be there, and only once.
+// Callers must notice no more than a pause.
 func TestServerDies(t *testing.T) {
 	server := pgtest.Start(t, pgtest.Options{})
 	dsn := server.Database(t)

@@ -79,7 +79,7 @@ func (p *pulse) close(ctx context.Context) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.conn != nil {
-		_ = p.conn.Close(ctx) // nobody waits for it any more
+		_ = p.conn.Close(ctx) // no one waits for it any more
 		p.conn = nil
 	}
 }
@@ -102,7 +102,7 @@ const (
 			SELECT r.id, r.stack FROM executors e JOIN request r ON r.executor <> 0 AND r.executor = e.id WHERE e.id NOT IN (SELECT id FROM node)) found
 		LIMIT $1`
 
-	// adopt gives requests to a node, if it is on the list, and they are still nobody's.
+	// adopt gives requests to a node, if it is on the list, and they are still no one's.
 	adopt = `UPDATE request r SET state = 'ready', owner = $1, executor = 0, due = NULL
 		WHERE r.id = ANY($2::text[]) AND EXISTS (SELECT FROM node WHERE id = $1)
 			AND (r.state = 'ready' AND r.owner NOT IN (SELECT id FROM node) OR r.state = 'waiting' AND r.executor <> 0 AND r.executor NOT IN (SELECT id FROM node))`

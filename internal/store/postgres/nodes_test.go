@@ -136,7 +136,7 @@ func TestNodesRace(t *testing.T) {
 	}
 }
 
-// TestReapMany takes over more requests than one transaction does, of many stacks, while their stacks are at work.
+// TestReapMany takes over more requests than one transaction does, of many stacks, while their stacks are in progress.
 func TestReapMany(t *testing.T) {
 	s := open(t, postgres.Database(t), nil)
 	defer closeStore(t, s)

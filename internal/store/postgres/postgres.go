@@ -4,15 +4,15 @@
 // transaction and shares one commit: the rows of all its stacks are locked and loaded in one round trip (batch.go,
 // load.go), the decisions run on an image of the stacks in memory, in which each sees what the ones before it decided
 // (image.go), and all that they changed is written and committed in a second round trip (write.go). A decision that
-// fails leaves no trace in the image, so it takes nobody with it; if the database refuses a batch, every member is run
+// fails leaves no trace in the image, so it takes no one with it; if the database refuses a batch, every member is run
 // again alone.
 //
 // Images are kept from one transaction to the next. When all that a batch needs is in them there is no first round trip: the
 // second one locks the stacks, and fails if another node has changed one since (turn.go).
 //
 // What guards the rows against the other nodes is the lock on the row of the stack, taken in the order of the keys. The
-// version of the operation is checked again by the statement that writes it: should somebody write without the lock, the
-// transaction fails and the decisions are made anew.
+// version of the operation is checked again by the statement that writes it: should someone write without the lock, the
+// transaction fails and the decisions are made again.
 //
 // When the connection breaks, the writer connects again and repeats, for as long as [Config.Patience] says. If it broke
 // during the commit, the writer first asks the database whether the batch was committed: every batch leaves its number
@@ -58,7 +58,7 @@ type Config struct {
 	// Patience is how long a call waits for a database that cannot be reached, or is busy electing another primary, before
 	// it fails; 0 means 15 s.
 	Patience time.Duration
-	// Committed is told of every commit, by the goroutines that write: it must not block. Nil is told nothing.
+	// Committed is notified of every commit, by the goroutines that write: it must not block. Nil gets nothing.
 	Committed func(store.Commit)
 }
 
@@ -75,7 +75,7 @@ type Store struct {
 
 	gate    sync.RWMutex // read-locked during every call; Close takes it whole
 	closed  bool
-	closing chan struct{} // closed when Close begins: nobody goes on waiting for a database that is away
+	closing chan struct{} // closed when Close begins: no one continues waiting for a database that is away
 	once    sync.Once
 
 	pool    *pgxpool.Pool
@@ -290,7 +290,7 @@ func unix(t time.Time) int64 { return t.UnixMilli() }
 
 func fromUnix(ms int64) time.Time { return time.UnixMilli(ms).UTC() }
 
-// newNumber draws a number that nobody else has: 63 random bits, not 0.
+// newNumber draws a number that no one else has: 63 random bits, not 0.
 func newNumber() int64 {
 	var b [8]byte
 	_, _ = rand.Read(b[:]) // it never fails

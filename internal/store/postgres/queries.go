@@ -132,12 +132,12 @@ func (s *Store) Instances(ctx context.Context, stack store.StackKey) ([]store.In
 }
 
 // Events implements [store.Store].
-func (s *Store) Events(ctx context.Context, stack store.StackKey, before store.EventPlace, limit int) ([]store.EventRow, error) {
+func (s *Store) Events(ctx context.Context, stack store.StackKey, before store.EventCursor, limit int) ([]store.EventRow, error) {
 	const (
 		where = "SELECT operation, number, events FROM event WHERE stack = $1"
 		order = " ORDER BY operation DESC, number DESC LIMIT $2"
 	)
-	if before == (store.EventPlace{}) {
+	if before == (store.EventCursor{}) {
 		return all(ctx, s, scanEvents, where+order, stack, max(limit, 0))
 	}
 	return all(ctx, s, scanEvents, where+" AND (operation, number) < ($3, $4)"+order, stack, max(limit, 0), before.Operation, before.Number)

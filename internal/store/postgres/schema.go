@@ -16,14 +16,15 @@ const schemaTable = `CREATE TABLE IF NOT EXISTS schema (
 	probe   text NOT NULL -- sealed, to know the keys by
 )`
 
-// migrations make the schema, each from the one before. What was released is never changed, only added to. None may alter
-// the table schema: nodes that wait to make the same step have it in hand.
+// migrations make the schema, each from the one before. Never change a released migration; only add new ones. None
+// may alter the table schema, because nodes that wait to run the same migration hold it.
 //
-// What loops and lists read is narrow; what is large and seldom changes lies in a table of its own, so that a change of
-// state does not write it again. What is settled, deleted or gone is in no index that a loop reads. What a row holds in
-// plain is JSON; it is bytes because text of PostgreSQL cannot hold all that JSON may (psql: convert_from(plain,
-// 'UTF8')). next and needs repeat what is in plain, so that one statement can walk from a request to all that its answer
-// concerns. The CHECKs refuse rows that the engine could write only by mistake. All times are Unix milliseconds.
+// The tables that loops and lists read are narrow. Large data that seldom changes is in tables of its own, so that a
+// change of state does not write it again. The indexes that loops read leave out settled, deleted and gone rows. The
+// column plain holds JSON. Its type is bytea because the type text of PostgreSQL cannot hold all of JSON (psql:
+// convert_from(plain, 'UTF8')). The columns next and needs repeat data of plain, so that one statement can find all
+// the rows that the answer to a request concerns. The CHECKs refuse rows that the engine could write only by mistake.
+// All times are Unix milliseconds.
 var migrations = []string{
 	`
 CREATE TABLE stack (
@@ -204,7 +205,7 @@ CREATE TABLE remains (
 );
 `,
 	// Exports, whose values are outputs of their stacks, and who imports them. Of two stacks that exported one name while
-	// nobody looked the older one has it. A stack that is being deleted exports nothing.
+	// no one looked the older one has it. A stack that is being deleted exports nothing.
 	`
 CREATE TABLE export (
 	account text COLLATE "C" NOT NULL,
@@ -245,10 +246,10 @@ CREATE TABLE parameter_version (
 	body bytea NOT NULL -- sealed
 );
 `,
-	// Who has taken the name of a provider.
+	// The holder of a provider's name.
 	`ALTER TABLE provider ADD COLUMN holder text COLLATE "C" NOT NULL DEFAULT '';
 `,
-	// What there is beside the stacks. A key is account, region, kind and name in one text.
+	// What there is next to the stacks. A key is account, region, kind and name in one text.
 	`
 CREATE TABLE entry (
 	id      text COLLATE "C" PRIMARY KEY,
@@ -279,7 +280,7 @@ CREATE INDEX node_turns ON node (id) WHERE NOT turns;
 }
 
 // migrate brings the database to the newest of the schemas in steps, each in a transaction of its own: a crash leaves
-// one of the schemas and the next start goes on from it. Of several nodes that do so at once one makes each step, while
+// one of the schemas and the next start continues from it. Of several nodes that do so at once one makes each step, while
 // the others wait for the row. It refuses a database that is newer.
 func migrate(ctx context.Context, conn *pgx.Conn, schema string, steps []string) error {
 	// A migration, and waiting for another node's, may take as long as it takes.

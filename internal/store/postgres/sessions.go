@@ -17,9 +17,9 @@ var errPooled = errors.New("a connection pooler lends one session of the databas
 // sessionMark is a parameter that only Pintle sets, to recognize a session.
 const sessionMark = "pintle.session"
 
-// first opens the first connection to a database, and refuses one that a pooler stands before which assigns sessions by
-// transaction or by statement. There the settings of a session, synchronous_commit among them, would hold for whoever comes
-// next, and not for the connection that made them.
+// first opens the first connection to a database, and refuses one that a pooler stands before which assigns sessions
+// by transaction or by statement. Behind such a pooler the settings of a session, such as synchronous_commit, would
+// apply to the next client of the session instead of the connection that set them.
 func (a address) first(ctx context.Context, what use) (conn *pgx.Conn, err error) {
 	one, err := pgx.ConnectConfig(ctx, a.config.Copy())
 	if err != nil {

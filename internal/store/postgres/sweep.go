@@ -32,9 +32,9 @@ const (
 	blocks = 32
 )
 
-// Sweep implements [store.Store]. What may go of a stack is looked for without its lock, and looked at once more under it; a
-// stack that somebody has in hand just now is left to the next pass.
-func (s *Store) Sweep(ctx context.Context, keep store.Keep, from store.Place, limit int) (swept store.Swept, err error) {
+// Sweep implements [store.Store]. It finds the rows of a stack that may be deleted without the stack's lock, and
+// checks them again under the lock. It leaves a locked stack to the next pass.
+func (s *Store) Sweep(ctx context.Context, keep store.Keep, from store.Cursor, limit int) (swept store.Swept, err error) {
 	part, after := sweepStacks, ""
 	if from != "" {
 		first, second, _ := strings.Cut(string(from), ".")
@@ -62,9 +62,9 @@ func (s *Store) Sweep(ctx context.Context, keep store.Keep, from store.Place, li
 			swept = store.Swept{Rows: w.rows}
 			switch {
 			case w.more:
-				swept.Next = store.Place(strconv.Itoa(part) + "." + w.after)
+				swept.Next = store.Cursor(strconv.Itoa(part) + "." + w.after)
 			case part+1 < sweepParts:
-				swept.Next = store.Place(strconv.Itoa(part+1) + ".")
+				swept.Next = store.Cursor(strconv.Itoa(part+1) + ".")
 			}
 			return err
 		})
@@ -83,13 +83,13 @@ type sweep struct {
 	now   int64
 
 	rows  int
-	after string // where the part goes on
+	after string // where the part continues
 	more  bool   // it does
 }
 
 func (w *sweep) time() time.Time { return fromUnix(w.now) }
 
-// number reads where a part goes on that goes by numbers.
+// number reads where a part continues that goes by numbers.
 func (w *sweep) number(first int64) int64 {
 	if n, err := strconv.ParseInt(w.after, 10, 64); err == nil {
 		return n
@@ -157,7 +157,7 @@ func (w *sweep) stacks(ctx context.Context) error {
 // surplus is what may go of a stack. The zero surplus is nothing.
 type surplus struct {
 	all                                     bool // the stack itself
-	events                                  []store.EventPlace
+	events                                  []store.EventCursor
 	audit, operations, revisions, instances []int64
 	changeSets                              []string
 }
@@ -219,7 +219,7 @@ func openRequests(ctx context.Context, q querier, key int64) (bool, error) {
 
 // oldHistory looks for events that are too many, and for change sets and operations that go with them.
 func (w *sweep) oldHistory(ctx context.Context, q querier, p *surplus, newest *store.Operation, limit int) error {
-	scan := func(rows pgx.Row) (e store.EventPlace, err error) {
+	scan := func(rows pgx.Row) (e store.EventCursor, err error) {
 		err = rows.Scan(&e.Operation, &e.Number)
 		return e, err
 	}
@@ -331,7 +331,7 @@ func (w *sweep) remove(ctx context.Context, tx pgx.Tx, key int64, p surplus) err
 	return nil
 }
 
-// owned is what is removed of a stack that was swept: tables and what their rows are told apart by. Bodies go first.
+// owned is what is removed of a stack that was swept: tables and what their rows are distinguished by. Bodies go first.
 var owned = []struct{ table, key string }{
 	{"step_plan", "logical"}, {"step", "logical"}, {"instance_body", "number"}, {"instance", "number"},
 	{"event", "operation, number"}, {"audit", "number"}, {"operation_id", "id"}, {"operation", "number"}, {"revision", "number"},
@@ -442,7 +442,7 @@ func (w *sweep) templates(ctx context.Context) error {
 	w.more, w.after = len(page) == w.limit, hex.EncodeToString(page[len(page)-1])
 	const idle = ` AND NOT EXISTS (SELECT FROM revision r WHERE r.template = t.hash) AND NOT EXISTS (SELECT FROM change_set_body b WHERE b.template = t.hash)`
 	return pgx.BeginFunc(ctx, w.store.pool, func(tx pgx.Tx) error {
-		// Whoever is about to use one holds it, until that can be seen by the second statement.
+		// A transaction that is about to use a template locks it until the second statement can see the use.
 		free, err := rowsOf(ctx, tx, scanValue[[]byte], "SELECT hash FROM template t WHERE hash = ANY($1)"+idle+" ORDER BY hash FOR UPDATE SKIP LOCKED", page)
 		if err != nil || len(free) == 0 {
 			return err

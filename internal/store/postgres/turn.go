@@ -9,11 +9,11 @@ import (
 	"github.com/pintle-dev/pintle/internal/store"
 )
 
-// A stack's turn is the number of the transaction that changed it last, which is random: 0 for the one that made it. Whoever
-// changes anything of a stack, other than what is settled, gone or sealed anew, leaves another turn there. So an image that was
-// kept is still true if the turn is the one that it was left with.
+// A stack's turn is the random number of the transaction that changed it last; 0 for the one that created it. Every
+// transaction that changes a stack sets a new turn, unless it only deletes settled or gone rows or encrypts rows
+// again. So a cached image of a stack is valid if the turn is still the one that was stored with it.
 //
-// Nodes of an earlier version know of no turns. While there is one, nothing is kept.
+// Nodes of an earlier version do not set turns. While there is one, no node caches images.
 const (
 	// lockTurns keeps all other writers of these stacks out, and returns their turns. The order of the keys keeps two batches
 	// from waiting for each other.

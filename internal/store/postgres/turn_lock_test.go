@@ -97,7 +97,7 @@ func TestTakeTurns(t *testing.T) {
 	}
 }
 
-// TestTurnsInOrder takes the same stacks in two sessions at once, named in any order: neither waits for the other for ever.
+// TestTurnsInOrder takes the same stacks in two sessions at once, named in any order: neither waits for the other forever.
 func TestTurnsInOrder(t *testing.T) {
 	const stacks, rounds = 12, 100
 	ctx := context.Background()
@@ -152,7 +152,7 @@ func TestCommittedTooLate(t *testing.T) {
 	if err := <-apply(s, named("one"), func(*store.View) (store.Delta, error) { return made(1, "one", "arn:1"), nil }); err != nil {
 		t.Fatal(err)
 	}
-	w := s.writers[0] // nobody asks it for anything
+	w := s.writers[0] // no one asks it for anything
 	for _, known := range []bool{true, false} {
 		cutOff, err := s.pool.Begin(ctx)
 		if err != nil {

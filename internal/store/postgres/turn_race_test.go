@@ -20,9 +20,9 @@ import (
 
 var turns = flag.Int("turns", 1500, "how many decisions TestTurnsAmongNodes makes")
 
-// TestTurnsAmongNodes lets three nodes count on the same stacks: by their operations, whose versions tell who was second, and by rows
-// that only turns tell of. Meanwhile their connections are broken, requests are taken over, and stacks are swept. Nothing is counted
-// twice, and nothing is lost.
+// TestTurnsAmongNodes lets three nodes count on the same stacks: by their operations, whose versions tell who was
+// second, and by rows that only turns tell of. Meanwhile their connections are broken, requests are taken over, and
+// stacks are swept. No change is counted twice or lost.
 func TestTurnsAmongNodes(t *testing.T) {
 	const nodes, stacks, workers = 3, 6, 24
 	ctx := context.Background()

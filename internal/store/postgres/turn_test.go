@@ -25,7 +25,7 @@ func ofRequests(owner store.Incarnation) store.Delta {
 // on is a decision on the stack by its key, which does not lock it first if its image was kept.
 func on(key store.StackKey) store.Target { return store.Target{Stack: key} }
 
-// TestTrusts decides on a stack whose row somebody else holds: the decision is run, on what was kept, and written when the row
+// TestTrusts decides on a stack whose row someone else holds: the decision is run, on what was kept, and written when the row
 // is free.
 func TestTrusts(t *testing.T) {
 	s := openTest(t, Config{})
@@ -45,7 +45,7 @@ func TestTrusts(t *testing.T) {
 			decided <- struct{}{}
 			return store.Delta{Audit: []store.Audit{{Text: v.Stack.Name}}}, nil
 		})
-		<-decided // or it waits for ever
+		<-decided // or it waits forever
 		select {
 		case err := <-result:
 			t.Errorf("%+v: written without the lock, error %v", target, err)
@@ -161,7 +161,7 @@ func TestChangedByOthers(t *testing.T) {
 	}
 }
 
-// TestNodeOfBefore has a node that knows of no turns come and go, while this one is at work on other stacks than that.
+// TestNodeOfBefore has a node that knows of no turns come and go, while this one works on other stacks than that.
 func TestNodeOfBefore(t *testing.T) {
 	ctx := context.Background()
 	s := openTest(t, Config{})
@@ -323,7 +323,7 @@ func TestClock(t *testing.T) {
 	}
 }
 
-// late makes what was told of the time have come later than it did.
+// late makes the reported time arrive later than it did.
 func (c *clock) late(by time.Duration) { c.at, c.wall = c.at.Add(by), c.wall.Add(by) }
 
 // TestClockStoodStill has a machine sleep: its monotonic clock then says nothing of the time that has passed.
@@ -360,8 +360,8 @@ func TestLatest(t *testing.T) {
 	}
 }
 
-// TestDueWhenDecided finds a request that is due, and has it decided on by a writer whose time is behind: it is due there as well,
-// or whoever fires it would come back for it a second later.
+// TestDueWhenDecided finds a request that is due, and has a writer whose clock is behind decide on it. The request
+// must be due for the writer as well; otherwise the timer would fire again a second later.
 func TestDueWhenDecided(t *testing.T) {
 	ctx := context.Background()
 	s := openTest(t, Config{})
@@ -404,7 +404,7 @@ func twoWriters(t *testing.T) *Store {
 	return s
 }
 
-// TestTimeOfHandedOver has one writer go on with a stack that another has made: at no earlier time.
+// TestTimeOfHandedOver has one writer continue a stack that another has made: at no earlier time.
 func TestTimeOfHandedOver(t *testing.T) {
 	ctx := context.Background()
 	s := twoWriters(t)
@@ -434,7 +434,7 @@ func TestTimeOfHandedOver(t *testing.T) {
 	}
 }
 
-// TestHandedOver makes stacks by names, each of which the writer of its key goes on with.
+// TestHandedOver makes stacks by names, each of which the writer of its key continues.
 func TestHandedOver(t *testing.T) {
 	ctx := context.Background()
 	s := twoWriters(t)
@@ -460,7 +460,7 @@ func TestHandedOver(t *testing.T) {
 	for i, w := range s.writers {
 		kept := 0
 		for key := store.StackKey(1); key <= 8; key++ {
-			if _, ok := w.images.Get(key); ok { // nobody asks it for anything
+			if _, ok := w.images.Get(key); ok { // no one asks it for anything
 				kept++
 			}
 		}

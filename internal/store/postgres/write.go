@@ -82,7 +82,7 @@ var (
 
 // queueWrites adds all that the members changed to a round trip, table by table: first what other batches may be waiting
 // for at the same moment, names, templates and ids, in an order that is the same for all. made reports whether there
-// are new stacks, or changes of exports and imports, of which conflict is told how many somebody else has made impossible
+// are new stacks, or changes of exports and imports, of which conflict is told how many someone else has made impossible
 // meanwhile.
 func (b *batch) queueWrites(trip *pgx.Batch, conflict func(int64)) (made bool) {
 	keys := slices.Sorted(maps.Keys(b.images))

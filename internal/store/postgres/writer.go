@@ -17,7 +17,7 @@ const (
 	maxBatch = 256
 	// maxWhole is how many members that see a whole stack share one transaction: stacks may be large.
 	maxWhole = 32
-	// maxTries is how often a member is run again because somebody was quicker.
+	// maxTries is how often a member is run again because someone was quicker.
 	maxTries = 5
 	// maxCachedBytes bounds the templates that each writer keeps.
 	maxCachedBytes = 16 << 20
@@ -32,7 +32,7 @@ const restarted = "another node has changed a stack since it was read: the decis
 type writer struct {
 	store *Store
 	queue chan *member
-	done  chan struct{} // closed when the goroutine has ended
+	done  chan struct{} // closed when the goroutine has finished
 
 	mu    sync.Mutex
 	inbox []*image      // of stacks that another writer has made, which this one will write; at most maxBatch
@@ -68,7 +68,7 @@ func newWriter(s *Store) *writer {
 
 func (w *writer) start() { go w.run() }
 
-// stop ends the goroutine when the queue is empty. Nobody may call do any more.
+// stop ends the goroutine when the queue is empty. No one may call do any more.
 func (w *writer) stop() {
 	close(w.queue)
 	<-w.done
@@ -315,7 +315,7 @@ func (w *writer) askCommitted() (bool, error) {
 		return false, err
 	}
 	var last int64
-	// This waits for a transaction of ours that the server may not have ended yet, if that has come to its mark.
+	// This waits for a transaction of ours that the server may not have finished yet, if that has come to its mark.
 	err = conn.QueryRow(ctx, "INSERT INTO writer (id, batch, at) VALUES ($2, -1, "+now+`)
 		ON CONFLICT (id) DO UPDATE SET at = excluded.at, batch = CASE writer.batch WHEN $3 THEN writer.batch ELSE -1 END RETURNING batch`,
 		w.store.clock(), w.number, w.batches).Scan(&last)
@@ -396,7 +396,7 @@ type absence struct {
 
 func newAbsence(s *Store) *absence { return &absence{store: s} }
 
-// wait waits for a moment before another try, longer each time. It returns false when patience or ctx has ended.
+// wait waits for a moment before another try, longer each time. It returns false when patience or ctx has finished.
 func (a *absence) wait(ctx context.Context) bool {
 	const shortest, longest = 20 * time.Millisecond, time.Second
 	if a.until.IsZero() {

@@ -38,7 +38,7 @@ func TestBatchReplay(t *testing.T) {
 		queued(s, i+1)
 	}
 	release()
-	for i, want := range []string{"", "odd", "was taken", "a mistake", ""} {
+	for i, want := range []string{"", "odd", "was taken", "the decision panicked: a string", ""} {
 		err := <-results[i]
 		if want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
 			t.Errorf("member %d: error %v, want %q", i, err, want)
@@ -74,7 +74,7 @@ func TestGivenUpInQueue(t *testing.T) {
 	release()
 }
 
-// TestFence lets somebody write an operation who does not hold the lock of its stack.
+// TestFence lets someone write an operation who does not hold the lock of its stack.
 func TestFence(t *testing.T) {
 	s := openTest(t, Config{})
 	if err := <-apply(s, named("one"), func(*store.View) (store.Delta, error) { return made(1, "one", "arn:1"), nil }); err != nil {
@@ -162,7 +162,7 @@ func TestMigrate(t *testing.T) {
 }
 
 // TestStandingStill lets a node stop in the middle of a transaction: the server ends that after a while, another node goes
-// on, and what the first one decides when it wakes is decided anew.
+// on, and what the first one decides when it wakes is decided again.
 func TestStandingStill(t *testing.T) {
 	t.Parallel()
 	s := openTest(t, Config{})

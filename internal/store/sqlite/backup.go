@@ -11,7 +11,7 @@ import (
 
 // Backup writes a copy of the database at path to a new file, while another process may have it open and write: the copy
 // is of one moment, whole, compact and durable when Backup returns, and only its owner can read it. Until Backup returns
-// the log beside the database cannot be shortened. It returns an error if into is there already, or path is no database
+// the log next to the database cannot be shortened. It returns an error if into is there already, or path is not a database
 // of Pintle's.
 func Backup(ctx context.Context, path, into string) (err error) {
 	path, err = filepath.Abs(path)

@@ -86,7 +86,7 @@ func TestBackupErrors(t *testing.T) {
 	for name, test := range map[string]struct{ path, into, want string }{
 		"no database":  {filepath.Join(dir, "no.db"), filepath.Join(dir, "a"), "no such file"},
 		"empty":        {write("empty.db", ""), filepath.Join(dir, "b"), "empty"},
-		"text":         {write("text.db", strings.Repeat("no database\n", 1000)), filepath.Join(dir, "c"), "no SQLite database"},
+		"text":         {write("text.db", strings.Repeat("no database\n", 1000)), filepath.Join(dir, "c"), "not a SQLite database"},
 		"taken":        {good, taken, "file exists"},
 		"no directory": {good, filepath.Join(dir, "no", "d"), "no such file"},
 	} {

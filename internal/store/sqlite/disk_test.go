@@ -19,7 +19,7 @@ import (
 var diskEvery = flag.Int("disk.every", 8, "TestDiskErrors lets every Nth access fail, each in a life of its own")
 
 // TestDiskErrors of a database to its files fail, one in each life of a store: what was acknowledged is there,
-// the error names the file and the remedy, and the store goes on when the disk is well again.
+// the error names the file and the remedy, and the store continues when the disk is well again.
 func TestDiskErrors(t *testing.T) {
 	for kind := range kinds {
 		t.Run(kind, func(t *testing.T) {
@@ -147,7 +147,7 @@ func (d *failingDisk) hasFailed() bool {
 	return d.failed
 }
 
-// faulty has the *failingDisk of each folder whose files can fail.
+// faulty has the *failingDisk of each directory whose files can fail.
 var faulty sync.Map
 
 type (

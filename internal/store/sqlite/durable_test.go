@@ -143,7 +143,7 @@ func checkChild(t *testing.T, path string, acknowledged map[store.StackKey]int) 
 		if err != nil || o.Events < number {
 			t.Errorf("stack %d: event %d was acknowledged, %d are there, error %v", key, number, o.Events, err)
 		}
-		events, err := s.Events(ctx, key, store.EventPlace{}, o.Events+1)
+		events, err := s.Events(ctx, key, store.EventCursor{}, o.Events+1)
 		if err != nil || len(events) != o.Events {
 			t.Errorf("stack %d: it counts %d events and has %d, error %v", key, o.Events, len(events), err)
 		}
@@ -291,7 +291,7 @@ func TestOpenErrors(t *testing.T) {
 		{"newer", newer, codec(t, 'a'), "its schema is 99"},
 		{"another program's", with("other.db", "CREATE TABLE t (a)"), codec(t, 'a'), "another program"},
 		{"another program's, marked", with("marked.db", "PRAGMA application_id = 7"), codec(t, 'a'), "another program"},
-		{"text", write("text.db", bytes.Repeat([]byte("no database\n"), 1000)), codec(t, 'a'), "no SQLite database"},
+		{"text", write("text.db", bytes.Repeat([]byte("no database\n"), 1000)), codec(t, 'a'), "not a SQLite database"},
 		{"damaged", write("damaged.db", data), codec(t, 'a'), "restore it from a copy"},
 		{"no directory", filepath.Join(dir, "no", "p.db"), codec(t, 'a'), "no such file"},
 		{"a directory", dir, codec(t, 'a'), "directory"},

@@ -8,10 +8,10 @@ import (
 	sqlite3 "modernc.org/sqlite/lib"
 )
 
-// errConflict is the failure of a member whose operation was written by somebody else since it was read.
+// errConflict is the failure of a member whose operation was written by someone else since it was read.
 var errConflict = errors.New("the operation was changed by another process: this data directory has two engines")
 
-// verdict is the outcome of a member that wrote nothing and disturbs nobody: the decision's own error.
+// verdict is the outcome of a member that wrote nothing and disturbs no one: the decision's own error.
 type verdict struct{ error }
 
 func (v verdict) Unwrap() error { return v.error }
@@ -41,7 +41,7 @@ func (s *Store) explain(err error) error {
 	case sqlite3.SQLITE_READONLY, sqlite3.SQLITE_PERM, sqlite3.SQLITE_CANTOPEN:
 		remedy = "check that this user may write the file and its directory, and that the file system is not mounted read-only"
 	case sqlite3.SQLITE_NOTADB:
-		remedy = "it is no SQLite database: name another file, or restore it from a copy"
+		remedy = "it is not a SQLite database: use another file, or restore it from a copy"
 	case sqlite3.SQLITE_CORRUPT:
 		remedy = "the file is damaged: stop, keep it aside and restore it from a copy that passes pintle backup --verify"
 	case sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED:

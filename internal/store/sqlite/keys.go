@@ -82,7 +82,7 @@ func (s *Store) exchangeKeys(ctx context.Context, conn *sql.Conn) error {
 	} else if s.root, err = s.codec.OpenRoot(root); err != nil {
 		return err
 	}
-	// Sealed anew with the first key, so that an old one can go once no row needs it.
+	// Sealed again with the first key, so that an old one can go once no row needs it.
 	if root, err = s.codec.SealRoot(s.root); err != nil {
 		return err
 	}
@@ -90,7 +90,7 @@ func (s *Store) exchangeKeys(ctx context.Context, conn *sql.Conn) error {
 	return err
 }
 
-// sealed is the tables that hold something sealed: their integer key, the column, and how it is sealed anew.
+// sealed is the tables that hold something sealed: their integer key, the column, and how it is sealed again.
 var sealed = []struct {
 	table, key, column string
 	reseal             func(store.Codec, []byte) (fresh []byte, stale bool, err error)
@@ -105,15 +105,15 @@ var sealed = []struct {
 	{"entry", "rowid", "body", store.Codec.ResealDefinition},
 }
 
-// staleRow is what another key than the first has sealed of a row, and the same sealed anew.
+// staleRow is what another key than the first has sealed of a row, and the same sealed again.
 type staleRow struct {
 	key        int64
 	old, fresh []byte
 }
 
-// Reseal implements [store.Store]. It reads beside the writer, and writes only what nobody else has meanwhile: whatever
+// Reseal implements [store.Store]. It reads next to the writer, and writes only what no one else has meanwhile: whatever
 // this process writes is sealed with the first key.
-func (s *Store) Reseal(ctx context.Context, from store.Place, limit int) (store.Resealed, error) {
+func (s *Store) Reseal(ctx context.Context, from store.Cursor, limit int) (store.Resealed, error) {
 	at, after, err := parsePlace(from, len(sealed))
 	if err != nil {
 		return store.Resealed{}, err
@@ -182,11 +182,11 @@ func (s *Store) putFresh(ctx context.Context, at int, stale []staleRow) (rows in
 }
 
 // place tells the part of a pass and the key of the row that was looked at last.
-func place(part int, after int64) store.Place {
-	return store.Place(strconv.Itoa(part) + "." + strconv.FormatInt(after, 10))
+func place(part int, after int64) store.Cursor {
+	return store.Cursor(strconv.Itoa(part) + "." + strconv.FormatInt(after, 10))
 }
 
-func parsePlace(p store.Place, parts int) (part int, after int64, err error) {
+func parsePlace(p store.Cursor, parts int) (part int, after int64, err error) {
 	if p == "" {
 		return 0, 0, nil
 	}

@@ -21,7 +21,7 @@ type pool struct {
 	statements map[string]*sql.Stmt
 }
 
-// idleFor is how long a connection is kept that nobody reads with: it has pages in memory.
+// idleFor is how long a connection is kept that no one reads with: it has pages in memory.
 const idleFor = 30 * time.Second
 
 func openPool(dsn string) (*pool, error) {
@@ -50,7 +50,7 @@ func (p *pool) query(ctx context.Context, text string, args ...any) (*sql.Rows, 
 			p.statements[text] = statement
 		}
 		p.mu.Unlock()
-		if prepared != nil { // somebody was quicker
+		if prepared != nil { // someone was quicker
 			if err := prepared.Close(); err != nil {
 				return nil, err
 			}

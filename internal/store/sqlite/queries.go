@@ -77,12 +77,12 @@ func (s *Store) Instances(ctx context.Context, stack store.StackKey) ([]store.In
 }
 
 // Events implements [store.Store].
-func (s *Store) Events(ctx context.Context, stack store.StackKey, before store.EventPlace, limit int) ([]store.EventRow, error) {
+func (s *Store) Events(ctx context.Context, stack store.StackKey, before store.EventCursor, limit int) ([]store.EventRow, error) {
 	const (
 		where = "SELECT operation, number, events FROM event WHERE stack = ?"
 		order = " ORDER BY operation DESC, number DESC LIMIT ?"
 	)
-	if before == (store.EventPlace{}) {
+	if before == (store.EventCursor{}) {
 		return readAll(ctx, s, scanEvents, where+order, stack, max(limit, 0))
 	}
 	return readAll(ctx, s, scanEvents, where+" AND (operation, number) < (?, ?)"+order, stack, before.Operation, before.Number, max(limit, 0))

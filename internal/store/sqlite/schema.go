@@ -11,11 +11,11 @@ import (
 // applicationID marks a database file as Pintle's in its header: "Pntl".
 const applicationID = 0x506e746c
 
-// migrations make the schema, each from the one before. What was released is never changed, only added to.
+// migrations make the schema, each from the one before. Never change a released migration; only add new ones.
 //
-// What loops and lists read is narrow; what is large and seldom changes lies in a table of its own, under the same
-// integer key, so that a change of state does not write it again. What is settled, deleted or gone is in no index that
-// a loop reads. The CHECKs refuse rows that the engine could write only by mistake.
+// The tables that loops and lists read are narrow. Large data that seldom changes is in tables of its own, under the
+// same integer key, so that a change of state does not write it again. The indexes that loops read leave out settled,
+// deleted and gone rows. The CHECKs refuse rows that the engine could write only by mistake.
 var migrations = []string{
 	`
 CREATE TABLE schema (
@@ -195,7 +195,7 @@ CREATE TABLE remains (
 ) STRICT;
 `,
 	// Exports, whose values are outputs of their stacks, and who imports them. Of two stacks that exported one name while
-	// nobody looked the older one has it. A stack that is being deleted exports nothing.
+	// no one looked the older one has it. A stack that is being deleted exports nothing.
 	`
 CREATE TABLE export (
 	account TEXT NOT NULL,
@@ -231,10 +231,10 @@ CREATE TABLE parameter_version (
 	body BLOB NOT NULL -- sealed
 ) STRICT;
 `,
-	// Who has taken the name of a provider.
+	// The holder of a provider's name.
 	`ALTER TABLE provider ADD COLUMN holder TEXT NOT NULL DEFAULT '';
 `,
-	// What there is beside the stacks. A key is account, region, kind and name in one text.
+	// What there is next to the stacks. A key is account, region, kind and name in one text.
 	`
 CREATE TABLE entry (
 	id      TEXT PRIMARY KEY,
@@ -254,7 +254,7 @@ CREATE TABLE entry (
 }
 
 // migrate brings the database to the newest of the schemas in steps, each in a transaction of its own: a crash leaves
-// one of the schemas and the next start goes on from it. It refuses a database that is newer, or not Pintle's.
+// one of the schemas and the next start continues from it. It refuses a database that is newer, or not Pintle's.
 func migrate(ctx context.Context, conn *sql.Conn, steps []string) error {
 	version, err := schemaVersion(ctx, conn)
 	if err != nil {

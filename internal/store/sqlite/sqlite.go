@@ -2,7 +2,7 @@
 //
 // One goroutine writes. Whatever is queued when it becomes free is run in one transaction and shares one fsync; callers
 // get their result after the commit returned. If anything in a batch fails, the batch is rolled back and every member
-// is run again alone, so that one's failure is its own. Queries run beside the writer, on connections that only read.
+// is run again alone, so that one's failure is its own. Queries run next to the writer, on connections that only read.
 //
 // The file is in WAL mode with synchronous=FULL: what was acknowledged survives a crash of the process and, as far as
 // the disk keeps its word, of the machine. The caller makes sure that one process at a time has the file open.
@@ -39,7 +39,7 @@ type Config struct {
 	Now func() time.Time
 	// Log receives what no caller is told; nil discards it.
 	Log *slog.Logger
-	// Committed is told of every commit, by the goroutine that writes: it must not block. Nil is told nothing.
+	// Committed is notified of every commit, by the goroutine that writes: it must not block. Nil gets nothing.
 	Committed func(store.Commit)
 }
 
@@ -60,7 +60,7 @@ type Store struct {
 
 var _ store.Store = (*Store)(nil)
 
-// Open opens the store in a file, and makes or migrates it. It refuses a file that is no SQLite database or another
+// Open opens the store in a file, and makes or migrates it. It refuses a file that is not a SQLite database or another
 // program's, one that a newer version of Pintle wrote, and keys that are not the file's.
 func Open(ctx context.Context, cfg Config) (*Store, error) {
 	path, err := filepath.Abs(cfg.Path)
@@ -88,7 +88,7 @@ func Open(ctx context.Context, cfg Config) (*Store, error) {
 }
 
 func (s *Store) open(ctx context.Context, cfg *Config) error {
-	// SQLite would give the file the mode of the umask, and the files beside it get the mode of this one.
+	// SQLite would give the file the mode of the umask, and the files next to it get the mode of this one.
 	file, err := os.OpenFile(s.path, os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
 		return err

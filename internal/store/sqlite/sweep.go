@@ -22,9 +22,9 @@ const (
 // glance is how many stacks a step looks at, at most, if none of them has anything to remove.
 const glance = 64
 
-// Sweep implements [store.Store]. What may go is looked for beside the writer, and looked at once more when it goes. The
-// pages that become free are used again; the file does not become smaller.
-func (s *Store) Sweep(ctx context.Context, keep store.Keep, from store.Place, limit int) (store.Swept, error) {
+// Sweep implements [store.Store]. It finds the rows to delete on a read connection, and the writer checks them again
+// before it deletes them. SQLite reuses the free pages; the file does not shrink.
+func (s *Store) Sweep(ctx context.Context, keep store.Keep, from store.Cursor, limit int) (store.Swept, error) {
 	part, after, err := parsePlace(from, sweepParts)
 	if err != nil {
 		return store.Swept{}, err
@@ -254,7 +254,7 @@ func openRequests(query querier, key int64) (bool, error) {
 
 // oldEvents looks for events that are too many, and for change sets and operations that go with them.
 func (s *Store) oldEvents(query querier, w *surplus, keep store.Keep, newest *store.Operation, limit int) error {
-	first, err := one(query, func(rows *sql.Rows) (e store.EventPlace, err error) {
+	first, err := one(query, func(rows *sql.Rows) (e store.EventCursor, err error) {
 		err = rows.Scan(&e.Operation, &e.Number)
 		return e, err
 	}, "SELECT operation, number FROM event WHERE stack = ? ORDER BY operation DESC, number DESC LIMIT 1 OFFSET ?", newest.Stack, keep.Events)
@@ -341,8 +341,8 @@ func (s *Store) oldInstances(query querier, w *surplus, keep store.Keep, key int
 	return nil
 }
 
-// sweepRequests removes settled requests, oldest first. What is older than its time and still there is not settled yet,
-// or was only lately.
+// sweepRequests removes settled requests, oldest first. An older request that is still there is not settled yet, or
+// was settled only recently.
 func (s *Store) sweepRequests(ctx context.Context, keep store.Keep, after int64, limit int) (rows int, last int64, more bool, err error) {
 	type aged struct {
 		seq int64

@@ -62,7 +62,7 @@ func TestSpaceIsUsedAgain(t *testing.T) {
 			}
 		}
 		now = now.Add(time.Hour)
-		var from store.Place
+		var from store.Cursor
 		for {
 			swept, err := s.Sweep(ctx, store.Keep{Deleted: time.Minute, Requests: time.Minute, Events: 10, Audit: 10}, from, 20)
 			if err != nil {
@@ -123,10 +123,10 @@ func TestSweptStackHidesAtOnce(t *testing.T) {
 	}
 	now = now.Add(time.Hour)
 	keep := store.Keep{Deleted: time.Minute, Requests: time.Minute, Events: 1, Audit: 1}
-	var from store.Place
+	var from store.Cursor
 	for passes, steps := 0, 0; passes < 2; steps++ {
 		stack, err := s.Stack(ctx, "arn:1")
-		events, failed := s.Events(ctx, 1, store.EventPlace{}, 100)
+		events, failed := s.Events(ctx, 1, store.EventCursor{}, 100)
 		if failed != nil || err == nil && (stack.Key != 1 || len(events) != transitions) {
 			t.Errorf("step %d: the stack is there with %d events, error %v", steps, len(events), failed)
 		}

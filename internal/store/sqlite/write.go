@@ -216,8 +216,9 @@ func (t *tx) putStep(r *store.Step) error {
 	return err
 }
 
-// putInstance is told whether the row is known to be there, and whether its columns are the same. What is in an index is not
-// written again then, which would be as dear as a change of it.
+// putInstance writes an instance. The caller passes whether the row is known to exist, and whether its columns are
+// unchanged. If they are, putInstance does not set the indexed ones: setting them to the same value costs as much as
+// changing them.
 func (t *tx) putInstance(r *store.Instance, there, same bool) error {
 	plain, _, err := t.store.codec.Encode(r)
 	if err != nil {

@@ -5,12 +5,12 @@ import (
 	"database/sql"
 	"database/sql/driver"
 	"errors"
-	"fmt"
 	"log/slog"
 	"runtime/debug"
 	"sync/atomic"
 	"time"
 
+	"github.com/pintle-dev/pintle/internal/base/panics"
 	"github.com/pintle-dev/pintle/internal/store"
 )
 
@@ -33,7 +33,7 @@ type writer struct {
 	told  func(store.Commit)
 	db    *sql.DB
 	queue chan *member
-	done  chan struct{} // closed when the goroutine has ended
+	done  chan struct{} // closed when the goroutine has finished
 
 	// Only the goroutine uses these.
 	conn       *sql.Conn // nil after a failure that left it in doubt
@@ -65,7 +65,7 @@ func newWriter(s *Store, db *sql.DB, cfg *Config) *writer {
 
 func (w *writer) start() { go w.run() }
 
-// stop ends the goroutine when the queue is empty, and closes the database. Nobody may call do any more.
+// stop ends the goroutine when the queue is empty, and closes the database. No one may call do any more.
 func (w *writer) stop() error {
 	close(w.queue)
 	<-w.done
@@ -121,7 +121,7 @@ func (w *writer) run() {
 }
 
 // rest gives back what is kept for the next decision, since none has come for a while: what is in the database is read
-// again when one does. Signs of life go on meanwhile.
+// again when one does. Signs of life continue meanwhile.
 func (w *writer) rest() {
 	w.forget()
 	w.where.Clear()
@@ -212,19 +212,19 @@ func (w *writer) transact(batch []*member) (err error) {
 	return nil
 }
 
-// attempt runs a member. A decision that panics fails, and the stacks of the others go on.
+// attempt runs a member. A decision that panics fails, and the stacks of the others continue.
 func (w *writer) attempt(m *member) (err error) {
 	defer func() {
 		if cause := recover(); cause != nil {
-			w.log.Error("a decision panicked", "cause", cause, "stack", string(debug.Stack()))
-			err = fmt.Errorf("the decision panicked: %v", cause)
+			w.log.Error("a decision panicked", "cause", panics.Cause(cause), "stack", string(debug.Stack()))
+			err = errors.New("the decision panicked: " + panics.Cause(cause))
 		}
 	}()
 	return m.work(&tx{w})
 }
 
-// rollback undoes the transaction. What was read in it may be of members that never were, so it is forgotten. When
-// SQLite has rolled back on its own, or cannot, the connection is replaced.
+// rollback undoes the transaction. It clears the cache, because rows read in the transaction may include changes that
+// were not committed. If SQLite has already rolled back, or cannot, rollback replaces the connection.
 func (w *writer) rollback() {
 	w.forget()
 	if err := w.command("ROLLBACK"); err == nil {

@@ -223,7 +223,7 @@ func TestPanic(t *testing.T) {
 	good := apply(s, named("good"), func(*store.View) (store.Delta, error) { return made(1, "good", "arn:1"), nil })
 	queued(s, 2)
 	release()
-	if err := <-panics; err == nil || !strings.Contains(err.Error(), "a mistake") {
+	if err := <-panics; err == nil || !strings.Contains(err.Error(), "the decision panicked: a string") || strings.Contains(err.Error(), "a mistake") {
 		t.Errorf("error %v", err)
 	}
 	if err := <-good; err != nil {

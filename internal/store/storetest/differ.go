@@ -24,7 +24,7 @@ type Batched struct {
 	Hold func(t *testing.T) (release func())
 	// Queued returns how many members wait behind a held writer.
 	Queued func() int
-	// Rest has the store forget what it keeps of the database in memory, as it does when nobody asks for anything.
+	// Rest has the store forget what it keeps of the database in memory, as it does when no one asks for anything.
 	Rest func(t *testing.T)
 	// Reopen closes the store and opens it again, on the same database.
 	Reopen func(t *testing.T) store.Store
@@ -34,7 +34,7 @@ type Batched struct {
 }
 
 // AgainstMemory gives random decisions to a store, many in a batch, and to another one, one after the other: every decision
-// must see the same and the rows must be the same at the end, also for one who reads them anew. Both are opened for each
+// must see the same and the rows must be the same at the end, also for one who reads them again. Both are opened for each
 // seed, with a clock. A failure names its seed.
 func AgainstMemory(t *testing.T, memory func(t *testing.T, clock func() time.Time) store.Store, open func(t *testing.T, clock func() time.Time) Batched) {
 	now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
@@ -260,7 +260,7 @@ func decideMove(random *rand.Rand, v *store.View, target store.Target) (d store.
 		d.Instances = append(d.Instances, row)
 	}
 	for range random.IntN(4) {
-		if key == stacks { // who answers a request knows it from the commit of whoever made it
+		if key == stacks { // a caller answers a request only after the commit that made it
 			break
 		}
 		n := random.IntN(6)
@@ -320,7 +320,7 @@ func state(t *testing.T, s store.Store, key store.StackKey) []any {
 	}); err != nil {
 		all = append(all, err.Error())
 	}
-	events, err := s.Events(ctx, key, store.EventPlace{}, 1000)
+	events, err := s.Events(ctx, key, store.EventCursor{}, 1000)
 	all = append(all, fmt.Sprint(events, err))
 	sets, err := s.ChangeSets(ctx, key)
 	all = append(all, sets, fmt.Sprint(err))

@@ -268,7 +268,7 @@ func ExportRace(t *testing.T, first, second store.Store) {
 	importing.Wait()
 }
 
-// imports decides to import one of some names if somebody exports it, or none if turn is less than 0. It notes the value.
+// imports decides to import one of some names if someone exports it, or none if turn is less than 0. It notes the value.
 func imports(v *store.View, names []string, turn int) (store.Delta, error) {
 	if v.Exports == nil && turn >= 0 {
 		return store.Delta{}, asking(names...)

@@ -200,10 +200,10 @@ func (r *ring) check(b *bench) {
 	}
 }
 
-// pass seals anew, up to limit steps of a few rows, and reports whether it was done.
+// pass seals again, up to limit steps of a few rows, and reports whether it was done.
 func (r *ring) pass(b *bench, limit int) (rows int, done bool) {
 	r.t.Helper()
-	var from store.Place
+	var from store.Cursor
 	for range limit {
 		resealed, err := b.Reseal(context.Background(), from, 3)
 		if err != nil {
@@ -271,7 +271,7 @@ func killedBetween(t *testing.T, r *ring) {
 	r.with("a", r.fill)
 	for steps := 1; ; steps += 2 {
 		done := false
-		r.with("ba", func(b *bench) { // the next begins anew
+		r.with("ba", func(b *bench) { // the next begins again
 			_, done = r.pass(b, steps)
 			r.check(b)
 		})

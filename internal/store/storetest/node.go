@@ -117,7 +117,7 @@ var nodeTests = []test{
 		if len(ids) > 0 || err != nil {
 			t.Errorf("due: %v, error %v", ids, err)
 		}
-		// A view shows the take-over, and a decision may go on from there.
+		// A view shows the take-over, and a decision may continue from there.
 		if seen := b.see(store.Target{Request: "run-dead"}); seen.Request.State != store.RequestReady || seen.Request.Owner != self ||
 			seen.Requests["ready-left"].Owner != self || seen.Requests["ready-other"].Owner != other {
 			t.Errorf("a view after the take-over: %+v, %+v", seen.Request, seen.Requests)

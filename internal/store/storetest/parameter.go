@@ -14,7 +14,7 @@ func parameterKey(name string) store.ParameterKey {
 	return store.ParameterKey{Account: "000000000000", Region: "us-east-1", Name: name}
 }
 
-// parameters: versions count up, the newest is what one gets, others are others', and what is deleted begins anew.
+// parameters: versions count up, the newest is what one gets, others are others', and what is deleted begins again.
 func parameters(t *testing.T, b *bench) {
 	ctx := context.Background()
 	text := func(key store.ParameterKey, value string) store.Parameter {

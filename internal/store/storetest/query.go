@@ -58,7 +58,7 @@ var queryTests = []test{
 		checkRow(t, "instances", instances, nil, err)
 		requests, err := b.Requests(ctx, 2)
 		checkRow(t, "requests", requests, nil, err)
-		events, err := b.Events(ctx, 2, store.EventPlace{}, 10)
+		events, err := b.Events(ctx, 2, store.EventCursor{}, 10)
 		checkRow(t, "events", events, nil, err)
 		audit, err := b.Audit(ctx, 2, 10)
 		checkRow(t, "audit", audit, nil, err)
@@ -185,16 +185,16 @@ var queryTests = []test{
 		})
 		move("c")
 		for _, page := range []struct {
-			before store.EventPlace
+			before store.EventCursor
 			limit  int
 			want   string
 		}{
-			{store.EventPlace{}, 9, "2.1:c,c' 1.2:b,b' 1.1:a,a'"},
-			{store.EventPlace{}, 1, "2.1:c,c'"},
-			{store.EventPlace{Operation: 2, Number: 1}, 1, "1.2:b,b'"},
-			{store.EventPlace{Operation: 1, Number: 2}, 9, "1.1:a,a'"},
-			{store.EventPlace{Operation: 1, Number: 1}, 9, ""},
-			{store.EventPlace{}, 0, ""},
+			{store.EventCursor{}, 9, "2.1:c,c' 1.2:b,b' 1.1:a,a'"},
+			{store.EventCursor{}, 1, "2.1:c,c'"},
+			{store.EventCursor{Operation: 2, Number: 1}, 1, "1.2:b,b'"},
+			{store.EventCursor{Operation: 1, Number: 2}, 9, "1.1:a,a'"},
+			{store.EventCursor{Operation: 1, Number: 1}, 9, ""},
+			{store.EventCursor{}, 0, ""},
 		} {
 			rows, err := b.Events(context.Background(), 1, page.before, page.limit)
 			var texts []string
@@ -209,7 +209,7 @@ var queryTests = []test{
 				t.Errorf("%+v: got %q, error %v", page, got, err)
 			}
 		}
-		rows, err := b.Events(context.Background(), 1, store.EventPlace{}, 1)
+		rows, err := b.Events(context.Background(), 1, store.EventCursor{}, 1)
 		if err != nil || len(rows) != 1 || len(rows[0].Events) != 2 {
 			t.Fatalf("%v, error %v", rows, err)
 		}

@@ -44,7 +44,7 @@ var raceTests = []test{
 		if o := b.whole(1).Operation; o.Events != crowd || o.Version != crowd+1 {
 			t.Errorf("after %d decisions the operation counts %d events and is at version %d", crowd, o.Events, o.Version)
 		}
-		rows, err := b.Events(context.Background(), 1, store.EventPlace{}, 2*crowd)
+		rows, err := b.Events(context.Background(), 1, store.EventCursor{}, 2*crowd)
 		if err != nil || len(rows) != crowd {
 			t.Fatalf("%d event rows, error %v", len(rows), err)
 		}
@@ -249,7 +249,7 @@ func calls(s store.Store) map[string]func(context.Context) error {
 		"FindOperation":  func(ctx context.Context) error { _, _, err := s.FindOperation(ctx, "id"); return err },
 		"Revision":       func(ctx context.Context) error { _, err := s.Revision(ctx, 1, 1); return err },
 		"Instances":      func(ctx context.Context) error { _, err := s.Instances(ctx, 1); return err },
-		"Events":         func(ctx context.Context) error { _, err := s.Events(ctx, 1, store.EventPlace{}, 1); return err },
+		"Events":         func(ctx context.Context) error { _, err := s.Events(ctx, 1, store.EventCursor{}, 1); return err },
 		"Audit":          func(ctx context.Context) error { _, err := s.Audit(ctx, 1, 1); return err },
 		"StackOf":        func(ctx context.Context) error { _, err := s.StackOf(ctx, 1); return err },
 		"Regions":        func(ctx context.Context) error { _, err := s.Regions(ctx, nil, 1); return err },

@@ -155,7 +155,7 @@ var sweepTests = []test{
 		b.sweep(keep, 100)
 		places, _ = b.history(1)
 		same(t, "events", places, []string{"4-5", "4-4", "4-3", "4-2", "4-1"})
-		b.put(store.Target{Stack: 1}, func(v *store.View) store.Delta { // and the history goes on
+		b.put(store.Target{Stack: 1}, func(v *store.View) store.Delta { // and the history continues
 			o, events := event(v, "4-6")
 			return store.Delta{Operation: o, Events: events}
 		})
@@ -318,7 +318,7 @@ var keepAll = store.Keep{Deleted: store.Forever, Requests: store.Forever, Events
 // sweep makes a whole pass, and returns how many rows went. No step may take more than limit.
 func (b *bench) sweep(keep store.Keep, limit int) (rows int) {
 	b.t.Helper()
-	var from store.Place
+	var from store.Cursor
 	for range 10_000 {
 		swept, err := b.Sweep(context.Background(), keep, from, limit)
 		if err != nil {
@@ -364,7 +364,7 @@ func (b *bench) settleAll(key store.StackKey) {
 // history returns the ids of the events, newest first, and the texts of the audit.
 func (b *bench) history(key store.StackKey) (events, audit []string) {
 	b.t.Helper()
-	rows, err := b.Events(context.Background(), key, store.EventPlace{}, 1000)
+	rows, err := b.Events(context.Background(), key, store.EventCursor{}, 1000)
 	if err != nil {
 		b.t.Fatal(err)
 	}

@@ -59,7 +59,7 @@ type job struct {
 	Bulk   string
 }
 
-func (j jobs) Ready(ctx context.Context, r *pintle.ReadyRequest[properties]) (pintle.Progress[attributes], error) {
+func (j jobs) Poll(ctx context.Context, r *pintle.PollRequest[properties]) (pintle.Progress[attributes], error) {
 	var was job
 	if err := json.Unmarshal(r.State, &was); err != nil {
 		return pintle.Progress[attributes]{}, err

@@ -37,7 +37,7 @@ func TestNothingSecretIsLogged(t *testing.T) {
 	}))
 	defer bucket.Close()
 	handlers := []pintle.Handler{pintle.New(talker{})}
-	config := pintle.Config{Handlers: handlers, Logger: log, WebhookSecrets: []string{"whsec_" + strings.Repeat("bWFya2Vk", 5)}, Topics: []string{}}
+	config := pintle.ServerConfig{Handlers: handlers, Logger: log, WebhookSecrets: []string{"whsec_" + strings.Repeat("bWFya2Vk", 5)}}
 	server, err := pintle.NewServer(config)
 	if err != nil {
 		t.Fatal(err)
@@ -53,8 +53,8 @@ func TestNothingSecretIsLogged(t *testing.T) {
 	ctx, stop := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
 	go func() {
-		open := config
-		open.Listener, open.AllowUnsigned, open.WebhookSecrets = listener, true, []string{}
+		open := pintle.RunConfig{ServerConfig: config, Listener: listener}
+		open.AllowUnsigned, open.WebhookSecrets = true, nil
 		ended <- pintle.Run(ctx, open)
 	}()
 	post := func(url string, event []byte) error {
@@ -104,7 +104,7 @@ func TestNothingSecretIsLogged(t *testing.T) {
 	if err := <-ended; err != nil {
 		t.Errorf("Run: %v", err)
 	}
-	if err := server.Wait(t.Context()); err != nil {
+	if err := server.Shutdown(t.Context()); err != nil {
 		t.Error(err)
 	}
 	text := shown.text()
@@ -129,7 +129,7 @@ func TestNothingSecretIsLogged(t *testing.T) {
 type talker struct{ jobs }
 
 func (talker) Create(_ context.Context, r *pintle.CreateRequest[properties]) (pintle.Response[attributes], error) {
-	r.Log.Info("the password is "+r.Properties.Secret.Reveal(), "properties", r.Properties, "request", r)
+	r.Log().Info("the password is "+r.Properties.Secret.Reveal(), "properties", r.Properties, "request", r)
 	switch r.Properties.Do {
 	case "fail":
 		return pintle.Response[attributes]{Reason: secret}, fmt.Errorf("the password is %s", r.Properties.Secret.Reveal())
@@ -143,7 +143,7 @@ func (talker) Create(_ context.Context, r *pintle.CreateRequest[properties]) (pi
 	return pintle.Response[attributes]{ID: "it", Reason: "done with " + secret, Attributes: attributes{r.Properties.Secret}}, nil
 }
 
-func (talker) Ready(context.Context, *pintle.ReadyRequest[properties]) (pintle.Progress[attributes], error) {
+func (talker) Poll(context.Context, *pintle.PollRequest[properties]) (pintle.Progress[attributes], error) {
 	return pintle.Progress[attributes]{Done: true}, nil
 }
 

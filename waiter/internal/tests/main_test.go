@@ -61,7 +61,7 @@ func provide() error {
 		return err
 	}
 	defer db.Close()
-	w, err := waiter.New(ctx, waiter.Config{DB: db, Keys: [][]byte{key}, Lease: time.Second, Poll: 20 * time.Millisecond, Concurrency: 4})
+	w, err := waiter.New(ctx, waiter.Config{DB: db, Keys: [][]byte{key}, Lease: time.Second, PollInterval: 20 * time.Millisecond, Concurrency: 4})
 	if err != nil {
 		return err
 	}
@@ -69,10 +69,13 @@ func provide() error {
 	if err != nil {
 		return err
 	}
-	return pintle.Run(ctx, pintle.Config{
-		Handlers: []pintle.Handler{pintle.New(slow{os.Getenv("WAITER_LEDGER")})}, Listener: listener, AllowUnsigned: true, WebhookSecrets: []string{},
-		Waiter: w, Memory: w, Logger: slog.New(slog.NewTextHandler(os.Stderr, nil)),
-	})
+	return pintle.Run(ctx, pintle.RunConfig{ServerConfig: pintle.ServerConfig{
+		Handlers:      []pintle.Handler{pintle.New(slow{os.Getenv("WAITER_LEDGER")})},
+		AllowUnsigned: true,
+		Waiter:        w,
+		Idempotency:   w,
+		Logger:        slog.New(slog.NewTextHandler(os.Stderr, nil)),
+	}, Listener: listener})
 }
 
 // slow is a provider that asks a ledger whether it is done.
@@ -97,7 +100,7 @@ func (s slow) Update(context.Context, *pintle.UpdateRequest[properties]) (pintle
 func (s slow) Delete(context.Context, *pintle.DeleteRequest[properties]) error { return nil }
 
 // Ready counts in its state, which therefore says how far the record is that is resumed.
-func (s slow) Ready(ctx context.Context, r *pintle.ReadyRequest[properties]) (pintle.Progress[attributes], error) {
+func (s slow) Poll(ctx context.Context, r *pintle.PollRequest[properties]) (pintle.Progress[attributes], error) {
 	var step int
 	if err := json.Unmarshal(r.State, &step); err != nil {
 		return pintle.Progress[attributes]{}, err

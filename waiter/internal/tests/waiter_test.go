@@ -84,7 +84,7 @@ func (w *world) open(c waiter.Config) *waiter.Waiter {
 	if c.Keys == nil {
 		c.Keys = [][]byte{key}
 	}
-	c.Poll, c.Logger = 5*time.Millisecond, slog.New(slog.NewTextHandler(&w.log, nil))
+	c.PollInterval, c.Logger = 5*time.Millisecond, slog.New(slog.NewTextHandler(&w.log, nil))
 	made, err := waiter.New(w.Context(), c)
 	if err != nil {
 		w.Fatal(err)
@@ -152,7 +152,7 @@ func TestWait(t *testing.T) {
 	})
 }
 
-// What is due is resumed in its order, what is not due waits.
+// TestOrder checks that due waits are resumed in order, and that the others are not resumed yet.
 func TestOrder(t *testing.T) {
 	on(t, func(w *world) {
 		one := w.open(waiter.Config{Concurrency: 1})
@@ -226,7 +226,7 @@ func TestErrors(t *testing.T) {
 		w.must(one.Wait(w.Context(), pending("bad")))
 		w.must(w.run(one, func(_ pintle.Pending, stop func()) (*pintle.Pending, error) {
 			stop()
-			return nil, fmt.Errorf("very %w", pintle.ErrPending)
+			return nil, fmt.Errorf("very %w", pintle.ErrInvalidPending)
 		}))
 		if w.waits(one, "bad") {
 			w.Error("a record that cannot be used is kept")
@@ -241,9 +241,9 @@ func TestErrors(t *testing.T) {
 			if p.Key != "runaway" {
 				w.Errorf("%s is resumed without a pause", p.Key)
 			}
-			return nil, pintle.ErrRunaway
+			return nil, pintle.ErrHandlerStuck
 		})
-		if !errors.Is(err, pintle.ErrRunaway) {
+		if !errors.Is(err, pintle.ErrHandlerStuck) {
 			w.Errorf("Run: %v", err)
 		}
 		if !w.waits(one, "later") || !w.waits(one, "runaway") {
@@ -258,11 +258,11 @@ func TestKeys(t *testing.T) {
 	on(t, func(w *world) {
 		before := w.open(waiter.Config{})
 		w.must(before.Wait(w.Context(), pending("aa")))
-		w.must(before.Put(w.Context(), "aa", []byte("answer")))
+		w.must(before.Put(w.Context(), "aa", []byte("answer"), time.Hour))
 		// Somebody who can write the table puts the record into another place.
 		_, err := w.db.Exec(`INSERT INTO pintle_wait (key, due, born, record) SELECT 'moved', 0, born, record FROM pintle_wait`)
 		w.must(err)
-		_, err = w.db.Exec(`INSERT INTO pintle_memory (key, born, record) SELECT 'moved', born, record FROM pintle_memory`)
+		_, err = w.db.Exec(`INSERT INTO pintle_memory (key, born, record, expires) SELECT 'moved', born, record, expires FROM pintle_memory`)
 		w.must(err)
 		without := w.open(waiter.Config{Keys: [][]byte{newer}, Concurrency: 1})
 		if _, ok, err := without.Get(w.Context(), "aa"); ok || err != nil {
@@ -313,7 +313,7 @@ func TestMemory(t *testing.T) {
 			w.Errorf("%v, %v", ok, err)
 		}
 		for _, value := range []string{"first", "second"} {
-			w.must(one.Put(w.Context(), "aa", []byte(value)))
+			w.must(one.Put(w.Context(), "aa", []byte(value), time.Hour))
 			if got, ok, err := two.Get(w.Context(), "aa"); !ok || err != nil || string(got) != value {
 				w.Errorf("%q, %v, %v, want %q", got, ok, err, value)
 			}
@@ -321,7 +321,32 @@ func TestMemory(t *testing.T) {
 	})
 }
 
-// What is old goes, what is not stays.
+// TestValuesOfEarlierVersion checks that values without an expiry live for a day. A process of the previous version
+// that is still running writes such values.
+func TestValuesOfEarlierVersion(t *testing.T) {
+	on(t, func(w *world) {
+		one := w.open(waiter.Config{})
+		w.must(one.Put(w.Context(), "recent", []byte("v"), time.Hour))
+		w.must(one.Put(w.Context(), "old", []byte("v"), time.Hour))
+		_, err := w.db.Exec(`UPDATE pintle_memory SET expires = 0`)
+		w.must(err)
+		_, err = w.db.Exec(`UPDATE pintle_memory SET born = born - 25 * 3600000 WHERE key = 'old'`)
+		w.must(err)
+		w.must(one.Wait(w.Context(), pending("now")))
+		w.must(w.run(one, func(_ pintle.Pending, stop func()) (*pintle.Pending, error) {
+			stop()
+			return nil, nil
+		}))
+		_, recent, err := one.Get(w.Context(), "recent")
+		w.must(err)
+		_, old, err := one.Get(w.Context(), "old")
+		w.must(err)
+		if !recent || old {
+			w.Errorf("recent %v, old %v", recent, old)
+		}
+	})
+}
+
 func TestUpkeep(t *testing.T) {
 	on(t, func(w *world) {
 		one := w.open(waiter.Config{})
@@ -329,11 +354,11 @@ func TestUpkeep(t *testing.T) {
 			p := pending(key)
 			p.After = time.Minute
 			w.must(one.Wait(w.Context(), p))
-			w.must(one.Put(w.Context(), key, []byte("v")))
+			w.must(one.Put(w.Context(), key, []byte("v"), 25*time.Hour))
 		}
 		_, err := w.db.Exec(`UPDATE pintle_wait SET born = born - 49 * 3600000 WHERE key = 'old'`)
 		w.must(err)
-		_, err = w.db.Exec(`UPDATE pintle_memory SET born = born - 26 * 3600000 WHERE key = 'old'`)
+		_, err = w.db.Exec(`UPDATE pintle_memory SET expires = expires - 26 * 3600000 WHERE key = 'old'`)
 		w.must(err)
 		w.must(one.Wait(w.Context(), pending("now")))
 		w.must(w.run(one, func(_ pintle.Pending, stop func()) (*pintle.Pending, error) {
@@ -362,7 +387,7 @@ func TestStartedAtOnce(t *testing.T) {
 				all.Go(func() {
 					w, err := waiter.New(t.Context(), waiter.Config{DB: db, Keys: [][]byte{key}})
 					if err == nil {
-						err = w.Put(t.Context(), "aa", []byte("v"))
+						err = w.Put(t.Context(), "aa", []byte("v"), time.Hour)
 					}
 					if err != nil {
 						t.Error(err)
@@ -382,7 +407,7 @@ func TestConfig(t *testing.T) {
 			"there is no key":      {DB: w.db},
 			"31 bytes":             {DB: w.db, Keys: [][]byte{key[1:]}},
 			"too short":            {DB: w.db, Keys: keys, Lease: time.Millisecond},
-			"not be negativ":       {DB: w.db, Keys: keys, Poll: -1},
+			"not be negativ":       {DB: w.db, Keys: keys, PollInterval: -1},
 			"the prefix":           {DB: w.db, Keys: keys, Prefix: `x"; DROP`},
 		} {
 			if _, err := waiter.New(w.Context(), c); err == nil || !strings.Contains(err.Error(), want) {

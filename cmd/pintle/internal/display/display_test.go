@@ -356,7 +356,7 @@ func TestHeartbeat(t *testing.T) {
 		"12:01:30  Certificate       …                     waiting for Certificate (Create, function Certificates): 1 m 29 s, " +
 			"fails in 58 m 30 s; answer by hand: pintle respond shop Certificate --status SUCCESS",
 		strings.Repeat("12:02:30  R                 …                     waiting for R (Delete): 10 s\n", 5) +
-			"12:02:30                    …                     and waiting for 2 more\n",
+			"12:02:30                    …                     and 2 more pending\n",
 	}, "\n")
 	if diff := cmp.Diff(want, out.String()); diff != "" {
 		t.Error(diff)

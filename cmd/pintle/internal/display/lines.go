@@ -48,7 +48,8 @@ func (l *Lines) Events(events []Event) {
 	}
 }
 
-// Tick implements [Watcher]. What holds a resource up is a line of its own, once for each thing that does.
+// Tick implements [Watcher]. It prints one line for each reason that holds a resource up, and prints each reason only
+// once.
 func (l *Lines) Tick(now time.Time, waiting []Waiting) {
 	for _, w := range waiting {
 		said := strings.Map(func(r rune) rune {
@@ -104,7 +105,7 @@ func (l *Lines) heartbeat(now time.Time, waiting []Waiting) {
 		l.line(now, w.Logical, "…", Clean(w.beat(now)))
 	}
 	if more > 0 {
-		l.line(now, "", "…", fmt.Sprintf("and waiting for %d more", more))
+		l.line(now, "", "…", fmt.Sprintf("and %d more pending", more))
 	}
 }
 

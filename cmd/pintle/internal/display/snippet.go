@@ -8,8 +8,8 @@ import (
 // snippetColumns is how much of a line a snippet shows, around its mark.
 const snippetColumns = 100
 
-// Snippet shows a line of a file with its number, and below it a mark under length characters from column on, counted from
-// 1. A column of 0 marks nothing. What is far from the mark is cut off.
+// Snippet shows a line of a file with its number, and below it a mark under length characters from column on, counted
+// from 1. A column of 0 marks nothing. Text far from the mark is cut off.
 func Snippet(number int, text string, column, length int) string {
 	before, marked, after := []rune(text), []rune(nil), []rune(nil)
 	if column > 0 && column <= len(before) {

@@ -72,8 +72,8 @@ func (t *Table) Events(events []Event) {
 	}
 }
 
-// nameOf returns what the row of an event goes by. What a resource was replaced by keeps its row while the cleanup
-// deletes what it replaced, which gets one of its own.
+// nameOf returns the key of an event's row. The replacement of a resource keeps the row of the resource. While the
+// cleanup deletes the replaced one, that one has a row of its own.
 func (t *Table) nameOf(e Event) string {
 	r := t.byName[e.Logical]
 	if r == nil || !strings.Contains(t.status, "CLEANUP") || !strings.HasPrefix(e.Status, "DELETE_") ||

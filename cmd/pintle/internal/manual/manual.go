@@ -22,7 +22,7 @@ type Header struct {
 	Date time.Time
 }
 
-// Write writes the pages of root and of all commands below it that are not hidden into the folder dir, which must be there: a
+// Write writes the pages of root and of all commands below it that are not hidden into the directory dir, which must be there: a
 // page "a b" is named a-b.1.
 func Write(root *cobra.Command, header Header, dir string) error {
 	for _, cmd := range root.Commands() {
@@ -131,7 +131,7 @@ func (p *page) flags(title string, flags *pflag.FlagSet) {
 	})
 }
 
-// commands names the pages beside this one: that of the command above, and those below.
+// commands names the pages next to this one: that of the command above, and those below.
 func (p *page) commands(cmd *cobra.Command) {
 	var names []string
 	if cmd.HasParent() {

@@ -25,7 +25,7 @@ func ParseAccountRule(text string) (AccountRule, error) {
 	case account == "" || !found || service == "" || action == "":
 		return AccountRule{}, fmt.Errorf("%q is not ACCOUNT=SERVICE:ACTION, such as %s=lambda:Invoke", text, sigv4.DefaultAccount)
 	case account != "*" && len(account) != len(sigv4.DefaultAccount):
-		return AccountRule{}, fmt.Errorf("%q: an account has %d letters or digits, and * is every account",
+		return AccountRule{}, fmt.Errorf("%q: an account has %d letters or digits; * stands for every account",
 			text, len(sigv4.DefaultAccount))
 	case strings.ContainsAny(calls, `?[]\/`):
 		return AccountRule{}, fmt.Errorf(`%q: only * is special, and ?, [, ], \ and / are not allowed`, text)

@@ -148,7 +148,7 @@ func open(t *testing.T, dir string, cloud bool) *running {
 	return r
 }
 
-// settled waits until the stack is at rest and returns it.
+// settled waits until the stack is idle and returns it.
 func (r *running) settled(ref engine.Ref) store.Stack {
 	r.t.Helper()
 	return r.until(ref, func(s store.Stack) bool { return s.Phase.Final() })
@@ -177,7 +177,7 @@ func (r *running) until(ref engine.Ref, is func(store.Stack) bool) store.Stack {
 // told returns the reasons of a stack's events.
 func (r *running) told(s store.Stack) []string {
 	r.t.Helper()
-	rows, err := r.store.Events(r.t.Context(), s.Key, store.EventPlace{}, 1000)
+	rows, err := r.store.Events(r.t.Context(), s.Key, store.EventCursor{}, 1000)
 	if err != nil {
 		r.t.Fatal(err)
 	}
@@ -248,7 +248,7 @@ func TestFunctionsInTemplatesOfROS(t *testing.T) {
 	r.want(update(false, "X", "10", "Word", "total", "Spare", "other"), "ROLLBACK_COMPLETE", outputs)
 	outputs["Unused"] = strings.ReplaceAll(outputs["Unused"], "spare", "other")
 	r.want(update(true, "X", "10", "Word", "total", "Spare", "other"), "UPDATE_COMPLETE", outputs)
-	place := registry.Place{Account: tenant, Region: "cn-hangzhou"}
+	place := registry.Scope{Account: tenant, Region: "cn-hangzhou"}
 	if _, err := r.cloud.catalog.Functions.Get(t.Context(), place, "services/tools/functions/spare"); !errors.Is(err, registry.ErrNotFound) {
 		t.Errorf("the function that was replaced is there still: %v", err)
 	}

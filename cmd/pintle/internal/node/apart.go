@@ -8,7 +8,7 @@ import (
 	"github.com/pintle-dev/pintle/internal/provider/local"
 )
 
-// Apart is a provider of functions with all that runs it, for a [local.Runtime] that is no node's.
+// Apart is a provider of functions with all that runs it, for a [local.Runtime] that is not a node's.
 type Apart struct {
 	// Framework answers for the provider.
 	Framework local.Provider
@@ -28,7 +28,7 @@ func NewApart(name string, d Definition, others map[string]Definition) (Apart, e
 		return Apart{}, err
 	}
 	if parsed.onEvent == nil {
-		return Apart{}, fmt.Errorf("provider %s is not made of functions", name)
+		return Apart{}, fmt.Errorf("provider %s does not consist of functions", name)
 	}
 	p := newProviders(nil, newNotes(), local.DefaultRegion, slog.New(slog.DiscardHandler))
 	defer p.close()

@@ -25,7 +25,7 @@ func Backup(ctx context.Context, from, into string, keys bool) (err error) {
 		return err
 	}
 	if text, err := os.ReadFile(filepath.Join(from, elsewhereFile)); err == nil {
-		return fmt.Errorf("its stacks are in the database %s: back that up with PostgreSQL's own means", strings.TrimSpace(string(text)))
+		return fmt.Errorf("its stacks are in the database %s: back it up with PostgreSQL's own tools", strings.TrimSpace(string(text)))
 	}
 	into = filepath.Clean(into)
 	if err := os.MkdirAll(filepath.Dir(into), 0o700); err != nil {
@@ -97,7 +97,7 @@ func copySmall(from, into string) error {
 	return errors.Join(err, copied.Sync(), copied.Close())
 }
 
-// maxCredentials bounds the files that are copied beside the database.
+// maxCredentials bounds the files that are copied next to the database.
 const maxCredentials = 1 << 20
 
 func syncDirectory(path string) error {

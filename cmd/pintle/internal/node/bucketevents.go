@@ -16,20 +16,20 @@ import (
 func (n *Node) openBucketEvents(c *cloud) (err error) {
 	c.events, err = bucketevents.New(bucketevents.Config{
 		Topics: c.topics, Log: n.log,
-		Invoke: func(ctx context.Context, place registry.Place, arn string, payload []byte) error {
-			return c.functions.InvokeEvent(ctx, lambda.Call{Place: place, Function: arn, Payload: payload})
+		Invoke: func(ctx context.Context, place registry.Scope, arn string, payload []byte) error {
+			return c.functions.InvokeEvent(ctx, lambda.Call{Scope: place, Function: arn, Payload: payload})
 		},
-		Exists: func(ctx context.Context, place registry.Place, arn string) error {
-			err := c.functions.Check(ctx, lambda.Call{Place: place, Function: arn})
+		Exists: func(ctx context.Context, place registry.Scope, arn string) error {
+			err := c.functions.Check(ctx, lambda.Call{Scope: place, Function: arn})
 			if errors.Is(err, lambda.ErrNotFound) {
 				return registry.ErrNotFound
 			}
 			return err
 		},
-		Queue: func(ctx context.Context, place registry.Place, arn, text string) error {
+		Queue: func(ctx context.Context, place registry.Scope, arn, text string) error {
 			return c.queues.Send(ctx, place, arn, sqs.Message{Body: text})
 		},
-		Emit: func(ctx context.Context, place registry.Place, e events.Entry) error {
+		Emit: func(ctx context.Context, place registry.Scope, e events.Entry) error {
 			return n.rules.Emit(ctx, place, e)
 		},
 	})

@@ -36,7 +36,7 @@ func (d Definition) checkBuiltin() error {
 		return err
 	}
 	if d.Target != "" || d.OnEvent != nil || d.IsComplete != nil || len(d.Env) > 0 || d.Handler != "" || d.Runtime != "" || d.Initializer+d.AWS+d.Answers != "" {
-		return errors.New("builtin is a provider in this program, which has no target, functions, env, handler, runtime, initializer, aws and answers")
+		return errors.New("a builtin provider takes no target, functions, env, handler, runtime, initializer, aws or answers")
 	}
 	return nil
 }
@@ -48,20 +48,20 @@ func (p *providers) inside(name string, d Definition, parsed parsed) (local.Prov
 	}.Provider(name)
 }
 
-// inCloud is the name under which the runtime has the provider that answers for functions of the cloud of this machine which the CDK
-// makes for AwsCustomResources. It is no row: nobody declared it.
+// inCloud is the name under which the runtime has the provider that answers for functions of the local cloud which the CDK
+// makes for AwsCustomResources. It is not a row: no one declared it.
 const inCloud = "AwsCustomResource (in pintle)"
 
 // deploymentsInCloud is the name of the provider that replaces the functions that the CDK makes for BucketDeployments.
 const deploymentsInCloud = "BucketDeployment (in pintle)"
 
-// cloudFunction tells of the function of the cloud of this machine behind a token under which logical ID a template made it: "" if
+// cloudFunction tells of the function of the local cloud behind a token under which logical ID a template made it: "" if
 // none did. ok is false if there is no such function.
 type cloudFunction func(wire.ServiceToken) (logical string, ok bool)
 
-// standForCDK lets the provider in the program answer in the place of the functions of this machine which the CDK makes for
+// standForCDK lets the provider in the program answer instead of the local functions which the CDK makes for
 // AwsCustomResources, so that they need no packages: code of templates runs here anyway, so everything may be called, as functions
-// are told to call by env. Where a provider was declared that makes AWS calls, that goes before, with its own rules.
+// are asked to call by env. Where a provider was declared that makes AWS calls, that goes before, with its own rules.
 func (p *providers) standForCDK(env func(account string) map[string]string, functions cloudFunction) error {
 	if p.runtime != nil {
 		inside, err := builtin.AWS{All: true, Env: env, Region: p.region}.Provider(inCloud)
@@ -85,8 +85,8 @@ func (p *providers) standForCDK(env func(account string) map[string]string, func
 	return nil
 }
 
-// standIn returns the provider that answers in the place of the function which the CDK makes: the first by name that makes AWS
-// calls, and else, of a function of this machine, the one that is there for that.
+// standIn returns the provider that answers instead of the function which the CDK makes: the first by name that makes AWS
+// calls, and else, of a local function, the one that is there for that.
 func (p *providers) standIn(token wire.ServiceToken) (string, bool) {
 	logical, here := "", false
 	if p.functions != nil {

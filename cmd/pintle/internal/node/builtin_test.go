@@ -15,7 +15,7 @@ import (
 	"github.com/pintle-dev/pintle/wire"
 )
 
-// Functions of the cloud of this machine, by the names of their tokens.
+// Functions of the local cloud, by the names of their tokens.
 const (
 	functionARNs = "arn:aws:lambda:eu-west-1:000000000000:function:"
 	madeByCDK    = functionARNs + "app-AWS679f53fac002430cb0da5b7982bd22872D164C4C-abc"

@@ -28,13 +28,13 @@ import (
 	"github.com/pintle-dev/pintle/wire"
 )
 
-// The folders of the cloud in the data directory.
+// The directories of the cloud in the data directory.
 const (
 	objectsDir = "objects"
 	codeDir    = "functions"
 )
 
-// cloud is the cloud of this machine: what templates and clients make of AWS here, and what runs it.
+// cloud is the local cloud: what templates and clients make of AWS here, and what runs it.
 type cloud struct {
 	catalog   *registry.Catalog
 	objects   *objects.Store
@@ -64,8 +64,8 @@ func (n *Node) openCloud(base *url.URL) (err error) {
 	c.functions, err = lambda.New(lambda.Config{
 		Declared: declarations{n.providers}, Secrets: n.secretsOf, Catalog: c.catalog, Runtime: n.runtime, Objects: bucketCode{c.objects}, CodeDir: n.config.Lock.path(codeDir),
 		CacheDir: filepath.Join(n.config.Lock.path(buildDir), "functions"), Modules: n.config.NodeModules, Log: n.log,
-		Inside: n.invokeInside,
-		Environment: func(place registry.Place, name string) map[string]string {
+		Inside: n.invokeInside, Deliver: n.deliverResult,
+		Environment: func(place registry.Scope, name string) map[string]string {
 			key := n.processKeys.issue(place.Account, name)
 			if strings.HasPrefix(name, fcNames) {
 				return n.localAliyun(place.Region, key)
@@ -99,7 +99,7 @@ func (n *Node) openCloud(base *url.URL) (err error) {
 
 // invokeInside is [lambda.Config].Inside. It answers calls of the functions that the CDK makes for BucketDeployments: cdk deploy
 // --hotswap calls them without a stack operation.
-func (n *Node) invokeInside(ctx context.Context, place registry.Place, holder string, payload []byte) ([]byte, error, bool) {
+func (n *Node) invokeInside(ctx context.Context, place registry.Scope, holder string, payload []byte) ([]byte, error, bool) {
 	parts := strings.Split(holder, "|")
 	if len(parts) != 3 || !builtin.IsDeployment(parts[1]) || n.providers.deployments == nil {
 		return nil, nil, false
@@ -145,7 +145,7 @@ func (n *Node) secretsOf(ctx context.Context, id wire.RequestID) []string {
 	return slices.Concat(r.Body.Properties.Secrets(), r.Body.OldProperties.Secrets())
 }
 
-// close ends what is still going on.
+// close ends what is still in progress.
 func (c *cloud) close() error {
 	var errs []error
 	if c.topics != nil {
@@ -228,23 +228,23 @@ func (c *cloud) logical(token wire.ServiceToken) (string, bool) {
 	if err != nil || parsed.Service != wire.Lambda {
 		return "", false
 	}
-	reference, err := lambda.ParseReference(registry.Place{Account: parsed.Account, Region: parsed.Region}, string(token), "")
+	reference, err := lambda.ParseReference(registry.Scope{Account: parsed.Account, Region: parsed.Region}, string(token), "")
 	if err != nil {
 		return "", false
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), lookupTimeout)
 	defer cancel()
-	function, err := c.functions.Get(ctx, reference.Place, reference.Name)
+	function, err := c.functions.Get(ctx, reference.Scope, reference.Name)
 	if err != nil {
 		return "", false
 	}
-	if parts := strings.Split(function.Holder, "|"); len(parts) == 3 {
+	if parts := strings.Split(function.Owner, "|"); len(parts) == 3 {
 		return parts[1], true
 	}
 	return "", true
 }
 
-// away reports whether a service token names a function or a topic of the cloud of this machine, for a node that has none.
+// away reports whether a service token names a function or a topic of the local cloud, for a node that has none.
 func (n *Node) away(ctx context.Context, token wire.ServiceToken) bool {
 	parsed, err := wire.ParseToken(token)
 	if err != nil {
@@ -252,7 +252,7 @@ func (n *Node) away(ctx context.Context, token wire.ServiceToken) bool {
 	}
 	ctx, cancel := context.WithTimeout(ctx, lookupTimeout)
 	defer cancel()
-	things, place := registry.New(n.store), registry.Place{Account: parsed.Account, Region: parsed.Region}
+	things, place := registry.New(n.store), registry.Scope{Account: parsed.Account, Region: parsed.Region}
 	switch parsed.Service {
 	case wire.Lambda:
 		_, err = things.Functions.Get(ctx, place, parsed.Name)
@@ -294,7 +294,7 @@ func (n *Node) mayFetch(ctx context.Context) error {
 	return n.accounts.allowed(id.Account, "s3:GetObject")
 }
 
-// bucketText is a [fetch.Objects]: texts in buckets of this machine, for those whose buckets they are.
+// bucketText is a [fetch.Objects]: texts in local buckets, for those whose buckets they are.
 func (n *Node) bucketText(ctx context.Context, rawURL string) (body io.ReadCloser, known bool, err error) {
 	if n.cloud == nil {
 		return nil, false, nil
@@ -303,7 +303,7 @@ func (n *Node) bucketText(ctx context.Context, rawURL string) (body io.ReadClose
 	if !ok {
 		return nil, false, nil
 	}
-	id, _ := sigv4.FromContext(ctx) // nobody has no buckets
+	id, _ := sigv4.FromContext(ctx) // no one has no buckets
 	object, err := n.cloud.objects.OpenFor(ctx, id.Account, bucket, key, "")
 	if errors.Is(err, objects.ErrDenied) { // the caller's buckets of OSS are those of its account of Alibaba Cloud
 		object, err = n.cloud.objects.OpenFor(ctx, engine.ROSAccount(id.Account), bucket, key, "")

@@ -19,7 +19,7 @@ import (
 	"github.com/pintle-dev/pintle/wire"
 )
 
-// cloudTypes returns the native types of the cloud of this machine, none if there is no cloud.
+// cloudTypes returns the native types of the local cloud, none if there is no cloud.
 func (n *Node) cloudTypes() []native.Type {
 	if n.cloud == nil {
 		return nil

@@ -34,11 +34,11 @@ func (n *Node) openConsole(c *server.Config, keys func(id string) (sigv4.Key, bo
 	return nil
 }
 
-// entryOf is a line of the audit log about what somebody asked for in the console.
+// entryOf is a line of the audit log about what someone asked for in the console.
 func entryOf(ctx context.Context, a console.Action) audit.Entry {
 	e := audit.Entry{
 		Time: a.Time, Who: audit.Who{Key: a.KeyID, Account: a.Account, User: a.By, Role: string(a.Role)}, From: a.From,
-		Door: audit.DoorConsole, Action: a.Name, Region: a.Region, Stack: string(a.Stack), Trace: trace.FromContext(ctx).ID(),
+		Endpoint: audit.EndpointConsole, Action: a.Name, Region: a.Region, Stack: string(a.Stack), Trace: trace.FromContext(ctx).ID(),
 		Outcome: audit.OutcomeOf(a.Status), Status: a.Status, Request: a.Request,
 	}
 	if a.Name == "execute" || a.Name == "delete-change-set" {
@@ -49,12 +49,12 @@ func entryOf(ctx context.Context, a console.Action) audit.Entry {
 	return e
 }
 
-// consoleLink returns a link for whoever has signed a call: this server's own user, or one of its keys.
+// consoleLink returns a link for the caller that signed the call: the server's own user, or one of its keys.
 func (n *Node) consoleLink(ctx context.Context, caller api.Caller) (path string, err error) {
 	known := true
 	switch {
 	case n.isOwner(ctx):
-		path, err = n.console.Link(ctx, console.Identity{Name: "the user of this machine", Role: console.Operator})
+		path, err = n.console.Link(ctx, console.Identity{Name: "the local user", Role: console.Operator})
 	case n.config.Dev:
 		path, err = n.console.Link(ctx, console.Identity{
 			Name: "access key " + caller.KeyID + " (--dev)", Account: caller.Account, Role: console.Operator,
@@ -66,7 +66,7 @@ func (n *Node) consoleLink(ctx context.Context, caller api.Caller) (path string,
 	case errors.Is(err, console.ErrManyLinks):
 		return "", &operator.Error{Status: http.StatusTooManyRequests, Message: err.Error()}
 	case err == nil && !known:
-		return "", &operator.Error{Status: http.StatusForbidden, Message: "only keys of the credentials file sign in to the console"}
+		return "", &operator.Error{Status: http.StatusForbidden, Message: "only keys from the credentials file can sign in to the console"}
 	}
 	return path, err
 }

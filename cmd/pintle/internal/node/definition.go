@@ -81,7 +81,7 @@ type Function struct {
 	Provider string `json:"provider,omitempty"`
 }
 
-// Define makes a definition of what a project file or a flag declares, relative to dir; others are declared beside it, so
+// Define makes a definition of what a project file or a flag declares, relative to dir; others are declared next to it, so
 // that functions may name them. It returns an error if what is declared does not exist or cannot be run.
 func Define(dir string, declared project.Provider, others []project.Provider) (Definition, error) {
 	d := Definition{
@@ -123,7 +123,7 @@ func Define(dir string, declared project.Provider, others []project.Provider) (D
 		}
 	}
 	if errs == nil && len(d.Env) > 0 && d.OnEvent.Target == "" && (d.IsComplete == nil || d.IsComplete.Target == "") {
-		errs = append(errs, fmt.Errorf("%sprovider %s: env is for functions that are files; these are providers, which have their own",
+		errs = append(errs, fmt.Errorf("%sprovider %s: env is for functions that are files; these are providers with their own env",
 			place, declared.Name))
 	}
 	if errs != nil {
@@ -138,7 +138,7 @@ func defineFunction(dir string, of project.Provider, f project.Function, role bo
 	})
 	if isName || strings.HasPrefix(f.Target, "arn:") {
 		if f.Handler != "" {
-			return nil, fmt.Errorf("handler %s: %s is a provider, which names its own", f.Handler, f.Target)
+			return nil, fmt.Errorf("handler %s: %s is a provider with its own handler", f.Handler, f.Target)
 		}
 		for _, other := range others {
 			if isName && other.Name == name {
@@ -152,7 +152,7 @@ func defineFunction(dir string, of project.Provider, f project.Function, role bo
 	provider, err := parseFunction(dir, of, f, role)
 	if err != nil {
 		if errors.Is(err, fs.ErrNotExist) && !strings.ContainsAny(f.Target, `./\`) {
-			return nil, fmt.Errorf("no provider is declared with the name %s, and: %w", f.Target, err)
+			return nil, fmt.Errorf("no provider named %s, and: %w", f.Target, err)
 		}
 		return nil, err
 	}
@@ -163,11 +163,11 @@ func defineFunction(dir string, of project.Provider, f project.Function, role bo
 func callable(itself, pair, builtin, isURL bool) error {
 	switch {
 	case itself:
-		return errors.New("a provider cannot be its own function")
+		return errors.New("a provider cannot use itself as a function")
 	case pair:
-		return errors.New("this provider is made of functions itself; name those")
+		return errors.New("this provider consists of functions; use those")
 	case builtin:
-		return errors.New("this provider answers by itself, so it has no result for another")
+		return errors.New("this provider sends its own answers, so it returns no result")
 	case isURL:
 		return errors.New("this provider is a URL; a function is a file, or a provider that is a process")
 	}
@@ -291,7 +291,7 @@ func (d Definition) parse(name string) (parsed, error) {
 		}
 		parsed, err := time.ParseDuration(duration.text)
 		if err != nil || parsed < 0 {
-			return fail("%s %q is no duration", duration.name, duration.text)
+			return fail("%s %q is not a duration", duration.name, duration.text)
 		}
 		*duration.to = parsed
 	}
@@ -322,21 +322,21 @@ func (d Definition) parse(name string) (parsed, error) {
 	}
 	switch {
 	case len(d.Allow) > 0:
-		return fail("allow is about builtin, which is missing")
+		return fail("allow needs builtin")
 	case (d.Target == "") == (d.OnEvent == nil):
-		return fail("want one of target and onEvent")
+		return fail("use either target or onEvent")
 	case (d.Runtime != "" || d.Initializer != "") && (d.OnEvent != nil || strings.Contains(d.Target, "://")):
-		return fail("runtime and initializer are about a target that is run here")
+		return fail("runtime and initializer need a local target")
 	case d.Delivery != "" && d.Delivery != project.DeliveryWebhook:
 		return fail("delivery: want webhook, got %q", d.Delivery)
 	case d.Delivery != "" && !strings.Contains(d.Target, "://"):
-		return fail("delivery is for a URL")
+		return fail("delivery needs a URL")
 	case d.Answers != "" && d.Answers != project.AnswersLater:
 		return fail("answers: want later, got %q", d.Answers)
 	case d.Answers != "" && (d.OnEvent != nil || strings.Contains(d.Target, "://")):
-		return fail("answers is about a target that is run here")
+		return fail("answers needs a local target")
 	case d.OnEvent == nil && (d.IsComplete != nil || d.QueryInterval != "" || d.TotalTimeout != ""):
-		return fail("isComplete, queryInterval and totalTimeout are asked for after onEvent, which is missing")
+		return fail("isComplete, queryInterval and totalTimeout need onEvent")
 	case d.OnEvent == nil:
 		if !filepath.IsAbs(d.Target) && !strings.Contains(d.Target, "://") {
 			return fail("the target must be an absolute path or a URL")
@@ -360,7 +360,7 @@ func (d Definition) parse(name string) (parsed, error) {
 		switch {
 		case f.defined == nil:
 		case (f.defined.Target == "") == (f.defined.Provider == ""):
-			return fail("%s: want one of target and provider", roleName(f.role))
+			return fail("%s: use either target or provider", roleName(f.role))
 		case f.defined.Provider != "":
 			*f.ref = &functionRef{token: f.defined.Provider}
 		case !filepath.IsAbs(f.defined.Target):

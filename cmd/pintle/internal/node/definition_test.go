@@ -15,7 +15,7 @@ import (
 	"github.com/pintle-dev/pintle/internal/provider/project"
 )
 
-// handlers returns a folder with files that functions may be.
+// handlers returns a directory with files that functions may be.
 func handlers(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -81,9 +81,9 @@ func TestDefineFunctions(t *testing.T) {
 	}
 	for target, want := range map[string]string{
 		"./missing.py":       "p:1:2: provider Thing: onEvent: target ./missing.py: " + filepath.Join(dir, "missing.py") + " does not exist",
-		"Missing":            "provider Thing: onEvent: no provider is declared with the name Missing, and: target Missing:",
-		"Thing":              "provider Thing: onEvent: Thing: a provider cannot be its own function",
-		"Pair":               "provider Thing: onEvent: Pair: this provider is made of functions itself; name those",
+		"Missing":            "provider Thing: onEvent: no provider named Missing, and: target Missing:",
+		"Thing":              "provider Thing: onEvent: Thing: a provider cannot use itself as a function",
+		"Pair":               "provider Thing: onEvent: Pair: this provider consists of functions; use those",
 		"Web":                "provider Thing: onEvent: Web: this provider is a URL; a function is a file, or a provider that is a process",
 		"https://other.test": "provider Thing: onEvent: this provider is a URL",
 	} {
@@ -93,7 +93,7 @@ func TestDefineFunctions(t *testing.T) {
 		}
 	}
 	_, err := node.Define(dir, project.Provider{Name: "Thing", OnEvent: &project.Function{Target: "Other", Handler: "h"}}, others)
-	if want := "handler h: Other is a provider, which names its own"; err == nil || !strings.Contains(err.Error(), want) {
+	if want := "handler h: Other is a provider with its own handler"; err == nil || !strings.Contains(err.Error(), want) {
 		t.Errorf("got %v, want %s", err, want)
 	}
 	_, err = node.Define(dir, project.Provider{Name: "Thing", OnEvent: f("Other"), Env: map[string]string{"A": "b"}}, others)
@@ -102,7 +102,7 @@ func TestDefineFunctions(t *testing.T) {
 	}
 }
 
-// What a provider is written like goes from the file to what is run.
+// TestDefineRuntime checks that the runtime settings of the project file reach the definition that the node runs.
 func TestDefineRuntime(t *testing.T) {
 	require.Tool(t, "python3")
 	dir := handlers(t)
@@ -126,28 +126,28 @@ func TestDefinitionsThatCannotBe(t *testing.T) {
 	n, _ := start(t, node.Config{Lock: acquire(t, t.TempDir())})
 	file := &node.Function{Target: filepath.Join(dir, "a.py")}
 	for want, d := range map[string]node.Definition{
-		"want one of target and onEvent":                         {},
-		"provider Thing: want one of target and onEvent":         {Target: filepath.Join(dir, "a.py"), OnEvent: file},
-		"isComplete, queryInterval and totalTimeout are asked":   {Target: filepath.Join(dir, "a.py"), IsComplete: file},
-		`queryInterval "5" is no duration`:                       {OnEvent: file, IsComplete: file, QueryInterval: "5"},
-		`totalTimeout "-5s" is no duration`:                      {OnEvent: file, IsComplete: file, TotalTimeout: "-5s"},
-		"totalTimeout (1s) is shorter than queryInterval (5s)":   {OnEvent: file, IsComplete: file, TotalTimeout: "1s"},
-		"want its name or its ARN":                               {OnEvent: &node.Function{Provider: "arn:aws:sqs:us-east-1:123456789012:queue"}},
-		"onEvent: want one of target and provider":               {OnEvent: &node.Function{}},
-		"isComplete: want one of target and provider":            {OnEvent: file, IsComplete: &node.Function{Target: "/x", Provider: "X"}},
-		"isComplete: the target must be an absolute path":        {OnEvent: file, IsComplete: &node.Function{Target: "a.py"}},
-		"the target must be an absolute path or a URL":           {Target: "a.py"},
-		"isComplete: target /does/not/exist: /does/not/exist do": {OnEvent: file, IsComplete: &node.Function{Target: "/does/not/exist"}},
-		"answers: want later, got ":                              {Target: filepath.Join(dir, "a.py"), Answers: "soon"},
-		"answers is about a target that is run here":             {Target: "http://127.0.0.1/", Answers: "later"},
-		"runtime and initializer are about a target that is ru":  {OnEvent: file, Runtime: "fc"},
-		"runtime and initializer are about a target that is run": {Target: "http://127.0.0.1/", Initializer: "x"},
-		"builtin is a provider in this program, which has no ta": {Builtin: "aws", Runtime: "fc"},
-		"delivery is for a URL":                                  {Target: filepath.Join(dir, "a.py"), Delivery: "webhook"},
-		`delivery: want webhook, got "sns"`:                      {Target: "http://127.0.0.1/", Delivery: "sns"},
-		`"fcc" is no kind of function: want lambda or fc`:        {Target: filepath.Join(dir, "a.py"), Runtime: "fcc"},
-		"env: FC_REGION is set by the runtime":                   {Target: filepath.Join(dir, "a.py"), Runtime: "fc", Env: map[string]string{"FC_REGION": "x"}},
-		"env: _HANDLER is set by the runtime":                    {OnEvent: file, Env: map[string]string{"_HANDLER": "x"}},
+		"use either target or onEvent":                            {},
+		"provider Thing: use either target or onEvent":            {Target: filepath.Join(dir, "a.py"), OnEvent: file},
+		"isComplete, queryInterval and totalTimeout need onEvent": {Target: filepath.Join(dir, "a.py"), IsComplete: file},
+		`queryInterval "5" is not a duration`:                     {OnEvent: file, IsComplete: file, QueryInterval: "5"},
+		`totalTimeout "-5s" is not a duration`:                    {OnEvent: file, IsComplete: file, TotalTimeout: "-5s"},
+		"totalTimeout (1s) is shorter than queryInterval (5s)":    {OnEvent: file, IsComplete: file, TotalTimeout: "1s"},
+		"want its name or its ARN":                                {OnEvent: &node.Function{Provider: "arn:aws:sqs:us-east-1:123456789012:queue"}},
+		"onEvent: use either target or provider":                  {OnEvent: &node.Function{}},
+		"isComplete: use either target or provider":               {OnEvent: file, IsComplete: &node.Function{Target: "/x", Provider: "X"}},
+		"isComplete: the target must be an absolute path":         {OnEvent: file, IsComplete: &node.Function{Target: "a.py"}},
+		"the target must be an absolute path or a URL":            {Target: "a.py"},
+		"isComplete: target /does/not/exist: /does/not/exist do":  {OnEvent: file, IsComplete: &node.Function{Target: "/does/not/exist"}},
+		"answers: want later, got ":                               {Target: filepath.Join(dir, "a.py"), Answers: "soon"},
+		"answers needs a local target":                            {Target: "http://127.0.0.1/", Answers: "later"},
+		"runtime and initializer need a local target":             {OnEvent: file, Runtime: "fc"},
+		"and initializer need a local target":                     {Target: "http://127.0.0.1/", Initializer: "x"},
+		"a builtin provider takes no target":                      {Builtin: "aws", Runtime: "fc"},
+		"delivery needs a URL":                                    {Target: filepath.Join(dir, "a.py"), Delivery: "webhook"},
+		`delivery: want webhook, got "sns"`:                       {Target: "http://127.0.0.1/", Delivery: "sns"},
+		`"fcc" is no kind of function: want lambda or fc`:         {Target: filepath.Join(dir, "a.py"), Runtime: "fcc"},
+		"env: FC_REGION is set by the runtime":                    {Target: filepath.Join(dir, "a.py"), Runtime: "fc", Env: map[string]string{"FC_REGION": "x"}},
+		"env: _HANDLER is set by the runtime":                     {OnEvent: file, Env: map[string]string{"_HANDLER": "x"}},
 	} {
 		if err := n.Define(t.Context(), "Thing", d); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("got %v, want %s", err, want)

@@ -92,10 +92,10 @@ func (l *Lock) settle(database string) error {
 	elsewhere := strings.TrimSpace(string(text))
 	switch {
 	case database != "" && here:
-		return fmt.Errorf("data directory %s holds stacks of its own: give another with --data to use a database elsewhere", l.directory)
+		return fmt.Errorf("data directory %s has its own stacks: use another directory with --data for this database", l.directory)
 	case database == "" && elsewhere != "":
 		return fmt.Errorf("the stacks of data directory %s are in the database %s: start its server with pintle serve --database, "+
-			"or give another directory with --data", l.directory, elsewhere)
+			"or use another directory with --data", l.directory, elsewhere)
 	case database != elsewhere:
 		return l.write(elsewhereFile, []byte(database+"\n"))
 	}
@@ -188,9 +188,10 @@ type Record struct {
 	// Serving says that the engine runs for its own sake, and not for one command.
 	Serving bool   `json:"serving"`
 	Region  string `json:"region"`
-	// Cloud says that it runs functions of templates, and has the faces that go with them.
+	// Cloud says that it runs functions of templates, and has the APIs that go with them.
 	Cloud bool `json:"cloud,omitempty"`
-	// Owner is a key made for this run. Who has it can read this directory, and so may also define providers.
+	// Owner is a key made for this run. Only a user that can read this directory has it, so its holder may also
+	// define providers.
 	Owner Credentials `json:"owner"`
 	// Client is the key of the credentials file that AWS clients are to use.
 	Client Credentials `json:"client"`
@@ -241,7 +242,7 @@ func (l *Lock) publish(record Record) error {
 	return l.write(recordFile, append(text, '\n'))
 }
 
-// withdraw removes engine.json: from now on nobody should begin to talk to this process.
+// withdraw removes engine.json: from now on no one should begin to talk to this process.
 func (l *Lock) withdraw() error {
 	if err := os.Remove(l.path(recordFile)); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err

@@ -8,18 +8,19 @@ import (
 	"time"
 
 	"github.com/pintle-dev/pintle"
+	"github.com/pintle-dev/pintle/cdkprovider"
 	"github.com/pintle-dev/pintle/internal/provider/bootstrap"
 	"github.com/pintle-dev/pintle/internal/provider/cdkframework"
 	"github.com/pintle-dev/pintle/internal/provider/local"
 	"github.com/pintle-dev/pintle/wire"
 )
 
-// frameworkMargin is what the framework has for itself, beside the time of the functions.
+// frameworkMargin is what the framework has for itself, next to the time of the functions.
 const frameworkMargin = time.Minute
 
 // framework returns what answers for a provider that is functions: the SDK, inside this process.
 func (p *providers) framework(name string, parsed parsed) (local.Provider, error) {
-	memory, err := pintle.NewMemory(pintle.DefaultMemory)
+	memory, err := pintle.NewMemoryStore(0)
 	if err != nil {
 		return local.Provider{}, err
 	}
@@ -27,13 +28,17 @@ func (p *providers) framework(name string, parsed parsed) (local.Provider, error
 	if err != nil {
 		return local.Provider{}, err
 	}
-	var isComplete pintle.Function
+	var isComplete cdkprovider.Function
 	if parsed.isComplete != nil {
 		if isComplete, err = p.function(name, bootstrap.IsComplete, *parsed.isComplete); err != nil {
 			return local.Provider{}, err
 		}
 	}
-	handler := pintle.Remote(onEvent, isComplete).WithWaiting(pintle.Waiting{Interval: parsed.interval, Total: parsed.total})
+	var policy []pintle.Option
+	if isComplete != nil {
+		policy = append(policy, pintle.WithPollPolicy(pintle.PollPolicy{Interval: parsed.interval, Timeout: parsed.total}))
+	}
+	handler := cdkprovider.NewRemote(onEvent, isComplete, policy...)
 	return local.Provider{
 		Name: name, Concurrency: parsed.concurrency, Serve: cdkframework.Serve(handler, memory, cdkframework.Brief),
 		// After onEvent, isComplete is called in the same event at least once.
@@ -42,7 +47,7 @@ func (p *providers) framework(name string, parsed parsed) (local.Provider, error
 }
 
 // function returns a function of a provider.
-func (p *providers) function(of string, role bootstrap.Role, ref functionRef) (pintle.Function, error) {
+func (p *providers) function(of string, role bootstrap.Role, ref functionRef) (cdkprovider.Function, error) {
 	what := roleName(role)
 	if ref.program != "" {
 		return p.calls.Function(what, func() (string, error) { return ref.program, nil }), nil
@@ -51,8 +56,8 @@ func (p *providers) function(of string, role bootstrap.Role, ref functionRef) (p
 	if !strings.HasPrefix(ref.token, "arn:") {
 		return here, nil
 	}
-	// What is named by an ARN and is not here when it is called is the service's.
-	there, err := pintle.LambdaFunction(ref.token, pintle.LambdaConfig{})
+	// An ARN that names no local function at the time of the call goes to AWS Lambda.
+	there, err := cdkprovider.LambdaFunction(ref.token, cdkprovider.LambdaConfigFromEnvironment())
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", what, err)
 	}
@@ -64,7 +69,7 @@ func (p *providers) function(of string, role bootstrap.Role, ref functionRef) (p
 	}, nil
 }
 
-// find returns the name in the runtime of another provider, or of a function of the cloud of this machine, that is a function of this
+// find returns the name in the runtime of another provider, or of a function of the local cloud, that is a function of this
 // provider.
 func (p *providers) find(of, token string) (string, error) {
 	name, ok := p.named(wire.ServiceToken(token))
@@ -72,7 +77,7 @@ func (p *providers) find(of, token string) (string, error) {
 		if name, ok, err := p.lookUp(wire.ServiceToken(token)); ok || err != nil {
 			return name, err
 		}
-		return "", fmt.Errorf("there is no local provider %s: add it to pintle.yaml under providers", token)
+		return "", fmt.Errorf("no local provider %s: add it to pintle.yaml under providers", token)
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -43,6 +43,9 @@ func (n *Node) openProviders(ctx context.Context, account string) (err error) {
 				if request != "" {
 					n.notes.line(request, line)
 				}
+				if n.stackLogs != nil {
+					n.stackLogs.print(provider, request, line)
+				}
 				n.log.Info(line, "provider", provider, "request", string(request))
 			},
 			Printed: func(o local.Origin, line string) {
@@ -164,9 +167,11 @@ func (n *Node) openDelivery(types *native.Registry, signer *wire.Signer, ros *wi
 		WebhookSecret: n.store.Root().Derive(webhookPurpose),
 		Notifications: n.notifications,
 		Local:         n.providers,
+		Declared:      n.providers.names,
 		Allowed:       n.accounts.allowed,
 		CalledOut:     n.providers.calledOut,
 		Native:        types,
+		CheckImport:   n.engine.CheckRecordedImport,
 		References:    n.references,
 		AllowPrivate:  n.config.AllowPrivate,
 		FidelityAWS:   n.config.Fidelity == engine.FidelityAWS,
@@ -193,7 +198,11 @@ func (n *Node) report(ctx context.Context, id wire.RequestID, outcome delivery.O
 	case delivery.Refused:
 		told = engine.Outcome{Kind: engine.Refused, Text: o.Text, Delivered: o.Delivered}
 	case delivery.Died:
-		n.notes.died(id, o.Log)
+		if n.notes.died(id, o.Log) && n.stackLogs != nil {
+			for _, line := range o.Log {
+				n.stackLogs.print("", id, line)
+			}
+		}
 		told = engine.Outcome{Kind: engine.Died, Text: o.Text, Log: o.Log, Delivered: o.Delivered, Error: o.Error, Cause: o.Cause}
 	case delivery.Provided:
 		told = engine.Outcome{Kind: engine.Provided, Result: o.Result, Text: o.Failure, Delivered: true}
@@ -226,23 +235,25 @@ func (n *Node) hooks() operator.Hooks {
 		Providers: func(context.Context) ([]operator.Provider, error) { return n.providers.list(), nil },
 		Schema: func(ctx context.Context, name string) (json.RawMessage, error) {
 			if !n.isOwner(ctx) {
-				return nil, &operator.Error{Status: http.StatusForbidden, Message: "providers of this server are asked for " +
-					"their schemas by its own user only: it runs their programs"}
+				return nil, &operator.Error{Status: http.StatusForbidden, Message: "only this server's own user can ask " +
+					"its providers for their schemas, because that runs their programs"}
 			}
 			return n.providers.schema(ctx, name)
 		},
 		PutProvider: func(ctx context.Context, name string, definition json.RawMessage) error {
 			if !n.isOwner(ctx) {
-				return &operator.Error{Status: http.StatusForbidden, Message: "providers of this server are defined by " +
-					"its own user only: by commands on its data directory, or by --provider and --project when it starts"}
+				return &operator.Error{Status: http.StatusForbidden, Message: "only this server's own user can define " +
+					"its providers: with commands on its data directory, or with --provider and --project at start"}
 			}
 			return n.providers.put(ctx, name, definition)
 		},
+		Owner:    func(ctx context.Context) bool { return n.isOwner(ctx) || n.hasOperatorKey(ctx) },
 		Keys:     n.sealingKeys,
 		Progress: n.providers.progress,
 		Logs: func(_ context.Context, id wire.RequestID) ([]string, error) {
 			return n.notes.log(id), nil
 		},
+		StackLogs: n.readStackLogs,
 	}
 }
 
@@ -254,19 +265,26 @@ func (n *Node) isOwner(ctx context.Context) bool {
 
 // isOperator reports whether a request comes from the server's own user or from a key that may act in the console. With --dev every key may.
 func (n *Node) isOperator(ctx context.Context) bool {
+	_, ok := sigv4.FromContext(ctx)
+	return ok && (n.config.Dev || n.isOwner(ctx) || n.hasOperatorKey(ctx))
+}
+
+// hasOperatorKey reports whether a request is signed with a key of the server's file that may act in the console. Signatures of these
+// keys are verified with --dev too.
+func (n *Node) hasOperatorKey(ctx context.Context) bool {
 	id, ok := sigv4.FromContext(ctx)
-	if !ok || n.isOwner(ctx) || n.config.Dev {
-		return ok
+	if !ok || n.fileKeys == nil {
+		return false
 	}
 	key, ok := n.fileKeys.Lookup(id.AccessKeyID)
 	return ok && key.Console == string(console.Operator)
 }
 
-// sealingKeys tells which keys the store needs.
+// sealingKeys reports which keys the store needs.
 func (n *Node) sealingKeys(ctx context.Context) (operator.Keys, error) {
 	if !n.isOperator(ctx) {
-		return operator.Keys{}, &operator.Error{Status: http.StatusForbidden, Message: "the sealing keys of this server are shown to its own " +
-			"user and to access keys with pintle_console = operator only"}
+		return operator.Keys{}, &operator.Error{Status: http.StatusForbidden, Message: "the keys of this server are visible only to its own " +
+			"user and to access keys with pintle_console = operator"}
 	}
 	list, err := n.store.SealingKeys(ctx)
 	if err != nil {

@@ -57,7 +57,7 @@ func (k KeySource) open(ctx context.Context, used func(context.Context) (is bool
 		}
 	}
 	if set > 1 {
-		return nil, errors.New("the keys come from one place: a file, a command or PINTLE_KEYS")
+		return nil, errors.New("use only one source of keys: a file, a command or PINTLE_KEYS")
 	}
 	text := k.Text
 	switch {
@@ -78,8 +78,8 @@ func (k KeySource) open(ctx context.Context, used func(context.Context) (is bool
 			}
 			// A node that started at the same moment may have made both just now, the file first.
 			if _, err := os.Stat(k.File); is && err != nil {
-				return nil, fmt.Errorf("the key file %s is gone, and without it %s cannot be read: "+
-					"put it back from a copy or from another node, or begin anew without the data", k.File, of)
+				return nil, fmt.Errorf("the key file %s is missing, and without it %s cannot be read: "+
+					"restore it from a copy or from another node, or start over without the data", k.File, of)
 			}
 		}
 		return store.OpenKeys(k.File)
@@ -113,7 +113,7 @@ func run(ctx context.Context, command string) (string, error) {
 	return out.text.String(), nil
 }
 
-// limited takes what a command prints up to a bound. The buffer is no embedded field: it could be filled past Write then.
+// limited takes what a command prints up to a bound. The buffer is not an embedded field: it could be filled past Write then.
 type limited struct {
 	text bytes.Buffer
 	over bool

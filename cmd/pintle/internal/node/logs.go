@@ -12,7 +12,7 @@ import (
 	"github.com/pintle-dev/pintle/internal/provider/local"
 )
 
-// logsDir is the folder of the events of log groups in the data directory.
+// logsDir is the directory of the events of log groups in the data directory.
 const logsDir = "logs"
 
 // maxOrigins is how many log streams are remembered whose group exists.
@@ -31,7 +31,7 @@ type functionLogs struct {
 func (n *Node) openLogs(c *cloud) error {
 	kept, err := logs.New(logs.Config{
 		Dir: n.config.Lock.path(logsDir), Log: n.log,
-		Retention: func(ctx context.Context, place registry.Place, group string) (int, error) {
+		Retention: func(ctx context.Context, place registry.Scope, group string) (int, error) {
 			item, err := c.catalog.Groups.Get(ctx, place, group)
 			return item.Of.Retention, err
 		},
@@ -45,7 +45,7 @@ func (n *Node) openLogs(c *cloud) error {
 
 // print adds a line to the stream of a process. The group is made if it does not exist.
 func (l *functionLogs) print(o local.Origin, line string) {
-	place := registry.Place{Account: o.Account, Region: o.Region}
+	place := registry.Scope{Account: o.Account, Region: o.Region}
 	err := l.ensure(place, o)
 	if err == nil {
 		var made bool
@@ -55,12 +55,12 @@ func (l *functionLogs) print(o local.Origin, line string) {
 		}
 	}
 	if err != nil {
-		l.node.log.Error("a line of a log was not kept", "group", o.Group, "error", err)
+		l.node.log.Error("a log line was not stored", "group", o.Group, "error", err)
 	}
 }
 
 // ensure makes the group of a stream that had no line yet.
-func (l *functionLogs) ensure(place registry.Place, o local.Origin) error {
+func (l *functionLogs) ensure(place registry.Scope, o local.Origin) error {
 	l.mu.Lock()
 	known := l.known[o]
 	l.mu.Unlock()
@@ -80,13 +80,13 @@ func (l *functionLogs) ensure(place registry.Place, o local.Origin) error {
 }
 
 // group makes a group if it does not exist.
-func (l *functionLogs) group(place registry.Place, name string) error {
+func (l *functionLogs) group(place registry.Scope, name string) error {
 	ctx, cancel := context.WithTimeout(context.Background(), lookupTimeout)
 	defer cancel()
 	groups := l.node.cloud.catalog.Groups
 	_, err := groups.Get(ctx, place, name)
 	if errors.Is(err, registry.ErrNotFound) {
-		_, err = groups.Put(ctx, registry.Item[registry.LogGroup]{Place: place, Name: name, Of: registry.LogGroup{Implicit: true, Made: time.Now().UTC()}})
+		_, err = groups.Put(ctx, registry.Item[registry.LogGroup]{Scope: place, Name: name, Of: registry.LogGroup{Implicit: true, Made: time.Now().UTC()}})
 	}
 	if errors.Is(err, registry.ErrExists) {
 		err = nil

@@ -10,7 +10,7 @@ import (
 	"github.com/pintle-dev/pintle/internal/server"
 )
 
-// MetricsConfig says how a node tells what it counts.
+// MetricsConfig says how a node reports what it counts.
 type MetricsConfig struct {
 	// Listen is host:port of a listener for scrapes alone; empty is none. Then they come to the main one, if Dev is set or
 	// there is a Token.
@@ -58,7 +58,7 @@ func (n *Node) openMetrics(door *server.Config) (err error) {
 func (n *Node) audit(e audit.Entry) {
 	if err := n.config.Audit.Write(e); err != nil {
 		n.metrics.Unaudited()
-		n.log.Error("a change is not on record", "action", e.Action, "request", e.Request, "error", err)
+		n.log.Error("an audit record was not written", "action", e.Action, "request", e.Request, "error", err)
 	}
 }
 

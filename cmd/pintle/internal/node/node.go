@@ -51,9 +51,9 @@ type Role int
 const (
 	// Command runs stacks for the time of one command; other commands may be its clients meanwhile.
 	Command Role = iota
-	// Reader only shows what is there: nothing is delivered, nothing times out, nobody else is served.
+	// Reader only shows what is there: nothing is delivered, nothing times out, no one else is served.
 	Reader
-	// Server runs until it is told to stop.
+	// Server runs until it is asked to stop.
 	Server
 )
 
@@ -89,10 +89,10 @@ type Config struct {
 	Limits template.Limits
 	// Zones are what Fn::GetAZs returns for regions; of one that is not among them there are three.
 	Zones map[string][]string
-	// Cloud has the node run the code of functions that templates declare, and makes what goes with it: the cloud of this machine.
-	// Without it those types are unknown, and the faces of their services are not there.
+	// Cloud has the node run the code of functions that templates declare, and makes what goes with it: the local cloud.
+	// Without it those types are unknown, and the APIs of their services are not there.
 	Cloud bool
-	// NodeModules are folders in which Node functions find packages, beside their own.
+	// NodeModules are directories in which Node functions find packages, next to their own.
 	NodeModules []string
 	// UnknownTypes is the engine's.
 	UnknownTypes engine.UnknownTypes
@@ -113,7 +113,7 @@ type Config struct {
 	SSM string
 	// ResolveSecrets has dynamic references to secrets resolved when a request is sent.
 	ResolveSecrets bool
-	// Metrics says whether and how the node tells what it counts; the zero value counts, and tells nobody.
+	// Metrics says whether and how the node reports what it counts; the zero value counts, and tells no one.
 	Metrics MetricsConfig
 	// Audit gets every change that clients ask for; nil drops them.
 	Audit *audit.Log
@@ -124,7 +124,7 @@ type Config struct {
 	// Log gets what operators should know; nil discards it.
 	Log *slog.Logger
 	// Started is called by [Node.Run] when commands and clients find the node and are served, and Stopping when it begins to end.
-	// Nil is nobody.
+	// Nil is no one.
 	Started  func(Record)
 	Stopping func()
 }
@@ -167,13 +167,15 @@ type Node struct {
 	metrics     *metrics.Metrics
 	scrapes     net.Listener // of scrapes, nil if they come to the main one or to none
 	listener    net.Listener
-	door        *loopbacktls.Door // makes listener speak TLS too; nil if response URLs do not lead straight to it
-	lastPort    int               // that an earlier run noted, 0 if none did
+	stackLogs   *stackLogs            // nil for a reader of a data directory without lines
+	door        *loopbacktls.Endpoint // makes listener speak TLS too; nil if response URLs do not lead straight to it
+	lastPort    int                   // that an earlier run noted, 0 if none did
 	// credentialsMade says that the credentials file was made by Open.
 	credentialsMade bool
 }
 
-// Open opens the data directory and joins everything on it. Nothing is delivered or served before [Node.Run].
+// Open opens the data directory and sets up the node on it. The node delivers and serves only once [Node.Run] is
+// called.
 func Open(ctx context.Context, config Config) (_ *Node, err error) {
 	n := &Node{config: config, log: config.Log, notes: newNotes(), metrics: metrics.New(config.Version)}
 	if n.log == nil {
@@ -251,6 +253,9 @@ func Open(ctx context.Context, config Config) (_ *Node, err error) {
 	}
 	n.fileKeys = credentials
 	n.account, n.accounts = credentials.Default().Account, newAccounts(credentials, config.AccountRules)
+	if err := n.openStackLogs(); err != nil {
+		return nil, err
+	}
 	if err := n.openProviders(ctx, n.account); err != nil {
 		return nil, err
 	}
@@ -279,7 +284,7 @@ func Open(ctx context.Context, config Config) (_ *Node, err error) {
 	}
 	n.engine, err = engine.Open(ctx, engine.Config{
 		Store: n.store, Name: nodeName(), Alone: config.Database == "", Fidelity: config.Fidelity, UnknownTypes: config.UnknownTypes, Log: n.log,
-		Observer: n.metrics, Dispatch: n.dispatch, Settled: n.settled, Native: types, Serves: n.providers.serves,
+		Observer: n.metrics, Dispatch: n.dispatch, Settled: n.settled, Native: types, Serves: n.providers.serves, Reads: n.reads(),
 		NestedTemplate: func(ctx context.Context, account, region, url string) (string, error) {
 			return n.nestedTemplate(sigv4.WithIdentity(ctx, sigv4.Identity{Account: account, Region: region}), url)
 		},
@@ -301,6 +306,8 @@ func Open(ctx context.Context, config Config) (_ *Node, err error) {
 			return nil, err
 		}
 	}
+	drifts := drift.New(types, n.store, nil)
+	drifts.Ask(n.engine)
 	door := server.Config{
 		Engine: n.engine, Store: n.store, Signer: signer, Signals: signals, Dev: config.Dev, Account: n.account,
 		ROS: server.ROSAnswers{
@@ -308,9 +315,8 @@ func Open(ctx context.Context, config Config) (_ *Node, err error) {
 		},
 		Intake:   intake.New(intake.Config{Dir: n.config.Lock.directory}),
 		Listener: n.listener, PublicURL: base, Version: config.Version, Hooks: n.hooks(),
-		Parameters: ssm.NewOwn(n.store), TokenKey: root.Derive("paging token"), Log: n.log, Texts: n.texts,
-		Drift:  drift.New(types, n.store, nil),
-		Called: n.processKeys.note,
+		TokenKey: root.Derive("paging token"), Log: n.log, Texts: n.texts,
+		Drift: drifts, Called: n.processKeys.note,
 		Keys: func(id string) (sigv4.Key, bool) {
 			if id == n.record.Owner.ID {
 				return sigv4.Key{ID: id, Secret: sigv4.Secret(n.record.Owner.Secret), Account: n.account}, true
@@ -336,7 +342,7 @@ func Open(ctx context.Context, config Config) (_ *Node, err error) {
 	if err := n.openMetrics(&door); err != nil {
 		return nil, err
 	}
-	if err := n.openFaces(&door); err != nil {
+	if err := n.openServices(&door); err != nil {
 		return nil, err
 	}
 	if err := n.openConsole(&door, credentials.Lookup); err != nil {
@@ -371,10 +377,10 @@ func (n *Node) Define(ctx context.Context, name string, definition Definition) e
 	return n.providers.put(ctx, name, text)
 }
 
-// Run serves, delivers and keeps time until ctx ends, and then stops in an order that loses least: no new request is
-// sent; provider processes end, while the answers of those that finish in their grace still come in; the server drains;
-// the timers stop. What was not answered is found in the table by the next run. No goroutine and no process of the node
-// is left when it returns.
+// Run serves, delivers and fires timers until ctx ends. It then shuts down in an order that loses as little as
+// possible. It sends no new request. It ends the provider processes, and still accepts answers from those that finish
+// within their grace period. Then it drains the server and stops the timers. Unanswered requests stay in the table,
+// where the next run finds them. No goroutine and no process of the node is left when Run returns.
 func (n *Node) Run(ctx context.Context) error {
 	if n.config.Role != Reader {
 		if err := n.config.Lock.publish(n.record); err != nil {
@@ -406,6 +412,12 @@ func (n *Node) Run(ctx context.Context) error {
 			return nil
 		}
 		return n.cloud.logs.streams.Run(ctx)
+	})
+	group.Go(func() error {
+		if n.config.Role == Reader || n.stackLogs == nil {
+			return nil
+		}
+		return n.stackLogs.streams.Run(ctx)
 	})
 	group.Go(func() error {
 		if n.rules == nil {
@@ -592,8 +604,8 @@ func (n *Node) keepPort(ctx context.Context) error {
 			return err
 		}
 		if !next.IsZero() {
-			n.log.Error(fmt.Sprintf("requests of an earlier run wait for answers at port %d, and this one has port %s: unless it is "+
-				"ended and pintle serve --listen 127.0.0.1:%[1]d can be started, they time out", n.lastPort, text))
+			n.log.Error(fmt.Sprintf("requests of an earlier run expect answers at port %d, and this server has port %s: unless you stop it "+
+				"and run pintle serve --listen 127.0.0.1:%[1]d, they time out", n.lastPort, text))
 			return nil
 		}
 	}

@@ -175,7 +175,7 @@ func TestOpenThatFailsGivesTheDirectoryFree(t *testing.T) {
 	}
 }
 
-// call sends a signed request to the operator's face and returns what was told.
+// call sends a signed request to the operator API and returns the status and the body of the answer.
 func call(t *testing.T, base string, keys node.Credentials, method, path, body string) (int, string) {
 	t.Helper()
 	request, err := http.NewRequest(method, base+operator.Prefix+path, strings.NewReader(body))
@@ -275,10 +275,10 @@ func TestOnlyTheOwnerAsksForSchemas(t *testing.T) {
 		want int
 		text string
 	}{
-		{node.Credentials{ID: "any", Secret: "key"}, "P", http.StatusForbidden, "by its own user only"},
-		{n.Record().Client, "P", http.StatusForbidden, "by its own user only"},
+		{node.Credentials{ID: "any", Secret: "key"}, "P", http.StatusForbidden, "own user can ask"},
+		{n.Record().Client, "P", http.StatusForbidden, "own user can ask"},
 		{n.Record().Owner, "P", http.StatusOK, `{"resourceTypes":{}}`},
-		{n.Record().Owner, "U", http.StatusNotFound, "no process of this server serves it"},
+		{n.Record().Owner, "U", http.StatusNotFound, "no process of this server runs it"},
 		{n.Record().Owner, "Q", http.StatusNotFound, "it is not known"},
 	} {
 		status, text := call(t, n.Record().URL, test.keys, http.MethodGet, "providers/"+test.name+"/schema", "")

@@ -13,7 +13,7 @@ const (
 	maxLogLines = 20
 )
 
-// notes is what is known of requests beside their rows: what holds them up, who executes them, and the last lines that
+// notes is what is known of requests next to their rows: what holds them up, who executes them, and the last lines that
 // their providers printed. It is lost with the process; nothing depends on it.
 type notes struct {
 	mu    sync.Mutex
@@ -49,7 +49,7 @@ func (n *notes) progress(id wire.RequestID, text string) {
 	n.get(id).progress = text
 }
 
-// begin says that a provider executes the request, end that it has ended.
+// begin says that a provider executes the request, end that it has finished.
 func (n *notes) begin(id wire.RequestID, provider string) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -74,13 +74,16 @@ func (n *notes) line(id wire.RequestID, line string) {
 	}
 }
 
-// died keeps the log of a process that never got to print a line for the request, e.g. that of a build.
-func (n *notes) died(id wire.RequestID, lines []string) {
+// died keeps the log of a process that never got to print a line for the request, e.g. that of a build. It reports whether it did.
+func (n *notes) died(id wire.RequestID, lines []string) bool {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	if known := n.get(id); len(known.lines) == 0 {
-		known.lines = slices.Clone(lines)
+	known := n.get(id)
+	if len(known.lines) > 0 {
+		return false
 	}
+	known.lines = slices.Clone(lines)
+	return true
 }
 
 func (n *notes) show(id wire.RequestID) (provider, progress string) {

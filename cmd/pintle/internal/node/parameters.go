@@ -11,6 +11,7 @@ import (
 	"github.com/pintle-dev/pintle/awscall"
 	"github.com/pintle-dev/pintle/internal/cloud/secretsmanager"
 	"github.com/pintle-dev/pintle/internal/cloud/ssm"
+	"github.com/pintle-dev/pintle/internal/provider/awsconfig"
 	"github.com/pintle-dev/pintle/internal/provider/builtin"
 )
 
@@ -67,7 +68,7 @@ func (n *Node) openParameters() error {
 // clientAt returns a client of what stands in for AWS at a URL. Keys are those of the AWS SDK's configuration, if it has any:
 // most stand-ins take all.
 func clientAt(ctx context.Context, region, endpoint string, log *slog.Logger) (*awscall.Client, error) {
-	keys, err := builtin.Credentials(ctx, region)
+	keys, err := awsconfig.Credentials(ctx, region)
 	if err != nil {
 		return nil, err
 	}

@@ -51,7 +51,7 @@ func (r awsRule) polling(d Definition, programs []local.Provider) error {
 	return nil
 }
 
-// handlerFiles returns the files of a handler: itself, or what is directly in its folder.
+// handlerFiles returns the files of a handler: itself, or what is directly in its directory.
 func handlerFiles(path string) []string {
 	entries, err := os.ReadDir(path)
 	if err != nil {

@@ -40,7 +40,7 @@ type providers struct {
 	notes   *notes
 	log     *slog.Logger
 	region  string // of calls that name none
-	// functions are those of the cloud of this machine; nil if there is none. It is set before anything is served.
+	// functions are those of the local cloud; nil if there is none. It is set before anything is served.
 	functions cloudFunction
 	// deployments answers for the functions that the CDK makes for BucketDeployments; nil without a runtime or local AWS emulation.
 	deployments *builtin.Deployments
@@ -125,8 +125,8 @@ func (p *providers) load(ctx context.Context) error {
 	return nil
 }
 
-// put is the hook of the operator's face. Whoever may define a provider runs programs as this user, so it takes the
-// key that only this user can read.
+// put is the hook of the operator API. A caller that may define a provider can run programs as this user, so put
+// requires the key that only this user can read.
 func (p *providers) put(ctx context.Context, name string, text json.RawMessage) error {
 	bad := func(err error) error { return &operator.Error{Status: http.StatusBadRequest, Message: err.Error()} }
 	var d Definition
@@ -258,7 +258,7 @@ func (p *providers) schema(ctx context.Context, name string) (json.RawMessage, e
 	case k.broken != nil:
 		return nil, none(k.broken.Error())
 	case k.url != "" || p.runtime == nil:
-		return nil, none("no process of this server serves it")
+		return nil, none("no process of this server runs it")
 	}
 	text, err := p.runtime.Schema(ctx, name)
 	if err != nil {
@@ -287,7 +287,7 @@ func (p *providers) Match(token wire.ServiceToken) (delivery.Provider, bool) {
 	return delivery.Provider{Name: name, Account: accountOf(token), Timeout: p.timeout(name)}, ok
 }
 
-// lookUp returns the name in the runtime of the function of the cloud of this machine that a token names.
+// lookUp returns the name in the runtime of the function of the local cloud that a token names.
 func (p *providers) lookUp(token wire.ServiceToken) (name string, ok bool, err error) {
 	if p.match == nil {
 		return "", false, nil
@@ -297,7 +297,7 @@ func (p *providers) lookUp(token wire.ServiceToken) (name string, ok bool, err e
 	return p.match(ctx, token)
 }
 
-// accountOf returns the account of the function of the cloud of this machine that a token names.
+// accountOf returns the account of the function of the local cloud that a token names.
 func accountOf(token wire.ServiceToken) string {
 	parsed, err := wire.ParseToken(token)
 	if err != nil {
@@ -369,8 +369,9 @@ func (p *providers) Invoke(name string, event local.Event) error {
 // Cancel implements [delivery.Local].
 func (p *providers) Cancel(id string, grace time.Duration) { p.runtime.Cancel(id, grace) }
 
-// requestOf returns the request that an invocation belongs to, in whose log its lines are: that for which a provider, or a function
-// of this machine, has called another function, or its own. Empty stays empty.
+// requestOf returns the request that an invocation belongs to; its lines go to the log of that request. If a provider
+// or a local function made the call while it served a request, that is the one. Otherwise the invocation has its own.
+// An empty ID stays empty.
 func (p *providers) requestOf(id string) wire.RequestID {
 	if request, ok := p.calls.Request(id); ok {
 		id = request
@@ -397,7 +398,14 @@ func (p *providers) progress(id wire.RequestID) string {
 	return ""
 }
 
-// list is what the operator's face tells of the providers.
+// names returns the names of the declared providers, without macros.
+func (p *providers) names() []string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return slices.DeleteFunc(slices.Sorted(maps.Keys(p.known)), func(name string) bool { return strings.HasPrefix(name, "macro:") })
+}
+
+// list returns the providers as the operator API reports them.
 func (p *providers) list() []operator.Provider {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -30,7 +30,7 @@ var errNoEmulation = errors.New("this server calls functions and local providers
 
 // sendToTarget hands a payload to the target of a rule, and calls ended when the target is done with it, or has it if that is not
 // waited for.
-func (n *Node) sendToTarget(ctx context.Context, place registry.Place, target registry.Target, payload []byte, ended func()) error {
+func (n *Node) sendToTarget(ctx context.Context, place registry.Scope, target registry.Target, payload []byte, ended func()) error {
 	arn := target.ARN
 	parts := strings.SplitN(arn, ":", 7)
 	if len(parts) < 6 {
@@ -38,7 +38,7 @@ func (n *Node) sendToTarget(ctx context.Context, place registry.Place, target re
 	}
 	switch parts[2] {
 	case "lambda":
-		return n.functions.InvokeEvent(ctx, lambda.Call{Place: place, Function: arn, Payload: payload, Ended: ended})
+		return n.functions.InvokeEvent(ctx, lambda.Call{Scope: place, Function: arn, Payload: payload, Ended: ended})
 	case "sns":
 		if n.cloud == nil {
 			return errNoEmulation
@@ -71,7 +71,7 @@ func (n *Node) sendToTarget(ctx context.Context, place registry.Place, target re
 }
 
 // startMachine starts a state machine of a place.
-func (n *Node) startMachine(ctx context.Context, place registry.Place, parts []string, input []byte) error {
+func (n *Node) startMachine(ctx context.Context, place registry.Scope, parts []string, input []byte) error {
 	arn := strings.Join(parts, ":")
 	if len(parts) != 7 || parts[3] != place.Region || parts[4] != place.Account {
 		return fmt.Errorf("%s is not a state machine of the rule's account and region", arn)

@@ -66,7 +66,7 @@ func TestFunctionsOutliveDrain(t *testing.T) {
 	defer tick.Stop()
 	for range tick.C {
 		if _, err := os.Stat(filepath.Join(dir, "engine.json")); err != nil {
-			break // it stops: nobody is to find it any more
+			break // it stops: no one is to find it any more
 		}
 	}
 	for range 3 {

@@ -32,7 +32,7 @@ func TestLostKeysAreNotReplaced(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, err := node.Open(t.Context(), node.Config{Lock: acquire(t, dir)})
-	if err == nil || !strings.Contains(err.Error(), file+" is gone") || !strings.Contains(err.Error(), "put it back") {
+	if err == nil || !strings.Contains(err.Error(), file+" is missing") || !strings.Contains(err.Error(), "restore it") {
 		t.Errorf("Open: %v, want the file and the remedy", err)
 	}
 	if _, err := os.Stat(file); !errors.Is(err, os.ErrNotExist) {

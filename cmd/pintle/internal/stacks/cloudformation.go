@@ -24,6 +24,25 @@ func (c *CloudFormation) call(ctx context.Context, action string, in members) (m
 	return c.client.Call(ctx, "cloudformation", action, in)
 }
 
+// pollPause is the time between two calls of poll.
+const pollPause = 200 * time.Millisecond
+
+// poll calls look until it is done or fails.
+func poll(ctx context.Context, look func() (done bool, err error)) error {
+	ticker := time.NewTicker(pollPause)
+	defer ticker.Stop()
+	for {
+		if done, err := look(); done || err != nil {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-ticker.C:
+		}
+	}
+}
+
 // pages calls an action until there is no next page, or each returns false, which gets the structures of a list.
 func (c *CloudFormation) pages(ctx context.Context, action string, in members, list string, each func(members) bool) error {
 	for {
@@ -214,6 +233,15 @@ func (c *CloudFormation) Resources(ctx context.Context, stack string) ([]Resourc
 		return true
 	})
 	return list, err
+}
+
+// Template implements [Service].
+func (c *CloudFormation) Template(ctx context.Context, stack string) (string, error) {
+	out, err := c.call(ctx, "GetTemplate", members{"StackName": stack, "TemplateStage": "Original"})
+	if err != nil {
+		return "", err
+	}
+	return out.text("TemplateBody"), nil
 }
 
 // Declared implements [Service].

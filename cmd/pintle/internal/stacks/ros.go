@@ -268,6 +268,13 @@ func (r *ROS) Resources(ctx context.Context, stack string) ([]Resource, error) {
 	return list, err
 }
 
+// Template implements [Service].
+func (r *ROS) Template(ctx context.Context, stack string) (string, error) {
+	var out struct{ TemplateBody string }
+	err := r.client.Call(ctx, "GetTemplate", url.Values{"StackId": {stack}}, &out)
+	return out.TemplateBody, err
+}
+
 // Declared implements [Service]. The template is read here: the service tells less of it.
 func (r *ROS) Declared(_ context.Context, text string) ([]string, error) {
 	t, err := template.ParseROS(text, template.Unlimited())
@@ -313,7 +320,7 @@ func (r *ROS) Create(ctx context.Context, want Desired) (string, error) {
 	return out.StackID, err
 }
 
-// Update implements [Service]. A stack that could not be created is gone on with: it is not to be updated.
+// Update implements [Service]. A stack that could not be created is continued: it is not to be updated.
 func (r *ROS) Update(ctx context.Context, stack Stack, want Desired) (bool, error) {
 	form := want.form()
 	form.Set("StackId", stack.ID)
@@ -337,7 +344,7 @@ func (r *ROS) Update(ctx context.Context, stack Stack, want Desired) (bool, erro
 // Delete implements [Service].
 func (r *ROS) Delete(ctx context.Context, id string, spare Sparing) error {
 	if spare.Force {
-		return refuse("ROS has no delete that leaves behind whatever fails: name what is to be left, with --retain")
+		return refuse("ROS cannot delete a stack and leave failures behind: name the resources to keep with --retain")
 	}
 	form := url.Values{"StackId": {id}}
 	for i, logical := range spare.Retain {
@@ -351,11 +358,11 @@ func (r *ROS) Cancel(ctx context.Context, id, _ string) error {
 	return r.client.Call(ctx, "CancelUpdateStack", url.Values{"StackId": {id}}, nil)
 }
 
-// Continue implements [Service]: of ROS it is a create that can be gone on with, and no rollback. With Force what failed is
+// Continue implements [Service]: of ROS it is a create that can be continued, and no rollback. With Force what failed is
 // dropped, and the stack counts as created.
 func (r *ROS) Continue(ctx context.Context, id, _ string, skip Skipping) error {
 	if len(skip.Skip) > 0 {
-		return refuse("ROS goes on with a create, of which single resources cannot be skipped: --force drops all that failed")
+		return refuse("ROS cannot skip single resources when it continues a create: --force drops all that failed")
 	}
 	form := url.Values{"StackId": {id}, "Mode": {"Recreate"}}
 	if skip.Force {
@@ -366,7 +373,7 @@ func (r *ROS) Continue(ctx context.Context, id, _ string, skip Skipping) error {
 
 // Rollback implements [Service]: ROS has no such call.
 func (r *ROS) Rollback(context.Context, string, string) error {
-	return refuse("ROS rolls back by itself or not at all: go on with the create, or delete the stack")
+	return refuse("ROS cannot roll back a failed stack on request: continue the create, or delete the stack")
 }
 
 // refuse returns the error of a call that the API does not have.

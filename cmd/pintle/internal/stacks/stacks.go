@@ -16,7 +16,7 @@ import (
 )
 
 // ErrNone says that there is no stack of that name.
-var ErrNone = errors.New("there is no such stack")
+var ErrNone = errors.New("no such stack")
 
 // Stack is a stack as a service describes it.
 type Stack struct {
@@ -79,7 +79,7 @@ type Desired struct {
 	KeepFailed bool
 	// Agreed are the capabilities that are agreed to. Of CloudFormation.
 	Agreed []string
-	// Replace has an update delete and create anew what cannot be updated otherwise. Of ROS.
+	// Replace has an update delete and create again what cannot be updated otherwise. Of ROS.
 	Replace bool
 }
 
@@ -109,6 +109,8 @@ type Service interface {
 	// for which until is not yet true when going back, and the one for which it is.
 	Events(ctx context.Context, stack, since string, until func(Event) bool) ([]Event, error)
 	Resources(ctx context.Context, stack string) ([]Resource, error)
+	// Template returns the template of a stack, as it was passed.
+	Template(ctx context.Context, stack string) (string, error)
 	// Declared returns the names of the parameters that a template declares.
 	Declared(ctx context.Context, template string) ([]string, error)
 	// Create begins to create a stack and returns its id.
@@ -119,7 +121,7 @@ type Service interface {
 	Delete(ctx context.Context, id string, spare Sparing) error
 	// Cancel cancels an update that is under way, token being the request's own.
 	Cancel(ctx context.Context, id, token string) error
-	// Continue goes on with a rollback that failed.
+	// Continue continues a rollback that failed.
 	Continue(ctx context.Context, id, token string, skip Skipping) error
 	// Rollback rolls back a stack that was left as it failed.
 	Rollback(ctx context.Context, id, token string) error
@@ -137,7 +139,7 @@ func Refusal(err error) (string, bool) {
 	return told.Message, true
 }
 
-// Lost reports whether an error means that the engine has ended, or that another one has come in its place, which does
+// Lost reports whether an error means that the engine has finished, or that another one has come instead, which does
 // not know the client's key.
 func Lost(err error) bool {
 	if told, ok := errors.AsType[*awscall.Error](err); ok {

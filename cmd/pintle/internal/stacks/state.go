@@ -3,7 +3,7 @@ package stacks
 // State is what the status of a stack means, whatever the dialect calls it.
 type State int
 
-// The states. All but Working are at rest.
+// The states. All but Working are idle.
 const (
 	// Other is a status of which nothing more is known here.
 	Other State = iota

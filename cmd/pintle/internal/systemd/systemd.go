@@ -13,21 +13,21 @@ import (
 	"time"
 )
 
-// Variable is the environment variable that names the manager's socket: a path, or @ and the name of an abstract one. Who was
-// not started by such a manager has none.
+// Variable is the environment variable that names the manager's socket: a path, or @ and the name of an abstract one.
+// It is not set if no such manager started the process.
 const Variable = "NOTIFY_SOCKET"
 
 // patience bounds one message: a manager whose queue is full must not hold up the server.
 const patience = 5 * time.Second
 
-// Manager is who started this process. The zero Manager is nobody, and is told nothing.
+// Manager is who started this process. The zero Manager is no one, and gets nothing.
 type Manager struct{ socket string }
 
-// New returns the manager that listens at socket, the value of [Variable]; empty is nobody. A socket of another kind
+// New returns the manager that listens at socket, the value of [Variable]; empty is no one. A socket of another kind
 // (vsock:… in some virtual machines) is an error.
 func New(socket string) (Manager, error) {
 	if socket != "" && !strings.HasPrefix(socket, "/") && !strings.HasPrefix(socket, "@") {
-		return Manager{}, fmt.Errorf("%s is %q: want a path, or @ and a name", Variable, socket)
+		return Manager{}, fmt.Errorf("%s is %q: use a path, or @ and a name", Variable, socket)
 	}
 	return Manager{socket}, nil
 }

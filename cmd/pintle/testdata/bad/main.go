@@ -65,7 +65,7 @@ func handle(e event) {
 	case "large":
 		put(e.ResponseURL, strings.Replace(e.answer("SUCCESS", "a"), "{", `{"Pad": "`+strings.Repeat("x", 5000)+`",`, 1))
 	case "garbage":
-		put(e.ResponseURL, "this is no JSON")
+		put(e.ResponseURL, "this is not JSON")
 	case "twice":
 		put(e.ResponseURL, e.answer("SUCCESS", "first"))
 		put(e.ResponseURL, e.answer("SUCCESS", "second"))

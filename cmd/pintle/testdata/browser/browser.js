@@ -29,12 +29,12 @@ async function begin(c) {
 }
 
 // open opens a window in place of the one that is open, whose sessions it has.
-async function open({ width, height }, scripts, browser) {
+async function open({ width, height, zone = 'UTC' }, scripts, browser) {
   const storageState = await context?.storageState();
   browser ??= context.browser();
   await context?.close();
   context = await browser.newContext({
-    viewport: { width, height }, colorScheme: 'light', reducedMotion: 'reduce', javaScriptEnabled: scripts, storageState,
+    viewport: { width, height }, timezoneId: zone, colorScheme: 'light', reducedMotion: 'reduce', javaScriptEnabled: scripts, storageState,
   });
   context.setDefaultTimeout(patience);
   context.on('request', (r) => seen.push({ kind: 'request', text: r.url() }));
@@ -179,6 +179,19 @@ const commands = {
         .map((v) => `${v.id}: ${v.help}: ${v.nodes.slice(0, 3).map((n) => `${n.target} ${n.failureSummary}`).join(' | ')}`),
     };
   },
+  // overflow is by how many pixels the page is wider than the window, and which elements are.
+  overflow: () => page.evaluate(() => {
+    const width = document.documentElement.clientWidth, over = document.documentElement.scrollWidth - width;
+    if (over <= 0) return '';
+    const wide = [...document.querySelectorAll('body *')].filter((e) => e.getBoundingClientRect().right > width);
+    return `${over} pixels: ${wide.slice(0, 5).map((e) => e.outerHTML.slice(0, 100)).join(' | ')}`;
+  }),
+  // inside says whether the first element that a selector finds, and that is shown, is as wide as the window allows.
+  inside: ({ within }) => page.evaluate((within) => {
+    const e = [...document.querySelectorAll(within)].find((e) => e.checkVisibility());
+    const r = e?.getBoundingClientRect();
+    return Boolean(r) && r.width > 0 && r.left >= 0 && r.right <= document.documentElement.clientWidth;
+  }, within),
   shot: async ({ file }) => {
     await page.evaluate(() => { document.activeElement.blur(); window.scrollTo(0, 0); });
     await page.screenshot({ path: file, animations: 'disabled' });

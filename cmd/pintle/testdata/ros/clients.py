@@ -4,6 +4,7 @@ CLIENT is python, python-iact3 or python-v1, whose libraries PYTHONPATH names. P
 environment, KEY_ID and KEY_SECRET. An unexpected reply ends the script with an error.
 """
 
+import asyncio
 import json
 import os
 import re
@@ -19,6 +20,14 @@ class Refused(Exception):
     def __init__(self, code, status, message):
         super().__init__(f"{status} {code}: {message}")
         self.code, self.status = code, status
+
+
+def asynchronous():
+    """Returns a client of the generated library."""
+    from alibabacloud_ros20190910.client import Client
+    from alibabacloud_tea_openapi.models import Config
+
+    return Client(Config(access_key_id=os.environ["KEY_ID"], access_key_secret=os.environ["KEY_SECRET"], endpoint=host, protocol="http", region_id=REGION))
 
 
 def connect(secret):
@@ -157,6 +166,13 @@ call("MoveResourceGroup", ResourceType="stack", ResourceId=stack_id, NewResource
 same(call("GetStack", StackId=stack_id)["ResourceGroupId"], "rg-" + kind)
 refused("NotSupported", 400, call, "ListStackGroups")
 refused("NotSupported", 400, call, "GetTemplateEstimateCost", TemplateBody=body)
+
+if kind != "python-v1":
+    # The asynchronous methods send their requests with another library.
+    from alibabacloud_ros20190910 import models
+
+    listed = asyncio.run(asynchronous().list_stacks_async(models.ListStacksRequest(region_id=REGION, stack_name=[name])))
+    same([s.stack_id for s in listed.body.stacks], [stack_id])
 
 call("DeleteStack", StackId=stack_id)
 settled(stack_id, "DELETE_COMPLETE")

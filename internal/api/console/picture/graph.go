@@ -25,7 +25,7 @@ const (
 	boxWidth    = 208
 	boxHeight   = 46
 	boxGap      = 18 // between boxes of a layer
-	bendGap     = 10 // beside an edge that passes a layer
+	bendGap     = 10 // next to an edge that passes a layer
 	layerGap    = 72 // between layers: where edges run
 	graphMargin = 12
 )

@@ -8,7 +8,7 @@
 // A picture has no colours of its own. It is legible as it is, in the colour of the text around it, and classes are there for a
 // style sheet:
 //
-//	svg.picture.timeline, svg.picture.graph
+//	svg.picture.timeline, svg.picture.timeline.narrow, svg.picture.graph
 //	g.row, g.node                 with one of is-waiting, is-running, is-done, is-failed, is-stopped; the chosen node is-chosen
 //	.name .status                 texts of a row or a node; the status is always in words
 //	.box                          the frame of a node
@@ -57,8 +57,8 @@ func (s State) known() State {
 
 // Options say how to draw. The zero value is a picture of the defaults.
 type Options struct {
-	// ID is the id of the root, and what ids within begin with. It has to be the only one of its page; empty is "timeline" or
-	// "graph". What is neither letter, digit, - nor _ becomes _.
+	// ID is the id of the root element and the prefix of the ids within it. It must be unique on its page; empty
+	// means "timeline" or "graph". Characters other than letters, digits, - and _ become _.
 	ID string
 	// Title is the picture's name for readers of a screen; empty is "Timeline" or "Dependencies".
 	Title string
@@ -69,6 +69,8 @@ type Options struct {
 	Start time.Time
 	// Width is that of a timeline in pixels, 480 to 4000; zero is 960.
 	Width int
+	// Narrow draws a timeline as wide as its page, with the texts of a row above its bar: for windows of 320 pixels and more.
+	Narrow bool
 	// Rows is how many rows of a timeline are drawn at most, 1 to 1000; zero is 100.
 	Rows int
 	// Offset is how many rows come before the first of those given, and Total how many there are in all: pages of a timeline say
@@ -107,7 +109,8 @@ func (c *canvas) text(class string, x, y int, s string, width int) {
 	c.printf(`<text class="%s" x="%d" y="%d">%s</text>`, class, x, y, escaped(cut(s, width/charWidth)))
 }
 
-// frame writes the picture, with the root around what is collected: the description, then body.
+// frame writes the picture, with the root around what is collected: the description, then body. A width of zero is that of
+// the page.
 func (c *canvas) frame(w io.Writer, kind string, o Options, title, desc string, width, height int, linked bool) error {
 	if o.Title != "" {
 		title = o.Title
@@ -116,11 +119,15 @@ func (c *canvas) frame(w io.Writer, kind string, o Options, title, desc string, 
 	if linked {
 		role = "group"
 	}
-	id := identifier(o.ID, kind)
+	id := identifier(o.ID, strings.ReplaceAll(kind, " ", "-"))
 	var head canvas
 	head.printf(`<svg xmlns="http://www.w3.org/2000/svg" id="%s" class="picture %s" role="%s"`, id, kind, role)
 	head.printf(` aria-labelledby="%s-title" aria-describedby="%s-desc"`, id, id)
-	head.printf(` viewBox="0 0 %d %d" width="%d" height="%d"`, width, height, width, height)
+	if width > 0 {
+		head.printf(` viewBox="0 0 %d %d" width="%d" height="%d"`, width, height, width, height)
+	} else {
+		head.printf(` width="100%%" height="%d"`, height)
+	}
 	head.printf(` font-size="%d" fill="currentColor">`+"\n", fontSize)
 	head.printf(`<title id="%s-title">%s</title>`+"\n", id, escaped(title))
 	head.printf(`<desc id="%s-desc">%s</desc>`+"\n", id, escaped(desc))

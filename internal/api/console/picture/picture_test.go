@@ -31,6 +31,9 @@ func TestGolden(t *testing.T) {
 		"timeline": func(w io.Writer) error {
 			return picture.Timeline(w, steps(), picture.Options{Now: after(34 * time.Second), Offset: 10, Total: 10_000})
 		},
+		"timeline-narrow": func(w io.Writer) error {
+			return picture.Timeline(w, steps(), picture.Options{Now: after(34 * time.Second), Offset: 10, Total: 10_000, Narrow: true})
+		},
 		"timeline-none": func(w io.Writer) error {
 			return picture.Timeline(w, nil, picture.Options{Title: "Nothing yet"})
 		},

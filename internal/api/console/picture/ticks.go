@@ -17,15 +17,15 @@ var tickSteps = [...]time.Duration{
 	time.Hour, 2 * time.Hour, 3 * time.Hour, 6 * time.Hour, 12 * time.Hour, day, 2 * day, 5 * day,
 }
 
-// tickStep is the smallest distance at which an axis of that span has no more than maxTicks ticks besides the first.
-func tickStep(span time.Duration) time.Duration {
+// tickStep is the smallest distance at which an axis of that span has no more than most ticks after the first.
+func tickStep(span time.Duration, most int) time.Duration {
 	for _, step := range tickSteps {
-		if span/step <= maxTicks {
+		if span/step <= time.Duration(most) {
 			return step
 		}
 	}
 	step := 10 * day
-	for span/step > maxTicks {
+	for span/step > time.Duration(most) {
 		step *= 2
 	}
 	return step
@@ -45,7 +45,7 @@ func tickLabel(d time.Duration) string {
 	return span(d)
 }
 
-// span writes how long something took, in the two largest units that matter. What is negative is 0: clocks differ.
+// span formats a duration in its two largest units. A negative duration counts as 0, because clocks differ.
 func span(d time.Duration) string {
 	switch {
 	case d < time.Millisecond:

@@ -3,6 +3,7 @@ package picture
 import (
 	"fmt"
 	"io"
+	"strconv"
 	"strings"
 	"time"
 )
@@ -37,8 +38,15 @@ const (
 	chartMargin = 16
 	barHeight   = 16
 	noteHeight  = 28
-	maxTicks    = 8
-	maxRetries  = 50
+
+	narrowRow    = 58   // the height of a row
+	narrowName   = 308  // the width of its name
+	narrowText   = 364  // and of what stands below, in smaller letters
+	narrowUnits  = 1000 // of the width of the page, by which bars are placed
+	narrowTicks  = 4
+	narrowMargin = 8
+	maxTicks     = 8
+	maxRetries   = 50
 )
 
 // Timeline draws bars in the order given, one to a row, below a time axis that counts from its start. A bar that runs ends at the
@@ -51,23 +59,27 @@ func Timeline(w io.Writer, bars []Bar, o Options) error {
 	total := max(o.Total, known)
 	width := within(o.Width, 960, 480, 4000)
 	a := newAxis(bars, o, width)
+	kind := "timeline"
+	if o.Narrow {
+		kind, width = "timeline narrow", 0
+	}
 
 	var c canvas
-	bottom := axisHeight + len(bars)*rowHeight
+	bottom := axisHeight + len(bars)*a.rowHeight()
 	a.draw(&c, bottom)
 	linked := false
 	for i, b := range bars {
 		linked = linked || local(b.Link)
-		a.row(&c, b, axisHeight+i*rowHeight)
+		a.row(&c, b, axisHeight+i*a.rowHeight())
 	}
 	height, part := bottom, ""
 	if len(bars) < total {
 		part = fmt.Sprintf("Rows %s to %s of %s.", grouped(o.Offset+min(1, len(bars))), grouped(o.Offset+len(bars)), grouped(total))
-		c.text("note", 4, bottom+18, part, width)
+		c.text("note", a.textLeft(), bottom+18, part, max(width, narrowText))
 		c.printf("\n")
 		height += noteHeight
 	}
-	return c.frame(w, "timeline", o, "Timeline", a.describe(bars, part), width, height, linked)
+	return c.frame(w, kind, o, "Timeline", a.describe(bars, part), width, height, linked)
 }
 
 // axis maps times to pixels.
@@ -77,10 +89,37 @@ type axis struct {
 	span  time.Duration // from left to right, a millisecond to 100 years
 	left  int
 	right int
+	// narrow says that left, right and what is between them are thousandths of the page's width.
+	narrow bool
+}
+
+func (a axis) rowHeight() int {
+	if a.narrow {
+		return narrowRow
+	}
+	return rowHeight
+}
+
+func (a axis) textLeft() int {
+	if a.narrow {
+		return 0
+	}
+	return 4
+}
+
+// at writes a place, or a width, as an attribute.
+func (a axis) at(x int) string {
+	if a.narrow {
+		return fmt.Sprintf("%d.%d%%", x/10, x%10)
+	}
+	return strconv.Itoa(x)
 }
 
 func newAxis(bars []Bar, o Options, width int) axis {
 	a := axis{start: o.Start, now: o.Now, left: labelWidth, right: width - chartMargin}
+	if o.Narrow {
+		a.left, a.right, a.narrow = narrowMargin, narrowUnits-narrowMargin, true
+	}
 	var latest time.Time
 	for _, b := range bars {
 		if b.Start.IsZero() {
@@ -130,21 +169,28 @@ func (a axis) x(t time.Time) int {
 }
 
 func (a axis) draw(c *canvas, bottom int) {
-	step := tickStep(a.span)
+	most := maxTicks
+	if a.narrow {
+		most = narrowTicks
+	}
+	step := tickStep(a.span, most)
 	for d := time.Duration(0); d <= a.span; d += step {
 		x := a.x(a.start.Add(d))
-		c.printf(`<line class="tick" x1="%d" y1="%d" x2="%d" y2="%d" stroke="currentColor" stroke-opacity="0.2"/>`,
-			x, axisHeight-6, x, bottom)
+		c.printf(`<line class="tick" x1="%s" y1="%d" x2="%s" y2="%d" stroke="currentColor" stroke-opacity="0.2"/>`,
+			a.at(x), axisHeight-6, a.at(x), bottom)
 		anchor := "middle"
-		if a.right-x < 24 {
-			anchor = "end" // or the picture's edge would cut it
+		switch edge := (a.right - a.left) / 24; { // or the picture's edge would cut it
+		case a.right-x < 24, a.narrow && a.right-x < edge:
+			anchor = "end"
+		case a.narrow && d == 0:
+			anchor = "start"
 		}
-		c.printf(`<text class="axis" x="%d" y="%d" text-anchor="%s">%s</text>`+"\n", x, axisHeight-12, anchor, tickLabel(d))
+		c.printf(`<text class="axis" x="%s" y="%d" text-anchor="%s">%s</text>`+"\n", a.at(x), axisHeight-12, anchor, tickLabel(d))
 	}
 	if now := a.now.Sub(a.start); now > 0 && now <= a.span {
 		x := a.x(a.now)
-		c.printf(`<line class="now" x1="%d" y1="%d" x2="%d" y2="%d" stroke="currentColor" stroke-dasharray="2 2"/>`+"\n",
-			x, axisHeight-6, x, bottom)
+		c.printf(`<line class="now" x1="%s" y1="%d" x2="%s" y2="%d" stroke="currentColor" stroke-dasharray="2 2"/>`+"\n",
+			a.at(x), axisHeight-6, a.at(x), bottom)
 	}
 }
 
@@ -154,19 +200,22 @@ func (a axis) row(c *canvas, b Bar, y int) {
 	c.printf(`<g class="row is-%s">`, b.State.known())
 	end := c.link(b.Link)
 	c.printf("<title>%s</title>", escaped(strings.Join([]string{b.Name, b.Status, times, retries(b)}, " · ")))
-	c.text("name", 4, y+16, b.Name, labelWidth-16)
+	name, width, top := labelWidth-16, labelWidth-16, y+(rowHeight-barHeight)/2
+	if a.narrow {
+		name, width, top = narrowName, narrowText, y+38
+	}
+	c.text("name", a.textLeft(), y+16, b.Name, name)
 	status := times
 	if b.Status != "" { // cut before the times are
-		room := (labelWidth-16)/charWidth - columnsOf(" · "+times)
+		room := width/charWidth - columnsOf(" · "+times)
 		status = cut(b.Status, max(room, 8)) + " · " + times
 	}
-	c.text("status", 4, y+32, status, labelWidth-16)
+	c.text("status", a.textLeft(), y+32, status, width)
 	c.printf("%s", end)
-	top := y + (rowHeight-barHeight)/2
 	switch {
 	case b.Start.IsZero():
-		c.printf(`<line class="wait" x1="%d" y1="%d" x2="%d" y2="%d" stroke="currentColor" stroke-opacity="0.5" stroke-dasharray="1 5"/>`,
-			a.left, top+barHeight/2, a.x(a.now), top+barHeight/2)
+		c.printf(`<line class="wait" x1="%s" y1="%d" x2="%s" y2="%d" stroke="currentColor" stroke-opacity="0.5" stroke-dasharray="1 5"/>`,
+			a.at(a.left), top+barHeight/2, a.at(a.x(a.now)), top+barHeight/2)
 	default:
 		a.bar(c, b, top)
 	}
@@ -179,21 +228,34 @@ func (a axis) bar(c *canvas, b Bar, top int) {
 		until = a.now
 	}
 	x, right := a.x(b.Start), a.x(until)
-	right = max(right, x+2) // what took no time is still seen
-	c.printf(`<rect class="bar" x="%d" y="%d" width="%d" height="%d" rx="3" fill-opacity="0.6"/>`, x, top, right-x, barHeight)
+	right = max(right, x+a.least()) // what took no time is still seen
+	c.printf(`<rect class="bar" x="%s" y="%d" width="%s" height="%d" rx="3" fill-opacity="0.6"/>`, a.at(x), top, a.at(right-x), barHeight)
 	if b.runs() && b.Deadline.After(a.now) {
 		class := "ghost"
 		if b.Deadline.Sub(a.start) > a.span {
 			class = "ghost cut"
 		}
-		c.printf(`<rect class="%s" x="%d" y="%d" width="%d" height="%d" rx="3" fill-opacity="0.1" stroke="currentColor"`+
-			` stroke-dasharray="3 3"/>`, class, right, top, max(a.x(b.Deadline)-right, 0), barHeight)
+		c.printf(`<rect class="%s" x="%s" y="%d" width="%s" height="%d" rx="3" fill-opacity="0.1" stroke="currentColor"`+
+			` stroke-dasharray="3 3"/>`, class, a.at(right), top, a.at(max(a.x(b.Deadline)-right, 0)), barHeight)
 	}
 	for _, t := range b.Retries[:min(len(b.Retries), maxRetries)] {
 		x := a.x(t)
+		if a.narrow { // a path knows no percentages
+			c.printf(`<circle class="retry" cx="%s" cy="%d" r="4"><title>tried again after %s</title></circle>`,
+				a.at(x), top+barHeight/2, span(t.Sub(b.Start)))
+			continue
+		}
 		c.printf(`<path class="retry" d="M%d %dl4 6l-4 6l-4 -6z"><title>tried again after %s</title></path>`,
 			x, top+2, span(t.Sub(b.Start)))
 	}
+}
+
+// least is the width of the smallest bar.
+func (a axis) least() int {
+	if a.narrow {
+		return 6
+	}
+	return 2
 }
 
 // times are how long b took or has taken, and what is left of its time.

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 	"time"
+	"unicode/utf8"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -134,6 +135,32 @@ func TestBars(t *testing.T) {
 				if begins[i] > 0 && begins[j] > begins[i] && bars[j].Start.Before(bars[i].Start) {
 					t.Errorf("seed %d: %d is drawn before %d, which began before it", seed, i, j)
 				}
+			}
+		}
+	}
+}
+
+// A narrow timeline has no width of its own, and all in it is between its edges.
+func TestNarrow(t *testing.T) {
+	t.Parallel()
+	for seed := range uint64(100) {
+		r := rand.New(rand.NewPCG(seed, 9)) // #nosec G404 -- the same ones each time
+		root := timeline(t, randomBars(r), picture.Options{Now: after(time.Hour), Narrow: true})
+		if root.attr("viewBox") != "" || root.attr("width") != "100%" {
+			t.Fatalf("seed %d: viewBox %q, width %q", seed, root.attr("viewBox"), root.attr("width"))
+		}
+		for _, e := range append(root.classed("bar"), root.classed("ghost")...) {
+			var x, width float64
+			if _, err := fmt.Sscanf(e.attr("x")+" "+e.attr("width"), "%f%% %f%%", &x, &width); err != nil {
+				t.Fatalf("seed %d: x %q, width %q", seed, e.attr("x"), e.attr("width"))
+			}
+			if x < 0 || width < 0 || x+width > 100 {
+				t.Errorf("seed %d: %s from %f to %f %%", seed, e.attr("class"), x, x+width)
+			}
+		}
+		for _, e := range append(root.classed("name"), root.classed("status")...) {
+			if n := utf8.RuneCountInString(e.Text); n > 52 {
+				t.Errorf("seed %d: %q has %d characters", seed, e.Text, n)
 			}
 		}
 	}

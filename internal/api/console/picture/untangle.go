@@ -45,7 +45,8 @@ func (l *layout) number(vertices []int) {
 	}
 }
 
-// sort orders vertices by the mean place of those beside them. What has no neighbour there stays at its place.
+// sort orders vertices by the mean place of those next to them. A vertex without a neighbour there keeps its
+// position.
 func (l *layout) sort(vertices []int, beside [][]int) {
 	type mean struct{ sum, count int }
 	means := make(map[int]mean, len(vertices))
@@ -154,7 +155,7 @@ func (l *layout) distance(a, b int) int {
 	return (l.extent(a)+l.extent(b))/2 + gap
 }
 
-// pull moves vertices of a layer to the mean of those beside them, as near as their distances allow: with the distances taken off,
+// pull moves vertices of a layer to the mean of those next to them, as near as their distances allow: with the distances taken off,
 // that is the non-decreasing sequence of least squares, which pooling adjacent violators finds.
 func (l *layout) pull(vertices []int, beside [][]int) {
 	type pool struct{ sum, count int } // a run of vertices with one value, sum/count

@@ -5,6 +5,25 @@
   const body = document.body;
   let busy = false, again = false;
 
+  // Times are UTC in the page and local in the window. The title of each keeps the other.
+  const two = (n) => String(n).padStart(2, "0");
+  function localize(root) {
+    for (const e of root.querySelectorAll("time[datetime]")) {
+      const t = new Date(e.dateTime);
+      if (isNaN(t)) continue;
+      e.title = e.textContent + " UTC";
+      e.textContent = `${t.getFullYear()}-${two(t.getMonth() + 1)}-${two(t.getDate())} ${two(t.getHours())}:${two(t.getMinutes())}:${two(t.getSeconds())}`;
+    }
+    const zone = root.querySelector("#zone");
+    if (zone) zone.textContent = "local, " + Intl.DateTimeFormat().resolvedOptions().timeZone;
+  }
+  localize(document);
+
+  // A log shows its end, and stays there as it grows, unless the reader has scrolled up.
+  const atEnd = (e) => e.scrollHeight - e.scrollTop - e.clientHeight < 24;
+  const toEnd = (e) => { e.scrollTop = e.scrollHeight; };
+  document.querySelectorAll("[data-follow]").forEach(toEnd);
+
   // What came in answer to a form, or with a notice, is not to be asked for once more in the same way.
   if (body.dataset.page) history.replaceState(null, "", body.dataset.page + location.hash);
 
@@ -27,6 +46,7 @@
       const reply = await fetch(location.href, { credentials: "same-origin", headers: { Accept: "text/html" } });
       if (!reply.ok || reply.redirected) return;
       const fresh = new DOMParser().parseFromString(await reply.text(), "text/html");
+      localize(fresh);
       for (const part of document.querySelectorAll("[data-live]")) {
         const other = fresh.querySelector(`[data-live="${part.dataset.live}"]`);
         if (!other || other.innerHTML === part.innerHTML) continue;
@@ -34,7 +54,9 @@
         const open = [...part.querySelectorAll("details")].map((d) => d.open);
         const focus = part.contains(document.activeElement) ? place(part, document.activeElement) : -1;
         const scroll = [...part.querySelectorAll(".wide")].map((w) => w.scrollLeft);
+        const log = part.querySelector("[data-follow]"), top = log && !atEnd(log) ? log.scrollTop : -1;
         part.replaceChildren(...other.childNodes);
+        part.querySelectorAll("[data-follow]").forEach((e) => { if (top < 0) toEnd(e); else e.scrollTop = top; });
         part.querySelectorAll("details").forEach((d, i) => { d.open = open[i] ?? d.open; });
         part.querySelectorAll(".wide").forEach((w, i) => { w.scrollLeft = scroll[i] ?? 0; });
         if (focus >= 0) part.querySelectorAll("a, button, summary, [tabindex]")[focus]?.focus({ preventScroll: true });
@@ -43,7 +65,7 @@
       if (time) document.querySelector("footer time")?.replaceWith(time);
       return fresh;
     } catch {
-      // The server is away for a moment: the next word of it tries again.
+      // The server does not answer for a moment: its next event tries again.
     } finally {
       busy = false;
       if (again) {

@@ -15,7 +15,7 @@ import (
 
 func best(w io.Writer) (io.WriteCloser, error) { return flate.NewWriter(w, flate.BestCompression) }
 
-// Overlay is a folder in the layout of botocore's data and of ~/.aws/models: <service>/<version>/service-2.json, with
+// Overlay is a directory in the layout of botocore's data and of ~/.aws/models: <service>/<version>/service-2.json, with
 // endpoint-rule-set-1.json beside it, each as it is or as .json.gz. Of several versions the last by name counts.
 type Overlay struct {
 	dir     string

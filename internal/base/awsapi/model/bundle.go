@@ -17,7 +17,7 @@ var bundle []byte
 
 // Entry is what the index says of a service.
 type Entry struct {
-	Name      string `json:"name"` // of botocore's folder
+	Name      string `json:"name"` // of botocore's directory
 	ServiceID string `json:"id"`
 	Version   string `json:"version"`
 	Rules     string `json:"rules,omitempty"` // the file of its endpoint rules

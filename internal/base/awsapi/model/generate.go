@@ -11,7 +11,7 @@ import (
 	"strings"
 )
 
-// Generate makes a bundle from a folder of botocore's data. source names what that is, e.g. "botocore 1.43.11".
+// Generate makes a bundle from a directory of botocore's data. source names what that is, e.g. "botocore 1.43.11".
 func Generate(dir, source string) (Index, map[string][]byte, error) {
 	index := Index{Source: source}
 	files := map[string][]byte{}
@@ -60,7 +60,7 @@ func Generate(dir, source string) (Index, map[string][]byte, error) {
 	return index, files, nil
 }
 
-// patch mends where botocore's model differs from the one other SDKs are made from.
+// patch fixes the places where botocore's model differs from the one that other SDKs are generated from.
 func patch(name string, s *Service) {
 	if name != "route53" && name != "cloudfront" {
 		return

@@ -1,6 +1,6 @@
 // Package model reads descriptions of AWS services in botocore's format, whole or trimmed to what a call needs.
 //
-// One reader serves the bundle that is compiled in (see [Bundle]) and the folders a user lays over it ([Overlay]): the
+// One reader serves the bundle that is compiled in (see [Bundle]) and the directories a user lays over it ([Overlay]): the
 // bundle is nothing but botocore's files without their documentation, enumerations and limits.
 package model
 
@@ -192,7 +192,7 @@ func (m Members) MarshalJSON() ([]byte, error) {
 	return append(out, '}'), nil
 }
 
-// Parse reads a description and checks that every shape it names is there, so that whoever walks it need not.
+// Parse reads a description and checks that every shape it names exists, so callers need not check this again.
 func Parse(text []byte) (*Service, error) {
 	var s Service
 	if err := json.Unmarshal(text, &s); err != nil {

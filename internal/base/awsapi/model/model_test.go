@@ -59,7 +59,7 @@ func TestBundleIsWhatItSays(t *testing.T) {
 	}
 }
 
-// Whoever has the botocore that the bundle was made from can make it again.
+// TestBundleIsReproducible checks that the same version of botocore gives the same bundle again.
 func TestBundleIsReproducible(t *testing.T) {
 	python := require.Python(t, "botocore")
 	out, err := exec.CommandContext(t.Context(), python, "-c", "import botocore; print('botocore', botocore.__version__); print(botocore.__path__[0])").Output()
@@ -191,7 +191,7 @@ func TestParseRefuses(t *testing.T) {
 	}
 }
 
-// What can be read can be trimmed, and what is trimmed can be read.
+// FuzzParse checks that every parsed description can be trimmed, and that the trimmed one can be parsed.
 func FuzzParse(f *testing.F) {
 	f.Add(small)
 	f.Fuzz(func(t *testing.T, text string) {

@@ -23,7 +23,7 @@ const Target = "AWSEvents"
 // MaxBody bounds a call, in bytes: the longest inputs of all targets of a rule, as JSON in JSON.
 const MaxBody = 4 << 20
 
-// Config is what the face is made of.
+// Config configures the handler.
 type Config struct {
 	// Rules are what it is about. Required.
 	Rules *events.Rules
@@ -35,7 +35,7 @@ type Config struct {
 	Log *slog.Logger
 }
 
-type face struct{ Config }
+type handler struct{ Config }
 
 // New returns a service that answers the actions about rules. It returns an error if the config lacks something.
 func New(config Config) (*awsjson.Service, error) {
@@ -54,7 +54,7 @@ func New(config Config) (*awsjson.Service, error) {
 	if err != nil {
 		return nil, err
 	}
-	f := &face{config}
+	f := &handler{config}
 	awsjson.Handle(service, "PutRule", f.putRule)
 	awsjson.Handle(service, "DeleteRule", f.deleteRule)
 	awsjson.Handle(service, "DescribeRule", f.describeRule)
@@ -85,17 +85,17 @@ func invalid(format string, args ...any) error {
 }
 
 // who returns the caller, if its call is about the default event bus.
-func (f *face) who(ctx context.Context, bus string) (api.Caller, registry.Place, error) {
+func (f *handler) who(ctx context.Context, bus string) (api.Caller, registry.Scope, error) {
 	caller, ok := f.Caller(ctx)
 	if !ok {
-		return caller, registry.Place{}, errors.New("the request reached EventBridge without a caller")
+		return caller, registry.Scope{}, errors.New("the request reached EventBridge without a caller")
 	}
-	place := registry.Place{Account: caller.Account, Region: caller.Region}
+	place := registry.Scope{Account: caller.Account, Region: caller.Region}
 	return caller, place, told(events.CheckBus(place, bus))
 }
 
 // resource returns the name of the rule of the caller that an ARN names.
-func (f *face) resource(ctx context.Context, arn string) (registry.Place, string, error) {
+func (f *handler) resource(ctx context.Context, arn string) (registry.Scope, string, error) {
 	_, own, err := f.who(ctx, "")
 	if err != nil {
 		return own, "", err

@@ -20,7 +20,7 @@ import (
 	"github.com/pintle-dev/pintle/internal/store/memory"
 )
 
-var home = registry.Place{Account: "111122223333", Region: "eu-west-1"}
+var home = registry.Scope{Account: "111122223333", Region: "eu-west-1"}
 
 const (
 	function = "arn:aws:lambda:eu-west-1:111122223333:function:f"
@@ -29,7 +29,7 @@ const (
 
 type m = map[string]any
 
-// world is the face on a socket, and a client of the SDK.
+// world is the API on a socket, and a client of the SDK.
 type world struct {
 	t      *testing.T
 	client *awscall.Client
@@ -46,7 +46,7 @@ func newWorld(t *testing.T) *world {
 		t.Fatal(err)
 	}
 	w := &world{t: t, things: registry.New(rows)}
-	made, err := events.New(events.Config{Catalog: w.things, Send: func(_ context.Context, _ registry.Place, target registry.Target, payload []byte, ended func()) error {
+	made, err := events.New(events.Config{Catalog: w.things, Send: func(_ context.Context, _ registry.Scope, target registry.Target, payload []byte, ended func()) error {
 		w.mu.Lock()
 		defer w.mu.Unlock()
 		w.sent = append(w.sent, target.ARN+" "+string(payload))
@@ -121,7 +121,7 @@ func TestRules(t *testing.T) {
 	if diff := cmp.Diff(want, w.call("DescribeRule", rule)); diff != "" {
 		t.Error(diff)
 	}
-	of, err := w.things.Rules.Get(t.Context(), registry.Everywhere, registry.RuleName(home, "r"))
+	of, err := w.things.Rules.Get(t.Context(), registry.Global, registry.RuleName(home, "r"))
 	if err != nil || !of.Of.Poll || of.Of.Next.IsZero() {
 		t.Errorf("a rule of a function does not poll: %+v, %v", of.Of, err)
 	}

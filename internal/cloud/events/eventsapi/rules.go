@@ -28,7 +28,7 @@ type putRuleInput struct {
 
 type putRuleOutput struct{ RuleArn string }
 
-func (f *face) putRule(ctx context.Context, in putRuleInput) (out putRuleOutput, err error) {
+func (f *handler) putRule(ctx context.Context, in putRuleInput) (out putRuleOutput, err error) {
 	caller, place, err := f.who(ctx, in.EventBusName)
 	if err != nil {
 		return out, err
@@ -77,7 +77,7 @@ type ruleInput struct {
 	Force        bool
 }
 
-func (f *face) deleteRule(ctx context.Context, in ruleInput) (nothing, error) {
+func (f *handler) deleteRule(ctx context.Context, in ruleInput) (nothing, error) {
 	_, place, err := f.who(ctx, in.EventBusName)
 	if err == nil {
 		err = told(f.Rules.Delete(ctx, place, in.Name))
@@ -85,7 +85,7 @@ func (f *face) deleteRule(ctx context.Context, in ruleInput) (nothing, error) {
 	return nothing{}, err
 }
 
-func (f *face) enable(enabled bool) func(context.Context, ruleInput) (nothing, error) {
+func (f *handler) enable(enabled bool) func(context.Context, ruleInput) (nothing, error) {
 	return func(ctx context.Context, in ruleInput) (nothing, error) {
 		_, place, err := f.who(ctx, in.EventBusName)
 		if err == nil {
@@ -122,7 +122,7 @@ type describeOutput struct {
 	CreatedBy string
 }
 
-func (f *face) describeRule(ctx context.Context, in ruleInput) (out describeOutput, err error) {
+func (f *handler) describeRule(ctx context.Context, in ruleInput) (out describeOutput, err error) {
 	_, place, err := f.who(ctx, in.EventBusName)
 	if err != nil {
 		return out, err
@@ -143,7 +143,7 @@ type listOutput struct {
 	NextToken string `json:",omitempty"`
 }
 
-func (f *face) listRules(ctx context.Context, in listInput) (out listOutput, err error) {
+func (f *handler) listRules(ctx context.Context, in listInput) (out listOutput, err error) {
 	_, place, err := f.who(ctx, in.EventBusName)
 	if err != nil {
 		return out, err
@@ -178,7 +178,7 @@ type tagInput struct {
 	TagKeys     []string
 }
 
-func (f *face) tag(ctx context.Context, in tagInput) (nothing, error) {
+func (f *handler) tag(ctx context.Context, in tagInput) (nothing, error) {
 	place, name, err := f.resource(ctx, in.ResourceARN)
 	if err != nil {
 		return nothing{}, err
@@ -190,7 +190,7 @@ func (f *face) tag(ctx context.Context, in tagInput) (nothing, error) {
 	return nothing{}, err
 }
 
-func (f *face) untag(ctx context.Context, in tagInput) (nothing, error) {
+func (f *handler) untag(ctx context.Context, in tagInput) (nothing, error) {
 	place, name, err := f.resource(ctx, in.ResourceARN)
 	if err == nil {
 		err = told(f.Rules.Untag(ctx, place, name, in.TagKeys))
@@ -200,7 +200,7 @@ func (f *face) untag(ctx context.Context, in tagInput) (nothing, error) {
 
 type listTagsOutput struct{ Tags []tag }
 
-func (f *face) listTags(ctx context.Context, in tagInput) (out listTagsOutput, err error) {
+func (f *handler) listTags(ctx context.Context, in tagInput) (out listTagsOutput, err error) {
 	place, name, err := f.resource(ctx, in.ResourceARN)
 	if err != nil {
 		return out, err
@@ -209,7 +209,7 @@ func (f *face) listTags(ctx context.Context, in tagInput) (out listTagsOutput, e
 	if err != nil {
 		return out, told(err)
 	}
-	holder, err := f.Rules.Holder(ctx, place, name)
+	holder, err := f.Rules.Owner(ctx, place, name)
 	out.Tags = []tag{}
 	for key, value := range registry.TagsOf(holder, of.Tags) {
 		out.Tags = append(out.Tags, tag{key, value})

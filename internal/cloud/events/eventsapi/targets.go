@@ -97,7 +97,7 @@ type failures struct {
 	FailedEntries    []nothing
 }
 
-func (f *face) putTargets(ctx context.Context, in putTargetsInput) (out failures, err error) {
+func (f *handler) putTargets(ctx context.Context, in putTargetsInput) (out failures, err error) {
 	out.FailedEntries = []nothing{}
 	_, place, err := f.who(ctx, in.EventBusName)
 	if err != nil {
@@ -125,7 +125,7 @@ type removeInput struct {
 	Force bool
 }
 
-func (f *face) removeTargets(ctx context.Context, in removeInput) (out failures, err error) {
+func (f *handler) removeTargets(ctx context.Context, in removeInput) (out failures, err error) {
 	out.FailedEntries = []nothing{}
 	_, place, err := f.who(ctx, in.EventBusName)
 	if err != nil {
@@ -149,7 +149,7 @@ type listTargetsOutput struct {
 	NextToken string `json:",omitempty"`
 }
 
-func (f *face) listTargets(ctx context.Context, in listTargetsInput) (out listTargetsOutput, err error) {
+func (f *handler) listTargets(ctx context.Context, in listTargetsInput) (out listTargetsOutput, err error) {
 	_, place, err := f.who(ctx, in.EventBusName)
 	if err != nil {
 		return out, err
@@ -179,7 +179,7 @@ type listNamesOutput struct {
 	NextToken string `json:",omitempty"`
 }
 
-func (f *face) listNames(ctx context.Context, in listTargetsInput) (out listNamesOutput, err error) {
+func (f *handler) listNames(ctx context.Context, in listTargetsInput) (out listNamesOutput, err error) {
 	_, place, err := f.who(ctx, in.EventBusName)
 	if err != nil {
 		return out, err
@@ -193,7 +193,7 @@ func (f *face) listNames(ctx context.Context, in listTargetsInput) (out listName
 }
 
 // page returns a page of sorted names and the token of the next.
-func (f *face) page(names []string, in listTargetsInput, scope string) (list []string, token string, err error) {
+func (f *handler) page(names []string, in listTargetsInput, scope string) (list []string, token string, err error) {
 	limit, err := limitOf(in.Limit)
 	if err != nil {
 		return nil, "", err
@@ -236,7 +236,7 @@ type putEventsOutput struct {
 	Entries          []eventResult
 }
 
-func (f *face) putEvents(ctx context.Context, in putEventsInput) (out putEventsOutput, err error) {
+func (f *handler) putEvents(ctx context.Context, in putEventsInput) (out putEventsOutput, err error) {
 	_, place, err := f.who(ctx, "")
 	if err != nil {
 		return out, err

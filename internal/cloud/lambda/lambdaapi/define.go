@@ -92,7 +92,7 @@ func (c *call) create() (answer, error) {
 	if err != nil {
 		return answer{}, err
 	}
-	i := registry.Item[registry.Function]{Place: r.Place, Name: r.Name}
+	i := registry.Item[registry.Function]{Scope: r.Scope, Name: r.Name}
 	in.apply(&i.Of)
 	i.Of.Architectures, i.Of.Tags = in.Architectures, in.Tags
 	if in.Timeout != nil && *in.Timeout == 0 {
@@ -107,11 +107,11 @@ func (c *call) create() (answer, error) {
 // shown answers with a function, published if that was asked for.
 func (c *call) shown(i registry.Item[registry.Function], publish bool, status int) (answer, error) {
 	if publish {
-		version, err := c.config.Functions.Publish(c.ctx, i.Place, i.Name, "")
+		version, err := c.config.Functions.Publish(c.ctx, i.Scope, i.Name, "")
 		if err != nil {
 			return answer{}, err
 		}
-		if i, err = c.config.Functions.Get(c.ctx, i.Place, i.Name+":"+version); err != nil {
+		if i, err = c.config.Functions.Get(c.ctx, i.Scope, i.Name+":"+version); err != nil {
 			return answer{}, err
 		}
 	}
@@ -135,7 +135,7 @@ func (c *call) get() (answer, error) {
 	if err != nil {
 		return answer{}, err
 	}
-	out := getOutput{Configuration: view(i, c.qualified()), Code: codeView{"S3"}, Tags: registry.TagsOf(i.Holder, i.Of.Tags)}
+	out := getOutput{Configuration: view(i, c.qualified()), Code: codeView{"S3"}, Tags: registry.TagsOf(i.Owner, i.Of.Tags)}
 	if i.Of.Concurrency != nil {
 		out.Concurrency = &concurrency{i.Of.Concurrency}
 	}
@@ -148,7 +148,7 @@ func (c *call) listTags() (answer, error) {
 	if err != nil {
 		return answer{}, err
 	}
-	tags := registry.TagsOf(i.Holder, i.Of.Tags)
+	tags := registry.TagsOf(i.Owner, i.Of.Tags)
 	if tags == nil {
 		tags = map[string]string{}
 	}
@@ -191,7 +191,7 @@ func (c *call) toChange(revision string) (registry.Item[registry.Function], erro
 	if err != nil {
 		return registry.Item[registry.Function]{}, err
 	}
-	i, err := c.config.Functions.Get(c.ctx, r.Place, r.Name)
+	i, err := c.config.Functions.Get(c.ctx, r.Scope, r.Name)
 	if err == nil && revision != "" && revision != i.Of.Revision {
 		err = &lambda.Error{
 			Code: "PreconditionFailedException", Status: http.StatusPreconditionFailed,
@@ -242,7 +242,7 @@ func (c *call) remove() (answer, error) {
 	if err != nil {
 		return answer{}, err
 	}
-	return answer{status: http.StatusNoContent}, c.config.Functions.Delete(c.ctx, r.Place, r.ARN())
+	return answer{status: http.StatusNoContent}, c.config.Functions.Delete(c.ctx, r.Scope, r.ARN())
 }
 
 type listOutput struct {

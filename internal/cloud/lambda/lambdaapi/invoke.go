@@ -19,7 +19,7 @@ func (c *call) invoke() (answer, error) {
 		return answer{}, err
 	}
 	called := lambda.Call{
-		Place: c.place, Function: c.r.PathValue("name"), Qualifier: c.r.URL.Query().Get("Qualifier"), Payload: payload,
+		Scope: c.place, Function: c.r.PathValue("name"), Qualifier: c.r.URL.Query().Get("Qualifier"), Payload: payload,
 	}
 	switch kind {
 	case "", "RequestResponse":

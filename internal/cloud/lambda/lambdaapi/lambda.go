@@ -25,7 +25,7 @@ const (
 	maxUpload = 69905067 // 50 MB of a zip file in base64. Source: CreateFunction's own error
 )
 
-// Config is what the face is made of.
+// Config configures the handler.
 type Config struct {
 	// Functions are what it is about. Required.
 	Functions *lambda.Functions
@@ -35,12 +35,12 @@ type Config struct {
 	Log *slog.Logger
 }
 
-type face struct {
+type handler struct {
 	config Config
 	mux    *http.ServeMux
 }
 
-// New returns a face. It returns an error if the config lacks something.
+// New returns an API. It returns an error if the config lacks something.
 func New(config Config) (http.Handler, error) {
 	if config.Functions == nil || config.Caller == nil {
 		return nil, errors.New("lambda: the functions and the caller are required")
@@ -48,8 +48,9 @@ func New(config Config) (http.Handler, error) {
 	if config.Log == nil {
 		config.Log = slog.New(slog.DiscardHandler)
 	}
-	f := &face{config: config, mux: http.NewServeMux()}
+	f := &handler{config: config, mux: http.NewServeMux()}
 	const one, layers = "/2015-03-31/functions/{name}", "/2018-10-31/layers/{name}/versions"
+	const events = "/2019-09-25/functions/{name}/event-invoke-config"
 	for pattern, do := range map[string]func(*call) (answer, error){
 		"POST " + one + "/invocations":                    (*call).invoke,
 		"POST /2015-03-31/functions":                      (*call).create,
@@ -66,6 +67,11 @@ func New(config Config) (http.Handler, error) {
 		"GET " + one + "/policy":                          (*call).getPolicy,
 		"POST " + one + "/policy":                         (*call).addPermission,
 		"DELETE " + one + "/policy/{statement}":           (*call).removePermission,
+		"PUT " + events:                                   (*call).putEventConfig,
+		"POST " + events:                                  (*call).updateEventConfig,
+		"GET " + events:                                   (*call).getEventConfig,
+		"DELETE " + events:                                (*call).deleteEventConfig,
+		"GET " + events + "/list":                         (*call).listEventConfigs,
 		"POST " + layers:                                  (*call).publishLayer,
 		"GET " + layers + "/{version}":                    (*call).getLayer,
 		"DELETE " + layers + "/{version}":                 (*call).deleteLayer,
@@ -81,7 +87,7 @@ func New(config Config) (http.Handler, error) {
 }
 
 // ServeHTTP implements [http.Handler].
-func (f *face) ServeHTTP(w http.ResponseWriter, r *http.Request) { f.mux.ServeHTTP(w, r) }
+func (f *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) { f.mux.ServeHTTP(w, r) }
 
 // answer is what a call is answered with: a value as JSON, or bytes as they are.
 type answer struct {
@@ -93,20 +99,20 @@ type answer struct {
 
 // call is one call.
 type call struct {
-	*face
+	*handler
 	w     http.ResponseWriter
 	r     *http.Request
 	ctx   context.Context
-	place registry.Place
+	place registry.Scope
 }
 
-func (f *face) serve(w http.ResponseWriter, r *http.Request, do func(*call) (answer, error)) {
+func (f *handler) serve(w http.ResponseWriter, r *http.Request, do func(*call) (answer, error)) {
 	caller, ok := f.config.Caller(r.Context())
 	if !ok {
 		f.fail(w, r, errors.New("the request reached the functions without a caller"))
 		return
 	}
-	a, err := do(&call{face: f, w: w, r: r, ctx: r.Context(), place: registry.PlaceOf(caller)})
+	a, err := do(&call{handler: f, w: w, r: r, ctx: r.Context(), place: registry.ScopeOf(caller)})
 	if err != nil {
 		f.fail(w, r, err)
 		return
@@ -140,7 +146,7 @@ func write(w http.ResponseWriter, a answer) {
 }
 
 // fail answers with an error.
-func (f *face) fail(w http.ResponseWriter, r *http.Request, err error) {
+func (f *handler) fail(w http.ResponseWriter, r *http.Request, err error) {
 	told, ok := errors.AsType[*lambda.Error](err)
 	switch {
 	case ok:
@@ -164,7 +170,7 @@ func (f *face) fail(w http.ResponseWriter, r *http.Request, err error) {
 func (c *call) unknown() (answer, error) {
 	return answer{}, &lambda.Error{
 		Code: "UnknownOperationException", Status: http.StatusNotFound,
-		Message: fmt.Sprintf("The functions of this machine do not answer %s %.200s. AWS_ENDPOINT_URL_LAMBDA of the server's environment "+
+		Message: fmt.Sprintf("The local Lambda API does not support %s %.200s. AWS_ENDPOINT_URL_LAMBDA of the server's environment "+
 			"names one that does.", c.r.Method, c.r.URL.Path),
 	}
 }
@@ -196,7 +202,7 @@ func decode[T any](c *call, limit int64, operation string) (in T, err error) {
 		if errors.As(err, &kind) {
 			return in, invalidContent(fmt.Sprintf("%s can not be a %s", kind.Field, kind.Value))
 		}
-		return in, invalidContent("the body is no JSON, or a ZipFile is not in base64")
+		return in, invalidContent("the body is not JSON, or a ZipFile is not in base64")
 	}
 	return in, nil
 }

@@ -38,7 +38,7 @@ import (
 
 const arn = "arn:aws:lambda:us-east-1:000000000000:function:"
 
-// newServer returns the URL of a face.
+// newServer returns the URL of an API.
 func newServer(t *testing.T) string {
 	t.Helper()
 	rows, err := memory.New(memory.Config{})
@@ -290,7 +290,7 @@ func TestErrors(t *testing.T) {
 			_, err := c.GetLayerVersionByArn(ctx, &sdk.GetLayerVersionByArnInput{Arn: aws.String("arn:aws:lambda:us-east-1:000000000000:layer:l:1")})
 			return err
 		},
-		"UnknownOperationException 404: The functions of this machine do not answer GET /2016-08-19/account-settings. AWS_ENDPOINT_URL_LAMBDA of the server's environment names one that does.": func() error {
+		"UnknownOperationException 404: The local Lambda API does not support GET /2016-08-19/account-settings. AWS_ENDPOINT_URL_LAMBDA of the server's environment names one that does.": func() error {
 			_, err := c.GetAccountSettings(ctx, &sdk.GetAccountSettingsInput{})
 			return err
 		},

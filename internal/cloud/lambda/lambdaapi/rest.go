@@ -146,7 +146,7 @@ func (c *call) publishLayer() (answer, error) {
 		return answer{}, err
 	}
 	arn, err := c.config.Functions.CreateLayer(c.ctx, registry.Item[registry.Layer]{
-		Place: c.place, Name: c.r.PathValue("name"), Of: registry.Layer{Description: in.Description, Runtimes: in.CompatibleRuntimes},
+		Scope: c.place, Name: c.r.PathValue("name"), Of: registry.Layer{Description: in.Description, Runtimes: in.CompatibleRuntimes},
 	}, code)
 	if err != nil {
 		return answer{}, err

@@ -13,11 +13,11 @@ func (c *call) listVersions() (answer, error) {
 	if err != nil {
 		return answer{}, err
 	}
-	i, err := c.config.Functions.Get(c.ctx, r.Place, r.Name)
+	i, err := c.config.Functions.Get(c.ctx, r.Scope, r.Name)
 	if err != nil {
 		return answer{}, err
 	}
-	versions, err := c.config.Functions.Versions(c.ctx, r.Place, r.Name)
+	versions, err := c.config.Functions.Versions(c.ctx, r.Scope, r.Name)
 	if err != nil {
 		return answer{}, err
 	}
@@ -50,11 +50,11 @@ func (c *call) publish() (answer, error) {
 				"). Please try again with the CodeSHA256 in $LATEST.",
 		}
 	}
-	version, err := c.config.Functions.Publish(c.ctx, i.Place, i.Name, in.Description)
+	version, err := c.config.Functions.Publish(c.ctx, i.Scope, i.Name, in.Description)
 	if err != nil {
 		return answer{}, err
 	}
-	v, err := c.config.Functions.Get(c.ctx, i.Place, i.Name+":"+version)
+	v, err := c.config.Functions.Get(c.ctx, i.Scope, i.Name+":"+version)
 	return answer{status: http.StatusCreated, value: view(v, true)}, err
 }
 

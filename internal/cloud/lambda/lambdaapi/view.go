@@ -58,7 +58,7 @@ const timeForm = "2006-01-02T15:04:05.000-0700"
 // view returns what is shown of a function. qualified is whether it was asked for with a qualifier, which its ARN then has.
 func view(i registry.Item[registry.Function], qualified bool) configuration {
 	name, version, published := strings.Cut(i.Name, ":")
-	r := lambda.Reference{Place: i.Place, Name: name, Qualifier: version}
+	r := lambda.Reference{Scope: i.Scope, Name: name, Qualifier: version}
 	if !published {
 		version = lambda.Latest
 		if qualified {

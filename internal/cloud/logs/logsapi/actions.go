@@ -17,7 +17,7 @@ type createInput struct {
 	Protected bool              `json:"deletionProtectionEnabled"`
 }
 
-func (f *face) create(ctx context.Context, in createInput) (none awsjson.None, err error) {
+func (f *handler) create(ctx context.Context, in createInput) (none awsjson.None, err error) {
 	place, err := f.who(ctx)
 	if err != nil {
 		return none, err
@@ -27,7 +27,7 @@ func (f *face) create(ctx context.Context, in createInput) (none awsjson.None, e
 	}
 	switch {
 	case in.Protected:
-		return none, invalid("deletionProtectionEnabled is not heeded by this version of Pintle, so it is not taken")
+		return none, invalid("deletionProtectionEnabled is not supported by this version of Pintle")
 	case in.Class != "" && in.Class != "STANDARD" && in.Class != "INFREQUENT_ACCESS" && in.Class != "DELIVERY":
 		return none, invalid("1 validation error detected: Value '%.32s' at 'logGroupClass' failed to satisfy constraint: "+
 			"Member must satisfy enum value set: [STANDARD, INFREQUENT_ACCESS, DELIVERY]", in.Class)
@@ -35,7 +35,7 @@ func (f *face) create(ctx context.Context, in createInput) (none awsjson.None, e
 	if err := checkTags(in.Tags); err != nil {
 		return none, err
 	}
-	_, err = f.Groups.Put(ctx, registry.Item[registry.LogGroup]{Place: place, Name: in.Name, Of: registry.LogGroup{
+	_, err = f.Groups.Put(ctx, registry.Item[registry.LogGroup]{Scope: place, Name: in.Name, Of: registry.LogGroup{
 		Class: in.Class, Tags: in.Tags, Key: in.Key, Made: f.Now().UTC(),
 	}})
 	return none, told(err)
@@ -45,7 +45,7 @@ type groupInput struct {
 	Name string `json:"logGroupName"`
 }
 
-func (f *face) remove(ctx context.Context, in groupInput) (none awsjson.None, err error) {
+func (f *handler) remove(ctx context.Context, in groupInput) (none awsjson.None, err error) {
 	place, err := f.who(ctx)
 	if err != nil {
 		return none, err
@@ -64,7 +64,7 @@ type retentionInput struct {
 	Days *int   `json:"retentionInDays"`
 }
 
-func (f *face) putRetention(ctx context.Context, in retentionInput) (none awsjson.None, err error) {
+func (f *handler) putRetention(ctx context.Context, in retentionInput) (none awsjson.None, err error) {
 	if in.Days == nil {
 		return none, invalid("1 validation error detected: Value null at 'retentionInDays' failed to satisfy constraint: Member must not be null")
 	}
@@ -74,11 +74,11 @@ func (f *face) putRetention(ctx context.Context, in retentionInput) (none awsjso
 	return none, f.retain(ctx, in.Name, *in.Days)
 }
 
-func (f *face) deleteRetention(ctx context.Context, in groupInput) (none awsjson.None, err error) {
+func (f *handler) deleteRetention(ctx context.Context, in groupInput) (none awsjson.None, err error) {
 	return none, f.retain(ctx, in.Name, 0)
 }
 
-func (f *face) retain(ctx context.Context, name string, days int) error {
+func (f *handler) retain(ctx context.Context, name string, days int) error {
 	if err := CheckName(name); err != nil {
 		return err
 	}
@@ -92,7 +92,7 @@ func (f *face) retain(ctx context.Context, name string, days int) error {
 	})
 }
 
-func (f *face) change(ctx context.Context, place registry.Place, name string, change func(*registry.LogGroup) error) error {
+func (f *handler) change(ctx context.Context, place registry.Scope, name string, change func(*registry.LogGroup) error) error {
 	_, err := f.Groups.Change(ctx, place, name, func(i *registry.Item[registry.LogGroup]) error { return change(&i.Of) })
 	return told(err)
 }
@@ -135,7 +135,7 @@ func limitOf(limit *int, most int) (int, error) {
 	return *limit, nil
 }
 
-func (f *face) describe(ctx context.Context, in describeInput) (out describeOutput, err error) {
+func (f *handler) describe(ctx context.Context, in describeInput) (out describeOutput, err error) {
 	place, err := f.who(ctx)
 	if err != nil {
 		return out, err
@@ -150,7 +150,7 @@ func (f *face) describe(ctx context.Context, in describeInput) (out describeOutp
 	case !groupPart.MatchString(in.Prefix) || !groupPart.MatchString(in.Pattern):
 		return out, invalid("The prefix or pattern of names has characters that a name of a log group cannot have.")
 	case len(in.Identifiers) > 0:
-		return out, invalid("logGroupIdentifiers is not heeded by this version of Pintle, so it is not taken")
+		return out, invalid("logGroupIdentifiers is not supported by this version of Pintle")
 	}
 	scope := strings.Join([]string{"DescribeLogGroups", place.Account, place.Region, in.Prefix, in.Pattern, in.Class}, "|")
 	after := before(in.Prefix)
@@ -210,7 +210,7 @@ func class(g registry.LogGroup) string {
 }
 
 func view(item registry.Item[registry.LogGroup]) groupView {
-	arn := ARN(item.Place, item.Name)
+	arn := ARN(item.Scope, item.Name)
 	v := groupView{Name: item.Name, Retention: item.Of.Retention, ARN: arn + ":*", GroupARN: arn, Key: item.Of.Key, Class: class(item.Of)}
 	if !item.Of.Made.IsZero() {
 		v.Made = item.Of.Made.UnixMilli()
@@ -219,7 +219,7 @@ func view(item registry.Item[registry.LogGroup]) groupView {
 }
 
 // named returns where the group of an ARN is. One of another account or region is none.
-func (f *face) named(ctx context.Context, arn string) (place registry.Place, name string, err error) {
+func (f *handler) named(ctx context.Context, arn string) (place registry.Scope, name string, err error) {
 	if place, err = f.who(ctx); err != nil {
 		return place, "", err
 	}
@@ -241,7 +241,7 @@ type tagsOutput struct {
 	Tags map[string]string `json:"tags"`
 }
 
-func (f *face) listTags(ctx context.Context, in resourceInput) (out tagsOutput, err error) {
+func (f *handler) listTags(ctx context.Context, in resourceInput) (out tagsOutput, err error) {
 	place, name, err := f.named(ctx, in.ARN)
 	if err != nil {
 		return out, err
@@ -251,7 +251,7 @@ func (f *face) listTags(ctx context.Context, in resourceInput) (out tagsOutput, 
 		return out, told(err)
 	}
 	out.Tags = map[string]string{}
-	maps.Copy(out.Tags, registry.TagsOf(group.Holder, group.Of.Tags))
+	maps.Copy(out.Tags, registry.TagsOf(group.Owner, group.Of.Tags))
 	return out, nil
 }
 
@@ -260,7 +260,7 @@ type tagInput struct {
 	Tags map[string]string `json:"tags"`
 }
 
-func (f *face) tag(ctx context.Context, in tagInput) (none awsjson.None, err error) {
+func (f *handler) tag(ctx context.Context, in tagInput) (none awsjson.None, err error) {
 	place, name, err := f.named(ctx, in.ARN)
 	if err != nil {
 		return none, err
@@ -291,7 +291,7 @@ type untagInput struct {
 	Keys []string `json:"tagKeys"`
 }
 
-func (f *face) untag(ctx context.Context, in untagInput) (none awsjson.None, err error) {
+func (f *handler) untag(ctx context.Context, in untagInput) (none awsjson.None, err error) {
 	place, name, err := f.named(ctx, in.ARN)
 	if err != nil {
 		return none, err

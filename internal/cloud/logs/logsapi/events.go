@@ -47,7 +47,7 @@ type putOutput struct {
 }
 
 // putEvents puts events into a stream. Sequence tokens are ignored, as in CloudWatch Logs since 2023.
-func (f *face) putEvents(ctx context.Context, in putInput) (out putOutput, err error) {
+func (f *handler) putEvents(ctx context.Context, in putInput) (out putOutput, err error) {
 	group, err := f.group(ctx, in.Group, "")
 	if err != nil {
 		return out, err
@@ -58,7 +58,7 @@ func (f *face) putEvents(ctx context.Context, in putInput) (out putOutput, err e
 	if err := checkEvents(in.Events); err != nil {
 		return out, err
 	}
-	if err := f.allExist(group.Place, group.Name, []string{in.Stream}); err != nil {
+	if err := f.allExist(group.Scope, group.Name, []string{in.Stream}); err != nil {
 		return out, err
 	}
 	var r rejected
@@ -83,7 +83,7 @@ func (f *face) putEvents(ctx context.Context, in putInput) (out putOutput, err e
 		out.Rejected = &r
 	}
 	if len(events) > 0 {
-		if _, err := f.Streams.Append(group.Place, group.Name, in.Stream, events...); err != nil {
+		if _, err := f.Streams.Append(group.Scope, group.Name, in.Stream, events...); err != nil {
 			return out, err
 		}
 	}
@@ -143,7 +143,7 @@ type getOutput struct {
 }
 
 // getEvents returns events of a stream. A token that leads past the first or the last event is returned again.
-func (f *face) getEvents(ctx context.Context, in getInput) (out getOutput, err error) {
+func (f *handler) getEvents(ctx context.Context, in getInput) (out getOutput, err error) {
 	group, err := f.group(ctx, in.Group, in.Identifier)
 	if err != nil {
 		return out, err
@@ -151,7 +151,7 @@ func (f *face) getEvents(ctx context.Context, in getInput) (out getOutput, err e
 	if err := checkStream(in.Stream); err != nil {
 		return out, err
 	}
-	if err := f.allExist(group.Place, group.Name, []string{in.Stream}); err != nil {
+	if err := f.allExist(group.Scope, group.Name, []string{in.Stream}); err != nil {
 		return out, err
 	}
 	q := logs.Query{Streams: []string{in.Stream}, From: f.Streams.Oldest(group.Of.Retention), Bytes: maxPageBytes, Last: !in.Head}
@@ -178,7 +178,7 @@ func (f *face) getEvents(ctx context.Context, in getInput) (out getOutput, err e
 			q.Before = &at
 		}
 	}
-	found, _, err := f.Streams.Read(group.Place, group.Name, q)
+	found, _, err := f.Streams.Read(group.Scope, group.Name, q)
 	if err != nil {
 		return out, err
 	}
@@ -248,7 +248,7 @@ type filterOutput struct {
 }
 
 // filter returns the events of a group that a pattern matches, of all its streams by time.
-func (f *face) filter(ctx context.Context, in filterInput) (out filterOutput, err error) {
+func (f *handler) filter(ctx context.Context, in filterInput) (out filterOutput, err error) {
 	group, err := f.group(ctx, in.Group, in.Identifier)
 	if err != nil {
 		return out, err
@@ -267,7 +267,7 @@ func (f *face) filter(ctx context.Context, in filterInput) (out filterOutput, er
 		return out, invalid("1 validation error detected: Value at 'logStreamNames' failed to satisfy constraint: Member must have length "+
 			"less than or equal to %d", maxNames)
 	}
-	if err := f.allExist(group.Place, group.Name, in.Streams); err != nil {
+	if err := f.allExist(group.Scope, group.Name, in.Streams); err != nil {
 		return out, err
 	}
 	q.Match = pattern.Match
@@ -287,7 +287,7 @@ func (f *face) filter(ctx context.Context, in filterInput) (out filterOutput, er
 			return out, invalid("The specified nextToken is invalid.")
 		}
 	}
-	found, more, err := f.Streams.Read(group.Place, group.Name, q)
+	found, more, err := f.Streams.Read(group.Scope, group.Name, q)
 	if err != nil {
 		return out, err
 	}
@@ -302,7 +302,7 @@ func (f *face) filter(ctx context.Context, in filterInput) (out filterOutput, er
 }
 
 // allExist returns the service's error unless a group has all of these streams.
-func (f *face) allExist(place registry.Place, group string, names []string) error {
+func (f *handler) allExist(place registry.Scope, group string, names []string) error {
 	if len(names) == 0 {
 		return nil
 	}

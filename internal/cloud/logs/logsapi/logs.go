@@ -25,14 +25,14 @@ import (
 // Target is what the header X-Amz-Target of a call has before the dot and the action.
 const Target = "Logs_20140328"
 
-// Config is what the face is made of.
+// Config configures the handler.
 type Config struct {
 	// Groups are the log groups. Required.
-	Groups *registry.Shelf[registry.LogGroup]
+	Groups *registry.Collection[registry.LogGroup]
 	// Streams has the streams and events of the groups. Required.
 	Streams *logs.Store
 	// Records has the resource policies. Required.
-	Records *registry.Shelf[registry.Record]
+	Records *registry.Collection[registry.Record]
 	// Caller tells who signed a call; false is a fault of the server. Required.
 	Caller func(context.Context) (api.Caller, bool)
 	// Tokens makes paging tokens; nil means tokens that end with the process.
@@ -43,7 +43,7 @@ type Config struct {
 	Log *slog.Logger
 }
 
-type face struct{ Config }
+type handler struct{ Config }
 
 // New returns a service that answers the actions about log groups. It returns an error if the config lacks something.
 func New(config Config) (*awsjson.Service, error) {
@@ -65,7 +65,7 @@ func New(config Config) (*awsjson.Service, error) {
 	if err != nil {
 		return nil, err
 	}
-	f := &face{config}
+	f := &handler{config}
 	awsjson.Handle(service, "CreateLogGroup", f.create)
 	awsjson.Handle(service, "DeleteLogGroup", f.remove)
 	awsjson.Handle(service, "DescribeLogGroups", f.describe)
@@ -130,7 +130,7 @@ func CheckRetention(days int) error {
 }
 
 // ARN returns the ARN of a log group without the end that stands for its streams.
-func ARN(place registry.Place, name string) string {
+func ARN(place registry.Scope, name string) string {
 	return "arn:" + wire.Partition(place.Region) + ":logs:" + place.Region + ":" + place.Account + ":log-group:" + name
 }
 
@@ -151,10 +151,10 @@ func told(err error) error {
 	return err
 }
 
-func (f *face) who(ctx context.Context) (registry.Place, error) {
+func (f *handler) who(ctx context.Context) (registry.Scope, error) {
 	caller, ok := f.Caller(ctx)
 	if !ok {
-		return registry.Place{}, errors.New("the request reached CloudWatch Logs without a caller")
+		return registry.Scope{}, errors.New("the request reached CloudWatch Logs without a caller")
 	}
-	return registry.PlaceOf(caller), nil
+	return registry.ScopeOf(caller), nil
 }

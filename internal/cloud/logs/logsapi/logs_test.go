@@ -24,18 +24,18 @@ import (
 )
 
 var (
-	home = registry.Place{Account: "111122223333", Region: "eu-west-1"}
+	home = registry.Scope{Account: "111122223333", Region: "eu-west-1"}
 	noon = time.Date(2026, 11, 22, 12, 0, 0, 0, time.UTC)
 )
 
 type m = map[string]any
 
-// world is the face on a socket, and a client.
+// world is the API on a socket, and a client.
 type world struct {
 	t      *testing.T
 	url    string
 	client *awscall.Client
-	groups *registry.Shelf[registry.LogGroup]
+	groups *registry.Collection[registry.LogGroup]
 	now    time.Time
 
 	streams *logs.Store
@@ -51,7 +51,7 @@ func newWorld(t *testing.T) *world {
 	w := &world{t: t, groups: things.Groups, now: noon}
 	kept, err := logs.New(logs.Config{
 		Dir: t.TempDir(), Now: func() time.Time { return w.now },
-		Retention: func(ctx context.Context, place registry.Place, group string) (int, error) {
+		Retention: func(ctx context.Context, place registry.Scope, group string) (int, error) {
 			item, err := w.groups.Get(ctx, place, group)
 			return item.Of.Retention, err
 		},
@@ -162,7 +162,7 @@ func TestDescribe(t *testing.T) {
 		if i%2 == 1 {
 			class = "INFREQUENT_ACCESS"
 		}
-		if _, err := w.groups.Put(t.Context(), registry.Item[registry.LogGroup]{Place: home, Name: name, Of: registry.LogGroup{Class: class}}); err != nil {
+		if _, err := w.groups.Put(t.Context(), registry.Item[registry.LogGroup]{Scope: home, Name: name, Of: registry.LogGroup{Class: class}}); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -47,7 +47,7 @@ type policyProperties struct {
 }
 
 // putPolicy records a resource policy. It is not enforced.
-func (f *face) putPolicy(ctx context.Context, in policyInput) (out policyOutput, err error) {
+func (f *handler) putPolicy(ctx context.Context, in policyInput) (out policyOutput, err error) {
 	place, err := f.who(ctx)
 	if err != nil {
 		return out, err
@@ -82,7 +82,7 @@ func (f *face) putPolicy(ctx context.Context, in policyInput) (out policyOutput,
 			return out, awsjson.Refuse("LimitExceededException", "Resource limit exceeded.")
 		}
 		_, err = f.Records.Put(ctx, registry.Item[registry.Record]{
-			Place: place, Name: PolicyType + "/" + in.Name, Of: registry.Record{Properties: properties, Made: now},
+			Scope: place, Name: PolicyType + "/" + in.Name, Of: registry.Record{Properties: properties, Made: now},
 		})
 		if err != nil {
 			return out, told(err)
@@ -98,7 +98,7 @@ type policyNameInput struct {
 	Name string `json:"policyName"`
 }
 
-func (f *face) deletePolicy(ctx context.Context, in policyNameInput) (none awsjson.None, err error) {
+func (f *handler) deletePolicy(ctx context.Context, in policyNameInput) (none awsjson.None, err error) {
 	place, err := f.who(ctx)
 	if err != nil {
 		return none, err
@@ -120,7 +120,7 @@ type policiesOutput struct {
 }
 
 // describePolicies returns all policies: there are never more than fit on a page.
-func (f *face) describePolicies(ctx context.Context, in policiesInput) (out policiesOutput, err error) {
+func (f *handler) describePolicies(ctx context.Context, in policiesInput) (out policiesOutput, err error) {
 	place, err := f.who(ctx)
 	if err != nil {
 		return out, err
@@ -132,7 +132,7 @@ func (f *face) describePolicies(ctx context.Context, in policiesInput) (out poli
 	return out, err
 }
 
-func (f *face) listPolicies(ctx context.Context, place registry.Place) ([]policyView, error) {
+func (f *handler) listPolicies(ctx context.Context, place registry.Scope) ([]policyView, error) {
 	list := []policyView{}
 	for after := PolicyType + "/"; ; {
 		items, err := f.Records.List(ctx, place, after, maxPage)

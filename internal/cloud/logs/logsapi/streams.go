@@ -35,7 +35,7 @@ func toldStream(err error) error {
 }
 
 // group returns the group that a call names by its name or by its identifier, which is a name or an ARN.
-func (f *face) group(ctx context.Context, name, identifier string) (group registry.Item[registry.LogGroup], err error) {
+func (f *handler) group(ctx context.Context, name, identifier string) (group registry.Item[registry.LogGroup], err error) {
 	place, err := f.who(ctx)
 	if err != nil {
 		return group, err
@@ -62,7 +62,7 @@ type streamInput struct {
 	Stream string `json:"logStreamName"`
 }
 
-func (f *face) createStream(ctx context.Context, in streamInput) (none awsjson.None, err error) {
+func (f *handler) createStream(ctx context.Context, in streamInput) (none awsjson.None, err error) {
 	group, err := f.group(ctx, in.Group, "")
 	if err != nil {
 		return none, err
@@ -70,10 +70,10 @@ func (f *face) createStream(ctx context.Context, in streamInput) (none awsjson.N
 	if err := checkStream(in.Stream); err != nil {
 		return none, err
 	}
-	return none, toldStream(f.Streams.Create(group.Place, group.Name, in.Stream))
+	return none, toldStream(f.Streams.Create(group.Scope, group.Name, in.Stream))
 }
 
-func (f *face) deleteStream(ctx context.Context, in streamInput) (none awsjson.None, err error) {
+func (f *handler) deleteStream(ctx context.Context, in streamInput) (none awsjson.None, err error) {
 	group, err := f.group(ctx, in.Group, "")
 	if err != nil {
 		return none, err
@@ -81,7 +81,7 @@ func (f *face) deleteStream(ctx context.Context, in streamInput) (none awsjson.N
 	if err := checkStream(in.Stream); err != nil {
 		return none, err
 	}
-	return none, toldStream(f.Streams.Delete(group.Place, group.Name, in.Stream))
+	return none, toldStream(f.Streams.Delete(group.Scope, group.Name, in.Stream))
 }
 
 type describeStreamsInput struct {
@@ -112,7 +112,7 @@ type describeStreamsOutput struct {
 
 const byLastEvent = "LastEventTime"
 
-func (f *face) describeStreams(ctx context.Context, in describeStreamsInput) (out describeStreamsOutput, err error) {
+func (f *handler) describeStreams(ctx context.Context, in describeStreamsInput) (out describeStreamsOutput, err error) {
 	group, err := f.group(ctx, in.Group, in.Identifier)
 	if err != nil {
 		return out, err
@@ -128,7 +128,7 @@ func (f *face) describeStreams(ctx context.Context, in describeStreamsInput) (ou
 	case in.Order == byLastEvent && in.Prefix != "":
 		return out, invalid("Cannot order by LastEventTime with a logStreamNamePrefix.")
 	}
-	list, err := f.Streams.Streams(group.Place, group.Name)
+	list, err := f.Streams.Streams(group.Scope, group.Name)
 	if err != nil {
 		return out, err
 	}
@@ -167,7 +167,7 @@ func (f *face) describeStreams(ctx context.Context, in describeStreamsInput) (ou
 	for _, s := range list {
 		out.Streams = append(out.Streams, streamView{
 			Name: s.Name, Made: s.Made, First: s.First, Last: s.Last, Ingested: s.Ingested,
-			ARN: ARN(group.Place, group.Name) + ":log-stream:" + s.Name,
+			ARN: ARN(group.Scope, group.Name) + ":log-stream:" + s.Name,
 		})
 	}
 	return out, nil

@@ -30,15 +30,15 @@ import (
 // Config is what [Events] are made of. All but Log are required.
 type Config struct {
 	// Invoke hands an event to a function in the name of a place. It returns when the event is taken.
-	Invoke func(ctx context.Context, place registry.Place, functionARN string, payload []byte) error
+	Invoke func(ctx context.Context, place registry.Scope, functionARN string, payload []byte) error
 	// Exists returns an error if a function does not exist.
-	Exists func(ctx context.Context, place registry.Place, functionARN string) error
+	Exists func(ctx context.Context, place registry.Scope, functionARN string) error
 	// Topics are the topics.
 	Topics *sns.Topics
 	// Queue accepts a text for a queue in the name of a place.
-	Queue func(ctx context.Context, place registry.Place, queueARN, text string) error
+	Queue func(ctx context.Context, place registry.Scope, queueARN, text string) error
 	// Emit puts an event of a service on the default event bus of a place.
-	Emit func(ctx context.Context, place registry.Place, e events.Entry) error
+	Emit func(ctx context.Context, place registry.Scope, e events.Entry) error
 	// Log gets what could not be delivered; nil discards it.
 	Log *slog.Logger
 }
@@ -59,7 +59,7 @@ func New(config Config) (*Events, error) {
 
 // Check returns S3's error if a destination of a bucket's configuration is not one: its function or topic does not exist, or is not of
 // the bucket's account and region, or it is a FIFO queue. That a queue exists is not checked.
-func (e *Events) Check(ctx context.Context, owner registry.Place, c Configuration) error {
+func (e *Events) Check(ctx context.Context, owner registry.Scope, c Configuration) error {
 	for _, d := range c.all() {
 		arn := d.Topic + d.Queue + d.Function
 		parts := strings.SplitN(arn, ":", 7)
@@ -92,7 +92,7 @@ func (e *Events) Check(ctx context.Context, owner registry.Place, c Configuratio
 }
 
 // Test sends the test event of S3 to the topics and the queues of a configuration that was put.
-func (e *Events) Test(ctx context.Context, bucket string, owner registry.Place, c Configuration) {
+func (e *Events) Test(ctx context.Context, bucket string, owner registry.Scope, c Configuration) {
 	text, err := json.Marshal(map[string]string{
 		"Service": "Amazon S3", "Event": "s3:TestEvent", "Time": stamp(time.Now()), "Bucket": bucket,
 		"RequestId": requestID(), "HostId": hostID(),
@@ -132,15 +132,13 @@ func (e *Events) Happened(ctx context.Context, bucket registry.Item[registry.Buc
 }
 
 // tell hands a text to a destination in the name of the owner of a bucket.
-func (e *Events) tell(ctx context.Context, bucket string, owner registry.Place, d Destination, text []byte) {
+func (e *Events) tell(ctx context.Context, bucket string, owner registry.Scope, d Destination, text []byte) {
 	var err error
-	switch {
+	switch parts := strings.SplitN(d.Function+d.Topic, ":", 6); {
+	case d.Queue == "" && (len(parts) < 6 || parts[4] != owner.Account): // the configuration was put without validation
+		err = errors.New("it is not of the bucket's account, and no policy here permits the call")
 	case d.Function != "":
-		parts := strings.SplitN(d.Function, ":", 6)
-		if len(parts) < 6 {
-			return
-		}
-		err = e.config.Invoke(ctx, registry.Place{Account: parts[4], Region: parts[3]}, d.Function, text)
+		err = e.config.Invoke(ctx, registry.Scope{Account: owner.Account, Region: parts[3]}, d.Function, text)
 	case d.Topic != "":
 		_, err = e.config.Topics.Publish(ctx, d.Topic, sns.Message{Subject: "Amazon S3 Notification", Message: string(text)})
 	default:

@@ -20,7 +20,7 @@ import (
 )
 
 var (
-	home = registry.Place{Account: "111122223333", Region: "eu-west-1"}
+	home = registry.Scope{Account: "111122223333", Region: "eu-west-1"}
 	noon = time.Date(2026, 11, 22, 12, 0, 0, 0, time.UTC)
 )
 
@@ -74,13 +74,13 @@ func newWorld(t *testing.T) *world {
 	})
 	must(err)
 	t.Cleanup(subscribed.Close)
-	_, err = subscribed.Create(t.Context(), registry.Item[registry.Topic]{Place: home, Name: "t"})
+	_, err = subscribed.Create(t.Context(), registry.Item[registry.Topic]{Scope: home, Name: "t"})
 	must(err)
 	_, err = subscribed.Subscribe(t.Context(), registry.Item[registry.Subscription]{
-		Place: home, Of: registry.Subscription{Topic: topicARN, Protocol: "lambda", Endpoint: functionARN},
+		Scope: home, Of: registry.Subscription{Topic: topicARN, Protocol: "lambda", Endpoint: functionARN},
 	})
 	must(err)
-	bus, err := events.New(events.Config{Catalog: w.catalog, Send: func(_ context.Context, _ registry.Place, _ registry.Target, payload []byte, ended func()) error {
+	bus, err := events.New(events.Config{Catalog: w.catalog, Send: func(_ context.Context, _ registry.Scope, _ registry.Target, payload []byte, ended func()) error {
 		ended()
 		return deliver(w.published, payload)
 	}})
@@ -90,19 +90,19 @@ func newWorld(t *testing.T) *world {
 	must(bus.PutTargets(t.Context(), home, "r", map[string]registry.Target{"1": {ARN: functionARN}}))
 	w.events, err = bucketevents.New(bucketevents.Config{
 		Topics: subscribed, Emit: bus.Emit,
-		Queue: func(_ context.Context, place registry.Place, arn, text string) error {
+		Queue: func(_ context.Context, place registry.Scope, arn, text string) error {
 			if place != home || arn != queueARN {
 				return fmt.Errorf("%s in %v gets a message", arn, place)
 			}
 			return deliver(w.queued, []byte(text))
 		},
-		Invoke: func(_ context.Context, place registry.Place, arn string, payload []byte) error {
+		Invoke: func(_ context.Context, place registry.Scope, arn string, payload []byte) error {
 			if place != home || arn != functionARN {
-				return fmt.Errorf("%s in %v is called", arn, place)
+				t.Errorf("%s in %v is called", arn, place)
 			}
 			return deliver(w.called, payload)
 		},
-		Exists: func(_ context.Context, _ registry.Place, arn string) error {
+		Exists: func(_ context.Context, _ registry.Scope, arn string) error {
 			if arn != functionARN {
 				return registry.ErrNotFound
 			}
@@ -110,7 +110,7 @@ func newWorld(t *testing.T) *world {
 		},
 	})
 	must(err)
-	_, err = w.objects.Make(t.Context(), registry.Item[registry.Bucket]{Place: home, Name: "bucket"})
+	_, err = w.objects.Make(t.Context(), registry.Item[registry.Bucket]{Scope: home, Name: "bucket"})
 	must(err)
 	return w
 }
@@ -331,5 +331,23 @@ func TestCheck(t *testing.T) {
 func TestNew(t *testing.T) {
 	if _, err := bucketevents.New(bucketevents.Config{}); err == nil {
 		t.Error("no error")
+	}
+}
+
+// A configuration that was put without validation calls nothing of another account.
+func TestOtherAccount(t *testing.T) {
+	w := newWorld(t)
+	of := func(list, kind, arn, prefix string) string {
+		return "<" + list + "><" + kind + ">" + arn + "</" + kind + "><Event>s3:ObjectCreated:*</Event><Filter><S3Key><FilterRule><Name>prefix</Name><Value>" +
+			prefix + "</Value></FilterRule></S3Key></Filter></" + list + ">"
+	}
+	w.configure(of("CloudFunctionConfiguration", "CloudFunction", "arn:aws:lambda:eu-west-1:444455556666:function:f", "f") +
+		of("TopicConfiguration", "Topic", "arn:aws:sns:eu-west-1:444455556666:t", "t") + of("QueueConfiguration", "Queue", queueARN, "q"))
+	for _, key := range []string{"f", "t", "q"} {
+		w.put(key)
+	}
+	<-w.queued
+	if len(w.called) != 0 {
+		t.Error("a function of another account is called")
 	}
 }

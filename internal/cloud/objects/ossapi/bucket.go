@@ -112,7 +112,7 @@ func (c *call) makeBucket() error {
 		return err
 	}
 	item := registry.Item[registry.Bucket]{Name: c.bucket}
-	item.Of.Owner = registry.Place{Account: c.caller.Account, Region: c.caller.Region}
+	item.Of.Owner = registry.Scope{Account: c.caller.Account, Region: c.caller.Region}
 	item.Of.Settings = map[string]string{objects.SettingACL: acl, objects.SettingStorage: class, objects.SettingRedundancy: redundancy}
 	switch there, err := c.config.Objects.Bucket(c.ctx, c.bucket); {
 	case errors.Is(err, objects.ErrNoBucket):
@@ -150,7 +150,7 @@ func (c *call) item() (registry.Item[registry.Bucket], error) {
 
 // removeBucket is DeleteBucket.
 func (c *call) removeBucket() error {
-	err := c.config.Objects.Remove(c.ctx, registry.Place{Account: c.caller.Account}, c.bucket)
+	err := c.config.Objects.Remove(c.ctx, registry.Scope{Account: c.caller.Account}, c.bucket)
 	if err != nil {
 		return err
 	}

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/pintle-dev/pintle/internal/api"
+	"github.com/pintle-dev/pintle/internal/api/oss"
 	"github.com/pintle-dev/pintle/internal/cloud/objects"
 	"github.com/pintle-dev/pintle/internal/cloud/objects/ossapi"
 	"github.com/pintle-dev/pintle/internal/cloud/registry"
@@ -22,7 +23,7 @@ const (
 	place             = "cn-hangzhou"
 )
 
-// door is a face behind a door that verifies signatures, as the server's does.
+// door is an API behind an endpoint that verifies signatures, as the server's does.
 type door struct {
 	url     string
 	objects *objects.Store
@@ -50,15 +51,15 @@ func newDoor(t testing.TB) *door {
 	}
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		var caller api.Caller
-		refused := ossapi.Verify(r, time.Now(), func(id, given, region string) (ossapi.Key, *ossapi.Error) {
+		refused := oss.Verify(r, time.Now(), func(id, given, region string) (oss.Key, *oss.Error) {
 			caller = api.Caller{Account: account, Region: region}
 			if id == keyID && given == "" || id == tokenID && given == token {
-				return ossapi.Key{Secret: secret, Known: true}, nil
+				return oss.Key{Secret: secret, Known: true}, nil
 			}
-			return ossapi.Key{}, ossapi.UnknownKey()
+			return oss.Key{}, oss.UnknownKey()
 		})
 		if refused != nil {
-			ossapi.WriteError(w, r, refused)
+			oss.Refuse(w, r, refused)
 			return
 		}
 		face.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), callerKey{}, caller)))
@@ -70,7 +71,7 @@ func newDoor(t testing.TB) *door {
 		}
 	})
 	d.url = server.URL
-	item := registry.Item[registry.Bucket]{Place: registry.Place{Account: stranger, Region: place}, Name: "strange"}
+	item := registry.Item[registry.Bucket]{Scope: registry.Scope{Account: stranger, Region: place}, Name: "strange"}
 	if _, err := d.objects.Make(t.Context(), item); err != nil {
 		t.Fatal(err)
 	}

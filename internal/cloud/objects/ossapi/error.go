@@ -2,29 +2,18 @@ package ossapi
 
 import (
 	"context"
-	"encoding/base64"
-	"encoding/xml"
 	"errors"
 	"fmt"
 	"io"
 	"net/http"
-	"strconv"
 
+	"github.com/pintle-dev/pintle/internal/api/oss"
 	"github.com/pintle-dev/pintle/internal/cloud/objects"
 	"github.com/pintle-dev/pintle/internal/cloud/registry"
 )
 
-// Error is an error as a client of OSS sees it.
-type Error struct {
-	Code, Message string
-	Status        int
-}
-
-// Error implements error.
-func (e *Error) Error() string { return e.Code + ": " + e.Message }
-
 func refuse(status int, code, format string, args ...any) error {
-	return &Error{Code: code, Message: fmt.Sprintf(format, args...), Status: status}
+	return &oss.Error{Code: code, Message: fmt.Sprintf(format, args...), Status: status}
 }
 
 func invalid(format string, args ...any) error {
@@ -71,70 +60,28 @@ var known = []struct {
 }
 
 // of returns an error as the client sees it.
-func (c *call) of(err error) *Error {
-	if refused, ok := errors.AsType[*Error](err); ok {
+func (c *call) of(err error) *oss.Error {
+	if refused, ok := errors.AsType[*oss.Error](err); ok {
 		return refused
 	}
 	for _, k := range known {
 		if errors.Is(err, k.err) {
-			return &Error{k.code, k.message, k.status}
+			return &oss.Error{Code: k.code, Message: k.message, Status: k.status}
 		}
 	}
 	switch {
 	case errors.Is(err, io.ErrUnexpectedEOF):
-		return &Error{"RequestIsNotComplete", "The request body ended before its end.", http.StatusBadRequest}
+		return &oss.Error{Code: "RequestIsNotComplete", Message: "The request body ended before its end.", Status: http.StatusBadRequest}
 	case errors.Is(err, context.DeadlineExceeded):
-		return &Error{"RequestTimeout", "The request took longer than this server allows.", http.StatusBadRequest}
+		return &oss.Error{Code: "RequestTimeout", Message: "The request took longer than this server allows.", Status: http.StatusBadRequest}
 	case errors.Is(err, context.Canceled):
-		return &Error{"ServiceUnavailable", "The server is shutting down. Please try again.", http.StatusServiceUnavailable}
+		return &oss.Error{Code: "ServiceUnavailable", Message: "The server is shutting down. Please try again.", Status: http.StatusServiceUnavailable}
 	}
 	c.config.Log.ErrorContext(c.ctx, "a call of OSS failed", "request", c.id, "method", c.r.Method, "error", err)
-	return &Error{"InternalError", "We encountered an internal error. Please try again.", http.StatusInternalServerError}
+	return &oss.Error{Code: "InternalError", Message: "We encountered an internal error. Please try again.", Status: http.StatusInternalServerError}
 }
 
 // refuse answers with an error.
 func (c *call) refuse(err error) {
-	writeError(c.w, c.r, c.id, c.bucket, c.key, c.of(err))
-}
-
-// WriteError answers a call that was not let in.
-func WriteError(w http.ResponseWriter, r *http.Request, e *Error) {
-	id := newRequestID()
-	w.Header().Del("X-Amzn-Requestid")
-	w.Header().Set("X-Oss-Request-Id", id)
-	writeError(w, r, id, "", "", e)
-}
-
-// writeError answers with an error. A reply to HEAD has its document in a header, where clients look for it.
-func writeError(w http.ResponseWriter, r *http.Request, id, bucket, key string, e *Error) {
-	text, err := xml.Marshal(struct {
-		XMLName    xml.Name `xml:"Error"`
-		Code       string   `xml:"Code"`
-		Message    string   `xml:"Message"`
-		RequestID  string   `xml:"RequestId"`
-		HostID     string   `xml:"HostId"`
-		BucketName string   `xml:"BucketName,omitempty"`
-		Key        string   `xml:"Key,omitempty"`
-	}{Code: e.Code, Message: e.Message, RequestID: id, HostID: hostname(r.Host), BucketName: bucket, Key: key})
-	if err != nil {
-		panic(err) // text always marshals
-	}
-	text = append([]byte(xml.Header), text...)
-	h := w.Header()
-	if e.Status == http.StatusNotModified {
-		w.WriteHeader(e.Status)
-		return
-	}
-	for _, name := range []string{"Content-Range", "Content-Encoding", "Accept-Ranges", "Etag", "Last-Modified"} {
-		h.Del(name)
-	}
-	h.Set("Content-Type", "application/xml")
-	h.Set("Content-Length", strconv.Itoa(len(text)))
-	if r.Method == http.MethodHead {
-		h.Set("X-Oss-Err", base64.StdEncoding.EncodeToString(text))
-	}
-	w.WriteHeader(e.Status)
-	if r.Method != http.MethodHead {
-		_, _ = w.Write(text) // a client that left needs no answer
-	}
+	oss.WriteError(c.w, c.r, c.id, c.bucket, c.key, c.of(err))
 }

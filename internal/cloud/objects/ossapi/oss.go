@@ -3,7 +3,7 @@
 // It serves the calls that clients make for assets: buckets, objects, copies, uploads in parts, and lists. Any other call is refused
 // with the code NotImplemented and the name of what was asked for.
 //
-// A [Verifier] finds out who signed a call, by signature V1 or V4, in a header or in a URL; a [Face] answers a call that was let in. The
+// A [Verifier] finds out who signed a call, by signature V1 or V4, in a header or in a URL; a [Handler] answers a call that was let in. The
 // signatures of OSS do not cover bodies, so a body is read only after its sender is known. A bucket belongs to its account alone:
 // access control lists are recorded and returned, and give access to no other caller.
 //
@@ -13,7 +13,6 @@ package ossapi
 import (
 	"cmp"
 	"context"
-	"crypto/rand"
 	"errors"
 	"fmt"
 	"io"
@@ -26,10 +25,11 @@ import (
 
 	"github.com/pintle-dev/pintle/internal/api"
 	"github.com/pintle-dev/pintle/internal/api/intake"
+	"github.com/pintle-dev/pintle/internal/api/oss"
 	"github.com/pintle-dev/pintle/internal/cloud/objects"
 )
 
-// Config is what a [Face] is made of.
+// Config configures a [Handler].
 type Config struct {
 	// Objects has the buckets and objects. Required.
 	Objects *objects.Store
@@ -45,11 +45,11 @@ type Config struct {
 // DefaultIdle is how long a client may take for the next bytes, unless Config says otherwise.
 const DefaultIdle = 30 * time.Second
 
-// Face answers calls. It is an [http.Handler], and safe for concurrent use.
-type Face struct{ config Config }
+// Handler answers calls. It is an [http.Handler], and safe for concurrent use.
+type Handler struct{ config Config }
 
-// New returns a face. It returns an error if the config lacks something.
-func New(config Config) (*Face, error) {
+// New returns an API. It returns an error if the config lacks something.
+func New(config Config) (*Handler, error) {
 	if config.Objects == nil || config.Caller == nil {
 		return nil, errors.New("oss: the objects and the caller are required")
 	}
@@ -60,15 +60,15 @@ func New(config Config) (*Face, error) {
 	if config.Log == nil {
 		config.Log = slog.New(slog.DiscardHandler)
 	}
-	return &Face{config}, nil
+	return &Handler{config}, nil
 }
 
 // ServeHTTP implements [http.Handler].
-func (f *Face) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+func (f *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	c := &call{
-		Face: f, ctx: r.Context(), w: w, r: r, id: newRequestID(), query: r.URL.Query(), limits: http.NewResponseController(w),
+		Handler: f, ctx: r.Context(), w: w, r: r, id: oss.NewRequestID(), query: r.URL.Query(), limits: http.NewResponseController(w),
 	}
-	c.bucket, c.key = placeOf(r)
+	c.bucket, c.key = oss.Object(r)
 	c.body = intake.Paced(r.Body, c.limits, f.config.Idle)
 	h := w.Header()
 	h.Del("X-Amzn-Requestid")
@@ -89,7 +89,7 @@ const sandbox = "sandbox allow-downloads allow-forms allow-modals allow-popups a
 
 // call is one call.
 type call struct {
-	*Face
+	*Handler
 	ctx    context.Context
 	w      http.ResponseWriter
 	r      *http.Request
@@ -222,11 +222,4 @@ func (c *call) enter(bucket string) error {
 		return denied
 	}
 	return nil
-}
-
-// newRequestID returns an id in the form of OSS's, 24 hexadecimal digits.
-func newRequestID() string {
-	var id [12]byte
-	_, _ = rand.Read(id[:]) // never fails
-	return fmt.Sprintf("%X", id)
 }

@@ -44,7 +44,7 @@ func (c *call) attributes() (objects.Attributes, error) {
 		}
 	}
 	if h.Get("X-Amz-Server-Side-Encryption-Customer-Algorithm") != "" {
-		return a, refuse(http.StatusNotImplemented, "NotImplemented", "Keys of customers are not served here: objects are not encrypted on this machine.")
+		return a, refuse(http.StatusNotImplemented, "NotImplemented", "Customer keys are not supported: local objects are not encrypted.")
 	}
 	err := c.checkACL()
 	if err != nil {
@@ -54,8 +54,9 @@ func (c *call) attributes() (objects.Attributes, error) {
 	return a, err
 }
 
-// checkACL refuses the lists that a bucket does not take: all but those that give the owner what the owner has, unless the ownership of
-// its objects is set otherwise. What is taken changes nothing.
+// checkACL refuses the access control lists that a bucket does not accept. Unless the object ownership of the bucket
+// allows others, those are all except the canned lists private and bucket-owner-full-control. An accepted list has no
+// effect.
 func (c *call) checkACL() error {
 	wanted := false
 	for name, values := range c.r.Header {
@@ -125,7 +126,7 @@ func (c *call) describe(info objects.Info, whole bool) {
 	}
 }
 
-// encryption is what is told of an object's encryption.
+// encryption returns what clients get of an object's encryption.
 func encryption(info objects.Info) string {
 	if info.Encryption != "" {
 		return info.Encryption

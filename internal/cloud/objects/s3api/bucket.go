@@ -69,7 +69,7 @@ func (c *call) newBucket(name, region string, settings map[string]string) error 
 	case !errors.Is(err, objects.ErrNoBucket):
 		return err
 	}
-	item := registry.Item[registry.Bucket]{Place: registry.Place{Account: c.caller.Account, Region: region}, Name: name}
+	item := registry.Item[registry.Bucket]{Scope: registry.Scope{Account: c.caller.Account, Region: region}, Name: name}
 	item.Of.Settings = settings
 	_, err = c.config.Objects.Make(c.ctx, item)
 	if errors.Is(err, registry.ErrExists) { // somebody was faster
@@ -114,7 +114,7 @@ func (c *call) headBucket() error {
 
 // deleteBucket removes a bucket that has no objects.
 func (c *call) deleteBucket() error {
-	if err := c.config.Objects.Remove(c.ctx, registry.Place{Account: c.caller.Account}, c.bucket); err != nil {
+	if err := c.config.Objects.Remove(c.ctx, registry.Scope{Account: c.caller.Account}, c.bucket); err != nil {
 		return err
 	}
 	return c.reply.nothing(http.StatusNoContent)

@@ -17,7 +17,7 @@ const (
 
 var errChunk = refuse(http.StatusBadRequest, "InvalidRequest", "The body is not encoded as aws-chunked has it.")
 
-// chunked reads the data of a body that is encoded as aws-chunked. The signatures of chunks are skipped: the door has verified that
+// chunked reads the data of a body that is encoded as aws-chunked. The signatures of chunks are skipped: the endpoint has verified that
 // of the headers, and a checksum comes with the data or after them.
 type chunked struct {
 	from *bufio.Reader

@@ -26,11 +26,11 @@ const (
 	region            = "eu-west-1"
 )
 
-// door is a face behind a door that verifies signatures, as the server's does.
+// door is an API behind an endpoint that verifies signatures, as the server's does.
 type door struct {
 	url     string
 	objects *objects.Store
-	buckets *registry.Shelf[registry.Bucket]
+	buckets *registry.Collection[registry.Bucket]
 	dir     string
 	destinations
 }
@@ -83,7 +83,7 @@ func newDoor(t testing.TB, max int64) *door {
 	return d
 }
 
-// env is the environment in which a client reaches the door.
+// env is the environment in which a client reaches the endpoint.
 func (d *door) env() []string {
 	env := slices.DeleteFunc(os.Environ(), func(v string) bool { return strings.HasPrefix(v, "AWS_") })
 	return append(env, "AWS_ENDPOINT_URL_S3="+d.url, "AWS_ACCESS_KEY_ID="+keyID, "AWS_SECRET_ACCESS_KEY="+secret,
@@ -95,8 +95,8 @@ func (d *door) env() []string {
 // make makes a bucket of an account.
 func (d *door) make(t testing.TB, name, account string) {
 	t.Helper()
-	place := registry.Place{Account: account, Region: region}
-	if _, err := d.objects.Make(t.Context(), registry.Item[registry.Bucket]{Place: place, Name: name}); err != nil {
+	place := registry.Scope{Account: account, Region: region}
+	if _, err := d.objects.Make(t.Context(), registry.Item[registry.Bucket]{Scope: place, Name: name}); err != nil {
 		t.Fatal(err)
 	}
 }

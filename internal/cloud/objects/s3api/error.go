@@ -89,7 +89,7 @@ func (c *call) of(err error) *fault {
 	if told, ok := errors.AsType[*fault](err); ok {
 		return told
 	}
-	// What the door says of a body, as it is read.
+	// The verifier checks a body while it is read, and reports its refusal as a read error.
 	if told, ok := errors.AsType[interface {
 		error
 		Refusal() (code, message string, status int)
@@ -162,7 +162,7 @@ func (f *fault) body(id, bucket, key string) []byte {
 	return append([]byte(xml.Header), text...)
 }
 
-// WriteError answers with an error of the door: code, message and status are given.
+// WriteError answers with an error of the endpoint: code, message and status are given.
 func WriteError(w http.ResponseWriter, r *http.Request, code, message string, status int) {
 	id := newRequestID()
 	body := (&fault{code, message, status}).body(id, "", "")

@@ -34,7 +34,7 @@ import (
 // asked is a request.
 type asked struct {
 	method, path string
-	host         string // empty: the door's
+	host         string // empty: the endpoint's
 	headers      map[string]string
 	body         string
 	hash         string // empty: that of the body
@@ -253,7 +253,7 @@ func TestRefused(t *testing.T) {
 		{asked{method: "DELETE", path: "/things/key", headers: map[string]string{"If-Match": `"x"`}}, 412, "PreconditionFailed"},
 		{asked{method: "DELETE", path: "/things", headers: map[string]string{"X-Minio-Force-Delete": "true"}}, 409, "BucketNotEmpty"},
 		{asked{method: "GET", path: "/No_Bucket"}, 404, "NoSuchBucket"},
-		// What is another account's.
+		// The bucket belongs to another account.
 		{asked{method: "GET", path: "/things/key", id: otherID}, 403, "AccessDenied"},
 		{asked{method: "DELETE", path: "/things/key", id: otherID}, 403, "AccessDenied"},
 		{asked{method: "PUT", path: "/things?policy", id: otherID, body: "{}"}, 403, "AccessDenied"},
@@ -456,8 +456,8 @@ func TestSettingOfTemplate(t *testing.T) {
 	}
 }
 
-// TestPages: an object may be a page, and then it is none of this server's own: on a development server its scripts could call
-// everything in the name of whoever opens it by a presigned URL.
+// TestPages checks that an object that is an HTML page gets an origin of its own. On a development server its scripts
+// could otherwise call every API on behalf of the user that opens it by a presigned URL.
 func TestPages(t *testing.T) {
 	d := newDoor(t, 0)
 	d.make(t, "things", account)

@@ -11,8 +11,11 @@ import (
 	"github.com/pintle-dev/pintle/internal/cloud/objects"
 )
 
+// uploads answers a call about an upload in parts.
+type uploads struct{ *call }
+
 // createMultipartUpload begins an object that comes in parts.
-func (c *call) createMultipartUpload() error {
+func (c uploads) createMultipartUpload() error {
 	algo, err := c.algorithm()
 	if err != nil {
 		return err
@@ -48,7 +51,7 @@ func (c *call) createMultipartUpload() error {
 }
 
 // partNumber reads the number of a part. The error is [objects.ErrPart] if it is not a number.
-func (c *call) partNumber() (int, error) {
+func (c uploads) partNumber() (int, error) {
 	number, err := strconv.Atoi(c.query.Get("partNumber"))
 	if err != nil {
 		return 0, objects.ErrPart
@@ -57,7 +60,7 @@ func (c *call) partNumber() (int, error) {
 }
 
 // uploadPart stores the body as a part of an upload.
-func (c *call) uploadPart() error {
+func (c uploads) uploadPart() error {
 	if err := c.receive(); err != nil {
 		return err
 	}
@@ -75,7 +78,7 @@ func (c *call) uploadPart() error {
 }
 
 // uploadPartCopy stores another object, or a range of it, as a part of an upload.
-func (c *call) uploadPartCopy() error {
+func (c uploads) uploadPartCopy() error {
 	from, err := c.source()
 	if err != nil {
 		return err
@@ -102,7 +105,7 @@ func (c *call) uploadPartCopy() error {
 }
 
 // completeMultipartUpload makes an object of the parts that the body names.
-func (c *call) completeMultipartUpload() error {
+func (c uploads) completeMultipartUpload() error {
 	if err := c.readBody(); err != nil {
 		return err
 	}
@@ -154,7 +157,7 @@ func (c *call) completeMultipartUpload() error {
 }
 
 // verifyObject compares what was computed of a whole object with what the headers say of it.
-func (c *call) verifyObject(sums objects.Sums) error {
+func (c uploads) verifyObject(sums objects.Sums) error {
 	h := c.r.Header
 	if size := h.Get("X-Amz-Mp-Object-Size"); size != "" && size != strconv.FormatInt(sums.Size, 10) {
 		return invalidRequest("The provided 'x-amz-mp-object-size' header value %.20s does not match what was computed: %d", size, sums.Size)
@@ -171,7 +174,7 @@ func (c *call) verifyObject(sums objects.Sums) error {
 }
 
 // abortMultipartUpload removes an upload and its parts.
-func (c *call) abortMultipartUpload() error {
+func (c uploads) abortMultipartUpload() error {
 	if err := c.config.Objects.Abort(c.ctx, c.bucket, c.key, c.query.Get("uploadId")); err != nil {
 		return err
 	}
@@ -186,7 +189,7 @@ type uploadedPart struct {
 }
 
 // listParts lists the parts of an upload.
-func (c *call) listParts() error {
+func (c uploads) listParts() error {
 	limit, err := c.limit("max-parts")
 	if err != nil {
 		return err

@@ -8,7 +8,7 @@ import (
 )
 
 // putNotification changes where the events of a bucket go. An empty configuration ends all.
-func (c *call) putNotification() error {
+func (c bucketSettings) putNotification() error {
 	configuration, err := bucketevents.Parse(c.body)
 	if err != nil {
 		if _, ok := errors.AsType[*bucketevents.Error](err); !ok {

@@ -14,7 +14,7 @@ import (
 // destinations are those that do not exist, unless their names say so. It notes what was tested.
 type destinations struct{ tested []string }
 
-func (d *destinations) Check(_ context.Context, owner registry.Place, c bucketevents.Configuration) error {
+func (d *destinations) Check(_ context.Context, owner registry.Scope, c bucketevents.Configuration) error {
 	for _, f := range c.Functions {
 		if owner.Account != account || !strings.HasSuffix(f.Function, ":there") {
 			return &bucketevents.Error{Message: "Unable to validate the following destination configurations"}
@@ -23,7 +23,7 @@ func (d *destinations) Check(_ context.Context, owner registry.Place, c bucketev
 	return nil
 }
 
-func (d *destinations) Test(_ context.Context, bucket string, _ registry.Place, _ bucketevents.Configuration) {
+func (d *destinations) Test(_ context.Context, bucket string, _ registry.Scope, _ bucketevents.Configuration) {
 	d.tested = append(d.tested, bucket)
 }
 

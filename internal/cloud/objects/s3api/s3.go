@@ -27,7 +27,7 @@ import (
 	"github.com/pintle-dev/pintle/internal/cloud/registry"
 )
 
-// Config is what the face is made of.
+// Config configures the handler.
 type Config struct {
 	// Objects has the buckets and objects. Required.
 	Objects *objects.Store
@@ -36,7 +36,7 @@ type Config struct {
 	// Notifications checks the notification configurations of buckets. Nil takes all that are valid by themselves.
 	Notifications Notifications
 	// Idle is how long a client may take for the next bytes of a body. Zero means [DefaultIdle]. While bytes come or go, the time
-	// limits of the server that the face is in do not count.
+	// limits of the server that the API is in do not count.
 	Idle time.Duration
 	// Log gets internal errors; nil discards them.
 	Log *slog.Logger
@@ -45,18 +45,18 @@ type Config struct {
 // Notifications is where the events of buckets go. A [bucketevents.Events] is one.
 type Notifications interface {
 	// Check returns a [bucketevents.Error] if a destination does not exist.
-	Check(ctx context.Context, owner registry.Place, c bucketevents.Configuration) error
+	Check(ctx context.Context, owner registry.Scope, c bucketevents.Configuration) error
 	// Test sends the test events of a configuration that was put.
-	Test(ctx context.Context, bucket string, owner registry.Place, c bucketevents.Configuration)
+	Test(ctx context.Context, bucket string, owner registry.Scope, c bucketevents.Configuration)
 }
 
 // DefaultIdle is how long a client may take for the next bytes, unless Config says otherwise.
 const DefaultIdle = 30 * time.Second
 
-// Face answers the calls. It is an [http.Handler].
-type Face struct{ config Config }
+// Handler answers the calls. It is an [http.Handler].
+type Handler struct{ config Config }
 
-// New returns a face. It returns an error if the config lacks something.
+// New returns an API. It returns an error if the config lacks something.
 func New(config Config) (http.Handler, error) {
 	if config.Objects == nil || config.Caller == nil {
 		return nil, errors.New("s3: the objects and the caller are required")
@@ -68,12 +68,12 @@ func New(config Config) (http.Handler, error) {
 	if config.Log == nil {
 		config.Log = slog.New(slog.DiscardHandler)
 	}
-	return &Face{config}, nil
+	return &Handler{config}, nil
 }
 
 // ServeHTTP implements [http.Handler].
-func (f *Face) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	c := &call{Face: f, ctx: r.Context(), id: newRequestID()}
+func (f *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	c := &call{Handler: f, ctx: r.Context(), id: newRequestID()}
 	c.reply = &reply{ResponseWriter: w, call: c, limits: http.NewResponseController(w)}
 	c.r = r.Clone(r.Context()) // its headers and its body are changed
 	c.r.Body = intake.Paced(r.Body, c.reply.limits, f.config.Idle)
@@ -92,7 +92,7 @@ func (f *Face) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 
 // call is one call.
 type call struct {
-	*Face
+	*Handler
 	ctx    context.Context
 	r      *http.Request
 	reply  *reply
@@ -230,13 +230,13 @@ func (c *call) serveBucket() error {
 	case len(asked) > 1:
 		return unserved(asked...)
 	case name == "versions" && method == http.MethodGet:
-		return c.listObjectVersions()
+		return bucketSettings{c}.listObjectVersions()
 	case name == "uploads" && method == http.MethodGet:
-		return c.listMultipartUploads()
+		return uploads{c}.listMultipartUploads()
 	case name == "versioning" && method == http.MethodGet:
-		return c.getBucketVersioning()
+		return bucketSettings{c}.getBucketVersioning()
 	case name == "versioning" && method == http.MethodPut:
-		return c.putBucketVersioning()
+		return bucketSettings{c}.putBucketVersioning()
 	case name == "versioning":
 		return notAllowed
 	case name == "delete" && method == http.MethodPost:
@@ -244,9 +244,9 @@ func (c *call) serveBucket() error {
 	case name == "location" && method == http.MethodGet:
 		return c.location()
 	case name == "tagging":
-		return c.bucketTagging()
+		return bucketSettings{c}.bucketTagging()
 	default:
-		return c.setting(name)
+		return bucketSettings{c}.setting(name)
 	}
 }
 
@@ -273,19 +273,19 @@ func (c *call) serveObject() error {
 	case is() && method == http.MethodDelete:
 		return c.deleteObject()
 	case is("uploads") && method == http.MethodPost:
-		return c.createMultipartUpload()
+		return uploads{c}.createMultipartUpload()
 	case is("partNumber", "uploadId") && method == http.MethodPut && c.copying():
-		return c.uploadPartCopy()
+		return uploads{c}.uploadPartCopy()
 	case is("partNumber", "uploadId") && method == http.MethodPut:
-		return c.uploadPart()
+		return uploads{c}.uploadPart()
 	case is("uploadId") && method == http.MethodPost:
-		return c.completeMultipartUpload()
+		return uploads{c}.completeMultipartUpload()
 	case is("uploadId") && method == http.MethodGet:
-		return c.listParts()
+		return uploads{c}.listParts()
 	case is("uploadId") && method == http.MethodDelete:
-		return c.abortMultipartUpload()
+		return uploads{c}.abortMultipartUpload()
 	case is("tagging"):
-		return c.objectTagging()
+		return bucketSettings{c}.objectTagging()
 	case is():
 		return notAllowed
 	}

@@ -42,8 +42,11 @@ const (
 	maxSetting = 128 << 10
 )
 
+// bucketSettings answers a call about a setting of a bucket, or about tags.
+type bucketSettings struct{ *call }
+
 // setting answers, records or removes a setting.
-func (c *call) setting(name string) error {
+func (c bucketSettings) setting(name string) error {
 	is, ok := settings[name]
 	if !ok {
 		return unserved(name)
@@ -127,7 +130,7 @@ func rootOf(text []byte) string {
 }
 
 // getSetting answers a setting, or what there is instead.
-func (c *call) getSetting(name string, is setting) error {
+func (c bucketSettings) getSetting(name string, is setting) error {
 	item, err := c.config.Objects.Bucket(c.ctx, c.bucket)
 	if err != nil {
 		return err

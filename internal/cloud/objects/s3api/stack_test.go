@@ -14,7 +14,7 @@ func TestStackTags(t *testing.T) {
 	d := newDoor(t, 0)
 	stack := "arn:aws:cloudformation:" + region + ":" + account + ":stack/Shop/1"
 	bucket := registry.Item[registry.Bucket]{
-		Place: registry.Place{Account: account, Region: region}, Name: "things", Holder: registry.Holder(wire.StackID(stack), "Things", "r"),
+		Scope: registry.Scope{Account: account, Region: region}, Name: "things", Owner: registry.OwnerOf(wire.StackID(stack), "Things", "r"),
 	}
 	if _, err := d.objects.Make(t.Context(), bucket); err != nil {
 		t.Fatal(err)

@@ -40,7 +40,7 @@ func checkTags(tags map[string]string, most int) error {
 }
 
 // readTags reads tags from the body.
-func (c *call) readTags(most int) (map[string]string, error) {
+func (c bucketSettings) readTags(most int) (map[string]string, error) {
 	if err := c.readBody(); err != nil {
 		return nil, err
 	}
@@ -59,7 +59,7 @@ func (c *call) readTags(most int) (map[string]string, error) {
 }
 
 // answerTags answers with tags.
-func (c *call) answerTags(tags map[string]string) error {
+func (c bucketSettings) answerTags(tags map[string]string) error {
 	document := tagging{Namespace: namespace}
 	for _, name := range slices.Sorted(maps.Keys(tags)) {
 		document.Tags = append(document.Tags, tag{name, tags[name]})
@@ -68,7 +68,7 @@ func (c *call) answerTags(tags map[string]string) error {
 }
 
 // bucketTagging answers, changes or removes the tags of a bucket.
-func (c *call) bucketTagging() error {
+func (c bucketSettings) bucketTagging() error {
 	var tags map[string]string
 	switch c.r.Method {
 	case http.MethodGet:
@@ -76,7 +76,7 @@ func (c *call) bucketTagging() error {
 		if err != nil {
 			return err
 		}
-		all := registry.TagsOf(item.Holder, item.Of.Tags)
+		all := registry.TagsOf(item.Owner, item.Of.Tags)
 		if len(all) == 0 {
 			return refuse(http.StatusNotFound, "NoSuchTagSet", "The TagSet does not exist")
 		}
@@ -90,7 +90,7 @@ func (c *call) bucketTagging() error {
 		if err != nil {
 			return err
 		}
-		if tags, err = ownTags(tags, registry.TagsOf(item.Holder, nil)); err != nil {
+		if tags, err = ownTags(tags, registry.TagsOf(item.Owner, nil)); err != nil {
 			return err
 		}
 	case http.MethodDelete:
@@ -122,7 +122,7 @@ func ownTags(tags, system map[string]string) (map[string]string, error) {
 }
 
 // objectTagging answers, changes or removes the tags of an object.
-func (c *call) objectTagging() error {
+func (c bucketSettings) objectTagging() error {
 	switch c.r.Method {
 	case http.MethodGet:
 		info, err := c.config.Objects.Stat(c.ctx, c.bucket, c.key, "")

@@ -17,7 +17,7 @@ type pendingUpload struct {
 }
 
 // listMultipartUploads lists the uploads of a bucket that are neither complete nor aborted.
-func (c *call) listMultipartUploads() error {
+func (c uploads) listMultipartUploads() error {
 	limit, err := c.limit("max-uploads")
 	if err != nil {
 		return err

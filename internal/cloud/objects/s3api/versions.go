@@ -18,7 +18,7 @@ const (
 )
 
 // getBucketVersioning answers whether versioning was enabled or suspended.
-func (c *call) getBucketVersioning() error {
+func (c bucketSettings) getBucketVersioning() error {
 	item, err := c.config.Objects.Bucket(c.ctx, c.bucket)
 	if err != nil {
 		return err
@@ -37,7 +37,7 @@ func (c *call) getBucketVersioning() error {
 }
 
 // putBucketVersioning records whether versioning is enabled.
-func (c *call) putBucketVersioning() error {
+func (c bucketSettings) putBucketVersioning() error {
 	if err := c.readBody(); err != nil {
 		return err
 	}
@@ -59,7 +59,7 @@ func (c *call) putBucketVersioning() error {
 }
 
 // set changes a setting of a bucket; an empty one removes it.
-func (c *call) set(bucket, name, text string) error {
+func (c bucketSettings) set(bucket, name, text string) error {
 	return c.config.Objects.Change(c.ctx, bucket, func(b *registry.Bucket) error {
 		settings := make(map[string]string, len(b.Settings)+1)
 		for other, is := range b.Settings {
@@ -87,7 +87,7 @@ type version struct {
 }
 
 // listObjectVersions lists the objects of a bucket, each as its only version.
-func (c *call) listObjectVersions() error {
+func (c bucketSettings) listObjectVersions() error {
 	l, err := c.listing()
 	if err != nil {
 		return err

@@ -1,9 +1,10 @@
 // Package aliyun has the native resource types of Alibaba Cloud: functions of Function Compute, services, roles,
-// queues, topics and log projects. Functions run. Everything else is only recorded, with the names and ARNs that it
-// would have.
+// queues, topics and log projects. Functions run. Pintle only records everything else, with the names and ARNs that
+// it would have.
 //
-// The tables have the properties and attributes that the CDK of ROS and the reference of its resource types name, and whether a
-// property can change is what that reference says. What cannot has the resource made anew, if the update allows that.
+// The tables list the properties and attributes in the CDK for ROS and in the ROS reference of resource types. That
+// reference also says whether a property can change. To change one that cannot, Pintle replaces the resource, if the
+// update allows that.
 //
 // Source: ROS, resource types by service; packages ros-cdk-fc 1.9.0, ros-cdk-fc3 1.11.0, ros-cdk-ram 1.12.0, ros-cdk-mns and
 // ros-cdk-sls 1.15.0 of Alibaba Cloud.
@@ -24,7 +25,7 @@ type Functions interface {
 	Create(ctx context.Context, item registry.Item[registry.Function], code registry.Code) (registry.Item[registry.Function], error)
 	// Update changes the definition, and the code unless that is nil.
 	Update(ctx context.Context, item registry.Item[registry.Function], code *registry.Code) (registry.Item[registry.Function], error)
-	Delete(ctx context.Context, place registry.Place, name string) error
+	Delete(ctx context.Context, place registry.Scope, name string) error
 	CreateLayer(ctx context.Context, item registry.Item[registry.Layer], code registry.Code) (arn string, err error)
 	DeleteLayer(ctx context.Context, arn string) error
 }

@@ -31,7 +31,7 @@ func TestTypesWithoutACloud(t *testing.T) {
 			_, err := types.Serve(t.Context(), &store.Request{ID: "r", Logical: "X", Type: kind, Body: &store.RequestBody{
 				Dialect: "ros", StackID: stackID, Account: account, Region: region, ResourceType: name,
 			}})
-			if err == nil || err.Error() != "the cloud of this machine is off: start the server with --dev or --run-functions" {
+			if err == nil || err.Error() != "local cloud emulation is off: start the server with --dev or --run-functions" {
 				t.Errorf("%s of %s: %v", kind, name, err)
 			}
 		}
@@ -95,7 +95,7 @@ func TestTexts(t *testing.T) {
 func TestRefusals(t *testing.T) {
 	w := newWorld(t)
 	w.prepare()
-	w.put("strange", "k", registry.Place{Account: "0000999999999999", Region: region}, nil)
+	w.put("strange", "k", registry.Scope{Account: "0000999999999999", Region: region}, nil)
 	function := func(change string) *store.Request {
 		r := w.request(wire.Create, "F", "ALIYUN::FC::Function",
 			`"ServiceName": "s", "FunctionName": "f", "Handler": "index.handler", "Runtime": "python3"`, "", "")
@@ -112,10 +112,10 @@ func TestRefusals(t *testing.T) {
 		`"Code": {"OssBucketName": "b"}`:  "Code must have both an OssBucketName and an OssObjectName",
 		`"Code": {"OssBucketName": "no-such", "OssObjectName": "k"}`:  "NoSuchKey: there is no object k in a bucket no-such",
 		`"Code": {"OssBucketName": "strange", "OssObjectName": "k"}`:  "AccessDenied: the bucket strange is another account's",
-		`"CustomContainerConfig": {}`:                                 "functions of container images are not run here",
-		`"Runtime": "java11", ` + source:                              "SourceCode is run for the runtimes of Node.js and Python only",
+		`"CustomContainerConfig": {}`:                                 "functions from container images are not supported",
+		`"Runtime": "java11", ` + source:                              "SourceCode works only with Node.js and Python runtimes",
 		`"ServiceName": "none", ` + source:                            "ServiceNotFound: service 'none' does not exist",
-		`"Runtime": "java11", "Code": {"ZipFile": "bm8gemlw"}`:        "the runtime java11 is not run here",
+		`"Runtime": "java11", "Code": {"ZipFile": "bm8gemlw"}`:        "the runtime java11 is not supported",
 		`"ServiceName": "", ` + source:                                "Property ServiceName: the value must be 1 to 128 characters",
 		`"MemorySize": 1, ` + source:                                  "the MemorySize must be from 128",
 		`"Handler": "a b", ` + source:                                 "the Handler must be 1 to",
@@ -220,7 +220,7 @@ func TestPlaces(t *testing.T) {
 		if arn := attributes(w.serve(r))["ARN"]; arn != "acs:fc:cn-hangzhou:"+account+":functions/f" {
 			t.Errorf("the ARN is %s", arn)
 		}
-		if _, err := w.catalog.Functions.Get(w.ctx, registry.Place{Account: account, Region: region}, "functions/f"); err != nil {
+		if _, err := w.catalog.Functions.Get(w.ctx, registry.Scope{Account: account, Region: region}, "functions/f"); err != nil {
 			t.Error(err)
 		}
 	}

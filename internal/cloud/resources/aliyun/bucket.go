@@ -19,7 +19,7 @@ type Buckets interface {
 	Make(ctx context.Context, item registry.Item[registry.Bucket]) (registry.Item[registry.Bucket], error)
 	Change(ctx context.Context, name string, change func(*registry.Bucket) error) error
 	// Remove returns [objects.ErrNotEmpty] for a bucket that is not empty.
-	Remove(ctx context.Context, place registry.Place, name string) error
+	Remove(ctx context.Context, place registry.Scope, name string) error
 	List(ctx context.Context, bucket string, q objects.Query) (objects.Page, error)
 	DeleteAll(ctx context.Context, bucket string, keys []string) error
 }
@@ -44,9 +44,9 @@ func (t bucket) Create(ctx context.Context, c *resources.Call) (native.Result, e
 	if err := bucketOf(c, &of); err != nil {
 		return native.Result{}, err
 	}
-	_, err := t.Objects.Make(ctx, registry.Item[registry.Bucket]{Place: c.Place, Name: name, Holder: c.Holder(), Of: of})
+	_, err := t.Objects.Make(ctx, registry.Item[registry.Bucket]{Scope: c.Place, Name: name, Owner: c.Holder(), Of: of})
 	if err != nil {
-		return c.Failed(ctx, name, name, err, resources.Holding(t.Catalog.Buckets, registry.Everywhere, name))
+		return c.Failed(ctx, name, name, err, resources.Holding(t.Catalog.Buckets, registry.Global, name))
 	}
 	return bucketResult(c, name), nil
 }
@@ -66,7 +66,7 @@ func (t bucket) Update(ctx context.Context, c *resources.Call) (native.Result, e
 // Remove implements [resources.Maker]. With DeletionForce, the objects of the bucket are deleted with it.
 func (t bucket) Remove(ctx context.Context, c *resources.Call) error {
 	name := c.Physical()
-	if mine, err := resources.Own(ctx, c, t.Catalog.Buckets, registry.Everywhere, name); err != nil || !mine {
+	if mine, err := resources.Own(ctx, c, t.Catalog.Buckets, registry.Global, name); err != nil || !mine {
 		return err
 	}
 	for {

@@ -72,11 +72,11 @@ func (t function) Create(ctx context.Context, c *resources.Call) (native.Result,
 		return native.Result{}, err
 	}
 	name := rowName(c, id)
-	made, err := t.Functions.Create(ctx, registry.Item[registry.Function]{Place: c.Place, Name: name, Holder: c.Holder(), Of: of}, code)
+	made, err := t.Functions.Create(ctx, registry.Item[registry.Function]{Scope: c.Place, Name: name, Owner: c.Holder(), Of: of}, code)
 	if err != nil {
 		return c.Failed(ctx, id, id, err, resources.Holding(t.Catalog.Functions, c.Place, name))
 	}
-	return t.result(ctx, c, id, made.Holder)
+	return t.result(ctx, c, id, made.Owner)
 }
 
 // Update implements [resources.Maker]. The name of the file of a text depends on the runtime.
@@ -93,14 +93,14 @@ func (t function) Update(ctx context.Context, c *resources.Call) (native.Result,
 		}
 		code = &fresh
 	}
-	made, err := t.Functions.Update(ctx, registry.Item[registry.Function]{Place: c.Place, Name: rowName(c, c.Physical()), Of: of}, code)
+	made, err := t.Functions.Update(ctx, registry.Item[registry.Function]{Scope: c.Place, Name: rowName(c, c.Physical()), Of: of}, code)
 	if errors.Is(err, registry.ErrNotFound) {
 		err = c.Lost()
 	}
 	if err != nil {
 		return native.Result{}, err
 	}
-	return t.result(ctx, c, c.Physical(), made.Holder)
+	return t.result(ctx, c, c.Physical(), made.Owner)
 }
 
 // Remove implements [resources.Maker].
@@ -139,15 +139,15 @@ func (t function) result(ctx context.Context, c *resources.Call, id, holder stri
 		if err != nil && !errors.Is(err, registry.ErrNotFound) {
 			return native.Result{PhysicalID: wire.PhysicalID(id)}, err
 		}
-		attributes = append(attributes, "ServiceId", uniqueID(there.Holder), "ServiceName", name)
+		attributes = append(attributes, "ServiceId", uniqueID(there.Owner), "ServiceName", name)
 	}
 	return resources.Result(id, attributes...), nil
 }
 
-// uniqueID returns an id that is another one for what is made anew under the same name.
+// uniqueID returns an id derived from holder. A function that is created again under the same name gets a new id.
 func uniqueID(holder string) string { return uuid.NewSHA1(uuid.NameSpaceURL, []byte(holder)).String() }
 
-// functionOf2 reads what is declared of a function of Function Compute 2.0, but for its code.
+// functionOf2 reads the declaration of a Function Compute 2.0 function, except for its code.
 func functionOf2(c *resources.Call) (registry.Function, error) {
 	if !fcLetters.MatchString(c.Text("ServiceName")) || len(c.Text("ServiceName")) > fcNameLength {
 		return registry.Function{}, c.Bad("ServiceName", fmt.Sprintf("be 1 to %d characters that match %s", fcNameLength, fcLetters))
@@ -174,7 +174,7 @@ func functionOf3(c *resources.Call) (registry.Function, error) {
 // functionOf reads what both have.
 func functionOf(c *resources.Call) (registry.Function, error) {
 	if !c.At("CustomContainerConfig").IsNull() || c.Text("Runtime") == "custom-container" {
-		return registry.Function{}, errors.New("functions of container images are not run here: give Code, with a Runtime and a Handler")
+		return registry.Function{}, errors.New("functions from container images are not supported: use Code, with a Runtime and a Handler")
 	}
 	environment, err := c.TextMap("EnvironmentVariables")
 	if err != nil {
@@ -209,7 +209,7 @@ func codeOf(c *resources.Call) (registry.Code, error) {
 		case !source.IsScalar() || length == 0:
 			return registry.Code{}, c.Bad("Code.SourceCode", "be the text of the file index")
 		case !strings.HasPrefix(runtime, "nodejs") && !strings.HasPrefix(runtime, "python"):
-			return registry.Code{}, errors.New("SourceCode is run for the runtimes of Node.js and Python only: give Code.ZipFile")
+			return registry.Code{}, errors.New("SourceCode works only with Node.js and Python runtimes: use Code.ZipFile")
 		case length > maxSource:
 			return registry.Code{}, c.Bad("Code.SourceCode", fmt.Sprintf("have at most %d characters, it has %d: give a ZipFile", maxSource, length))
 		}

@@ -28,7 +28,7 @@ func (t layer) Create(ctx context.Context, c *resources.Call) (native.Result, er
 		return native.Result{}, err
 	}
 	arn, err := t.Functions.CreateLayer(ctx, registry.Item[registry.Layer]{
-		Place: c.Place, Name: c.Text("LayerName"), Holder: c.Holder(),
+		Scope: c.Place, Name: c.Text("LayerName"), Owner: c.Holder(),
 		Of: registry.Layer{
 			Description: c.Text("Description"), Runtimes: c.Texts("CompatibleRuntime"), Made: t.Now().UTC(), Contract: registry.ContractFC,
 		},

@@ -103,7 +103,7 @@ func lives(t *testing.T) []life {
 				"InternalDomainName": "my-bucket.oss-cn-hangzhou-internal.aliyuncs.com",
 			},
 			look: func(w *world, id string) string {
-				b, err := w.catalog.Buckets.Get(w.ctx, registry.Everywhere, id)
+				b, err := w.catalog.Buckets.Get(w.ctx, registry.Global, id)
 				return found(w, fmt.Sprint(b.Of.Settings, b.Of.Tags), err)
 			},
 			is: "map[oss.acl:public-read] map[k:v]", becomes: "map[oss.acl:private] map[]",
@@ -267,7 +267,7 @@ func (l life) crash(w *world, kind wire.RequestType, at int, after bool) bool {
 		r, want = w.request(kind, "X", l.resourceType, l.changed, l.first, id), l.becomes
 	case wire.Delete:
 		want = ""
-	case wire.Create:
+	case wire.Create, wire.Read:
 	}
 	w.rows.left, w.rows.after = at, after
 	_, err := w.types.Serve(w.ctx, r)

@@ -23,7 +23,7 @@ func holderOf(ctx context.Context, things *registry.Catalog, c *resources.Call) 
 		return resources.Holding(things.Layers, c.Place, name+":"+version)(ctx)
 	}
 	if c.Kind == bucketTable.Name {
-		return resources.Holding(things.Buckets, registry.Everywhere, c.Physical())(ctx)
+		return resources.Holding(things.Buckets, registry.Global, c.Physical())(ctx)
 	}
 	place := c.Place
 	for _, r := range records {

@@ -29,7 +29,7 @@ var (
 		},
 		Global: true, Lenient: "IgnoreExisting", ID: called("RoleName"),
 		Attributes: func(c *resources.Call, id string, made registry.Item[registry.Record], _ time.Time) []string {
-			return []string{"Arn", ramARN(c, "role/"+strings.ToLower(id)), "RoleId", number(made.Holder), "RoleName", id}
+			return []string{"Arn", ramARN(c, "role/"+strings.ToLower(id)), "RoleId", number(made.Owner), "RoleName", id}
 		},
 	}
 	managedPolicyType = resources.RecordType{
@@ -54,7 +54,7 @@ var (
 		Global: true, ID: called("UserName"),
 		Attributes: func(_ *resources.Call, id string, made registry.Item[registry.Record], _ time.Time) []string {
 			return []string{
-				"CreateDate", made.Of.Made.Format(time.RFC3339), "LastLoginDate", "", "UserId", number(made.Holder), "UserName", id,
+				"CreateDate", made.Of.Made.Format(time.RFC3339), "LastLoginDate", "", "UserId", number(made.Owner), "UserName", id,
 			}
 		},
 	}
@@ -66,7 +66,7 @@ var (
 		Global: true,
 		ID:     func(c *resources.Call) string { return "LTAI5t" + letters("id", c.Holder(), 18) },
 		Attributes: func(_ *resources.Call, id string, made registry.Item[registry.Record], _ time.Time) []string {
-			return []string{"AccessKeyId", id, "AccessKeySecret", letters("secret", made.Holder, 30), "Status", "Active"}
+			return []string{"AccessKeyId", id, "AccessKeySecret", letters("secret", made.Owner, 30), "Status", "Active"}
 		},
 	}
 	attachToRoleType = attachType("Role")

@@ -9,7 +9,8 @@ import (
 	"github.com/pintle-dev/pintle/wire"
 )
 
-// records are the types of which resources are only recorded, beside services: nothing asks for them, or nothing heeds them.
+// records lists the resource types that Pintle only records, in addition to services: no client reads them, or no
+// local service enforces them.
 var records = []resources.RecordType{
 	queueType, topicType,
 	roleType, managedPolicyType, userType, accessKeyType, attachToRoleType, attachToUserType,
@@ -17,7 +18,7 @@ var records = []resources.RecordType{
 	enableType, triggerType,
 }
 
-// called returns a maker of ids that are names, which are required.
+// called returns a function that makes the physical id from a required name property.
 func called(property string) func(*resources.Call) string {
 	return func(c *resources.Call) string { return c.Text(property) }
 }

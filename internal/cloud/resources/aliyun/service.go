@@ -32,7 +32,7 @@ var serviceType = resources.RecordType{
 		}
 		return []string{
 			"InternetAccess", internet, "LogProject", c.Text("LogConfig", "Project"), "Logstore", c.Text("LogConfig", "Logstore"),
-			"Role", c.Text("Role"), "ServiceId", uniqueID(made.Holder), "ServiceName", id, "VpcId", c.Text("VpcConfig", "VpcId"),
+			"Role", c.Text("Role"), "ServiceId", uniqueID(made.Owner), "ServiceName", id, "VpcId", c.Text("VpcConfig", "VpcId"),
 		}
 	},
 }

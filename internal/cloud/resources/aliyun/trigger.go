@@ -23,7 +23,7 @@ var triggerType = resources.RecordType{
 	},
 	Attributes: func(c *resources.Call, _ string, made registry.Item[registry.Record], _ time.Time) []string {
 		attributes := []string{
-			"FunctionName", c.Text("FunctionName"), "ServiceName", c.Text("ServiceName"), "TriggerId", uniqueID(made.Holder),
+			"FunctionName", c.Text("FunctionName"), "ServiceName", c.Text("ServiceName"), "TriggerId", uniqueID(made.Owner),
 			"TriggerName", c.Text("TriggerName"),
 		}
 		url := func(host string) string {

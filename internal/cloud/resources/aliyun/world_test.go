@@ -33,8 +33,8 @@ const (
 )
 
 var (
-	home       = registry.Place{Account: account, Region: region}
-	identities = registry.Place{Account: account, Region: "-"}
+	home       = registry.Scope{Account: account, Region: region}
+	identities = registry.Scope{Account: account, Region: "-"}
 )
 
 // rows is a store that dies at a write, before or after it is on disk, and answers nothing from then on.
@@ -84,7 +84,7 @@ func (r *rows) DropEntry(ctx context.Context, key store.EntryKey, version int64)
 	return r.write(func() error { return r.Store.DropEntry(ctx, key, version) })
 }
 
-// world is a cloud of this machine on a memory store.
+// world is a local cloud on an in-memory store.
 type world struct {
 	t       *testing.T
 	ctx     context.Context
@@ -130,9 +130,9 @@ func (o opened) Open(ctx context.Context, account, bucket, key, version string) 
 }
 
 // put makes a bucket of a place, and an object in it.
-func (w *world) put(bucket, key string, place registry.Place, text []byte) {
+func (w *world) put(bucket, key string, place registry.Scope, text []byte) {
 	w.t.Helper()
-	_, err := w.objects.Make(w.ctx, registry.Item[registry.Bucket]{Place: place, Name: bucket})
+	_, err := w.objects.Make(w.ctx, registry.Item[registry.Bucket]{Scope: place, Name: bucket})
 	w.must(err)
 	_, err = w.objects.Put(w.ctx, bucket, key, bytes.NewReader(text), objects.Options{})
 	w.must(err)
@@ -249,7 +249,7 @@ func found(w *world, text string, err error) string {
 }
 
 // recorded looks at a record.
-func recorded(resourceType string, place registry.Place) func(*world, string) string {
+func recorded(resourceType string, place registry.Scope) func(*world, string) string {
 	return func(w *world, id string) string {
 		r, err := w.catalog.Records.Get(w.ctx, place, resourceType+"/"+id)
 		return found(w, string(r.Of.Properties), err)

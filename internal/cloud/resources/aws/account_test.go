@@ -10,7 +10,7 @@ import (
 // TestOtherAccounts: what is another account's a stack can neither read, run nor change.
 func TestOtherAccounts(t *testing.T) {
 	const other = "222222222222"
-	away := registry.Place{Account: other, Region: region}
+	away := registry.Scope{Account: other, Region: region}
 	for name, test := range map[string]struct{ resource, want string }{
 		"code": {resource("AWS::Lambda::Function", `"Role": "r", "Runtime": "nodejs24.x", "Handler": "i.h",
 			"Code": {"S3Bucket": "theirs", "S3Key": "code.zip"}`), "Access Denied"},
@@ -28,15 +28,15 @@ func TestOtherAccounts(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t)
-			_, err := w.objects.Make(w.ctx, registry.Item[registry.Bucket]{Place: away, Name: "theirs"})
+			_, err := w.objects.Make(w.ctx, registry.Item[registry.Bucket]{Scope: away, Name: "theirs"})
 			w.must(err)
 			w.put("theirs", "code.zip", archive(t, "index.js", "exports.h = 1"))
 			w.put("theirs", "machine", definition("theirs"))
 			zip := []byte(archive(t, "index.js", "exports.h = 1"))
-			_, err = w.functions.CreateLayer(w.ctx, registry.Item[registry.Layer]{Place: away, Name: "l"}, registry.Code{Zip: zip})
+			_, err = w.functions.CreateLayer(w.ctx, registry.Item[registry.Layer]{Scope: away, Name: "l"}, registry.Code{Zip: zip})
 			w.must(err)
-			for _, place := range []registry.Place{home, away} {
-				_, err = w.topics.Create(w.ctx, registry.Item[registry.Topic]{Place: place, Name: "t"})
+			for _, place := range []registry.Scope{home, away} {
+				_, err = w.topics.Create(w.ctx, registry.Item[registry.Topic]{Scope: place, Name: "t"})
 				w.must(err)
 			}
 			status := w.create("mine", template(map[string]string{"R": test.resource}))

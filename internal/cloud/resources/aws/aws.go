@@ -1,12 +1,13 @@
 // Package aws has the native resource types of AWS: functions, topics, state machines, buckets and the other
 // resources that custom resources need.
 //
-// A type is a table of what may be declared of it, with the names that CloudFormation's own resource schema has, and a maker,
-// which creates, updates and removes. Makers act on the packages of the cloud, each behind a port. What a maker does not act on
-// is accepted and recorded: no property that the service knows is refused, and permissions are not enforced.
+// A type is a table and a maker. The table lists the properties that a template may declare, with the names in
+// CloudFormation's own resource schema. The maker creates, updates and removes the resource through the packages of
+// the cloud, each behind a port. Pintle accepts and records the properties that a maker does not use: it rejects no
+// property that the service has, and does not enforce permissions.
 //
-// Every thing says who has made it, its holder: the stack, the resource and the request of the Create. By that a request that is
-// served twice knows what it has made, and a Delete removes nothing that another one has made.
+// Every object records its holder: the stack, the resource and the request of the Create. A request that is served
+// twice finds what it has created by the holder, and a Delete removes no object that another resource created.
 package aws
 
 import (
@@ -15,6 +16,7 @@ import (
 	"io"
 	"time"
 
+	"github.com/pintle-dev/pintle/internal/cloud/lambda"
 	"github.com/pintle-dev/pintle/internal/cloud/objects/bucketevents"
 	"github.com/pintle-dev/pintle/internal/cloud/registry"
 	"github.com/pintle-dev/pintle/internal/cloud/resources"
@@ -30,9 +32,13 @@ type Functions interface {
 	// Update changes the definition, and the code unless that is nil.
 	Update(ctx context.Context, item registry.Item[registry.Function], code *registry.Code) (registry.Item[registry.Function], error)
 	// Delete removes a function with its versions, or one version, whose name is NAME:NUMBER.
-	Delete(ctx context.Context, place registry.Place, name string) error
+	Delete(ctx context.Context, place registry.Scope, name string) error
 	// Publish returns the number of a version; of a function that has not changed, that of the last one.
-	Publish(ctx context.Context, place registry.Place, name, description string) (version string, err error)
+	Publish(ctx context.Context, place registry.Scope, name, description string) (version string, err error)
+	// PutEventConfig sets the configuration of asynchronous calls; that of another holder is registry.ErrExists.
+	PutEventConfig(ctx context.Context, r lambda.Reference, holder string, of registry.EventConfig) (registry.Item[registry.EventConfig], error)
+	EventConfig(ctx context.Context, r lambda.Reference) (registry.Item[registry.EventConfig], error)
+	RemoveEventConfig(ctx context.Context, r lambda.Reference) error
 	// CreateLayer returns the ARN of a new version of the layer, or of the one that the holder has made.
 	CreateLayer(ctx context.Context, item registry.Item[registry.Layer], code registry.Code) (arn string, err error)
 	DeleteLayer(ctx context.Context, arn string) error
@@ -52,13 +58,13 @@ type Topics interface {
 // Rules is EventBridge.
 type Rules interface {
 	// CheckBus returns an error unless a text names the default event bus, which may be left out.
-	CheckBus(place registry.Place, bus string) error
+	CheckBus(place registry.Scope, bus string) error
 	// Put makes a rule, or changes the one that the holder has; another one's is catalog.ErrExists.
 	Put(ctx context.Context, holder string, of registry.Rule) (arn string, err error)
-	Delete(ctx context.Context, place registry.Place, name string) error
-	Targets(ctx context.Context, place registry.Place, rule string) (map[string]registry.Target, error)
-	PutTargets(ctx context.Context, place registry.Place, rule string, targets map[string]registry.Target) error
-	RemoveTargets(ctx context.Context, place registry.Place, rule string, ids []string) error
+	Delete(ctx context.Context, place registry.Scope, name string) error
+	Targets(ctx context.Context, place registry.Scope, rule string) (map[string]registry.Target, error)
+	PutTargets(ctx context.Context, place registry.Scope, rule string, targets map[string]registry.Target) error
+	RemoveTargets(ctx context.Context, place registry.Scope, rule string, ids []string) error
 }
 
 // Buckets is S3, as far as buckets are concerned.
@@ -66,27 +72,27 @@ type Buckets interface {
 	Make(ctx context.Context, item registry.Item[registry.Bucket]) (registry.Item[registry.Bucket], error)
 	Change(ctx context.Context, name string, change func(*registry.Bucket) error) error
 	// Remove returns [objects.ErrNotEmpty] for a bucket that is not empty.
-	Remove(ctx context.Context, place registry.Place, name string) error
+	Remove(ctx context.Context, place registry.Scope, name string) error
 }
 
 // Logs is CloudWatch Logs, as far as groups are not just rows.
 type Logs interface {
 	// DeleteGroup removes the streams and events of a group.
-	DeleteGroup(place registry.Place, name string) error
+	DeleteGroup(place registry.Scope, name string) error
 }
 
 // Notifications is where the events of buckets go.
 type Notifications interface {
 	// Check returns an error for people if a destination does not exist.
-	Check(ctx context.Context, owner registry.Place, c bucketevents.Configuration) error
-	Test(ctx context.Context, bucket string, owner registry.Place, c bucketevents.Configuration)
+	Check(ctx context.Context, owner registry.Scope, c bucketevents.Configuration) error
+	Test(ctx context.Context, bucket string, owner registry.Scope, c bucketevents.Configuration)
 }
 
 // Parameters is the Parameter Store.
 type Parameters interface {
 	ssm.Source
 	Put(ctx context.Context, parameter store.Parameter, overwrite bool) (version int64, err error)
-	Delete(ctx context.Context, place registry.Place, name string) error
+	Delete(ctx context.Context, place registry.Scope, name string) error
 }
 
 // Executions is Step Functions, as far as machines are not just rows.
@@ -133,6 +139,7 @@ func Types(c Config) []native.Type {
 	}
 	add(functionTable, c.Functions != nil, function{c})
 	add(versionTable, c.Functions != nil, version{c})
+	add(eventConfigTable, c.Functions != nil, eventConfig{c})
 	add(layerTable, c.Functions != nil, layer{c})
 	add(topicTable, c.Topics != nil, topic{c})
 	add(subscriptionTable, c.Topics != nil, subscription{c})

@@ -36,12 +36,12 @@ func TestTypesWithoutACloud(t *testing.T) {
 			_, err := types.Serve(t.Context(), &store.Request{ID: "r", Logical: "X", Type: kind, Body: &store.RequestBody{
 				StackID: wire.NewStackID(region, account, "S", "0"), ResourceType: name,
 			}})
-			if err == nil || err.Error() != "the cloud of this machine is off: start the server with --dev or --run-functions" {
+			if err == nil || err.Error() != "local cloud emulation is off: start the server with --dev or --run-functions" {
 				t.Errorf("%s of %s: %v", kind, name, err)
 			}
 		}
 	}
-	if len(all) != 24 {
+	if len(all) != 25 {
 		t.Errorf("there are %d types", len(all))
 	}
 }
@@ -196,7 +196,7 @@ func TestNamesOfClients(t *testing.T) {
 	w.put("one", "k", "")
 	_, err := w.own.Put(w.ctx, store.Parameter{ParameterKey: store.ParameterKey{Account: account, Region: region, Name: "one"}, Type: "String", Value: "v"}, false)
 	w.must(err)
-	_, err = w.catalog.Groups.Put(w.ctx, registry.Item[registry.LogGroup]{Place: home, Name: "one"})
+	_, err = w.catalog.Groups.Put(w.ctx, registry.Item[registry.LogGroup]{Scope: home, Name: "one"})
 	w.must(err)
 	for _, resourceType := range []string{"AWS::S3::Bucket", "AWS::SSM::Parameter", "AWS::Logs::LogGroup"} {
 		i := slices.IndexFunc(named, func(n struct{ resourceType, properties, name string }) bool { return n.resourceType == resourceType })
@@ -259,7 +259,7 @@ func TestNameOfALayer(t *testing.T) {
 	}
 }
 
-// A resource that is made anew under its own name cannot be.
+// TestReplacementOfTheSameName checks that an update cannot replace a resource under the same name.
 func TestReplacementOfTheSameName(t *testing.T) {
 	w := newWorld(t)
 	of := func(path string) string {
@@ -319,9 +319,9 @@ func (w *world) clear() {
 	clearShelf(w, w.catalog.Records)
 }
 
-func clearShelf[T any](w *world, shelf *registry.Shelf[T]) {
+func clearShelf[T any](w *world, shelf *registry.Collection[T]) {
 	w.t.Helper()
-	for _, place := range []registry.Place{home, identities, registry.Everywhere} {
+	for _, place := range []registry.Scope{home, identities, registry.Global} {
 		list, err := shelf.List(w.ctx, place, "", 100)
 		w.must(err)
 		for _, i := range list {
@@ -451,12 +451,12 @@ func TestNamesThatAreNone(t *testing.T) {
 		{"AWS::S3::BucketPolicy", `"Bucket": "nowhere", "PolicyDocument": "no JSON"`, "Value of property PolicyDocument must be an object, or its text as JSON"},
 		{"AWS::SNS::Topic", `"Subscription": [{"Protocol": "lambda"}]`, "Value of property Subscription must be a list of objects with the members Endpoint and Protocol"},
 		{"AWS::SNS::Topic", `"Tags": ["x"]`, "Value of property Tags must be a list of objects with the members Key and Value"},
-		{"AWS::Lambda::Function", `"Role": "r", "PackageType": "Image", "Code": {"ImageUri": "x"}`, "functions of container images are not run here"},
-		{"AWS::Lambda::Function", `"Role": "r", "Runtime": "provided.al2", "Code": {"ZipFile": "x"}`, "ZipFile is for the runtimes of Node.js and Python only"},
+		{"AWS::Lambda::Function", `"Role": "r", "PackageType": "Image", "Code": {"ImageUri": "x"}`, "functions from container images are not supported"},
+		{"AWS::Lambda::Function", `"Role": "r", "Runtime": "provided.al2", "Code": {"ZipFile": "x"}`, "ZipFile works only with Node.js and Python runtimes"},
 		{"AWS::Lambda::Function", `"Role": "r", "Runtime": "nodejs24.x", "Handler": "h.h", "Code": {}`, "Code must have an S3Bucket and an S3Key"},
 		{"AWS::Lambda::Function", `"Role": "r", "Runtime": "nodejs24.x", "Handler": "h.h", "Code": {"ZipFile": "x"}, "Environment": {"Variables": {"WORD": ["x"]}}`, "Value of property Variables must be an object with String (or simple type) properties"},
 		{"AWS::Lambda::Function", `"Role": "r", "Runtime": "nodejs24.x", "Handler": "h.h", "Code": {"S3Bucket": "cdk-hnb659fds-assets-123456789012-eu-west-1", "S3Key": "k"}`, "S3 Error Code: NoSuchKey. S3 Error Message: The specified key does not exist."},
-		{"AWS::StepFunctions::StateMachine", `"RoleArn": "r", "DefinitionString": "{"`, "Invalid State Machine Definition: 'the definition is no JSON, from byte 1 on'"},
+		{"AWS::StepFunctions::StateMachine", `"RoleArn": "r", "DefinitionString": "{"`, "Invalid State Machine Definition: 'the definition is not JSON, from byte 1 on'"},
 		{"AWS::StepFunctions::StateMachine", `"RoleArn": "r"`, "exactly one of Definition, DefinitionString and DefinitionS3Location must be given"},
 		{"AWS::StepFunctions::StateMachine", `"RoleArn": "r", "DefinitionS3Location": {"Bucket": "nowhere", "Key": "k"}`, "read the definition s3://nowhere/k: "},
 	} {
@@ -545,7 +545,7 @@ func TestExecutionsOfAMachine(t *testing.T) {
 	}
 }
 
-// What a secret flowed into is one, also as an attribute.
+// TestSecrets checks that a value derived from a secret is secret, also as an attribute.
 func TestSecrets(t *testing.T) {
 	w := newWorld(t)
 	w.create("S", template(map[string]string{
@@ -557,7 +557,7 @@ func TestSecrets(t *testing.T) {
 	if got := string(values.Masked().JSON()); strings.Contains(got, "hunter2") || !strings.Contains(got, `"O2":"String"`) {
 		t.Errorf("outputs %s", got)
 	}
-	f, err := w.catalog.Functions.Get(t.Context(), registry.Place{Account: account, Region: region}, "f")
+	f, err := w.catalog.Functions.Get(t.Context(), registry.Scope{Account: account, Region: region}, "f")
 	if err != nil || !slices.Equal(f.Of.Hidden, []string{"V1"}) {
 		t.Errorf("of the function's variables %v are hidden, %v", f.Of.Hidden, err)
 	}
@@ -586,8 +586,8 @@ func TestPatience(t *testing.T) {
 // TestSubscriptionElsewhere: the topic may be in another region than the stack.
 func TestSubscriptionElsewhere(t *testing.T) {
 	w := newWorld(t)
-	there := registry.Place{Account: account, Region: "us-east-1"}
-	_, err := w.topics.Create(w.ctx, registry.Item[registry.Topic]{Place: there, Name: "t"})
+	there := registry.Scope{Account: account, Region: "us-east-1"}
+	_, err := w.topics.Create(w.ctx, registry.Item[registry.Topic]{Scope: there, Name: "t"})
 	w.must(err)
 	const topic = "arn:aws:sns:us-east-1:" + account + ":t"
 	text := func(raw string) string {

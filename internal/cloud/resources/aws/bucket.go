@@ -50,9 +50,9 @@ func (t bucket) Create(ctx context.Context, c *resources.Call) (native.Result, e
 	if err := notify(&of, events); err != nil {
 		return native.Result{}, err
 	}
-	_, err = t.Objects.Make(ctx, registry.Item[registry.Bucket]{Place: c.Place, Name: name, Holder: c.Holder(), Of: of})
+	_, err = t.Objects.Make(ctx, registry.Item[registry.Bucket]{Scope: c.Place, Name: name, Owner: c.Holder(), Of: of})
 	if err != nil {
-		return c.Failed(ctx, name, name, err, resources.Holding(t.Catalog.Buckets, registry.Everywhere, name))
+		return c.Failed(ctx, name, name, err, resources.Holding(t.Catalog.Buckets, registry.Global, name))
 	}
 	t.Notifications.Test(ctx, name, c.Place, events)
 	return bucketResult(c, name), nil
@@ -86,7 +86,7 @@ func (t bucket) Update(ctx context.Context, c *resources.Call) (native.Result, e
 
 // Remove implements [resources.Maker].
 func (t bucket) Remove(ctx context.Context, c *resources.Call) error {
-	if mine, err := resources.Own(ctx, c, t.Catalog.Buckets, registry.Everywhere, c.Physical()); err != nil || !mine {
+	if mine, err := resources.Own(ctx, c, t.Catalog.Buckets, registry.Global, c.Physical()); err != nil || !mine {
 		return err
 	}
 	switch err := t.Objects.Remove(ctx, c.Place, c.Physical()); {
@@ -99,7 +99,7 @@ func (t bucket) Remove(ctx context.Context, c *resources.Call) error {
 	}
 }
 
-// bucketOf makes a bucket what is declared, as far as clients are told of it.
+// bucketOf makes a bucket what is declared, as far as clients can see it.
 func bucketOf(c *resources.Call, b *registry.Bucket) (err error) {
 	if b.Tags, err = c.Tags(); err != nil {
 		return err

@@ -17,8 +17,9 @@ var bucketPolicyTable = resources.Table{
 	Required: "Bucket PolicyDocument", Replaces: "Bucket", Named: "Bucket", Longest: bucketName, Letters: bucketForm,
 }
 
-// bucketPolicy is AWS::S3::BucketPolicy. Clients read it, and nobody heeds it. A bucket has only one, whose holder is among its
-// settings, so that both change at once; what a client puts in its place is the holder's too.
+// bucketPolicy is AWS::S3::BucketPolicy. Clients can read the policy, but Pintle does not enforce it. A bucket has
+// only one policy. The holder is one of the bucket's settings, so that policy and holder change together. A policy
+// that a client puts in its place has the same holder.
 type bucketPolicy struct{ Config }
 
 // policyHolder is the name of that setting, which no client can ask for.

@@ -53,7 +53,7 @@ func (t machine) definition(ctx context.Context, c *resources.Call) (string, err
 func (t machine) stored(ctx context.Context, c *resources.Call) (string, error) {
 	bucket, key := c.Text("DefinitionS3Location", "Bucket"), c.Text("DefinitionS3Location", "Key")
 	if t.Open == nil {
-		return "", errors.New("DefinitionS3Location cannot be read here: give the definition itself")
+		return "", errors.New("DefinitionS3Location is not supported: pass the definition itself")
 	}
 	body, err := t.Open(ctx, c.Place.Account, bucket, key, c.Text("DefinitionS3Location", "Version"))
 	if err != nil {

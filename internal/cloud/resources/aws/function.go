@@ -48,7 +48,7 @@ func (t function) Create(ctx context.Context, c *resources.Call) (native.Result,
 	if err != nil {
 		return native.Result{}, err
 	}
-	made, err := t.Functions.Create(ctx, registry.Item[registry.Function]{Place: c.Place, Name: name, Holder: c.Holder(), Of: of}, code)
+	made, err := t.Functions.Create(ctx, registry.Item[registry.Function]{Scope: c.Place, Name: name, Owner: c.Holder(), Of: of}, code)
 	if err != nil {
 		return c.Failed(ctx, name, name, err, resources.Holding(t.Catalog.Functions, c.Place, name))
 	}
@@ -57,7 +57,7 @@ func (t function) Create(ctx context.Context, c *resources.Call) (native.Result,
 
 // declares notes the code that the stack gave a function: any other code is drift.
 func (t function) declares(ctx context.Context, made registry.Item[registry.Function]) error {
-	_, err := t.Catalog.Functions.Change(ctx, made.Place, made.Name, func(now *registry.Item[registry.Function]) error {
+	_, err := t.Catalog.Functions.Change(ctx, made.Scope, made.Name, func(now *registry.Item[registry.Function]) error {
 		now.Of.Declared = made.Of.Code
 		return nil
 	})
@@ -66,7 +66,7 @@ func (t function) declares(ctx context.Context, made registry.Item[registry.Func
 
 // drifted reports whether an Update is to undo drift, and the code of the function is not the declared one.
 func (t function) drifted(ctx context.Context, c *resources.Call) (bool, error) {
-	if !c.Body.OldProperties.Equal(c.Declared) {
+	if !c.Reverts() {
 		return false, nil
 	}
 	there, err := t.Catalog.Functions.Get(ctx, c.Place, c.Physical())
@@ -92,7 +92,7 @@ func (t function) Update(ctx context.Context, c *resources.Call) (native.Result,
 		}
 		code = &fresh
 	}
-	made, err := t.Functions.Update(ctx, registry.Item[registry.Function]{Place: c.Place, Name: c.Physical(), Of: of}, code)
+	made, err := t.Functions.Update(ctx, registry.Item[registry.Function]{Scope: c.Place, Name: c.Physical(), Of: of}, code)
 	if err == nil && code != nil {
 		err = t.declares(ctx, made)
 	}
@@ -168,7 +168,7 @@ func codeOf(c *resources.Call, property string) (registry.Code, error) {
 			return registry.Code{}, resources.Reason("Value of property ZipFile must be of type String")
 		}
 		if !strings.HasPrefix(runtime, "nodejs") && !strings.HasPrefix(runtime, "python") {
-			return registry.Code{}, errors.New("ZipFile is for the runtimes of Node.js and Python only: give S3Bucket and S3Key")
+			return registry.Code{}, errors.New("ZipFile works only with Node.js and Python runtimes: use S3Bucket and S3Key")
 		}
 		text := inline.Text()
 		return registry.Code{Inline: &text}, nil

@@ -40,7 +40,7 @@ func (t group) Create(ctx context.Context, c *resources.Call) (native.Result, er
 		return native.Result{}, err
 	}
 	name := c.Name("LogGroupName", groupName)
-	_, err = resources.Put(ctx, c, t.Catalog.Groups, registry.Item[registry.LogGroup]{Place: c.Place, Name: name, Of: of})
+	_, err = resources.Put(ctx, c, t.Catalog.Groups, registry.Item[registry.LogGroup]{Scope: c.Place, Name: name, Of: of})
 	if errors.Is(err, registry.ErrExists) {
 		err = t.adopt(ctx, c, name, of)
 	}
@@ -53,11 +53,11 @@ func (t group) Create(ctx context.Context, c *resources.Call) (native.Result, er
 // adopt gives the call's resource a group that no client has created, or returns [registry.ErrExists].
 func (t group) adopt(ctx context.Context, c *resources.Call, name string, of registry.LogGroup) error {
 	_, err := t.Catalog.Groups.Change(ctx, c.Place, name, func(i *registry.Item[registry.LogGroup]) error {
-		if !i.Of.Implicit || i.Holder != "" {
+		if !i.Of.Implicit || i.Owner != "" {
 			return registry.ErrExists
 		}
 		of.Made = i.Of.Made
-		i.Of, i.Holder = of, c.Holder()
+		i.Of, i.Owner = of, c.Holder()
 		return nil
 	})
 	return err

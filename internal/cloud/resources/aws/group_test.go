@@ -11,7 +11,7 @@ import (
 func TestGroupOfAFunction(t *testing.T) {
 	w := newWorld(t)
 	_, err := w.catalog.Groups.Put(w.ctx, registry.Item[registry.LogGroup]{
-		Place: home, Name: "/aws/lambda/f", Of: registry.LogGroup{Implicit: true},
+		Scope: home, Name: "/aws/lambda/f", Of: registry.LogGroup{Implicit: true},
 	})
 	w.must(err)
 	w.twice = true
@@ -20,7 +20,7 @@ func TestGroupOfAFunction(t *testing.T) {
 		t.Fatal(status)
 	}
 	g, err := w.catalog.Groups.Get(w.ctx, home, "/aws/lambda/f")
-	if err != nil || g.Holder == "" || g.Of.Implicit || g.Of.Retention != 7 {
+	if err != nil || g.Owner == "" || g.Of.Implicit || g.Of.Retention != 7 {
 		t.Errorf("group %+v, error %v", g, err)
 	}
 	w.delete("S")

@@ -48,7 +48,7 @@ func identityARN(c *resources.Call, rest string) string {
 }
 
 func roleAttributes(c *resources.Call, id string, made registry.Item[registry.Record], _ time.Time) []string {
-	return []string{"Arn", identityARN(c, "role"+path(c)+id), "RoleId", unique("AROA", made.Holder)}
+	return []string{"Arn", identityARN(c, "role"+path(c)+id), "RoleId", unique("AROA", made.Owner)}
 }
 
 func managedPolicyARN(c *resources.Call) string {
@@ -59,11 +59,12 @@ func managedPolicyAttributes(c *resources.Call, id string, made registry.Item[re
 	attached := len(c.Texts("Groups")) + len(c.Texts("Roles")) + len(c.Texts("Users"))
 	return []string{
 		"AttachmentCount", strconv.Itoa(attached), "CreateDate", made.Of.Made.Format(time.RFC3339), "DefaultVersionId", "v1", "IsAttachable", "true",
-		"PermissionsBoundaryUsageCount", "0", "PolicyArn", id, "PolicyId", unique("ANPA", made.Holder), "UpdateDate", changed.Format(time.RFC3339),
+		"PermissionsBoundaryUsageCount", "0", "PolicyArn", id, "PolicyId", unique("ANPA", made.Owner), "UpdateDate", changed.Format(time.RFC3339),
 	}
 }
 
-// unique returns an id in the form of those of IAM, which is another one for what is made anew under the same name.
+// unique returns an id in IAM's format, derived from holder. A resource that is created again under the same name
+// gets a new id.
 func unique(prefix, holder string) string {
 	sum := uuid.NewSHA1(uuid.NameSpaceURL, []byte(holder))
 	return prefix + strings.ToUpper(strings.ReplaceAll(sum.String(), "-", ""))[:17]

@@ -12,6 +12,7 @@ import (
 	"github.com/pintle-dev/pintle/internal/engine/native"
 	"github.com/pintle-dev/pintle/internal/language/value"
 	"github.com/pintle-dev/pintle/internal/store"
+	"github.com/pintle-dev/pintle/wire"
 )
 
 // Existing implements [resources.Importer].
@@ -20,7 +21,7 @@ func (t function) Existing(ctx context.Context, c *resources.Call) (id, holder s
 	if errors.Is(err, registry.ErrNotFound) || err == nil && (there.Of.Contract != registry.ContractLambda || strings.Contains(there.Name, ":")) {
 		err = resources.Reason("Function not found: " + c.ARN("lambda", "function:"+c.Physical()))
 	}
-	return c.Physical(), there.Holder, err
+	return c.Physical(), there.Owner, err
 }
 
 // Adopt implements [resources.Importer]. Versions that no resource has are the function's.
@@ -48,7 +49,7 @@ func (t version) Existing(ctx context.Context, c *resources.Call) (id, holder st
 		return "", "", registry.ErrNotFound
 	}
 	there, err := t.Catalog.Functions.Get(ctx, c.Place, name)
-	return c.Physical(), there.Holder, err
+	return c.Physical(), there.Owner, err
 }
 
 // Adopt implements [resources.Importer].
@@ -64,7 +65,7 @@ func (t layer) Existing(ctx context.Context, c *resources.Call) (id, holder stri
 		return "", "", registry.ErrNotFound
 	}
 	there, err := t.Catalog.Layers.Get(ctx, c.Place, name)
-	return c.Physical(), there.Holder, err
+	return c.Physical(), there.Owner, err
 }
 
 // Adopt implements [resources.Importer].
@@ -87,7 +88,7 @@ func (t topic) Existing(ctx context.Context, c *resources.Call) (id, holder stri
 	if errors.Is(err, registry.ErrNotFound) {
 		err = resources.Reason("Topic does not exist")
 	}
-	return c.Physical(), there.Holder, err
+	return c.Physical(), there.Owner, err
 }
 
 // Adopt implements [resources.Importer].
@@ -103,7 +104,7 @@ func (t subscription) Existing(ctx context.Context, c *resources.Call) (id, hold
 		return "", "", registry.ErrNotFound
 	}
 	there, err := t.Catalog.Subscriptions.Get(ctx, place, name)
-	return c.Physical(), there.Holder, err
+	return c.Physical(), there.Owner, err
 }
 
 // Adopt implements [resources.Importer].
@@ -116,13 +117,13 @@ func (t subscription) Adopt(ctx context.Context, c *resources.Call) (native.Resu
 // Existing implements [resources.Importer]. A rule is identified by its ARN, and its physical ID is its name.
 func (t rule) Existing(ctx context.Context, c *resources.Call) (id, holder string, err error) {
 	name := strings.TrimPrefix(c.Physical(), c.ARN("events", "rule/"))
-	there, err := t.Catalog.Rules.Get(ctx, registry.Everywhere, registry.RuleName(c.Place, name))
-	return name, there.Holder, err
+	there, err := t.Catalog.Rules.Get(ctx, registry.Global, registry.RuleName(c.Place, name))
+	return name, there.Owner, err
 }
 
 // Adopt implements [resources.Importer].
 func (t rule) Adopt(ctx context.Context, c *resources.Call) (native.Result, error) {
-	_, err := resources.Adopt(ctx, c, t.Catalog.Rules, registry.Everywhere, registry.RuleName(c.Place, c.Physical()))
+	_, err := resources.Adopt(ctx, c, t.Catalog.Rules, registry.Global, registry.RuleName(c.Place, c.Physical()))
 	return ruleResult(c, c.Physical()), err
 }
 
@@ -132,16 +133,17 @@ func (t machine) Existing(ctx context.Context, c *resources.Call) (id, holder st
 		return "", "", registry.ErrNotFound
 	}
 	there, err := t.Catalog.Machines.Get(ctx, c.Place, machineNamed(c))
-	return c.Physical(), there.Holder, err
+	return c.Physical(), there.Owner, err
 }
 
 // Adopt implements [resources.Importer].
 func (t machine) Adopt(ctx context.Context, c *resources.Call) (native.Result, error) {
 	_, err := t.Catalog.Machines.Change(ctx, c.Place, machineNamed(c), func(there *registry.Item[registry.Machine]) error {
-		if !c.MayAdopt(there.Holder) {
+		if !c.MayAdopt(there.Owner) {
 			return registry.ErrExists
 		}
-		there.Holder, there.Of.Stack = c.Holder(), c.Body.StackID
+		stack, _, _ := strings.Cut(c.Heir(), "|")
+		there.Owner, there.Of.Stack = c.Heir(), wire.StackID(stack)
 		return nil
 	})
 	return machineResult(c, machineNamed(c)), err
@@ -150,16 +152,16 @@ func (t machine) Adopt(ctx context.Context, c *resources.Call) (native.Result, e
 // Existing implements [resources.Importer].
 func (t group) Existing(ctx context.Context, c *resources.Call) (id, holder string, err error) {
 	there, err := t.Catalog.Groups.Get(ctx, c.Place, c.Physical())
-	return c.Physical(), there.Holder, err
+	return c.Physical(), there.Owner, err
 }
 
 // Adopt implements [resources.Importer].
 func (t group) Adopt(ctx context.Context, c *resources.Call) (native.Result, error) {
 	_, err := t.Catalog.Groups.Change(ctx, c.Place, c.Physical(), func(there *registry.Item[registry.LogGroup]) error {
-		if !c.MayAdopt(there.Holder) {
+		if !c.MayAdopt(there.Owner) {
 			return registry.ErrExists
 		}
-		there.Holder, there.Of.Implicit = c.Holder(), false
+		there.Owner, there.Of.Implicit = c.Heir(), false
 		return nil
 	})
 	return groupResult(c, c.Physical()), err
@@ -167,22 +169,24 @@ func (t group) Adopt(ctx context.Context, c *resources.Call) (native.Result, err
 
 // Existing implements [resources.Importer].
 func (t bucket) Existing(ctx context.Context, c *resources.Call) (id, holder string, err error) {
-	there, err := t.Catalog.Buckets.Get(ctx, registry.Everywhere, c.Physical())
+	there, err := t.Catalog.Buckets.Get(ctx, registry.Global, c.Physical())
 	if errors.Is(err, registry.ErrNotFound) || err == nil && there.Of.Owner.Account != c.Place.Account {
 		err = resources.Reason("Bucket not found")
+	} else if err == nil && there.Of.Owner.Region != c.Place.Region {
+		err = resources.Reasonf("Bucket %s is in the region %s: import it into a stack of that region", there.Name, there.Of.Owner.Region)
 	}
-	return c.Physical(), there.Holder, err
+	return c.Physical(), there.Owner, err
 }
 
 // Adopt implements [resources.Importer].
 func (t bucket) Adopt(ctx context.Context, c *resources.Call) (native.Result, error) {
-	_, err := resources.Adopt(ctx, c, t.Catalog.Buckets, registry.Everywhere, c.Physical())
+	_, err := resources.Adopt(ctx, c, t.Catalog.Buckets, registry.Global, c.Physical())
 	return bucketResult(c, c.Physical()), err
 }
 
 // Existing implements [resources.Importer].
 func (t bucketPolicy) Existing(ctx context.Context, c *resources.Call) (id, holder string, err error) {
-	there, err := t.Catalog.Buckets.Get(ctx, registry.Everywhere, c.Physical())
+	there, err := t.Catalog.Buckets.Get(ctx, registry.Global, c.Physical())
 	if err == nil && (there.Of.Settings[objects.SettingPolicy] == "" || there.Of.Owner.Account != c.Place.Account) {
 		err = registry.ErrNotFound
 	}
@@ -198,7 +202,7 @@ func (t bucketPolicy) Adopt(ctx context.Context, c *resources.Call) (native.Resu
 		case !c.MayAdopt(b.Settings[policyHolder]):
 			return registry.ErrExists
 		}
-		b.Settings[policyHolder] = c.Holder()
+		b.Settings[policyHolder] = c.Heir()
 		return nil
 	})
 	if errors.Is(err, objects.ErrNoBucket) {
@@ -216,7 +220,7 @@ func (t parameter) Existing(ctx context.Context, c *resources.Call) (id, holder 
 	if errors.Is(err, registry.ErrNotFound) {
 		err = nil
 	}
-	return c.Physical(), record.Holder, err
+	return c.Physical(), record.Owner, err
 }
 
 // Adopt implements [resources.Importer].
@@ -227,9 +231,12 @@ func (t parameter) Adopt(ctx context.Context, c *resources.Call) (native.Result,
 	}
 	name := c.RecordName(c.Physical())
 	_, err = resources.Adopt(ctx, c, t.Catalog.Records, c.Place, name)
-	if errors.Is(err, registry.ErrNotFound) && c.Body.Holder == "" {
+	switch {
+	case c.Type == store.TypeDisown && err == nil && c.Heir() == "": // a parameter of a client has no record
+		err = resources.IgnoreMissing(t.Catalog.Records.Delete(ctx, c.Place, name, 0))
+	case c.Type == store.TypeImport && errors.Is(err, registry.ErrNotFound) && c.Body.Holder == "":
 		_, err = t.Catalog.Records.Put(ctx, registry.Item[registry.Record]{
-			Place: c.Place, Name: name, Holder: c.Holder(), Of: registry.Record{Made: t.Now().UTC()},
+			Scope: c.Place, Name: name, Owner: c.Holder(), Of: registry.Record{Made: t.Now().UTC()},
 		})
 	}
 	r := resources.Result(c.Physical(), "Type", string(there.Type))
@@ -250,14 +257,14 @@ func (t secret) Existing(ctx context.Context, c *resources.Call) (id, holder str
 	if err != nil {
 		return "", "", unknownSecret(err)
 	}
-	return string(secretResult(there).PhysicalID), there.Holder, nil
+	return string(secretResult(there).PhysicalID), there.Owner, nil
 }
 
 // Adopt implements [resources.Importer].
 func (t secret) Adopt(ctx context.Context, c *resources.Call) (native.Result, error) {
 	there, err := t.Secrets.Find(ctx, c.Place, c.Physical())
 	if err == nil {
-		_, err = resources.Adopt(ctx, c, t.Catalog.Secrets, there.Place, there.Name)
+		_, err = resources.Adopt(ctx, c, t.Catalog.Secrets, there.Scope, there.Name)
 	}
 	if err != nil {
 		return native.Result{}, unknownSecret(err)

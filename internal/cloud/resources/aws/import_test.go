@@ -42,6 +42,7 @@ func TestImportOfEveryType(t *testing.T) {
 	for _, of := range []struct{ kind, attribute, properties string }{
 		{"AWS::Lambda::Function", "Arn", `"Runtime": "nodejs24.x", "Handler": "index.handler", "Role": "r", "Code": {"S3Bucket": "code", "S3Key": "k.zip"}`},
 		{"AWS::Lambda::Version", "FunctionArn", `"FunctionName": "made"`},
+		{"AWS::Lambda::EventInvokeConfig", "", `"FunctionName": "made", "Qualifier": "$LATEST", "MaximumRetryAttempts": 1`},
 		{"AWS::Lambda::LayerVersion", "LayerVersionArn", `"Content": {"S3Bucket": "code", "S3Key": "k.zip"}`},
 		{"AWS::SNS::Topic", "TopicArn", ``},
 		{"AWS::SNS::Subscription", "Arn", `"TopicArn": "arn:aws:sns:eu-west-1:123456789012:there", "Protocol": "https", "Endpoint": "https://example.com"`},
@@ -86,6 +87,9 @@ func TestImportOfEveryType(t *testing.T) {
 			if of.kind == "AWS::Events::Rule" {
 				r.Identifier["Arn"] = "arn:aws:events:eu-west-1:123456789012:rule/" + id
 			}
+			if of.kind == "AWS::Lambda::EventInvokeConfig" {
+				r.Identifier = map[string]string{"FunctionName": "made", "Qualifier": "$LATEST"}
+			}
 			taken := w.imports("Taken", template(kept), r)
 			if !strings.Contains(taken, " already exists in stack arn:aws:cloudformation:eu-west-1:123456789012:stack/First/") {
 				t.Errorf("while the first stack has it: %s", taken)
@@ -107,7 +111,8 @@ func TestImportOfEveryType(t *testing.T) {
 			if status := w.delete("Second"); status != "DELETE_COMPLETE" {
 				t.Fatalf("%s\n%s", status, strings.Join(w.events("Second"), "\n"))
 			}
-			if reason := w.imports("Third", template(kept), r); !strings.Contains(reason, "not found") && !strings.Contains(reason, "does not exist") {
+			if reason := w.imports("Third", template(kept), r); !strings.Contains(reason, "not found") && !strings.Contains(reason, "does not exist") &&
+				!strings.Contains(reason, "doesn't have an EventInvokeConfig") {
 				t.Errorf("when it is deleted: %s", reason)
 			}
 		})
@@ -143,8 +148,114 @@ func TestImportIsOfOneStack(t *testing.T) {
 	if status := w.delete("Late"); status != "DELETE_COMPLETE" {
 		t.Errorf("%s\n%s", status, strings.Join(w.events("Late"), "\n"))
 	}
-	if _, err := w.catalog.Buckets.Get(w.ctx, registry.Everywhere, "mine"); err != nil {
+	if _, err := w.catalog.Buckets.Get(w.ctx, registry.Global, "mine"); err != nil {
 		t.Error(err)
+	}
+}
+
+// TestImportIsUndone: a resource whose import is rolled back has the holder that it had before, and can be imported again.
+func TestImportIsUndone(t *testing.T) {
+	w := newWorld(t)
+	const retain = `"DeletionPolicy": "Retain"`
+	retained := resource("AWS::SNS::Topic", `"TopicName": "retained"`, retain)
+	if status := w.create("First", template(map[string]string{"T": retained})); status != "CREATE_COMPLETE" {
+		t.Fatal(status)
+	}
+	arn := w.id("First", "T")
+	w.delete("First")
+	topic, err := w.catalog.Topics.Get(w.ctx, registry.Scope{Account: account, Region: region}, "retained")
+	w.must(err)
+	w.put("mine", "k", "text")
+	w.put("gone", "k", "text")
+	bucket := func(name string) string { return resource("AWS::S3::Bucket", `"BucketName": "`+name+`"`, retain) }
+	named := func(logical wire.LogicalID, name string) engine.ImportResource {
+		return engine.ImportResource{Type: "AWS::S3::Bucket", Logical: logical, Identifier: map[string]string{"BucketName": name}}
+	}
+	ofTopic := engine.ImportResource{Type: "AWS::SNS::Topic", Logical: "T", Identifier: map[string]string{"TopicArn": arn}}
+	_, err = w.engine.CreateChangeSet(w.ctx, engine.CreateChangeSet{
+		Options: capabilities, Stack: newRef("Failed"), Name: "import", Import: true,
+		Template:  template(map[string]string{"T": retained, "B": bucket("mine"), "Gone": bucket("gone")}),
+		Resources: []engine.ImportResource{ofTopic, named("B", "mine"), named("Gone", "gone")},
+	})
+	w.must(err)
+	w.must(w.catalog.Buckets.Delete(w.ctx, registry.Global, "gone", 0))
+	_, err = w.engine.ExecuteChangeSet(w.ctx, engine.ExecuteChangeSet{ChangeSet: engine.ChangeSetRef{Ref: w.ref("Failed"), Name: "import"}})
+	w.must(err)
+	w.twice = true
+	if status := w.serveAll("Failed"); status != "IMPORT_ROLLBACK_COMPLETE" {
+		t.Fatalf("%s\n%s", status, strings.Join(w.events("Failed"), "\n"))
+	}
+	w.twice = false
+	there, err := w.catalog.Buckets.Get(w.ctx, registry.Global, "mine")
+	if err != nil || there.Owner != "" {
+		t.Errorf("the bucket of a client is held by %q, %v", there.Owner, err)
+	}
+	again, err := w.catalog.Topics.Get(w.ctx, topic.Scope, topic.Name)
+	if err != nil || again.Owner != topic.Owner {
+		t.Errorf("the topic is held by %q, and was by %q, %v", again.Owner, topic.Owner, err)
+	}
+	if status := w.imports("Second", template(map[string]string{"T": retained, "B": bucket("mine")}), ofTopic, named("B", "mine")); status != "IMPORT_COMPLETE" {
+		t.Fatalf("%s\n%s", status, strings.Join(w.events("Second"), "\n"))
+	}
+}
+
+// TestDisownIsExact: an import that is undone gives back only what that very import took, whenever the request is served.
+func TestDisownIsExact(t *testing.T) {
+	w := newWorld(t)
+	w.put("mine", "k", "text")
+	request := func(id wire.RequestID, kind wire.RequestType, more func(*store.RequestBody)) *store.Request {
+		r := w.request(kind, "AWS::S3::Bucket", `"BucketName": "mine"`, "", "mine")
+		r.ID = id
+		if more != nil {
+			more(r.Body)
+		}
+		return r
+	}
+	disown := func(of wire.RequestID, before string) *store.Request {
+		return request("disown-"+of, store.TypeDisown, func(b *store.RequestBody) { b.Import, b.Holder = of, before })
+	}
+	stack := request("", store.TypeImport, nil).Body.StackID
+	held := func(by string) {
+		t.Helper()
+		there, err := w.catalog.Buckets.Get(w.ctx, registry.Global, "mine")
+		if w.must(err); there.Owner != by {
+			t.Fatalf("the bucket is held by %q, want %q", there.Owner, by)
+		}
+	}
+	first, second := registry.OwnerOf(stack, "X", "first"), registry.OwnerOf(stack, "X", "second")
+	w.serve(request("first", store.TypeImport, nil))
+	held(first)
+	w.serve(request("second", store.TypeImport, nil)) // planned before the first one took it
+	held(second)
+	w.serve(disown("first", ""))
+	held(second)
+	w.serve(disown("second", first)) // planned while the first one had it
+	held("")
+	w.serve(disown("second", "other"))
+	held("")
+
+	other := request("third", store.TypeImport, func(b *store.RequestBody) { b.StackID = wire.NewStackID(region, account, "Other", "1") })
+	w.serve(other)
+	if _, err := w.types.Serve(w.ctx, request("fourth", store.TypeImport, nil)); err == nil {
+		t.Error("a resource of another stack was imported")
+	}
+	w.serve(disown("third", ""))
+	held(registry.OwnerOf(other.Body.StackID, "X", "third"))
+}
+
+// TestImportOfAnotherRegion refuses a bucket that is in another region than the stack.
+func TestImportOfAnotherRegion(t *testing.T) {
+	w := newWorld(t)
+	w.put("far", "k", "text")
+	_, err := w.catalog.Buckets.Change(w.ctx, registry.Global, "far", func(b *registry.Item[registry.Bucket]) error {
+		b.Of.Owner.Region = "us-west-2"
+		return nil
+	})
+	w.must(err)
+	text := template(map[string]string{"B": resource("AWS::S3::Bucket", `"BucketName": "far"`, `"DeletionPolicy": "Retain"`)})
+	got := w.imports("Near", text, engine.ImportResource{Type: "AWS::S3::Bucket", Logical: "B", Identifier: map[string]string{"BucketName": "far"}})
+	if want := "Bucket far is in the region us-west-2: import it into a stack of that region"; got != want {
+		t.Errorf("got %q, want %q", got, want)
 	}
 }
 

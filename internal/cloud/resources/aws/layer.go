@@ -40,7 +40,7 @@ func (t layer) Create(ctx context.Context, c *resources.Call) (native.Result, er
 		return native.Result{}, err
 	}
 	arn, err := t.Functions.CreateLayer(ctx, registry.Item[registry.Layer]{
-		Place: c.Place, Name: name, Holder: c.Holder(),
+		Scope: c.Place, Name: name, Owner: c.Holder(),
 		Of: registry.Layer{Description: c.Text("Description"), Runtimes: c.Texts("CompatibleRuntimes"), Made: t.Now().UTC()},
 	}, code)
 	if err != nil {

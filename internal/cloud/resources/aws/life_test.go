@@ -36,7 +36,7 @@ func found(w *world, text string, err error) string {
 }
 
 // recorded looks at a record.
-func recorded(resourceType string, place registry.Place) func(*world, string) string {
+func recorded(resourceType string, place registry.Scope) func(*world, string) string {
 	return func(w *world, id string) string {
 		r, err := w.catalog.Records.Get(w.ctx, place, resourceType+"/"+id)
 		return found(w, string(r.Of.Properties), err)
@@ -50,7 +50,7 @@ func definition(comment string) string {
 
 func last(id string) string { return id[strings.LastIndex(id, ":")+1:] }
 
-var identities = registry.Place{Account: account, Region: "-"}
+var identities = registry.Scope{Account: account, Region: "-"}
 
 func lives() []life {
 	machine := func(comment string) string {
@@ -124,7 +124,7 @@ func lives() []life {
 			},
 			is: "https map[]", becomes: "https map[RawMessageDelivery:true]",
 			prepare: func(w *world) {
-				_, err := w.topics.Create(w.ctx, registry.Item[registry.Topic]{Place: home, Name: "t"})
+				_, err := w.topics.Create(w.ctx, registry.Item[registry.Topic]{Scope: home, Name: "t"})
 				w.must(err)
 			},
 		},
@@ -150,7 +150,7 @@ func lives() []life {
 			resourceType: "AWS::S3::Bucket",
 			first:        `"Tags": [{"Key": "a", "Value": 1}]`, changed: `"Tags": [{"Key": "a", "Value": 2}], "VersioningConfiguration": {"Status": "Enabled"}, "OwnershipControls": {"Rules": [{"ObjectOwnership": "ObjectWriter"}]}`, replaced: `"BucketName": "other.bucket"`,
 			look: func(w *world, id string) string {
-				b, err := w.catalog.Buckets.Get(w.ctx, registry.Everywhere, id)
+				b, err := w.catalog.Buckets.Get(w.ctx, registry.Global, id)
 				return found(w, fmt.Sprint(b.Of.Tags, b.Of.Owner, b.Of.Settings), err)
 			},
 			is: "map[a:1] {123456789012 eu-west-1} map[]", becomes: "map[a:2] {123456789012 eu-west-1} map[ownershipControls:<OwnershipControls xmlns=\"http://s3.amazonaws.com/doc/2006-03-01/\">" +
@@ -161,7 +161,7 @@ func lives() []life {
 			first:        `"Bucket": "one", "PolicyDocument": {"Version": "1", "Max": 5}`, changed: `"Bucket": "one", "PolicyDocument": "{}"`,
 			replaced: `"Bucket": "two", "PolicyDocument": {}`,
 			look: func(w *world, id string) string {
-				b, err := w.catalog.Buckets.Get(w.ctx, registry.Everywhere, id)
+				b, err := w.catalog.Buckets.Get(w.ctx, registry.Global, id)
 				return found(w, b.Of.Settings["policy"], err)
 			},
 			is: `{"Version":"1","Max":5}`, becomes: "{}",

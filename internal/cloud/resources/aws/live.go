@@ -115,7 +115,7 @@ func (t subscription) View(ctx context.Context, c *resources.Call) (value.Value,
 
 // View implements [resources.Viewer].
 func (t rule) View(ctx context.Context, c *resources.Call) (value.Value, error) {
-	there, err := t.Catalog.Rules.Get(ctx, registry.Everywhere, registry.RuleName(c.Place, c.Physical()))
+	there, err := t.Catalog.Rules.Get(ctx, registry.Global, registry.RuleName(c.Place, c.Physical()))
 	if err != nil {
 		return value.Value{}, err
 	}
@@ -167,7 +167,7 @@ func (t group) View(ctx context.Context, c *resources.Call) (value.Value, error)
 
 // View implements [resources.Viewer].
 func (t bucket) View(ctx context.Context, c *resources.Call) (value.Value, error) {
-	there, err := t.Catalog.Buckets.Get(ctx, registry.Everywhere, c.Physical())
+	there, err := t.Catalog.Buckets.Get(ctx, registry.Global, c.Physical())
 	if err != nil {
 		return value.Value{}, err
 	}
@@ -180,7 +180,7 @@ func (t bucket) View(ctx context.Context, c *resources.Call) (value.Value, error
 
 // View implements [resources.Viewer].
 func (t bucketPolicy) View(ctx context.Context, c *resources.Call) (value.Value, error) {
-	there, err := t.Catalog.Buckets.Get(ctx, registry.Everywhere, c.Physical())
+	there, err := t.Catalog.Buckets.Get(ctx, registry.Global, c.Physical())
 	if err != nil {
 		return value.Value{}, err
 	}

@@ -45,7 +45,7 @@ func (t machine) Create(ctx context.Context, c *resources.Call) (native.Result, 
 		suffix := "-" + native.Suffix(c.Request)
 		name = logical[:min(len(logical), machineName-len(suffix))] + suffix
 	}
-	if _, err := resources.Put(ctx, c, t.Catalog.Machines, registry.Item[registry.Machine]{Place: c.Place, Name: name, Of: of}); err != nil {
+	if _, err := resources.Put(ctx, c, t.Catalog.Machines, registry.Item[registry.Machine]{Scope: c.Place, Name: name, Of: of}); err != nil {
 		return c.Failed(ctx, machineARN(c, name), name, err, resources.Holding(t.Catalog.Machines, c.Place, name))
 	}
 	return machineResult(c, name), nil
@@ -72,7 +72,7 @@ func (t machine) Update(ctx context.Context, c *resources.Call) (native.Result, 
 func (t machine) Remove(ctx context.Context, c *resources.Call) error {
 	there, err := t.Catalog.Machines.Get(ctx, c.Place, machineNamed(c))
 	switch {
-	case err == nil && !c.Made(there.Holder):
+	case err == nil && !c.Made(there.Owner):
 		return nil
 	case err == nil:
 		err = t.Catalog.Machines.Delete(ctx, c.Place, there.Name, 0)

@@ -8,7 +8,8 @@ import (
 	"github.com/pintle-dev/pintle/internal/cloud/registry"
 )
 
-// What a template declares of notifications becomes the bucket's configuration, and what clients put stays as long as that does not change.
+// TestBucketNotifications checks that the notifications in a template become the bucket's configuration. An update
+// keeps what clients put if the template's notifications do not change.
 func TestBucketNotifications(t *testing.T) {
 	w := newWorld(t)
 	const prefix = "arn:aws:lambda:eu-west-1:123456789012:function:"
@@ -20,7 +21,7 @@ func TestBucketNotifications(t *testing.T) {
 	}
 	configuration := func() bucketevents.Configuration {
 		t.Helper()
-		b, err := w.catalog.Buckets.Get(w.ctx, registry.Everywhere, "one")
+		b, err := w.catalog.Buckets.Get(w.ctx, registry.Global, "one")
 		w.must(err)
 		if b.Of.Settings[bucketevents.Setting] == "" {
 			return bucketevents.Configuration{}
@@ -41,7 +42,7 @@ func TestBucketNotifications(t *testing.T) {
 		c.Functions[0].Filter.Rules[0] != (bucketevents.Rule{Name: "suffix", Value: ".json"}) {
 		t.Errorf("%+v", c)
 	}
-	_, err := w.catalog.Buckets.Change(w.ctx, registry.Everywhere, "one", func(i *registry.Item[registry.Bucket]) error {
+	_, err := w.catalog.Buckets.Change(w.ctx, registry.Global, "one", func(i *registry.Item[registry.Bucket]) error {
 		delete(i.Of.Settings, bucketevents.Setting)
 		return nil
 	})

@@ -33,16 +33,16 @@ func holderOf(ctx context.Context, things *registry.Catalog, c *resources.Call) 
 	case machineTable.Name:
 		return resources.Holding(things.Machines, c.Place, machineNamed(c))(ctx)
 	case ruleTable.Name:
-		return resources.Holding(things.Rules, registry.Everywhere, registry.RuleName(c.Place, c.Physical()))(ctx)
+		return resources.Holding(things.Rules, registry.Global, registry.RuleName(c.Place, c.Physical()))(ctx)
 	case groupTable.Name:
 		return resources.Holding(things.Groups, c.Place, c.Physical())(ctx)
 	case bucketTable.Name:
-		return resources.Holding(things.Buckets, registry.Everywhere, c.Physical())(ctx)
+		return resources.Holding(things.Buckets, registry.Global, c.Physical())(ctx)
 	case secretTable.Name:
 		there, err := secretsmanager.New(things.Secrets, nil).Find(ctx, c.Place, c.Physical())
-		return there.Holder, err
+		return there.Owner, err
 	case bucketPolicyTable.Name:
-		there, err := things.Buckets.Get(ctx, registry.Everywhere, c.Physical())
+		there, err := things.Buckets.Get(ctx, registry.Global, c.Physical())
 		return there.Of.Settings[policyHolder], err
 	}
 	place := c.Place

@@ -90,7 +90,7 @@ func TestOffCreates(t *testing.T) {
 		}
 	}
 	// What another one has made under the name is no concern of a record's.
-	_, err := w.catalog.Functions.Put(w.ctx, registry.Item[registry.Function]{Place: home, Name: "mine"})
+	_, err := w.catalog.Functions.Put(w.ctx, registry.Item[registry.Function]{Scope: home, Name: "mine"})
 	w.must(err)
 	r := store.Request{ID: "2", Logical: "A", Type: wire.Delete, Body: &store.RequestBody{ResourceType: "AWS::Lambda::Function", StackID: stack, PhysicalID: "mine"}}
 	if _, err := w.off(false).Serve(w.ctx, &r); err != nil {

@@ -3,6 +3,7 @@ package aws
 import (
 	"context"
 	"errors"
+	"maps"
 	"regexp"
 	"unicode/utf8"
 
@@ -30,8 +31,9 @@ const (
 	advancedValue = 8192
 )
 
-// parameter is AWS::SSM::Parameter. The store of parameters does not say who has put one, so that is on record. What the CDK's
-// bootstrap stack has is there from the start, and becomes that stack's.
+// parameter is AWS::SSM::Parameter. The parameter store does not keep which resource put a parameter, so a record in
+// the catalog does. The parameter of the CDK's bootstrap stack, [ssm.Bootstrap], exists from the start. That stack
+// takes it over.
 type parameter struct{ Config }
 
 // Create implements [resources.Maker].
@@ -56,8 +58,11 @@ func (t parameter) Create(ctx context.Context, c *resources.Call) (native.Result
 		}
 	}
 	if errors.Is(err, store.ErrExists) {
-		// What is on record is dropped now: a Delete would take away the parameter that is another's.
+		// Drop the record now. With it, a Delete would remove the parameter, which this resource does not own.
 		return native.Result{}, errors.Join(c.Taken(name, ""), resources.Drop(ctx, c, t.Catalog.Records, c.Place, c.RecordName(name)))
+	}
+	if err == nil {
+		err = t.tag(ctx, c, name)
 	}
 	if err != nil {
 		return resources.Result(name), err
@@ -65,10 +70,67 @@ func (t parameter) Create(ctx context.Context, c *resources.Call) (native.Result
 	return parameterResult(c, name), nil
 }
 
-// claim puts on record that the resource has made the parameter. An older record whose parameter is gone, because a client has
-// deleted it, is nobody's.
+// tag gives a parameter the tags that it is asked to have, instead of those that an earlier request gave it or may have given it, which its
+// record names. Tags that clients put stay.
+func (t parameter) tag(ctx context.Context, c *resources.Call, name string) error {
+	wanted, err := c.Tags()
+	if err != nil {
+		return err
+	}
+	given := map[string]string{}
+	note := func(tags func() map[string]string) error {
+		_, err := t.Catalog.Records.Change(ctx, c.Place, c.RecordName(name), func(record *registry.Item[registry.Record]) error {
+			maps.Copy(given, record.Of.Tags)
+			record.Of.Tags = tags()
+			return nil
+		})
+		return resources.IgnoreMissing(err)
+	}
+	err = note(func() map[string]string { // before they are written: the program may stop after that
+		maps.Copy(given, wanted)
+		return maps.Clone(given)
+	})
+	if err != nil || len(given) == 0 {
+		return err
+	}
+	if err := t.replaceTags(ctx, c, name, given, wanted); err != nil {
+		return err
+	}
+	return note(func() map[string]string { return wanted })
+}
+
+// replaceTags removes tags of a parameter and puts others.
+func (t parameter) replaceTags(ctx context.Context, c *resources.Call, name string, old, wanted map[string]string) error {
+	change := func(there *registry.Item[registry.Tags]) error {
+		tags := registry.Tags{}
+		maps.Copy(tags, there.Of)
+		for key := range old {
+			delete(tags, key)
+		}
+		maps.Copy(tags, wanted)
+		there.Of = tags
+		return nil
+	}
+	key := registry.ParameterTags(name)
+	for {
+		_, err := t.Catalog.Tags.Change(ctx, c.Place, key, change)
+		if !errors.Is(err, registry.ErrNotFound) {
+			return err
+		}
+		made := registry.Item[registry.Tags]{Scope: c.Place, Name: key}
+		if err := change(&made); err != nil {
+			return err
+		}
+		if _, err = t.Catalog.Tags.Put(ctx, made); !errors.Is(err, registry.ErrExists) {
+			return err
+		}
+	}
+}
+
+// claim records that the resource created the parameter. An older record whose parameter a client has deleted has no
+// owner. claim takes it over once the record is older than a request may take.
 func (t parameter) claim(ctx context.Context, c *resources.Call, name string) (registry.Item[registry.Record], error) {
-	record := registry.Item[registry.Record]{Place: c.Place, Name: c.RecordName(name), Of: registry.Record{Made: t.Now().UTC()}}
+	record := registry.Item[registry.Record]{Scope: c.Place, Name: c.RecordName(name), Of: registry.Record{Made: t.Now().UTC()}}
 	made, err := resources.Put(ctx, c, t.Catalog.Records, record)
 	if !errors.Is(err, registry.ErrExists) {
 		return made, err
@@ -83,7 +145,7 @@ func (t parameter) claim(ctx context.Context, c *resources.Call, name string) (r
 	if t.Now().Sub(stale.Of.Made) < t.Patience {
 		return made, err // it may be about to be put
 	}
-	stale.Holder, stale.Of = c.Holder(), record.Of
+	stale.Owner, stale.Of = c.Holder(), record.Of
 	return t.Catalog.Records.Put(ctx, stale)
 }
 
@@ -100,6 +162,9 @@ func (t parameter) Update(ctx context.Context, c *resources.Call) (native.Result
 	if err == nil && !same(there, of) {
 		_, err = t.Parameters.Put(ctx, of, true)
 	}
+	if err == nil {
+		err = t.tag(ctx, c, c.Physical())
+	}
 	if err != nil {
 		return native.Result{}, err
 	}
@@ -113,6 +178,9 @@ func (t parameter) Remove(ctx context.Context, c *resources.Call) error {
 		return err
 	}
 	if err := t.Parameters.Delete(ctx, c.Place, c.Physical()); err != nil && !errors.Is(err, store.ErrNotFound) {
+		return err
+	}
+	if err := t.Catalog.Tags.Delete(ctx, c.Place, registry.ParameterTags(c.Physical()), 0); resources.IgnoreMissing(err) != nil {
 		return err
 	}
 	return resources.Drop(ctx, c, t.Catalog.Records, c.Place, c.RecordName(c.Physical()))

@@ -36,10 +36,20 @@ func queueURL(c *resources.Call) string {
 	default:
 		name = c.Name("", maxQueueName)
 	}
+	return queueURLOf(c, name)
+}
+
+// earlierQueue reports whether an ID is a name: that of a version that did not know the type.
+func earlierQueue(id string) bool { return !strings.Contains(id, "/") }
+
+func queueURLOf(c *resources.Call, name string) string {
 	return "https://sqs." + c.Place.Region + "." + domain(c) + "/" + c.Place.Account + "/" + name
 }
 
 func queueAttributes(c *resources.Call, id string, _ registry.Item[registry.Record], _ time.Time) []string {
 	name := id[strings.LastIndexByte(id, '/')+1:]
+	if earlierQueue(id) {
+		id = queueURLOf(c, name)
+	}
 	return []string{"Arn", c.ARN("sqs", name), "QueueName", name, "QueueUrl", id}
 }

@@ -7,7 +7,7 @@ import (
 	"github.com/pintle-dev/pintle/internal/cloud/resources"
 )
 
-// records are the types of which resources are only recorded: nothing asks for them, or nothing heeds them.
+// records lists the resource types that Pintle only records: no client reads them, or no local service enforces them.
 var records = []resources.RecordType{
 	{Table: roleTable, Global: true, ID: named("RoleName", 64), Attributes: roleAttributes},
 	{Table: policyTable, ID: named("", 128), Attributes: idAttribute},
@@ -16,7 +16,7 @@ var records = []resources.RecordType{
 	{Table: topicPolicyTable, ID: named("", 0), Attributes: idAttribute},
 	{Table: repositoryTable, ID: repositoryName, Attributes: repositoryAttributes},
 	{Table: keyTable, ID: keyID, Attributes: keyAttributes},
-	{Table: queueTable, ID: queueURL, Attributes: queueAttributes},
+	{Table: queueTable, ID: queueURL, Attributes: queueAttributes, Earlier: earlierQueue},
 	{Table: aliasTable, ID: func(c *resources.Call) string { return c.Text("AliasName") }},
 	{Table: secretAttachmentTable, ID: ofSecret, Attributes: idAttribute},
 	{Table: secretPolicyTable, ID: ofSecret, Attributes: idAttribute},

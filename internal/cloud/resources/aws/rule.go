@@ -33,19 +33,19 @@ func (t rule) Create(ctx context.Context, c *resources.Call) (native.Result, err
 	name := c.Name("Name", maxRuleName)
 	err := t.put(ctx, c, name, c.Holder())
 	if err != nil {
-		return c.Failed(ctx, name, name, err, resources.Holding(t.Catalog.Rules, registry.Everywhere, registry.RuleName(c.Place, name)))
+		return c.Failed(ctx, name, name, err, resources.Holding(t.Catalog.Rules, registry.Global, registry.RuleName(c.Place, name)))
 	}
 	return ruleResult(c, name), nil
 }
 
 // Update implements [resources.Maker].
 func (t rule) Update(ctx context.Context, c *resources.Call) (native.Result, error) {
-	there, err := t.Catalog.Rules.Get(ctx, registry.Everywhere, registry.RuleName(c.Place, c.Physical()))
+	there, err := t.Catalog.Rules.Get(ctx, registry.Global, registry.RuleName(c.Place, c.Physical()))
 	if errors.Is(err, registry.ErrNotFound) {
 		return native.Result{}, c.Lost()
 	}
 	if err == nil {
-		err = t.put(ctx, c, c.Physical(), there.Holder)
+		err = t.put(ctx, c, c.Physical(), there.Owner)
 	}
 	if err != nil {
 		return native.Result{}, err
@@ -55,7 +55,7 @@ func (t rule) Update(ctx context.Context, c *resources.Call) (native.Result, err
 
 // Remove implements [resources.Maker]. The targets go first, as the service asks; a Delete that was cut off finds the rule again.
 func (t rule) Remove(ctx context.Context, c *resources.Call) error {
-	mine, err := resources.Own(ctx, c, t.Catalog.Rules, registry.Everywhere, registry.RuleName(c.Place, c.Physical()))
+	mine, err := resources.Own(ctx, c, t.Catalog.Rules, registry.Global, registry.RuleName(c.Place, c.Physical()))
 	if err != nil || !mine {
 		return err
 	}

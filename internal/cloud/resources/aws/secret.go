@@ -61,7 +61,7 @@ func (t secret) Create(ctx context.Context, c *resources.Call) (native.Result, e
 		Token: versionToken(c), Value: declared, GenerateIfMissing: generate, Rest: c.Rest(secretActs),
 	})
 	if errors.Is(err, registry.ErrExists) {
-		return native.Result{}, c.Taken(name, made.Holder)
+		return native.Result{}, c.Taken(name, made.Owner)
 	}
 	if err != nil {
 		return native.Result{}, secretError(err)
@@ -125,7 +125,7 @@ func versionToken(c *resources.Call) string {
 // Remove implements [resources.Maker]. As on AWS, there is no recovery window.
 func (t secret) Remove(ctx context.Context, c *resources.Call) error {
 	there, err := t.Secrets.Find(ctx, c.Place, c.Physical())
-	if err != nil || !c.Made(there.Holder) {
+	if err != nil || !c.Made(there.Owner) {
 		return resources.IgnoreMissing(err)
 	}
 	_, _, err = t.Secrets.Remove(ctx, c.Place, c.Physical())

@@ -20,7 +20,8 @@ var subscriptionTable = resources.Table{
 	Required:   "Protocol TopicArn", Replaces: "Endpoint Protocol TopicArn", Attributes: "Arn",
 }
 
-// subscription is AWS::SNS::Subscription. There is one for each endpoint of a topic; whoever declares it last has it.
+// subscription is AWS::SNS::Subscription. Each endpoint has one subscription to a topic. It belongs to the resource
+// that declared it last.
 type subscription struct{ Config }
 
 // Create implements [resources.Maker].
@@ -60,19 +61,19 @@ func (t subscription) subscribe(ctx context.Context, c *resources.Call) (arn str
 	if token, err := wire.ParseToken(wire.ServiceToken(c.Text("TopicArn"))); err == nil && token.Account != c.Place.Account {
 		return "", resources.Reason("The account " + c.Place.Account + " is not authorized to perform: SNS:Subscribe on resource: " + c.Text("TopicArn"))
 	}
-	return t.Topics.Subscribe(ctx, registry.Item[registry.Subscription]{Holder: c.Holder(), Of: registry.Subscription{
+	return t.Topics.Subscribe(ctx, registry.Item[registry.Subscription]{Owner: c.Holder(), Of: registry.Subscription{
 		Topic: c.Text("TopicArn"), Protocol: c.Text("Protocol"), Endpoint: c.Text("Endpoint"),
 		Attributes: attributesOf(c, "DeliveryPolicy", "FilterPolicy", "FilterPolicyScope", "RawMessageDelivery", "RedrivePolicy",
 			"ReplayPolicy", "SubscriptionRoleArn"),
 	}})
 }
 
-// subscriptionNamed returns where what the call's physical id names is: in the region of its topic, which may be another one than the
-// stack's.
-func subscriptionNamed(c *resources.Call) (place registry.Place, name string) {
+// subscriptionNamed returns the place and name of the subscription in the call's physical id. Its region is that of
+// the topic, which may differ from the stack's.
+func subscriptionNamed(c *resources.Call) (place registry.Scope, name string) {
 	fields := strings.SplitN(c.Physical(), ":", 6) // arn, partition, sns, region, account
 	if len(fields) < 6 {
 		return c.Place, c.Physical() // the id of a Create that made nothing
 	}
-	return registry.Place{Region: fields[3], Account: fields[4]}, fields[5]
+	return registry.Scope{Region: fields[3], Account: fields[4]}, fields[5]
 }

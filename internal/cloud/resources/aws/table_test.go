@@ -94,7 +94,7 @@ func TestSchemasArePublishedOnes(t *testing.T) {
 			if !slices.Contains(theirs.ReadOnly, name) {
 				want.Properties[name] = kind
 			}
-			// What is an object on the service and a policy or a definition here keeps its JSON types.
+			// Policies and definitions that are objects on the service are documents here, and keep their JSON types.
 			if got.Properties[name] == "document" && kind == "object" {
 				want.Properties[name] = "document"
 			}

@@ -39,7 +39,7 @@ func (t topic) Create(ctx context.Context, c *resources.Call) (native.Result, er
 	}
 	name := c.Name("TopicName", topicName)
 	arn := c.ARN("sns", name)
-	_, err = t.Topics.Create(ctx, registry.Item[registry.Topic]{Place: c.Place, Name: name, Holder: c.Holder(), Of: of})
+	_, err = t.Topics.Create(ctx, registry.Item[registry.Topic]{Scope: c.Place, Name: name, Owner: c.Holder(), Of: of})
 	if err == nil {
 		err = t.subscribe(ctx, c, arn, subscriptions)
 	}
@@ -59,7 +59,7 @@ func (t topic) Update(ctx context.Context, c *resources.Call) (native.Result, er
 	if err != nil {
 		return native.Result{}, err
 	}
-	_, err = t.Topics.Update(ctx, registry.Item[registry.Topic]{Place: c.Place, Name: topicNamed(c), Of: of})
+	_, err = t.Topics.Update(ctx, registry.Item[registry.Topic]{Scope: c.Place, Name: topicNamed(c), Of: of})
 	if errors.Is(err, registry.ErrNotFound) {
 		return native.Result{}, c.Lost()
 	}
@@ -77,7 +77,7 @@ func (t topic) Update(ctx context.Context, c *resources.Call) (native.Result, er
 func (t topic) Remove(ctx context.Context, c *resources.Call) error {
 	there, err := t.Catalog.Topics.Get(ctx, c.Place, topicNamed(c))
 	switch {
-	case err == nil && !c.Made(there.Holder):
+	case err == nil && !c.Made(there.Owner):
 		return nil
 	case resources.IgnoreMissing(err) != nil:
 		return err
@@ -92,7 +92,7 @@ func (t topic) subscribe(ctx context.Context, c *resources.Call, arn string, wan
 	kept := map[string]bool{}
 	for _, s := range wanted {
 		s.Topic = arn
-		made, err := t.Topics.Subscribe(ctx, registry.Item[registry.Subscription]{Holder: c.Holder(), Of: s})
+		made, err := t.Topics.Subscribe(ctx, registry.Item[registry.Subscription]{Owner: c.Holder(), Of: s})
 		if err != nil {
 			return err
 		}
@@ -103,7 +103,7 @@ func (t topic) subscribe(ctx context.Context, c *resources.Call, arn string, wan
 		return err
 	}
 	for _, s := range there {
-		if one := c.ARN("sns", s.Name); c.Made(s.Holder) && !kept[one] {
+		if one := c.ARN("sns", s.Name); c.Made(s.Owner) && !kept[one] {
 			if err := resources.IgnoreMissing(t.Topics.Unsubscribe(ctx, one)); err != nil {
 				return err
 			}

@@ -23,8 +23,8 @@ var versionTable = resources.Table{
 	Named:      "FunctionName", Longest: 140, Letters: functionForm,
 }
 
-// version is AWS::Lambda::Version. What is published again without a change is the version that there is, so that has a holder of
-// its own: until a resource has it, it is that of the function.
+// version is AWS::Lambda::Version. Publishing an unchanged function again returns the existing version, so a version
+// has a holder of its own. Until a resource claims it, it has the holder of the function.
 type version struct{ Config }
 
 // Create implements [resources.Maker].
@@ -47,10 +47,10 @@ func (t version) Create(ctx context.Context, c *resources.Call) (native.Result, 
 		return native.Result{}, err
 	}
 	_, err = t.Catalog.Functions.Change(ctx, c.Place, name+":"+number, func(there *registry.Item[registry.Function]) error {
-		if there.Holder != function.Holder && there.Holder != c.Holder() {
+		if there.Owner != function.Owner && there.Owner != c.Holder() {
 			return resources.Reasonf("A version for this Lambda function exists ( %s ). Modify the function to create a new version.", number)
 		}
-		there.Holder = c.Holder()
+		there.Owner = c.Holder()
 		return nil
 	})
 	if err != nil {

@@ -37,10 +37,10 @@ const (
 	region  = "eu-west-1"
 )
 
-var home = registry.Place{Account: account, Region: region}
+var home = registry.Scope{Account: account, Region: region}
 
-// world is a cloud of this machine and an engine, on a memory store. What the engine asks for waits in inbox until the test serves
-// it.
+// world is a local cloud and an engine, on an in-memory store. Requests from the engine wait in inbox until the test
+// serves them.
 type world struct {
 	t         *testing.T
 	rows      *rows
@@ -91,7 +91,7 @@ func newWorld(t *testing.T) *world {
 	must(err)
 	t.Cleanup(w.topics.Close)
 	w.rules, err = events.New(events.Config{
-		Catalog: w.catalog, Send: func(context.Context, registry.Place, registry.Target, []byte, func()) error { return nil },
+		Catalog: w.catalog, Send: func(context.Context, registry.Scope, registry.Target, []byte, func()) error { return nil },
 	})
 	must(err)
 	w.functions = newFunctions(w)
@@ -124,13 +124,13 @@ func newWorld(t *testing.T) *world {
 }
 
 // DeleteGroup implements [aws.Logs].
-func (w *world) DeleteGroup(_ registry.Place, name string) error {
+func (w *world) DeleteGroup(_ registry.Scope, name string) error {
 	w.emptied = append(w.emptied, name)
 	return nil
 }
 
 // Check implements [aws.Notifications]: there are no functions called missing.
-func (w *world) Check(_ context.Context, _ registry.Place, c bucketevents.Configuration) error {
+func (w *world) Check(_ context.Context, _ registry.Scope, c bucketevents.Configuration) error {
 	for _, d := range c.Functions {
 		if strings.HasSuffix(d.Function, ":missing") {
 			return &bucketevents.Error{Message: "Unable to validate the following destination configurations"}
@@ -140,7 +140,7 @@ func (w *world) Check(_ context.Context, _ registry.Place, c bucketevents.Config
 }
 
 // Test implements [aws.Notifications].
-func (w *world) Test(context.Context, string, registry.Place, bucketevents.Configuration) {}
+func (w *world) Test(context.Context, string, registry.Scope, bucketevents.Configuration) {}
 
 // newFunctions returns functions of which none is called.
 func newFunctions(w *world) *lambda.Functions {
@@ -282,7 +282,7 @@ func (w *world) serveAll(stack string) string {
 // events returns the events of a stack, the first first: the resource, its status and the reason.
 func (w *world) events(stack string) []string {
 	w.t.Helper()
-	rows, err := w.store.Events(w.ctx, w.stack(stack).Key, store.EventPlace{}, 1000)
+	rows, err := w.store.Events(w.ctx, w.stack(stack).Key, store.EventCursor{}, 1000)
 	w.must(err)
 	slices.Reverse(rows)
 	var lines []string
@@ -341,7 +341,7 @@ func (w *world) id(stack, logical string) string {
 }
 
 // records returns the names of what is on record in a place.
-func (w *world) records(place registry.Place) []string {
+func (w *world) records(place registry.Scope) []string {
 	w.t.Helper()
 	list, err := w.catalog.Records.List(w.ctx, place, "", 100)
 	w.must(err)
@@ -356,7 +356,7 @@ func (w *world) records(place registry.Place) []string {
 func (w *world) put(bucket, key, text string) {
 	w.t.Helper()
 	if _, err := w.objects.Bucket(w.ctx, bucket); err != nil {
-		_, err := w.objects.Make(w.ctx, registry.Item[registry.Bucket]{Place: home, Name: bucket})
+		_, err := w.objects.Make(w.ctx, registry.Item[registry.Bucket]{Scope: home, Name: bucket})
 		w.must(err)
 	}
 	_, err := w.objects.Put(w.ctx, bucket, key, strings.NewReader(text), objects.Options{})

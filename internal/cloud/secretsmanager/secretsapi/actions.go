@@ -128,7 +128,7 @@ type secretView struct {
 func view(i secretsmanager.Item) secretView {
 	return secretView{
 		ARN: secretsmanager.ARN(i), Name: i.Name, Description: i.Of.Description, KmsKeyID: i.Of.Key, LastChangedDate: seconds(i.Of.Changed),
-		DeletedDate: seconds(i.Of.Deleted), CreatedDate: seconds(i.Of.Made), Tags: tagList(registry.TagsOf(i.Holder, i.Of.Tags)),
+		DeletedDate: seconds(i.Of.Deleted), CreatedDate: seconds(i.Of.Made), Tags: tagList(registry.TagsOf(i.Owner, i.Of.Tags)),
 	}
 }
 
@@ -240,7 +240,7 @@ func passes(i secretsmanager.Item, filters []filter) bool {
 		if f.Key == "description" || f.Key == "all" {
 			texts = append(texts, i.Of.Description)
 		}
-		for key, value := range registry.TagsOf(i.Holder, i.Of.Tags) {
+		for key, value := range registry.TagsOf(i.Owner, i.Of.Tags) {
 			if f.Key == "tag-key" || f.Key == "all" {
 				texts = append(texts, key)
 			}

@@ -36,7 +36,7 @@ type Config struct {
 	Log *slog.Logger
 }
 
-type face struct{ Config }
+type handler struct{ Config }
 
 // New returns a service that answers the actions. It returns an error if a required field is missing.
 func New(config Config) (*awsjson.Service, error) {
@@ -55,7 +55,7 @@ func New(config Config) (*awsjson.Service, error) {
 	if err != nil {
 		return nil, err
 	}
-	f := &face{config}
+	f := &handler{config}
 	handle(service, f, "CreateSecret", (*call).create)
 	handle(service, f, "DeleteSecret", (*call).remove)
 	handle(service, f, "DescribeSecret", (*call).describe)
@@ -74,19 +74,19 @@ func New(config Config) (*awsjson.Service, error) {
 
 // call is one call.
 type call struct {
-	*face
+	*handler
 	ctx   context.Context
-	place registry.Place
+	place registry.Scope
 }
 
 // handle registers an action.
-func handle[In, Out any](service *awsjson.Service, f *face, name string, do func(*call, In) (Out, error)) {
+func handle[In, Out any](service *awsjson.Service, f *handler, name string, do func(*call, In) (Out, error)) {
 	awsjson.Handle(service, name, func(ctx context.Context, in In) (out Out, err error) {
 		caller, ok := f.Caller(ctx)
 		if !ok {
 			return out, errors.New("the request reached Secrets Manager without a caller")
 		}
-		out, err = do(&call{face: f, ctx: ctx, place: registry.PlaceOf(caller)}, in)
+		out, err = do(&call{handler: f, ctx: ctx, place: registry.ScopeOf(caller)}, in)
 		if told, ok := errors.AsType[*secretsmanager.Error](err); ok {
 			err = awsjson.Refuse(told.Code, "%s", told.Message)
 		}

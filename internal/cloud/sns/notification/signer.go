@@ -49,7 +49,7 @@ const CertificatePath = "/SimpleNotificationService-"
 // Config configures a [Signer].
 type Config struct {
 	// Keys keeps the key for all nodes. Nil means that the Signer has a key of its own.
-	Keys *registry.Shelf[registry.Key]
+	Keys *registry.Collection[registry.Key]
 	// PublicURL is where receivers reach this server: the certificate and the links in messages are below it. Required.
 	PublicURL string
 	// Log gets what operators should know. Nil discards it.
@@ -106,10 +106,10 @@ func (s *Signer) key(ctx context.Context) (*signingKey, error) {
 		return s.known, nil
 	}
 	for {
-		item, err := s.config.Keys.Get(ctx, registry.Everywhere, keyName)
+		item, err := s.config.Keys.Get(ctx, registry.Global, keyName)
 		switch {
 		case errors.Is(err, registry.ErrNotFound):
-			item = registry.Item[registry.Key]{Place: registry.Everywhere, Name: keyName}
+			item = registry.Item[registry.Key]{Scope: registry.Global, Name: keyName}
 		case err != nil:
 			return nil, fmt.Errorf("read the key of SNS: %w", err)
 		default:

@@ -63,7 +63,7 @@ type publishOutput struct {
 	MessageID string `query:"MessageId"`
 }
 
-func (f *face) publish(ctx context.Context, in publishInput) (out publishOutput, err error) {
+func (f *handler) publish(ctx context.Context, in publishInput) (out publishOutput, err error) {
 	arn := in.TopicARN
 	switch {
 	case in.PhoneNumber != "":
@@ -119,7 +119,7 @@ const maxBatch = 10
 
 var batchID = regexp.MustCompile(`^[A-Za-z0-9_-]{1,80}$`)
 
-func (f *face) publishBatch(ctx context.Context, in publishBatchInput) (out publishBatchOutput, err error) {
+func (f *handler) publishBatch(ctx context.Context, in publishBatchInput) (out publishBatchOutput, err error) {
 	if err := f.ownTopic(ctx, in.TopicARN); err != nil {
 		return out, err
 	}

@@ -28,7 +28,7 @@ const (
 	pendingList = "PendingConfirmation"
 )
 
-func (f *face) subscribe(ctx context.Context, in subscribeInput) (out subscriptionOutput, err error) {
+func (f *handler) subscribe(ctx context.Context, in subscribeInput) (out subscriptionOutput, err error) {
 	if err := f.ownTopic(ctx, in.TopicARN); err != nil {
 		return out, err
 	}
@@ -56,7 +56,7 @@ type confirmInput struct {
 }
 
 // confirmSubscription needs no signature, but without one nobody can ask that to end it takes one.
-func (f *face) confirmSubscription(ctx context.Context, in confirmInput) (out subscriptionOutput, err error) {
+func (f *handler) confirmSubscription(ctx context.Context, in confirmInput) (out subscriptionOutput, err error) {
 	_, signed := f.caller(ctx)
 	if signed {
 		if err := f.ownTopic(ctx, in.TopicARN); err != nil {
@@ -71,7 +71,7 @@ type subscriptionInput struct {
 	SubscriptionARN string `query:"SubscriptionArn,required"`
 }
 
-func (f *face) unsubscribe(ctx context.Context, in subscriptionInput) (none query.None, err error) {
+func (f *handler) unsubscribe(ctx context.Context, in subscriptionInput) (none query.None, err error) {
 	if _, signed := f.caller(ctx); signed {
 		if err := f.ownSubscription(ctx, in.SubscriptionARN); err != nil {
 			return none, err
@@ -101,7 +101,7 @@ type subscriptionView struct {
 func view(list []registry.Item[registry.Subscription]) []subscriptionView {
 	var views []subscriptionView
 	for _, s := range list {
-		v := subscriptionView{sns.ARN(s.Place, s.Name), s.Account, s.Of.Protocol, s.Of.Endpoint, s.Of.Topic}
+		v := subscriptionView{sns.ARN(s.Scope, s.Name), s.Account, s.Of.Protocol, s.Of.Endpoint, s.Of.Topic}
 		if s.Of.Token != "" {
 			v.SubscriptionARN = pendingList
 		}
@@ -117,7 +117,7 @@ type subscriptionsOutput struct {
 	NextToken     *string
 }
 
-func (f *face) listSubscriptions(ctx context.Context, in listSubscriptionsInput) (out subscriptionsOutput, err error) {
+func (f *handler) listSubscriptions(ctx context.Context, in listSubscriptionsInput) (out subscriptionsOutput, err error) {
 	place, scope, after, err := f.page(ctx, "ListSubscriptions", in.NextToken)
 	if err != nil {
 		return out, err
@@ -137,7 +137,7 @@ type listByTopicInput struct {
 }
 
 // listSubscriptionsByTopic shows all of them at once: a topic has few.
-func (f *face) listSubscriptionsByTopic(ctx context.Context, in listByTopicInput) (out subscriptionsOutput, err error) {
+func (f *handler) listSubscriptionsByTopic(ctx context.Context, in listByTopicInput) (out subscriptionsOutput, err error) {
 	if err := f.ownTopic(ctx, in.TopicARN); err != nil {
 		return out, err
 	}
@@ -149,7 +149,7 @@ func (f *face) listSubscriptionsByTopic(ctx context.Context, in listByTopicInput
 	return out, err
 }
 
-func (f *face) getSubscriptionAttributes(ctx context.Context, in subscriptionInput) (out attributesOutput, err error) {
+func (f *handler) getSubscriptionAttributes(ctx context.Context, in subscriptionInput) (out attributesOutput, err error) {
 	if err := f.ownSubscription(ctx, in.SubscriptionARN); err != nil {
 		return out, err
 	}
@@ -163,7 +163,7 @@ type setSubscriptionAttributesInput struct {
 	AttributeValue  string
 }
 
-func (f *face) setSubscriptionAttributes(ctx context.Context, in setSubscriptionAttributesInput) (none query.None, err error) {
+func (f *handler) setSubscriptionAttributes(ctx context.Context, in setSubscriptionAttributesInput) (none query.None, err error) {
 	if err := f.ownSubscription(ctx, in.SubscriptionARN); err != nil {
 		return none, err
 	}

@@ -23,15 +23,15 @@ type topicOutput struct {
 	TopicARN string `query:"TopicArn"`
 }
 
-func (f *face) createTopic(ctx context.Context, in createTopicInput) (out topicOutput, err error) {
+func (f *handler) createTopic(ctx context.Context, in createTopicInput) (out topicOutput, err error) {
 	place, err := f.who(ctx)
 	if err != nil {
 		return out, err
 	}
 	if in.DataProtectionPolicy != "" {
-		return out, invalid("DataProtectionPolicy Reason: this version of Pintle does not heed it, so it is not taken")
+		return out, invalid("DataProtectionPolicy Reason: not supported by this version of Pintle")
 	}
-	item := registry.Item[registry.Topic]{Place: place, Name: in.Name}
+	item := registry.Item[registry.Topic]{Scope: place, Name: in.Name}
 	if item.Of.Attributes, err = mapOf(in.Attributes); err != nil {
 		return out, err
 	}
@@ -42,7 +42,7 @@ func (f *face) createTopic(ctx context.Context, in createTopicInput) (out topicO
 	if err != nil {
 		return out, err
 	}
-	return topicOutput{sns.ARN(made.Place, made.Name)}, nil
+	return topicOutput{sns.ARN(made.Scope, made.Name)}, nil
 }
 
 func mapOf(entries []entry) (map[string]string, error) {
@@ -83,7 +83,7 @@ type topicInput struct {
 	TopicARN string `query:"TopicArn,required"`
 }
 
-func (f *face) deleteTopic(ctx context.Context, in topicInput) (none query.None, err error) {
+func (f *handler) deleteTopic(ctx context.Context, in topicInput) (none query.None, err error) {
 	if err := f.ownTopic(ctx, in.TopicARN); err != nil {
 		return none, err
 	}
@@ -97,7 +97,7 @@ type listTopicsOutput struct {
 	NextToken *string
 }
 
-func (f *face) listTopics(ctx context.Context, in listTopicsInput) (out listTopicsOutput, err error) {
+func (f *handler) listTopics(ctx context.Context, in listTopicsInput) (out listTopicsOutput, err error) {
 	place, scope, after, err := f.page(ctx, "ListTopics", in.NextToken)
 	if err != nil {
 		return out, err
@@ -107,7 +107,7 @@ func (f *face) listTopics(ctx context.Context, in listTopicsInput) (out listTopi
 		return out, err
 	}
 	for _, t := range list {
-		out.Topics = append(out.Topics, topicOutput{sns.ARN(t.Place, t.Name)})
+		out.Topics = append(out.Topics, topicOutput{sns.ARN(t.Scope, t.Name)})
 	}
 	out.NextToken, err = f.next(scope, len(list), func() string { return list[len(list)-1].Name })
 	return out, err
@@ -117,7 +117,7 @@ type attributesOutput struct {
 	Attributes []entry `query:",entries"`
 }
 
-func (f *face) getTopicAttributes(ctx context.Context, in topicInput) (out attributesOutput, err error) {
+func (f *handler) getTopicAttributes(ctx context.Context, in topicInput) (out attributesOutput, err error) {
 	if err := f.ownTopic(ctx, in.TopicARN); err != nil {
 		return out, err
 	}
@@ -131,7 +131,7 @@ type setTopicAttributesInput struct {
 	AttributeValue string
 }
 
-func (f *face) setTopicAttributes(ctx context.Context, in setTopicAttributesInput) (none query.None, err error) {
+func (f *handler) setTopicAttributes(ctx context.Context, in setTopicAttributesInput) (none query.None, err error) {
 	if err := f.ownTopic(ctx, in.TopicARN); err != nil {
 		return none, err
 	}
@@ -152,7 +152,7 @@ func ofResource(err error) error {
 	return err
 }
 
-func (f *face) listTags(ctx context.Context, in resourceInput) (out tagsOutput, err error) {
+func (f *handler) listTags(ctx context.Context, in resourceInput) (out tagsOutput, err error) {
 	if err := f.ownTopic(ctx, in.ResourceARN); err != nil {
 		return out, err
 	}
@@ -160,7 +160,7 @@ func (f *face) listTags(ctx context.Context, in resourceInput) (out tagsOutput, 
 	if err != nil {
 		return out, ofResource(err)
 	}
-	for _, e := range entriesOf(registry.TagsOf(topic.Holder, topic.Of.Tags)) {
+	for _, e := range entriesOf(registry.TagsOf(topic.Owner, topic.Of.Tags)) {
 		out.Tags = append(out.Tags, tag(e))
 	}
 	return out, nil
@@ -171,7 +171,7 @@ type tagInput struct {
 	Tags        []tag  `query:",required"`
 }
 
-func (f *face) tag(ctx context.Context, in tagInput) (out struct{}, err error) {
+func (f *handler) tag(ctx context.Context, in tagInput) (out struct{}, err error) {
 	if err := f.ownTopic(ctx, in.ResourceARN); err != nil {
 		return out, err
 	}
@@ -187,7 +187,7 @@ type untagInput struct {
 	TagKeys     []string `query:",required"`
 }
 
-func (f *face) untag(ctx context.Context, in untagInput) (out struct{}, err error) {
+func (f *handler) untag(ctx context.Context, in untagInput) (out struct{}, err error) {
 	if err := f.ownTopic(ctx, in.ResourceARN); err != nil {
 		return out, err
 	}

@@ -34,9 +34,9 @@ var (
 
 // call is one call.
 type call struct {
-	*face
+	*handler
 	ctx   context.Context
-	place registry.Place
+	place registry.Scope
 }
 
 type putInput struct {
@@ -98,7 +98,7 @@ func (c *call) put(in putInput) (out putOutput, err error) {
 	case utf8.RuneCountInString(in.Description) > maxDescription || utf8.RuneCountInString(in.AllowedPattern) > maxPattern:
 		return out, invalid("Description and AllowedPattern have %d characters at most.", maxDescription)
 	case in.DataType != "" && in.DataType != "text":
-		return out, invalid("The data type %.32q is not checked by this version of Pintle: leave it out, or give text.", in.DataType)
+		return out, invalid("The data type %.32q is not checked by this version of Pintle: omit it, or use text.", in.DataType)
 	}
 	if in.AllowedPattern != "" {
 		pattern, err := regexp.Compile(in.AllowedPattern)
@@ -250,7 +250,7 @@ func (c *call) remove(in removeInput) (out awsjson.None, err error) {
 func (c *call) drop(name string) (found bool, err error) {
 	// The tags first: what a crash leaves is a parameter without them, and never tags for one that gets the name later.
 	if c.config.Tags != nil {
-		if err := c.config.Tags.Delete(c.ctx, c.place, tagged(name), 0); err != nil && !errors.Is(err, registry.ErrNotFound) {
+		if err := c.config.Tags.Delete(c.ctx, c.place, registry.ParameterTags(name), 0); err != nil && !errors.Is(err, registry.ErrNotFound) {
 			return false, err
 		}
 	}

@@ -22,21 +22,21 @@ const Target = "AmazonSSM"
 
 // Store is the parameters. [ssm.Own] is one.
 type Store interface {
-	Parameter(ctx context.Context, place registry.Place, name string, version int64) (store.Parameter, error)
+	Parameter(ctx context.Context, place registry.Scope, name string, version int64) (store.Parameter, error)
 	Put(ctx context.Context, parameter store.Parameter, overwrite bool) (int64, error)
-	Delete(ctx context.Context, place registry.Place, name string) error
+	Delete(ctx context.Context, place registry.Scope, name string) error
 }
 
-// Config is what the face is made of.
+// Config configures the handler.
 type Config struct {
 	// Store has the parameters. Required.
 	Store Store
 	// Caller tells who signed a call; false is a fault of the server. Required.
 	Caller func(context.Context) (api.Caller, bool)
 	// Tags are those of parameters. Nil means that they have none.
-	Tags *registry.Shelf[registry.Tags]
+	Tags *registry.Collection[registry.Tags]
 	// Records say which stacks made parameters. Nil means that none did.
-	Records *registry.Shelf[registry.Record]
+	Records *registry.Collection[registry.Record]
 	// Partition returns the partition of a region. Required.
 	Partition func(region string) string
 	// Now is the clock; nil means [time.Now].
@@ -45,7 +45,7 @@ type Config struct {
 	Log *slog.Logger
 }
 
-type face struct{ config Config }
+type handler struct{ config Config }
 
 // New returns a service that answers the actions. It returns an error if the config lacks something.
 func New(config Config) (*awsjson.Service, error) {
@@ -59,7 +59,7 @@ func New(config Config) (*awsjson.Service, error) {
 	if err != nil {
 		return nil, err
 	}
-	f := &face{config}
+	f := &handler{config}
 	handle(service, f, "PutParameter", (*call).put)
 	handle(service, f, "GetParameter", (*call).get)
 	handle(service, f, "GetParameters", (*call).getAll)
@@ -74,13 +74,13 @@ func New(config Config) (*awsjson.Service, error) {
 }
 
 // handle registers an action.
-func handle[In, Out any](service *awsjson.Service, f *face, name string, do func(*call, In) (Out, error)) {
+func handle[In, Out any](service *awsjson.Service, f *handler, name string, do func(*call, In) (Out, error)) {
 	awsjson.Handle(service, name, func(ctx context.Context, in In) (out Out, err error) {
 		caller, ok := f.config.Caller(ctx)
 		if !ok {
 			return out, errors.New("the request reached the parameter store without a caller")
 		}
-		return do(&call{face: f, ctx: ctx, place: registry.PlaceOf(caller)}, in)
+		return do(&call{handler: f, ctx: ctx, place: registry.ScopeOf(caller)}, in)
 	})
 }
 

@@ -15,9 +15,6 @@ const maxTags = 50
 
 type tag struct{ Key, Value string }
 
-// tagged is the name by which the tags of a parameter are kept.
-func tagged(name string) string { return "parameter/" + name }
-
 // tagsOf returns the tags that a parameter is put with, nil if there are none.
 func (c *call) tagsOf(in putInput) (registry.Tags, error) {
 	switch {
@@ -49,11 +46,11 @@ func add(tags registry.Tags, more []tag) error {
 func (c *call) changeTags(name string, change func(registry.Tags) error) error {
 	place := c.place
 	for {
-		_, err := c.config.Tags.Change(c.ctx, place, tagged(name), func(i *registry.Item[registry.Tags]) error { return change(i.Of) })
+		_, err := c.config.Tags.Change(c.ctx, place, registry.ParameterTags(name), func(i *registry.Item[registry.Tags]) error { return change(i.Of) })
 		if !errors.Is(err, registry.ErrNotFound) {
 			return err
 		}
-		made := registry.Item[registry.Tags]{Place: place, Name: tagged(name), Of: registry.Tags{}}
+		made := registry.Item[registry.Tags]{Scope: place, Name: registry.ParameterTags(name), Of: registry.Tags{}}
 		if err := change(made.Of); err != nil {
 			return err
 		}
@@ -116,7 +113,7 @@ func (c *call) listTags(in resourceInput) (out tagsOutput, err error) {
 	if err := c.resource(in); err != nil {
 		return out, err
 	}
-	found, err := c.config.Tags.Get(c.ctx, c.place, tagged(in.ID))
+	found, err := c.config.Tags.Get(c.ctx, c.place, registry.ParameterTags(in.ID))
 	if err != nil && !errors.Is(err, registry.ErrNotFound) {
 		return out, err
 	}
@@ -141,5 +138,5 @@ func (c *call) holder(name string) (string, error) {
 	if errors.Is(err, registry.ErrNotFound) {
 		return "", nil
 	}
-	return record.Holder, err
+	return record.Owner, err
 }

@@ -52,8 +52,8 @@ func (p *process) stop() usage {
 	return used
 }
 
-// peak is the most memory that a process has had, in bytes; 0 where there is no such file. What the system tells of a process that has
-// ended is not less than this program had when it started the other.
+// peak returns the peak memory of a process, in bytes; 0 where /proc does not have it. The figure that wait returns
+// for an ended process is less exact: it is never below the memory of this program when it started the process.
 func peak(pid string) int64 {
 	text, _ := os.ReadFile(filepath.Join("/proc", pid, "status"))
 	_, rest, _ := strings.Cut(string(text), "VmHWM:")

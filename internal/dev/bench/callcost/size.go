@@ -99,7 +99,7 @@ func (c *counter) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// size is that of all files of a folder for which keep is true; nil keeps all.
+// size is that of all files of a directory for which keep is true; nil keeps all.
 func size(dir string, keep func(path string) bool) (total int64, err error) {
 	err = filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() || keep != nil && !keep(path) {

@@ -1,7 +1,7 @@
 //go:build unix
 
 // Command cdktime prints what deploying a small app of the CDK takes: with the CDK's own command, on clouds that take no time or a moment, and on this
-// server, and the same template without that command. PINTLE_CDK_CLI names the folder that tools/cdkapps/install has made.
+// server, and the same template without that command. PINTLE_CDK_CLI names the directory that tools/cdkapps/install has made.
 //
 //	make cdktime
 package main

@@ -103,7 +103,7 @@ func completed(p *template.Parameter, unique string) string {
 	return metadata.Get("Prefix").Text() + unique
 }
 
-// sample returns a text that a regular expression matches. What may be repeated is so up to more times above its least.
+// sample returns a text that a regular expression matches. A repetition gets up to more items above its minimum.
 func sample(re *syntax.Regexp, more int) string {
 	switch re.Op {
 	case syntax.OpLiteral:
@@ -153,7 +153,7 @@ func member(class []rune) rune {
 	return class[0]
 }
 
-// takes reports whether a parameter takes a value. What is wrong with others does not count.
+// takes reports whether a parameter accepts a value. It ignores errors about other parameters.
 func takes(t *template.Template, p *template.Parameter, text string) bool {
 	_, err := t.Bind(map[string]template.Input{p.Name: {Value: text}}, nil, template.Pseudo{Region: "cn-hangzhou"})
 	if err == nil {

@@ -1,11 +1,12 @@
-// Command roscorpus runs every template of ROS in a directory against a server of this repository, and prints what came of them by
-// reason:
+// Command roscorpus runs every ROS template in a directory against a server of this repository, and prints the
+// results grouped by reason:
 //
 //	go build ./cmd/pintle && ./pintle serve --dev --run-functions --unknown-types record --data D --listen 127.0.0.1:4600 &
 //	go run ./internal/dev/bench/roscorpus -endpoint http://127.0.0.1:4600 DIR
 //
-// A template is parsed, its parameters are filled in, and a stack of it is created and deleted. Nothing is launched that could
-// signal a wait condition, so the command sends the signals. Templates with a Transform are counted and left out.
+// For each template, the command fills in the parameters, then creates and deletes a stack. No instance is launched
+// that could signal a wait condition, so the command sends the signals. Templates with a Transform are counted and
+// skipped.
 package main
 
 import (

@@ -121,6 +121,8 @@ def handle(event, context):
         new = note if note and note.startswith(name) else f"{name}-{uuid.uuid4()}"
     elif BUG == "log-stream-id":
         new = context.log_stream_name
+    elif BUG == "invocation-id":
+        new = context.aws_request_id
     elif BUG == "content-id":
         new = new + "-" + hashlib.sha256(json.dumps(properties).encode()).hexdigest()[:8]
     if kind == "Update" and new == note:

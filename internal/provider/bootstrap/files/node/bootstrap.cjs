@@ -61,7 +61,7 @@ function report(error, id) {
   try {
     [type, message, trace] = describe(error);
   } catch {
-    // Its name or message is no text, or throws.
+    // Its name or message is not a text, or throws.
   }
   const plain = Boolean(error && error.plain); // it says all in its message
   if (plain) trace = [];
@@ -171,7 +171,7 @@ class Invocation {
     if (error === undefined) {
       try {
         body = contract.body(result);
-        if (body === undefined) throw new TypeError('a ' + typeof result + ' is no JSON');
+        if (body === undefined) throw new TypeError('a ' + typeof result + ' is not JSON');
       } catch (cause) {
         error = new Failure('Runtime.MarshalError', 'Unable to stringify response body: ' + cause.message);
       }

@@ -13,7 +13,7 @@ const least = Math.max(LEVELS.indexOf(String(process.env.AWS_LAMBDA_LOG_LEVEL ||
 
 let currentId = () => undefined;
 
-// write prints a line. A message that is no JSON is one as a text.
+// write prints a line. A message that is not JSON is one as a text.
 function write(level, message, more) {
   if (LEVELS.indexOf(level) < least) return;
   const line = {timestamp: new Date().toISOString(), level, requestId: currentId(), message, ...more};

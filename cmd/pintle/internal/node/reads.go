@@ -1,0 +1,36 @@
+package node
+
+import (
+	"context"
+
+	"github.com/pintle-dev/pintle/internal/author/schema"
+	"github.com/pintle-dev/pintle/internal/engine"
+	"github.com/pintle-dev/pintle/wire"
+)
+
+// reads returns the function that reports which providers read. As AWS has no such request, [engine.FidelityAWS] sends none.
+func (n *Node) reads() func(context.Context, wire.ServiceToken, string) bool {
+	if n.config.Fidelity == engine.FidelityAWS {
+		return nil
+	}
+	return n.providers.reads
+}
+
+// reads reports whether the provider behind a token declares in its schema that it reads resources of a type. Only a program of this
+// node can be asked. One that cannot be, or prints no schema, does not.
+func (p *providers) reads(ctx context.Context, token wire.ServiceToken, resourceType string) bool {
+	name, ok := p.named(token)
+	if !ok {
+		return false
+	}
+	text, err := p.schema(ctx, name)
+	if err != nil {
+		return false
+	}
+	document, err := schema.Parse(text)
+	if err != nil {
+		p.log.Warn("the schema of a provider is not valid", "provider", name, "error", err)
+		return false
+	}
+	return document.Type(resourceType).Reads
+}

@@ -1,0 +1,44 @@
+package main
+
+import (
+	"context"
+	"slices"
+
+	"github.com/pintle-dev/pintle/cmd/pintle/internal/stacks"
+	"github.com/pintle-dev/pintle/internal/provider/project"
+)
+
+// noteKept reports the parameters that keep their value in an update although the template has a new default for them. A default that
+// cannot be compared is not reported: it is only a note.
+func (s *session) noteKept(ctx context.Context, want desired, stack stacks.Stack) {
+	current, err := want.parsed()
+	if err != nil {
+		return
+	}
+	kept := map[string]string{} // by name, the value
+	for _, p := range stack.Parameters {
+		declared := current.Parameter(p.Name)
+		given := slices.ContainsFunc(want.parameters, func(set project.Pair) bool { return set.Name == p.Name })
+		if declared != nil && declared.Default != nil && !declared.NoEcho && *declared.Default != p.Text && !given {
+			kept[p.Name] = p.Text
+		}
+	}
+	if len(kept) == 0 {
+		return
+	}
+	text, err := s.stacks.Template(ctx, stack.ID)
+	if err != nil {
+		return
+	}
+	previous, err := readAs(want.language, text)
+	if err != nil {
+		return
+	}
+	for _, name := range sortedKeys(kept) {
+		was, is := previous.Parameter(name), current.Parameter(name)
+		if was != nil && was.Default != nil && !was.NoEcho && *was.Default != *is.Default {
+			s.app.say("note: parameter %s keeps its value %s, although the template's default is now %s: to use that, add --parameter %s",
+				name, quote(kept[name]), quote(*is.Default), quote(name+"="+*is.Default))
+		}
+	}
+}

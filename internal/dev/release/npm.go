@@ -1,0 +1,114 @@
+package main
+
+import (
+	"bytes"
+	_ "embed"
+	"encoding/json"
+	"path"
+	"strings"
+)
+
+//go:embed launcher.js
+var launcher []byte
+
+// npmNames are the names of platforms in Node: process.platform and process.arch.
+var npmNames = map[target][2]string{
+	{"linux", "amd64"}:   {"linux", "x64"},
+	{"linux", "arm64"}:   {"linux", "arm64"},
+	{"darwin", "amd64"}:  {"darwin", "x64"},
+	{"darwin", "arm64"}:  {"darwin", "arm64"},
+	{"windows", "amd64"}: {"win32", "x64"},
+	{"windows", "arm64"}: {"win32", "arm64"},
+}
+
+// npmPackage is the package.json of a package.
+type npmPackage struct {
+	Name         string            `json:"name"`
+	Version      string            `json:"version"`
+	Description  string            `json:"description"`
+	License      string            `json:"license"`
+	Repository   string            `json:"repository"`
+	OS           []string          `json:"os,omitempty"`
+	CPU          []string          `json:"cpu,omitempty"`
+	Bin          map[string]string `json:"bin,omitempty"`
+	Optional     map[string]string `json:"optionalDependencies,omitempty"`
+	Engines      map[string]string `json:"engines,omitempty"`
+	PreferUnplug bool              `json:"preferUnplugged,omitempty"`
+}
+
+// npmScope is the scope of the packages with programs: npm installs the one for the platform as an optional dependency of the package
+// that people install.
+func (r *release) npmScope() string { return "@" + r.name + "-dev/" }
+
+// npm returns the package with the program for a platform, with its file name. ok is false for a platform that Node does not have.
+func (r *release) npm(t target, program string, text []byte, documents []entry) (name string, archive []byte, ok bool, err error) {
+	names, ok := npmNames[t]
+	if !ok {
+		return "", nil, false, nil
+	}
+	about := r.npmPackage(r.npmScope() + names[0] + "-" + names[1])
+	about.OS, about.CPU, about.PreferUnplug = names[:1], names[1:], true
+	files := []entry{{"bin/" + program, text, true}}
+	for _, d := range documents {
+		if d.name == "LICENSE" || d.name == "NOTICE" || d.name == licensesName {
+			files = append(files, d)
+		}
+	}
+	archive, err = r.npmArchive(about, files)
+	return npmFile(about), archive, true, err
+}
+
+// npmMain returns the package that people install, with its file name: a program that starts the one of the platform.
+func (r *release) npmMain(documents []entry) (name string, archive []byte, err error) {
+	about := r.npmPackage(r.name)
+	about.Bin = map[string]string{r.name: "bin/" + r.name + ".js"}
+	about.Engines = map[string]string{"node": ">=18"}
+	about.Optional = map[string]string{}
+	for _, names := range npmNames {
+		about.Optional[r.npmScope()+names[0]+"-"+names[1]] = about.Version
+	}
+	script := bytes.ReplaceAll(bytes.ReplaceAll(launcher, []byte("SCOPE/"), []byte(r.npmScope())), []byte("PROGRAM"), []byte(r.name))
+	files := []entry{{"bin/" + r.name + ".js", script, true}}
+	for _, d := range documents {
+		if d.name == "LICENSE" || d.name == "NOTICE" || d.name == "README.md" {
+			files = append(files, d)
+		}
+	}
+	archive, err = r.npmArchive(about, files)
+	return npmFile(about), archive, err
+}
+
+func (r *release) npmPackage(name string) npmPackage {
+	return npmPackage{
+		Name: name, Version: npmVersion(r.version), Description: summary, License: "Apache-2.0", Repository: "git+" + repository + ".git",
+	}
+}
+
+// npmArchive packs a package as npm pack does: a tar with all files in the directory package.
+func (r *release) npmArchive(about npmPackage, files []entry) ([]byte, error) {
+	text, err := json.MarshalIndent(about, "", "  ")
+	if err != nil {
+		return nil, err
+	}
+	packed := []entry{{"package/package.json", append(text, '\n'), false}}
+	for _, f := range files {
+		packed = append(packed, entry{path.Join("package", f.name), f.text, f.program})
+	}
+	var out bytes.Buffer
+	err = r.tar(&out, packed)
+	return out.Bytes(), err
+}
+
+// npmFile is the name that npm pack gives the archive of a package.
+func npmFile(about npmPackage) string {
+	return strings.ReplaceAll(strings.TrimPrefix(about.Name, "@"), "/", "-") + "-" + about.Version + ".tgz"
+}
+
+// npmVersion returns a version as npm reads it. What git describe prints for a commit after a tag is a pre-release there, which sorts
+// before the tag; a commit without a tag is 0.0.0-gabc.
+func npmVersion(version string) string {
+	if described.MatchString(version) {
+		return strings.TrimPrefix(version, "v")
+	}
+	return "0.0.0-g" + version
+}

@@ -1,0 +1,148 @@
+package main
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/pintle-dev/pintle/internal/dev/require"
+)
+
+func TestVersions(t *testing.T) {
+	type versions struct{ Python, NPM string }
+	for version, want := range map[string]versions{
+		"v1.2.0":                  {"1.2.0", "1.2.0"},
+		"v1.2.0-3-g0a1b2c3":       {"1.2.0.post3+g0a1b2c3", "1.2.0-3-g0a1b2c3"},
+		"v1.2.0-3-g0a1b2c3-dirty": {"1.2.0.post3+g0a1b2c3.dirty", "1.2.0-3-g0a1b2c3-dirty"},
+		"v1.2.0-rc.1":             {"1.2.0rc1", "1.2.0-rc.1"},
+		"v1.2.0-beta2-1-g0a1b2c3": {"1.2.0b2.post1+g0a1b2c3", "1.2.0-beta2-1-g0a1b2c3"},
+		"v1.2.0-dirty":            {"1.2.0+dirty", "1.2.0-dirty"},
+		"0a1b2c3":                 {"0.0.0+g0a1b2c3", "0.0.0-g0a1b2c3"},
+		"0a1b2c3-dirty":           {"0.0.0+g0a1b2c3.dirty", "0.0.0-g0a1b2c3-dirty"},
+	} {
+		if diff := cmp.Diff(want, versions{pythonVersion(version), npmVersion(version)}); diff != "" {
+			t.Errorf("%s: %s", version, diff)
+		}
+	}
+}
+
+// runIn runs a program in a directory and returns what it printed.
+func runIn(t *testing.T, dir, program string, args ...string) string {
+	t.Helper()
+	cmd := exec.CommandContext(t.Context(), program, args...)
+	cmd.Dir = dir
+	cmd.Env = append(os.Environ(), "npm_config_cache="+filepath.Join(dir, ".npm"), "npm_config_update_notifier=false")
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		t.Fatalf("%s %s: %v\n%s", program, strings.Join(args, " "), err, out)
+	}
+	return string(out)
+}
+
+const stamped = "v1.0.0 abc 2026-11-23T01:02:04Z\n"
+
+// TestWheel installs the wheel with pip, without an index, and removes it again.
+func TestWheel(t *testing.T) {
+	python := require.Tool(t, "python3")
+	r, _ := built(t, target{runtime.GOOS, runtime.GOARCH})
+	wheels, err := filepath.Glob(filepath.Join(r.out, "tool-1.0.0-py3-none-*.whl"))
+	if err != nil || len(wheels) != 1 {
+		t.Fatalf("wheels %q, %v", wheels, err)
+	}
+	dir := t.TempDir()
+	runIn(t, dir, python, "-m", "venv", "python")
+	pip := filepath.Join(dir, "python", "bin", "pip")
+	before := tree(t, dir)
+	runIn(t, dir, pip, "install", "--no-index", "--disable-pip-version-check", wheels[0])
+	if got := runIn(t, dir, filepath.Join(dir, "python", "bin", "tool"), "version"); got != stamped {
+		t.Errorf("the program prints %q", got)
+	}
+	runIn(t, dir, pip, "check")
+	runIn(t, dir, pip, "uninstall", "--yes", "--disable-pip-version-check", "tool")
+	if diff := cmp.Diff(before, tree(t, dir)); diff != "" {
+		t.Errorf("pip uninstall leaves files behind (-before +after):\n%s", diff)
+	}
+}
+
+// TestPlugin installs the wheel of the plugin for pytest next to that of the program, which it requires in the same version.
+func TestPlugin(t *testing.T) {
+	python := require.Tool(t, "python3")
+	r := release{
+		name: "tool", source: source(t), command: ".", out: filepath.Join(t.TempDir(), "dist"), version: "v1.0.0", commit: "abc",
+		targets: []target{{runtime.GOOS, runtime.GOARCH}},
+	}
+	if err := os.CopyFS(filepath.Join(r.source, "integrations", "pytest"), os.DirFS("../../../integrations/pytest")); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := r.build(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	wheels, err := filepath.Glob(filepath.Join(r.out, "*.whl"))
+	if err != nil || len(wheels) != 2 {
+		t.Fatalf("wheels %q, %v", wheels, err)
+	}
+	dir := t.TempDir()
+	runIn(t, dir, python, "-m", "venv", "python")
+	before := tree(t, dir)
+	pip := filepath.Join(dir, "python", "bin", "pip")
+	runIn(t, dir, pip, append([]string{"install", "--no-index", "--no-deps", "--disable-pip-version-check"}, wheels...)...)
+	got := runIn(t, dir, filepath.Join(dir, "python", "bin", "python"), "-c", `from importlib import metadata
+d = metadata.distribution("pytest-pintle")
+print(d.version, d.requires, [(e.group, e.name, e.value) for e in d.entry_points])`)
+	if want := "1.0.0 ['pytest>=7', 'tool==1.0.0'] [('pytest11', 'pintle', 'pytest_pintle')]\n"; got != want {
+		t.Errorf("got %s, want %s", got, want)
+	}
+	runIn(t, dir, pip, "uninstall", "--yes", "--disable-pip-version-check", "tool", "pytest-pintle")
+	if diff := cmp.Diff(before, tree(t, dir)); diff != "" {
+		t.Errorf("pip uninstall leaves files behind (-before +after):\n%s", diff)
+	}
+}
+
+// TestNPM installs the two packages with npm, without a registry, runs the program through npx, and removes them again.
+func TestNPM(t *testing.T) {
+	npm, npx := require.Tool(t, "npm"), require.Tool(t, "npx")
+	r, _ := built(t, target{runtime.GOOS, runtime.GOARCH})
+	names := npmNames[target{runtime.GOOS, runtime.GOARCH}]
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "package.json"), []byte("{}"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	runIn(t, dir, npm, "install", "--offline", "--no-audit", "--no-fund", "--save=false",
+		filepath.Join(r.out, "tool-dev-"+names[0]+"-"+names[1]+"-1.0.0.tgz"), filepath.Join(r.out, "tool-1.0.0.tgz"))
+	if got := runIn(t, dir, npx, "--no", "tool", "version"); got != stamped {
+		t.Errorf("the program prints %q", got)
+	}
+	if err := exec.CommandContext(t.Context(), filepath.Join(dir, "node_modules", ".bin", "tool"), "exit").Run(); err == nil || err.Error() != "exit status 3" {
+		t.Errorf("the program ends with 3, and the launcher with %v", err)
+	}
+	// Without the package of the platform, the reason and a way out.
+	if err := os.RemoveAll(filepath.Join(dir, "node_modules", "@tool-dev")); err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.CommandContext(t.Context(), npx, "--no", "tool", "version")
+	cmd.Dir = dir
+	if out, err := cmd.CombinedOutput(); err == nil || !strings.Contains(string(out), "@tool-dev/"+names[0]+"-"+names[1]+" is not installed") {
+		t.Errorf("without the program: %v\n%s", err, out)
+	}
+}
+
+// tree lists the files below a directory, without what Python compiles and what pip caches of itself.
+func tree(t *testing.T, dir string) []string {
+	t.Helper()
+	var files []string
+	err := filepath.WalkDir(dir, func(path string, d os.DirEntry, err error) error {
+		if err == nil && !d.IsDir() && !strings.Contains(path, "__pycache__") {
+			files = append(files, strings.TrimPrefix(path, dir))
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return files
+}

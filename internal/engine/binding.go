@@ -1,0 +1,185 @@
+package engine
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/pintle-dev/pintle/internal/language/plan"
+	"github.com/pintle-dev/pintle/internal/language/template"
+	"github.com/pintle-dev/pintle/internal/language/value"
+	"github.com/pintle-dev/pintle/internal/store"
+)
+
+// binding binds the parameters of a template to values.
+type binding struct{ *decision }
+
+// revise makes the revision that an operation goes to, of a text as it was submitted and what that was expanded to, and what is
+// planned by: the template after its transforms. before is the one it comes from, nil for none.
+func (d binding) revise(in *Options, e expanded, text string, before *store.Revision) (store.Revision, plan.Side, error) {
+	revision, to, err := d.bind(in, e.t, before)
+	revision.Template, revision.Processed = text, cmp.Or(revision.Processed, e.processed)
+	return revision, to, err
+}
+
+// inputs returns what was passed for parameters, the beginning of a revision, and the parameters of the revision before.
+func (d binding) inputs(in *Options, before *store.Revision) (
+	map[string]template.Input, store.Revision, map[string]value.Value,
+) {
+	inputs := make(map[string]template.Input, len(in.Parameters))
+	given := make([]string, 0, len(in.Parameters))
+	for _, p := range in.Parameters {
+		inputs[p.Key] = template.Input{Value: p.Value, UsePrevious: p.UsePrevious, Secret: p.Secret}
+		given = append(given, p.Key)
+	}
+	revision := store.Revision{
+		Stack: d.stack.Key, Number: d.stack.Revisions + 1, Inputs: given, Tags: in.Tags, NotificationARNs: in.NotificationARNs,
+		RollbackTriggers: in.Rollback.Triggers,
+	}
+	if in.Rollback.Minutes != nil {
+		revision.MonitoringMinutes = *in.Rollback.Minutes
+	}
+	var previous map[string]value.Value
+	if before != nil {
+		previous = d.scopeOf(before).Parameters
+		if in.Tags == nil {
+			revision.Tags = before.Tags
+		}
+		if in.NotificationARNs == nil {
+			revision.NotificationARNs = before.NotificationARNs
+		}
+		if in.Rollback.Triggers == nil {
+			revision.RollbackTriggers = before.RollbackTriggers
+		}
+		if in.Rollback.Minutes == nil {
+			revision.MonitoringMinutes = before.MonitoringMinutes
+		}
+	}
+	return inputs, revision, previous
+}
+
+// bind is revise but for the texts.
+func (d binding) bind(in *Options, t *template.Template, before *store.Revision) (store.Revision, plan.Side, error) {
+	inputs, revision, previous := d.inputs(in, before)
+	outside, err := d.stored(in, t, inputs, previous, before)
+	if err != nil {
+		return store.Revision{}, plan.Side{}, err
+	}
+	if t.WantsZones() {
+		outside.Zones = d.zones
+	}
+	if t.WantsTime() {
+		outside.Now = d.now.UTC().Format(time.RFC3339Nano)
+	}
+	scope, err := t.BindWith(inputs, previous, pseudoOf(&d.stack, &revision), outside)
+	if err != nil {
+		return store.Revision{}, plan.Side{}, d.refused(err)
+	}
+	processed, scope, err := t.Process(scope)
+	if err != nil {
+		return store.Revision{}, plan.Side{}, refused(d.dialect, err)
+	}
+	if t.Unprocessed() {
+		if err := d.runnable(d.dialect, processed); err != nil {
+			return store.Revision{}, plan.Side{}, err
+		}
+	}
+	if err := checkResourceTypes(processed, in.ResourceTypes); err != nil {
+		return store.Revision{}, plan.Side{}, err
+	}
+	if err := d.check(processed, scope); err != nil {
+		return store.Revision{}, plan.Side{}, err
+	}
+	revision.Parameters, revision.Conditions = bound(t.Parameters, scope), scope.Conditions
+	if err := crossStack(d).resolve(processed, scope, &revision); err != nil {
+		return store.Revision{}, plan.Side{}, err
+	}
+	revision.Processed = processed.Processed()
+	return revision, plan.Side{Template: processed, Scope: scope}, nil
+}
+
+// stored returns what a template is bound with that is not passed for it. The error is [needParameters] if it has to be read. before is the
+// revision that the stack has, nil for none; inputs are changed as keepResolved says.
+func (d binding) stored(
+	in *Options, t *template.Template, inputs map[string]template.Input, previous map[string]value.Value, before *store.Revision,
+) (template.Outside, error) {
+	names := t.StoredNames(inputs, previous)
+	unread := func(name string) bool { _, read := in.stored[name]; return !read }
+	if !slices.ContainsFunc(names, unread) && before != nil && keepResolved(in, t, inputs, before) {
+		names = append(names, t.StoredNames(inputs, previous)...)
+		slices.Sort(names)
+		names = slices.Compact(names)
+	}
+	if slices.ContainsFunc(names, unread) {
+		return template.Outside{}, &needParameters{options: in, account: d.stack.Account, region: d.stack.Region, names: names}
+	}
+	return template.Outside{Stored: in.stored}, nil
+}
+
+// keepResolved accepts, for a parameter that the parameter store has, the value that the stack resolved it to instead of its name: the
+// parameter then keeps its name. A text that is a name in the store is always a name. It reports whether it changed an input.
+// Source: recorded answers, D24 (2025-09-24).
+func keepResolved(in *Options, t *template.Template, inputs map[string]template.Input, before *store.Revision) bool {
+	resolved := template.NewOutside(before.Outside).Parameters
+	changed := false
+	for name, input := range inputs {
+		declared, value := t.Parameter(name), resolved[name]
+		if declared == nil || !declared.Stored() || value.IsNull() || input.UsePrevious {
+			continue
+		}
+		if in.stored[input.Value].State == template.StoredMissing && input.Value == declared.Typed(value) {
+			inputs[name] = template.Input{UsePrevious: true, Secret: input.Secret}
+			changed = true
+		}
+	}
+	return changed
+}
+
+// bound returns the values of parameters in the order of their declarations.
+func bound(declared []*template.Parameter, scope *template.Scope) value.Value {
+	members := make([]value.Member, 0, len(declared))
+	for _, p := range declared {
+		members = append(members, value.Member{Key: p.Name, Value: scope.Parameters[p.Name]})
+	}
+	return value.Object(members...)
+}
+
+// check refuses what is known to be wrong once the parameters are known. Source: recorded answers, D3.
+func (d binding) check(t *template.Template, scope *template.Scope) error {
+	p := template.NewPartial(t, scope)
+	if d.dialect == ROS {
+		if !d.upfront {
+			return nil
+		}
+		return d.rosRefused(append(p.Problems(), d.rosProblems(p)...))
+	}
+	if found := p.Problems(); len(found) > 0 {
+		return invalid(cmp.Or(found[0].Answer, found[0].Message))
+	}
+	if !d.upfront || d.fidelity == FidelityAWS {
+		return nil
+	}
+	var sentences []string
+	for _, e := range d.customProblems(d.dialect, p) {
+		sentences = append(sentences, where(e)+": "+cmp.Or(e.Answer, e.Message))
+	}
+	if sentences == nil {
+		return nil
+	}
+	return invalid("Template error: " + strings.Join(sentences, "; "))
+}
+
+// refused is the error of parameters that were refused. With [FidelityAWS] it is the service's answer, which may say less.
+func (d binding) refused(err error) error {
+	if problem, ok := errors.AsType[*template.Error](err); ok && problem.Answer != "" && d.fidelity == FidelityAWS {
+		return &Error{d.dialect.refusals().code, problem.Answer}
+	}
+	return refused(d.dialect, err)
+}
+
+func unfetched(names []string) string {
+	return fmt.Sprintf("Unable to fetch parameters [%s] from parameter store for this account.", strings.Join(names, ", "))
+}

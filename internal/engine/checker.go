@@ -1,0 +1,76 @@
+package engine
+
+import (
+	"context"
+	"slices"
+
+	"github.com/pintle-dev/pintle/internal/language/template"
+	"github.com/pintle-dev/pintle/internal/language/value"
+)
+
+// Checker reads templates and checks them.
+type Checker struct{ *runner }
+
+// Parse parses a template, whatever the types of its resources. One whose macros have not run has none.
+func (c Checker) Parse(text string) (*template.Template, error) {
+	t, err := template.ParseSubmitted(text, c.env.parsed.limits)
+	if err != nil {
+		return nil, refused(CloudFormation, err)
+	}
+	return t, nil
+}
+
+// Unrecognized returns the types of resources in a template that could not be run, each once; nil if all could be.
+func (c Checker) Unrecognized(t *template.Template) []string {
+	var types []string
+	list, _ := c.env.unrecognized(CloudFormation, t)
+	for _, r := range list {
+		if !slices.Contains(types, r.Type) {
+			types = append(types, r.Type)
+		}
+	}
+	return types
+}
+
+// CheckIn is [Checker.Check] of a template of a dialect.
+func (c Checker) CheckIn(dialect Dialect, text string) (*template.Template, error) {
+	if dialect == CloudFormation {
+		return c.Check(text)
+	}
+	return c.checkROS(text)
+}
+
+// Check parses a template and refuses what could not be run. One whose macros have not run has no resources.
+func (c Checker) Check(text string) (*template.Template, error) {
+	raw, err := template.ReadUnexpanded(text, c.env.parsed.limits)
+	if err == nil && raw.Calls(true) {
+		return c.Parse(text)
+	}
+	return c.env.parse(CloudFormation, text)
+}
+
+// Outline is [Checker.Check] for a caller that only describes a template: one with a transform that only AWS expands is not refused, and
+// has no resources either. Anything is a resource type if types is false.
+func (c Checker) Outline(text string, types bool) (*template.Template, error) {
+	raw, err := template.ReadUnexpanded(text, c.env.parsed.limits)
+	switch {
+	case err == nil && raw.Foreign():
+		return raw.Outline(), nil
+	case types:
+		return c.Check(text)
+	}
+	return c.Parse(text)
+}
+
+// Identifier returns the properties that together identify an existing resource for its import; nil if the type is not known to
+// support imports. A custom resource has one if the template names its provider literally and that declares that it reads.
+func (c Checker) Identifier(ctx context.Context, r *template.Resource) []string {
+	if schema := c.env.native.Schema(r.Type); schema != nil {
+		return schema.Identifier
+	}
+	token := r.Properties.Get("ServiceToken")
+	if isCustom(r.Type) && token.Kind() == value.String && !token.Computed() && c.declaresRead(ctx, token.Text(), r.Type) {
+		return []string{customIdentifier}
+	}
+	return nil
+}

@@ -1,0 +1,158 @@
+package engine
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/pintle-dev/pintle/internal/engine/native"
+	"github.com/pintle-dev/pintle/internal/language/template"
+	"github.com/pintle-dev/pintle/internal/language/value"
+	"github.com/pintle-dev/pintle/internal/store"
+	"github.com/pintle-dev/pintle/wire"
+)
+
+// evaluation evaluates declarations to the properties that are sent to a provider.
+type evaluation struct{ *decision }
+
+// resolve evaluates a declaration in a revision's scope. properties are for people: as declared, if they could not be
+// turned into what is sent. problem says what is wrong with them.
+func (d evaluation) resolve(declared *template.Resource, revision int) (
+	properties, metadata value.Value, ask asked, problem string, err error,
+) {
+	scope, err := d.scope(revision)
+	if err != nil {
+		return value.Value{}, value.Value{}, asked{}, "", err
+	}
+	source := attributes{d.decision}
+	properties, failure := template.Evaluate(declared.Properties, scope, source)
+	if failure == nil {
+		metadata, failure = template.Evaluate(declared.Metadata, scope, source)
+	}
+	var policy value.Value
+	if failure == nil {
+		policy, failure = template.Evaluate(declared.CreationPolicy, scope, source)
+	}
+	if failure == nil {
+		ask, failure = d.split(declared, properties, policy)
+		ask.tags = d.stackTags(declared.Type, ask.properties, revision)
+	}
+	if failure != nil {
+		if properties.IsNull() {
+			properties = value.Object()
+		}
+		if ask.properties = properties; !d.dialect.rules().typesStay {
+			ask.properties = properties.Stringified()
+		}
+		problem = d.presentable(failure.Error(), ask.properties)
+		return ask.properties, metadata, ask, d.failure(failureOf(failure), wire.LogicalID(declared.LogicalID), problem), nil
+	}
+	return ask.properties, metadata, ask, "", nil
+}
+
+// stackTags returns the tags of a revision for a resource that takes the tags of its stack, and nil for any other. They are not nil if
+// there are none.
+// CloudFormation puts them on resources that can have tags. Source: CloudFormation User Guide, resource tag.
+func (d evaluation) stackTags(resourceType string, properties value.Value, revision int) []store.Tag {
+	if schema := d.native.Schema(resourceType); schema == nil || !schema.Tagged(properties) {
+		return nil
+	}
+	return append([]store.Tag{}, d.view.Revisions[revision].Tags...)
+}
+
+// split separates an evaluated declaration into what is sent and what it says of its provider.
+func (d evaluation) split(declared *template.Resource, properties, policy value.Value) (asked, error) {
+	schema := d.native.Schema(declared.Type)
+	if schema == nil {
+		return d.dialect.request(properties)
+	}
+	if properties.IsNull() {
+		properties = value.Object()
+	}
+	properties = schema.Normal(properties)
+	wanted, err := d.native.Declare(declared.Type, native.Declaration{
+		StackID: d.stack.ID, Properties: properties, CreationPolicy: policy,
+	})
+	return asked{properties: properties, timeout: wanted.Timeout, await: wanted.Await}, err
+}
+
+// attributes are the values of Ref and Fn::GetAtt: what the instances are now.
+type attributes struct{ d *decision }
+
+// PhysicalID is the value of a Ref.
+func (a attributes) PhysicalID(logical string) (value.Value, bool) {
+	instance := a.d.current(wire.LogicalID(logical))
+	if instance == nil {
+		return value.Value{}, false
+	}
+	if !instance.Body.Ref.IsNull() {
+		return instance.Body.Ref, true
+	}
+	return value.Str(string(instance.PhysicalID)), true
+}
+
+// Attribute is the value of an Fn::GetAtt. Reading an attribute that the provider did not send is an error.
+func (a attributes) Attribute(logical, name string) (value.Value, error) {
+	instance := a.d.current(wire.LogicalID(logical))
+	if instance == nil {
+		return value.Value{}, fmt.Errorf("resource %s has no attributes: it does not exist", logical)
+	}
+	if schema := a.d.native.Schema(instance.Body.Type); schema == nil {
+		if v, ok := a.d.dialect.attribute(instance.Body.Data, name); ok {
+			return v, nil
+		}
+	} else if v, ok := instance.Body.Data.Get(name); ok && !v.IsNull() {
+		return v, nil
+	}
+	if schema := a.d.native.Schema(instance.Body.Type); schema != nil {
+		if v, ok := instance.Body.Properties.Get(name); ok && !v.IsNull() && schema.Reads(name) {
+			return v, nil
+		}
+		if schema.Recorded {
+			return native.StandIn(a.d.stack.ID, instance.Body.Type, instance.PhysicalID, name), nil
+		}
+		if schema.Dialect != wire.ROS {
+			return value.Value{}, unsupportedAttribute(instance.Body.Type, name)
+		}
+	}
+	return value.Value{}, missingError(a.d.dialect.texts().missingAttribute(name, wire.ResponseKey{
+		StackID: a.d.stack.ID, LogicalID: instance.Logical, RequestID: instance.Body.AnsweredBy,
+	}))
+}
+
+// missingError is the error for reading an attribute that a provider has not sent.
+type missingError string
+
+func (e missingError) Error() string { return string(e) }
+
+// attributeError is the error for reading an attribute that a native type does not have.
+type attributeError struct{ at template.Error }
+
+// Error is CloudFormation's text; of an output it names the place.
+func (e *attributeError) Error() string {
+	if e.at.Path == "" {
+		return e.at.Message
+	}
+	return "[Error] " + e.at.Path + "/Fn::GetAtt: " + e.at.Message
+}
+
+// Unwrap lets package template note where the attribute is read.
+func (e *attributeError) Unwrap() error { return &e.at }
+
+func unsupportedAttribute(resourceType, name string) error {
+	return &attributeError{template.Error{
+		Message: "Resource type " + resourceType + " does not support attribute {" + name + "}.",
+	}}
+}
+
+// failureOf is the class of what is wrong with a declaration.
+func failureOf(err error) failure {
+	var missing missingError
+	var told *template.Error
+	switch {
+	case errors.As(err, &missing):
+		return failedByAttribute
+	case errors.As(err, &told) && told.Code != "":
+		return failure(told.Code)
+	}
+	return failedAsDeclared
+}

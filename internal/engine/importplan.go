@@ -1,0 +1,321 @@
+package engine
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/pintle-dev/pintle/internal/engine/native"
+	"github.com/pintle-dev/pintle/internal/language/plan"
+	"github.com/pintle-dev/pintle/internal/language/template"
+	"github.com/pintle-dev/pintle/internal/language/value"
+	"github.com/pintle-dev/pintle/internal/store"
+	"github.com/pintle-dev/pintle/wire"
+)
+
+// ImportResource is an existing resource that a change set is to import.
+type ImportResource struct {
+	Type    string
+	Logical wire.LogicalID
+	// Identifier has the values of the properties that identify the resource.
+	Identifier map[string]string
+
+	// custom says that it is a custom resource, and token names its provider; empty if that is not known before the import.
+	custom bool
+	token  string
+}
+
+// pairs returns the identifier as people read it.
+func (r *ImportResource) pairs() string {
+	var pairs []string
+	for _, key := range slices.Sorted(maps.Keys(r.Identifier)) {
+		pairs = append(pairs, key+"="+r.Identifier[key])
+	}
+	return "{" + strings.Join(pairs, ", ") + "}"
+}
+
+// text returns the values of the identifier as one text.
+func (r *ImportResource) text() string {
+	var values []string
+	for _, key := range slices.Sorted(maps.Keys(r.Identifier)) {
+		values = append(values, r.Identifier[key])
+	}
+	return strings.Join(values, "|")
+}
+
+// importRequest is what a change set imports. Decisions only read it; what exists is looked up between them.
+type importRequest struct {
+	// only says that the change set does nothing else, and listed what it imports then. Otherwise it imports those
+	// of the resources to be added that exist already.
+	only   bool
+	listed []ImportResource
+	// found has the results of lookups by logical ID.
+	found map[wire.LogicalID]lookup
+
+	// unattended says that no client waits for the decision: macros have run. A lookup that fails is then the problem of the
+	// change set. Otherwise its error is returned to the client.
+	unattended bool
+	problem    string
+	fetches    int
+}
+
+// listedJSON is what a change set keeps of the resources that its client listed.
+func (of *importRequest) listedJSON() (json.RawMessage, error) {
+	if of == nil || !of.only {
+		return nil, nil
+	}
+	text, err := json.Marshal(of.listed)
+	if err != nil {
+		return nil, fmt.Errorf("write the resources to import: %w", err)
+	}
+	return text, nil
+}
+
+// lookup is the result of looking for an existing resource.
+type lookup struct {
+	exists bool
+	of     native.Existing
+	// owner is the stack that holds the resource; empty for none.
+	owner wire.StackID
+	// missing says why the resource cannot be imported, if it does not exist.
+	missing string
+}
+
+// importsOf is the result of an import's plan: the resources by logical ID, or why the change set fails.
+type importsOf struct {
+	resources map[wire.LogicalID]store.Import
+	problem   string
+}
+
+// The status reason of a change set that imports. Source: CloudFormation, as others measured it.
+const importReview = "Verify that resources and their properties defined in the template match the intended " +
+	"configuration of the resource import to avoid unexpected changes."
+
+// importPlan plans which existing resources a change set imports.
+type importPlan struct{ *decision }
+
+// draw decides what a draft imports. from is nil for a stack that is to be created; changes are those
+// without imports.
+func (d importPlan) draw(in *Options, from *plan.Side, to plan.Side, changes []plan.Change) (importsOf, error) {
+	of := in.importing
+	if of == nil {
+		return importsOf{}, nil
+	}
+	wanted := of.listed
+	if of.only {
+		if err := d.check(in, from, to, changes); err != nil {
+			return importsOf{}, err
+		}
+	} else {
+		wanted = d.namedLiterally(to.Template, changes)
+	}
+	var unknown []ImportResource
+	for _, r := range wanted {
+		if _, known := of.found[r.Logical]; !known {
+			d.findProvider(&r, to.Template, to.Scope)
+			unknown = append(unknown, r)
+		}
+	}
+	if of.problem != "" {
+		return importsOf{}, invalid(of.problem)
+	}
+	if unknown != nil {
+		return importsOf{}, &needLookups{of, d.stack, unknown}
+	}
+	result := importsOf{resources: map[wire.LogicalID]store.Import{}}
+	taken := map[recordKey]wire.LogicalID{}
+	var unretained []string
+	for _, r := range wanted {
+		switch found := of.found[r.Logical]; {
+		case !found.exists && of.only:
+			result.problem = cmp.Or(result.problem, found.missing)
+		case !found.exists:
+		case found.owner != "":
+			held := r.text() + " already exists in stack " + string(found.owner)
+			result.problem = cmp.Or(result.problem, held)
+		case !of.only && !strings.HasPrefix(to.Template.Resource(string(r.Logical)).DeletionPolicy, policyRetain):
+			unretained = append(unretained, string(r.Logical)+" ("+r.pairs()+")")
+		case taken[recordKey{r.Type, found.of.ID}] != "":
+			first := taken[recordKey{r.Type, found.of.ID}]
+			twice := r.text() + " cannot be imported as " + string(first) + " and as " + string(r.Logical)
+			result.problem = cmp.Or(result.problem, twice)
+		default:
+			taken[recordKey{r.Type, found.of.ID}] = r.Logical
+			result.resources[r.Logical] = store.Import{ID: found.of.ID, Holder: found.of.Holder}
+		}
+	}
+	if unretained != nil {
+		result.problem = "CloudFormation is attempting to import some resources because they already exist in your " +
+			"account. The resources must have the DeletionPolicy attribute set to 'Retain' or " +
+			"'RetainExceptOnCreate' in the template for successful import. The affected resources are " + strings.Join(unretained, ", ")
+	}
+	return result, nil
+}
+
+// check refuses an import that does something else, or that is not possible. It checks in the order in which
+// CloudFormation does.
+func (d importPlan) check(in *Options, from *plan.Side, to plan.Side, changes []plan.Change) error {
+	if frozen := d.frozen(in, from, to.Template); frozen != nil {
+		return invalid("As part of the import operation, you cannot modify or add [" + strings.Join(frozen, ", ") + "]")
+	}
+	active := set[string]{}
+	for _, r := range to.Template.Active(to.Scope) {
+		active.add(r.LogicalID)
+	}
+	listed := map[wire.LogicalID]bool{}
+	var undeclared []string
+	for _, r := range in.importing.listed {
+		if listed[r.Logical] {
+			return invalid("Every resource to import must have unique LogicalResourceId")
+		}
+		listed[r.Logical] = true
+		if !active[string(r.Logical)] { // also one whose condition is false
+			undeclared = append(undeclared, string(r.Logical))
+		}
+	}
+	if undeclared != nil {
+		return invalid("The logical resource ids [" + strings.Join(undeclared, ", ") +
+			"] provided in ResourceToImport do not exist in the template.")
+	}
+	for _, r := range in.importing.listed {
+		if err := d.checkIdentifier(&r, to.Template.Resource(string(r.Logical)).Type); err != nil {
+			return err
+		}
+	}
+	var added, unlisted, there, modified []string
+	for _, c := range changes {
+		switch {
+		case c.Action == plan.Add:
+			added = append(added, c.LogicalID)
+			if !listed[wire.LogicalID(c.LogicalID)] {
+				unlisted = append(unlisted, c.LogicalID)
+			}
+		case !c.May() && !slices.Equal(c.Scope, []string{plan.Tags}): // an import leaves the tags of the others
+			modified = append(modified, c.LogicalID)
+		}
+	}
+	for _, r := range in.importing.listed {
+		if !slices.Contains(added, string(r.Logical)) {
+			there = append(there, string(r.Logical))
+		}
+	}
+	slices.Sort(modified)
+	switch {
+	case added == nil:
+		return invalid("The template should contain at least one new resource to import.")
+	case there != nil:
+		return invalid("Resources [" + strings.Join(there, ", ") +
+			"] passed in ResourceToImport are already in a stack and cannot be imported.")
+	case unlisted != nil:
+		return invalid("Resources [" + strings.Join(unlisted, ", ") + "] is missing from ResourceToImport list")
+	case modified != nil:
+		return invalid("You have modified resources [" + strings.Join(modified, ", ") +
+			"] in your template that are not being imported. " +
+			"Update, create or delete operations cannot be executed during import operations.")
+	}
+	return checkImportPolicies(in.importing.listed, to.Template)
+}
+
+// checkImportPolicies refuses an import of resources without a DeletionPolicy.
+func checkImportPolicies(listed []ImportResource, t *template.Template) error {
+	var lacking []string
+	for _, r := range listed {
+		if t.Resource(string(r.Logical)).DeletionPolicy == "" {
+			lacking = append(lacking, string(r.Logical))
+		}
+	}
+	if lacking == nil {
+		return nil
+	}
+	return invalid("The following resources to import [" + strings.Join(lacking, ", ") +
+		"] must have DeletionPolicy attribute specified in the template.")
+}
+
+// frozen names what an import changes though it must not.
+func (d importPlan) frozen(in *Options, from *plan.Side, to *template.Template) []string {
+	var names []string
+	outputs, tags := len(to.Outputs) > 0, len(in.Tags) > 0
+	if from != nil {
+		before := d.view.Stack.Tagged(d.view.Revisions[d.view.Stack.Revision])
+		outputs = plan.OutputsDiffer(from.Template, to)
+		tags = in.Tags != nil && !sameTags(in.Tags, before.Tags)
+	}
+	if outputs {
+		names = append(names, "Outputs")
+	}
+	if from != nil && in.RoleARN != "" && in.RoleARN != d.view.Stack.RoleARN {
+		names = append(names, "RoleArn")
+	}
+	if tags {
+		names = append(names, "Tags")
+	}
+	return names
+}
+
+func sameTags(a, b []store.Tag) bool {
+	byKey := func(tags []store.Tag) map[string]string {
+		m := make(map[string]string, len(tags))
+		for _, t := range tags {
+			m[t.Key] = t.Value
+		}
+		return m
+	}
+	return maps.Equal(byKey(a), byKey(b))
+}
+
+// checkIdentifier refuses an identifier that is not one of the resource's type, and a type that does not support
+// imports.
+func (d importPlan) checkIdentifier(r *ImportResource, declared string) error {
+	schema := d.native.Schema(r.Type)
+	custom := schema == nil && isCustom(r.Type) && d.readers
+	if !custom && (schema == nil || schema.Identifier == nil && !schema.Recorded) {
+		return invalid("The following resource types are not supported for resource import: " + r.Type)
+	}
+	want := []string{customIdentifier}
+	if !custom {
+		want = schema.Identifier
+	}
+	if want != nil {
+		got := slices.Sorted(maps.Keys(r.Identifier))
+		if !slices.Equal(got, slices.Sorted(slices.Values(want))) {
+			return invalid("Invalid resource identifier for resource type " + r.Type +
+				". Expected [" + strings.Join(want, ", ") + "]")
+		}
+	}
+	if id := r.text(); custom && (id == "" || len(id) > wire.MaxPhysicalID || wire.CleanText(id) != id) {
+		return invalid(fmt.Sprintf("Invalid %s of %s: a physical ID has 1 to %d bytes and no control characters", customIdentifier, r.Logical,
+			wire.MaxPhysicalID))
+	}
+	if r.Type != declared {
+		return invalid("Resource type of [" + string(r.Logical) +
+			"] passed in ResourceToImport does not match with resource type defined in the template. " +
+			"Resource type in ResourceToImport: " + r.Type + "; Resource type in Template: " + declared + ".")
+	}
+	return nil
+}
+
+// namedLiterally returns the resources to be added whose type supports imports and whose identifier is text in the
+// template. Source: CloudFormation User Guide, "Import AWS resources into a CloudFormation stack automatically".
+func (d importPlan) namedLiterally(t *template.Template, changes []plan.Change) []ImportResource {
+	var list []ImportResource
+	for _, c := range changes {
+		schema := d.native.Schema(c.Type)
+		if c.Action != plan.Add || schema == nil || schema.Identifier == nil {
+			continue
+		}
+		r := ImportResource{Type: c.Type, Logical: wire.LogicalID(c.LogicalID), Identifier: map[string]string{}}
+		for _, name := range schema.Identifier {
+			n := t.Resource(c.LogicalID).Properties.Get(name)
+			if n.Kind() == value.String && !n.Computed() && n.Text() != "" {
+				r.Identifier[name] = n.Text()
+			}
+		}
+		if len(r.Identifier) == len(schema.Identifier) {
+			list = append(list, r)
+		}
+	}
+	return list
+}

@@ -1,0 +1,89 @@
+package engine
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/pintle-dev/pintle/internal/language/value"
+	"github.com/pintle-dev/pintle/internal/store"
+	"github.com/pintle-dev/pintle/wire"
+)
+
+// notifyTimeout is how long a topic may take to accept a notification.
+const notifyTimeout = 5 * time.Minute
+
+// notifications sends the events of a stack to its topics.
+type notifications struct{ *decision }
+
+// sendAll makes a request for every event of this decision and every topic that gets them, so that what was committed
+// is told, sooner or later, at least once and in no certain order.
+func (d notifications) sendAll() {
+	if len(d.delta.Events) == 0 {
+		return
+	}
+	for _, arn := range d.view.Revisions[d.stack.Revision].NotificationARNs {
+		token, err := wire.ParseToken(wire.ServiceToken(arn))
+		if err != nil {
+			continue // none that was let in
+		}
+		for _, e := range d.delta.Events {
+			if text, told := d.dialect.notification(&d.stack, e); told {
+				d.send(arn, token.Region, text)
+			}
+		}
+	}
+}
+
+func (d notifications) send(arn, region, text string) {
+	r := &store.Request{
+		ID: wire.RequestID(d.newID()), Stack: d.stack.Key, Operation: d.op.Number, Type: store.TypeNotification,
+		State: store.RequestReady, Owner: d.node(), Created: d.now,
+		Body: &store.RequestBody{
+			Dialect: d.dialect.Name(), StackID: d.stack.ID, Region: region, Timeout: notifyTimeout, Token: value.Str(arn),
+			Properties: value.Object(value.Member{Key: "Message", Value: value.Str(text)}),
+		},
+	}
+	d.requests[r.ID] = r
+	d.changeRequest(r)
+	d.newReq.add(r.ID)
+	d.madeReady.add(r.ID)
+}
+
+// settle ends a notification, which has no answer.
+func (d notifications) settle(r *store.Request, outcome Outcome) {
+	r.State, r.Owner, r.Ending, r.Settled = store.RequestSettled, 0, "told", d.now
+	d.changeRequest(r)
+	switch outcome.Kind {
+	case Refused, Died:
+		r.Ending = outcome.Kind.String()
+		d.audit(r, "a notification to "+store.ShownURL(r.Body.Token.Text())+" was not delivered: "+d.redact(r, outcome.Text))
+	case Accepted, Answered, TimedOut, Provided, Awaiting, Waiting, Silent, Returned:
+	}
+}
+
+// notification is an event as CloudFormation tells it to a topic: lines of quoted values.
+func (d cloudFormation) notification(stack *store.Stack, e store.Event) (string, bool) {
+	status := d.StackStatus(e.Kind, e.Phase)
+	if e.Verb != "" {
+		status = d.ResourceStatus(e.Verb, e.Progress)
+	}
+	var text strings.Builder
+	for _, line := range []struct{ key, value string }{
+		{"StackId", string(stack.ID)},
+		{"Timestamp", e.Time.Format("2006-01-02T15:04:05.000Z")},
+		{"EventId", e.ID},
+		{"LogicalResourceId", string(e.Logical)},
+		{"Namespace", stack.Account},
+		{"PhysicalResourceId", string(e.Physical)},
+		{"ResourceProperties", e.Properties},
+		{"ResourceStatus", status},
+		{"ResourceStatusReason", e.Reason},
+		{"ResourceType", e.Type},
+		{"StackName", stack.Name},
+		{"ClientRequestToken", e.Token},
+	} {
+		fmt.Fprintf(&text, "%s='%s'\n", line.key, line.value)
+	}
+	return text.String(), true
+}

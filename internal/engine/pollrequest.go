@@ -1,0 +1,71 @@
+package engine
+
+import (
+	"time"
+
+	"github.com/pintle-dev/pintle/internal/language/value"
+	"github.com/pintle-dev/pintle/internal/store"
+)
+
+// pollRequests holds the rows that ask a provider again.
+type pollRequests struct{ *decision }
+
+// of returns the row that polls for a request; nil if there is none.
+func (d pollRequests) of(r *store.Request) *store.Request {
+	for _, row := range d.requests { // there is one at most
+		if row.Type == store.TypeIsComplete && row.Wait.For == r.ID && row.State != store.RequestSettled {
+			return row
+		}
+	}
+	return nil
+}
+
+// lastSaid is what to add to the reason of a request that timed out while it waited: what its provider said last, behind a
+// lead; empty if there is nothing to add.
+func (d pollRequests) lastSaid(r *store.Request, lead string) string {
+	row := d.of(r)
+	if row == nil || row.Wait.Reason == "" || d.fidelity == FidelityAWS {
+		return ""
+	}
+	return lead + row.Wait.Reason
+}
+
+// lessTime returns when the provider of a request that was cancelled is to be asked for the last time: before the request
+// times out, for by its answer it is known what there is.
+func lessTime(r *store.Request, wait *store.Wait) time.Time {
+	return minTime(wait.End(), r.Due.Add(-lastWords))
+}
+
+// shorten moves the last poll of a cancelled request forward.
+func (d pollRequests) shorten(r *store.Request) {
+	row := d.of(r)
+	if row == nil {
+		return
+	}
+	wait := *row.Wait
+	wait.Until = lessTime(r, &wait)
+	row.Wait = &wait
+	if row.State == store.RequestDelayed {
+		row.Due = minTime(row.Due, wait.Until)
+	}
+	d.changeRequest(row)
+}
+
+// stop ends the polling of a settled request.
+func (d pollRequests) stop(r *store.Request) {
+	if row := d.of(r); row != nil {
+		d.withdraw(row)
+	}
+}
+
+// withdraw ends a poll. It drops the pending data, which may be large, and is a secret that is no longer needed.
+func (d pollRequests) withdraw(row *store.Request) {
+	body := *row.Body
+	body.Pending = value.Value{}
+	row.Body = &body
+	d.newReq.add(row.ID)
+	row.State, row.Owner, row.Executor, row.Due = store.RequestSettled, 0, 0, zeroTime
+	row.Ending, row.Settled = "withdrawn", d.now
+	d.changeRequest(row)
+	delete(d.madeReady, row.ID)
+}

@@ -1,0 +1,175 @@
+package engine
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"github.com/pintle-dev/pintle/internal/engine/drift"
+	"github.com/pintle-dev/pintle/internal/language/value"
+	"github.com/pintle-dev/pintle/internal/store"
+	"github.com/pintle-dev/pintle/wire"
+)
+
+// mostReading is how long a provider may take for a Read, if its resource allows more.
+const mostReading = 15 * time.Minute
+
+// Reading has providers read resources.
+type Reading struct{ *runner }
+
+// Read asks the providers of resources for the present state of these, and returns the requests by logical ID. It leaves out resources
+// whose providers don't declare that they read, and those that have changed since. A resource whose last Read is unanswered gets
+// no second one. When Read returns, the requests are durable: each has its result once it is settled, see [store.TypeRead].
+func (g Reading) Read(ctx context.Context, stack store.Stack, instances []store.Instance) (map[wire.LogicalID]wire.RequestID, error) {
+	type kind struct{ token, resourceType string }
+	declared := map[kind]bool{} // once for each kind: it may take seconds
+	var able []store.Instance
+	for _, i := range instances {
+		if !readable(&i) {
+			continue
+		}
+		of := kind{i.Body.Token.Text(), i.Body.Type}
+		ok, known := declared[of]
+		if !known {
+			ok = g.declaresRead(ctx, of.token, of.resourceType)
+			declared[of] = ok
+		}
+		if ok {
+			able = append(able, i)
+		}
+	}
+	if len(able) == 0 {
+		return nil, ctx.Err()
+	}
+	var sent map[wire.LogicalID]wire.RequestID
+	err := g.apply(ctx, store.Target{Stack: stack.Key}, func(d *decision) error {
+		sent = reads{d}.ask(able)
+		return nil
+	})
+	return sent, err
+}
+
+// readable reports whether an instance is one of a custom resource that exists.
+func readable(i *store.Instance) bool {
+	return i.Role == store.RoleCurrent && i.Body != nil && !i.Body.Token.IsNull() && i.PhysicalID != "" && !i.Unborn()
+}
+
+// declaresRead reports whether the provider behind a token declares that it reads resources of a type.
+func (run *runner) declaresRead(ctx context.Context, token, resourceType string) bool {
+	return run.reads != nil && run.reads(ctx, wire.ServiceToken(token), resourceType)
+}
+
+// reads asks providers for the present state of resources.
+type reads struct{ *decision }
+
+// ask sends the Reads of instances. The view is whole. While an operation is in progress there are none: resources are changing.
+func (d reads) ask(instances []store.Instance) map[wire.LogicalID]wire.RequestID {
+	sent := map[wire.LogicalID]wire.RequestID{}
+	if !d.op.Phase.Final() {
+		return sent
+	}
+	open := map[int]*store.Request{}
+	for _, id := range sortedKeys(d.requests) {
+		if r := d.requests[id]; r.Type == store.TypeRead {
+			open[r.Instance] = r
+		}
+	}
+	for _, was := range instances {
+		i := d.instances[was.Number]
+		if i == nil || !readable(i) || !i.Changed.Equal(was.Changed) {
+			continue
+		}
+		r := open[i.Number]
+		if r == nil || r.Body.PhysicalID != i.PhysicalID || !r.Body.Properties.Equal(i.Body.Properties) {
+			r = d.send(i)
+		}
+		sent[i.Logical] = r.ID
+	}
+	return sent
+}
+
+// send makes the Read of an instance.
+func (d reads) send(i *store.Instance) *store.Request {
+	r := requests(d).add(i, store.TypeRead)
+	r.Body.Timeout, r.Body.Properties = min(i.Body.Timeout, mostReading), i.Body.Properties
+	if d.dialect == ROS {
+		r.Body.StackName, r.Body.Account, r.Body.Caller = d.stack.Name, d.stack.Account, d.op.Caller
+	}
+	return r
+}
+
+// report takes what became of a Read.
+func (d reads) report(r *store.Request, outcome Outcome) error {
+	problem := ""
+	var state *wire.State
+	var said value.Value
+	switch outcome.Kind {
+	case Accepted:
+		requests(d).accept(r, outcome)
+		return nil
+	case Silent:
+		silence(d).record(r, outcome)
+		return nil
+	case Answered:
+		state, said, problem = d.read(r, outcome)
+	case TimedOut:
+		problem = "the provider did not answer in time"
+		if r.Silence != nil {
+			problem = "the handler of the provider returned without an answer"
+		}
+	case Refused, Died:
+		problem = d.redact(r, outcome.Text)
+	case Provided, Awaiting, Waiting, Returned:
+		problem = "a Read must be answered at once"
+	}
+	return d.settle(r, outcome.Kind.String(), state, said, problem)
+}
+
+// read returns the state and the attributes in an answer, or why there is no state.
+func (d reads) read(r *store.Request, outcome Outcome) (state *wire.State, said value.Value, problem string) {
+	got := answers(d).read(r, outcome)
+	d.tellAnswer(r, outcome, &got)
+	switch {
+	case got.problem != "":
+		return nil, got.data, d.redact(r, got.explained, got.data)
+	case !got.success:
+		return nil, got.data, "the provider answered FAILED: " + d.redact(r, got.reason, got.data)
+	case got.state == nil:
+		return nil, got.data, noState
+	case got.id != r.Body.PhysicalID: // the state is that of another resource
+		return nil, got.data, d.redact(r, otherResource(r, got.id), got.data)
+	case outcome.withheld:
+		return nil, got.data, withheldText
+	}
+	return got.state, got.data, ""
+}
+
+// otherResource says that the answer to a Read has the physical ID of another resource.
+func otherResource(r *store.Request, id wire.PhysicalID) string {
+	return fmt.Sprintf("the provider answered with the physical ID %.200q instead of %q", id, r.Body.PhysicalID)
+}
+
+const noState = "the provider answered SUCCESS without the state of the resource"
+
+// settle settles a Read. Its row keeps the result of the comparison, never what was read. said are the attributes in the answer.
+func (d reads) settle(r *store.Request, ending string, state *wire.State, said value.Value, problem string) error {
+	found := drift.Resource{
+		Logical: r.Logical, Physical: r.Body.PhysicalID, Type: r.Body.ResourceType, Status: drift.Unknown, Problem: problem, Checked: d.now,
+	}
+	if problem == "" {
+		found.Compare(r.Body.Properties, state, d.secrets(said))
+	}
+	text, err := json.Marshal(found)
+	if err != nil {
+		return fmt.Errorf("write the state of %s: %w", r.Logical, err)
+	}
+	body := *r.Body
+	body.Pending = value.Str(string(text))
+	r.Body = &body
+	d.newReq.add(r.ID)
+	r.State, r.Owner, r.Executor, r.Due = store.RequestSettled, 0, 0, zeroTime
+	r.Ending, r.Settled = ending, d.now
+	d.changeRequest(r)
+	return nil
+}

@@ -1,0 +1,254 @@
+package engine
+
+import (
+	"github.com/pintle-dev/pintle/internal/language/plan"
+	"github.com/pintle-dev/pintle/internal/language/value"
+	"github.com/pintle-dev/pintle/internal/store"
+	"github.com/pintle-dev/pintle/wire"
+)
+
+// removal deletes resources, or retains them as their policies require.
+type removal struct{ *decision }
+
+// remove deletes all there is of a step's resource. declared is the declaration whose policy counts, nil if none does.
+func (d removal) remove(s *store.Step, declared []byte) error {
+	if s.Skip {
+		d.retainAll(s)
+		return nil
+	}
+	if instance := d.current(s.Logical); importing(d).undone(instance) {
+		importing(d).undo(instance)
+	} else if instance != nil {
+		policy, err := deletionPolicy(d).of(declared)
+		if err != nil {
+			return err
+		}
+		if instance.Reached &&
+			(policy == policyRetain || (policy == policyRetainExceptOnCreate && d.op.Call == store.CallDelete)) {
+			instance.Shown = true
+			d.retain(instance, leftByDeletionPolicy)
+		} else {
+			instance.Role, instance.Shown = store.RoleCondemned, true
+			d.changeInstance(instance)
+		}
+	}
+	for _, instance := range d.pendingDelete(s.Logical) {
+		if !instance.Replaced || !instance.Reached {
+			continue
+		}
+		// An instance that an update replaced and could not clean up keeps the protection of its UpdateReplacePolicy.
+		policy, err := replacePolicy(declared)
+		if err != nil {
+			return err
+		}
+		if policy == policyRetain {
+			d.retain(instance, leftByReplacePolicy)
+		}
+	}
+	return d.deleteNext(s, false)
+}
+
+// cleanUp deletes what an update has left of the resource of a step: replaced instances and, if the template no
+// longer declares the resource, the current one.
+func (d removal) cleanUp(s *store.Step) error {
+	if i := d.current(s.Logical); s.Held && i != nil {
+		return d.sendRelease(s, i)
+	}
+	for _, instance := range d.pendingDelete(s.Logical) {
+		if importing(d).undone(instance) {
+			importing(d).undo(instance)
+			continue
+		}
+		policy, err := deletionPolicy(d).atCleanup(s, instance)
+		if err != nil {
+			return err
+		}
+		if instance.Reached &&
+			(policy == policyRetain || (policy == policyRetainExceptOnCreate && d.op.Phase == store.PhaseCleanup)) {
+			why := leftByDeletionPolicy
+			if instance.Replaced {
+				why = leftByReplacePolicy
+			}
+			d.retain(instance, why)
+		}
+	}
+	return d.deleteNext(s, true)
+}
+
+// deleteNext sends the Delete of the next instance of a step that is marked for deletion. If there is none, the step
+// is done. detached says that the instance no longer stands for its logical ID.
+func (d removal) deleteNext(s *store.Step, detached bool) error {
+	for _, instance := range d.pendingDelete(s.Logical) {
+		if !instance.Reached {
+			d.deleted(instance, detached)
+			continue
+		}
+		d.sendDelete(s, instance, detached)
+		return nil
+	}
+	scheduler(d).complete(s)
+	return nil
+}
+
+// sendDelete asks for the Delete of an instance.
+func (d removal) sendDelete(s *store.Step, i *store.Instance, detached bool) {
+	s.Instance = i.Number
+	d.resourceEvent(i, store.VerbDelete, store.ProgressRunning, "", i.Body.Properties, detached)
+	requests(d).send(s, i, wire.Delete, askedOf(i), value.Value{})
+	scheduler(d).wait(s)
+}
+
+// checkPolicy fails an update that begins at the resources which it may not remove. They have no turn before the
+// clean-up, and then it is too late to go back.
+func (d removal) checkPolicy() error {
+	for _, s := range d.sortedSteps() {
+		i := d.current(s.Logical)
+		if s.Plan.Old == nil || s.Plan.New != nil || i == nil {
+			continue
+		}
+		denied, err := stackPolicy(d).denies(plan.ActionDelete, i)
+		if err != nil {
+			return err
+		}
+		if denied == "" {
+			continue
+		}
+		resource(d).beginUpdate(s, i, i.Body.Properties)
+		reason := d.failure(failedByPolicy, i.Logical, denied)
+		if err := scheduler(d).fail(s, i, store.VerbUpdate, reason, i.Body.Properties); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// sendRelease lets a nested stack go on with the clean-up at which it is held. What else is to be deleted of the step's
+// resource waits for that.
+func (d removal) sendRelease(s *store.Step, i *store.Instance) error {
+	s.Instance = i.Number
+	requests(d).send(s, i, store.TypeRelease, asked{properties: i.Body.Properties, timeout: i.Body.Timeout}, value.Value{})
+	scheduler(d).wait(s)
+	return nil
+}
+
+func (d removal) finish(s *store.Step, i *store.Instance, v result) error {
+	cleanup := d.cleaningUp()
+	if v.success {
+		d.deleted(i, cleanup)
+		return scheduler(d).start(s) // there may be another one
+	}
+	d.resourceEvent(i, store.VerbDelete, store.ProgressFailed, v.reason, i.Body.Properties, cleanup)
+	switch {
+	case !cleanup && d.op.Force:
+		d.orphan(i, v.reason)
+		return scheduler(d).start(s)
+	case !cleanup:
+		d.unmark(s.Logical)
+		s.State = store.StepFailed
+		d.changeStep(s)
+		if d.op.Phase == store.PhaseApply && d.op.Kind == store.KindUpdate {
+			scheduler(d).recordFailure(s.Logical, store.VerbCreate) // it was to make room for a new Create
+			return nil
+		}
+		d.op.FailedDeletes = append(d.op.FailedDeletes, s.Logical)
+		d.opChanged = true
+		return nil
+	}
+	if i.Tries++; i.Tries < cleanupTries {
+		again := requests(d).send(s, i, wire.Delete, askedOf(i), value.Value{})
+		again.State, again.Owner, again.Due = store.RequestDelayed, 0, d.now.Add(d.cleanupPause)
+		scheduler(d).wait(s)
+		return nil
+	}
+	i.Role, i.Left = store.RoleOrphan, v.reason
+	d.op.Orphaned, d.opChanged = true, true
+	return scheduler(d).start(s)
+}
+
+// deleted records that an instance is deleted.
+func (d removal) deleted(i *store.Instance, detached bool) {
+	i.Role = store.RoleGone
+	i.Shown = !detached && d.op.Kind != store.KindUpdate // an update discards what is to be created again, or not at all
+	if d.dialect.rules().idsStay && i.Number > d.op.Stood && (d.op.Phase == store.PhaseRevert || d.op.Phase == store.PhaseRevertCleanup) {
+		replacement(d).forget(i)
+	}
+	d.resourceEvent(i, store.VerbDelete, store.ProgressSucceeded, "", i.Body.Properties, detached)
+}
+
+// Why a resource was left that a policy keeps.
+const (
+	leftByDeletionPolicy = "its DeletionPolicy keeps it"
+	leftByReplacePolicy  = "its UpdateReplacePolicy keeps it"
+)
+
+// leftByOrder is why a resource was left that a delete was asked to leave.
+const leftByOrder = "the delete of the stack was told to leave it"
+
+// retain leaves an instance where it is, and says why.
+func (d removal) retain(i *store.Instance, why string) {
+	i.Role, i.Left = store.RoleRetained, why
+	d.resourceEvent(i, store.VerbDelete, store.ProgressSkipped, d.dialect.texts().left(why), i.Body.Properties, false)
+}
+
+// retainAll takes all instances of a step off the stack without a request to their provider.
+func (d removal) retainAll(s *store.Step) {
+	left := d.pendingDelete(s.Logical)
+	if instance := d.current(s.Logical); instance != nil {
+		instance.Shown = true
+		left = append(left, instance)
+	}
+	for _, instance := range left {
+		if instance.Reached {
+			d.retain(instance, leftByOrder)
+		} else {
+			d.deleted(instance, instance.Replaced)
+		}
+	}
+	scheduler(d).complete(s)
+}
+
+// orphan abandons an instance whose Delete failed, so that the delete of the stack can continue.
+func (d removal) orphan(i *store.Instance, reason string) {
+	i.Role, i.Left = store.RoleOrphan, reason
+	d.resourceEvent(i, store.VerbDelete, store.ProgressSkipped, d.dialect.texts().left(reason), i.Body.Properties, false)
+}
+
+// discard deletes what a failed Create has left, before the resource is created again.
+func (d removal) discard(s *store.Step, i *store.Instance) error {
+	s.Touched = true
+	if i.Imported {
+		importing(d).release(i) // the next request, a Create or an Import, finds it as it is
+		return scheduler(d).start(s)
+	}
+	if !i.Reached {
+		d.deleted(i, false)
+		return scheduler(d).start(s)
+	}
+	i.Role = store.RoleCondemned
+	d.sendDelete(s, i, false)
+	return nil
+}
+
+// mark marks the current instance of a step for deletion in the clean-up.
+func (d removal) mark(s *store.Step) {
+	if i := d.current(s.Logical); i != nil {
+		i.Role = store.RoleCondemned
+		d.changeInstance(i)
+	}
+}
+
+// unmark makes instances current again whose Delete failed, so that the next delete asks their policies again. Replaced instances stay
+// marked.
+func (d removal) unmark(logical wire.LogicalID) {
+	for _, i := range d.pendingDelete(logical) {
+		if !i.Replaced {
+			i.Role = store.RoleCurrent
+			d.changeInstance(i)
+		}
+	}
+}
+
+// cleaningUp reports whether the phase is one that deletes what an update has left behind.
+func (d removal) cleaningUp() bool {
+	return d.op.Phase == store.PhaseCleanup || d.op.Phase == store.PhaseRevertCleanup
+}

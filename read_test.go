@@ -1,0 +1,139 @@
+package pintle
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"net/http"
+	"net/http/httptest"
+	"testing"
+
+	"github.com/pintle-dev/pintle/wire"
+)
+
+// readableSite is a provider with Read.
+type readableSite struct{}
+
+type siteProperties struct{ Size int }
+
+func (readableSite) Create(context.Context, *CreateRequest[siteProperties]) (Response[Map], error) {
+	return Response[Map]{}, nil
+}
+
+func (readableSite) Update(context.Context, *UpdateRequest[siteProperties]) (Response[Map], error) {
+	return Response[Map]{}, nil
+}
+
+func (readableSite) Delete(context.Context, *DeleteRequest[siteProperties]) error { return nil }
+
+func (readableSite) Read(_ context.Context, r *ReadRequest[siteProperties]) (ReadResponse[siteProperties, Map], error) {
+	if r.ID == "gone" {
+		return ReadResponse[siteProperties, Map]{}, ErrGone
+	}
+	return ReadResponse[siteProperties, Map]{Properties: siteProperties{r.Properties.Size + 1}, Attributes: Map{"URL": "u"}}, nil
+}
+
+// Map is a shorthand of this test.
+type Map = map[string]any
+
+// The pintletest package tests Lambda and ROS.
+func TestReadOnOtherTransports(t *testing.T) {
+	for name, deliver := range map[string]func(*world, []byte) []byte{
+		"SNS": func(w *world, document []byte) []byte {
+			event, err := json.Marshal(Map{"Records": []any{Map{"Sns": Map{"Message": string(document)}}}})
+			if err == nil {
+				err = w.ServeEvent(t.Context(), event)
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			return nil
+		},
+		"HTTP": func(w *world, document []byte) []byte {
+			w.web.unsigned = true
+			reply := httptest.NewRecorder()
+			w.ServeHTTP(reply, httptest.NewRequest(http.MethodPost, "http://p.test/", bytes.NewReader(document)))
+			return reply.Body.Bytes()
+		},
+	} {
+		for id, want := range map[PhysicalID]string{
+			"site": `SUCCESS site {"URL":"u"} {"properties":{"Size":6}}`,
+			"gone": `SUCCESS gone  {"gone":true}`,
+		} {
+			w := newWorld(t, New(readableSite{}))
+			document, err := w.event(Read, id, `{"Size":"5"}`, "").Encode()
+			if err != nil {
+				t.Fatal(err)
+			}
+			var answer wire.Response
+			if reply := deliver(w, document); reply != nil {
+				answer, err = wire.ParseResponse(reply)
+			} else {
+				answer = w.answers[0]
+			}
+			state, _ := json.Marshal(answer.State)
+			got := string(answer.Status) + " " + string(answer.PhysicalResourceID) + " " + string(answer.Data) + " " + string(state)
+			if err != nil || got != want {
+				t.Errorf("%s: %v, %s, want %s", name, err, got, want)
+			}
+		}
+	}
+}
+
+// A method Read of another signature is a mistake, not one that is never called.
+func TestReadIsDeclared(t *testing.T) {
+	text, err := Schema(For("Custom::Site", New(readableSite{})))
+	var schema struct {
+		ResourceTypes map[string]struct{ Reads bool }
+	}
+	if err != nil || json.Unmarshal(text, &schema) != nil || !schema.ResourceTypes["Custom::Site"].Reads {
+		t.Errorf("%v: %s", err, text)
+	}
+	defer func() {
+		if recover() == nil {
+			t.Error("New takes a method Read that is never called")
+		}
+	}()
+	New(misread{})
+}
+
+type misread struct{ readableSite }
+
+func (misread) Read([]byte) (int, error) { return 0, nil }
+
+// rawSite takes its properties as they are, and has a password, which a property repeats.
+type rawSite struct{}
+
+type rawAttributes struct{ Password Secret }
+
+func (rawSite) Create(context.Context, *CreateRequest[json.RawMessage]) (Response[rawAttributes], error) {
+	return Response[rawAttributes]{}, nil
+}
+
+func (rawSite) Update(context.Context, *UpdateRequest[json.RawMessage]) (Response[rawAttributes], error) {
+	return Response[rawAttributes]{}, nil
+}
+
+func (rawSite) Delete(context.Context, *DeleteRequest[json.RawMessage]) error { return nil }
+
+func (rawSite) Read(context.Context, *ReadRequest[json.RawMessage]) (ReadResponse[json.RawMessage, rawAttributes], error) {
+	return ReadResponse[json.RawMessage, rawAttributes]{
+		Properties: json.RawMessage(`{"Size": 5, "URL": "https://me:opensesame@host"}`), Attributes: rawAttributes{NewSecret("opensesame")},
+	}, nil
+}
+
+// Of properties that the provider does not decode, the answer names those that hold a secret.
+func TestReadNamesSecretsInRawProperties(t *testing.T) {
+	w := newWorld(t, New(rawSite{}))
+	w.web.unsigned = true
+	document, err := w.event(Read, "site", `{"Size": 5, "URL": "https://me@host"}`, "").Encode()
+	if err != nil {
+		t.Fatal(err)
+	}
+	reply := httptest.NewRecorder()
+	w.ServeHTTP(reply, httptest.NewRequest(http.MethodPost, "http://p.test/", bytes.NewReader(document)))
+	answer, err := wire.ParseResponse(reply.Body.Bytes())
+	if err != nil || answer.State == nil || len(answer.State.Secret) != 1 || answer.State.Secret[0] != "URL" {
+		t.Errorf("got %+v, %v: %s", answer.State, err, reply.Body)
+	}
+}
