@@ -51,6 +51,7 @@
 //	           running                   cancelled                scheduler.cancel            scheduler.fail, cancellation
 //	           cancelled                 awaited                  phases.awaitCancelled       phases.end
 //	           awaited                   idle                     requests.settle             reports
+//	           awaited                   cancelled                scheduler.cancelRunning     cancellation
 //	instance   -                         current                  decision.addInstance        resource, replacement, importing
 //	           current                   pending delete           removal.mark and .remove    phases.beginCleanup, scheduler
 //	           pending delete            current                  removal.unmark              results, removal.finish

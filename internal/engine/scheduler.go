@@ -203,11 +203,18 @@ func (d scheduler) recordFailure(logical wire.LogicalID, verb store.Verb) {
 	d.opChanged = true
 }
 
-// cancelRunning cancels every running step. The view is whole.
+// cancelRunning cancels every running step. Steps that keep the phase from ending until the result of an earlier cancellation
+// is known no longer do: the caller begins another phase, or ends this one again. The view is whole.
 func (d scheduler) cancelRunning() {
 	for _, s := range d.sortedSteps() {
-		if s.State == store.StepRunning {
+		switch s.State {
+		case store.StepRunning:
 			d.cancel(s)
+		case store.StepAwaited:
+			s.State = store.StepCancelled
+			d.changeStep(s)
+			d.count(-1)
+		case store.StepIdle, store.StepPending, store.StepHeld, store.StepDone, store.StepFailed, store.StepCancelled:
 		}
 	}
 }

@@ -225,6 +225,7 @@ func (s *sim) reportTask(r store.Request, n *simNode, outcome engine.Outcome) {
 		s.later(time.Second, n, func() { s.reportTask(r, n, outcome) })
 		return
 	}
+	delete(n.held, r.ID) // its delivery is finished, although the task may hang
 	if outcome.Kind == engine.Returned && before.State != store.RequestSettled && before.Execution.Try == outcome.Try && run.last.Execution.Try == outcome.Try &&
 		run.last.State != store.RequestSettled {
 		s.breaks(byDefinition, "what try %d of %s has returned was not taken", outcome.Try, run.name)

@@ -40,7 +40,7 @@ func (s *sim) notDone(row store.Request, n *simNode) {
 		outcome.After = 0
 	}
 	if s.chance(30) {
-		outcome.Until = s.now.Add(time.Duration(s.rng.Int64N(int64(time.Hour))))
+		outcome.Until = s.now.Add(time.Duration(s.rng.Int64N(int64(15 * time.Minute))))
 	}
 	s.later(time.Second, n, func() {
 		s.report(row, n, outcome)

@@ -2,6 +2,7 @@ package engine_test
 
 import (
 	"testing"
+	"time"
 
 	"github.com/pintle-dev/pintle/internal/engine"
 )
@@ -106,5 +107,35 @@ func TestStopCreateIsRefused(t *testing.T) {
 	ros.succeed("C", "c")
 	if status := ros.rosStatus(); status != "DELETE_COMPLETE" {
 		t.Error(status)
+	}
+}
+
+// TestStopWhileAwaitingCancelled checks that a create that keeps its failures can still be deleted or cancelled while it only waits for
+// the result of a request that its time limit has cancelled.
+func TestStopWhileAwaitingCancelled(t *testing.T) {
+	for name, test := range map[string]struct {
+		stop func(*world) error
+		want string
+	}{
+		"delete": {func(w *world) error { return w.deleteStack(engine.DeleteStack{}) }, "DELETE_COMPLETE"},
+		"cancel": {func(w *world) error {
+			return w.engine.CancelUpdate(w.ctx, engine.CancelUpdate{Stack: w.ref(), Create: true})
+		}, "ROLLBACK_COMPLETE"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t, engine.FidelityPintle)
+			w.createWith(body(map[string]string{"A": resource(""), "B": resource("")}), engine.CreateStack{TimeoutMinutes: 5, Options: left})
+			w.succeed("A", "a")
+			b := w.take("B")
+			w.accept(b)
+			w.pass(5 * time.Minute)
+			w.must(test.stop(w))
+			w.answer(b, success("b"))
+			w.succeed("A", "a")
+			w.succeed("B", "b")
+			if got := w.status(); got != test.want {
+				t.Errorf("the stack is %s, want %s\n%s", got, test.want, w.history())
+			}
+		})
 	}
 }
