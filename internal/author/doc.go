@@ -2,5 +2,5 @@
 // one request, the project to begin with, schemas and their validation, diagnoses for editors, permissions that calls need, and the
 // bundle of nested templates.
 //
-// They work without an engine. They import provider to run what they look at, and language to read templates.
+// They work without an engine. They import provider to run handlers, and language to read templates.
 package author

@@ -51,12 +51,12 @@ type Error struct {
 // Error names the place first.
 func (e *Error) Error() string { return fmt.Sprintf("%s:%d:%d: %v", e.Path, e.Line, e.Column, e.Err) }
 
-// Unwrap returns what is wrong.
+// Unwrap returns the underlying error.
 func (e *Error) Unwrap() error { return e.Err }
 
 // Pack returns the text of a template with the files of its nested stacks in it. path is where the text is from, and read
-// reads a file whole, or fails if that has more than [MaxBytes]. A text that is not a template is returned as it is: others say
-// what is wrong with it. Errors are of type [Error].
+// reads a file whole, or fails if that has more than [MaxBytes]. Pack returns a text that is not a
+// template unchanged, because its reader reports the error. Errors are of type [Error].
 func Pack(text, path string, read func(path string) ([]byte, error)) (string, error) {
 	return (&packing{read, make(map[place]string)}).pack(text, []string{path})
 }

@@ -23,7 +23,7 @@ func files(all map[string]string) func(string) ([]byte, error) {
 	}
 }
 
-// opened returns what is packed as the TemplateURL of a resource.
+// opened returns the template that is packed as the TemplateURL of a resource.
 func opened(t *testing.T, text, logical string) string {
 	t.Helper()
 	parsed, err := template.LanguageOf(text).Parse(text, template.Limits{})

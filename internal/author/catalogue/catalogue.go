@@ -1,6 +1,6 @@
 // Package catalogue lists every error and finding that Pintle reports by a code: the failures of stacks, the remarks about answers, the
-// rules of check and of validate, the error types of functions and the errors of the SDK. A code is permanent. Its entry says what
-// happened, why, and what to do.
+// rules of check and of validate, the error types of functions and the errors of the SDK. A code is permanent. Its entry has a title, a
+// cause and a remedy.
 //
 // The rules are those of packages check and diagnosis, in their words. Reasons of failures and entries of the audit list carry no code:
 // their words are those of CloudFormation and ROS, which do not change, so [Of] and [OfRemark] find the code by them.
@@ -54,7 +54,7 @@ type Entry struct {
 	// Code is permanent, and unique regardless of case. Codes of Go packages and error types are spelled as they are printed.
 	Code  string `json:"code"`
 	Group Group  `json:"group"`
-	// Title says in a sentence what happened, or for a rule what it asks for. Cause says why, and Remedy what to do.
+	// Title is a sentence that names the failure or, for a rule, states the rule. Cause explains it, and Remedy says how to fix it.
 	Title  string `json:"title"`
 	Cause  string `json:"cause"`
 	Remedy string `json:"remedy"`

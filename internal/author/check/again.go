@@ -79,14 +79,14 @@ func oldFormat(s *scene) {
 	}
 }
 
-// digest is what a hash looks like, which is another one for any other text.
+// digest reports whether a text looks like a hash, which differs for every input.
 func digest(text string) bool {
 	return len(text) >= 16 && strings.Trim(text, "0123456789abcdefABCDEF-") == "" ||
 		len(text) >= 20 && !strings.ContainsAny(text, " ") && strings.ContainsAny(text, "0123456789+/=")
 }
 
-// typedValues compares what is made of strings with what is made of numbers and booleans. A difference alone is no mistake: who
-// reads strings well, "true" and no other for example, may read nothing else, which never comes.
+// typedValues compares the results for strings with those for numbers and booleans. A difference alone is not a bug: a provider that
+// reads strings correctly may not read other types, because an engine never sends them.
 func typedValues(s *scene) {
 	first := s.run.given.first
 	switch {
@@ -105,7 +105,7 @@ func typedValues(s *scene) {
 		alone := s.answered(booleans, "with booleans")
 		other := s.answered(retyped(first, value.Bool, opposite).Stringified(), "with the opposite strings")
 		for _, name := range differing(one, two, alone) {
-			if other.success() && attribute(other, name) == attribute(one, name) { // whatever the string says
+			if other.success() && attribute(other, name) == attribute(one, name) { // although the strings differ
 				misread = append(misread, name)
 			}
 		}
@@ -124,12 +124,12 @@ func typedValues(s *scene) {
 	}
 }
 
-// answered creates with properties as they are written, and deletes what was made.
+// answered sends a Create with the properties as given, and deletes the resource.
 func (s *scene) answered(state value.Value, label string) reply {
 	of := s.newResource(state)
 	r := s.request(wire.Create, of, state)
 	r.ResourceProperties = s.run.typed(state)
-	if hasTypes(state) { // which never come: how they are refused is nobody's concern
+	if hasTypes(state) { // engines never send them, so the form of the refusal does not matter
 		s.quiet = unanswerable
 	}
 	p := s.send(r, label, nil)
@@ -143,7 +143,7 @@ func (s *scene) answered(state value.Value, label string) reply {
 // unanswerable are the rules about requests that are not answered.
 var unanswerable = []string{"silence", "crash", "hang", "delivery-refused"}
 
-// attribute returns the text of an attribute, with numbers and booleans as strings; empty if there is none.
+// attribute returns an attribute as text, with numbers and booleans as strings, or "" if it does not exist.
 func attribute(p reply, name string) string {
 	v, err := value.Parse(p.attributes()[name])
 	if err != nil {
@@ -206,7 +206,7 @@ func pasted(attribute string, properties value.Value) bool {
 	return found
 }
 
-// extras sends what an engine may send besides.
+// extras sends fields that an engine may add.
 func extras(s *scene) {
 	first := s.run.given.first
 	of, p := s.create(first, "with unknown members", func(o *harness.Order) {
@@ -224,13 +224,13 @@ func extras(s *scene) {
 	of, p = s.create(state, "with an unknown property", func(o *harness.Order) {
 		o.Secrets = append(slices.Clone(o.Secrets), canary)
 	})
-	s.tell(of, p, "") // who checks his properties refuses it
+	s.tell(of, p, "") // a provider that validates its properties refuses it
 	if s.err == nil && p.failed() {
 		s.afterFailure(of, p, state)
 	}
 }
 
-// tell judges a Create whose properties are right but for what the rule says.
+// tell judges a Create whose properties are valid apart from the subject of the rule.
 func (s *scene) tell(of *resource, p reply, refused string) {
 	switch {
 	case s.err != nil:
@@ -470,7 +470,7 @@ func unavailable(s *scene) {
 		}
 		return
 	}
-	// Lambda runs a function again that failed, and an engine posts again what was answered with an error.
+	// Lambda retries a failed function, and an engine sends a POST again after an error status.
 	if p.End.Err == nil || p.End.Kind == local.TimedOut {
 		s.find("gives-up", p, "the answer got status 503, and the provider returned success without a retry")
 	}
@@ -480,7 +480,7 @@ func unavailable(s *scene) {
 	}
 }
 
-// unknownType sends a type of request that there is not.
+// unknownType sends a request with an unknown type.
 func unknownType(s *scene) {
 	s.quiet = []string{"silence", "crash", "hang", "id-missing", "delivery-refused", "crash-after-answer"}
 	of := s.newResource(s.run.given.first)

@@ -12,7 +12,7 @@ import (
 	"github.com/pintle-dev/pintle/cdkprovider"
 )
 
-// bugVar is the environment variable that names the mistake of a provider on the SDK, beside [notesVar].
+// bugVar is the environment variable that names the seeded bug of a provider on the SDK; see also [notesVar].
 const bugVar = "TEST_BUG"
 
 // plainNote has no form: all is up to the handler.
@@ -28,7 +28,7 @@ type plainNote struct {
 type sdkNotes struct {
 	notes
 	bug  string
-	made map[pintle.PhysicalID]bool // what a mistake keeps in memory
+	made map[pintle.PhysicalID]bool // state that a seeded bug keeps in memory
 }
 
 type sdkAttributes struct {

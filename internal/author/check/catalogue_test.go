@@ -25,9 +25,9 @@ import (
 type bug struct {
 	// name is that of the mistake; a program in testdata/catalogue finds it in BUG.
 	name string
-	// rule is the rule that is about it, and also what else comes of it, separated by commas.
+	// rule is the rule that must find it. also lists other rules that it breaks, separated by commas.
 	rule, also string
-	// wild says who has it.
+	// wild names public handlers with this bug.
 	wild string
 	// mistake is it, of a provider in this process.
 	mistake mistake
@@ -227,7 +227,7 @@ func processConfig(t *testing.T, path, name string) check.Config {
 		Settle: 100 * time.Millisecond,
 	})
 	switch name {
-	case "hangs-on-update": // each Update takes all the time that there is
+	case "hangs-on-update": // each Update uses the whole timeout
 		c.Timeout, c.Only = 3*time.Second, []string{"life"}
 	case "after-return", "awaits-nothing": // whose answers come late, as it may be on a busy machine
 		c.Settle = 2 * time.Second
@@ -268,10 +268,10 @@ func left(t *testing.T, c check.Config) (notes []string) {
 	return notes
 }
 
-// hides are the mistakes by which a provider makes notes that no answer tells of.
+// hides lists the bugs that make a provider create notes which no response mentions.
 var hides = map[string]string{"request-id": "an Update makes a note and answers with the ID of another"}
 
-// wantLedger fails if a provider has notes that the report does not tell of. A correct one has none.
+// wantLedger fails if a provider has notes that the report does not list. A correct provider has none.
 func wantLedger(t *testing.T, c check.Config, report check.Report, bug string) {
 	t.Helper()
 	switch notes := left(t, c); {
@@ -305,8 +305,8 @@ func TestLedger(t *testing.T) {
 	}
 }
 
-// Each seeded bug is found by the rule that is about it, and nothing is found that is not there: neither beside a bug nor in
-// providers that have none. With -short only those providers are checked that need no process of their own.
+// TestCatalogue checks that the right rule finds each seeded bug, without false findings in any provider, with or without a bug.
+// With -short it checks only the providers that need no process of their own.
 func TestCatalogue(t *testing.T) {
 	var hits atomic.Int32
 	var mu sync.Mutex
@@ -328,7 +328,7 @@ func TestCatalogue(t *testing.T) {
 	alarms := func(t *testing.T, report check.Report, expected []string) {
 		for _, f := range report.Findings {
 			if !slices.Contains(expected, f.ID) {
-				expected = append(expected, f.ID) // each is told once
+				expected = append(expected, f.ID) // each is reported once
 				mu.Lock()
 				wrong++
 				mu.Unlock()

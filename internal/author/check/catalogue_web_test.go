@@ -39,13 +39,13 @@ type shelf struct {
 	meet chan struct{} // where one request waits for another
 
 	mu    sync.Mutex
-	notes map[string]string // of each physical ID who owns it
-	kept  map[string]any    // what a mistake keeps
+	notes map[string]string // owner by physical ID
+	kept  map[string]any    // state that a seeded bug keeps
 }
 
-// mistake changes what a shelf does. The zero mistake is none.
+// mistake is a bug seeded into a shelf. The zero mistake changes nothing.
 type mistake struct {
-	// handle comes before the shelf's own: it returns what is answered, an error for FAILED, or nil for going on.
+	// handle runs before the shelf's own handler. It returns an answer, an error for FAILED, or nil to continue with the shelf's handler.
 	handle func(s *shelf, r wire.Request, p map[string]any) (answer, error)
 	// answer changes the answer.
 	answer func(s *shelf, r wire.Request, a answer)
@@ -88,7 +88,7 @@ func (s *shelf) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, err.Error(), http.StatusBadRequest)
 		return
 	}
-	request, _ := wire.ParseRequest(sent) // with what could be read, for a type that is not known
+	request, _ := wire.ParseRequest(sent) // a request of unknown type is parsed as far as possible
 	a := s.respond(request)
 	body := document(a)
 	if s.mistake.body != nil {
@@ -139,7 +139,7 @@ func (s *shelf) respond(r wire.Request) answer {
 	return a
 }
 
-// document returns the answer as it is sent, with what is long at its end.
+// document returns the answer as JSON, with long members at the end.
 func document(a answer) []byte {
 	rest := maps.Clone(a)
 	text := []byte("{")
@@ -162,13 +162,13 @@ func document(a answer) []byte {
 	return append(text, '}')
 }
 
-// owner names who a note belongs to.
+// owner returns the name of the owner of a note.
 func owner(r wire.Request) string {
 	sum := sha256.Sum256([]byte(string(r.StackID) + string(r.LogicalResourceID)))
 	return hex.EncodeToString(sum[:5])
 }
 
-// id returns the name of the note that the properties ask for, or why there is none.
+// id returns the name of the note that the properties ask for, or an error if they name none.
 func (s *shelf) id(r wire.Request, properties map[string]any) (string, error) {
 	name, _ := properties["Name"].(string)
 	switch {
@@ -327,7 +327,7 @@ func encoded(change func(text []byte) []byte) mistake {
 }
 
 func old(r wire.Request) (properties map[string]any) {
-	_ = json.Unmarshal(r.OldResourceProperties, &properties) // nil, if there are none
+	_ = json.Unmarshal(r.OldResourceProperties, &properties) // nil without old properties
 	return properties
 }
 

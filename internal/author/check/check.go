@@ -2,12 +2,12 @@
 // failures, and compares the answers with the rules of the protocol. The provider may be written in any language and
 // run in any place that package harness reaches.
 //
-// A [Scenario] is such a sequence, with resources of its own that it deletes in the end. A [Rule] says what is wrong and why it
-// matters; an answer that breaks one is a [Finding]. Rules about a single answer are looked at in every scenario, rules about
-// several answers in those that are made for them. What a provider may do either way is no finding, or a [Note] if users should
-// know of it.
+// A [Scenario] is such a sequence. It has its own resources and deletes them at the end. A [Rule] states a requirement and why it
+// matters; an answer that breaks a rule is a [Finding]. Every scenario checks the rules about a single answer. Rules about
+// several answers have their own scenarios. Where a provider has a free choice, there is no finding, or a [Note] if users should
+// know about it.
 //
-// A scenario that needs what nobody has given, such as properties that the provider refuses, is not run and says what to give.
+// A scenario without the input it needs, such as properties that the provider refuses, does not run and reports the missing input.
 //
 // No text of a report holds a secret: the signatures of response URLs are left out, and the values of secret properties are
 // masked.
@@ -39,7 +39,7 @@ const (
 	DefaultAccount = "000000000000"
 )
 
-// Config says what is checked.
+// Config describes the provider and the checks to run.
 type Config struct {
 	// Session says which provider it is and how it is reached. Its Log is set by [Run]. Required.
 	Session harness.SessionConfig
@@ -62,7 +62,7 @@ type Config struct {
 	Update, Replace, Bad json.RawMessage
 	// MayReplace says that it is not known whether Update changes a resource in place or replaces it, as for a recorded request.
 	MayReplace bool
-	// Secrets are names of properties whose values are secret, beside those of which the schema or the name itself says so.
+	// Secrets names properties with secret values, in addition to those that the schema or their name marks as secret.
 	Secrets []string
 	// SecretValues are values that are secret wherever they stand, as those of NoEcho parameters.
 	SecretValues []string
@@ -86,12 +86,12 @@ type Severity string
 
 // The severities.
 const (
-	Error   Severity = "error"   // it breaks stacks, or loses data, in the course of what the service does every day
-	Warning Severity = "warning" // it does so on a bad day, or hides what is wrong from the users
-	Note    Severity = "note"    // a matter of taste, or of what else the provider is for
+	Error   Severity = "error"   // it breaks stacks or loses data in normal operation
+	Warning Severity = "warning" // it does so in rare cases, or hides errors from users
+	Note    Severity = "note"    // a matter of taste, or of the purpose of the provider
 )
 
-// Verdict is what came of a scenario.
+// Verdict is the result of a scenario.
 type Verdict string
 
 // The verdicts.
@@ -101,7 +101,7 @@ const (
 	NotRun Verdict = "not run"
 )
 
-// Report is what a check found out.
+// Report is the result of a check.
 type Report struct {
 	// ResourceType is the type that the resources had.
 	ResourceType string
@@ -116,11 +116,11 @@ type Report struct {
 	Took     time.Duration
 }
 
-// Outcome is what came of one scenario.
+// Outcome is the result of one scenario with its details.
 type Outcome struct {
 	Scenario
 	Verdict Verdict
-	// Reason says why the scenario was not run, or not to its end, and what to give for that. Empty if it was.
+	// Reason says why the scenario did not run, or stopped early, and which input it needs. It is empty if the scenario ran to its end.
 	Reason string
 	// Asked says that the user asked for the scenario: by its name, or with properties that only such scenarios use.
 	Asked bool
@@ -148,9 +148,9 @@ type Finding struct {
 	Scenario string
 	// Sent is the request, a JSON document without its response URL and with secrets masked, and Came what came back.
 	Sent, Came string
-	// Detail says what is wrong with it, in a sentence without its full stop.
+	// Detail describes the fault, in a sentence without its full stop.
 	Detail string
-	// Remedy says what to change in the handler.
+	// Remedy describes the change that the handler needs.
 	Remedy Remedy
 
 	stream bool // whether the answer has the name of a log stream as its ID
@@ -175,7 +175,7 @@ func (r Report) Incomplete() []Outcome {
 // Clean reports whether there are neither errors nor warnings.
 func (r Report) Clean() bool { return r.Count(Error)+r.Count(Warning) == 0 }
 
-// ErrUsage is the error of [Run] for a Config with which nothing can be checked; what it says is for who wrote it.
+// ErrUsage is the error of [Run] for an unusable Config. Its text is for the author of the Config.
 var ErrUsage = errors.New("this cannot be checked")
 
 // Run checks the provider. What is wrong with the provider is in the report; the error is for what could not be tried: an
@@ -292,10 +292,10 @@ type run struct {
 	report  Report
 	stacks  int
 	given   properties
-	secrets []string // values that nobody may see
-	masked  []string // those, and others that no report shows
+	secrets []string // values that no answer or log may show
+	masked  []string // secrets, and other values that reports mask
 	short   []string // others that are too short to be looked for in a text
-	// address is what of the provider's URL may be a password.
+	// address lists parts of the provider's URL that may be passwords.
 	address []string
 	// silent counts the requests of each type that were waited for to no avail.
 	silent  map[wire.RequestType]int
@@ -305,7 +305,7 @@ type run struct {
 	created state
 	refusal string // why it has not
 	skipped map[string]bool
-	// sent has the scenario of each request, for answers that come when it is over.
+	// sent has the scenario of each request, for answers that arrive after the scenario has finished.
 	sent map[wire.RequestID]string
 }
 

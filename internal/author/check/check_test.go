@@ -26,7 +26,7 @@ import (
 	"github.com/pintle-dev/pintle/wire"
 )
 
-// Handlers as people write them by hand, which do what the documentation says.
+// Handlers as authors write them by hand, following the documentation.
 const python = `
 import json, os, urllib.request
 
@@ -161,7 +161,7 @@ func has(report check.Report, rule string) bool {
 // web is a provider behind a URL, which spoils its answers.
 type web struct {
 	t *testing.T
-	// reply spoils the answer to a request, one at a time, and answer sends it; nil for what is right.
+	// reply spoils the answer to a request, one at a time, and answer sends it. Nil means the correct behaviour.
 	reply  func(r wire.Request, a *wire.Response)
 	answer func(t *testing.T, r wire.Request, body []byte)
 	// harmful deletes all notes by the Delete of one.
@@ -339,7 +339,7 @@ func TestFinds(t *testing.T) {
 		"secret-in-data": on(wire.Create, func(_ wire.Request, a *wire.Response) { a.Data = json.RawMessage(`{"Login":"hunter2-hunter2"}`) }),
 		"answered-late": {answer: func(t *testing.T, r wire.Request, body []byte) {
 			send(t, http.MethodPut, r.ResponseURL, body)
-			time.AfterFunc(5*time.Millisecond, func() { // perhaps when all is over, so that nothing is told
+			time.AfterFunc(5*time.Millisecond, func() { // possibly after the check, when no error must be reported
 				late, err := http.NewRequestWithContext(context.Background(), http.MethodPut, r.ResponseURL, strings.NewReader(string(body)))
 				if err != nil {
 					return
@@ -593,7 +593,7 @@ func TestBusy(t *testing.T) {
 	}
 }
 
-// Who goes on after his answer until he is stopped is found at the end, and does not use up all the time that there is.
+// TestLasting checks that a process which keeps running after its answer is found at the end, without using up the whole timeout.
 func TestLasting(t *testing.T) {
 	require.Tool(t, "python3")
 	c := script(t, "index.py", python+"    import time; time.sleep(3600)\n")
@@ -645,8 +645,8 @@ func TestIncomplete(t *testing.T) {
 	}
 }
 
-// An answer that is too long for its ID alone is a warning; a rule that several scenarios break is counted once; and no Delete
-// without an ID makes an error, whatever is answered.
+// TestSeverities checks that an answer which is too long only because of its ID is a warning, that a rule broken in several scenarios
+// counts once, and that no answer to a Delete without an ID is an error.
 func TestSeverities(t *testing.T) {
 	i := slices.IndexFunc(webBugs, func(b bug) bool { return b.name == "failed-by-name" })
 	c := webConfig(t, webBugs[i].mistake)

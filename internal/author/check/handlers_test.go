@@ -41,7 +41,7 @@ func libraries(t *testing.T) []library {
 	return all
 }
 
-// cdkNote is what the CDK's entrypoint calls.
+// cdkNote is the handler that the CDK's entrypoint calls.
 const cdkNote = `exports.handler = async (event) => {
   if (event.RequestType === 'Delete') return {};
   const { Name } = event.ResourceProperties;
@@ -114,7 +114,7 @@ func javaTarget(t *testing.T, source, class string) check.Config {
 	}
 }
 
-// cdkHandler returns a directory with the CDK's entrypoint and what it calls.
+// cdkHandler returns a directory with the CDK's entrypoint and the handler it calls.
 func cdkHandler(t *testing.T, cdk string) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -130,7 +130,7 @@ func cdkHandler(t *testing.T, cdk string) string {
 	return filepath.Join(dir, "__entrypoint__.js")
 }
 
-// collect sums up what was found, by rule.
+// collect sums up the findings by rule.
 func collect(r check.Report) []broken {
 	all := []broken{}
 	for _, f := range r.Findings {
@@ -158,7 +158,7 @@ func golden(t *testing.T, others []library, got [][]broken) {
 	wantFile(t, filepath.Join("testdata", "handlers.json"), append(text, '\n'))
 }
 
-// page holds the table of docs/check.md to what was found.
+// page compares the table of docs/check.md with the findings.
 func page(t *testing.T, others []library, got [][]broken) {
 	t.Helper()
 	const begin, end = "<!-- handlers: begin -->\n", "<!-- handlers: end -->\n"
@@ -182,7 +182,7 @@ func page(t *testing.T, others []library, got [][]broken) {
 	wantFile(t, path, slices.Concat(before, []byte(begin), []byte(table.String()), []byte(end), after))
 }
 
-// cell is what was found of one severity.
+// cell returns the findings of one severity.
 func cell(all []broken, severity check.Severity) string {
 	var rules []string
 	for _, f := range all {

@@ -23,7 +23,7 @@ const near = wire.MaxResponse * 9 / 10
 // judgment judges the answer to a request.
 type judgment struct{ *scene }
 
-// judge looks at what came of one request, whatever it was for.
+// judge applies the rules that hold for every request to the result of one.
 func (s judgment) judge(p reply) {
 	spoilt := s.transport(p)
 	s.ending(p, spoilt)
@@ -39,7 +39,7 @@ func (s judgment) judge(p reply) {
 
 func taken(a harness.Attempt) bool { return a.Status == http.StatusOK }
 
-// transport looks at how the answers were sent. It returns true if one was not taken for that.
+// transport judges how the answers were sent. It returns true if one was rejected for that reason.
 func (s judgment) transport(p reply) (spoilt bool) {
 	ros := s.run.config.Dialect == wire.ROS
 	for _, a := range p.Attempts {
@@ -86,7 +86,7 @@ func (s judgment) ending(p reply, spoilt bool) {
 			}
 		case local.InitFailed, local.Stopped, local.Waiting:
 		}
-	case spoilt: // what was wrong with the answer has been said
+	case spoilt: // the fault of the answer was reported already
 	case kind == local.TimedOut && p.End.Err != nil:
 		s.find("hang", p, "no answer: %v", p.End.Err)
 	case p.End.At.IsZero():

@@ -66,7 +66,7 @@ func (n notes) Delete(_ context.Context, r *pintle.DeleteRequest[note]) error {
 	return err
 }
 
-// target returns a configuration for what a text names.
+// target returns a configuration for the provider that a text names.
 func target(t *testing.T, text string, env map[string]string) check.Config {
 	t.Helper()
 	parsed, err := local.ParseTarget("", text)
@@ -97,7 +97,7 @@ func run(t *testing.T, c check.Config) check.Report {
 	return report
 }
 
-// remedied matches the reasons of scenarios that were not run: what to do, or that there is nothing to do.
+// remedied matches the reasons of scenarios that did not run. They name a remedy, or say that the scenario does not apply.
 var remedied = regexp.MustCompile(`\b(set|use|pass)\b|does not apply`)
 
 // wantClean fails for each error and warning.

@@ -27,8 +27,8 @@ var (
 	failedStatus = regexp.MustCompile(`["']Status["']\s*:\s*["'](FAILED|FAILURE)["']`)
 )
 
-// idIn returns the ID in the body of an answer, whatever else is wrong with it; empty if there is none. A number is perhaps not
-// what the provider knows the resource by.
+// idIn returns the ID in the body of an answer, valid or not, or "" if it has none. sure is false for a number, because the
+// provider may know the resource by another ID.
 func idIn(body []byte) (id wire.PhysicalID, sure bool) {
 	var loose struct {
 		PhysicalResourceId any
@@ -48,7 +48,7 @@ func idIn(body []byte) (id wire.PhysicalID, sure bool) {
 	return "", false
 }
 
-// record keeps the ledger: what a request may have made, or has deleted.
+// record updates the ledger of resources that requests may have created or have deleted.
 func (s *scene) record(p reply) {
 	r := p.Request
 	if r.RequestType == wire.Delete {
@@ -92,7 +92,7 @@ func (s *scene) enter(e *entry) {
 // maxDeletes is how many Deletes a resource gets before it is reported as left behind.
 const maxDeletes = 2
 
-// clean deletes what the scenario has made and not deleted. The answers are not judged: a service sends these Deletes too, or
+// clean deletes the remaining resources of the scenario. The answers are not judged: a service sends these Deletes too, or
 // does not know of the resource. The report lists resources that may remain.
 func (s *scene) clean() {
 	s.mute = true

@@ -20,7 +20,7 @@ func life(s *scene) {
 	s.remove(of, given.first, "delete-refused")
 }
 
-// unchanged updates with the same properties, which a rollback does to what was not updated yet.
+// unchanged sends an Update with the same properties, as a rollback does to resources that were not updated yet.
 func unchanged(s *scene) {
 	given := s.run.given
 	of, created := s.made()
@@ -41,7 +41,7 @@ func missing(before, after reply) []string {
 	})
 }
 
-// askUpdate says what to give for a scenario that needs another state.
+// askUpdate is the reason of a scenario that lacks properties for another state.
 const askUpdate = "it needs properties for an update in place: set them with --update"
 
 // changed makes a resource and updates it to the second state.
@@ -53,7 +53,7 @@ func (s *scene) changed() (*resource, reply) {
 	}
 	of, _ := s.made()
 	id, refused := same, "update-refused"
-	if given.derived { // nobody knows whether it should be taken
+	if given.derived { // the provider may accept or refuse it
 		id, refused = either, ""
 	}
 	p := s.update(of, *given.second, given.first, id, refused, "with other properties")
@@ -61,7 +61,7 @@ func (s *scene) changed() (*resource, reply) {
 		s.leave("the provider rejected the generated properties for an Update: set some with --update")
 	}
 	if p.success() && of.id != p.Request.PhysicalResourceID && given.derived && given.third == nil {
-		s.run.given.third, s.run.given.other = given.second, *given.second // now it is known what they do
+		s.run.given.third, s.run.given.other = given.second, *given.second // they replace the resource
 	}
 	return of, p
 }
@@ -83,12 +83,12 @@ func rollback(s *scene) {
 	}
 	id := same
 	if p.Response.PhysicalResourceID != p.Request.PhysicalResourceID {
-		id = either // what was replaced may be replaced again
+		id = either // a replaced resource may be replaced again
 	}
 	s.update(of, given.first, *given.second, id, "rollback-refused", "back to the previous properties")
 }
 
-// replaced makes a resource and updates it to a state for which it is replaced. It returns what it was.
+// replaced creates a resource and replaces it by an Update. It returns the resource now and before the Update.
 func (s *scene) replaced() (of *resource, was resource, ok bool) {
 	given := s.run.given
 	switch {
@@ -106,7 +106,7 @@ func (s *scene) replaced() (of *resource, was resource, ok bool) {
 	return of, was, s.err == nil && p.success() && of.id != was.id
 }
 
-// replacement replaces a resource, and deletes what it was.
+// replacement replaces a resource and deletes the old one.
 func replacement(s *scene) {
 	of, was, ok := s.replaced()
 	if !ok {
@@ -117,8 +117,8 @@ func replacement(s *scene) {
 	s.intact(of, of.state)
 }
 
-// replacementBack replaces a resource and goes back, as a stack does whose update fails elsewhere. What it was in between is
-// deleted, and also what it was at first, if it is a third one now.
+// replacementBack replaces a resource and rolls back, as a stack does after a failure of another resource. It deletes the
+// replacement and, if the rollback made a third resource, also the first.
 func replacementBack(s *scene) {
 	of, was, ok := s.replaced()
 	if !ok {
@@ -138,7 +138,7 @@ func replacementBack(s *scene) {
 	s.intact(of, was.state)
 }
 
-// intact looks whether a resource has survived the Delete of another: an Update of it, with what it has, finds it.
+// intact checks that a resource survived the Delete of another: an Update with its present properties must succeed.
 func (s *scene) intact(of *resource, state value.Value) {
 	r := s.request(wire.Update, of, state)
 	r.OldResourceProperties = s.run.document(state)
@@ -155,7 +155,7 @@ func (s *scene) intact(of *resource, state value.Value) {
 	}
 }
 
-// failedCreate sends what the provider refuses, and then the Delete that always follows.
+// failedCreate sends properties that the provider refuses, and then the Delete that always follows.
 func failedCreate(s *scene) {
 	for i, bad := range s.run.given.bad {
 		of, p := s.create(bad, "with properties that it should reject", nil)
@@ -200,7 +200,7 @@ func (s *scene) afterFailure(of *resource, p reply, state value.Value) {
 	}
 }
 
-// invented returns the ID that an engine makes up for what has none; ROS makes up none.
+// invented returns the ID that an engine generates for a resource without one, or "" for ROS, which generates none.
 func (s *scene) invented(of *resource) wire.PhysicalID {
 	if s.run.config.Dialect == wire.ROS {
 		return ""
@@ -291,7 +291,7 @@ func (s *scene) restart() bool {
 	return s.err == nil
 }
 
-// deleteUnknown deletes what was never made.
+// deleteUnknown deletes a resource that never existed.
 func deleteUnknown(s *scene) {
 	given := s.run.given
 	of := s.newResource(given.first)
@@ -304,14 +304,14 @@ func deleteUnknown(s *scene) {
 	s.remove(of, given.first, "delete-unknown-refused")
 }
 
-// nameTaken creates what is there already, in another stack, and deletes the second one: the first one must not notice.
+// nameTaken creates an existing resource again in another stack, and deletes the second one. The first must stay intact.
 func nameTaken(s *scene) {
 	given := s.run.given
 	of, _ := s.made()
 	if s.err != nil {
 		return
 	}
-	cancelled := s.newResource(given.first) // whose Create nobody has waited for
+	cancelled := s.newResource(given.first) // the engine did not wait for its Create
 	if cancelled.id = s.invented(cancelled); cancelled.id != "" {
 		s.remove(cancelled, given.first, "")
 		s.intact(of, given.first)

@@ -17,16 +17,16 @@ import (
 // properties are the states that resources are brought into, as a template has them.
 type properties struct {
 	first value.Value
-	// second is another state; derived says that nobody gave it, so that it may be refused.
+	// second is another state. derived says that it was generated, so the provider may refuse it.
 	second  *value.Value
 	derived bool
-	// third is one that replaces the resource; nil if nobody gave it.
+	// third is a state that replaces the resource; nil if the user gave none.
 	third *value.Value
-	// bad are candidates for what the provider refuses.
+	// bad lists candidates for properties that the provider refuses.
 	bad []value.Value
 	// sure says that bad were given.
 	sure bool
-	// other is a state for another resource beside the first.
+	// other is a state for a second resource.
 	other value.Value
 }
 
@@ -112,7 +112,7 @@ func varied(first value.Value, form *schema.Schema, made bool) (value.Value, boo
 // unfit is a value of which no provider can make a text, a number or a boolean.
 var unfit = value.Object(value.Member{Key: "Unexpected", Value: value.Strs("a", "b")})
 
-// refused returns candidates for what a provider refuses: everything in another form, and nothing at all.
+// refused returns candidates for properties that a provider refuses: each value in another form, and no values.
 func refused(first value.Value) []value.Value {
 	var all []value.Value
 	if members := first.Members(); len(members) > 0 {
@@ -181,7 +181,7 @@ func (r *run) typed(v value.Value) json.RawMessage {
 // hasTypes reports whether there is a number or a boolean in v.
 func hasTypes(v value.Value) bool { return !v.Equal(v.Stringified()) }
 
-// secretNames is what properties are called that are secret, and openNames what they are called that are about a secret and none.
+// secretNames matches names of secret properties, and openNames names of properties that refer to a secret without containing one.
 var (
 	secretNames = regexp.MustCompile(`(?i)passw(or)?d|passphrase|secret|token$|api_?key|private_?key|access_?key|credential`)
 	openNames   = regexp.MustCompile(`(?i)(arn|id|name|ref|path|prefix|url|uri|endpoint|length|size|type|version|policy|stage|label|` +
@@ -195,9 +195,9 @@ func secretName(name string) bool {
 // minSecret is the length of the shortest value that is looked for: a shorter one is in every text.
 const minSecret = 6
 
-// secrets returns the values that nobody may see: those that the schema or the template says are secret, and by the names of the
-// properties. A value that stands in an open property too, as a user name that is the password, cannot be told from that, so that
-// it is masked only. Short ones are in every text: they are masked where they are the whole value.
+// secrets returns the values of secret properties. The schema, the template or the name of a property marks it as secret. A value
+// that an open property has too, such as a user name equal to the password, is masked but not judged. Short values occur
+// in every text, so they are masked only where they are the whole value.
 func (p properties) secrets(form *schema.Schema, c *Config) (judged, masked, short []string) {
 	states := []value.Value{p.first, p.other}
 	for _, v := range []*value.Value{p.second, p.third} {

@@ -10,7 +10,7 @@ import (
 	"github.com/pintle-dev/pintle/internal/author/check"
 )
 
-// The request as CloudFormation sends it, and what is to be recorded of it.
+// The request as CloudFormation sends it, and the expected recording.
 const (
 	arrived = `{"RequestType": "Update", "ServiceToken": "arn:aws:lambda:us-east-1:123456789012:function:F", "ResponseURL": ` +
 		`"https://bucket.s3.amazonaws.com/key?X-Amz-Signature=5ec2e75ec2e7", "StackId": "arn:aws:cloudformation:us-east-1:123456789012:stack/s/1", ` +

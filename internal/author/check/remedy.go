@@ -13,11 +13,11 @@ import (
 	"github.com/pintle-dev/pintle/wire"
 )
 
-// Remedy is what to change in a handler that breaks a rule.
+// Remedy describes the change that a handler needs if it breaks a rule.
 type Remedy struct {
 	// Text is one or two sentences.
 	Text string
-	// Snippet is code for the handler's language and library. It is empty if there is none for the rule, if the language is
+	// Snippet is code for the handler's language and library. It is empty if the rule has none, if the language is
 	// unknown, and in every finding of a rule but the first.
 	Snippet string
 	// Language is that of the Snippet: python, javascript or go. It is empty without one.
@@ -95,7 +95,7 @@ func beginning(path string) []byte {
 	return text
 }
 
-// snippet returns the code for a rule, or "" if there is none.
+// snippet returns the code for a rule, or "" if the rule has none.
 func (s style) snippet(rule string) string {
 	for _, file := range s.files {
 		text, err := snippetFiles.ReadFile("snippets/" + file)
@@ -141,7 +141,7 @@ func snippetsOf(text string) map[string]string {
 	return snippets
 }
 
-// remedy adds to each finding what to change, with a snippet in the first of each rule.
+// remedy adds a remedy to each finding, with a snippet in the first finding of each rule.
 func (r *run) remedy() {
 	how := styleOf(r.config.Session.Provider.Target)
 	if r.config.Dialect == wire.ROS && !how.sdk {

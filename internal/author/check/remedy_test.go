@@ -16,7 +16,7 @@ import (
 
 func snippetFile(name string) string { return filepath.Join("snippets", name) }
 
-// Every rule says what to change, in sentences.
+// TestFixes checks that every rule has a remedy, in sentences.
 func TestFixes(t *testing.T) {
 	for _, rule := range check.Rules() {
 		for _, r := range []check.Rule{rule, rule.In(wire.ROS)} {

@@ -8,11 +8,11 @@ type Rule struct {
 	ID string
 	// Severity is how bad it is that it is broken.
 	Severity Severity
-	// Statement says what is asked for, in one line.
+	// Statement is the requirement, in one line.
 	Statement string
-	// Why says what the service does otherwise, and what users lose by that.
+	// Why says how the service reacts to a violation, and how that harms users.
 	Why string
-	// Fix says what to change in a handler that breaks the rule, in one or two sentences.
+	// Fix describes the change that a handler needs if it breaks the rule, in one or two sentences.
 	Fix string
 }
 
@@ -232,7 +232,7 @@ var rules = []Rule{
 		"a process handles many requests: leftover state exposes the attributes of other resources, even secret ones",
 		"Make a new answer for each request, and keep no data of a request in global variables."},
 
-	// Requests that come again, and that hold what is new.
+	// Repeated requests, and requests with new content.
 	{"created-twice", Error, "a repeated Create or Update creates nothing new",
 		"requests are delivered at least once, by Lambda up to three times: the result of a second delivery is in no stack " +
 			"and never deleted",

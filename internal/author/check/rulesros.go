@@ -74,7 +74,7 @@ var rosWords = map[string]struct{ statement, why string }{
 	"secret-in-data":          {"no secret property is returned in Data", "ROS has no NoEcho for answers, and shows attributes wherever they are used"},
 }
 
-// rosFixes are what to change for ROS where it differs, by ID of the rule.
+// rosFixes has the fixes for ROS where they differ, by ID of the rule.
 var rosFixes = map[string]string{
 	"answer-verb":             "Send the answer with POST.",
 	"answer-content-type":     "Set the header Content-Type to application/json.",

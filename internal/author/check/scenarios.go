@@ -9,7 +9,7 @@ import (
 type Scenario struct {
 	// ID names it, in kebab-case.
 	ID string
-	// Title says what is sent, in one line.
+	// Title names the requests that the scenario sends, in one line.
 	Title string
 }
 
@@ -19,7 +19,7 @@ type scenario struct {
 	// needs says that it needs a provider that can create.
 	needs bool
 	play  func(*scene)
-	// uses returns the properties that a user gives for this scenario; nil if there are none such.
+	// uses returns the properties that a user can give for this scenario, or nil.
 	uses func(Config) json.RawMessage
 }
 

@@ -32,7 +32,7 @@ type scene struct {
 	mute      bool // nothing is judged
 }
 
-// play runs a scenario to its end and deletes what it has left.
+// play runs a scenario and deletes the resources it leaves.
 func (s *scene) play(of scenario) error {
 	if of.needs && s.run.created == no {
 		return &notRun{s.run.refusal}
@@ -71,7 +71,7 @@ type resource struct {
 	live    bool        // and to be deleted
 }
 
-// reply is what came of a request.
+// reply is the result of a request.
 type reply struct {
 	harness.Exchange
 	what string // the request in a few words
@@ -133,7 +133,7 @@ const (
 	pause    = 200 * time.Millisecond
 )
 
-// exchange sends a request. It may be called concurrently, by who looks after the error itself.
+// exchange sends a request. Callers that handle the error themselves may call it concurrently.
 func (s *scene) exchange(r wire.Request, label string, change func(*harness.Order)) reply {
 	p := reply{what: string(r.RequestType)}
 	if label != "" {
@@ -144,11 +144,11 @@ func (s *scene) exchange(r wire.Request, label string, change func(*harness.Orde
 	}
 	c := s.run.config
 	o := harness.Order{Request: r, SNS: c.SNS, Timeout: c.Timeout, Settle: c.Settle, Secrets: s.run.masked}
-	hurried := s.run.silent[r.RequestType] > 1 // after that much silence the next answer is not waited for so long
+	hurried := s.run.silent[r.RequestType] > 1 // after repeated silence, wait less for the next answer
 	if hurried {
 		o.Timeout, o.Settle = min(o.Timeout, DefaultSettle), min(o.Settle, DefaultSettle)
 	}
-	if len(s.run.lasting) > 1 { // likewise, and its processes are ended before there are none left
+	if len(s.run.lasting) > 1 { // as above, and its processes must end before the limit is reached
 		hurried = true
 		o.Timeout, o.Linger = min(o.Timeout, max(5*time.Second, 2*s.run.slowest)), 100*time.Millisecond
 	}
@@ -319,7 +319,7 @@ func (s *scene) made() (*resource, reply) {
 	return of, p
 }
 
-// unmade leaves the scenario without its resource; if none was ever made, all that need one are left out.
+// unmade ends the scenario because its resource does not exist. If no Create ever succeeded, the check skips all scenarios that need one.
 func (s *scene) unmade(reason string) {
 	if s.run.created == untried {
 		s.run.created, s.run.refusal = no, reason
@@ -351,7 +351,7 @@ func (s *scene) refused(p reply) {
 	s.unmade("the provider rejected the Create: use properties that it accepts (-p, --properties or --template)")
 }
 
-// keep says what is expected of the physical ID of an Update.
+// keep is the expectation for the physical ID after an Update.
 type keep int
 
 const (
@@ -367,7 +367,7 @@ func (s *scene) update(of *resource, state, old value.Value, id keep, refused, l
 	return s.updated(of, s.send(r, label, nil), state, id, refused)
 }
 
-// updated judges the answer to an Update and records what it means.
+// updated judges the answer to an Update and records its effect.
 func (s *scene) updated(of *resource, p reply, state value.Value, id keep, refused string) reply {
 	if s.err != nil || !p.valid() {
 		return p
@@ -387,7 +387,7 @@ func (s *scene) updated(of *resource, p reply, state value.Value, id keep, refus
 	case !changed && id == another:
 		s.find("not-replaced", p, "the answer still has %s", of.id)
 	}
-	if now != of.id { // what was is to be deleted by the service, when all is done
+	if now != of.id { // the service deletes the old resource in the clean-up
 		s.drop(now) // which is this one, if it was it before
 		before := *of
 		s.resources = append(s.resources, &before)

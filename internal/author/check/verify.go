@@ -11,17 +11,17 @@ import (
 	"github.com/pintle-dev/pintle/wire"
 )
 
-// Reader reads the present properties of a resource by other means than the provider. It returns a JSON object with all that can
-// be read, or null if there is no such resource. The request is the one that was just answered, without its response URL.
+// Reader reads the present properties of a resource without its provider. It returns a JSON object with the properties it can
+// read, or null if the resource does not exist. The request is the one just answered, without its response URL.
 type Reader func(ctx context.Context, id wire.PhysicalID, answered wire.Request) (json.RawMessage, error)
 
-// verified are the scenarios in which a Reader is asked: those with requests that come in an ordinary life.
+// verified lists the scenarios that ask a Reader: those with the requests of normal operation.
 var verified = []string{"life", "update", "replacement", "replacement-rollback", "rollback"}
 
 // verification reads the properties of a resource back, and compares them.
 type verification struct{ *scene }
 
-// verify asks the reader whether what was answered SUCCESS is done.
+// verify asks the reader whether the work of a successful request is done.
 func (s verification) verify(p reply) {
 	if s.run.config.Verify == nil || s.mute || !p.success() || !slices.Contains(verified, s.id) {
 		return

@@ -21,7 +21,7 @@ const (
 	Warning Level = "warning"
 )
 
-// Problem is one thing that was found.
+// Problem is one finding.
 type Problem struct {
 	*template.Error
 	Rule  Rule
@@ -30,10 +30,10 @@ type Problem struct {
 	language template.Language
 }
 
-// Remedy is what to do about the problem, in the words of the template's language; "" if it is unknown.
+// Remedy returns the remedy of the problem in the template's language, or "" if it is unknown.
 func (p *Problem) Remedy() string { return p.Rule.In(p.language).Remedy }
 
-// File is what was found in one template.
+// File has the findings of one template.
 type File struct {
 	// Name is the path as it is shown.
 	Name string
@@ -43,7 +43,7 @@ type File struct {
 	Problems []Problem
 }
 
-// Add adds what was found, each with its rule, in the order of the places.
+// Add adds findings with their rules, in the order of their places.
 func (f *File) Add(level Level, found template.Errors) {
 	for _, e := range found {
 		if !slices.ContainsFunc(f.Problems, func(p Problem) bool { return same(p.Error, e) }) {
@@ -67,7 +67,7 @@ func (f *File) Found() template.Errors {
 	return list
 }
 
-// Remedies returns what to do about each problem, in the order of [File.Found].
+// Remedies returns the remedy of each problem, in the order of [File.Found].
 func (f *File) Remedies() []string {
 	list := make([]string, len(f.Problems))
 	for i := range f.Problems {

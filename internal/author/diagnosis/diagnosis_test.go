@@ -153,7 +153,7 @@ var secrets = []string{
 	"Parameters: {P: {NoEcho: true, Default: hunter2}, S: {NoEcho: true, Default: hunter2, X: 1}}",
 	`{"Parameters": {"P": {"NoEcho": "true", "Default": "hunter2"}, "Q": {}}, "Resources": {}}`,
 	"{\"Parameters\": {\"P\": {\"Default\":\n \"hunter2\"\n, \"NoEcho\": true}}}",
-	// Not well-formed, so no one knows what is what.
+	// Not well-formed, so its structure is unknown.
 	"Parameters: {P: {NoEcho: true, Default: hunter2\nResources: [",
 	"Parameters:\n  P:\n    NoEcho: true\n    Default: 'hunter2\n\tx: y",
 	"Parameters: {P: {NoEcho: true, NoEcho: false, Default: hunter2}}",

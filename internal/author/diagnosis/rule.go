@@ -11,7 +11,7 @@ type Rule struct {
 	// ID is the permanent name of the rule: lower-case words joined by hyphens. The rule may find more cases later,
 	// but its meaning does not change.
 	ID string
-	// Title says in a sentence what the rule asks for, Remedy what to do about a problem.
+	// Title is the requirement in a sentence. Remedy says how to fix a problem.
 	Title, Remedy string
 
 	// rosRemedy is the remedy for templates of ROS, "" if it is the same.
@@ -28,10 +28,10 @@ func (r Rule) In(language template.Language) Rule {
 	return r
 }
 
-// Other is the ID of the rule for what no other rule is about.
+// Other is the ID of the rule for problems that no other rule covers.
 const Other = "template"
 
-// Import is the ID of the rule for what is not known without other stacks.
+// Import is the ID of the rule for values that depend on other stacks.
 const Import = "import"
 
 // Rules returns all rules, each ID once. The order is that in which a message is held against them.

@@ -74,7 +74,7 @@ type (
 // Home is the URL of a page about the program.
 const Home = "https://github.com/pintle-dev/pintle"
 
-// SARIF returns a log of what was found, in version 2.1.0 of the format. version is that of the program. Names of files are
+// SARIF returns the findings as a log in version 2.1.0 of the format. version is the version of the program. Names of files are
 // written as relative URIs, or as file URIs if they are absolute.
 func SARIF(version string, files []File) ([]byte, error) {
 	rules := Rules()

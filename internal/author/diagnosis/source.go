@@ -14,7 +14,7 @@ import (
 // Source is the text of a template, line by line, without the defaults of its NoEcho parameters.
 type Source struct {
 	lines []string
-	// secrets are what is not shown, in order.
+	// secrets lists the hidden parts, in order.
 	secrets []span
 	// safe is how many lines may be shown at all.
 	safe int
@@ -30,7 +30,7 @@ func (p point) compare(q point) int {
 // span is from a place to another, which is not part of it.
 type span struct{ from, to point }
 
-// NewSource reads the text of a template, whatever is wrong with it.
+// NewSource reads the text of a template, valid or not.
 func NewSource(text string) *Source {
 	s := &Source{lines: splitLines(text)}
 	s.safe = len(s.lines)
@@ -107,15 +107,15 @@ func (s *Source) distrust(text string) {
 	}
 }
 
-// Excerpt is a line of a text and what is marked in it.
+// Excerpt is a line of a text with a marked part.
 type Excerpt struct {
 	Text string
 	// Column is where the mark begins, from 1 in characters, and Length how far it goes; both 0 if the place has no column.
 	Column, Length int
 }
 
-// Excerpt returns the line with a place, which is marked up to the end of its word; false if there is no such line, or it is
-// not to be shown.
+// Excerpt returns a line, marked from the column to the end of its word. It returns false if the line does not exist or
+// must stay hidden.
 func (s *Source) Excerpt(line, column int) (Excerpt, bool) {
 	if line < 1 || line > s.safe {
 		return Excerpt{}, false
@@ -137,7 +137,7 @@ func (s *Source) Excerpt(line, column int) (Excerpt, bool) {
 	return e, true
 }
 
-// hide puts a mask instead of what of a secret is on a line, and returns where the column is then.
+// hide masks the part of a secret that is on a line, and returns the new position of the column.
 func hide(text []rune, column, line int, secret span) ([]rune, int) {
 	if line < secret.from.line || line > secret.to.line {
 		return text, column

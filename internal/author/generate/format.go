@@ -36,7 +36,7 @@ type Format struct {
 	keywords, reserved []string
 	// typ returns the type of a value as the language writes it. owner is the name of the resource.
 	typ func(owner string, t *Type) string
-	// render returns the expression that turns a value into what the template gets.
+	// render returns the expression that converts a value for the template.
 	render func(owner, expression string, t *Type) string
 	// comment makes text safe in a comment of the language.
 	comment func(text string) string
@@ -74,7 +74,7 @@ func ROSCDK() Format {
 	return typeScript("roscdk.ts.tmpl", "serviceToken", "operationTimeout", "removalPolicy")
 }
 
-// view is what a template gets.
+// view is the data of a template.
 type view struct {
 	Resource
 	// Package is the package of the code, if the language has packages.
@@ -173,7 +173,7 @@ func invisible(r rune) bool {
 	return r == '\ufeff' || unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r)
 }
 
-// printable removes invisible characters, but keeps white space, and replaces what is not UTF-8.
+// printable removes invisible characters other than white space, and replaces invalid UTF-8.
 func printable(text string) string {
 	return strings.Map(func(r rune) rune {
 		if invisible(r) && !unicode.IsSpace(r) {

@@ -63,7 +63,7 @@ type Property struct {
 	Key string
 	// Type is the type of its values.
 	Type *Type
-	// Help is the description in the schema, or "". Rules are sentences about what a type does not express.
+	// Help is the description in the schema, or "". Rules are sentences about constraints that a type does not express.
 	Help  string
 	Rules []string
 	// Required is false for attributes.
@@ -95,7 +95,7 @@ type Type struct {
 	Object *Object
 }
 
-// flatten replaces objects by maps: an attribute is not written in code, and what is in it needs no types.
+// flatten replaces objects by maps: users never write attributes in code, so their members need no types.
 func (t *Type) flatten() {
 	switch {
 	case t == nil:
@@ -106,7 +106,7 @@ func (t *Type) flatten() {
 	}
 }
 
-// node is the keywords of JSON Schema that are read. Schema is parsed before, so that what is malformed has been refused.
+// node has the supported keywords of JSON Schema. Package schema parses the document first and rejects malformed ones.
 type node struct {
 	Ref         string           `json:"$ref"`
 	Defs        map[string]*node `json:"$defs"`
@@ -153,9 +153,9 @@ func (n *node) UnmarshalJSON(text []byte) error {
 	return json.Unmarshal(text, (*plain)(n))
 }
 
-// Read returns the resource types of a schema document, sorted by name. Only those named in only are read, all if it is
-// empty. A name in only stands for the type that a document without names describes. The error says what is wrong, and names
-// no value.
+// Read returns the resource types of a schema document, sorted by name: those listed in only, or all if it is empty. If the
+// document describes one type without a name, a name in only becomes the name of that type. Errors contain no
+// values.
 func Read(text []byte, only []string) ([]Resource, error) {
 	if _, err := schema.Parse(text); err != nil {
 		return nil, err

@@ -81,7 +81,7 @@ func (s *Session) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	e := s.meant(r)
 	refused := s.admit(e, r)
 	body, err := io.ReadAll(io.LimitReader(r.Body, wire.MaxResponse+1))
-	if err == nil { // who is cut off in what he says would end with an error, which he does not with S3
+	if err == nil { // a sender that is cut off gets an error here, but not from S3
 		_, err = io.CopyN(io.Discard, r.Body, maxDrained)
 		if errors.Is(err, io.EOF) {
 			err = nil
@@ -111,13 +111,13 @@ func (s *Session) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		refused.write(w, e != nil && e.order.Request.Dialect == wire.ROS || strings.HasSuffix(r.URL.Path, rosPath))
 	case e.order.Request.Dialect == wire.ROS:
 		w.Header().Set("Content-Type", "application/json")
-		_, _ = io.WriteString(w, "{}\n") // who does not read it has the status
+		_, _ = io.WriteString(w, "{}\n") // the status suffices if the client does not read it
 	default:
 		w.WriteHeader(http.StatusOK)
 	}
 }
 
-// meant returns the exchange that an attempt is about, nil if that cannot be told.
+// meant returns the exchange that an attempt belongs to, or nil if that is unknown.
 func (s *Session) meant(r *http.Request) *exchange {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -184,7 +184,7 @@ func (r *refusal) write(w http.ResponseWriter, ros bool) {
 		}
 		w.Header().Set("Content-Type", "application/json")
 		w.WriteHeader(r.status)
-		_ = json.NewEncoder(w).Encode(map[string]string{"Code": r.code, "Message": r.message}) // who does not read it has the status
+		_ = json.NewEncoder(w).Encode(map[string]string{"Code": r.code, "Message": r.message}) // the status suffices if the client does not read it
 	default:
 		http.Error(w, r.message, r.status)
 	}
@@ -228,7 +228,7 @@ func (s *Session) note(e *exchange, a Attempt) {
 	if over {
 		s.stray(e.order.Request.RequestID, a)
 	}
-	if first { // what is said of its length counts, what is less than there is does not
+	if first { // the announced length counts unless the body is longer
 		e.answers <- answer{a.Body, max(int(a.Length), len(a.Body)), a.At}
 	}
 }

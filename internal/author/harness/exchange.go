@@ -16,7 +16,7 @@ import (
 	"github.com/pintle-dev/pintle/wire"
 )
 
-// Bounds of what is kept of one exchange.
+// Limits of the data kept for one exchange.
 const (
 	maxAttempts = 16
 	maxLines    = 200
@@ -24,10 +24,10 @@ const (
 
 // Order is one request that is to be sent.
 type Order struct {
-	// Request is what the provider gets; its response URLs are set by [Session.Send]. In the dialect of ROS its ServiceToken is
-	// not sent, but says how the provider is called. Required.
+	// Request is the request for the provider. [Session.Send] sets its response URLs. In the dialect of ROS its ServiceToken is
+	// not sent, but selects how the provider is called. Required.
 	Request wire.Request
-	// Edit changes the document that is sent, for one that no engine would write. Nil leaves it.
+	// Edit changes the document before it is sent, to make one that no engine writes. Nil leaves it unchanged.
 	Edit func(document []byte) []byte
 	// SNS wraps the request in a notification from the topic that is its ServiceToken.
 	SNS bool
@@ -49,10 +49,10 @@ type Order struct {
 	Waiting func()
 }
 
-// Exchange is what came of an order.
+// Exchange is the result of an order.
 type Exchange struct {
 	Result
-	// Request is what was sent, with its response URLs.
+	// Request is the request as sent, with its response URLs.
 	Request wire.Request
 	// Attempts are the requests that came to the response URL, or were meant for it, in their order; at most 16.
 	Attempts []Attempt
@@ -60,7 +60,7 @@ type Exchange struct {
 	End End
 	// Lingers says that it had answered, and was at it still after the time that it may continue. See [Session.End].
 	Lingers bool
-	// Log is what the processes printed about it; at most 200 lines, redacted.
+	// Log has the lines that processes printed about it: at most 200, redacted.
 	Log []string
 	// Leaks are the secrets of the order that those lines held, in clear and in the spelling that they had; at most 200.
 	Leaks []string
@@ -74,7 +74,7 @@ type Attempt struct {
 	Method string
 	// Intact says that path and query were those of the response URL, letter by letter.
 	Intact bool
-	// Header is what was sent with it.
+	// Header has the headers sent with it.
 	Header http.Header
 	// Length is the Content-Length; -1 if there was none.
 	Length int64
@@ -272,7 +272,7 @@ func died(o local.Outcome) error {
 		return nil
 	case local.Errored:
 		return fmt.Errorf("the handler failed: %s", o)
-	case local.Exited, local.Crashed, local.TimedOut, local.InitFailed, local.Stopped, local.Waiting: // nobody may wait here
+	case local.Exited, local.Crashed, local.TimedOut, local.InitFailed, local.Stopped, local.Waiting: // waiting is not supported here
 	}
 	if o.Kind == local.InitFailed && len(o.Log) > 0 && o.ExitCode == 0 && o.Signal == "" {
 		return fmt.Errorf("%s\n%s", o.Message, strings.Join(o.Log, "\n")) // the output of a build is in no other log
@@ -280,7 +280,7 @@ func died(o local.Outcome) error {
 	return errors.New(o.Message)
 }
 
-// await waits for the answer and then, for a moment, for what the provider does after it.
+// await waits for the answer and then briefly for further attempts of the provider.
 func (e *exchange) await(ctx, limited context.Context, start time.Time) (Result, error) {
 	ended := e.ended
 	var settled <-chan struct{} // never, before the end and without a bound
@@ -335,7 +335,7 @@ func (e *exchange) await(ctx, limited context.Context, start time.Time) (Result,
 	}
 }
 
-// workPause is how long is waited between two looks at what a process still does.
+// workPause is the interval between checks of whether a process still works.
 const workPause = 500 * time.Millisecond
 
 // settle returns a channel that is closed when no answer is to be expected any more of a handler that has returned, or ctx ends.
@@ -362,8 +362,8 @@ func sleep(ctx context.Context, d time.Duration) bool {
 	}
 }
 
-// End waits until the provider's process has finished with a request that [Session.Send] has returned for, and returns how. Of what
-// is not a local process it returns what is known at once. The error is that of ctx.
+// End waits until the provider's process has finished a request after [Session.Send] returned, and returns how it ended. For
+// other providers it returns at once with the known state. The error is that of ctx.
 func (s *Session) End(ctx context.Context, id wire.RequestID) (End, error) {
 	e := s.find(id)
 	if e == nil {

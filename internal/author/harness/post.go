@@ -17,7 +17,7 @@ import (
 	"github.com/pintle-dev/pintle/wire"
 )
 
-// maxRefusal bounds what is read of a reply that is not an answer.
+// maxRefusal is the number of bytes read of a reply that is not an answer.
 const maxRefusal = 4 << 10
 
 // busyError is that of a URL that wants the request at another time.
@@ -83,7 +83,7 @@ func (s *Session) post(ctx context.Context, e *exchange, message []byte) error {
 	return nil
 }
 
-// posted returns what a URL gets: a notification of SNS, or the request document as a webhook.
+// posted returns the body and headers for a URL: a notification of SNS, or the request document as a webhook.
 func (s *Session) posted(ctx context.Context, e *exchange, message []byte) ([]byte, http.Header, error) {
 	request := e.order.Request
 	if e.order.SNS {

@@ -54,7 +54,7 @@ func TestROSProgram(t *testing.T) {
 	}
 }
 
-// Handlers as public templates have them: each posts its answer itself, and what it returns does not matter.
+// TestROSHandlers runs handlers of public templates. Each posts its answer itself, and its return value does not matter.
 func TestROSHandlers(t *testing.T) {
 	const python = `
 import json, os

@@ -31,8 +31,8 @@ type SessionConfig struct {
 	Calls *cdkframework.Calls
 	// Runtime configures the processes; Done, Providers, Log and Leaked are set by [Open].
 	Runtime local.Config
-	// Send hands a document over, for a provider that is not a local process and has no URL. It returns when the
-	// other side has taken it, or why it has not. Nil means that Provider gets it.
+	// Send delivers a document to a provider that is not a local process and has no URL. It returns once the receiver has
+	// accepted the document, or an error. Nil means that Provider gets it.
 	Send func(ctx context.Context, request wire.Request, document []byte) error
 	// WebhookSecret signs requests to a URL, as it is in PINTLE_WEBHOOK_SECRET. Empty means that they are not signed.
 	WebhookSecret string
@@ -51,7 +51,7 @@ type Session struct {
 	config  SessionConfig
 	runtime *local.Runtime // nil if no process is ours
 	signer  *wire.Signer
-	// notifications signs what a URL gets from a topic, and serves the certificate.
+	// notifications signs the notifications of a topic, and serves the certificate.
 	notifications *notification.Signer
 	base          *url.URL
 	server        *http.Server
@@ -65,9 +65,9 @@ type Session struct {
 	strays        []Stray
 }
 
-// Stray is an attempt to answer of which no one knows what it answers, or that came when its request was over.
+// Stray is an answer to an unknown request, or one that arrived after its request had finished.
 type Stray struct {
-	// RequestID is the request that is over; empty if it is not known.
+	// RequestID is the finished request, or "" if it is unknown.
 	RequestID wire.RequestID
 	Attempt
 }
@@ -193,8 +193,8 @@ func (s *Session) responses() *url.URL {
 	return &u
 }
 
-// Schema returns what the provider's program prints for the command schema. The error is that of [local.Runtime.Schema];
-// what is not a local process is not asked and has none.
+// Schema returns the output of the provider's program for the command schema. The error is that of [local.Runtime.Schema].
+// A provider that is not a local process is not asked and has no schema.
 func (s *Session) Schema(ctx context.Context) ([]byte, error) {
 	if s.runtime == nil {
 		return nil, local.ErrNoSchema

@@ -74,7 +74,8 @@ func TestSession(t *testing.T) {
 	}
 }
 
-// An answer that is told 503 comes again, the same request may be sent twice, and new processes get what comes after Restart.
+// TestSessionAgain checks that an answer is repeated after a 503, that a request can be sent twice, and that new processes get requests after
+// Restart.
 func TestSessionAgain(t *testing.T) {
 	s := session(t, "answer")
 	for n := range 2 {
@@ -110,7 +111,7 @@ func TestSessionLeaks(t *testing.T) {
 	}
 }
 
-// An endpoint is another way to the provider, and answers that come when all is over are strays.
+// TestSessionDoor checks another way to the provider, an endpoint, and that answers after the end are strays.
 func TestSessionDoor(t *testing.T) {
 	target := make(chan string, 1)
 	s := opened(t, harness.SessionConfig{
@@ -136,7 +137,7 @@ func TestSessionDoor(t *testing.T) {
 	}
 }
 
-// Who listens everywhere is found on loopback, for which alone the certificate is.
+// TestSessionEverywhere checks that a session which listens on all addresses uses loopback, the only address in its certificate.
 func TestSessionEverywhere(t *testing.T) {
 	var got string
 	s := opened(t, harness.SessionConfig{
@@ -181,7 +182,7 @@ func TestSessionReplies(t *testing.T) {
 	}
 }
 
-// The response URL is what the configuration says.
+// TestSessionPublicURL checks that the response URL is the configured one.
 func TestSessionPublicURL(t *testing.T) {
 	var got string
 	s := opened(t, harness.SessionConfig{

@@ -1,10 +1,10 @@
 // Package harness sends requests to one provider and waits for the answers, without an engine, stacks or a store. It
-// is for people who write a provider and want to see what it does. [Run] sends one request; a [Session] sends many,
-// one after the other or at once, and keeps a record of all that came.
+// is for authors who want to see how their provider behaves. [Run] sends one request. A [Session] sends many,
+// in sequence or concurrently, and records every answer.
 //
-// The provider gets the request on its usual way: as an event of the Lambda Runtime API, of SNS if so wanted, or as a
-// signed POST; a request of ROS as an event of Function Compute, or as a POST. The response URL is on loopback unless
-// it is told otherwise, for one request, and is as strict as an engine's.
+// The provider gets the request in the usual way: as an event of the Lambda Runtime API, of SNS on request, or as a
+// signed POST. A request of ROS is an event of Function Compute or a POST. The response URL is on loopback unless
+// configured otherwise, serves one request, and is as strict as that of an engine.
 package harness
 
 import (
@@ -25,7 +25,7 @@ const (
 	lastWords = 2 * time.Second
 )
 
-// Config says what is tried.
+// Config describes one request and the provider that gets it.
 type Config struct {
 	// Provider is what gets the request. Its target may be a URL. Required.
 	Provider local.Provider
@@ -35,8 +35,8 @@ type Config struct {
 	Calls *cdkframework.Calls
 	// Runtime configures the processes; Done, Providers and Log are set by [Run].
 	Runtime local.Config
-	// Request is what it gets; its response URLs are set by [Run]. In the dialect of ROS its ServiceToken is not sent, but
-	// says how the provider is called, as an engine has it from the template. Required.
+	// Request is the request for the provider. [Run] sets its response URLs. In the dialect of ROS its ServiceToken is not sent, but
+	// selects how the provider is called, as in a template. Required.
 	Request wire.Request
 	// SNS wraps the request in a notification from the topic that is its ServiceToken.
 	SNS bool
@@ -47,9 +47,9 @@ type Config struct {
 	Settle time.Duration
 	// WebhookSecret signs the request to a URL, as it is in PINTLE_WEBHOOK_SECRET. Empty means that it is not signed.
 	WebhookSecret string
-	// Learn is called before the request is sent, with what the provider's program prints for the command schema; nil if
-	// that is nothing, or no one was asked. It may change the type of the request, and returns texts in it that no log may
-	// show. Nil learns nothing.
+	// Learn is called before the request is sent, with the output of the provider's program for the command schema; nil if
+	// it has none or was not asked. Learn may change the type of the request, and returns the secrets in it that no log may
+	// show. Nil means no such call.
 	Learn func(schema []byte, request *wire.Request) (secrets []string)
 	// Log gets each redacted line of the process, one after the other. Nil drops them.
 	Log func(line string)
@@ -61,13 +61,13 @@ type Config struct {
 type Result struct {
 	// Response is the provider's; what could be read of one that is not valid. Zero without an answer.
 	Response wire.Response
-	// Answered says that there is one, valid or not, and Size is its bytes, more than [wire.MaxResponse] if it is too
+	// Answered reports whether an answer came, valid or not. Size is its length in bytes, more than [wire.MaxResponse] if it is too
 	// long.
 	Answered bool
 	Size     int
 	// Took is the time from the delivery of the request to its answer, or to the end.
 	Took time.Duration
-	// Problem says why there is no answer, or why the service would not take it; nil if it would. Its text is redacted.
+	// Problem says why no answer came, or why the service would reject it. It is nil for a valid answer. Its text is redacted.
 	Problem error
 	// Mismatches are fields that should be copies of the request's and are not.
 	Mismatches []string

@@ -152,7 +152,7 @@ func TestLearn(t *testing.T) {
 
 func TestSilence(t *testing.T) {
 	c := process(t, "hang")
-	c.Timeout = time.Second // the package answers by itself before that, and then there is no time left
+	c.Timeout = time.Second // the SDK answers before that, and no time remains
 	r := run(t, c)
 	if r.Answered && r.Response.Status != wire.Failed || !r.Answered && r.Problem == nil {
 		t.Errorf("got %+v", r)

@@ -30,7 +30,7 @@ type Config struct {
 	Providers []string
 }
 
-// Call is what a call of a resource needs. In Region and Role an asterisk stands for what the template alone does not tell.
+// Call is an AWS call that a resource makes. An asterisk in Region or Role means that the template alone does not determine it.
 type Call struct {
 	Resource string // the logical ID
 	customresource.Need
@@ -38,14 +38,14 @@ type Call struct {
 	Open bool
 }
 
-// Problem is a resource whose calls cannot be told.
+// Problem is a resource whose calls are unknown.
 type Problem struct {
 	Resource     string
 	Line, Column int // of the template, from 1
 	Text         string
 }
 
-// Read returns the calls of a template, in its order. Problems are resources whose calls it cannot tell. The error is about the
+// Read returns the calls of a template, in its order, and the resources whose calls are unknown. The error is about the
 // template as a whole.
 func Read(body string, c Config) ([]Call, []Problem, error) {
 	limits := template.Quotas()
@@ -73,7 +73,7 @@ func Read(body string, c Config) ([]Call, []Problem, error) {
 	return calls, problems, nil
 }
 
-// calls returns what the calls of a resource need.
+// calls returns the calls of a resource.
 func (r *reader) calls(name string, properties template.Node) ([]Call, error) {
 	variants := []map[string]json.RawMessage{{}}
 	for _, key := range []string{"Create", "Update", "Delete"} {

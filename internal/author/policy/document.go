@@ -43,7 +43,7 @@ func Statements(calls []Call, resources []string) Document {
 	return d
 }
 
-// Rules returns what the provider in the program has to be allowed to make the calls. A call that names no region may be made in all.
+// Rules returns the permissions that the built-in provider needs for the calls. A call without a region is allowed in all regions.
 func Rules(calls []Call) []project.Allow {
 	type found struct {
 		regions  map[string]bool

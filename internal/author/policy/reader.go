@@ -10,16 +10,16 @@ import (
 	"github.com/pintle-dev/pintle/internal/language/value"
 )
 
-// hole stands in a text for what is known when the stack is made, and not before.
+// hole stands in a text for a value that is known only when the stack is created.
 const hole = "\uE000"
 
-// reader evaluates as much of a template as can be told without a stack.
+// reader evaluates the parts of a template that do not depend on a stack.
 type reader struct {
 	config Config
 	root   template.Node
 }
 
-// branches returns what a value may be: the branches of Fn::If, or the value alone.
+// branches returns the possible values: the branches of Fn::If, or the value itself.
 func (r *reader) branches(n template.Node) []template.Node {
 	items := n.Get("Fn::If").Items()
 	if len(items) != 3 {

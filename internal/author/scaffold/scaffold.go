@@ -28,7 +28,7 @@ const SDK = "github.com/pintle-dev/pintle"
 //go:embed all:provider all:aws
 var files embed.FS
 
-// Config says what is written.
+// Config describes a new project.
 type Config struct {
 	// Name is the name of the project or, if it has slashes, the path of its module, of which the last element is the
 	// name. Required.
@@ -43,7 +43,7 @@ type Config struct {
 	AWS bool
 }
 
-// Project is what is written. [New] makes it.
+// Project has the files of a new project. [New] makes it.
 type Project struct {
 	name  string
 	files []file
@@ -54,7 +54,7 @@ type file struct {
 	text []byte
 }
 
-// content is what the templates are filled with.
+// content is the data of the templates.
 type content struct {
 	Name, Module string
 	// Stack and Provider are names made of Name, as CloudFormation takes them, and Type is the resource type.
@@ -67,7 +67,7 @@ type content struct {
 	Definition, Script string
 }
 
-// New returns a project. The error says what is wrong with the configuration.
+// New returns a project, or an error if the configuration is invalid.
 func New(c Config) (*Project, error) {
 	name := path.Base(c.Name)
 	if c.Module == "" {
@@ -187,8 +187,8 @@ func (p *Project) Files() []string {
 // ErrNotEmpty is the error of [Project.Write] for a directory with something in it.
 var ErrNotEmpty = errors.New("the directory is not empty")
 
-// Write writes the files into a directory, which is made if it is not there. It returns [ErrNotEmpty] if there is something
-// in it, and writes over nothing. After another error, what was written is taken away again.
+// Write writes the files into a directory, and creates it if necessary. It never overwrites: it returns [ErrNotEmpty] for a
+// directory with entries. After any other error it removes the files it wrote.
 func (p *Project) Write(dir string) (err error) {
 	entries, err := os.ReadDir(dir)
 	missing := errors.Is(err, fs.ErrNotExist)

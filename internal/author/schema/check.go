@@ -17,7 +17,7 @@ import (
 const maxProblems = 100
 
 // Check validates a template against the documents of its providers. find returns the document of the provider behind
-// a service token; nil if there is none. A value that is unknown until the stack is deployed matches every schema.
+// a service token, or nil. A value that is unknown until the stack is deployed matches every schema.
 // Check returns all problems, in the order of their places.
 func Check(t *template.Template, p *template.Partial, find func(token string) *Document) template.Errors {
 	c := &check{partial: p, types: map[string]Type{}, own: ServiceKeys}
@@ -67,7 +67,7 @@ type check struct {
 	partial *template.Partial
 	types   map[string]Type // by logical ID
 	ros     bool            // the template is one of ROS
-	own     []string        // properties that the service reads beside those of the provider
+	own     []string        // properties that the service itself reads
 	found   template.Errors
 }
 
@@ -98,7 +98,7 @@ func (c *check) problem(at place, format string, args ...any) {
 	}
 }
 
-// failed reports what a function could not be evaluated for.
+// failed reports why a function could not be evaluated.
 func (c *check) failed(at place, err error) {
 	told, ok := errors.AsType[*template.Error](err)
 	if !ok {
@@ -314,7 +314,7 @@ func (c *check) list(s *Schema, n template.Node, at place) {
 	}
 }
 
-// value holds what a function returned against its schema. All of it is at the place of the call.
+// value checks the result of a function against its schema. Its problems are at the place of the call.
 func (c *check) value(s *Schema, v value.Value, at place) {
 	s = s.resolved()
 	if s == nil || v.IsNull() {

@@ -19,10 +19,10 @@ const (
 	maxExampleText   = 16 << 10
 )
 
-// Example returns a value that fits the schema as far as its keywords say, with the members that are required and no others: for
-// asking a provider about what it publishes. Another n, from 0 to 999, gives other texts where they are free. Secret texts are
-// others than those that are not. A text that must match a pattern may not fit, since only a few are tried, nor does what
-// needs more than a thousand values.
+// Example returns a value that fits the schema as far as its keywords express, with only the required members. The check uses it
+// to call a provider with its own schema. Another n, from 0 to 999, gives other texts where the schema allows it. Secret
+// texts differ from others. A text for a pattern may not match, because Example tries only a few, and a value with more than
+// a thousand parts does not fit.
 func (s *Schema) Example(n int) value.Value {
 	e := &example{n: n, left: maxExampleValues}
 	return e.of(s, false, maxExample)
@@ -157,7 +157,7 @@ func replaced(v value.Value, key string, member value.Value) value.Value {
 	return value.Object(append(members, value.Member{Key: key, Value: member})...)
 }
 
-// rank puts what is not required before what is.
+// rank sorts optional members before required ones.
 func rank(s *Schema, name string) int {
 	if slices.Contains(s.required, name) {
 		return 1

@@ -1,14 +1,14 @@
 // Package schema validates templates against the schemas that providers publish.
 //
 // A document has a JSON Schema (2020-12) for the properties and the attributes of each resource type. The package knows
-// the keywords that such a document is made of, and takes any value for what the others say, so that a provider in
-// another language may publish more than is checked here. Values are read as a provider gets them: CloudFormation makes
-// a string of every number and boolean, so "5" is a number where one is wanted, and 5 is a text where that is.
+// the keywords that the SDK writes and ignores all others, so a provider in another language may publish more than
+// Pintle checks. Values are read as a provider gets them. CloudFormation turns numbers and booleans
+// into strings, so "5" is valid where the schema wants a number, and 5 where it wants a string.
 //
-// A validator of whole JSON Schema would not do: it knows neither values that are not known yet, nor places in a
-// template, nor secrets, and it would hold "80.0" against the pattern of a string.
+// A general validator for JSON Schema does not fit: it supports neither unknown values, nor places in a
+// template, nor secrets, and it would reject "80.0" for the pattern of a string.
 //
-// No text of a problem holds a value.
+// Problems never contain values.
 package schema
 
 import (
@@ -77,7 +77,7 @@ func (d *Document) Names() []string {
 	return slices.DeleteFunc(slices.Sorted(maps.Keys(d.types)), func(name string) bool { return name == AnyType })
 }
 
-// Type returns what is known of a resource type. It is the zero Type if that is nothing.
+// Type returns the schema of a resource type, or the zero Type if it is unknown.
 func (d *Document) Type(name string) Type {
 	if t, ok := d.types[name]; ok {
 		return t
@@ -112,7 +112,7 @@ type node struct {
 	required   []string
 	// more is the schema of members that have none of their own; nil for any.
 	more *node
-	// patterned says that there are schemas for names that match patterns.
+	// patterned reports whether the schema has patternProperties.
 	patterned          bool
 	items              *node
 	pattern            *regexp.Regexp
@@ -203,7 +203,7 @@ func (n *node) readEnum(raw map[string]json.RawMessage) {
 	texts := []string{}
 	for _, member := range members {
 		if string(member) == "null" {
-			continue // what is null fits everything
+			continue // null fits every schema
 		}
 		var text string
 		if json.Unmarshal(member, &text) != nil {

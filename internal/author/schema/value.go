@@ -73,7 +73,7 @@ func (s *Schema) fitsNumber(f float64) bool {
 
 // number reads a JSON number.
 func number(text string) (float64, bool) {
-	if strings.ContainsAny(text, "xXpP_iInN") { // what Go knows besides
+	if strings.ContainsAny(text, "xXpP_iInN") { // further forms that only Go accepts
 		return 0, false
 	}
 	f, err := strconv.ParseFloat(text, 64)
@@ -128,7 +128,7 @@ func (s *Schema) Tainted(v value.Value) value.Value {
 	return v
 }
 
-// wanted says what a value must be, in the words that package pintle has for it.
+// wanted describes valid values, in the words of package pintle.
 func (s *Schema) wanted() string {
 	switch {
 	case s.nothing, s.enum != nil && len(s.enum) == 0:
