@@ -9,13 +9,13 @@ import (
 	"github.com/pintle-dev/pintle/wire"
 )
 
-// withheldText replaces the text of a provider if it is unknown which secrets that contains.
+// withheldText replaces a provider's text when the secrets that it may contain cannot be read.
 const withheldText = "what was said is withheld: it may hold secrets, which cannot be read now to be looked for"
 
 // answers reads the answers of providers and turns outcomes into results.
 type answers struct{ *decision }
 
-// read reads an answer. What in it holds a secret that no row knows of is a secret itself.
+// read reads an answer. It marks secrets in the answer that are in no row.
 func (d answers) read(r *store.Request, outcome Outcome) answer {
 	got := d.dialect.answer(outcome.Body, outcome.Size, r)
 	if outcome.withheld {
@@ -71,7 +71,7 @@ func (d answers) resultOf(r *store.Request, outcome Outcome) result {
 		}
 		return result{reason: d.failure(failedInTime, r.Logical, text), reached: true}
 	case Refused, Died:
-		// A node that died may have delivered it, and only not have come to say so.
+		// A node that died may have delivered the request without recording it.
 		reached := outcome.Delivered || holder(r) != r.First
 		text := outcome.Text
 		if len(outcome.Log) > 0 {
@@ -83,7 +83,7 @@ func (d answers) resultOf(r *store.Request, outcome Outcome) result {
 	return result{reason: "unknown outcome", reached: true}
 }
 
-// checkID removes the id of another resource from a result, where an Update cannot replace the resource.
+// checkID removes another resource's ID from a result if an Update cannot replace the resource.
 func (d answers) checkID(r *store.Request, v *result, got answer) {
 	is := r.Body.PhysicalID
 	if !d.dialect.rules().idsStay || r.Type != wire.Update || v.id == "" || is == "" || v.id == is {
@@ -101,8 +101,8 @@ func (d answers) checkID(r *store.Request, v *result, got answer) {
 	}
 }
 
-// mismatches says which of the fields that an answer copies from its request differ from those of the request: StackId, RequestId,
-// LogicalResourceId and, of a Delete, PhysicalResourceId. It is empty if none does. Secrets are masked, long values cut.
+// mismatches describes the fields of an answer that differ from its request: StackId, RequestId, LogicalResourceId
+// and, for a Delete, PhysicalResourceId. It is empty if all match. It masks secrets and truncates long values.
 func (d answers) mismatches(r *store.Request, got answer) string {
 	var texts []string
 	compare := func(field, want, is string) {
@@ -126,10 +126,11 @@ func (d answers) mismatches(r *store.Request, got answer) string {
 	return "the answer has " + strings.Join(texts, ", ")
 }
 
-// maxQuoted is how many bytes of a value that a provider sent a text quotes.
+// maxQuoted is the number of bytes that a text quotes of a provider's value.
 const maxQuoted = 100
 
-// quote quotes a value of an answer for people: without secrets, in one line, at most [maxQuoted] bytes of it.
+// quote quotes a value of an answer for people, on one line. It masks secrets and truncates the value to [maxQuoted]
+// bytes.
 func (d answers) quote(r *store.Request, got answer, text string) string {
 	text = wire.Redact(d.redact(r, text, got.data))
 	if len(text) > maxQuoted {
@@ -138,9 +139,10 @@ func (d answers) quote(r *store.Request, got answer, text string) string {
 	return strconv.Quote(text)
 }
 
-// checkCopies records an answer with wrong copies. A service knows the request by the URL that the answer was sent to, and takes
-// the answer; only ROS documents the copies as required, so there [FidelityAWS] takes a success for a failure. The id in it still
-// counts: what was made has to be deleted. An answer that fails anyway keeps its reason.
+// checkCopies records an answer whose copied fields are wrong. A service identifies the request by the response URL,
+// so it accepts the answer. Only ROS documents the copied fields as required, so there [FidelityAWS] turns a success
+// into a failure. The ID in the answer still counts, because the created resource has to be deleted. A failed answer
+// keeps its reason.
 func (d answers) checkCopies(r *store.Request, v *result, got answer) {
 	text := d.mismatches(r, got)
 	switch {

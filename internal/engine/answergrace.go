@@ -8,7 +8,7 @@ import (
 	"github.com/pintle-dev/pintle/wire"
 )
 
-// keptEndings is how many recently settled requests each of the two generations holds.
+// keptEndings is the number of recently settled requests that each of the two generations holds.
 const keptEndings = 4096
 
 // linger delays the marks that requests were delivered. No caller waits for a mark: a request whose mark is lost is
@@ -24,7 +24,7 @@ type linger struct {
 	soon, later chan struct{}
 	// held has a channel for each request with a delayed mark, closed when the request is settled.
 	held map[wire.RequestID]chan struct{}
-	// young and old are two generations of recently settled requests whose marks had not come yet.
+	// young and old are two generations of recently settled requests whose marks had not arrived yet.
 	young, old map[wire.RequestID]struct{}
 }
 
@@ -72,7 +72,7 @@ func (l *linger) settled(ctx context.Context, id wire.RequestID) bool {
 	return false
 }
 
-// ended reports whether a request is among those settled recently, and forgets it: its mark comes only once.
+// ended reports whether a request was settled recently, and forgets it, because its mark arrives only once.
 func (l *linger) ended(id wire.RequestID) bool {
 	for _, list := range []map[wire.RequestID]struct{}{l.young, l.old} {
 		if _, ok := list[id]; ok {
@@ -83,7 +83,7 @@ func (l *linger) ended(id wire.RequestID) bool {
 	return false
 }
 
-// half runs after each half of the delay, as long as marks are delayed.
+// half runs after each half of the delay while marks are delayed.
 func (l *linger) half() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -96,7 +96,7 @@ func (l *linger) half() {
 	}
 }
 
-// settle records that a request is settled and that this is durable.
+// settle records that a request is durably settled.
 func (l *linger) settle(id wire.RequestID) {
 	if l.atMost <= 0 {
 		return

@@ -10,8 +10,8 @@ import (
 	"github.com/pintle-dev/pintle/wire"
 )
 
-// lacks returns the attributes that the rest of the stack reads, and the answer does not have. Those of a failure, of a Delete and of
-// what is only waited for to be cleaned up are read by nothing.
+// lacks returns the attributes that the rest of the stack reads and the answer lacks. Nothing reads the attributes of
+// a failure, of a Delete, or of a resource that is only awaited for clean-up.
 func (d manualAnswer) lacks(in *Respond, r *store.Request, i *store.Instance, data value.Value) ([]AttributeRead, error) {
 	revision := goal(&d.op)
 	if in.Status != wire.Success || r.Type == wire.Delete || r.Operation != d.op.Number || revision == 0 || d.current(r.Logical) != i {
@@ -34,7 +34,7 @@ func (d manualAnswer) lacks(in *Respond, r *store.Request, i *store.Instance, da
 	return missing, nil
 }
 
-// goal returns the number of the revision that an operation goes for now, 0 for none.
+// goal returns the number of the revision that an operation currently applies, or 0.
 func goal(op *store.Operation) int {
 	switch op.Phase {
 	case store.PhaseApply:
@@ -47,7 +47,8 @@ func goal(op *store.Operation) int {
 	return 0
 }
 
-// AttributeReads returns the attributes of a resource that other resources and outputs read once a request of it has succeeded.
+// AttributeReads returns the attributes of a resource that other resources and outputs read after a request of it
+// succeeds.
 func (q Queries) AttributeReads(ctx context.Context, stack store.Stack, logical wire.LogicalID) ([]AttributeRead, error) {
 	op, err := q.store.Operation(ctx, stack.Key, stack.Operation)
 	if err != nil {
@@ -73,7 +74,7 @@ func (q Queries) AttributeReads(ctx context.Context, stack store.Stack, logical 
 	return t.AttributeReads(d.scopeOf(&revision), string(logical)), nil
 }
 
-// DescribeReads says for people which attributes are read, and by what.
+// DescribeReads describes the attributes and their readers for people.
 func DescribeReads(reads []AttributeRead) string {
 	var names []string
 	by := map[string][]string{}
@@ -103,5 +104,5 @@ func DescribeReads(reads []AttributeRead) string {
 // AnswerLacks is the beginning of the error that [Respond.Force] overrides.
 const AnswerLacks = "The answer lacks "
 
-// mostReaders is how many readers of an attribute a text names.
+// mostReaders is the number of readers that a text names for an attribute.
 const mostReaders = 5

@@ -17,15 +17,15 @@ import (
 // binding binds the parameters of a template to values.
 type binding struct{ *decision }
 
-// revise makes the revision that an operation goes to, of a text as it was submitted and what that was expanded to, and what is
-// planned by: the template after its transforms. before is the one it comes from, nil for none.
+// revise makes the new revision of an operation from the submitted text and its expanded form. It also returns the
+// plan's side: the template after its transforms. before is the previous revision, or nil.
 func (d binding) revise(in *Options, e expanded, text string, before *store.Revision) (store.Revision, plan.Side, error) {
 	revision, to, err := d.bind(in, e.t, before)
 	revision.Template, revision.Processed = text, cmp.Or(revision.Processed, e.processed)
 	return revision, to, err
 }
 
-// inputs returns what was passed for parameters, the beginning of a revision, and the parameters of the revision before.
+// inputs returns the inputs for parameters, the initial fields of a revision, and the previous revision's parameters.
 func (d binding) inputs(in *Options, before *store.Revision) (
 	map[string]template.Input, store.Revision, map[string]value.Value,
 ) {
@@ -61,7 +61,7 @@ func (d binding) inputs(in *Options, before *store.Revision) (
 	return inputs, revision, previous
 }
 
-// bind is revise but for the texts.
+// bind is revise without the texts.
 func (d binding) bind(in *Options, t *template.Template, before *store.Revision) (store.Revision, plan.Side, error) {
 	inputs, revision, previous := d.inputs(in, before)
 	outside, err := d.stored(in, t, inputs, previous, before)
@@ -101,8 +101,8 @@ func (d binding) bind(in *Options, t *template.Template, before *store.Revision)
 	return revision, plan.Side{Template: processed, Scope: scope}, nil
 }
 
-// stored returns what a template is bound with that is not passed for it. The error is [needParameters] if it has to be read. before is the
-// revision that the stack has, nil for none; inputs are changed as keepResolved says.
+// stored returns the values for a template that the caller does not pass. The error is [needParameters] if they have
+// to be read. before is the stack's revision, or nil. keepResolved may change inputs.
 func (d binding) stored(
 	in *Options, t *template.Template, inputs map[string]template.Input, previous map[string]value.Value, before *store.Revision,
 ) (template.Outside, error) {
@@ -119,9 +119,9 @@ func (d binding) stored(
 	return template.Outside{Stored: in.stored}, nil
 }
 
-// keepResolved accepts, for a parameter that the parameter store has, the value that the stack resolved it to instead of its name: the
-// parameter then keeps its name. A text that is a name in the store is always a name. It reports whether it changed an input.
-// Source: recorded answers, D24 (2025-09-24).
+// keepResolved accepts the value that the stack resolved for a stored parameter, instead of the parameter's name in
+// the store. The parameter then keeps its name. A text that is a name in the store always counts as a name.
+// keepResolved reports whether it changed an input. Source: recorded answers, D24 (2025-09-24).
 func keepResolved(in *Options, t *template.Template, inputs map[string]template.Input, before *store.Revision) bool {
 	resolved := template.NewOutside(before.Outside).Parameters
 	changed := false
@@ -147,7 +147,7 @@ func bound(declared []*template.Parameter, scope *template.Scope) value.Value {
 	return value.Object(members...)
 }
 
-// check refuses what is known to be wrong once the parameters are known. Source: recorded answers, D3.
+// check rejects problems that can be found once the parameters are known. Source: recorded answers, D3.
 func (d binding) check(t *template.Template, scope *template.Scope) error {
 	p := template.NewPartial(t, scope)
 	if d.dialect == ROS {
@@ -172,7 +172,8 @@ func (d binding) check(t *template.Template, scope *template.Scope) error {
 	return invalid("Template error: " + strings.Join(sentences, "; "))
 }
 
-// refused is the error of parameters that were refused. With [FidelityAWS] it is the service's answer, which may say less.
+// refused returns the error for invalid parameters. With [FidelityAWS] it is the service's answer, which may be less
+// specific.
 func (d binding) refused(err error) error {
 	if problem, ok := errors.AsType[*template.Error](err); ok && problem.Answer != "" && d.fidelity == FidelityAWS {
 		return &Error{d.dialect.refusals().code, problem.Answer}

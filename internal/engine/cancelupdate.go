@@ -6,7 +6,7 @@ import (
 	"github.com/pintle-dev/pintle/internal/store"
 )
 
-// CancelUpdate is what it takes to cancel an update.
+// CancelUpdate is the input of [Engine.CancelUpdate].
 type CancelUpdate struct {
 	Stack Ref
 	Token string
@@ -14,7 +14,8 @@ type CancelUpdate struct {
 	Create bool
 }
 
-// CancelUpdate cancels an update in progress, or a create if asked to, and rolls it back. Errors that the client can fix are of type [Error].
+// CancelUpdate cancels an update in progress, or a create if requested, and rolls it back. Errors that the client can
+// fix are of type [Error].
 func (e *Engine) CancelUpdate(ctx context.Context, in CancelUpdate) error {
 	target, err := e.target(ctx, in.Stack)
 	if err != nil {
@@ -23,7 +24,7 @@ func (e *Engine) CancelUpdate(ctx context.Context, in CancelUpdate) error {
 	return e.apply(ctx, target, func(d *decision) error { return cancellation{d}.start(&in) })
 }
 
-// cancellation cancels an operation: a client asks for it, or its time limit has passed.
+// cancellation cancels an operation at a client's request, or after its time limit.
 type cancellation struct{ *decision }
 
 // start cancels an update in progress and rolls it back. Running steps are cancelled as if a sibling had failed.
@@ -38,7 +39,7 @@ func (d cancellation) start(in *CancelUpdate) error {
 		return d.dialect.refusals().cannotCancel(&d.stack, d.status())
 	}
 	scheduler(d).cancelRunning()
-	if d.op.Retry { // there is nothing to go back from
+	if d.op.Retry { // there is no earlier state to roll back to
 		macros(d).abandon(d.dialect.texts().stackCancelled)
 		tokens(d).remember(in.Token, store.CallCancel, d.op.ID)
 		return nil
@@ -51,13 +52,13 @@ func (d cancellation) start(in *CancelUpdate) error {
 	return scheduler(d).run()
 }
 
-// stopsCreate reports whether the operation is a create that a client may stop before it has ended. The create of a nested
-// stack ends with its parent's, and an import has nothing to undo.
+// stopsCreate reports whether a client may cancel the operation because it is a create. The create of a nested stack
+// ends with its parent's, and an import has nothing to undo.
 func (d cancellation) stopsCreate() bool {
 	return d.op.Kind == store.KindCreate && d.op.Phase == store.PhaseApply && d.op.Parent == nil && !d.op.Import
 }
 
-// startCreate cancels a create in progress and rolls it back, also if a failure would not be.
+// startCreate cancels a create in progress and rolls it back, even if a failure would not be rolled back.
 func (d cancellation) startCreate(in *CancelUpdate) error {
 	d.stop(in.Token)
 	phases(d).beginRollback(d.dialect.texts().createStopped)
@@ -65,7 +66,7 @@ func (d cancellation) startCreate(in *CancelUpdate) error {
 	return scheduler(d).run()
 }
 
-// stop cancels the running steps for the request of a client that has a token.
+// stop cancels the running steps for a client's request with a token.
 func (d cancellation) stop(token string) {
 	scheduler(d).cancelRunning()
 	timers(d).stop()
@@ -79,7 +80,7 @@ func (d cancellation) expire(timer *store.Request) error {
 	}
 	timers(d).settle(timer, "expired")
 	if timer.Operation != d.op.Number || d.op.Phase != store.PhaseApply && d.op.Phase != store.PhasePrepare {
-		return nil // it was not stopped, and has nothing to stop
+		return nil // the operation is in another phase by now, so there is nothing to stop
 	}
 	d.op.Expired, d.opChanged = true, true
 	if d.op.Phase == store.PhasePrepare {

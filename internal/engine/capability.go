@@ -7,7 +7,8 @@ import (
 	"github.com/pintle-dev/pintle/internal/language/template"
 )
 
-// checkCapabilities refuses a template with IAM resources that the caller has not acknowledged, though they are records here.
+// checkCapabilities rejects a template with IAM resources that the caller has not acknowledged. Pintle only records
+// these resources.
 func (d binding) checkCapabilities(t *template.Template, given []string) error {
 	if !d.dialect.rules().consents {
 		return nil
@@ -20,15 +21,15 @@ func (d binding) checkCapabilities(t *template.Template, given []string) error {
 	return requires(needed)
 }
 
-// The capabilities: what a client has to agree to. Source: CloudFormation, CreateStack.
+// The capabilities that a client has to acknowledge. Source: CloudFormation, CreateStack.
 const (
-	capabilityAutoExpand = "CAPABILITY_AUTO_EXPAND" // a template has transforms
-	capabilityIAM        = "CAPABILITY_IAM"         // it has resources of IAM
-	capabilityNamedIAM   = "CAPABILITY_NAMED_IAM"   // and some of those have names of their own
+	capabilityAutoExpand = "CAPABILITY_AUTO_EXPAND" // the template has transforms
+	capabilityIAM        = "CAPABILITY_IAM"         // the template has IAM resources
+	capabilityNamedIAM   = "CAPABILITY_NAMED_IAM"   // some IAM resources have custom names
 )
 
-// checkCapabilities refuses a template whose transforms nobody has agreed to. A change set needs no such consent: it shows
-// what comes of them.
+// checkCapabilities rejects a template whose transforms the caller has not acknowledged. A change set needs no such
+// acknowledgement, because it shows the result of the transforms.
 func checkCapabilities(t *template.Template, given []string) error {
 	if t.Unprocessed() && !slices.Contains(given, capabilityAutoExpand) {
 		return requires(capabilityAutoExpand)
@@ -40,8 +41,8 @@ func requires(capability string) error {
 	return &Error{CodeInsufficientRights, "Requires capabilities : [" + capability + "]"}
 }
 
-// Capabilities returns the capability that the resources of a template require, CAPABILITY_IAM or CAPABILITY_NAMED_IAM, and
-// why, in CloudFormation's words; both are empty if they require none.
+// Capabilities returns the capability that the resources of a template require, CAPABILITY_IAM or
+// CAPABILITY_NAMED_IAM, and the reason in CloudFormation's words. Both are empty if the template needs none.
 func Capabilities(t *template.Template) (capability, reason string) {
 	var types []string
 	for _, r := range t.Resources {
@@ -64,8 +65,8 @@ func Capabilities(t *template.Template) (capability, reason string) {
 	return capability, "The following resource(s) require capabilities: [" + strings.Join(slices.Compact(types), ", ") + "]"
 }
 
-// identityName returns the property by which a resource of IAM is given a name of its own, "" if it has none such; false for
-// types that need no capability.
+// identityName returns the property that gives an IAM resource a custom name, or "" if it has no such property. ok is
+// false for types that need no capability.
 func identityName(resourceType string) (property string, ok bool) {
 	switch resourceType {
 	case "AWS::IAM::AccessKey", "AWS::IAM::Policy", "AWS::IAM::UserToGroupAddition":

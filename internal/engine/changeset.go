@@ -12,25 +12,26 @@ import (
 	"github.com/pintle-dev/pintle/internal/store"
 )
 
-// maxChangeSets is how many change sets a stack may have. Source: ours; decisions on the whole stack load them.
+// maxChangeSets is the maximum number of change sets of a stack. The limit is Pintle's own: decisions on the whole
+// stack load all of them.
 const maxChangeSets = 100
 
-// Execution says whether a change set can be executed, and how its execution went.
+// Execution is the execution status of a change set.
 type Execution string
 
 // The executions.
 const (
-	// ExecutionUnavailable is that of a set that failed.
+	// ExecutionUnavailable is the status of a set that failed or is being created.
 	ExecutionUnavailable Execution = "unavailable"
 	ExecutionAvailable   Execution = "available"
-	// ExecutionObsolete is that of a set whose stack was changed since.
+	// ExecutionObsolete is the status of a set whose stack has changed since.
 	ExecutionObsolete  Execution = "obsolete"
 	ExecutionRunning   Execution = "running"
 	ExecutionSucceeded Execution = "succeeded"
 	ExecutionFailed    Execution = "failed"
 )
 
-// executionOf tells it by the stack and by the operation that the set began, if it did.
+// executionOf derives the status from the stack and from the operation that the set began, if any.
 func executionOf(c *store.ChangeSet, stack *store.Stack, op *store.Operation) Execution {
 	switch c.State {
 	case store.ChangeSetPreparing, store.ChangeSetFailed:
@@ -51,29 +52,29 @@ func executionOf(c *store.ChangeSet, stack *store.Stack, op *store.Operation) Ex
 	return ExecutionFailed
 }
 
-// ChangeSetRef names a change set as a client does: by its name and its stack's name or id, or by its own id alone.
+// ChangeSetRef identifies a change set by its name and its stack's name or ID, or by its own ID alone.
 type ChangeSetRef struct {
-	// Ref is the stack; its Stack may be empty if Name is an id.
+	// Ref is the stack. Its Stack may be empty if Name is an ID.
 	Ref
-	// Name is the name or the ARN as it was given; with ByID it is the id of a change set of ROS, a UUID.
+	// Name is the name or the ARN. With ByID it is the ID of a ROS change set, a UUID.
 	Name string
 }
 
-// ChangeSet is a change set as it is shown.
+// ChangeSet is a change set as clients see it.
 type ChangeSet struct {
 	store.ChangeSet
-	// Owner is the stack that it belongs to.
+	// Owner is the stack of the change set.
 	Owner     store.Stack
 	Execution Execution
 }
 
-// Change is what a change set, or a preview, does to one resource.
+// Change is the effect of a change set or a preview on one resource.
 type Change = plan.Change
 
-// ChangeDetail is one place in a resource that changes, and one reason why.
+// ChangeDetail is one changed part of a resource and one reason for the change.
 type ChangeDetail = plan.Detail
 
-// Changes returns what the set would change, secrets masked. It needs the body.
+// Changes returns the changes of the set, with secrets masked. It needs the body.
 func (c *ChangeSet) Changes() ([]Change, error) {
 	var list []Change
 	if err := json.Unmarshal(c.Body.Changes, &list); err != nil {
@@ -82,7 +83,7 @@ func (c *ChangeSet) Changes() ([]Change, error) {
 	return list, nil
 }
 
-// ChangeSet returns a change set, body included. Errors that the client can fix are of type [Error].
+// ChangeSet returns a change set with its body. Errors that the client can fix are of type [Error].
 func (p Planner) ChangeSet(ctx context.Context, ref ChangeSetRef) (ChangeSet, error) {
 	row, stack, err := p.findChangeSet(ctx, ref)
 	if err != nil {
@@ -91,7 +92,7 @@ func (p Planner) ChangeSet(ctx context.Context, ref ChangeSetRef) (ChangeSet, er
 	return p.shown(ctx, row, stack)
 }
 
-// findChangeSet returns a change set, body included, and its stack.
+// findChangeSet returns a change set with its body, and its stack.
 func (p Planner) findChangeSet(ctx context.Context, ref ChangeSetRef) (row store.ChangeSet, stack store.Stack, err error) {
 	if ref.ByID || strings.HasPrefix(ref.Name, "arn:") {
 		if row, err = p.store.ChangeSet(ctx, store.ChangeSetID(ref.Name)); err == nil {
@@ -118,7 +119,7 @@ func (p Planner) findChangeSet(ctx context.Context, ref ChangeSetRef) (row store
 	return row, stack, err
 }
 
-// shown returns the result of executing a change set.
+// shown returns a change set with its execution status.
 func (p Planner) shown(ctx context.Context, row store.ChangeSet, stack store.Stack) (ChangeSet, error) {
 	var op store.Operation
 	if row.Operation > 0 {
@@ -130,8 +131,8 @@ func (p Planner) shown(ctx context.Context, row store.ChangeSet, stack store.Sta
 	return ChangeSet{ChangeSet: row, Owner: stack, Execution: executionOf(&row, &stack, &op)}, nil
 }
 
-// ChangeSets returns the change sets of a stack without their bodies, oldest first; there are 100 at most. In CloudFormation an
-// executed change set is not among them; its ARN still finds it.
+// ChangeSets returns the change sets of a stack without their bodies, oldest first; there are at most 100. In
+// CloudFormation the list omits executed change sets; their ARNs still find them.
 func (p Planner) ChangeSets(ctx context.Context, stack store.Stack) ([]ChangeSet, error) {
 	rows, err := p.store.ChangeSets(ctx, stack.Key)
 	if err != nil {
@@ -147,8 +148,9 @@ func (p Planner) ChangeSets(ctx context.Context, stack store.Stack) ([]ChangeSet
 	return list, nil
 }
 
-// named returns the change set of a stack by its name, or [store.ErrNotFound]. A change set that holds the name comes first, then
-// the one that was executed last: a client that repeats a call by name finds the change set that it has just executed.
+// named returns the change set of a stack by its name, or [store.ErrNotFound]. A change set that holds the name takes
+// precedence, then the one executed last. So a client that repeats a call by name finds the change set that it has
+// just executed.
 func (p Planner) named(ctx context.Context, stack *store.Stack, name string) (store.ChangeSet, error) {
 	rows, err := p.store.ChangeSets(ctx, stack.Key)
 	if err != nil {
@@ -166,8 +168,8 @@ func (p Planner) named(ctx context.Context, stack *store.Stack, name string) (st
 	return p.store.ChangeSet(ctx, found.ID)
 }
 
-// comesBefore reports whether a name means the first of two change sets that both have it: the one that holds the name, else the one
-// that was executed later.
+// comesBefore reports whether the first of two change sets with the same name takes precedence: it holds the name, or
+// else it was executed later.
 func comesBefore(a, b *store.ChangeSet, dialect Dialect) bool {
 	if held := holdsName(a, dialect); held != holdsName(b, dialect) {
 		return held
@@ -175,13 +177,14 @@ func comesBefore(a, b *store.ChangeSet, dialect Dialect) bool {
 	return a.Operation > b.Operation
 }
 
-// answersFor reports whether the request to create a change set is answered with one that exists: it holds the name, or the same
+// answersFor reports whether an existing change set answers the request to create one: it holds the name, or the same
 // request created it and it was executed since.
 func answersFor(row *store.ChangeSet, in *CreateChangeSet, dialect Dialect) bool {
 	return holdsName(row, dialect) || in.Token != "" && in.Token == row.Token
 }
 
-// dialectOf returns the dialect of a stack that was read. Every decision on a stack refuses a name that [DialectOf] does not know.
+// dialectOf returns the dialect of a stored stack. Every decision on a stack rejects a name that [DialectOf] does not
+// know.
 func dialectOf(stack *store.Stack) Dialect {
 	if known, err := DialectOf(stack.Dialect); err == nil {
 		return known
@@ -189,7 +192,7 @@ func dialectOf(stack *store.Stack) Dialect {
 	return CloudFormation
 }
 
-// holdsName reports whether no other change set of the stack may take the name of this one.
+// holdsName reports whether a change set's name is reserved in its stack.
 func holdsName(row *store.ChangeSet, dialect Dialect) bool {
 	return row.State != store.ChangeSetExecuted || dialect.rules().executedStay
 }

@@ -11,7 +11,7 @@ import (
 // Checker reads templates and checks them.
 type Checker struct{ *runner }
 
-// Parse parses a template, whatever the types of its resources. One whose macros have not run has none.
+// Parse parses a template with any resource types. A template with macros has no resources before the macros run.
 func (c Checker) Parse(text string) (*template.Template, error) {
 	t, err := template.ParseSubmitted(text, c.env.parsed.limits)
 	if err != nil {
@@ -20,7 +20,7 @@ func (c Checker) Parse(text string) (*template.Template, error) {
 	return t, nil
 }
 
-// Unrecognized returns the types of resources in a template that could not be run, each once; nil if all could be.
+// Unrecognized returns the resource types in a template that Pintle cannot run, each once; nil if it can run all.
 func (c Checker) Unrecognized(t *template.Template) []string {
 	var types []string
 	list, _ := c.env.unrecognized(CloudFormation, t)
@@ -32,7 +32,7 @@ func (c Checker) Unrecognized(t *template.Template) []string {
 	return types
 }
 
-// CheckIn is [Checker.Check] of a template of a dialect.
+// CheckIn is [Checker.Check] for a template of a dialect.
 func (c Checker) CheckIn(dialect Dialect, text string) (*template.Template, error) {
 	if dialect == CloudFormation {
 		return c.Check(text)
@@ -40,7 +40,8 @@ func (c Checker) CheckIn(dialect Dialect, text string) (*template.Template, erro
 	return c.checkROS(text)
 }
 
-// Check parses a template and refuses what could not be run. One whose macros have not run has no resources.
+// Check parses a template and rejects one that cannot run. A template with macros has no resources before the macros
+// run.
 func (c Checker) Check(text string) (*template.Template, error) {
 	raw, err := template.ReadUnexpanded(text, c.env.parsed.limits)
 	if err == nil && raw.Calls(true) {
@@ -49,8 +50,8 @@ func (c Checker) Check(text string) (*template.Template, error) {
 	return c.env.parse(CloudFormation, text)
 }
 
-// Outline is [Checker.Check] for a caller that only describes a template: one with a transform that only AWS expands is not refused, and
-// has no resources either. Anything is a resource type if types is false.
+// Outline is [Checker.Check] for a caller that only describes a template. It accepts a template with a transform that
+// only AWS can expand, and returns it without resources. If types is false, it accepts any resource type.
 func (c Checker) Outline(text string, types bool) (*template.Template, error) {
 	raw, err := template.ReadUnexpanded(text, c.env.parsed.limits)
 	switch {
@@ -62,8 +63,9 @@ func (c Checker) Outline(text string, types bool) (*template.Template, error) {
 	return c.Parse(text)
 }
 
-// Identifier returns the properties that together identify an existing resource for its import; nil if the type is not known to
-// support imports. A custom resource has one if the template names its provider literally and that declares that it reads.
+// Identifier returns the properties that together identify an existing resource for its import; nil if the type is
+// not known to support imports. A custom resource has one if the template names its provider literally and the
+// provider declares Read.
 func (c Checker) Identifier(ctx context.Context, r *template.Resource) []string {
 	if schema := c.env.native.Schema(r.Type); schema != nil {
 		return schema.Identifier

@@ -21,7 +21,7 @@ type cloudFormation struct{}
 func (cloudFormation) Name() string      { return "cloudformation" }
 func (cloudFormation) StackType() string { return "AWS::CloudFormation::Stack" }
 
-// stackStates is the table of stack statuses. A combination that is not in the table cannot occur.
+// stackStates is the table of stack statuses. A combination outside the table cannot occur.
 var stackStates = map[store.Kind]map[store.Phase]string{
 	store.KindCreate: {
 		store.PhasePrepare:      "CREATE_IN_PROGRESS",
@@ -140,7 +140,7 @@ func (cloudFormation) request(properties value.Value) (asked, error) {
 	if seconds, given := properties.Get("ServiceTimeout"); given {
 		var err error
 		if timeout, err = wire.ParseServiceTimeout(seconds.JSON()); err != nil && seconds.HasSecret() {
-			return asked{}, errors.New(secretTimeout) // it quotes the value
+			return asked{}, errors.New(secretTimeout) // the error quotes the value
 		} else if err != nil {
 			return asked{}, err
 		}
@@ -148,7 +148,7 @@ func (cloudFormation) request(properties value.Value) (asked, error) {
 	return asked{properties: properties, token: token, timeout: timeout}, nil
 }
 
-// secretTimeout refuses a ServiceTimeout that is a secret.
+// secretTimeout is the error for a ServiceTimeout that is secret.
 const secretTimeout = "ServiceTimeout must be a whole number of seconds from 1 to 3600"
 
 func (cloudFormation) shown(a asked) value.Value { return a.properties }
@@ -163,7 +163,7 @@ func (cloudFormation) answer(body []byte, size int, _ *store.Request) answer {
 	return answerOf(&response, err, size, wire.MaxPhysicalID)
 }
 
-// answerOf is an answer of what was read of a response, and the error of that.
+// answerOf converts a response and the error from reading it into an answer.
 func answerOf(response *wire.Response, err error, size, maxPhysicalID int) answer {
 	got := answer{
 		success: err == nil && response.Status == wire.Success,
@@ -186,7 +186,7 @@ func answerOf(response *wire.Response, err error, size, maxPhysicalID int) answe
 	if invalid, ok := errors.AsType[*wire.ResponseError](err); ok {
 		invalid.Size = max(invalid.Size, size)
 		got.problem, got.explained = invalid.Text, invalid.Error()
-		if len(got.id) > maxPhysicalID || strings.Contains(string(got.id), "\x00") { // no database keeps that
+		if len(got.id) > maxPhysicalID || strings.Contains(string(got.id), "\x00") { // the store accepts no such ID
 			got.id = ""
 		}
 	}
@@ -304,10 +304,10 @@ var cloudFormationTexts = texts{
 	},
 }
 
-// maxEnumerated bounds the stacks that a reason names.
+// maxEnumerated is the maximum number of stacks that a reason names.
 const maxEnumerated = 20
 
-// enumerated joins names as CloudFormation does.
+// enumerated joins names the way CloudFormation does.
 func enumerated(names []string) string {
 	if more := len(names) - maxEnumerated; more > 0 {
 		names = append(slices.Clip(names[:maxEnumerated]), strconv.Itoa(more)+" others")

@@ -9,7 +9,7 @@ import (
 	"github.com/pintle-dev/pintle/wire"
 )
 
-// ContinueMode says how to continue a failed create. The set is closed.
+// ContinueMode is the way to continue a failed create. The set is closed.
 type ContinueMode string
 
 // The modes.
@@ -20,30 +20,30 @@ const (
 	ContinueIgnore ContinueMode = "Ignore"
 )
 
-// ContinueCreate is the input of [Engine.ContinueCreate]. Of ROS.
+// ContinueCreate is the input of [Engine.ContinueCreate]. Only ROS has this call.
 type ContinueCreate struct {
 	// Options are those of the operation. Without Parameters, the operation uses those of the previous attempt. If it
-	// fails, the stack is left as it is again, whatever the options say.
+	// fails, the stack keeps its state again, whatever the options say.
 	Options
 	Stack Ref
-	// Mode is ContinueRecreate if it is empty.
+	// Mode defaults to ContinueRecreate.
 	Mode ContinueMode
-	// Recreate are resources to create again although they did not fail, with those that depend on them.
+	// Recreate lists resources to create again even though they did not fail, and with them their dependents.
 	Recreate []wire.LogicalID
-	// Template is the new text; empty for the stack's own.
+	// Template is the new text; empty means the stack's own.
 	Template string
 	// TimeoutMinutes is the time limit of the operation; 0 means no limit.
 	TimeoutMinutes int
 }
 
-// ContinueCreate continues a create that failed and was left as it was. Errors that the client can fix are of type
+// ContinueCreate continues a create that failed without a rollback. Errors that the client can fix are of type
 // [Error].
 func (e *Engine) ContinueCreate(ctx context.Context, in ContinueCreate) (Started, error) {
 	target, err := e.target(ctx, in.Stack)
 	if err != nil {
 		return Started{}, err
 	}
-	var s *submission // nil: the previous one
+	var s *submission // nil: the previous template
 	if in.Template != "" {
 		if s, err = e.submit(ctx, in.Stack.dialect(), in.Stack.Account, in.Stack.Region, in.Template); err != nil {
 			return Started{}, err
@@ -52,11 +52,11 @@ func (e *Engine) ContinueCreate(ctx context.Context, in ContinueCreate) (Started
 	return e.start(ctx, target, func(d *decision) error { return continuation{d}.start(&in, s) })
 }
 
-// continuation continues a create that failed, in ROS.
+// continuation continues a failed create of a ROS stack.
 type continuation struct{ *decision }
 
-// start decides to go on with a create. It goes to a revision of its own, as an update does, and what is there is what
-// the tries before it have made.
+// start decides to continue a create. Like an update, it applies a new revision. The existing resources are those
+// that the earlier attempts created.
 func (d continuation) start(in *ContinueCreate, s *submission) error {
 	if again, err := tokens(d).repeated(in.Token, store.CallContinueCreate); again || err != nil {
 		return err
@@ -116,7 +116,7 @@ func (d continuation) start(in *ContinueCreate, s *submission) error {
 	return operation(d).begin(candidates)
 }
 
-// dependents returns the named resources, and all that depend on them.
+// dependents returns the named resources and all their dependents.
 func dependents(candidates []plan.Candidate, named []wire.LogicalID) []wire.LogicalID {
 	feeds := make(map[wire.LogicalID][]wire.LogicalID, len(candidates))
 	for _, c := range candidates {
@@ -132,8 +132,9 @@ func dependents(candidates []plan.Candidate, named []wire.LogicalID) []wire.Logi
 	return all
 }
 
-// ignoreFailed takes the stack as created. What failed stays as it is: an update that declares it still, or a delete of the stack,
-// deletes what there may be of it. What only the tries before have declared is deleted now: no update would know of it.
+// ignoreFailed treats the stack as created. Failed resources stay as they are: an update that still declares them, or
+// a delete of the stack, deletes any remains. The operation deletes now what only earlier attempts declared, because
+// no update would know of it.
 func (d continuation) ignoreFailed(in *ContinueCreate) error {
 	if err := d.whole(); err != nil {
 		return err
@@ -155,7 +156,7 @@ func (d continuation) ignoreFailed(in *ContinueCreate) error {
 		return err
 	}
 	reason := d.dialect.texts().ignored
-	if problem != "" { // what failed cannot be read
+	if problem != "" { // a failed resource cannot be read
 		reason += "; the stack has no outputs: " + problem
 	}
 	d.standWithout()
@@ -169,7 +170,7 @@ func (d continuation) ignoreFailed(in *ContinueCreate) error {
 	return scheduler(d).run()
 }
 
-// standWithout notes of what failed, and of what there was of it before, that the stack stands without it.
+// standWithout forgets the failed resources and their earlier instances, so that no rollback restores them.
 func (d continuation) standWithout() {
 	for logical, numbers := range d.numbers {
 		if i := d.current(logical); i != nil && !i.Unborn() {

@@ -8,18 +8,18 @@ import (
 	"github.com/pintle-dev/pintle/wire"
 )
 
-// CreateStack is what it takes to create a stack.
+// CreateStack is the input of [Engine.Create].
 type CreateStack struct {
 	Options
 	Name     store.StackName
 	Template string
-	// Dialect is whose stack it is to be; nil is [CloudFormation].
+	// Dialect is the dialect of the new stack; nil means [CloudFormation].
 	Dialect Dialect
-	// TerminationProtection refuses deletes from the start.
+	// TerminationProtection protects the stack against deletes from the start.
 	TerminationProtection bool
-	// DeleteOnFailure deletes the stack if it cannot be created. Not together with DisableRollback.
+	// DeleteOnFailure deletes the stack if its create fails. DisableRollback overrides it.
 	DeleteOnFailure bool
-	// TimeoutMinutes is how long the create may take; when that has passed it has failed. 0 means no limit.
+	// TimeoutMinutes is the time limit of the create, after which it fails. 0 means no limit.
 	TimeoutMinutes int
 }
 
@@ -104,7 +104,7 @@ func (d creation) start(in *CreateStack, s *submission, key store.StackKey, id w
 	return nil
 }
 
-// begin starts to create what a revision declares. op holds the other options of the call.
+// begin starts to create the resources of a revision. op holds the other options of the call.
 func (d creation) begin(revision store.Revision, to plan.Side, timeoutMinutes int, op store.Operation) error {
 	candidates, err := plan.Create(to)
 	if err != nil {
@@ -118,8 +118,8 @@ func (d creation) begin(revision store.Revision, to plan.Side, timeoutMinutes in
 	return operation(d).begin(candidates)
 }
 
-// runMacros begins to create a stack by running the macros of its template. Until they have, the stack has what is submitted,
-// for those who look.
+// runMacros begins the create of a stack by running the macros of its template. Until the macros have run, clients
+// see the submitted template and parameters.
 func (d creation) runMacros(in *CreateStack, s *submission, e expanded, op store.Operation) error {
 	_, revision, _ := binding(d).inputs(&in.Options, nil)
 	revision.Template, revision.Unprepared = s.text, true

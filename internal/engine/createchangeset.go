@@ -14,45 +14,46 @@ import (
 	"github.com/pintle-dev/pintle/wire"
 )
 
-// CreateChangeSet is what it takes to plan a create or an update. The Token is that of this call; DisableRollback counts
-// unless OnFailure or [ExecuteChangeSet] says otherwise.
+// CreateChangeSet is the input of [Planner.CreateChangeSet]. The Token is that of this call. DisableRollback applies
+// unless OnFailure or [ExecuteChangeSet] overrides it.
 type CreateChangeSet struct {
 	Options
 	Stack Ref
 	Name  string
-	// Dialect is whose stack it is to be if there is none; nil is [CloudFormation].
+	// Dialect is the dialect of a stack that does not exist yet; nil means [CloudFormation].
 	Dialect Dialect
-	// Replace and Taint are those of the update, see [UpdateStack].
+	// Replace and Taint are options of the update, see [UpdateStack].
 	Replace bool
 	Taint   []wire.LogicalID
-	// RevertDrift says that the set is to undo drift. Revert are the resources of the stack that drifted: those that the template
-	// still declares are updated, though what it declares of them has not changed.
+	// RevertDrift makes the set undo drift. Revert lists the drifted resources of the stack. The set updates those
+	// that the template still declares, even though their declarations have not changed.
 	RevertDrift bool
 	Revert      []wire.LogicalID
-	// TimeoutMinutes is how long the operation may take; 0 means no limit. Of ROS.
+	// TimeoutMinutes is the time limit of the operation; 0 means no limit. Only for ROS.
 	TimeoutMinutes int
-	// Kind is KindCreate for a stack that is not there, or was made by another such set; KindUpdate for one that is.
+	// Kind is KindCreate for a stack that does not exist or that another such set created, and KindUpdate for an
+	// existing one.
 	Kind store.Kind
-	// Template is the text; UsePrevious takes the stack's own.
+	// Template is the text. UsePrevious uses the stack's own text instead.
 	Template    string
 	UsePrevious bool
 	Description string
-	// OnFailure is DO_NOTHING, ROLLBACK, DELETE (of a create only), or "" to leave that to the execution.
+	// OnFailure is DO_NOTHING, ROLLBACK, DELETE (only for a create), or "" to leave the choice to the execution.
 	OnFailure     string
 	IncludeNested bool
-	// Import says that the set imports the existing resources that Resources lists and does nothing else. Its Kind is then found out:
-	// both are ignored. ImportExisting says that resources to be added which exist already are imported.
+	// Import makes the set import the existing resources in Resources, and do nothing else. The engine then
+	// determines Kind and ignores the caller's. ImportExisting imports added resources that already exist.
 	Import         bool
 	Resources      []ImportResource
 	ImportExisting bool
 
-	// family is the tree of change sets that it is made for, nil for one that is made by itself.
+	// family is the tree of change sets that the set belongs to, nil for a set on its own.
 	family *planning
-	// drawn is what it came to, nil if it is not settled by the call.
+	// drawn is the planned draft, nil if the call does not settle the set.
 	drawn *draft
 }
 
-// Planned is what a client learns of a change set that was created.
+// Planned identifies a new change set.
 type Planned struct {
 	ID      store.ChangeSetID
 	StackID wire.StackID
@@ -61,11 +62,12 @@ type Planned struct {
 // errStale reports that the state has changed since a decision was prepared, so the decision has to be prepared again.
 var errStale = errors.New("the change set has changed meanwhile")
 
-// Planner plans changes, executes and deletes the plans: change sets, those of nested stacks too, and previews.
+// Planner plans changes, and executes and deletes the plans: change sets, including those of nested stacks, and
+// previews.
 type Planner struct{ *runner }
 
-// CreateChangeSet plans a create or an update. When it returns the set is settled: it can be executed, or has failed
-// because there is nothing to change. Errors that the client can fix are of type [Error].
+// CreateChangeSet plans a create or an update. When it returns, the set is settled: it can be executed, or it has
+// failed because nothing changes. Errors that the client can fix are of type [Error].
 func (p Planner) CreateChangeSet(ctx context.Context, in CreateChangeSet) (Planned, error) {
 	return p.createChangeSet(ctx, &in)
 }
@@ -119,7 +121,7 @@ func (p Planner) createChangeSet(ctx context.Context, in *CreateChangeSet) (Plan
 	}
 }
 
-// prepareImport finds out whether an import is into a new stack.
+// prepareImport determines whether an import is into a new stack.
 func (p Planner) prepareImport(ctx context.Context, in *CreateChangeSet) error {
 	if in.ImportExisting {
 		in.importing = &importRequest{}
@@ -141,7 +143,7 @@ func (p Planner) prepareImport(ctx context.Context, in *CreateChangeSet) error {
 	return nil
 }
 
-// prepare finds the stack that a change set is to be made on, and the set that has its name, nil if none has.
+// prepare returns the stack for a change set, and the existing set with the same name, or nil.
 func (p Planner) prepare(ctx context.Context, in *CreateChangeSet) (store.Target, *store.ChangeSet, error) {
 	stack, err := p.Find(ctx, in.Stack)
 	missing := errors.Is(err, store.ErrNotFound) || err == nil && !stack.Live
@@ -164,9 +166,9 @@ func (p Planner) prepare(ctx context.Context, in *CreateChangeSet) (store.Target
 // changeSets creates change sets.
 type changeSets struct{ *decision }
 
-// create decides the creation of a change set, which is settled by that. existing is the one of that name that was
-// found before, nil for none; if it is not the one that is there now, the error is errStale. key and id are for a stack that
-// is to be made.
+// create decides the creation of a change set and settles it, unless macros have to run first. existing is the set
+// with the same name that was found before, or nil. If it is not the current one, the error is errStale. key and id
+// are for a new stack.
 func (d changeSets) create(
 	in *CreateChangeSet, s *submission, existing *store.ChangeSet, key store.StackKey, id wire.StackID,
 ) (store.ChangeSetID, error) {
@@ -248,7 +250,7 @@ func (d changeSets) create(
 	return row.ID, nil
 }
 
-// freeName takes a name from the executed change set that has it, if one does.
+// freeName releases a name that an executed change set has.
 func (d changeSets) freeName(name string) {
 	for _, id := range sortedKeys(d.view.ChangeSets) {
 		if row := d.view.ChangeSets[id]; row.Name == name && !slices.Contains(d.delta.DropChangeSets, id) {
@@ -258,12 +260,12 @@ func (d changeSets) freeName(name string) {
 	}
 }
 
-// planned is what a change set that is made comes to: a problem, a macro that has to be asked first, or a draft.
+// planned is the result of planning a change set: a problem, a macro to call first, or a draft.
 type planned struct {
 	problem string
 	asks    expanded
 	draft   draft
-	// revision has what is known without the draft.
+	// revision has the fields that are known without the draft.
 	revision store.Revision
 }
 
@@ -334,7 +336,7 @@ func (d changeSets) resume(p preparation, e expanded) error {
 		return d.fail(row.ID, "The stack was changed while the macros of this change set ran. Create the change set again.")
 	}
 	row.Body = &store.ChangeSetBody{Capabilities: p.Options.Capabilities}
-	if p.Body != nil { // nil in a request that an earlier version sent
+	if p.Body != nil { // nil in a request of an earlier version
 		row.Body = p.Body
 	}
 	p.Options.replace, p.Options.taint, p.Options.revert = row.Body.Replace, row.Body.Taint, row.Body.Revert
@@ -357,14 +359,16 @@ func (d changeSets) fail(id store.ChangeSetID, reason string) error {
 	return nil
 }
 
-// Bounds of what a change set says is going to fail: it is read with every decision on the stack. The changes say it all.
+// Bounds of the warning of a change set, because every decision on the stack reads it. The changes contain the full
+// texts.
 const (
 	maxWarnings = 5
 	maxWarning  = 300 // bytes of each
 )
 
-// warning says where the execution is going to fail, "" if nothing is known to be wrong. The service says none of it, except
-// about imports of resources: that text is made for the clients that ask for property values.
+// warning describes the problems that the execution will run into, "" if none is known. With [FidelityAWS] it is
+// empty, because the service does not warn. It leaves out a missing import of a resource: that text is only for
+// clients that ask for property values.
 func (d changeSets) warning(changes []plan.Change, missing string) string {
 	if d.fidelity == FidelityAWS {
 		return ""
@@ -398,11 +402,11 @@ func (d changeSets) warning(changes []plan.Change, missing string) string {
 	return "[WARN] The execution of this change set is going to fail. " + strings.Join(problems, "; ") + "."
 }
 
-// checkStack makes sure that a change set may be made on the stack. For a create it makes the stack, if there is none.
+// checkStack checks that a change set may be created on the stack. For a create it adds a stack that does not exist.
 func (d changeSets) checkStack(in *CreateChangeSet, key store.StackKey, id wire.StackID) error {
 	switch {
 	case in.Kind == store.KindUpdate:
-		return update(d).check(true) // that it needs rollback to be disabled is reported when it is executed
+		return update(d).check(true) // the execution reports that the update needs rollback disabled
 	case d.stack.Kind == store.KindReview && d.stack.Key != 0:
 		return nil
 	case d.stack.Key != 0:
@@ -419,8 +423,8 @@ func (d changeSets) checkStack(in *CreateChangeSet, key store.StackKey, id wire.
 	return nil
 }
 
-// makeRoom keeps a stack's change sets within bounds. It removes the oldest one that can no longer be executed: one that failed,
-// because clients that deploy without a change leave them behind, or one that was executed and whose operation has ended.
+// makeRoom limits the number of a stack's change sets. It removes the oldest one that can no longer be executed: one
+// that failed, because clients that deploy without a change leave those behind, or one whose execution has finished.
 func (d changeSets) makeRoom() error {
 	if len(d.view.ChangeSets) < maxChangeSets {
 		return nil

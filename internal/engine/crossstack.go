@@ -13,8 +13,8 @@ import (
 type crossStack struct{ *decision }
 
 // resolve reads the imports of a revision's template, and the outputs of other stacks that it refers to, and freezes
-// them in the revision. A missing value is not an error here: the operation that uses the revision starts, and fails
-// with missing.
+// them in the revision. A missing value is not an error here. The operation that uses the revision starts, and fails
+// because of the missing value.
 func (d crossStack) resolve(t *template.Template, scope *template.Scope, revision *store.Revision) error {
 	d.missing = ""
 	wanted, err := t.Wanted(scope)
@@ -44,14 +44,14 @@ func (d crossStack) resolve(t *template.Template, scope *template.Scope, revisio
 	return nil
 }
 
-// lack records why an operation fails at its start. The first reason counts.
+// lack records the reason why an operation fails at its start. Only the first reason counts.
 func (d crossStack) lack(reason string) {
 	if d.missing == "" {
 		d.missing = reason
 	}
 }
 
-// exports returns what is known of the names of exports.
+// exports returns the stored exports with the given names.
 func (d crossStack) exports(names []string) (map[string]store.Exported, error) {
 	var unknown []string
 	for _, name := range names {
@@ -98,12 +98,13 @@ func (d crossStack) outputs(wanted []template.StackOutput) (map[string]value.Val
 	return found, nil
 }
 
-// settled reports whether a stack is as its last operation left it. Source: ROS, Fn::GetStackOutput, which has no value of other stacks.
+// settled reports whether a stack's last operation has finished; a failed delete has not. Source: ROS,
+// Fn::GetStackOutput, which returns no value for unsettled stacks.
 func settled(s *store.Stack) bool {
 	return s.Phase.Final() && (s.Kind != store.KindDelete || s.Phase == store.PhaseSucceeded)
 }
 
-// elsewhere reports whether a role, if there is one, is of another account.
+// elsewhere reports whether a role is set and belongs to another account.
 func elsewhere(role, account string) bool {
 	fields := strings.Split(role, ":")
 	return role != "" && (len(fields) < 6 || fields[4] != account)
@@ -122,8 +123,8 @@ func (d crossStack) importsOf(revisions ...int) []string {
 	return slices.Compact(names)
 }
 
-// holdImports keeps what an operation may have to go by, or to go back to, from being changed while it runs. It lets go of
-// what an operation before, which was left as it failed, has held.
+// holdImports protects the imported values that an operation uses, or may roll back to, against changes while it
+// runs. It releases the values that an earlier failed operation held.
 func (d crossStack) holdImports(op *store.Operation) {
 	names := d.importsOf(tried(op)...)
 	if before := d.importsOf(tried(&d.view.Operation)...); len(names)+len(before) > 0 {
@@ -131,8 +132,8 @@ func (d crossStack) holdImports(op *store.Operation) {
 	}
 }
 
-// releaseImports lets go of what the operation has held and the stack, as it is now, does not go by. One that was left as it
-// failed may go anywhere yet.
+// releaseImports releases the imports that the operation held and the stack no longer uses. A failed operation
+// without a rollback keeps all of them, because the stack may still use either revision.
 func (d crossStack) releaseImports() {
 	gone := d.op.Kind == store.KindDelete && d.op.Phase == store.PhaseSucceeded
 	if !gone && len(d.importsOf(tried(&d.op)...)) == 0 {
@@ -155,7 +156,7 @@ func (d crossStack) releaseImports() {
 	d.delta.Imports = &names
 }
 
-// export decides what the stack exports with new outputs. problem says why it cannot.
+// export determines the exports of the stack from new outputs. problem is the reason why it cannot export them.
 func (d crossStack) export(outputs []template.Output) (problem string, err error) {
 	var rows []store.Export
 	after := make(map[string]value.Value)
@@ -196,8 +197,8 @@ func (d crossStack) export(outputs []template.Output) (problem string, err error
 	return "", nil
 }
 
-// ownExports returns the names that the stack's outputs export; of two stacks that have done so since before names were
-// looked at, one does not have them.
+// ownExports returns the export names in the stack's outputs. Old versions did not check names, so another stack may
+// own one of them.
 func (d crossStack) ownExports() []string {
 	var names []string
 	for _, o := range d.stack.Outputs {
@@ -208,7 +209,7 @@ func (d crossStack) ownExports() []string {
 	return names
 }
 
-// endExports ends all that the stack exports, as it is to be deleted. inUse says why it cannot, "" if it can.
+// endExports ends the exports of a stack that is being deleted. inUse is the reason why it cannot, or "".
 func (d crossStack) endExports() (inUse string, err error) {
 	names := d.ownExports()
 	if len(names) == 0 {

@@ -7,16 +7,16 @@ import (
 	"github.com/pintle-dev/pintle/wire"
 )
 
-// Deadlines returns when the requests in a list fail that their providers have. open is the requests of one stack that are
-// not settled, all of them or some: what is missing can only make a deadline later. A request fails at the earliest of
+// Deadlines returns the times at which the requests that providers hold will fail. open contains unsettled requests
+// of one stack, all or some of them; missing ones can only make a deadline later. A request fails at the earliest of
 //
-//   - the end of its own time, or of the settle time after a handler that returned without an answer,
-//   - the end of that settle time at the latest, if the process of the handler still works,
-//   - the end of the time that the provider's own process has, if one of a node executes it,
-//   - the time at which a provider that is asked again gives up,
+//   - the end of its own time, or of the settle time after its handler returned without an answer,
+//   - the end of the maximum settle time, if the handler's process is still running,
+//   - the time limit of the provider's process, if a node runs it,
+//   - the end of the time for which the engine polls the provider,
 //   - the time limit of its operation.
 //
-// A request that is not with its provider has no deadline, nor has one that waits for a nested stack.
+// A request that its provider does not hold has no deadline, and neither has one that waits for a nested stack.
 func Deadlines(open []store.Request) map[wire.RequestID]time.Time {
 	limits := map[int]time.Time{} // of operations
 	asked := map[wire.RequestID]*store.Request{}
@@ -53,14 +53,15 @@ func Deadlines(open []store.Request) map[wire.RequestID]time.Time {
 	return deadlines
 }
 
-// withNested reports whether a request waits for a nested stack: it is due in a hundred years, whether or not its body is read.
+// withNested reports whether a request waits for a nested stack. Such a request is due in a hundred years, so it is
+// recognized without its body.
 func withNested(r *store.Request) bool {
 	const ages = 10 * 365 * 24 * time.Hour
 	return r.Body != nil && r.Body.Aim != "" || r.Due.Sub(r.Created) > ages
 }
 
-// Standing says in words for people why a request that its provider has is not answered, as far as its row tells: that the
-// handler has returned. It is empty if there is nothing to say.
+// Standing explains, for people, why the provider has not answered a request: its handler has returned. It is empty
+// if the row has nothing to report.
 func Standing(r *store.Request) string {
 	const returned = "its handler returned without an answer"
 	switch {

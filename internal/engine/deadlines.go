@@ -9,19 +9,19 @@ import (
 	"github.com/pintle-dev/pintle/wire"
 )
 
-// dueBatch is how many due requests are looked at at once, and mostDue how many at most if no node fires those: what is left
-// to other nodes stays due, and must not stand in the way of what comes after it.
+// dueBatch is the number of due requests to read at a time. mostDue is the maximum if no node fires them: requests
+// left to other nodes stay due, and must not block later ones.
 const dueBatch, mostDue = 256, 16 * 256
 
 // deadlines fires requests that are due.
 type deadlines struct {
 	*runner
 	nested nestedStacks
-	// limit is how many due requests to look at; zero is dueBatch.
+	// limit is the number of due requests to read; zero means dueBatch.
 	limit int
 }
 
-// expire fires everything that is due and returns how long until the next is. What gets a deadline meanwhile wakes Run.
+// expire fires all due requests and returns the time until the next one. A new deadline wakes Run.
 func (t *deadlines) expire(ctx context.Context) time.Duration {
 	t.looks.Store(math.MaxInt64)
 	pause, next := t.fireDue(ctx)
@@ -31,10 +31,10 @@ func (t *deadlines) expire(ctx context.Context) time.Duration {
 	return pause
 }
 
-// fireDue is expire, and also returns the deadline before which nothing else is due; zero if there is none, or it is unknown.
+// fireDue is expire, and also returns the next deadline; zero if there is none, or it is unknown.
 func (t *deadlines) fireDue(ctx context.Context) (time.Duration, time.Time) {
 	const retry, idle, soonest = time.Second, time.Minute, 20 * time.Millisecond
-	left := map[wire.RequestID]bool{} // still due: the others must not wait for them
+	left := map[wire.RequestID]bool{} // still due, but must not delay the others
 	for {
 		limit := max(t.limit, dueBatch)
 		ids, next, err := t.store.Due(ctx, limit)
@@ -62,7 +62,7 @@ func (t *deadlines) fireDue(ctx context.Context) (time.Duration, time.Time) {
 		}
 		pause := idle
 		if !t.turns.alone() {
-			pause = t.beat // what other nodes ask may be due sooner, and this one's turn to fire
+			pause = t.beat // another node's polling, or this node's turn to fire, may be due sooner
 		}
 		switch full := len(ids) == limit; {
 		case full && done > 0:
@@ -77,7 +77,7 @@ func (t *deadlines) fireDue(ctx context.Context) (time.Duration, time.Time) {
 		case len(left) > 0:
 			pause = min(pause, retry)
 		case !next.IsZero():
-			// The clock of the database may be behind ours: then next is past, and yet nothing is due.
+			// The database clock may be behind this node's. Then next is in the past, yet nothing is due.
 			pause = min(pause, max(time.Until(next), soonest))
 		}
 		if wait > 0 {
@@ -87,19 +87,19 @@ func (t *deadlines) fireDue(ctx context.Context) (time.Duration, time.Time) {
 	}
 }
 
-// fire ends a request that is out of time, or sends one whose pause is over. It returns false if the request is, for all
-// it knows, still due.
+// fire ends a request whose time is up, or sends one whose pause has passed. It returns false if the request may
+// still be due.
 func (t *deadlines) fire(ctx context.Context, id wire.RequestID) (bool, error) {
 	fired := false
 	var tied *store.Request
 	err := t.apply(ctx, store.Target{Request: id, Alone: isExecution(id)}, func(d *decision) error {
 		r := d.requests[id]
 		if fired = r == nil || r.Due.IsZero(); fired {
-			return nil // settled, or made ready, since it was found
+			return nil // settled, or made ready, since it was read
 		}
 		tied = nil
 		if r.Due.After(d.now) {
-			return nil // moved, or the clock was set back
+			return nil // rescheduled, or the clock was set back
 		}
 		if t.leaveToOthers(r, d.now) {
 			return nil
@@ -131,8 +131,8 @@ func (t *deadlines) fire(ctx context.Context, id wire.RequestID) (bool, error) {
 	return fired && err == nil, err
 }
 
-// leaveToOthers reports whether this node is to leave a row to other nodes, because its provider is not known here. A node
-// that has left it long enough asks all the same, so that the failure says what is missing.
+// leaveToOthers reports whether this node leaves a row to other nodes because it does not know the provider. After
+// some time the node polls anyway, so that the failure names the missing provider.
 func (run *runner) leaveToOthers(row *store.Request, now time.Time) bool {
 	return row.Type == store.TypeIsComplete && row.State == store.RequestDelayed && run.serves != nil && !run.turns.alone() &&
 		now.Before(row.Due.Add(notServedFor)) && now.Before(row.Wait.Deadline) && !run.serves(row.Body.ServiceToken())

@@ -12,8 +12,8 @@ import (
 	"github.com/pintle-dev/pintle/wire"
 )
 
-// environment is what a decision knows besides rows. It does not change while the engine runs, but for node and
-// what is kept of templates.
+// environment is the input of a decision apart from rows. It does not change while the engine runs, except node and
+// the cache of templates.
 type environment struct {
 	// parsed caches recently used templates.
 	parsed        templates
@@ -23,28 +23,28 @@ type environment struct {
 	macroTimeout  time.Duration
 	native        *native.Registry
 	upfront       bool
-	// serves reports whether a local provider takes requests for a token; nil if there is none.
+	// serves reports whether a local provider serves a token; nil if there is none.
 	serves func(wire.ServiceToken) bool
 	zones  map[string][]string
-	// readers says that there may be providers that read.
+	// readers is set if there may be providers that declare Read.
 	readers      bool
 	unknownTypes UnknownTypes
 	rosIDChange  IDChange
 	// node returns the incarnation that owns the requests of a decision.
 	node func() store.Incarnation
-	// newID returns a new UUID; random n characters of A–Z and 0–9.
+	// newID returns a new UUID. random returns n characters of A–Z and 0–9.
 	newID  func() string
 	random func(n int) string
 }
 
-// decision is the working copy of one decision: the rows of a view, and what was changed in them.
+// decision is the working copy of one decision: the rows of a view, and the changes to them.
 //
-// Its functions are total: whatever a template, a provider or a client does ends in an event, never in an error. Errors
-// are faults of ours, or [store.More].
+// Its methods are total: any input from a template, a provider or a client ends in an event, never in an error. An
+// error is a fault of the engine, or [store.More].
 type decision struct {
 	*environment
 	dialect Dialect
-	// fidelity hides that of the environment: it is to AWS, and says nothing to another dialect.
+	// fidelity shadows the environment's, which only applies to CloudFormation.
 	fidelity Fidelity
 	view     *store.View
 	now      time.Time
@@ -53,40 +53,40 @@ type decision struct {
 	op        store.Operation
 	steps     map[wire.LogicalID]*store.Step
 	instances map[int]*store.Instance
-	// numbers are those of the instances by logical ID, ascending.
+	// numbers are the instance numbers by logical ID, ascending.
 	numbers  map[wire.LogicalID][]int
 	requests map[wire.RequestID]*store.Request
 
-	// again is the operation of a request that was sent once more.
+	// again is the operation that an earlier call with the same token started.
 	again string
-	// missing is what the operation that is begun lacks from outside, "" for nothing.
+	// missing is the external value that the new operation lacks, "" if none.
 	missing string
-	// executing is the change set that is to be carried out, "" for none.
+	// executing is the change set to execute, "" if none.
 	executing store.ChangeSetID
 
-	// todo are the steps whose turn has come.
+	// todo are the steps that are ready to run.
 	todo []wire.LogicalID
 	// more are steps that were needed but not loaded.
 	more []wire.LogicalID
-	// scopes are the revisions' scopes, and templates those that had to be parsed.
+	// scopes are the scopes of the revisions, and templates are those that had to be parsed.
 	scopes    map[int]*template.Scope
 	templates map[int]*template.Template
 	// policy is the operation's stack policy, if it had to be read.
 	policy *plan.Policy
-	// startedOver are the instances that this decision deletes for others to take their place.
+	// startedOver are the instances that this decision deletes to replace them.
 	startedOver set[int]
-	// attend are nested stacks that are to be looked at once this decision is committed.
+	// attend are nested stacks to check after this decision commits.
 	attend []wire.StackID
-	// void says that what happened concerns a sending that is another node's by now.
+	// void is set if the outcome is about a delivery that another node owns by now.
 	void bool
-	// hidden are secrets that are in no row.
+	// hidden are secrets that no row contains.
 	hidden []string
-	// notes are for the observer, once this is committed; byHand says that a person answers.
+	// notes are for the observer, after the commit. byHand is set if a person answers.
 	notes []func(Observer)
-	// trace is that of the call which the decision is for, empty if there is none.
+	// trace is the trace of the call that caused the decision; empty if there is none.
 	trace  string
 	byHand bool
-	// settling is the request whose verdict is being applied, nil outside that.
+	// settling is the request whose result is being applied, nil otherwise.
 	settling *store.Request
 
 	delta        store.Delta
@@ -98,15 +98,16 @@ type decision struct {
 	changedBody  set[int]
 	changedReq   set[wire.RequestID]
 	newReq       set[wire.RequestID]
-	// madeReady are the requests to hand over. One that was ready before, and is only cancelled now, is on its way.
+	// madeReady are the requests to dispatch. A request that was ready before, and is only cancelled now, was already
+	// dispatched.
 	madeReady set[wire.RequestID]
 }
 
-// manySteps is how many steps a decision loads piecemeal. An answer that changes nothing for those behind it is passed on
-// step by step, and a long chain of them is loaded at once rather than link by link.
+// manySteps is the number of steps up to which a decision loads steps one by one. An answer that changes nothing for
+// its dependents passes along them step by step, so a long chain is loaded at once.
 const manySteps = 64
 
-// newDecision returns a decision on a view. It takes the bodies in the view for its own.
+// newDecision returns a decision on a view. It takes ownership of the bodies in the view.
 func newDecision(env *environment, dialect Dialect, view *store.View) *decision {
 	d := &decision{
 		environment: env,
@@ -161,7 +162,7 @@ func fidelityOf(env *environment, dialect Dialect) Fidelity {
 	return FidelityPintle
 }
 
-// needsRows reports the rows that the decision needed and that were not loaded, as [store.More]; nil if it has them all.
+// needsRows returns the rows that the decision needed and did not load, as [store.More]; nil if it has them all.
 func (d *decision) needsRows() error {
 	if len(d.more) > 0 {
 		return &store.More{Steps: d.more, Whole: len(d.view.Steps) > manySteps}
@@ -169,7 +170,7 @@ func (d *decision) needsRows() error {
 	return nil
 }
 
-// result returns what is to be written, and the requests in it that are ready to be delivered.
+// result returns the changes to write, and the requests among them that are ready for delivery.
 func (d *decision) result() (store.Delta, []store.Request) {
 	if d.stackChanged {
 		d.delta.Stack = &d.stack
@@ -210,7 +211,7 @@ func (d *decision) result() (store.Delta, []store.Request) {
 	return d.delta, ready
 }
 
-// whole makes sure that nothing of the stack's operation is missing from the view.
+// whole checks that the view contains the whole operation of the stack.
 func (d *decision) whole() error {
 	if d.view.Whole {
 		return nil
@@ -226,8 +227,7 @@ func (d *decision) changeBody(i *store.Instance) {
 }
 func (d *decision) changeRequest(r *store.Request) { d.changedReq.add(r.ID) }
 
-// sortedSteps returns the loaded steps in the order of their logical IDs, so that equal histories are equal to the
-// letter.
+// sortedSteps returns the loaded steps sorted by logical ID, so that equal histories produce identical rows.
 func (d *decision) sortedSteps() []*store.Step {
 	steps := make([]*store.Step, 0, len(d.steps))
 	for _, id := range sortedKeys(d.steps) {
@@ -236,7 +236,7 @@ func (d *decision) sortedSteps() []*store.Step {
 	return steps
 }
 
-// current returns the instance that a logical ID stands for, nil if there is none.
+// current returns the current instance of a logical ID, or nil.
 func (d *decision) current(logical wire.LogicalID) *store.Instance {
 	for _, number := range d.numbers[logical] {
 		if i := d.instances[number]; i.Role == store.RoleCurrent {
@@ -257,7 +257,7 @@ func (d *decision) pendingDelete(logical wire.LogicalID) []*store.Instance {
 	return list
 }
 
-// addInstance adds an instance, current and not yet known to its provider.
+// addInstance adds a current instance that its provider does not know yet.
 func (d *decision) addInstance(logical wire.LogicalID, body store.InstanceBody) *store.Instance {
 	d.op.Instances++
 	d.opChanged = true
@@ -270,17 +270,17 @@ func (d *decision) addInstance(logical wire.LogicalID, body store.InstanceBody) 
 	return i
 }
 
-// status is the stack's, as clients know it.
+// status returns the stack's status as clients see it.
 func (d *decision) status() string { return d.dialect.StackStatus(d.stack.Kind, d.stack.Phase) }
 
-// note records what the context says about the decision.
+// note records the text of [Noted] in the context.
 func (d *decision) note(ctx context.Context) {
 	if text, _ := ctx.Value(notedKey{}).(string); text != "" && d.stack.Key != 0 && d.again == "" {
 		d.delta.Audit = append(d.delta.Audit, store.Audit{Time: d.now, Text: text})
 	}
 }
 
-// audit records something that is not an event.
+// audit records an entry that is not an event.
 func (d *decision) audit(r *store.Request, text string) {
 	d.delta.Audit = append(d.delta.Audit, store.Audit{Time: d.now, Request: r.ID, Logical: r.Logical, Text: text})
 }

@@ -10,34 +10,34 @@ import (
 	"github.com/pintle-dev/pintle/wire"
 )
 
-// DeleteStack is what it takes to delete a stack.
+// DeleteStack is the input of [Engine.Delete].
 type DeleteStack struct {
 	Stack Ref
 	Token string
-	// RoleARN is kept with the stack; empty leaves the one it has.
+	// RoleARN replaces the stack's role; empty keeps it.
 	RoleARN string
-	// Retain are resources to be left in place, and Force leaves those in place that fail again. Both are for a stack
-	// whose last delete failed.
+	// Retain lists resources to leave in place. Force leaves resources in place that fail again. Both require that
+	// the stack's last delete failed.
 	Retain []wire.LogicalID
 	Force  bool
-	// RetainAll leaves every resource in place. Of ROS, where Retain needs no delete that failed before either.
+	// RetainAll leaves every resource in place. Only for ROS, where Retain does not need a failed delete either.
 	RetainAll bool
-	// StopCreate also deletes a stack of ROS whose create is in progress, as CloudFormation always does. The API of ROS rejects it.
+	// StopCreate also deletes a ROS stack whose create is in progress, as CloudFormation always does. The ROS API
+	// rejects that.
 	StopCreate bool
-	// Caller is who asks, as requests of ROS tell it.
+	// Caller identifies the client in ROS requests.
 	Caller string
-	// Parallelism bounds how many resources are at work at once; 0 does not. Of ROS.
+	// Parallelism limits the number of resources in progress at a time; 0 means no limit. Only for ROS.
 	Parallelism int
 
-	// nested says for which request of which parent; nil for none. unclaimed says of a nested stack that no resource stands
-	// for it.
+	// nested identifies the parent and the request of a nested delete, or is nil. unclaimed marks a nested stack that
+	// no resource stands for.
 	nested    *nesting
 	unclaimed bool
 }
 
-// Delete starts a delete. A stack that was deleted, or is being deleted already, is no error, and in CloudFormation one that never
-// was is none either. Errors that the client
-// can fix are of type [Error].
+// Delete starts a delete. Deleting a stack that is deleted, or is being deleted, is not an error. In CloudFormation,
+// a stack that never existed is not an error either. Errors that the client can fix are of type [Error].
 func (e *Engine) Delete(ctx context.Context, in DeleteStack) (Started, error) {
 	stack, err := e.Find(ctx, in.Stack)
 	if errors.Is(err, store.ErrNotFound) && in.Stack.dialect() == CloudFormation {
@@ -64,7 +64,7 @@ func (e *Engine) Delete(ctx context.Context, in DeleteStack) (Started, error) {
 // deletion starts the delete of a stack.
 type deletion struct{ *decision }
 
-// start decides a delete. It returns nil, and starts nothing, if the stack is gone or going.
+// start decides a delete. It returns nil, and starts nothing, if the stack is deleted or being deleted.
 func (d deletion) start(in *DeleteStack) error {
 	if again, err := tokens(d).repeated(in.Token, store.CallDelete); again || err != nil {
 		return err
@@ -96,7 +96,7 @@ func (d deletion) start(in *DeleteStack) error {
 	others := d.triedRevisions()
 	numbers := append([]int{d.stack.Revision}, others...)
 	if d.stack.Revision == 0 {
-		numbers = others // a stack in review holds nothing
+		numbers = others // a stack in review has no resources
 	}
 	sides, err := d.sides(numbers)
 	if err != nil {
@@ -135,7 +135,7 @@ func (d deletion) start(in *DeleteStack) error {
 	return scheduler(d).run()
 }
 
-// startUnprepared makes a create whose macros are running a delete: there is nothing yet.
+// startUnprepared turns a create whose macros are running into a delete. No resource exists yet.
 func (d deletion) startUnprepared(in *DeleteStack) error {
 	macroRequests(d).withdraw("")
 	timers(d).stop()
@@ -148,7 +148,7 @@ func (d deletion) startUnprepared(in *DeleteStack) error {
 	return scheduler(d).run()
 }
 
-// startUnfinished stops a create in progress, and makes it a delete.
+// startUnfinished stops a create in progress and turns it into a delete.
 func (d deletion) startUnfinished(in *DeleteStack) error {
 	if d.stack.TerminationProtection {
 		return d.dialect.refusals().protected(&d.stack)
@@ -162,7 +162,7 @@ func (d deletion) startUnfinished(in *DeleteStack) error {
 	return scheduler(d).run()
 }
 
-// checkRetain refuses to leave resources behind unless a delete has failed at them.
+// checkRetain rejects a retain of resources unless a delete has failed on them.
 func (d deletion) checkRetain(in *DeleteStack) error {
 	failed := d.stack.Kind == store.KindDelete && d.stack.Phase == store.PhaseFailed
 	anyTime := d.dialect.rules().leavesAny
@@ -190,7 +190,7 @@ func (d deletion) checkRetain(in *DeleteStack) error {
 		"the DELETE_COMPLETE state.", "There is nothing left of "+list(gone)+".")
 }
 
-// refusal is the service's text for what the client did wrong, followed by what we know besides.
+// refusal returns the service's text about a client error, followed by details that only Pintle reports.
 func (d deletion) refusal(text, more string) error {
 	if d.fidelity == FidelityAWS {
 		return invalid(text)
@@ -198,8 +198,8 @@ func (d deletion) refusal(text, more string) error {
 	return invalid(text + " " + more)
 }
 
-// triedRevisions returns the revisions besides the one in force of which there may still be instances: those that operations went
-// for, or came from, which neither got there nor back.
+// triedRevisions returns the revisions, apart from the one in force, that may still have instances: those of
+// operations that neither completed nor rolled back.
 func (d deletion) triedRevisions() []int {
 	if d.op.Kind != store.KindDelete && (d.op.Phase == store.PhaseSucceeded || d.op.Phase == store.PhaseReverted) {
 		return nil
@@ -213,8 +213,9 @@ func (d deletion) triedRevisions() []int {
 	return others
 }
 
-// refuseInUse refuses a delete. The real service takes the call, and says so by an event in which nothing changes: who waits
-// for the delete to end waits forever. A parent must not, and who deletes what is unclaimed does so again and again.
+// refuseInUse rejects a delete. The real service accepts the call and adds an event without a status change, so a
+// client that waits for the delete waits forever. A parent must not wait forever, and the clean-up of an unclaimed
+// stack repeats the delete.
 func (d deletion) refuseInUse(in *DeleteStack, reason string) error {
 	if d.fidelity != FidelityAWS || in.nested != nil || in.unclaimed {
 		return invalid(reason)

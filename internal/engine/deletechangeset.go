@@ -6,8 +6,8 @@ import (
 	"github.com/pintle-dev/pintle/internal/store"
 )
 
-// DeleteChangeSet deletes a change set. One that does not exist is no error. Errors that the client can fix are of type
-// [Error].
+// DeleteChangeSet deletes a change set. It succeeds if the change set does not exist. Errors that the client can fix
+// are of type [Error].
 func (p Planner) DeleteChangeSet(ctx context.Context, ref ChangeSetRef) error {
 	row, stack, err := p.findChangeSet(ctx, ref)
 	if told, ok := InputError(err); ok && told.Code == CodeChangeSetNotFound {
@@ -28,13 +28,13 @@ func (p Planner) DeleteChangeSet(ctx context.Context, ref ChangeSetRef) error {
 // changeSetDeletion deletes change sets.
 type changeSetDeletion struct{ *decision }
 
-// remove decides to delete a change set. One that is gone already is no error.
+// remove decides to delete a change set. It does nothing if the set does not exist.
 func (d changeSetDeletion) remove(id store.ChangeSetID) error {
 	row, ok := d.view.ChangeSets[id]
 	if !ok {
 		return nil
 	}
-	// The operation of another set than the newest has ended.
+	// Only the newest set's operation can be in progress.
 	if row.State == store.ChangeSetExecuted && row.Operation == d.op.Number && !d.op.Phase.Final() {
 		return d.dialect.refusals().changeSetStatus(&row, "deleted", d.dialect.ExecutionStatus(ExecutionRunning), true)
 	}
@@ -43,8 +43,8 @@ func (d changeSetDeletion) remove(id store.ChangeSetID) error {
 	return nil
 }
 
-// removeOthers removes the stack's change sets except one, and except those that were executed before where these hold no name:
-// they stay readable by their ARNs. The view is whole.
+// removeOthers removes the stack's change sets except one. It keeps executed sets that hold no name: their ARNs still
+// find them. The view is whole.
 func (d changeSetDeletion) removeOthers(but store.ChangeSetID) {
 	d.delta.DropChangeSets = nil
 	for _, id := range sortedKeys(d.view.ChangeSets) {

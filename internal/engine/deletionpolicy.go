@@ -25,8 +25,8 @@ func (d deletionPolicy) of(declared []byte) (string, error) {
 	return policy, err
 }
 
-// atCleanup is the policy of an instance that is marked for deletion: UpdateReplacePolicy if it was replaced, else the DeletionPolicy
-// that it was declared with.
+// atCleanup returns the policy of an instance that is marked for deletion: UpdateReplacePolicy if it was replaced,
+// else its declared DeletionPolicy.
 func (d deletionPolicy) atCleanup(s *store.Step, i *store.Instance) (string, error) {
 	if !i.Replaced {
 		if s.Plan.Old != nil {
@@ -36,14 +36,14 @@ func (d deletionPolicy) atCleanup(s *store.Step, i *store.Instance) (string, err
 	}
 	if d.op.Phase == store.PhaseRevertCleanup {
 		if i.Number > d.op.Stood {
-			return "", nil // it came to be by what is undone
+			return "", nil // created by the operation that is rolled back
 		}
-		return replacePolicy(s.Plan.Old) // the provider did not go back to it
+		return replacePolicy(s.Plan.Old) // the provider did not return to it
 	}
 	if made := s.Plan.Made(); made != nil {
 		return replacePolicy(made)
 	}
-	return replacePolicy(s.Plan.Old) // replaced in a try that failed, and then removed
+	return replacePolicy(s.Plan.Old) // replaced in an attempt that failed, and then removed
 }
 
 func replacePolicy(declared []byte) (string, error) {

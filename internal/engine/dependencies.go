@@ -11,16 +11,16 @@ import (
 	"github.com/pintle-dev/pintle/wire"
 )
 
-// Dependency is a resource as the template in force declares it.
+// Dependency is a resource in the current template.
 type Dependency struct {
 	Logical wire.LogicalID
 	Type    string
-	// Needs are the resources that have to be there before it, by reference or by DependsOn.
+	// Needs are the resources that it depends on, by reference or by DependsOn.
 	Needs []wire.LogicalID
 }
 
-// Dependencies returns the resources that the revision in force declares and whose conditions hold, in the template's order;
-// none if the stack has no revision, or its macros have not run. It reads the template and no resource.
+// Dependencies returns the resources of the current revision whose conditions hold, in the template's order. It
+// returns none if the stack has no revision, or its macros have not run. It reads only the template.
 func (q Queries) Dependencies(ctx context.Context, stack store.Stack) ([]Dependency, error) {
 	revision, err := q.Revision(ctx, stack)
 	if errors.Is(err, store.ErrNotFound) {

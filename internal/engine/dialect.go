@@ -11,109 +11,114 @@ import (
 	"github.com/pintle-dev/pintle/wire"
 )
 
-// Dialect is what differs between the services whose protocol the engine speaks: how neutral states are called, what is
-// sent, how an answer is read and what is said when things fail. The rest of the engine knows no service.
+// Dialect is the set of differences between the services that the engine emulates: names of states, contents of
+// requests, formats of answers, and texts of failures. The rest of the engine is independent of the service.
 type Dialect interface {
-	// Name is what rows keep, e.g. "cloudformation".
+	// Name is the name in stored rows, e.g. "cloudformation".
 	Name() string
 	// StackStatus renders the state of a stack; "" for a state that this dialect never reaches.
 	StackStatus(store.Kind, store.Phase) string
 	// ResourceStatus renders the state of a resource.
 	ResourceStatus(store.Verb, store.Progress) string
-	// ChangeSetStatus renders how the creation of a change set went.
+	// ChangeSetStatus renders the state of the creation of a change set.
 	ChangeSetStatus(store.ChangeSetState) string
-	// ExecutionStatus renders whether a change set can be executed, and how that went.
+	// ExecutionStatus renders the execution status of a change set.
 	ExecutionStatus(Execution) string
-	// StackType is the resource type under which a stack's own events are listed.
+	// StackType is the resource type of a stack's own events.
 	StackType() string
 
-	// language is that of the dialect's templates, and wire that of its documents.
+	// language is the language of the dialect's templates, and wire the dialect of its documents.
 	language() template.Language
 	wire() wire.Dialect
-	// rules are what the engine does differently in this dialect.
+	// rules returns the dialect's deviations from the engine's default behaviour.
 	rules() rules
-	// stackID and changeSetID make ids of new UUIDs, and requestID spells the one of a request.
+	// stackID and changeSetID make IDs from new UUIDs, and requestID formats a request's ID.
 	stackID(name store.StackName, uuid string) wire.StackID
 	changeSetID(stack *store.Stack, name, uuid string) store.ChangeSetID
 	requestID(uuid string) wire.RequestID
 
-	// checkType refuses a resource type that the dialect has no provider for.
+	// checkType rejects a resource type that the dialect has no provider for.
 	checkType(resourceType string) error
-	// request splits what a custom resource declares into what is sent and what it says of its provider. The properties
-	// are returned as the provider will see them, and as they are compared.
+	// request splits the properties of a custom resource into the request's properties and the settings of its
+	// provider. It returns the properties as the provider gets them, which is also the form for comparisons.
 	request(properties value.Value) (asked, error)
-	// shown are the properties of a custom resource as a preview shows and compares them: those it was asked with, and what it
-	// declares besides.
+	// shown returns the properties of a custom resource for display and comparison in a preview: the request's
+	// properties and the other declared settings.
 	shown(asked) value.Value
-	// answer reads the response to a request, of which body may be the beginning: size is 0, or how long it is.
+	// answer reads the response to a request. If body is only the beginning, size is the full length; otherwise size
+	// is 0.
 	answer(body []byte, size int, to *store.Request) answer
-	// attribute returns what Fn::GetAtt reads of the data that a provider sent, false if there is no such attribute.
+	// attribute returns the attribute that Fn::GetAtt reads from a provider's data, false if there is no such
+	// attribute.
 	attribute(data value.Value, name string) (value.Value, bool)
-	// generateID makes up the physical id of a resource whose provider gave none.
+	// generateID generates the physical ID of a resource whose provider did not return one.
 	generateID(stack store.Stack, logical wire.LogicalID, random func(n int) string) wire.PhysicalID
-	// eventID returns the id of a resource's event.
+	// eventID returns the ID of a resource's event.
 	eventID(logical wire.LogicalID, status string, at time.Time, detached bool, newID func() string) string
-	// notification returns the text of an event for those whom the stack notifies; false if there is none for it.
+	// notification returns the text that the stack's notification topics get for an event, false if there is none.
 	notification(stack *store.Stack, e store.Event) (string, bool)
-	// fixed are the properties of a custom resource that cannot be changed, each with what an update that tries to fails
-	// with.
+	// fixed returns the properties of a custom resource that cannot change, each with the error of an update that
+	// changes it.
 	fixed() map[string]string
-	// texts returns the dialect's words.
+	// texts returns the dialect's texts.
 	texts() *texts
-	// refusals returns what the dialect answers to clients that ask for what cannot be.
+	// refusals returns the dialect's errors for invalid calls of clients.
 	refusals() *refusals
 }
 
-// rules are what the engine does differently in one dialect than in another. The zero rules are CloudFormation's, but for what is
-// said to be.
+// rules are the behaviours that differ between dialects. The zero value has CloudFormation's behaviour unless a field
+// says otherwise.
 type rules struct {
-	// idsStay says that a resource never gives way to another one because its provider says so: an answer to an Update with
-	// another id is none, and what cannot be updated is replaced only if the operation says so, the old one deleted first.
+	// idsStay means that a provider's answer never replaces a resource: an answer to an Update with another ID is
+	// invalid. A resource that cannot be updated is replaced only if the operation allows it, and the old one is
+	// deleted first.
 	idsStay bool
-	// idsAsGiven says that a resource has no id before its provider gives one: a Delete may have none.
+	// idsAsGiven means that a resource has no ID before its provider returns one, so a Delete may have no ID.
 	idsAsGiven bool
-	// updatesRevert says that an update that fails is always rolled back, and may be made after one that could not be.
+	// updatesRevert means that a failed update is always rolled back, and that an update may follow a failed
+	// rollback.
 	updatesRevert bool
-	// deletesCreates says that a stack may be deleted while its create is in progress.
+	// deletesCreates means that a stack may be deleted while its create is in progress.
 	deletesCreates bool
-	// leavesAny says that a delete may leave resources where they are though none has failed before.
+	// leavesAny means that a delete may retain any resources, even if no delete has failed before.
 	leavesAny bool
-	// typesStay says that properties are sent with the types that they have in the template.
+	// typesStay means that properties are sent with their types in the template.
 	typesStay bool
-	// consents says that clients have to agree to what some templates do.
+	// consents means that some templates need acknowledged capabilities.
 	consents bool
-	// executedStay says that an executed change set is listed and holds its name until it is deleted. Otherwise only its ID finds it.
+	// executedStay means that an executed change set stays listed and holds its name until it is deleted. Otherwise
+	// only its ID finds it.
 	executedStay bool
 }
 
-// asked is what a custom resource asks of its provider.
+// asked is the request of a custom resource to its provider.
 type asked struct {
 	properties value.Value
 	token      value.Value
 	timeout    time.Duration
-	httpConfig value.Value  // how a URL is called, of ROS; null for nothing said
+	httpConfig value.Value  // settings for calling a URL, of ROS; null if not set
 	await      *store.Await // of a native type
-	aim        store.Aim    // of a nested stack; "" is what follows from the request's type
+	aim        store.Aim    // of a nested stack; "" means the request's type decides
 	tags       []store.Tag  // of the stack, for a native type whose resources can have tags
 }
 
-// answer is what a provider said.
+// answer is a provider's answer.
 type answer struct {
 	success bool
 	id      wire.PhysicalID // empty if the response has no valid one
 	reason  string
 	data    value.Value // an object, or null
 	noEcho  bool
-	// copied are the names of the request as the answer gives them.
+	// copied are the identifiers of the request that the answer repeats.
 	copied wire.ResponseKey
-	// state is the present state of the resource, of an answer to a Read; nil if there is none.
+	// state is the current state of the resource in an answer to a Read; nil if there is none.
 	state *wire.State
-	// problem is the service's text for an invalid response, explained the same with what we know besides. Both are
-	// empty for a valid one. id, reason and data are then what could be read.
+	// problem is the service's text for an invalid response, and explained is the same with Pintle's details. Both
+	// are empty for a valid response. For an invalid one, id, reason and data hold the parts that could be read.
 	problem, explained string
 }
 
-// keptBy is the policy that keeps a resource which is replaced.
+// keptBy returns the name of the policy that retains a replaced resource.
 func (r rules) keptBy() string {
 	if r.idsStay {
 		return plan.DeletionPolicy
@@ -123,46 +128,46 @@ func (r rules) keptBy() string {
 
 // texts are the reasons of events.
 type texts struct {
-	begun            func(kind store.Kind, phase store.Phase) string // of an operation that a client asked for
-	stack            func(kind store.Kind, phase store.Phase) string // of a stack's event without a reason of its own
-	resource         string                                          // of a resource's event without a reason of its own
-	createInitiated  string                                          // second event of a create, with the id; "" if there is none
+	begun            func(kind store.Kind, phase store.Phase) string // of an operation that a client started
+	stack            func(kind store.Kind, phase store.Phase) string // default for a stack's event
+	resource         string                                          // default for a resource's event
+	createInitiated  string                                          // second event of a create, with the ID; or ""
 	replaced         string                                          // the provider answered an Update with a new id
-	recreating       string                                          // a native type makes a new resource in the place of one that cannot be changed
+	recreating       string                                          // a native type replaces a resource that cannot change
 	signalled        func(failed bool, id string) string
 	createCancelled  string
 	updateCancelled  string
 	tokenChanged     string
-	notUpdatable     func(reason string) string // a native type cannot be changed so, for that reason, "" if it could be replaced
+	notUpdatable     func(reason string) string // a native type rejects a change; reason may be ""
 	idChanged        func(is, answered wire.PhysicalID) string
 	idIgnored        func(is, answered wire.PhysicalID) string
-	left             func(why string) string                                        // of a resource that is left, and why
-	failure          func(kind failure, logical wire.LogicalID, text string) string // what the event of a failed resource says
-	transformed      string                                                         // a stack's, when its macros have run
-	stackCancelled   string                                                         // a stack's, when a client cancels its update
-	createStopped    string                                                         // a stack's, when a person cancels its create
-	ignored          string                                                         // a stack's, when what failed of its create is to be ignored
-	unchanged        string                                                         // a change set's that has nothing to change
-	orphaned         string                                                         // a stack's, after a clean-up that gave up
+	left             func(why string) string                                        // of a retained resource
+	failure          func(kind failure, logical wire.LogicalID, text string) string // of a failed resource
+	transformed      string                                                         // of a stack after its macros have run
+	stackCancelled   string                                                         // of a cancelled update
+	createStopped    string                                                         // of a cancelled create
+	ignored          string                                                         // of a create that ignores failures
+	unchanged        string                                                         // of a change set without changes
+	orphaned         string                                                         // after an abandoned clean-up
 	failed           func(reason string, id wire.RequestID) string
 	timedOut         func(id wire.RequestID) string
 	missingAttribute func(attribute string, answeredBy wire.ResponseKey) string
-	applyFailed      func(op *store.Operation, then failureAction, first failed) string // first is what failed first
+	applyFailed      func(op *store.Operation, then failureAction, first failed) string // first is the first failure
 	revertFailed     func(op *store.Operation, first failed) string
 	outputFailed     func(op *store.Operation, problem string, then failureAction) string
-	prepareFailed    func(text string, then failureAction) string // macros failed, or what they made is no template
+	prepareFailed    func(text string, then failureAction) string // a macro failed, or its result is not a template
 	expired          func(op *store.Operation, then failureAction) string
 	deleteFailed     func(op *store.Operation, first failed) string
 	exportTaken      func(name, by string) string
-	exportChanged    func(name string, in []string) string // in use by those stacks
+	exportChanged    func(name string, in []string) string // the stacks that use it
 	exportDropped    func(name string, in []string) string
 	deleteCancelled  func(name string, in []string) string
 }
 
-// failure is the class of what a resource failed with.
+// failure is the class of a resource's failure.
 type failure string
 
-// The classes, as reasons of ROS name them. Those of a declaration that is wrong are the codes of templates.
+// The classes, with the names in ROS reasons. Invalid declarations have the error codes of templates.
 const (
 	failedByProvider  failure = "CustomResourceFailed"
 	failedByNative    failure = "ResourceFailed"
@@ -178,13 +183,13 @@ const (
 	failedByAnother   failure = "Cancelled"
 )
 
-// failed is a resource that failed: what was done to it, and the reason in its event.
+// failed is a failed resource: the action, and the reason in its event.
 type failed struct {
 	verb   store.Verb
 	reason string
 }
 
-// failureAction is what becomes of an operation that failed.
+// failureAction is the action after an operation failed.
 type failureAction int
 
 const (
@@ -193,7 +198,7 @@ const (
 	deleteStack
 )
 
-// DialectOf returns the dialect of that name.
+// DialectOf returns the dialect with a name.
 func DialectOf(name string) (Dialect, error) {
 	for _, known := range []Dialect{CloudFormation, ROS} {
 		if known.Name() == name {

@@ -2,36 +2,36 @@
 //
 // # Decisions
 //
-// The heart is a pure state machine. A decision takes the rows of a stack and something that happened. It returns rows
-// to write and requests to send. Type runner runs it: each method that changes something is one [store.Store.Apply]. The
-// engine dispatches requests, acknowledges answers and returns to callers only after the commit. So an acknowledged
-// answer is never lost, and a request is never forgotten: after a crash, the requests that were not handed over are
-// still in the table.
+// The core is a pure state machine. A decision takes the rows of a stack and an input. It returns rows to write and
+// requests to send. Type runner runs it: each method that changes state is one [store.Store.Apply]. The engine
+// dispatches requests, acknowledges answers and returns to callers only after the commit. So an acknowledged answer
+// is never lost, and a request is never forgotten: after a crash, the requests that were not dispatched are still in
+// the table.
 //
-// Type decision is the working copy of one decision. Every subject has a type that holds nothing but a pointer to it, so
-// that one subject calls another by a conversion: scheduler(d).run(). The subjects form layers. A subject calls its own
-// layer and those below it; TestLayers enforces this.
+// Type decision is the working copy of one decision. Every subject has a type that holds only a pointer to it, so one
+// subject calls another by a conversion: scheduler(d).run(). The subjects form layers. A subject calls its own layer
+// and those below it; TestLayers enforces this.
 //
 //	starts    creation, update, deletion, rollback, continuation, cancellation, changeSets, changeSetExecution,
 //	          drafts, macros, nestedStack, reports, manualAnswer, polling, reads, signals
 //	run       operation, phases, scheduler, resource, replacement, removal, importing, requests, results
-//	rows      all others: they read or change rows, and start nothing
+//	rows      all others: they read or change rows and start no work
 //	decision  the rows, events, revisions and texts without secrets
 //
-// A decision that needs more rows returns [store.More], and the store loads them within the transaction. A decision that
-// needs something from outside the store returns a need (needs.go). The loop in runner fetches it and decides again.
+// A decision that needs more rows returns [store.More], and the store loads them within the transaction. A decision
+// that needs external data returns a need (needs.go). The loop in runner fetches the data and decides again.
 //
 // # Calls
 //
-// [Engine] consists of types that share the runner. [Planner] has the calls about change sets, [Queries] those that read
-// stacks, [Checker] those that read templates, and [StateMachines] those about executions of state machines. Engine
-// itself changes stacks and takes what providers report. Types nestedStacks, owners, deadlines and membership have no
-// calls of clients: they connect nested stacks with their parents, find existing resources and their stacks, fire what
-// is due, and keep the node among the others.
+// [Engine] consists of types that share the runner. [Planner] has the calls about change sets, [Queries] those that
+// read stacks, [Checker] those that read templates, and [StateMachines] those about executions of state machines.
+// Engine itself changes stacks and accepts the reports of providers. Clients do not call types nestedStacks, owners,
+// deadlines and membership. These connect nested stacks with their parents, find existing resources and their stacks,
+// fire due requests, and keep the node in the cluster.
 //
 // # Transitions
 //
-// These methods move rows from state to state. Other code does not.
+// Only these methods move rows from state to state.
 //
 //	row        from                      to                       method                      called by
 //	operation  -                         prepare, apply, revert   operation.open              each start
@@ -65,6 +65,6 @@
 //	           delayed                   ready                    requests.resend             a timer
 //	           ready, waiting            settled                  requests.settle             reports, signals, polling
 //
-// The stack shows the state of its newest operation; decision.stackEvent sets both. How services name states is a
-// [Dialect], and docs/states.md is generated from its table.
+// The stack shows the state of its newest operation; decision.stackEvent sets both. A [Dialect] names the states for
+// its service, and docs/states.md is generated from its table.
 package engine

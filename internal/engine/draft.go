@@ -11,32 +11,32 @@ import (
 	"github.com/pintle-dev/pintle/wire"
 )
 
-// draft is an operation that is worked out and not started.
+// draft is a planned operation that has not started.
 type draft struct {
 	revision store.Revision
-	// role is the stack's with the options that were asked for.
+	// role is the stack's role with the requested options applied.
 	role      string
 	unchanged bool
-	// quiet says that only nested stacks may have changes.
+	// quiet means that only nested stacks may have changes.
 	quiet   bool
 	changes []plan.Change
-	// imports are the existing resources that become the stack's.
+	// imports are the existing resources to import.
 	imports importsOf
-	// missing is what the operation is going to fail with at its beginning, "" for nothing.
+	// missing is the reason why the operation will fail at its start, "" if none.
 	missing string
 }
 
-// drafts works out what a create or an update would do, without starting it.
+// drafts plans a create or an update without starting it.
 type drafts struct{ *decision }
 
-// absent reports whether there is no stack, or nothing in it and no way from it but its deletion.
+// absent reports whether the stack does not exist, or is empty and can only be deleted.
 func (d drafts) absent() bool {
 	return d.stack.Key == 0 || d.stack.Kind == store.KindReview ||
 		d.stack.Phase == store.PhaseReverted && (d.stack.Kind == store.KindCreate || d.stack.Kind == store.KindImport && d.op.From == 0)
 }
 
-// draw works out a create or an update. e has no template if the one in force is used. It works on a decision of its
-// own, and so changes nothing.
+// draw plans a create or an update. e has no template if the current one is used. draw works on a copy of the
+// decision, so it changes nothing.
 func (d drafts) draw(in *Options, kind store.Kind, e expanded, text string) (draft, error) {
 	view := *d.view
 	if kind == store.KindCreate {
@@ -52,7 +52,7 @@ func (d drafts) draw(in *Options, kind store.Kind, e expanded, text string) (dra
 	own.stack = d.stack
 	own.applyOptions(in)
 	own.op.Replace, own.op.Taint, own.op.Revert = in.replace, in.taint, in.revert
-	own.op.Import, own.op.Imports = false, nil // those of the operation before
+	own.op.Import, own.op.Imports = false, nil // those of the previous operation
 	var drawn draft
 	var err error
 	if kind == store.KindCreate {
@@ -108,7 +108,7 @@ func (d drafts) drawUpdate(drawn *draft, in *Options, e expanded, text string) e
 		return err
 	}
 	drawn.revision = revision
-	failed := update(d).leftFailed() // then there is something to do in any case
+	failed := update(d).leftFailed() // then the update always has work
 	candidates, err := update(d).plan(drawn.revision, to.Template, &store.Operation{})
 	if err != nil {
 		return err
@@ -125,7 +125,8 @@ func (d drafts) drawUpdate(drawn *draft, in *Options, e expanded, text string) e
 	return stackPolicy(d).foresee(drawn.changes, candidates)
 }
 
-// drawChanges plans the changes of resources. It plans twice if resources are imported: only the first plan says what is added.
+// drawChanges plans the changes of resources. With imports it plans twice, because only the first plan shows the
+// added resources.
 func (d drafts) drawChanges(drawn *draft, in *Options, from *plan.Side, to plan.Side, candidates []plan.Candidate) (err error) {
 	drawn.changes = plan.Preview(from, to, candidates, d.world())
 	if drawn.imports, err = importPlan(d).draw(in, from, to, drawn.changes); err != nil || drawn.imports.resources == nil {
@@ -133,13 +134,13 @@ func (d drafts) drawChanges(drawn *draft, in *Options, from *plan.Side, to plan.
 	}
 	d.op.Imports = drawn.imports.resources
 	drawn.changes = plan.Preview(from, to, candidates, d.world())
-	if in.importing.only { // what else there is only may follow
+	if in.importing.only { // other changes can only be consequences
 		drawn.changes = slices.DeleteFunc(drawn.changes, func(c plan.Change) bool { return c.Action != plan.Import })
 	}
 	return nil
 }
 
-// world is what there is now, for a preview.
+// world is the current state, for a preview.
 func (d drafts) world() plan.World {
 	return plan.World{
 		Now: func(logicalID string) *plan.Now {
@@ -166,13 +167,13 @@ func (d drafts) world() plan.World {
 	}
 }
 
-// retagged reports whether the resource of a logical ID is to get other tags of its stack.
+// retagged reports whether the resource of a logical ID gets different stack tags.
 func (d drafts) retagged(logicalID string, properties value.Value) bool {
 	i := d.current(wire.LogicalID(logicalID))
 	return !sameTags(i.Body.Tags, evaluation(d).stackTags(i.Body.Type, properties, d.stack.Revision))
 }
 
-// consequence says what a change of properties means to a resource of a type.
+// consequence returns the effect of a property change on a resource of a type.
 func (d drafts) consequence(resourceType string, before, after value.Value) (plan.Consequence, string) {
 	idsStay := d.dialect.rules().idsStay
 	if schema := d.native.Schema(resourceType); schema != nil {
@@ -204,8 +205,8 @@ func (d drafts) consequence(resourceType string, before, after value.Value) (pla
 	return plan.Decided, ""
 }
 
-// form returns the properties of a declaration as a provider gets them. While a value is unknown, properties that
-// look invalid may still turn out to be valid, so form returns them without an error.
+// form returns the properties of a declaration in the form that a provider gets. While a value is unknown, properties
+// that look invalid may still turn out to be valid, so form returns them without an error.
 func (d drafts) form(declared *template.Resource, properties value.Value) (value.Value, error) {
 	scope, err := d.scope(d.stack.Revision)
 	if err != nil {

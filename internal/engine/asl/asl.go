@@ -1,10 +1,10 @@
 // Package asl interprets the part of the Amazon States Language that waiters use: Task, Choice, Wait, Pass, Succeed
-// and Fail states, with Retry and Catch. It is pure: a [Machine] says what an execution does next, and the engine
-// keeps the execution's row, calls the function and waits.
+// and Fail states, with Retry and Catch. It is pure: a [Machine] returns the next move of an execution, and the
+// engine stores the execution, calls the function and waits.
 //
 // [Parse] returns a [Machine]. It rejects a definition that it does not support, with an error that names the state,
-// rather than behave differently from Step Functions. Data are JSON texts and stay unchanged, including numbers. Only
-// an object that a path takes apart is encoded again.
+// instead of behaving differently from Step Functions. Data are JSON texts and stay unchanged, including numbers.
+// Only an object that a path changes is encoded again.
 //
 // Source: the Amazon States Language, version 1.0; AWS Step Functions Developer Guide, "Handling errors in Step Functions
 // workflows".
@@ -18,19 +18,20 @@ import (
 
 // Bounds. Source: AWS Step Functions, quotas.
 const (
-	// MaxData is how long the input, the output or the data between two states of an execution may be, in bytes.
+	// MaxData is the maximum size in bytes of the input, the output and the data between two states of an execution.
 	MaxData = 256 << 10
-	// MaxDefinition is how long a definition may be, in bytes.
+	// MaxDefinition is the maximum size of a definition in bytes.
 	MaxDefinition = 1 << 20
-	// maxName is how many characters the name of a state may have.
+	// maxName is the maximum number of characters in the name of a state.
 	maxName = 80
-	// maxPasses is how many states without a task an execution may go through at a time: more are a circle.
+	// maxPasses is the number of consecutive states without a task that an execution may pass through. More are a
+	// loop.
 	maxPasses = 1000
-	// longest bounds every time, in seconds: about three years.
+	// longest bounds every time, in seconds. It is about three years.
 	longest = 99_999_999
 )
 
-// The names of errors that the language itself has.
+// The names of the errors that the language defines.
 const (
 	ErrorAll               = "States.ALL"
 	ErrorTaskFailed        = "States.TaskFailed"
@@ -41,61 +42,62 @@ const (
 	ErrorNoChoiceMatched   = "States.NoChoiceMatched"
 )
 
-// Machine is a definition that was checked. It does not change, and may be used concurrently. Make one with [Parse].
+// Machine is a checked definition. It is immutable and safe for concurrent use. [Parse] returns one.
 type Machine struct {
 	start   string
 	timeout time.Duration
 	states  map[string]*state
 }
 
-// Timeout is how long an execution may take; zero means no limit.
+// Timeout returns the time limit of an execution; zero means no limit.
 func (m *Machine) Timeout() time.Duration { return m.timeout }
 
-// Position is where an execution is: at a state whose task is to be done, or is being done, or at a Wait state.
+// Position is the state of an execution: a state whose task is pending or running, or a Wait state.
 type Position struct {
 	State string
-	// Input is what came into the state: JSON.
+	// Input is the input of the state, as JSON.
 	Input json.RawMessage
-	// Tries counts how often each of the state's retriers was used since the execution came to it, in their order; nil is
-	// never.
+	// Tries counts the retries of each of the state's retriers since the execution entered the state, in their order.
+	// Nil means that there was no retry.
 	Tries []int
 }
 
-// Task is what a state asks of a function.
+// Task is a call of a function.
 type Task struct {
-	// Function is the function's ARN or, as lambda:invoke has it, its name or a part of an ARN.
+	// Function is the function's ARN. With lambda:invoke it may also be a name or a partial ARN.
 	Function string
-	// Payload is what it is called with: JSON.
+	// Payload is the input of the function, as JSON.
 	Payload json.RawMessage
-	// Timeout is how long it may take; zero says nothing.
+	// Timeout is the time limit of the task; zero means the default.
 	Timeout time.Duration
 }
 
-// Failure is an error as executions know it. Both texts are data, and may be secret.
+// Failure is an error of an execution. Both texts are data, and may be secret.
 type Failure struct {
 	// Error is the error's name, e.g. "States.Timeout" or the errorType of a function's error.
 	Error string `json:"Error"`
-	// Cause says more. Of a function's error it is the whole error, JSON as a text: it is never cut.
+	// Cause is the details. For a function's error it is the whole error as JSON, never truncated.
 	Cause string `json:"Cause"`
 }
 
-// Move is what an execution does next: it does the Task after a pause, or waits in a Wait state, or it has ended.
+// Move is the next step of an execution: a Task after a pause, the wait of a Wait state, or the end.
 type Move struct {
-	// Position is where it is now. Once it has ended, its state is the last one.
+	// Position is the new position. At the end, its state is the last one.
 	Position Position
-	// Task is what is to be done there; nil if the execution waits or has ended.
+	// Task is the task to run; nil if the execution waits or has finished.
 	Task *Task
-	// Waits is set in a Wait state: [Machine.Waited] returns the next move, once After has passed or it is Until.
+	// Waits is set in a Wait state. [Machine.Waited] returns the next move after After has passed, or at Until.
 	Waits bool
-	// After is how long to wait, before the task or in the Wait state.
+	// After is the pause before the task, or the wait of the Wait state.
 	After time.Duration
-	// Until is when the wait of a Wait state ends that has a timestamp; it may be past. Zero if After counts.
+	// Until is the end of a wait with a timestamp, possibly in the past. It is zero if After applies.
 	Until time.Time
-	// Output is what came of an execution that succeeded: JSON.
+	// Output is the output of a successful execution, as JSON.
 	Output json.RawMessage
-	// Failure is why it failed; nil if it did not.
+	// Failure is the error of a failed execution; nil for any other.
 	Failure *Failure
-	// Events are what the execution has gone through to get here, oldest first. Its start and its end are not among them.
+	// Events are the events that led to this move, oldest first. The start and the end of the execution are not
+	// included.
 	Events []Event
 }
 
@@ -105,7 +107,7 @@ func (m *Machine) Begin(input json.RawMessage) Move {
 	return t.ends(m.enter(&t, m.start, input))
 }
 
-// Returned returns the move after a task has returned; nothing is null.
+// Returned returns the move after a task has returned. A nil result means null.
 func (m *Machine) Returned(at Position, result json.RawMessage) Move {
 	s := m.states[at.State]
 	if s == nil {
@@ -155,7 +157,7 @@ func (m *Machine) Waited(at Position) Move {
 	return t.ends(m.enter(&t, next, data))
 }
 
-// Retried returns the event of the next try of a task, which happens when the pause of [Move] is over.
+// Retried returns the events of the next try of a task. The caller records them when the pause of [Move] has passed.
 func (m *Machine) Retried(at Position) []Event {
 	var t trail
 	if s := m.states[at.State]; s != nil && s.kind == kindTask {
@@ -166,7 +168,7 @@ func (m *Machine) Retried(at Position) []Event {
 	return t.events
 }
 
-// Failed returns the move after a task has failed, or could not be done.
+// Failed returns the move after a task has failed or could not run.
 func (m *Machine) Failed(at Position, f Failure) Move {
 	s := m.states[at.State]
 	if s == nil {
@@ -178,7 +180,7 @@ func (m *Machine) Failed(at Position, f Failure) Move {
 	return t.ends(m.failed(&t, s, at, f))
 }
 
-// failed returns the move after a failure of a Task state, in its task or in what was to be done before or after that.
+// failed returns the move after a Task state failed: its task, or the processing of its input or output.
 func (m *Machine) failed(t *trail, s *state, at Position, f Failure) Move {
 	tries := make([]int, len(s.retry))
 	copy(tries, at.Tries)
@@ -221,7 +223,7 @@ func (m *Machine) failed(t *trail, s *state, at Position, f Failure) Move {
 	return Move{Position: at, Failure: &f}
 }
 
-// leave goes on from a state that has a result. Paths that lead nowhere are failures of the state, which may be caught.
+// leave leaves a state that has a result. A path that does not match is a failure of the state, which may be caught.
 func (m *Machine) leave(t *trail, s *state, at Position, result json.RawMessage) Move {
 	data, failure := s.output(at.Input, result)
 	switch {
@@ -237,7 +239,7 @@ func (m *Machine) leave(t *trail, s *state, at Position, result json.RawMessage)
 	return m.enter(t, s.next, data)
 }
 
-// enter goes to a state, and through all that do nothing.
+// enter enters a state and passes through all states that take no time.
 func (m *Machine) enter(t *trail, name string, data json.RawMessage) Move {
 	for range maxPasses {
 		at, s := Position{State: name, Input: data}, m.states[name]
@@ -278,7 +280,7 @@ func (m *Machine) enter(t *trail, name string, data json.RawMessage) Move {
 		fmt.Sprintf("The execution went through %d states in a row without a task.", maxPasses)}}
 }
 
-// pass goes through a state that takes no time, and returns the next one, which is empty for the end.
+// pass passes through a state that takes no time. It returns the next state, or an empty name at the end.
 func (s *state) pass(name string, data json.RawMessage) (next string, out json.RawMessage, failure *Failure) {
 	result, failure := s.effective(data)
 	if failure != nil {
@@ -302,7 +304,7 @@ func (s *state) pass(name string, data json.RawMessage) (next string, out json.R
 	return next, out, nil
 }
 
-// effective returns what InputPath takes of the input of the state.
+// effective returns the part of the state's input that InputPath selects.
 func (s *state) effective(data json.RawMessage) (json.RawMessage, *Failure) {
 	input, err := s.inputPath.get(data)
 	if err != nil {
@@ -311,7 +313,7 @@ func (s *state) effective(data json.RawMessage) (json.RawMessage, *Failure) {
 	return input, nil
 }
 
-// task returns what the state asks for.
+// task returns the task of the state.
 func (s *state) task(input json.RawMessage) (*Task, *Failure) {
 	payload, err := s.inputPath.get(input)
 	if err == nil && s.invoke {
@@ -327,7 +329,7 @@ func (s *state) task(input json.RawMessage) (*Task, *Failure) {
 	return &Task{Function: s.function, Payload: payload, Timeout: s.timeout}, nil
 }
 
-// output puts a result where the state wants it, and takes what goes on.
+// output applies ResultPath to the result and OutputPath to the combined data.
 func (s *state) output(input, result json.RawMessage) (json.RawMessage, *Failure) {
 	data, err := s.resultPath.put(input, result)
 	if err != nil {
@@ -339,12 +341,12 @@ func (s *state) output(input, result json.RawMessage) (json.RawMessage, *Failure
 	return data, nil
 }
 
-// lost ends an execution whose state its machine does not have.
+// lost fails an execution whose state the machine does not have.
 func lost(at Position) Move {
 	return Move{Position: at, Failure: &Failure{ErrorRuntime, "The definition has no state '" + at.State + "'."}}
 }
 
-// tooLarge is Step Functions' text.
+// tooLarge returns the failure with Step Functions' text.
 func tooLarge(s *state) Failure {
 	return Failure{ErrorDataLimitExceeded, "The state/task '" + s.resource + "' returned a result with a size exceeding the maximum number of bytes service limit."}
 }

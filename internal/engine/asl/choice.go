@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// maxRuleDepth is how deep And, Or and Not may be nested in a rule of a Choice state.
+// maxRuleDepth is the maximum depth of And, Or and Not in a rule of a Choice state.
 const maxRuleDepth = 32
 
 // rule is a rule of a Choice state. Exactly one of and, or, not and test is set.
@@ -23,16 +23,16 @@ type rule struct {
 	test     test
 }
 
-// test decides on the value of a rule's Variable. input is the input of the state. A variable that is missing is nil, which only the
-// test of IsPresent gets.
+// test evaluates the value of a rule's Variable. input is the input of the state. A missing variable is nil; only the
+// test of IsPresent gets that.
 type test func(variable, input json.RawMessage) (bool, error)
 
-// compareKinds are the types of values that operators compare, and the prefix of their names.
+// compareKinds are the types of values that operators compare, by the prefix of the operators' names.
 var compareKinds = map[string]func(json.RawMessage) (operand, bool){
 	"String": textOperand, "Numeric": numberOperand, "Boolean": booleanOperand, "Timestamp": timestampOperand,
 }
 
-// relations are the ends of the names of comparison operators, and the results of a comparison that they accept.
+// relations are the suffixes of comparison operators, and the comparison results that each accepts.
 var relations = map[string][]int{
 	"Equals": {0}, "LessThan": {-1}, "GreaterThan": {1}, "LessThanEquals": {-1, 0}, "GreaterThanEquals": {1, 0},
 }
@@ -64,7 +64,8 @@ func textOperand(v json.RawMessage) (operand, bool) {
 	return operand{text: *s}, true
 }
 
-// numberOperand reads a number as binary64, which is the precision that the language promises. One outside of its range is infinite.
+// numberOperand reads a number as binary64, the precision that the language guarantees. A number out of range is
+// infinite.
 func numberOperand(v json.RawMessage) (operand, bool) {
 	if len(v) == 0 || v[0] != '-' && (v[0] < '0' || v[0] > '9') {
 		return operand{}, false
@@ -92,13 +93,13 @@ func timestampOperand(v json.RawMessage) (operand, bool) {
 	return operand{time: t}, ok
 }
 
-// timestamp reads RFC 3339 with the capital letters T and Z that the language requires.
+// timestamp reads RFC 3339 with the uppercase T and Z that the language requires.
 func timestamp(text string) (time.Time, bool) {
 	t, err := time.Parse(time.RFC3339Nano, text)
 	return t, err == nil && strings.Contains(text, "T")
 }
 
-// kindTests are the operators that look at the type of a value.
+// kindTests are the operators that test the type of a value.
 var kindTests = map[string]func(json.RawMessage) bool{
 	"IsNull":      func(v json.RawMessage) bool { return string(v) == "null" },
 	"IsPresent":   func(v json.RawMessage) bool { return v != nil },
@@ -122,7 +123,7 @@ var operators = func() []string {
 	return names
 }()
 
-// matches reports whether the rule is true of the input of its state. And and Or stop at the first rule that decides.
+// matches reports whether the rule matches the input of its state. And and Or stop at the first rule that decides.
 func (r *rule) matches(input json.RawMessage) (bool, error) {
 	switch {
 	case r.not != nil:
@@ -150,12 +151,12 @@ func (r *rule) matches(input json.RawMessage) (bool, error) {
 	return r.test(variable, input)
 }
 
-// invalidReference is Step Functions' text.
+// invalidReference returns the error with Step Functions' text.
 func invalidReference(p path) error {
 	return fmt.Errorf("Invalid path '%s': The choice state's condition path references an invalid value.", p) //nolint:staticcheck // a Cause is a sentence
 }
 
-// choose returns the state that a Choice state leads to. An empty name is a failure.
+// choose returns the next state of a Choice state.
 func (s *state) choose(name string, input json.RawMessage) (string, *Failure) {
 	for i := range s.choices {
 		is, err := s.choices[i].matches(input)
@@ -193,7 +194,7 @@ func (p *parser) choices(name string, s *state, d *declared) {
 	}
 }
 
-// rule reads a rule. depth is how deep it may nest others.
+// rule reads a rule. depth is the remaining number of levels that may be nested.
 func (p *parser) rule(state, field string, text json.RawMessage, depth int) (r rule) {
 	var object map[string]json.RawMessage
 	if json.Unmarshal(text, &object) != nil || object == nil {
@@ -231,7 +232,7 @@ func (p *parser) rule(state, field string, text json.RawMessage, depth int) (r r
 	return r
 }
 
-// combine reads what And, Or or Not is about.
+// combine reads the operand of And, Or or Not.
 func (p *parser) combine(state, at, operator string, value json.RawMessage, r *rule, depth int) {
 	if depth == 1 {
 		p.wrong(state, "%s is nested too deep: %d levels are allowed", at, maxRuleDepth)
@@ -257,7 +258,7 @@ func (p *parser) combine(state, at, operator string, value json.RawMessage, r *r
 	}
 }
 
-// test reads an operator and what it compares with.
+// test reads an operator and its operand.
 func (p *parser) test(state, at, operator string, value json.RawMessage, variable path) test {
 	if is, ok := kindTests[operator]; ok {
 		want, ok := booleanOperand(value)
@@ -352,7 +353,7 @@ func (p *parser) wildcards(state, at string, value json.RawMessage, variable pat
 	}
 }
 
-// match reports whether a text is the parts in their order, with any text between two of them.
+// match reports whether a text consists of the parts in order, with any text between them.
 func match(text string, parts []string) bool {
 	last := len(parts) - 1
 	if last == 0 {
@@ -375,14 +376,14 @@ func match(text string, parts []string) bool {
 	return true
 }
 
-// waitTime is how long a Wait state waits: for a time, or until one.
+// waitTime is the wait of a Wait state: a duration or a timestamp.
 type waitTime struct {
 	seconds            time.Duration
 	until              time.Time
 	secondsAt, untilAt path // nil if it is not taken from the input
 }
 
-// waits reads how long a Wait state waits.
+// waits reads the wait of a Wait state.
 func (p *parser) waits(name string, s *state, d *declared) {
 	given := 0
 	for _, is := range []bool{d.Seconds != nil, d.Timestamp != nil, d.SecondsPath != nil, d.TimestampPath != nil} {
@@ -418,7 +419,7 @@ func (p *parser) waits(name string, s *state, d *declared) {
 	}
 }
 
-// of returns how long to wait, or until when, for an input.
+// of returns the duration or the timestamp of the wait for an input.
 func (w *waitTime) of(name string, input json.RawMessage) (after time.Duration, until time.Time, failure *Failure) {
 	failed := func(format string, args ...any) *Failure {
 		return &Failure{ErrorRuntime, fmt.Sprintf("An error occurred while executing the state '%s'. ", name) + fmt.Sprintf(format, args...)}

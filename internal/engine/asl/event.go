@@ -8,8 +8,8 @@ import (
 // EventType is the type of an event of an execution's history, as Step Functions spells it.
 type EventType string
 
-// The types of events that a state of any kind does not have. The events of entering and leaving a state are named after its kind,
-// e.g. WaitStateEntered.
+// The event types of tasks, and the suffixes of the types for entering and leaving a state. Those begin with the
+// state's kind, e.g. WaitStateEntered.
 const (
 	EventLambdaScheduled EventType = "LambdaFunctionScheduled"
 	EventLambdaStarted   EventType = "LambdaFunctionStarted"
@@ -25,7 +25,7 @@ const (
 	stateExited                    = "StateExited"
 )
 
-// The types of the first and the last event of an execution. No [Move] has them.
+// The types of the first and the last event of an execution. No [Move] contains them.
 const (
 	EventExecutionStarted   EventType = "ExecutionStarted"
 	EventExecutionSucceeded EventType = "ExecutionSucceeded"
@@ -34,20 +34,20 @@ const (
 	EventExecutionAborted   EventType = "ExecutionAborted"
 )
 
-// Event is an entry of the history of an execution, without its number and its time. Its texts are data, and may be secret.
+// Event is an entry in the history of an execution, without number and time. Its texts are data, and may be secret.
 // Source: AWS Step Functions API Reference, HistoryEvent.
 type Event struct {
 	Type EventType
 	// State is the state that was entered or left.
 	State string
-	// Input is what a state was entered with or a function is called with, Output what a state or a function returned: JSON.
+	// Input is the input of a state or function, and Output is what either returned, as JSON.
 	Input  json.RawMessage
 	Output json.RawMessage
 	Error  string
 	Cause  string
-	// Function is the one that is called.
+	// Function is the function that is called.
 	Function string
-	// Timeout is how long the function may take; zero says nothing.
+	// Timeout is the time limit of the function; zero if the state sets none.
 	Timeout time.Duration
 }
 
@@ -70,7 +70,7 @@ func (t *trail) exited(s *state, name string, output json.RawMessage) {
 	t.add(Event{Type: EventType(string(s.kind) + stateExited), State: name, Output: output})
 }
 
-// of returns the type of a task's event: that of a function, or of lambda:invoke.
+// of returns the type of a task's event, which differs between a function and lambda:invoke.
 func (s *state) of(function, invoke EventType) EventType {
 	if s.invoke {
 		return invoke

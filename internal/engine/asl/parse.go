@@ -15,19 +15,19 @@ import (
 	"unicode/utf8"
 )
 
-// DefinitionError is what is wrong with a definition: what Step Functions calls InvalidDefinition.
+// DefinitionError describes an invalid definition. Step Functions calls this error InvalidDefinition.
 type DefinitionError struct {
-	// Problems are sentences, each of which names the state it is about; there is at least one.
+	// Problems are sentences, each of which names its state. There is at least one.
 	Problems []string
-	// Unsupported says that the definition may be one for Step Functions: each problem is about a part of the language that this
-	// package does not have.
+	// Unsupported is set if the definition may be valid for Step Functions: every problem is about a part of the
+	// language that this package does not support.
 	Unsupported bool
 }
 
 // Error returns all problems.
 func (e *DefinitionError) Error() string { return strings.Join(e.Problems, "; ") }
 
-// kind is what a state does.
+// kind is the type of a state.
 type kind string
 
 const (
@@ -39,13 +39,13 @@ const (
 	kindFail    kind = "Fail"
 )
 
-// state is a state as it is run.
+// state is a parsed state.
 type state struct {
 	kind kind
-	next string // empty: it ends the execution
+	next string // empty: the state ends the execution
 
 	resource, function string
-	invoke             bool // it is called by lambda:invoke, whose result is wrapped
+	invoke             bool // called by lambda:invoke, which wraps the result
 	constant           json.RawMessage
 	payload            path
 	timeout            time.Duration
@@ -53,7 +53,7 @@ type state struct {
 	catch              []catcher
 
 	choices   []rule // of Choice
-	otherwise string // its Default; empty for none
+	otherwise string // Default; empty if there is none
 	wait      waitTime
 
 	result                            json.RawMessage // of Pass
@@ -77,8 +77,8 @@ type catcher struct {
 	result path
 }
 
-// catches reports whether one of the names matches an error. No name matches [ErrorRuntime]. Only its own name, and
-// no general one, matches [ErrorDataLimitExceeded].
+// catches reports whether one of the names matches an error. No name matches [ErrorRuntime]. Only its own name
+// matches [ErrorDataLimitExceeded].
 func (e errorNames) catches(name string) bool {
 	switch {
 	case name == ErrorRuntime:
@@ -91,7 +91,7 @@ func (e errorNames) catches(name string) bool {
 	return slices.Contains(e, ErrorAll) || slices.Contains(e, ErrorTaskFailed) && name != ErrorTimeout
 }
 
-// pause is how long to wait before the next try, after so many of the retrier's own.
+// pause returns the pause before the next try, after the given number of retries by this retrier.
 func (r *retrier) pause(tries int) time.Duration {
 	most := cmp.Or(r.most, longest*time.Second)
 	if pause := float64(r.interval) * math.Pow(r.rate, float64(tries)); pause < float64(most) {
@@ -100,7 +100,8 @@ func (r *retrier) pause(tries int) time.Duration {
 	return most
 }
 
-// definition, declared, retrying, catching and parameters are a definition as it is written; what else is in it is an error.
+// definition, declared, retrying, catching and parameters are the written form of a definition. Any other field is an
+// error.
 type definition struct {
 	Comment        string
 	Version        string
@@ -137,7 +138,7 @@ type catching struct {
 	ResultPath    json.RawMessage
 }
 
-// fields are those that states of a kind may have besides Type, Comment and QueryLanguage.
+// fields are the fields that states of a kind may have in addition to Type, Comment and QueryLanguage.
 var fields = map[kind][]string{
 	kindTask:    {"Resource", "Next", "End", "TimeoutSeconds", "InputPath", "OutputPath", "ResultPath", "Parameters", "Retry", "Catch"},
 	kindChoice:  {"Choices", "Default", "InputPath", "OutputPath"},
@@ -147,7 +148,7 @@ var fields = map[kind][]string{
 	kindFail:    {"Error", "Cause"},
 }
 
-// Parse reads a definition and checks it. Its error is a [DefinitionError] with all that is wrong.
+// Parse reads and checks a definition. Its error is a [DefinitionError] with every problem.
 func Parse(text string) (*Machine, error) {
 	p := &parser{}
 	if m := p.parse(text); len(p.problems) == 0 {
@@ -156,7 +157,7 @@ func Parse(text string) (*Machine, error) {
 	return nil, &DefinitionError{p.problems, p.unsupported == len(p.problems)}
 }
 
-// languageFields are fields of the language that only some definitions have, and this package does not.
+// languageFields are fields that the language defines and this package does not support.
 var languageFields = []string{
 	"Arguments", "Assign", "CausePath", "Credentials", "ErrorPath", "HeartbeatSeconds", "HeartbeatSecondsPath", "Output", "Parameters",
 	"ProcessorConfig", "ResultSelector", "TimeoutSecondsPath",
@@ -164,16 +165,17 @@ var languageFields = []string{
 
 type parser struct {
 	problems    []string
-	unsupported int // of the problems
+	unsupported int // number of the problems
 }
 
-// lacks reports a part of the language that this package does not have.
+// lacks reports a part of the language that this package does not support.
 func (p *parser) lacks(where, format string, args ...any) {
 	p.unsupported++
 	p.wrong(where, format, args...)
 }
 
-// reporter returns what reports a path that cannot be read: it may be one for Step Functions if it begins as one.
+// reporter returns the function that reports an unreadable path. A path that begins with "$" may be valid for Step
+// Functions.
 func (p *parser) reporter(path json.RawMessage) func(where, format string, args ...any) {
 	if bytes.HasPrefix(path, []byte(`"$`)) {
 		return p.lacks
@@ -190,7 +192,7 @@ func (p *parser) cannot(where, what string, err error) {
 	p.wrong(where, "%s %v", what, err)
 }
 
-// fieldError is a field that is not among the known ones.
+// fieldError is an unknown field.
 type fieldError struct {
 	name  string
 	known []string
@@ -237,7 +239,7 @@ func (p *parser) parse(text string) *Machine {
 	return m
 }
 
-// strict reads an object that must have no other fields than these.
+// strict reads an object and rejects fields other than the known ones.
 func strict(text json.RawMessage, into any, known ...string) error {
 	var object map[string]json.RawMessage
 	if err := json.Unmarshal(text, &object); err != nil || object == nil {
@@ -410,7 +412,8 @@ func (p *parser) invoke(name string, s *state, text json.RawMessage) {
 	}
 }
 
-// dynamic reports whether there is a field in a constant that the language would not take for one.
+// dynamic reports whether a constant contains a field that ends in ".$", which the language would not treat as a
+// constant.
 func dynamic(text json.RawMessage) bool {
 	var v any
 	if text == nil || json.Unmarshal(text, &v) != nil {
@@ -433,7 +436,7 @@ func dynamic(text json.RawMessage) bool {
 	return found(v)
 }
 
-// names checks the names of errors that a retrier or a catcher is for.
+// names checks the error names of a retrier or a catcher.
 func (p *parser) names(state, field string, names []string, last bool) {
 	switch {
 	case len(names) == 0:
@@ -445,7 +448,7 @@ func (p *parser) names(state, field string, names []string, last bool) {
 	}
 }
 
-// seconds reads a whole number of seconds, or of something else, that may be left out.
+// seconds reads an optional whole number, usually of seconds.
 func (p *parser) seconds(state, field string, given *float64, otherwise, least int) time.Duration {
 	n := float64(otherwise)
 	if given != nil {
@@ -457,7 +460,7 @@ func (p *parser) seconds(state, field string, given *float64, otherwise, least i
 	return time.Duration(n) * time.Second
 }
 
-// transitions checks where the states lead.
+// transitions checks that the transitions lead to existing states and that every state is reachable.
 func (p *parser) transitions(m *Machine) {
 	if m.states[m.start] == nil {
 		p.wrong("", "StartAt %.80q is no state", m.start)

@@ -9,17 +9,17 @@ import (
 	"strings"
 )
 
-// path is a reference path: "$" and names of members behind it. The nil path is JSON's null: as a place to take from an
-// empty object, and as a place to put to nowhere.
+// path is a reference path: "$", followed by names of members. The nil path is JSON's null. Reading from it returns
+// an empty object, and writing to it discards the value.
 type path []string
 
-// reference is how a path that is understood here is written.
+// reference is the syntax of supported paths.
 var reference = regexp.MustCompile(`^\$(?:\.[A-Za-z_][A-Za-z0-9_-]*)*$`)
 
-// maxDepth is how many names a path may have.
+// maxDepth is the maximum number of names in a path.
 const maxDepth = 32
 
-// readPath reads a path from a field of a state. absent is "$".
+// readPath reads a path from a field of a state. A missing field means "$".
 func readPath(text json.RawMessage) (path, error) {
 	if text == nil {
 		return path{}, nil
@@ -40,7 +40,7 @@ func readPath(text json.RawMessage) (path, error) {
 // String returns the path as it is written.
 func (p path) String() string { return strings.Join(append([]string{"$"}, p...), ".") }
 
-// get takes what is there.
+// get returns the value at the path.
 func (p path) get(data json.RawMessage) (json.RawMessage, error) {
 	if p == nil {
 		return json.RawMessage("{}"), nil
@@ -75,7 +75,7 @@ func (p path) put(data, v json.RawMessage) (json.RawMessage, error) {
 	return encode(object)
 }
 
-// encode is json.Marshal without its escapes for HTML.
+// encode is json.Marshal without HTML escapes.
 func encode(v any) (json.RawMessage, error) {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)

@@ -9,12 +9,12 @@ import (
 	"github.com/pintle-dev/pintle/internal/language/value"
 )
 
-// Kind is what kind of difference there is. The set is closed.
+// Kind is the type of a difference. The set is closed.
 type Kind string
 
 // The kinds.
 const (
-	// Add is a value that is not declared.
+	// Add is a value that is present but not declared.
 	Add Kind = "ADD"
 	// Remove is a declared value that is missing.
 	Remove Kind = "REMOVE"
@@ -26,18 +26,18 @@ const (
 type Difference struct {
 	// Path is a JSON pointer.
 	Path string `json:"path"`
-	// Expected and Actual are texts, or JSON of lists and objects; "null" for a value that there is not. Secrets are masked.
+	// Expected and Actual are texts, or JSON for lists and objects; "null" for an absent value. Secrets are masked.
 	Expected string `json:"expected"`
 	Actual   string `json:"actual"`
 	Kind     Kind   `json:"kind"`
 }
 
-// absent reports whether a value is the same as none.
+// absent reports whether a value counts as missing.
 func absent(v value.Value) bool {
 	return v.IsNull() || v.Kind() == value.String && v.Text() == "" || !v.IsScalar() && len(v.Items()) == 0 && len(v.Members()) == 0
 }
 
-// shown returns a value as a [Difference] has it.
+// shown formats a value for a [Difference].
 func shown(v value.Value) string {
 	switch v = v.Masked(); {
 	case absent(v):
@@ -48,10 +48,10 @@ func shown(v value.Value) string {
 	return string(v.JSON())
 }
 
-// escape makes a key a part of a JSON pointer.
+// escape escapes a key for a JSON pointer.
 var escape = strings.NewReplacer("~", "~0", "/", "~1")
 
-// differences compares what is declared with what there is. As on AWS, strings with dynamic references are not compared.
+// differences compares a declared value with the actual one. As on AWS, it skips strings with dynamic references.
 // Source: CloudFormation User Guide, "Get values stored in other services using dynamic references", considerations.
 func differences(path string, expected, actual value.Value) (list []Difference) {
 	add := func(kind Kind) []Difference {
@@ -93,7 +93,7 @@ func differences(path string, expected, actual value.Value) (list []Difference) 
 	return add(NotEqual)
 }
 
-// hide marks the parts of an actual value as secret that take the place of a secret in the declared one, or repeat it.
+// hide marks as secret the parts of an actual value that replace or repeat a secret of the declared one.
 func hide(expected, actual value.Value) value.Value {
 	actual = actual.TaintedWith(expected.Secrets())
 	secret := value.Open
@@ -112,7 +112,7 @@ func hide(expected, actual value.Value) value.Value {
 				actual = actual.With(m.Key, hide(m.Value, now))
 			}
 		}
-	case !expected.IsScalar() && hidden(expected): // parts may have moved
+	case !expected.IsScalar() && hidden(expected): // parts may be in other positions
 		return actual.Tainted(value.OfAttribute)
 	}
 	return actual
@@ -124,7 +124,7 @@ func hidden(v value.Value) bool {
 	return v.HasSecret() || err != nil || slices.ContainsFunc(references, func(r dynamic.Reference) bool { return r.Service.Secret() })
 }
 
-// alike reads a declared text of a document that there is as an object.
+// alike parses a declared text if the actual value is a list or an object.
 func alike(expected, actual value.Value) (value.Value, value.Value) {
 	if expected.Kind() == value.String && !actual.IsScalar() && !actual.IsNull() && !expected.Secret() && !dynamic.Has(expected) {
 		if parsed, err := value.Parse([]byte(expected.Text())); err == nil && parsed.Kind() == actual.Kind() {

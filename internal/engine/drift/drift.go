@@ -1,8 +1,8 @@
 // Package drift compares the resources of a stack with their live state. It keeps the result of the last detection
 // of each stack.
 //
-// Only declared properties are compared, and of those only the ones that a type can read back. Nothing that the package keeps or
-// returns holds a secret.
+// It compares only declared properties, and of those only the ones that a type can read back. Stored and returned
+// values contain no secrets.
 //
 // Source: CloudFormation API Reference, StackResourceDrift and PropertyDifference; User Guide, "Detect unmanaged configuration changes".
 package drift
@@ -44,26 +44,28 @@ type Resource struct {
 	Physical wire.PhysicalID `json:"physical"`
 	Type     string          `json:"type"`
 	Status   Status          `json:"status"`
-	// Expected and Actual are JSON with the compared properties, secrets masked. Actual is empty for a deleted resource.
+	// Expected and Actual are JSON of the compared properties, with secrets masked. Actual is empty for a deleted
+	// resource.
 	Expected    string       `json:"expected,omitempty"`
 	Actual      string       `json:"actual,omitempty"`
 	Differences []Difference `json:"differences,omitempty"`
-	// Problem says why the state is unknown.
+	// Problem is the reason why the state is unknown.
 	Problem string `json:"problem,omitempty"`
-	// Checked is when it was compared, Changed when the stack had last changed it before that.
+	// Checked is the time of the comparison. Changed is the time of the stack's last change to the resource before
+	// that.
 	Checked time.Time `json:"checked"`
 	Changed time.Time `json:"changed"`
 }
 
 // Report is the last result for a stack.
 type Report struct {
-	// Resources are the compared resources, sorted by logical id. Those that have changed since are left out.
+	// Resources are the compared resources, sorted by logical ID, without those that have changed since.
 	Resources []Resource `json:"resources"`
 	// Pending are the resources whose providers have not answered yet. They may have an earlier result.
 	Pending []Pending `json:"pending,omitempty"`
-	// Checked is when the whole stack was last checked; zero if it was not since its last operation.
+	// Checked is the time of the last check of the whole stack; zero if there was none since its last operation.
 	Checked time.Time `json:"checked,omitzero"`
-	// Stack and Operation are what the report is about.
+	// Stack and Operation identify the subject of the report.
 	Stack     wire.StackID `json:"stack"`
 	Operation int          `json:"operation"`
 }
@@ -93,7 +95,7 @@ func (r Report) Unknown() []Resource {
 	return slices.DeleteFunc(slices.Clone(r.Resources), func(r Resource) bool { return r.Status != Unknown })
 }
 
-// Rows is what a [Detector] needs of a [store.Store].
+// Rows is the part of [store.Store] that a [Detector] needs.
 type Rows interface {
 	Request(ctx context.Context, id wire.RequestID) (store.Request, error)
 	Entry(ctx context.Context, key store.EntryKey) (store.Entry, error)
@@ -109,7 +111,8 @@ type Detector struct {
 	providers Providers
 }
 
-// New returns a detector that asks types and keeps results in rows. A nil clock is the system's.
+// New returns a detector that reads resources with types and stores results in rows. A nil clock means the system
+// clock.
 func New(types *native.Registry, rows Rows, now func() time.Time) *Detector {
 	if now == nil {
 		now = time.Now
@@ -117,15 +120,15 @@ func New(types *native.Registry, rows Rows, now func() time.Time) *Detector {
 	return &Detector{types: types, rows: rows, now: now}
 }
 
-// Ask has the detector ask providers too. Call it before anything else.
+// Ask makes the detector ask providers too. Call it first.
 func (d *Detector) Ask(providers Providers) { d.providers = providers }
 
-// key is where the report of a stack is kept: by the name, so that a stack which is created again replaces it.
+// key is the key of a stack's report. It contains the name, so that a recreated stack replaces the report.
 func key(stack store.Stack) store.EntryKey {
 	return store.EntryKey{Account: stack.Account, Region: stack.Region, Kind: "drift", Name: stack.Name}
 }
 
-// Last returns the last report of a stack, with the results that still hold. It is empty if there is none.
+// Last returns the last report of a stack, limited to results that are still valid. It is empty if there is none.
 func (d *Detector) Last(ctx context.Context, stack store.Stack, instances []store.Instance) (Report, error) {
 	report, _, err := d.read(ctx, stack)
 	if err != nil {
@@ -134,7 +137,7 @@ func (d *Detector) Last(ctx context.Context, stack store.Stack, instances []stor
 	return report.held(stack, instances), nil
 }
 
-// held returns the results that still hold.
+// held returns the results that are still valid.
 func (r Report) held(stack store.Stack, instances []store.Instance) Report {
 	report := r
 	now := make(map[wire.LogicalID]store.Instance, len(instances))
@@ -158,7 +161,8 @@ func (r Report) held(stack store.Stack, instances []store.Instance) Report {
 	return report
 }
 
-// OfStack returns the last report of a stack as a whole. It is empty if the stack was not checked since its last operation.
+// OfStack returns the last report on a whole stack. It is empty if the stack was not checked since its last
+// operation.
 func (d *Detector) OfStack(ctx context.Context, stack store.Stack) (Report, error) {
 	report, _, err := d.read(ctx, stack)
 	if report.Operation != stack.Operation || report.Checked.IsZero() {
@@ -184,11 +188,11 @@ func (d *Detector) read(ctx context.Context, stack store.Stack) (report Report, 
 	return d.collect(ctx, stack, report, entry.Version)
 }
 
-// tries is how often a report is written that another detection changes at the same time.
+// tries is the number of attempts to write a report that other detections change at the same time.
 const tries = 10
 
-// Detect compares some of all resources of a stack and returns its report with them. It keeps earlier results of the others. The
-// providers of custom resources answer later: these resources are pending in the report.
+// Detect compares some of a stack's resources and returns its report with them. It keeps earlier results of the
+// others. The providers of custom resources answer later, so these resources are pending in the report.
 func (d *Detector) Detect(ctx context.Context, stack store.Stack, instances, all []store.Instance) (Report, error) {
 	checked := make(map[wire.LogicalID]Resource, len(instances))
 	for _, i := range instances {
@@ -219,7 +223,7 @@ func (d *Detector) Detect(ctx context.Context, stack store.Stack, instances, all
 	}
 }
 
-// take puts results and pending resources into the report. all are the resources of the stack, by logical id.
+// take adds results and pending resources to the report. all are the resources of the stack.
 func (r *Report) take(all []store.Instance, checked map[wire.LogicalID]Resource, asked map[wire.LogicalID]Pending) {
 	results, pending := make(map[wire.LogicalID]Resource, len(r.Resources)), make(map[wire.LogicalID]Pending, len(r.Pending))
 	for _, one := range r.Resources {
@@ -248,7 +252,7 @@ func (r *Report) take(all []store.Instance, checked map[wire.LogicalID]Resource,
 	}
 }
 
-// write writes a report over the version that was read, and returns the new version.
+// write replaces the version of a report that was read, and returns the new version.
 func (d *Detector) write(ctx context.Context, stack store.Stack, report Report, version int64) (int64, error) {
 	text, err := json.Marshal(report)
 	if err != nil {
@@ -285,7 +289,7 @@ func (d *Detector) compare(ctx context.Context, stack store.Stack, i store.Insta
 	return r, nil
 }
 
-// typed returns properties with the numbers and booleans that the schema has at the top.
+// typed converts top-level texts to the numbers and booleans that the schema declares.
 func typed(schema *native.Schema, properties value.Value) value.Value {
 	if schema == nil {
 		return properties

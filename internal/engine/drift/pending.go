@@ -13,9 +13,10 @@ import (
 	"github.com/pintle-dev/pintle/wire"
 )
 
-// Providers asks the providers of custom resources for the present state of these: the engine.
+// Providers asks the providers of custom resources for their current state. The engine implements it.
 type Providers interface {
-	// Read returns the requests by logical ID. Once one is settled, its row has the result. Resources that cannot be read are left out.
+	// Read returns the requests by logical ID. The row of a settled request has the result. Read leaves out resources
+	// that cannot be read.
 	Read(ctx context.Context, stack store.Stack, instances []store.Instance) (map[wire.LogicalID]wire.RequestID, error)
 }
 
@@ -25,7 +26,7 @@ type Pending struct {
 	Physical wire.PhysicalID `json:"physical"`
 	Type     string          `json:"type"`
 	Request  wire.RequestID  `json:"request"`
-	// Changed is when the stack had last changed the resource.
+	// Changed is the time of the stack's last change to the resource.
 	Changed time.Time `json:"changed"`
 }
 
@@ -48,8 +49,9 @@ func (d *Detector) ask(ctx context.Context, stack store.Stack, instances []store
 	return asked, nil
 }
 
-// collect moves the results of settled requests into a report, and writes it if there were any. Every reader of the report does that,
-// so no process has to wait for the answers. If the report has changed meanwhile, another reader has done it.
+// collect moves the results of settled requests into a report, and writes it if there are any. Every reader of the
+// report does this, so no process has to wait for the answers. If the report has changed meanwhile, another reader
+// has already done it.
 func (d *Detector) collect(ctx context.Context, stack store.Stack, report Report, version int64) (Report, int64, error) {
 	var still []Pending
 	for _, p := range report.Pending {

@@ -8,8 +8,9 @@ import (
 	"github.com/pintle-dev/pintle/wire"
 )
 
-// Compare sets the status of a custom resource, and the differences between its declared properties and the state that its provider
-// has read. hidden are secrets that may appear in that state. Nothing in the resource is a secret afterwards.
+// Compare sets the status of a custom resource, and the differences between its declared properties and the state
+// that its provider read. hidden are secrets that may appear in that state. The resource contains no secrets
+// afterwards.
 func (r *Resource) Compare(declared value.Value, state *wire.State, hidden []string) {
 	declared = own(declared)
 	if state.Gone {
@@ -33,7 +34,7 @@ func (r *Resource) Compare(declared value.Value, state *wire.State, hidden []str
 	r.compare(nil, declared, live)
 }
 
-// own returns the properties that are the provider's own.
+// own returns the properties without ServiceToken and ServiceTimeout.
 func own(properties value.Value) value.Value {
 	members := slices.DeleteFunc(slices.Clone(properties.Members()), func(m value.Member) bool {
 		return m.Key == "ServiceToken" || m.Key == "ServiceTimeout"
@@ -41,7 +42,7 @@ func own(properties value.Value) value.Value {
 	return value.Object(members...)
 }
 
-// compare compares the declared properties that were read. schema is that of a native type, nil for a custom resource.
+// compare compares the declared properties that the provider or type read. schema is nil for a custom resource.
 func (r *Resource) compare(schema *native.Schema, declared, live value.Value) {
 	expected, actual := value.Object(), value.Object()
 	for _, m := range declared.Members() {
