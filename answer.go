@@ -13,8 +13,8 @@ import (
 	"github.com/pintle-dev/pintle/wire"
 )
 
-// budget divides the time until a deadline: the handler's context ends at handler, at watchdog it is given up, until
-// send the answer may be sent, and the rest is for the runtime.
+// budget divides the time until a deadline. The handler's context ends at handler, and the package abandons the
+// handler at watchdog. The answer can be sent until send. The rest is for the runtime.
 type budget struct{ handler, watchdog, send, deadline time.Time }
 
 func newBudget(now, deadline time.Time) budget {
@@ -24,16 +24,16 @@ func newBudget(now, deadline time.Time) budget {
 	return budget{watchdog.Add(-reserve / 2), watchdog, deadline.Add(-reserve / 5), deadline}
 }
 
-// outcome is what came of asking a handler.
+// outcome is the result of asking a handler.
 type outcome struct {
 	answer Answer
 	err    error
-	// running is closed when the handler returns after all; nil unless it was given up.
+	// running is closed when an abandoned handler returns; nil if the handler was not abandoned.
 	running <-chan struct{}
 }
 
-// ask calls the handler and waits for it until the watchdog. The goroutine it starts ends with the handler; one that is
-// given up is the caller's to wait for.
+// ask calls the handler and waits for it until the watchdog. The goroutine it starts ends with the handler; the
+// caller waits for an abandoned one.
 func ask(ctx context.Context, h Handler, r *Request, b budget) outcome {
 	clock := r.time()
 	start := clock.Now()
@@ -69,7 +69,7 @@ func ask(ctx context.Context, h Handler, r *Request, b budget) outcome {
 	}
 }
 
-// settle makes the wire response of an outcome, but for its Data: the status, the physical ID and the reason.
+// settle makes the wire response of an outcome, except for its Data: the status, the physical ID and the reason.
 func settle(r wire.Request, o outcome, hide *redact.Secrets) wire.Response {
 	w := wire.ResponseTo(r, wire.Success)
 	w.Reason = o.answer.Reason
@@ -84,7 +84,7 @@ func settle(r wire.Request, o outcome, hide *redact.Secrets) wire.Response {
 		case errors.Is(o.err, ErrGone):
 			w.State, o.err = &wire.State{Gone: true}, nil
 		case o.err == nil && w.State == nil:
-			o.err = errNoRead // a handler that wraps the provider has lost its answer
+			o.err = errNoRead // a handler that wraps the provider dropped its answer
 		}
 	}
 	if o.err != nil {
@@ -100,7 +100,7 @@ func settle(r wire.Request, o outcome, hide *redact.Secrets) wire.Response {
 	if problem := checkID(id, r.Dialect.MaxPhysicalID()); problem != "" {
 		w = fail(w, problem)
 		id = ""
-		if r.RequestType == Create { // something was made: let the handler see the Delete
+		if r.RequestType == Create { // something was made: the handler must get the Delete
 			id = PhysicalID(r.RequestID)
 		}
 	}
@@ -120,8 +120,8 @@ func settle(r wire.Request, o outcome, hide *redact.Secrets) wire.Response {
 		case r.Dialect == wire.ROS: // see settleROS
 		case o.answer.Replaces:
 			w.PhysicalResourceID = id
-		case o.err != nil: // the resource keeps its ID, and the reason is the handler's
-		default: // with another ID the service would delete the live resource
+		case o.err != nil: // the resource keeps its ID, and the handler's error is the reason
+		default: // with another ID, the service would delete the live resource
 			w = fail(w, notReplaced(r.PhysicalResourceID, id))
 		}
 	case Delete:
@@ -129,7 +129,7 @@ func settle(r wire.Request, o outcome, hide *redact.Secrets) wire.Response {
 			w = fail(w, fmt.Sprintf("a Delete cannot change the physical ID, the handler answered %q to the Delete of %q",
 				id, r.PhysicalResourceID))
 		}
-	case Read: // which names the resource
+	case Read: // it does not change the ID
 	}
 	if r.Dialect == wire.ROS {
 		w = settleROS(w, r, id)
@@ -148,8 +148,8 @@ func notReplaced(was, is PhysicalID) string {
 		"otherwise return the ID of the request, or none", was, is)
 }
 
-// fail returns w as FAILED because of a problem with the handler's answer. The reason of a failure that w is already
-// comes after it.
+// fail returns w as FAILED because of a problem with the handler's answer. If w already failed, its reason follows
+// the problem.
 func fail(w wire.Response, problem string) wire.Response {
 	if w.Status == wire.Failed {
 		problem += "; and the request failed: " + w.Reason
@@ -158,7 +158,7 @@ func fail(w wire.Response, problem string) wire.Response {
 	return w
 }
 
-// checkID returns what is wrong with a physical ID from a handler, "" for nothing.
+// checkID describes the problem with a physical ID from a handler. It returns "" for a valid ID.
 func checkID(id PhysicalID, most int) string {
 	if len(id) > most {
 		return fmt.Sprintf("the physical ID from the handler is %d bytes long, %d are allowed: %.40q…",
@@ -175,7 +175,8 @@ func checkID(id PhysicalID, most int) string {
 	return ""
 }
 
-// unanswerable returns the response to a request that could not be read, and false if it lacks what an answer needs.
+// unanswerable returns the response to a request that could not be read. It returns false if the request lacks the
+// fields that an answer needs.
 func unanswerable(r wire.Request, problem error) (wire.Response, bool) {
 	if r.ResponseURL == "" && r.Dialect == wire.CloudFormation || r.StackID == "" || r.RequestID == "" || r.LogicalResourceID == "" {
 		return wire.Response{}, false
@@ -188,7 +189,8 @@ func unanswerable(r wire.Request, problem error) (wire.Response, bool) {
 	return w, true
 }
 
-// requestLog returns a logger whose lines name the operation, the resource and the request. The stack is in the first line.
+// requestLog returns a logger whose lines name the operation, the resource and the request. Only the first line names
+// the stack.
 func requestLog(log *slog.Logger, r wire.Request) *slog.Logger {
 	return log.With(logType, string(r.RequestType), logResource, string(r.LogicalResourceID), logRequest, string(r.RequestID))
 }

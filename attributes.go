@@ -21,7 +21,7 @@ func compileAttributes(t reflect.Type) (*shape, error) {
 	return compiler{map[reflect.Type]*shape{}}.shape(t)
 }
 
-// taggedSecret reports whether a field in the shape is tagged secret. A [Secret] is found when it is encoded.
+// taggedSecret reports whether a field in the shape is tagged secret. Encoding finds the values of type [Secret].
 func (s *shape) taggedSecret(seen map[*shape]bool) bool {
 	if s == nil || seen[s] {
 		return false
@@ -70,11 +70,11 @@ func (s *shape) addTo(answer *Answer, v reflect.Value) {
 	}
 }
 
-// hideSecrets keeps the values of secret attributes out of logs and reasons.
+// hideSecrets redacts the values of secret attributes in logs and reasons.
 func hideSecrets(r *Request, answer Answer) {
 	raw, secrets, err := clearJSON(answer.Attributes)
 	if err != nil {
-		return // it is reported when the answer is encoded
+		return // encode reports the error
 	}
 	r.hide.Add(secrets...)
 	if !answer.NoEcho {
@@ -90,7 +90,7 @@ func hideSecrets(r *Request, answer Answer) {
 	}
 }
 
-// isNil reports whether an attribute is not there: the service takes null for a missing one.
+// isNil reports whether an attribute is missing. To the service, null means missing.
 func isNil(v reflect.Value) bool {
 	return (v.Kind() == reflect.Pointer || v.Kind() == reflect.Interface) && v.IsNil()
 }

@@ -13,18 +13,18 @@ import (
 	"github.com/pintle-dev/pintle/internal/base/suggest"
 )
 
-// maxProblems bounds what one error tells.
+// maxProblems limits the problems in the text of one error.
 const maxProblems = 10
 
-// PropertiesError is what is wrong with the properties of a resource. It never quotes a value: that may be a secret.
+// PropertiesError reports invalid properties of a resource. It never quotes a value, because that may be a secret.
 type PropertiesError struct {
-	// Old says that the properties before an Update are meant.
+	// Old reports that these are the old properties of an Update.
 	Old bool
-	// Problems is what is wrong, one entry for each property, e.g. "Port: want a whole number from 1 to 65535".
+	// Problems has one entry for each invalid property, e.g. "Port: want a whole number from 1 to 65535".
 	Problems []string
 }
 
-// Error returns all problems in one line; of more than ten the first ten and how many there are.
+// Error returns the problems in one line: the first ten, and the number of further ones.
 func (e *PropertiesError) Error() string {
 	text := "properties: "
 	if e.Old {
@@ -37,7 +37,8 @@ func (e *PropertiesError) Error() string {
 	return text
 }
 
-// parseProperties reads a JSON object and takes off what is the service's: ServiceToken and ServiceTimeout.
+// parseProperties reads a JSON object and removes the properties that belong to the service: ServiceToken and
+// ServiceTimeout.
 func parseProperties(raw json.RawMessage, s *shape) (map[string]any, error) {
 	dec := json.NewDecoder(bytes.NewReader(raw))
 	dec.UseNumber()
@@ -56,14 +57,14 @@ func parseProperties(raw json.RawMessage, s *shape) (map[string]any, error) {
 	return object, nil
 }
 
-// decoder fills a struct of an author from properties and collects what is wrong with them. CloudFormation has made
-// every number and boolean a string, so a string does where they are wanted.
+// decoder fills an author's struct from properties and collects the problems with them. CloudFormation turns every
+// number and boolean into a string, so the decoder accepts strings for them.
 type decoder struct {
-	// lenient is for properties that an earlier version of the provider accepted: only what cannot be read is wrong.
+	// lenient is for properties that an earlier version of the provider accepted: only unreadable ones are problems.
 	lenient   bool
-	old       bool // they are the old ones of an Update
+	old       bool // the properties are the old ones of an Update
 	problems  []string
-	immutable bool // one of the problems is with something immutable
+	immutable bool // one of the problems is with an immutable property
 	secrets   []string
 }
 
@@ -87,7 +88,7 @@ func (d *decoder) object(v reflect.Value, s *shape, in map[string]any, path stri
 			d.fallback(member, f, name)
 		case f.rules.required && !d.lenient:
 			d.problem(name, "is missing")
-		case f.shape.kind == kindObject: // its fields may have defaults, or be required
+		case f.shape.kind == kindObject: // its fields may be required or have defaults
 			d.object(member, f.shape, nil, name)
 		}
 		if len(d.problems) > problems && f.rules.immutable {
@@ -126,7 +127,7 @@ func (d *decoder) fallback(v reflect.Value, f field, path string) {
 	d.value(v, f.shape, &f.rules, in, path)
 }
 
-// hide remembers the scalars in a value as secrets.
+// hide records the scalars in a value as secrets.
 func (d *decoder) hide(in any) {
 	switch in := in.(type) {
 	case string:
@@ -144,7 +145,7 @@ func (d *decoder) hide(in any) {
 	}
 }
 
-// value reads in into v. Null counts as missing, and a value that cannot be read is left zero.
+// value reads in into v. Null counts as missing. A value that cannot be read leaves v zero.
 func (d *decoder) value(v reflect.Value, s *shape, r *rules, in any, path string) {
 	if in == nil {
 		return
@@ -219,7 +220,7 @@ func (d *decoder) fits(r *rules, length int) bool {
 	return d.lenient || length >= r.least && (r.most < 0 || length <= r.most)
 }
 
-// ofItems are the rules for the items of a list or map: all but the length, which is that of the whole.
+// ofItems returns the rules for the items of a list or map: all but the length, which applies to the whole.
 func (r *rules) ofItems() *rules {
 	items := *r
 	items.least, items.most = 0, -1

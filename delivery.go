@@ -14,12 +14,12 @@ import (
 	"github.com/pintle-dev/pintle/wire"
 )
 
-// requestKey is the same for every delivery of one request. The response URL is not part of it: each delivery signs a
-// new one. Neither is the white space in the properties.
+// requestKey returns a key that is the same for every delivery of one request. It leaves out the response URL,
+// because each delivery signs a new one, and white space in the properties.
 func requestKey(r wire.Request) string {
 	kind := "request"
 	if r.Dialect == wire.ROS {
-		kind = "request of ROS" // an answer to one service is none to the other
+		kind = "request of ROS" // so that an answer to one service is never used for the other
 	}
 	return storeKey(kind, string(r.StackID), string(r.RequestID), string(r.RequestType), string(r.LogicalResourceID),
 		string(r.PhysicalResourceID), r.ResourceType, compact(r.ResourceProperties), compact(r.OldResourceProperties))
@@ -33,7 +33,7 @@ func compact(raw json.RawMessage) string {
 	return b.String()
 }
 
-// serviceTimeout is how long the service waits for an answer.
+// serviceTimeout returns how long the service waits for an answer.
 func serviceTimeout(properties json.RawMessage) time.Duration {
 	var p struct{ ServiceTimeout json.RawMessage }
 	if json.Unmarshal(properties, &p) != nil {
@@ -46,19 +46,20 @@ func serviceTimeout(properties json.RawMessage) time.Duration {
 	return limit
 }
 
-// record is what a store has about a request: its answer, or that it waits.
+// record is the stored state of a request: its answer, or its wait.
 type record struct {
 	Body    json.RawMessage `json:",omitempty"`
 	Waiting json.RawMessage `json:",omitempty"` // the state of the wait
-	// At and Failed are in records of earlier versions only, which had one time to live for all answers.
+	// At and Failed are only in records of earlier versions, which had one time to live for all answers.
 	At     time.Time `json:",omitzero"`
 	Failed bool      `json:",omitempty"`
 }
 
-// maxRememberedWait is the size of the largest state of a wait in a store, which need not have room for more.
+// maxRememberedWait is the size of the largest state of a wait that goes into the store; a store may reject larger
+// values.
 const maxRememberedWait = 6 << 10
 
-// recall returns what became of a request before.
+// recall returns the stored result of an earlier delivery of the request.
 func (s *Server) recall(ctx context.Context, key string, log *slog.Logger) (record, bool) {
 	text, ok, err := s.store.Get(ctx, key)
 	if err != nil {
@@ -74,8 +75,8 @@ func (s *Server) recall(ctx context.Context, key string, log *slog.Logger) (reco
 	return kept, true
 }
 
-// remember keeps an answer before it is sent: if it does not arrive, the next delivery is not another run. The same goes
-// for a wait; if it does not reach the one who takes it over, the next delivery only says again that it waits.
+// remember stores an answer before it is sent: if the answer does not arrive, the next delivery does not run the
+// handler again. It also stores a wait: if the waiter does not receive it, the next delivery hands it over again.
 func (s *Server) remember(ctx context.Context, key string, a answered) {
 	kept, ttl := record{Body: a.body}, keepFor
 	if a.response.Status == wire.Failed {
@@ -96,7 +97,7 @@ func (s *Server) remember(ctx context.Context, key string, a answered) {
 	}
 }
 
-// calls are the requests that are being handled, so that a second delivery waits for the first.
+// calls are the requests in progress, so that a second delivery waits for the first.
 type calls struct {
 	mu  sync.Mutex
 	now map[string]*call
@@ -104,13 +105,13 @@ type calls struct {
 
 type call struct {
 	done chan struct{}
-	// Set before done is closed; the first two are nil if there was no answer.
+	// These are set before done is closed; the first two are nil if there was no answer.
 	body    []byte
 	waiting *Pending
-	resumed bool // it is no delivery
+	resumed bool // the call resumes a wait; it is not a delivery
 }
 
-// begin returns the call of a request, and whether it is the caller's to make.
+// begin returns the call of a request, and whether the caller must make it.
 func (c *calls) begin(key string) (*call, bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -129,7 +130,7 @@ func (c *calls) end(key string, of *call) {
 	close(of.done)
 }
 
-// wait returns the answer of another delivery of the request.
+// wait waits for another delivery of the request and returns its answer.
 func (s *Server) wait(ctx context.Context, a answered, c *call, b budget) (answered, error) {
 	ctx, stop := s.clock.WithDeadline(ctx, b.watchdog)
 	defer stop()
@@ -151,7 +152,7 @@ func (s *Server) wait(ctx context.Context, a answered, c *call, b budget) (answe
 	return a, err
 }
 
-// turns lets one request of a resource after the other to its handler. A handler that was given up keeps its turn, so
+// turns passes the requests of one resource to its handler one at a time. An abandoned handler keeps its turn, so
 // that the Delete of what it makes does not overtake it.
 type turns struct {
 	mu   sync.Mutex
@@ -160,10 +161,10 @@ type turns struct {
 
 type turn struct {
 	free  chan struct{} // holds one value while no request has the turn
-	users int           // requests that have the turn or wait for it
+	users int           // requests that have the turn or are waiting for it
 }
 
-// take waits for the turn of a resource, until a time. The function it returns gives the turn back.
+// take waits for the turn of a resource, at most until the given time. The returned function releases the turn.
 func (t *turns) take(ctx context.Context, clock clock.Clock, r wire.Request, until time.Time) (done func(), ok bool) {
 	key := string(r.StackID) + "|" + string(r.LogicalResourceID)
 	t.mu.Lock()

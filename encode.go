@@ -14,8 +14,8 @@ import (
 )
 
 // encode returns the body of a response with the attributes in data, at most [wire.MaxResponse] bytes long, and the
-// response that it holds. If the response is too long, encode first shortens the reason, then drops the attributes
-// and reports a failure instead of a success.
+// response in that body. If the response is too long, encode first shortens the reason. If that is not enough, it
+// drops the attributes and reports a failure.
 func encode(w wire.Response, data map[string]any, noEcho bool) (wire.Response, []byte, error) {
 	w.NoEcho = noEcho && w.Status == wire.Success
 	if w.Status == wire.Success && len(data) > 0 {
@@ -41,13 +41,13 @@ func encode(w wire.Response, data map[string]any, noEcho bool) (wire.Response, [
 	return cutReason(w)
 }
 
-// clearJSON is encoding/json with every [Secret] in clear text: for what is sent, never for what is shown. It also returns
-// the texts of the secrets.
+// clearJSON is encoding/json with every [Secret] in clear text. Its result may be sent but never shown. It also
+// returns the texts of the secrets.
 func clearJSON(v any) (raw json.RawMessage, secrets []string, err error) {
 	return clearjson.Marshal[Secret](v)
 }
 
-// tooLong is the reason of an answer whose attributes do not fit. It names the three largest.
+// tooLong returns the reason of an answer whose attributes do not fit. It names the three largest.
 func tooLong(size int, w wire.Response, data map[string]any) string {
 	if w.State != nil && len(w.State.Properties) > len(w.Data) {
 		return fmt.Sprintf("the response is %d bytes long, %d are allowed: the properties from Read take %d of them",
@@ -77,8 +77,8 @@ func fits(w wire.Response) bool {
 	return err == nil && len(body) <= wire.MaxResponse
 }
 
-// cutReason shortens the reason, if it must be, until the response fits: the middle goes, since errors begin with what
-// was tried and end with what went wrong.
+// cutReason shortens the reason until the response fits. It cuts the middle, since errors begin with the operation
+// and end with the cause.
 func cutReason(w wire.Response) (wire.Response, []byte, error) {
 	if body, err := w.Encode(); err != nil || len(body) <= wire.MaxResponse {
 		return w, body, err

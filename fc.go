@@ -15,17 +15,17 @@ import (
 	"github.com/pintle-dev/pintle/wire"
 )
 
-// fcAPI is the runtime API of Function Compute's Go runtime. Source: the runtime that Alibaba Cloud publishes for Go,
-// which asks for the next event while it still handles the last one.
+// fcAPI is the runtime API of Function Compute's Go runtime. Source: the Go runtime that Alibaba Cloud publishes.
+// That runtime asks for the next event while it still handles the last one.
 type fcAPI struct{ runtimeAPI }
 
-// fcInvocation is one event, or a call of a hook in the life of the process.
+// fcInvocation is one event, or a call of a lifecycle hook.
 type fcInvocation struct {
 	id       string
 	hook     bool
 	deadline time.Time
 	event    []byte
-	waits    bool // the engine waits for operations that go on: it is one that runs functions itself
+	waits    bool // the engine that runs the function waits for operations in progress
 }
 
 func newFCAPI(hostPort string) fcAPI {
@@ -51,7 +51,7 @@ func (a fcAPI) next(ctx context.Context) (fcInvocation, error) {
 	return i, nil
 }
 
-// end reports that an event was dealt with, and the result, or why it was not.
+// end reports the result of an event, or the error if the event failed.
 func (a fcAPI) end(ctx context.Context, id string, result []byte, cause error) error {
 	path, body := id+"/response", result
 	if cause != nil {
@@ -65,25 +65,25 @@ func fcFailure(cause error) []byte {
 	if _, bad := errors.AsType[*badEventError](cause); bad {
 		kind = "Pintle.BadEvent"
 	}
-	body, _ := json.Marshal(struct { // never fails: strings
+	body, _ := json.Marshal(struct { // never fails: strings only
 		Message string `json:"errorMessage"`
 		Type    string `json:"errorType"`
 	}{cause.Error(), kind})
 	return body
 }
 
-// pollFC takes events from the runtime API until the context ends. A handler that does not stop ends it too.
+// pollFC takes events from the runtime API until the context ends or a handler is stuck.
 func (s *Server) pollFC(ctx context.Context, hostPort string) error {
 	api := newFCAPI(hostPort)
 	defer api.client.CloseIdleConnections()
 	polling, stop := context.WithCancel(ctx)
 	defer stop()
-	finish := context.WithoutCancel(ctx) // what has begun is finished
+	finish := context.WithoutCancel(ctx) // events in progress are finished
 	fatal := make(chan error, 1)
 	fail := func(err error) {
 		select {
 		case fatal <- err:
-		default: // the first one counts
+		default: // only the first error counts
 		}
 		stop()
 	}
@@ -117,7 +117,7 @@ func (s *Server) pollFC(ctx context.Context, hostPort string) error {
 			if err := api.end(finish, next.id, result, err); err != nil {
 				fail(err)
 			}
-			if errors.Is(err, ErrHandlerStuck) { // of what an EventWaiter has resumed
+			if errors.Is(err, ErrHandlerStuck) { // from a handler that an EventWaiter has resumed
 				fail(ErrHandlerStuck)
 			}
 			if running != nil {
@@ -130,8 +130,8 @@ func (s *Server) pollFC(ctx context.Context, hostPort string) error {
 	return s.finishFC(finish, fatal)
 }
 
-// finishFC waits for the events in progress and returns the error that ended the loop, if any. After a runaway it
-// does not wait: the process must end.
+// finishFC waits for the events in progress and returns the error that ended the loop, if any. If a handler is stuck
+// it does not wait: the process must end.
 func (s *Server) finishFC(ctx context.Context, fatal <-chan error) error {
 	idle := make(chan struct{})
 	go func() { // ends with the requests, which have deadlines, or with the process
@@ -152,9 +152,9 @@ func (s *Server) finishFC(ctx context.Context, fatal <-chan error) error {
 	}
 }
 
-// listenFC serves Function Compute's custom runtime until the context ends: events are posted to /invoke. Requests to a
-// trigger for HTTP come with another control path, and are those of [Server.ServeHTTP]. Source: Function Compute, custom
-// runtime, specifications and event handlers.
+// listenFC serves Function Compute's custom runtime until the context ends. The platform posts events to /invoke.
+// Requests to an HTTP trigger have another control path and go to [Server.ServeHTTP]. Source: Function Compute,
+// custom runtime, specifications and event handlers.
 func (s *Server) listenFC(ctx context.Context, port string) error {
 	if s.web.unsigned {
 		return errors.New("requests that are not signed are taken on a loopback address only, and Function Compute needs others")
@@ -189,14 +189,15 @@ func (s *Server) listenFC(ctx context.Context, port string) error {
 	return s.finishFC(finish, fatal)
 }
 
-// fcHandler takes what the platform sends to a custom runtime.
+// fcHandler serves the requests that the platform sends to a custom runtime.
 type fcHandler struct {
 	server *Server
 	ctx    context.Context
 	fatal  chan<- error
 }
 
-// ServeHTTP believes the control path: the platform sets it, and refuses requests from outside with headers of its own.
+// ServeHTTP trusts the control path: the platform sets that header itself and rejects outside requests that contain
+// it.
 func (h *fcHandler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	switch control := r.Header.Get("x-fc-control-path"); {
 	case control == "/invoke" && r.Method == http.MethodPost:
@@ -210,7 +211,7 @@ func (h *fcHandler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 
 func (h *fcHandler) invoke(w http.ResponseWriter, r *http.Request) {
 	id := r.Header.Get("x-fc-request-id")
-	// By these lines the platform tells the log of one event from that of the next.
+	// The platform uses these lines to separate the logs of events.
 	fmt.Fprintf(os.Stdout, "FC Invoke Start RequestId: %s\n", id)
 	defer fmt.Fprintf(os.Stdout, "FC Invoke End RequestId: %s\n", id)
 	s := h.server
@@ -232,7 +233,7 @@ func (h *fcHandler) invoke(w http.ResponseWriter, r *http.Request) {
 	} else {
 		h.reply(w, http.StatusOK, result)
 	}
-	if errors.Is(err, ErrHandlerStuck) { // of what an EventWaiter has resumed
+	if errors.Is(err, ErrHandlerStuck) { // from a handler that an EventWaiter has resumed
 		h.fail(err)
 	}
 	if running == nil {
@@ -245,7 +246,7 @@ func (h *fcHandler) invoke(w http.ResponseWriter, r *http.Request) {
 	})
 }
 
-// fail ends the program, with the first error that it was called with.
+// fail ends the program with the first error that it receives.
 func (h *fcHandler) fail(err error) {
 	select {
 	case h.fatal <- err:
@@ -253,7 +254,7 @@ func (h *fcHandler) fail(err error) {
 	}
 }
 
-// reply says what became of an event: 404 is a failure, for which the platform calls again if it was asynchronous.
+// reply sends the result of an event. Status 404 reports a failure; the platform then retries asynchronous events.
 func (h *fcHandler) reply(w http.ResponseWriter, status int, body []byte) {
 	w.Header().Set("Content-Type", "application/json")
 	w.Header().Set("x-fc-status", strconv.Itoa(status))
@@ -262,5 +263,5 @@ func (h *fcHandler) reply(w http.ResponseWriter, status int, body []byte) {
 	if _, err := w.Write(body); err != nil {
 		h.server.log.Warn("the platform does not take the result of the event", "error", err)
 	}
-	_ = http.NewResponseController(w).Flush() // a platform that is gone does not want it
+	_ = http.NewResponseController(w).Flush() // a disconnected platform does not need it
 }

@@ -13,35 +13,39 @@ import (
 	"github.com/pintle-dev/pintle/internal/base/clock"
 )
 
-// IdempotencyStore keeps what a provider must know about earlier requests: answers, so that a request that is delivered
-// again gets the same answer and is not handled twice, and notes about replacements, waits and the last request of each
-// resource. [NewMemoryStore] keeps them in the process. On Lambda that covers most duplicates, but functions start and end
-// at any time. A store in a database, such as that of package waiter, works for all processes of a provider.
+// IdempotencyStore records earlier requests of a provider. It holds answers, so that a request that is delivered
+// again gets the same answer and is not handled twice. It also holds notes about replacements, waits and the last
+// request of each resource. [NewMemoryStore] keeps them in the process. On Lambda that covers most duplicates, but
+// functions start and end at any time. A store in a database, such as that of package waiter, works for all processes
+// of a provider.
 //
-// Values contain attributes in clear text, secret ones too, and have at most 8 KiB. Keys are hexadecimal digits. Many
-// goroutines call the methods at once. The server logs an error and handles the request as if there were no store.
+// Values contain attributes in clear text, including secret ones, and have at most 8 KiB. Keys are hexadecimal
+// digits. The methods must be safe for concurrent use. If one returns an error, the server logs it and handles the
+// request as if there were no store.
 type IdempotencyStore interface {
-	// Get returns the value of a key, and whether there is one. A value whose time to live has passed does not exist.
+	// Get returns the value of a key, and whether it exists. An expired value does not exist.
 	Get(ctx context.Context, key string) (value []byte, ok bool, err error)
-	// Put sets the value of a key. ttl is its time to live: minutes to a day for answers, a year for notes about resources.
+	// Put sets the value of a key. ttl is its time to live: minutes to a day for answers, a year for notes about
+	// resources.
 	Put(ctx context.Context, key string, value []byte, ttl time.Duration) error
 }
 
 const (
-	// keepFor is how long answers are kept, and notes about requests.
+	// keepFor is the time to live of answers and of notes about requests.
 	keepFor = 24 * time.Hour
-	// keepNote is how long a note about a resource is kept. The stack may stay in a failed state for months before its
-	// rollback continues or it is deleted. Without its note, the rollback of an Update would replace a good resource.
+	// keepNote is the time to live of a note about a resource. The stack may stay in a failed state for months before
+	// its rollback continues or it is deleted. Without the note, the rollback of an Update would replace a good
+	// resource.
 	keepNote = 365 * 24 * time.Hour
-	// keepFailure is how long a failure is answered again. The service has been seen to use one request ID for an operation
-	// that it repeats after a failure; duplicates of a delivery come sooner.
+	// keepFailure is the time to live of a failed answer. The service has been seen to reuse a request ID for an
+	// operation that it repeats after a failure. Duplicates of a delivery arrive sooner.
 	keepFailure = 5 * time.Minute
-	// defaultEntries is the size of the store of a server that is given none.
+	// defaultEntries is the size of the store of a server without a configured store.
 	defaultEntries = 1000
 )
 
-// NewMemoryStore returns a store in this process. When it holds more than the given number of entries, it evicts the one
-// that was not used for longest. Zero means 1,000; a negative number is an error.
+// NewMemoryStore returns a store in this process. When it holds more than the given number of entries, it evicts the
+// least recently used one. Zero means 1,000; a negative number is an error.
 func NewMemoryStore(entries int) (IdempotencyStore, error) {
 	if entries < 0 {
 		return nil, fmt.Errorf("a store cannot hold %d entries", entries)
@@ -104,7 +108,7 @@ func (m *lru) remove(e *list.Element) {
 	delete(m.at, e.Value.(*entry).key)
 }
 
-// storeKey makes one key of many parts. The separator keeps parts from running into each other.
+// storeKey hashes parts into one key. The separator keeps the parts distinct.
 func storeKey(parts ...string) string {
 	sum := sha256.Sum256([]byte(strings.Join(parts, "\x00")))
 	return hex.EncodeToString(sum[:])

@@ -12,7 +12,7 @@ import (
 	"github.com/pintle-dev/pintle/wire"
 )
 
-// maxEvent is the size of the largest event in bytes: what Lambda allows for a synchronous call.
+// maxEvent is the size of the largest event in bytes: Lambda's limit for a synchronous call.
 const maxEvent = 6 << 20
 
 // lambdaAPI is the Lambda Runtime API. Source: Lambda, custom runtimes, runtime API.
@@ -23,7 +23,7 @@ type invocation struct {
 	id       string
 	deadline time.Time
 	event    []byte
-	waits    bool // the engine waits for operations that go on
+	waits    bool // the engine waits for operations in progress
 	trace    trace.Parent
 }
 
@@ -50,12 +50,12 @@ func (a lambdaAPI) next(ctx context.Context) (invocation, error) {
 	return i, nil
 }
 
-// succeed reports that the event was dealt with.
+// succeed reports that the event was handled.
 func (a lambdaAPI) succeed(ctx context.Context, id string, result []byte) error {
 	return a.post(ctx, "invocation/"+id+"/response", "", result)
 }
 
-// fail reports that it was not, so that Lambda repeats it.
+// fail reports that the event was not handled, so that Lambda retries it.
 func (a lambdaAPI) fail(ctx context.Context, id, kind string, cause error) error {
 	return a.postError(ctx, "invocation/"+id+"/error", kind, cause)
 }
@@ -78,7 +78,7 @@ func (a lambdaAPI) postError(ctx context.Context, path, kind string, cause error
 }
 
 // unwrap returns the custom resource requests in an event: the event itself, or the messages of the SNS notifications
-// that it holds.
+// in it.
 func unwrap(event []byte) ([][]byte, error) {
 	if len(event) > maxEvent {
 		return nil, fmt.Errorf("event is longer than %d bytes", maxEvent)
@@ -91,7 +91,7 @@ func unwrap(event []byte) ([][]byte, error) {
 		Message string
 	}
 	if err := json.Unmarshal(event, &envelope); err != nil {
-		return [][]byte{event}, nil //nolint:nilerr // the request parser says it better
+		return [][]byte{event}, nil //nolint:nilerr // the request parser reports a better error
 	}
 	if envelope.Type == "Notification" {
 		return [][]byte{[]byte(envelope.Message)}, nil

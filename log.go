@@ -18,10 +18,10 @@ func textLogger(w io.Writer) *slog.Logger {
 	return slog.New(&textHandler{out: &output{w: w}})
 }
 
-// jsonLogger returns a logger that writes a JSON object a line, for services that index them.
+// jsonLogger returns a logger that writes one JSON object per line, for log services.
 func jsonLogger(w io.Writer) *slog.Logger { return slog.New(slog.NewJSONHandler(w, nil)) }
 
-// The attributes by which a line names the request that it belongs to.
+// These attributes identify the request that a line belongs to.
 const (
 	logType     = "type"
 	logResource = "resource"
@@ -34,14 +34,14 @@ const (
 //	15:04:05 INFO  Create Site: request stack=arn:… request=1f2e…
 //	15:04:05 ERROR Create Site: handler failed error="no such zone"
 //
-// The first line of a request has its stack and ID. Values with line breaks, such as traces, follow on lines of their own.
+// The first line of a request has its stack and ID. Multi-line values, such as traces, follow on lines of their own.
 type textHandler struct {
 	out    *output
 	attrs  []slog.Attr
 	groups []string
 }
 
-// output is a writer for whole records.
+// output is a writer that serializes records.
 type output struct {
 	mu sync.Mutex
 	w  io.Writer
@@ -66,7 +66,7 @@ func (h *textHandler) WithGroup(name string) slog.Handler {
 	return &own
 }
 
-// grouped puts an attribute into groups, by a key with dots.
+// grouped adds the names of the groups to the key of an attribute, separated by dots.
 func grouped(groups []string, a slog.Attr) slog.Attr {
 	if len(groups) > 0 {
 		a.Key = strings.Join(groups, ".") + "." + a.Key
@@ -112,7 +112,7 @@ func attrOf(attrs []slog.Attr, key string) string {
 	return ""
 }
 
-// writeAttr writes an attribute to the line, or to the blocks below it.
+// writeAttr writes an attribute to the line, or to the blocks below the line.
 func writeAttr(line, blocks *bytes.Buffer, a slog.Attr, first bool) {
 	v := a.Value.Resolve()
 	switch a.Key {

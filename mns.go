@@ -23,16 +23,17 @@ import (
 )
 
 const (
-	// mnsWait is how long SMQ holds a call that asks for a message while there is none. Source: SMQ, ReceiveMessage,
+	// mnsWait is how long SMQ holds a receive call while the queue is empty. Source: SMQ, ReceiveMessage,
 	// waitseconds, at most 30.
 	mnsWait = 30 * time.Second
-	// mnsVersion is that of the API. Source: SMQ, common parameters.
+	// mnsVersion is the version of the API. Source: SMQ, common parameters.
 	mnsVersion = "2015-06-06"
-	// maxMNSReply is the size of the largest reply in bytes: a message has at most 64 KiB, and XML escapes.
+	// maxMNSReply is the size of the largest reply in bytes. A message has at most 64 KiB, and XML escaping adds to
+	// that.
 	maxMNSReply = 1 << 20
 )
 
-// mnsQueue is a client of one queue of SMQ, the former MNS.
+// mnsQueue is a client of one queue of SMQ, formerly MNS.
 type mnsQueue struct {
 	base        *url.URL // of the queue, /queues/NAME
 	client      *http.Client
@@ -40,7 +41,8 @@ type mnsQueue struct {
 	clock       clock.Clock
 }
 
-// mnsMessage is what a queue gives out, until it is deleted or its time is over.
+// mnsMessage is a received message. Its receipt is valid until the message is deleted or its visibility timeout
+// expires.
 type mnsMessage struct {
 	MessageID    string `xml:"MessageId"`
 	Receipt      string `xml:"ReceiptHandle"`
@@ -48,7 +50,7 @@ type mnsMessage struct {
 	DequeueCount int
 }
 
-// mnsError is what SMQ says of a call that it refuses.
+// mnsError is the reply of SMQ to a call that it refuses.
 type mnsError struct {
 	status  int
 	Code    string
@@ -59,7 +61,7 @@ func (e *mnsError) Error() string {
 	return strings.TrimSuffix(fmt.Sprintf("%d %s: %s", e.status, e.Code, e.Message), ": ")
 }
 
-// parseQueueURL refuses what is not https, except on this machine: messages hold response URLs.
+// parseQueueURL requires https, except for a loopback address, because messages contain response URLs.
 func parseQueueURL(text string) (*url.URL, error) {
 	u, err := url.Parse(text)
 	if err != nil || u.Host == "" || u.User != nil || u.RawQuery != "" || u.Fragment != "" {
@@ -94,7 +96,7 @@ func newMNSQueue(address string, credentials func(context.Context) (ROSCredentia
 	}}, nil
 }
 
-// receive waits for a message; nil if none came.
+// receive waits for a message. It returns nil if none arrived.
 func (q *mnsQueue) receive(ctx context.Context) (*mnsMessage, error) {
 	var m mnsMessage
 	err := q.do(ctx, http.MethodGet, url.Values{"waitseconds": {strconv.Itoa(int(mnsWait / time.Second))}}, &m)
@@ -110,7 +112,7 @@ func (q *mnsQueue) receive(ctx context.Context) (*mnsMessage, error) {
 	return &m, nil
 }
 
-// hide keeps a message from others for a time, and changes its receipt.
+// hide makes a message invisible to other consumers for a time. That changes its receipt.
 func (q *mnsQueue) hide(ctx context.Context, m *mnsMessage, d time.Duration) error {
 	var changed struct {
 		Receipt string `xml:"ReceiptHandle"`
@@ -130,7 +132,7 @@ func (q *mnsQueue) delete(ctx context.Context, m *mnsMessage) error {
 	return nil
 }
 
-// do calls the API and reads the reply into v, unless that is nil.
+// do calls the API and decodes the reply into v, unless v is nil.
 func (q *mnsQueue) do(ctx context.Context, method string, query url.Values, v any) error {
 	u := q.base.JoinPath("messages")
 	u.RawQuery = query.Encode()
@@ -145,7 +147,7 @@ func (q *mnsQueue) do(ctx context.Context, method string, query url.Values, v an
 	signMNS(request, c, q.clock.Now())
 	response, err := q.client.Do(request)
 	if err != nil {
-		return withoutURL(err) // which has the receipt in it
+		return withoutURL(err) // the URL contains the receipt
 	}
 	defer response.Body.Close()
 	body, err := io.ReadAll(io.LimitReader(response.Body, maxMNSReply))
@@ -154,7 +156,7 @@ func (q *mnsQueue) do(ctx context.Context, method string, query url.Values, v an
 	}
 	if response.StatusCode < 200 || response.StatusCode > 299 {
 		refused := &mnsError{status: response.StatusCode}
-		_ = xml.Unmarshal(body, refused) // the status says enough
+		_ = xml.Unmarshal(body, refused) // the status is enough
 		refused.Code, refused.Message = wire.CleanText(refused.Code), wire.CleanText(refused.Message)
 		return refused
 	}
@@ -180,7 +182,7 @@ func signMNS(r *http.Request, c ROSCredentials, at time.Time) {
 	r.Header.Set("Authorization", "MNS "+c.KeyID+":"+base64.StdEncoding.EncodeToString(mac.Sum(nil)))
 }
 
-// mnsText returns the text that the signature of a request is over.
+// mnsText returns the text that the signature of a request covers.
 func mnsText(r *http.Request) string {
 	var headers []string
 	for name, values := range r.Header {

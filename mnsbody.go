@@ -7,13 +7,13 @@ import (
 	"encoding/xml"
 )
 
-// mnsNotification is what a topic of SMQ makes of a message for its subscribers, in JSON or XML.
+// mnsNotification is a message as a topic of SMQ sends it to its subscribers, in JSON or XML.
 type mnsNotification struct {
 	XMLName     xml.Name `xml:"Notification" json:"-"`
 	TopicOwner  string
 	TopicName   string
 	Message     string
-	RequestType string // of a request, which is none
+	RequestType string // set in a request, which is not a notification
 }
 
 func parseNotification(text []byte) (mnsNotification, bool) {
@@ -27,8 +27,8 @@ func parseNotification(text []byte) (mnsNotification, bool) {
 	return n, false
 }
 
-// unwrapMNS returns the request in a message of SMQ: the message itself, as it is or in base64, what a topic made of it,
-// and what Function Compute makes of a message for its trigger. Anything else is returned as it came.
+// unwrapMNS returns the request in a message of SMQ. The message is plain or base64, and a topic or a Function
+// Compute trigger may have wrapped it. Any other text is returned unchanged.
 func unwrapMNS(text []byte) []byte {
 	for range 3 { // a trigger, a topic, base64
 		inner := unwrapOnce(text)

@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// await polls until the operation is done, fails, or its time runs out, and completes the answer. It returns
+// await polls until the operation is done, fails, or runs out of time, and completes the answer. It returns
 // [ErrInProgress] if the wait is to be handed over.
 func (x *resource[P, A]) await(ctx context.Context, r *PollRequest[P], w *wait, answer *Answer) error {
 	err := r.Request.await(ctx, x.policy, w, answer, func(ctx context.Context) (bool, time.Duration, error) {
@@ -24,10 +24,10 @@ func (x *resource[P, A]) await(ctx context.Context, r *PollRequest[P], w *wait, 
 			if errors.As(err, &verbatim) {
 				return false, 0, err
 			}
-			return false, 0, fmt.Errorf("Poll after %s: %w", r.Type, err) // the operation itself has succeeded
+			return false, 0, fmt.Errorf("Poll after %s: %w", r.Type, err) // the operation itself succeeded
 		}
 		if progress.Done && w.Reported {
-			answer.Reason = "" // which was about the progress
+			answer.Reason = "" // it described the progress
 		}
 		if progress.Reason != "" {
 			answer.Reason, w.Reported = progress.Reason, true
@@ -45,21 +45,21 @@ func (x *resource[P, A]) await(ctx context.Context, r *PollRequest[P], w *wait, 
 		return false, progress.After, w.keepState(progress.State)
 	})
 	if err != nil && !errors.Is(err, ErrInProgress) {
-		answer.Reason = "" // which was about the progress
+		answer.Reason = "" // it described the progress
 	}
 	return err
 }
 
-// resume goes on with a request that waits.
+// resume continues a request that waits.
 func (x *resource[P, A]) resume(ctx context.Context, r *Request) (Answer, error) {
 	w := r.wait.resumed
 	answer := w.answer(r)
 	hideSecrets(r, answer)
-	// They were accepted when the request came.
+	// The properties were accepted when the request came.
 	properties, err := x.kept(ctx, r)
 	if err != nil {
 		if w.Replaces {
-			answer.ID = "" // of which there is nothing to know but that it is not the resource
+			answer.ID = "" // the answer keeps the ID of the old resource
 		}
 		return answer, err
 	}
@@ -84,7 +84,7 @@ func (x *resource[P, A]) resume(ctx context.Context, r *Request) (Answer, error)
 	}
 	switch {
 	case w.Replaces && r.wait.overtaken != nil && r.wait.overtaken.ID == w.ID:
-		answer.ID = "" // somebody has answered in our place, and what was made is the resource now
+		answer.ID = "" // another process has answered, and what this Create made is the resource now
 	case w.Replaces:
 		var change *immutableChange
 		if w.Noted {
@@ -92,13 +92,13 @@ func (x *resource[P, A]) resume(ctx context.Context, r *Request) (Answer, error)
 		}
 		return x.replaced(ctx, r, &create, properties, change, answer, err)
 	case err != nil && r.Type == Create && r.wait.overtaken.leaves(w.ID):
-		// Nobody will hear of this ID any more.
+		// No one receives this ID any more.
 		err = x.undo(ctx, &create, properties, w.ID, &answer, err)
 	}
 	return answer, err
 }
 
-// changeOf is the change that the note of a replacement is about, nil if it cannot be told any more.
+// changeOf returns the change that the note of a replacement describes, or nil if the properties cannot be read.
 func (x *resource[P, A]) changeOf(ctx context.Context, r *Request, properties P) *immutableChange {
 	old, _, err := x.former(ctx, r)
 	if err != nil {
@@ -111,12 +111,12 @@ func (x *resource[P, A]) changeOf(ctx context.Context, r *Request, properties P)
 	return &change
 }
 
-// undo deletes what a Create has made that failed, where the service will not ask for it. It returns the error of the
-// Create, with what went wrong here.
+// undo deletes what a failed Create has made when the service will not ask for its deletion. It returns the error of
+// the Create, with any error of the deletion added.
 func (x *resource[P, A]) undo(ctx context.Context, create *Request, properties P, made PhysicalID, answer *Answer, err error) error {
 	remove := *create
 	remove.Type, remove.ID = Delete, made
-	remove.wait = nil // the answer would be lost if this were waited for elsewhere
+	remove.wait = nil // a handed-over wait would lose the answer
 	if _, undo := x.remove(ctx, &remove, properties); undo != nil {
 		create.Log().Error("what an operation that failed had made was not deleted", "physicalId", made, "error", logText(undo))
 		if answer.Reason != "" {

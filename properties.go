@@ -19,7 +19,7 @@ var (
 	textUnmarshalerType = reflect.TypeFor[encoding.TextUnmarshaler]()
 )
 
-// kind is what a value of the properties or attributes is.
+// kind is the kind of a value in the properties or attributes.
 type kind int
 
 const (
@@ -31,17 +31,17 @@ const (
 	kindDuration
 	kindSecret
 	kindBytes
-	kindRaw     // json.RawMessage: as it came
-	kindAny     // an empty interface: as it came
-	kindTextual // reads itself from a text
-	kindJSON    // reads itself from JSON
+	kindRaw     // json.RawMessage: unchanged
+	kindAny     // an empty interface: any JSON value
+	kindTextual // has UnmarshalText
+	kindJSON    // has UnmarshalJSON
 	kindPointer
 	kindList
 	kindDict
 	kindObject
 )
 
-// shape is a Go type as properties and attributes have it.
+// shape describes a Go type of properties or attributes.
 type shape struct {
 	kind   kind
 	typ    reflect.Type
@@ -57,10 +57,10 @@ type field struct {
 	rules rules
 }
 
-// compiler makes shapes of types. Types that contain themselves have one shape.
+// compiler makes the shapes of types. A recursive type has one shape.
 type compiler struct{ done map[reflect.Type]*shape }
 
-// compileObject returns the shape of properties: a struct, or JSON as it came.
+// compileObject returns the shape of properties: a struct, or raw JSON.
 func compileObject(t reflect.Type) (*shape, error) {
 	if t == rawType {
 		return &shape{kind: kindRaw, typ: t}, nil
@@ -103,7 +103,7 @@ func (c compiler) shape(t reflect.Type) (*shape, error) {
 	if err != nil {
 		return nil, err
 	}
-	switch s.kind { //nolint:exhaustive // the others have nothing in them
+	switch s.kind { //nolint:exhaustive // the other kinds have no elements
 	case kindPointer, kindList, kindDict:
 		if s.elem, err = c.shape(t.Elem()); err != nil {
 			return nil, err
@@ -114,7 +114,8 @@ func (c compiler) shape(t reflect.Type) (*shape, error) {
 	return s, nil
 }
 
-// isTime reports whether a type is time.Time, which reads itself from JSON and from a text: the latter tells more.
+// isTime reports whether a type is time.Time. It reads itself from JSON and from text; the text form gives better
+// errors and a better schema.
 func isTime(t reflect.Type) bool { return t == reflect.TypeFor[time.Time]() }
 
 func kindOf(t reflect.Type) (kind, error) {
@@ -188,10 +189,11 @@ func (s *shape) base() *shape {
 	return s
 }
 
-// leaf is what the rules of a field are about: the items of a list or dict, the thing behind a pointer.
+// leaf returns the shape that the rules of a field apply to: the items of a list or dict, or the value behind a
+// pointer.
 func (s *shape) leaf() *shape {
 	for {
-		switch s.kind { //nolint:exhaustive // the others are leaves
+		switch s.kind { //nolint:exhaustive // the other kinds are leaves
 		case kindPointer, kindList, kindDict:
 			s = s.elem
 			continue
@@ -200,7 +202,7 @@ func (s *shape) leaf() *shape {
 	}
 }
 
-// check says which rule means nothing for the field.
+// check returns an error for a rule that does not apply to the type of the field.
 func (f field) check() error {
 	leaf, r := f.shape.leaf().kind, f.rules
 	numeric := leaf == kindInt || leaf == kindUint || leaf == kindFloat || leaf == kindDuration
@@ -220,7 +222,7 @@ func (f field) check() error {
 	return nil
 }
 
-// immutableInside returns a field that is immutable somewhere within lists and maps, "" if there is none.
+// immutableInside returns an immutable field somewhere within lists and maps, or "".
 func (s *shape) immutableInside(seen map[*shape]bool) string {
 	s = s.base()
 	if s.kind != kindList && s.kind != kindDict || seen[s] {
@@ -236,8 +238,8 @@ func (s *shape) immutableInside(seen map[*shape]bool) string {
 	return s.elem.immutableInside(seen)
 }
 
-// verify checks what can only be checked of whole shapes: it reads every default, so that a wrong one is found when the
-// program starts, and looks for immutable fields where they cannot be compared.
+// verify checks rules that involve whole shapes. It reads every default, so that a wrong one is found when the
+// program starts. It looks for immutable fields where they cannot be compared.
 func (s *shape) verify(seen map[*shape]bool) error {
 	if s == nil || seen[s] {
 		return nil

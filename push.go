@@ -19,26 +19,27 @@ import (
 )
 
 const (
-	// pushCertificates is the bucket of SMQ with the certificates of its pushes. Anybody can have another bucket, so nothing
-	// else will do. Source: SMQ, how to check whether the URL of a public key certificate is provided by Alibaba Cloud.
+	// pushCertificates is the SMQ bucket with the certificates of its pushes. Anyone can own another bucket, so no
+	// other is trusted. Source: SMQ, how to check whether the URL of a public key certificate is provided by Alibaba
+	// Cloud.
 	pushCertificates = "mnstest.oss-cn-hangzhou.aliyuncs.com"
-	// pushAge is how far the Date of a push may be from now.
+	// pushAge is the largest difference between the Date of a push and now.
 	pushAge = 15 * time.Minute
-	// minPushKey is the size of the shortest key that is believed, in bits. Shorter ones can be broken, and SMQ has had one
-	// of 512.
+	// minPushKey is the size of the shortest trusted key in bits. Shorter keys can be broken, and SMQ has used one
+	// with 512.
 	minPushKey = 1024
 )
 
-// pushRegionCertificates are the newer buckets, one for a region. Source: SMQ, verify HTTP push message signatures.
+// pushRegionCertificates are the newer buckets, one per region. Source: SMQ, verify HTTP push message signatures.
 var pushRegionCertificates = regexp.MustCompile(`^mns-cert\.oss-cn-[a-z0-9-]+\.aliyuncs\.com$`)
 
-// pushTopic is a topic of SMQ among those that are allowed. Any account may have a topic with that name, so the owner
-// is part of the key.
+// pushTopic returns the key of an SMQ topic among the allowed ones. Any account can have a topic with that name, so
+// the key contains the owner.
 func pushTopic(owner, name string) string { return "acs:mns:" + owner + ":" + name }
 
 // servePush takes a message that a topic of SMQ pushes, in any of its formats.
 func (s *Server) servePush(w http.ResponseWriter, r *http.Request, body []byte) {
-	if !s.enter(w) { // before it is verified: that may take a request of ours
+	if !s.enter(w) { // before the verification, which may send a request itself
 		return
 	}
 	taken := false
@@ -63,7 +64,8 @@ func (s *Server) servePush(w http.ResponseWriter, r *http.Request, body []byte) 
 	s.serveNotification(w, r, unwrapMNS(body))
 }
 
-// verifyPush checks who signed a push, of which topic, and when. Source: SMQ, sign a request that is sent to an endpoint.
+// verifyPush checks the signer, the topic and the time of a push. Source: SMQ, sign a request that is sent to an
+// endpoint.
 func (s *Server) verifyPush(ctx context.Context, r *http.Request, body []byte) error {
 	owner, name := r.Header.Get("x-mns-topic-owner"), r.Header.Get("x-mns-topic-name")
 	if n, ok := parseNotification(body); ok && owner == "" && name == "" && !simplified(r) {
@@ -91,7 +93,7 @@ func (s *Server) verifyPush(ctx context.Context, r *http.Request, body []byte) e
 	if err != nil || u.Scheme != "https" && u.Scheme != "http" || u.Host != pushCertificates && !pushRegionCertificates.MatchString(u.Host) || u.User != nil || u.RawQuery != "" || u.Fragment != "" {
 		return errors.New("the x-mns-signing-cert-url of the message is refused: it is not in the bucket of SMQ")
 	}
-	u.Scheme = "https" // by which the certificate is proved to be that of the bucket
+	u.Scheme = "https" // TLS then proves that the certificate is from the bucket
 	certificate, err := s.web.sns.at(ctx, u, "SMQ")
 	if err != nil {
 		return err
@@ -107,15 +109,15 @@ func (s *Server) verifyPush(ctx context.Context, r *http.Request, body []byte) e
 	return nil
 }
 
-// simplified reports whether a push is of the format whose body is the message as somebody published it, so that what the
-// body says of a topic proves nothing. Both headers are signed. Source: SMQ, HttpEndpoint: the ID is in a header in that
-// format only.
+// simplified reports whether the body of a push is the message exactly as published. Then its publisher chose the
+// text, and a topic named in it proves nothing. Both headers are signed. Source: SMQ, HttpEndpoint: only that format
+// has the ID in a header.
 func simplified(r *http.Request) bool {
 	kind := strings.ToLower(r.Header.Get("Content-Type"))
 	return r.Header.Get("x-mns-message-id") != "" || !strings.Contains(kind, "xml") && !strings.Contains(kind, "json")
 }
 
-// signedPush returns the text that the signature of a push is over.
+// signedPush returns the text that the signature of a push covers.
 func signedPush(r *http.Request) string {
 	var headers []string
 	for name, values := range r.Header {
@@ -128,8 +130,8 @@ func signedPush(r *http.Request) string {
 	return strings.Join(append(append(lines, headers...), r.URL.RequestURI()), "\n")
 }
 
-// fitsMD5 reports whether text is the MD5 of a body in one of the forms that are in use: hexadecimal, base64, and the
-// base64 of hexadecimal.
+// fitsMD5 reports whether text is the MD5 of a body in one of the formats in use: hexadecimal, base64, and the base64
+// of hexadecimal.
 func fitsMD5(text string, body []byte) bool {
 	sum := md5.Sum(body)
 	digits := hex.EncodeToString(sum[:])

@@ -11,18 +11,18 @@ import (
 )
 
 const (
-	// messageHidden is for how long a message is kept from other processes at a time, and messageRenewed how often that is
-	// renewed while it is handled. After a crash another process gets it when that time is over.
+	// messageHidden is the visibility timeout of a message in progress, and messageRenewed the interval at which it
+	// is renewed. After a crash, another process gets the message when the timeout expires.
 	messageHidden  = time.Minute
 	messageRenewed = 20 * time.Second
-	// maxDequeue is how often a message is taken up that could not be answered. After that it is in nobody's interest.
+	// maxDequeue is the number of attempts to answer a message before it is dropped.
 	maxDequeue = 5
-	// longestQueuePause is the longest pause after calls that failed.
+	// longestQueuePause is the longest pause after a failed call.
 	longestQueuePause = 30 * time.Second
 )
 
-// pollQueue takes requests from a queue until the context ends, and has finished them when it returns. If there is no
-// access key, or the first call is refused, it returns the reason: then the configuration is wrong.
+// pollQueue takes requests from a queue until the context ends, and finishes them before it returns. It returns an
+// error if it cannot get an access key or the service rejects the first call: then the configuration is wrong.
 func (s *Server) pollQueue(ctx context.Context, q *mnsQueue) error {
 	defer q.client.CloseIdleConnections()
 	finish := context.WithoutCancel(ctx)
@@ -49,14 +49,14 @@ func (s *Server) pollQueue(ctx context.Context, q *mnsQueue) error {
 		case err != nil:
 			<-s.web.room
 			s.log.Error("queue", "error", err, "pause", pause)
-			_ = s.clock.Sleep(ctx, pause*3/4+rand.N(pause/2)) // the loop sees the end of the context
+			_ = s.clock.Sleep(ctx, pause*3/4+rand.N(pause/2)) // the loop checks the context
 			pause = min(2*pause, longestQueuePause)
 		case m == nil:
 			<-s.web.room
 			worked, pause = true, time.Second
 		default:
 			worked, pause = true, time.Second
-			s.work.Go(func() { // ends by the timeout for requests
+			s.work.Go(func() { // ends at the timeout for requests
 				defer func() { <-s.web.room }()
 				s.fromQueue(finish, q, m)
 			})
@@ -65,7 +65,8 @@ func (s *Server) pollQueue(ctx context.Context, q *mnsQueue) error {
 	return s.Shutdown(finish)
 }
 
-// fromQueue answers the request in a message, and deletes it then. A crash before that has it delivered again.
+// fromQueue answers the request in a message, then deletes the message. After a crash in between, the message is
+// delivered again.
 func (s *Server) fromQueue(ctx context.Context, q *mnsQueue, m *mnsMessage) {
 	log := s.log.With("message", m.MessageID)
 	if err := q.hide(ctx, m, messageHidden); err != nil {
@@ -86,7 +87,7 @@ func (s *Server) fromQueue(ctx context.Context, q *mnsQueue, m *mnsMessage) {
 	switch {
 	case err == nil && a.waiting == nil:
 		err = s.send(ctx, a)
-	case err == nil: // it waits elsewhere
+	case err == nil: // a waiter keeps it
 	case errors.As(err, &bad):
 		log.Error("this message is no request, it is dropped", "error", err)
 		err = nil
@@ -96,7 +97,7 @@ func (s *Server) fromQueue(ctx context.Context, q *mnsQueue, m *mnsMessage) {
 	stop()
 	<-stopped
 	if err != nil && m.DequeueCount < maxDequeue {
-		return // it comes again
+		return // the queue delivers it again
 	}
 	if err != nil {
 		log.Error("the message could not be answered, it is dropped", "deliveries", m.DequeueCount)

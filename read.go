@@ -14,37 +14,37 @@ import (
 	"github.com/pintle-dev/pintle/wire"
 )
 
-// Reader is implemented by a provider that can read its resources back. Pintle then detects their drift and imports existing
-// ones. The schema of the provider declares it, see [Schema]. CloudFormation and ROS never send a Read.
+// Reader is implemented by a provider that can read its resources back. Pintle uses it to detect drift and to import
+// existing resources. The schema of the provider declares it, see [Schema]. CloudFormation and ROS never send a Read.
 type Reader[P, A any] interface {
 	Provider[P, A]
-	// Read returns the present state of the resource with the ID of the request, and changes nothing. [ErrGone] reports that
-	// the resource does not exist. Any other error fails the request.
+	// Read returns the present state of the resource with the ID of the request, and changes nothing. [ErrGone]
+	// reports that the resource does not exist. Any other error fails the request.
 	Read(ctx context.Context, r *ReadRequest[P]) (ReadResponse[P, A], error)
 }
 
 // ReadRequest asks for the present state of the resource with the ID of the request.
 type ReadRequest[P any] struct {
-	// Request is the request as it came.
+	// Request is the original request.
 	Request
-	// Properties are those that the template declares for the resource. They are decoded but not checked: an earlier version
-	// of the provider may have accepted them.
+	// Properties are the properties that the template declares for the resource. They are decoded but not checked: an
+	// earlier version of the provider may have accepted them.
 	Properties P
 }
 
 // ReadResponse is the present state of a resource.
 type ReadResponse[P, A any] struct {
-	// Properties are the present properties. Copy those that cannot be read from the request. A secret that is zero counts as
-	// one that cannot be read. Values of secret properties never leave the provider: only whether they differ is reported.
+	// Properties are the present properties. Copy unreadable ones from the request. A zero secret counts as
+	// unreadable. Values of secret properties never leave the provider; it reports only whether they differ.
 	Properties P
-	// Attributes are those of [Response]: what an imported resource has.
+	// Attributes are the Attributes of a [Response], for an imported resource.
 	Attributes A
-	// NoEcho is that of [Response].
+	// NoEcho is the NoEcho of a [Response].
 	NoEcho bool
 }
 
-// readable is a [Handler] that can say whether it answers a [Read]. All others never get one: a function that knows three types
-// of requests could take it for a Delete.
+// readable is a [Handler] that can answer a [Read]. Other handlers never get one: a function that knows three types
+// of requests could mistake it for a Delete.
 type readable interface{ Reads() bool }
 
 // reads reports whether a handler answers a Read.
@@ -55,8 +55,8 @@ func reads(h Handler) bool {
 
 var errNoRead = errors.New("this provider has no method Read, so the present state of its resources is unknown")
 
-// Reads reports whether the provider is a [Reader]. A handler that wraps another one and has this method gets Read requests
-// too if the result is true; without it, it never does.
+// Reads reports whether the provider is a [Reader]. A handler that wraps another one gets Read requests only if it
+// has this method and the method returns true.
 func (r *Resource) Reads() bool { return r.reads }
 
 // Reads reports whether the handler for the type answers a [Read].
@@ -86,12 +86,12 @@ func (x *resource[P, A]) readBack(ctx context.Context, r *Request) (Answer, erro
 	hideSecrets(r, answer)
 	state, err := x.stateOf(r, properties, response.Properties)
 	if err == nil {
-		answer.State = state // there is no Poller in a Read, for which it would be
+		answer.State = state // a Read has no Poller that would use the State
 	}
 	return answer, err
 }
 
-// stateOf returns what the answer to a Read says about properties. Those that equal the declared ones are sent as they were
+// stateOf returns the properties for the answer to a Read. Properties that equal the declared ones are sent as
 // declared, because "90s" and 90 are the same duration, and a migrated property may be missing.
 func (x *resource[P, A]) stateOf(r *Request, declared, now P) (*wire.State, error) {
 	if x.properties.kind == kindRaw {
@@ -136,7 +136,7 @@ func (x *resource[P, A]) stateOf(r *Request, declared, now P) (*wire.State, erro
 	return state, err
 }
 
-// hasSecret reports whether a secret is in the shape.
+// hasSecret reports whether the shape contains a secret.
 func (s *shape) hasSecret(seen map[*shape]bool) bool {
 	if s == nil || seen[s] {
 		return false
@@ -153,8 +153,8 @@ func (s *shape) hasSecret(seen map[*shape]bool) bool {
 	return s.elem.hasSecret(seen)
 }
 
-// present returns the members of an object as a template declares them; given are those that it does declare, was what they
-// mean, and is what there is.
+// present returns the members of an object in the form of a template. given are the declared members, was is their
+// decoded value, and is is the current value.
 func present(s *shape, given map[string]any, was, is reflect.Value, depth int) (map[string]any, error) {
 	members := map[string]any{}
 	for _, f := range s.fields {
@@ -183,7 +183,7 @@ func present(s *shape, given map[string]any, was, is reflect.Value, depth int) (
 	return members, nil
 }
 
-// alike reports whether two values of a type are the same for a template.
+// alike reports whether two values of a type are equal in a template.
 func alike(one, other reflect.Value) (bool, error) {
 	a, _, err := clearJSON(one.Interface())
 	if err != nil {
@@ -193,7 +193,8 @@ func alike(one, other reflect.Value) (bool, error) {
 	return bytes.Equal(a, b), err
 }
 
-// presentValue returns a value that differs from the declared one, and in it as declared what does not.
+// presentValue returns a value that differs from the declared one. Parts of it that do not differ keep their declared
+// form.
 func presentValue(s *shape, raw any, was, is reflect.Value, depth int) (any, error) {
 	if depth > clearjson.MaxDepth {
 		return nil, clearjson.ErrDepth
@@ -253,7 +254,7 @@ func presentValue(s *shape, raw any, was, is reflect.Value, depth int) (any, err
 	return text, err
 }
 
-// presentItem is presentValue for an item that may be as it was declared.
+// presentItem is presentValue for an item that may equal the declared one.
 func presentItem(s *shape, raw any, was, is reflect.Value, depth int) (any, error) {
 	same, err := alike(was, is)
 	if err != nil || same && raw != nil {

@@ -10,7 +10,7 @@ import (
 	"github.com/pintle-dev/pintle/wire"
 )
 
-// newSecrets returns the secrets of a request. It knows none yet.
+// newSecrets returns the secrets of a request, initially none.
 func newSecrets() *redact.Secrets { return &redact.Secrets{Shortest: redact.ShortSecret, With: mask} }
 
 // redacted returns a text without the secrets of a request, and without the signatures of response URLs.
@@ -55,7 +55,7 @@ func (h redactedLog) attr(a slog.Attr) slog.Attr {
 		}
 		v = slog.GroupValue(group...)
 	case slog.KindAny:
-		// As a handler would print it, or in JSON; a value without secrets is left to the handler.
+		// Check the value as a handler would print it, and as JSON. A value without secrets stays unchanged.
 		text := fmt.Sprintf("%+v", v.Any())
 		raw, err := json.Marshal(v.Any())
 		if err != nil {

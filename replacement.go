@@ -9,26 +9,28 @@ import (
 	"github.com/pintle-dev/pintle/internal/base/clearjson"
 )
 
-// immutableChange is a difference in immutable properties. A nil one is that of a resource that is gone.
+// immutableChange is a difference in immutable properties. It is nil for the replacement of a resource that no longer
+// exists.
 type immutableChange struct {
 	names       []string
 	before, now string // digests of all immutable properties
 }
 
-// attempt is the note of an Update that was refused before anything was done, or that began to replace the resource: from
-// what to what. By it the rollback of such an Update is known, which looks like any other change. But the resource never
-// got what that calls old: to replace it again would throw away a good resource, with all that is in it, for an empty
-// one; and what was refused because it cannot be read cannot be read as old properties either.
+// attempt is the note of an Update that was refused before it changed anything, or that began to replace the
+// resource. It records the properties before and after. With it, the package recognizes the rollback of such an
+// Update, which otherwise looks like any other change. But the resource never got the properties that the rollback
+// calls old. Replacing it again would discard a good resource and its data for an empty one. And properties that were
+// refused because they cannot be read cannot be read as old properties either.
 //
-// There is a note for the last Update of a resource at most, since it proves nothing once something else was done.
+// A resource has at most one note, for its last Update: any later operation invalidates the note.
 type attempt struct {
-	From, To string `json:",omitempty"` // digests of the immutable properties, if those could be read
-	// Was and Is are digests of all properties as they came. A note of earlier versions does not have them.
+	From, To string `json:",omitempty"` // digests of the immutable properties, if they could be read
+	// Was and Is are digests of all raw properties. Notes of earlier versions do not have them.
 	Was, Is string `json:",omitempty"`
 }
 
 func digest(values map[string]string) string {
-	raw, _ := json.Marshal(values) // never fails: strings
+	raw, _ := json.Marshal(values) // never fails: strings only
 	return digestOf(raw)
 }
 
@@ -37,8 +39,8 @@ func digestOf(text []byte) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// digestProperties is the digest of properties, read or not, without what is the service's. The order of their members
-// does not matter.
+// digestProperties returns the digest of raw properties without ServiceToken and ServiceTimeout. The order of their
+// members does not matter.
 func digestProperties(raw json.RawMessage) string {
 	object, err := parseProperties(raw, &shape{})
 	if err != nil {
@@ -51,12 +53,12 @@ func digestProperties(raw json.RawMessage) string {
 	return digestOf(text)
 }
 
-// attemptOf is what an Update attempts, as far as it is known without reading its properties.
+// attemptOf returns the attempt of an Update, as far as it is known without decoding its properties.
 func attemptOf(r *Request) attempt {
 	return attempt{Was: digestProperties(r.RawOldProperties), Is: digestProperties(r.RawProperties)}
 }
 
-// undoes reports whether the Update that attempts this goes back from the one that the note is about.
+// undoes reports whether this attempt reverses the last one.
 func (a attempt) undoes(last attempt) bool {
 	return last.Was != "" && last.Was == a.Is && last.Is == a.Was ||
 		last.From != "" && last.From == a.To && last.To == a.From
@@ -66,22 +68,22 @@ func attemptKey(r *Request, id PhysicalID) string {
 	return storeKey("attempt", string(r.StackID), string(r.LogicalID), string(id))
 }
 
-// keepAttempt writes a note down. Without a memory, or when that fails, a rollback is a change like any other.
+// keepAttempt stores a note. Without a store, or if storing fails, a rollback is treated like any other change.
 func keepAttempt(ctx context.Context, r *Request, id PhysicalID, a attempt) {
 	if r.store == nil {
 		return
 	}
-	text, _ := json.Marshal(a) // never fails: strings
+	text, _ := json.Marshal(a) // never fails: strings only
 	ttl := keepNote
 	if a == (attempt{}) {
-		ttl = keepFor // it only replaces the note before it
+		ttl = keepFor // it only replaces the previous note
 	}
 	if err := r.store.Put(ctx, attemptKey(r, id), text, ttl); err != nil {
 		r.Log().Warn("the store does not take a note of the Update", "error", err)
 	}
 }
 
-// lastAttempt returns the note that there is, the zero value for none.
+// lastAttempt returns the stored note, or the zero value.
 func lastAttempt(ctx context.Context, r *Request) (a attempt) {
 	if r.store == nil {
 		return attempt{}
@@ -96,15 +98,16 @@ func lastAttempt(ctx context.Context, r *Request) (a attempt) {
 	return a
 }
 
-// forgetAttempt takes back the note that there is, if there is one.
+// forgetAttempt removes the stored note, if any.
 func forgetAttempt(ctx context.Context, r *Request, last attempt) {
 	if last != (attempt{}) {
 		keepAttempt(ctx, r, r.ID, attempt{})
 	}
 }
 
-// noteRefused writes down that an Update was refused before anything was done; last is the note of the one before. The
-// rollback of a refused Update that is refused itself renews that note instead: the next try of it must find it still.
+// noteRefused records that an Update was refused before it changed anything; last is the note of the previous one. If
+// the refused Update is itself a rollback, noteRefused renews the previous note, because the next attempt of the
+// rollback needs it.
 func noteRefused(ctx context.Context, r *Request, last attempt) {
 	this := attemptOf(r)
 	if this.undoes(last) {
@@ -113,16 +116,16 @@ func noteRefused(ctx context.Context, r *Request, last attempt) {
 	keepAttempt(context.WithoutCancel(ctx), r, r.ID, this)
 }
 
-// refusedCreate is the note of a Create that was refused, with the properties of the request.
+// refusedCreate returns the note of a refused Create, with the properties of the request.
 func refusedCreate(r *Request) attempt { return attempt{Is: digestProperties(r.RawProperties)} }
 
-// noteRefusedCreate writes that down, for the Delete that [AlwaysDelete] asks for: what could not be read for the Create
-// cannot be read for it either. The ID is the one that it has.
+// noteRefusedCreate records a refused Create, for the Delete that [AlwaysDelete] requests. If the Create could not
+// read the properties, the Delete cannot read them either. The note has the ID that the Delete will have.
 func noteRefusedCreate(ctx context.Context, r *Request) {
 	keepAttempt(context.WithoutCancel(ctx), r, PhysicalID(r.RequestID), refusedCreate(r))
 }
 
-// note writes down that a replacement begins.
+// note records that a replacement begins.
 func (c *immutableChange) note(ctx context.Context, r *Request) {
 	if c == nil {
 		return
@@ -132,7 +135,7 @@ func (c *immutableChange) note(ctx context.Context, r *Request) {
 	keepAttempt(ctx, r, r.ID, a)
 }
 
-// forget takes the note back.
+// forget removes the note.
 func (c *immutableChange) forget(ctx context.Context, r *Request) {
 	if c != nil {
 		keepAttempt(ctx, r, r.ID, attempt{})

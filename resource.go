@@ -15,7 +15,7 @@ import (
 	"github.com/pintle-dev/pintle/wire"
 )
 
-// Resource is a [Handler] made of a [Provider] by [New].
+// Resource is a [Handler] that [New] makes from a [Provider].
 type Resource struct {
 	properties, attributes *shape
 	migrates, reads        bool
@@ -26,13 +26,13 @@ type Resource struct {
 //
 //	pintle.Main(pintle.New(site{}))
 //
-// It panics if the provider's types are invalid: an unknown option in a tag, a default that is not allowed, a field that no
-// property can be read into, a method Poll, Read, Validate or Migrate with the wrong signature.
+// It panics if the provider's types are invalid: an unknown option in a tag, an invalid default, a field type that
+// cannot hold a property, or a method Poll, Read, Validate or Migrate with the wrong signature.
 //
-// The fields of the properties have the names of their json tags. They are read from the values that CloudFormation sends:
-// "5" into a number, "true" into a bool, "90s" or a number of seconds into a [time.Duration], a string into a type with an
-// UnmarshalText method. Lists, maps, structs and pointers of these work too, and [json.RawMessage] keeps a value as it came.
-// A property without a field is refused by name. The tag pintle has options, separated by commas:
+// The json tags name the fields of the properties. Fields are read from the values that CloudFormation sends: "5"
+// into a number, "true" into a bool, "90s" or a number of seconds into a [time.Duration], a string into a type with
+// an UnmarshalText method. Lists, maps, structs and pointers of these also work, and [json.RawMessage] keeps the raw
+// value. A property without a field is an error that names it. The tag pintle has options, separated by commas:
 //
 //	required            the property must be there
 //	default=VALUE       its value if it is not there; JSON for lists, maps and structs
@@ -44,9 +44,9 @@ type Resource struct {
 //	secret              **** replaces its value in reasons and logs, as it does for a [Secret]
 //	help=TEXT           description for the schema
 //
-// A value with a comma is put into single quotes: pattern='^[a-z]{1,8}$'. On a list or map, all rules but length apply to
-// each item. Properties that were accepted before (those of a Delete, the old ones of an Update) are read without these
-// checks; see [Migrator] and [UpdateRequest].
+// Put a value with a comma into single quotes: pattern='^[a-z]{1,8}$'. On a list or map, all rules but length apply
+// to each item. Properties that were accepted before (those of a Delete, the old ones of an Update) are read without
+// these checks; see [Migrator] and [UpdateRequest].
 func New[P, A any](p Provider[P, A], opts ...Option) *Resource {
 	var o options
 	for _, set := range opts {
@@ -59,7 +59,7 @@ func New[P, A any](p Provider[P, A], opts ...Option) *Resource {
 	return &Resource{properties: x.properties, attributes: x.attributes, migrates: x.migrator != nil, reads: x.reader != nil, handle: x.handle}
 }
 
-// Handle answers one request by the provider.
+// Handle calls the provider for one request.
 func (r *Resource) Handle(ctx context.Context, request *Request) (Answer, error) {
 	return r.handle(ctx, request)
 }
@@ -67,7 +67,7 @@ func (r *Resource) Handle(ctx context.Context, request *Request) (Answer, error)
 // resource is a provider and the shapes of its types.
 type resource[P, A any] struct {
 	provider               Provider[P, A]
-	poller                 Poller[P, A] // nil if it has no such method; so for the others
+	poller                 Poller[P, A] // nil if the provider does not implement it; likewise for the others
 	reader                 Reader[P, A]
 	validator              Validator[P]
 	migrator               Migrator
@@ -94,7 +94,7 @@ func newResource[P, A any](p Provider[P, A], o options) (*resource[P, A], error)
 		{"Validate", x.validator != nil, reflect.TypeFor[Validator[P]]()},
 		{"Migrate", x.migrator != nil, reflect.TypeFor[Migrator]()},
 	} {
-		// A method with almost the right signature would be ignored without a word.
+		// Without this check, a method with almost the right signature would be ignored silently.
 		if _, there := reflect.TypeOf(p).MethodByName(optional.method); there && !optional.has {
 			want, _ := optional.want.MethodByName(optional.method)
 			return nil, fmt.Errorf("its method %s has another signature than the package calls, want %s", optional.method,
@@ -153,7 +153,7 @@ func (x *resource[P, A]) handle(ctx context.Context, r *Request) (Answer, error)
 	return Answer{}, fmt.Errorf("unknown request type %q", r.Type)
 }
 
-// create is also the second half of a replacement; then r looks like a Create.
+// create also runs the Create of a replacement; then r looks like a Create.
 func (x *resource[P, A]) create(ctx context.Context, r *Request, properties P) (Answer, error) {
 	response, err := x.provider.Create(ctx, &CreateRequest[P]{*r, properties})
 	if err == nil && response.ID == "" {
@@ -162,8 +162,8 @@ func (x *resource[P, A]) create(ctx context.Context, r *Request, properties P) (
 	return x.finish(ctx, r, properties, response, err)
 }
 
-// accept reads what an Update asks for. If that is refused, also by a panic of Validate or Migrate, nothing was done, and
-// that is noted.
+// accept reads the properties of an Update. If they are refused, also by a panic of Validate or Migrate, nothing was
+// changed, and accept records that.
 func (x *resource[P, A]) accept(ctx context.Context, r *Request) (*UpdateRequest[P], error) {
 	last := lastAttempt(ctx, r)
 	accepted := false
@@ -192,7 +192,7 @@ func (x *resource[P, A]) accept(ctx context.Context, r *Request) (*UpdateRequest
 	if this.undoes(last) {
 		r.Log().Info("the Update that is undone had been refused or had failed, so the resource is still the one of these properties")
 		u.Old, u.OldProblems = properties, nil
-		keepAttempt(ctx, r, r.ID, last) // renewed: if this Update fails, its next try needs the note
+		keepAttempt(ctx, r, r.ID, last) // renewed: if this Update fails, its next attempt needs the note
 	} else {
 		forgetAttempt(ctx, r, last)
 	}
@@ -209,7 +209,7 @@ func (x *resource[P, A]) update(ctx context.Context, u *UpdateRequest[P]) (Answe
 		return Answer{}, err
 	}
 	if len(change.names) > 0 && r.Dialect == wire.ROS {
-		change.note(ctx, r) // by which the rollback knows that nothing was changed
+		change.note(ctx, r) // so that the rollback knows that nothing was changed
 		return Answer{}, noReplacement(r, change.names)
 	}
 	if len(change.names) > 0 {
@@ -230,13 +230,14 @@ func (x *resource[P, A]) update(ctx context.Context, u *UpdateRequest[P]) (Answe
 	return x.finish(ctx, r, properties, response, err)
 }
 
-// replace answers an Update by a Create. If that fails, the resource must stay the old one: to answer with the ID of
-// what was half made would have the service delete the good one. So that is deleted here.
+// replace answers an Update by calling Create. If that fails, the answer must keep the ID of the old resource: with
+// the ID of an incomplete replacement, the service would delete the good resource. So replace deletes the incomplete
+// one here.
 func (x *resource[P, A]) replace(ctx context.Context, r *Request, properties P, change *immutableChange) (Answer, error) {
 	create := *r
 	create.Type, create.ID, create.RawOldProperties = Create, "", json.RawMessage("{}")
-	// A crash after this leaves a note of a replacement that may have worked. Then the service knows another ID, for
-	// which there is no note.
+	// A crash after this leaves a note of a replacement that may have succeeded. Then the service knows the new ID,
+	// and there is no note for that.
 	change.note(ctx, r)
 	create.replaces, create.noted = true, change != nil
 	answer, err := x.create(ctx, &create, properties)
@@ -246,7 +247,7 @@ func (x *resource[P, A]) replace(ctx context.Context, r *Request, properties P, 
 	return x.replaced(ctx, r, &create, properties, change, answer, err)
 }
 
-// replaced makes the answer to an Update of what came of the Create.
+// replaced turns the result of the Create into the answer to the Update.
 func (x *resource[P, A]) replaced(ctx context.Context, r, create *Request, properties P, change *immutableChange, answer Answer, err error) (Answer, error) {
 	if err == nil && r.Dialect == wire.ROS && answer.ID != r.ID {
 		err = errOtherID(r.ID, answer.ID)
@@ -279,7 +280,7 @@ func (x *resource[P, A]) remove(ctx context.Context, r *Request, properties P) (
 	return Answer{}, err
 }
 
-// finish waits for what an operation has begun, and makes the answer.
+// finish waits for the operation, if the provider polls, and makes the answer.
 func (x *resource[P, A]) finish(ctx context.Context, r *Request, properties P, response Response[A], err error) (Answer, error) {
 	answer := Answer{ID: response.ID, Replaces: response.Replaces, Reason: response.Reason, NoEcho: response.NoEcho}
 	if err != nil {
@@ -303,8 +304,8 @@ func (x *resource[P, A]) finish(ctx context.Context, r *Request, properties P, r
 	return answer, err
 }
 
-// showable refuses a request of ROS whose answer cannot be sent, before anything is done: if even the zero value of
-// the attributes is secret. An attribute that is secret only when it has a value is found when the answer is sent.
+// showable refuses a request of ROS before anything is done if its answer could never be sent: if even the zero value
+// of the attributes is secret. An attribute that is secret only when it has a value is found when the answer is sent.
 func (x *resource[P, A]) showable(r *Request) error {
 	if r.Dialect != wire.ROS || r.plain || r.Type == Delete {
 		return nil
@@ -318,7 +319,7 @@ func (x *resource[P, A]) showable(r *Request) error {
 	return nil
 }
 
-// wanted reads the properties that a resource shall have.
+// wanted reads and checks the new properties of a resource.
 func (x *resource[P, A]) wanted(ctx context.Context, r *Request) (properties P, err error) {
 	if err := x.showable(r); err != nil {
 		return properties, err
@@ -336,7 +337,7 @@ func (x *resource[P, A]) wanted(ctx context.Context, r *Request) (properties P, 
 	return properties, err
 }
 
-// kept reads properties that some version of the provider has accepted.
+// kept reads properties that some version of the provider accepted.
 func (x *resource[P, A]) kept(ctx context.Context, r *Request) (P, error) {
 	d := &decoder{lenient: true}
 	properties, err := x.read(ctx, r, r.RawProperties, d)
@@ -346,9 +347,9 @@ func (x *resource[P, A]) kept(ctx context.Context, r *Request) (P, error) {
 	return properties, err
 }
 
-// former reads the properties before an Update. What cannot be read is zero, and is reported in problems: it may have been
-// refused by the Update that this one undoes, and the new properties are good. But what is immutable must be known, or a
-// replacement would be passed over.
+// former reads the properties before an Update. Unreadable ones are zero and are listed in problems: the Update that
+// this one rolls back may have been refused because of them, and the new properties are good. But immutable
+// properties must be readable, or a replacement could be missed.
 func (x *resource[P, A]) former(ctx context.Context, r *Request) (old P, problems []string, err error) {
 	d := &decoder{lenient: true, old: true}
 	old, err = x.read(ctx, r, r.RawOldProperties, d)
@@ -356,7 +357,7 @@ func (x *resource[P, A]) former(ctx context.Context, r *Request) (old P, problem
 	case err != nil && x.properties.hasImmutable(map[*shape]bool{}):
 		return old, nil, fmt.Errorf("old properties: %w", err)
 	case err != nil:
-		return old, []string{err.Error()}, nil //nolint:nilerr // it is told of
+		return old, []string{err.Error()}, nil //nolint:nilerr // the problems report it
 	case d.immutable:
 		return old, nil, errNotMigrated(&PropertiesError{Old: true, Problems: d.problems})
 	}
@@ -367,7 +368,7 @@ func errNotMigrated(wrong *PropertiesError) error {
 	return fmt.Errorf("%w; they were accepted once: give the provider a method Migrate that makes today's of them", wrong)
 }
 
-// read reads a set of properties. The decoder has what is wrong with them.
+// read reads a set of properties. The decoder collects the problems with them.
 func (x *resource[P, A]) read(ctx context.Context, r *Request, raw json.RawMessage, d *decoder) (properties P, err error) {
 	if x.properties.kind == kindRaw && x.migrator == nil {
 		reflect.ValueOf(&properties).Elem().SetBytes(bytes.Clone(raw))

@@ -14,29 +14,31 @@ import (
 )
 
 const (
-	// lateGrace is for how long a request is resumed for which the service does not listen any more: its operation is
-	// brought to an end all the same.
+	// lateGrace is how long a request is still resumed after the service has stopped listening, so that its operation
+	// can finish.
 	lateGrace = time.Minute
-	// lateLimit is how late that is done at all. Response URLs have expired by then.
+	// lateLimit is the lateness after which requests are no longer resumed. Their response URLs have expired by then.
 	lateLimit = time.Hour
-	// clockSkew is by how much two clocks may differ.
+	// clockSkew is the largest expected difference between two clocks.
 	clockSkew = 2 * time.Second
 )
 
-// cdkCreateFailed is what [CreateFailed] is in the provider framework of the CDK: a resource may have got it before
-// its provider was rewritten with this package.
+// cdkCreateFailed is the equivalent of [CreateFailed] in the CDK's provider framework. A resource may have this ID
+// from before its provider was rewritten with this package.
 const cdkCreateFailed PhysicalID = "AWSCDK::CustomResourceProviderFramework::CREATE_FAILED"
 
-// Resume asks about a request that waits: once, or a few times if the pauses are short. When the operation is done, has
-// failed or has run out of time it answers at the response URL and returns nil; then the record can go. Otherwise it
-// returns the record that takes the place of the one given, with the time of the next call; for a replacement also when
-// what is left is to send the answer, so that it is kept before. The same record may be resumed twice, at once or after it
-// was answered: the service takes the first answer.
+// Resume polls the operation of a waiting request: once, or a few times if the pauses are short. If the operation is
+// done, has failed or has run out of time, Resume answers at the response URL and returns nil. The caller can then
+// delete the record. Otherwise it returns the record to store instead of the given one, with the time of the next
+// call. For a replacement it also returns a record when only sending the answer is left, so that the answer is stored
+// first. The same record may be resumed twice, concurrently or after it was answered: the service uses the first
+// answer.
 //
-// A record that cannot be used, because another version of the program wrote it, is answered as FAILED, if it says where.
-// With an error the record given stays what it was: Resume it again after a pause. The error is [ErrInvalidPending] in a chain
-// when that would not help, and [ErrHandlerStuck] as that of [Server.ServeEvent]. The context's deadline is when the process
-// must be done, 15 minutes from now if it has none.
+// A record that cannot be used, because another version of the program wrote it, is answered as FAILED if it contains
+// a response URL. After an error the given record remains valid: call Resume again after a pause. If retrying cannot
+// help, the error wraps [ErrInvalidPending]. It wraps [ErrHandlerStuck] in the same cases as the error of
+// [Server.ServeEvent]. The context's deadline is when the process must be done; without one it is 15 minutes from
+// now.
 func (s *Server) Resume(ctx context.Context, p Pending) (next *Pending, err error) {
 	if err := p.check(); err != nil {
 		return nil, err
@@ -47,8 +49,9 @@ func (s *Server) Resume(ctx context.Context, p Pending) (next *Pending, err erro
 	}
 	ctx = context.WithoutCancel(ctx)
 	w, refused := parseWait(p.State)
-	// Once the service has the new ID of a replacement, that is the resource: who asked about it again, because of a crash
-	// after the answer, and got an error, would delete it. So the answer is in the record before it is sent.
+	// Once the service has the new ID of a replacement, that ID is the resource. A crash after the answer could lead
+	// to another poll; an error of that would delete the resource. So the answer is stored in the record before it is
+	// sent.
 	twice := refused == nil && w.Replaces && w.Body == nil
 	a, err := s.resume(ctx, delivery{text: p.Event, key: p.Key, deadline: deadline, resumed: w, refused: refused})
 	switch {
@@ -70,7 +73,7 @@ func (s *Server) Resume(ctx context.Context, p Pending) (next *Pending, err erro
 	return next, nil
 }
 
-// hostedResume is the same for an engine that hosts this program. problem is what is wrong with the event.
+// hostedResume is Resume for an engine that hosts this program. problem is the parse error of the event, if any.
 func (s *Server) hostedResume(ctx context.Context, r wire.Resume, problem error, deadline time.Time) ([]byte, <-chan struct{}, error) {
 	if problem != nil {
 		return nil, nil, &badEventError{problem}
@@ -84,11 +87,11 @@ func (s *Server) hostedResume(ctx context.Context, r wire.Resume, problem error,
 	if !r.Until.IsZero() && r.Until.Before(w.Until) {
 		w.Until = r.Until
 	}
-	// The provider must answer the last question, even if the clock of the engine's database is ahead of this one.
+	// The provider must answer the last poll, even if the clock of the engine's database is ahead of this one.
 	if now := s.clock.Now(); refused == nil && w.Until.Sub(now) <= skew {
 		w.Until = now
 	}
-	// The engine asks about nothing that it has the answer to.
+	// The engine does not resume a request that it has the answer to.
 	a, err := s.resume(ctx, delivery{text: event, deadline: deadline, hosted: true, resumed: w, refused: refused})
 	switch {
 	case err != nil:
@@ -102,7 +105,7 @@ func (s *Server) hostedResume(ctx context.Context, r wire.Resume, problem error,
 	return nothing, a.running, s.send(ctx, a)
 }
 
-// waitingReply is what a program returns that Pintle hosts.
+// waitingReply returns the reply of a hosted program to a request that waits.
 func waitingReply(p *Pending) ([]byte, error) {
 	w := wire.Waiting{After: p.After, Until: p.Until, Reason: p.Reason, Pending: p.State}
 	var made struct {
@@ -115,11 +118,11 @@ func waitingReply(p *Pending) ([]byte, error) {
 	return w.Encode()
 }
 
-// resume asks about a request. What it returns has neither an answer nor a wait if the request is too old for anything.
+// resume polls the operation of a request. If the request is too old, the result has neither an answer nor a wait.
 func (s *Server) resume(ctx context.Context, d delivery) (answered, error) {
 	w := d.resumed
 	if d.refused != nil {
-		w.Began = s.clock.Now() // which nobody knows
+		w.Began = s.clock.Now() // the real time is unknown
 	}
 	r, err := wire.ParseRequest(d.text)
 	if err != nil {
@@ -138,13 +141,13 @@ func (s *Server) refuse(a answered, d delivery, hide *redact.Secrets) (answered,
 	a.log.Error("the request cannot be resumed", "error", d.refused)
 	o := outcome{answer: d.resumed.made(a.request.RequestType, a.request.PhysicalResourceID), err: d.refused}
 	if o.answer.ID == "" && a.request.RequestType == Create {
-		o.answer.ID = PhysicalID(a.request.RequestID) // something was made, so a Delete must come
+		o.answer.ID = PhysicalID(a.request.RequestID) // something was made, so a Delete must follow
 	}
 	return s.encode(a, settle(a.request, o, hide), o.answer, hide)
 }
 
-// made is the answer to a failure before the handler has been asked, for a request of that type and physical ID: the ID
-// of what was made, and whether that replaces the resource.
+// made returns the answer to a failure before the handler was called, for a request of that type and physical ID: the
+// ID of the resource that was made, and whether it replaces the old one.
 func (w *wait) made(kind RequestType, present PhysicalID) Answer {
 	if w.Replaces {
 		return Answer{} // the resource stays the old one
@@ -152,10 +155,10 @@ func (w *wait) made(kind RequestType, present PhysicalID) Answer {
 	return Answer{ID: w.ID, Replaces: w.replacing(kind, present)}
 }
 
-// handOver gives a wait to the one who takes it. It returns nil if that did not work.
+// handOver passes a wait to the waiter or the engine. It returns nil if that failed.
 func (s *Server) handOver(ctx context.Context, a answered, hide *redact.Secrets, w *handover, d delivery, key string) *Pending {
 	state, err := clearjson.Encode(w.next)
-	if err != nil { // it worked in the handler
+	if err != nil { // the handler encoded it successfully before
 		a.log.Error("the wait cannot be encoded", "error", err)
 		return nil
 	}
@@ -172,7 +175,7 @@ func (s *Server) handOver(ctx context.Context, a answered, hide *redact.Secrets,
 	return p
 }
 
-// again is the wait of a request that was handed over before, as it was then.
+// again returns the wait of a request that was handed over before, unchanged.
 func (s *Server) again(state json.RawMessage, key string, event []byte) *Pending {
 	p := &Pending{Key: key, Event: event, State: state, Until: s.clock.Now()}
 	if w, err := parseWait(state); err == nil {
@@ -181,7 +184,7 @@ func (s *Server) again(state json.RawMessage, key string, event []byte) *Pending
 	return p
 }
 
-// arrival is the note of the last request of a resource that came.
+// arrival is the note of the latest request of a resource.
 type arrival struct {
 	RequestID wire.RequestID
 	Type      RequestType
@@ -193,7 +196,7 @@ func arrivalKey(r wire.Request) string {
 	return storeKey("arrival", string(r.StackID), string(r.LogicalResourceID))
 }
 
-// arrive notes that a request came.
+// arrive stores a note of the request.
 func (s *Server) arrive(ctx context.Context, a answered) {
 	r := a.request
 	text, err := clearjson.Encode(arrival{r.RequestID, r.RequestType, r.PhysicalResourceID, a.start})
@@ -205,9 +208,9 @@ func (s *Server) arrive(ctx context.Context, a answered) {
 	}
 }
 
-// overtaken returns the request because of which nobody listens for the answer to an earlier one: the service sends
-// another request of a resource only when it has the answer to the last, or has given it up. It returns nil if there is
-// none, or none that the memory knows.
+// overtaken returns a later request of the resource, because of which the service no longer expects this answer. The
+// service sends another request of a resource only after it has the answer to the last one or has timed out.
+// overtaken returns nil if the store knows of no later request.
 func (s *Server) overtaken(ctx context.Context, a answered, began time.Time) *arrival {
 	text, ok, err := s.store.Get(ctx, arrivalKey(a.request))
 	if err != nil {
@@ -224,7 +227,7 @@ func (l *arrival) err() error {
 	return fmt.Errorf("given up: the service has sent another request of the resource meanwhile, the %s %s", l.Type, l.RequestID)
 }
 
-// leaves reports whether the later request is the Delete of something else than what was made.
+// leaves reports whether the later request is a Delete of a resource other than the one that was made.
 func (l *arrival) leaves(made PhysicalID) bool {
 	return l != nil && l.Type == Delete && made != "" && l.ID != made
 }

@@ -14,35 +14,36 @@ import (
 	"github.com/pintle-dev/pintle/wire"
 )
 
-// ROSConfig is how a [Server] answers requests of Alibaba Cloud ROS. The zero value suits a function of Function Compute.
+// ROSConfig configures how a [Server] answers requests of Alibaba Cloud ROS. The zero value suits a function of
+// Function Compute.
 //
 // The server recognizes requests of ROS by their content. Handlers see these differences:
 //
 //   - ROS cannot replace a resource in an Update. A change of an immutable property is refused before anything is done,
-//     with a reason that explains how to replace the resource. An Update that answers with another ID has failed.
+//     with a reason that explains how to replace the resource. An Update that answers with another ID fails.
 //   - ROS has no NoEcho: it shows attributes to everyone who can read the stack. An answer with secrets is refused unless
 //     PlainSecrets allows it. If the attributes of a provider are always secret, it is refused before anything is done.
-//   - A physical ID has at most 255 bytes. ROS records that of a success only, so a Delete after a failed Create can come
-//     without one. It gets the ID that the Create returned, if the [IdempotencyStore] still has it. Otherwise it is answered
-//     with success and no handler is called.
+//   - A physical ID has at most 255 bytes. ROS records only the ID of a successful answer, so a Delete after a failed
+//     Create can come without one. It gets the ID that the Create returned, if the [IdempotencyStore] still has it.
+//     Otherwise it is answered with success and no handler is called.
 //   - Properties keep their JSON types. A request does not contain the time that ROS waits: see Timeout.
 type ROSConfig struct {
 	// SignKeys are the SignKeys of HttpConfig in templates: requests over HTTP must be signed with one of them.
 	SignKeys []string
 	// SignHeaders are the names of the Headers of HttpConfig, which the signature covers.
 	SignHeaders []string
-	// URL is the one in the service token, character by character, which the signature covers. Empty means the URL of the
-	// request, by its Host, with http or https; behind a proxy that changes host or path it must be set.
+	// URL is the exact URL in the service token, which the signature covers. Empty means the URL of the request, by
+	// its Host, with http or https. Set it behind a proxy that changes host or path.
 	URL string
-	// Sync makes the answer the reply to every request over HTTP, for the option sync of a service token. Without it that is
-	// so for requests to a path that ends in /sync, and for those without a response URL.
+	// Sync makes the answer the reply to every request over HTTP, for the option sync of a service token. By default,
+	// the reply is the answer only for a path that ends in /sync and for a request without a response URL.
 	Sync bool
-	// Intranet sends answers to the IntranetResponseURL, which is reachable only inside Alibaba Cloud. A request that has
+	// Intranet sends answers to the IntranetResponseURL, which is reachable only inside Alibaba Cloud. A request with
 	// only one of the two URLs is answered there.
 	Intranet bool
 	// PlainSecrets allows secret attributes and IDs in answers, which ROS shows.
 	PlainSecrets bool
-	// Timeout is how long a request may take where the process has no limit of its own. Set it to the Timeout of the
+	// Timeout is how long a request may take in a process without its own limit. Set it to the Timeout of the
 	// templates, which requests do not contain. Zero means an hour; [wire.MaxROSTimeout] is the maximum.
 	Timeout time.Duration
 }
@@ -55,7 +56,7 @@ type ROSCredentials struct {
 	SecurityToken Secret
 }
 
-// defaultROSTimeout is how long a request of ROS may take at most.
+// defaultROSTimeout is the default of ROSConfig.Timeout.
 const defaultROSTimeout = time.Hour
 
 // withDefaults checks a configuration and fills in its defaults.
@@ -75,7 +76,7 @@ func (c ROSConfig) withDefaults() (ROSConfig, error) {
 	return c, nil
 }
 
-// listens is how long the service waits for the answer to a request, as far as that is known.
+// listens returns how long the service waits for the answer to a request, as far as that is known.
 func (s *Server) listens(r wire.Request) time.Duration {
 	if r.Dialect == wire.ROS {
 		return s.ros.Timeout
@@ -83,10 +84,10 @@ func (s *Server) listens(r wire.Request) time.Duration {
 	return serviceTimeout(r.ResourceProperties)
 }
 
-// longest is how long a service of either kind may wait for an answer.
+// longest returns how long either service may wait for an answer.
 func (s *Server) longest() time.Duration { return max(wire.MaxServiceTimeout, s.ros.Timeout) }
 
-// responseURL is where a request is answered, "" for nowhere but in the reply.
+// responseURL returns the URL to send the answer to, or "" if the answer goes only into the reply.
 func (s *Server) responseURL(r wire.Request) string {
 	if s.ros.Intranet {
 		return cmp.Or(r.IntranetResponseURL, r.ResponseURL)
@@ -94,11 +95,11 @@ func (s *Server) responseURL(r wire.Request) string {
 	return cmp.Or(r.ResponseURL, r.IntranetResponseURL)
 }
 
-// urlSecrets returns what nobody may see of the response URLs of ROS. Their form is not published, so every value in the
-// query that is long and not known otherwise counts for a signature.
+// urlSecrets returns the secret parts of the response URLs of ROS. Their format is not published, so every long value
+// in the query counts as a signature unless it is a known value of the request.
 func urlSecrets(r wire.Request) []string {
 	if r.Dialect != wire.ROS {
-		return nil // wire.Redact knows that form
+		return nil // wire.Redact knows the format
 	}
 	var secrets []string
 	for _, text := range []string{r.ResponseURL, r.IntranetResponseURL, r.InnerResponseURL} {
@@ -130,7 +131,7 @@ var errSecretAttributes = errors.New("the attributes hold secrets, and ROS has n
 var errSecretID = errors.New("the physical ID holds a secret property, and ROS shows it to everyone who can read the stack; return another " +
 	"ID, or set PINTLE_ROS_PLAIN_SECRETS=true for the provider to have it shown")
 
-// holdsSecret reports whether a string in JSON holds a secret of the request, as it is or encoded.
+// holdsSecret reports whether a string in JSON contains a secret of the request, plain or encoded.
 func holdsSecret(raw json.RawMessage, hide *redact.Secrets) bool {
 	var decoded any
 	if hide.Empty() || json.Unmarshal(raw, &decoded) != nil {
@@ -155,12 +156,13 @@ func holdsSecret(raw json.RawMessage, hide *redact.Secrets) bool {
 	return in(decoded)
 }
 
-// idHolds reports whether an answer has a new physical ID that holds a secret of the request, as it is or encoded.
+// idHolds reports whether an answer has a new physical ID that contains a secret of the request, plain or encoded.
 func idHolds(r wire.Request, id string, hide *redact.Secrets) bool {
 	return r.RequestType != Delete && id != string(r.PhysicalResourceID) && hide.In(id)
 }
 
-// shown returns an answer to ROS as it may be sent.
+// shown returns a response to ROS, or a failure if the response would show secrets. Responses to CloudFormation stay
+// unchanged.
 func (s *Server) shown(a answered, w wire.Response, answer Answer, hide *redact.Secrets) wire.Response {
 	inID := idHolds(a.request, string(w.PhysicalResourceID), hide)
 	switch {
@@ -173,7 +175,7 @@ func (s *Server) shown(a answered, w wire.Response, answer Answer, hide *redact.
 		return w
 	}
 	secret := inID || answer.NoEcho
-	if _, secrets, err := clearJSON(answer.Attributes); err == nil && len(secrets) > 0 { // an error is reported when it is encoded
+	if _, secrets, err := clearJSON(answer.Attributes); err == nil && len(secrets) > 0 { // encode reports an error
 		secret = true
 	}
 	switch {

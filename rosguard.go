@@ -9,12 +9,12 @@ import (
 	"github.com/pintle-dev/pintle/wire"
 )
 
-// rosGuard wraps a handler and deals with the differences in requests of ROS. A Delete or an Update may lack the
-// physical ID, because ROS uses the ID of a successful answer only. rosGuard stores the ID that a Create made in the
-// memory, so that a Delete after a failure finds it.
+// rosGuard wraps a handler and handles the differences in requests of ROS. A Delete or an Update may lack the
+// physical ID, because ROS records only the ID of a successful answer. rosGuard stores the ID that a Create made, so
+// that a Delete after a failure finds it.
 type rosGuard struct{ Handler }
 
-// Handle is called while the resource has its turn, so no other request of it changes what the memory knows.
+// Handle runs while the resource has its turn, so no other request of the resource changes the stored ID.
 func (g rosGuard) Handle(ctx context.Context, r *Request) (Answer, error) {
 	if r.Dialect != wire.ROS {
 		return g.Handler.Handle(ctx, r)
@@ -49,7 +49,7 @@ func (g rosGuard) Handle(ctx context.Context, r *Request) (Answer, error) {
 		answer.ID = own.ID
 	}
 	if r.Type == Delete && r.ID == "" && checkID(answer.ID, wire.MaxROSPhysicalID) != "" {
-		answer.ID = CreateFailed // the Create had failed for an ID like that
+		answer.ID = CreateFailed // the Create failed because of such an ID
 	}
 	if r.Type == Delete && (err == nil || errors.Is(err, ErrGone)) {
 		keepMade(ctx, r, CreateFailed)
@@ -57,7 +57,7 @@ func (g rosGuard) Handle(ctx context.Context, r *Request) (Answer, error) {
 	return answer, err
 }
 
-// withoutID answers a request that names no resource.
+// withoutID answers a request without a physical ID.
 func withoutID(r *Request, made PhysicalID) (Answer, error) {
 	switch {
 	case r.Type == Update:
@@ -71,7 +71,7 @@ func withoutID(r *Request, made PhysicalID) (Answer, error) {
 	return Answer{ID: CreateFailed}, nil
 }
 
-// madeKey is where the memory has what the Create of a resource made.
+// madeKey returns the store key of the ID that the Create of a resource made.
 func madeKey(r *Request) string {
 	return storeKey("made", string(r.StackID), string(r.LogicalID))
 }
@@ -101,10 +101,10 @@ func recallMade(ctx context.Context, r *Request) PhysicalID {
 	return PhysicalID(id)
 }
 
-// settleROS gives a response to ROS its physical ID: that of the request, which no answer can change.
+// settleROS sets the physical ID of a response to ROS: the ID of the request, which no answer can change.
 func settleROS(w wire.Response, r wire.Request, id PhysicalID) wire.Response {
 	switch {
-	case r.RequestType == Create: // it has one by now
+	case r.RequestType == Create: // settle has set the ID
 	case r.PhysicalResourceID != "":
 		if id != "" && id != r.PhysicalResourceID && r.RequestType == Update {
 			w = fail(w, fmt.Sprintf("ROS cannot replace a resource in an Update, so an Update must answer with the ID that it was given; "+
@@ -114,12 +114,12 @@ func settleROS(w wire.Response, r wire.Request, id PhysicalID) wire.Response {
 	case id != "":
 		w.PhysicalResourceID = id
 	default:
-		w.PhysicalResourceID = CreateFailed // a success must have one
+		w.PhysicalResourceID = CreateFailed // a success must have an ID
 	}
 	return w
 }
 
-// noReplacement is the failure of an Update in ROS that changes immutable properties.
+// noReplacement is the error of an Update in ROS that changes immutable properties.
 func noReplacement(r *Request, names []string) error {
 	are := " is"
 	if len(names) > 1 {
@@ -130,14 +130,14 @@ func noReplacement(r *Request, names []string) error {
 		strings.Join(names, ", "), are, r.LogicalID)
 }
 
-// errOtherID is the failure of an Update in ROS whose resource was gone and was created again under another ID.
+// errOtherID is the error of an Update in ROS that recreated a missing resource under another ID.
 func errOtherID(was, is PhysicalID) error {
 	return fmt.Errorf("%q is gone, and ROS cannot take %q in its place in an Update: update the stack with ReplacementOption=Enabled "+
 		"and TaintResources, or give the resource another name in the template", was, is)
 }
 
-// rosName is [Request.Name] for ROS: at most 200 bytes, since physical IDs have 255, and without the brackets that ROS
-// gives to the names of counted resources.
+// rosName is [Request.Name] for ROS: at most 200 bytes, since physical IDs have 255, and without the brackets that
+// ROS puts into the names of counted resources.
 func rosName(stack, logical, sum string) string {
 	clean := func(c rune) rune {
 		if c == '[' || c == ']' || c == ' ' || c == '/' {

@@ -18,8 +18,8 @@ import (
 //		pintle.For("Custom::Certificate", pintle.New(certificate{})),
 //	)
 //
-// A request of another type goes to the handler that is given without For; without such a one it fails, and its reason
-// says what types there are.
+// A request of another type goes to the handler without For. If no such handler exists, the request fails with a reason
+// that lists the known types.
 func For(resourceType string, h Handler) Handler { return &named{resourceType, h} }
 
 type named struct {
@@ -29,8 +29,8 @@ type named struct {
 
 func (n *named) unwrap() Handler { return n.Handler }
 
-// AlwaysDelete returns h as a handler that gets a Delete after each Create that failed, even if that made nothing by its
-// own account: with the ID of the request, unless it answered with another.
+// AlwaysDelete returns h as a handler that gets a Delete after every failed Create, even if the Create reported that it
+// made nothing. The Delete has the ID from the answer, or else the ID of the request.
 func AlwaysDelete(h Handler) Handler { return &alwaysDelete{h} }
 
 type alwaysDelete struct{ Handler }
@@ -45,13 +45,13 @@ func (a *alwaysDelete) Handle(ctx context.Context, r *Request) (Answer, error) {
 
 func (a *alwaysDelete) unwrap() Handler { return a.Handler }
 
-// wrapper is a handler with another in it.
+// wrapper is a handler that wraps another.
 type wrapper interface{ unwrap() Handler }
 
-// router gives each request to the handler of its type.
+// router passes each request to the handler of its type.
 type router struct {
 	types map[string]Handler
-	rest  Handler // nil for none
+	rest  Handler // nil: no default handler
 }
 
 func newRouter(handlers []Handler) (*router, error) {

@@ -17,7 +17,7 @@ import (
 	"github.com/pintle-dev/pintle/internal/base/trace"
 )
 
-// ErrNoRuntime is the error of [Run] in a program that nobody hands requests to.
+// ErrNoRuntime is the error of [Run] if nothing is configured to send it requests.
 var ErrNoRuntime = errors.New("none of AWS_LAMBDA_RUNTIME_API, FC_RUNTIME_API, FC_SERVER_PORT, PINTLE_PROVIDER_QUEUE and PINTLE_PROVIDER_LISTEN is set")
 
 const usage = `This program is a provider of custom resources. Something must hand it requests:
@@ -48,9 +48,9 @@ Environment, for ROS:
   More: PINTLE_ROS_SIGN_HEADERS, PINTLE_ROS_URL; see the package documentation.
 `
 
-// Main serves the handlers until the program gets an interrupt or SIGTERM, then ends the program: with status 0, with 1
-// after an error, or with 2 and an explanation after wrong usage. A request in progress is finished first; a second signal
-// ends the program at once.
+// Main serves the handlers until the program gets an interrupt or SIGTERM, then exits with status 0. It exits with 1
+// after an error, and with 2 and an explanation after wrong usage. A request in progress is finished first; a second
+// signal ends the program immediately.
 //
 // The environment, see [RunConfigFromEnvironment], and the command line decide what it serves. The flag --listen serves
 // HTTP, and --queue takes requests from a queue of SMQ. The command "schema" prints the schema of the handlers that [New]
@@ -95,7 +95,7 @@ func run(handlers []Handler, args []string, stdout, stderr io.Writer) int {
 	if err != nil {
 		fmt.Fprintf(stderr, "%s: %v\n", args[0], err)
 		if c.LambdaRuntimeAPI != "" {
-			_ = newLambdaAPI(c.LambdaRuntimeAPI).failInit(context.Background(), "Pintle.BadConfiguration", err) // it is printed, too
+			_ = newLambdaAPI(c.LambdaRuntimeAPI).failInit(context.Background(), "Pintle.BadConfiguration", err) // the error is also printed below
 		}
 		return 2
 	}
@@ -105,14 +105,14 @@ func run(handlers []Handler, args []string, stdout, stderr io.Writer) int {
 	}
 	if queue != "" {
 		c.Queue, c.LambdaRuntimeAPI, c.FCRuntimeAPI, c.FCPort = queue, "", "", ""
-		c.Listen = listen // not the address in the environment
+		c.Listen = listen // the address in the environment does not count
 	}
 	if topics != nil {
 		c.Topics = topics
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	defer context.AfterFunc(ctx, stop)() // from the first signal on, the next one has its usual effect
+	defer context.AfterFunc(ctx, stop)() // after the first signal, the next one has its default effect
 	err = Run(ctx, c)
 	switch {
 	case errors.Is(err, ErrNoRuntime):
@@ -127,17 +127,17 @@ func run(handlers []Handler, args []string, stdout, stderr io.Writer) int {
 
 // Run serves the handlers until the context ends, which is not an error. A request in progress is finished first.
 //
-// It serves the first of these that c has: HTTP at Listener or Listen, the Lambda Runtime API, the runtime API of Function
-// Compute, Function Compute's custom runtime, a queue. Without any of them it returns [ErrNoRuntime]. It returns an error
-// when what it serves cannot be used any more, and [ErrHandlerStuck] when a handler has ignored its deadline and is still
-// running; the program should end then.
+// It serves the first of these that c configures: HTTP at Listener or Listen, the Lambda Runtime API, the runtime API of
+// Function Compute, Function Compute's custom runtime, a queue. Without any of them it returns [ErrNoRuntime]. It returns
+// an error when that service becomes unusable, and [ErrHandlerStuck] when a handler has ignored its deadline and is still
+// running; the program should then exit.
 func Run(ctx context.Context, c RunConfig) error {
 	web := c.Listen != "" || c.Listener != nil
 	if !web && c.LambdaRuntimeAPI == "" && c.FCRuntimeAPI == "" && c.FCPort == "" && c.Queue == "" {
 		return ErrNoRuntime
 	}
 	if !web && (c.LambdaRuntimeAPI != "" || c.FCRuntimeAPI != "" || c.FCPort == "") {
-		c.WebhookSecrets, c.Topics = nil, nil // these are for HTTP; what is wrong with them does not matter here
+		c.WebhookSecrets, c.Topics = nil, nil // these are for HTTP, so errors in them do not matter here
 	}
 	s, err := NewServer(c.ServerConfig)
 	if err == nil && c.Client == nil {
@@ -172,7 +172,7 @@ func Run(ctx context.Context, c RunConfig) error {
 	return s.beside(ctx, func(ctx context.Context) error { return s.pollQueue(ctx, q) })
 }
 
-// beside runs the waiter, if that is to be run, beside what serve does. Both have ended when it returns.
+// beside runs the waiter, if it has a Run method, in parallel with serve. It returns when both have ended.
 func (s *Server) beside(ctx context.Context, serve func(context.Context) error) error {
 	waiter, ok := s.waiter.(RunningWaiter)
 	if !ok {
@@ -199,23 +199,23 @@ func (s *Server) invocations(ctx context.Context, api lambdaAPI) error {
 	for {
 		next, err := api.next(ctx)
 		if ctx.Err() != nil {
-			return nil //nolint:nilerr // to be told to stop is no error
+			return nil //nolint:nilerr // a cancelled context is not an error
 		}
 		if err != nil {
 			return err
 		}
-		// An event that has begun is finished: half an answer is worse than a late stop.
+		// An event in progress is finished: a late stop is better than half an answer.
 		if err := s.invoked(context.WithoutCancel(ctx), api, next); err != nil {
 			return err
 		}
 	}
 }
 
-// invoked deals with one event of the runtime API. An error means that the program cannot go on.
+// invoked handles one event of the runtime API. An error means that the program cannot continue.
 func (s *Server) invoked(ctx context.Context, api lambdaAPI, i invocation) error {
 	ctx = trace.NewContext(ctx, i.trace)
 	result, running, err := s.event(ctx, i.event, i.deadline, i.waits)
-	runaway := errors.Is(err, ErrHandlerStuck) // of what an EventWaiter has resumed
+	runaway := errors.Is(err, ErrHandlerStuck) // from a handler that an EventWaiter has resumed
 	var bad *badEventError
 	switch {
 	case errors.As(err, &bad):
@@ -272,7 +272,7 @@ func (s *Server) listen(ctx context.Context, c RunConfig) error {
 		return err
 	case <-ctx.Done():
 	}
-	// Bounded by the deadlines of the requests that are at work.
+	// Bounded by the deadlines of the requests in progress.
 	finish := context.WithoutCancel(ctx)
 	return errors.Join(server.Shutdown(finish), s.Shutdown(finish))
 }

@@ -14,24 +14,24 @@ import (
 	"time"
 )
 
-// RunConfig configures [Run]: a server, and where its requests come from. Nothing in it is read from the environment;
-// [RunConfigFromEnvironment] does that.
+// RunConfig configures [Run]: a server, and the source of its requests. [RunConfigFromEnvironment] reads one from the
+// environment; Run itself does not.
 type RunConfig struct {
 	ServerConfig
 	// Listen is the address to serve HTTP on, host:port.
 	Listen string
 	// Listener is the listener to serve HTTP on, instead of Listen. Run closes it.
 	Listener net.Listener
-	// LambdaRuntimeAPI is host and port of the Lambda Runtime API.
+	// LambdaRuntimeAPI is the host and port of the Lambda Runtime API.
 	LambdaRuntimeAPI string
-	// FCRuntimeAPI is host and port of the runtime API of Alibaba Cloud Function Compute.
+	// FCRuntimeAPI is the host and port of the runtime API of Alibaba Cloud Function Compute.
 	FCRuntimeAPI string
 	// FCPort is the port of Function Compute's custom runtime, served on all addresses.
 	FCPort string
-	// Queue is the URL of a queue of Alibaba Cloud SMQ, the former MNS:
+	// Queue is the URL of a queue of Alibaba Cloud SMQ, formerly MNS:
 	// https://ACCOUNT.mns.REGION.aliyuncs.com/queues/NAME.
 	Queue string
-	// QueueCredentials returns the key that signs a call of the queue. Run calls it for each.
+	// QueueCredentials returns the key that signs calls to the queue. Run calls it for each one.
 	QueueCredentials func(context.Context) (ROSCredentials, error)
 }
 
@@ -52,8 +52,8 @@ type RunConfig struct {
 //	PINTLE_ROS_TIMEOUT                         ROS.Timeout, like 90s or a number of seconds
 //	ALIBABA_CLOUD_ACCESS_KEY_ID, …             QueueCredentials, read for each call
 //
-// The log is JSON on Lambda and short text elsewhere. The error names each variable that cannot be read; the configuration
-// comes without these then.
+// The log is JSON on Lambda and short text elsewhere. The error names each invalid variable; the returned configuration
+// lacks those.
 func RunConfigFromEnvironment(handlers ...Handler) (RunConfig, error) {
 	return runConfig(handlers, os.Stderr)
 }
@@ -81,7 +81,7 @@ func runConfig(handlers []Handler, stderr io.Writer) (RunConfig, error) {
 	return c, errors.Join(logErr, rosErr)
 }
 
-// loggerFromEnvironment returns a logger for the place where the program runs.
+// loggerFromEnvironment returns a logger for the environment in which the program runs.
 func loggerFromEnvironment(w io.Writer) (*slog.Logger, error) {
 	switch format := os.Getenv("PINTLE_PROVIDER_LOG"); {
 	case format == "json", format == "" && os.Getenv("AWS_LAMBDA_FUNCTION_NAME") != "":

@@ -8,19 +8,20 @@ import (
 	"net/http"
 )
 
-// runtimeAPI is a client of what hands events to this program and takes their results: Lambda's Runtime API, or that of
-// Function Compute.
+// runtimeAPI is a client of a service that sends events to this program and takes their results: Lambda's Runtime API or
+// that of Function Compute.
 type runtimeAPI struct {
 	base   string // ends with a slash
 	client *http.Client
 }
 
 func newRuntimeAPI(base string) runtimeAPI {
-	// No timeout: waiting for the next event may take forever. No proxy: the API is on this machine.
+	// No timeout: the next event may take any time to arrive. No proxy: the API is local.
 	return runtimeAPI{base, &http.Client{Transport: &http.Transport{}}}
 }
 
-// next waits for an event and returns what comes with it: one byte more than an event may have of one that is too long.
+// next waits for an event and returns its header and body. It cuts the body one byte above the limit for events, so that
+// the caller detects a body that is too long.
 func (a runtimeAPI) next(ctx context.Context, path string) (http.Header, []byte, error) {
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, a.base+path, nil)
 	if err != nil {
@@ -41,7 +42,7 @@ func (a runtimeAPI) next(ctx context.Context, path string) (http.Header, []byte,
 	return response.Header, event, nil
 }
 
-// post reports what became of an event. errorKind is for Lambda, empty for none.
+// post sends the result of an event. errorKind is for Lambda, or empty.
 func (a runtimeAPI) post(ctx context.Context, path, errorKind string, body []byte) error {
 	request, err := http.NewRequestWithContext(ctx, http.MethodPost, a.base+path, bytes.NewReader(body))
 	if err != nil {
@@ -56,7 +57,7 @@ func (a runtimeAPI) post(ctx context.Context, path, errorKind string, body []byt
 		return fmt.Errorf("runtime API: %w", err)
 	}
 	defer response.Body.Close()
-	// The body is read so that the connection can be used again.
+	// The body is read so that the connection can be reused.
 	_, _ = io.Copy(io.Discard, io.LimitReader(response.Body, 64<<10))
 	if response.StatusCode < 200 || response.StatusCode > 299 {
 		return fmt.Errorf("runtime API: %s: %s", path, response.Status)

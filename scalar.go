@@ -27,7 +27,7 @@ func scalarText(in any) (string, bool) {
 	return "", false
 }
 
-// setScalar reads a text into v and reports whether it could.
+// setScalar parses a text into v and reports whether that succeeded.
 func setScalar(v reflect.Value, k kind, text string) bool {
 	switch k {
 	case kindText:
@@ -91,7 +91,7 @@ func setScalar(v reflect.Value, k kind, text string) bool {
 	return true
 }
 
-// number reads a JSON number: no hexadecimal, no underscores, no infinity.
+// number parses a JSON number: no hexadecimal, no underscores, no infinity.
 func number(text string) (float64, bool) {
 	if strings.ContainsAny(text, "xXpP_iInN") {
 		return 0, false
@@ -100,16 +100,16 @@ func number(text string) (float64, bool) {
 	return f, err == nil
 }
 
-// wholeNumber reads 80.0 and 1e3, within what a float64 holds exactly.
+// wholeNumber parses numbers such as 80.0 and 1e3, within the range that a float64 represents exactly.
 func wholeNumber(text string) (float64, bool) {
 	f, ok := number(text)
 	return f, ok && f == math.Trunc(f) && math.Abs(f) <= 1<<53
 }
 
-// duration reads 90s, 1h30m, or a number of seconds.
+// duration parses 90s, 1h30m, or a number of seconds.
 func duration(text string) (time.Duration, bool) {
 	if seconds, ok := number(text); ok {
-		if math.Abs(seconds) > (1 << 33) { // 272 years: what a Duration holds, nearly
+		if math.Abs(seconds) > (1 << 33) { // 272 years, almost the maximum of a Duration
 			return 0, false
 		}
 		return time.Duration(math.Round(seconds * float64(time.Second))), true
@@ -118,7 +118,7 @@ func duration(text string) (time.Duration, bool) {
 	return d, err == nil
 }
 
-// allow reports whether the rules of its field allow a scalar.
+// allow reports whether the rules of a field allow a scalar.
 func (r *rules) allow(v reflect.Value, k kind, text string) bool {
 	if r.enum != nil {
 		if k == kindInt || k == kindUint {
@@ -151,7 +151,7 @@ func (r *rules) inRange(f float64) bool {
 	return (r.min == nil || f >= r.min.value) && (r.max == nil || f <= r.max.value)
 }
 
-// describe says what a value must be, e.g. "a whole number from 1 to 65535".
+// describe describes a valid value, e.g. "a whole number from 1 to 65535".
 func describe(s *shape, r *rules) string {
 	if r.enum != nil && s.kind != kindList && s.kind != kindDict {
 		return "one of " + strings.Join(r.enum, ", ")

@@ -8,20 +8,21 @@ import (
 	"strings"
 )
 
-// AnyType stands in a schema for the resource types of a handler without [For].
+// AnyType is the resource type in a schema for a handler without [For].
 const AnyType = "*"
 
-// Schema returns what the program prints for the command "schema": a JSON document with the resource types of the
-// handlers that were made by [New], and for each the JSON Schema (2020-12) of its properties and of its attributes:
+// Schema returns the output of the program for the command "schema". It is a JSON document with the resource types of the
+// handlers made by [New]. For each type it has the JSON Schema (2020-12) of the properties and of the attributes:
 //
 //	{"$schema": "https://json-schema.org/draft/2020-12/schema",
 //	 "resourceTypes": {"Custom::Site": {"properties": {…}, "attributes": {…}}}}
 //
-// The schema is of what a provider takes: a number may be a string, as CloudFormation makes it one. Where it wants a
-// string, a template may have a number or boolean all the same, since that becomes one on the way. Immutable properties are
-// listed as createOnlyProperties, as in the schemas of CloudFormation's registry, secret ones are writeOnly. A
-// provider with [Migrator] has x-migrates in the schema of its properties: it may take others too. A type whose provider is
-// a [Reader] has the member reads, with the value true. It is an error if there is no such handler.
+// The schema describes what a provider accepts: a number may be a string, because CloudFormation sends numbers as
+// strings. Where the schema requires a string, a template may also have a number or boolean, since that becomes a string
+// on the way. Immutable properties are listed as createOnlyProperties, as in the schemas of CloudFormation's registry.
+// Secret properties are writeOnly. A provider with a [Migrator] has x-migrates in the schema of its properties, because
+// it may accept other properties too. A type whose provider is a [Reader] has the member reads with the value true.
+// Without a handler made by New, Schema returns an error.
 func Schema(handlers ...Handler) ([]byte, error) {
 	types := map[string]any{}
 	for _, h := range handlers {
@@ -85,11 +86,11 @@ func createOnly(s *shape, path string, seen map[*shape]bool) []string {
 	return paths
 }
 
-// schemaWriter makes schemas of shapes.
+// schemaWriter makes schemas from shapes.
 type schemaWriter struct {
-	attributes bool // of what is sent, not of what is read
+	attributes bool // the schema is of attributes, not of properties
 	defs       map[string]any
-	names      map[*shape]string // of structs that contain themselves, by which they are in defs
+	names      map[*shape]string // the names in defs of structs that contain themselves
 }
 
 func (w *schemaWriter) root(s *shape) map[string]any {
@@ -181,7 +182,7 @@ func (w *schemaWriter) number(schema map[string]any, s *shape, r *rules) {
 	}
 }
 
-// object returns the schema of a struct; a reference to it if it contains itself.
+// object returns the schema of a struct, or a reference to it if the struct contains itself.
 func (w *schemaWriter) object(s *shape) map[string]any {
 	if !s.within(s, map[*shape]bool{}) {
 		return w.members(s)
@@ -192,7 +193,7 @@ func (w *schemaWriter) object(s *shape) map[string]any {
 		for n := 2; w.defs[name] != nil; n++ {
 			name = s.typ.Name() + strconv.Itoa(n)
 		}
-		w.names[s], w.defs[name] = name, true // taken, before its members refer to it
+		w.names[s], w.defs[name] = name, true // reserves the name before its members refer to it
 		w.defs[name] = w.members(s)
 	}
 	return map[string]any{"$ref": "#/$defs/" + name}
@@ -228,12 +229,12 @@ func (w *schemaWriter) members(s *shape) map[string]any {
 	return schema
 }
 
-// needed reports whether properties without the field are wrong: it is required, or something in it is.
+// needed reports whether properties without the field are invalid: the field is required, or a field in it is.
 func (f field) needed() bool {
 	if f.rules.required || f.shape.kind != kindObject || f.rules.fallback != nil {
 		return f.rules.required
 	}
-	for _, member := range f.shape.fields { // a struct cannot contain itself but behind a pointer, list or map
+	for _, member := range f.shape.fields { // a struct can contain itself only behind a pointer, list or map
 		if member.needed() {
 			return true
 		}
@@ -241,7 +242,7 @@ func (f field) needed() bool {
 	return false
 }
 
-// within reports whether the shape is somewhere in another, or in itself.
+// within reports whether another shape contains this one.
 func (s *shape) within(other *shape, seen map[*shape]bool) bool {
 	if other == nil || seen[other] {
 		return false
@@ -255,7 +256,7 @@ func (s *shape) within(other *shape, seen map[*shape]bool) bool {
 	return other.elem == s || s.within(other.elem, seen)
 }
 
-// defaultOf returns a default as JSON has it.
+// defaultOf returns a default as a JSON value.
 func defaultOf(f field) any {
 	text := *f.rules.fallback
 	switch base := f.shape.base(); base.kind {

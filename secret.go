@@ -7,17 +7,17 @@ import (
 	"log/slog"
 )
 
-// mask is what a secret shows instead of itself.
+// mask is the text that replaces a secret.
 const mask = "****"
 
-// Secret is a text that shows as **** wherever it is printed: by fmt, by log/slog, by encoding/json. Its Reveal method
-// gives the text. As a property it is read from a string; as an attribute it is sent in clear and makes the answer
-// NoEcho. The zero value is an empty secret. Secrets are compared with Equal.
+// Secret is a text that prints as **** with fmt, log/slog and encoding/json. Its Reveal method returns the text. As a
+// property it is read from a string. As an attribute it is sent in clear text and makes the answer NoEcho. The zero value
+// is an empty secret. Compare secrets with Equal.
 type Secret struct {
-	text *string // a pointer: fmt prints the fields of unexported fields without asking their methods
+	text *string // a pointer, because fmt prints nested unexported fields without calling their methods
 }
 
-// NewSecret returns a secret of the text.
+// NewSecret returns a secret with the text.
 func NewSecret(text string) Secret { return Secret{&text} }
 
 // Reveal returns the text.
@@ -37,28 +37,29 @@ func (s Secret) IsZero() bool { return s.Reveal() == "" }
 // String returns ****.
 func (s Secret) String() string { return mask }
 
-// Format writes ****, whatever the verb.
+// Format writes **** for every verb.
 func (s Secret) Format(f fmt.State, _ rune) { _, _ = io.WriteString(f, mask) }
 
-// LogValue is ****.
+// LogValue returns ****.
 func (s Secret) LogValue() slog.Value { return slog.StringValue(mask) }
 
 // MarshalText returns ****.
 func (s Secret) MarshalText() ([]byte, error) { return []byte(mask), nil }
 
-// UnmarshalText takes the text.
+// UnmarshalText sets the text.
 func (s *Secret) UnmarshalText(text []byte) error {
 	*s = NewSecret(string(text))
 	return nil
 }
 
-// ErrGone is the error of a provider whose resource does not exist any more. Wrap it to say more. A Delete that returns it
+// ErrGone is the error of a provider whose resource no longer exists. Wrap it to add details. A Delete that returns it
 // has succeeded, and so has one whose [Poller] returns it. When Update returns it, the package calls Create to make the
-// resource again, and answers the Update with the new ID; the service then sends a Delete for the old one.
+// resource again and answers the Update with the new ID. The service then sends a Delete for the old one.
 var ErrGone = errors.New("the resource is gone")
 
-// Hide returns an error whose text is kept for the log of the provider: the reason in the events of the stack says no
-// more than that. For errors of libraries that may quote passwords or tell too much. It wraps err; nil for nil.
+// Hide returns an error whose text appears only in the log of the provider, not in the reason that the events of the
+// stack show. Use it for errors of libraries that may quote passwords or other sensitive data. The result wraps err; it
+// is nil if err is nil.
 func Hide(err error) error {
 	if err == nil {
 		return nil
@@ -72,7 +73,7 @@ func (e *hiddenError) Error() string { return "the details are in the log of the
 
 func (e *hiddenError) Unwrap() error { return e.err }
 
-// logText is the text of an error for the log: with what [Hide] keeps out of it otherwise.
+// logText returns the text of an error for the log, including the text that [Hide] keeps out of the reason.
 func logText(err error) string {
 	text := err.Error()
 	if hidden, ok := errors.AsType[*hiddenError](err); ok {

@@ -20,12 +20,13 @@ import (
 	"github.com/pintle-dev/pintle/wire"
 )
 
-// sender sends responses to response URLs: by PUT to CloudFormation, by POST to ROS. No error or log line of it holds such a URL.
+// sender sends responses to response URLs: by PUT to CloudFormation, by POST to ROS. Its errors and log lines never
+// contain such a URL.
 type sender struct {
 	client  *http.Client
 	clock   clock.Clock
 	tries   int           // at least 1
-	backoff time.Duration // the longest pause before the second try; it doubles from try to try
+	backoff time.Duration // the longest pause before the second try; it doubles with each try
 }
 
 const maxBackoff = 5 * time.Second
@@ -33,7 +34,7 @@ const maxBackoff = 5 * time.Second
 func newSender(client *http.Client, clock clock.Clock) sender {
 	if client == nil {
 		client = &http.Client{
-			Timeout: 10 * time.Second, // for one try
+			Timeout: 10 * time.Second, // for each try
 			Transport: &http.Transport{
 				Proxy:               http.ProxyFromEnvironment,
 				DialContext:         (&net.Dialer{Timeout: 5 * time.Second}).DialContext,
@@ -43,14 +44,14 @@ func newSender(client *http.Client, clock clock.Clock) sender {
 			},
 		}
 	}
-	// A redirected PUT can turn into a GET, whose success would be taken for that of the answer.
+	// A redirected PUT can become a GET, whose success does not mean that the answer arrived.
 	own := *client
 	own.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 	return sender{client: &own, clock: clock, tries: 8, backoff: 200 * time.Millisecond}
 }
 
-// send sends the body. Connection errors, 429 and 5xx are tried again, after a random pause, until the tries or the
-// context are used up; any other status but 2xx is an error at once.
+// send sends the body. It retries connection errors, 429 and 5xx after a random pause, until it runs out of tries or the
+// context ends. Any other status except 2xx is an error immediately.
 func (s sender) send(ctx context.Context, to wire.Dialect, responseURL string, body []byte, log *slog.Logger) error {
 	target, err := url.Parse(responseURL)
 	if responseURL == "" {
@@ -76,7 +77,7 @@ func (s sender) send(ctx context.Context, to wire.Dialect, responseURL string, b
 	}
 }
 
-// try sends it once. The path of the URL goes out as it came: it is signed, and S3 does not forgive another encoding.
+// try sends the body once. The path of the URL is sent unchanged: it is signed, and S3 does not accept another encoding.
 func (s sender) try(ctx context.Context, to wire.Dialect, responseURL string, body []byte) (again bool, err error) {
 	method := http.MethodPut
 	if to == wire.ROS {
@@ -88,7 +89,7 @@ func (s sender) try(ctx context.Context, to wire.Dialect, responseURL string, bo
 	}
 	switch to {
 	case wire.CloudFormation:
-		// Old response URLs are signed for an empty content type, so it must be there and empty.
+		// Old response URLs are signed for an empty content type, so the header must be present and empty.
 		request.Header["Content-Type"] = []string{""}
 	case wire.ROS:
 		request.Header.Set("Content-Type", "application/json")
@@ -108,7 +109,7 @@ func (s sender) try(ctx context.Context, to wire.Dialect, responseURL string, bo
 	return again, errors.New(strings.TrimSpace(response.Status + " " + refusal(to, answer)))
 }
 
-// withoutURL returns an error of net/http without the URL in it.
+// withoutURL returns an error of net/http without the URL.
 func withoutURL(err error) error {
 	var with *url.Error
 	if errors.As(err, &with) {
@@ -120,7 +121,7 @@ func withoutURL(err error) error {
 	return err
 }
 
-// refusal returns what the service says of an answer that it does not take.
+// refusal returns the error message of a service that refuses an answer.
 func refusal(by wire.Dialect, body []byte) string {
 	if by == wire.ROS {
 		return rosError(body)
@@ -128,7 +129,7 @@ func refusal(by wire.Dialect, body []byte) string {
 	return s3Error(body)
 }
 
-// rosError returns the code and message of an error document of Alibaba Cloud, "" for any other text.
+// rosError returns the code and message of an error document of Alibaba Cloud, or "" for any other text.
 func rosError(body []byte) string {
 	var doc struct{ Code, Message string }
 	if json.Unmarshal(body, &doc) != nil || doc.Code == "" && doc.Message == "" {
@@ -137,7 +138,7 @@ func rosError(body []byte) string {
 	return wire.CleanText(wire.Redact(doc.Code + ": " + doc.Message))
 }
 
-// s3Error returns the code and message of an error document of S3, "" for any other text.
+// s3Error returns the code and message of an error document of S3, or "" for any other text.
 func s3Error(body []byte) string {
 	var doc struct {
 		XMLName xml.Name `xml:"Error"`

@@ -16,54 +16,54 @@ import (
 	"github.com/pintle-dev/pintle/wire"
 )
 
-// ServerConfig configures a [Server]. Nothing in it is read from the environment.
+// ServerConfig configures a [Server]. The server reads nothing from the environment.
 type ServerConfig struct {
-	// Handlers answer the requests, each those of its resource type: see [For]. At least one is required.
+	// Handlers answer the requests, each handler those of its resource type: see [For]. At least one is required.
 	Handlers []Handler
-	// WebhookSecrets sign HTTP requests, in the form whsec_… or as the bytes themselves, at least 24. With several secrets
-	// you can replace one without an interruption. The command "pintle env" prints that of the engine.
+	// WebhookSecrets sign HTTP requests. They have the form whsec_… or are the raw bytes, at least 24. With several
+	// secrets you can rotate one without downtime. The command "pintle env" prints the secret of the engine.
 	WebhookSecrets []string
-	// Topics are the ARNs of the SNS topics whose notifications are accepted over HTTP, and whose subscriptions are
-	// confirmed. For ROS they are topics of SMQ, like acs:mns:REGION:ACCOUNT:topics/NAME.
+	// Topics are the ARNs of the SNS topics whose notifications are accepted over HTTP and whose subscriptions the server
+	// confirms. For ROS they are topics of SMQ, like acs:mns:REGION:ACCOUNT:topics/NAME.
 	Topics []string
-	// SNSEndpoint is the URL of an SNS other than Amazon's, such as Pintle's, that sends the notifications. Empty means
-	// Amazon's.
+	// SNSEndpoint is the URL of the SNS that sends the notifications, if it is not Amazon's, such as Pintle's. Empty
+	// means Amazon's.
 	SNSEndpoint string
-	// AllowUnsigned accepts unsigned HTTP requests. Everyone who can reach the server can then make it act and send an
-	// answer to any URL. [Run] allows it on a loopback address only. The server refuses requests of browsers then.
+	// AllowUnsigned accepts unsigned HTTP requests. Anyone who can reach the server can then make it act and send an
+	// answer to any URL. [Run] allows it only on a loopback address. The server then rejects requests from browsers.
 	AllowUnsigned bool
-	// Hold is how long an HTTP request stays open, so that the answer can be the reply. A later answer goes to the response
-	// URL. Zero means 20 seconds; with a negative value no request stays open.
+	// Hold is how long an HTTP request stays open, so that the reply can be the answer. A later answer goes to the
+	// response URL. Zero means 20 seconds; with a negative value no request stays open.
 	Hold time.Duration
-	// Concurrency is how many HTTP requests are handled at once; further ones get status 503. Zero means 100.
+	// Concurrency is the number of HTTP requests handled at once; further ones get status 503. Zero means 100.
 	Concurrency int
-	// ROS is for requests of Alibaba Cloud ROS.
+	// ROS configures requests of Alibaba Cloud ROS.
 	ROS ROSConfig
-	// Client sends the answers, and fetches the certificates of SNS. Nil means a client of the server's own, which respects
-	// HTTPS_PROXY and gives each try ten seconds.
+	// Client sends the answers and fetches the certificates of SNS. Nil means a client that respects HTTPS_PROXY and
+	// gives each try ten seconds.
 	Client *http.Client
-	// Idempotency keeps the answers for requests that are delivered again. Nil means a [NewMemoryStore].
+	// Idempotency stores the answers for requests that are delivered again. Nil means a [NewMemoryStore].
 	Idempotency IdempotencyStore
-	// Waiter keeps requests whose operations are in progress, see [Poller]. Nil means that the server waits in place, within
-	// the time of the request; Pintle waits in its own store for the programs that it hosts.
+	// Waiter keeps requests whose operations are in progress, see [Poller]. If it is nil, the server waits in place,
+	// within the time of the request. For programs that it hosts, Pintle keeps the waits itself.
 	Waiter Waiter
 	// Logger is the log of the provider. Nil means short text on standard error.
 	Logger *slog.Logger
 }
 
-// Server answers requests: it calls the handlers, makes sure that every request gets one answer that the service accepts,
-// and sends it. [Main] and [Run] have one of their own. A Server is an [http.Handler] for programs with an HTTP server.
-// [Server.ServeEvent] is for programs with a Lambda loop. Many goroutines can call its methods at once.
+// Server answers requests. It calls the handlers, makes sure that every request gets one answer that the service accepts,
+// and sends the answer. [Main] and [Run] create their own Server. A Server is an [http.Handler] for programs with an HTTP
+// server. [Server.ServeEvent] is for programs with a Lambda loop. Its methods are safe for concurrent use.
 //
-// An answer has at most 4,096 bytes. A longer reason loses its middle. Attributes that do not fit make the request FAILED,
-// with a reason that names the largest. The server sends an answer until it arrives, within the time of the request.
-// Response URLs, properties and attributes never appear in a log, a reason or an error.
+// An answer has at most 4,096 bytes. A longer reason loses its middle. Attributes that do not fit make the request
+// FAILED, with a reason that names the largest. The server retries sending an answer until it arrives, within the time of
+// the request. Response URLs, properties and attributes never appear in a log, a reason or an error.
 type Server struct {
 	handler Handler
 	sender  sender
 	log     *slog.Logger
 	store   IdempotencyStore
-	waiter  Waiter // nil: none
+	waiter  Waiter // nil: no waiter
 	clock   clock.Clock
 	calls   calls
 	turns   turns
@@ -72,7 +72,7 @@ type Server struct {
 	work    sync.WaitGroup // of HTTP requests
 }
 
-// NewServer returns a server. The error reports what is wrong with the configuration.
+// NewServer returns a server. The error describes an invalid configuration.
 func NewServer(c ServerConfig) (*Server, error) {
 	handler, err := newRouter(c.Handlers)
 	if err != nil {
@@ -99,18 +99,20 @@ func NewServer(c ServerConfig) (*Server, error) {
 	return s, nil
 }
 
-// ErrHandlerStuck is the error of [Server.ServeEvent] when a handler ignored its deadline and has not returned by the end of
-// the context. The process should end then: the handler could otherwise work at the same time as a Delete of what it makes.
+// ErrHandlerStuck is the error of [Server.ServeEvent] when a handler ignored its deadline and has not returned by the end
+// of the context. The process should then exit: the handler could otherwise run at the same time as a Delete of what it
+// makes.
 var ErrHandlerStuck = errors.New("a handler ran out of time and does not stop; the program ends so that it cannot continue")
 
-// ServeEvent deals with an event of Lambda or Function Compute: a request, or SNS notifications with requests in them. It sends the answers
-// and returns nil when all have arrived, or [ServerConfig.Waiter] has taken over those that go on; then the function must return
-// without an error, or Lambda calls it again. The context's deadline is that of the function, 15 minutes from now if it
-// has none; that the context is cancelled does not stop what has begun. For programs on aws-lambda-go:
+// ServeEvent handles an event of Lambda or Function Compute: a request, or SNS notifications that contain requests. It
+// sends the answers. It returns nil when all have arrived or [ServerConfig.Waiter] has taken over the operations in
+// progress. The function must then return without an error, or Lambda calls it again. The context's deadline is that of
+// the function; without one it is 15 minutes from now. Cancelling the context does not stop an event in progress. For
+// programs on aws-lambda-go:
 //
 //	lambda.Start(func(ctx context.Context, event json.RawMessage) error { return server.ServeEvent(ctx, event) })
 //
-// With an [EventWaiter] the function must return a result too: see [Server.Invoke].
+// With an [EventWaiter] the function must also return a result: see [Server.Invoke].
 func (s *Server) ServeEvent(ctx context.Context, event []byte) error {
 	_, err := s.Invoke(ctx, event)
 	return err
@@ -129,20 +131,20 @@ func (s *Server) Invoke(ctx context.Context, event []byte) ([]byte, error) {
 	return result, errors.Join(err, s.join(context.WithoutCancel(ctx), running, deadline))
 }
 
-// nothing is the result of an event that has none.
+// nothing is the result of an event without one.
 var nothing = []byte("{}")
 
-// event answers what is in an event, and returns the result of the function. The channel is not nil if a handler was given
-// up; it is closed when that returns. hosted says that the engine which hosts this program waits for what goes on.
+// event answers the requests in an event and returns the result of the function. The channel is not nil if a handler was
+// abandoned; it is closed when that handler returns. hosted means that the engine hosts this program and keeps its waits.
 func (s *Server) event(ctx context.Context, event []byte, deadline time.Time, hosted bool) ([]byte, <-chan struct{}, error) {
 	if waiter, ok := s.waiter.(EventWaiter); ok {
-		// The deadline goes with the context, so that Resume has it.
+		// The deadline is added to the context for Resume.
 		bounded, stop := s.clock.WithDeadline(ctx, deadline)
 		defer stop()
 		if result, ok, err := waiter.Event(bounded, event, s.Resume); ok {
 			return result, nil, err
 		}
-		hosted = false // the program has chosen who waits
+		hosted = false // the program has its own waiter
 	}
 	if hosted {
 		if resume, ok, err := wire.ParseResume(event); ok {
@@ -156,7 +158,7 @@ func (s *Server) event(ctx context.Context, event []byte, deadline time.Time, ho
 	result := nothing
 	var problems []error
 	for n, text := range requests {
-		d := delivery{text: text, deadline: deadline, hosted: hosted && len(requests) == 1} // a reply tells of one
+		d := delivery{text: text, deadline: deadline, hosted: hosted && len(requests) == 1} // a reply can report only one wait
 		a, err := s.take(ctx, d)
 		switch {
 		case err != nil:
@@ -175,14 +177,14 @@ func (s *Server) event(ctx context.Context, event []byte, deadline time.Time, ho
 			return result, a.running, errors.Join(problems...)
 		}
 	}
-	// Only what was not answered may be repeated: a plain success keeps Lambda from calling again.
+	// Only requests that were not answered may be repeated: a plain success keeps Lambda from calling again.
 	return result, nil, errors.Join(problems...)
 }
 
-// badEventError is that of an event without requests.
+// badEventError is the error of an event without requests.
 type badEventError struct{ error }
 
-// join waits for a handler that was given up.
+// join waits for an abandoned handler.
 func (s *Server) join(ctx context.Context, running <-chan struct{}, deadline time.Time) error {
 	ctx, stop := s.clock.WithDeadline(ctx, deadline)
 	defer stop()
@@ -194,7 +196,7 @@ func (s *Server) join(ctx context.Context, running <-chan struct{}, deadline tim
 	}
 }
 
-// answered is what became of a request.
+// answered is the result of a request.
 type answered struct {
 	request  wire.Request
 	response wire.Response
@@ -202,23 +204,23 @@ type answered struct {
 	by       time.Time
 	start    time.Time
 	log      *slog.Logger
-	running  <-chan struct{} // closed when a handler that was given up returns; nil if none was
-	waiting  *Pending        // the wait for the operation, which was handed over; nil if there is an answer
+	running  <-chan struct{} // closed when an abandoned handler returns; nil if none was abandoned
+	waiting  *Pending        // the wait that was handed over; nil if there is an answer
 }
 
-// delivery is a request that comes, or that is resumed.
+// delivery is a request that arrives or is resumed.
 type delivery struct {
 	text     []byte
 	deadline time.Time
-	hosted   bool   // who delivers takes the wait over
-	inPlace  bool   // nobody can: the answer is wanted in the reply
-	key      string // that of the request, if its record has it; else it is made of the text
-	resumed  *wait  // what is resumed; nil for a request that comes
-	refused  error  // why it cannot be resumed
+	hosted   bool   // the engine that sent the request takes the wait over
+	inPlace  bool   // no handover: the answer must be in the reply
+	key      string // from the record of a wait; otherwise it is computed from the text
+	resumed  *wait  // the resumed wait; nil for a request that arrives
+	refused  error  // the reason why the wait cannot be resumed
 }
 
-// take has a request handled once, however often it is delivered, and returns the answer, or that it waits. An error means
-// that there is no way to answer.
+// take has a request handled once, however often it is delivered, and returns the answer or the wait. An error means that
+// the request cannot be answered.
 func (s *Server) take(ctx context.Context, d delivery) (answered, error) {
 	start := s.clock.Now()
 	r, err := wire.ParseRequest(d.text)
@@ -226,7 +228,7 @@ func (s *Server) take(ctx context.Context, d delivery) (answered, error) {
 	hide.Add(urlSecrets(r)...)
 	a := answered{request: r, start: start, log: requestLog(slog.New(redactedLog{s.log.Handler(), hide}), r)}
 	w := &handover{able: !d.inPlace && (d.hosted || s.waiter != nil || d.resumed != nil), began: start, resumed: d.resumed}
-	service := start.Add(s.listens(r)) // who answers later is not heard
+	service := start.Add(s.listens(r)) // an answer after that is ignored
 	if d.resumed != nil {
 		hide.Add(d.resumed.Secrets...)
 		w.began = d.resumed.Began
@@ -260,7 +262,7 @@ func (s *Server) take(ctx context.Context, d delivery) (answered, error) {
 		if err != nil || other.waiting == nil || d.resumed == nil || c.resumed {
 			return other, err
 		}
-		// It was a delivery, which found that the request waits, or began that. How far it is now is in what is resumed.
+		// The other call was a delivery, which found or started the wait. The resumed wait has the current progress.
 		c, first = s.calls.begin(key)
 	}
 	c.resumed = d.resumed != nil
@@ -320,9 +322,9 @@ func (s *Server) handle(ctx context.Context, a answered, b budget, hide *redact.
 	r := newRequest(a.request, a.log)
 	r.surroundings = surroundings{log: a.log, clock: s.clock, store: s.store, hide: hide, deadline: b.handler, wait: w, plain: s.ros.PlainSecrets}
 	var o outcome
-	var known Answer // what was made, if that is known here
+	var known Answer // the ID of what was made, if known
 	if w.resumed != nil {
-		known = w.resumed.made(r.Type, r.ID) // now: an abandoned handler may still write there
+		known = w.resumed.made(r.Type, r.ID) // read now, because an abandoned handler may still write to it
 	}
 	if done, ok := s.turns.take(ctx, s.clock, a.request, b.handler); ok {
 		if d.resumed != nil {
@@ -353,7 +355,7 @@ func (s *Server) handle(ctx context.Context, a answered, b budget, hide *redact.
 			return a, errors.New("another request of this resource is still being handled") // it can be resumed later
 		}
 		if a.request.RequestType == Create {
-			o.answer.ID = PhysicalID(a.request.RequestID) // what the earlier one makes must be deleted
+			o.answer.ID = PhysicalID(a.request.RequestID) // what the earlier request makes must be deleted
 		}
 	}
 	if o.err != nil {
@@ -363,14 +365,14 @@ func (s *Server) handle(ctx context.Context, a answered, b budget, hide *redact.
 	if o.running != nil {
 		o.answer.ID, o.answer.Replaces = known.ID, known.Replaces // the Delete must have that ID
 	}
-	if raw, secrets, err := clearJSON(o.answer.Attributes); err == nil { // encode reports an error
+	if raw, secrets, err := clearJSON(o.answer.Attributes); err == nil { // encode reports the error
 		o.answer.NoEcho = o.answer.NoEcho || holdsSecret(raw, hide) || idHolds(a.request, string(o.answer.ID), hide)
 		hide.Add(secrets...)
 	}
 	return s.encode(a, settle(a.request, o, hide), o.answer, hide)
 }
 
-// encode makes the answer fit.
+// encode shortens the answer if necessary and encodes it.
 func (s *Server) encode(a answered, w wire.Response, answer Answer, hide *redact.Secrets) (answered, error) {
 	data := answer.Attributes
 	if a.request.RequestType == Delete {
@@ -388,7 +390,7 @@ func (s *Server) encode(a answered, w wire.Response, answer Answer, hide *redact
 	return a, nil
 }
 
-// send puts the answer to the response URL.
+// send sends the answer to the response URL.
 func (s *Server) send(ctx context.Context, a answered) error {
 	ctx, cancel := s.clock.WithDeadline(ctx, a.by)
 	defer cancel()
@@ -396,7 +398,7 @@ func (s *Server) send(ctx context.Context, a answered) error {
 		a.log.Error("not answered", "error", err)
 		hide := newSecrets()
 		hide.Add(urlSecrets(a.request)...)
-		if clean := redacted(hide, err.Error()); clean != err.Error() { // who was asked may quote the URL
+		if clean := redacted(hide, err.Error()); clean != err.Error() { // the server may quote the URL
 			err = errors.New(clean)
 		}
 		return err
@@ -410,11 +412,11 @@ func (s *Server) sent(a answered) {
 		"reason", a.response.Reason, "bytes", len(a.body), "took", s.clock.Now().Sub(a.start).Round(time.Millisecond))
 }
 
-// Shutdown waits until all HTTP requests are answered, for an orderly end of the process. Stop the HTTP server first: its
-// Shutdown keeps new requests from arriving. Shutdown returns the context's error if the context ends before.
+// Shutdown waits until all HTTP requests are answered, for an orderly exit of the process. Stop the HTTP server first:
+// its Shutdown keeps new requests from arriving. If the context ends before that, Shutdown returns the context's error.
 func (s *Server) Shutdown(ctx context.Context) error {
 	done := make(chan struct{})
-	go func() { // ends with the requests, which have deadlines, and with handlers that were given up
+	go func() { // ends with the requests, which have deadlines, and with abandoned handlers
 		defer close(done)
 		s.work.Wait()
 	}()

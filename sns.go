@@ -24,22 +24,22 @@ import (
 )
 
 const (
-	// snsAge is how old a notification may be: after that the response URL in it has expired.
+	// snsAge is the largest age of a notification: after that the response URL in it has expired.
 	snsAge = 2 * time.Hour
-	// maxCertificate is the size of the largest certificate that is read, in bytes; those of SNS have about 2 KiB.
+	// maxCertificate is the size of the largest certificate that is read, in bytes. SNS certificates have about 2 KiB.
 	maxCertificate = 64 << 10
-	// maxCertificates is how many are kept. A region has one or two at a time.
+	// maxCertificates is the number of cached certificates. A region uses one or two at a time.
 	maxCertificates = 32
 )
 
-// snsMessage is what SNS posts to an HTTP endpoint. Source: SNS, HTTP/HTTPS notification JSON format.
+// snsMessage is a message that SNS posts to an HTTP endpoint. Source: SNS, HTTP/HTTPS notification JSON format.
 type snsMessage struct {
 	Type, MessageId, TopicArn, Message, Timestamp                    string
 	Subject                                                          *string
 	SignatureVersion, Signature, SigningCertURL, Token, SubscribeURL string
 }
 
-// signed returns the text that the signature is over. Source: SNS, verifying the signatures of messages.
+// signed returns the text that the signature covers. Source: SNS, verifying the signatures of messages.
 func (m *snsMessage) signed() string {
 	var b strings.Builder
 	add := func(name, text string) { b.WriteString(name + "\n" + text + "\n") }
@@ -61,9 +61,9 @@ func (m *snsMessage) signed() string {
 	return b.String()
 }
 
-// serveSNS takes a message of SNS.
+// serveSNS handles a message from SNS.
 func (s *Server) serveSNS(w http.ResponseWriter, r *http.Request, body []byte) {
-	if !s.enter(w) { // before it is verified: that may take a request of ours
+	if !s.enter(w) { // before the verification, which may send a request itself
 		return
 	}
 	taken := false
@@ -83,8 +83,8 @@ func (s *Server) serveSNS(w http.ResponseWriter, r *http.Request, body []byte) {
 	}
 }
 
-// message verifies a message of SNS and does what has to be done for the subscription. It returns the text of a
-// notification, nil for anything else; or an error and the status that goes with it, 5xx for what SNS should try again.
+// message verifies a message from SNS and confirms subscriptions. It returns the text of a notification, or nil for other
+// messages. With an error it returns an HTTP status: 5xx if SNS should retry.
 func (s *Server) message(r *http.Request, body []byte) (text []byte, status int, err error) {
 	if r.Header.Get("x-amz-sns-rawdelivery") == "true" {
 		return nil, http.StatusForbidden, errors.New("raw messages are not signed: turn raw message delivery off for this subscription")
@@ -121,8 +121,8 @@ func (s *Server) message(r *http.Request, body []byte) (text []byte, status int,
 	return nil, http.StatusBadRequest, fmt.Errorf("the message has the unknown type %.40q", m.Type)
 }
 
-// serveNotification answers the request in a notification. SNS is told only after the answer arrived, if that is soon:
-// then it delivers again what a crash would have lost.
+// serveNotification answers the request in a notification. If the answer arrives soon, it replies to SNS only after that,
+// so that SNS delivers the notification again after a crash.
 func (s *Server) serveNotification(w http.ResponseWriter, r *http.Request, text []byte) {
 	done := make(chan error, 1)
 	ctx := context.WithoutCancel(r.Context())
@@ -148,10 +148,10 @@ func (s *Server) serveNotification(w http.ResponseWriter, r *http.Request, text 
 	}
 }
 
-// certificates fetches and keeps the certificates of SNS, and of SMQ.
+// certificates fetches and caches the certificates of SNS and SMQ.
 type certificates struct {
 	client   *http.Client
-	endpoint *url.URL // of another SNS than Amazon's, nil if there is none
+	endpoint *url.URL // of an SNS other than Amazon's; nil for Amazon's
 	mu       sync.Mutex
 	known    map[string]*x509.Certificate
 }
@@ -160,23 +160,23 @@ func newCertificates(client *http.Client) *certificates {
 	return &certificates{client: client, known: map[string]*x509.Certificate{}}
 }
 
-// snsEndpoint parses the URL of another SNS than Amazon's, nil for an empty one.
+// snsEndpoint parses the URL of an SNS other than Amazon's. It returns nil for an empty URL.
 func snsEndpoint(text string) (*url.URL, error) {
 	if text == "" {
 		return nil, nil
 	}
 	u, err := url.Parse(text)
 	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "" || u.User != nil {
-		return nil, errors.New("the endpoint of SNS is not an http(s) URL, or has a user") // not quoted: it may hold a password
+		return nil, errors.New("the endpoint of SNS is not an http(s) URL, or has a user") // not quoted: it may contain a password
 	}
 	return u, nil
 }
 
-// snsHost is where SNS is and has its certificates. Anybody can have a bucket that ends in amazonaws.com, so nothing may
-// stand before.
+// snsHost matches the hosts of SNS, which also serve its certificates. Anyone can own a bucket whose host ends in
+// amazonaws.com, so no prefix is allowed.
 var snsHost = regexp.MustCompile(`^sns\.([a-z]{2}(?:-[a-z]+)+-[0-9]{1,2})\.amazonaws\.(?:com|com\.cn|eu)$`)
 
-// snsURL returns a URL of SNS in the region of a topic, or below the endpoint; an error for every other.
+// snsURL checks and returns a URL of SNS in the region of a topic, or below the endpoint.
 func (c *certificates) snsURL(text, topic string) (*url.URL, error) {
 	u, err := url.Parse(text)
 	if err == nil && c.endpoint != nil && u.Scheme == c.endpoint.Scheme && u.Host == c.endpoint.Host && u.User == nil && u.Opaque == "" &&
@@ -194,9 +194,9 @@ func (c *certificates) snsURL(text, topic string) (*url.URL, error) {
 	return u, nil
 }
 
-// certificateError is that of a certificate that could not be had; it may be had later.
+// certificateError is the error of a certificate that could not be fetched. A later attempt may succeed.
 type certificateError struct {
-	of  string // whose it is
+	of  string // the service that the certificate belongs to
 	err error
 }
 
@@ -205,7 +205,7 @@ func (e *certificateError) Error() string {
 }
 func (e *certificateError) Unwrap() error { return e.err }
 
-// verify checks who signed a message, and when.
+// verify checks the signer and the time of a message.
 func (c *certificates) verify(ctx context.Context, m *snsMessage, now time.Time) error {
 	at, err := time.Parse(time.RFC3339, m.Timestamp)
 	if err != nil || now.Sub(at) > snsAge || at.Sub(now) > webhookAge {
@@ -251,7 +251,7 @@ func (c *certificates) get(ctx context.Context, m *snsMessage) (*x509.Certificat
 	return c.at(ctx, u, "SNS")
 }
 
-// at returns the certificate at a URL that is known to be a good one.
+// at returns the certificate at a URL that has been checked.
 func (c *certificates) at(ctx context.Context, u *url.URL, of string) (*x509.Certificate, error) {
 	c.mu.Lock()
 	known := c.known[u.String()]
@@ -280,7 +280,7 @@ func (c *certificates) at(ctx context.Context, u *url.URL, of string) (*x509.Cer
 	return certificate, nil
 }
 
-// fetch gets a URL of SNS. The connection's own certificate proves whose it is.
+// fetch gets a URL of SNS. TLS proves the identity of the server.
 func (c *certificates) fetch(ctx context.Context, u *url.URL) ([]byte, error) {
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, u.String(), nil)
 	if err != nil {
@@ -301,7 +301,7 @@ func (c *certificates) fetch(ctx context.Context, u *url.URL) ([]byte, error) {
 	return text, nil
 }
 
-// root is the path of SNS at a URL that snsURL has returned.
+// root returns the path of SNS at a URL that snsURL has returned.
 func (c *certificates) root(u *url.URL) string {
 	if c.endpoint != nil && u.Host == c.endpoint.Host && u.Scheme == c.endpoint.Scheme {
 		return strings.TrimSuffix(c.endpoint.Path, "/") + "/"
@@ -309,7 +309,7 @@ func (c *certificates) root(u *url.URL) string {
 	return "/"
 }
 
-// confirm confirms a subscription. The URL is made of the topic and the token, not taken from the message.
+// confirm confirms a subscription. It builds the URL from the topic and the token and does not take it from the message.
 func (c *certificates) confirm(ctx context.Context, m *snsMessage) error {
 	u, err := c.snsURL(m.SubscribeURL, m.TopicArn)
 	if err != nil {

@@ -10,25 +10,25 @@ import (
 	"time"
 )
 
-// rules is what the pintle tag of a field says.
+// rules are the parsed options of the pintle tag of a field.
 type rules struct {
 	required, immutable, secret bool
-	fallback                    *string // the default; nil for none
+	fallback                    *string // the default; nil: none
 	min, max                    *bound
-	least, most                 int // the length; most is -1 for no end
+	least, most                 int // the length; most is -1 for no limit
 	pattern                     *regexp.Regexp
 	enum                        []string
 	help                        string
 }
 
-// bound is an end of a range, as it was written and as it compares.
+// bound is an end of a range, as text and as a number.
 type bound struct {
 	text  string
 	value float64
 }
 
-// parseTag reads a pintle tag: options with commas between, some with a value after "=". A value in single quotes may
-// hold commas, and a quote as two.
+// parseTag reads a pintle tag: options separated by commas, some with a value after "=". A value in single quotes may
+// contain commas. In it, two quotes stand for one.
 func parseTag(tag string) (rules, error) {
 	r := rules{most: -1}
 	seen := map[string]bool{}
@@ -72,7 +72,7 @@ func isOption(name string) bool {
 	return false
 }
 
-// cutOption takes the first option off a tag.
+// cutOption splits the first option from a tag.
 func cutOption(tag string) (name, value string, has bool, rest string, err error) {
 	end := strings.IndexAny(tag, ",=")
 	switch {

@@ -16,28 +16,28 @@ import (
 	"github.com/pintle-dev/pintle/wire"
 )
 
-// PollPolicy is when a [Poller] is polled, and for how long.
+// PollPolicy configures when, and for how long, a [Poller] is polled.
 type PollPolicy struct {
 	// Interval is the pause between two calls of Poll. Zero means one second, then two, four, up to thirty.
 	Interval time.Duration
 	// Timeout is how long the operation may take, from the arrival of its request, before it fails with "Operation timed
 	// out". Zero means 30 minutes. The service stops listening after the ServiceTimeout of the resource, an hour by
-	// default, so the shorter of the two counts. Where nothing keeps the wait, the timeout of the function counts too.
+	// default, so the shorter of the two applies. Without a [Waiter], the timeout of the function applies too.
 	Timeout time.Duration
 }
 
 // ErrInProgress is the error of a [Handler] made by [New] whose operation is in progress and can be handed over to a
-// [Waiter]. The server does not treat it as a failure. A handler that wraps another one must return it unchanged; the server
-// calls it again for the same request when the operation is polled.
+// [Waiter]. The server does not treat it as a failure. A handler that wraps another one must return it unchanged. The
+// server calls it again for the same request when the operation is polled.
 var ErrInProgress = errors.New("the operation is in progress")
 
-// The pauses between two questions: doubled from the first to the longest.
+// The pauses between two polls double from the first to the longest.
 const (
 	firstPause   = time.Second
 	longestPause = 30 * time.Second
-	// shortPause is the longest that is spent in place though the wait could be handed over.
+	// shortPause is the longest pause spent in place although the wait could be handed over.
 	shortPause = 500 * time.Millisecond
-	// patience is for how long that is done, but for no more than half of the time that there is.
+	// patience is the limit for the sum of such pauses. Half of the remaining time is another limit.
 	patience = 5 * time.Second
 )
 
@@ -53,7 +53,7 @@ func (p PollPolicy) check() error {
 	return nil
 }
 
-// pause returns how long to wait after that many questions.
+// pause returns how long to wait after the given number of polls.
 func (p PollPolicy) pause(tries int) time.Duration {
 	pause := p.Interval
 	if pause == 0 {
@@ -62,49 +62,51 @@ func (p PollPolicy) pause(tries int) time.Duration {
 			pause = min(firstPause<<(tries-1), longestPause)
 		}
 	}
-	return pause*3/4 + rand.N(pause/2+1) // with jitter: many resources of one stack begin together
+	return pause*3/4 + rand.N(pause/2+1) // with jitter, because many resources of one stack start together
 }
 
-// handover is how a request waits. Those that are made of a request for parts of its work share it.
+// handover describes how a request waits. Requests derived from one request share it.
 type handover struct {
-	able    bool      // somebody would take the wait over
+	able    bool      // a waiter or the engine can take the wait over
 	began   time.Time // when the request arrived
-	limit   time.Time // when the service stops listening, less what the answer needs
-	resumed *wait     // what is resumed; nil for a request that is new
-	// overtaken is the later request of the resource because of which nobody listens for the answer; nil if there is none.
+	limit   time.Time // when the service stops listening, minus the time to send the answer
+	resumed *wait     // the resumed wait; nil for a new request
+	// overtaken is a later request of the resource, because of which the service no longer expects this answer; nil:
+	// none.
 	overtaken *arrival
 
-	// What the handler leaves:
-	next  *wait         // the wait that goes on; nil if none does
-	after time.Duration // until the next question
+	// Results of the handler:
+	next  *wait         // the wait that continues; nil if none does
+	after time.Duration // until the next poll
 }
 
-// waitVersion is that of the encoding of wait.
+// waitVersion is the version of the encoding of wait.
 const waitVersion = 1
 
-// wait is all that is needed to go on with a request: it is the state of a [Pending].
+// wait is all that is needed to continue a request. It is the State of a [Pending].
 type wait struct {
 	Version int             `json:"version"`
 	Began   time.Time       `json:"began"`
 	Until   time.Time       `json:"until"`
 	Tries   int             `json:"tries"`
-	State   json.RawMessage `json:"state,omitempty"` // the author's
-	// Replaces says that the operation is the Create by which an Update is answered, Noted that there is a note of it.
+	State   json.RawMessage `json:"state,omitempty"` // the author's state
+	// Replaces means that the operation is the Create that answers an Update. Noted means that the store has a note of
+	// it.
 	Replaces bool `json:"replaces,omitempty"`
 	Noted    bool `json:"noted,omitempty"`
-	// The answer so far, secrets in clear.
+	// The answer so far, with secrets in clear text.
 	ID         PhysicalID                 `json:"id,omitempty"`
 	Replacing  *bool                      `json:"replacing,omitempty"` // [Response.Replaces]; nil in records of earlier versions
 	Reason     string                     `json:"reason,omitempty"`
-	Reported   bool                       `json:"reported,omitempty"` // Reason is the progress, not that of the operation
+	Reported   bool                       `json:"reported,omitempty"` // Reason is the progress, not the reason of the operation
 	NoEcho     bool                       `json:"noEcho,omitempty"`
 	Attributes map[string]json.RawMessage `json:"attributes,omitempty"`
-	Secrets    []string                   `json:"secrets,omitempty"` // to be kept out of texts
-	// Body is the whole answer: what is left is to send it.
+	Secrets    []string                   `json:"secrets,omitempty"` // to be redacted
+	// Body is the complete answer, which only has to be sent.
 	Body json.RawMessage `json:"body,omitempty"`
 }
 
-// parseWait reads the state of a [Pending]. What could be read is returned beside an error.
+// parseWait reads the State of a [Pending]. With an error, it also returns the fields that it could read.
 func parseWait(text json.RawMessage) (*wait, error) {
 	w := &wait{}
 	var version struct{ Version json.RawMessage }
@@ -131,10 +133,10 @@ func parseWait(text json.RawMessage) (*wait, error) {
 	return w, nil
 }
 
-// newWait begins to wait for the operation of a request.
+// newWait starts the wait for the operation of a request.
 func newWait(r *Request, policy PollPolicy) *wait {
 	timeout := cmp.Or(policy.Timeout, defaultPollTimeout)
-	if r.wait == nil { // made by hand
+	if r.wait == nil { // the request was made by a test
 		began := r.time().Now()
 		return &wait{Version: waitVersion, Began: began, Until: began.Add(timeout)}
 	}
@@ -145,8 +147,8 @@ func newWait(r *Request, policy PollPolicy) *wait {
 	return w
 }
 
-// replacing reports whether what was made replaces the resource of the request, which has that type and physical ID. In
-// records of earlier versions another ID says so.
+// replacing reports whether the new resource replaces the resource of a request of that type and physical ID. In records
+// of earlier versions, a different ID implies that.
 func (w *wait) replacing(kind RequestType, present PhysicalID) bool {
 	if w.Replacing != nil {
 		return *w.Replacing
@@ -166,7 +168,7 @@ func (w *wait) answer(r *Request) Answer {
 	return a
 }
 
-// keep takes the answer so far.
+// keep stores the answer so far in w.
 func (w *wait) keep(a Answer) error {
 	w.ID, w.Replacing, w.Reason, w.NoEcho, w.Attributes = a.ID, &a.Replaces, a.Reason, a.NoEcho, nil
 	for name, value := range a.Attributes {
@@ -184,7 +186,7 @@ func (w *wait) keep(a Answer) error {
 	return nil
 }
 
-// keepState puts the state of the author into the form in which it is stored. Nil keeps what is there.
+// keepState encodes and stores the author's state. Nil keeps the stored one.
 func (w *wait) keepState(state any) error {
 	if state == nil {
 		return nil
@@ -198,7 +200,7 @@ func (w *wait) keepState(state any) error {
 	return nil
 }
 
-// hide keeps texts out of what is printed.
+// hide adds texts to redact in output.
 func (w *wait) hide(secrets []string) {
 	for _, secret := range secrets {
 		if !slices.Contains(w.Secrets, secret) {
@@ -207,14 +209,15 @@ func (w *wait) hide(secrets []string) {
 	}
 }
 
-// await asks look until the operation is done, fails, or its time runs out. It returns [ErrInProgress] if the wait is to be
-// handed over; the request then has it. look completes the answer, and says how long to wait: zero for the usual.
+// await calls look until the operation is done, fails, or runs out of time. It returns [ErrInProgress] if the wait is to
+// be handed over; the handover of the request then has the wait. look completes the answer and returns how long to wait;
+// zero means the default.
 func (r *Request) await(ctx context.Context, policy PollPolicy, w *wait, answer *Answer,
 	look func(context.Context) (done bool, after time.Duration, err error)) error {
 	clock := r.time()
 	patient := clock.Now().Add(patience)
 	if half := clock.Now().Add(r.deadline.Sub(clock.Now()) / 2); !r.deadline.IsZero() && half.Before(patient) {
-		patient = half // the rest is for a question that takes long, and to hand over
+		patient = half // the rest is for a slow poll and the handover
 	}
 	for {
 		w.Tries++
@@ -227,7 +230,7 @@ func (r *Request) await(ctx context.Context, policy PollPolicy, w *wait, answer 
 		}
 		now := clock.Now()
 		able := r.wait != nil && r.wait.able
-		// To sleep through the deadline would only make the answer late.
+		// Sleeping past the deadline would only delay the answer.
 		if !now.Add(after).Before(w.Until) || !able && !r.deadline.IsZero() && !now.Add(after).Before(r.deadline) {
 			return timedOut(now.Sub(w.Began), w.Tries, answer.Reason)
 		}
@@ -245,7 +248,7 @@ func timedOut(took time.Duration, tries int, last string) error {
 	if last != "" {
 		last = ": " + last
 	}
-	return fmt.Errorf("Operation timed out: not ready after %v, asked %d times%s", //nolint:staticcheck // the words that users of the CDK know
+	return fmt.Errorf("Operation timed out: not ready after %v, asked %d times%s", //nolint:staticcheck // the message that CDK users know
 		took.Round(time.Millisecond), tries, last)
 }
 
@@ -266,7 +269,7 @@ func (r *Request) handOver(w *wait, answer *Answer, after time.Duration) error {
 	return ErrInProgress
 }
 
-// progress is what the wait says about itself to people.
+// progress returns the progress of the wait for people, without secrets.
 func (w *wait) progress(hide *redact.Secrets) string {
 	text := wire.CleanText(redacted(hide, w.Reason))
 	if len(text) > wire.MaxWaitingReason {

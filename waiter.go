@@ -13,65 +13,66 @@ import (
 	"github.com/pintle-dev/pintle/wire"
 )
 
-// Waiter takes requests over whose operations go on: it keeps them and has [Server.Resume] ask about them, again and
-// again, until they are answered. With one, a request that waits needs no process that waits with it. Its methods are
-// called by many goroutines at once.
+// Waiter keeps requests whose operations are in progress, and calls [Server.Resume] for each until it is answered. With a
+// Waiter, a waiting request does not need a process that waits. Its methods must be safe for concurrent use.
 //
-// A waiter may have more methods: those of [RunningWaiter] and [EventWaiter].
+// A waiter may also implement [RunningWaiter] or [EventWaiter].
 type Waiter interface {
-	// Wait takes a request over. What it was given must outlive a crash when it returns nil: nothing else knows of the
-	// request then. If a request with the same Key waits already, it keeps that and returns nil. After an error the
-	// request is waited for in place, as without a waiter.
+	// Wait takes a request over. When it returns nil, p must be stored durably: nothing else has the request then. If a
+	// request with the same Key is already waiting, it keeps that one and returns nil. After an error the server waits in
+	// place, as without a waiter.
 	Wait(ctx context.Context, p Pending) error
-	// Waits reports whether the request with that [Pending.Key] is waiting now. It is asked about every request that
-	// comes, so that one that is delivered again neither runs its handler again nor begins a second wait. After an error
-	// the request is handled.
+	// Waits reports whether the request with that [Pending.Key] is waiting. The server calls it for every incoming
+	// request, so that a repeated delivery neither runs the handler again nor starts a second wait. After an error the
+	// server handles the request.
 	Waits(ctx context.Context, key string) (bool, error)
 }
 
-// ResumeFunc is [Server.Resume].
+// ResumeFunc is the type of [Server.Resume].
 type ResumeFunc func(ctx context.Context, p Pending) (next *Pending, err error)
 
-// RunningWaiter is a [Waiter] that works in this process. [Run] runs it beside what it serves.
+// RunningWaiter is a [Waiter] that works in this process. [Run] runs it in parallel with the server.
 type RunningWaiter interface {
 	Waiter
-	// Run resumes what waits, also from an earlier life of the program, until the context ends; then it returns nil, with
-	// no call of resume at work. An error ends the program.
+	// Run resumes waiting requests, including those from an earlier process of the program, until the context ends. It
+	// then returns nil, after all calls of resume have returned. An error ends the program.
 	Run(ctx context.Context, resume ResumeFunc) error
 }
 
-// EventWaiter is a [Waiter] that Lambda events come for: from a state machine, or a schedule.
+// EventWaiter is a [Waiter] that receives Lambda events: from a state machine or a schedule.
 type EventWaiter interface {
 	Waiter
-	// Event deals with an event if it is the waiter's, and returns what the function shall return. ok is false for
-	// any other: that is a request.
+	// Event handles an event if it belongs to the waiter, and returns the result of the function. ok is false for any
+	// other event: that is a request.
 	Event(ctx context.Context, event []byte, resume ResumeFunc) (result []byte, ok bool, err error)
 }
 
-// Pending is a request that waits. All of it but Key, After and Until is secret: the response URL is in it, and
-// whatever the template and the provider have. It prints without that.
+// Pending is a request that waits. All of it except Key, After and Until is secret: it contains the response URL and the
+// data of the template and the provider. Its printed form leaves those out.
 type Pending struct {
-	// Key names the request: hexadecimal digits, the same for every delivery of it, and for the whole wait.
+	// Key identifies the request. It consists of hexadecimal digits and is the same for every delivery of the request and
+	// for the whole wait.
 	Key string
-	// Event is the request document as it came.
+	// Event is the original request document.
 	Event json.RawMessage
-	// State is what this package needs to go on: JSON, at most [wire.MaxPending] bytes.
+	// State is the state that this package needs to continue: JSON, at most [wire.MaxPending] bytes.
 	State json.RawMessage
-	// After is how long to wait before [Server.Resume]; from now, never negative.
+	// After is how long to wait from now before [Server.Resume]; never negative.
 	After time.Duration
-	// Until is when the wait is given up. Resume is to be called then at the latest, to answer that.
+	// Until is when the wait times out. Call Resume at that time at the latest, so that it answers with a failure.
 	Until time.Time
-	// Reason tells people how far it is, without secrets. It may be empty.
+	// Reason describes the progress to people, without secrets. It may be empty.
 	Reason string
 }
 
-// pendingVersion is that of the encoding of Pending. A record of another version is refused: it may mean something else.
+// pendingVersion is the version of the encoding of Pending. Records of another version are rejected: their meaning may
+// differ.
 const pendingVersion = 1
 
 // maxPendingText is the size of the largest encoded Pending in bytes.
 const maxPendingText = wire.MaxRequest + wire.MaxPending + 64<<10
 
-// pendingText is Pending as it is stored.
+// pendingText is the stored form of Pending.
 type pendingText struct {
 	Version int             `json:"version"`
 	Key     string          `json:"key"`
@@ -82,20 +83,20 @@ type pendingText struct {
 	Reason  string          `json:"reason,omitempty"`
 }
 
-// ErrInvalidPending is in the error of [ParsePending] and [Server.Resume] about a record that they cannot use.
+// ErrInvalidPending is wrapped by the errors of [ParsePending] and [Server.Resume] about a record that they cannot use.
 var ErrInvalidPending = errors.New("not a record of a wait that this version can use")
 
-// Encode returns the record as JSON, to be stored and read by [ParsePending]. It is a secret.
+// Encode returns the record as JSON, to be stored and read by [ParsePending]. The JSON is secret.
 func (p Pending) Encode() ([]byte, error) {
 	text, err := clearjson.Encode(pendingText{pendingVersion, p.Key, p.Event, p.State, p.After.Milliseconds(), p.Until, p.Reason})
 	if err != nil {
-		return nil, errors.New("encode pending: event or state is not JSON") // the error may quote them
+		return nil, errors.New("encode pending: event or state is not JSON") // the original error may quote them
 	}
 	return text, nil
 }
 
-// ParsePending reads what [Pending.Encode] wrote. A record of another version is refused with an error that wraps
-// [ErrInvalidPending] and says so; members that are not known are passed over. No error quotes the record.
+// ParsePending reads a record written by [Pending.Encode]. A record of another version is rejected with an error that
+// wraps [ErrInvalidPending]. Unknown members are ignored. No error quotes the record.
 func ParsePending(text []byte) (Pending, error) {
 	if len(text) > maxPendingText {
 		return Pending{}, fmt.Errorf("%w: it is %d bytes long, %d are allowed", ErrInvalidPending, len(text), maxPendingText)
@@ -118,7 +119,7 @@ func ParsePending(text []byte) (Pending, error) {
 	return p, p.check()
 }
 
-// checkVersion refuses a version that is not the one wanted.
+// checkVersion rejects any version except want.
 func checkVersion(raw json.RawMessage, want int) error {
 	switch {
 	case len(raw) == 0:
@@ -153,7 +154,7 @@ func (p *Pending) UnmarshalJSON(text []byte) (err error) {
 	return err
 }
 
-// String tells when, and shows neither event nor state.
+// String returns the key and the times, but neither the event nor the state.
 func (p Pending) String() string {
 	return fmt.Sprintf("pending %s, again after %v, until %s", p.Key, p.After, p.Until.Format(time.RFC3339))
 }

@@ -16,21 +16,22 @@ import (
 const (
 	defaultHold        = 20 * time.Second
 	defaultConcurrency = 100
-	// notificationHold is below the 15 seconds after which SNS takes a delivery for failed. Source: SNS, HTTP endpoints.
+	// notificationHold is less than the 15 seconds after which SNS considers a delivery failed. Source: SNS, HTTP
+	// endpoints.
 	notificationHold = 10 * time.Second
-	// maxPost is the size of the largest HTTP request in bytes: a notification holds a request as a JSON string, in
+	// maxPost is the size of the largest HTTP request in bytes. A notification contains a request as a JSON string, in
 	// which every byte may take two.
 	maxPost = 2*wire.MaxRequest + 64<<10
 )
 
-// web is what a server needs for HTTP.
+// web is the HTTP state of a server.
 type web struct {
 	keys     webhookKeys
 	unsigned bool
 	topics   map[string]bool
 	sns      *certificates
 	hold     time.Duration
-	room     chan struct{} // has a value for every request that is handled
+	room     chan struct{} // has a value for every request in progress
 }
 
 func newWeb(c ServerConfig, client *http.Client) (web, error) {
@@ -61,15 +62,15 @@ func newWeb(c ServerConfig, client *http.Client) (web, error) {
 	return w, nil
 }
 
-// closed reports whether every HTTP request would be refused.
+// closed reports whether every HTTP request would be rejected.
 func (w *web) closed() bool { return len(w.keys) == 0 && len(w.topics) == 0 && !w.unsigned }
 
-// ServeHTTP takes a request that is signed as Standard Webhooks has it, from Pintle, or a notification of SNS with
-// one in it. The answer is the body of the reply if there is one within [ServerConfig.Hold]; otherwise the reply is
-// 202 and the answer goes to the response URL, as it always does for SNS and for a request that [ServerConfig.Waiter]
-// takes over. A request that is not signed by a known secret, or not of an allowed topic, is refused with 401 or 403.
-// Requests of ROS come here too, signed with a SignKey or pushed by a topic of SMQ. If the client disconnects, the
-// request continues.
+// ServeHTTP takes a request from Pintle, signed by the Standard Webhooks specification, or a notification of SNS that
+// contains a request. If there is an answer within [ServerConfig.Hold], it is the body of the reply. Otherwise the reply
+// is 202 and the answer goes to the response URL. Answers for SNS, and for requests that [ServerConfig.Waiter] takes
+// over, always go to the response URL. A request that is not signed by a known secret, or is not from an allowed topic,
+// is rejected with 401 or 403. Requests of ROS also come here, signed with a SignKey or pushed by a topic of SMQ. If the
+// client disconnects, the request continues.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if r.Method != http.MethodPost {
 		w.Header().Set("Allow", http.MethodPost)
@@ -112,7 +113,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	s.servePost(w, r, body)
 }
 
-// enter makes room for a request; false if there is none, which the client has then been told.
+// enter reserves a slot for a request. If none is free, it sends an error reply and returns false.
 func (s *Server) enter(w http.ResponseWriter) bool {
 	select {
 	case s.web.room <- struct{}{}:
@@ -150,7 +151,7 @@ func (s *Server) servePost(w http.ResponseWriter, r *http.Request, body []byte) 
 		if a.waiting != nil {
 			return
 		}
-		_ = s.send(ctx, a) // it logs what goes wrong, and there is nobody to tell
+		_ = s.send(ctx, a) // send logs its errors, and there is no caller to return them to
 	})
 	held, stop := s.clock.WithDeadline(r.Context(), s.clock.Now().Add(s.web.hold))
 	defer stop()
@@ -159,7 +160,7 @@ func (s *Server) servePost(w http.ResponseWriter, r *http.Request, body []byte) 
 		if got.err != nil {
 			got.log.Error("not answered", "error", got.err)
 			var bad *wire.RequestError
-			status := http.StatusServiceUnavailable // which the engine tries again
+			status := http.StatusServiceUnavailable // the engine retries that
 			if errors.As(got.err, &bad) {
 				status = http.StatusBadRequest
 			}

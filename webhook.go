@@ -13,15 +13,16 @@ import (
 )
 
 const (
-	// minWebhookSecret is the least length of a secret in bytes. Source: Standard Webhooks, signature scheme.
+	// minWebhookSecret is the minimum length of a secret in bytes. Source: Standard Webhooks, signature scheme.
 	minWebhookSecret = 24
-	// webhookAge is how far the time of a request may be from now. Source: Standard Webhooks, reference libraries.
+	// webhookAge is the largest difference between the time of a request and now. Source: Standard Webhooks, reference
+	// libraries.
 	webhookAge = 5 * time.Minute
-	// maxSignatures bounds how many signatures of one request are looked at.
+	// maxSignatures limits how many signatures of one request are checked.
 	maxSignatures = 10
 )
 
-// webhookKeys are the secrets of Standard Webhooks, any of which will do.
+// webhookKeys are the accepted secrets of Standard Webhooks.
 type webhookKeys [][]byte
 
 func parseWebhookSecrets(secrets []string) (webhookKeys, error) {

@@ -13,14 +13,14 @@ import (
 )
 
 const (
-	// syncTime is how long an answer in the reply may take; the rest of the ten seconds is for the way.
+	// syncTime is how long an answer in the reply may take; the rest of the ten seconds is for the network.
 	syncTime = wire.ROSSyncTimeout - 500*time.Millisecond
-	// rosHold is how long a request whose answer goes to the response URL is held open until it has arrived there. How long
-	// ROS waits is not known, but no less than for a synchronous reply.
+	// rosHold is how long a request is held open while its answer is sent to the response URL. How long ROS waits is not
+	// documented, but it is at least as long as for a synchronous reply.
 	rosHold = 5 * time.Second
 )
 
-// serveROS takes a request of ROS, unless it is signed as a webhook: then it is from an engine that does so. It returns
+// serveROS handles a request of ROS, unless it is signed as a webhook: then it is from an engine that does so. It returns
 // false for any other request.
 func (s *Server) serveROS(w http.ResponseWriter, r *http.Request, body []byte) bool {
 	if r.Header.Get("webhook-signature") != "" {
@@ -55,7 +55,8 @@ func (s *Server) serveROS(w http.ResponseWriter, r *http.Request, body []byte) b
 	return true
 }
 
-// tokenPath is the path of the URL in the service token: what is signed, not where a proxy or somebody else sent it.
+// tokenPath returns the path of the URL in the service token. That path is signed; a proxy or another sender may have
+// changed the path of the request.
 func (s *Server) tokenPath(r *http.Request) string {
 	if u, err := url.Parse(s.ros.URL); s.ros.URL != "" && err == nil {
 		return u.Path
@@ -75,7 +76,7 @@ func (s *Server) verifyROS(r *http.Request, body []byte) error {
 	}
 	urls := []string{s.ros.URL}
 	if s.ros.URL == "" {
-		uri := r.URL.RequestURI() // as it came, but for the scheme and host that it may hold
+		uri := r.URL.RequestURI() // as received, except for a scheme and host in it
 		here := "://" + r.Host + uri
 		urls = []string{"https" + here, "http" + here}
 		if bare, ok := strings.CutSuffix(here, "/"); ok && uri == "/" {
@@ -93,7 +94,7 @@ func (s *Server) verifyROS(r *http.Request, body []byte) error {
 	return err
 }
 
-// replyROS answers a request in its reply, as the option sync of a service token wants it.
+// replyROS answers a request in its reply, for the option sync of a service token.
 func (s *Server) replyROS(w http.ResponseWriter, r *http.Request, body []byte) {
 	if !s.enter(w) {
 		return
@@ -109,8 +110,8 @@ func (s *Server) replyROS(w http.ResponseWriter, r *http.Request, body []byte) {
 		a, err := s.take(ctx, delivery{text: body, deadline: s.clock.Now().Add(syncTime), inPlace: true})
 		reply <- result{a, err}
 	})
-	got := <-reply                            // in time: the watchdog of take sees to it
-	if got.err == nil && got.waiting != nil { // of another delivery that came by another way
+	got := <-reply                            // in time: take has a watchdog
+	if got.err == nil && got.waiting != nil { // started by another delivery through another transport
 		got.err = errors.New("the request waits already, and is answered at its response URL")
 	}
 	if got.err != nil {
@@ -126,8 +127,8 @@ func (s *Server) replyROS(w http.ResponseWriter, r *http.Request, body []byte) {
 	s.sent(got.answered)
 }
 
-// acceptROS answers a request at its response URL. The reply is 200 when the answer has arrived, or does not come soon;
-// if it cannot be sent the reply is 500, so that ROS need not wait for nothing.
+// acceptROS answers a request at its response URL. It replies 200 when the answer has arrived, or will take longer. If
+// the answer cannot be sent it replies 500, so that ROS does not wait in vain.
 func (s *Server) acceptROS(w http.ResponseWriter, r *http.Request, body []byte) {
 	if !s.enter(w) {
 		return
@@ -160,7 +161,7 @@ func (s *Server) acceptROS(w http.ResponseWriter, r *http.Request, body []byte) 
 	}
 }
 
-// notAnswered replies to a request that has no answer. ROS sends one again after status 500 if it may.
+// notAnswered replies to a request without an answer. ROS may send the request again after status 500.
 func (s *Server) notAnswered(w http.ResponseWriter, a answered, err error) {
 	a.log.Error("not answered", "error", err)
 	status := http.StatusInternalServerError
