@@ -9,15 +9,15 @@ import (
 	"github.com/pintle-dev/pintle/wire"
 )
 
-// ResponsePath is what response URLs have after the public URL: a URL is signed for PublicURL/response.
+// ResponsePath is the path of response URLs below the public URL: a URL is signed for PublicURL/response.
 const ResponsePath = "response"
 
-// retryAfter is how many seconds a sender is asked to wait before it tries again.
+// retryAfter is the Retry-After that a sender gets when the server is busy, in seconds.
 const retryAfter = "1"
 
-// answer takes a provider's answer. It is told 200 only when the answer is durable, whatever it says: one that is too
-// long, garbage, late or the second one would have been taken by S3 too, and what it means is the engine's to decide. A
-// request that does not say how long its body is S3 refuses.
+// answer accepts a provider's response and replies 200 only when the response is durable. Like S3, it accepts a body
+// that is too long, malformed, late or a duplicate; the engine decides what the response means. Like S3, it refuses a
+// request without a Content-Length.
 func (s *Server) answer(w http.ResponseWriter, r *http.Request) {
 	if r.Method != http.MethodPut && r.Method != http.MethodPost {
 		w.Header().Set("Allow", "PUT")
@@ -29,12 +29,12 @@ func (s *Server) answer(w http.ResponseWriter, r *http.Request) {
 		wire.WriteError(w, err)
 		return
 	}
-	if r.ContentLength == 0 && r.Header.Get("Content-Length") == "" { // in chunks it would be -1
+	if r.ContentLength == 0 && r.Header.Get("Content-Length") == "" { // a chunked body has length -1
 		refuseAnswer(w, http.StatusLengthRequired, "MissingContentLength", "You must provide the Content-Length HTTP header.")
 		return
 	}
-	// One byte more than the maximum shows that an answer is too long, so the server reads no further. If the rest is
-	// small, net/http discards it up to its own limit, so that a connection reset does not lose the reply.
+	// Read one byte more than the maximum to detect a response that is too long. If the rest is small, net/http
+	// discards it up to its own limit, so that a connection reset does not lose the reply.
 	body, ctx, end, err := s.receive(r, wire.MaxResponse+1)
 	switch {
 	case errors.Is(err, errNoTurn):
@@ -49,7 +49,7 @@ func (s *Server) answer(w http.ResponseWriter, r *http.Request) {
 	defer end()
 	size := 0
 	if len(body) > wire.MaxResponse {
-		size = int(max(r.ContentLength, 0)) // -1 if the sender did not say
+		size = int(max(r.ContentLength, 0)) // -1 if the sender did not declare it
 	}
 	err = s.config.Engine.Answer(ctx, key.RequestID, body, size)
 	switch {
@@ -65,19 +65,19 @@ func (s *Server) answer(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// refuseAnswer answers with an error as S3 does, in XML.
+// refuseAnswer replies with an XML error in the format of S3.
 func refuseAnswer(w http.ResponseWriter, status int, code, message string) {
 	body, err := xml.Marshal(struct {
 		XMLName xml.Name `xml:"Error"`
 		Code    string
 		Message string
 	}{Code: code, Message: message})
-	if err != nil { // strings only, so never
+	if err != nil { // cannot happen: the fields are strings
 		http.Error(w, code, status)
 		return
 	}
 	w.Header().Set("Content-Type", "application/xml")
 	w.WriteHeader(status)
-	// A client that has gone does not want the rest.
+	// A failed write means that the client has disconnected.
 	_, _ = w.Write(append([]byte(xml.Header), body...))
 }

@@ -12,26 +12,28 @@ import (
 	"github.com/pintle-dev/pintle/wire"
 )
 
-// ROSResponsePath is the path of the response URLs of ROS after the public URL: those are PublicURL/ros/response and a query.
+// ROSResponsePath is the path of ROS response URLs below the public URL: PublicURL/ros/response with a query.
 const ROSResponsePath = "ros/response"
 
-// ROSAnswers is how the answers of providers to ROS are taken.
+// ROSAnswers configures how provider responses to ROS are accepted.
 type ROSAnswers struct {
-	// Signer checks response URLs. Nil means that there are none.
+	// Signer checks response URLs. Nil disables them.
 	Signer *wire.ROSSigner
-	// Signals checks the URLs of handles. Nil means that there are none.
+	// Signals checks the URLs of wait condition handles. Nil disables them.
 	Signals *wire.ROSSigner
-	// Limit is how many bytes an answer may have, at most [wire.MaxROSResponse]; what is longer is an answer that the engine
-	// gets as too long. Zero means [wire.MaxResponse].
+	// Limit is the maximum length of a response in bytes, at most [wire.MaxROSResponse]. The engine gets a longer one
+	// marked as too long. Zero means [wire.MaxResponse].
 	Limit int
-	// TakePut takes answers that are PUT as CloudFormation's are, and not only those that are posted.
+	// TakePut also accepts responses sent by PUT, as for CloudFormation. Without it, only POST is accepted.
 	TakePut bool
-	// NeedHeaders refuses answers without the headers that ROS says they must have. Without it they are only logged.
+	// NeedHeaders refuses responses without the headers that ROS requires. Without it, missing headers are only
+	// logged.
 	NeedHeaders bool
 }
 
-// answerROS takes a provider's answer to ROS. As with [Server.answer], whatever it says is told 200 when it is durable. Bodies
-// of replies are JSON, as the clients of ROS expect: {"RequestId": …}, and Code and Message of what is refused.
+// answerROS accepts a provider's response to ROS. Like [Server.answer], it replies 200 to any body once the body is
+// durable. Replies are JSON, as ROS clients expect: {"RequestId": …}, and Code and Message if the response is
+// refused.
 func (s *Server) answerROS(w http.ResponseWriter, r *http.Request) {
 	ros := s.config.ROS
 	switch {
@@ -50,7 +52,7 @@ func (s *Server) answerROS(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	id := key.RequestID
-	if r.ContentLength == 0 && r.Header.Get("Content-Length") == "" { // a probe by hand, and no answer; in chunks it would be -1
+	if r.ContentLength == 0 && r.Header.Get("Content-Length") == "" { // a chunked body has length -1
 		refuseROS(w, http.StatusLengthRequired, id, "MissingContentLength", "The response must have a Content-Length.")
 		return
 	}
@@ -75,7 +77,7 @@ func (s *Server) answerROS(w http.ResponseWriter, r *http.Request) {
 	defer end()
 	size := 0
 	if len(body) > ros.Limit {
-		size = int(max(r.ContentLength, int64(len(body)))) // -1 if the sender did not say
+		size = int(max(r.ContentLength, int64(len(body)))) // -1 if the sender did not declare it
 	}
 	err = s.config.Engine.Answer(ctx, id, body, size)
 	switch {
@@ -91,7 +93,8 @@ func (s *Server) answerROS(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// missingHeaders returns what a response to ROS must have and this one has not. Source: ROS, custom resource response objects.
+// missingHeaders returns the required headers that a response to ROS lacks. Source: ROS, custom resource response
+// objects.
 func missingHeaders(r *http.Request) (missing []string) {
 	if kind, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err != nil || kind != "application/json" {
 		missing = append(missing, "Content-Type: application/json")
@@ -102,9 +105,9 @@ func missingHeaders(r *http.Request) (missing []string) {
 	return missing
 }
 
-// rosReply is the body of a reply to an answer.
+// rosReply is the body of a reply to a provider response.
 type rosReply struct {
-	RequestID string `json:"RequestId,omitempty"` // of the request that was answered
+	RequestID string `json:"RequestId,omitempty"` // of the request that the provider responded to
 	Code      string `json:",omitempty"`
 	Message   string `json:",omitempty"`
 }
@@ -123,6 +126,6 @@ func replyROS(w http.ResponseWriter, status int, reply rosReply) {
 	}
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(status)
-	// A client that has gone does not want the rest.
+	// A failed write means that the client has disconnected.
 	_, _ = w.Write(body)
 }

@@ -16,10 +16,10 @@ import (
 	"github.com/pintle-dev/pintle/wire"
 )
 
-// reads are the beginnings of the names of actions that change nothing.
+// reads are the name prefixes of read-only actions.
 var reads = []string{"Describe", "List", "Get", "Validate", "Estimate", "Preview", "Head", "BatchGet", "Detect", "Filter", "Lookup"}
 
-// changes reports whether an action may change something, as its name tells.
+// changes reports whether an action may change something, judging by its name.
 func changes(action string) bool {
 	for _, read := range reads {
 		if strings.HasPrefix(action, read) {
@@ -29,7 +29,7 @@ func changes(action string) bool {
 	return true
 }
 
-// audited serves a call that was let in, and puts it on record if it is one that may change something.
+// audited serves an authenticated call, and records it in the audit log if it may change something.
 func (s *Server) audited(w http.ResponseWriter, r *http.Request, id sigv4.Identity, serve func()) {
 	if s.config.Audit == nil {
 		serve()
@@ -43,7 +43,7 @@ func (s *Server) audited(w http.ResponseWriter, r *http.Request, id sigv4.Identi
 	s.record(w, r, id, e, serve)
 }
 
-// auditedROS is audited for a call of ROS.
+// auditedROS is audited for ROS calls.
 func (s *Server) auditedROS(w http.ResponseWriter, r *http.Request, id sigv4.Identity, call *rpc.Call, serve func()) {
 	if s.config.Audit == nil || !changes(call.Action) {
 		serve()
@@ -54,7 +54,7 @@ func (s *Server) auditedROS(w http.ResponseWriter, r *http.Request, id sigv4.Ide
 	s.record(w, r, id, e, serve)
 }
 
-// record serves a call and puts it on record.
+// record serves a call and records it in the audit log.
 func (s *Server) record(w http.ResponseWriter, r *http.Request, id sigv4.Identity, e audit.Entry, serve func()) {
 	defer func() {
 		status := 0
@@ -66,14 +66,14 @@ func (s *Server) record(w http.ResponseWriter, r *http.Request, id sigv4.Identit
 		e.Region, e.Outcome, e.Status = id.Region, audit.OutcomeOf(status), status
 		e.Who = audit.Who{Key: id.AccessKeyID, Account: id.Account, ARN: id.ARN}
 		if s.config.Local != nil && s.config.Local(id.AccessKeyID) {
-			e.Who = audit.Who{Account: id.Account, Local: true} // its key is another one in every run
+			e.Who = audit.Who{Account: id.Account, Local: true} // the local key changes with every run
 		}
 		s.config.Audit(e)
 	}()
 	serve()
 }
 
-// remote is the address of who has sent a request.
+// remote returns the address of the sender of a request.
 func remote(r *http.Request) string {
 	host, _, err := net.SplitHostPort(r.RemoteAddr)
 	if err != nil {
@@ -82,7 +82,7 @@ func remote(r *http.Request) string {
 	return host
 }
 
-// entryOf returns the audit entry of a call. The entry has no action if the call is not to be recorded.
+// entryOf returns the audit entry of a call. The entry has no action if the call need not be recorded.
 func entryOf(r *http.Request, id sigv4.Identity) audit.Entry {
 	e := audit.Entry{Endpoint: audit.EndpointAPI, Service: id.Service}
 	target := r.Header.Get("X-Amz-Target")
@@ -106,10 +106,10 @@ func entryOf(r *http.Request, id sigv4.Identity) audit.Entry {
 	return e
 }
 
-// ofOperator fills an entry from the path of a call of Pintle's own API. A preview changes nothing.
+// ofOperator fills an entry from the path of an operator API call. A preview changes nothing.
 func ofOperator(e *audit.Entry, r *http.Request) {
 	parts := strings.Split(strings.TrimPrefix(r.URL.EscapedPath(), operator.Prefix), "/")
-	for i := range parts { // ARNs have slashes
+	for i := range parts { // ARNs contain slashes
 		if text, err := url.PathUnescape(parts[i]); err == nil {
 			parts[i] = text
 		}
@@ -128,7 +128,7 @@ func ofOperator(e *audit.Entry, r *http.Request) {
 	}
 }
 
-// fill fills an entry from the parameters that name things. No other parameter is recorded.
+// fill fills an entry from the parameters that identify a resource. No other parameter is recorded.
 func fill(e *audit.Entry, form url.Values) {
 	for _, name := range []string{"StackName", "StackId"} {
 		if e.Stack == "" {
@@ -153,7 +153,7 @@ func fill(e *audit.Entry, form url.Values) {
 	}
 }
 
-// formOf returns the parameters of a call of the Query protocol, wherever they are.
+// formOf returns the parameters of a Query protocol call, from the URL or the body.
 func formOf(r *http.Request) url.Values {
 	form := r.URL.Query()
 	if r.Method != http.MethodPost {
@@ -172,7 +172,7 @@ func formOf(r *http.Request) url.Values {
 	return form
 }
 
-// ofJSON fills an entry from the body of a call of one of the JSON protocols.
+// ofJSON fills an entry from the body of a JSON protocol call.
 func ofJSON(e *audit.Entry, r *http.Request) {
 	var named struct{ Name, StateMachineArn, ExecutionArn, LogGroupName, ClientRequestToken any }
 	if json.Unmarshal(peek(r), &named) != nil {

@@ -9,16 +9,16 @@ import (
 	"time"
 )
 
-// ConsolePath is the path of pages for people.
+// ConsolePath is the path of the console.
 const ConsolePath = "/console"
 
-// streams is the media type that a page accepts when it wants to be notified of all changes.
+// streams is the media type that a page accepts when it subscribes to changes.
 const streams = "text/event-stream"
 
-// streamPath is what the paths of streams end with. A page that is asked for as if it were one takes its turn as others do.
+// streamPath is the suffix of stream paths. A request for any other page takes a slot, even if it accepts a stream.
 const streamPath = "/live"
 
-// maxForm is how many bytes of a form are read before it is its turn: more than the console takes.
+// maxForm is how many bytes of a form are read before the request takes a slot. It is more than the console accepts.
 const maxForm = 128 << 10
 
 // rest is a body whose beginning was read before.
@@ -27,24 +27,24 @@ type rest struct {
 	io.Closer
 }
 
-// console serves pages for people. They have turns of their own, so that neither they nor calls wait for the other.
+// console serves the console. It has slots of its own, so that pages and API calls do not wait for each other.
 func (s *Server) console(w http.ResponseWriter, r *http.Request) {
 	if s.config.Dev && !isLoopback(r.Host) {
 		http.Error(w, "this is a development server: it is reached as localhost, 127.0.0.1 or [::1] only", http.StatusForbidden)
 		return
 	}
 	if r.Method == http.MethodGet && r.Header.Get("Accept") == streams && strings.HasSuffix(r.URL.Path, streamPath) {
-		// The console bounds how many there are, and every write sets its own deadline; the end of the server ends them.
+		// The console limits the number of streams, and every write sets its own deadline. Shutdown ends all streams.
 		ctx, cancel := context.WithCancel(r.Context())
 		defer cancel()
 		defer context.AfterFunc(s.soft, cancel)()
-		_ = http.NewResponseController(w).SetReadDeadline(time.Time{}) // a writer that has none needs none
+		_ = http.NewResponseController(w).SetReadDeadline(time.Time{}) // a writer without deadlines needs no change
 		s.config.Console.ServeHTTP(&live{ResponseWriter: w, begins: func() { s.connections.Verified(ctx) }}, r.WithContext(ctx))
 		return
 	}
 	if r.Method == http.MethodPost {
-		// A form is here before it takes a turn, or a few who send theirs slowly would keep all others out. What there is more of it is
-		// refused by the console.
+		// Read the form before taking a slot. Otherwise a few slow senders could block everyone else. The console
+		// refuses a form that is longer than this.
 		head, err := io.ReadAll(io.LimitReader(r.Body, maxForm))
 		if err != nil {
 			http.Error(w, "the form did not come", http.StatusBadRequest)
@@ -65,14 +65,15 @@ func (s *Server) console(w http.ResponseWriter, r *http.Request) {
 		defer context.AfterFunc(s.hard, cancel)()
 		s.config.Console.ServeHTTP(held, r.WithContext(ctx))
 	}()
-	_ = held.send() // the browser may have left
+	_ = held.send() // the browser may have disconnected
 }
 
-// maxHeld limits the bytes of a page that are buffered until its turn ends. Pages for browsers that are not signed in are shorter.
+// maxHeld limits how many bytes of a page are buffered until its slot is released. Pages for browsers that are not
+// signed in are shorter.
 const maxHeld = 64 << 10
 
-// heldPage keeps the beginning of a page until send, which is called after its turn: anyone may ask for pages, and a browser that
-// does not read them must not hold a turn.
+// heldPage buffers the beginning of a page until send, which is called after the slot is released. Anyone may request
+// pages, and a browser that does not read them must not hold a slot.
 type heldPage struct {
 	http.ResponseWriter
 	status int
@@ -111,7 +112,7 @@ func (h *heldPage) FlushError() error {
 	return http.NewResponseController(h.ResponseWriter).Flush()
 }
 
-// send sends what is kept.
+// send sends the buffered output.
 func (h *heldPage) send() error {
 	if h.sent {
 		return nil
@@ -124,7 +125,7 @@ func (h *heldPage) send() error {
 	return err
 }
 
-// live is the writer of a stream. The console begins one for a signed-in browser only.
+// live is the writer of a stream. The console starts streams only for signed-in browsers.
 type live struct {
 	http.ResponseWriter
 	begins func()
@@ -138,5 +139,5 @@ func (l *live) WriteHeader(status int) {
 	l.ResponseWriter.WriteHeader(status)
 }
 
-// Unwrap lets [http.ResponseController] find what is wrapped.
+// Unwrap is for [http.ResponseController].
 func (l *live) Unwrap() http.ResponseWriter { return l.ResponseWriter }

@@ -19,7 +19,7 @@ import (
 	"github.com/pintle-dev/pintle/internal/api/sigv4"
 )
 
-// The endpoints that requests are for.
+// The endpoints of the server.
 const (
 	endpointHealth   = "health"
 	endpointMetrics  = "metrics"
@@ -31,12 +31,12 @@ const (
 	endpointAPI      = "api"
 )
 
-// Endpoints lists the endpoints that [Config.Served] gets.
+// Endpoints lists the endpoint names that [Config.Served] receives.
 func Endpoints() []string {
 	return []string{endpointHealth, endpointMetrics, endpointAnswers, endpointROS, endpointSignals, endpointOperator, endpointConsole, endpointAPI}
 }
 
-// endpointOf returns the endpoint that a path leads to.
+// endpointOf returns the endpoint of a path.
 func (s *Server) endpointOf(path string) string {
 	switch {
 	case path == "/healthz", path == "/readyz":
@@ -59,7 +59,7 @@ func (s *Server) endpointOf(path string) string {
 	return endpointAPI
 }
 
-// route sends a request to whom it is for.
+// route passes a request to the handler of its endpoint.
 func (s *Server) route(w http.ResponseWriter, r *http.Request) {
 	switch s.endpointOf(r.URL.Path) {
 	case endpointHealth:
@@ -83,7 +83,8 @@ func (s *Server) route(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// metrics answers a scrape. A development server tells them to no page of a browser that was led here by a foreign name.
+// metrics answers a scrape. A development server refuses requests under any name that is not a loopback name. This
+// protects against DNS rebinding.
 func (s *Server) metrics(w http.ResponseWriter, r *http.Request) {
 	if s.config.Dev && !isLoopback(r.Host) {
 		tell(w, r, http.StatusForbidden, "a development server is reached as localhost, 127.0.0.1 or [::1] only\n")
@@ -92,8 +93,9 @@ func (s *Server) metrics(w http.ResponseWriter, r *http.Request) {
 	s.config.Metrics.ServeHTTP(w, r)
 }
 
-// enter lets a call in, or refuses it in the form of the API it is for. A call takes a turn when its caller is known and its body was read,
-// except for bodies that an API reads as they arrive: who sends nothing more, or nothing that is signed, holds no turn.
+// enter authenticates a call, or refuses it in the format of the requested API. A call takes a slot once its caller
+// is authenticated and its body was read, so that slow or unauthenticated senders hold no slot. The exception are
+// bodies that an API reads as they arrive.
 func (s *Server) enter(w http.ResponseWriter, r *http.Request) {
 	own := strings.HasPrefix(r.URL.Path, operator.Prefix)
 	service := s.claimed(r)
@@ -116,7 +118,7 @@ func (s *Server) enter(w http.ResponseWriter, r *http.Request) {
 	case r.Method == http.MethodOptions:
 		refuse(denied("OPTIONS is rejected: browsers cannot use this API."))
 		return
-	case s.config.Dev && !isLoopback(r.Host) && !(service == ossService && oss.Host(r.Host)): // no page is of such a host
+	case s.config.Dev && !isLoopback(r.Host) && !(service == ossService && oss.Host(r.Host)): // browser pages never have OSS hosts
 		refuse(denied("This is a development server: it is reached as localhost, 127.0.0.1 or [::1] only. " +
 			"Start it without --dev, with keys of its own, to serve other names."))
 		return
@@ -125,10 +127,10 @@ func (s *Server) enter(w http.ResponseWriter, r *http.Request) {
 		s.take(w, r, s.calls, s.config.Timeout, refuse, open.ServeHTTP)
 		return
 	}
-	defer func() { _ = r.Body.Close() }() // of what was read of it, which the server does not know
+	defer func() { _ = r.Body.Close() }() // closes the replaced body, which the HTTP server does not know
 	long := s.isLong(service) && !own
 	if long {
-		s.extend(w, strangerTime) // anybody may say that a request is for this service
+		s.extend(w, strangerTime) // the claimed service is not authenticated yet
 	}
 	switch {
 	case !own && service == ossService:
@@ -140,7 +142,7 @@ func (s *Server) enter(w http.ResponseWriter, r *http.Request) {
 	id, err := s.verifier.Verify(r)
 	if err != nil {
 		if long {
-			s.extend(w, 0) // what may still come of the body is not waited for
+			s.extend(w, 0) // do not wait for the rest of the body
 		}
 		refuse(refusal(err))
 		return
@@ -157,13 +159,13 @@ func (s *Server) enter(w http.ResponseWriter, r *http.Request) {
 	})
 }
 
-// isLong reports whether calls of a service may take longer than others.
+// isLong reports whether calls of a service have a longer timeout than others.
 func (s *Server) isLong(service string) bool {
 	face, ok := s.services[service]
 	return ok && face.Timeout > 0
 }
 
-// take serves a request that was let in when it has a turn, or refuses it.
+// take serves an authenticated request once a slot is free, or refuses it.
 func (s *Server) take(w http.ResponseWriter, r *http.Request, turns turns, timeout time.Duration, refuse func(*query.Error), serve http.HandlerFunc) {
 	if !turns.take(r.Context()) {
 		w.Header().Set("Retry-After", retryAfter)
@@ -178,7 +180,7 @@ func (s *Server) take(w http.ResponseWriter, r *http.Request, turns turns, timeo
 	serve(w, r.WithContext(ctx))
 }
 
-// serve hands a call of a known caller to the API it is for.
+// serve passes an authenticated call to its API.
 func (s *Server) serve(w http.ResponseWriter, r *http.Request, id sigv4.Identity, own bool, refuse func(*query.Error)) {
 	r = r.WithContext(sigv4.WithIdentity(r.Context(), id))
 	if s.config.Called != nil && !own {
@@ -206,19 +208,19 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request, id sigv4.Identity
 	})
 }
 
-// strangerTime is how long a connection has at most for the body of a call that takes long, until it is known whose it is.
+// strangerTime bounds how long a connection may send the body of a long call before its caller is authenticated.
 const strangerTime = 2 * time.Minute
 
-// extend gives a connection the time that a call may take, which is longer than that of most.
+// extend extends the deadlines of a connection for a call with a longer timeout.
 func (s *Server) extend(w http.ResponseWriter, timeout time.Duration) {
 	control := http.NewResponseController(w)
-	until := time.Now().Add(s.config.Wait + timeout + readTimeout) // of the sockets, whose clock this is
-	_ = control.SetReadDeadline(until)                             // a writer that has none needs none
+	until := time.Now().Add(s.config.Wait + timeout + readTimeout) // socket deadlines use the real clock
+	_ = control.SetReadDeadline(until)                             // a writer without deadlines needs no change
 	_ = control.SetWriteDeadline(until)
 }
 
-// call hands a call to the API of a service, or to the one whose version is in the form: not every client signs for the
-// service that it calls.
+// call passes a call to the API of the service in the signature, or to the one whose version is in the form. Some
+// clients sign for another service than the one they call.
 func (s *Server) call(w http.ResponseWriter, r *http.Request, service string) {
 	if face, ok := s.services[service]; ok {
 		face.Handler.ServeHTTP(w, r)
@@ -237,7 +239,7 @@ func (s *Server) call(w http.ResponseWriter, r *http.Request, service string) {
 	s.absent(w, r, service)
 }
 
-// formVersion returns the Version of a form, wherever it is, and leaves the body as it was.
+// formVersion returns the Version parameter from the URL or the body, and leaves the body unchanged.
 func formVersion(r *http.Request) string {
 	if version := r.URL.Query().Get("Version"); version != "" || r.Method != http.MethodPost {
 		return version
@@ -249,10 +251,10 @@ func formVersion(r *http.Request) string {
 	return form.Get("Version")
 }
 
-// mostPeeked bounds what is looked at of a body.
+// mostPeeked bounds how many bytes of a body peek reads.
 const mostPeeked = 2 << 20
 
-// peek returns the beginning of a body and leaves it as it was.
+// peek returns the beginning of a body, and restores the body for later readers.
 func peek(r *http.Request) []byte {
 	body, err := io.ReadAll(io.LimitReader(r.Body, mostPeeked))
 	rest := io.Reader(r.Body)
@@ -275,7 +277,7 @@ func denied(message string) *query.Error {
 	return &query.Error{Code: "AccessDenied", Message: message, Status: http.StatusForbidden, Sender: true}
 }
 
-// refusal turns the error of a verifier into the client's.
+// refusal converts the error of a verifier to the client's error.
 func refusal(err error) *query.Error {
 	refused, ok := errors.AsType[*sigv4.Error](err)
 	if !ok {
@@ -284,7 +286,7 @@ func refusal(err error) *query.Error {
 	return &query.Error{Code: refused.Code, Message: refused.Message, Status: refused.Status, Sender: true}
 }
 
-// isLoopback reports whether a Host header names this machine: localhost, a name below it, or a loopback address.
+// isLoopback reports whether a Host header names this machine: localhost, a subdomain of it, or a loopback address.
 func isLoopback(host string) bool {
 	name := host
 	if h, _, err := net.SplitHostPort(host); err == nil {

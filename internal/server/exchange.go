@@ -13,12 +13,13 @@ import (
 	"github.com/pintle-dev/pintle/wire"
 )
 
-// requestID is the header with the id of a request, as it is in the log. An API that makes ids of its own replaces it.
+// requestID is the header with the request ID, which the log also contains. An API that makes its own IDs replaces
+// it.
 const requestID = "X-Amzn-Requestid"
 
-// exchange wraps all that is served: it gives the request an id, logs it at debug level without its query, where the
-// signatures of response URLs are, and turns a panic into a 500. A client that encodes a URL once more sends the query
-// as part of the path.
+// exchange wraps all handlers. It assigns the request an ID, logs it at debug level, and turns a panic into a 500.
+// The log omits the query because it holds the signatures of response URLs. Some clients encode a URL twice and so
+// send the query as part of the path.
 func (s *Server) exchange(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		began := s.config.Now()
@@ -54,16 +55,17 @@ func (s *Server) exchange(next http.Handler) http.Handler {
 			return
 		}
 		next.ServeHTTP(reply, r)
-		// Without this, a connection with many requests in its buffer keeps its processor for 10 ms at a time, and a hundred of them
-		// make every step of all others wait for half a second.
+		// Without this, a connection with many buffered requests keeps its processor for 10 ms at a time. A hundred
+		// such connections delay every step of all others by half a second.
 		runtime.Gosched()
 	})
 }
 
-// maxFields is how many header fields a request may have. Each takes far more memory than its bytes for as long as its body is awaited.
+// maxFields is the maximum number of header fields of a request. While the server waits for the body, each field
+// takes far more memory than its bytes.
 const maxFields = 500
 
-// fields returns how many fields a header has.
+// fields returns the number of fields in a header.
 func fields(h http.Header) int {
 	n := 0
 	for _, values := range h {
@@ -72,7 +74,7 @@ func fields(h http.Header) int {
 	return n
 }
 
-// traceOf returns the trace that a request belongs to: the one that it names, as the W3C or as AWS's clients do, or a new one.
+// traceOf returns the trace of a request: the one in its W3C or AWS header, or a new one.
 func traceOf(r *http.Request) trace.Parent {
 	if parent := trace.Parse(r.Header.Get(trace.Header)); parent != "" {
 		return parent
@@ -83,7 +85,7 @@ func traceOf(r *http.Request) trace.Parent {
 	return trace.New()
 }
 
-// reply remembers what was answered.
+// reply records the status and the length of a reply.
 type reply struct {
 	http.ResponseWriter
 	status int // 0 until the header is written
@@ -108,5 +110,5 @@ func (r *reply) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// Unwrap lets [http.ResponseController] find what is wrapped.
+// Unwrap is for [http.ResponseController].
 func (r *reply) Unwrap() http.ResponseWriter { return r.ResponseWriter }

@@ -9,20 +9,20 @@ import (
 )
 
 const (
-	// readyFor is how long the outcome of a check stands, so that no one outside decides how often the store is asked.
+	// readyFor is how long the result of a check is cached, so that outside probes cannot overload the store.
 	readyFor = time.Second
 	// readyTimeout bounds one check.
 	readyTimeout = 5 * time.Second
 )
 
-// readiness is the outcome of the last check.
+// readiness is the result of the last check.
 type readiness struct {
-	mu  sync.Mutex // held during a check: there is one at a time
+	mu  sync.Mutex // held during a check, so that only one runs at a time
 	at  time.Time
 	err error
 }
 
-// health answers what load balancers ask.
+// health answers the probes of load balancers.
 func (s *Server) health(w http.ResponseWriter, r *http.Request) {
 	if r.URL.Path == "/healthz" {
 		s.healthz(w, r)
@@ -31,12 +31,13 @@ func (s *Server) health(w http.ResponseWriter, r *http.Request) {
 	s.readyz(w, r)
 }
 
-// healthz says that the process is up.
+// healthz reports that the process is running.
 func (s *Server) healthz(w http.ResponseWriter, r *http.Request) {
 	tell(w, r, http.StatusOK, "ok\n")
 }
 
-// readyz says whether requests can be served; why not is in the log only, for anyone may ask.
+// readyz reports whether requests can be served. The reason for a failure is only logged, because anyone may send a
+// probe.
 func (s *Server) readyz(w http.ResponseWriter, r *http.Request) {
 	if s.draining.Load() || s.check(r.Context()) != nil {
 		tell(w, r, http.StatusServiceUnavailable, "not ready\n")
@@ -52,7 +53,7 @@ func (s *Server) check(ctx context.Context) error {
 	if age := now.Sub(s.ready.at); !s.ready.at.IsZero() && age >= 0 && age < readyFor {
 		return s.ready.err
 	}
-	// One that hangs up must not make the others see red.
+	// Other callers share the result, so a client that disconnects must not cancel the check.
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), readyTimeout)
 	defer cancel()
 	defer context.AfterFunc(s.hard, cancel)()
@@ -71,6 +72,6 @@ func tell(w http.ResponseWriter, r *http.Request, status int, text string) {
 	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
 	w.Header().Set("Cache-Control", "no-store")
 	w.WriteHeader(status)
-	// A client that has gone does not want the rest.
+	// A failed write means that the client has disconnected.
 	_, _ = io.WriteString(w, text)
 }

@@ -13,10 +13,10 @@ import (
 	"github.com/pintle-dev/pintle/wire"
 )
 
-// ossService is the name of the API of Alibaba Cloud's OSS, whose calls are signed in other ways than AWS's.
+// ossService is the name of the Alibaba Cloud OSS API, whose calls are not signed as AWS calls are.
 const ossService = "oss"
 
-// claimed returns the service that a request says it is for, "" if it says none.
+// claimed returns the service that a request claims to be for, or "".
 func (s *Server) claimed(r *http.Request) string {
 	if _, ok := s.services[ossService]; ok && oss.Claimed(r) {
 		return ossService
@@ -24,14 +24,14 @@ func (s *Server) claimed(r *http.Request) string {
 	return sigv4.Claimed(r)
 }
 
-// OSSService returns the service of OSS.
+// OSSService returns the OSS service.
 func OSSService(handler http.Handler) Service {
 	return Service{Handler: handler, Refuse: func(w http.ResponseWriter, r *http.Request, e *query.Error) {
 		oss.Refuse(w, r, &oss.Error{Code: e.Code, Message: e.Message, Status: e.Status})
 	}}
 }
 
-// enterOSS serves a call of OSS, or refuses it.
+// enterOSS serves an OSS call, or refuses it.
 func (s *Server) enterOSS(w http.ResponseWriter, r *http.Request, refuse func(*query.Error)) {
 	var holder sigv4.KeyOwner
 	refused := oss.Verify(r, s.config.Now(), func(keyID, token, region string) (oss.Key, *oss.Error) {
@@ -43,7 +43,7 @@ func (s *Server) enterOSS(w http.ResponseWriter, r *http.Request, refuse func(*q
 		return oss.Key{Secret: string(holder.Secret), Known: holder.Known}, nil
 	})
 	if refused != nil {
-		s.extend(w, 0) // the rest of the body is not waited for
+		s.extend(w, 0) // do not wait for the rest of the body
 		oss.Refuse(w, r, refused)
 		return
 	}
@@ -63,7 +63,7 @@ func (s *Server) enterOSS(w http.ResponseWriter, r *http.Request, refuse func(*q
 	})
 }
 
-// unknownOSSKey says in OSS's words why a key is not accepted.
+// unknownOSSKey returns the OSS error for a key that is not accepted.
 func unknownOSSKey(token string, err error) *oss.Error {
 	refused, ok := errors.AsType[*sigv4.Error](err)
 	switch {

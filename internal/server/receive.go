@@ -13,8 +13,9 @@ var (
 	errNoTurn = errors.New("there was no turn in time")
 )
 
-// receive reads at most limit bytes of a body that was sent to a signed URL, and takes a turn for it: who sends slowly holds none. After a
-// nil error, the caller serves the request with the context, which does not end when the sender hangs up, and calls end.
+// receive reads at most limit bytes of a body that was sent to a signed URL, and then takes a slot, so that slow
+// senders hold none. After a nil error, the caller serves the request with ctx and calls end. ctx does not end when
+// the sender disconnects.
 func (s *Server) receive(r *http.Request, limit int64) (body []byte, ctx context.Context, end func(), err error) {
 	s.connections.Verified(r.Context())
 	if body, err = io.ReadAll(io.LimitReader(r.Body, limit)); err != nil {

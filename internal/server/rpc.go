@@ -16,7 +16,7 @@ import (
 	"github.com/pintle-dev/pintle/internal/engine"
 )
 
-// openROS makes the API of Alibaba Cloud's ROS, whose calls are signed in other ways than AWS's.
+// openROS creates the API of Alibaba Cloud ROS, whose calls are not signed as AWS calls are.
 func (s *Server) openROS() (err error) {
 	s.calling = rpc.NewVerifier(rpc.VerifierConfig{Now: s.config.Now, Intake: s.config.Intake})
 	s.ros, err = ros.New(ros.Config{
@@ -30,7 +30,7 @@ func (s *Server) openROS() (err error) {
 	return err
 }
 
-// rosCaller is the id of who calls: the account's, or one that is made for its role, as users have it.
+// rosCaller returns the ID of the caller: the account ID, or a generated user ID for a role.
 func rosCaller(account, role string) string {
 	if role == "" {
 		return account
@@ -39,7 +39,7 @@ func rosCaller(account, role string) string {
 	return fmt.Sprintf("2%017d", binary.BigEndian.Uint64(sum[:])%100_000_000_000_000_000)
 }
 
-// enterROS serves a request that is a call of ROS, or refuses it, and reports whether it did.
+// enterROS serves a request that is a ROS call, or refuses it, and reports whether it did either.
 func (s *Server) enterROS(w http.ResponseWriter, r *http.Request, refuse func(*query.Error)) bool {
 	var holder sigv4.KeyOwner
 	call, refused := s.calling.Admit(r, func(call *rpc.Call) (rpc.Secret, *rpc.Error) {
@@ -65,7 +65,7 @@ func (s *Server) enterROS(w http.ResponseWriter, r *http.Request, refuse func(*q
 	return true
 }
 
-// unknownKey says in ROS's words why a key is not good.
+// unknownKey returns the ROS error for a key that is not accepted.
 func unknownKey(call *rpc.Call, err error) *rpc.Error {
 	refused, ok := errors.AsType[*sigv4.Error](err)
 	switch {
@@ -82,7 +82,7 @@ func unknownKey(call *rpc.Call, err error) *rpc.Error {
 	}
 }
 
-// refuseROS answers as the endpoint has decided, in ROS's form.
+// refuseROS writes an error of the endpoint in the format of ROS.
 func (s *Server) refuseROS(w http.ResponseWriter, r *http.Request, e *query.Error) {
 	code := e.Code
 	if code == "AccessDenied" {

@@ -1,28 +1,30 @@
 // Package server is the HTTP server: response URLs, APIs, the console and health checks.
 //
-//	PUT  …/response/KEY?X-Amz-…   the answer to a request, authenticated by the URL's own signature
-//	POST …/ros/response?…         the answer to a request of ROS, likewise by the signature in its URL
-//	PUT  …/signal/KEY?X-Amz-…     a signal to a resource that waits for it, likewise
-//	POST /                        Alibaba Cloud's RPC protocol, to the API of ROS, by its parameters or its headers
-//	POST /                        AWS's Query protocol, to the API that the signature's service or the Version names
-//	                              likewise AWS's JSON protocol, to the Parameter Store
-//	     /pintle/v1/…             Pintle's own API, see package operator
-//	     /console/…               pages for people, see package console
-//	GET  /healthz, /readyz        the process lives; it takes requests and its store takes writes
-//	GET  /metrics                 what Prometheus asks, if the server is to tell that here
+//	PUT  …/response/KEY?X-Amz-…   a provider response, authenticated by the signature in its URL
+//	POST …/ros/response?…         a provider response to ROS, likewise
+//	PUT  …/signal/KEY?X-Amz-…     a signal to a waiting resource, likewise
+//	POST /                        Alibaba Cloud's RPC protocol, for the API of ROS, by its parameters or its headers
+//	POST /                        AWS's Query protocol, for the API that the signature's service or the Version names;
+//	                              likewise AWS's JSON protocol, for the Parameter Store
+//	     /pintle/v1/…             the operator API, see package operator
+//	     /console/…               the console, see package console
+//	GET  /healthz, /readyz        liveness; readiness: the server takes requests and the store takes writes
+//	GET  /metrics                 metrics for Prometheus, if they are served here
 //
-// # Who may enter
+// # Authentication
 //
-// Everything but answers and health needs an Authorization header of AWS Signature Version 4 or of Alibaba Cloud's ACS3, or
-// Alibaba Cloud's signature in the parameters; also on a development server, where any key is good that it does not know: a page
-// in a browser cannot send that header, for there are no CORS headers here and OPTIONS is refused, and what a browser has sent in
-// parameters is known by its other headers. A development server moreover takes requests only under a name of this
-// machine, so that no foreign name can be pointed at it. Otherwise the signature is verified.
+// All endpoints except response URLs and health checks require a signature: AWS Signature Version 4 or Alibaba
+// Cloud's ACS3 in the Authorization header, or Alibaba Cloud's signature in the parameters.
 //
-// # What is kept small
+// A development server requires one too, but accepts any key that it does not know. Pages in a browser cannot send
+// the header, because the server sends no CORS headers and refuses OPTIONS. The server recognizes parameters that a
+// browser sent by the other headers of the request. It also accepts requests only under the names of this machine,
+// which prevents DNS rebinding. All other servers verify the signature.
 //
-// Headers, bodies, the time a request takes and how many are served at a time are all bounded; answers and calls do not
-// take each other's turns. A request that finds no turn is told 503 and when to come back.
+// # Limits
+//
+// The server limits headers, bodies, the duration of a request and the number of requests served at a time. Provider
+// responses and API calls have separate slots. A request that gets no slot in time receives 503 with Retry-After.
 package server
 
 import (
@@ -53,14 +55,14 @@ import (
 
 // Defaults of [Config].
 const (
-	DefaultConcurrency = 256              // answers, and as many calls, at a time
-	DefaultConnections = 1024             // on which no request was authenticated yet
-	DefaultWait        = 5 * time.Second  // for a turn
-	DefaultTimeout     = 30 * time.Second // of one request, once its body is here
-	DefaultDrain       = 10 * time.Second // of what is being served when Serve is asked to end
+	DefaultConcurrency = 256              // provider responses, and as many calls, at a time
+	DefaultConnections = 1024             // connections without an authenticated request
+	DefaultWait        = 5 * time.Second  // for a slot
+	DefaultTimeout     = 30 * time.Second // of one request, once its body was read
+	DefaultDrain       = 10 * time.Second // for requests in flight when Serve is stopped
 )
 
-// Bounds of a connection that have no setting.
+// Connection limits that have no setting.
 const (
 	headerTimeout = 10 * time.Second
 	readTimeout   = 30 * time.Second
@@ -68,42 +70,45 @@ const (
 	maxHeader     = 64 << 10 // bytes
 )
 
-// Config is what a [Server] is made of. Zero fields mean what they say.
+// Config configures a [Server]. Each field documents its zero value.
 type Config struct {
-	// Engine answers and Store is read. Required.
+	// Engine processes responses and calls. Store is for reads. Both are required.
 	Engine *engine.Engine
 	Store  store.Store
 	// Signer checks response URLs. Required.
 	Signer *wire.Signer
-	// Signals checks the URLs that signals are sent to, and nothing else: its base is PublicURL/signal. Nil takes none.
+	// Signals checks signal URLs only: its base is PublicURL/signal. Nil disables signals.
 	Signals *wire.Signer
-	// ROS is how the answers of providers to ROS are taken; the zero value takes none.
+	// ROS configures provider responses to ROS. The zero value accepts none.
 	ROS ROSAnswers
-	// Keys finds the access key of an id; [sigv4.Keys.Lookup] is one. Required unless Dev.
+	// Keys finds an access key by its ID, as [sigv4.Keys.Lookup] does. Required unless Dev.
 	Keys func(id string) (sigv4.Key, bool)
-	// Dev takes any key that Keys does not know, but only under loopback names. The caller sees to it that Listener is a
-	// loopback one.
+	// Dev accepts any key that Keys does not know, but only under loopback names. The caller ensures that Listener is
+	// a loopback listener.
 	Dev bool
-	// Sessions makes and knows the keys of those who have assumed a role. Nil means that no role can be assumed.
+	// Sessions issues and verifies the keys of assumed roles. Nil means that no role can be assumed.
 	Sessions *sigv4.Sessions
 	// Account is the account of unknown keys in Dev; empty means [sigv4.DefaultAccount].
 	Account string
-	// Listener is what [Server.Serve] takes connections from, and closes.
+	// Listener is the listener of [Server.Serve], which closes it.
 	Listener net.Listener
-	// PublicURL is where providers reach this server; only its path matters here. Nil means a URL without a path.
+	// PublicURL is the URL under which providers reach this server. Only its path is used here. Nil means a URL
+	// without a path.
 	PublicURL *url.URL
-	// Faces are more services, by their names in the scope of a signature.
+	// Services are additional services, by their names in the scope of a signature.
 	Services map[string]Service
-	// Bodies says how long the bodies of calls to a service may be, in bytes, where that is not [sigv4.DefaultMaxBody].
+	// Bodies are the maximum body lengths by service, in bytes. The default is [sigv4.DefaultMaxBody].
 	Bodies map[string]int64
-	// Intake reads the bodies of calls whose caller is not known yet. Nil means one of its own with the defaults of package intake.
+	// Intake reads the bodies of calls that are not authenticated yet. Nil means one with the defaults of package
+	// intake.
 	Intake *intake.Bodies
-	// Connections is how many connections may be open on which no request was authenticated yet. An address may have half of them. Beyond
-	// that, the oldest makes way for a new one. Zero means [DefaultConnections].
+	// Connections is the maximum number of open connections without an authenticated request. One address may have
+	// half of them. Beyond that, a new connection closes the oldest. Zero means [DefaultConnections].
 	Connections int
-	// Console serves pages for people under [ConsolePath], and authenticates them itself. Nil serves none.
+	// Console serves the pages under [ConsolePath] and authenticates them itself. Nil disables the console.
 	Console http.Handler
-	// Unsigned returns what serves a request that needs no signature, nil for those that do. Nil means that none is such.
+	// Unsigned returns the handler of a request that needs no signature, and nil for a request that needs one. A nil
+	// func means that all requests need one.
 	Unsigned func(*http.Request) http.Handler
 	// Patience is [cloudformation.Config.Patience].
 	Patience time.Duration
@@ -111,70 +116,74 @@ type Config struct {
 	FidelityAWS bool
 	// Drift is [cloudformation.Config.Drift].
 	Drift cloudformation.Drift
-	// Texts fetches templates that calls only name; nil fetches none.
+	// Texts fetches templates that calls pass by URL. Nil disables this.
 	Texts cloudformation.Texts
-	// Version is what the operator API reports of the program, and Hooks are its ends in other parts of it.
+	// Version is the program version that the operator API reports. Hooks connect that API to other parts of the
+	// program.
 	Version string
 	Hooks   operator.Hooks
-	// TokenKey signs paging tokens, at least 16 bytes that all nodes share. Nil means tokens that end with the process.
+	// TokenKey signs paging tokens. It has at least 16 bytes, and all nodes share it. Nil means a random key, so that
+	// tokens become invalid when the process exits.
 	TokenKey []byte
-	// Metrics answers scrapes; nil means that this is not the place for them. It does the asking for tokens itself.
+	// Metrics answers scrapes and authenticates them itself. Nil disables the endpoint.
 	Metrics http.Handler
-	// Served is notified of every request that was served: whose it was, one of the words of [Endpoints], the status of the answer, 0 if
-	// there was none, and how long it took. It must not block. Nil gets nothing.
+	// Served is called after every request, with its endpoint, one of [Endpoints], the status of the reply, 0 if
+	// there was no reply, and the duration. It must not block. Nil is not called.
 	Served func(door string, status int, took time.Duration)
-	// Called is called with who makes a call of an AWS service, before the call is served. changes reports whether the call may
-	// change something. The returned func, unless it is nil, is called once if the call then fails. Nil is not called.
+	// Called is called with the identity of the caller before a call of an AWS service is served. changes reports
+	// whether the call may change something. The returned func, unless nil, is called once if the call then fails.
+	// Nil is not called.
 	Called func(id sigv4.Identity, changes func() bool) (failed func())
-	// Audit gets every call that may change something, once it was served. Nil gets nothing.
+	// Audit gets every call that may change something, after the call was served. Nil disables this.
 	Audit func(audit.Entry)
-	// Local reports whether an access key is the one of the local user; nil means that there is none.
+	// Local reports whether an access key belongs to the local user. Nil means that no key does.
 	Local func(keyID string) bool
-	// ReadyCheck says whether requests can be served; nil means the store's Ping.
+	// ReadyCheck returns an error if requests cannot be served. Nil means the Ping method of Store.
 	ReadyCheck func(context.Context) error
-	// Log gets what operators should know, and every request at debug level; nil discards it.
+	// Log gets messages for operators, and every request at debug level. Nil discards them.
 	Log *slog.Logger
 	// Now is the clock; nil means [time.Now].
 	Now func() time.Time
-	// Concurrency is how many answers, and how many calls, are served at a time. Zero means [DefaultConcurrency].
+	// Concurrency is the maximum number of provider responses, and of calls, served at a time. Zero means
+	// [DefaultConcurrency].
 	Concurrency int
-	// Wait is how long a request waits for its turn. Zero means [DefaultWait].
+	// Wait is how long a request waits for a slot. Zero means [DefaultWait].
 	Wait time.Duration
 	// Timeout bounds the serving of one request. Zero means [DefaultTimeout].
 	Timeout time.Duration
-	// Drain is how long Serve waits for what is being served when it is asked to end. Zero means [DefaultDrain].
+	// Drain is how long Serve waits for requests in flight after it is stopped. Zero means [DefaultDrain].
 	Drain time.Duration
 }
 
-// Server serves the endpoint. Make one with [New].
+// Server serves all endpoints. Create one with [New].
 type Server struct {
 	config     Config
 	log        *slog.Logger
 	verifier   *sigv4.Verifier
 	responses  string // the path before response keys
-	signals    string // the path before those of signals
-	rosAnswers string // the path of response URLs of ROS
-	rosSignals string // the path of the URLs of its handles
+	signals    string // the path before signal keys
+	rosAnswers string // the path of ROS response URLs
+	rosSignals string // the path of ROS signal URLs
 	services   services
 	operator   http.Handler
 	ros        *rpc.Service
-	calling    *rpc.Verifier // of ROS's calls
+	calling    *rpc.Verifier // verifies ROS calls
 	answers    turns
 	calls      turns
 	pages      turns
-	// connections are those that Serve has accepted.
+	// connections are the connections that Serve has accepted.
 	connections *intake.Connections
 	ready       readiness
 	draining    atomic.Bool
-	// hard ends what is still being served after the drain.
+	// hard cancels the requests that are still in flight after the drain.
 	hard context.Context
 	stop context.CancelFunc
-	// soft ends what would continue for as long as it is let, when the server is asked to end.
+	// soft ends streams, which otherwise have no end, when the server is stopped.
 	soft  context.Context
 	leave context.CancelFunc
 }
 
-// New returns a server. It returns an error if the config lacks something.
+// New returns a server. It returns an error if config is invalid.
 func New(config Config) (*Server, error) {
 	switch {
 	case config.Engine == nil || config.Store == nil || config.Signer == nil:
@@ -234,7 +243,7 @@ func New(config Config) (*Server, error) {
 	return s, nil
 }
 
-// addServices makes the services, each with its own view of who is calling.
+// addServices creates the services.
 func (s *Server) addServices() error {
 	tokens, err := query.NewTokens(s.config.TokenKey)
 	if err != nil {
@@ -269,7 +278,7 @@ func (s *Server) addServices() error {
 	return err
 }
 
-// issue returns what makes the keys of those who assume a role; nil if no one can.
+// issue returns the func that issues the keys of assumed roles, or nil if no role can be assumed.
 func (s *Server) issue() func(sts.Session) sts.Keys {
 	if s.config.Sessions == nil {
 		return nil
@@ -283,12 +292,12 @@ func (s *Server) issue() func(sts.Session) sts.Keys {
 	}
 }
 
-// Handler returns the handler of all routes, for a server of the caller's own.
+// Handler returns the handler of all endpoints, for use in another HTTP server.
 func (s *Server) Handler() http.Handler { return s.exchange(http.HandlerFunc(s.route)) }
 
-// Serve serves the listener until ctx ends. Then readiness goes red, the listener is closed, and what is being served
-// is waited for, no longer than Config.Drain; what is not done by then is cut off, and the error says so. No goroutine
-// of it is left when it returns. It may be called once.
+// Serve serves the listener until ctx ends. It then reports not ready, closes the listener and waits up to
+// Config.Drain for requests in flight. It cancels the requests that remain, and returns an error that says so. No
+// goroutine is left when it returns. Call it at most once.
 func (s *Server) Serve(ctx context.Context) error {
 	if s.config.Listener == nil {
 		return errors.New("serve: no listener")
@@ -298,13 +307,13 @@ func (s *Server) Serve(ctx context.Context) error {
 		Handler:           s.Handler(),
 		ReadHeaderTimeout: headerTimeout,
 		ReadTimeout:       readTimeout,
-		// A reply may have to wait for the body, a turn and the engine.
+		// A reply may have to wait for the body, a slot and the engine.
 		WriteTimeout:   readTimeout + s.config.Wait + s.config.Timeout + 5*time.Second,
 		IdleTimeout:    idleTimeout,
 		MaxHeaderBytes: maxHeader,
-		// OPTIONS * is refused as any other OPTIONS is.
+		// The server refuses OPTIONS * like any other OPTIONS request.
 		DisableGeneralOptionsHandler: true,
-		ErrorLog:                     slog.NewLogLogger(s.log.Handler(), slog.LevelDebug), // of broken connections, mostly
+		ErrorLog:                     slog.NewLogLogger(s.log.Handler(), slog.LevelDebug), // mostly broken connections
 		BaseContext:                  func(net.Listener) context.Context { return s.hard },
 		ConnState:                    s.connections.State,
 		ConnContext:                  s.connections.Context,
@@ -315,7 +324,7 @@ func (s *Server) Serve(ctx context.Context) error {
 	case err := <-served:
 		s.draining.Store(true)
 		s.stop()
-		_ = server.Close() // the listener has failed, that is the error to tell
+		_ = server.Close() // report the error of the listener instead
 		s.connections.Wait()
 		return fmt.Errorf("serve %s: %w", s.config.Listener.Addr(), err)
 	case <-ctx.Done():
@@ -328,7 +337,7 @@ func (s *Server) Serve(ctx context.Context) error {
 	if err != nil {
 		err = fmt.Errorf("requests were still being served after %v, and were cut off: %w", s.config.Drain, err)
 		s.stop()
-		_ = server.Close() // its error is that of the listener, which is closed
+		_ = server.Close() // only reports that the listener is closed
 	}
 	<-served
 	s.connections.Wait()

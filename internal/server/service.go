@@ -17,52 +17,53 @@ import (
 	"github.com/pintle-dev/pintle/internal/base/awsapi/names"
 )
 
-// Service is a service of AWS that the server serves.
+// Service is an AWS service that the server serves.
 type Service struct {
-	// Handler gets the calls that were let in; sigv4.FromContext tells who calls. Required.
+	// Handler gets authenticated calls; sigv4.FromContext returns the caller. Required.
 	Handler http.Handler
-	// Refuse answers a call that is not let in as the service would. Required.
+	// Refuse writes an error in the format of the service. Required.
 	Refuse func(w http.ResponseWriter, r *http.Request, e *query.Error)
-	// Version, of a service of the Query protocol, is that of its API.
+	// Version is the API version of a Query protocol service.
 	Version string
-	// Paths says that calls have paths of their own; otherwise all are to the root.
+	// Paths indicates that calls use paths. Otherwise all calls are to the root.
 	Paths bool
-	// Timeout is how long a call may take, its body included, where that is longer than of others. Such calls do not take the
-	// turns of others. Zero means Config.Timeout.
+	// Timeout bounds a call including its body, for services that need longer than others. Such calls do not use the
+	// slots of other calls. Zero means Config.Timeout.
 	Timeout time.Duration
 
 	turns turns
 }
 
-// QueryService returns a service of AWS's Query protocol.
+// QueryService returns a service of the AWS Query protocol.
 func QueryService(service *query.Service, version string) Service {
 	return Service{Handler: service, Version: version, Refuse: func(w http.ResponseWriter, r *http.Request, e *query.Error) {
 		service.WriteError(w, r, e)
 	}}
 }
 
-// JSONService returns a service of one of AWS's JSON protocols, whose errors look alike.
+// JSONService returns a service of an AWS JSON protocol. These protocols share an error format.
 func JSONService(handler http.Handler) Service {
 	return Service{Handler: handler, Refuse: func(w http.ResponseWriter, _ *http.Request, e *query.Error) {
 		awsjson.WriteError(w, &awsjson.Error{Code: e.Code, Message: e.Message, Status: e.Status})
 	}}
 }
 
-// services are known by their names in the scope of a signature.
+// services maps service names in the scope of a signature to services.
 type services map[string]Service
 
-// list names them for people.
+// list returns the service names as text for error messages.
 func (f services) list() string {
 	names := slices.DeleteFunc(slices.Sorted(maps.Keys(f)), func(name string) bool { return name == ossService })
 	return strings.Join(names[:len(names)-1], ", ") + " and " + names[len(names)-1]
 }
 
-// serviceOf returns a service whose errors look like those of a name, whether it is served or not.
+// serviceOf returns the named service. If the server does not serve it, serviceOf returns one with the same error
+// format.
 func (s *Server) serviceOf(service string, r *http.Request) Service {
 	if face, ok := s.services[service]; ok {
 		return face
 	}
-	// The version of the API makes no difference to the protocol.
+	// All API versions of a service use the same protocol.
 	switch names.ProtocolOf(r, names.Of(r, service, func() string { return "" })) {
 	case names.CBOR:
 		return Service{Refuse: refuseCBOR}
@@ -74,10 +75,10 @@ func (s *Server) serviceOf(service string, r *http.Request) Service {
 	if strings.HasPrefix(service, "s3") {
 		return Service{Refuse: refuseS3}
 	}
-	return s.services["cloudformation"] // REST with XML has the same errors
+	return s.services["cloudformation"] // REST with XML has the same error format
 }
 
-// absent answers a call of a service that is not served.
+// absent answers a call of a service that the server does not serve.
 func (s *Server) absent(w http.ResponseWriter, r *http.Request, service string) {
 	variables := names.EndpointVariables(service, names.Of(r, service, func() string { return formVersion(r) }))
 	s.serviceOf(service, r).Refuse(w, r, query.Fault("InvalidAction", "This version of Pintle serves %s, not %s. "+
@@ -112,15 +113,15 @@ func writeXML(w http.ResponseWriter, id string, e *query.Error, body any) {
 	w.Header().Set("Content-Type", "text/xml")
 	w.Header().Set("X-Amzn-RequestId", id)
 	w.WriteHeader(cmp.Or(e.Status, http.StatusBadRequest))
-	_, _ = w.Write(text) // fails only if the client has gone
+	_, _ = w.Write(text) // fails only if the client has disconnected
 }
 
-// refuseCBOR writes an error in the format of Smithy's RPC protocol with CBOR.
+// refuseCBOR writes an error in the format of Smithy's RPC v2 CBOR protocol.
 func refuseCBOR(w http.ResponseWriter, _ *http.Request, e *query.Error) {
 	w.Header().Set("Content-Type", "application/cbor")
 	w.Header().Set("Smithy-Protocol", "rpc-v2-cbor")
 	w.Header().Set("X-Amzn-RequestId", rand.Text())
 	w.WriteHeader(cmp.Or(e.Status, http.StatusBadRequest))
 	body := cbor.Map{"__type": cbor.String(e.Code), "message": cbor.String(e.Message)}
-	_, _ = w.Write(cbor.Encode(body)) // fails only if the client has gone
+	_, _ = w.Write(cbor.Encode(body)) // fails only if the client has disconnected
 }

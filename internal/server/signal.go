@@ -9,13 +9,13 @@ import (
 	"github.com/pintle-dev/pintle/wire"
 )
 
-// SignalPath is what the URLs have that signals are sent to, after the public URL: a URL is signed for PublicURL/signal.
+// SignalPath is the path of signal URLs below the public URL: a URL is signed for PublicURL/signal.
 const SignalPath = "signal"
 
-// maxSignal is how many bytes of a signal are read: more than any may have.
+// maxSignal is how many bytes of a signal are read, one more than the maximum.
 const maxSignal = 16<<10 + 1
 
-// signal accepts a signal. It replies 200 only when the signal is durable. Unlike an answer of a provider, an invalid
+// signal accepts a signal and replies 200 only when the signal is durable. Unlike a provider response, an invalid
 // signal is refused, because the author of the script that sends it needs the error.
 func (s *Server) signal(w http.ResponseWriter, r *http.Request) {
 	if r.Method != http.MethodPut {

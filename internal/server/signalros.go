@@ -9,11 +9,11 @@ import (
 	"github.com/pintle-dev/pintle/wire"
 )
 
-// ROSSignalPath is the path of the URLs of handles of ROS after the public URL: those are PublicURL/ros/signal and a query.
+// ROSSignalPath is the path of ROS signal URLs below the public URL: PublicURL/ros/signal with a query.
 const ROSSignalPath = "ros/signal"
 
-// signalROS takes a signal that is posted to the URL of an ALIYUN::ROS::WaitConditionHandle. It replies 200 when the signal is
-// durable.
+// signalROS accepts a signal posted to the URL of an ALIYUN::ROS::WaitConditionHandle. It replies 200 when the signal
+// is durable.
 func (s *Server) signalROS(w http.ResponseWriter, r *http.Request) {
 	if r.Method != http.MethodPost {
 		refuseROS(w, http.StatusMethodNotAllowed, "", "UnsupportedHTTPMethod", "Send the signal by POST.")

@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// turns bounds how many requests are served at a time. Some waiting is allowed, for the sender of an answer may have
-// only one try.
+// turns limits how many requests are served at a time. Requests may wait for a slot, because the sender of a response
+// may have only one try.
 type turns struct {
 	slots chan struct{}
 	wait  time.Duration
@@ -16,7 +16,7 @@ func newTurns(slots int, wait time.Duration) turns {
 	return turns{slots: make(chan struct{}, slots), wait: wait}
 }
 
-// take waits for a turn; false if there was none in time or ctx ended. After true, give is called.
+// take waits for a slot. It returns false if none was free in time or ctx ended. After true, the caller calls give.
 func (t turns) take(ctx context.Context) bool {
 	select {
 	case t.slots <- struct{}{}:

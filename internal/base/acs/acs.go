@@ -4,7 +4,8 @@
 // computes the string to sign for both sides: a client signs it, and a server computes it again to verify a
 // signature.
 //
-// Sources: Alibaba Cloud, "Request syntax and signature method V2 of RPC style" and "V3"; the vectors of its pages are the tests.
+// Sources: Alibaba Cloud, "Request syntax and signature method V2 of RPC style" and "V3". The tests use the examples
+// of those pages.
 package acs
 
 import (
@@ -20,32 +21,32 @@ import (
 	"strings"
 )
 
-// Algorithm is the name of the V3 signature, with which the Authorization of a call begins.
+// Algorithm is the name of the V3 signature, with which the Authorization header begins.
 const Algorithm = "ACS3-HMAC-SHA256"
 
-// SignatureV1 returns the signature of an RPC call by its parameters, wherever in the call they are: all but Signature count,
-// and of a name that is there several times the first value does.
+// SignatureV1 returns the signature of an RPC call over all its parameters except Signature, whether they are in the
+// URL or the body. Of a repeated parameter only the first value counts.
 func SignatureV1(method string, parameters url.Values, secret string) string {
 	return base64.StdEncoding.EncodeToString(mac(sha1.New, secret+"&", StringToSignV1(method, parameters)))
 }
 
-// StringToSignV1 returns what [SignatureV1] signs.
+// StringToSignV1 returns the text that [SignatureV1] signs.
 func StringToSignV1(method string, parameters url.Values) string {
 	return method + "&" + Escape("/") + "&" + Escape(canonicalQuery(parameters, "Signature"))
 }
 
-// SignatureV3 returns the signature of a call in hexadecimal digits, over the headers that are named, in lower case and sorted,
-// and the hash of the body in hexadecimal digits. Host counts as a header.
+// SignatureV3 returns the hexadecimal signature of a call over the signed headers and the body hash. The header names
+// are in lower case and sorted, and include host. The hash is hexadecimal.
 func SignatureV3(r *http.Request, signed []string, bodyHash, secret string) string {
 	return hex.EncodeToString(mac(sha256.New, secret, StringToSignV3(r, signed, bodyHash)))
 }
 
-// StringToSignV3 returns what [SignatureV3] signs.
+// StringToSignV3 returns the text that [SignatureV3] signs.
 func StringToSignV3(r *http.Request, signed []string, bodyHash string) string {
 	return Algorithm + "\n" + Hash([]byte(CanonicalV3(r, signed, bodyHash)))
 }
 
-// CanonicalV3 returns a call in the form in which it is signed.
+// CanonicalV3 returns the canonical form of a call, which the signature covers.
 func CanonicalV3(r *http.Request, signed []string, bodyHash string) string {
 	path := r.URL.EscapedPath()
 	if path == "" {
@@ -64,7 +65,7 @@ func CanonicalV3(r *http.Request, signed []string, bodyHash string) string {
 	}, "\n")
 }
 
-// SignedV3 returns the names of the headers that the signature of a call must cover: host, content-type, and all that begin with
+// SignedV3 returns the names of the headers that the signature must cover: host, content-type and all that begin with
 // x-acs-, in lower case and sorted. A client may sign others too.
 func SignedV3(h http.Header) []string {
 	names := []string{"host"}
@@ -77,18 +78,18 @@ func SignedV3(h http.Header) []string {
 	return names
 }
 
-// Hash returns the SHA-256 of a text in hexadecimal digits.
+// Hash returns the SHA-256 of text in hexadecimal digits.
 func Hash(text []byte) string {
 	sum := sha256.Sum256(text)
 	return hex.EncodeToString(sum[:])
 }
 
-// Escape encodes a text as the signatures have it: everything but letters, digits and -_.~ as %XY.
+// Escape percent-encodes text as the signatures require: everything except letters, digits and -_.~ as %XY.
 func Escape(text string) string {
 	return strings.NewReplacer("+", "%20", "*", "%2A", "%7E", "~").Replace(url.QueryEscape(text))
 }
 
-// canonicalQuery joins parameters sorted by their names, of each the first value.
+// canonicalQuery joins the first value of each parameter, sorted by name.
 func canonicalQuery(parameters url.Values, without ...string) string {
 	names := make([]string, 0, len(parameters))
 	for name := range parameters {

@@ -16,26 +16,26 @@ import (
 // Credentials are an access key. Secret and Token are secrets.
 type Credentials struct {
 	ID, Secret string
-	// Token is the security token of STS that goes with a temporary key; empty for others.
+	// Token is the STS security token of a temporary key, empty for other keys.
 	Token string
 }
 
-// String shows no more than the ID.
+// String returns the ID only.
 func (c Credentials) String() string { return "access key " + c.ID }
 
 // GoString is [Credentials.String].
 func (c Credentials) GoString() string { return c.String() }
 
-// maxFile bounds what is read of a file with credentials, in bytes.
+// maxFile limits how many bytes of a credentials file are read.
 const maxFile = 1 << 20
 
-// Find returns the credentials that Alibaba Cloud's own tools would use, as far as they are there and need no call: those in the
-// environment, then those of the aliyun CLI in ~/.aliyun/config.json, then those in ~/.alibabacloud/credentials. The error of
-// none says where they were looked for; it never quotes a file. getenv is [os.Getenv] or the like.
+// Find returns the credentials that Alibaba Cloud's own tools would use, if it takes no call to get them. It looks in
+// the environment, in ~/.aliyun/config.json of the aliyun CLI and in ~/.alibabacloud/credentials, in this order. If
+// it finds none, the error lists these places. Errors never quote a file. getenv is [os.Getenv] or similar.
 //
-// Roles that have to be assumed, OIDC, SSO, programs that print keys, and the metadata of an ECS instance are not for here: what
-// makes temporary keys of them puts those into the environment.
-// Source: Alibaba Cloud, manage access credentials, default credential provider chain; CLI, environment variables.
+// Find does not assume roles or use OIDC, SSO, credential processes or the metadata of an ECS instance. Tools that
+// create temporary keys from these put the keys into the environment. Source: Alibaba Cloud, manage access
+// credentials, default credential provider chain; CLI, environment variables.
 func Find(getenv func(string) string) (Credentials, error) {
 	c := Credentials{ID: getenv("ALIBABA_CLOUD_ACCESS_KEY_ID"), Secret: getenv("ALIBABA_CLOUD_ACCESS_KEY_SECRET"), Token: getenv("ALIBABA_CLOUD_SECURITY_TOKEN")}
 	switch {
@@ -88,7 +88,7 @@ func readFile(path string) ([]byte, error) {
 	file, err := os.Open(path)
 	if err != nil {
 		if failed, ok := errors.AsType[*os.PathError](err); ok {
-			err = failed.Err // the path is told once
+			err = failed.Err // the message below has the path already
 		}
 		return nil, err
 	}
@@ -103,7 +103,7 @@ func readFile(path string) ([]byte, error) {
 	return text, nil
 }
 
-// remedy is what to do about credentials that it takes a call to get.
+// remedy is the advice for credentials that only a call could get.
 const remedy = "use an access key, or put temporary keys into ALIBABA_CLOUD_ACCESS_KEY_ID, ALIBABA_CLOUD_ACCESS_KEY_SECRET and ALIBABA_CLOUD_SECURITY_TOKEN"
 
 // fromCLI reads the configuration of the aliyun CLI.

@@ -11,16 +11,16 @@ import (
 	"strings"
 )
 
-// The words of OSS's signature V4: the algorithm, with which the Authorization of a call begins, what ends a scope, and what stands
-// for the hash of a body, which is never signed.
+// Constants of OSS signature V4: the algorithm, with which the Authorization header begins, the last part of a scope,
+// and the placeholder for the body hash. A body is never signed.
 const (
 	OSSAlgorithm  = "OSS4-HMAC-SHA256"
 	OSSTerminator = "aliyun_v4_request"
 	OSSUnsigned   = "UNSIGNED-PAYLOAD"
 )
 
-// OSSObject is the bucket and the object that a call of OSS is for, as they are named, without an encoding. Both are empty for the
-// service, and the key is empty for a bucket.
+// OSSObject is the bucket and the object of an OSS call, not encoded. Key is empty for calls to a bucket. Both are
+// empty for calls to the service.
 type OSSObject struct{ Bucket, Key string }
 
 func (o OSSObject) path() string {
@@ -30,8 +30,9 @@ func (o OSSObject) path() string {
 	return "/" + o.Bucket + "/" + o.Key
 }
 
-// SignatureOSS returns the signature V1 of a call of OSS. The date is the value of the x-oss-date or the Date header, or the time at
-// which a presigned URL expires. Source: OSS, include signatures in the Authorization header; include a V1 signature in a URL.
+// SignatureOSS returns the V1 signature of an OSS call. date is the value of the x-oss-date or the Date header, or
+// the time at which a presigned URL expires. Source: OSS, include signatures in the Authorization header; include a
+// V1 signature in a URL.
 func SignatureOSS(r *http.Request, o OSSObject, date, secret string) string {
 	return base64.StdEncoding.EncodeToString(mac(sha1.New, secret, StringToSignOSS(r, o, date)))
 }
@@ -82,8 +83,8 @@ func ossHeaders(r *http.Request, names []string) string {
 	return lines.String()
 }
 
-// ossResources are the parameters that signature V1 covers, in addition to those that begin with response-.
-// Source: the SDKs of OSS for Python, 2.19.1 and V2 1.4.1.
+// ossResources are the parameters that signature V1 covers, in addition to those that begin with response-. Source:
+// the OSS SDKs for Python, 2.19.1 and V2 1.4.1.
 var ossResources = []string{
 	"accessPoint", "accessPointPolicy", "acl", "append", "asyncFetch", "bucketArchiveDirectRead", "bucketInfo", "callback", "callback-var",
 	"cloudboxes", "cname", "comp", "continuation-token", "cors", "delete", "encryption", "endTime", "group", "httpsConfig", "inventory",
@@ -97,17 +98,17 @@ var ossResources = []string{
 	"x-oss-target-redundancy-type", "x-oss-traffic-limit", "x-oss-write-get-object-response",
 }
 
-// OSSScope says when and for what a key signs by signature V4.
+// OSSScope is the scope of a V4 signature.
 type OSSScope struct {
-	// Time is that of the call, as 20231203T121212Z.
+	// Time is the time of the call, such as 20231203T121212Z.
 	Time string
-	// Region is cn-hangzhou or the like, and Product is oss.
+	// Region is the region, such as cn-hangzhou, and Product is "oss".
 	Region, Product string
 	// Additional are the headers that are signed in addition to content-type, content-md5 and x-oss-*, in lower case and sorted.
 	Additional []string
 }
 
-// Scope returns the scope as a credential has it, after the access key.
+// Scope returns the scope in the form that follows the access key ID in a credential.
 func (s OSSScope) Scope() string {
 	return s.day() + "/" + s.Region + "/" + s.Product + "/" + OSSTerminator
 }
@@ -117,8 +118,9 @@ func (s OSSScope) day() string {
 	return day
 }
 
-// SignatureOSS4 returns the signature V4 of a call of OSS in hexadecimal digits. A parameter without a value is signed as its name,
-// with equals as its name and an equals sign: clients differ. Source: OSS, include a V4 signature in the Authorization header, in a URL.
+// SignatureOSS4 returns the hexadecimal V4 signature of an OSS call. With equals, a parameter without a value is
+// signed with an equals sign after its name. Clients differ in this. Source: OSS, include a V4 signature in the
+// Authorization header, in a URL.
 func SignatureOSS4(r *http.Request, o OSSObject, s OSSScope, equals bool, secret string) string {
 	key := []byte("aliyun_v4" + secret)
 	for _, part := range []string{s.day(), s.Region, s.Product, OSSTerminator} {
@@ -128,7 +130,7 @@ func SignatureOSS4(r *http.Request, o OSSObject, s OSSScope, equals bool, secret
 	return hex.EncodeToString(mac(sha256.New, string(key), text))
 }
 
-// CanonicalOSS4 returns a call in the form in which [SignatureOSS4] signs it.
+// CanonicalOSS4 returns the canonical form of a call, which [SignatureOSS4] signs.
 func CanonicalOSS4(r *http.Request, o OSSObject, s OSSScope, equals bool) string {
 	names := append(ossNames(r.Header), s.Additional...)
 	for _, name := range []string{"content-type", "content-md5"} {
@@ -147,7 +149,7 @@ func CanonicalOSS4(r *http.Request, o OSSObject, s OSSScope, equals bool) string
 	}, "\n")
 }
 
-// ossQuery returns the parameters of a call as signature V4 has them, all but the signature itself.
+// ossQuery returns the canonical query of signature V4: all parameters except the signature itself.
 func ossQuery(query url.Values, equals bool) string {
 	pairs := make([]string, 0, len(query))
 	for name, values := range query {

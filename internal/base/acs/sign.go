@@ -13,8 +13,8 @@ import (
 	"time"
 )
 
-// SignV3 signs a call of an API of the ROA style, or of RPC, with its body: it sets the headers x-acs-* and Authorization. The
-// nonce must be another one for each call.
+// SignV3 signs a ROA or RPC call and its body: it sets the x-acs-* and Authorization headers. Each call needs another
+// nonce.
 func SignV3(r *http.Request, c Credentials, action, version string, body []byte, nonce string, at time.Time) {
 	hash := Hash(body)
 	for name, text := range map[string]string{
@@ -32,8 +32,8 @@ func SignV3(r *http.Request, c Credentials, action, version string, body []byte,
 		",Signature="+SignatureV3(r, signed, hash, c.Secret))
 }
 
-// SignFC signs a call of Function Compute 2.0, API 2016-08-15, with its body: it sets Date, Content-MD5 and Authorization. The
-// query is not signed.
+// SignFC signs a call of Function Compute 2.0, API 2016-08-15, and its body: it sets Date, Content-MD5 and
+// Authorization. The query is not signed.
 func SignFC(r *http.Request, c Credentials, body []byte, at time.Time) {
 	sum := md5.Sum(body)
 	r.Header.Set("Content-MD5", hex.EncodeToString(sum[:]))
@@ -44,13 +44,15 @@ func SignFC(r *http.Request, c Credentials, body []byte, at time.Time) {
 	r.Header.Set("Authorization", "FC "+c.ID+":"+SignatureFC(r.Method, r.Header, r.URL.Path, c.Secret))
 }
 
-// SignatureFC returns the signature of a call of Function Compute 2.0. The resource is the path, not escaped; of a call whose
-// query is signed too, [ResourceFC]. Source: Function Compute 2.0, signature authentication; the vector of its Go SDK is the test.
+// SignatureFC returns the signature of a call of Function Compute 2.0. resource is the unescaped path, or the result
+// of [ResourceFC] if the query is signed too. Source: Function Compute 2.0, signature authentication. The test uses
+// an example of its Go SDK.
 func SignatureFC(method string, header http.Header, resource, secret string) string {
 	return base64.StdEncoding.EncodeToString(mac(sha256.New, secret, StringToSignFC(method, header, resource)))
 }
 
-// StringToSignFC returns what [SignatureFC] signs. A time of expiry in the query of the resource stands for the date.
+// StringToSignFC returns the text that [SignatureFC] signs. An expiry time in the query of the resource replaces the
+// date.
 func StringToSignFC(method string, header http.Header, resource string) string {
 	date := header.Get("Date")
 	for _, line := range strings.Split(resource, "\n")[1:] {
@@ -62,7 +64,7 @@ func StringToSignFC(method string, header http.Header, resource string) string {
 		prefixed(header, "x-fc-", false) + resource
 }
 
-// ResourceFC returns what stands for a resource in the signature of a call whose query is signed.
+// ResourceFC returns the resource of a call whose query is signed.
 func ResourceFC(path string, query url.Values) string {
 	var lines []string
 	for name, values := range query {
@@ -77,12 +79,13 @@ func ResourceFC(path string, query url.Values) string {
 	return path + "\n" + strings.Join(lines, "\n")
 }
 
-// MNSVersion is that of the API of Simple Message Queue, which was called MNS.
+// MNSVersion is the API version of Simple Message Queue, which was called MNS.
 const MNSVersion = "2015-06-06"
 
-// SignMNS signs a call of Simple Message Queue with its body: it sets Date, Content-MD5, x-mns-version and Authorization.
+// SignMNS signs a call of Simple Message Queue and its body: it sets Date, Content-MD5, x-mns-version and
+// Authorization.
 func SignMNS(r *http.Request, c Credentials, body []byte, at time.Time) {
-	if len(body) > 0 { // the service's own clients encode the hexadecimal digits
+	if len(body) > 0 { // like the official clients, encode the hexadecimal digits of the sum
 		sum := md5.Sum(body)
 		r.Header.Set("Content-MD5", base64.StdEncoding.EncodeToString([]byte(hex.EncodeToString(sum[:]))))
 	}
@@ -94,15 +97,15 @@ func SignMNS(r *http.Request, c Credentials, body []byte, at time.Time) {
 	r.Header.Set("Authorization", "MNS "+c.ID+":"+SignatureMNS(r, c.Secret))
 }
 
-// SignatureMNS returns the signature of a call of Simple Message Queue. Source: Simple Message Queue, sign requests; the sample of
-// its page about the string to sign is the test.
+// SignatureMNS returns the signature of a call of Simple Message Queue. Source: Simple Message Queue, sign requests.
+// The test uses the example of its page about the string to sign.
 func SignatureMNS(r *http.Request, secret string) string {
 	text := r.Method + "\n" + r.Header.Get("Content-MD5") + "\n" + r.Header.Get("Content-Type") + "\n" + r.Header.Get("Date") + "\n" +
 		prefixed(r.Header, "x-mns-", true) + r.URL.RequestURI()
 	return base64.StdEncoding.EncodeToString(mac(sha1.New, secret, text))
 }
 
-// prefixed returns a line for each header whose name begins so, by name.
+// prefixed returns a line for each header with the prefix, sorted by name.
 func prefixed(header http.Header, prefix string, trim bool) string {
 	var lines []string
 	for name := range header {

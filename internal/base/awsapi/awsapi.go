@@ -1,10 +1,10 @@
-// Package awsapi is the server side of AWS's protocols: it reads requests and writes responses of a service by the service's compiled
-// model. It supports the Query, EC2, JSON, REST-JSON and REST-XML protocols, without streams.
+// Package awsapi is the server side of AWS's protocols: it reads requests and writes responses of a service by the
+// service's compiled model. It supports the Query, EC2, JSON, REST-JSON and REST-XML protocols, without streams.
 //
-// Inputs and outputs are maps with the member names of the model. Values are string, bool, int64, float64, []byte, [time.Time],
-// []any and map[string]any.
+// Inputs and outputs are maps with the member names of the model. Values are string, bool, int64, float64, []byte,
+// [time.Time], []any and map[string]any.
 //
-// Source: Smithy, AWS protocols; botocore's models of the services.
+// Source: Smithy, AWS protocols; botocore's service models.
 package awsapi
 
 import (
@@ -31,13 +31,13 @@ const (
 	protocolEC2      = "ec2"
 )
 
-// MaxBody bounds the body of a request in bytes.
+// MaxBody is the maximum length of a request body in bytes.
 const MaxBody = 1 << 20
 
-// maxDepth bounds how deep values are nested.
+// maxDepth is the maximum nesting depth of values.
 const maxDepth = 50
 
-// Error is a failure as the client sees it.
+// Error is an error returned to the client.
 type Error struct {
 	Code    string
 	Message string
@@ -47,19 +47,19 @@ type Error struct {
 // Error returns the code and the message.
 func (e *Error) Error() string { return e.Code + ": " + e.Message }
 
-// Refuse returns the client's fault with status 400.
+// Refuse returns a client error with status 400.
 func Refuse(code, format string, args ...any) *Error {
 	return &Error{Code: code, Message: fmt.Sprintf(format, args...)}
 }
 
-// Models reads models from the bundle when they are first used. It is safe for concurrent use.
+// Models reads models from the bundle on first use. It is safe for concurrent use.
 type Models struct {
 	mu     sync.Mutex
 	bundle *model.Bundle
 	read   map[string]*Service
 }
 
-// Service returns a service by the name of botocore's directory, such as "route53".
+// Service returns a service by the name of its botocore directory, such as "route53".
 func (m *Models) Service(name string) (*Service, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -149,9 +149,9 @@ func segments(path string) []string {
 // Has reports whether the service has an operation.
 func (s *Service) Has(operation string) bool { return s.model.Operations[operation] != nil }
 
-// Request is a request whose operation is known.
+// Request is a request with its operation.
 type Request struct {
-	// Operation is the name in the model; empty if the request is for none.
+	// Operation is the name in the model, or empty if no operation matches the request.
 	Operation string
 
 	labels map[string]string
@@ -160,7 +160,8 @@ type Request struct {
 	http   *http.Request
 }
 
-// Read reads a request to its end and finds the operation. It returns an [Error] if the body is too long or not a form.
+// Read reads a request to its end and finds the operation. It returns an [Error] if the body is too long or is not a
+// valid form.
 func (s *Service) Read(r *http.Request) (*Request, error) {
 	body, err := io.ReadAll(http.MaxBytesReader(nil, r.Body, MaxBody))
 	if err != nil {
@@ -234,8 +235,8 @@ func (r route) match(path []string) (map[string]string, bool) {
 	return labels, true
 }
 
-// EndpointVariable returns the variable by which AWS's clients are sent to another endpoint of the service.
-// Source: AWS SDKs and Tools Reference Guide, service-specific endpoints.
+// EndpointVariable returns the environment variable that sets the endpoint of the service in AWS's clients. Source:
+// AWS SDKs and Tools Reference Guide, service-specific endpoints.
 func (s *Service) EndpointVariable() string {
 	return "AWS_ENDPOINT_URL_" + strings.ReplaceAll(strings.ToUpper(s.model.Metadata.ServiceID), " ", "_")
 }

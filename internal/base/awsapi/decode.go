@@ -17,8 +17,8 @@ import (
 	"github.com/pintle-dev/pintle/internal/base/awsapi/model"
 )
 
-// Input reads the input of a request. It ignores members that the model does not have, as AWS does. It returns an [Error] if a value
-// has the wrong type.
+// Input reads the input of a request. Like AWS, it ignores members that the model does not have. It returns an
+// [Error] if a value has the wrong type.
 func (s *Service) Input(q *Request) (map[string]any, error) {
 	ref := s.model.Operations[q.Operation].Input
 	if ref == nil {
@@ -45,7 +45,7 @@ func (s *Service) Input(q *Request) (map[string]any, error) {
 	return in, nil
 }
 
-// wrong is the error of a value with the wrong type.
+// wrong returns the error for a value of the wrong type.
 func wrong(name string) *Error {
 	return Refuse("SerializationException", "The value of %.100s has the wrong type.", name)
 }
@@ -63,7 +63,7 @@ func (s *Service) readJSON(body []byte, ref *model.Reference) (any, error) {
 	return s.fromJSON(raw, ref, ref.Shape, 0)
 }
 
-// fromJSON converts a JSON value to what the model says of it.
+// fromJSON converts a JSON value to the type in the model.
 func (s *Service) fromJSON(raw any, ref *model.Reference, name string, depth int) (any, error) {
 	shape := s.model.Shapes[ref.Shape]
 	if raw == nil {
@@ -147,7 +147,7 @@ func wireName(m *model.Member) string {
 	return m.Name
 }
 
-// scalar reads a plain value from text.
+// scalar parses a scalar value from text.
 func scalar(text string, shape *model.Shape, name string) (any, error) {
 	var value any
 	var err error
@@ -174,7 +174,7 @@ func scalar(text string, shape *model.Shape, name string) (any, error) {
 	return value, nil
 }
 
-// node is a form's keys, or an XML document, as a tree.
+// node is a node in the tree of form keys or of an XML document.
 type node struct {
 	name     string
 	text     string
@@ -190,7 +190,7 @@ func (n *node) child(name string) *node {
 	return nil
 }
 
-// tree makes one of the keys of a form, which have dots between their parts.
+// tree builds a tree from the dotted keys of a form.
 func tree(form url.Values) *node {
 	root := &node{}
 	index := map[string]*node{"": root}
@@ -215,7 +215,7 @@ func tree(form url.Values) *node {
 	return root
 }
 
-// numbered returns the children whose names are numbers, in their order.
+// numbered returns the children whose names are numbers, in numerical order.
 func (n *node) numbered() []*node {
 	type place struct {
 		at   int
@@ -235,7 +235,7 @@ func (n *node) numbered() []*node {
 	return out
 }
 
-// formName is the name of a member in a form.
+// formName returns the name of a member in a form.
 func (s *Service) formName(m *model.Member) string {
 	if s.protocol != protocolEC2 {
 		return wireName(m)
@@ -247,7 +247,7 @@ func (s *Service) formName(m *model.Member) string {
 	return strings.ToUpper(name[:1]) + name[1:]
 }
 
-// form converts a form to what the model says of it.
+// form converts a form to the type in the model.
 func (s *Service) form(n *node, ref *model.Reference, name string, depth int) (any, error) {
 	shape := s.model.Shapes[ref.Shape]
 	if depth > maxDepth {
@@ -391,7 +391,7 @@ func (s *Service) payload(body []byte, ref *model.Reference) (any, error) {
 	return s.fromXML(root, ref, ref.Shape, 0)
 }
 
-// parseXML reads a document into a tree. Attributes are left out.
+// parseXML parses a document into a tree without attributes.
 func parseXML(body []byte) (*node, error) {
 	d := xml.NewDecoder(bytes.NewReader(body))
 	root := &node{}
@@ -427,7 +427,7 @@ func parseXML(body []byte) (*node, error) {
 	return root.children[0], nil
 }
 
-// fromXML converts an element to what the model says of it.
+// fromXML converts an element to the type in the model.
 func (s *Service) fromXML(n *node, ref *model.Reference, name string, depth int) (any, error) {
 	shape := s.model.Shapes[ref.Shape]
 	switch shape.Type {
@@ -476,7 +476,7 @@ func (s *Service) fromXML(n *node, ref *model.Reference, name string, depth int)
 		}
 		return out, nil
 	case "map":
-		return nil, wrong(name) // no operation that is served has one
+		return nil, wrong(name) // no served operation has a map
 	}
 	text := n.text
 	if shape.Type != "string" {

@@ -18,7 +18,8 @@ import (
 	"github.com/pintle-dev/pintle/internal/base/awsapi/model"
 )
 
-// Write writes the output of an operation. It returns an error, and writes nothing, if the output does not fit the model.
+// Write writes the output of an operation. If the output does not match the model, it writes nothing and returns an
+// error.
 func (s *Service) Write(w http.ResponseWriter, operation string, out map[string]any) error {
 	o := s.model.Operations[operation]
 	id := uuid.NewString()
@@ -33,7 +34,7 @@ func (s *Service) Write(w http.ResponseWriter, operation string, out map[string]
 		status = http.StatusCreated
 	}
 	w.WriteHeader(status)
-	_, _ = w.Write(body) // fails only if the client has gone
+	_, _ = w.Write(body) // fails only if the client has disconnected
 	return nil
 }
 
@@ -84,7 +85,7 @@ func (s *Service) encode(header http.Header, o *model.Operation, operation strin
 	return append([]byte(xml.Header), x.b.Bytes()...), "text/xml", x.err
 }
 
-// namespace is that of the service's documents.
+// namespace returns the XML namespace of the service.
 func (s *Service) namespace() string {
 	if ns := s.model.Metadata.XMLNamespace; ns != nil {
 		return ns.URI
@@ -98,7 +99,7 @@ func (s *Service) namespace() string {
 	return ""
 }
 
-// unknown returns an error for a member that a structure does not have.
+// unknown returns an error if given has a member that the structure does not have.
 func unknown(shape *model.Shape, given map[string]any, where string) error {
 	for _, name := range slices.Sorted(maps.Keys(given)) {
 		if !slices.ContainsFunc(shape.Members, func(m model.Member) bool { return m.Name == name }) {
@@ -110,7 +111,7 @@ func unknown(shape *model.Shape, given map[string]any, where string) error {
 
 func misfit(where string, v any) error { return fmt.Errorf("%s is a %T", where, v) }
 
-// toJSON converts a value of the model to one for [json.Marshal].
+// toJSON converts a value to a form for [json.Marshal], following the model.
 func (s *Service) toJSON(v any, ref *model.Reference, where string) (any, error) {
 	shape := s.model.Shapes[ref.Shape]
 	if v == nil {
@@ -185,7 +186,7 @@ func (s *Service) toJSON(v any, ref *model.Reference, where string) (any, error)
 	return v, nil
 }
 
-// fits reports whether a plain value has the type of a shape.
+// fits reports whether a scalar value has the type of a shape.
 func fits(v any, kind string) bool {
 	switch v.(type) {
 	case string:
@@ -202,7 +203,7 @@ func fits(v any, kind string) bool {
 	return false
 }
 
-// writer writes XML by the model. It stops at the first error.
+// writer writes XML, following the model. It stops at the first error.
 type writer struct {
 	service *Service
 	b       bytes.Buffer
@@ -346,7 +347,7 @@ func (x *writer) fail(where string, v any) {
 	}
 }
 
-// WriteError answers a request with an error in the service's protocol.
+// WriteError replies with an error in the service's protocol.
 func (s *Service) WriteError(w http.ResponseWriter, e *Error) {
 	id := uuid.NewString()
 	status := cmp.Or(e.Status, http.StatusBadRequest)
@@ -363,7 +364,7 @@ func (s *Service) WriteError(w http.ResponseWriter, e *Error) {
 		w.Header().Set("X-Amzn-ErrorType", e.Code)
 		w.Header().Set("Content-Type", kind)
 		w.WriteHeader(status)
-		_, _ = w.Write(text) // fails only if the client has gone
+		_, _ = w.Write(text) // fails only if the client has disconnected
 		return
 	}
 	x := &writer{service: s}
@@ -393,5 +394,5 @@ func (s *Service) WriteError(w http.ResponseWriter, e *Error) {
 	}
 	w.Header().Set("Content-Type", "text/xml")
 	w.WriteHeader(status)
-	_, _ = w.Write(append([]byte(xml.Header), x.b.Bytes()...)) // fails only if the client has gone
+	_, _ = w.Write(append([]byte(xml.Header), x.b.Bytes()...)) // fails only if the client has disconnected
 }

@@ -1,5 +1,5 @@
-// Package awssign signs calls of AWS with Signature Version 4. It is a leaf with the standard library alone, since those who
-// import the SDK inherit it.
+// Package awssign signs calls of AWS with Signature Version 4. It imports only the standard library, because programs
+// that import the provider SDK depend on it.
 package awssign
 
 import (
@@ -12,11 +12,11 @@ import (
 	"time"
 )
 
-// Key is an access key of AWS. Session is empty for one that lasts.
+// Key is an AWS access key. Session is empty for a permanent key.
 type Key struct{ ID, Secret, Session string }
 
-// Sign puts a signature into the header of a request to any service but S3: over its body, its host and every header that
-// it has. The request must have no query. Source: AWS, Signature Version 4 for API requests.
+// Sign signs a request to any service except S3. The signature covers the body, the host and all headers of the
+// request, which must have no query. Source: AWS, Signature Version 4 for API requests.
 func (k Key) Sign(r *http.Request, body []byte, region, service string, now time.Time) {
 	stamp := now.UTC().Format("20060102T150405Z")
 	day := stamp[:8]
@@ -58,8 +58,8 @@ func hexHash(text []byte) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// EscapePath percent-encodes all of a path but slashes and what is unreserved. The signature has that of a path that is encoded
-// already.
+// EscapePath percent-encodes a path except slashes and unreserved characters. The signature covers the escaped form
+// of the path, which is already encoded.
 func EscapePath(path string) string {
 	const digits = "0123456789ABCDEF"
 	var b strings.Builder

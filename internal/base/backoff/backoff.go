@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// Bound returns the longest pause after try n, counted from 0: first, doubled with each try, and most at most.
+// Bound returns the longest pause after try n, counted from 0: first, doubled with each try up to most.
 func Bound(first, most time.Duration, n int) time.Duration {
 	if n < 16 {
 		return min(most, first<<n)
@@ -15,12 +15,12 @@ func Bound(first, most time.Duration, n int) time.Duration {
 	return most
 }
 
-// Random returns a random part of that pause, so that callers which failed together do not try again together.
+// Random returns a random pause up to Bound, so that callers that failed together do not retry together.
 func Random(first, most time.Duration, n int) time.Duration {
 	return rand.N(Bound(first, most, n) + 1)
 }
 
-// Wait waits for d and reports whether ctx lasted as long. It does not wait if d is not positive.
+// Wait waits for d and returns false if ctx ended first. It does not wait if d is not positive.
 func Wait(ctx context.Context, d time.Duration) bool {
 	if d <= 0 {
 		return ctx.Err() == nil

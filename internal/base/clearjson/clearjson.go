@@ -10,7 +10,7 @@ import (
 	"reflect"
 )
 
-// MaxDepth is how deep values may nest: one that contains itself must end somewhere.
+// MaxDepth is the maximum nesting depth of values. It stops values that contain themselves.
 const MaxDepth = 100
 
 // ErrDepth is the error for a value that nests too deep.
@@ -21,11 +21,11 @@ var (
 	textMarshalerType = reflect.TypeFor[encoding.TextMarshaler]()
 )
 
-// Secret is a type whose values encoding/json masks. Reveal returns the text.
+// Secret is a type whose values encoding/json masks. Reveal returns the clear text.
 type Secret interface{ Reveal() string }
 
-// Marshal encodes v with every S in clear text: for what is sent, never for what is shown. It also returns the texts of the
-// secrets.
+// Marshal encodes v with every S in clear text. Use it only for output that is sent, never for output that is shown.
+// It also returns the texts of the secrets.
 func Marshal[S Secret](v any) (raw json.RawMessage, secrets []string, err error) {
 	c := clearer[S]{}
 	plain, err := c.value(reflect.ValueOf(v), 0)
@@ -36,7 +36,7 @@ func Marshal[S Secret](v any) (raw json.RawMessage, secrets []string, err error)
 	return raw, c.secrets, err
 }
 
-// Encode is [json.Marshal] without HTML escapes, which count against the limit of an answer.
+// Encode is [json.Marshal] without HTML escapes, which would count against the size limit of a response.
 func Encode(v any) (json.RawMessage, error) {
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)
@@ -47,7 +47,7 @@ func Encode(v any) (json.RawMessage, error) {
 	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), nil
 }
 
-// clearer turns values into ones that encoding/json writes in clear text.
+// clearer converts values to ones that encoding/json encodes in clear text.
 type clearer[S Secret] struct{ secrets []string }
 
 func (c *clearer[S]) value(v reflect.Value, depth int) (any, error) {
@@ -103,7 +103,7 @@ func (c *clearer[S]) object(v reflect.Value, depth int) (any, error) {
 	for _, f := range Fields(v.Type()) {
 		member, err := v.FieldByIndexErr(f.Index)
 		if err != nil || f.OmitEmpty && IsEmpty(member) || f.OmitZero && IsZero(member) {
-			continue // not set, or in an embedded struct that is not there
+			continue // omitted, or in a nil embedded struct
 		}
 		plain, err := c.value(member, depth+1)
 		if err != nil {
@@ -149,12 +149,12 @@ func (c *clearer[S]) dict(v reflect.Value, depth int) (any, error) {
 	return dict, nil
 }
 
-// MarshalsItself reports whether values of a type say themselves how they are encoded.
+// MarshalsItself reports whether a type implements its own JSON or text encoding.
 func MarshalsItself(t reflect.Type) bool {
 	return t.Implements(jsonMarshalerType) || t.Implements(textMarshalerType)
 }
 
-// IsEmpty is what the option omitempty of encoding/json means.
+// IsEmpty reports whether the omitempty option of encoding/json omits v.
 func IsEmpty(v reflect.Value) bool {
 	switch v.Kind() {
 	case reflect.Array, reflect.Map, reflect.Slice, reflect.String:
@@ -167,7 +167,7 @@ func IsEmpty(v reflect.Value) bool {
 	return false
 }
 
-// IsZero is what the option omitzero of encoding/json means.
+// IsZero reports whether the omitzero option of encoding/json omits v.
 func IsZero(v reflect.Value) bool {
 	if z, ok := v.Interface().(interface{ IsZero() bool }); ok && (v.Kind() != reflect.Pointer || !v.IsNil()) {
 		return z.IsZero()

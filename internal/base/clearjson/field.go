@@ -8,18 +8,18 @@ import (
 
 // Field is a field of a struct as encoding/json sees it.
 type Field struct {
-	// Name is the name of the member, and Index that of [reflect.Value.FieldByIndex].
+	// Name is the JSON name, and Index the argument of [reflect.Value.FieldByIndex].
 	Name  string
 	Index []int
 	// Declared is the field with its tags.
 	Declared reflect.StructField
-	// OmitEmpty and OmitZero are options of its tag.
+	// OmitEmpty and OmitZero are the options in its tag.
 	OmitEmpty, OmitZero bool
 
 	quoted bool
 }
 
-// Fields returns the fields of a struct that encoding/json writes, those of embedded structs among them.
+// Fields returns the fields of a struct that encoding/json encodes, including those of embedded structs.
 func Fields(t reflect.Type) []Field {
 	var fields []Field
 	var hidden [][]int // named embedded structs: their fields are not fields of t

@@ -6,23 +6,23 @@ import (
 	"time"
 )
 
-// Clock reports the time, waits, and ends contexts. Its methods may be called by many goroutines at once.
+// Clock reports the time, waits, and ends contexts. Its methods are safe for concurrent use.
 type Clock interface {
 	// Now returns the time.
 	Now() time.Time
-	// Sleep waits. It returns early, with the context's error, when the context ends.
+	// Sleep waits for d. If ctx ends first, it returns the error of ctx.
 	Sleep(ctx context.Context, d time.Duration) error
-	// WithDeadline is [context.WithDeadline] by this clock.
+	// WithDeadline is [context.WithDeadline] on this clock.
 	WithDeadline(ctx context.Context, at time.Time) (context.Context, context.CancelFunc)
 }
 
-// Source is implemented by an idempotency store whose server uses another clock than the system's. Package pintletest and
-// providers inside the engine's process have such stores.
+// Source is implemented by idempotency stores whose server does not use the system clock. Package pintletest and
+// providers in the engine's process have such stores.
 type Source interface {
 	Clock() Clock
 }
 
-// Of returns the clock of v if v is a [Source], else the system's.
+// Of returns the clock of v if v is a [Source], and the system clock otherwise.
 func Of(v any) Clock {
 	if s, ok := v.(Source); ok {
 		return s.Clock()
@@ -30,13 +30,13 @@ func Of(v any) Clock {
 	return System{}
 }
 
-// System is the system's clock.
+// System is the system clock.
 type System struct{}
 
 // Now is [time.Now].
 func (System) Now() time.Time { return time.Now() }
 
-// Sleep waits on a timer of the runtime.
+// Sleep waits on a runtime timer.
 func (System) Sleep(ctx context.Context, d time.Duration) error {
 	timer := time.NewTimer(d)
 	defer timer.Stop()

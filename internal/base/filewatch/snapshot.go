@@ -1,6 +1,6 @@
 // Package filewatch reports when files are saved. It compares snapshots of the files' contents, so it does not matter
-// how an editor saves, whether events come twice, or whether a file was only touched. Events of the operating system
-// only say when to compare again. Many network file systems send none, so the package also polls.
+// how an editor saves, whether events are duplicated, or whether a file was only touched. Operating system events
+// only trigger a comparison. Many network file systems send none, so the package also polls.
 package filewatch
 
 import (
@@ -16,41 +16,41 @@ import (
 	"time"
 )
 
-// Bounds of what is looked at.
+// Limits of a snapshot.
 const (
-	maxHashed = 16 << 20 // bytes of a file; a larger one has changed when its size or time has
-	maxFiles  = 20_000   // of one group; what is beyond is not looked at
+	maxHashed = 16 << 20 // bytes; a larger file counts as changed if its size or time changed
+	maxFiles  = 20_000   // in a group; further files are ignored
 	maxDepth  = 32       // of directories
 )
 
-// Group is a set of files that are watched together, such as a program's source.
+// Group is a set of files that are watched together, such as the source of a program.
 type Group struct {
-	// Name names the group among others.
+	// Name identifies the group.
 	Name string
-	// Files are paths, of files that may not be there.
+	// Files are paths of files, which need not exist.
 	Files []string
 	// Trees are directories with files.
 	Trees []Tree
 }
 
-// Tree says which files of a directory count. The zero fields mean none of them.
+// Tree selects files of a directory. The zero fields select none.
 type Tree struct {
-	// Root is the directory's path. It may not be there.
+	// Root is the path of the directory, which need not exist.
 	Root string
-	// Deep has directories in it looked into, but not those whose names begin with a dot, and those in which tools put what they make:
+	// Deep includes subdirectories, except those whose names begin with a dot and those with generated files:
 	// node_modules, __pycache__, venv.
 	Deep bool
-	// Extensions are the endings of names that count, with the dot.
+	// Extensions are the name suffixes to include, with the dot.
 	Extensions []string
-	// Except are endings of names that do not count in any case.
+	// Except are name suffixes to exclude, whatever else includes them.
 	Except []string
-	// Executables has those files count that may be executed, whatever their names.
+	// Executables includes all executable files.
 	Executables bool
-	// All has all files count.
+	// All includes all files.
 	All bool
 }
 
-// counts reports whether a file of the tree counts.
+// counts reports whether the tree includes a file.
 func (t Tree) counts(name string, mode fs.FileMode) bool {
 	ends := func(list []string) bool {
 		return slices.ContainsFunc(list, func(end string) bool { return strings.HasSuffix(name, end) })
@@ -58,13 +58,13 @@ func (t Tree) counts(name string, mode fs.FileMode) bool {
 	return !ends(t.Except) && (t.All || ends(t.Extensions) || t.Executables && mode&0o111 != 0)
 }
 
-// made are the names of directories in which tools put what they make or fetch.
+// made are the names of directories with generated or downloaded files.
 var made = []string{"node_modules", "__pycache__", "venv"}
 
-// Snapshot is what groups held at one time, by their names.
+// Snapshot holds a hash of each group, by the group's name.
 type Snapshot map[string][sha256.Size]byte
 
-// Changed returns the names of the groups that hold something else than they did, or did not exist, in order.
+// Changed returns the sorted names of the groups that are new or differ from since.
 func (s Snapshot) Changed(since Snapshot) []string {
 	var names []string
 	for name, sum := range s {
@@ -76,13 +76,13 @@ func (s Snapshot) Changed(since Snapshot) []string {
 	return names
 }
 
-// Looker takes snapshots. It remembers what files held, so that only those are read again that may have changed. It is for one
-// goroutine. The zero Looker is ready.
+// Looker takes snapshots. It caches file hashes, so that it reads only files that may have changed. It is not safe
+// for concurrent use. The zero Looker is ready to use.
 type Looker struct {
 	known map[string]entry
 }
 
-// entry is what a file held when it had that size, time and mode.
+// entry is the cached hash of a file with that size, time and mode.
 type entry struct {
 	size    int64
 	written time.Time
@@ -90,10 +90,11 @@ type entry struct {
 	sum     [sha256.Size]byte
 }
 
-// racy is how young a file may be for its time to say nothing: what is written within the file system's grain has the same.
+// racy is the age below which a file's time is not reliable: two writes within the file system's time resolution get
+// the same time.
 const racy = 2 * time.Second
 
-// Look returns what the groups hold now, and the directories in which something about it would change.
+// Look returns a snapshot of the groups, and the directories to watch for changes.
 func (l *Looker) Look(groups []Group) (Snapshot, []string) {
 	snapshot, next, folders := Snapshot{}, map[string]entry{}, map[string]bool{}
 	for _, group := range groups {
@@ -117,7 +118,7 @@ func (l *Looker) Look(groups []Group) (Snapshot, []string) {
 	return snapshot, slices.Compact(list)
 }
 
-// there returns the directory, or the nearest one above it that exists.
+// there returns the directory, or its nearest existing ancestor.
 func there(folder string) string {
 	for {
 		if info, err := os.Stat(folder); err == nil && info.IsDir() || filepath.Dir(folder) == folder {
@@ -127,7 +128,7 @@ func there(folder string) string {
 	}
 }
 
-// tree adds the files of a directory, in the order of their names. A directory that cannot be read holds nothing.
+// tree adds the files of a directory to sum, in the order of their names. It treats an unreadable directory as empty.
 func (l *Looker) tree(t Tree, folder string, depth int, left *int, sum hash.Hash, next map[string]entry, folders map[string]bool) {
 	folders[folder] = true
 	entries, err := os.ReadDir(folder)
@@ -136,12 +137,12 @@ func (l *Looker) tree(t Tree, folder string, depth int, left *int, sum hash.Hash
 	}
 	for _, e := range entries {
 		name, path := e.Name(), filepath.Join(folder, e.Name())
-		info, err := os.Stat(path) // what a link leads to
+		info, err := os.Stat(path) // follows links
 		if err != nil {
 			continue
 		}
 		if info.IsDir() {
-			link := e.Type()&fs.ModeSymlink != 0 // it may lead up again
+			link := e.Type()&fs.ModeSymlink != 0 // a link may lead to an ancestor
 			if t.Deep && !link && depth < maxDepth && !strings.HasPrefix(name, ".") && !slices.Contains(made, name) {
 				l.tree(t, path, depth+1, left, sum, next, folders)
 			}
@@ -155,7 +156,7 @@ func (l *Looker) tree(t Tree, folder string, depth int, left *int, sum hash.Hash
 	}
 }
 
-// file adds a file to a sum: its path, and what it holds or that it is not there.
+// file adds the path and the contents of a file to sum, or that the file does not exist.
 func (l *Looker) file(path string, sum hash.Hash, next map[string]entry) {
 	e, there := next[path]
 	if !there {
@@ -176,7 +177,8 @@ func (l *Looker) file(path string, sum hash.Hash, next map[string]entry) {
 	_, _ = sum.Write(e.sum[:])
 }
 
-// read returns what a file holds, from memory if it cannot have changed. ok is false if there is no such file.
+// read returns the entry of a file, from the cache if the file cannot have changed. ok is false if there is no such
+// file.
 func (l *Looker) read(path string) (e entry, ok bool) {
 	info, err := os.Stat(path)
 	if err != nil || !info.Mode().IsRegular() {
@@ -196,14 +198,14 @@ func (l *Looker) read(path string) (e entry, ok bool) {
 			return entry{}, false
 		}
 		_, err = io.Copy(sum, io.LimitReader(file, maxHashed+1))
-		_ = file.Close() // it was only read
+		_ = file.Close() // opened for reading only
 		if err != nil {
 			return entry{}, false
 		}
 	}
 	e.sum = [sha256.Size]byte(sum.Sum(nil))
 	if time.Since(e.written) < racy {
-		e.written = time.Time{} // it is read again next time
+		e.written = time.Time{} // forces a read next time
 	}
 	return e, true
 }

@@ -18,30 +18,32 @@ const (
 	DefaultPoll  = 500 * time.Millisecond
 )
 
-// most is how long events may go on before somebody looks all the same: a log in the directory may be written all the time.
+// most limits, in multiples of Quiet, how long a series of events may delay a comparison. Otherwise a log file in the
+// directory could delay it forever.
 const most = 20 // times quiet
 
 // Config configures a [Watcher]. Zero fields mean the defaults.
 type Config struct {
-	// Quiet is how long nothing may happen before it is time to look: editors, and tools that write many files, do so in steps.
+	// Quiet is how long Wait waits after the last event. Editors and tools write files in several steps.
 	Quiet time.Duration
-	// Every is how often it is time to look though nothing was told: there are file systems that tell nothing.
+	// Every is the polling interval in addition to events, for file systems that send none.
 	Every time.Duration
-	// Poll is how often it is time to look where nothing can be told.
+	// Poll is the polling interval without events.
 	Poll time.Duration
-	// NoEvents leaves the events of the operating system out, as if it had none.
+	// NoEvents disables operating system events.
 	NoEvents bool
 }
 
-// Watcher says when to look at directories again. It is for one goroutine. Use [New], and [Watcher.Close] at the end.
+// Watcher reports when to compare directories again. It is not safe for concurrent use. Create one with [New], and
+// call [Watcher.Close] at the end.
 type Watcher struct {
 	config Config
 	events *fsnotify.Watcher // nil without events
-	told   []string          // directories of which events come
+	told   []string          // directories that send events
 	broken error
 }
 
-// New returns a watcher of no directory yet.
+// New returns a watcher without directories.
 func New(config Config) *Watcher {
 	for field, fallback := range map[*time.Duration]time.Duration{
 		&config.Quiet: DefaultQuiet, &config.Every: DefaultEvery, &config.Poll: DefaultPoll,
@@ -59,19 +61,19 @@ func New(config Config) *Watcher {
 	return w
 }
 
-// Watch says which directories count from now on, in order. What happens there after it has returned ends [Watcher.Wait].
+// Watch sets the directories to watch, sorted. Later events in them end [Watcher.Wait].
 func (w *Watcher) Watch(folders []string) {
 	if w.broken != nil {
 		return
 	}
 	for _, old := range w.told {
 		if !slices.Contains(folders, old) {
-			_ = w.events.Remove(old) // the directory may be gone
+			_ = w.events.Remove(old) // the directory may have been deleted
 		}
 	}
 	for _, folder := range folders {
-		// One that was removed and made again is another one by the same name, so it is always told.
-		if err := w.events.Add(folder); err != nil && !errors.Is(err, fs.ErrNotExist) { // it went just now, which its directory reports
+		// Add every directory again: one that was deleted and created again under the same name would send no events.
+		if err := w.events.Add(folder); err != nil && !errors.Is(err, fs.ErrNotExist) { // if just deleted, its parent sends an event
 			w.fail(fmt.Errorf("%s: %w", folder, err))
 			return
 		}
@@ -79,17 +81,17 @@ func (w *Watcher) Watch(folders []string) {
 	w.told = slices.Clone(folders)
 }
 
-// fail goes on without events.
+// fail continues without events.
 func (w *Watcher) fail(err error) {
 	w.broken = err
-	_ = w.events.Close() // nothing of it is wanted any more
+	_ = w.events.Close() // the watcher is not used any more
 	w.events = nil
 }
 
-// Broken says why there are no events, so that changes are seen a moment later; nil if there are.
+// Broken returns the error that disabled events, or nil. Without events, changes are seen later.
 func (w *Watcher) Broken() error { return w.broken }
 
-// Wait returns when it is time to look again. The error is that of ctx.
+// Wait returns when it is time to compare again. The error is that of ctx.
 func (w *Watcher) Wait(ctx context.Context) error {
 	pause := w.config.Every
 	if w.events == nil {
@@ -97,7 +99,7 @@ func (w *Watcher) Wait(ctx context.Context) error {
 	}
 	timer := time.NewTimer(pause)
 	defer timer.Stop()
-	// The channels of a watcher that is not there are nil, so they never have anything.
+	// Without a watcher, the channels are nil and never receive.
 	var events <-chan fsnotify.Event
 	var failures <-chan error
 	if w.events != nil {
@@ -109,7 +111,7 @@ func (w *Watcher) Wait(ctx context.Context) error {
 			return ctx.Err()
 		case <-timer.C:
 			return nil
-		case _, ok := <-events: // whatever it is
+		case _, ok := <-events: // any event
 			if !ok {
 				events = nil
 				continue
@@ -119,7 +121,7 @@ func (w *Watcher) Wait(ctx context.Context) error {
 				failures = nil
 				continue
 			}
-			if !errors.Is(err, fsnotify.ErrEventOverflow) { // then something has happened, whatever it was
+			if !errors.Is(err, fsnotify.ErrEventOverflow) { // an overflow means that there were events
 				w.fail(err)
 				return nil
 			}
@@ -130,7 +132,7 @@ func (w *Watcher) Wait(ctx context.Context) error {
 	}
 }
 
-// Close ends the watcher.
+// Close closes the watcher.
 func (w *Watcher) Close() error {
 	if w.events == nil {
 		return nil

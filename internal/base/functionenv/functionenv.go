@@ -1,17 +1,17 @@
 // Package functionenv returns the environment of local functions: the endpoints of services and the credentials to
-// call them. It is one rule for all of them, and pure.
+// call them. The same rule applies to all functions. The package has no side effects.
 //
 // # Endpoints
 //
 // For a service that this server has ([Services]), the endpoint is this server, unless the server's own environment
-// names another one with AWS_ENDPOINT_URL_S3 or a similar variable. Every other service uses AWS_ENDPOINT_URL of that
-// environment. If that is not set, its calls go to this server too, which answers that it does not have the service.
+// sets another one with AWS_ENDPOINT_URL_S3 or a similar variable. Every other service uses AWS_ENDPOINT_URL of that
+// environment. If that is not set, its calls also go to this server, which replies that it does not have the service.
 // So no call leaves the machine unless the user configured an endpoint.
 //
 // # Keys
 //
-// If the server's environment names an endpoint, functions get the keys that it names, because the endpoint needs
-// them. Otherwise they get keys of this server, which are valid nowhere else.
+// If the server's environment sets an endpoint, functions get the keys of that environment, because the endpoint
+// needs them. Otherwise they get keys of this server, which are valid nowhere else.
 package functionenv
 
 import (
@@ -22,11 +22,12 @@ import (
 	"strings"
 )
 
-// The variables of AWS's SDKs that are decided here. Source: AWS SDKs and Tools reference guide, service-specific endpoints.
+// The AWS SDK variables that this package sets. Source: AWS SDKs and Tools reference guide, service-specific
+// endpoints.
 const (
-	// Endpoint is of every service that has none of its own.
+	// Endpoint applies to every service without its own variable.
 	Endpoint = "AWS_ENDPOINT_URL"
-	// EndpointPrefix begins the variable of one service.
+	// EndpointPrefix is the prefix of the variable of one service.
 	EndpointPrefix = Endpoint + "_"
 
 	ignore   = "AWS_IGNORE_CONFIGURED_ENDPOINT_URLS"
@@ -39,38 +40,39 @@ const (
 	credentialsFile = "AWS_SHARED_CREDENTIALS_FILE"
 )
 
-// Services are those that this server has, as the variables of their endpoints end.
+// Services lists the services that this server has, as suffixes of their endpoint variables.
 func Services() []string {
-	// EventBridge has two names: that of older clients is CloudWatch Events.
+	// EventBridge has two names: older clients call it CloudWatch Events.
 	return []string{"CLOUDFORMATION", "CLOUDWATCH_EVENTS", "CLOUDWATCH_LOGS", "EVENTBRIDGE", "LAMBDA", "S3", "SECRETS_MANAGER", "SFN", "SNS", "SSM", "STS"}
 }
 
-// sources are the variables by which SDKs find keys, other than those that hold them; each of them is enough.
+// sources are the variables that lead SDKs to keys without containing them. One of them is enough.
 var sources = []string{
 	"AWS_PROFILE", "AWS_DEFAULT_PROFILE", "AWS_WEB_IDENTITY_TOKEN_FILE",
 	"AWS_CONTAINER_CREDENTIALS_FULL_URI", "AWS_CONTAINER_CREDENTIALS_RELATIVE_URI",
 }
 
-// besides are the variables that belong to the server's own keys and endpoints.
+// besides are the other variables that belong to the server's own keys and endpoints.
 var besides = []string{
 	configFile, credentialsFile, "AWS_ROLE_ARN", "AWS_ROLE_SESSION_NAME", "AWS_CONTAINER_AUTHORIZATION_TOKEN",
 	"AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE", "AWS_STS_REGIONAL_ENDPOINTS", metadata,
 }
 
-// Key is an access key. Token is that of a session, empty for none.
+// Key is an access key. Token is the session token, if any.
 type Key struct{ ID, Secret, Token string }
 
-// Config is what the rule is applied to.
+// Config is the input of [Variables].
 type Config struct {
-	// Environ is the server's own environment, as [os.Environ] returns it. Of a name that is there twice the last counts.
+	// Environ is the server's own environment, as [os.Environ] returns it. The last entry of a repeated name counts.
 	Environ []string
-	// URL is this server's, with an address for its host, so that clients put buckets into the path: http://127.0.0.1:4600.
+	// URL is the URL of this server, with an IP address as its host so that clients put buckets into the path:
+	// http://127.0.0.1:4600.
 	URL string
-	// Key is one of this server, without a token.
+	// Key is a key of this server, without a token.
 	Key Key
 }
 
-// Variables returns what a function's environment is to have, beside what it has of itself. The map is the caller's. It holds keys.
+// Variables returns the variables to add to a function's own environment. They include keys. The caller owns the map.
 func Variables(c Config) map[string]string {
 	own := read(c.Environ)
 	variables := map[string]string{Endpoint: c.URL, ignore: "false"}
@@ -104,30 +106,31 @@ func Variables(c Config) map[string]string {
 	return variables
 }
 
-// Own returns the key in the server's own environment, if functions get that: they sign with it what they ask this server too. ok is
-// false if they do not, or if the environment only says where a key is.
+// Own returns the key in the server's own environment, if functions get that one. They sign their calls to this
+// server with it too. ok is false if they do not, or if the environment only refers to a key.
 func Own(environ []string) (key Key, ok bool) {
 	variables := Variables(Config{Environ: environ})
 	key = Key{ID: variables[keyID], Secret: variables[secret], Token: variables[token]}
 	return key, key.ID != "" && key.Secret != ""
 }
 
-// Decides reports whether [Variables] decides about a variable: a process that gets those must not inherit it.
+// Decides reports whether [Variables] controls a variable. A process with the result of Variables must not inherit
+// it.
 func Decides(name string) bool {
 	return name == keyID || name == secret || name == token || name == ignore || name == Endpoint ||
 		strings.HasPrefix(name, EndpointPrefix) || slices.Contains(sources, name) || slices.Contains(besides, name)
 }
 
-// Chooses reports whether variables choose where all AWS calls go or with which keys: by a key, by what leads to one, or by an endpoint
-// of all services.
+// Chooses reports whether variables set the endpoint of all AWS calls or their keys: by a key, a reference to one, or
+// an endpoint for all services.
 func Chooses(variables map[string]string) bool {
 	return slices.ContainsFunc(slices.Concat([]string{keyID, Endpoint, configFile, credentialsFile}, sources), func(name string) bool {
 		return variables[name] != ""
 	})
 }
 
-// Configured returns what of an environment configures calls of AWS, for people, e.g. AWS_PROFILE or ~/.aws/credentials; empty if
-// nothing does. home is the user's home directory, empty for none.
+// Configured returns the name of the setting that configures AWS calls, such as AWS_PROFILE or ~/.aws/credentials, or
+// "" if there is none. home is the user's home directory, or empty.
 func Configured(environ []string, home string) string {
 	own := read(environ)
 	for _, name := range slices.Concat([]string{keyID}, sources, []string{configFile, credentialsFile}) {
@@ -151,8 +154,8 @@ func Configured(environ []string, home string) string {
 	return ""
 }
 
-// onEC2 reports whether this machine is an EC2 instance, whose metadata service SDKs ask for keys. Source: EC2 User Guide, detect
-// whether a host is an EC2 instance.
+// onEC2 reports whether this machine is an EC2 instance, where SDKs get keys from the metadata service. Source: EC2
+// User Guide, detect whether a host is an EC2 instance.
 func onEC2() bool {
 	for file, start := range map[string]string{"/sys/class/dmi/id/sys_vendor": "Amazon EC2", "/sys/hypervisor/uuid": "ec2"} {
 		if text, err := os.ReadFile(file); err == nil && strings.HasPrefix(string(text), start) {
@@ -162,7 +165,7 @@ func onEC2() bool {
 	return false
 }
 
-// read returns the variables of AWS that are set to something.
+// read returns the AWS variables that are not empty.
 func read(environ []string) map[string]string {
 	set := map[string]string{}
 	for _, pair := range environ {
@@ -179,7 +182,7 @@ func read(environ []string) map[string]string {
 	return set
 }
 
-// hasKeys reports whether an environment names keys, or where they are.
+// hasKeys reports whether an environment contains keys or refers to some.
 func hasKeys(own map[string]string) bool {
 	return own[keyID] != "" && own[secret] != "" ||
 		slices.ContainsFunc(sources, func(name string) bool { return own[name] != "" })

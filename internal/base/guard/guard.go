@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// AddressError reports an address that a URL of a template or a call may not lead to.
+// AddressError reports an address that URLs in templates and calls must not use.
 type AddressError struct {
 	addr     netip.Addr
 	metadata bool
@@ -26,8 +26,9 @@ func (e *AddressError) Error() string {
 		"name the URL as a provider, or allow private targets", e.addr)
 }
 
-// Public is the Control of a [net.Dialer] that connects to addresses of the public internet only. It sees the address after every name was
-// looked up, so a name cannot mean one thing when it is checked and another when it is dialled. The error is an [*AddressError].
+// Public is the Control func of a [net.Dialer] that connects to public internet addresses only. It checks the address
+// after name resolution, so a name cannot resolve to another address between check and connection. The error is an
+// [*AddressError].
 func Public(network, address string, c syscall.RawConn) error {
 	if err := Anywhere(network, address, c); err != nil {
 		return err
@@ -38,7 +39,8 @@ func Public(network, address string, c syscall.RawConn) error {
 	return nil
 }
 
-// Anywhere is the Control of a [net.Dialer] that connects to private networks too, but not to metadata services.
+// Anywhere is the Control func of a [net.Dialer] that also connects to private networks, but not to metadata
+// services.
 func Anywhere(_, address string, _ syscall.RawConn) error {
 	addr := addressOf(address)
 	switch {
@@ -50,8 +52,8 @@ func Anywhere(_, address string, _ syscall.RawConn) error {
 	return nil
 }
 
-// Transport returns a transport that connects as [Public] says, or with private as [Anywhere] does. It uses no proxy: the proxy's address
-// would be dialed, and checked.
+// Transport returns a transport that uses [Public], or [Anywhere] if private. It uses no proxy, because the dialer
+// would check the address of the proxy instead.
 func Transport(private bool) *http.Transport {
 	dialer := &net.Dialer{Timeout: 10 * time.Second, Control: Public}
 	if private {
@@ -62,7 +64,7 @@ func Transport(private bool) *http.Transport {
 	}
 }
 
-// addressOf returns the IP address of an address with a port; the zero address if it has none.
+// addressOf returns the IP address of an address with a port, or the zero address if the text is invalid.
 func addressOf(address string) netip.Addr {
 	target, err := netip.ParseAddrPort(address)
 	if err != nil {
@@ -74,12 +76,12 @@ func addressOf(address string) netip.Addr {
 // metadata are the addresses of metadata and credential services. Source: the documentation of EC2, ECS, EKS, Azure, Google Cloud, Alibaba
 // Cloud, Oracle Cloud and OpenStack.
 var metadata = []netip.Addr{
-	netip.MustParseAddr("169.254.169.254"),    // most of them
+	netip.MustParseAddr("169.254.169.254"),    // most clouds
 	netip.MustParseAddr("fd00:ec2::254"),      // EC2
 	netip.MustParseAddr("169.254.170.2"),      // ECS
 	netip.MustParseAddr("169.254.170.23"),     // EKS
 	netip.MustParseAddr("fd00:ec2::23"),       // EKS
-	netip.MustParseAddr("168.63.129.16"),      // Azure, in a public network
+	netip.MustParseAddr("168.63.129.16"),      // Azure; a public address
 	netip.MustParseAddr("fd20:ce::254"),       // Google Cloud
 	netip.MustParseAddr("100.100.100.200"),    // Alibaba Cloud
 	netip.MustParseAddr("192.0.0.192"),        // Oracle Cloud
@@ -87,8 +89,8 @@ var metadata = []netip.Addr{
 	netip.MustParseAddr("fe80::a9fe:a9fe"),    // OpenStack
 }
 
-// reserved are the networks beyond those net/netip knows that are no part of the public internet or carry IPv4
-// addresses which would have to be checked. Source: IANA special-purpose address registries.
+// reserved are further networks that are not part of the public internet, or that embed IPv4 addresses. net/netip
+// does not know them. Source: IANA special-purpose address registries.
 var reserved = []netip.Prefix{
 	netip.MustParsePrefix("0.0.0.0/8"),       // this network
 	netip.MustParsePrefix("100.64.0.0/10"),   // carrier-grade NAT
@@ -110,7 +112,7 @@ var reserved = []netip.Prefix{
 	netip.MustParsePrefix("fec0::/10"),       // site-local
 }
 
-// public reports whether an address is one of the public internet.
+// public reports whether an address belongs to the public internet.
 func public(addr netip.Addr) bool {
 	if !addr.IsGlobalUnicast() || addr.IsPrivate() {
 		return false

@@ -1,11 +1,11 @@
 // Package idlemem returns the memory of an idle process to the system and paces the garbage collector.
 //
 // A server is busy for moments and idle for days. After a busy period the runtime keeps free heap pages for the next
-// one. Pages of the program itself that were read once also stay mapped, such as the tables of models and schemas.
+// one. Pages of the program file that were read once also stay mapped, such as the tables of models and schemas.
 // [Run] watches how much processor time the process uses. When the process becomes idle, after the start and after
-// each busy period, Run calls [Rest]. Rest has the runtime collect garbage and return free memory, and tells the
-// kernel that it may unmap the pages of the program. The kernel loads them again from its file cache, or from the
-// disk, when they are used.
+// each busy period, Run calls [Rest]. Rest makes the runtime collect garbage and return free memory, and lets the
+// kernel unmap the pages of the program. The kernel loads them again from its file cache, or from the disk, when they
+// are used.
 //
 // [Pace] lets the heap grow a little where that saves processor time.
 //
@@ -53,30 +53,30 @@ func Run(ctx context.Context, log *slog.Logger) {
 	}
 }
 
-// watch decides when it is time. All times are processor time since the start of the process.
+// watch decides when to call Rest. All times are processor time since the start of the process.
 type watch struct {
-	// looked is what was used when it was looked at last, rest when the last Rest had ended.
+	// looked is the time used at the last check, and rest at the end of the last Rest.
 	looked, rest time.Duration
-	// cost is what the last Rest took.
+	// cost is the duration of the last Rest.
 	cost time.Duration
-	// before says that there was one.
+	// before is set after the first Rest.
 	before bool
 }
 
-// due takes what has been used by now, and reports whether the process is at rest and has been at work since it last was.
+// due takes the processor time used so far. It reports whether the process is idle and was busy since the last Rest.
 func (w *watch) due(now time.Duration) bool {
 	working := now-w.looked > every/quiet
 	w.looked = now
 	return !working && (!w.before || now-w.rest > max(least, share*w.cost))
 }
 
-// rested takes what has been used by the end of a Rest that was due.
+// rested takes the processor time used at the end of a Rest.
 func (w *watch) rested(now time.Duration) {
 	w.cost, w.looked, w.rest, w.before = now-w.looked, now, now, true
 }
 
-// Rest collects garbage, returns what is free to the kernel, and unmaps the pages of the program. All that is in use stays
-// usable. Its error says why the program's pages were left alone; the rest is done all the same.
+// Rest collects garbage, returns free memory to the kernel, and unmaps the pages of the program. It does not affect
+// memory in use. An error means that the pages were not unmapped; everything else was done.
 func Rest() error {
 	debug.FreeOSMemory()
 	return unmapProgram()

@@ -9,15 +9,15 @@ import (
 )
 
 const (
-	// roomy is the heap, in bytes, up to which a collection may wait for more garbage than the runtime would let it.
+	// roomy is the heap size, in bytes, up to which garbage may grow beyond the runtime's default.
 	roomy = 96 << 20
-	// most is how much garbage there may be at most, in percent of what lives, and usual what the runtime is content with.
+	// most is the maximum GC percentage, and usual the runtime's default.
 	most, usual = 200, 100
 )
 
-// Pace has the collector of garbage run less often while little lives: what a collection costs depends on what lives, and how
-// often it runs on what is free to grow. It does so until stop is called. Where the environment sets GOGC it does nothing. One
-// call at a time may be in force in a process.
+// Pace reduces the frequency of garbage collection while the live heap is small. The cost of a collection depends on
+// the live heap, and the frequency on how far the heap may grow. Pace works until stop is called. It does nothing if
+// the environment sets GOGC. Only one call may be active in a process.
 func Pace() (stop func()) {
 	if os.Getenv("GOGC") != "" {
 		return func() {}
@@ -33,7 +33,7 @@ type pace struct {
 	percent int
 }
 
-// sentinel is garbage from the start: a collection that finds it tells that there was one.
+// sentinel is an unreachable object whose collection signals a garbage collection.
 type sentinel struct{ pace *pace }
 
 // collected is called after each collection.
@@ -51,7 +51,7 @@ func (p *pace) collected() {
 	runtime.SetFinalizer(&sentinel{p}, func(s *sentinel) { s.pace.collected() })
 }
 
-// set changes the percentage if that is worth it: it stops the world for a moment.
+// set changes the percentage if the difference is worth it, because a change stops the world briefly.
 func (p *pace) set(percent int) {
 	if 4*max(percent, p.percent) < 5*min(percent, p.percent) && percent != usual || percent == p.percent {
 		return
@@ -67,7 +67,7 @@ func (p *pace) stop() {
 	debug.SetGCPercent(usual)
 }
 
-// percent returns how much garbage there may be where so many bytes live.
+// percent returns the GC percentage for a live heap, in bytes.
 func percent(live uint64) int {
 	if live == 0 {
 		return most

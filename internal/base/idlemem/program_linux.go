@@ -10,7 +10,7 @@ import (
 	"syscall"
 )
 
-// unmapProgram drops the program's own pages from the process, as far as they are what the file holds.
+// unmapProgram drops the program's own pages that are identical to the file.
 func unmapProgram() error {
 	file, err := os.Open("/proc/self/smaps")
 	if err != nil {
@@ -30,11 +30,11 @@ func unmapProgram() error {
 	return err
 }
 
-// region is a part of the address space, from start to before end.
+// region is a range of addresses from start to before end.
 type region struct{ start, end uintptr }
 
-// readOnly reads a list of mappings in the form of /proc/PID/smaps, and returns those of a file that nobody can write to and
-// nobody has: a page that the linker of the process has written to, and then protected, is nowhere but in memory.
+// readOnly parses mappings in the format of /proc/PID/smaps. It returns the mappings of the file that are not
+// writable and were never written. A page that the dynamic linker wrote and then protected exists only in memory.
 func readOnly(smaps io.Reader, path string) (list []region, err error) {
 	var at *region
 	lines := bufio.NewScanner(smaps)
@@ -57,7 +57,7 @@ func readOnly(smaps io.Reader, path string) (list []region, err error) {
 	return list, lines.Err()
 }
 
-// mapping reads the first line of a mapping: start-end access offset device inode path.
+// mapping parses the first line of a mapping: start-end access offset device inode path.
 func mapping(line string) (r region, access, path string, ok bool) {
 	var offset, inode uint64
 	var device string

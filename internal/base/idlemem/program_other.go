@@ -2,5 +2,5 @@
 
 package idlemem
 
-// unmapProgram does nothing here.
+// unmapProgram does nothing on this system.
 func unmapProgram() error { return nil }

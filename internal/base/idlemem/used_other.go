@@ -4,5 +4,5 @@ package idlemem
 
 import "time"
 
-// used is not known here, so that a process seems to be at rest from the start: it gives memory back once.
+// used returns 0 because processor time is unknown here. The process looks idle from the start, so Rest runs once.
 func used() time.Duration { return 0 }

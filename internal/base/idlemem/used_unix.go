@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// used returns the processor time of the process, its own and the kernel's for it.
+// used returns the user and system time of the process.
 func used() time.Duration {
 	var usage syscall.Rusage
 	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &usage); err != nil {

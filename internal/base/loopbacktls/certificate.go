@@ -49,7 +49,7 @@ func newCertificate(addr net.Addr, now time.Time) (pair tls.Certificate, ca []by
 	if err != nil {
 		return tls.Certificate{}, nil, err
 	}
-	if authority, err = x509.ParseCertificate(authorityDER); err != nil { // with the key identifier that a leaf refers to
+	if authority, err = x509.ParseCertificate(authorityDER); err != nil { // with the key identifier that the leaf refers to
 		return tls.Certificate{}, nil, err
 	}
 	leaf := &x509.Certificate{

@@ -9,15 +9,17 @@ import (
 	"software.sslmate.com/src/go-pkcs12"
 )
 
-// javaOptions is the variable whose options every Java virtual machine takes before those of its command line.
+// javaOptions is the variable with options that every Java virtual machine reads before its command line.
 const javaOptions = "JAVA_TOOL_OPTIONS"
 
-// trustStorePassword is the one that Java's own trust stores have. It protects nothing: Java wants one to read the file.
+// trustStorePassword is the default password of Java's trust stores. It protects nothing, but Java requires one to
+// read the file.
 const trustStorePassword = "changeit"
 
-// trustJava adds options to env that make programs in Java trust the endpoint in addition to the system's certificates. A trust store
-// cannot extend another one, so the file has both. It changes nothing if env names a trust store of its own, or if the system has
-// no bundle of certificates, since then the program would trust nothing but the endpoint. The caller holds mu.
+// trustJava adds options to env so that Java programs trust the endpoint in addition to the system's certificates. A
+// trust store cannot extend another one, so the file contains both. trustJava does nothing if env sets its own trust
+// store. It also does nothing if the system has no certificate bundle, because the program would then trust only the
+// endpoint. The caller holds mu.
 func (d *Endpoint) trustJava(env map[string]string) error {
 	system := firstFile(bundles())
 	if system == "" || hasProperty(env, "javax.net.ssl.trustStore") {
@@ -41,8 +43,8 @@ func (d *Endpoint) trustJava(env map[string]string) error {
 	return nil
 }
 
-// certificates returns those in texts in PEM, each once, without those that cannot be read: one bad certificate in a bundle must
-// not cost the others.
+// certificates returns the distinct certificates in PEM texts. It skips unreadable ones, so that one bad certificate
+// in a bundle does not lose the others.
 func certificates(texts ...[]byte) []*x509.Certificate {
 	var all []*x509.Certificate
 	for _, text := range texts {
@@ -68,7 +70,7 @@ func certificates(texts ...[]byte) []*x509.Certificate {
 	return kept
 }
 
-// hasProperty reports whether a system property of Java is set by any variable that Java reads options from.
+// hasProperty reports whether a Java system property is set by any variable from which Java reads options.
 func hasProperty(env map[string]string, property string) bool {
 	for _, name := range []string{javaOptions, "JDK_JAVA_OPTIONS", "_JAVA_OPTIONS"} {
 		if strings.Contains(env[name], "-D"+property+"=") {

@@ -10,10 +10,10 @@ import (
 	"time"
 )
 
-// tlsRecord is the first byte of a TLS handshake. A request of HTTP begins with a letter.
+// tlsRecord is the first byte of a TLS handshake. An HTTP request begins with a letter.
 const tlsRecord = 0x16
 
-// listener takes connections with TLS and without, from one or more addresses.
+// listener accepts connections with and without TLS, on one or more addresses.
 type listener struct {
 	net.Listener // the first
 	config       *tls.Config
@@ -37,7 +37,7 @@ func newListener(first net.Listener, config *tls.Config) *listener {
 	return l
 }
 
-// add accepts connections from one more listener, which it owns. It closes it and returns false if l is closed.
+// add also accepts connections from other, which l then owns. If l is closed, add closes other and returns false.
 func (l *listener) add(other net.Listener) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -50,8 +50,8 @@ func (l *listener) add(other net.Listener) bool {
 	return true
 }
 
-// accept passes connections on until l is closed. Errors of the first listener are passed on; an error of any other ends only
-// that one.
+// accept passes on connections until l is closed. It also passes on errors of the first listener. An error of another
+// listener closes only that one.
 func (l *listener) accept(from net.Listener, first bool) {
 	for {
 		conn, err := from.Accept()
@@ -70,7 +70,7 @@ func (l *listener) accept(from net.Listener, first bool) {
 	}
 }
 
-// Accept returns the next connection without waiting for its first byte: that is read by its own goroutine.
+// Accept returns the next connection without waiting for its first byte, which the connection's own goroutine reads.
 func (l *listener) Accept() (net.Conn, error) {
 	select {
 	case a := <-l.accepted:
@@ -83,7 +83,7 @@ func (l *listener) Accept() (net.Conn, error) {
 	}
 }
 
-// Close closes all listeners. No goroutine of them is left when it returns. It returns [net.ErrClosed] when called again.
+// Close closes all listeners and waits for their goroutines. It returns [net.ErrClosed] if l was closed before.
 func (l *listener) Close() error {
 	l.mu.Lock()
 	again := l.closed
@@ -105,9 +105,9 @@ func (l *listener) Close() error {
 	return errors.Join(errs...)
 }
 
-// conn is a connection that speaks TLS if its client does. Which one is decided by the first Read or Write.
+// conn is a connection that uses TLS if its client does. The first Read or Write decides.
 type conn struct {
-	net.Conn // of the network
+	net.Conn // the network connection
 	config   *tls.Config
 	once     sync.Once
 	plain    *prefixed                // without TLS; set by once
@@ -115,7 +115,7 @@ type conn struct {
 	err      error                    // of the decision
 }
 
-// decide waits for the first byte and, if it begins TLS, for the end of the handshake.
+// decide waits for the first byte and, if that begins a TLS record, for the end of the handshake.
 func (c *conn) decide() {
 	timer := time.AfterFunc(handshakeTimeout, func() { c.Conn.Close() })
 	defer timer.Stop()
@@ -155,7 +155,7 @@ func (c *conn) Write(p []byte) (int, error) {
 	return c.secure.Load().Write(p)
 }
 
-// ReadFrom implements [io.ReaderFrom], by which http.Server has the kernel send files over plain connections.
+// ReadFrom implements [io.ReaderFrom]. With it, http.Server lets the kernel send files over plain connections.
 func (c *conn) ReadFrom(r io.Reader) (int64, error) {
 	if c.once.Do(c.decide); c.err != nil {
 		return 0, c.err
@@ -166,8 +166,8 @@ func (c *conn) ReadFrom(r io.Reader) (int64, error) {
 	return io.Copy(struct{ io.Writer }{c}, r)
 }
 
-// CloseWrite shuts the writing side down. http.Server calls it so that a client reads an answer that was sent before its
-// request was read to the end.
+// CloseWrite closes the writing side. http.Server calls it so that a client can read a response that was sent before
+// the request was fully read.
 func (c *conn) CloseWrite() error {
 	if secure := c.secure.Load(); secure != nil {
 		return secure.CloseWrite()
@@ -178,10 +178,10 @@ func (c *conn) CloseWrite() error {
 	return nil
 }
 
-// NetConn returns the connection of the network, as [tls.Conn.NetConn] does.
+// NetConn returns the network connection, like [tls.Conn.NetConn].
 func (c *conn) NetConn() net.Conn { return c.Conn }
 
-// Close implements [net.Conn]. With TLS it tells the client that the stream ends here.
+// Close implements [net.Conn]. With TLS, it sends the client a close notification.
 func (c *conn) Close() error {
 	if secure := c.secure.Load(); secure != nil {
 		return secure.Close()
@@ -189,7 +189,7 @@ func (c *conn) Close() error {
 	return c.Conn.Close()
 }
 
-// prefixed is a connection whose first byte has been read.
+// prefixed is a connection whose first byte was already read.
 type prefixed struct {
 	net.Conn
 	first []byte

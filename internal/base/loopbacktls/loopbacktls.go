@@ -1,22 +1,22 @@
 // Package loopbacktls serves HTTP and HTTPS on one loopback port and makes child processes trust its certificate.
 //
-// A response URL of CloudFormation is always https on port 443. Pintle's own response URL is plain HTTP on another port, so
-// that every client can use it without a certificate. Some client libraries ignore the scheme and speak TLS to whatever host
-// they get: crhelper, cfn-lambda and many handlers for Node.js. A [Endpoint] answers them as well. It looks at the first byte of
-// each connection, and continues with TLS if that byte begins a TLS record.
+// A response URL of CloudFormation is always https on port 443. Pintle's own response URL is plain HTTP on another
+// port, so that every client can use it without a certificate. Some client libraries ignore the scheme and always use
+// TLS: crhelper, cfn-lambda and many handlers for Node.js. An [Endpoint] serves them as well. It inspects the first
+// byte of each connection, and continues with TLS if that byte begins a TLS record.
 //
-// The certificate is for loopback names only. Its authority is created by [Open], is restricted to those names, and its key
-// is dropped before Open returns. No key is ever written to disk. The certificate is valid for ten years, which is longer than
-// any process or response URL lives, so nothing renews it. The next Open makes another one.
+// The certificate is valid for loopback names only. [Open] creates an authority restricted to those names, and
+// discards its key before it returns. No key is ever written to disk. The certificate is valid for ten years, longer
+// than any process or response URL is in use, so it is never renewed. The next Open creates another one.
 //
-// [Endpoint.Trust] adds the variables to a child's environment that make its TLS libraries trust the certificate in addition to
-// everything they trust already.
+// [Endpoint.Trust] adds variables to a child's environment. They make its TLS libraries trust the certificate in
+// addition to everything they already trust.
 //
 // # Port 443
 //
-// Handlers that also drop the port connect to port 443. In Python and Node.js the programs of package bootstrap send such a
-// connection to the right port. Other programs need a listener on port 443. The endpoint opens one when the first such program
-// starts, if this process may bind that port, as root and most containers may, and if it is free.
+// Handlers that also drop the port connect to port 443. In Python and Node.js, the programs of package bootstrap
+// redirect such connections to the right port. Other programs need a listener on port 443. The endpoint opens one
+// when the first such program starts, if the port is free and the process may bind it. Root and most containers may.
 package loopbacktls
 
 import (
@@ -33,26 +33,26 @@ import (
 	"time"
 )
 
-// handshakeTimeout is how long a connection may take until it has sent its first byte and, if that begins TLS, finished the
-// handshake. The connection is closed after that.
+// handshakeTimeout bounds the time until a connection has sent its first byte and, with TLS, finished the handshake.
+// The connection is closed after that.
 const handshakeTimeout = 10 * time.Second
 
-// httpsPort is the port that clients assume if they drop the one of the response URL.
+// httpsPort is the port that clients use if they drop the port of the response URL.
 const httpsPort = "443"
 
-// Config configures a [Endpoint].
+// Config configures an [Endpoint].
 type Config struct {
-	// Listener takes the connections. The endpoint owns it as soon as Open has returned without an error. Required.
+	// Listener accepts the connections. The endpoint owns it once Open returns without an error. Required.
 	Listener net.Listener
-	// Dir is the directory for the files that child processes read. [Open] creates it, and [Endpoint.Close] removes it with
-	// everything in it. Required.
+	// Dir is the directory of the files for child processes. [Open] creates it, and [Endpoint.Close] removes it with
+	// all its contents. Required.
 	Dir string
-	// Log gets a line when the endpoint also listens on port 443, at level debug. Nil discards it.
+	// Log gets a debug message when the endpoint also listens on port 443. Nil discards it.
 	Log *slog.Logger
 }
 
-// Endpoint is a listener that speaks HTTP and TLS, together with the files that make others trust it. Open one with [Open].
-// Its methods may be called concurrently.
+// Endpoint is a listener for HTTP and TLS, with the files that make clients trust it. Create one with [Open]. Its
+// methods are safe for concurrent use.
 type Endpoint struct {
 	listener *listener
 	ca       []byte // in PEM
@@ -62,7 +62,7 @@ type Endpoint struct {
 	mu     sync.Mutex // guards the files and claimed
 	made   map[source]string
 	listed int
-	// claimed says that port 443 was asked for and is ours.
+	// claimed is set once the endpoint also listens on port 443.
 	claimed bool
 }
 
@@ -86,17 +86,17 @@ func Open(c Config) (*Endpoint, error) {
 	d := &Endpoint{
 		listener: newListener(c.Listener, &tls.Config{
 			Certificates: []tls.Certificate{pair}, MinVersion: tls.VersionTLS12,
-			NextProtos: []string{"http/1.1"}, // the server reads HTTP/1.1 from these connections, whatever the client offers
+			NextProtos: []string{"http/1.1"}, // the server reads only HTTP/1.1 from these connections
 		}),
 		ca: ca, dir: dir, log: cmp.Or(c.Log, slog.New(slog.DiscardHandler)), made: map[source]string{},
 	}
 	return d, nil
 }
 
-// Listener returns the listener to serve. Closing it closes the endpoint to new connections, but keeps the files.
+// Listener returns the listener to serve. Closing it stops new connections, but keeps the files.
 func (d *Endpoint) Listener() net.Listener { return d.listener }
 
-// Close closes the listener, unless it is closed already, and removes the files.
+// Close closes the listener, unless it is already closed, and removes the files.
 func (d *Endpoint) Close() error {
 	err := d.listener.Close()
 	if errors.Is(err, net.ErrClosed) {
@@ -105,8 +105,8 @@ func (d *Endpoint) Close() error {
 	return errors.Join(err, os.RemoveAll(d.dir))
 }
 
-// Covers reports whether an endpoint can serve the response URLs that begin with base: they are plain HTTP on loopback. At any other
-// address clients get the certificate of whatever is between them and the listener.
+// Covers reports whether an endpoint can serve response URLs that begin with base, which means plain HTTP on
+// loopback. At any other address, clients may get the certificate of a proxy in front of the listener.
 func Covers(base *url.URL) bool {
 	if base.Scheme != "http" {
 		return false
@@ -116,10 +116,10 @@ func Covers(base *url.URL) bool {
 	return host == "localhost" || ip != nil && ip.IsLoopback()
 }
 
-// claimHTTPS also listens on port 443 of the listener's address, if this process may and no other listens there. It is for
-// clients that drop the port of the response URL and that cannot be corrected from inside their process. Only one program at a
-// time can have the port: a client that belongs to another gets a certificate that it does not trust, and fails as it would
-// without this listener. The caller holds mu.
+// claimHTTPS also listens on port 443 of the listener's address, if the process may and the port is free. It serves
+// clients that drop the port of the response URL and cannot be corrected inside their process. Only one program at a
+// time can have the port. A client of another program gets a certificate that it does not trust, and fails as it
+// would without this listener. The caller holds mu.
 func (d *Endpoint) claimHTTPS() {
 	host, port, err := net.SplitHostPort(d.listener.Addr().String())
 	if err != nil || d.claimed || port == httpsPort {

@@ -10,32 +10,34 @@ import (
 	"time"
 )
 
-// AuthorityFile is the variable that names a file with the endpoint's authority alone, for clients that take one as an option and
-// for Pintle's own programs that run handlers.
+// AuthorityFile is the variable with the path of a file that contains only the endpoint's authority. It is for
+// clients that take such a file as an option, and for the programs of package bootstrap.
 const AuthorityFile = "PINTLE_CA_FILE"
 
-// maxBundle bounds a file of certificates that is read, in bytes. The bundle of Debian has 220 KB.
+// maxBundle limits how many bytes of a certificate file are read. Debian's bundle has 220 KB.
 const maxBundle = 16 << 20
 
-// bundles are where systems keep the certificates that they trust, in PEM.
+// bundles are the paths where systems keep their trusted certificates in PEM.
 func bundles() []string {
 	return []string{
 		"/etc/ssl/certs/ca-certificates.crt", "/etc/pki/tls/certs/ca-bundle.crt", "/etc/ssl/ca-bundle.pem", "/etc/ssl/cert.pem",
 	}
 }
 
-// source is a file that certificates were read from, as it was then. The zero source is none.
+// source identifies the state of a file from which certificates were read. The zero source means no file.
 type source struct {
-	use  string // what the combined file is for: pem or p12
+	use  string // the format of the combined file: pem or p12
 	path string
 	size int64
 	time time.Time
 }
 
-// Trust adds variables to the environment of a child process so that it trusts the endpoint in addition to what env, or else the
-// system, makes it trust. Call it with the complete environment, just before the process starts. program says that the process
-// is a program of any language, as opposed to a Python or Node.js handler under package bootstrap: Java is then provided for as
-// well, and the endpoint tries to listen on port 443.
+// Trust adds variables to the environment of a child process so that it trusts the endpoint, in addition to the
+// certificates that env or else the system makes it trust. Call it with the complete environment, just before the
+// process starts.
+//
+// Set program for a program in any language, and leave it unset for a Python or Node.js handler that runs under
+// package bootstrap. For programs, Trust also sets up Java, and the endpoint tries to listen on port 443.
 //
 //	NODE_EXTRA_CA_CERTS, DENO_CERT  Node.js, Bun and Deno
 //	SSL_CERT_FILE                   OpenSSL, and with it Python, Ruby and curl; .NET and Go on Linux
@@ -44,7 +46,8 @@ type source struct {
 //	JAVA_TOOL_OPTIONS               Java, for programs
 //	PINTLE_CA_FILE                  the endpoint's authority alone
 //
-// A variable whose value is a directory is left alone: OpenSSL's tools would have to make links in it.
+// Trust does not change a variable whose value is a directory, because OpenSSL's tools would have to create links in
+// it.
 func (d *Endpoint) Trust(env map[string]string, program bool) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -59,7 +62,7 @@ func (d *Endpoint) Trust(env map[string]string, program bool) error {
 		return err
 	}
 	set := map[string]string{AuthorityFile: own}
-	for _, name := range []string{"NODE_EXTRA_CA_CERTS", "DENO_CERT"} { // which are added to what the runtime has
+	for _, name := range []string{"NODE_EXTRA_CA_CERTS", "DENO_CERT"} { // the runtime adds these to its own certificates
 		if set[name], err = d.combined(env[name]); err != nil {
 			return err
 		}
@@ -74,7 +77,7 @@ func (d *Endpoint) Trust(env map[string]string, program bool) error {
 			return err
 		}
 	}
-	// Requests has certificates of its own, so that it must not be left with the endpoint's alone.
+	// Requests has its own certificates, so it must not be limited to the endpoint's.
 	if bundle := cmp.Or(env["REQUESTS_CA_BUNDLE"], curl, system); isFile(bundle) {
 		if set["REQUESTS_CA_BUNDLE"], err = d.combined(bundle); err != nil {
 			return err
@@ -86,8 +89,9 @@ func (d *Endpoint) Trust(env map[string]string, program bool) error {
 	return nil
 }
 
-// combined returns a file that has the certificates of path and the endpoint's authority, or the authority alone if path is not a
-// file that can be read. It is written when it is first needed, and again when path has changed. The caller holds mu.
+// combined returns a file with the certificates of path and the endpoint's authority. If path is not a readable file,
+// the file contains only the authority. It is written on first use, and again when path has changed. The caller holds
+// mu.
 func (d *Endpoint) combined(path string) (string, error) {
 	return d.derived("pem", path, func(text []byte) ([]byte, error) {
 		if text = bytes.TrimRight(text, "\n"); len(text) > 0 {
@@ -97,7 +101,7 @@ func (d *Endpoint) combined(path string) (string, error) {
 	})
 }
 
-// derived returns a file that make makes from the contents of path; see combined.
+// derived returns a file that make creates from the contents of path; see combined.
 func (d *Endpoint) derived(use, path string, make func([]byte) ([]byte, error)) (string, error) {
 	var text []byte
 	from := source{use: use}
@@ -129,7 +133,7 @@ func (d *Endpoint) derived(use, path string, make func([]byte) ([]byte, error)) 
 	return file, nil
 }
 
-// isFile reports whether path names a regular file.
+// isFile reports whether path is a regular file.
 func isFile(path string) bool {
 	if path == "" {
 		return false
@@ -138,7 +142,7 @@ func isFile(path string) bool {
 	return err == nil && info.Mode().IsRegular()
 }
 
-// firstFile returns the first of the paths that names a regular file; empty if none does.
+// firstFile returns the first path that is a regular file, or "".
 func firstFile(paths []string) string {
 	for _, path := range paths {
 		if isFile(path) {

@@ -1,5 +1,5 @@
-// Package panics describes recovered panics in logs and errors without the values that they carry. What code passes to panic may
-// quote its input, and so a secret that nothing at the place of the recovery knows.
+// Package panics describes recovered panics in logs and errors without the values that they carry. A panic value may
+// quote input, and with it a secret that the recovering code does not know and cannot redact.
 package panics
 
 import (
@@ -10,8 +10,9 @@ import (
 	"runtime/debug"
 )
 
-// Cause describes the value of a recovered panic. The text of an error of Go's runtime, such as an index out of range, holds numbers and
-// names of types only, and is returned whole. Of any other value only the type is named: the stack shows which call of panic it was.
+// Cause describes the value of a recovered panic. It returns the full text of a Go runtime error, such as an index
+// out of range, because that contains only numbers and type names. For any other value it returns only the type. The
+// stack shows which call panicked.
 func Cause(cause any) string {
 	if err, ok := cause.(runtime.Error); ok {
 		return err.Error()
@@ -19,7 +20,7 @@ func Cause(cause any) string {
 	return fmt.Sprintf("a %T, which is left out because it may hold secrets", cause)
 }
 
-// Handler serves with next and logs its panics. The connection of a request that panicked is closed.
+// Handler serves with next and logs its panics. It closes the connection of a request that panicked.
 func Handler(next http.Handler, log *slog.Logger) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		defer func() {

@@ -1,16 +1,25 @@
 // Package redact masks secrets in texts, in each encoding in which a secret can appear.
 //
-// # What is found
+// # Supported encodings
 //
-// The secret as it is, in JSON (with and without escapes for HTML, slashes and characters beyond ASCII, with hexadecimal digits in
-// either case, and in JSON inside a JSON string), quoted by Go, percent-encoded (by the rules of several languages, in either case),
-// and in base64 and base64url, with or without padding. In base64 the secret may be anywhere in what was encoded, as the password is
-// in the credentials of Basic authentication.
+// The package finds a secret in these forms:
 //
-// # What is not found
+//   - as plain text
+//   - in JSON, with and without escapes for HTML, slashes and non-ASCII characters, with hexadecimal digits in either
+//     case, and in JSON inside a JSON string
+//   - quoted by Go
+//   - percent-encoded, by the rules of several languages, in either case
+//   - in base64 and base64url, with or without padding, anywhere in the encoded text, such as the password in the
+//     credentials of Basic authentication
 //
-// Base64 of a secret of fewer than five bytes, or with line breaks in it; hexadecimal, base32, hashes and compressed text; a secret
-// whose letters and digits are escaped one by one; and base64 of base64.
+// # Limitations
+//
+// The package does not find these forms:
+//
+//   - base64 of a secret of fewer than five bytes, or with line breaks in it
+//   - hexadecimal, base32, hashes and compressed text
+//   - a secret whose letters and digits are escaped individually
+//   - base64 of base64
 package redact
 
 import (
@@ -24,30 +33,31 @@ import (
 // Mask replaces a secret.
 const Mask = "*****"
 
-// ShortSecret is the length below which a secret is not searched for in texts for people: to replace every "1" or "no"
-// makes a text unreadable and shows the secret by its gaps.
+// ShortSecret is the length below which texts for people are not searched for a secret. Masking every "1" or "no"
+// makes a text unreadable and reveals the secret by its gaps.
 const ShortSecret = 4
 
-// Secrets masks secrets in texts. The zero value and nil know no secret. It is safe for concurrent use; the exported
+// Secrets masks secrets in texts. The zero value and nil know no secret. It is safe for concurrent use. The exported
 // fields must not change after the first call of Add.
 type Secrets struct {
-	// Shortest is the length of the shortest spelling that is searched for. Zero is 1.
+	// Shortest is the length of the shortest spelling to search for. Zero means 1.
 	Shortest int
-	// Most bounds how many spellings are kept. The oldest are dropped. Zero keeps all.
+	// Most is the maximum number of spellings. The oldest are dropped. Zero means no limit.
 	Most int
-	// With replaces a secret. Empty is [Mask].
+	// With replaces a secret. Empty means [Mask].
 	With string
-	// Spell returns the spellings of a secret. Nil is [Spellings].
+	// Spell returns the spellings of a secret. Nil means [Spellings].
 	Spell func(secret string) []string
 
 	mu        sync.RWMutex
 	spellings []string // oldest first
-	// byStart has the spellings by their first two bytes, or by the only one, longest first. starts has the first bytes.
+	// byStart holds the spellings by their first two bytes, or their only byte, longest first. starts holds the first
+	// bytes.
 	byStart map[string][]string
 	starts  [256]bool
 }
 
-// Of returns Secrets with secrets of at least [ShortSecret] bytes.
+// Of returns Secrets that mask secrets of at least [ShortSecret] bytes.
 func Of(secrets []string) *Secrets {
 	s := &Secrets{Shortest: ShortSecret}
 	s.Add(secrets...)
@@ -96,7 +106,7 @@ func (s *Secrets) add(spelling string) {
 	s.spellings = append(s.spellings, spelling)
 }
 
-// Empty reports whether no secret is known.
+// Empty reports whether no secret was added.
 func (s *Secrets) Empty() bool {
 	if s == nil {
 		return true
@@ -106,7 +116,7 @@ func (s *Secrets) Empty() bool {
 	return len(s.spellings) == 0
 }
 
-// In reports whether a text holds a secret.
+// In reports whether a text contains a secret.
 func (s *Secrets) In(text string) bool {
 	if s == nil {
 		return false
@@ -116,7 +126,7 @@ func (s *Secrets) In(text string) bool {
 	return s.in(text)
 }
 
-// in is In for a caller that holds the lock.
+// in is In for callers that hold the lock.
 func (s *Secrets) in(text string) bool {
 	for i := range len(text) {
 		if s.at(text, i) > 0 {
@@ -126,14 +136,14 @@ func (s *Secrets) in(text string) bool {
 	return false
 }
 
-// Find returns the secrets that a text holds, in the spellings that they have in it, the oldest secret first.
+// Find returns the secrets in a text as they are spelled there, the oldest secret first.
 func (s *Secrets) Find(text string) []string {
 	if s == nil {
 		return nil
 	}
 	s.mu.RLock()
 	defer s.mu.RUnlock()
-	if !s.in(text) { // one pass, whereas the search below makes one for each spelling
+	if !s.in(text) { // one pass, while the search below makes one per spelling
 		return nil
 	}
 	var found []string
@@ -145,7 +155,7 @@ func (s *Secrets) Find(text string) []string {
 	return found
 }
 
-// Mask returns a text with a mask in place of each secret. Secrets that overlap become one mask.
+// Mask replaces each secret in a text with a mask. Overlapping secrets become one mask.
 func (s *Secrets) Mask(text string) string {
 	if s == nil {
 		return text
@@ -157,7 +167,7 @@ func (s *Secrets) Mask(text string) string {
 	}
 	var b strings.Builder
 	mask := cmp.Or(s.With, Mask)
-	done, end := 0, 0 // what is written, and the end of the secret that is being masked
+	done, end := 0, 0 // the length written so far, and the end of the current secret
 	for i := range len(text) {
 		n := s.at(text, i)
 		if n == 0 {
@@ -177,7 +187,7 @@ func (s *Secrets) Mask(text string) string {
 	return b.String()
 }
 
-// at returns the length of the longest secret that begins at a byte of a text; 0 if none does.
+// at returns the length of the longest secret that begins at byte i of a text, or 0.
 func (s *Secrets) at(text string, i int) int {
 	if !s.starts[text[i]] {
 		return 0
@@ -195,8 +205,7 @@ func (s *Secrets) at(text string, i int) int {
 	return 0
 }
 
-// Cut returns the beginning of a longer text without the beginning of a secret at its end, and without the beginning of
-// a character.
+// Cut shortens the beginning of a longer text so that it does not end in a partial secret or character.
 func (s *Secrets) Cut(text string) string {
 	text = CutRune(text)
 	if s == nil {
@@ -215,7 +224,7 @@ func (s *Secrets) Cut(text string) string {
 	return text[:len(text)-longest]
 }
 
-// CutRune drops an incomplete UTF-8 sequence at the end of a text.
+// CutRune removes an incomplete UTF-8 sequence from the end of a text.
 func CutRune(text string) string {
 	for i := 1; i <= utf8.UTFMax && i <= len(text); i++ {
 		if b := text[len(text)-i]; utf8.RuneStart(b) {

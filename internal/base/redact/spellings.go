@@ -11,10 +11,11 @@ import (
 	"unicode/utf8"
 )
 
-// minCore is how many characters of base64 must be the secret's alone to be searched for. Fewer are in many texts by chance.
+// minCore is the minimum number of base64 characters that must derive from the secret alone. Shorter sequences occur
+// in many texts by chance.
 const minCore = 6
 
-// Spellings returns the ways in which a secret is likely to be printed, each once, the secret itself first.
+// Spellings returns the distinct forms in which a secret is likely to be printed, beginning with the secret itself.
 func Spellings(secret string) []string {
 	l := list{secret}
 	if !simple(secret) {
@@ -24,7 +25,7 @@ func Spellings(secret string) []string {
 	return l
 }
 
-// simple reports whether a secret looks the same in JSON, in Go and in a URL.
+// simple reports whether a secret is the same in JSON, in Go and in a URL.
 func simple(secret string) bool {
 	for i := range len(secret) {
 		if !unreserved(secret[i]) {
@@ -34,7 +35,7 @@ func simple(secret string) bool {
 	return true
 }
 
-// unreserved reports whether a byte is the same in every URL. Source: RFC 3986, section 2.3.
+// unreserved reports whether a byte is never percent-encoded in a URL. Source: RFC 3986, section 2.3.
 func unreserved(b byte) bool {
 	return 'a' <= b && b <= 'z' || 'A' <= b && b <= 'Z' || '0' <= b && b <= '9' || strings.IndexByte("-._~", b) >= 0
 }
@@ -49,10 +50,10 @@ func (l *list) add(spellings ...string) {
 	}
 }
 
-// escaped adds the secret in JSON, in Go and in URLs, and that in base64 if it differs.
+// escaped adds the secret as escaped in JSON, Go and URLs, and base64 of these forms if they differ.
 func (l *list) escaped(secret string) {
 	html, err := json.Marshal(secret)
-	if err != nil { // never, of a string
+	if err != nil { // cannot happen for a string
 		html = []byte(`""`)
 	}
 	quoted := strconv.Quote(secret)
@@ -65,7 +66,7 @@ func (l *list) escaped(secret string) {
 		}
 	}
 	l.add(inJSON(plain, "", false), inJSON(string(html[1:len(html)-1]), "", false))
-	// Go's, JavaScript's encodeURIComponent and encodeURI, Python's quote and quote_plus, and that of signatures.
+	// Go, JavaScript's encodeURIComponent and encodeURI, Python's quote and quote_plus, and signatures.
 	l.add(url.QueryEscape(secret), url.PathEscape(secret))
 	for _, plain := range []string{"", "/", "!'()*", ";/?:@&=+$,#!'()*", "*"} {
 		text := inURL(secret, plain)
@@ -78,8 +79,8 @@ func (l *list) escaped(secret string) {
 	}
 }
 
-// inJSON returns the inside of a JSON string. Characters of special are escaped, a slash by a backslash, and with ascii all others than
-// those of ASCII.
+// inJSON returns the contents of a JSON string. It escapes the characters in special, slashes with a backslash, and
+// with ascii also all non-ASCII characters.
 func inJSON(text, special string, ascii bool) string {
 	const hex = "0123456789abcdef"
 	var b strings.Builder
@@ -98,7 +99,7 @@ func inJSON(text, special string, ascii bool) string {
 		case r == '/' && strings.ContainsRune(special, r):
 			b.WriteString(`\/`)
 		case r < ' ' || strings.ContainsRune(special, r):
-			unit(uint16(r)) // a character of ASCII
+			unit(uint16(r)) // an ASCII character
 		case ascii && r >= utf8.RuneSelf:
 			for _, u := range utf16.Encode([]rune{r}) {
 				unit(u)
@@ -110,7 +111,7 @@ func inJSON(text, special string, ascii bool) string {
 	return b.String()
 }
 
-// inURL percent-encodes all bytes but the unreserved ones and those in plain.
+// inURL percent-encodes all bytes except the unreserved ones and those in plain.
 func inURL(text, plain string) string {
 	const hex = "0123456789ABCDEF"
 	var b strings.Builder
@@ -147,12 +148,12 @@ func digitsOf(text, mark string, digits int, change func(string) string) string 
 	}
 }
 
-// inBase64 adds what base64 makes of a secret that begins at a first, second or third byte of a group: the characters that are made
-// of its bits alone.
+// inBase64 adds the base64 forms of a secret that begins at the first, second or third byte of a group. It keeps only
+// the characters that derive from the secret alone.
 func (l *list) inBase64(secret string) {
 	for offset := range 3 {
-		first := (8*offset + 5) / 6           // character without a bit of what comes before
-		end := 8 * (offset + len(secret)) / 6 // character with bits of what comes after
+		first := (8*offset + 5) / 6           // the first character without a preceding bit
+		end := 8 * (offset + len(secret)) / 6 // the first character with a following bit
 		if end-first < minCore {
 			continue
 		}

@@ -3,11 +3,11 @@ package regexcost
 
 import "regexp/syntax"
 
-// Heaviest is the greatest weight of a pattern that is compiled. A text with 200 such patterns takes some ten
-// megabytes. Source: ours.
+// Heaviest is the maximum weight of a pattern to compile. A text with 200 such patterns takes about ten megabytes.
+// The value is our choice.
 const Heaviest = 20_000
 
-// Weight estimates how many instructions a pattern compiles to. It stops counting above [Heaviest].
+// Weight estimates the number of instructions that a pattern compiles to. It stops counting above [Heaviest].
 func Weight(re *syntax.Regexp) int {
 	sum := 1 + len(re.Rune)/2
 	if re.Op == syntax.OpLiteral {
@@ -22,9 +22,9 @@ func Weight(re *syntax.Regexp) int {
 	return min(sum, Heaviest+1)
 }
 
-// scanned is how many bytes of a text count as one piece, or byte of what may be returned, for every instruction of a pattern that
-// looks at them: some hundred nanoseconds of work.
+// scanned is the number of bytes that count as one unit of work for each instruction of a pattern, some hundred
+// nanoseconds.
 const scanned = 16
 
-// Scan is what it takes to look for patterns of so much weight together in so many bytes.
+// Scan returns the cost of matching patterns with a total weight against size bytes.
 func Scan(weight, size int) int { return weight * (1 + size/scanned) }

@@ -1,8 +1,8 @@
-// Package seal keeps records secret and whole where others can read or write them: AES-256 in Galois/Counter Mode, under
-// keys that are derived from the texts a program is given.
+// Package seal keeps records secret and whole where others can read or write them: AES-256 in Galois/Counter Mode,
+// under keys that are derived from the texts a program is given.
 //
-// A sealed record names its key, so that keys can be changed: the first of a [Box] seals, every one opens. It is bound to
-// a place, which is no part of it: a record that was moved elsewhere does not open.
+// A sealed record contains the ID of its key, so that keys can be rotated: a [Box] seals with its first key and opens
+// with any. The record is bound to a place that it does not contain: a record that was moved elsewhere does not open.
 package seal
 
 import (
@@ -14,10 +14,10 @@ import (
 	"fmt"
 )
 
-// MinSecret is the length of the shortest secret that a key is derived from, in bytes.
+// MinSecret is the minimum length in bytes of a secret from which a key is derived.
 const MinSecret = 32
 
-// Overhead is how much longer a sealed record is than the plain one, in bytes.
+// Overhead is the number of bytes that sealing adds to a record.
 const Overhead = 1 + idSize + 12 + 16
 
 const (
@@ -25,13 +25,13 @@ const (
 	idSize  = 4
 )
 
-// ErrKey means that a record was sealed under a key that the box does not have.
+// ErrKey means that the box does not have the key of a record.
 var ErrKey = errors.New("it was sealed under a key that is not here")
 
-// ErrSealed means that a record is not what was sealed, or not for this place.
+// ErrSealed means that a record is damaged, or was sealed for another place.
 var ErrSealed = errors.New("it is damaged, or belongs elsewhere")
 
-// Box seals and opens. Its methods may be called by many goroutines at once.
+// Box seals and opens records. Its methods are safe for concurrent use.
 type Box struct{ keys []key }
 
 type key struct {
@@ -39,8 +39,8 @@ type key struct {
 	aead cipher.AEAD
 }
 
-// New returns a box with a key for each secret. The first seals. A secret has [MinSecret] bytes or more that nobody can
-// guess.
+// New returns a box with a key for each secret. It seals with the first. A secret must be unpredictable and have at
+// least [MinSecret] bytes.
 func New(secrets ...[]byte) (*Box, error) {
 	if len(secrets) == 0 {
 		return nil, errors.New("there is no key to seal with")
@@ -72,7 +72,7 @@ func derive(secret []byte) (key, error) {
 	return key{[idSize]byte(material[32:]), aead}, err
 }
 
-// Seal returns the record sealed for a place. The same record looks different each time.
+// Seal returns the record sealed for a place. Each call returns different bytes.
 func (b *Box) Seal(record []byte, place string) []byte {
 	k := b.keys[0]
 	sealed := make([]byte, 0, len(record)+Overhead)
@@ -80,7 +80,8 @@ func (b *Box) Seal(record []byte, place string) []byte {
 	return k.aead.Seal(sealed, nil, record, []byte(place))
 }
 
-// Open returns a record that was sealed for the place. The error is [ErrKey] or [ErrSealed], and quotes nothing.
+// Open opens a record that was sealed for the place. The error is [ErrKey] or [ErrSealed], and does not quote the
+// record.
 func (b *Box) Open(sealed []byte, place string) ([]byte, error) {
 	if len(sealed) < Overhead || sealed[0] != version {
 		return nil, ErrSealed

@@ -9,8 +9,7 @@ import (
 	"syscall"
 )
 
-// ownerOf returns the user that owns a file. A file that the operating system does not know counts as the process's
-// own.
+// ownerOf returns the user that owns a file. It returns the process's own user if the owner is unknown.
 func ownerOf(info fs.FileInfo) (uint32, bool) {
 	if stat, ok := info.Sys().(*syscall.Stat_t); ok {
 		return stat.Uid, true
@@ -30,7 +29,7 @@ func like(file *os.File, info fs.FileInfo) error {
 	if err != nil {
 		return err
 	}
-	return file.Chmod(info.Mode().Perm()) // after it, or the group would be the wrong one for a moment
+	return file.Chmod(info.Mode().Perm()) // after Chown, so that the old group never gets access
 }
 
 func self() uint32 { return uint32(os.Geteuid()) }

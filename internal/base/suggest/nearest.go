@@ -3,9 +3,9 @@ package suggest
 
 import "strings"
 
-// Name returns the name that the text was most likely meant to be, or nothing if none is near. Case does not count.
+// Name returns the name that text most likely means, or "" if none is similar. It ignores case.
 func Name(text string, names []string) string {
-	best, least := "", 3 // one more than the typing mistakes we forgive
+	best, least := "", 3 // one more than the accepted number of typing mistakes
 	for _, name := range names {
 		if d := distance(strings.ToLower(text), strings.ToLower(name), least); d < least && d < len(name) {
 			best, least = name, d
@@ -14,7 +14,7 @@ func Name(text string, names []string) string {
 	return best
 }
 
-// distance is the number of letters to insert, drop or change between a and b, or limit if it is that or more.
+// distance returns the edit distance between a and b, at most limit.
 func distance(a, b string, limit int) int {
 	if len(a)-len(b) >= limit || len(b)-len(a) >= limit {
 		return limit
@@ -38,9 +38,9 @@ func distance(a, b string, limit int) int {
 	return min(row[len(b)], limit)
 }
 
-// Typo returns the name that the text is a single typing mistake away from, or nothing: a letter added, dropped or changed, two
-// neighbours swapped, or another case. Names that differ in a digit, such as worker1 and worker2, are different on purpose. So are
-// names with less than four letters.
+// Typo returns the name that differs from text by a single typing mistake, or "". A mistake is an added, missing or
+// wrong letter, two swapped neighbours, or another case. Names that differ in a digit, such as worker1 and worker2,
+// are assumed to be different on purpose. So are names with fewer than four letters.
 func Typo(text string, names []string) string {
 	for _, name := range names {
 		if len(name) >= 4 && text != name && isTypo(strings.ToLower(text), strings.ToLower(name)) {

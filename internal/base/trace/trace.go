@@ -1,9 +1,9 @@
-// Package trace carries the W3C Trace Context of a call in a [context.Context]. It records nothing: spans are for
-// those who call and for providers, and what is between them passes the name on as it came.
+// Package trace carries the W3C Trace Context of a call in a [context.Context]. It records nothing: callers and
+// providers record spans, and the code between them passes the context on unchanged.
 //
-// It also counts the functions that lead to a call, one after the other, by which a loop is found.
+// It also counts the functions in a chain of calls, to detect loops.
 //
-// AWS's services pass such a name on in the form of X-Ray, which has the same three parts.
+// AWS's services pass the trace on in the X-Ray format, which has the same three parts.
 //
 // Source: W3C Trace Context, level 1, traceparent; AWS X-Ray, tracing header.
 package trace
@@ -16,20 +16,21 @@ import (
 	"strings"
 )
 
-// Header is the name of the header that a [Parent] travels in, and XRayHeader that of AWS's.
+// Header is the header that carries a [Parent], and XRayHeader is the header of AWS.
 const (
 	Header     = "Traceparent"
 	XRayHeader = "X-Amzn-Trace-Id"
 )
 
-// Parent is a traceparent of version 00, 55 characters: 00-TRACE-PARENT-FLAGS, in lower-case hexadecimal digits. Empty is none.
+// Parent is a traceparent of version 00, 55 characters: 00-TRACE-PARENT-FLAGS, in lower-case hexadecimal digits. It
+// may be empty.
 type Parent string
 
-// length of a traceparent of version 00.
+// length is the length of a version 00 traceparent.
 const length = 55
 
-// Parse returns the traceparent that a text is, or "" if it is none. Of a later version it takes the parts that there are in
-// version 00, as the specification asks.
+// Parse parses a traceparent and returns "" if it is invalid. It reads the version 00 parts of later versions, as the
+// specification requires.
 func Parse(text string) Parent {
 	text = strings.Trim(text, " \t")
 	if len(text) < length || len(text) > length && (text[length] != '-' || text[:2] == "00") || text[:2] == "ff" {
@@ -44,7 +45,7 @@ func Parse(text string) Parent {
 	return join(text[3:35], text[36:52], strings.ContainsRune("13579bdf", rune(text[54])))
 }
 
-// join makes a parent of its parts, "" if one of the ids is nothing but zeros.
+// join builds a parent from its parts. It returns "" if an ID is all zeros.
 func join(trace, parent string, sampled bool) Parent {
 	if strings.Trim(trace, "0") == "" || strings.Trim(parent, "0") == "" {
 		return ""
@@ -55,17 +56,17 @@ func join(trace, parent string, sampled bool) Parent {
 	return Parent("00-" + trace + "-" + parent + "-00")
 }
 
-// New returns a parent that nobody else has. It says that the trace is sampled: who has tracing, and is asked by somebody who
-// has none, would otherwise record nothing.
+// New returns a random parent. It is marked as sampled: otherwise a traced service would record nothing when its
+// caller has no tracing.
 func New() Parent {
 	var random [24]byte
 	_, _ = rand.Read(random[:]) // it never fails
-	random[0] |= 1              // neither id may be zero
+	random[0] |= 1              // neither ID may be zero
 	random[16] |= 1
 	return join(hex.EncodeToString(random[:16]), hex.EncodeToString(random[16:]), true)
 }
 
-// ID is the trace's own id, 32 hexadecimal digits; empty if there is none.
+// ID returns the trace ID, 32 hexadecimal digits, or "" for an empty parent.
 func (p Parent) ID() string {
 	if p == "" {
 		return ""
@@ -73,7 +74,7 @@ func (p Parent) ID() string {
 	return string(p[3:35])
 }
 
-// XRay is the same as AWS's services have it: Root=1-8-24;Parent=16;Sampled=1. Empty if there is none.
+// XRay returns the parent in AWS's format, Root=1-8-24;Parent=16;Sampled=1, or "" for an empty parent.
 func (p Parent) XRay() string {
 	if p == "" {
 		return ""
@@ -81,7 +82,7 @@ func (p Parent) XRay() string {
 	return "Root=1-" + string(p[3:11]) + "-" + string(p[11:35]) + ";Parent=" + string(p[36:52]) + ";Sampled=" + string(p[54:])
 }
 
-// FromXRay returns what [Parent.XRay] is of, or "" if a text is no such header, or has no parent.
+// FromXRay parses the format of [Parent.XRay]. It returns "" if the text is invalid or has no parent.
 func FromXRay(text string) Parent {
 	var root, parent, sampled string
 	for part := range strings.SplitSeq(text, ";") {
@@ -122,17 +123,17 @@ func FromContext(ctx context.Context) Parent {
 	return p
 }
 
-// MaxHops is how many functions may lead to each other without end before the chain is stopped. Source: AWS Lambda developer guide, "Use
-// Lambda recursive loop detection to prevent infinite loops".
+// MaxHops is the number of functions in a chain of calls at which the chain is stopped. Source: AWS Lambda developer
+// guide, "Use Lambda recursive loop detection to prevent infinite loops".
 const MaxHops = 16
 
-// ErrLoop is the error of a call to which [MaxHops] functions have led.
+// ErrLoop is the error of a call at the end of a chain of [MaxHops] functions.
 var ErrLoop = errors.New("a recursive loop")
 
 // hopsKey is the context key of a number of hops.
 type hopsKey struct{}
 
-// WithHops returns a context for what a number of functions, one after the other, led to.
+// WithHops returns a context for a call at the end of a chain of hops functions.
 func WithHops(ctx context.Context, hops int) context.Context {
 	return context.WithValue(ctx, hopsKey{}, hops)
 }

@@ -1,9 +1,9 @@
 // Package awshttp is an HTTP client with which the AWS SDK for Go can call a server on the same machine.
 //
-// The SDK closes the body of a request as soon as the response begins. A server that is near enough has by then read
-// the body's last byte while the transport is still to look for the end behind it; the transport takes the closed body
-// for a failed write and drops the connection, and with it the rest of the response. A body that the transport knows to
-// lie in memory is written in one piece, so that there is nothing to look for. (smithy-go v1.28, net/http of Go 1.26.)
+// The SDK closes the body of a request as soon as the response begins. A fast local server may respond before the
+// transport has checked for the end of the body. The transport then treats the closed body as a failed write and
+// drops the connection, and with it the rest of the response. If the transport knows that the body is in memory, it
+// writes the body at once and does not check for more. (smithy-go v1.28, net/http of Go 1.26.)
 package awshttp
 
 import (
@@ -13,8 +13,8 @@ import (
 	"net/http"
 )
 
-// Client returns an HTTP client for the SDK's HTTPClient option, with a transport of its own. It reads request bodies
-// into memory, so it is for APIs whose requests are small.
+// Client returns an HTTP client for the SDK's HTTPClient option, with its own transport. It reads request bodies into
+// memory, so use it only for APIs with small requests.
 func Client() *http.Client {
 	return &http.Client{Transport: transport{http.DefaultTransport.(*http.Transport).Clone()}}
 }

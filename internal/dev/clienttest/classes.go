@@ -9,8 +9,9 @@ import (
 	"github.com/pintle-dev/pintle/internal/dev/require"
 )
 
-// Classes compiles a Java source into dir, with AWS's libraries for Java on its class path, as Java 11. With libraries, dir/lib gets
-// those too, as Lambda's packages have them. It skips the test if there is no javac, or the libraries are not installed.
+// Classes compiles a Java 11 source into dir, with AWS's libraries for Java on its class path. With libraries, it
+// also copies those into dir/lib, the layout of Lambda packages. It skips the test if javac or the libraries are not
+// installed.
 func Classes(t testing.TB, dir, source string, libraries bool) {
 	t.Helper()
 	lib := filepath.Join(require.Java(t), "lib")

@@ -1,6 +1,6 @@
 // Package clienttest holds handlers that send their answer with the HTTP clients of several languages. The tests of
-// everything that hands out response URLs run the same table, so that pintle check accepts no handler that the
-// engine cannot run. The handlers also refuse an invocation whose ID is that of the request.
+// every component that issues response URLs run the same table, so that pintle check accepts no handler that the
+// engine cannot run. The handlers also refuse an invocation whose ID equals the request ID.
 package clienttest
 
 import (
@@ -18,12 +18,13 @@ import (
 //go:embed handlers
 var handlers embed.FS
 
-// Handler is a handler and the clients that it has. Its resource property Client names the one to use.
+// Handler is a handler and its HTTP clients. Its resource property Client selects the client.
 type Handler struct {
-	// Target is the path of the file that runs, and Env what it needs in its environment.
+	// Target is the path of the file to run, and Env the environment that it needs.
 	Target string
 	Env    map[string]string
-	// Clients are names of clients, each with the form in which it uses the response URL: CLIENT:url, CLIENT:port or CLIENT:443.
+	// Clients are client names, each with the form in which it uses the response URL: CLIENT:url, CLIENT:port or
+	// CLIENT:443.
 	Clients []string
 }
 
@@ -34,8 +35,8 @@ const (
 	assumed  = "443"  // https without the port
 )
 
-// Handlers returns one for each runtime, by its name. Each function skips its test if the runtime is missing. address is where the
-// response URLs lead: clients of programs that assume port 443 are left out if the port cannot be had there.
+// Handlers returns a func for each runtime, by name. Each func skips its test if the runtime is missing. address is
+// the address of the response URLs. Clients that assume port 443 are left out if that port is not available there.
 func Handlers(address string) map[string]func(testing.TB) Handler {
 	return map[string]func(testing.TB) Handler{
 		"python": python,
@@ -80,7 +81,7 @@ func node(t testing.TB) Handler {
 
 func java(t testing.TB, address string) Handler {
 	require.Tool(t, "java")
-	require.Tool(t, "javac") // or java cannot run a source file
+	require.Tool(t, "javac") // java needs it to run a source file
 	return Handler{
 		Target:  script(t, "Client.java", "java"),
 		Clients: forms([]string{"HttpURLConnection", "HttpClient"}, programForms(t, address)...),
@@ -92,7 +93,7 @@ func ruby(t testing.TB, address string) Handler {
 	return Handler{Target: script(t, "client.rb", "ruby"), Clients: forms([]string{"net/http"}, programForms(t, address)...)}
 }
 
-// programForms are those of a program of its own.
+// programForms returns the forms for a program that is not a Python or Node.js handler.
 func programForms(t testing.TB, address string) []string {
 	l, err := net.Listen("tcp", net.JoinHostPort(address, assumed))
 	if err != nil {
@@ -114,7 +115,7 @@ func forms(clients []string, forms ...string) []string {
 	return all
 }
 
-// install writes a handler into a directory of the test and returns its path.
+// install writes a handler to a test directory and returns its path.
 func install(t testing.TB, name string) string {
 	text, err := handlers.ReadFile("handlers/" + name)
 	if err != nil {
@@ -127,7 +128,7 @@ func install(t testing.TB, name string) string {
 	return path
 }
 
-// script installs a program that an interpreter runs, and returns what is executable of it.
+// script installs a program for an interpreter, and returns the path of an executable that runs it.
 func script(t testing.TB, name, interpreter string) string {
 	path := install(t, name)
 	run := strings.TrimSuffix(path, filepath.Ext(path))

@@ -15,35 +15,36 @@ import (
 	"github.com/pintle-dev/pintle/internal/dev/require"
 )
 
-// Tool is the program that a test needs, as [require.Tool] names it.
+// Tool is the name of the required program for [require.Tool].
 const Tool = "versitygw"
 
-// URL is the address of a gateway for clients that use the transport of its [Config].
+// URL is the address of a gateway for clients that use the transport of [New].
 const URL = "http://127.0.0.1"
 
-// patience is how long a program may take to listen.
+// patience bounds the time until a program listens.
 const patience = time.Minute
 
-// Config says what a gateway is made with. All of it is needed.
+// Config configures a gateway. All fields are required.
 type Config struct {
-	// KeyID and Secret are of the only key.
+	// KeyID and Secret are the only access key.
 	KeyID, Secret string
-	// Region is the one that signatures have to be for.
+	// Region is the region of signatures.
 	Region string
-	// Buckets are there from the beginning.
+	// Buckets are created at the start.
 	Buckets []string
 }
 
-// New starts a gateway and returns what sends requests there, whatever their host; it ends with the test. It listens on a socket in the
-// file system. Where there is no such program the test is skipped, as [require.Tool] has it.
+// New starts a gateway that ends with the test. It returns a transport that sends all requests there, whatever their
+// host. The gateway listens on a Unix socket. If the program is not installed, New skips the test; see
+// [require.Tool].
 func New(t testing.TB, c Config) *http.Transport {
 	t.Helper()
 	program := require.Tool(t, Tool)
-	dir, err := os.MkdirTemp("", "s3") // the path of a socket may not be as long as t.TempDir's
+	dir, err := os.MkdirTemp("", "s3") // the path from t.TempDir may be too long for a socket
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { _ = os.RemoveAll(dir) }) // only the system's directory for such things is left less tidy
+	t.Cleanup(func() { _ = os.RemoveAll(dir) }) // a failure only leaves a temporary directory behind
 	folders := []string{"side", "data"}
 	for _, bucket := range c.Buckets {
 		folders = append(folders, filepath.Join("data", bucket))
@@ -62,11 +63,11 @@ func New(t testing.TB, c Config) *http.Transport {
 	}
 	exited := make(chan struct{})
 	go func() { // ends with the program
-		_ = command.Wait() // it is asked to end, or a look finds nobody
+		_ = command.Wait() // it was stopped, or await reports the failure
 		close(exited)
 	}()
 	t.Cleanup(func() {
-		_ = command.Process.Signal(syscall.SIGTERM) // it may have ended
+		_ = command.Process.Signal(syscall.SIGTERM) // it may have exited
 		<-exited
 	})
 	dial := func(ctx context.Context, _, _ string) (net.Conn, error) {
@@ -78,7 +79,7 @@ func New(t testing.TB, c Config) *http.Transport {
 	return transport
 }
 
-// await waits until somebody listens.
+// await waits until the socket accepts connections.
 func await(t testing.TB, dial func(context.Context, string, string) (net.Conn, error), exited <-chan struct{}) {
 	t.Helper()
 	tick := time.NewTicker(10 * time.Millisecond)
@@ -86,7 +87,7 @@ func await(t testing.TB, dial func(context.Context, string, string) (net.Conn, e
 	for deadline := time.Now().Add(patience); ; <-tick.C {
 		conn, err := dial(t.Context(), "", "")
 		if err == nil {
-			_ = conn.Close() // it was only to see
+			_ = conn.Close() // only a probe
 			return
 		}
 		select {

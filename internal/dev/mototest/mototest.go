@@ -12,13 +12,13 @@ import (
 	"github.com/pintle-dev/pintle/internal/dev/require"
 )
 
-// Module is the module of Python that a test needs, as [require.Python] names it.
+// Module is the required Python module for [require.Python].
 const Module = "moto.server"
 
-// Account is the account of a caller without a role. A caller that has assumed a role is in the role's account.
+// Account is the account of a caller without a role. The caller of an assumed role is in the role's account.
 const Account = "123456789012"
 
-// The server listens on a port of the system's choice, and ends with its standard input.
+// The server listens on a free port, and exits when its standard input is closed.
 const script = `
 import sys, logging
 from moto.server import ThreadedMotoServer
@@ -32,8 +32,8 @@ server.stop()
 
 var listening = regexp.MustCompile(`listening on (\S+)`)
 
-// New starts a server and returns its URL, for AWS_ENDPOINT_URL; it ends with the test. Where there is no moto the test is skipped, as
-// [require.Python] has it. Signatures are not verified: any key will do.
+// New starts a server that ends with the test, and returns its URL for AWS_ENDPOINT_URL. If moto is not installed,
+// New skips the test; see [require.Python]. The server does not verify signatures, so it accepts any key.
 func New(t testing.TB) string {
 	t.Helper()
 	python := require.Python(t, Module)
@@ -53,7 +53,7 @@ func New(t testing.TB) string {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		_ = stdin.Close() // ends it; so does what follows
+		_ = stdin.Close() // stops it; so does cancel
 		cancel()
 		_ = cmd.Wait() // it was killed
 	})

@@ -14,13 +14,13 @@ import (
 	"time"
 )
 
-// process is a process that was started.
+// process is a running process.
 type process struct {
 	cmd   *exec.Cmd
-	ended chan struct{} // closed when it has ended
+	ended chan struct{} // closed when it has exited
 }
 
-// end ends the process by a signal, and by SIGKILL if that takes too long.
+// end sends a signal to the process, and kills it if it does not exit in time.
 func (p process) end(signal syscall.Signal) error {
 	if err := p.cmd.Process.Signal(signal); err != nil && !errors.Is(err, os.ErrProcessDone) {
 		return err
@@ -33,21 +33,21 @@ func (p process) end(signal syscall.Signal) error {
 	}
 }
 
-// daemon is a program other than PostgreSQL that runs beside servers.
+// daemon is another program that runs next to the servers.
 type daemon struct {
 	process
-	log string // the file that has what it wrote
+	log string // the file with its output
 }
 
-// daemon starts a program in the server's directory, as the server's user. It ends with the test, and writes to the test's log if that
-// failed.
+// daemon starts a program in the server's directory, as the server's user. The program ends with the test. If the
+// test failed, its output is written to the test log.
 func (s *Server) daemon(t testing.TB, program string, args ...string) (*daemon, error) {
 	t.Helper()
 	log, err := os.CreateTemp(s.dir, filepath.Base(program)+"-*.log")
 	if err != nil {
 		return nil, err
 	}
-	defer func() { _ = log.Close() }() // the process has it too
+	defer func() { _ = log.Close() }() // the process has its own descriptor
 	d := &daemon{process{exec.Command(program, args...), make(chan struct{})}, log.Name()}
 	d.cmd.Dir, d.cmd.Env, d.cmd.SysProcAttr = s.dir, environment(), dies(s.who)
 	d.cmd.Stdout, d.cmd.Stderr = log, log
@@ -56,7 +56,7 @@ func (s *Server) daemon(t testing.TB, program string, args ...string) (*daemon, 
 	}
 	go func() {
 		defer close(d.ended)
-		_ = d.cmd.Wait() // it is killed, or its log says why it ended
+		_ = d.cmd.Wait() // it was killed, or its log has the reason
 	}()
 	t.Cleanup(func() {
 		if err := d.end(syscall.SIGTERM); err != nil {
@@ -69,7 +69,7 @@ func (s *Server) daemon(t testing.TB, program string, args ...string) (*daemon, 
 	return d, nil
 }
 
-// said returns the end of what the program wrote.
+// said returns the end of the program's output.
 func (d *daemon) said() []byte {
 	text, err := os.ReadFile(d.log)
 	if err != nil {
@@ -78,7 +78,7 @@ func (d *daemon) said() []byte {
 	return text[max(0, len(text)-4<<10):]
 }
 
-// listens waits until the program accepts connections at a port.
+// listens waits until the program accepts connections on a port.
 func (d *daemon) listens(port int) error {
 	tick := time.NewTicker(20 * time.Millisecond)
 	defer tick.Stop()
@@ -96,7 +96,7 @@ func (d *daemon) listens(port int) error {
 	}
 }
 
-// free returns ports of loopback at which nobody listens.
+// free returns n free loopback ports.
 func free(n int) ([]int, error) {
 	var ports []int
 	for range n {
@@ -104,7 +104,7 @@ func free(n int) ([]int, error) {
 		if err != nil {
 			return nil, err
 		}
-		defer func() { _ = listener.Close() }() // not before all ports are known
+		defer func() { _ = listener.Close() }() // keeps the port until all are found
 		ports = append(ports, listener.Addr().(*net.TCPAddr).Port)
 	}
 	return ports, nil

@@ -2,7 +2,7 @@ package pgtest
 
 import "syscall"
 
-// dies adds to a server's attributes that it ends when the test's process does, however that ends.
+// dies returns attributes with which the kernel ends a server when the test process ends.
 func dies(who *syscall.SysProcAttr) *syscall.SysProcAttr {
 	with := *who
 	with.Pdeathsig = syscall.SIGQUIT

@@ -4,5 +4,5 @@ package pgtest
 
 import "syscall"
 
-// dies cannot be said on this system: a server outlives a test that is killed.
+// dies returns who unchanged: on this system, a server outlives a killed test.
 func dies(who *syscall.SysProcAttr) *syscall.SysProcAttr { return who }

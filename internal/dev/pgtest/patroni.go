@@ -21,8 +21,8 @@ import (
 	"github.com/pintle-dev/pintle/internal/dev/require"
 )
 
-// Patroni is a cluster of two PostgreSQL servers with synchronous replication. Patroni keeps it available: when the leader is
-// gone, the other server becomes the leader. A Patroni is not safe for concurrent use.
+// Patroni is a cluster of two PostgreSQL servers with synchronous replication. Patroni keeps it available: when the
+// leader fails, the other server becomes the leader. A Patroni is not safe for concurrent use.
 type Patroni struct {
 	t       testing.TB
 	program string
@@ -36,8 +36,9 @@ type member struct {
 	control *daemon
 }
 
-// StartPatroni starts etcd and a cluster with a database, and returns when the leader has a synchronous standby. Everything is
-// stopped and removed when the test ends. Without Patroni and etcd the test is skipped; see package require.
+// StartPatroni starts etcd and a cluster with a database, and returns when the leader has a synchronous standby.
+// Everything is stopped and removed when the test ends. Without Patroni and etcd the test is skipped; see package
+// require.
 func StartPatroni(t testing.TB, database string) *Patroni {
 	t.Helper()
 	programs := require.Patroni(t)
@@ -60,7 +61,7 @@ func StartPatroni(t testing.TB, database string) *Patroni {
 		m := &member{Server: folder(t, programs.Postgres), api: ports[2+2*i]}
 		m.port = ports[3+2*i]
 		name := fmt.Sprint("member", i)
-		// The shortest times that Patroni accepts. Connections are local, so nobody has a password.
+		// The shortest times that Patroni accepts. Connections are local, so users have no password.
 		config := map[string]any{
 			"scope": "test", "name": name, "etcd3": map[string]any{"host": fmt.Sprintf("127.0.0.1:%d", ports[0])},
 			"restapi": map[string]any{"listen": m.address(m.api), "connect_address": m.address(m.api)},
@@ -76,7 +77,7 @@ func StartPatroni(t testing.TB, database string) *Patroni {
 				"parameters":     map[string]any{"unix_socket_directories": "", "max_connections": 200},
 			},
 		}
-		text, err := json.Marshal(config) // which is YAML
+		text, err := json.Marshal(config) // JSON is valid YAML
 		file := filepath.Join(m.dir, "patroni.yml")
 		if err = errors.Join(err, os.WriteFile(file, text, 0o600), m.own(file)); err != nil {
 			t.Fatal(err)
@@ -111,8 +112,8 @@ func (p *Patroni) DSN(database string) string {
 	return Hosts(database, p.members[0].Server, p.members[1].Server)
 }
 
-// KillLeader ends the leader and its Patroni as the crash of their machine would. The other member becomes the leader when the
-// lease of the leader has run out.
+// KillLeader kills the leader and its Patroni, as a machine crash would. The other member becomes the leader when the
+// leader's lease expires.
 func (p *Patroni) KillLeader() {
 	p.t.Helper()
 	if err := p.members[p.is("/leader")].kill(); err != nil {
@@ -120,7 +121,7 @@ func (p *Patroni) KillLeader() {
 	}
 }
 
-// Restore starts what KillLeader has ended, and returns when it is the synchronous standby.
+// Restore restarts the member that KillLeader killed, and returns when it is the synchronous standby.
 func (p *Patroni) Restore() {
 	p.t.Helper()
 	for _, m := range p.members {
@@ -148,7 +149,7 @@ func (p *Patroni) replicated() {
 	p.await("/synchronous", p.members...)
 }
 
-// await waits until one of several members says that it is what a path of Patroni's REST API asks for.
+// await waits until a member has the role of a REST API path of Patroni.
 func (p *Patroni) await(path string, members ...*member) {
 	p.t.Helper()
 	tick := time.NewTicker(50 * time.Millisecond)
@@ -167,7 +168,7 @@ func (p *Patroni) await(path string, members ...*member) {
 	}
 }
 
-// is returns the number of the member that is what a path asks for.
+// is returns the index of the member that has the role of a path.
 func (p *Patroni) is(path string) int {
 	p.t.Helper()
 	p.await(path, p.members...)
@@ -188,7 +189,7 @@ func (m *member) says(path string) bool {
 	return answer.Body.Close() == nil && answer.StatusCode == http.StatusOK
 }
 
-// kill ends Patroni first, which would start PostgreSQL again.
+// kill kills Patroni first, because it would restart PostgreSQL.
 func (m *member) kill() error {
 	if err := m.control.end(syscall.SIGKILL); err != nil {
 		return err

@@ -3,8 +3,8 @@
 // Package pgtest runs PostgreSQL servers for tests. Where there is no PostgreSQL the test is skipped; see package
 // require.
 //
-// [Start] gives a test a server that it may kill, and [Server.Standby] another one that stands ready to take its place.
-// Tests that only need a database share one server for a package: they have a [Shared], whose Main their TestMain calls.
+// [Start] gives a test a server that it may kill, and [Server.Standby] adds a standby that can take over. Tests that
+// only need a database share one server per package. They use a [Shared], whose Main their TestMain calls.
 package pgtest
 
 import (
@@ -29,31 +29,31 @@ import (
 	"github.com/pintle-dev/pintle/internal/dev/require"
 )
 
-// patience bounds everything that is waited for here. It is no assertion: it only ends a test that hangs.
+// patience bounds all waits in this package. It is not an assertion: it only ends a test that hangs.
 const patience = 2 * time.Minute
 
-// Options are what a server is started with. The zero Options make the quickest one.
+// Options configure a server. The zero Options make the fastest server.
 type Options struct {
-	// Durable makes the server write through to the disk, as one in earnest does. It need not be set to test what a
-	// killed process leaves behind: that lies with the operating system.
+	// Durable makes the server flush writes to the disk, as in production. Tests that only kill processes do not need
+	// it, because the operating system keeps their writes.
 	Durable bool
-	// Settings are further ones, each name=value.
+	// Settings are further settings in the form name=value.
 	Settings []string
 }
 
-// Server is a PostgreSQL server. It is not safe for concurrent use, but for [Server.Database].
+// Server is a PostgreSQL server. Only [Server.Database] is safe for concurrent use.
 type Server struct {
 	bin, dir, data string
 	settings       []string
 	port           int
 	who            *syscall.SysProcAttr
 
-	process *process // nil if it does not run
+	process *process // nil if it is not running
 	made    sync.Mutex
-	count   int // of databases made
+	count   int // of created databases
 }
 
-// Start makes and starts a server, which is stopped and removed when the test ends.
+// Start creates and starts a server, which is stopped and removed when the test ends.
 func Start(t testing.TB, options Options) *Server {
 	t.Helper()
 	s, err := New(require.Postgres(t), options)
@@ -68,7 +68,7 @@ func Start(t testing.TB, options Options) *Server {
 	return s
 }
 
-// Shared is one server for all tests of a package, started when the first one asks for it.
+// Shared is a server shared by all tests of a package. It starts on first use.
 type Shared struct {
 	// Options must be set before the first call of Server.
 	Options Options
@@ -78,7 +78,7 @@ type Shared struct {
 	err    error
 }
 
-// Server returns the server.
+// Server returns the server, and starts it on first use.
 func (s *Shared) Server(t testing.TB) *Server {
 	t.Helper()
 	bin := require.Postgres(t)
@@ -101,8 +101,8 @@ func (s *Shared) Main(m *testing.M) int {
 	return code
 }
 
-// New makes and starts a server with the programs of the directory bin. It is for programs that are no tests, such as
-// benchmarks, and they have to call [Server.Remove].
+// New creates and starts a server with the programs in the directory bin. It is for programs other than tests, such
+// as benchmarks, which must call [Server.Remove].
 func New(bin string, options Options) (*Server, error) {
 	s, err := place(bin)
 	if err != nil {
@@ -122,7 +122,7 @@ func New(bin string, options Options) (*Server, error) {
 	return s, nil
 }
 
-// place makes the directory of a server. PostgreSQL does not run as root, so the servers of root run as the user nobody.
+// place creates the directory of a server. PostgreSQL does not run as root, so root runs servers as the user nobody.
 func place(bin string) (*Server, error) {
 	dir, err := os.MkdirTemp("", "pgtest-")
 	if err != nil {
@@ -137,7 +137,7 @@ func place(bin string) (*Server, error) {
 	return s, nil
 }
 
-// directory is place for other programs that a test starts: the directory is removed when the test ends.
+// folder is place for other programs of a test. It removes the directory when the test ends.
 func folder(t testing.TB, bin string) *Server {
 	t.Helper()
 	s, err := place(bin)
@@ -169,7 +169,7 @@ func (s *Server) disown() error {
 	return s.own(s.dir)
 }
 
-// own gives a file to the user that the server runs as.
+// own gives a file to the user of the server.
 func (s *Server) own(file string) error {
 	if s.who.Credential == nil {
 		return nil
@@ -177,7 +177,7 @@ func (s *Server) own(file string) error {
 	return os.Chown(file, int(s.who.Credential.Uid), int(s.who.Credential.Gid))
 }
 
-// run runs one of PostgreSQL's programs to its end.
+// run runs a PostgreSQL program until it exits.
 func (s *Server) run(program string, args ...string) error {
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
@@ -189,15 +189,15 @@ func (s *Server) run(program string, args ...string) error {
 	return nil
 }
 
-// environment is what PostgreSQL's programs get of ours: nothing that would lead a client elsewhere.
+// environment returns the environment of PostgreSQL programs. It contains no setting that would redirect a client.
 func environment() []string {
 	return []string{"PATH=" + os.Getenv("PATH"), "HOME=/", "LC_ALL=C"}
 }
 
-// Start starts a server that was stopped or killed, at the same port if it had one.
+// Start starts a stopped or killed server, on its previous port if it had one.
 func (s *Server) Start() error {
 	var err error
-	for range 20 { // somebody may take the port, and a killed server's last processes may hold the directory for a moment
+	for range 20 { // the port may be taken, and the last processes of a killed server may still lock the directory
 		if err = s.start(); err == nil {
 			return nil
 		}
@@ -229,19 +229,19 @@ func (s *Server) start() error {
 	}
 	ready, ended := make(chan bool, 1), make(chan struct{})
 	var said tail
-	go func() { // until the process has closed its standard error, so until it has ended
-		defer close(ended) // also the last of its children has ended, which hold the same standard error
+	go func() { // until the server has exited and closed its standard error
+		defer close(ended) // the child processes, which share standard error, have exited too
 		lines := bufio.NewScanner(log)
 		for lines.Scan() {
 			said.add(lines.Text())
 			if strings.Contains(lines.Text(), "database system is ready to accept") {
 				select {
 				case ready <- true:
-				default: // a standby says so again when it is promoted
+				default: // a standby prints this again when it is promoted
 				}
 			}
 		}
-		_ = cmd.Wait() // a killed server is no error
+		_ = cmd.Wait() // a killed server is not an error
 	}()
 	select {
 	case <-ready:
@@ -249,7 +249,7 @@ func (s *Server) start() error {
 		return nil
 	case <-ended:
 		if !bytes.Contains(said.text(), []byte("pre-existing shared memory")) {
-			s.port = 0 // most likely somebody was quicker
+			s.port = 0 // most likely the port was taken
 		}
 		return fmt.Errorf("%s ended:\n%s", cmd, said.text())
 	case <-time.After(patience):
@@ -259,10 +259,10 @@ func (s *Server) start() error {
 	}
 }
 
-// Kill ends the server as a crash would (SIGKILL), and returns when it is gone.
+// Kill kills the server as a crash would (SIGKILL), and returns when it has exited.
 func (s *Server) Kill() error { return s.end(syscall.SIGKILL) }
 
-// Stop ends the server in order, and its connections with it.
+// Stop shuts the server down and closes its connections.
 func (s *Server) Stop() error { return s.end(syscall.SIGINT) }
 
 func (s *Server) end(signal syscall.Signal) error {
@@ -276,10 +276,10 @@ func (s *Server) end(signal syscall.Signal) error {
 	return nil
 }
 
-// Remove ends the server and removes all that it has.
+// Remove stops the server and removes its files.
 func (s *Server) Remove() error { return errors.Join(s.end(syscall.SIGQUIT), os.RemoveAll(s.dir)) }
 
-// Port returns where the server listens on 127.0.0.1.
+// Port returns the server's port on 127.0.0.1.
 func (s *Server) Port() int { return s.port }
 
 // DSN returns the address of a database of the server.
@@ -287,7 +287,7 @@ func (s *Server) DSN(database string) string {
 	return fmt.Sprintf("postgres://pintle@127.0.0.1:%d/%s", s.port, database)
 }
 
-// Database makes a new database and returns its address. It is safe for concurrent use.
+// Database creates a database and returns its address. It is safe for concurrent use.
 func (s *Server) Database(t testing.TB) string {
 	t.Helper()
 	dsn, err := s.NewDatabase()
@@ -297,7 +297,7 @@ func (s *Server) Database(t testing.TB) string {
 	return dsn
 }
 
-// NewDatabase is [Server.Database] for programs that are no tests.
+// NewDatabase is [Server.Database] for programs other than tests.
 func (s *Server) NewDatabase() (string, error) {
 	s.made.Lock()
 	s.count++

@@ -16,8 +16,9 @@ import (
 	"github.com/pintle-dev/pintle/internal/dev/require"
 )
 
-// Pooler starts PgBouncer before the server, with settings such as "pool_mode = session", and returns the address at which it
-// serves the database of an address. It is stopped when the test ends. Without PgBouncer the test is skipped; see package require.
+// Pooler starts PgBouncer for the server, with settings such as "pool_mode = session". It returns the PgBouncer
+// address of the database in dsn. PgBouncer is stopped when the test ends. Without PgBouncer the test is skipped; see
+// package require.
 func (s *Server) Pooler(t testing.TB, dsn string, settings ...string) string {
 	t.Helper()
 	program := require.PgBouncer(t)
@@ -26,7 +27,7 @@ func (s *Server) Pooler(t testing.TB, dsn string, settings ...string) string {
 		t.Fatal(err)
 	}
 	p := folder(t, s.bin)
-	for range 20 { // somebody may take the port
+	for range 20 { // the port may be taken
 		var ports []int
 		if ports, err = free(1); err != nil {
 			break

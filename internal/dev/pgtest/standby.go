@@ -17,8 +17,8 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// Standby makes a copy of the running server that follows it, and is stopped and removed when the test ends. When Standby
-// returns, what the server acknowledges to be committed is durable on both: synchronous_standby_names is set.
+// Standby creates a synchronous standby of the running server. The standby is stopped and removed when the test ends.
+// After Standby returns, committed transactions are durable on both servers: synchronous_standby_names is set.
 func (s *Server) Standby(t testing.TB) *Server {
 	t.Helper()
 	standby := folder(t, s.bin)
@@ -27,8 +27,8 @@ func (s *Server) Standby(t testing.TB) *Server {
 	return standby
 }
 
-// Follow makes a server that is not running the standby of a running one, as [Server.Standby] does, at the port that it
-// had. What it held is gone.
+// Follow makes a stopped server the standby of a running one, as [Server.Standby] does, on its previous port. The
+// data of the stopped server is deleted.
 func (s *Server) Follow(t testing.TB, primary *Server) {
 	t.Helper()
 	err := os.RemoveAll(s.data)
@@ -46,14 +46,14 @@ func (s *Server) Follow(t testing.TB, primary *Server) {
 	primary.await(t, "SELECT EXISTS (SELECT FROM pg_stat_replication WHERE sync_state = 'sync')")
 }
 
-// Promote makes the server, a standby whose primary is dead, one that writes. It waits for nobody to follow it.
+// Promote makes a standby whose primary is dead the primary. It does not wait for standbys.
 func (s *Server) Promote(t testing.TB) {
 	t.Helper()
 	s.Exec(t, "postgres", "SELECT pg_promote()")
 	s.await(t, "SELECT NOT pg_is_in_recovery()")
 }
 
-// await waits until a query of the server says true.
+// await waits until a query returns true.
 func (s *Server) await(t testing.TB, query string) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
@@ -72,7 +72,7 @@ func (s *Server) await(t testing.TB, query string) {
 	}
 }
 
-// Hosts returns the address of a database for clients that are to find, of several servers, the one that writes.
+// Hosts returns the address of a database on several servers. Clients with this address connect to the writable one.
 func Hosts(database string, servers ...*Server) string {
 	var hosts []string
 	for _, s := range servers {
@@ -81,8 +81,8 @@ func Hosts(database string, servers ...*Server) string {
 	return "postgres://pintle@" + strings.Join(hosts, ",") + "/" + database + "?target_session_attrs=read-write"
 }
 
-// copy copies the data directory of a running server, with what makes a standby of the copy. A PostgreSQL without
-// pg_basebackup is asked by SQL to hold still for a copy.
+// copy copies the data directory of a running server and configures the copy as a standby. Without pg_basebackup, it
+// copies the files with the SQL backup functions.
 func (s *Server) copy(primary *Server) error {
 	_, err := os.Stat(filepath.Join(s.bin, "pg_basebackup"))
 	switch {
@@ -99,7 +99,7 @@ func (s *Server) copy(primary *Server) error {
 	if err != nil {
 		return err
 	}
-	// The copy must not wait for synchronous standbys when it is promoted, as the primary does.
+	// The primary waits for synchronous standbys. The copy must not when it is promoted.
 	_, err = fmt.Fprintf(settings, "primary_conninfo = 'host=127.0.0.1 port=%d user=pintle'\nsynchronous_standby_names = ''\n", primary.port)
 	if err := errors.Join(err, settings.Close()); err != nil {
 		return err
@@ -107,7 +107,7 @@ func (s *Server) copy(primary *Server) error {
 	return s.write("standby.signal", nil)
 }
 
-// copyFiles copies the files while the server runs, between the words that PostgreSQL has for that.
+// copyFiles copies the files while the server runs, between pg_backup_start and pg_backup_stop.
 func (s *Server) copyFiles(primary *Server) error {
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
@@ -121,7 +121,7 @@ func (s *Server) copyFiles(primary *Server) error {
 	}
 	err = filepath.WalkDir(primary.data, func(path string, entry fs.DirEntry, err error) error {
 		if errors.Is(err, fs.ErrNotExist) {
-			return nil // the server has removed it meanwhile
+			return nil // the server just removed it
 		}
 		if err != nil {
 			return err
@@ -159,7 +159,7 @@ func (s *Server) copyFile(path, name string) error {
 	return s.write(name, from)
 }
 
-// folder makes a directory of the data directory, for the server's user.
+// folder creates a subdirectory of the data directory, owned by the server's user.
 func (s *Server) folder(name string) error {
 	path := filepath.Join(s.data, name)
 	if err := os.Mkdir(path, 0o700); err != nil {
@@ -168,7 +168,7 @@ func (s *Server) folder(name string) error {
 	return s.give(path)
 }
 
-// write makes a file of the data directory, for the server's user; without a content it is empty.
+// write creates a file in the data directory, owned by the server's user. Without content it is empty.
 func (s *Server) write(name string, content io.Reader) error {
 	path := filepath.Join(s.data, name)
 	file, err := os.OpenFile(path, os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o600)

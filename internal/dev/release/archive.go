@@ -23,8 +23,8 @@ func (e entry) mode() int64 {
 	return 0o644
 }
 
-// pack makes an archive, as people of the platform expect one, and says how its name ends. Nobody owns what is in it, and all of it
-// has the date of the commit.
+// pack creates an archive in the usual format of the platform, and returns its extension. Files have no owner, and
+// the date of the commit.
 func (r *release) pack(t target, entries []entry) (archive []byte, extension string, err error) {
 	var out bytes.Buffer
 	if t.os == "windows" {

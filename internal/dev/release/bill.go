@@ -14,7 +14,7 @@ import (
 	"github.com/google/uuid"
 )
 
-// document is a bill of materials in the form of CycloneDX 1.6.
+// document is a bill of materials in CycloneDX 1.6 format.
 type document struct {
 	Schema       string      `json:"$schema"`
 	Format       string      `json:"bomFormat"`
@@ -44,8 +44,8 @@ type hash struct {
 	Content   string `json:"content"`
 }
 
-// bill is the bill of materials of a program: the modules that Go has noted in it, the standard library among them. The hashes are
-// those of go.sum, in hex.
+// bill returns the bill of materials of a program: the modules in its Go build information, including the standard
+// library. The hashes are those of go.sum in hexadecimal.
 func (r *release) bill(program string) ([]byte, error) {
 	info, err := buildinfo.ReadFile(program)
 	if err != nil {
@@ -63,7 +63,7 @@ func (r *release) bill(program string) ([]byte, error) {
 		used := cmp.Or(module.Replace, module)
 		d.Components = append(d.Components, r.component("library", used.Path, used.Version, sumOf(used)))
 	}
-	// The same program has the same number.
+	// Derive the serial number from the contents, so that it is deterministic.
 	text, err := json.Marshal(d)
 	if err != nil {
 		return nil, err
@@ -86,7 +86,7 @@ func (r *release) component(kind, path, version, sum string) component {
 	return c
 }
 
-// sumOf is the sum of a module as Go notes it, "h1:" and base64, in hex; empty if there is none.
+// sumOf returns the hash of a module in hexadecimal, or "". Go records it as "h1:" and base64.
 func sumOf(module *debug.Module) string {
 	sum, err := base64.StdEncoding.DecodeString(strings.TrimPrefix(module.Sum, "h1:"))
 	if err != nil {

@@ -12,17 +12,17 @@ import (
 	"strings"
 )
 
-// licensesName is the file with the licenses of others in archives and images.
+// licensesName is the file with third-party licenses in archives and images.
 const licensesName = "THIRD-PARTY-LICENSES"
 
-// licensePrefixes begin the names of files with license texts, in capitals.
+// licensePrefixes are the name prefixes of license files, in capitals.
 var licensePrefixes = []string{"LICENSE", "LICENCE", "COPYING", "COPYRIGHT", "NOTICE", "PATENTS", "AUTHORS"}
 
-// licenses returns the license texts of Go and of every module that is linked into the program on any platform, by module. It
-// returns an error for a module without one.
+// licenses returns the license texts of Go and of every module that is linked into the program on any platform, by
+// module. It returns an error if a module has no license.
 func (r *release) licenses(ctx context.Context) ([]byte, error) {
 	modules := map[string]string{} // directories by path and version
-	var all []target               // whatever is built, so that every archive has the same text
+	var all []target               // all platforms, so that every archive has the same text
 	for text := range strings.SplitSeq(platforms, ",") {
 		t, err := parseTarget(text)
 		if err != nil {
@@ -85,7 +85,7 @@ func addLicenses(out *bytes.Buffer, name, dir string) error {
 	return nil
 }
 
-// goTool runs the go command in the source, for a target.
+// goTool runs the go command for a target in the source directory.
 func (r *release) goTool(ctx context.Context, t target, args ...string) (string, error) {
 	cmd := exec.CommandContext(ctx, "go", args...)
 	cmd.Dir = r.source

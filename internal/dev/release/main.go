@@ -1,6 +1,7 @@
-// Command release builds a release without a network or a service: an archive with the program, its completions and its manual pages for
-// each platform, a wheel for pip and packages for npm with the same program, a bill of materials for each archive, and checksums. The result depends only on the source, its commit and the version of
-// Go, so anyone who builds the same commit gets the same bytes and can compare them.
+// Command release builds a release without a network or a service: an archive with the program, its completions and
+// its manual pages for each platform, a wheel for pip and packages for npm with the same program, a bill of materials
+// for each archive, and checksums. The result depends only on the commit and the version of Go, so anyone who builds
+// the same commit gets the same bytes and can compare them.
 //
 //	go run ./internal/dev/release -version v0.1.0 -out dist
 //
@@ -18,7 +19,7 @@ import (
 	"time"
 )
 
-// platforms are what a release is built for.
+// platforms are the default platforms of a release.
 const platforms = "linux/amd64,linux/arm64,darwin/amd64,darwin/arm64,windows/amd64,windows/arm64"
 
 func main() {
@@ -78,7 +79,7 @@ func run(ctx context.Context, args []string) error {
 	return nil
 }
 
-// fromGit fills in what the commit says.
+// fromGit sets the fields that come from the commit.
 func (r *release) fromGit(ctx context.Context) error {
 	describe := func(args ...string) (string, error) {
 		cmd := exec.CommandContext(ctx, "git", args...)
@@ -102,7 +103,7 @@ func (r *release) fromGit(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if changes != "" { // nobody can build the same from the commit
+	if changes != "" { // the commit alone does not reproduce the build
 		r.commit += "-dirty"
 	}
 	date, err := describe("show", "--no-patch", "--format=%cI", "HEAD")

@@ -11,7 +11,7 @@ import (
 //go:embed launcher.js
 var launcher []byte
 
-// npmNames are the names of platforms in Node: process.platform and process.arch.
+// npmNames are Node's names for platforms: process.platform and process.arch.
 var npmNames = map[target][2]string{
 	{"linux", "amd64"}:   {"linux", "x64"},
 	{"linux", "arm64"}:   {"linux", "arm64"},
@@ -36,11 +36,12 @@ type npmPackage struct {
 	PreferUnplug bool              `json:"preferUnplugged,omitempty"`
 }
 
-// npmScope is the scope of the packages with programs: npm installs the one for the platform as an optional dependency of the package
-// that people install.
+// npmScope returns the scope of the packages with programs. Users install the main package, of which the package for
+// the platform is an optional dependency.
 func (r *release) npmScope() string { return "@" + r.name + "-dev/" }
 
-// npm returns the package with the program for a platform, with its file name. ok is false for a platform that Node does not have.
+// npm returns the package with the program for a platform, and its file name. ok is false if Node does not support
+// the platform.
 func (r *release) npm(t target, program string, text []byte, documents []entry) (name string, archive []byte, ok bool, err error) {
 	names, ok := npmNames[t]
 	if !ok {
@@ -58,7 +59,7 @@ func (r *release) npm(t target, program string, text []byte, documents []entry) 
 	return npmFile(about), archive, true, err
 }
 
-// npmMain returns the package that people install, with its file name: a program that starts the one of the platform.
+// npmMain returns the package that users install, and its file name. It starts the program of the platform's package.
 func (r *release) npmMain(documents []entry) (name string, archive []byte, err error) {
 	about := r.npmPackage(r.name)
 	about.Bin = map[string]string{r.name: "bin/" + r.name + ".js"}
@@ -99,13 +100,13 @@ func (r *release) npmArchive(about npmPackage, files []entry) ([]byte, error) {
 	return out.Bytes(), err
 }
 
-// npmFile is the name that npm pack gives the archive of a package.
+// npmFile returns the archive name that npm pack gives a package.
 func npmFile(about npmPackage) string {
 	return strings.ReplaceAll(strings.TrimPrefix(about.Name, "@"), "/", "-") + "-" + about.Version + ".tgz"
 }
 
-// npmVersion returns a version as npm reads it. What git describe prints for a commit after a tag is a pre-release there, which sorts
-// before the tag; a commit without a tag is 0.0.0-gabc.
+// npmVersion converts a version for npm. The output of git describe for a commit after a tag becomes a pre-release,
+// which sorts before the tag. A commit without a tag becomes 0.0.0-gabc.
 func npmVersion(version string) string {
 	if described.MatchString(version) {
 		return strings.TrimPrefix(version, "v")

@@ -30,15 +30,15 @@ func parseTarget(text string) (target, error) {
 
 func (t target) String() string { return t.os + "/" + t.arch }
 
-// release is what is built, and from what.
+// release is a release build.
 type release struct {
 	name    string // of the program
 	source  string // the directory of the module
-	command string // the program's package, from there
+	command string // the program's package, relative to source
 	out     string
 
 	version, commit string
-	// date is the commit's. Whatever has a date has this one.
+	// date is the date of the commit and of all files.
 	date    time.Time
 	targets []target
 }
@@ -50,16 +50,16 @@ type made struct {
 	sum  [sha256.Size]byte
 }
 
-// What packages say about the program.
+// Program metadata in packages.
 const (
 	summary    = "Run, test and debug custom resources of CloudFormation and ROS on your own machine"
 	repository = "https://github.com/pintle-dev/pintle"
 )
 
-// documents are what archives hold beside the program, if the source has it.
+// documents are the documents that archives contain if the source has them.
 var documents = []string{"LICENSE", "NOTICE", "README.md", "CHANGELOG.md"}
 
-// build builds all targets, and returns the files that it wrote, by name.
+// build builds all targets, and returns the written files, sorted by name.
 func (r *release) build(ctx context.Context) (files []made, err error) {
 	work, err := os.MkdirTemp("", "release-")
 	if err != nil {
@@ -156,7 +156,7 @@ func (r *release) compile(ctx context.Context, t target, work string) (string, e
 	return path, nil
 }
 
-// extras are what is in every archive: documents, and what the program itself writes, run here.
+// extras returns the files of every archive: documents, and files that the program generates when run here.
 func (r *release) extras(ctx context.Context, work string) ([]entry, error) {
 	var list []entry
 	for _, name := range documents {
@@ -211,7 +211,7 @@ func (r *release) write(name string, text []byte) (made, error) {
 	return made{name, int64(len(text)), sha256.Sum256(text)}, err
 }
 
-// compare builds the first target once more, from a copy of the source, and returns an error if a byte differs.
+// compare builds the first target again from a copy of the source, and returns an error if any byte differs.
 func (r *release) compare(ctx context.Context) (err error) {
 	elsewhere, err := os.MkdirTemp("", "release-again-")
 	if err != nil {
@@ -244,7 +244,7 @@ func (r *release) compare(ctx context.Context) (err error) {
 	return nil
 }
 
-// copySource copies the files that git knows, or would add.
+// copySource copies the files that git tracks or would add.
 func copySource(ctx context.Context, from, to string) error {
 	cmd := exec.CommandContext(ctx, "git", "ls-files", "-z", "--cached", "--others", "--exclude-standard")
 	cmd.Dir = from
@@ -263,7 +263,7 @@ func copySource(ctx context.Context, from, to string) error {
 func copyFile(from, to string) error {
 	info, err := os.Lstat(from)
 	if err != nil || !info.Mode().IsRegular() {
-		return err // a link of an example is no source
+		return err // a link in an example is not source
 	}
 	if err := os.MkdirAll(filepath.Dir(to), 0o755); err != nil {
 		return err
@@ -272,7 +272,7 @@ func copyFile(from, to string) error {
 	if err != nil {
 		return err
 	}
-	defer func() { _ = source.Close() }() // read only
+	defer func() { _ = source.Close() }() // opened for reading only
 	file, err := os.OpenFile(to, os.O_WRONLY|os.O_CREATE|os.O_EXCL, info.Mode().Perm())
 	if err != nil {
 		return err

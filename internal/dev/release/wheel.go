@@ -14,8 +14,9 @@ import (
 	"strings"
 )
 
-// wheelTags are the platform tags of Python's wheels. The programs are static, so one for Linux runs with every C library. Go needs
-// macOS 12. Source: packaging.python.org, platform compatibility tags; go.dev/wiki/MinimumRequirements.
+// wheelTags are the platform tags of Python wheels. The programs are static, so one for Linux runs with every C
+// library. Go needs macOS 12. Source: packaging.python.org, platform compatibility tags;
+// go.dev/wiki/MinimumRequirements.
 var wheelTags = map[target][]string{
 	{"linux", "amd64"}:   {"manylinux_2_17_x86_64", "musllinux_1_1_x86_64"},
 	{"linux", "arm64"}:   {"manylinux_2_17_aarch64", "musllinux_1_1_aarch64"},
@@ -25,7 +26,8 @@ var wheelTags = map[target][]string{
 	{"windows", "arm64"}: {"win_arm64"},
 }
 
-// wheel returns a wheel that installs the program as a script, with its file name. ok is false for a platform without a tag.
+// wheel returns a wheel that installs the program as a script, and its file name. ok is false for a platform without
+// a tag.
 func (r *release) wheel(t target, program string, text []byte, documents []entry) (name string, wheel []byte, ok bool, err error) {
 	tags, ok := wheelTags[t]
 	if !ok {
@@ -50,8 +52,8 @@ func (r *release) wheel(t target, program string, text []byte, documents []entry
 	return wheelName(base, tags), wheel, true, err
 }
 
-// plugin returns the wheel of the plugin for pytest, which runs the program but does not contain it. ok is false for a source without
-// one.
+// plugin returns the wheel of the pytest plugin, which runs the program but does not contain it. ok is false if the
+// source has no plugin.
 func (r *release) plugin(documents []entry) (name string, wheel []byte, ok bool, err error) {
 	const module = "pytest_pintle"
 	dir := filepath.Join(r.source, "integrations", "pytest")
@@ -82,8 +84,8 @@ func wheelName(base string, tags []string) string {
 	return fmt.Sprintf("%s-py3-none-%s.whl", base, strings.Join(tags, "."))
 }
 
-// wheelOf packs a wheel: its files and what describes them. base is the name and version as in the name of the file.
-// Source: packaging.python.org, binary distribution format.
+// wheelOf packs a wheel with its files and metadata. base is the name and version as in the file name. Source:
+// packaging.python.org, binary distribution format.
 func (r *release) wheelOf(name, base, about, readme string, tags []string, files []entry) ([]byte, error) {
 	info := base + ".dist-info/"
 	metadata := fmt.Sprintf("Metadata-Version: 2.4\nName: %s\nVersion: %s\n%sProject-URL: Source, %s\nDescription-Content-Type: text/markdown\n\n%s",
@@ -106,10 +108,11 @@ func (r *release) wheelOf(name, base, about, readme string, tags []string, files
 	return out.Bytes(), err
 }
 
-// described is what git describe prints: a tag, which may be of a pre-release, and for a later commit their distance and the commit.
+// described matches the output of git describe: a tag, possibly of a pre-release, and for a later commit the distance
+// and the commit.
 var described = regexp.MustCompile(`^v(\d+\.\d+\.\d+)(?:-(alpha|beta|rc)\.?(\d+))?(?:-(\d+)-g([0-9a-f]+))?(-dirty)?$`)
 
-// pythonVersion returns a version as Python writes it, by PEP 440: v1.2.0-rc.1 is 1.2.0rc1, the third commit after v1.2.0 is
+// pythonVersion converts a version by PEP 440: v1.2.0-rc.1 is 1.2.0rc1, the third commit after v1.2.0 is
 // 1.2.0.post3+gabc, and a commit without a tag is 0.0.0+gabc.
 func pythonVersion(version string) string {
 	parts := described.FindStringSubmatch(version)

@@ -1,8 +1,8 @@
 // Package require finds the external programs that tests need: the AWS CLI, Python and its libraries, PostgreSQL.
 //
-// A test that needs one calls [Tool], [Python] or [Postgres] first. Where the program is not installed the test is skipped with
-// the reason, so that a plain go test needs nothing but Go. [Variable] names what must be there: for those names the
-// skip becomes a failure, and a run in CI cannot go green by testing nothing.
+// A test that needs one calls [Tool], [Python] or [Postgres] first. If the program is not installed, the test is
+// skipped with the reason, so a plain go test needs only Go. [Variable] lists required names: for those, a missing
+// program fails the test, so that CI cannot pass by skipping everything.
 package require
 
 import (
@@ -17,16 +17,16 @@ import (
 	"testing"
 )
 
-// Variable is the environment variable that lists, separated by commas, the names whose absence fails a test,
-// e.g. "aws,boto3".
+// Variable is the environment variable with the required names, separated by commas, such as "aws,boto3". A test
+// fails if its program is missing.
 const Variable = "PINTLE_REQUIRE"
 
-// WithoutVariable is the environment variable that lists, in the same form, names whose tests are skipped though they are
-// installed: for a second run of all tests that is about something else. -short leaves out all of them.
+// WithoutVariable is the environment variable with the names whose tests are skipped even if they are installed, in
+// the same form. It is for a second test run with another purpose. -short skips all of them.
 const WithoutVariable = "PINTLE_WITHOUT"
 
-// Tool returns the path of the program name on PATH. If there is none, it skips the test, or fails it when
-// [Variable] lists name. An AWS CLI that does not know AWS_ENDPOINT_URL is none: its calls would go to AWS.
+// Tool returns the path of a program on PATH. If it is missing, Tool skips the test, or fails it if [Variable] lists
+// name. An AWS CLI that does not support AWS_ENDPOINT_URL counts as missing, because its calls would go to AWS.
 func Tool(t testing.TB, name string) string {
 	t.Helper()
 	leftOut(t, name)
@@ -35,7 +35,7 @@ func Tool(t testing.TB, name string) string {
 		missing(t, name, name+" is not on PATH")
 	}
 	if name == "aws" {
-		out, _ := exec.Command(path, "--version").Output() // a failure has no version
+		out, _ := exec.Command(path, "--version").Output() // without a version it counts as missing
 		if !knowsEndpoints(string(out)) {
 			missing(t, name, path+" does not know AWS_ENDPOINT_URL: use version 1.29 or 2.13 or newer")
 		}
@@ -43,8 +43,8 @@ func Tool(t testing.TB, name string) string {
 	return path
 }
 
-// knowsEndpoints reports whether the version of an AWS CLI, as it prints it, is one that knows AWS_ENDPOINT_URL.
-// Source: the changelogs of aws-cli, 1.29.0 and 2.13.0.
+// knowsEndpoints reports whether the AWS CLI with this version output supports AWS_ENDPOINT_URL. Source: the
+// changelogs of aws-cli, 1.29.0 and 2.13.0.
 func knowsEndpoints(version string) bool {
 	var major, minor int
 	if _, err := fmt.Sscanf(version, "aws-cli/%d.%d.", &major, &minor); err != nil {
@@ -53,8 +53,8 @@ func knowsEndpoints(version string) bool {
 	return major == 1 && minor >= 29 || major == 2 && minor >= 13 || major > 2
 }
 
-// Python returns the path of a python3 on PATH that can import module. If there is none, it skips the test, or fails
-// it when [Variable] lists module.
+// Python returns the path of a python3 on PATH that can import module. If it is missing, Python skips the test, or
+// fails it if [Variable] lists module.
 func Python(t testing.TB, module string) string {
 	t.Helper()
 	leftOut(t, module)
@@ -70,8 +70,8 @@ func Python(t testing.TB, module string) string {
 	return path
 }
 
-// AWSCLI2 returns the path of version 2 of the AWS CLI: the aws on PATH, else the one of Debian's package awscli. If there is none, it
-// skips the test, or fails it when [Variable] lists aws2.
+// AWSCLI2 returns the path of version 2 of the AWS CLI: the aws on PATH, or the one of Debian's package awscli. If it
+// is missing, AWSCLI2 skips the test, or fails it if [Variable] lists aws2.
 func AWSCLI2(t testing.TB) string {
 	t.Helper()
 	leftOut(t, "aws2")
@@ -88,11 +88,11 @@ func AWSCLI2(t testing.TB) string {
 	return ""
 }
 
-// PostgresVariable is the environment variable that names the directory of PostgreSQL's programs, initdb and postgres.
+// PostgresVariable is the environment variable with the directory of PostgreSQL's programs initdb and postgres.
 const PostgresVariable = "PINTLE_POSTGRES_BIN"
 
-// Postgres returns the directory of PostgreSQL's server programs, as [FindPostgres] finds it. If there is none, it skips the
-// test, or fails it when [Variable] lists postgres.
+// Postgres returns the directory of PostgreSQL's server programs; see [FindPostgres]. If it is missing, Postgres
+// skips the test, or fails it if [Variable] lists postgres.
 func Postgres(t testing.TB) string {
 	t.Helper()
 	leftOut(t, "postgres")
@@ -106,8 +106,8 @@ func Postgres(t testing.TB) string {
 	return dir
 }
 
-// FindPostgres returns the directory of PostgreSQL's server programs: the one [PostgresVariable] names, else that of the
-// postgres on PATH, else the newest below /usr/lib/postgresql. It is for programs that are no tests too.
+// FindPostgres returns the directory of PostgreSQL's server programs. It tries [PostgresVariable], then the postgres
+// on PATH, then the newest below /usr/lib/postgresql. Programs other than tests may call it too.
 func FindPostgres() (string, error) {
 	if dir := os.Getenv(PostgresVariable); dir != "" {
 		if !hasPostgres(dir) {
@@ -127,8 +127,8 @@ func FindPostgres() (string, error) {
 	return newest, nil
 }
 
-// PgBouncer returns the path of pgbouncer: the one on PATH, else the one in /usr/sbin. If there is none, it skips the test, or fails
-// it when [Variable] lists pgbouncer.
+// PgBouncer returns the path of pgbouncer: the one on PATH, or the one in /usr/sbin. If it is missing, PgBouncer
+// skips the test, or fails it if [Variable] lists pgbouncer.
 func PgBouncer(t testing.TB) string {
 	t.Helper()
 	leftOut(t, "pgbouncer")
@@ -141,16 +141,16 @@ func PgBouncer(t testing.TB) string {
 	return ""
 }
 
-// HighAvailability are the programs of a cluster that Patroni controls.
+// HighAvailability holds the programs of a cluster that Patroni controls.
 type HighAvailability struct {
 	// Patroni and Etcd are paths of programs.
 	Patroni, Etcd string
-	// Postgres is the directory of the programs of a PostgreSQL that has pg_basebackup and pg_rewind.
+	// Postgres is the program directory of a PostgreSQL with pg_basebackup and pg_rewind.
 	Postgres string
 }
 
-// Patroni returns patroni and etcd on PATH, and the programs of the newest PostgreSQL below /usr/lib/postgresql. If one of them is
-// missing, it skips the test, or fails it when [Variable] lists patroni.
+// Patroni returns patroni and etcd on PATH, and the programs of the newest PostgreSQL below /usr/lib/postgresql. If
+// one of them is missing, Patroni skips the test, or fails it if [Variable] lists patroni.
 func Patroni(t testing.TB) HighAvailability {
 	t.Helper()
 	leftOut(t, "patroni")
@@ -164,10 +164,11 @@ func Patroni(t testing.TB) HighAvailability {
 	return HighAvailability{Patroni: patroni, Etcd: etcd, Postgres: postgres}
 }
 
-// newestPostgres returns the directory of the newest PostgreSQL below /usr/lib/postgresql that has some programs, or nothing.
+// newestPostgres returns the directory of the newest PostgreSQL below /usr/lib/postgresql that has all programs, or
+// "".
 func newestPostgres(programs ...string) (newest string) {
 	version := 0
-	installed, _ := filepath.Glob("/usr/lib/postgresql/*/bin") // the only error is of the pattern
+	installed, _ := filepath.Glob("/usr/lib/postgresql/*/bin") // the only error is a malformed pattern
 	for _, dir := range installed {
 		if v, err := strconv.Atoi(filepath.Base(filepath.Dir(dir))); err == nil && v > version && has(dir, programs...) {
 			newest, version = dir, v
@@ -178,7 +179,7 @@ func newestPostgres(programs ...string) (newest string) {
 
 func hasPostgres(dir string) bool { return has(dir, "initdb", "postgres") }
 
-// has reports whether a directory has all of some programs.
+// has reports whether a directory has all programs.
 func has(dir string, programs ...string) bool {
 	for _, name := range programs {
 		if info, err := os.Stat(filepath.Join(dir, name)); err != nil || info.IsDir() {
@@ -188,93 +189,96 @@ func has(dir string, programs ...string) bool {
 	return true
 }
 
-// CDKVariable is the environment variable that names the directory where tools/cdk/install has put the handler of the CDK's
-// AwsCustomResource and what it loads.
+// CDKVariable is the environment variable with the directory where tools/cdk/install puts the handler of the CDK's
+// AwsCustomResource and its dependencies.
 const CDKVariable = "PINTLE_CDK"
 
-// CDK returns the directory that [CDKVariable] names. If it names none, CDK skips the test, or fails it when [Variable]
-// lists cdk.
+// CDK returns the directory in [CDKVariable]. If it is not set, CDK skips the test, or fails it if [Variable] lists
+// cdk.
 func CDK(t testing.TB) string {
 	t.Helper()
 	return made(t, "cdk", CDKVariable, "tools/cdk/install", "cdk.json")
 }
 
-// CDKCLIVariable is the environment variable that names the directory where tools/cdkapps/install has put the command of the CDK, its
-// library, and what functions of its apps load.
+// CDKCLIVariable is the environment variable with the directory where tools/cdkapps/install puts the CDK command, its
+// library, and the dependencies of functions in its apps.
 const CDKCLIVariable = "PINTLE_CDK_CLI"
 
-// CDKCLI returns the directory that [CDKCLIVariable] names. If it names none, CDKCLI skips the test, or fails it when [Variable]
-// lists cdk.cli.
+// CDKCLI returns the directory in [CDKCLIVariable]. If it is not set, CDKCLI skips the test, or fails it if
+// [Variable] lists cdk.cli.
 func CDKCLI(t testing.TB) string {
 	t.Helper()
 	return made(t, "cdk.cli", CDKCLIVariable, "tools/cdkapps/install", "node_modules/.bin/cdk")
 }
 
-// CDKLanguagesVariable is the environment variable that names the directory where tools/cdklanguages/install has put the TypeScript
-// compiler, and the AWS CDK for Python, Java and Go.
+// CDKLanguagesVariable is the environment variable with the directory where tools/cdklanguages/install puts the
+// TypeScript compiler, and the AWS CDK for Python, Java and Go.
 const CDKLanguagesVariable = "PINTLE_CDK_LANGUAGES"
 
-// CDKLanguages returns the directory that [CDKLanguagesVariable] names. If it names none, CDKLanguages skips the test, or fails it when
-// [Variable] lists cdk.languages.
+// CDKLanguages returns the directory in [CDKLanguagesVariable]. If it is not set, CDKLanguages skips the test, or
+// fails it if [Variable] lists cdk.languages.
 func CDKLanguages(t testing.TB) string {
 	t.Helper()
 	return made(t, "cdk.languages", CDKLanguagesVariable, "tools/cdklanguages/install", "cdklanguages.json")
 }
 
-// PopcoreVariable is the environment variable that names the directory where tools/popcore/install has put the clients of Alibaba Cloud.
+// PopcoreVariable is the environment variable with the directory where tools/popcore/install puts Alibaba Cloud's
+// clients.
 const PopcoreVariable = "PINTLE_POPCORE"
 
-// Popcore returns the directory that [PopcoreVariable] names. If it names none, Popcore skips the test, or fails it when [Variable]
-// lists popcore.
+// Popcore returns the directory in [PopcoreVariable]. If it is not set, Popcore skips the test, or fails it if
+// [Variable] lists popcore.
 func Popcore(t testing.TB) string {
 	t.Helper()
 	return made(t, "popcore", PopcoreVariable, "tools/popcore/install", "popcore.json")
 }
 
-// OSSVariable is the environment variable that names the directory where tools/oss/install has put the clients of Alibaba Cloud's OSS.
+// OSSVariable is the environment variable with the directory where tools/oss/install puts the clients of Alibaba
+// Cloud OSS.
 const OSSVariable = "PINTLE_OSS_CLIENTS"
 
-// OSS returns the directory that [OSSVariable] names. If it names none, OSS skips the test, or fails it when [Variable] lists oss.
+// OSS returns the directory in [OSSVariable]. If it is not set, OSS skips the test, or fails it if [Variable] lists
+// oss.
 func OSS(t testing.TB) string {
 	t.Helper()
 	return made(t, "oss", OSSVariable, "tools/oss/install", "oss.json")
 }
 
-// HandlersVariable is the environment variable that names the directory where tools/handlers/install has put libraries of other people for
-// handlers of custom resources.
+// HandlersVariable is the environment variable with the directory where tools/handlers/install puts third-party
+// libraries for custom resource handlers.
 const HandlersVariable = "PINTLE_HANDLERS"
 
-// Handlers returns the directory that [HandlersVariable] names. If it names none, Handlers skips the test, or fails it when [Variable]
-// lists handlers.
+// Handlers returns the directory in [HandlersVariable]. If it is not set, Handlers skips the test, or fails it if
+// [Variable] lists handlers.
 func Handlers(t testing.TB) string {
 	t.Helper()
 	return made(t, "handlers", HandlersVariable, "tools/handlers/install", "handlers.json")
 }
 
-// JavaVariable is the environment variable that names the directory where tools/java/install has put AWS's libraries for handlers in Java:
-// lib, and the repository .m2/repository of a home directory.
+// JavaVariable is the environment variable with the directory where tools/java/install puts AWS's libraries for Java
+// handlers: lib, and the Maven repository .m2/repository of a home directory.
 const JavaVariable = "PINTLE_JAVA"
 
-// Java returns the directory that [JavaVariable] names. If it names none, Java skips the test, or fails it when [Variable] lists
-// java.libraries.
+// Java returns the directory in [JavaVariable]. If it is not set, Java skips the test, or fails it if [Variable]
+// lists java.libraries.
 func Java(t testing.TB) string {
 	t.Helper()
 	return made(t, "java.libraries", JavaVariable, "tools/java/install", "java.json")
 }
 
-// DeployersVariable is the environment variable that names the directory where tools/deployers/install has put deployment tools: SAM CLI, the
-// Serverless Framework and Ansible.
+// DeployersVariable is the environment variable with the directory where tools/deployers/install puts deployment
+// tools: SAM CLI, the Serverless Framework and Ansible.
 const DeployersVariable = "PINTLE_DEPLOYERS"
 
-// Deployers returns the directory that [DeployersVariable] names. If it names none, Deployers skips the test, or fails it when [Variable]
-// lists deployers.
+// Deployers returns the directory in [DeployersVariable]. If it is not set, Deployers skips the test, or fails it if
+// [Variable] lists deployers.
 func Deployers(t testing.TB) string {
 	t.Helper()
 	return made(t, "deployers", DeployersVariable, "tools/deployers/install", "deployers.json")
 }
 
-// made returns the directory that variable names, which script has made and mark is in when it is whole. If variable names none,
-// made skips the test, or fails it when [Variable] lists name.
+// made returns the directory in variable, which script creates. The directory is complete if it contains mark. If
+// variable is not set, made skips the test, or fails it if [Variable] lists name.
 func made(t testing.TB, name, variable, script, mark string) string {
 	t.Helper()
 	leftOut(t, name)
@@ -288,12 +292,12 @@ func made(t testing.TB, name, variable, script, mark string) string {
 	return dir
 }
 
-// PlaywrightVariable is the environment variable that names the directory where tools/browser/install has put playwright-core and
-// axe-core.
+// PlaywrightVariable is the environment variable with the directory where tools/browser/install puts playwright-core
+// and axe-core.
 const PlaywrightVariable = "PINTLE_PLAYWRIGHT"
 
-// Playwright returns the directory that [PlaywrightVariable] names. If it names none, Playwright skips the test, or fails it when
-// [Variable] lists playwright.
+// Playwright returns the directory in [PlaywrightVariable]. If it is not set, Playwright skips the test, or fails it
+// if [Variable] lists playwright.
 func Playwright(t testing.TB) string {
 	t.Helper()
 	leftOut(t, "playwright")
@@ -307,7 +311,7 @@ func Playwright(t testing.TB) string {
 	return dir
 }
 
-// leftOut skips the test if name is to be left out, and is not required as well. With -short every name is left out.
+// leftOut skips the test if name is excluded and not required. -short excludes every name.
 func leftOut(t testing.TB, name string) {
 	t.Helper()
 	if testing.Short() && !named(os.Getenv(Variable), name) {
@@ -318,7 +322,7 @@ func leftOut(t testing.TB, name string) {
 	}
 }
 
-// missing ends the test: skipped, or failed if name is required.
+// missing skips the test, or fails it if name is required.
 func missing(t testing.TB, name, reason string) {
 	t.Helper()
 	if named(os.Getenv(Variable), name) {

@@ -17,8 +17,8 @@ import (
 )
 
 // Verify checks the signature of a notification with the certificate at its SigningCertURL, and returns its fields.
-// Source: SNS developer guide, "Verifying the signatures of Amazon SNS messages": the names and values of these fields in byte
-// order, a line each.
+// Source: SNS developer guide, "Verifying the signatures of Amazon SNS messages". The signed text has a line for each
+// name and value of these fields, in byte order.
 func Verify(t *testing.T, body []byte) map[string]string {
 	t.Helper()
 	var document map[string]string

@@ -15,15 +15,15 @@ import (
 
 func best(w io.Writer) (io.WriteCloser, error) { return flate.NewWriter(w, flate.BestCompression) }
 
-// Overlay is a directory in the layout of botocore's data and of ~/.aws/models: <service>/<version>/service-2.json, with
-// endpoint-rule-set-1.json beside it, each as it is or as .json.gz. Of several versions the last by name counts.
+// Overlay is a directory in the layout of botocore's data and of ~/.aws/models: <service>/<version>/ with
+// service-2.json and endpoint-rule-set-1.json, each optionally compressed as .json.gz. The version that sorts last is
+// used.
 type Overlay struct {
 	dir     string
 	entries []Entry
 }
 
-// OpenOverlay reads the names in dir. The descriptions themselves are read when they are asked for, but for the
-// identifier of each service.
+// OpenOverlay lists the services in dir and reads the ID of each. It reads the models only when they are requested.
 func OpenOverlay(dir string) (*Overlay, error) {
 	folders, err := os.ReadDir(dir)
 	if err != nil {
@@ -34,7 +34,7 @@ func OpenOverlay(dir string) (*Overlay, error) {
 		name := folder.Name()
 		versions, err := os.ReadDir(filepath.Join(dir, name))
 		if err != nil {
-			continue // a file beside the services, such as botocore's endpoints.json
+			continue // not a service, such as botocore's endpoints.json
 		}
 		for _, version := range slices.Backward(versions) {
 			e := Entry{Name: name, Version: version.Name()}
@@ -56,7 +56,7 @@ func OpenOverlay(dir string) (*Overlay, error) {
 // Entries implements [Source].
 func (o *Overlay) Entries() []Entry { return slices.Clone(o.entries) }
 
-// Service implements [Source]. What service-2.sdk-extras.json adds is in it.
+// Service implements [Source]. The result includes service-2.sdk-extras.json.
 func (o *Overlay) Service(e Entry) (*Service, error) {
 	path := filepath.Join(o.dir, e.Name, e.Version, "service-2.json")
 	text, err := readJSON(path)
@@ -111,7 +111,7 @@ func (o *Overlay) Rules(e Entry) ([]byte, error) {
 	return text, err
 }
 
-// readJSON reads a file, or the same packed.
+// readJSON reads a JSON file, or its compressed version.
 func readJSON(path string) ([]byte, error) {
 	f, err := os.Open(path)
 	if err == nil {

@@ -15,9 +15,9 @@ import (
 //go:embed bundle/models.zip
 var bundle []byte
 
-// Entry is what the index says of a service.
+// Entry is the index entry of a service.
 type Entry struct {
-	Name      string `json:"name"` // of botocore's directory
+	Name      string `json:"name"` // the name of botocore's directory
 	ServiceID string `json:"id"`
 	Version   string `json:"version"`
 	Rules     string `json:"rules,omitempty"` // the file of its endpoint rules
@@ -33,20 +33,21 @@ type Index struct {
 type Source interface {
 	// Entries lists the services.
 	Entries() []Entry
-	// Service reads the description of one of them.
+	// Service reads the model of a service.
 	Service(Entry) (*Service, error)
-	// Rules reads the endpoint rules of one of them; nil if it has none.
+	// Rules reads the endpoint rules of a service, nil if it has none.
 	Rules(Entry) ([]byte, error)
 }
 
-// Bundle is the descriptions that are compiled in. It may be used by many goroutines at once.
+// Bundle holds the models that are compiled in. It is safe for concurrent use.
 type Bundle struct {
 	files      *zip.Reader
 	index      Index
 	partitions []byte
 }
 
-// maxFile bounds what one file of a bundle or an overlay holds once unpacked; the largest of botocore's is under 10 MB.
+// maxFile limits the uncompressed size of a file in a bundle or an overlay. The largest file of botocore is under 10
+// MB.
 const maxFile = 64 << 20
 
 // Open opens the bundle.
@@ -71,13 +72,13 @@ func open(text []byte) (*Bundle, error) {
 	return b, nil
 }
 
-// Source names what the bundle was made from.
+// Source returns the source of the bundle, such as "botocore 1.43.11".
 func (b *Bundle) Source() string { return b.index.Source }
 
 // Partitions returns botocore's partitions.json.
 func (b *Bundle) Partitions() []byte { return b.partitions }
 
-// Entries implements [Source], in the order of names.
+// Entries implements [Source]. Entries are sorted by name.
 func (b *Bundle) Entries() []Entry { return slices.Clone(b.index.Services) }
 
 // Service implements [Source].
@@ -110,7 +111,7 @@ func (b *Bundle) read(name string) ([]byte, error) {
 	return readAll(f, name)
 }
 
-// readAll reads a file and refuses one that is too large.
+// readAll reads a file and returns an error if it is too large.
 func readAll(r io.Reader, name string) ([]byte, error) {
 	text, err := io.ReadAll(io.LimitReader(r, maxFile+1))
 	if err != nil {
@@ -122,7 +123,8 @@ func readAll(r io.Reader, name string) ([]byte, error) {
 	return text, nil
 }
 
-// Write writes a bundle: the index, which it sorts, and files by name. Equal input gives equal bytes with one version of Go.
+// Write writes a bundle: the sorted index and the files by name. The output is deterministic for a given version of
+// Go.
 func Write(w io.Writer, index Index, files map[string][]byte) error {
 	index.Services = slices.Clone(index.Services)
 	slices.SortFunc(index.Services, func(a, b Entry) int { return strings.Compare(a.Name, b.Name) })
@@ -142,7 +144,7 @@ func Write(w io.Writer, index Index, files map[string][]byte) error {
 		if i == 0 {
 			body = text
 		}
-		f, err := z.CreateHeader(&zip.FileHeader{Name: name, Method: zip.Deflate}) // without a time: bytes do not depend on it
+		f, err := z.CreateHeader(&zip.FileHeader{Name: name, Method: zip.Deflate}) // no time: deterministic
 		if err != nil {
 			return err
 		}

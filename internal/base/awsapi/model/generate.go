@@ -11,7 +11,8 @@ import (
 	"strings"
 )
 
-// Generate makes a bundle from a directory of botocore's data. source names what that is, e.g. "botocore 1.43.11".
+// Generate creates a bundle from a directory of botocore's data. source identifies the data, such as "botocore
+// 1.43.11".
 func Generate(dir, source string) (Index, map[string][]byte, error) {
 	index := Index{Source: source}
 	files := map[string][]byte{}
@@ -60,7 +61,7 @@ func Generate(dir, source string) (Index, map[string][]byte, error) {
 	return index, files, nil
 }
 
-// patch fixes the places where botocore's model differs from the one that other SDKs are generated from.
+// patch fixes differences between botocore's model and the model that other SDKs are generated from.
 func patch(name string, s *Service) {
 	if name != "route53" && name != "cloudfront" {
 		return
@@ -68,14 +69,14 @@ func patch(name string, s *Service) {
 	for _, shape := range s.Shapes {
 		for i, m := range shape.Members {
 			if m.Name == "MaxItems" && s.Shapes[m.Shape].Type == "string" {
-				shape.Members[i].Shape = "MaxItemsAsNumber" // a string to botocore only
+				shape.Members[i].Shape = "MaxItemsAsNumber" // only botocore has a string here
 			}
 		}
 	}
 	s.Shapes["MaxItemsAsNumber"] = &Shape{Type: "integer"}
 }
 
-// trimRules drops the documentation of a rule set and writes it with sorted names.
+// trimRules removes the documentation from a rule set and sorts its names.
 func trimRules(text []byte) ([]byte, error) {
 	var set any
 	if err := json.Unmarshal(text, &set); err != nil {
@@ -118,7 +119,8 @@ func trimPartitions(text []byte) ([]byte, error) {
 	return json.Marshal(p)
 }
 
-// Sum is the checksum of what a bundle holds, whatever its packing: SHA-256 over each file's name and bytes in the order of names.
+// Sum returns the checksum of the contents of a bundle, independent of compression. It is the SHA-256 of the name and
+// the bytes of each file, sorted by name.
 func Sum(index Index, files map[string][]byte) string {
 	h := sha256.New()
 	for _, e := range index.Services {
@@ -131,7 +133,7 @@ func Sum(index Index, files map[string][]byte) string {
 	slices.SortFunc(names, strings.Compare)
 	for _, name := range names {
 		fmt.Fprintf(h, "%s %d\n", name, len(files[name]))
-		h.Write(files[name]) // a hash does not fail
+		h.Write(files[name]) // writing to a hash does not fail
 	}
 	return fmt.Sprintf("%x", h.Sum(nil))
 }

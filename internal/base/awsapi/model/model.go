@@ -1,7 +1,7 @@
 // Package model reads descriptions of AWS services in botocore's format, whole or trimmed to what a call needs.
 //
-// One reader serves the bundle that is compiled in (see [Bundle]) and the directories a user lays over it ([Overlay]): the
-// bundle is nothing but botocore's files without their documentation, enumerations and limits.
+// It reads both the compiled [Bundle] and user directories ([Overlay]). The bundle is botocore's files without
+// documentation, enumerations and limits.
 package model
 
 import (
@@ -11,14 +11,14 @@ import (
 	"fmt"
 )
 
-// Service describes the operations of one service. It is not changed after it was read, so it may be shared.
+// Service describes the operations of one service. It is immutable, so it may be shared.
 type Service struct {
 	Metadata   Metadata              `json:"metadata"`
 	Operations map[string]*Operation `json:"operations"`
 	Shapes     map[string]*Shape     `json:"shapes"`
 }
 
-// Metadata is what holds for every operation of a service.
+// Metadata applies to every operation of a service.
 type Metadata struct {
 	APIVersion         string     `json:"apiVersion,omitempty"`
 	EndpointPrefix     string     `json:"endpointPrefix,omitempty"`
@@ -51,18 +51,18 @@ type Operation struct {
 	HTTPChecksumRequired bool                   `json:"httpChecksumRequired,omitempty"`
 }
 
-// HTTP is where an operation goes.
+// HTTP is the method and the URI of an operation.
 type HTTP struct {
 	Method     string `json:"method"`
 	RequestURI string `json:"requestUri"`
 }
 
-// HostPrefix is put before the host of the endpoint.
+// HostPrefix is a prefix for the host of the endpoint.
 type HostPrefix struct {
 	HostPrefix string `json:"hostPrefix,omitempty"`
 }
 
-// Discovery says that an operation asks the service for its endpoint.
+// Discovery indicates that an operation asks the service for its endpoint.
 type Discovery struct {
 	Required bool `json:"required,omitempty"`
 }
@@ -72,7 +72,7 @@ type StaticParam struct {
 	Value any `json:"value"`
 }
 
-// HTTPChecksum says how an operation's body is checked.
+// HTTPChecksum describes the body checksum of an operation.
 type HTTPChecksum struct {
 	RequestAlgorithmMember  string `json:"requestAlgorithmMember,omitempty"`
 	RequestChecksumRequired bool   `json:"requestChecksumRequired,omitempty"`
@@ -93,7 +93,7 @@ func (n *Namespace) UnmarshalJSON(text []byte) error {
 	return json.Unmarshal(text, (*plain)(n))
 }
 
-// Reference is the use of a shape as a member, an element, an input or an output, with what is said of this use only.
+// Reference is a use of a shape as a member, an element, an input or an output, with the traits of this use.
 type Reference struct {
 	Shape            string        `json:"shape"`
 	Location         string        `json:"location,omitempty"`
@@ -111,7 +111,7 @@ type Reference struct {
 	ResultWrapper    string        `json:"resultWrapper,omitempty"`
 }
 
-// ContextParam names the parameter of the endpoint rules that a member sets.
+// ContextParam is the name of the endpoint rule parameter that a member sets.
 type ContextParam struct {
 	Name string `json:"name"`
 }
@@ -121,7 +121,7 @@ type Shape struct {
 	Type            string     `json:"type"`
 	Members         Members    `json:"members,omitempty"`
 	Member          *Reference `json:"member,omitempty"` // of a list
-	Key             *Reference `json:"key,omitempty"`    // of a map, as is Value
+	Key             *Reference `json:"key,omitempty"`    // of a map, like Value
 	Value           *Reference `json:"value,omitempty"`
 	Payload         string     `json:"payload,omitempty"`
 	LocationName    string     `json:"locationName,omitempty"`
@@ -137,7 +137,7 @@ type Shape struct {
 	Error           *Error     `json:"error,omitempty"`
 }
 
-// Error is how an exception is told on the wire.
+// Error is the wire format of an exception.
 type Error struct {
 	Code string `json:"code,omitempty"`
 }
@@ -148,7 +148,7 @@ type Member struct {
 	Reference
 }
 
-// Members are the members of a structure in the order of the model, which some XML services insist on.
+// Members are the members of a structure in the order of the model, which some XML services require.
 type Members []Member
 
 // UnmarshalJSON reads an object and keeps its order.
@@ -192,7 +192,7 @@ func (m Members) MarshalJSON() ([]byte, error) {
 	return append(out, '}'), nil
 }
 
-// Parse reads a description and checks that every shape it names exists, so callers need not check this again.
+// Parse parses a description and checks that every shape it refers to exists, so callers need not check this again.
 func Parse(text []byte) (*Service, error) {
 	var s Service
 	if err := json.Unmarshal(text, &s); err != nil {
@@ -245,7 +245,7 @@ func (s *Service) check() error {
 		for i := range shape.Members {
 			refs = append(refs, &shape.Members[i].Reference)
 		}
-		if shape.Type == "list" || shape.Member != nil { // what a type has no use for has to be right all the same
+		if shape.Type == "list" || shape.Member != nil { // also check members that the type does not use
 			refs = append(refs, shape.Member)
 		}
 		if shape.Type == "map" || shape.Key != nil || shape.Value != nil {

@@ -5,8 +5,8 @@ import (
 	"fmt"
 )
 
-// Trim returns what a call needs of s: shapes that no operation reaches are dropped, and simple shapes that are alike
-// are one. The result is a description in the same format. s is not changed.
+// Trim returns the parts of s that calls need. It drops shapes that no operation uses, and merges identical simple
+// shapes. The result has the same format. s is not changed.
 func Trim(s *Service) *Service {
 	t := trimmer{from: s, to: &Service{Metadata: s.Metadata, Operations: map[string]*Operation{}, Shapes: map[string]*Shape{}}}
 	for name, o := range s.Operations {
@@ -16,13 +16,13 @@ func Trim(s *Service) *Service {
 		}
 		c.Input, c.Output = t.reference(o.Input), t.reference(o.Output)
 		if c.Discovery != nil && !c.Discovery.Required {
-			c.Discovery = nil // the usual endpoint does
+			c.Discovery = nil // optional: the usual endpoint works too
 		}
 		t.to.Operations[name] = &c
 	}
 	for name, shape := range s.Shapes {
 		if shape.Exception && shape.Error != nil && shape.Error.Code != "" && shape.Error.Code != name && t.to.Shapes[name] == nil {
-			t.to.Shapes[name] = &Shape{Type: "structure", Exception: true, Error: shape.Error} // its code has another name
+			t.to.Shapes[name] = &Shape{Type: "structure", Exception: true, Error: shape.Error} // its code is not its name
 		}
 	}
 	return t.to
@@ -44,7 +44,7 @@ func (t *trimmer) reference(r *Reference) *Reference {
 	return &c
 }
 
-// shape copies a shape and all it reaches, and returns its name in the copy.
+// shape copies a shape and all shapes that it refers to, and returns its name in the copy.
 func (t *trimmer) shape(name string) string {
 	from := t.from.Shapes[name]
 	switch from.Type {
@@ -66,9 +66,9 @@ func (t *trimmer) shape(name string) string {
 		return name
 	}
 	to := *from
-	t.to.Shapes[name] = &to // before its members, which may lead back here
+	t.to.Shapes[name] = &to // set before its members, which may refer to it
 	if from.EventStream {
-		to.Members = nil // such an operation is refused
+		to.Members = nil // operations with event streams are refused
 		return name
 	}
 	to.Members = make(Members, len(from.Members))

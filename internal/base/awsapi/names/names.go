@@ -1,5 +1,5 @@
-// Package names finds the service of AWS that a signed request is for. The signature has a name of the service. But several
-// services can share that name, and it is often not the one in the variables of clients.
+// Package names finds the service of AWS that a signed request is for. The signature contains a service name, but
+// several services can share that name. It also often differs from the name in the environment variables of clients.
 //
 // Source: botocore's models; AWS SDKs and Tools Reference Guide, service-specific endpoints; User-Agents of the SDKs.
 package names
@@ -26,21 +26,22 @@ type Service struct {
 	ID string
 	// Protocol is the protocol that clients prefer.
 	Protocol string
-	// Target is what the header X-Amz-Target begins with, and what CBOR has in the path; empty for other protocols.
+	// Target is the prefix of the X-Amz-Target header, or the name in the path of CBOR calls. It is empty for other
+	// protocols.
 	Target string
-	// Version is that of the API. Calls of the Query protocol have it.
+	// Version is the API version, which calls of the Query protocol contain.
 	Version string
 }
 
-// EndpointVariable returns the variable by which clients are sent to another endpoint of the service.
+// EndpointVariable returns the environment variable that sets the endpoint of the service in clients.
 func (s Service) EndpointVariable() string { return endpointVariable(s.ID) }
 
 func endpointVariable(id string) string {
 	return "AWS_ENDPOINT_URL_" + strings.NewReplacer(" ", "_", "-", "_", ".", "_").Replace(strings.ToUpper(id))
 }
 
-// EndpointVariables returns the variables of services. Without services, it returns the one that follows from the name in
-// the signature.
+// EndpointVariables returns the endpoint variables of services. Without services, it derives one from the name in the
+// signature.
 func EndpointVariables(signed string, services []Service) []string {
 	if len(services) == 0 {
 		return []string{endpointVariable(signed)}
@@ -53,8 +54,9 @@ func EndpointVariables(signed string, services []Service) []string {
 	return slices.Compact(list)
 }
 
-// Of returns the services that a request can be for, by the name in its signature, the path and the headers. It returns none
-// if the name is unknown. version returns the version of the API in the form of a request; Of calls it only if that matters.
+// Of returns the services that a request can be for, given the name in its signature, its path and its headers. It
+// returns none if the name is unknown. version returns the API version in the form of a request. Of calls it only if
+// needed.
 func Of(r *http.Request, signed string, version func() string) []Service {
 	list := services[signed]
 	if len(list) < 2 {
@@ -81,8 +83,8 @@ func Of(r *http.Request, signed string, version func() string) []Service {
 	return list
 }
 
-// ProtocolOf returns the protocol of a request, whose services are those that Of returned. Clients of one service can have
-// several protocols, so the form of the request decides before the service does.
+// ProtocolOf returns the protocol of a request, given the services that [Of] returned. Clients of one service can use
+// different protocols, so the request takes precedence over the service.
 func ProtocolOf(r *http.Request, services []Service) string {
 	var prefers string
 	if len(services) > 0 {
@@ -100,12 +102,12 @@ func ProtocolOf(r *http.Request, services []Service) string {
 	case prefers != "":
 		return prefers
 	case !root(r):
-		return RESTJSON // as most services with paths
+		return RESTJSON // most services with paths use this protocol
 	}
 	return Query
 }
 
-// narrow returns the services for which a condition holds, or all if it holds for none.
+// narrow returns the services that satisfy is, or all if none does.
 func narrow(list []Service, is func(Service) bool) []Service {
 	var some []Service
 	for _, s := range list {
@@ -121,7 +123,7 @@ func narrow(list []Service, is func(Service) bool) []Service {
 
 func root(r *http.Request) bool { return r.URL.Path == "" || r.URL.Path == "/" }
 
-// form reports whether a request may be one of the Query protocol.
+// form reports whether a request may use the Query protocol.
 func form(r *http.Request) bool {
 	kind, _, _ := strings.Cut(r.Header.Get("Content-Type"), ";")
 	return root(r) && (strings.TrimSpace(kind) == "application/x-www-form-urlencoded" || r.URL.Query().Has("Action"))
@@ -134,7 +136,7 @@ func cborTarget(r *http.Request) (string, bool) {
 	return name, found && ok && strings.HasPrefix(rest, "operation/")
 }
 
-// clientOf returns the service that the User-Agent of an SDK names as api/NAME#VERSION, in the form of plain, or "".
+// clientOf returns the service that the User-Agent of an SDK names as api/NAME#VERSION, normalized by plain, or "".
 func clientOf(r *http.Request) string {
 	for field := range strings.FieldsSeq(r.UserAgent()) {
 		if name, found := strings.CutPrefix(field, "api/"); found {
@@ -145,7 +147,7 @@ func clientOf(r *http.Request) string {
 	return ""
 }
 
-// plain returns a service's ID in lower case, without spaces, hyphens and underscores.
+// plain returns a service ID in lower case, without spaces, hyphens and underscores.
 func plain(name string) string {
 	return strings.NewReplacer(" ", "", "-", "", "_", "").Replace(strings.ToLower(name))
 }

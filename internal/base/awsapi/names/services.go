@@ -2,7 +2,7 @@
 
 package names
 
-// services are those of botocore 1.43.11 by the name in a signature.
+// services are the services of botocore 1.43.11, by the name in a signature.
 var services = map[string][]Service{
 	"IoTSecuredTunneling": {{"IoTSecureTunneling", "json", "IoTSecuredTunneling", "2018-10-05"}},
 	"access-analyzer":     {{"AccessAnalyzer", "rest-json", "", "2019-11-01"}},

@@ -17,17 +17,17 @@ import (
 	"github.com/pintle-dev/pintle/awscall"
 )
 
-// candidate is something that makes calls.
+// candidate is a program that makes calls.
 type candidate struct {
 	name    string
 	command []string
 	env     []string
-	events  bool // it is a function, which takes events; else it makes the call and ends
-	warm    bool // it can be told by callsVariable to make more than one
+	events  bool // a function that gets events; otherwise it makes the call and exits
+	warm    bool // it honours callsVariable, to make several calls
 }
 
-// callsVariable makes this program one that makes as many calls, after as many of warmVariable, and prints the microseconds of
-// one, and its memory.
+// callsVariable makes this program make that many calls, after warmVariable calls to warm up. It prints the
+// microseconds per call and its memory.
 const (
 	callsVariable = "CALLCOST_CALLS"
 	warmVariable  = "CALLCOST_WARM"
@@ -46,7 +46,7 @@ calls(n)
 print((time.perf_counter() - began) * 1e6 / n)
 `
 
-// find returns what is measured: the first is what the others are compared with.
+// find returns the candidates. The others are compared with the first.
 func find(ctx context.Context, root, tmp, cdk, function string, s *stage) ([]*candidate, error) {
 	self, err := os.Executable()
 	if err != nil {
@@ -63,7 +63,7 @@ func find(ctx context.Context, root, tmp, cdk, function string, s *stage) ([]*ca
 		{name: "the CDK's handler, under Node", command: []string{node, filepath.Join(root, "tools/cdk/runtime.js"), cdk}, env: env, events: true},
 		{name: "a program with `awscall`", command: []string{self}, env: env, warm: true},
 	}
-	// A launcher that looks for the right Python first is no part of either.
+	// Measure Python itself, without a launcher that first looks for the right version.
 	python, err := output(ctx, "python3", "-c", "import sys, boto3; print(sys.executable)")
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "callcost: without boto3 and the AWS CLI:", err)
@@ -78,7 +78,7 @@ func find(ctx context.Context, root, tmp, cdk, function string, s *stage) ([]*ca
 	return append(found, &candidate{name: "`aws ssm get-parameter`", command: []string{cli, "ssm", "get-parameter", "--name", "/a", "--with-decryption"}, env: env}), nil
 }
 
-// makeCalls is what this program does when it is measured itself.
+// makeCalls makes the calls when this program is a candidate.
 func makeCalls(ctx context.Context) error {
 	client, err := awscall.New(awscall.Config{Region: os.Getenv("AWS_REGION"), Endpoint: os.Getenv("AWS_ENDPOINT_URL"),
 		Credentials: aws.CredentialsProviderFunc(func(context.Context) (aws.Credentials, error) {

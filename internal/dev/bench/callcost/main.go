@@ -1,8 +1,9 @@
 //go:build unix
 
 // Command callcost prints a table of what an AWS call costs as a custom resource. It compares the provider of package
-// awscall/customresource with the CDK's handler under Node, and a call of package awscall with the AWS CLI and boto3. All of them call
-// the same stand-in for AWS on loopback, in turns. PINTLE_CDK names the directory that tools/cdk/install prints.
+// awscall/customresource with the CDK's handler under Node, and a call of package awscall with the AWS CLI and boto3.
+// All of them call the same AWS stand-in on loopback, in turns. PINTLE_CDK is the directory that tools/cdk/install
+// prints.
 //
 //	make callcost
 package main
@@ -27,12 +28,12 @@ func main() {
 	}
 }
 
-// config is how much is measured.
+// config sets how much is measured.
 type config struct {
-	rounds int // of starts and of runs, each of everything in turns
-	events int // of a run
-	warm   int // before what is measured
-	builds int // with an empty cache; they take half a minute each
+	rounds int // of starts and of runs; each includes all candidates in turns
+	events int // per run
+	warm   int // calls before the measurement
+	builds int // with an empty cache; each takes half a minute
 }
 
 func run(ctx context.Context) error {

@@ -11,13 +11,13 @@ import (
 	"time"
 )
 
-// results are those of the rounds, by the candidate's name.
+// results are the results of the rounds, by candidate name.
 type results map[string][]usage
 
-// measure has every candidate make one call from its start, and then as many as it is told, all in turns.
+// measure measures one call of each candidate from its start, and then many calls, in turns.
 func measure(ctx context.Context, c config, s *stage, candidates []*candidate) (starts, runs results, err error) {
 	starts, runs = results{}, results{}
-	for _, one := range candidates { // so that all files were read once
+	for _, one := range candidates { // warms the file cache
 		if _, err := oneCall(ctx, s, one); err != nil {
 			return nil, nil, err
 		}
@@ -45,7 +45,8 @@ func measure(ctx context.Context, c config, s *stage, candidates []*candidate) (
 	return starts, runs, nil
 }
 
-// oneCall measures from the start of a process until its call is answered: a function's at the response URL, a program's by its end.
+// oneCall measures the time from the start of a process to the end of its call. For a function, the call ends with
+// the response to the response URL, and for a program with its exit.
 func oneCall(ctx context.Context, s *stage, one *candidate) (usage, error) {
 	began := time.Now()
 	p, err := start(ctx, one, callsVariable+"=1", warmVariable+"=0")
@@ -70,7 +71,8 @@ func oneCall(ctx context.Context, s *stage, one *candidate) (usage, error) {
 	return used, err
 }
 
-// told is what a program that has ended says of its calls: the time of one, and its memory if it knows better than memory.
+// told returns the time per call and the memory that a program printed before it exited. If it printed no memory, told
+// returns memory.
 func (p *process) told(memory int64) (time.Duration, int64, error) {
 	var µs float64
 	var own int64
@@ -84,7 +86,7 @@ func (p *process) told(memory int64) (time.Duration, int64, error) {
 	return time.Duration(µs * 1000), memory, nil
 }
 
-// manyCalls measures one of many calls.
+// manyCalls measures one call out of many.
 func manyCalls(ctx context.Context, c config, s *stage, one *candidate) (usage, error) {
 	p, err := start(ctx, one, callsVariable+"="+strconv.Itoa(c.events), warmVariable+"="+strconv.Itoa(c.warm))
 	if err != nil {
@@ -96,7 +98,7 @@ func manyCalls(ctx context.Context, c config, s *stage, one *candidate) (usage, 
 			return usage{}, p.died()
 		}
 		used.took, used.memory, err = p.told(used.memory)
-		used.cpu = 0 // that of starting is in it
+		used.cpu = 0 // includes the start
 		return used, err
 	}
 	var began time.Time
@@ -120,7 +122,7 @@ func median[T int64 | float64 | time.Duration](values []T) T {
 	return values[len(values)/2]
 }
 
-// pick collects one of the numbers of all rounds.
+// pick collects one number of each result.
 func pick[T any](all []usage, of func(usage) T) []T {
 	out := make([]T, len(all))
 	for i, one := range all {
@@ -129,8 +131,8 @@ func pick[T any](all []usage, of func(usage) T) []T {
 	return out
 }
 
-// printTimes prints a table: medians, and the median of each round's ratio to the first of its kind, function or program. Processor time
-// is in it where it was measured.
+// printTimes prints a table of medians, and of the median ratio per round to the first candidate of the same kind,
+// function or program. The table includes processor time if it was measured.
 func printTimes(title, unit string, candidates []*candidate, measured results, perUnit int) {
 	inUnits := func(d time.Duration) float64 { return d.Seconds() * 1000 * float64(perUnit) }
 	withCPU := measured[candidates[0].name][0].cpu > 0

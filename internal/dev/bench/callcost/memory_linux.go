@@ -2,5 +2,5 @@ package main
 
 import "syscall"
 
-// maxBytes is the peak of memory, which Linux tells in KiB.
+// maxBytes returns the peak memory, which Linux reports in KiB.
 func maxBytes(used *syscall.Rusage) int64 { return used.Maxrss << 10 }

@@ -4,5 +4,5 @@ package main
 
 import "syscall"
 
-// maxBytes is the peak of memory, which macOS tells in bytes.
+// maxBytes returns the peak memory, which macOS reports in bytes.
 func maxBytes(used *syscall.Rusage) int64 { return used.Maxrss }

@@ -15,7 +15,7 @@ import (
 	"time"
 )
 
-// process is one that is measured.
+// process is a measured process.
 type process struct {
 	cmd    *exec.Cmd
 	output bytes.Buffer
@@ -41,10 +41,10 @@ func (p *process) died() error {
 	return fmt.Errorf("%s: it ended: %w\n%s", strings.Join(p.cmd.Args, " "), p.err, p.output.Bytes())
 }
 
-// stop ends the process, and returns what it used.
+// stop ends the process and returns its usage.
 func (p *process) stop() usage {
 	memory := peak(strconv.Itoa(p.cmd.Process.Pid))
-	_ = p.cmd.Process.Kill() // it may have ended
+	_ = p.cmd.Process.Kill() // it may have exited
 	used := p.wait()
 	if memory > 0 {
 		used.memory = memory
@@ -52,8 +52,8 @@ func (p *process) stop() usage {
 	return used
 }
 
-// peak returns the peak memory of a process, in bytes; 0 where /proc does not have it. The figure that wait returns
-// for an ended process is less exact: it is never below the memory of this program when it started the process.
+// peak returns the peak memory of a process in bytes, or 0 if /proc does not have it. The value of wait is less
+// exact: it is never below the memory of this program when it started the process.
 func peak(pid string) int64 {
 	text, _ := os.ReadFile(filepath.Join("/proc", pid, "status"))
 	_, rest, _ := strings.Cut(string(text), "VmHWM:")
@@ -71,10 +71,10 @@ func (p *process) wait() usage {
 	return usage{cpu: time.Duration(used.Utime.Nano() + used.Stime.Nano()), memory: maxBytes(used)}
 }
 
-// usage is what a process used in all.
+// usage is the total resource usage of a process.
 type usage struct {
 	took, cpu time.Duration
-	memory    int64 // bytes at its peak
+	memory    int64 // peak, in bytes
 }
 
 func output(ctx context.Context, name string, args ...string) (string, error) {

@@ -16,10 +16,10 @@ import (
 	"time"
 )
 
-// built is what was built, and how long it took.
+// built is a build and its duration.
 type built struct {
 	function, program string // paths
-	zip               int64  // bytes of the function, packed
+	zip               int64  // bytes of the zipped function
 	cold              []time.Duration
 	again             time.Duration // with a filled cache
 }
@@ -70,7 +70,7 @@ func build(ctx context.Context, root, tmp string, colds int) (*built, error) {
 	return b, err
 }
 
-// packed is the size of a zip file with one file in it.
+// packed returns the size of a zip file with one file.
 func packed(path string) (int64, error) {
 	in, err := os.Open(path)
 	if err != nil {
@@ -79,7 +79,7 @@ func packed(path string) (int64, error) {
 	defer in.Close()
 	var n counter
 	w := zip.NewWriter(&n)
-	w.RegisterCompressor(zip.Deflate, func(out io.Writer) (io.WriteCloser, error) { return flate.NewWriter(out, 6) }) // as zip does
+	w.RegisterCompressor(zip.Deflate, func(out io.Writer) (io.WriteCloser, error) { return flate.NewWriter(out, 6) })
 	out, err := w.Create("bootstrap")
 	if err != nil {
 		return 0, err
@@ -91,7 +91,7 @@ func packed(path string) (int64, error) {
 	return int64(n), err
 }
 
-// counter counts what is written to it.
+// counter counts the bytes written to it.
 type counter int64
 
 func (c *counter) Write(p []byte) (int, error) {
@@ -99,7 +99,7 @@ func (c *counter) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// size is that of all files of a directory for which keep is true; nil keeps all.
+// size returns the total size of the files in a directory for which keep returns true. A nil keep includes all files.
 func size(dir string, keep func(path string) bool) (total int64, err error) {
 	err = filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() || keep != nil && !keep(path) {

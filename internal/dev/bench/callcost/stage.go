@@ -13,13 +13,13 @@ import (
 	"time"
 )
 
-// stage is the one server that everything is measured against: the Runtime API that hands out events, the response URL, and SSM.
+// stage is the server for all measurements: the Runtime API that delivers events, the response URL, and SSM.
 type stage struct {
 	url      string
 	server   *http.Server
 	served   chan struct{}
 	events   chan struct{}
-	answered chan error // one for each answer: nil if it is right
+	answered chan error // one per response: nil if it is correct
 }
 
 func listen() (*stage, error) {
@@ -67,7 +67,7 @@ func (s *stage) close() {
 	<-s.served
 }
 
-// next hands out an event when there is one.
+// next delivers the next event.
 func (s *stage) next(w http.ResponseWriter, r *http.Request) {
 	select {
 	case <-s.events:
@@ -81,10 +81,10 @@ func (s *stage) next(w http.ResponseWriter, r *http.Request) {
 		"ResponseURL": s.url + "/response?X-Amz-Signature=" + strings.Repeat("5", 300), "StackId": "arn:aws:cloudformation:eu-west-1:123456789012:stack/s/1",
 		"RequestId": fmt.Sprint("r-", time.Now().UnixNano()), "LogicalResourceId": "Call", "ResourceType": "Custom::AWS",
 		"ResourceProperties": map[string]any{"ServiceToken": "arn:aws:lambda:eu-west-1:123456789012:function:f", "InstallLatestAwsSdk": "false", "Create": call}}
-	_ = json.NewEncoder(w).Encode(event) // one that does not arrive is not answered
+	_ = json.NewEncoder(w).Encode(event) // without the event, the process sends no response
 }
 
-// event has a process handle one event, and waits for the answer.
+// event makes a process handle one event, and waits for the response.
 func (s *stage) event(ctx context.Context, p *process) error {
 	select {
 	case s.events <- struct{}{}:

@@ -1,7 +1,8 @@
 //go:build unix
 
-// Command cdktime prints what deploying a small app of the CDK takes: with the CDK's own command, on clouds that take no time or a moment, and on this
-// server, and the same template without that command. PINTLE_CDK_CLI names the directory that tools/cdkapps/install has made.
+// Command cdktime prints what deploying a small app of the CDK takes. It measures the CDK's own command on a stub
+// where a stack takes no time or a moment, the same command on this server, and the deployment of the same template
+// without that command. PINTLE_CDK_CLI is the directory that tools/cdkapps/install created.
 //
 //	make cdktime
 package main
@@ -82,10 +83,11 @@ func run(ctx context.Context) error {
 	return nil
 }
 
-// moment is what the stack takes of which nothing but the command's own time is left: less than it waits between two looks.
+// moment is the duration of a stack that hardly adds to the command's own time: it is shorter than the command's
+// polling interval.
 const moment = 100 * time.Millisecond
 
-// ratio returns the median of those of single rounds.
+// ratio returns the median of the ratios of the rounds.
 func ratio(times, floors []time.Duration) float64 {
 	ratios := make([]float64, len(times))
 	for i, t := range times {

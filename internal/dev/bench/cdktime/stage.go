@@ -21,7 +21,7 @@ const (
 	region  = "eu-west-1"
 )
 
-// stage is what all rounds share: the programs and the app, which is synthesized once.
+// stage is shared by all rounds: the programs and the app, which is synthesized once.
 type stage struct {
 	dir, tools string
 	pintle     string
@@ -45,7 +45,7 @@ func newStage(ctx context.Context, dir, tools string) (*stage, error) {
 	return s, err
 }
 
-// cdk returns a command of the CDK.
+// cdk returns a CDK command.
 func (s *stage) cdk(ctx context.Context, endpoint string, args ...string) *exec.Cmd {
 	modules := filepath.Join(s.tools, "node_modules")
 	cmd := exec.CommandContext(ctx, filepath.Join(modules, ".bin", "cdk"), append(args, "--no-notices", "--no-color")...)
@@ -62,7 +62,7 @@ func (s *stage) deploy(ctx context.Context, endpoint string) (time.Duration, err
 	return s.time(s.cdk(ctx, endpoint, "deploy", "--app", s.assembly, "--require-approval", "never"))
 }
 
-// onStub times cdk deploy where a stack takes a set time.
+// onStub measures cdk deploy against a stub whose stack takes a fixed time.
 func (s *stage) onStub(ctx context.Context, takes time.Duration) (took time.Duration, err error) {
 	stub, err := newStub(takes)
 	if err != nil {
@@ -72,7 +72,7 @@ func (s *stage) onStub(ctx context.Context, takes time.Duration) (took time.Dura
 	return s.deploy(ctx, stub.URL)
 }
 
-// onServer times cdk deploy on a server that has nothing yet.
+// onServer measures cdk deploy against an empty server.
 func (s *stage) onServer(ctx context.Context, round int) (took time.Duration, err error) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -91,14 +91,14 @@ func (s *stage) onServer(ctx context.Context, round int) (took time.Duration, er
 		return 0, err
 	}
 	defer func() {
-		_ = cmd.Process.Signal(os.Interrupt) // it may have ended by itself
+		_ = cmd.Process.Signal(os.Interrupt) // it may have exited
 		if ended := cmd.Wait(); ended != nil && err == nil {
 			err = fmt.Errorf("pintle serve: %w\n%s", ended, log.Bytes())
 		}
 	}()
 	for range 500 {
 		if response, err := http.Get("http://" + address + "/readyz"); err == nil {
-			_ = response.Body.Close() // only its status is of interest
+			_ = response.Body.Close() // only the status matters
 			if response.StatusCode == http.StatusOK {
 				return s.deploy(ctx, "http://"+address)
 			}
@@ -108,7 +108,8 @@ func (s *stage) onServer(ctx context.Context, round int) (took time.Duration, er
 	return 0, errors.New("the server is not ready after ten seconds")
 }
 
-// withoutCDK times the deployment of the template that the CDK made, with the data of a server to which its code was uploaded.
+// withoutCDK measures the deployment of the template that the CDK generated. It uses the data of a server to which
+// the code was uploaded.
 func (s *stage) withoutCDK(ctx context.Context, round int) (time.Duration, error) {
 	cmd := exec.CommandContext(ctx, s.pintle, "deploy", "--run-functions", "--stack", "again", "--template", filepath.Join(s.assembly, "Tables.template.json"),
 		"--data", s.data(round), "--region", region)
@@ -122,7 +123,7 @@ func (s *stage) environment() []string {
 	return []string{"PATH=" + os.Getenv("PATH"), "HOME=" + s.dir, "TMPDIR=" + os.TempDir(), "NO_PROXY=127.0.0.1"}
 }
 
-// time runs a command to its end.
+// time runs a command and returns its duration.
 func (s *stage) time(cmd *exec.Cmd) (time.Duration, error) {
 	began := time.Now()
 	if out, err := cmd.CombinedOutput(); err != nil {

@@ -15,23 +15,23 @@ import (
 	"time"
 )
 
-// stub is what the command of the CDK talks to when the cloud takes a set time and nothing besides. It makes nothing of a template, so
-// what a deploy takes with it is that and the command's own.
+// stub is a server for the CDK command whose deployments take a fixed time. It ignores the template, so the duration
+// of a deployment is that time plus the command's own.
 type stub struct {
 	URL    string
-	takes  time.Duration // from the order to a stack that is complete
+	takes  time.Duration // from creation to completion of the stack
 	server *http.Server
 	served chan error
 
 	mu      sync.Mutex
 	objects map[string]bool // by path
-	id      string          // of the one stack; empty for none
-	begun   time.Time       // the stack was ordered; zero before
+	id      string          // of the only stack; empty before it is created
+	begun   time.Time       // when the stack was created; zero before
 }
 
 const stackPath = "arn:aws:cloudformation:" + region + ":" + account + ":stack/"
 
-// newStub listens on loopback until it is closed.
+// newStub returns a stub that listens on loopback until it is closed.
 func newStub(takes time.Duration) (*stub, error) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -75,7 +75,7 @@ func (s *stub) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// object answers as S3: a bucket, whose objects are only remembered.
+// object serves the S3 API. It stores only the names of objects.
 func (s *stub) object(w http.ResponseWriter, r *http.Request) {
 	query := r.URL.Query()
 	switch {
@@ -99,7 +99,7 @@ func (s *stub) object(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// query answers as STS and CloudFormation.
+// query serves the STS and CloudFormation APIs.
 func (s *stub) query(w http.ResponseWriter, form url.Values) {
 	action, name := form.Get("Action"), form.Get("StackName")
 	result := ""

@@ -10,7 +10,7 @@ import (
 	"github.com/pintle-dev/pintle/internal/language/template"
 )
 
-// candidates are values that parameters take, tried in this order after those that the declaration suggests.
+// candidates are common parameter values, tried in this order after those that the declaration suggests.
 var candidates = []string{
 	"test", "Passw0rd_12", "Passw0rd!12", "Passw0rd", "testdb01", "1", "3", "20", "100", "8080", "192.168.0.0/16", "10.0.0.0/24",
 	"192.168.1.10", "0.0.0.0/0", "example.com", "www.example.com", "https://example.com/", "user@example.com", "13800000000",
@@ -18,8 +18,8 @@ var candidates = []string{
 	"2030-01-01", "2030-01-01T00:00:00Z", "00:00", "Aa1!Aa1!Aa1!", "/example", "/", "t1,t2", "{}", "[]", "",
 }
 
-// associated are values for what ROS's console suggests for a parameter, by the end of its AssociationProperty. Source: ROS,
-// AssociationProperty.
+// associated are values for parameters, by the end of their AssociationProperty. ROS's console suggests values for
+// these. Source: ROS, AssociationProperty.
 var associated = []struct {
 	name   *regexp.Regexp
 	values []string
@@ -31,11 +31,11 @@ var associated = []struct {
 	{regexp.MustCompile(`RegionId$`), []string{"cn-hangzhou"}},
 }
 
-// zoned finds parameters that are zones. Templates ask for several that differ.
+// zoned matches parameters that are zones. Templates need several different ones.
 var zoned = regexp.MustCompile(`(?i)zone(_?id)?[_0-9]*$`)
 
-// fill returns values for the parameters that have no default. Names are made of unique, so that stacks which exist at the same time
-// do not want the same one.
+// fill returns values for the parameters without a default. It derives names from unique, so that concurrent stacks
+// do not conflict.
 func fill(t *template.Template, unique string) map[string]string {
 	given := map[string]string{}
 	zones := 0
@@ -55,7 +55,7 @@ func fill(t *template.Template, unique string) map[string]string {
 	return given
 }
 
-// suggested returns what to try for a parameter, the best first.
+// suggested returns the values to try for a parameter, the best first.
 func suggested(p *template.Parameter, unique string, zones *int) (options []string) {
 	if len(p.AllowedValues) > 0 {
 		return p.AllowedValues
@@ -93,8 +93,8 @@ func suggested(p *template.Parameter, unique string, zones *int) (options []stri
 	return append(options, candidates...)
 }
 
-// completed returns what ROS's console fills in for a parameter with AutoCompleteInput: a prefix, and so many letters and digits. Source:
-// ROS, AssociationProperty, AutoCompleteInput.
+// completed returns the value that ROS's console generates for a parameter with AutoCompleteInput: a prefix and a
+// number of letters and digits. Source: ROS, AssociationProperty, AutoCompleteInput.
 func completed(p *template.Parameter, unique string) string {
 	metadata := p.Declared.Get("AssociationPropertyMetadata")
 	if n, err := strconv.Atoi(metadata.Get("Length").Text()); err == nil && n < len(unique) {
@@ -103,7 +103,7 @@ func completed(p *template.Parameter, unique string) string {
 	return metadata.Get("Prefix").Text() + unique
 }
 
-// sample returns a text that a regular expression matches. A repetition gets up to more items above its minimum.
+// sample returns a text that matches a regular expression. A repetition gets up to more items above its minimum.
 func sample(re *syntax.Regexp, more int) string {
 	switch re.Op {
 	case syntax.OpLiteral:
@@ -138,7 +138,7 @@ func sample(re *syntax.Regexp, more int) string {
 	return ""
 }
 
-// member returns a character of a class, given as pairs of bounds: a letter or a digit if there is one.
+// member returns a character of a class, given as pairs of bounds. It prefers a letter or a digit.
 func member(class []rune) rune {
 	for _, wanted := range "a1A" {
 		for i := 0; i+1 < len(class); i += 2 {

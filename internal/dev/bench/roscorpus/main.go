@@ -4,9 +4,9 @@
 //	go build ./cmd/pintle && ./pintle serve --dev --run-functions --unknown-types record --data D --listen 127.0.0.1:4600 &
 //	go run ./internal/dev/bench/roscorpus -endpoint http://127.0.0.1:4600 DIR
 //
-// For each template, the command fills in the parameters, then creates and deletes a stack. No instance is launched
-// that could signal a wait condition, so the command sends the signals. Templates with a Transform are counted and
-// skipped.
+// For each template, the command fills in the parameters, then creates and deletes a stack. Because no instances are
+// launched that could signal wait conditions, the command sends the signals. Templates with a Transform are counted
+// and skipped.
 package main
 
 import (
@@ -43,10 +43,11 @@ func main() {
 	}
 }
 
-// outcome is what came of a template.
+// outcome is the result of a template.
 type outcome struct {
 	path string
-	// stage is where it ended: transform, parameters, create, signal, delete or done; reason says why, without names.
+	// stage is the last stage: transform, parameters, create, signal, delete or done. reason is the reason without
+	// names.
 	stage, reason string
 }
 
@@ -85,7 +86,7 @@ func run(ctx context.Context, endpoint, dir string, jobs int, patience time.Dura
 	return nil
 }
 
-// alone tries those templates again, one at a time, that wanted a name which a stack of another template had.
+// alone runs again, one at a time, the templates that failed because a stack of another template used the same name.
 func alone(ctx context.Context, client *rosclient.Client, all []outcome, patience time.Duration) {
 	for i, one := range all {
 		if !strings.Contains(one.reason, " already exists in stack ") {
@@ -97,10 +98,10 @@ func alone(ctx context.Context, client *rosclient.Client, all []outcome, patienc
 	}
 }
 
-// versioned finds the key that makes a template one of ROS.
+// versioned matches the key that identifies a ROS template.
 var versioned = regexp.MustCompile(`(?m)^\s*\{?\s*"?ROSTemplateFormatVersion"?\s*:`)
 
-// templates returns the files below a directory that are templates of ROS, sorted.
+// templates returns the sorted paths of the ROS templates below a directory.
 func templates(dir string) (files []string, err error) {
 	err = filepath.WalkDir(dir, func(path string, entry fs.DirEntry, err error) error {
 		if err != nil || entry.IsDir() {
@@ -118,10 +119,10 @@ func templates(dir string) (files []string, err error) {
 	return files, err
 }
 
-// names are what reasons of the same kind differ by.
+// names matches the parts in which reasons of the same kind differ.
 var names = regexp.MustCompile(`"[^"]*"|\([^)]*\)|\[[^\]]*\]|resources\.\S+|[A-Za-z0-9]+\.[A-Z][A-Za-z.]*`)
 
-// report prints how many templates came to what.
+// report prints the number of templates for each result.
 func report(all []outcome, dir string, list bool) {
 	stages, reasons := map[string]int{}, map[string]int{}
 	slices.SortFunc(all, func(a, b outcome) int { return strings.Compare(a.path, b.path) })
@@ -148,7 +149,7 @@ func report(all []outcome, dir string, list bool) {
 	}
 }
 
-// longest is how long a printed reason may be.
+// longest is the maximum length of a printed reason.
 const longest = 160
 
 func shortened(text string) string {

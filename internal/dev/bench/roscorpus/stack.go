@@ -15,10 +15,10 @@ import (
 	"github.com/pintle-dev/pintle/internal/language/template"
 )
 
-// poll is how long the command waits before it looks at a stack again.
+// poll is the polling interval for stacks.
 const poll = 2 * time.Second
 
-// try makes a stack of a template, and deletes it.
+// try creates a stack from a template and deletes it.
 func try(ctx context.Context, client *rosclient.Client, name, path string) outcome {
 	end := func(stage, reason string) outcome { return outcome{path, stage, reason} }
 	text, err := os.ReadFile(path)
@@ -53,7 +53,7 @@ func try(ctx context.Context, client *rosclient.Client, name, path string) outco
 	}
 	err = client.Call(ctx, "DeleteStack", url.Values{"StackId": {created.StackID}}, nil)
 	switch {
-	case made.reason != "": // it may be rolled back still
+	case made.reason != "": // it may still be rolling back
 		return made
 	case err != nil:
 		return end("delete", err.Error())
@@ -64,8 +64,8 @@ func try(ctx context.Context, client *rosclient.Client, name, path string) outco
 	return end("done", "")
 }
 
-// settle waits until a stack is at rest, and sends the signals that it waits for. The reason is why it is not in the status that is
-// wanted, empty if it is.
+// settle waits until a stack operation ends, and sends the signals that the stack waits for. It returns the reason if
+// the final status is not the wanted one, and otherwise "".
 func settle(ctx context.Context, client *rosclient.Client, id, wanted string) (reason string, err error) {
 	for sent := map[string]bool{}; ; {
 		var stack struct{ Status, StatusReason string }
@@ -92,7 +92,7 @@ func settle(ctx context.Context, client *rosclient.Client, id, wanted string) (r
 	}
 }
 
-// failure returns the reason of the resource that failed first, else that of the stack.
+// failure returns the reason of the first failed resource, or that of the stack.
 func failure(ctx context.Context, client *rosclient.Client, id, otherwise string) string {
 	var list struct {
 		Events []struct{ Status, StatusReason string }
@@ -107,7 +107,7 @@ func failure(ctx context.Context, client *rosclient.Client, id, otherwise string
 	return otherwise
 }
 
-// signal sends as many successes as a condition may want to each handle that is there and has got none.
+// signal sends the maximum number of success signals to each new wait condition handle.
 func signal(ctx context.Context, client *rosclient.Client, id string, sent map[string]bool) error {
 	const enough = 20
 	var list struct {
