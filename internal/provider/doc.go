@@ -2,6 +2,6 @@
 // local processes on the Lambda Runtime API, the programs that stand between that and a handler, providers that are built in,
 // the CDK's provider framework over two functions, and the project file that names them.
 //
-// Nothing here decides about stacks. The packages import the store and the engine's native types, never the engine itself: cmd/pintle
-// joins the two by ports of one method.
+// These packages make no decisions about stacks. They import the store and the engine's native types, never the engine
+// itself. cmd/pintle connects the two through interfaces with one method each.
 package provider

@@ -1,5 +1,5 @@
 // Package awsconfig makes clients of AWS from the AWS SDK's configuration of this process: environment variables and shared files.
-// Nothing of it comes from a template.
+// No setting comes from a template.
 package awsconfig
 
 import (
@@ -18,9 +18,10 @@ import (
 	"github.com/pintle-dev/pintle/awscall"
 )
 
-// Load returns the configuration of a client for a region: credentials, endpoints other than AWS's own, the kind of endpoints, and an HTTP
-// client that trusts the certificates of AWS_CA_BUNDLE and gives each call two minutes.
-// An error is about what is in the environment or the files. Whether there are credentials is found out when they are retrieved.
+// Load returns the configuration of a client for a region: credentials, endpoints other than AWS's own, FIPS and
+// dual-stack settings, and an HTTP client. The HTTP client trusts the certificates of AWS_CA_BUNDLE and limits each
+// call to two minutes. Load returns an error if the environment or the files are invalid. Missing credentials are an
+// error only when they are retrieved.
 func Load(ctx context.Context, region string, options ...func(*config.LoadOptions) error) (awscall.Config, error) {
 	loaded, err := config.LoadDefaultConfig(ctx, append([]func(*config.LoadOptions) error{config.WithRegion(region)}, options...)...)
 	if err != nil {
@@ -37,10 +38,10 @@ func Load(ctx context.Context, region string, options ...func(*config.LoadOption
 	return c, err
 }
 
-// callTimeout ends a call whose context has no earlier deadline, as it does in clients of package awscall by default.
+// callTimeout limits a call whose context has no earlier deadline. Clients of package awscall have the same default.
 const callTimeout = 2 * time.Minute
 
-// transport returns the transport of the SDK's client, which knows the certificates of AWS_CA_BUNDLE.
+// transport returns the transport of the SDK's client, which trusts the certificates of AWS_CA_BUNDLE.
 func transport(client aws.HTTPClient) http.RoundTripper {
 	if built, ok := client.(*awshttp.BuildableClient); ok {
 		return built.GetTransport()
@@ -48,8 +49,8 @@ func transport(client aws.HTTPClient) http.RoundTripper {
 	return http.DefaultTransport
 }
 
-// MetadataIfAsked is an option of [Load]: the credentials of an EC2 instance's role are asked for only if
-// AWS_EC2_METADATA_DISABLED=false is set. On other machines the search for them waits for a host that does not exist.
+// MetadataIfAsked is an option of [Load]. It uses the credentials of an EC2 instance's role only if
+// AWS_EC2_METADATA_DISABLED=false is set. On other machines, that lookup waits for a host that does not exist.
 func MetadataIfAsked(o *config.LoadOptions) error {
 	if !strings.EqualFold(os.Getenv("AWS_EC2_METADATA_DISABLED"), "false") {
 		o.EC2IMDSClientEnableState = imds.ClientDisabled
@@ -57,8 +58,8 @@ func MetadataIfAsked(o *config.LoadOptions) error {
 	return nil
 }
 
-// Credentials returns the credentials for a region, with [MetadataIfAsked]. Whether there are any is found out when they are
-// retrieved.
+// Credentials returns the credentials for a region, with [MetadataIfAsked]. Missing credentials are an error only when
+// they are retrieved.
 func Credentials(ctx context.Context, region string) (aws.CredentialsProvider, error) {
 	loaded, err := config.LoadDefaultConfig(ctx, config.WithRegion(region), MetadataIfAsked)
 	if err != nil {

@@ -10,8 +10,8 @@ import (
 	"github.com/pintle-dev/pintle/awscall"
 )
 
-// These are the settings that a source of the AWS SDK's configuration, the environment or the shared files, may have.
-// As the SDK does, this package asks the sources in turn, and takes the first value.
+// These are the settings that a source of the AWS SDK's configuration (the environment or the shared files) can have.
+// Like the SDK, this package asks the sources in order and takes the first value.
 type (
 	endpointSource interface {
 		GetServiceBaseEndpoint(ctx context.Context, sdkID string) (string, bool, error)
@@ -30,14 +30,14 @@ type (
 // EndpointVariable is the environment variable with the endpoint of all services.
 const EndpointVariable = "AWS_ENDPOINT_URL"
 
-// anyRegion is for a client that calls nothing.
+// anyRegion is the region of a client that makes no calls.
 const anyRegion = "us-east-1"
 
-// endpoints returns the endpoints that are configured for single services, as the SDK's own clients find them: a variable such as
-// AWS_ENDPOINT_URL_API_GATEWAY, or endpoint_url below the service in the section that the profile's services name, unless
-// AWS_ENDPOINT_URL is set, which goes before what is in files.
+// endpoints returns the endpoints that are configured for single services, as the SDK's own clients find them. The
+// source is a variable such as AWS_ENDPOINT_URL_API_GATEWAY, or endpoint_url in the services section of the profile. If
+// AWS_ENDPOINT_URL is set, it overrides endpoints in files.
 func endpoints(ctx context.Context, sources []any) (map[string]string, error) {
-	client, err := awscall.New(awscall.Config{Region: anyRegion, Credentials: aws.AnonymousCredentials{}}) // which knows the services
+	client, err := awscall.New(awscall.Config{Region: anyRegion, Credentials: aws.AnonymousCredentials{}}) // it knows the services
 	if err != nil {
 		return nil, err
 	}
@@ -66,7 +66,7 @@ func endpoints(ctx context.Context, sources []any) (map[string]string, error) {
 	return found, nil
 }
 
-// variants are the kinds of endpoints that are asked for.
+// variants reports whether FIPS and dual-stack endpoints are configured.
 func variants(ctx context.Context, sources []any) (fips, dualStack bool, err error) {
 	f, err := first(sources, func(s fipsSource) (aws.FIPSEndpointState, bool, error) { return s.GetUseFIPSEndpoint(ctx) })
 	if err != nil {
@@ -78,7 +78,7 @@ func variants(ctx context.Context, sources []any) (fips, dualStack bool, err err
 	return f == aws.FIPSEndpointStateEnabled, d == aws.DualStackEndpointStateEnabled, err
 }
 
-// first returns what the first source that knows tells.
+// first returns the value of the first source that has one.
 func first[Source, Value any](sources []any, ask func(Source) (Value, bool, error)) (Value, error) {
 	var none Value
 	for _, s := range sources {

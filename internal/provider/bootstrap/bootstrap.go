@@ -1,15 +1,15 @@
 // Package bootstrap holds the runtimes that connect the Lambda Runtime API to a handler in a Python, Node or Java
 // file. For handlers in Java it finds AWS's own program.
 //
-// A program takes the handler's file and the names that its function may have as arguments; everything else is in the
-// environment, as Lambda has it. The interpreter is the caller's choice, such as the python3 or node on PATH, and nothing is
-// installed. What functions with inline code find on Lambda, the modules cfn-response and cfnresponse, comes along, written again.
-// A module that is missing is reported in one sentence with the command that installs it.
+// A program takes the handler's file and the possible names of its function as arguments. Everything else is in the
+// environment, as on Lambda. The caller chooses the interpreter, such as the python3 or node on PATH, and nothing is
+// installed. The programs include reimplementations of cfn-response and cfnresponse, the modules that Lambda provides
+// to functions with inline code. A missing module is reported in one sentence with the command that installs it.
 //
-// Handlers commonly send their answer by https to the response URL's host, whatever its scheme and port say. If an event brought
-// a response URL with plain HTTP on loopback, both programs send a connection to port 443 of its host to its own port, where TLS
-// has to be spoken as well. The one for Node also sends requests of the https module to the host and path of any such URL
-// without TLS.
+// Handlers commonly send their answer by https to the response URL's host and ignore its scheme and port. If an event
+// has a response URL with plain HTTP on loopback, both programs redirect connections to port 443 of its host to the
+// URL's port. That port must also speak TLS. The program for Node also sends requests of the https module to the host
+// and path of any such URL without TLS.
 //
 // Source: AWS Lambda developer guide, "Using the Lambda runtime API for custom runtimes", "Define Lambda function
 // handler in Python", "… in Node.js", "Using the Lambda context object".
@@ -33,16 +33,16 @@ import (
 //go:embed all:files
 var files embed.FS
 
-// Language is what a handler is written in. The set is closed.
+// Language is the programming language of a handler. The set is closed.
 type Language uint8
 
-// The languages. The zero Language is none of them.
+// The languages. The zero Language is invalid.
 const (
 	Python Language = iota + 1 // .py
 	Node                       // .js, .cjs and .mjs
 )
 
-// Of returns the language of a file by its name's extension, false if it is none of ours.
+// Of returns the language of a file by its extension, or false if the extension is unknown.
 func Of(file string) (Language, bool) {
 	switch strings.ToLower(filepath.Ext(file)) {
 	case ".py":
@@ -53,8 +53,8 @@ func Of(file string) (Language, bool) {
 	return 0, false
 }
 
-// ForRuntime returns the language of a runtime of Lambda by its identifier, such as nodejs22.x or python3.13, false if it is
-// none of ours.
+// ForRuntime returns the language of a Lambda runtime identifier, such as nodejs22.x or python3.13. It returns false if
+// the runtime is neither Node nor Python.
 func ForRuntime(runtime string) (Language, bool) {
 	for prefix, language := range map[string]Language{"nodejs": Node, "python": Python} {
 		if version, ok := strings.CutPrefix(runtime, prefix); ok {
@@ -75,7 +75,7 @@ func (l Language) String() string {
 	return fmt.Sprintf("language %d", uint8(l))
 }
 
-// Extensions returns those of the language's files, the commonest first.
+// Extensions returns the extensions of the language's files, the most common first.
 func (l Language) Extensions() []string {
 	switch l {
 	case Python:
@@ -86,7 +86,7 @@ func (l Language) Extensions() []string {
 	return nil
 }
 
-// ErrNoInterpreter means that the program which runs a language is not on PATH.
+// ErrNoInterpreter means that the interpreter of a language is not on PATH.
 var ErrNoInterpreter = errors.New("no interpreter")
 
 // Interpreter returns the path of the program on PATH that runs the language. The error is [ErrNoInterpreter].
@@ -105,17 +105,17 @@ func (l Language) Interpreter() (string, error) {
 	return path, nil
 }
 
-// Role is what a function is called for, which says under which names it is looked for. The set is closed.
+// Role is the purpose of a function, which decides the names to look for. The set is closed.
 type Role uint8
 
 // The roles.
 const (
-	Handler    Role = iota // a Lambda function as it is
+	Handler    Role = iota // an ordinary Lambda function
 	OnEvent                // returns the result of a request
-	IsComplete             // says whether what a request began is done
+	IsComplete             // reports whether the work that a request began is done
 )
 
-// Names returns the names that a function of the role may have if none is said, in the order they are tried.
+// Names returns the default names of a function with the role, in the order to try them.
 func (l Language) Names(role Role) []string {
 	var names []string
 	switch role {
@@ -134,14 +134,14 @@ func (l Language) Names(role Role) []string {
 	return names
 }
 
-// Program is what runs handlers of one language.
+// Program is a program that runs handlers of one language.
 type Program struct {
 	// Interpreter is the path of python3 or node.
 	Interpreter string
-	// Script is the path of our file that it is to run.
+	// Script is the path of Pintle's script that the interpreter runs.
 	Script string
-	// Modules is a directory where the handler finds modules that come along, to be added to NODE_PATH; empty for Python,
-	// whose script adds its own.
+	// Modules is the directory of the included modules, to be added to NODE_PATH. It is empty for Python, whose script
+	// adds its own directory.
 	Modules string
 }
 
@@ -150,18 +150,18 @@ func (p Program) Args(file string, names []string) []string {
 	return append([]string{p.Interpreter, p.Script, file}, names...)
 }
 
-// ProjectVariable is the variable that tells the program the directory of the handler's project, where what it lacks is to be
+// ProjectVariable is the variable with the directory of the handler's project, where missing modules are to be
 // installed. It is not set for a function whose code came with a template. The handler does not see it.
 const ProjectVariable = "PINTLE_PROJECT"
 
-// PatientVariable is the variable that tells the program to leave the pauses of helper libraries as they are, if it has any text.
-// crhelper pauses for two minutes before it answers a Delete, so that CloudWatch Logs has the log by then. The handler does not
-// see it.
+// PatientVariable is the variable that, if not empty, makes the program keep the pauses of helper libraries. crhelper
+// pauses for two minutes before it answers a Delete, so that CloudWatch Logs has the log by then. The handler does not
+// see the variable.
 const PatientVariable = "PINTLE_PATIENT"
 
-// Install writes the program's files below dir, unless they are there, for an interpreter, such as the one [Language.Interpreter]
-// returns. Programs of other versions are left alone, so that processes which use them continue. It may be called concurrently, also
-// by several processes.
+// Install writes the program's files below dir, unless they exist, for an interpreter such as the one that
+// [Language.Interpreter] returns. It leaves the programs of other versions alone, because running processes may use
+// them. It is safe for concurrent use, also by several processes.
 func (l Language) Install(dir, interpreter string) (Program, error) {
 	folder, script := "files/python", "bootstrap.py"
 	if l == Node {
@@ -182,7 +182,7 @@ func (l Language) Install(dir, interpreter string) (Program, error) {
 	return p, nil
 }
 
-// install writes the tree into a directory below dir whose name is made of its contents.
+// install writes the tree into a directory below dir whose name derives from its contents.
 func install(dir, name string, tree fs.FS) (string, error) {
 	contents := map[string][]byte{}
 	err := fs.WalkDir(tree, ".", func(path string, entry fs.DirEntry, err error) error {
@@ -199,7 +199,7 @@ func install(dir, name string, tree fs.FS) (string, error) {
 	return keep(dir, name, contents)
 }
 
-// keep is install for files by their paths.
+// keep does the same as install with a map of files by path.
 func keep(dir, name string, contents map[string][]byte) (string, error) {
 	sum := sha256.New()
 	for _, path := range slices.Sorted(maps.Keys(contents)) {
@@ -214,7 +214,7 @@ func keep(dir, name string, contents map[string][]byte) (string, error) {
 	return root, nil
 }
 
-// write replaces the file's content with the text atomically: a concurrent reader sees all of it or none.
+// write replaces the file's content atomically: a concurrent reader sees either the old or the new content.
 func write(file string, text []byte) error {
 	if found, err := os.ReadFile(file); err == nil && bytes.Equal(found, text) {
 		return nil
@@ -232,7 +232,7 @@ func write(file string, text []byte) error {
 		err = os.Rename(temporary.Name(), file)
 	}
 	if err != nil {
-		_ = os.Remove(temporary.Name()) // the error above says more
+		_ = os.Remove(temporary.Name()) // the first error says more
 	}
 	return err
 }

@@ -2,16 +2,16 @@ package bootstrap
 
 import "fmt"
 
-// Contract is which cloud's functions a handler is written for: what it is called with, and what its process is told. The
-// set is closed.
+// Contract is the calling convention of a cloud's functions: the arguments of the handler and the environment of its
+// process. The set is closed.
 type Contract uint8
 
-// The contracts. The zero Contract says nothing; who has to choose then takes [Lambda].
+// The contracts. The zero Contract means unspecified. Code that has to choose then uses [Lambda].
 const (
-	// Lambda hands the event over as the value that its JSON stands for. The process asks AWS_LAMBDA_RUNTIME_API for it.
+	// Lambda passes the event as a decoded JSON value. The process gets events from AWS_LAMBDA_RUNTIME_API.
 	Lambda Contract = iota + 1
-	// FC is Alibaba Cloud Function Compute: the event is the bytes as they came, bytes in Python and a Buffer in Node. The
-	// process asks FC_RUNTIME_API for it, or listens at FC_SERVER_PORT.
+	// FC is Alibaba Cloud Function Compute. It passes the event as raw bytes: bytes in Python and a Buffer in Node. The
+	// process gets events from FC_RUNTIME_API, or listens on FC_SERVER_PORT.
 	FC
 )
 

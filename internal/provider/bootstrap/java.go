@@ -21,16 +21,16 @@ import (
 const (
 	// javaClass is the class of AWS's runtime interface client that a Java process runs.
 	javaClass = "com.amazonaws.services.lambda.runtime.api.client.AWSLambda"
-	// javaNative is the property that names the client's native library. The client unpacks the library into a fixed file of /tmp
-	// if it is not set, where processes that start at the same time overwrite each other's.
+	// javaNative is the property with the path of the client's native library. Without it, the client unpacks the
+	// library into a fixed file in /tmp, and processes that start at the same time overwrite it.
 	javaNative = "com.amazonaws.services.lambda.runtime.api.client.runtimeapi.NativeClient.JNI"
 
 	clientGroup    = "com.amazonaws"
 	clientArtifact = "aws-lambda-java-runtime-interface-client"
-	clientVersion  = "2.10.1" // the one that an error names
+	clientVersion  = "2.10.1" // the version that an error names
 )
 
-// Bounds of what is read of Java's files, in bytes.
+// Limits of the files that are read, in bytes.
 const (
 	maxPOM    = 1 << 20
 	maxNative = 16 << 20
@@ -39,24 +39,25 @@ const (
 // ErrNoJavaClient means that AWS's runtime interface client for Java was not found.
 var ErrNoJavaClient = errors.New("no runtime interface client")
 
-// JavaRuntime reports whether an identifier of a runtime of Lambda is one of Java, such as java21 or java8.al2.
+// JavaRuntime reports whether a Lambda runtime identifier is for Java, such as java21 or java8.al2.
 func JavaRuntime(runtime string) bool {
 	version, ok := strings.CutPrefix(runtime, "java")
 	return ok && version != "" && version[0] >= '0' && version[0] <= '9'
 }
 
-// Java is what runs a handler in Java: a Java virtual machine, with AWS's runtime interface client, which is not part of Pintle.
+// Java runs a handler in Java. It needs a Java virtual machine and AWS's runtime interface client, which is not part of
+// Pintle.
 type Java struct {
 	// Code is the class path of the handler: directories and jars, absolute.
 	Code []string
-	// Repository is Maven's local repository, where the client is found if Code does not have it; empty for none.
+	// Repository is Maven's local repository, where the client is found if Code does not have it. It may be empty.
 	Repository string
-	// Path is that of java, and CacheDir where the client's native library is unpacked.
+	// Path is the path of java. CacheDir is the directory where the client's native library is unpacked.
 	Path, CacheDir string
 }
 
-// JavaPath returns the path of java: the one on PATH, else that of home, which is a JAVA_HOME and may be empty. The error is
-// [ErrNoInterpreter].
+// JavaPath returns the path of java: the one on PATH, else the one in home, which is a JAVA_HOME and may be empty. The
+// error is [ErrNoInterpreter].
 func JavaPath(home string) (string, error) {
 	name, err := exec.LookPath("java")
 	if err != nil && home != "" {
@@ -71,9 +72,9 @@ func JavaPath(home string) (string, error) {
 	return name, nil
 }
 
-// Args returns the command that runs a handler, named PACKAGE.CLASS or PACKAGE.CLASS::METHOD; the first is the program. The class
-// path begins with the client, as on Lambda. The error is [ErrNoJavaClient] if the client is neither in the code nor in the
-// repository.
+// Args returns the command that runs a handler, named PACKAGE.CLASS or PACKAGE.CLASS::METHOD. The first element is the
+// program. As on Lambda, the class path begins with the client. The error is [ErrNoJavaClient] if neither the code nor
+// the repository has the client.
 func (j Java) Args(handler string) ([]string, error) {
 	if runtime.GOOS != "linux" {
 		return nil, errors.New("Java handlers run on Linux only: AWS's runtime interface client for Java has no native library for " +
@@ -95,7 +96,7 @@ func (j Java) Args(handler string) ([]string, error) {
 	return append(args, "-cp", strings.Join(all, string(filepath.ListSeparator)), javaClass, handler), nil
 }
 
-// client returns the jars of the client, none if the code has it.
+// client returns the jars of the client, or none if the code includes it.
 func (j Java) client() ([]string, error) {
 	class := strings.ReplaceAll(javaClass, ".", "/") + ".class"
 	for _, entry := range j.Code {
@@ -122,11 +123,11 @@ func (j Java) client() ([]string, error) {
 
 func clientFolder() string { return strings.ReplaceAll(clientGroup, ".", "/") + "/" + clientArtifact }
 
-// versions returns the releases that a directory of the repository holds, the newest first.
+// versions returns the releases in a directory of the repository, the newest first.
 func versions(folder string) []string {
 	entries, err := os.ReadDir(folder)
 	if err != nil {
-		return nil // there is none
+		return nil // no such directory
 	}
 	var list []string
 	for _, entry := range entries {
@@ -138,7 +139,7 @@ func versions(folder string) []string {
 	return list
 }
 
-// numbers returns those of a version such as 2.10.1, nil if it has another form.
+// numbers returns the numbers of a version such as 2.10.1, or nil if the version has another form.
 func numbers(version string) []int {
 	var list []int
 	for part := range strings.SplitSeq(version, ".") {
@@ -151,7 +152,7 @@ func numbers(version string) []int {
 	return list
 }
 
-// project is what a file .pom says of an artifact.
+// project is the content of an artifact's .pom file.
 type project struct {
 	Dependencies []artifact `xml:"dependencies>dependency"`
 }
@@ -173,8 +174,8 @@ func (a artifact) file(repository, extension string) string {
 	return filepath.Join(repository, filepath.FromSlash(name))
 }
 
-// jars returns those of a version of the client and of what it depends on. False means that one is missing. Of what those depend on
-// in turn, the client needs only annotations, which Java does not miss.
+// jars returns the jars of a version of the client and of its dependencies. It returns false if one is missing.
+// Transitive dependencies contain only annotations, and Java runs without them.
 func (j Java) jars(version string) ([]string, bool) {
 	client := artifact{Group: clientGroup, Name: clientArtifact, Version: version}
 	text, err := readBounded(client.file(j.Repository, "pom"), maxPOM)
@@ -199,11 +200,11 @@ func (j Java) jars(version string) ([]string, bool) {
 	return list, true
 }
 
-// native returns the file of the client's library for this machine, unpacked, or "" if the class path has none that is known.
+// native returns the client's unpacked library for this machine, or "" if the class path has none.
 func (j Java) native(classPath []string) (string, error) {
 	machine := map[string]string{"amd64": "x86_64", "arm64": "aarch_64"}[runtime.GOARCH]
 	system := "linux"
-	if musl, _ := filepath.Glob("/lib/ld-musl-*"); len(musl) > 0 { // the only error is of the pattern
+	if musl, _ := filepath.Glob("/lib/ld-musl-*"); len(musl) > 0 { // Glob fails only on a bad pattern
 		system = "linux_musl"
 	}
 	name := "libaws-lambda-jni." + system + "-" + machine + ".so"
@@ -225,20 +226,21 @@ func (j Java) native(classPath []string) (string, error) {
 	return "", nil
 }
 
-// HasEntry reports whether a directory or jar of a class path holds a file. One that is not there holds none.
+// HasEntry reports whether a directory or jar of a class path contains a file. It returns false if the directory or jar
+// does not exist.
 func HasEntry(entry, name string) (bool, error) {
 	found := false
 	err := open(entry, name, func(io.Reader) error {
 		found = true
 		return nil
 	})
-	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, zip.ErrFormat) { // which java ignores
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, zip.ErrFormat) { // java ignores such an entry
 		return false, nil
 	}
 	return found, err
 }
 
-// readEntry returns a file in a directory or jar of a class path.
+// readEntry returns the contents of a file in a directory or jar of a class path.
 func readEntry(entry, name string) (text []byte, err error) {
 	err = open(entry, name, func(r io.Reader) (err error) {
 		text, err = bounded(r, maxNative)
@@ -250,7 +252,8 @@ func readEntry(entry, name string) (text []byte, err error) {
 	return text, err
 }
 
-// open calls read with a file in a directory or jar. The error wraps fs.ErrNotExist if there is none.
+// open calls read with the contents of a file in a directory or jar. The error wraps fs.ErrNotExist if the file does
+// not exist.
 func open(entry, name string, read func(io.Reader) error) error {
 	info, err := os.Stat(entry)
 	if err != nil {

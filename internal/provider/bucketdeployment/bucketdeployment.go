@@ -48,7 +48,7 @@ const (
 	partSize     = 8 << 20          // bytes; the AWS CLI uploads larger objects in parts of this size
 	rangeSize    = 4 << 20          // bytes of one read of a source
 	workers      = 4                // concurrent uploads
-	pollInterval = 20 * time.Second // between looks at an invalidation
+	pollInterval = 20 * time.Second // between checks of an invalidation
 	maxPolls     = 39               // 13 minutes
 )
 
@@ -63,7 +63,7 @@ type Handler struct {
 	AWS Caller
 	// TempDir is the directory of temporary files. Empty means [os.TempDir].
 	TempDir string
-	// Sleep waits between looks at an invalidation. Nil waits for real.
+	// Sleep waits between checks of an invalidation. Nil waits for real.
 	Sleep func(ctx context.Context, d time.Duration) error
 }
 
@@ -76,7 +76,7 @@ func (h Handler) Handle(ctx context.Context, r *pintle.Request) (pintle.Answer, 
 		if err != nil {
 			return answer, err
 		}
-		id[6], id[8] = id[6]&0x0f|0x40, id[8]&0x3f|0x80 // a UUID of version 4
+		id[6], id[8] = id[6]&0x0f|0x40, id[8]&0x3f|0x80 // a version 4 UUID
 		answer.ID = pintle.PhysicalID("aws.cdk.s3deployment." + id.String())
 	}
 	p, err := parse(r.RawProperties)
@@ -102,7 +102,7 @@ func (h Handler) Handle(ctx context.Context, r *pintle.Request) (pintle.Answer, 
 		if err == nil && p.versions {
 			versions, err = d.objectVersions(ctx)
 		}
-	case pintle.Read: // which a function never gets
+	case pintle.Read: // functions never get a Read
 	}
 	if err == nil && p.distribution != "" {
 		err = d.invalidate(ctx, string(r.RequestID))
@@ -164,7 +164,7 @@ func (d deployment) owned(ctx context.Context) bool {
 	return false
 }
 
-// objectVersions returns the version IDs of the deployed objects, with empty text where there is none.
+// objectVersions returns the version IDs of the deployed objects, or "" for an object without one.
 func (d deployment) objectVersions(ctx context.Context) ([]any, error) {
 	var list []any
 	for _, s := range d.sources {
@@ -180,7 +180,7 @@ func (d deployment) objectVersions(ctx context.Context) ([]any, error) {
 	return list, nil
 }
 
-// invalidate invalidates paths of the distribution's cache, and waits until that is done if the properties say so.
+// invalidate invalidates paths of the distribution's cache, and waits for completion if the properties ask for that.
 func (d deployment) invalidate(ctx context.Context, request string) error {
 	paths := make([]any, len(d.paths))
 	for i, p := range d.paths {
@@ -193,7 +193,7 @@ func (d deployment) invalidate(ctx context.Context, request string) error {
 		},
 	})
 	if failed, ok := errors.AsType[*awscall.Error](err); ok && strings.Contains(failed.Message, "AWS_ENDPOINT_URL_CLOUDFRONT") {
-		// The answer of a Pintle that has no CloudFront.
+		// Pintle answers this itself if it does not emulate CloudFront.
 		d.log.Info("recorded: CloudFront invalidation; set AWS_ENDPOINT_URL_CLOUDFRONT of the server to send it",
 			"distribution", d.distribution, "paths", strings.Join(d.paths, " "))
 		return nil

@@ -9,7 +9,7 @@ import (
 // workDir stands for the directory that the CDK's handler syncs from: patterns of filters apply to whole paths.
 const workDir = "/tmp/tmpdeploy/contents"
 
-// filter says which files `aws s3 sync` looks at.
+// filter selects the files that `aws s3 sync` considers.
 type filter struct{ rules []rule }
 
 type rule struct {
@@ -23,7 +23,7 @@ func newFilter(exclude, include []string, bucket, prefix string) filter {
 	add := func(patterns []string, include bool) {
 		for _, pattern := range patterns {
 			local, remote := workDir+"/"+pattern, strings.TrimSuffix(bucket+"/"+prefix, "/")+"/"+pattern
-			if strings.HasPrefix(pattern, "/") { // as os.path.join has it
+			if strings.HasPrefix(pattern, "/") { // like os.path.join
 				local, remote = pattern, pattern
 			}
 			f.rules = append(f.rules, rule{local: glob(local), remote: glob(remote), include: include})
@@ -34,7 +34,7 @@ func newFilter(exclude, include []string, bucket, prefix string) filter {
 	return f
 }
 
-// has reports whether a path is looked at: one below workDir, or BUCKET/KEY.
+// has reports whether the filter selects a path: one below workDir, or BUCKET/KEY.
 func (f filter) has(path string) bool {
 	in := true
 	for _, r := range f.rules {
@@ -76,10 +76,10 @@ func glob(pattern string) *regexp.Regexp {
 	return r
 }
 
-// never and always match no character and every one.
+// never matches no character, and always matches every character.
 const never, always = `[^\x00-\x{10FFFF}]`, `.`
 
-// class translates what begins with [ and returns how many bytes that are; none if it isn't closed.
+// class translates a bracket expression and returns its length in bytes, or 0 if it isn't closed.
 func class(pattern string) (string, int) {
 	start := 1
 	if strings.HasPrefix(pattern[start:], "!") {

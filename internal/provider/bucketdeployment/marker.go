@@ -50,7 +50,7 @@ func encodeMarker(marker string, value any, config map[string]any) (string, erro
 	return "", fmt.Errorf("Unknown marker encoding: %s", encoding) //nolint:staticcheck // the handler's text
 }
 
-// pythonJSON encodes a value as json.dumps of Python does: in ASCII, with a space after commas and colons.
+// pythonJSON encodes a value like json.dumps of Python: in ASCII, with a space after commas and colons.
 func pythonJSON(value any) string {
 	switch value := value.(type) {
 	case []any:
@@ -87,7 +87,7 @@ func pythonJSON(value any) string {
 	return ascii.String()
 }
 
-// replaced returns a reader of r in which every marker is replaced, one after the other, sorted by marker.
+// replaced returns a reader of r that replaces every marker, one after the other in sorted order.
 func replaced(r io.Reader, markers map[string]string) io.Reader {
 	for _, marker := range slices.Sorted(maps.Keys(markers)) {
 		if marker != "" {
@@ -97,13 +97,13 @@ func replaced(r io.Reader, markers map[string]string) io.Reader {
 	return r
 }
 
-// replacer replaces a text in a stream. It holds one buffer and the end of what may become a match.
+// replacer replaces a text in a stream. It holds one buffer and the end of a possible match.
 type replacer struct {
 	from     io.Reader
 	old, new []byte
-	in       []byte // read and not yet searched
-	out      []byte // to be returned
-	err      error  // of from
+	in       []byte // read but not yet searched
+	out      []byte // ready to return
+	err      error  // from the source
 }
 
 const replacerBuffer = 32 << 10
@@ -124,7 +124,7 @@ func (r *replacer) Read(p []byte) (int, error) {
 			r.out = append(append(r.out, before...), r.new...)
 			r.in = after
 		}
-		keep := len(r.old) - 1 // bytes that may begin a match
+		keep := len(r.old) - 1 // bytes that could begin a match
 		if r.err != nil {
 			keep = 0
 		}

@@ -12,7 +12,7 @@ type source struct {
 	markers     map[string]string // replacements by marker, in UTF-8
 }
 
-// properties are those of a request, with defaults.
+// properties are the properties of a request, with defaults.
 type properties struct {
 	sources          []source
 	bucket, prefix   string
@@ -28,7 +28,7 @@ type properties struct {
 	versions         bool
 }
 
-// raw reads properties, whose scalars may be text or not: CloudFormation makes them text, other clients need not.
+// raw reads properties. CloudFormation sends scalars as strings, but other clients may not.
 type raw map[string]any
 
 func (r raw) text(name, fallback string) string {
@@ -92,7 +92,7 @@ func parseOld(properties json.RawMessage) (old struct{ bucket, prefix string }, 
 	return old, err
 }
 
-// rootless returns a prefix, or none for "/".
+// rootless returns a prefix, or "" for "/".
 func rootless(prefix string) string {
 	if prefix == "/" {
 		return ""
@@ -100,7 +100,7 @@ func rootless(prefix string) string {
 	return prefix
 }
 
-// folder returns a prefix as the AWS CLI completes it.
+// folder returns a prefix with a trailing slash, as the AWS CLI adds it.
 func folder(prefix string) string {
 	if prefix == "" || strings.HasSuffix(prefix, "/") {
 		return prefix
@@ -151,7 +151,7 @@ func parse(declared json.RawMessage) (p properties, err error) {
 	return p, err
 }
 
-// sources returns the sources, of which there are as many as there are pairs of a bucket and a key.
+// sources returns the sources. There must be as many buckets as keys.
 func (r raw) sources() ([]source, error) {
 	buckets, _, err := r.list("SourceBucketNames")
 	if err != nil {

@@ -17,14 +17,14 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// file is one that is deployed.
+// file is a file to deploy.
 type file struct {
 	open    func() (io.ReadCloser, error)
 	markers map[string]string
 	size    uint64 // before markers are replaced
 }
 
-// deploy brings the destination to what the sources hold. Repeating it changes nothing, so it may be cut off anywhere and run again.
+// deploy makes the destination match the sources. It is idempotent: an interrupted run can be repeated.
 func (d deployment) deploy(ctx context.Context) error {
 	attributes, err := d.attributes()
 	if err != nil {
@@ -87,7 +87,7 @@ func (d deployment) deploy(ctx context.Context) error {
 	}
 	return d.each(ctx, d.bucket, d.prefix, func(key string, size int64) bool {
 		if size == 0 && strings.HasSuffix(key, "/") {
-			return false // a directory that someone made by hand
+			return false // a directory entry that someone created by hand
 		}
 		_, ok := files[strings.TrimPrefix(key, folder(d.prefix))]
 		return !ok && chosen.has(d.bucket+"/"+key)
@@ -99,7 +99,7 @@ func (d deployment) empty(ctx context.Context, bucket, prefix string) error {
 	return d.each(ctx, bucket, prefix, func(string, int64) bool { return true })
 }
 
-// each deletes the objects below a prefix that a function chooses.
+// each deletes the objects below a prefix for which choose returns true.
 func (d deployment) each(ctx context.Context, bucket, prefix string, choose func(key string, size int64) bool) error {
 	params := map[string]any{"Bucket": bucket, "Prefix": folder(prefix)}
 	for {
@@ -136,7 +136,8 @@ func (d deployment) each(ctx context.Context, bucket, prefix string, choose func
 	}
 }
 
-// download copies a source to a temporary file that is removed at once where the system allows that, and with [discard] elsewhere.
+// download copies a source to a temporary file. The file is deleted immediately where the system allows that, and with
+// [discard] elsewhere.
 func (d deployment) download(ctx context.Context, s source) (_ *os.File, _ int64, err error) {
 	name := "s3://" + s.bucket + "/" + s.key
 	head, err := d.AWS.Call(ctx, "s3", "HeadObject", map[string]any{"Bucket": s.bucket, "Key": s.key})
@@ -174,12 +175,13 @@ func (d deployment) download(ctx context.Context, s source) (_ *os.File, _ int64
 
 func discard(temp *os.File) {
 	_ = temp.Close()
-	_ = os.Remove(temp.Name()) // gone already, except on Windows
+	_ = os.Remove(temp.Name()) // already deleted, except on Windows
 }
 
 func baseName(key string) string { return key[strings.LastIndexByte(key, '/')+1:] }
 
-// entryName returns where an entry of an archive is extracted to, below the directory whatever its name is, as Python's zipfile does.
+// entryName returns the path to which Python's zipfile extracts an entry. The path is always below the target
+// directory.
 func entryName(f *zip.File) string {
 	name, _, _ := strings.Cut(f.Name, "\x00")
 	if f.Flags&0x800 == 0 {
@@ -189,7 +191,7 @@ func entryName(f *zip.File) string {
 	return path.Join(parts...)
 }
 
-// cp437 has the characters from 0x80 on of the encoding that names in zip files have without a flag.
+// cp437 holds the characters from 0x80 in code page 437, the encoding of names in zip files without the UTF-8 flag.
 var cp437 = []rune("ÇüéâäàåçêëèïîìÄÅÉæÆôöòûùÿÖÜ¢£¥₧ƒáíóúñÑªº¿⌐¬½¼¡«»░▒▓│┤╡╢╖╕╣║╗╝╜╛┐└┴┬├─┼╞╟╚╔╩╦╠═╬╧╨╤╥╙╘╒╓╫╪┘┌█▄▌▐▀αßΓπΣσµτΦΘΩδ∞φε∩≡±≥≤⌠⌡÷≈°∙·√ⁿ²■\u00a0")
 
 func fromCP437(name string) string {
@@ -204,7 +206,7 @@ func fromCP437(name string) string {
 	return b.String()
 }
 
-// attributeNames are the parameters of PutObject that options of `aws s3 sync` set.
+// attributeNames are the parameters of PutObject by the option of `aws s3 sync` that sets them.
 var attributeNames = map[string]string{
 	"acl": "ACL", "cache-control": "CacheControl", "content-disposition": "ContentDisposition", "content-encoding": "ContentEncoding",
 	"content-language": "ContentLanguage", "content-type": "ContentType", "expires": "Expires", "sse": "ServerSideEncryption",
@@ -216,7 +218,7 @@ func (d deployment) attributes() (map[string]any, error) {
 	params := map[string]any{}
 	for option, value := range d.system {
 		name, ok := attributeNames[option]
-		if !ok && option != "sse-c-copy-source" { // which is about copies, so it changes no upload
+		if !ok && option != "sse-c-copy-source" { // this option affects only copies
 			return nil, fmt.Errorf("invalid request: SystemMetadata has the unknown name %q", option)
 		}
 		if ok {

@@ -5,11 +5,12 @@ import (
 	"strings"
 )
 
-// contentType guesses the content type of a file from its name, as the AWS CLI in AWS's Python 3.13 runtime does. It returns an empty
-// string for an unknown extension. Source: Lib/mimetypes.py of Python 3.13, without the files of the operating system.
+// contentType guesses the content type of a file from its name, like the AWS CLI in AWS's Python 3.13 runtime. It
+// returns an empty string for an unknown extension. Source: Lib/mimetypes.py of Python 3.13, without the files of the
+// operating system.
 func contentType(name string) string {
 	base := path.Base(name)
-	// As os.path.splitext: leading dots do not begin an extension.
+	// Like os.path.splitext: leading dots do not begin an extension.
 	stem := strings.TrimLeft(base, ".")
 	ext := path.Ext(stem)
 	if replaced, ok := suffixes[ext]; ok {

@@ -1,13 +1,13 @@
 // Package buildinputs lists the files that a provider program is built from.
 //
-//   - A Go package: its files and those of every package of the same module, the same workspace, or a replaced directory that it
-//     needs, what they embed, and go.mod, go.sum and go.work. Tests and modules from elsewhere are not among them.
+//   - A Go package: its files, the files of the packages that it needs from the same module, the same workspace or a replaced
+//     directory, the files that they embed, and go.mod, go.sum and go.work. Tests and other modules are not included.
 //   - A Python or Node handler: the files of its language in its directory and those below, and package.json.
 //   - A Java handler: its jar, or the classes, jars and resources of its directory.
-//   - A directory with a bootstrap: its files that may be executed, and those of scripts.
+//   - A directory with a bootstrap: its executable files and its scripts.
 //   - An executable: the file.
 //
-// Other files that a program reads are not known: they would have to be told from those that it writes.
+// Other files that a program reads are not included, because they cannot be distinguished from files that it writes.
 package buildinputs
 
 import (
@@ -30,11 +30,11 @@ import (
 
 const (
 	listTimeout = time.Minute
-	maxList     = 64 << 20 // bytes of what go list says
+	maxList     = 64 << 20 // bytes of the output of go list
 )
 
-// Files returns the files of a program, by a name for them. With the error of a Go package whose imports could not be found out
-// comes what is known without them: its own directory.
+// Files returns the files of a program as a group with a name. If the imports of a Go package cannot be determined, it
+// returns an error and the files of the package's own directory.
 func Files(ctx context.Context, name string, target local.Target) (filewatch.Group, error) {
 	path := target.Path()
 	switch target.Kind() {
@@ -65,17 +65,17 @@ func script(name, path string) filewatch.Group {
 	tree := filewatch.Tree{Root: path, Deep: true}
 	if language, ok := bootstrap.Of(path); ok {
 		tree.Root, tree.Extensions = filepath.Dir(path), language.Extensions()
-	} else { // whichever of them it is
+	} else { // the directory may hold either language
 		tree.Extensions = slices.Concat(bootstrap.Python.Extensions(), bootstrap.Node.Extensions())
 	}
 	tree.Extensions = append(slices.Clone(tree.Extensions), "package.json")
 	return filewatch.Group{Name: name, Trees: []filewatch.Tree{tree}}
 }
 
-// goFiles are the endings of files that go build reads in a package's directory.
+// goFiles are the extensions of files that go build reads in a package's directory.
 var goFiles = []string{".go", ".c", ".cc", ".cpp", ".cxx", ".h", ".hh", ".hpp", ".hxx", ".m", ".s", ".S", ".sx", ".syso"}
 
-// listed is what go list says of a package.
+// listed is the output of go list for a package.
 type listed struct {
 	ImportPath    string
 	Dir           string
@@ -105,7 +105,7 @@ func goPackage(ctx context.Context, name, folder string) (filewatch.Group, error
 		if p.Standard || p.Module != nil && !p.Module.Main && (p.Module.Replace == nil || p.Module.Replace.Version != "") {
 			continue
 		}
-		if p.Dir == "" { // it is imported and not there yet
+		if p.Dir == "" { // the package is imported but does not exist yet
 			p.Dir = expected(p.ImportPath, modules)
 		}
 		if p.Dir == "" {
@@ -137,8 +137,8 @@ func ofPackage(folder string) filewatch.Tree {
 	return filewatch.Tree{Root: folder, Extensions: goFiles, Except: []string{"_test.go"}}
 }
 
-// embedded returns the files that a pattern may embed, or more: those below its directory up to the first wildcard. Of a pattern such
-// as *.txt it is only those.
+// embedded returns the files that a pattern can embed, or more: all files below its directory up to the first wildcard.
+// For a pattern such as *.txt, it returns only files with that extension.
 func embedded(folder, pattern string) filewatch.Tree {
 	const wild = `*?[\`
 	pattern = strings.TrimPrefix(pattern, "all:")
@@ -159,7 +159,7 @@ func embedded(folder, pattern string) filewatch.Tree {
 	return filewatch.Tree{Root: path, Deep: true, All: true}
 }
 
-// expected returns where a package of a main module will be; empty if it is of no such module.
+// expected returns the directory where a missing package of a main module belongs, or "" if no main module contains it.
 func expected(importPath string, modules map[string]string) string {
 	for module, folder := range modules {
 		if rest, ok := strings.CutPrefix(importPath, module+"/"); ok && folder != "" {
@@ -169,7 +169,7 @@ func expected(importPath string, modules map[string]string) string {
 	return ""
 }
 
-// workspace returns the go.work that counts in a directory; empty if there is none.
+// workspace returns the go.work that applies to a directory, or "".
 func workspace(folder string) string {
 	for {
 		file := filepath.Join(folder, "go.work")
@@ -183,8 +183,8 @@ func workspace(folder string) string {
 	}
 }
 
-// list asks go for the packages that the one in a directory needs. It includes packages that do not compile or do not
-// exist.
+// list returns the packages that the package in a directory needs, from go list. It includes packages that do not
+// compile or do not exist.
 func list(ctx context.Context, folder string) ([]listed, error) {
 	ctx, cancel := context.WithTimeout(ctx, listTimeout)
 	defer cancel()
@@ -216,7 +216,7 @@ func list(ctx context.Context, folder string) ([]listed, error) {
 	if errors.Is(err, io.EOF) {
 		err = nil
 	} else {
-		cancel() // or it waits for someone to read the rest
+		cancel() // otherwise go list waits until the rest is read
 	}
 	if err := errors.Join(err, cmd.Wait()); err != nil {
 		return fail(err)

@@ -22,42 +22,42 @@ import (
 	"github.com/pintle-dev/pintle/wire"
 )
 
-// cdkFunction is in the name of the function that the CDK makes for all AwsCustomResources of a stack.
+// cdkFunction is part of the name of the function that the CDK creates for all AwsCustomResources of a stack.
 const cdkFunction = "AWS679f53fac002430cb0da5b7982bd2287"
 
-// margin is what an event has next to its call, for the role's and the answer.
+// margin is the time that an event has in addition to its call, to assume the role and to send the answer.
 const margin = time.Minute
 
-// AWS says how the provider calls AWS.
+// AWS configures how the provider calls AWS.
 type AWS struct {
-	// Allow is what may be called; empty means nothing, unless All.
+	// Allow lists the allowed calls. Empty allows none, unless All is set.
 	Allow []project.Allow
-	// All lets everything be called. It is for templates that may run code here anyway.
+	// All allows every call. It is for templates that may run code on this machine anyway.
 	All bool
-	// Env says where AWS is and with which keys it is called for stacks of an account, as functions are told by package
-	// functionenv; a call that names no region goes to that of the stack. Nil means the configuration of this process, and Region.
+	// Env returns the endpoints and credentials for stacks of an account, as in package functionenv. A call without a
+	// region goes to the stack's region. Nil means the configuration of this process, and Region.
 	Env func(account string) map[string]string
-	// Region is where calls go that name none. Empty means [local.DefaultRegion].
+	// Region is the region of calls without one. Empty means [local.DefaultRegion].
 	Region string
-	// Timeout is how long one call may take. Zero means [customresource.DefaultTimeout].
+	// Timeout is the maximum time of one call. Zero means [customresource.DefaultTimeout].
 	Timeout time.Duration
-	// Concurrency is how many requests are handled at once. Zero means [local.DefaultConcurrency].
+	// Concurrency is the number of concurrent requests. Zero means [local.DefaultConcurrency].
 	Concurrency int
-	// HTTP sends the calls. Nil means a client of awscall's own.
+	// HTTP sends the calls. Nil means awscall's own client.
 	HTTP *http.Client
 }
 
-// IsAWS reports whether a service token is that of the function which the CDK makes for AwsCustomResources, unless it was given
-// another name.
+// IsAWS reports whether a service token names the function that the CDK creates for AwsCustomResources. It does not
+// recognize functions with a custom name.
 func IsAWS(token wire.ServiceToken) bool {
 	parsed, err := wire.ParseToken(token)
 	return err == nil && strings.HasPrefix(string(token), "arn:") && IsCDK(parsed.Name)
 }
 
-// IsCDK reports whether a name, or a logical ID, is that of this function.
+// IsCDK reports whether a name or a logical ID is that of this function.
 func IsCDK(name string) bool { return strings.Contains(name, cdkFunction) }
 
-// Check returns an error when a rule names a service or an action that there is not.
+// Check returns an error if a rule names an unknown service or action.
 func (a AWS) Check() error {
 	client, err := awscall.New(awscall.Config{Region: local.DefaultRegion, Credentials: aws.AnonymousCredentials{}})
 	if err != nil {
@@ -70,8 +70,8 @@ func (a AWS) Check() error {
 	return nil
 }
 
-// Provider returns the provider of a name. The AWS configuration is that of this process, read when it is first needed: a
-// stack without such resources has no use for it, and what is wrong with it is the answer to those who have.
+// Provider returns the provider with a name. It loads the AWS configuration on the first request, so stacks without
+// such resources need none. An invalid configuration fails the requests that need it.
 func (a AWS) Provider(name string) (local.Provider, error) {
 	memory, err := pintle.NewMemoryStore(0)
 	if err != nil {
@@ -90,22 +90,22 @@ func (a AWS) Provider(name string) (local.Provider, error) {
 	}, nil
 }
 
-// handler is the provider, made when it is first asked.
+// handler is the provider. It is initialized on the first request.
 type handler struct {
 	aws AWS
-	of  func(*awscall.Client) (pintle.Handler, error) // makes what handles requests with a client
+	of  func(*awscall.Client) (pintle.Handler, error) // makes the handler of requests with a client
 
 	mu   sync.Mutex
-	made map[string]caller // by the account of the stack; without Env that is empty
+	made map[string]caller // by the account of the stack; without Env the key is empty
 }
 
-// caller is what makes the calls for an account.
+// caller makes the calls for an account.
 type caller struct {
 	client *awscall.Client
 	own    pintle.Handler // for calls to the client's own region
 }
 
-// maxCallers is how many are kept.
+// maxCallers is the maximum number of cached callers.
 const maxCallers = 64
 
 func (h *handler) handle(ctx context.Context, r *pintle.Request) (pintle.Answer, error) {
@@ -122,11 +122,11 @@ func (h *handler) handle(ctx context.Context, r *pintle.Request) (pintle.Answer,
 	return answer, err
 }
 
-// clientSecret is the attribute with the secret of a Cognito user pool client. The CDK reads it with an AwsCustomResource, whose answer the
-// handler of the CDK does not hide.
+// clientSecret is the attribute with the secret of a Cognito user pool client. The CDK reads it with an
+// AwsCustomResource, and the CDK's handler does not mark the answer as secret.
 const clientSecret = "ClientSecret"
 
-// get returns what handles requests of stacks of an account and region.
+// get returns the handler for stacks of an account and region.
 func (h *handler) get(ctx context.Context, account, region string) (made pintle.Handler, err error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -166,7 +166,7 @@ func rules(list []project.Allow) []customresource.Rule {
 	return out
 }
 
-// Client returns a client with the configuration, for stacks of an account.
+// Client returns a configured client for stacks of an account. It uses DefaultRegion if a has no region.
 func (a AWS) Client(ctx context.Context, account string) (*awscall.Client, error) {
 	if a.Region == "" {
 		a.Region = local.DefaultRegion
@@ -174,7 +174,7 @@ func (a AWS) Client(ctx context.Context, account string) (*awscall.Client, error
 	return a.client(ctx, account)
 }
 
-// client calls with the configuration, for stacks of an account.
+// client returns a configured client for stacks of an account.
 func (a AWS) client(ctx context.Context, account string) (*awscall.Client, error) {
 	get := a.configuration
 	if a.Env != nil {
@@ -195,12 +195,12 @@ func (a AWS) client(ctx context.Context, account string) (*awscall.Client, error
 	return client, nil
 }
 
-// configuration is that of the AWS SDK in this process.
+// configuration returns the configuration of the AWS SDK in this process.
 func (a AWS) configuration(ctx context.Context) (awscall.Config, error) {
 	return awsconfig.Load(ctx, a.Region)
 }
 
-// Client returns a client of AWS with the configuration of the AWS SDK in this process, as the provider has it.
+// Client returns a client of AWS with the configuration of the AWS SDK in this process, the same as the provider's.
 func Client(ctx context.Context, region string) (*awscall.Client, error) {
 	return AWS{Region: region}.client(ctx, "")
 }

@@ -14,21 +14,22 @@ import (
 	"github.com/pintle-dev/pintle/internal/provider/local"
 )
 
-// deploymentFunction is in the logical ID of the functions that the CDK makes for the BucketDeployments of a stack. Functions with
-// another memory size, storage or VPC have a suffix after it. Versions 2.100.0 and 2.276.0 of aws-cdk-lib have the same one.
+// deploymentFunction is part of the logical ID of the functions that the CDK creates for the BucketDeployments of a
+// stack. Functions with another memory size, storage or VPC have a suffix after it. It is the same in versions 2.100.0
+// and 2.276.0 of aws-cdk-lib.
 const deploymentFunction = "CustomCDKBucketDeployment8693BB64968944B69AAFB0CC9EB8756C"
 
 // hotswapURL is the response URL in a call of cdk deploy --hotswap, which expects no answer there.
 const hotswapURL = "required-to-be-present-by-cfn"
 
-// IsDeployment reports whether a logical ID is that of a function which the CDK makes for BucketDeployments.
+// IsDeployment reports whether a logical ID is that of a function that the CDK creates for BucketDeployments.
 func IsDeployment(logical string) bool { return strings.Contains(logical, deploymentFunction) }
 
 // Deployments answers the requests of BucketDeployments of the CDK. It is safe for concurrent use. Make one with [NewDeployments].
 type Deployments struct{ handler *handler }
 
-// NewDeployments returns deployments with the endpoints and credentials of a. Allow and All don't matter: the calls are those of
-// package bucketdeployment.
+// NewDeployments returns deployments with the endpoints and credentials of a. Allow and All are ignored: the calls are
+// those of package bucketdeployment.
 func NewDeployments(a AWS) *Deployments {
 	if a.Region == "" {
 		a.Region = local.DefaultRegion
@@ -41,7 +42,7 @@ func NewDeployments(a AWS) *Deployments {
 	}}}
 }
 
-// Provider returns the provider of a name for [local.Config].
+// Provider returns the provider with a name for [local.Config].
 func (d *Deployments) Provider(name string) (local.Provider, error) {
 	memory, err := pintle.NewMemoryStore(0)
 	if err != nil {
@@ -53,8 +54,8 @@ func (d *Deployments) Provider(name string) (local.Provider, error) {
 	}, nil
 }
 
-// Invoke handles an event that a client sends to the function of an account and region, as cdk deploy --hotswap does. No answer is sent
-// to a response URL: an event with one that is a URL is refused. The reply is null, as the function's is.
+// Invoke handles an event that a client sends to the function of an account and region, as cdk deploy --hotswap does.
+// It sends no answer to a response URL and rejects an event with a real one. Like the function, it returns null.
 func (d *Deployments) Invoke(ctx context.Context, account, region string, event []byte) ([]byte, error) {
 	var e struct {
 		RequestType                               pintle.RequestType

@@ -25,8 +25,8 @@ const (
 	maxSDKClients  = 64       // cached clients
 )
 
-// SDK is the server side of the AWS SDK that is built into the Python and Node runtimes, for [local.Config]. It makes the AWS calls that
-// handler processes send, with the credentials and endpoints of the process. It is safe for concurrent use.
+// SDK is the server side of the AWS SDK that is built into the Python and Node runtimes, for [local.Config]. It makes
+// AWS calls for handler processes, with the credentials and endpoints of the process. It is safe for concurrent use.
 //
 // A call is a JSON object with the members service, action, region, endpoints, credentials, maxAttempts and input. Endpoints maps
 // variables such as AWS_ENDPOINT_URL_S3 to URLs. The response has action and output, or error with code, message, status, requestId

@@ -11,8 +11,8 @@ import (
 	"github.com/pintle-dev/pintle/internal/provider/awsconfig"
 )
 
-// told is the configuration that an environment of [AWS.Env] tells. Keys that it does not hold are where it says that the SDK finds them, which is as
-// the environment of this process has it.
+// told returns the configuration in an environment from [AWS.Env]. If the environment has no access key, the
+// credentials come from the SDK's default configuration of this process.
 func (a AWS) told(ctx context.Context, env map[string]string) (awscall.Config, error) {
 	c := awscall.Config{Region: a.Region, Endpoint: env[awsconfig.EndpointVariable], Endpoints: map[string]string{}, UserAgent: "pintle"}
 	if id := env["AWS_ACCESS_KEY_ID"]; id != "" {
@@ -24,7 +24,7 @@ func (a AWS) told(ctx context.Context, env map[string]string) (awscall.Config, e
 		}
 		c.Credentials = loaded.Credentials
 	}
-	client, err := awscall.New(awscall.Config{Region: a.Region, Credentials: aws.AnonymousCredentials{}}) // which knows the services
+	client, err := awscall.New(awscall.Config{Region: a.Region, Credentials: aws.AnonymousCredentials{}}) // it knows the services
 	if err != nil {
 		return awscall.Config{}, err
 	}

@@ -1,8 +1,8 @@
 // Package cdkframework runs providers that consist of two local functions, onEvent and isComplete.
 //
-// The framework between the engine and such functions is the provider SDK's own, [cdkprovider.NewRemote], run inside this process
-// on the same Runtime API as a provider's process: [Calls.Serve] is a provider of the [local.Runtime], whose functions
-// are providers of the same runtime. So a wait is handed to the engine as any provider hands it over.
+// The framework between the engine and such functions is the provider SDK's own [cdkprovider.NewRemote]. It runs inside
+// this process, on the same Runtime API as a provider process. [Serve] makes it a provider of the [local.Runtime], and
+// its functions are other providers of the same runtime. So it hands waits to the engine like any provider.
 package cdkframework
 
 import (
@@ -18,7 +18,7 @@ import (
 	"github.com/pintle-dev/pintle/internal/provider/local"
 )
 
-// Pauses between tries to call a function all of whose processes are busy.
+// Pauses between attempts to call a function whose processes are all busy.
 const (
 	shortestPause = 20 * time.Millisecond
 	longestPause  = time.Second
@@ -29,8 +29,8 @@ type Invoker interface {
 	Invoke(name string, event local.Event) error
 }
 
-// Calls is the calls of functions that are under way. Give its Done and Request a part in the runtime's Config.Done and
-// Config.Log. Its methods may be called concurrently.
+// Calls tracks the function calls in flight. Call Done and Request from the runtime's Config.Done and Config.Log. Calls
+// is safe for concurrent use.
 type Calls struct {
 	runtime Invoker
 
@@ -41,32 +41,33 @@ type Calls struct {
 
 type call struct {
 	request string
-	outcome chan local.Outcome // holds one
+	outcome chan local.Outcome // buffered for one
 }
 
-// NewCalls returns calls without a runtime; [Calls.Use] is to be called before any function is.
+// NewCalls returns calls without a runtime. Call [Calls.Use] before any function is called.
 func NewCalls() *Calls {
 	return &Calls{open: map[string]*call{}, requests: map[string][]string{}}
 }
 
-// Use says what runs the functions.
+// Use sets the runtime of the functions.
 func (c *Calls) Use(runtime Invoker) { c.runtime = runtime }
 
-// Begin notes a request that is about to be handled, so that its secrets are hidden in the log of what is called for it.
+// Begin registers the secrets of a request before it is handled, so that the logs of its function calls are redacted.
 func (c *Calls) Begin(event local.Event) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.requests[event.ID] = event.Secrets
 }
 
-// End forgets a request that was not taken after all.
+// End forgets a request that was not accepted after all.
 func (c *Calls) End(id string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	delete(c.requests, id)
 }
 
-// Done takes the end of an event. True means that it was a function's, and of no interest to others.
+// Done records the outcome of an event. It returns true if the event was a function call, which no other component
+// handles.
 func (c *Calls) Done(id string, outcome local.Outcome) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -90,8 +91,8 @@ func (c *Calls) Request(id string) (request string, ok bool) {
 	return "", false
 }
 
-// Function returns the function that a provider of the runtime is: it gets an event and returns the result. what names it
-// in errors. find returns the name of the provider in the runtime, at the time of each call.
+// Function returns a provider of the runtime as a Go function that gets an event and returns the result. Errors name it
+// by what. Each call uses find to look up the provider's name in the runtime.
 func (c *Calls) Function(what string, find func() (string, error)) func(ctx context.Context, event []byte) ([]byte, error) {
 	return func(ctx context.Context, event []byte) ([]byte, error) {
 		name, err := find()
@@ -115,7 +116,7 @@ type FunctionError struct {
 	Outcome local.Outcome
 }
 
-// Error says how it ended, without the log.
+// Error describes the failure, without the log.
 func (e *FunctionError) Error() string {
 	o := e.Outcome
 	if o.Type != "" {
@@ -124,12 +125,12 @@ func (e *FunctionError) Error() string {
 	return fmt.Sprintf("%s: %s", e.What, o.Message)
 }
 
-// invoke has a function handle an event and waits for the end of that.
+// invoke sends an event to a function and waits for the outcome.
 func (c *Calls) invoke(ctx context.Context, name string, payload []byte) (local.Outcome, error) {
 	event := local.Event{ID: uuid.NewString(), Payload: payload, WantResult: true}
 	event.Deadline, _ = ctx.Deadline()
 	var request struct{ RequestID string }
-	_ = json.Unmarshal(payload, &request) // what is not a request has no ID and no secrets
+	_ = json.Unmarshal(payload, &request) // an event that is not a request has no ID and no secrets
 	made := &call{request: request.RequestID, outcome: make(chan local.Outcome, 1)}
 	c.mu.Lock()
 	event.Secrets = c.requests[request.RequestID]
@@ -148,15 +149,14 @@ func (c *Calls) invoke(ctx context.Context, name string, payload []byte) (local.
 		delete(c.open, event.ID)
 		c.mu.Unlock()
 		if errors.Is(err, local.ErrClosed) {
-			<-ctx.Done() // as below
+			<-ctx.Done() // see below
 		}
 		return local.Outcome{}, err
 	}
 	select {
 	case outcome := <-made.outcome:
 		if outcome.Kind == local.Stopped {
-			// This program stops, which says nothing about the request: it is handled again by the next. To return now would
-			// be to answer it.
+			// This process is stopping, and the next one handles the request again. Returning now would send an answer.
 			<-ctx.Done()
 			return local.Outcome{}, ctx.Err()
 		}
@@ -166,7 +166,7 @@ func (c *Calls) invoke(ctx context.Context, name string, payload []byte) (local.
 	}
 }
 
-// wait reports whether ctx lasted for d.
+// wait waits for d. It returns false if ctx ends first.
 func wait(ctx context.Context, d time.Duration) bool {
 	timer := time.NewTimer(d)
 	defer timer.Stop()

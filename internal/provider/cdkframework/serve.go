@@ -11,25 +11,26 @@ import (
 	"github.com/pintle-dev/pintle/internal/provider/local"
 )
 
-// Log is how much of what the SDK logs goes into the log of a request.
+// Log selects which SDK log records go to the log of a request.
 type Log int
 
 const (
-	// Whole is what a provider's own process prints, without what is the same on each line.
+	// Whole logs the same as a provider's own process, without the attributes that are equal on each line.
 	Whole Log = iota
-	// Brief is errors that no one else tells: it is for handlers whose functions have logs of their own.
+	// Brief logs only errors that are not reported elsewhere. It is for handlers whose functions have logs of their
+	// own.
 	Brief
 )
 
-// Serve returns what answers for a provider by the handler, inside this process. store is that of the provider: it keeps
-// the answers for requests that are delivered again.
+// Serve returns a function that runs the handler as a provider inside this process. store holds the provider's answers
+// for requests that are delivered again.
 func Serve(handler pintle.Handler, store pintle.IdempotencyStore, log Log) local.ServeFunc {
 	return func(ctx context.Context, host local.Host) error {
 		return pintle.Run(ctx, pintle.RunConfig{
 			ServerConfig: pintle.ServerConfig{
 				Handlers:    []pintle.Handler{handler},
 				Idempotency: clockedStore{store, killable{killed: host.Killed}},
-				// Not the program's own log: the host's is redacted of the request's secrets.
+				// The host's log redacts the request's secrets; the process's own log does not.
 				Logger: slog.New(log.handler(host.Log)),
 			},
 			LambdaRuntimeAPI: host.Address,
@@ -37,7 +38,7 @@ func Serve(handler pintle.Handler, store pintle.IdempotencyStore, log Log) local
 	}
 }
 
-// clockedStore gives the server its clock.
+// clockedStore provides the server's clock.
 type clockedStore struct {
 	pintle.IdempotencyStore
 	of clock.Clock
@@ -52,14 +53,14 @@ func (l Log) handler(to io.Writer) slog.Handler {
 	}
 	return untold{slog.NewTextHandler(to, &slog.HandlerOptions{ReplaceAttr: func(_ []string, a slog.Attr) slog.Attr {
 		switch a.Key {
-		case slog.TimeKey, "request", "stack": // of which the log is
+		case slog.TimeKey, "request", "stack": // the same on every line of the log
 			return slog.Attr{}
 		}
 		return a
 	}})}
 }
 
-// untold leaves out what the answer says too.
+// untold drops records that repeat the answer.
 type untold struct{ slog.Handler }
 
 func (u untold) Handle(ctx context.Context, r slog.Record) error {
@@ -73,7 +74,7 @@ func (u untold) WithAttrs(attrs []slog.Attr) slog.Handler { return untold{u.Hand
 
 func (u untold) WithGroup(name string) slog.Handler { return untold{u.Handler.WithGroup(name)} }
 
-// killable is the system's clock, on which no time is left when its context is done: no answer is sent then.
+// killable is the system clock with a context. After the context ends, no time remains, so that no answer is sent.
 type killable struct {
 	clock.System
 	killed context.Context

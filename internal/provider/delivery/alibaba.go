@@ -46,10 +46,10 @@ func newAlibaba() *alibaba {
 
 // alibabaCall is one call of a service of Alibaba Cloud.
 type alibabaCall struct {
-	service  string // as people know it
-	action   string // as rules of accounts name it
-	variable string // that names another endpoint
-	endpoint string // with its scheme
+	service  string // in words for people
+	action   string // as the rules of accounts name it
+	variable string // environment variable with another endpoint
+	endpoint string // including its scheme
 	path     string
 	header   http.Header
 	body     []byte
@@ -57,13 +57,13 @@ type alibabaCall struct {
 	failure  func(body []byte) alibabaFailure
 }
 
-// alibabaFailure is what a service says of a call that it refuses.
+// alibabaFailure is the error of a service that refuses a call.
 type alibabaFailure struct{ code, message, requestID string }
 
-// maxQuoted bounds what is read of a reply.
+// maxQuoted limits how much of a response is read, in bytes.
 const maxQuoted = 64 << 10
 
-// newCall returns the call that hands a message to what a token names; to a queue or a topic maybe in base64.
+// newCall returns the call that sends a message to the target of a token. inBase64 applies only to queues and topics.
 func newCall(token wire.Token, message []byte, inBase64 bool) alibabaCall {
 	switch {
 	case token.Service == wire.FC && token.FCService != "":
@@ -108,13 +108,14 @@ func newCall(token wire.Token, message []byte, inBase64 bool) alibabaCall {
 	}
 }
 
-// messageXML returns the document that sends a message, of JSON. What JSON may hold and XML may not is escaped as JSON does it.
+// messageXML returns the XML document that sends a JSON message. Characters that XML does not allow are escaped as in
+// JSON.
 func messageXML(message []byte) []byte {
 	text := strings.NewReplacer("\uFFFE", `\ufffe`, "\uFFFF", `\uffff`, "&", "&amp;", "<", "&lt;", ">", "&gt;").Replace(string(message))
 	return []byte(xml.Header + `<Message xmlns="http://mns.aliyuncs.com/doc/v1/"><MessageBody>` + text + "</MessageBody></Message>")
 }
 
-// sendAlibaba hands the request to a function, queue or topic of Alibaba Cloud. ROS does not mind in which region that is.
+// sendAlibaba sends the request to a function, queue or topic of Alibaba Cloud. Like ROS, it accepts any region.
 func (d *Delivery) sendAlibaba(soft, hard context.Context, s *send, hide *redactor, token wire.Token) Outcome {
 	r := s.request
 	if err := d.config.Allowed(accountOf(r), newCall(token, nil, false).action); err != nil {
@@ -146,7 +147,8 @@ func (d *Delivery) sendAlibaba(soft, hard context.Context, s *send, hide *redact
 	})
 }
 
-// endpoint returns the one that the environment names for a service, or its own: a URL, or a host that is reached by TLS.
+// endpoint returns the service's endpoint from the environment, or the default. The variable is a URL, or a host that
+// is reached by TLS.
 func endpoint(call alibabaCall, getenv func(string) string) (string, error) {
 	text := getenv(call.variable)
 	if text == "" {
@@ -181,14 +183,14 @@ func (d *Delivery) callAlibaba(ctx context.Context, call alibabaCall, credential
 		return verdict{text: hide.text(fmt.Sprintf("%s: %v", call.service, err)), delivered: written.Load()}
 	}
 	defer response.Body.Close()
-	body, _ := io.ReadAll(io.LimitReader(response.Body, maxQuoted)) // the status says enough if it breaks off
+	body, _ := io.ReadAll(io.LimitReader(response.Body, maxQuoted)) // a partial body is enough, the status is known
 	if response.StatusCode >= 200 && response.StatusCode <= 299 {
 		return verdict{outcome: Accepted{}}
 	}
 	return d.judgeAlibaba(call, response, body, token, hide)
 }
 
-// judgeAlibaba tells what may pass from what will not.
+// judgeAlibaba distinguishes temporary from permanent errors.
 func (d *Delivery) judgeAlibaba(call alibabaCall, response *http.Response, body []byte, token wire.Token, hide *redactor) verdict {
 	status := response.StatusCode
 	told := call.failure(body)
@@ -217,9 +219,9 @@ func (d *Delivery) judgeAlibaba(call alibabaCall, response *http.Response, body 
 func failureInJSON(body []byte) alibabaFailure {
 	var told struct {
 		Code, Message, RequestID string
-		ErrorCode, ErrorMessage  string // of 2.0
+		ErrorCode, ErrorMessage  string // version 2.0
 	}
-	_ = json.Unmarshal(body, &told) // it may be anything, and then says nothing
+	_ = json.Unmarshal(body, &told) // any other body leaves the fields empty
 	return alibabaFailure{cmp.Or(told.Code, told.ErrorCode), cmp.Or(told.Message, told.ErrorMessage), told.RequestID}
 }
 
@@ -229,6 +231,6 @@ func failureInXML(body []byte) alibabaFailure {
 		Code, Message string
 		RequestID     string `xml:"RequestId"`
 	}
-	_ = xml.Unmarshal(body, &told) // so may this
+	_ = xml.Unmarshal(body, &told) // see above
 	return alibabaFailure{told.Code, told.Message, told.RequestID}
 }

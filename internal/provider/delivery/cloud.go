@@ -23,7 +23,7 @@ import (
 	"github.com/pintle-dev/pintle/wire"
 )
 
-// The subjects of what CloudFormation publishes. Source: captured events.
+// Subjects of the messages that CloudFormation publishes. Source: captured events.
 const (
 	requestSubject      = "AWS CloudFormation custom resource request"
 	notificationSubject = "AWS CloudFormation Notification"
@@ -50,11 +50,11 @@ type cloud struct {
 // client calls AWS in one region.
 type client struct {
 	*awscall.Client
-	config awscall.Config // that it was made of
+	config awscall.Config // the client's configuration
 }
 
-// client returns that of a region, with credentials found: their absence has to be known before anything is sent. On an error
-// nothing is kept, since the configuration may be fixed while this process runs.
+// client returns the client of a region, after it has found credentials: missing ones must be reported before anything
+// is sent. Errors are not cached, because the configuration may be fixed while this process runs.
 func (c *cloud) client(ctx context.Context, region string) (*client, error) {
 	found, err := c.load(ctx, region)
 	if err != nil {
@@ -81,7 +81,7 @@ func (c *cloud) load(ctx context.Context, region string) (*client, error) {
 	if err != nil {
 		return nil, err
 	}
-	if c.regions == nil { // a Sender is not made by a constructor
+	if c.regions == nil { // a Sender has no constructor
 		c.regions = map[string]*client{}
 	}
 	c.regions[region] = found
@@ -96,10 +96,10 @@ func newClient(ctx context.Context, region string) (*client, error) {
 	if c.Credentials == nil {
 		return nil, errNoCredentials
 	}
-	c.MaxAttempts = 1 // which failures are tried again, and how long, is decided here
-	// Only two services are called: a bad endpoint of another one does not matter here.
+	c.MaxAttempts = 1 // retries are decided in this package
+	// Only two services are called, so a bad endpoint of another one does not matter.
 	maps.DeleteFunc(c.Endpoints, func(service, _ string) bool { return service != lambdaService && service != snsService })
-	// The client has no timeout of its own: each call has one, and a function may run for 15 minutes.
+	// The client has no timeout: each call has its own, and a function may run for 15 minutes.
 	c.HTTP = &http.Client{Transport: tracing{c.HTTP.Transport}}
 	made, err := awscall.New(c)
 	if err != nil {
@@ -108,7 +108,7 @@ func newClient(ctx context.Context, region string) (*client, error) {
 	return &client{made, c}, nil
 }
 
-// endpoint is the configured one of a service, empty if that is AWS's own.
+// endpoint returns the configured endpoint of a service, or "" for AWS's own.
 func (c *client) endpoint(service string) string {
 	return cmp.Or(c.config.Endpoints[service], c.config.Endpoint)
 }
@@ -119,7 +119,7 @@ const (
 	snsService    = "sns"
 )
 
-// tracing passes the trace of a request on to AWS, in a header that signatures leave out.
+// tracing sends the trace of a request to AWS, in an unsigned header.
 type tracing struct{ next http.RoundTripper }
 
 type traceKey struct{}
@@ -133,7 +133,7 @@ func (t tracing) RoundTrip(r *http.Request) (*http.Response, error) {
 	return t.next.RoundTrip(r)
 }
 
-// traced returns a context whose calls of AWS belong to the trace of a request.
+// traced returns a context whose AWS calls belong to the trace of a request.
 func traced(ctx context.Context, r store.Request) context.Context {
 	if parent := trace.Parse(r.Body.Trace); parent != "" {
 		return context.WithValue(ctx, traceKey{}, parent.XRay())
@@ -160,14 +160,14 @@ const (
 	synchronous  = "RequestResponse"
 )
 
-// invoked is what a synchronous invocation has returned.
+// invoked is the result of a synchronous invocation.
 type invoked struct {
 	payload []byte
 	failed  bool   // the payload describes an error of the function
 	log     string // end of the function's log in base64, if it was asked for
 }
 
-// invoke calls a function and waits for what it returns.
+// invoke calls a function and waits for its result.
 func (c *client) invoke(ctx context.Context, params map[string]any) (invoked, error) {
 	out, err := c.Call(ctx, lambdaService, "Invoke", params)
 	if err != nil {
@@ -179,17 +179,18 @@ func (c *client) invoke(ctx context.Context, params map[string]any) (invoked, er
 	return invoked{payload, failed, log}, nil
 }
 
-// service is how one service of AWS is called.
+// service describes how to call one AWS service.
 type service struct {
-	// name is what package awscall calls it.
+	// name is the service's name in package awscall.
 	name string
-	// action is the call, as rules of accounts name it.
+	// action is the call, as the rules of accounts name it.
 	action string
-	// call hands the body to the service.
+	// call sends the body to the service.
 	call func(ctx context.Context, c *client, token wire.Token, r store.Request, body []byte) error
 	// failure formats the service's error in CloudFormation's form.
 	failure func(message, code string, status int, requestID string) string
-	// elsewhere is AWS's text for a token of another region than the stack's, empty if it is not known.
+	// elsewhere returns AWS's error text for a token from a different region than the stack's, or "" if the text is
+	// unknown.
 	elsewhere func(r store.Request) string
 }
 
@@ -206,7 +207,7 @@ var invoke = service{
 	elsewhere: func(store.Request) string { return "" },
 }
 
-// invokeAction is the call that invokes a function of AWS.
+// invokeAction is the action that invokes a Lambda function.
 const invokeAction = "lambda:Invoke"
 
 var publish = service{
@@ -230,7 +231,7 @@ var publish = service{
 	},
 }
 
-// sendCloud hands the request to a service of AWS.
+// sendCloud sends the request through an AWS service.
 func (d *Delivery) sendCloud(soft, hard context.Context, s *send, hide *redactor, token wire.Token, to service) Outcome {
 	r := s.request
 	refuse := func(text string) Outcome { return Refused{Text: hide.text(text)} }
@@ -264,7 +265,7 @@ func (d *Delivery) sendCloud(soft, hard context.Context, s *send, hide *redactor
 	})
 }
 
-// elsewhere is why a token of another region than the stack's is refused.
+// elsewhere returns the reason why a token from a different region than the stack's is refused.
 func (d *Delivery) elsewhere(r store.Request, token wire.Token, to service) string {
 	text := to.elsewhere(r)
 	if text != "" && d.config.FidelityAWS {
@@ -279,18 +280,18 @@ func (d *Delivery) elsewhere(r store.Request, token wire.Token, to service) stri
 
 var errNoCredentials = errors.New("none are configured")
 
-// retrieve looks for credentials. Those that were found before are in the provider's cache.
+// retrieve retrieves credentials. The provider caches them.
 func retrieve(ctx context.Context, creds aws.CredentialsProvider) error {
 	ctx, cancel := context.WithTimeout(ctx, credsTimeout)
 	defer cancel()
 	_, err := creds.Retrieve(ctx)
 	if last, ok := errors.AsType[*smithy.OperationError](err); ok && last.ServiceID == "ec2imds" {
-		return errNoCredentials // the instance metadata is where the SDK looks last
+		return errNoCredentials // the SDK tries the instance metadata last
 	}
 	return err
 }
 
-// judge tells what may pass from what will not.
+// judge distinguishes temporary from permanent errors.
 func (d *Delivery) judge(err error, to service, token wire.Token, hide *redactor) verdict {
 	if err == nil {
 		return verdict{outcome: Accepted{}}
@@ -304,7 +305,7 @@ func (d *Delivery) judge(err error, to service, token wire.Token, hide *redactor
 		if ok {
 			err = connection
 		} else {
-			for inner := err; inner != nil; inner = errors.Unwrap(inner) { // without wrapping that names the call again
+			for inner := err; inner != nil; inner = errors.Unwrap(inner) { // the innermost error does not repeat the call's name
 				err = inner
 			}
 		}

@@ -1,23 +1,22 @@
 // Package delivery sends requests to providers and reports the result. It decides nothing about stacks.
 //
-// A request row that is ready belongs to the node that committed it. After the commit, [Delivery.Dispatch] puts it
-// straight into a bounded queue. If the queue is full, the row stays in the table. Claim reads such rows when there
-// is room, after a start, and on a slow tick. So the table is the queue, and the one in memory only saves reading it.
-// Both are fair: stacks take turns.
+// A ready request row belongs to the node that committed it. After the commit, [Delivery.Dispatch] puts the request
+// directly into a bounded queue in memory. If the queue is full, the row stays in the table. Claim reads such rows when
+// there is room, after a start, and on a slow tick. So the table is the real queue, and the queue in memory only saves
+// reads. Both are fair: stacks take turns.
 //
-// The service token says where a request goes. A request without one is for a native type and served in this process.
-// The name of a local provider comes first, whatever account and region the token has; then local topics, then
-// http(s) URLs, Lambda functions and SNS topics. Temporary errors (a refused connection, 429, 5xx, a throttled call)
-// are retried for a minute with jitter. Permanent ones (another 4xx, missing permissions) fail at once with the error
-// text of the other side. Each send has one [Outcome], and the report of it is repeated until the engine has accepted
-// it. The row stays ready until then, so after a crash the request is sent again. Providers may therefore get a
-// request twice, with the same RequestId.
+// The service token decides where a request goes. A request without one is for a native type and is handled in this
+// process. Local providers match first, by name, whatever the account and region in the token. Local topics come next,
+// then http(s) URLs, Lambda functions and SNS topics. Temporary errors (a refused connection, 429, 5xx, a throttled
+// call) are retried for a minute with jitter. Permanent errors (another 4xx, missing permissions) fail immediately with
+// the error text of the service. Each send has one [Outcome], which is reported until the engine accepts it. The row
+// stays ready until then, so after a crash the request is sent again. Providers may therefore get a request twice, with
+// the same RequestId.
 //
 // # Dynamic references
 //
-// Rows hold dynamic references as they are written. They are resolved each time that a request is sent, and the
-// values appear only in the document that is sent. Secrets among the values are removed from the texts that come
-// back.
+// Rows contain dynamic references as written. They are resolved each time a request is sent, and the values appear only
+// in the document that is sent. Secret values are removed from all texts that come back.
 //
 // # Providers behind URLs
 //
@@ -28,26 +27,26 @@
 //	webhook-signature  v1,base64(HMAC-SHA256(secret, "<id>.<timestamp>.<body>"))
 //
 // A 2xx accepts the request. If its body is a response document, a JSON object with a Status, that is the answer.
-// Otherwise the answer must come to the response URL. Connections into private networks are refused unless
-// [Config.AllowPrivate] is set, by the address that is dialled and not by its name; no proxy is used. A URL that the
-// operator mapped a name to is not guarded.
+// Otherwise the answer must come to the response URL. Connections to private networks are refused unless
+// [Config.AllowPrivate] is set. The check uses the dialed address, not the name, and no proxy is used. A URL that the
+// operator mapped a name to is not restricted.
 //
-// A URL that the operator mapped the name of an SNS topic to gets a notification instead, with the headers and the signature of
-// SNS. A response document in its reply is ignored, as SNS does.
+// A URL that is mapped to the name of an SNS topic gets a notification instead, with the headers and the signature of
+// SNS. A response document in its reply is ignored, as by SNS.
 //
 // # ROS
 //
-// Requests of ROS stacks have the document format of ROS and go where the ROS tokens say. A URL in a token with web:
-// gets them as ROS sends them, without a signature by Pintle. A Create is retried only while no byte of it has left
-// this machine, unless the token says idempotent. Function Compute and Simple Message Queue are called with an access
-// key that is found as Alibaba Cloud's tools find it, by [acs.Find]; ALIBABA_CLOUD_FC_ENDPOINT,
-// ALIBABA_CLOUD_FC3_ENDPOINT and ALIBABA_CLOUD_MNS_ENDPOINT name other endpoints.
+// Requests of ROS stacks have the document format of ROS and go to the target of the ROS token. A URL in a token with
+// web: gets them as ROS sends them, without Pintle's signature. Unless the token says idempotent, a Create is retried
+// only while no byte of it has been sent. Function Compute and Simple Message Queue are called with an access key that
+// [acs.Find] finds in the same places as Alibaba Cloud's tools. ALIBABA_CLOUD_FC_ENDPOINT, ALIBABA_CLOUD_FC3_ENDPOINT
+// and ALIBABA_CLOUD_MNS_ENDPOINT set other endpoints.
 //
 // # AWS
 //
 // Lambda and SNS are called with the AWS SDK's own configuration: environment, shared files, profiles, SSO,
-// AWS_ENDPOINT_URL. Credentials from EC2 instance metadata are looked for only if AWS_EC2_METADATA_DISABLED is set to
-// false, since elsewhere that search is a wait for a host that is not there.
+// AWS_ENDPOINT_URL. The credentials of EC2 instance metadata are used only if AWS_EC2_METADATA_DISABLED is set to
+// false, because on other machines that lookup waits for a host that does not exist.
 package delivery
 
 import (
@@ -67,110 +66,111 @@ import (
 
 // Defaults of [Config].
 const (
-	DefaultRetryFor = time.Minute            // trying again what may pass
-	DefaultBackoff  = 200 * time.Millisecond // bound of the first pause between two tries
-	DefaultQueue    = 2048                   // requests in hand
-	DefaultSends    = 256                    // sends at a time
-	DefaultPoll     = 5 * time.Second        // between two readings of the table
-	DefaultDrain    = 5 * time.Second        // for what is being sent when Run is asked to end
+	DefaultRetryFor = time.Minute            // retrying after temporary errors
+	DefaultBackoff  = 200 * time.Millisecond // limit of the first pause between two attempts
+	DefaultQueue    = 2048                   // requests in the queue
+	DefaultSends    = 256                    // concurrent sends
+	DefaultPoll     = 5 * time.Second        // between two reads of the table
+	DefaultDrain    = 5 * time.Second        // for sends in flight when Run is asked to stop
 )
 
-// minSecret is the least length of a webhook secret. Source: Standard Webhooks, signature scheme, 24 to 64 bytes.
+// minSecret is the minimum length of a webhook secret. Source: Standard Webhooks, signature scheme, 24 to 64 bytes.
 const minSecret = 24
 
 // Table is the part of the store that delivery reads.
 type Table interface {
-	// Claim is store.Store's.
+	// Claim is described at store.Store.
 	Claim(ctx context.Context, node store.Incarnation, limit int, skip func(wire.RequestID) bool) ([]store.Request, error)
 }
 
 // Config configures a [Delivery]. All functions in it are called from many goroutines.
 type Config struct {
-	// Table is where overflow is read from. Required.
+	// Table is the source of requests that did not fit into the queue. Required.
 	Table Table
-	// Node returns this node's incarnation; requests of any other owner are dropped unsent. Required.
+	// Node returns this node's incarnation. Requests of other owners are dropped unsent. Required.
 	Node func() store.Incarnation
 	// Report records an outcome. It is called again until it returns nil, store.ErrClosed or store.ErrNotFound. For a
-	// request that a local process executes it may be called again after Accepted: with Died or Waiting, or with Silent. Required.
+	// request that a local process executes, it may be called again after Accepted, with Died, Waiting or Silent.
+	// Required.
 	Report func(ctx context.Context, id wire.RequestID, outcome Outcome) error
-	// ResponseURL returns the URL that the provider is to answer at, signed now for longer than the request's timeout.
-	// Its error is what the request is refused with. Required.
+	// ResponseURL returns the URL for the provider's answer. The signature starts now and outlasts the request's
+	// timeout. If ResponseURL returns an error, the request is refused with it. Required.
 	ResponseURL func(request store.Request) (string, error)
-	// WebhookSecret signs requests to providers behind URLs, at least 24 bytes. Required.
+	// WebhookSecret signs requests to providers behind URLs. It has at least 24 bytes. Required.
 	WebhookSecret []byte
-	// Notifications signs what goes to a URL that stands in for a topic. Nil means that such a URL gets the request document, as
-	// every other does.
+	// Notifications signs notifications to a URL that replaces a topic. If nil, such a URL gets the request document,
+	// like any other URL.
 	Notifications Notifications
-	// Local runs the local providers. Nil means that there are none.
+	// Local runs the local providers. Nil means none.
 	Local Local
-	// Declared returns the names of the local providers in the project, which errors suggest for a misspelled one. Nil means none.
+	// Declared returns the names of the project's local providers. Errors suggest one for a misspelled name. Nil means
+	// none.
 	Declared func() []string
-	// Topics are the local ones, which come before those of SNS. Nil means that there are none.
+	// Topics are the local topics, which take precedence over SNS topics. Nil means none.
 	Topics Topics
-	// Away is for a node without the functions and local topics: it reports whether a service token names one.
-	// Requests for these wait for a node that has them, and so do the tasks of executions. Nil means that this node
-	// has them.
+	// Away is for a node without functions and local topics. It reports whether a service token names one. Requests for
+	// these, and the tasks of executions, wait for a node that has them. Nil means that this node has them.
 	Away func(ctx context.Context, token wire.ServiceToken) bool
-	// CalledOut reports whether a process of a local provider has called a service of this server since the time by which an
-	// answer may still come, such as a function. Nil means that none ever does.
+	// CalledOut reports whether a process of a local provider has called a service of this server since the given time.
+	// The called service, such as a function, may still send the answer. Nil means that no process ever does.
 	CalledOut func(provider string, since time.Time) bool
-	// Native serves the requests of native types, which have no service token. Nil knows none.
+	// Native handles the requests of native types, which have no service token. Nil means none.
 	Native *native.Registry
-	// CheckImport refuses the import of a custom resource that a stack has by now. An error that wraps native.ErrAgain has the request sent
-	// later. Nil refuses none.
+	// CheckImport returns an error if a custom resource must not be imported, for example because a stack now has it.
+	// If the error wraps native.ErrAgain, the request is sent later. Nil allows every import.
 	CheckImport func(ctx context.Context, r *store.Request) error
-	// References resolves the dynamic references in properties, each time that a request is sent. Nil leaves them as they are.
+	// References resolves the dynamic references in properties each time a request is sent. Nil leaves them unresolved.
 	References References
-	// ROSResponse is how many bytes the answer of a provider to ROS may have that comes in the body of its HTTP response, at most
+	// ROSResponse is the maximum size in bytes of a ROS provider's answer in the body of its HTTP response, at most
 	// wire.MaxROSResponse. Zero means wire.MaxResponse.
 	ROSResponse int
-	// ROSBase64 puts requests of ROS into messages for queues and topics of Simple Message Queue in base64, as those expect who
-	// receive them by clients that decode it. It does not matter to local providers.
+	// ROSBase64 encodes ROS requests in base64 in messages to queues and topics of Simple Message Queue. Recipients
+	// whose clients decode base64 expect that. It does not affect local providers.
 	ROSBase64 bool
-	// ROSInnerURL adds InnerResponseURL to requests of ROS, the name that the text of its pages has for IntranetResponseURL.
+	// ROSInnerURL adds InnerResponseURL to ROS requests, the name of IntranetResponseURL in the text of the ROS
+	// documentation.
 	ROSInnerURL bool
-	// Allowed returns an error if stacks of an account may not use the cloud credentials of this process for a call, such as
-	// lambda:Invoke. Nil allows every call to all of them.
+	// Allowed returns an error if stacks of an account may not use the cloud credentials of this process for a call,
+	// such as lambda:Invoke. Nil allows every call for every account.
 	Allowed func(account, call string) error
-	// AllowPrivate lets tokens that are URLs lead into private networks, this machine included.
+	// AllowPrivate allows URL tokens to point into private networks, including this machine.
 	AllowPrivate bool
-	// FidelityAWS keeps quiet about what Lambda keeps quiet about: the death of a provider's process is not reported
-	// and ends in the request's timeout. Texts stay exactly as AWS has them.
+	// FidelityAWS matches the behaviour of Lambda: the death of a provider's process is not reported, and the request
+	// times out. Texts are exactly those of AWS.
 	FidelityAWS bool
-	// Progress tells a person what holds a request up, e.g. "connection refused, retrying, 42 s left". The progress
-	// of a repeated question is reported for the request that waits. Nil drops all progress.
+	// Progress gets messages for people about a delayed request, e.g. "connection refused, retrying, 42 s left". The
+	// progress of a poll is reported for the waiting request. Nil discards messages.
 	Progress func(id wire.RequestID, text string)
-	// Retried is notified of every sending that is tried again. It must not block. Nil gets nothing.
+	// Retried is called for every retry. It must not block. Nil does nothing.
 	Retried func()
-	// Log gets what operators should know. Nil means slog.Default().
+	// Log receives messages for operators. Nil means slog.Default().
 	Log *slog.Logger
-	// Now is the time that requests are signed at. Nil means time.Now.
+	// Now returns the time for signing requests. Nil means time.Now.
 	Now func() time.Time
-	// RetryFor is how long a failing send is tried again, but never beyond the request's own timeout. Zero means
+	// RetryFor is how long a failing send is retried, at most until the request's own timeout. Zero means
 	// [DefaultRetryFor].
 	RetryFor time.Duration
-	// Backoff bounds the first pause between two tries; it doubles up to ten seconds, and the pause is a random part
-	// of it. Zero means [DefaultBackoff].
+	// Backoff limits the first pause between two attempts. The limit doubles up to ten seconds, and each pause is a
+	// random part of it. Zero means [DefaultBackoff].
 	Backoff time.Duration
-	// Look is how long after the silent return of a local handler it is first looked for its answer and for what its process
-	// still does. Zero means [DefaultLook].
+	// Look is the pause between a local handler's return without an answer and the first check for its answer and for
+	// remaining work of its process. Zero means [DefaultLook].
 	Look time.Duration
 	// AfterAnswer is how long a local handler may continue after its request was answered. Zero means [DefaultAfterAnswer].
 	AfterAnswer time.Duration
-	// Queue is how many requests are in hand at most: queued, being sent, waiting for another try or for Report. Zero
-	// means [DefaultQueue].
+	// Queue is the maximum number of requests in the queue: waiting for their turn, being sent, waiting for a retry or
+	// for Report. Zero means [DefaultQueue].
 	Queue int
-	// Sends is how many requests are being sent at a time. One stack gets a quarter of it. Pauses do not count, nor
-	// what a send takes longer than five seconds. Zero means [DefaultSends].
+	// Sends is the maximum number of concurrent sends. One stack gets a quarter of them. Pauses do not count, and
+	// neither does a send after its first five seconds. Zero means [DefaultSends].
 	Sends int
-	// Poll is how often the table is read when nothing else calls for it. Zero means [DefaultPoll].
+	// Poll is the interval between reads of the table when nothing else triggers one. Zero means [DefaultPoll].
 	Poll time.Duration
-	// Drain is how long Run waits for what is being sent and reported when it is asked to end. Zero means
-	// [DefaultDrain].
+	// Drain is how long Run waits for sends and reports in flight when it is asked to stop. Zero means [DefaultDrain].
 	Drain time.Duration
 }
 
-// Delivery sends requests. Make one with [New]; its methods may be called concurrently.
+// Delivery sends requests. Make one with [New]. It is safe for concurrent use.
 type Delivery struct {
 	config Config
 	queue  *queue
@@ -244,25 +244,25 @@ func setDefault[T comparable](field *T, value T) {
 	}
 }
 
-// Dispatch takes ready requests that were just committed, bodies included. It never blocks; what does not fit is read
-// from the table later. It may be called before, during and after [Delivery.Run].
+// Dispatch accepts ready requests, with their bodies, that were just committed. It never blocks. Requests that do not
+// fit are read from the table later. It may be called before, during and after [Delivery.Run].
 func (d *Delivery) Dispatch(requests []store.Request) {
 	d.queue.offer(d.config.Node(), requests)
 }
 
-// Load is what a [Delivery] has to do.
+// Load is the workload of a [Delivery].
 type Load struct {
-	// InHand is how many requests are in hand: being sent, waiting for their turn or for another try, or being reported.
+	// InHand is the number of requests in the queue: waiting for their turn or for a retry, being sent, or being
+	// reported.
 	InHand int
-	// Waiting are those of them that wait for their turn, and Sending those that are being sent now.
+	// Waiting counts those that wait for their turn, and Sending those that are being sent now.
 	Waiting, Sending int
 }
 
-// Load returns what there is to do now.
+// Load returns the current workload.
 func (d *Delivery) Load() Load { return d.queue.load() }
 
-// Done takes the end of a local invocation: it is for local.Config.Done. It never blocks. IDs that it does not know
-// are ignored.
+// Done records the outcome of a local invocation. Use it as local.Config.Done. It never blocks and ignores unknown IDs.
 func (d *Delivery) Done(id string, outcome local.Outcome) {
 	d.runs.done(wire.RequestID(id), outcome)
 	if d.runs.slack() {
@@ -270,9 +270,9 @@ func (d *Delivery) Done(id string, outcome local.Outcome) {
 	}
 }
 
-// Run sends requests until ctx ends, starting with everything in the table that is ready. Then it waits, no longer
-// than Config.Drain, for what is being sent; everything else stays ready in the table. No goroutine of it is left when
-// it returns, and the error is always nil. It may be called once.
+// Run sends requests until ctx ends, starting with all ready requests in the table. Then it waits for sends in flight,
+// at most for Config.Drain. All other requests stay ready in the table. When Run returns, its goroutines have ended.
+// The error is always nil. Run may be called once.
 func (d *Delivery) Run(ctx context.Context) error {
 	// Sends and reports outlive ctx by the drain.
 	hard, cancel := context.WithCancel(context.WithoutCancel(ctx))
@@ -307,7 +307,7 @@ func (d *Delivery) Run(ctx context.Context) error {
 	return nil
 }
 
-// claims reads the table at the start, when there is room for what did not fit, and on a slow tick.
+// claims reads the table at the start, when there is room for more requests, and on a slow tick.
 func (d *Delivery) claims(ctx context.Context) {
 	tick := time.NewTicker(d.config.Poll)
 	defer tick.Stop()
@@ -327,10 +327,10 @@ func (d *Delivery) claims(ctx context.Context) {
 	}
 }
 
-// lastReport bounds the report of what was cut off by the end of the drain.
+// lastReport limits the time to report a send that the end of the drain interrupted.
 const lastReport = 2 * time.Second
 
-// claimBatch bounds one reading of the table: bodies are up to wire.MaxRequest bytes each, and wire.MaxPending more.
+// claimBatch limits the rows of one read: bodies have up to wire.MaxRequest bytes each, plus wire.MaxPending.
 const claimBatch = 512
 
 func (d *Delivery) claim(ctx context.Context) error {
@@ -351,7 +351,7 @@ func (d *Delivery) claim(ctx context.Context) error {
 	return nil
 }
 
-// carry takes one request all the way.
+// carry sends one request and reports its outcome.
 func (d *Delivery) carry(soft, hard context.Context, s *send) {
 	settled := false
 	defer func() { d.queue.forget(s, settled) }()
@@ -360,7 +360,7 @@ func (d *Delivery) carry(soft, hard context.Context, s *send) {
 	if outcome == nil {
 		return
 	}
-	if hard.Err() != nil { // it was cut off, and is not to be sent again
+	if hard.Err() != nil { // interrupted, and must not be sent again
 		last, cancel := context.WithTimeout(context.WithoutCancel(hard), lastReport)
 		defer cancel()
 		hard = last
@@ -371,15 +371,15 @@ func (d *Delivery) carry(soft, hard context.Context, s *send) {
 	}
 }
 
-// asking names what was sent: a request or, if try is not 0, a try of one that asks again about another, or of an execution.
+// asking identifies a send: of a request or, if try is not 0, of a poll for another request or of an execution's task.
 type asking struct {
 	id wire.RequestID
-	// about is what processes know it by. Two tries of an execution have nothing to do with each other.
+	// about is the ID that the process gets. Each try of an execution has a different one.
 	about wire.RequestID
 	try   int
-	macro bool // what is returned is the answer
-	task  bool // of an execution
-	once  bool // whose answer comes by a response URL, and which was not asked before
+	macro bool // the returned value is the answer
+	task  bool // the task of an execution
+	once  bool // the first send of a request whose answer comes through a response URL
 }
 
 func askingOf(r store.Request) asking {
@@ -393,7 +393,7 @@ func askingOf(r store.Request) asking {
 	return asking{id: r.ID, about: r.ID, macro: r.Type == store.TypeMacro, once: once}
 }
 
-// subject is the request that people know.
+// subject returns the ID that people know the request by.
 func (a asking) subject() wire.RequestID {
 	if a.task {
 		return a.id
@@ -401,8 +401,8 @@ func (a asking) subject() wire.RequestID {
 	return a.about
 }
 
-// report repeats a report until it was taken: losing one would leave its request to its timeout. It returns false if
-// the outcome was not recorded.
+// report repeats a report until it is accepted, because a lost report would leave the request waiting for its timeout.
+// It returns false if the outcome was not recorded.
 func (d *Delivery) report(ctx context.Context, of asking, outcome Outcome) bool {
 	id := of.id
 	if of.try > 0 {

@@ -15,7 +15,7 @@ import (
 	"github.com/pintle-dev/pintle/wire"
 )
 
-// The names of failures that are not the function's own. Source: AWS Step Functions Developer Guide, error names; Lambda.
+// Error names of failures outside the function. Source: AWS Step Functions Developer Guide, error names; Lambda.
 const (
 	noSuchFunction = "Lambda.ResourceNotFoundException"
 	noConnection   = "Lambda.SdkClientException"
@@ -23,11 +23,11 @@ const (
 	timedOut       = "States.Timeout"
 )
 
-// tryID returns what the function knows a try of an execution's task by: the same however often that is sent, and another one
-// for the next try.
+// tryID returns the request ID that the function gets for a try of an execution's task. It is the same each time the
+// try is sent, and different for the next try.
 func tryID(r store.Request) wire.RequestID {
 	sum := sha256.Sum256(fmt.Appendf(nil, "%s\n%d", r.ID, r.Execution.Try))
-	sum[6], sum[8] = sum[6]&0x0f|0x80, sum[8]&0x3f|0x80 // a UUID of one's own making, version 8
+	sum[6], sum[8] = sum[6]&0x0f|0x80, sum[8]&0x3f|0x80 // a custom UUID, version 8
 	return wire.RequestID(fmt.Sprintf("%x-%x-%x-%x-%x", sum[0:4], sum[4:6], sum[6:8], sum[8:10], sum[10:16]))
 }
 
@@ -36,11 +36,11 @@ func taskPayload(r store.Request) []byte {
 	return []byte(payload.Text())
 }
 
-// sendTask calls the function of an execution's task and waits for what it returns: a local process, a URL that the
-// operator has named, or a function of AWS Lambda. Whatever keeps it from that is a failure of the task.
+// sendTask calls the function of an execution's task and waits for its result. The function is a local process, a URL
+// that the operator has mapped, or a function of AWS Lambda. Any error is a failure of the task.
 func (d *Delivery) sendTask(soft, hard context.Context, s *send) Outcome {
 	began := time.Now()
-	hide := &redactor{} // its texts are data of the execution
+	hide := &redactor{} // the texts are data of the execution
 	outcome := d.callTask(soft, hard, s, hide)
 	refused, ok := outcome.(Refused)
 	if !ok {
@@ -80,7 +80,7 @@ func (d *Delivery) callTask(soft, hard context.Context, s *send, hide *redactor)
 		out, err := c.invoke(ctx, params)
 		api, refused := errors.AsType[*awscall.Error](err)
 		switch {
-		case refused: // whether to try again is for the machine to say
+		case refused: // the state machine decides about retries
 			return verdict{outcome: failed("Lambda."+api.Code, api.Message)}
 		case err != nil:
 			return d.judge(err, invoke, token, hide)
@@ -91,21 +91,21 @@ func (d *Delivery) callTask(soft, hard context.Context, s *send, hide *redactor)
 	})
 }
 
-// failed is a failure of a task.
+// failed returns a failure of a task.
 func failed(name, cause string) Died {
 	return Died{Text: name, Delivered: true, Error: name, Cause: cause}
 }
 
-// functionFailure is a failure that a function has reported: its cause is all that it has said.
+// functionFailure returns a failure that a function has reported. Its cause is the whole report.
 func functionFailure(said []byte) Died {
 	var told struct {
 		Type string `json:"errorType"`
 	}
-	_ = json.Unmarshal(said, &told) // it may be anything, and then has no name
+	_ = json.Unmarshal(said, &told) // any other payload has no name
 	return failed(cmp.Or(told.Type, unknownError), string(said))
 }
 
-// taskEnded returns what is to be reported of the end of a task's invocation; nil if nothing is.
+// taskEnded returns the outcome to report after a task's invocation, or nil for none.
 func (d *Delivery) taskEnded(of asking, name string, o local.Outcome) Outcome {
 	d.config.Log.Debug("the task of an execution has ended", "function", name, "execution", of.id, "how", o.Kind.String())
 	kind, message := o.Type, "RequestId: "+string(of.about)+" Error: "+o.Message
@@ -113,7 +113,7 @@ func (d *Delivery) taskEnded(of asking, name string, o local.Outcome) Outcome {
 	case local.Returned:
 		return Returned{Body: o.Result}
 	case local.Stopped:
-		return nil // this node stops; the node that takes over its rows sends the task again
+		return nil // this node is stopping; the node that takes over its rows sends the task again
 	case local.Errored, local.InitFailed:
 		if o.Result != nil {
 			return functionFailure(o.Result)
@@ -123,12 +123,12 @@ func (d *Delivery) taskEnded(of asking, name string, o local.Outcome) Outcome {
 		kind = "Runtime.ExitError"
 	case local.TimedOut:
 		kind = "Sandbox.Timedout"
-	case local.Waiting: // it was not asked to
+	case local.Waiting: // it was not asked to wait
 		kind = unknownError
 	}
 	said, err := json.Marshal(map[string]string{"errorType": kind, "errorMessage": message})
 	if err != nil {
-		panic(err) // texts always marshal
+		panic(err) // strings always marshal
 	}
 	return functionFailure(said)
 }

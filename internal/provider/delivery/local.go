@@ -14,41 +14,42 @@ import (
 	"github.com/pintle-dev/pintle/wire"
 )
 
-// Provider is a local provider as delivery sees it.
+// Provider is a local provider as package delivery sees it.
 type Provider struct {
-	// Name is what the runtime knows it by.
+	// Name is the provider's name in the runtime.
 	Name string
-	// URL is the http(s) address that serves it; empty if a process does.
+	// URL is the http(s) address of the provider. It is empty if the provider is a process.
 	URL string
-	// Webhook says that the URL gets the request document also behind the service token of an SNS topic.
+	// Webhook means that the URL gets the request document even if the service token is an SNS topic.
 	Webhook bool
-	// Function, of a macro, is the token of the function that it stands for; empty if it is one itself.
+	// Function is the token of the function behind a macro. It is empty if the provider is the macro's function itself.
 	Function wire.ServiceToken
-	// Account is the one whose stacks alone may ask it, as the functions of the local cloud; empty means those of all.
+	// Account is the only account whose stacks may use the provider, as for functions of the local AWS emulation. Empty
+	// allows all accounts.
 	Account string
-	// Timeout is how long a process of it may take for one event; zero if that is not known.
+	// Timeout is the maximum time that a process may take for one event. Zero means unknown.
 	Timeout time.Duration
-	// Later says that its answers may come long after its handler has returned, from elsewhere.
+	// Later means that an answer may come from elsewhere, long after the handler has returned.
 	Later bool
-	// Unsure says that it cannot be told now who serves the token: what is to be sent rests, and is looked at again. The rest does
-	// not count then.
+	// Unsure means that it is not yet known which provider serves the token. The request goes back to the table for a
+	// while and is tried again. The other fields are then unset.
 	Unsure bool
 }
 
-// Local is the local providers. [NewLocal] makes one of a local.Runtime.
+// Local is the set of local providers. [NewLocal] makes one from a local.Runtime.
 type Local interface {
 	// Match returns the provider that serves a token.
 	Match(token wire.ServiceToken) (Provider, bool)
-	// Invoke takes an event for a process, without waiting: event.Started is called when a process is there for it, and its
-	// end goes to [Delivery.Done]. local.ErrBusy and local.ErrClosed say that it was not taken and may be later; any
-	// other error is final.
+	// Invoke accepts an event for a process without waiting. It calls event.Started when the event has a process, and
+	// the outcome goes to [Delivery.Done]. local.ErrBusy and local.ErrClosed mean that the event was not accepted but
+	// may be later. Any other error is final.
 	Invoke(name string, event local.Event) error
-	// Cancel ends an event that Invoke has taken, after a grace, because its request is settled. See [local.Runtime.Cancel].
+	// Cancel ends an accepted event after a grace period, because its request is settled. See [local.Runtime.Cancel].
 	Cancel(id string, grace time.Duration)
 }
 
-// NewLocal joins the runtime of the local processes with the rule that reports which provider serves a token. Give
-// [Delivery.Done] to the runtime as its Config.Done.
+// NewLocal combines the runtime of the local processes with a function that finds the provider of a token. Use
+// [Delivery.Done] as the runtime's Config.Done.
 func NewLocal(runtime *local.Runtime, match func(token wire.ServiceToken) (Provider, bool)) Local {
 	return processes{runtime, match}
 }
@@ -60,7 +61,8 @@ type processes struct {
 
 func (p processes) Match(token wire.ServiceToken) (Provider, bool) { return p.match(token) }
 
-// match returns the local provider that serves a token for a request. One that is another account's alone is none.
+// match returns the local provider that serves a token for a request. It ignores providers that are reserved for
+// another account.
 func (d *Delivery) match(r store.Request, token wire.ServiceToken) (Provider, bool) {
 	provider, ok := d.config.Local.Match(token)
 	if ok && provider.Account != "" && provider.Account != accountOf(r) {
@@ -69,9 +71,10 @@ func (d *Delivery) match(r store.Request, token wire.ServiceToken) (Provider, bo
 	return provider, ok
 }
 
-// outOfRegion returns why a provider that runs here is not asked for a function of another region than the stack's, empty if it is.
-// Functions of the local AWS emulation are in a region. Declared providers are in all of them, except where answers are to be those of
-// AWS. Only creates are refused: a resource that exists keeps its function. Source: recorded answers, D22.
+// outOfRegion returns the reason why a local provider is not used for a function in a different region than the
+// stack's, or "" if it is used. Functions of the local AWS emulation belong to a region. Declared providers serve all
+// regions, unless FidelityAWS is set. Only creates are refused, because an existing resource keeps its function.
+// Source: recorded answers, D22.
 func (d *Delivery) outOfRegion(r store.Request, provider Provider) string {
 	if r.Type != wire.Create || isROS(r) || provider.Account == "" && !d.config.FidelityAWS {
 		return ""
@@ -83,7 +86,7 @@ func (d *Delivery) outOfRegion(r store.Request, provider Provider) string {
 	return d.elsewhere(r, token, invoke)
 }
 
-// accountOf returns the account of the stack that a request is of; empty if it is of none.
+// accountOf returns the account of a request's stack, or "" if the request has no stack.
 func accountOf(r store.Request) string {
 	if isROS(r) {
 		return r.Body.Account
@@ -101,13 +104,13 @@ func (nobody) Match(wire.ServiceToken) (Provider, bool) { return Provider{}, fal
 func (nobody) Invoke(string, local.Event) error         { return local.ErrUnknown }
 func (nobody) Cancel(string, time.Duration)             {}
 
-// busyPoll bounds the wait for a busy provider, should its turn be taken by another request again and again.
+// busyPoll limits the wait for a busy provider, in case other requests keep taking its free processes.
 const busyPoll = 5 * time.Second
 
-// sendLocal hands the request to a process. A busy provider is waited for as long as it takes: its processes cannot
-// hang longer than their own timeout. When too many wait already, the request goes back to the table. It is accepted
-// only once there is a process for it: from then on its time runs, and neither a queue nor a build should use that up. The
-// initialization of a new process does, as it does in the cloud.
+// sendLocal sends the request to a process. It waits for a busy provider without a limit, because processes cannot
+// exceed their own timeout. If too many requests already wait, the request goes back to the table. The request is
+// accepted only when it has a process: its time starts then, so that waiting in a queue or for a build uses none of it.
+// As in the cloud, the initialization of a new process counts.
 func (d *Delivery) sendLocal(soft context.Context, s *send, hide *redactor, provider Provider) Outcome {
 	if provider.Unsure {
 		s.rests = true
@@ -127,7 +130,7 @@ func (d *Delivery) sendLocal(soft context.Context, s *send, hide *redactor, prov
 			s.rests = true
 			return nil
 		}
-		// Once more: what would have given this turn may have finished before the wait began.
+		// Try again: the process may have become free before the wait began.
 		if outcome, busy = d.invoke(of, event, hide, provider); !busy {
 			d.runs.leave(name, turn, false)
 			break
@@ -143,7 +146,7 @@ func (d *Delivery) sendLocal(soft context.Context, s *send, hide *redactor, prov
 			return nil
 		}
 		s.resume()
-		if event, err = d.event(s, hide); err != nil { // again: its response URL ages
+		if event, err = d.event(s, hide); err != nil { // make a new event: the response URL expires
 			return Refused{Text: hide.text(err.Error())}
 		}
 		outcome, busy = d.invoke(of, event, hide, provider)
@@ -165,11 +168,11 @@ func (d *Delivery) sendLocal(soft context.Context, s *send, hide *redactor, prov
 	return outcome
 }
 
-// invoke tries to hand the request over. The outcome is nil if the runtime is closed.
+// invoke tries to pass the request to a process. The outcome is nil if the runtime is closed.
 func (d *Delivery) invoke(of asking, event local.Event, hide *redactor, provider Provider) (outcome Outcome, busy bool) {
 	id, name := of.about, provider.Name
 	if !d.runs.begin(of, name, func(of asking, o local.Outcome) Outcome { return d.ended(of, provider, hide, o) }) {
-		return Accepted{Local: true, Within: provider.Timeout}, false // still running since before the row was taken over
+		return Accepted{Local: true, Within: provider.Timeout}, false // still running since before the takeover of the row
 	}
 	event.Started = func(most time.Duration) { d.runs.start(id, most) }
 	event.Handed = func() { d.runs.hand(id) }
@@ -187,7 +190,7 @@ func (d *Delivery) invoke(of asking, event local.Event, hide *redactor, provider
 	return Refused{Text: hide.text(fmt.Sprintf("provider %s: %v", name, err))}, false
 }
 
-// event wraps the request as the service in its token would; not so what asks again, which no service knows.
+// event wraps the request like the service in its token would. Polls are not wrapped, because no service sends them.
 func (d *Delivery) event(s *send, hide *redactor) (local.Event, error) {
 	r := s.request
 	event := local.Event{
@@ -230,7 +233,7 @@ func (d *Delivery) event(s *send, hide *redactor) (local.Event, error) {
 	return event, nil
 }
 
-// wait ends after at most d, or when c is closed; false means that ctx ended first.
+// wait waits for at most d, or until c is closed. It returns false if ctx ends first.
 func wait(ctx context.Context, c <-chan struct{}, d time.Duration) bool {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
@@ -243,7 +246,7 @@ func wait(ctx context.Context, c <-chan struct{}, d time.Duration) bool {
 	return ctx.Err() == nil
 }
 
-// resume returns the event that asks again.
+// resume returns the event that polls the provider.
 func (d *Delivery) resume(r store.Request) ([]byte, error) {
 	request, err := d.requestOf(r.Subject())
 	if err != nil {
@@ -256,7 +259,7 @@ func (d *Delivery) resume(r store.Request) ([]byte, error) {
 	return event, nil
 }
 
-// ended returns what is to be reported of the end of an invocation; nil if nothing is.
+// ended returns the outcome to report after an invocation, or nil for none.
 func (d *Delivery) ended(of asking, provider Provider, hide *redactor, o local.Outcome) Outcome {
 	name := provider.Name
 	if of.task {
@@ -280,7 +283,7 @@ func (d *Delivery) ended(of asking, provider Provider, hide *redactor, o local.O
 			Pending: o.Waiting.Pending,
 		}
 	case local.Stopped:
-		return nil // this node stops; the node that takes over its rows sends the request again
+		return nil // this node is stopping; the node that takes over its rows sends the request again
 	case local.Errored:
 		what = "the handler reported an error: " + join(hide.text(o.Type), what)
 	case local.InitFailed:

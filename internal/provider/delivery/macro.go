@@ -16,12 +16,12 @@ import (
 	"github.com/pintle-dev/pintle/wire"
 )
 
-// MaxReturned is how much of what a macro returns is read, in bytes: one more than there may be.
+// MaxReturned is the maximum number of bytes that are read of a macro's result: one more than the limit of Lambda.
 // Source: AWS Lambda, quotas, the response of an invocation.
 const MaxReturned = 6<<20 + 1
 
-// sendMacro asks a macro and waits for what it returns: a local process, a URL that the operator has named, or a function
-// of AWS Lambda.
+// sendMacro calls a macro and waits for its result. The macro is a local process, a URL that the operator has mapped,
+// or a function of AWS Lambda.
 func (d *Delivery) sendMacro(soft, hard context.Context, s *send, hide *redactor) Outcome {
 	named := s.request.Body.ServiceToken()
 	provider, ok := d.match(s.request, named)
@@ -45,10 +45,10 @@ func (d *Delivery) sendMacro(soft, hard context.Context, s *send, hide *redactor
 	return d.callMacro(soft, hard, s, hide, token, named)
 }
 
-// macroEvent is what a macro gets.
+// macroEvent returns the event for a macro.
 func macroEvent(r store.Request) []byte { return r.Body.Properties.JSON() }
 
-// postMacro asks a macro behind a URL, or another function that only returns, whose reply is the body of the response.
+// postMacro calls a macro, or another function that only returns, behind a URL. The result is the body of the response.
 func (d *Delivery) postMacro(soft, hard context.Context, s *send, hide *redactor, target string, body []byte) Outcome {
 	r := s.request
 	u, err := url.Parse(target)
@@ -89,7 +89,7 @@ func (d *Delivery) postMacro(soft, hard context.Context, s *send, hide *redactor
 	})
 }
 
-// callMacro asks a function of AWS Lambda.
+// callMacro calls a function of AWS Lambda.
 func (d *Delivery) callMacro(soft, hard context.Context, s *send, hide *redactor, token wire.Token, named wire.ServiceToken) Outcome {
 	r := s.request
 	if text := d.misspelled(r, token); text != "" {
@@ -123,10 +123,10 @@ func (d *Delivery) callMacro(soft, hard context.Context, s *send, hide *redactor
 	})
 }
 
-// functionFailed is what a function's error comes to. Source: AWS Lambda, Invoke.
+// functionFailed returns the outcome for an error of a function. Source: AWS Lambda, Invoke.
 func functionFailed(out invoked, hide *redactor) Outcome {
 	var told struct{ ErrorType, ErrorMessage string }
-	_ = json.Unmarshal(out.payload, &told) // it may be anything, and then says nothing
+	_ = json.Unmarshal(out.payload, &told) // any other payload leaves the fields empty
 	died := Died{Text: hide.text("the function reported an error: " + join(told.ErrorType, told.ErrorMessage)), Delivered: true}
 	if log, err := base64.StdEncoding.DecodeString(out.log); err == nil {
 		for line := range strings.Lines(string(log)) {
@@ -139,5 +139,5 @@ func functionFailed(out invoked, hide *redactor) Outcome {
 	return died
 }
 
-// shownLines is how many lines of a log are shown, as of a local process.
+// shownLines is the number of log lines to show, the same as for a local process.
 const shownLines = 20

@@ -11,8 +11,8 @@ import (
 	"github.com/pintle-dev/pintle/wire"
 )
 
-// queueEvent is what the trigger of a queue makes of a message for a function of Function Compute: an event as CloudEvents has
-// it. Source: EventBridge, custom event source of the type Simple Message Queue, sample event.
+// queueEvent is the CloudEvents event that a queue's trigger sends to a function of Function Compute for a message.
+// Source: EventBridge, custom event source of the type Simple Message Queue, sample event.
 type queueEvent struct {
 	ID                string    `json:"id"`
 	Source            string    `json:"source"`
@@ -32,8 +32,8 @@ type queueData struct {
 	MessageBody string `json:"messageBody"`
 }
 
-// topicEvent is what the trigger of a topic makes of one, in its format JSON. Source: Function Compute, triggers of SMQ topics,
-// event format.
+// topicEvent is the event that a topic's trigger sends for a message, in its JSON format. Source: Function Compute,
+// triggers of SMQ topics, event format.
 type topicEvent struct {
 	TopicOwner       string
 	Message          string
@@ -45,7 +45,7 @@ type topicEvent struct {
 	MessageId        string
 }
 
-// messageEvent returns the event that a function would get if the request were sent to the queue or topic that triggers it.
+// messageEvent returns the event that a function gets if a queue or topic that triggers it receives the request.
 func messageEvent(token wire.Token, request []byte, id wire.RequestID, now time.Time) []byte {
 	message := strings.ToUpper(strings.ReplaceAll(string(id), "-", ""))
 	if token.Service == wire.Queue {

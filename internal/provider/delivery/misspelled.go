@@ -9,7 +9,7 @@ import (
 	"github.com/pintle-dev/pintle/wire"
 )
 
-// unknown says that no local provider has a name, and suggests the declared one that was perhaps meant.
+// unknown says that no local provider has a name, and suggests a declared name if one is similar.
 func (d *Delivery) unknown(r store.Request, name string) string {
 	text := fmt.Sprintf("no local provider named %q", name)
 	if near := d.nearest(name, suggest.Name); near != "" && !r.Body.Token.Secret() {
@@ -18,14 +18,15 @@ func (d *Delivery) unknown(r store.Request, name string) string {
 	return text
 }
 
-// declare says how a name becomes that of a local provider.
+// declare says how to make a name that of a local provider.
 func (d *Delivery) declare(name string) string {
 	return fmt.Sprintf("add it to pintle.yaml under providers, or use --provider %s=./path", name)
 }
 
-// misspelled returns why a request is not sent to a cloud: the name in its token is a typing mistake away from a declared
-// provider. It is empty if the request may be sent. Only Creates and macros are refused, because an existing resource was made with its
-// token. A function with a version or alias is meant as it is written, and so is every token if answers are to be those of AWS.
+// misspelled returns the reason not to send a request to a cloud: the name in its token is a typo away from a declared
+// provider. It returns "" if the request may be sent. Only Creates and macros are refused, because existing resources
+// were created with their token. Functions with a version or an alias are always sent, and so are all requests if
+// FidelityAWS is set.
 func (d *Delivery) misspelled(r store.Request, token wire.Token) string {
 	if d.config.FidelityAWS || r.Type != wire.Create && r.Type != store.TypeMacro || token.Name == "" || token.Qualifier != "" {
 		return ""
@@ -45,7 +46,7 @@ func (d *Delivery) misspelled(r store.Request, token wire.Token) string {
 		token.Name, near, otherwise)
 }
 
-// nearest returns the declared name that a name was perhaps meant to be.
+// nearest returns the declared name that is most similar to a name.
 func (d *Delivery) nearest(name string, pick func(string, []string) string) string {
 	declared := map[string]string{}
 	var names []string

@@ -8,8 +8,8 @@ import (
 	"github.com/pintle-dev/pintle/wire"
 )
 
-// sendNative lets a native type do what the request asks. It returns nil if ctx ended meanwhile: the request stays ready
-// in the table and is served again.
+// sendNative passes the request to a native type. It returns nil if ctx ends first: the request then stays ready in the
+// table and is handled again.
 func (d *Delivery) sendNative(ctx context.Context, s *send, hide *redactor) Outcome {
 	r := s.request
 	bounded, cancel := context.WithTimeout(ctx, native.DefaultTimeout)

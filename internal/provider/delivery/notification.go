@@ -9,15 +9,15 @@ import (
 	"github.com/pintle-dev/pintle/wire"
 )
 
-// Notifications makes and signs the notifications that SNS posts to HTTP endpoints. Its methods are called from many goroutines.
+// Notifications makes and signs the notifications that SNS posts to HTTP endpoints. It is safe for concurrent use.
 type Notifications interface {
-	// Post returns the body and the headers of a notification, signed now. The id names the message: a second delivery has the
-	// same. The error may pass, and has no secret in it.
+	// Post returns the body and the headers of a notification, signed now. The id identifies the message: a second
+	// delivery has the same id. An error is temporary and contains no secret.
 	Post(ctx context.Context, topicARN, id, subject, message string) (body []byte, header http.Header, err error)
 }
 
-// sendMapped sends the request to the URL of a provider: as a notification if the service token is an SNS topic, otherwise as
-// the request document.
+// sendMapped sends the request to a provider's URL: as a notification if the service token is an SNS topic, otherwise
+// as the request document.
 func (d *Delivery) sendMapped(soft, hard context.Context, s *send, hide *redactor, provider Provider) Outcome {
 	r := s.request
 	token, err := wire.ParseToken(r.Body.ServiceToken())
@@ -29,7 +29,7 @@ func (d *Delivery) sendMapped(soft, hard context.Context, s *send, hide *redacto
 		return Refused{Text: hide.text(err.Error())}
 	}
 	p.taken = func(p post, _ context.Context, response *http.Response, here bool) verdict {
-		// What cannot be read of a reply that counts for nothing does not matter.
+		// The reply is only checked for a hint, so a read error does not matter.
 		if reply, _ := io.ReadAll(io.LimitReader(response.Body, MaxAnswer)); IsAnswer(reply, wire.MaxResponse) {
 			d.config.Progress(r.ID, hide.text(p.name()+": its reply is a response document, which SNS ignores: PUT it to the ResponseURL, "+
 				"or give the provider delivery: webhook in pintle.yaml"))

@@ -8,110 +8,110 @@ import (
 	"github.com/pintle-dev/pintle/wire"
 )
 
-// Outcome is what became of sending a request. The set is closed: [Accepted], [Answered], [Refused], [Died], [Provided],
-// [Awaiting], [Waiting], [Silent], [Returned], and [Poll] around those of a request that asks again.
+// Outcome is the result of sending a request. The set is closed: [Accepted], [Answered], [Refused], [Died], [Provided],
+// [Awaiting], [Waiting], [Silent], [Returned], and [Poll], which wraps the outcomes of polls and executions.
 type Outcome interface{ outcome() }
 
-// Accepted says that the provider has the request; its answer will come by the response URL.
+// Accepted means that the provider has the request. The answer comes through the response URL.
 type Accepted struct {
-	// Local says that a process of this node executes the request, so that it dies with the node. One that is not, after one
-	// that was, says that the process is done with it.
+	// Local means that a process of this node executes the request, so it is lost if the node dies. An Accepted without
+	// Local after one with it means that the process has finished with the request.
 	Local bool
-	// Within, of Local, is the longest that the process may take, its initialization included; zero if that is not known.
+	// Within is the maximum time of the local process, including its initialization. Zero means unknown.
 	Within time.Duration
-	// Once says that the request must not be sent again.
+	// Once means that the request must not be sent again.
 	Once bool
-	// Took is how long it took from the first try until a service of ROS had the request, zero for less than a second: the time
-	// that the service has for its answer began with that try.
+	// Took is the time between the first attempt and the acceptance by a ROS service, zero if it is less than a second.
+	// The service's time for its answer began with the first attempt.
 	Took time.Duration
 }
 
-// Answered says that an HTTP provider answered in the body of its HTTP response.
+// Answered means that an HTTP provider answered in the body of its HTTP response.
 type Answered struct {
-	// Body is the response document, unread: at most [MaxAnswer] bytes. More than wire.MaxResponse bytes mean that the
-	// answer is too long and that its end is missing here.
+	// Body is the unparsed response document of at most [MaxAnswer] bytes. If it has more than wire.MaxResponse bytes,
+	// the answer is too long and truncated.
 	Body []byte
-	// Size, of an answer to ROS that is too long, is how many bytes it has, as far as that is known; else 0. The Body is then as
-	// many bytes as are allowed and one more.
+	// Size is the size of a truncated answer to ROS in bytes, as far as it is known, else 0. The Body then has one byte
+	// more than the limit.
 	Size int
 }
 
-// Refused says that the request will never be answered.
+// Refused means that the request will never be answered.
 type Refused struct {
-	// Text says why, in the words of the service, the provider or the connection where they have any. It is redacted.
+	// Text is the reason, in the words of the service, the provider or the connection if possible. It is redacted.
 	Text string
-	// Delivered says that the request may have reached the provider all the same.
+	// Delivered means that the request may have reached the provider anyway.
 	Delivered bool
 }
 
-// Died says that the process that was given the request ended, failed or ran out of time. It may have answered the
-// response URL before.
+// Died means that the process with the request exited, failed or ran out of time. It may have sent an answer before
+// that.
 type Died struct {
-	// Text says what happened to it. It is redacted.
+	// Text describes what happened. It is redacted.
 	Text string
-	// Log is the end of what it printed, redacted.
+	// Log is the end of the process's output, redacted.
 	Log []string
-	// Delivered is false if no process ever got the request.
+	// Delivered is false if no process received the request.
 	Delivered bool
-	// Error and Cause, of the task of an execution, are its failure as executions know it: data, which are secret and neither
-	// redacted nor cut.
+	// Error and Cause are the failure of an execution's task, as executions report it. They are secret data, neither
+	// redacted nor truncated.
 	Error, Cause string
 }
 
-// Provided says that a native type has done what the request asks, or has failed at it.
+// Provided means that a native type has completed the request, or has failed.
 type Provided struct {
-	// Result is what there is now, as far as it went.
+	// Result is the current state of the resource, possibly incomplete.
 	Result native.Result
-	// Failure says why it failed; empty if it did not. It is redacted.
+	// Failure is the reason of a failure, or empty. It is redacted.
 	Failure string
 }
 
-// Awaiting says that a native type has done its part of a Create, which signals end.
+// Awaiting means that a native type has done its part of a Create, and that signals will complete it.
 type Awaiting struct{ Result native.Result }
 
-// Waiting says that the process that was given the request has done its part for now, and that the provider is to be asked
-// again: see wire.Waiting.
+// Waiting means that the process has done its part for now, and that the provider is to be polled. See wire.Waiting.
 type Waiting struct {
 	After time.Duration
 	Until time.Time
-	// Reason says how far it is. It is redacted.
+	// Reason describes the progress. It is redacted.
 	Reason string
-	// ID, of a Create, is what there is so far, empty if that is not known.
+	// ID is the physical ID of a Create so far, empty if unknown.
 	ID wire.PhysicalID
-	// Pending is what it is to be asked with, a secret.
+	// Pending is the state to send with the next poll. It is secret.
 	Pending json.RawMessage
 }
 
-// Silent says that the handler of a request returned, and that no answer has come. It is reported again when what may still
-// answer has changed.
+// Silent means that the handler of a request returned and that no answer has come. It is reported again when the
+// possible source of an answer changes.
 type Silent struct {
-	// Awaits says what may still answer, in words for people; empty if nothing is known that may. It is redacted.
+	// Awaits describes the possible source of the answer in words. It is empty if no source is known. It is redacted.
 	Awaits string
-	// Settle is how long an answer may still take if nothing is known that may send one.
+	// Settle is how long an answer may still take if no possible source is known.
 	Settle time.Duration
-	// Until is when what may still answer has to have done so, if it is the process: at the end of the provider's own timeout.
-	// Zero means that only the request's timeout limits it.
+	// Until is the time by which the process must have sent its answer: the end of the provider's own timeout. Zero
+	// means that only the request's timeout applies.
 	Until time.Time
-	// Over says that nothing of the request runs in a process of this node any more.
+	// Over means that no process of this node executes any part of the request any more.
 	Over bool
-	// Later says that the handler is made to return first: its answer comes from what it called, or from elsewhere.
+	// Later means that the handler is designed to return first, and that a called service or another system sends the
+	// answer.
 	Later bool
-	// Document says that the handler returned a response document instead of sending it.
+	// Document means that the handler returned a response document instead of sending it.
 	Document bool
 }
 
-// Returned says that a macro, or the function of an execution's task, has returned.
+// Returned means that a macro, or the function of an execution's task, has returned.
 type Returned struct {
-	// Body is what it returned, unread: at most [MaxReturned] bytes.
+	// Body is the unparsed result of at most [MaxReturned] bytes.
 	Body []byte
 }
 
-// Poll is what became of one try to ask a provider again, or of a try of an execution's task: the outcome of a request of the
-// type store.TypeIsComplete or store.TypeExecution.
+// Poll is the outcome of a poll of a waiting provider, or of a try of an execution's task. Its request has the type
+// store.TypeIsComplete or store.TypeExecution.
 type Poll struct {
-	// For is the request that waits, or the execution.
+	// For is the ID of the waiting request, or of the execution.
 	For wire.RequestID
-	// Try is the try that was sent.
+	// Try is the number of the try that was sent.
 	Try int
 	// Outcome is [Accepted], [Refused], [Died], [Waiting], [Silent] or [Returned].
 	Outcome Outcome

@@ -8,28 +8,29 @@ import (
 	"github.com/pintle-dev/pintle/wire"
 )
 
-// queue holds the requests in hand: bounded, each once, stacks taking turns.
+// queue holds a bounded number of requests, each once. Stacks take turns.
 type queue struct {
 	wake chan struct{} // a request may be sent
-	room chan struct{} // what did not fit may be read again
+	room chan struct{} // the table may be read again
 
-	limit int // requests in hand
-	sends int // sends at a time
-	share int // sends at a time of one stack
+	limit int // maximum requests in the queue
+	sends int // maximum concurrent sends
+	share int // maximum concurrent sends of one stack
 
 	mu    sync.Mutex
-	held  map[wire.RequestID]int // with the try of it that is in hand
+	held  map[wire.RequestID]int // the requests in the queue, with their try
 	turns []*lane                // the stacks with waiting requests, in turn
 	lanes map[store.StackKey]*lane
 	busy  int
 	left  bool // the table may hold requests that did not fit
-	// after are the next tries of those in hand: the end of one try is reported, and the next one made ready by it, before the one
-	// is out of hand.
+	// after holds the next tries of requests that are still in the queue: reporting one try makes the next one ready
+	// before the queue drops the first.
 	after map[wire.RequestID]store.Request
-	// The requests settled last, in two generations. A reading of the table or a Dispatch that was under way while a
-	// request was settled still has it as ready, and it must not go out again.
+	// recent and older are the most recently settled requests, in two generations. A concurrent read of the table or
+	// Dispatch may still see such a request as ready, but it must not be sent again.
 	recent, older map[settled]struct{}
-	// Requests that went back to the table since their provider is too busy. They are not read for a while.
+	// resting holds the requests that went back to the table because their provider was too busy. They are not read for
+	// a while.
 	resting map[wire.RequestID]struct{}
 }
 
@@ -39,8 +40,8 @@ type lane struct {
 	busy    int
 }
 
-// settled names a request by its owner too: after a take-over the same request is ready again for another owner. And one
-// that asks again is ready again for every try.
+// settled identifies a settled request. It includes the owner, because a takeover makes the same request ready again
+// for another owner. It includes the try, because a poll is ready again for every try.
 type settled struct {
 	owner store.Incarnation
 	id    wire.RequestID
@@ -76,7 +77,7 @@ func (q *queue) load() Load {
 	return l
 }
 
-// offer takes the requests of node that fit and are not in hand, and returns how many.
+// offer adds the requests of node that fit and are not in the queue yet, and returns their number.
 func (q *queue) offer(node store.Incarnation, requests []store.Request) (taken int) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -100,7 +101,7 @@ func (q *queue) offer(node store.Incarnation, requests []store.Request) (taken i
 	return taken
 }
 
-// take puts a request in hand.
+// take adds a request to the queue.
 func (q *queue) take(r store.Request) {
 	q.held[r.ID] = askingOf(r).try
 	l := q.lane(r.Stack)
@@ -109,7 +110,8 @@ func (q *queue) take(r store.Request) {
 	}
 }
 
-// next returns the next request to be sent and counts it as being sent; nil if there is none or enough are.
+// next returns the next request to send and counts it as in flight. It returns nil if no request is waiting or enough
+// are in flight.
 func (q *queue) next() *send {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -123,7 +125,7 @@ func (q *queue) next() *send {
 	l := q.turns[i]
 	q.turns = slices.Delete(q.turns, i, i+1)
 	r := l.waiting[0]
-	l.waiting[0] = store.Request{} // its body is not to be held by the array
+	l.waiting[0] = store.Request{} // so that the array does not keep the body alive
 	if l.waiting = l.waiting[1:]; len(l.waiting) > 0 {
 		q.turns = append(q.turns, l)
 	} else {
@@ -134,7 +136,7 @@ func (q *queue) next() *send {
 	return &send{request: r, queue: q, counted: true}
 }
 
-// reading says that the table is about to be read, and returns how many requests there is room for.
+// reading is called before the table is read. It returns the number of free places.
 func (q *queue) reading() int {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -143,14 +145,15 @@ func (q *queue) reading() int {
 	return free
 }
 
-// holds reports whether the request is in hand or was settled just now. Of one that asks again and was, offer knows.
+// holds reports whether the request is in the queue or was just settled. It ignores later tries of a poll, which offer
+// checks.
 func (q *queue) holds(node store.Incarnation, id wire.RequestID) bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	return q.known(settled{owner: node, id: id})
 }
 
-// forget drops a request that is out of hand. If it was not settled, the table may give it again.
+// forget removes a request. If it was not settled, it may be read from the table again.
 func (q *queue) forget(s *send, done bool) {
 	s.release()
 	q.mu.Lock()
@@ -173,7 +176,7 @@ func (q *queue) forget(s *send, done bool) {
 	q.signalRoom()
 }
 
-// rested lets the requests that rest be read again.
+// rested allows the resting requests to be read again.
 func (q *queue) rested() {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -184,8 +187,8 @@ func (q *queue) rested() {
 	}
 }
 
-// signalRoom asks for a reading of the table. It waits until a quarter of the queue is free: reading for each single
-// request would cost more than sending it.
+// signalRoom triggers a read of the table. It waits until a quarter of the queue is free, because reading for each
+// single request would cost more than sending it.
 func (q *queue) signalRoom() {
 	if q.left && q.limit-len(q.held) >= max(1, q.limit/4) {
 		signal(q.room)
@@ -209,17 +212,17 @@ func (q *queue) lane(stack store.StackKey) *lane {
 	return l
 }
 
-// send is a request on its way.
+// send is a request that is being sent.
 type send struct {
 	request store.Request
 	queue   *queue
-	rests   bool // it goes back to the table for a while
-	// function is the one that gets what is sent to a topic, of which it is the only subscriber.
+	rests   bool // the request goes back to the table for a while
+	// function is the only subscriber of the topic to which the request is sent.
 	function string
-	counted  bool // as one of the queue's sends; guarded by queue.mu
+	counted  bool // counts as a send of the queue; guarded by queue.mu
 }
 
-// release stops counting the request as being sent, so that a slow or pausing one stands in no one's way.
+// release stops counting the request as in flight, so that a slow or paused send does not block others.
 func (s *send) release() {
 	q := s.queue
 	q.mu.Lock()
@@ -237,7 +240,8 @@ func (s *send) release() {
 	signal(q.wake)
 }
 
-// resume counts it again. It does not wait for its turn: the bound may be passed, and holds again for those to come.
+// resume counts the request as in flight again. It does not wait for a turn: the limit may be exceeded, but still
+// applies to the next sends.
 func (s *send) resume() {
 	q := s.queue
 	q.mu.Lock()

@@ -9,9 +9,9 @@ import (
 	"github.com/pintle-dev/pintle/wire"
 )
 
-// redactor makes texts from outside fit to be kept and shown, for one request.
+// redactor makes the external texts of one request safe to store and show.
 type redactor struct {
-	secrets []string // as they are
+	secrets []string // the secrets as given
 	known   redact.Secrets
 }
 
@@ -22,7 +22,7 @@ func newRedactor(r store.Request, more ...string) *redactor {
 	}
 	h := &redactor{secrets: secrets}
 	h.known.Spell = func(secret string) []string {
-		// Cleaned too, since that is how a text looks when secrets are searched in it.
+		// Also the cleaned form, because texts are cleaned before the search for secrets.
 		return append(redact.Spellings(secret), wire.CleanText(secret))
 	}
 	h.known.Add(secrets...)
@@ -35,7 +35,7 @@ func (h *redactor) text(text string) string {
 	return h.known.Mask(wire.Redact(wire.CleanText(text)))
 }
 
-// excerpt returns the beginning of a text, redacted before it is cut: half a secret is still one.
+// excerpt returns the beginning of a text. It redacts the text first, because half a secret would not be recognized.
 func (h *redactor) excerpt(text string, limit int) string {
 	text = strings.TrimSpace(h.text(text))
 	if len(text) <= limit {

@@ -13,28 +13,28 @@ import (
 	"github.com/pintle-dev/pintle/wire"
 )
 
-// References resolves dynamic references. Its methods are called from many goroutines.
+// References resolves dynamic references. It is safe for concurrent use.
 type References interface {
-	// Wants reports whether a reference is resolved in the properties of a native type, or of another one; others are delivered as they
-	// are written.
+	// Wants reports whether a reference is to be resolved in the properties of a native type, or of a custom resource.
+	// Other references are delivered as written.
 	Wants(reference dynamic.Reference, native bool) bool
-	// Resolve returns the values of references, and the reasons for those that have none, both by the text of the
-	// reference. Secret values are marked as secret. The error is a temporary one and contains no secret. Resolve
-	// returns when ctx ends.
+	// Resolve returns the values of references, and the reasons for those without a value. Both maps have the
+	// reference's text as the key. Secret values are marked as secret. An error is temporary and contains no secret.
+	// Resolve returns when ctx ends.
 	Resolve(ctx context.Context, account, region string, references []dynamic.Reference) (
 		resolved map[string]value.Value, missing map[string]string, err error)
-	// Remember takes the secrets that a request is sent with, none of which is kept anywhere else.
+	// Remember records the secrets that are sent with a request. They are stored nowhere else.
 	Remember(id wire.RequestID, secrets []string)
 }
 
-// resolved says that the references of a request are resolved, and that it is still to be sent.
+// resolved means that a request's references are resolved, and that the request is yet to be sent.
 type resolved struct{}
 
 func (resolved) outcome() {}
 
-// resolve puts in place of the dynamic references in a request what they stand for now, and returns what must not be shown
-// of that. It changes the request of this sending alone: rows keep the references. The outcome is nil, and ok false, if the
-// request stays ready in the table.
+// resolve replaces the dynamic references in a request with their current values, and returns the secrets among these.
+// It changes only the request to send: rows keep the references. If the request stays ready in the table, the outcome
+// is nil and ok is false.
 func (d *Delivery) resolve(soft, hard context.Context, s *send) (secrets []string, outcome Outcome, ok bool) {
 	r := s.request
 	if d.config.References == nil || r.Type == store.TypeNotification {
@@ -51,7 +51,7 @@ func (d *Delivery) resolve(soft, hard context.Context, s *send) (secrets []strin
 		}
 		return nil, nil, true
 	}
-	hide := newRedactor(r, partsOfSecrets(r)...) // few requests need one here
+	hide := newRedactor(r, partsOfSecrets(r)...) // few requests get here
 	if err != nil {
 		return nil, Refused{Text: hide.text(err.Error())}, false
 	}
@@ -92,8 +92,8 @@ func (d *Delivery) resolve(soft, hard context.Context, s *send) (secrets []strin
 	return secrets, nil, true
 }
 
-// partsOfSecrets returns the references in the secret strings of a request, and what they are made of. Errors quote no more of such
-// a string, and who does not know that cannot find the secret in it.
+// partsOfSecrets returns the references in a request's secret strings, and their parts. Errors quote only such parts,
+// so a redactor that knows only the whole string would not find them.
 func partsOfSecrets(r store.Request) (parts []string) {
 	for _, v := range []value.Value{r.Body.Token, r.Body.Properties, r.Body.OldProperties} {
 		for _, secret := range v.Secrets() {
@@ -107,19 +107,19 @@ func partsOfSecrets(r store.Request) (parts []string) {
 	return parts
 }
 
-// takesSecrets reports whether a native type does something with its properties. A nested stack gets the references as they are written:
+// takesSecrets reports whether a native type uses its properties. A nested stack gets references as written, because
 // they are resolved in its own resources.
 func (d *Delivery) takesSecrets(resourceType string) bool {
 	schema := d.config.Native.Schema(resourceType)
 	return schema != nil && !schema.Nested && !schema.Recorded
 }
 
-// references returns the references in a request that are to be resolved. The lenient ones may stay as they are written if
-// there is nothing that they stand for: what has been is not to hold up what is to be, nor the end of a resource.
+// references returns the references in a request to resolve. A lenient reference may stay as written if it has no
+// value: missing old values must block neither an update nor the deletion of a resource.
 func (d *Delivery) references(r store.Request, ending bool) (list []dynamic.Reference, lenient map[string]bool, err error) {
 	lenient = make(map[string]bool)
 	if isROS(r) {
-		return nil, lenient, nil // they are AWS's; in ROS the same text is one like any other
+		return nil, lenient, nil // they are AWS references; ROS gives this text no meaning
 	}
 	inNative, secrets := r.Body.Native(), true
 	if inNative {

@@ -10,28 +10,28 @@ import (
 	"github.com/pintle-dev/pintle/wire"
 )
 
-// maxBackoff bounds the pause between two tries.
+// maxBackoff limits the pause between two attempts.
 const maxBackoff = 10 * time.Second
 
-// slotFor is how long a send counts as one. A provider that takes longer is waited for next to the others.
+// slotFor is how long a send occupies a slot. A slower one continues without a slot.
 const slotFor = 5 * time.Second
 
-// verdict is what one try came to.
+// verdict is the result of one attempt.
 type verdict struct {
-	// outcome ends the sending; nil means that it may be tried again because of what text says.
+	// outcome ends the sending. Nil means that it may be retried because of the error in text.
 	outcome Outcome
 	// text is redacted.
 	text string
-	// delivered says that the provider may have the request.
+	// delivered means that the provider may have the request.
 	delivered bool
-	// wait is how long the other side asked to be left alone.
+	// wait is the pause that the other side asked for.
 	wait time.Duration
 }
 
 func refused(text string) verdict { return verdict{outcome: Refused{Text: text}} }
 
-// persist tries until there is an outcome, trying again has lasted for RetryFor, or the request's timeout is over. It
-// returns nil if soft ended between two tries or hard within one.
+// persist tries until there is an outcome, RetryFor has passed, or the request times out. It returns nil if soft ends
+// between two attempts or hard ends during one.
 func (d *Delivery) persist(soft, hard context.Context, s *send, try func(context.Context) verdict) Outcome {
 	start := time.Now()
 	deadline := start.Add(cmp.Or(s.request.Body.Timeout, wire.DefaultServiceTimeout))
@@ -91,7 +91,7 @@ func giveUp(text string, tries int, took time.Duration) string {
 	return fmt.Sprintf("%s (%d tries in %s)", text, tries, took.Round(time.Second))
 }
 
-// jitter returns the pause after try n, counted from 0: a random part of a bound that doubles.
+// jitter returns the pause after attempt n, counted from 0: a random part of a limit that doubles.
 func jitter(first time.Duration, n int) time.Duration {
 	return backoff.Random(first, maxBackoff, n)
 }

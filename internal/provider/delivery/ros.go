@@ -10,10 +10,11 @@ import (
 	"github.com/pintle-dev/pintle/wire"
 )
 
-// isROS reports whether a request is one of ROS, which knows other tokens, documents and ways than CloudFormation.
+// isROS reports whether a request belongs to a ROS stack. ROS has different tokens, documents and transports than
+// CloudFormation.
 func isROS(r store.Request) bool { return r.Body.Dialect == wire.ROS.String() }
 
-// sendROS sends a request of ROS for which this machine has no provider.
+// sendROS sends a ROS request that no provider on this machine serves.
 func (d *Delivery) sendROS(soft, hard context.Context, s *send, hide *redactor, token wire.Token) Outcome {
 	r := s.request
 	if r.Type == store.TypeNotification && token.Service == wire.HTTP {
@@ -32,8 +33,8 @@ func (d *Delivery) sendROS(soft, hard context.Context, s *send, hide *redactor, 
 	return Refused{Text: hide.text(d.unknown(r, text) + ", and ROS knows no such service token: " + d.declare(text))}
 }
 
-// notifyROS tells a URL of NotificationURLs how a stack has finished: the message is the body, and nothing is signed. Source: ROS,
-// CreateStack, NotificationURLs.
+// notifyROS notifies a URL of NotificationURLs that a stack operation has finished. The body is the unsigned message.
+// Source: ROS, CreateStack, NotificationURLs.
 func (d *Delivery) notifyROS(soft, hard context.Context, s *send, hide *redactor, token wire.Token) Outcome {
 	body, _, err := d.document(s.request)
 	if err != nil {

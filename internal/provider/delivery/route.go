@@ -14,11 +14,11 @@ import (
 	"github.com/pintle-dev/pintle/wire"
 )
 
-// send gets the request to its provider. It returns nil if the request stays ready in the table.
+// send sends the request to its provider. It returns nil if the request stays ready in the table.
 func (d *Delivery) send(soft, hard context.Context, s *send) Outcome {
 	r := s.request
 	if r.Owner != d.config.Node() {
-		return nil // taken over: another node sends it, or this one in its next life
+		return nil // taken over: another node sends it, or this node after a restart
 	}
 	if r.Type == store.TypeExecution {
 		if d.config.Away != nil {
@@ -75,7 +75,7 @@ func (d *Delivery) send(soft, hard context.Context, s *send) Outcome {
 	}
 	token, err := wire.ParseToken(r.Body.ServiceToken())
 	switch {
-	case err != nil && r.Body.Token.Secret(): // the error quotes the beginning of it, which no redactor knows for a secret
+	case err != nil && r.Body.Token.Secret(): // the error quotes part of the secret, which no redactor knows
 		return Refused{Text: "the service token, which is a secret, has none of the forms that there are"}
 	case err != nil:
 		return Refused{Text: hide.text(err.Error())}
@@ -108,14 +108,15 @@ func (d *Delivery) send(soft, hard context.Context, s *send) Outcome {
 		"http(s) URL: " + d.declare(text))}
 }
 
-// waitForCloud leaves a request in the table for a node that has the local cloud.
+// waitForCloud leaves a request in the table for a node with local cloud emulation.
 func (d *Delivery) waitForCloud(s *send, what string) Outcome {
 	d.config.Progress(s.request.ID, what+" needs local cloud emulation, which is off: start the server with --dev or --run-functions")
 	s.rests = true
 	return nil
 }
 
-// document returns what the provider gets, with a response URL signed now; of a notification the message, and no URL.
+// document returns the document for the provider and the response URL, signed now. For a notification it returns the
+// message and no URL.
 func (d *Delivery) document(r store.Request) (body []byte, responseURL string, err error) {
 	if r.Type == store.TypeNotification {
 		message, _ := r.Body.Properties.Get("Message")
@@ -152,7 +153,7 @@ func (d *Delivery) requestOf(r store.Request) (wire.Request, error) {
 	}
 	if isROS(r) {
 		request.Dialect = wire.ROS
-		request.IntranetResponseURL = responseURL // there is one way to this server
+		request.IntranetResponseURL = responseURL // this server has only one address
 		if d.config.ROSInnerURL {
 			request.InnerResponseURL = responseURL
 		}
@@ -168,7 +169,7 @@ func (d *Delivery) requestOf(r store.Request) (wire.Request, error) {
 		request.OldResourceProperties = r.Body.OldProperties.JSON()
 	case wire.Delete:
 		request.PhysicalResourceID = r.Body.PhysicalID
-	case wire.Read, store.TypeImport: // an import reads what it imports
+	case wire.Read, store.TypeImport: // an import reads the resource to import
 		request.RequestType, request.PhysicalResourceID = wire.Read, r.Body.PhysicalID
 	default:
 		return wire.Request{}, fmt.Errorf("requests of the type %q cannot be delivered", string(r.Type))
@@ -176,13 +177,13 @@ func (d *Delivery) requestOf(r store.Request) (wire.Request, error) {
 	return request, nil
 }
 
-// asksToRead reports whether a provider gets the request as a Read. Only one that is a process of Pintle does: others are not asked
-// whether they know that type.
+// asksToRead reports whether a provider gets the request as a Read. Only local processes do, because other providers
+// may not know this request type.
 func asksToRead(r store.Request) bool {
 	return r.Type == store.TypeRead || r.Type == store.TypeImport && !r.Body.Native()
 }
 
-// onLoopback reports whether a URL leads to the machine it is used on.
+// onLoopback reports whether a URL points to loopback.
 func onLoopback(text string) bool {
 	u, err := url.Parse(text)
 	if err != nil {
@@ -196,13 +197,13 @@ func onLoopback(text string) bool {
 	return err == nil && (addr.Unmap().IsLoopback() || addr.IsUnspecified())
 }
 
-// OutOfReach reports whether a response URL is on loopback, and who is at the other end of the connection is not.
+// OutOfReach reports whether a response URL is on loopback while the provider's connection comes from another machine.
 func OutOfReach(responseURL string, provider net.Conn) bool {
 	return onLoopback(responseURL) && !sameMachine(provider)
 }
 
-// sameMachine reports whether a connection leads back to this machine: over loopback, or from one of its addresses to
-// the same one.
+// sameMachine reports whether the peer of a connection is on this machine: connected over loopback, or from the same
+// address as the local one.
 func sameMachine(c net.Conn) bool {
 	remote, ok := c.RemoteAddr().(*net.TCPAddr)
 	if !ok {

@@ -9,39 +9,40 @@ import (
 	"github.com/pintle-dev/pintle/wire"
 )
 
-// runs is the local invocations that have not ended, the ends that are to be reported, and who waits for a busy provider.
-// They are known by the request that they are about, so that no process is given one while another one, or a try before,
-// still has it.
+// runs holds the local invocations in flight, the outcomes to report, and the requests that wait for a busy provider.
+// Its key is the ID of the request that an invocation is about. So no process gets a request while another process
+// still has it or an earlier try of it.
 type runs struct {
-	wake chan struct{} // an end is to be reported
+	wake chan struct{} // an outcome is to be reported
 
-	limit int // of those who wait
+	limit int // maximum number of waiters
 
 	mu      sync.Mutex
-	silent  map[wire.RequestID]chan struct{} // returned silently: closed when the request is settled
+	silent  map[wire.RequestID]chan struct{} // requests whose handler returned silently; closed when the request is settled
 	running map[wire.RequestID]*run
 	ends    []end
-	waiting map[string][]chan struct{} // by provider, in turn
+	waiting map[string][]chan struct{} // by provider, in order
 	waiters int
 }
 
 type run struct {
-	of       asking // the last that was answered with this invocation
+	of       asking // the last send that this invocation serves
 	provider string
 	end      func(asking, local.Outcome) Outcome
-	started  chan struct{} // closed when a process was started for it, or it has finished
-	most     time.Duration // the longest that the process may take from then on; set before started is closed, zero if it has finished
-	began    time.Time     // when that process got it; zero if none has
-	settled  bool          // its request was settled meanwhile
-	told     bool          // that it is being executed was recorded
-	outcome  Outcome       // it ended before that
+	started  chan struct{} // closed when the event has a process, or the invocation is finished
+	most     time.Duration // maximum remaining time of the process; set before started is closed, zero if the invocation is finished
+	began    time.Time     // when the process got the event; zero if none has
+	settled  bool          // the request was settled in the meantime
+	told     bool          // Accepted was recorded for the request
+	outcome  Outcome       // the outcome, if it came before Accepted was recorded
 }
 
-// end is the end of an invocation.
+// end is the outcome of an invocation.
 type end struct {
 	of      asking
 	outcome Outcome
-	// settled, of a silent return, is closed when the request is settled, and began is when a process got it.
+	// For a silent return, settled is closed when the request is settled. began is the time when a process got the
+	// event.
 	settled chan struct{}
 	began   time.Time
 }
@@ -56,8 +57,9 @@ func newRuns(limit int) *runs {
 	}
 }
 
-// begin notes an invocation; end reports what is to be reported of its end, nil for nothing. False means that the request is
-// being executed already: what comes of that is reported of what was to begin, once it is recorded that it is executed.
+// begin registers an invocation. The function end returns the outcome to report for it, or nil for none. begin returns
+// false if the request is already being executed. The outcome of that execution is then reported for of, once its
+// acceptance is recorded.
 func (r *runs) begin(of asking, provider string, end func(asking, local.Outcome) Outcome) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -69,14 +71,15 @@ func (r *runs) begin(of asking, provider string, end func(asking, local.Outcome)
 	return true
 }
 
-// run returns the invocation of a request, nil if it has finished. The caller may wait for started, and read most after that.
+// run returns the invocation of a request, or nil if it has finished. The caller may wait for started and then read
+// most.
 func (r *runs) run(id wire.RequestID) *run {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.running[id]
 }
 
-// start notes that there is a process for the request, which may take so long from now on.
+// start records that the request has a process, and the maximum time that the process may take from now on.
 func (r *runs) start(id wire.RequestID, most time.Duration) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -85,7 +88,7 @@ func (r *runs) start(id wire.RequestID, most time.Duration) {
 	}
 }
 
-// hand notes that the process has the request.
+// hand records that the process has received the request.
 func (r *runs) hand(id wire.RequestID) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -94,7 +97,7 @@ func (r *runs) hand(id wire.RequestID) {
 	}
 }
 
-// start sets most and closes started, unless that was done before; the caller holds mu.
+// start sets most and closes started, unless started is already closed. The caller holds mu.
 func (r *run) start(most time.Duration) {
 	select {
 	case <-r.started:
@@ -104,14 +107,14 @@ func (r *run) start(most time.Duration) {
 	}
 }
 
-// drop forgets an invocation that was not accepted.
+// drop removes an invocation that was not accepted.
 func (r *runs) drop(id wire.RequestID) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	delete(r.running, id)
 }
 
-// accepted says whether Accepted was recorded for the request; its end is reported only after that.
+// accepted records whether Accepted was recorded for the request. Its outcome is reported only after that.
 func (r *runs) accepted(id wire.RequestID, recorded bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -128,7 +131,7 @@ func (r *runs) accepted(id wire.RequestID, recorded bool) {
 	}
 }
 
-// done notes the end of an invocation.
+// done records the outcome of an invocation.
 func (r *runs) done(id wire.RequestID, outcome local.Outcome) {
 	r.mu.Lock()
 	found := r.running[id]
@@ -153,14 +156,13 @@ func (r *runs) done(id wire.RequestID, outcome local.Outcome) {
 	}
 }
 
-// answered reports whether the run has finished in a silent return that says nothing, because its request is settled. The
-// caller holds mu.
+// answered reports whether the run ended in a silent return whose request is already settled. The caller holds mu.
 func (r *run) answered() bool {
 	_, is := r.outcome.(silent)
 	return is && r.settled
 }
 
-// settle notes that a request is settled, and reports whether an invocation of it has not ended.
+// settle records that a request is settled. It reports whether an invocation of it is still running.
 func (r *runs) settle(id wire.RequestID) (runs bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -174,7 +176,7 @@ func (r *runs) settle(id wire.RequestID) (runs bool) {
 	return runs
 }
 
-// leaveSilent forgets a silent return of which nothing more is to be reported.
+// leaveSilent removes a silent return that needs no more reports.
 func (r *runs) leaveSilent(id wire.RequestID, settled chan struct{}) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -188,7 +190,7 @@ func (r *runs) report(found *run) {
 	if _, is := found.outcome.(silent); is {
 		e.settled = make(chan struct{})
 		if before := r.silent[found.of.about]; before != nil {
-			close(before) // of an earlier delivery, of which nothing matters any more
+			close(before) // from an earlier delivery, which no longer matters
 		}
 		r.silent[found.of.about] = e.settled
 	}
@@ -196,7 +198,7 @@ func (r *runs) report(found *run) {
 	signal(r.wake)
 }
 
-// ended returns the ends that are to be reported, once.
+// ended removes and returns the outcomes to report.
 func (r *runs) ended() []end {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -205,8 +207,8 @@ func (r *runs) ended() []end {
 	return ends
 }
 
-// await returns a channel that is closed when it is the caller's turn to try a busy provider again, who must then
-// leave; nil if too many wait already.
+// await returns a channel that is closed when it is the caller's turn to try a busy provider again. The caller must
+// then call leave. It returns nil if too many requests already wait.
 func (r *runs) await(provider string) chan struct{} {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -219,8 +221,7 @@ func (r *runs) await(provider string) chan struct{} {
 	return turn
 }
 
-// leave ends a wait. used says that the caller tries the provider, or has tried it, because of its turn; a turn that
-// was not used goes to the next.
+// leave ends a wait. used means that the caller uses its turn, or has used it. An unused turn goes to the next waiter.
 func (r *runs) leave(provider string, turn chan struct{}, used bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -233,7 +234,7 @@ func (r *runs) leave(provider string, turn chan struct{}, used bool) {
 	}
 }
 
-// next gives the first of those who wait for a provider their turn.
+// next gives the first waiter of a provider its turn.
 func (r *runs) next(provider string) {
 	line := r.waiting[provider]
 	if len(line) == 0 {
@@ -245,7 +246,7 @@ func (r *runs) next(provider string) {
 	r.waiting[provider] = line[1:]
 }
 
-// slack reports whether there is room for more to wait.
+// slack reports whether there is room for more waiters.
 func (r *runs) slack() bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -10,11 +10,11 @@ import (
 	"github.com/pintle-dev/pintle/wire"
 )
 
-// Sender hands single requests to a Lambda function or an SNS topic, as a [Delivery] does, but without rows and without a
-// second try. The zero Sender is ready; its methods may be called concurrently.
+// Sender sends single requests to a Lambda function or an SNS topic, as a [Delivery] does, but without rows and without
+// retries. The zero Sender is ready to use. It is safe for concurrent use.
 type Sender struct{ cloud cloud }
 
-// CheckTarget returns an error for a token that a [Sender] does not lead to.
+// CheckTarget returns an error for a token that a [Sender] does not support.
 func CheckTarget(token wire.ServiceToken) error {
 	_, _, err := targetOf(token)
 	return err
@@ -34,8 +34,9 @@ func targetOf(named wire.ServiceToken) (token wire.Token, to service, err error)
 	return token, to, fmt.Errorf("%s is neither a Lambda function nor an SNS topic", named)
 }
 
-// Send hands a document, whose answer is expected at the response URL of the request, to what the request's service token
-// names. It returns when the service has accepted it; the error is the service's own text, with secrets left out.
+// Send sends a document to the target of the request's service token. The answer is expected at the request's response
+// URL. Send returns when the service has accepted the document. The error is the service's own text, with secrets
+// removed.
 func (d *Sender) Send(ctx context.Context, request wire.Request, document []byte) error {
 	token, to, err := targetOf(request.ServiceToken)
 	if err != nil {
@@ -55,7 +56,7 @@ func (d *Sender) Send(ctx context.Context, request wire.Request, document []byte
 	ctx, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
 	if err := to.call(ctx, c, token, row, document); err != nil {
-		own := Delivery{config: Config{FidelityAWS: true}} // whose words are the service's alone
+		own := Delivery{config: Config{FidelityAWS: true}} // with only the service's own texts
 		v := own.judge(err, to, token, newRedactor(row))
 		if refused, ok := v.outcome.(Refused); ok {
 			return errors.New(refused.Text)

@@ -9,40 +9,41 @@ import (
 )
 
 const (
-	// DefaultLook is how long after a silent return delivery first checks whether the answer has come and whether the process
-	// still works. An answer that the handler sends last and does not wait for is usually there by then.
+	// DefaultLook is the time between a silent return and the first check whether the answer has come and whether the
+	// process is still working. An answer that the handler sends last without waiting for it has usually arrived by
+	// then.
 	DefaultLook = time.Second
-	// looksEvery times that is the pause between further checks.
+	// looksEvery times DefaultLook is the pause between further checks.
 	looksEvery = 3
 )
 
-// These texts describe, for people, why an answer may still come after a handler has returned without one.
+// Reasons, in words, why an answer may still come after a handler has returned without one.
 const (
 	awaitsLater  = "pintle.yaml says that its answers come later"
 	awaitsCalled = "it called Lambda, Step Functions, SNS or EventBridge of this server, which may lead to an answer"
 	awaitsWork   = "its process still works on it: "
 )
 
-// silent is a handler's return without an answer, as far as is known here. It is reported as [Silent], later and perhaps more
-// than once.
+// silent is a handler's return without an answer that this node knows of. It is reported as [Silent] after a pause,
+// possibly more than once.
 type silent struct {
 	provider Provider
-	over     bool                         // nothing of it runs in the process
-	document bool                         // it returned the answer instead of sending it
-	work     func(context.Context) string // nil if that cannot be seen
+	over     bool                         // the process executes no part of it any more
+	document bool                         // the handler returned the answer instead of sending it
+	work     func(context.Context) string // describes the remaining work; nil if it cannot be observed
 	hide     *redactor
 }
 
 func (silent) outcome() {}
 
-// DefaultAfterAnswer is how long a handler may continue after its request was answered, before its process is ended: for logs,
-// clean-ups and records of its own. A handler that needs more has to answer last.
+// DefaultAfterAnswer is how long a handler may continue after its request was answered, for logs, clean-up and its own
+// records. Then its process is ended. A handler that needs more time has to answer last.
 const DefaultAfterAnswer = 10 * time.Second
 
-// Settled tells the delivery that a request is settled, by an answer or in another way. The delivery then stops
-// reporting on a handler that returned without an answer, and ends a process that still handles the request: at once,
-// or after Config.AfterAnswer if it may have answered. With Config.FidelityAWS the process continues, as on Lambda.
-// The engine calls Settled. It never blocks, and it ignores unknown requests.
+// Settled informs the delivery that a request is settled, by an answer or in another way. The delivery then stops
+// reporting on a handler that returned without an answer. It ends a process that still handles the request: at once, or
+// after Config.AfterAnswer if the process may have answered. With Config.FidelityAWS the process continues, as on
+// Lambda. The engine calls Settled. It never blocks, and it ignores unknown requests.
 func (d *Delivery) Settled(id wire.RequestID, answered bool) {
 	if !d.runs.settle(id) || d.config.FidelityAWS {
 		return
@@ -54,8 +55,8 @@ func (d *Delivery) Settled(id wire.RequestID, answered bool) {
 	d.config.Local.Cancel(string(id), grace)
 }
 
-// listen reports a silent return once it is known that no answer has come, and continues until nothing may answer any more, the
-// request is settled or soft ends.
+// listen reports a silent return when no answer has come after a pause. It continues until there is no possible source
+// of an answer, the request is settled, or soft ends.
 func (d *Delivery) listen(soft, hard context.Context, e end, s silent) {
 	defer d.runs.leaveSilent(e.of.about, e.settled)
 	pause := d.config.Look
@@ -90,8 +91,8 @@ func (d *Delivery) listen(soft, hard context.Context, e end, s silent) {
 	}
 }
 
-// until is when the process has to be done with the request, its handler having returned: at the end of the provider's timeout.
-// Zero means that this is not known.
+// until returns the time by which a process whose handler has returned must be finished: the end of the provider's
+// timeout. Zero means unknown.
 func (s silent) until(e end) time.Time {
 	if s.provider.Timeout <= 0 || e.began.IsZero() {
 		return time.Time{}
@@ -99,8 +100,8 @@ func (s silent) until(e end) time.Time {
 	return e.began.Add(s.provider.Timeout)
 }
 
-// awaits returns what may still answer, and whether that will not change. Work of a process counts until its time is over: a
-// thread or a child process that a handler started for good would hold the request otherwise.
+// awaits describes what may still answer, and reports whether that is final. The work of a process counts only until
+// its time is over. Otherwise, a thread or a child process that a handler started permanently would block the request.
 func (d *Delivery) awaits(ctx context.Context, e end, s silent) (text string, lasting bool) {
 	switch {
 	case s.provider.Later:

@@ -9,17 +9,17 @@ import (
 	"github.com/pintle-dev/pintle/wire"
 )
 
-// Topics are the local topics. Their methods are called from many goroutines.
+// Topics are the local topics. The methods are safe for concurrent use.
 type Topics interface {
-	// Subscribers reports whether a topic is local, which functions have subscribed to it, and how many other
-	// confirmed subscriptions it has. The error is a temporary one.
+	// Subscribers reports whether a topic is local, which functions have subscribed to it, and how many other confirmed
+	// subscriptions it has. An error is temporary.
 	Subscribers(ctx context.Context, arn string) (known bool, functions []string, others int, err error)
-	// Publish takes a message for all subscribers of a topic. An error whose method Temporary says false is final, any other may
-	// pass. It has no secret in it.
+	// Publish sends a message to all subscribers of a topic. An error is final if its method Temporary returns false,
+	// and temporary otherwise. It contains no secret.
 	Publish(ctx context.Context, arn, subject, message string) error
 }
 
-// subscribed is what Topics said of a topic.
+// subscribed is the result of Topics.Subscribers.
 type subscribed struct {
 	functions []string
 	others    int
@@ -27,9 +27,9 @@ type subscribed struct {
 
 func (subscribed) outcome() {}
 
-// sendTopic sends the request to a local topic and the stack's account. It returns false if the token is none. One function alone gets the
-// request as a local provider does, so that its end is known; several subscribers get it as SNS has it, and what becomes of it with
-// each is not known here.
+// sendTopic sends the request to a local topic in the stack's account. It returns false if the token names no such
+// topic. A single function gets the request like a local provider, so that its outcome is known. Several subscribers
+// get it as from SNS, and their outcomes are unknown.
 func (d *Delivery) sendTopic(soft, hard context.Context, s *send, hide *redactor) (Outcome, bool) {
 	r := s.request
 	named := r.Body.ServiceToken()
@@ -58,7 +58,7 @@ func (d *Delivery) sendTopic(soft, hard context.Context, s *send, hide *redactor
 	}
 	refuse := func(format string, args ...any) (Outcome, bool) {
 		if d.config.FidelityAWS {
-			return Accepted{}, true // as by SNS, and then no one hears of it
+			return Accepted{}, true // like SNS, which drops the message
 		}
 		return Refused{Text: hide.text(string(named) + fmt.Sprintf(format, args...))}, true
 	}
@@ -88,7 +88,7 @@ func (d *Delivery) sendTopic(soft, hard context.Context, s *send, hide *redactor
 	return d.sendLocal(soft, s, hide, provider), true
 }
 
-// publish hands the request to all subscribers.
+// publish sends the request to all subscribers.
 func (d *Delivery) publish(soft, hard context.Context, s *send, hide *redactor) Outcome {
 	r := s.request
 	body, _, err := d.document(r)

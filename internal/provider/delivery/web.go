@@ -23,21 +23,21 @@ import (
 	"github.com/pintle-dev/pintle/wire"
 )
 
-// MaxAnswer is how much of an answer in a response body is read, in bytes: one more than an answer may have.
+// MaxAnswer is how many bytes of an answer in a response body are read: one more than the limit of an answer.
 const MaxAnswer = wire.MaxResponse + 1
 
 const (
-	// maxRefusal bounds what is read of a body that explains a failure. It is far more than is shown, so that a secret
-	// in it is read, and masked, as a whole.
+	// maxRefusal limits how much of an error body is read. It is much more than the text shows, so that secrets are
+	// read, and masked, as a whole.
 	maxRefusal = 64 << 10
-	shown      = 200 // bytes of it that are shown
+	shown      = 200 // bytes of it that errors show
 )
 
-// idleConns is how many connections to one provider are kept: as many as are sent to at a time, so that under load none is
-// dialed again.
+// idleConns is the number of idle connections to keep per provider. It equals the number of concurrent sends, so that
+// connections are reused under load.
 const idleConns = DefaultSends
 
-// web speaks to providers behind URLs.
+// web sends requests to providers behind URLs.
 type web struct {
 	now           func() time.Time
 	open, guarded *http.Client
@@ -61,7 +61,7 @@ func (w *web) close() {
 	w.guarded.CloseIdleConnections()
 }
 
-// sendWeb sends the request document to a URL; trusted ones may be anywhere.
+// sendWeb sends the request document to a URL. A trusted URL may be in a private network.
 func (d *Delivery) sendWeb(soft, hard context.Context, s *send, hide *redactor, target string, trusted bool) Outcome {
 	r := s.request
 	body, p, err := d.newPost(s, hide, target, trusted)
@@ -78,13 +78,13 @@ func (d *Delivery) sendWeb(soft, hard context.Context, s *send, hide *redactor, 
 	return d.persist(soft, hard, s, func(ctx context.Context) verdict { return d.web.post(ctx, p) })
 }
 
-// newPost returns the document of a request and the post that carries it to a URL, without make and taken. Its error may hold
-// secrets of the request.
+// newPost returns the document of a request and the post that sends it to a URL. The caller sets make and taken. The
+// error may contain secrets of the request.
 func (d *Delivery) newPost(s *send, hide *redactor, target string, trusted bool) ([]byte, post, error) {
 	r := s.request
 	u, err := url.Parse(target)
 	if err != nil || u.Hostname() == "" {
-		// The parser's error would repeat the URL, which may hold a password.
+		// The parser's error would repeat the URL, which may contain a password.
 		return nil, post{}, errors.New("the service token is not a valid http(s) URL")
 	}
 	body, responseURL, err := d.document(r)
@@ -120,7 +120,7 @@ func (d *Delivery) newPost(s *send, hide *redactor, target string, trusted bool)
 	return body, p, nil
 }
 
-// posted returns what a webhook gets. For an event of a stack it is the document of a notification, which SNS has not signed.
+// posted returns the body for a webhook. For an event of a stack, it is an unsigned SNS notification document.
 func (d *Delivery) posted(r store.Request, message []byte) []byte {
 	if r.Type != store.TypeNotification || isROS(r) {
 		return message
@@ -139,26 +139,27 @@ func (d *Delivery) posted(r store.Request, message []byte) []byte {
 type post struct {
 	client   *http.Client
 	url      *url.URL
-	loopback bool          // the response URL can be reached from this machine only
-	secret   bool          // the URL is
+	loopback bool          // only this machine can reach the response URL
+	secret   bool          // the URL is secret
 	silence  func() string // the text for a provider that never responded
 	hide     *redactor
-	// make returns what is sent at a time, signed for it. Its error is what the request is refused with, and final.
+	// make returns the body and the headers, signed at the given time. Its error is final: the request is refused with
+	// it.
 	make func(now time.Time) (body []byte, header http.Header, err error)
-	// taken says what a response with a status of 2xx comes to. here says that it came from this machine.
+	// taken returns the result of a response with a 2xx status. here means that the response came from this machine.
 	taken func(p post, ctx context.Context, response *http.Response, here bool) verdict
-	// once says that what may have reached the provider is not sent again.
+	// once means that a request which may have reached the provider is not sent again.
 	once bool
-	// limit is how many bytes an answer in the response may have.
+	// limit is the maximum size of an answer in the response, in bytes.
 	limit int
-	// sized says that what is longer is told with its size, as for ROS.
+	// sized adds the size to an answer that is too long, as ROS requires.
 	sized bool
-	// trace goes with it; empty for none.
+	// trace is sent with the request. It may be empty.
 	trace trace.Parent
 }
 
-// name is the URL as it may be shown: its query and its user may hold keys, and a URL out of a NoEcho parameter is
-// secret in every part.
+// name returns the URL in a form that may be shown. It omits the query and the user, which may contain keys. A URL from
+// a NoEcho parameter is masked completely.
 func (p post) name() string {
 	if p.secret {
 		return "POST " + value.Mask
@@ -182,7 +183,7 @@ func (w *web) post(ctx context.Context, p post) verdict {
 	}
 	request.Header = header
 	if p.once {
-		request.GetBody = nil // or the client would send it again itself, if a header of the resource is an Idempotency-Key
+		request.GetBody = nil // otherwise the client itself retries when a resource header is an Idempotency-Key
 	}
 	if p.trace != "" && header.Get(trace.Header) == "" {
 		header.Set(trace.Header, string(p.trace))
@@ -204,7 +205,7 @@ func (w *web) post(ctx context.Context, p post) verdict {
 		return verdict{delivered: true, outcome: Refused{Text: p.hide.text(fmt.Sprintf(
 			"%s: %s, and redirects are not followed: use the target URL", p.name(), statusText(response)))}}
 	}
-	why, _ := io.ReadAll(io.LimitReader(response.Body, maxRefusal)) // the status says enough if it breaks off
+	why, _ := io.ReadAll(io.LimitReader(response.Body, maxRefusal)) // a partial body is enough, the status is known
 	text := p.hide.text(p.name() + ": " + statusText(response))
 	if why := p.hide.excerpt(string(why), shown); why != "" {
 		text += ": " + why
@@ -215,14 +216,15 @@ func (w *web) post(ctx context.Context, p post) verdict {
 	return verdict{delivered: true, outcome: Refused{Text: text}}
 }
 
-// takenOrAnswered takes the body of a response for the answer if it is one; otherwise that comes by the response URL.
+// takenOrAnswered uses the body of a response as the answer if it is one. Otherwise the answer comes through the
+// response URL.
 func (p post) takenOrAnswered(ctx context.Context, response *http.Response, here bool) verdict {
 	body, err := io.ReadAll(io.LimitReader(response.Body, int64(p.limit)+1))
 	switch {
 	case IsAnswer(body, p.limit):
 		return verdict{outcome: p.answered(body, response)}
 	case err != nil:
-		// The answer may have been in it, and there is no other way to get it.
+		// The body may have contained the answer, and it cannot be fetched again.
 		return p.broken(ctx, err, true)
 	case waitsIn(body):
 		return verdict{delivered: true, outcome: Refused{Text: p.hide.text(p.name() + ": the reply is a pintleWaiting, which only a " +
@@ -231,15 +233,15 @@ func (p post) takenOrAnswered(ctx context.Context, response *http.Response, here
 	return p.accepted(here)
 }
 
-// answered returns the answer, of which body may be the beginning.
+// answered returns the answer. body may be truncated.
 func (p post) answered(body []byte, response *http.Response) Answered {
 	if !p.sized || len(body) <= p.limit {
 		return Answered{Body: body}
 	}
-	return Answered{Body: body, Size: int(max(response.ContentLength, int64(len(body))))} // -1 if the sender did not say
+	return Answered{Body: body, Size: int(max(response.ContentLength, int64(len(body))))} // -1 if the sender gave no length
 }
 
-// accepted says that the answer will come by the response URL, if the provider can reach that.
+// accepted returns Accepted, or Refused if the provider cannot reach the response URL.
 func (p post) accepted(here bool) verdict {
 	if p.loopback && !here {
 		return verdict{delivered: true, outcome: Refused{Text: p.hide.text(fmt.Sprintf(
@@ -249,7 +251,7 @@ func (p post) accepted(here bool) verdict {
 	return verdict{outcome: Accepted{Once: p.once}}
 }
 
-// broken is the verdict on a connection that failed.
+// broken returns the result for a failed connection.
 func (p post) broken(ctx context.Context, err error, written bool) verdict {
 	var forbidden *guard.AddressError
 	var certificate *tls.CertificateVerificationError
@@ -261,13 +263,13 @@ func (p post) broken(ctx context.Context, err error, written bool) verdict {
 	case errors.As(err, &forbidden), errors.As(err, &certificate), errors.Is(err, http.ErrSchemeMismatch):
 		return refused(p.hide.text(p.name() + ": " + err.Error()))
 	case errors.Is(ctx.Err(), context.DeadlineExceeded) && written:
-		// Silence after delivery, which has a text of its own.
+		// The provider got the request and did not respond, which has a text of its own.
 		return verdict{delivered: true, outcome: Refused{Text: p.hide.text(p.silence())}}
 	}
 	text := p.hide.text(p.name() + ": " + err.Error())
 	switch {
 	case written && p.once && errors.Is(ctx.Err(), context.Canceled):
-		// This node ends. What becomes of the request shows at the response URL, and sending it again would be wrong.
+		// This node is stopping. The answer may come through the response URL, and the request must not be sent again.
 		return verdict{outcome: Accepted{Once: true}}
 	case written && p.once:
 		return verdict{delivered: true, outcome: Refused{Text: text + ", and the provider may have got the request, which is not sent again: " +
@@ -276,8 +278,8 @@ func (p post) broken(ctx context.Context, err error, written bool) verdict {
 	return verdict{text: text, delivered: written}
 }
 
-// IsAnswer reports whether a body is a response document: a JSON object with a Status. One that was cut off behind the limit
-// is taken for one, since a provider that says so much means to answer.
+// IsAnswer reports whether a body is a response document: a JSON object with a Status. A truncated JSON object counts
+// as one, because a reply of that size is meant as an answer.
 func IsAnswer(body []byte, limit int) bool {
 	cut := len(body) > limit
 	body = bytes.Trim(bytes.TrimPrefix(body, []byte("\uFEFF")), " \t\r\n")
@@ -295,18 +297,18 @@ func IsAnswer(body []byte, limit int) bool {
 	return ok
 }
 
-// waitsIn reports whether a body says that its request waits. No one would ever ask about that again.
+// waitsIn reports whether a body asks to wait for the request. Such a request would never be polled.
 func waitsIn(body []byte) bool {
 	_, waits, _ := wire.ParseWaiting(body)
 	return waits
 }
 
-// statusText is the status line's number and our name for it: the server's own may be anything.
+// statusText returns the status code with Go's text for it, because a server can send any text.
 func statusText(r *http.Response) string {
 	return strings.TrimSpace(strconv.Itoa(r.StatusCode) + " " + http.StatusText(r.StatusCode))
 }
 
-// retryAfter reads Retry-After in seconds; its other form, a date, would trust the other side's clock.
+// retryAfter reads Retry-After in seconds. It ignores dates, because the other side's clock may be wrong.
 func retryAfter(r *http.Response) time.Duration {
 	seconds, err := strconv.ParseUint(r.Header.Get("Retry-After"), 10, 16)
 	if err != nil {

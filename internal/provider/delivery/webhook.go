@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// SignWebhook adds the headers of Standard Webhooks v1: id says what a second delivery is a copy of, the time bounds replays,
-// the signature covers both and the body.
+// SignWebhook adds the headers of Standard Webhooks v1. The id identifies duplicates, the time limits replays, and the
+// signature covers both and the body.
 func SignWebhook(header http.Header, secret []byte, id string, now time.Time, body []byte) {
 	seconds := strconv.FormatInt(now.Unix(), 10)
 	mac := hmac.New(sha256.New, secret)

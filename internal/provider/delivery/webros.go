@@ -20,16 +20,16 @@ import (
 	"github.com/pintle-dev/pintle/wire"
 )
 
-// The content types that HttpConfig may ask for. Source: resource schema of ROS, HttpConfig.
+// The content types that HttpConfig allows. Source: resource schema of ROS, HttpConfig.
 const (
 	contentJSON = "application/json"
 	contentForm = "application/x-www-form-urlencoded"
 )
 
-// maxConfigHeaders bounds the headers of an HttpConfig, in bytes: what servers commonly take.
+// maxConfigHeaders limits the size of an HttpConfig's headers in bytes, to what servers commonly accept.
 const maxConfigHeaders = 32 << 10
 
-// sendWebROS sends a request of ROS to the URL in its service token, as HttpConfig has it.
+// sendWebROS sends a ROS request to the URL in its service token, as HttpConfig specifies.
 func (d *Delivery) sendWebROS(soft, hard context.Context, s *send, hide *redactor, token wire.Token) Outcome {
 	own := *s.request.Body
 	own.Timeout = patience(token, own.Timeout)
@@ -74,7 +74,7 @@ func (d *Delivery) sendWebROS(soft, hard context.Context, s *send, hide *redacto
 	return d.persist(soft, hard, s, func(ctx context.Context) verdict { return d.web.post(ctx, p) })
 }
 
-// patience is how long a provider has that may take so long by its resource.
+// patience returns the time that a provider has to respond. timeout is the timeout of its resource.
 func patience(token wire.Token, timeout time.Duration) time.Duration {
 	if token.Sync {
 		return min(timeout, wire.ROSSyncTimeout)
@@ -82,7 +82,8 @@ func patience(token wire.Token, timeout time.Duration) time.Duration {
 	return timeout
 }
 
-// answeredInPlace takes the body of a response for the answer, as sync has it. Whether it is a valid one is not decided here.
+// answeredInPlace uses the body of a response as the answer, as the option sync requires. It does not validate the
+// answer.
 func (p post) answeredInPlace(ctx context.Context, response *http.Response, _ bool) verdict {
 	body, err := io.ReadAll(io.LimitReader(response.Body, int64(p.limit)+1))
 	if err != nil {
@@ -101,17 +102,17 @@ func (p post) answeredInPlace(ctx context.Context, response *http.Response, _ bo
 
 // httpConfig is the HttpConfig of a resource.
 type httpConfig struct {
-	signKey     string // empty for none
+	signKey     string // empty for no signature
 	contentType string
-	headers     map[string]string // with their names as they are there
+	headers     map[string]string // with unchanged names
 }
 
-// reservedHeaders are those that say how the request is transferred, or that have a setting of their own.
+// reservedHeaders control the transfer of the request, or have their own setting.
 var reservedHeaders = []string{
 	"Connection", "Content-Length", "Content-Type", "Expect", "Host", "Keep-Alive", "Proxy-Connection", "Te", "Trailer", "Transfer-Encoding", "Upgrade",
 }
 
-// readHTTPConfig takes an HttpConfig apart. Its errors quote no value.
+// readHTTPConfig parses an HttpConfig. Its errors quote no values.
 func readHTTPConfig(v value.Value) (httpConfig, error) {
 	c := httpConfig{contentType: contentJSON}
 	if v.IsNull() {
@@ -171,7 +172,7 @@ func readHTTPConfig(v value.Value) (httpConfig, error) {
 	return c, nil
 }
 
-// checkHeader returns what is wrong with a header, empty if nothing is.
+// checkHeader returns the problem with a header, or "" if the header is valid.
 func checkHeader(name string, v value.Value) string {
 	switch v.Kind() {
 	case value.String, value.Number, value.Bool:
@@ -192,7 +193,7 @@ func checkHeader(name string, v value.Value) string {
 	return ""
 }
 
-// body returns what is sent to address at a time: the document, signed if there is a key, as the content type has it.
+// body returns the headers and the document in the content type's format, signed at the given time if there is a key.
 func (c httpConfig) body(document []byte, address string, now time.Time) ([]byte, http.Header, error) {
 	header := http.Header{}
 	for name, text := range c.headers {
@@ -212,11 +213,11 @@ func (c httpConfig) body(document []byte, address string, now time.Time) ([]byte
 	return document, header, nil
 }
 
-// form writes a document as the fields of a form: strings as they are, everything else as JSON. How ROS does it is not known.
+// form encodes a document as form fields: strings unchanged, everything else as JSON. How ROS does this is unknown.
 func form(document []byte) []byte {
 	var members map[string]json.RawMessage
 	if err := json.Unmarshal(document, &members); err != nil {
-		panic(err) // it was written a moment ago
+		panic(err) // the document was just encoded
 	}
 	fields := url.Values{}
 	for name, raw := range members {

@@ -12,25 +12,26 @@ import (
 	"github.com/pintle-dev/pintle/internal/base/panics"
 )
 
-// body is what a process is: a child of this one, or a part of it.
+// body is the execution of a process: a child process, or a goroutine of this process.
 type body interface {
-	// start begins it.
+	// start starts it.
 	start() error
-	// pid returns its number, 0 if it has none of its own.
+	// pid returns its process ID, or 0 if it has none of its own.
 	pid() int
-	// wait returns when it has finished, with all that it left behind.
+	// wait waits until it has exited, and kills its remaining child processes.
 	wait() error
-	// terminate asks it to end; kill makes it. Both do nothing to one that has finished.
+	// terminate asks it to exit, and kill forces it to. Both are no-ops after it has exited.
 	terminate()
 	kill()
-	// end describes how it ended; when completes the sentence.
+	// end describes how it ended. when completes the sentence.
 	end(when string) Outcome
 }
 
-// child is a process of its own.
+// child is a child process.
 type child struct{ cmd exec.Cmd }
 
-// start keeps the goroutine's thread until wait: the kernel ends a child when the thread that made it ends.
+// start locks the goroutine to its thread until wait, because the kernel kills a child when the thread that started it
+// ends.
 func (c *child) start() error {
 	runtime.LockOSThread()
 	err := c.cmd.Start()
@@ -45,20 +46,20 @@ func (c *child) pid() int { return c.cmd.Process.Pid }
 func (c *child) wait() error {
 	defer runtime.UnlockOSThread()
 	err := c.cmd.Wait()
-	c.kill() // what it left behind; usually nothing
+	c.kill() // kill remaining processes of the group, if any
 	return err
 }
 
-func (c *child) terminate() { _ = terminateGroup(c.cmd.Process) } // fails only if it has finished
+func (c *child) terminate() { _ = terminateGroup(c.cmd.Process) } // fails only if the process has exited
 
 func (c *child) kill() { _ = killGroup(c.cmd.Process) }
 
 func (c *child) end(when string) Outcome {
-	status, _ := c.cmd.ProcessState.Sys().(syscall.WaitStatus) // which it is on every system
+	status, _ := c.cmd.ProcessState.Sys().(syscall.WaitStatus) // it has this type on every system
 	return ending(status, when)
 }
 
-// ending describes how a process ended by its status.
+// ending describes how a process ended, by its status.
 func ending(status syscall.WaitStatus, when string) Outcome {
 	if status.Signaled() {
 		return Outcome{
@@ -72,22 +73,21 @@ func ending(status syscall.WaitStatus, when string) Outcome {
 	}
 }
 
-// Host is what serves the Runtime API to a [ServeFunc].
+// Host connects a [ServeFunc] to the Runtime API.
 type Host struct {
-	// Address is where the Runtime API is, HOST:PORT/SECRET, as in AWS_LAMBDA_RUNTIME_API.
+	// Address is the address of the Runtime API, HOST:PORT/SECRET, as in AWS_LAMBDA_RUNTIME_API.
 	Address string
-	// Log takes the lines of the log.
+	// Log receives the log lines.
 	Log io.Writer
-	// Killed is cancelled when no time is left to finish anything. The ServeFunc must not answer any event after
-	// that.
+	// Killed is cancelled when the ServeFunc must stop immediately. The ServeFunc must not answer any event after that.
 	Killed context.Context
 }
 
-// ServeFunc handles events of the Runtime API as a process would, one after the other, but inside this one. It returns soon
-// after ctx is cancelled, when it has finished what it was at, and at once when host.Killed is.
+// ServeFunc handles events of the Runtime API like a process, one after the other, but inside this process. When ctx is
+// cancelled, it finishes the current event and returns. When host.Killed is cancelled, it returns immediately.
 type ServeFunc func(ctx context.Context, host Host) error
 
-// inside is a part of this process.
+// inside runs a ServeFunc inside this process.
 type inside struct {
 	serve      ServeFunc
 	host       Host
@@ -115,7 +115,7 @@ func (i *inside) wait() (err error) {
 		}
 		err = i.err
 	}()
-	i.err = errors.New("it was ended") // by a runtime.Goexit, if this stays
+	i.err = errors.New("it was ended") // stays if runtime.Goexit ends serve
 	i.err = i.serve(i.ctx, i.host)
 	return i.err
 }

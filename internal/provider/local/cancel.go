@@ -7,7 +7,7 @@ import (
 
 const settledMessage = "its request was settled, and its process was ended"
 
-// cancellation ends one event that no one waits for any more.
+// cancellation cancels one event.
 type cancellation struct {
 	once  sync.Once
 	grace time.Duration // set before begun is closed
@@ -23,10 +23,11 @@ func (c *cancellation) begin(grace time.Duration) {
 	})
 }
 
-// Cancel ends the event with this ID, because no one waits for its result any more: it was answered by something else, or its
-// time is over. An event that no process has got is dropped. A process that handles it gets the grace to return; then it is
-// asked to end, and killed after [Config.Grace]. Unless the handler returns, the event ends as [Stopped]. Cancel does not
-// wait. An event that has finished or is not known is ignored; of two calls for one event the first counts.
+// Cancel ends the event with this ID, because its result is no longer needed: it was answered in another way, or its
+// time has expired. An event that no process has received is dropped. A process that handles the event has the grace
+// period to return. Then it is asked to end, and killed after [Config.Grace]. Unless the handler returns, the event
+// ends as [Stopped]. Cancel does not wait. It ignores finished and unknown events. If it is called twice for an event,
+// the first call counts.
 func (r *Runtime) Cancel(id string, grace time.Duration) {
 	r.mu.Lock()
 	c := r.cancels[id]
@@ -36,7 +37,7 @@ func (r *Runtime) Cancel(id string, grace time.Duration) {
 	}
 }
 
-// ended forgets an event that has finished.
+// ended removes an event that has finished.
 func (r *Runtime) ended(event Event) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -45,8 +46,8 @@ func (r *Runtime) ended(event Event) {
 	}
 }
 
-// cancelled ends an event that a process handles and no one waits for. The outcome is only zero if the handler has said how
-// it ended.
+// cancelled ends an event that a process handles and whose result is no longer needed. It returns the handler's outcome
+// if the handler returns in time, and [Stopped] otherwise.
 func (w *worker) cancelled(inv *invocation) Outcome {
 	p := w.process
 	timer := time.NewTimer(inv.event.cancel.grace)

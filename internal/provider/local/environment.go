@@ -12,20 +12,22 @@ import (
 	"github.com/pintle-dev/pintle/internal/provider/bootstrap"
 )
 
-// surroundings are what a process finds where it is started.
+// surroundings are the working directory and the addresses of a process.
 type surroundings struct {
-	dir string // its working directory, where the code is
-	// addr is host, port and secret of its Runtime API, and port one where it may listen instead; empty for none.
+	dir string // the working directory, which contains the code
+	// addr is the host, port and secret of the Runtime API. port is a port where the process may listen instead. Both
+	// may be empty.
 	addr, port string
-	// token is what the event that it is started for was sent to; empty if that is not known.
+	// token is the service token of the event that the process is started for, or empty if it is unknown.
 	token string
 }
 
-// environment returns the environment of a process: what the configuration starts from, its additions, the provider's,
-// what the program needs, and what the cloud sets, each overriding those before.
+// environment returns the environment of a process. It combines the configured environment, the configuration's
+// additions, the provider's variables, those that the program needs, and those of the cloud. Later values override
+// earlier ones.
 func environment(config *Config, provider Provider, command command, at surroundings) map[string]string {
 	env := map[string]string{
-		// A process that is killed should have printed what it said, and the directory should stay as it was.
+		// The output of a killed process must not be lost, and the directory must stay unchanged.
 		"PYTHONUNBUFFERED":        "1",
 		"PYTHONDONTWRITEBYTECODE": "1",
 	}
@@ -43,9 +45,9 @@ func environment(config *Config, provider Provider, command command, at surround
 		case !ok || name == "" || slices.Contains(provider.Without, name):
 			continue
 		case fc && (strings.HasPrefix(name, fcPrefix) || setByLambda(name)):
-			continue // another function's, if this program is in one
+			continue // a variable of the function that this program runs in
 		case !fc && (name == "AWS_REGION" || name == "AWS_DEFAULT_REGION"):
-			continue // the engine's region is the one that counts, not the shell's
+			continue // the engine's region applies, not the shell's
 		}
 		if provider.Function == nil || inherited(name) {
 			env[name] = text
@@ -68,7 +70,7 @@ func environment(config *Config, provider Provider, command command, at surround
 		case "PATH":
 			text = joinPaths(text, env[name])
 		case virtualEnvVar:
-			delete(env, "PYTHONHOME") // which would lead it elsewhere
+			delete(env, "PYTHONHOME") // it would select other libraries
 		}
 		env[name] = text
 	}
@@ -84,11 +86,11 @@ func environment(config *Config, provider Provider, command command, at surround
 	return env
 }
 
-// functionEnv is what every function of a cloud finds in its environment.
+// functionEnv is in the environment of every cloud function.
 var functionEnv = map[string]string{"TZ": ":UTC", "LANG": "en_US.UTF-8"}
 
-// trust has the process of a target trust the listener of the response URLs. Java is told on its command line, since it prints each
-// variable that it takes options from.
+// trust makes the process of a target trust the listener of the response URLs. Java gets the options on its command
+// line, because it prints every variable that it takes options from.
 func (r *Runtime) trust(env map[string]string, command *command, kind TargetKind) error {
 	if r.config.Trust == nil {
 		return nil
@@ -106,10 +108,10 @@ func (r *Runtime) trust(env map[string]string, command *command, kind TargetKind
 	return nil
 }
 
-// javaOptions is the variable of Java's options.
+// javaOptions is the environment variable with Java's options.
 const javaOptions = "JAVA_TOOL_OPTIONS"
 
-// options splits a list of options as Java does: at blanks that are not in double quotes.
+// options splits a list of options as Java does: at blanks outside double quotes.
 func options(text string) []string {
 	var list []string
 	var option strings.Builder
@@ -130,7 +132,7 @@ func options(text string) []string {
 	return list
 }
 
-// list returns an environment as processes take it, in the order of the names.
+// list returns an environment as a list of KEY=VALUE, sorted by name.
 func list(env map[string]string) []string {
 	all := make([]string, 0, len(env))
 	for _, name := range slices.Sorted(maps.Keys(env)) {
@@ -139,7 +141,7 @@ func list(env map[string]string) []string {
 	return all
 }
 
-// addLambda adds what Lambda sets.
+// addLambda adds the variables that Lambda sets.
 func addLambda(env map[string]string, provider Provider, command command, at surroundings) {
 	function := FunctionName(provider.Name)
 	maps.Copy(env, map[string]string{
@@ -157,32 +159,32 @@ func addLambda(env map[string]string, provider Provider, command command, at sur
 	case provider.Function != nil:
 		provider.Function.addNames(env, command)
 	case env["PINTLE_PROVIDER_LOG"] == "" && env["AWS_LAMBDA_LOG_FORMAT"] != "JSON":
-		env["PINTLE_PROVIDER_LOG"] = "text" // people read the log of a provider that is no function of a template
+		env["PINTLE_PROVIDER_LOG"] = "text" // people read the log of a provider that is not a function of a template
 	}
 	var stream [16]byte
 	_, _ = rand.Read(stream[:]) // never fails
-	// Unique, because many handlers take it as the physical ID.
+	// The name is unique, because many handlers use it as the physical ID.
 	shared := ""
 	if provider.Function != nil && provider.Function.LogGroup != "" {
-		shared = env["AWS_LAMBDA_FUNCTION_NAME"] // other functions may have the group, too
+		shared = env["AWS_LAMBDA_FUNCTION_NAME"] // other functions may use the same group
 	}
 	env["AWS_LAMBDA_LOG_STREAM_NAME"] = time.Now().UTC().Format("2006/01/02") +
 		"/" + shared + "[" + env["AWS_LAMBDA_FUNCTION_VERSION"] + "]" + hex.EncodeToString(stream[:])
 }
 
-// setByLambda reports whether a variable is one that Lambda sets and no one else.
+// setByLambda reports whether a variable is one that only Lambda sets.
 func setByLambda(name string) bool {
 	return name == "_HANDLER" || name == "LAMBDA_TASK_ROOT" || strings.HasPrefix(name, "AWS_LAMBDA_")
 }
 
-// keepProxyOut keeps a proxy out of the way to this machine, where the Runtime API is, and usually the response URL. Not
-// every program leaves it out by itself.
+// keepProxyOut excludes this machine from proxies. The Runtime API, and usually the response URL, are on this machine,
+// and not every program excludes it by itself.
 func keepProxyOut(env map[string]string) {
 	names := []string{"http_proxy", "HTTP_PROXY", "https_proxy", "HTTPS_PROXY", "all_proxy", "ALL_PROXY"}
 	if !slices.ContainsFunc(names, func(name string) bool { return env[name] != "" }) {
 		return
 	}
-	other := cmp.Or(env["no_proxy"], env["NO_PROXY"]) // some read the one, some the other
+	other := cmp.Or(env["no_proxy"], env["NO_PROXY"]) // some programs read one, some the other
 	for _, name := range []string{"no_proxy", "NO_PROXY"} {
 		text := cmp.Or(env[name], other)
 		for _, host := range []string{"localhost", "127.0.0.1"} {
@@ -194,8 +196,8 @@ func keepProxyOut(env map[string]string) {
 	}
 }
 
-// addDummyCredentials adds what AWS SDKs ask for before they call any endpoint. Only where an endpoint of ours is set:
-// elsewhere they would hide the credentials of a shared file.
+// addDummyCredentials adds the credentials that AWS SDKs require for any call. It does so only if an endpoint is set:
+// otherwise dummy credentials would hide those of a shared file.
 func addDummyCredentials(env map[string]string) {
 	if env["AWS_ENDPOINT_URL"] == "" {
 		return

@@ -13,7 +13,7 @@ import (
 	"github.com/pintle-dev/pintle/wire"
 )
 
-// The variables of Function Compute that are of use here by name, and how all of them begin. Source: Function Compute,
+// Environment variables of Function Compute that this package uses, and their common prefix. Source: Function Compute,
 // environment variables; the runtime that Alibaba Cloud publishes for Go.
 const (
 	fcPrefix     = "FC_"
@@ -24,11 +24,11 @@ const (
 	fcSecurityToken = "ALIBABA_CLOUD_SECURITY_TOKEN"
 )
 
-// fcIdentity is which function of Function Compute a provider is.
+// fcIdentity identifies a provider as a function of Function Compute.
 type fcIdentity struct{ name, service, qualifier, region, account string }
 
-// fcIdentity returns what the function says of itself, else what the token says that an event was sent to, else what the
-// configuration does.
+// fcIdentity returns the identity of the function. Missing parts come from the service token of the event, then from
+// the configuration.
 func (p Provider) fcIdentity(config *Config, token string) fcIdentity {
 	var f Function
 	if p.Function != nil {
@@ -36,7 +36,7 @@ func (p Provider) fcIdentity(config *Config, token string) fcIdentity {
 	}
 	t, err := wire.ParseToken(wire.ServiceToken(token))
 	if err != nil || t.Service != wire.FC {
-		t = wire.Token{Region: t.Region, Account: t.Account} // of a queue or topic, or nothing
+		t = wire.Token{Region: t.Region, Account: t.Account} // the token of a queue or topic, or no valid token
 	}
 	return fcIdentity{
 		name:      cmp.Or(f.Name, t.Name, FunctionName(p.Name)),
@@ -47,7 +47,7 @@ func (p Provider) fcIdentity(config *Config, token string) fcIdentity {
 	}
 }
 
-// memory returns the memory that a function is said to have, in MB.
+// memory returns the reported memory size of the function in MB.
 func (p Provider) memory() string {
 	if p.Function == nil {
 		return "128"
@@ -55,7 +55,7 @@ func (p Provider) memory() string {
 	return strconv.Itoa(cmp.Or(p.Function.Memory, 128))
 }
 
-// addFC adds what Function Compute sets.
+// addFC adds the variables that Function Compute sets.
 func addFC(env map[string]string, config *Config, provider Provider, at surroundings) {
 	id := provider.fcIdentity(config, at.token)
 	var instance [16]byte
@@ -81,18 +81,19 @@ func addFC(env map[string]string, config *Config, provider Provider, at surround
 	}
 }
 
-// Ports for processes. Systems choose the ports of other programs above them: Linux from 32768 on and others from 49152 on. A port that is
-// free now is therefore still free when the process listens, unless another program asks for this very one.
+// Range of the ports for processes. It is below the ports that systems assign to other programs: from 32768 on Linux
+// and from 49152 on other systems. A free port therefore stays free until the process listens, unless another program
+// asks for this port.
 const (
 	firstPort = 20000
 	lastPort  = 32767
 )
 
-// port returns a local port at which no program listens, for one process; empty if there is none. The caller gives it back
-// with release: until then no other process of this runtime gets it, and so none gets what is meant for that one.
+// port returns a free local port for one process, or "" if there is none. The caller returns the port with release.
+// Until then no other process of this runtime gets it, so that a process never receives the events of another one.
 func (r *Runtime) port() string {
 	for range 1000 {
-		port := strconv.Itoa(firstPort + mathrand.IntN(lastPort-firstPort+1)) // which need not be hard to guess
+		port := strconv.Itoa(firstPort + mathrand.IntN(lastPort-firstPort+1)) // need not be hard to guess
 		if !vacant(port) {
 			continue
 		}
@@ -109,9 +110,9 @@ func (r *Runtime) port() string {
 	return ""
 }
 
-// vacant reports whether no program listens at a port, on any local address.
+// vacant reports whether no program listens on a port of any local address.
 func vacant(port string) bool {
-	for _, host := range []string{"", "127.0.0.1"} { // a program may listen at one address alone
+	for _, host := range []string{"", "127.0.0.1"} { // a program may listen on one address only
 		l, err := net.Listen("tcp", net.JoinHostPort(host, port))
 		if err != nil {
 			return false
@@ -121,24 +122,24 @@ func vacant(port string) bool {
 	return true
 }
 
-// release gives a port back.
+// release returns a port.
 func (r *Runtime) release(port string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	delete(r.ports, port)
 }
 
-// fcFunction is what a process of Function Compute is told with each event.
+// fcFunction holds the data that a Function Compute process gets with each event.
 type fcFunction struct {
 	identity    func(token string) fcIdentity
-	fixed       http.Header // next to what differs from event to event
+	fixed       http.Header // the headers that are equal for all events
 	initializer string
 	timeout     time.Duration
-	port        string // where it may listen; empty for nowhere
+	port        string // where the process may listen; empty for none
 
-	// What follows is about the initializer; process.mu guards it.
-	began bool          // it was handed to the process
-	done  chan struct{} // closed when it has returned, or there is none
+	// The following fields are about the initializer. process.mu guards them.
+	began bool          // the process got the initializer's event
+	done  chan struct{} // closed when the initializer has returned or does not exist
 }
 
 func newFCFunction(config *Config, provider Provider, env map[string]string, port string) *fcFunction {
@@ -183,10 +184,10 @@ func seconds(d time.Duration) string {
 	return strconv.FormatInt(max(1, int64(d.Round(time.Second)/time.Second)), 10)
 }
 
-// minSecret is how long a key is at least: to hide what is shorter would make a log unreadable.
+// minSecret is the minimum length of a secret to redact: redacting shorter ones would make logs unreadable.
 const minSecret = 8
 
-// secrets returns what no log may show.
+// secrets returns the values to redact in logs.
 func (f *fcFunction) secrets() []string {
 	var secrets []string
 	for _, name := range []string{"x-fc-access-key-secret", "x-fc-security-token"} {
@@ -197,13 +198,13 @@ func (f *fcFunction) secrets() []string {
 	return secrets
 }
 
-// The types of what a process is asked to do. Source: the runtime that Alibaba Cloud publishes for Go.
+// The types of events. Source: the runtime that Alibaba Cloud publishes for Go.
 const (
 	fcHandle     = "0"
 	fcInitialize = "1"
 )
 
-// tell puts what the process is told with an event into the headers of it. The token is what it was sent to.
+// tell sets the headers of an event. token is the event's service token.
 func (f *fcFunction) tell(h http.Header, kind, id, token string, deadline time.Time) {
 	for name, values := range f.fixed {
 		h[name] = values

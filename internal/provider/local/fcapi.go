@@ -9,11 +9,11 @@ import (
 	"github.com/pintle-dev/pintle/wire"
 )
 
-// fcRoot is where the runtime API of Function Compute is. Source: the runtime that Alibaba Cloud publishes for Go. What a
-// process reports before its first event is ours: over there no one would hear it.
+// fcRoot is the path of Function Compute's runtime API. Source: the runtime that Alibaba Cloud publishes for Go. Error
+// reports before the first event are Pintle's extension: Function Compute has no path for them.
 const fcRoot = "/2020-11-11/runtime"
 
-// handleFC serves that API to the process.
+// handleFC serves this API to the process.
 func (p *process) handleFC(mux *http.ServeMux) {
 	mux.HandleFunc("GET "+fcRoot+"/invocation/next", p.fcNext)
 	mux.HandleFunc("POST "+fcRoot+"/invocation/{id}/response", p.fcEnd(p.response))
@@ -25,8 +25,8 @@ func (p *process) handleFC(mux *http.ServeMux) {
 // fcInitID is the ID of the event that calls the initializer.
 const fcInitID = "initialize"
 
-// fcNext waits for an event and hands it over. Programs ask for the next one while they work on the last, so unlike
-// on Lambda to ask says nothing about that.
+// fcNext waits for an event and sends it to the process. Programs ask for the next event while they handle the last. So
+// unlike on Lambda, the call does not mean that the last event is finished.
 func (p *process) fcNext(w http.ResponseWriter, r *http.Request) {
 	p.mu.Lock()
 	p.asked = true
@@ -50,7 +50,7 @@ func (p *process) fcNext(w http.ResponseWriter, r *http.Request) {
 	p.handOver(w, r)
 }
 
-// fcEnd takes the end of an event, or that of the initializer. Programs want the status 200.
+// fcEnd handles the result of an event or of the initializer. Programs expect the status 200.
 func (p *process) fcEnd(end http.HandlerFunc) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		if p.fc.initializer == "" || r.PathValue("id") != fcInitID {
@@ -60,14 +60,14 @@ func (p *process) fcEnd(end http.HandlerFunc) http.HandlerFunc {
 		if r.URL.Path == fcRoot+"/invocation/"+fcInitID+"/error" {
 			p.initFails(p.errorReport(r))
 		} else {
-			_, _ = io.Copy(io.Discard, http.MaxBytesReader(w, r.Body, maxResult)) // what it returns does not matter
+			_, _ = io.Copy(io.Discard, http.MaxBytesReader(w, r.Body, maxResult)) // the initializer's result is ignored
 			p.initialized()
 		}
 		p.replyOK(w)
 	}
 }
 
-// initialized lets events through.
+// initialized allows events to be sent.
 func (p *process) initialized() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -78,7 +78,7 @@ func (p *process) initialized() {
 	}
 }
 
-// fcHeader is the header of an event.
+// fcHeader sets the headers of an event.
 func (p *process) fcHeader(h http.Header, inv *invocation) {
 	p.fc.tell(h, fcHandle, inv.id, inv.event.FunctionARN, inv.deadline)
 	if inv.event.Waits {

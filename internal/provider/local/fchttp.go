@@ -14,11 +14,12 @@ import (
 	"github.com/pintle-dev/pintle/internal/base/backoff"
 )
 
-// bridgePoll is how often it is looked whether a process listens by now.
+// bridgePoll is the interval between checks whether a process listens.
 const bridgePoll = 20 * time.Millisecond
 
-// bridge serves a process that is a custom runtime: one that does not ask for events, but listens at its port and has them
-// posted to it. Which of the two it is, is seen by what it does first. It returns when the process asks, or ends.
+// bridge serves a process that is a custom runtime. Such a process does not ask for events, but listens on its port and
+// receives them as POST requests. What the process does first decides whether it is one. bridge returns when the
+// process asks for an event or ends.
 //
 // Source: Function Compute, custom runtimes, event handlers.
 func (p *process) bridge() {
@@ -35,8 +36,8 @@ func (p *process) bridge() {
 	if !p.listens(ctx, address) {
 		return
 	}
-	// No proxy: it is on this machine. A connection of its own for each event: one that the program has closed meanwhile
-	// would look like a failure of it.
+	// No proxy, because the process is on this machine. Each event has its own connection: an idle connection that the
+	// program has closed would look like a failure.
 	transport := &http.Transport{DisableKeepAlives: true}
 	client := &http.Client{
 		Transport:     transport,
@@ -68,14 +69,14 @@ func (p *process) bridge() {
 	}
 }
 
-// listens waits until the process does, and reports whether it does before it asks for events or ends.
+// listens waits until the process listens. It returns false if the process asks for events or ends first.
 func (p *process) listens(ctx context.Context, address string) bool {
 	dialer := net.Dialer{Timeout: time.Second}
 	for {
 		conn, err := dialer.DialContext(ctx, "tcp", address)
 		if err == nil && p.listensForeign(conn.RemoteAddr()) {
 			conn.Close()
-			err = errForeignPort // the process will find its port taken, and end
+			err = errForeignPort // the process will find its port in use and end
 		}
 		p.mu.Lock()
 		asked := p.asked
@@ -93,15 +94,15 @@ func (p *process) listens(ctx context.Context, address string) bool {
 	}
 }
 
-// errForeignPort says that a program of another user listens at the port of a process.
+// errForeignPort means that a program of another user listens on the port of a process.
 var errForeignPort = errors.New("a program of another user listens there")
 
-// robbed reports whether a process that has ended had a port at which another program listens.
+// robbed reports whether another program listens on the port of a process that has exited.
 func (p *process) robbed() bool {
 	return p.fc != nil && p.fc.port != "" && !vacant(p.fc.port)
 }
 
-// call posts an event to the process and takes what it replies.
+// call posts an event to the process and records the reply.
 func (p *process) call(ctx context.Context, client *http.Client, base string, inv *invocation) {
 	inv.begin(time.Now())
 	p.mu.Lock()
@@ -112,7 +113,7 @@ func (p *process) call(ctx context.Context, client *http.Client, base string, in
 	inv.sent <- nil
 	outcome, err := p.post(ctx, client, base, "/invoke", h, inv)
 	if err != nil && !backoff.Wait(ctx, lastWords) {
-		return // the process has finished, which says more
+		return // the end of the process is reported instead
 	}
 	if err != nil {
 		outcome = Outcome{
@@ -125,8 +126,8 @@ func (p *process) call(ctx context.Context, client *http.Client, base string, in
 	}
 }
 
-// post posts an event to a control path of the process; inv is nil for that of the initializer. The error says that there was
-// no whole reply.
+// post posts an event to a control path of the process. inv is nil for the initializer's. It returns an error if there
+// was no complete reply.
 func (p *process) post(ctx context.Context, client *http.Client, base, path string, h http.Header, inv *invocation) (Outcome, error) {
 	var event Event
 	if inv != nil {
@@ -164,7 +165,7 @@ func (p *process) post(ctx context.Context, client *http.Client, base, path stri
 	return p.returned(event, &result), nil
 }
 
-// failed reports whether a reply says that the function failed.
+// failed reports whether a reply means that the function failed.
 func failed(response *http.Response) bool {
 	status, err := strconv.Atoi(response.Header.Get("x-fc-status"))
 	if err != nil {
@@ -173,7 +174,7 @@ func failed(response *http.Response) bool {
 	return status < 200 || status > 299
 }
 
-// keep is how much of what the handler returns is of interest.
+// keep returns how many bytes of the handler's result are needed.
 func (e Event) keep() int {
 	switch {
 	case e.WantResult:
@@ -184,7 +185,7 @@ func (e Event) keep() int {
 	return 0
 }
 
-// tooLarge is the end of an event whose result is too long.
+// tooLarge returns the outcome for a result that is too large.
 func tooLarge() Outcome {
 	return Outcome{
 		Kind: Errored, Type: "Function.ResponseSizeTooLarge",
@@ -192,7 +193,7 @@ func tooLarge() Outcome {
 	}
 }
 
-// returned is the end of an event whose handler has returned.
+// returned returns the outcome of an event whose handler has returned.
 func (p *process) returned(event Event, result *head) Outcome {
 	outcome := Outcome{Kind: Returned}
 	if event.Waits {

@@ -12,21 +12,21 @@ import (
 
 // FCCode is the code of a function of Function Compute.
 type FCCode struct {
-	// Dir is the directory that holds it.
+	// Dir is the directory of the code.
 	Dir string
-	// Runtime is its identifier, such as python3.10, nodejs20, go1 or custom.debian12.
+	// Runtime is the identifier of the runtime, such as python3.10, nodejs20, go1 or custom.debian12.
 	Runtime string
-	// Handler is FILE.FUNCTION, or for go1 the executable's name. It does not matter to a custom runtime.
+	// Handler is FILE.FUNCTION, or for go1 the name of the executable. A custom runtime ignores it.
 	Handler string
-	// Command is what a custom runtime starts, and its arguments. Empty means the file bootstrap.
+	// Command is the command of a custom runtime with its arguments. Empty means the file bootstrap.
 	Command []string
 }
 
-// codePath is where the code of a function is on Function Compute.
+// codePath is the directory of a function's code on Function Compute.
 const codePath = "/code/"
 
-// FCTarget returns what runs a function of Function Compute, for a [Provider] whose Contract is that. A handler's file need
-// not be there, which its process will report. The error says why no process could be started at all.
+// FCTarget returns the target of a Function Compute function, for a [Provider] with that Contract. A handler's file
+// need not exist: its process reports a missing file. An error means that no process could start at all.
 func FCTarget(c FCCode) (Target, error) {
 	if language, ok := bootstrap.ForRuntime(c.Runtime); ok {
 		s, err := runtimeScript(c.Dir, language, c.Handler)
@@ -44,7 +44,7 @@ func FCTarget(c FCCode) (Target, error) {
 	case len(command) == 0:
 		command = []string{"bootstrap"}
 	}
-	// The code is where it is here.
+	// Replace the code path of Function Compute with the local directory.
 	here := make([]string, len(command))
 	for i, word := range command {
 		if rest, ok := strings.CutPrefix(word, codePath); ok && filepath.IsLocal(rest) {

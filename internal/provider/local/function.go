@@ -14,40 +14,41 @@ import (
 	"github.com/pintle-dev/pintle/wire"
 )
 
-// Function makes a provider a function of Lambda or, by [Provider.Contract], of Function Compute. Its processes get
-// the environment that they would have there. From [Config.Environ] they inherit only the variables that a process
-// needs to find its programs, files, certificates and proxies, because their code comes from a template and not from
-// the user that started this program.
+// Function makes a provider a function of Lambda or, by [Provider.Contract], of Function Compute. Its processes get the
+// same environment as in the cloud. From [Config.Environ] they inherit only the variables that a process needs to find
+// its programs, files, certificates and proxies. The reason is that their code comes from a template and not from the
+// user who started this program.
 type Function struct {
-	// Name and Version are those of the function. An empty version means $LATEST, or LATEST on Function Compute, where it is
-	// the qualifier.
+	// Name and Version are those of the function. An empty version means $LATEST, or LATEST on Function Compute, where
+	// it is the qualifier.
 	Name, Version string
-	// Service is the one of Function Compute 2.0 that the function is in; empty for 3.0, and for Lambda.
+	// Service is the function's service on Function Compute 2.0. It is empty for 3.0 and for Lambda.
 	Service string
-	// Account and Region are where it is. Empty means those of [Config].
+	// Account and Region are those of the function. Empty means those of [Config].
 	Account, Region string
-	// Runtime is its identifier, such as nodejs22.x.
+	// Runtime is the identifier of the runtime, such as nodejs22.x.
 	Runtime string
-	// Memory is told and not enforced, in MB. Zero means 128.
+	// Memory is the memory size in MB, which is reported to the function but not enforced. Zero means 128.
 	Memory int
-	// LogGroup is told and not made. Empty means /aws/lambda/NAME.
+	// LogGroup is the name of the log group, which is reported to the function but not created. Empty means
+	// /aws/lambda/NAME.
 	LogGroup string
 	// LogProject and LogStore are passed to a function of Function Compute. They are not created.
 	LogProject, LogStore string
 	// LogFormat is Text or JSON, as the Python and Node runtimes of Lambda support it. Empty means Text.
 	LogFormat string
-	// LogLevel is the least level of a line in JSON: TRACE, DEBUG, INFO, WARN, ERROR or FATAL. Empty means INFO.
+	// LogLevel is the minimum level of a JSON line: TRACE, DEBUG, INFO, WARN, ERROR or FATAL. Empty means INFO.
 	LogLevel string
-	// Layers are the directories of its unpacked layers, the one that is laid first first. There is no /opt: what they hold is
-	// put on the paths where programs, libraries and modules are looked for.
+	// Layers are the directories of the unpacked layers, the bottom layer first. There is no /opt: the layers are on
+	// the search paths for programs, libraries and modules.
 	Layers []string
 	// Modules are directories of Node modules, tried after the function's own and those of its layers.
 	Modules []string
 }
 
-// FunctionTarget returns what runs a function of Lambda whose code is in the directory dir: its language is the runtime's,
-// whatever else the directory holds, and its file need not be there, which its process will report. The error says why no
-// process could be started at all.
+// FunctionTarget returns the target of a Lambda function whose code is in the directory dir. The runtime alone decides
+// the language. The handler's file need not exist: its process reports a missing file. An error means that no process
+// could start at all.
 func FunctionTarget(dir, runtime, handler string) (Target, error) {
 	language, ok := bootstrap.ForRuntime(runtime)
 	if ok {
@@ -75,7 +76,7 @@ func FunctionTarget(dir, runtime, handler string) (Target, error) {
 	return t, checkExecutable(file, info)
 }
 
-// CheckRuntime returns an error that says what to do if functions of a runtime of Lambda are not run.
+// CheckRuntime returns an error with a hint if functions of a Lambda runtime are not supported.
 func CheckRuntime(runtime string) error {
 	_, script := bootstrap.ForRuntime(runtime)
 	if script || bootstrap.JavaRuntime(runtime) || runtime == "go1.x" || runtime == "provided" || strings.HasPrefix(runtime, "provided.") {
@@ -91,7 +92,7 @@ func CheckRuntime(runtime string) error {
 	return fmt.Errorf("functions here do not run on %.64s but on nodejs*, python*, java*, provided.* and go1.x: %s", runtime, remedy)
 }
 
-// runtimeScript returns the handler of a function of Lambda. If no file is there, the first that could be stands for it.
+// runtimeScript returns the handler of a Lambda function. If no file exists, it uses the first possible file name.
 func runtimeScript(dir string, language bootstrap.Language, handler string) (script, error) {
 	names, function := handlerFiles(language, handler)
 	if len(names) == 0 {
@@ -113,7 +114,7 @@ func runtimeScript(dir string, language bootstrap.Language, handler string) (scr
 	return s, s.check(handler)
 }
 
-// latest is the version of a function that was not published.
+// latest is the version of an unpublished function.
 const latest = "$LATEST"
 
 // inherited reports whether a function of Lambda gets a variable of this program's environment.
@@ -122,7 +123,7 @@ func inherited(name string) bool {
 	case "PATH", "HOME", "USER", "LOGNAME", "TMPDIR", "TMP", "TEMP",
 		"SSL_CERT_FILE", "SSL_CERT_DIR", "NODE_EXTRA_CA_CERTS", "REQUESTS_CA_BUNDLE", "AWS_CA_BUNDLE",
 		"HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY",
-		// Without these interpreters that are managed by shims, or run by Windows, do not start.
+		// Interpreters that are managed by shims, or that run on Windows, do not start without these.
 		"PYENV_ROOT", "PYENV_VERSION", "ASDF_DIR", "ASDF_DATA_DIR", "NVM_DIR", "VOLTA_HOME", "XDG_CACHE_HOME", "XDG_DATA_HOME",
 		"SYSTEMROOT", "SYSTEMDRIVE", "WINDIR", "COMSPEC", "PATHEXT", "USERPROFILE", "APPDATA", "LOCALAPPDATA":
 		return true
@@ -130,12 +131,12 @@ func inherited(name string) bool {
 	return false
 }
 
-// addPaths adds what the function's layers and modules are found by.
+// addPaths adds the search paths of the function's layers and modules.
 func (f *Function) addPaths(env map[string]string, dir string) {
 	programs, libraries := []string{}, []string{dir, filepath.Join(dir, "lib")}
 	var node, python []string
 	language, _ := bootstrap.ForRuntime(f.Runtime)
-	for _, layer := range slices.Backward(f.Layers) { // the last that was laid is the first to be found
+	for _, layer := range slices.Backward(f.Layers) { // the top layer comes first on the path
 		programs = append(programs, filepath.Join(layer, "bin"))
 		libraries = append(libraries, filepath.Join(layer, "lib"))
 		switch language {
@@ -158,7 +159,7 @@ func (f *Function) addPaths(env map[string]string, dir string) {
 	}
 }
 
-// addNames adds what the function gets to know about itself.
+// addNames adds the variables that describe the function.
 func (f *Function) addNames(env map[string]string, command command) {
 	name, version := cmp.Or(f.Name, env["AWS_LAMBDA_FUNCTION_NAME"]), cmp.Or(f.Version, latest)
 	maps.Copy(env, map[string]string{
@@ -177,12 +178,12 @@ func (f *Function) addNames(env map[string]string, command command) {
 	}
 }
 
-// joinPaths returns the list of those that are not empty.
+// joinPaths joins the paths that are not empty.
 func joinPaths(paths ...string) string {
 	return strings.Join(slices.DeleteFunc(paths, func(path string) bool { return path == "" }), string(filepath.ListSeparator))
 }
 
-// arn returns the ARN that a handler is told if an event has none.
+// arn returns the function ARN for handlers of events without one.
 func (p Provider) arn(config *Config) string {
 	f := Function{}
 	if p.Function != nil {

@@ -8,18 +8,19 @@ import (
 	"time"
 )
 
-// ErrOutputTooLong is the error of a command that prints more than it may.
+// ErrOutputTooLong is the error of a command that prints more than the limit.
 var ErrOutputTooLong = errors.New("the output is too long")
 
-// Output runs a command, made with [exec.CommandContext], in a process group of its own, and returns what it prints on standard output. It
-// kills the whole group when the command ends, when the context does, and when there are more than limit bytes, which is an
-// [ErrOutputTooLong]. It returns the output with other errors too. If a child of a command that ended with 0 holds the output open, the
-// error is [exec.ErrWaitDelay]. Where there are no process groups, only the command itself is killed.
+// Output runs a command, made with [exec.CommandContext], in its own process group, and returns its standard output. It
+// kills the whole group when the command or the context ends, and when the output exceeds limit bytes, which is an
+// [ErrOutputTooLong]. It also returns the output when it returns another error. If a child of a successful command
+// keeps the output open, the error is [exec.ErrWaitDelay]. On systems without process groups, only the command itself
+// is killed.
 func Output(cmd *exec.Cmd, limit int) ([]byte, error) {
 	ownGroup(cmd)
 	kill := func() {
 		if cmd.Process != nil {
-			_ = killGroup(cmd.Process) // usually there is nothing left to kill
+			_ = killGroup(cmd.Process) // usually no process is left
 		}
 	}
 	out := limitedBuffer{limit: limit, full: kill}
@@ -36,13 +37,13 @@ func Output(cmd *exec.Cmd, limit int) ([]byte, error) {
 func ownGroup(cmd *exec.Cmd) {
 	cmd.SysProcAttr = buildAttr()
 	cmd.Cancel = func() error { return killGroup(cmd.Process) }
-	cmd.WaitDelay = time.Second // a child that it left behind may hold its output open
+	cmd.WaitDelay = time.Second // a remaining child may keep the output open
 }
 
-// limitedBuffer takes up to limit bytes and then refuses.
+// limitedBuffer accepts up to limit bytes and then returns an error.
 type limitedBuffer struct {
 	limit int
-	full  func() // called when there is more
+	full  func() // called when the limit is exceeded
 	buf   bytes.Buffer
 	over  bool
 }

@@ -2,7 +2,7 @@ package local
 
 import "syscall"
 
-// processAttr makes the process lead a group of its own and die with us.
+// processAttr makes the process lead its own group and die with this process.
 func processAttr() *syscall.SysProcAttr {
 	return &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
 }

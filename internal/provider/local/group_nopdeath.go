@@ -4,6 +4,6 @@ package local
 
 import "syscall"
 
-// processAttr makes the process lead a group of its own. Where the kernel offers nothing to tie it to us, a process
-// that outlives us ends when it asks for its next event and no one listens.
+// processAttr makes the process lead its own group. The kernel cannot tie it to this process. If it outlives this
+// process, it ends when its request for the next event fails.
 func processAttr() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setpgid: true} }

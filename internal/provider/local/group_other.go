@@ -7,7 +7,7 @@ import (
 	"syscall"
 )
 
-// There are no process groups here: only the process itself is ended.
+// This system has no process groups: only the process itself is killed.
 
 func processAttr() *syscall.SysProcAttr { return nil }
 

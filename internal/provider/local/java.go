@@ -12,13 +12,13 @@ import (
 	"github.com/pintle-dev/pintle/internal/provider/bootstrap"
 )
 
-// errNoJavaFC means that a handler in Java was to be called as Function Compute calls it.
+// errNoJavaFC means that a Java handler has the contract of Function Compute, which is not supported.
 var errNoJavaFC = errors.New("a Java handler is called as Lambda calls it only: remove runtime: fc, or put it behind a token of AWS")
 
 const wantJava = "PACKAGE.CLASS, or PACKAGE.CLASS::METHOD"
 
-// isJava reports whether a file or directory is a handler in Java: a jar, or a directory that holds the handler's class as Lambda's
-// packages do.
+// isJava reports whether a file or directory is a Java handler: a jar, or a directory that contains the handler's
+// class, laid out as in a Lambda package.
 func isJava(path string, info fs.FileInfo, handler string) bool {
 	if !info.IsDir() {
 		return info.Mode().IsRegular() && strings.EqualFold(filepath.Ext(path), ".jar")
@@ -37,7 +37,7 @@ func isJava(path string, info fs.FileInfo, handler string) bool {
 	})
 }
 
-// checkJava returns an error if the text is not a handler in Java; jar is the name of its file, or "".
+// checkJava returns an error if the text is not a Java handler. jar is the name of its file, or "".
 func checkJava(jar, handler string) error {
 	class, method, named := strings.Cut(handler, "::")
 	switch {
@@ -49,21 +49,22 @@ func checkJava(jar, handler string) error {
 	return nil
 }
 
-// javaCode returns the class path of the code at path, a jar or a directory: itself, then the jars of lib in the directory root, by name.
+// javaCode returns the class path of the code at path, a jar or a directory: path itself, then the jars of root/lib, by
+// name.
 func javaCode(path, root string) []string {
-	jars, _ := filepath.Glob(filepath.Join(globbed(root), "lib", "*.jar")) // the only error is of the pattern
+	jars, _ := filepath.Glob(filepath.Join(globbed(root), "lib", "*.jar")) // Glob fails only on a bad pattern
 	return append([]string{path}, jars...)
 }
 
-// globbed returns a path as a pattern that only it matches.
+// globbed returns a pattern that matches only the path.
 func globbed(path string) string {
 	if filepath.Separator != '/' {
-		return path // a backslash is not an escape there
+		return path // a backslash is not an escape on Windows
 	}
 	return strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`, `[`, `\[`).Replace(path)
 }
 
-// javaCommand returns what to run for a handler in Java.
+// javaCommand returns the command for a Java handler.
 func javaCommand(config *Config, provider Provider) (command, error) {
 	if provider.Contract == bootstrap.FC {
 		return command{}, errNoJavaFC
@@ -85,7 +86,7 @@ func javaCommand(config *Config, provider Provider) (command, error) {
 	}
 	if provider.Function != nil {
 		for _, layer := range provider.Function.Layers {
-			jars, _ := filepath.Glob(filepath.Join(globbed(layer), "java", "lib", "*.jar")) // the only error is of the pattern
+			jars, _ := filepath.Glob(filepath.Join(globbed(layer), "java", "lib", "*.jar")) // Glob fails only on a bad pattern
 			run.Code = append(run.Code, jars...)
 		}
 	}

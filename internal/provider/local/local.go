@@ -1,19 +1,19 @@
 // Package local runs providers as local processes on the Lambda Runtime API.
 //
-// A [Provider] names a [Target]: an executable, a directory with a bootstrap, a Go package that is built first, or a Python
-// or Node file, run by what package bootstrap has for it. A [Runtime] starts its processes when events come, keeps them warm, and ends them when they idle. Each process has a
-// loopback listener of its own and handles one event at a time, as a Lambda environment does. Other users of the machine
-// can't use that listener: they don't know the secret in its address, and where the system reports the user of a connection,
-// theirs are refused.
+// A [Provider] has a [Target]: an executable, a directory with a bootstrap, a Go package that is built first, or a
+// Python or Node file that a program of package bootstrap runs. A [Runtime] starts processes when events come, keeps
+// them warm, and ends idle ones. Each process has its own loopback listener and handles one event at a time, like a
+// Lambda environment. Other users of the machine cannot use that listener, because they don't know the secret in its
+// address. Where the system reports the user of a connection, their connections are refused.
 //
-// [Runtime.Invoke] accepts an event and returns; how it ended is reported once by [Config.Done] as an [Outcome]. That
-// is the point of the package: a process that dies, hangs or never starts is known at once, with the end of its log,
-// instead of by an hour of silence. That a handler returned says nothing about whether it answered the response URL.
+// [Runtime.Invoke] accepts an event and returns. [Config.Done] reports the result once, as an [Outcome]. So a process
+// that dies, hangs or never starts is reported immediately, with the end of its log, instead of after a timeout of an
+// hour. If a handler returned, it is unknown whether it sent an answer to the response URL.
 //
-// A provider may also be a function of this program, a [ServeFunc], which speaks the same API.
+// A provider may also be a function of this program, a [ServeFunc], which uses the same API.
 //
-// Log lines are cleaned and redacted before anything keeps or passes them. Every process leads its own process group,
-// and the whole group is ended with it; on Linux the kernel also ends the process when this one dies.
+// Log lines are cleaned and redacted before they are stored or passed on. Every process leads its own process group,
+// and the whole group is killed with it. On Linux, the kernel also kills the process when this one dies.
 //
 // Source: AWS Lambda developer guide, "Using the Lambda runtime API for custom runtimes".
 package local
@@ -40,11 +40,11 @@ import (
 
 // Defaults of [Config] and [Provider].
 const (
-	DefaultTimeout     = 15 * time.Minute // of one event; the most Lambda grants
+	DefaultTimeout     = 15 * time.Minute // for one event; Lambda's maximum
 	DefaultConcurrency = 10               // processes of one provider
 	DefaultQueue       = 32               // events waiting for a process of one provider
-	DefaultIdle        = 5 * time.Minute  // until an unused process is ended
-	DefaultInitTimeout = time.Minute      // from the start of a process to its first call for an event
+	DefaultIdle        = 5 * time.Minute  // until an unused process ends
+	DefaultInitTimeout = time.Minute      // from the start of a process to its first request for an event
 	DefaultGrace       = 2 * time.Second  // between SIGTERM and SIGKILL
 	DefaultRegion      = "us-east-1"
 	DefaultAccount     = "000000000000"
@@ -54,8 +54,8 @@ const (
 var (
 	// ErrUnknown means that no provider has this name.
 	ErrUnknown = errors.New("no local provider has this name")
-	// ErrBusy means that every process of the provider is busy and its queue is full: try again after an event of it
-	// has finished.
+	// ErrBusy means that every process of the provider is busy and its queue is full. Retry after one of its events has
+	// finished.
 	ErrBusy = errors.New("the provider's processes are busy and its queue is full")
 	// ErrClosed means that the runtime has been closed.
 	ErrClosed = errors.New("the local runtime is closed")
@@ -63,95 +63,98 @@ var (
 
 // Event is one invocation of a provider.
 type Event struct {
-	// ID names the event to the caller: 1 to 128 of letters, digits, '-', '_' and '.'. It comes back in [Config.Done] and
-	// [Config.Log]. The handler does not see it.
+	// ID identifies the event in [Config.Done] and [Config.Log]. It has 1 to 128 letters, digits, '-', '_' and '.'. The
+	// handler does not see it.
 	ID string
-	// Invocation is the request ID that the handler sees, in its context and in the paths of the Runtime API; of the same form
-	// as ID. Empty means a new UUID for each time the event is handed to a process: on AWS, the ID of an invocation is
-	// never that of a request of CloudFormation.
+	// Invocation is the request ID that the handler sees, in its context and in the paths of the Runtime API. It has
+	// the same form as ID. Empty means a new UUID each time the event is sent to a process: on AWS, the ID of an
+	// invocation always differs from the RequestId of CloudFormation.
 	Invocation string
-	// Resource names what the event is about; empty for nothing. One for the same resource goes to the process that had the
-	// last, if that is free, or will be within half a second.
+	// Resource identifies the resource of the event. It may be empty. If the process that handled the resource's last
+	// event is free, or becomes free within half a second, it gets the event.
 	Resource string
-	// Payload is the JSON the handler gets.
+	// Payload is the JSON that the handler gets.
 	Payload []byte
-	// Deadline ends the event before the provider's timeout does. Zero means that only the timeout counts.
+	// Deadline ends the event if it is earlier than the provider's timeout. Zero means that only the timeout applies.
 	Deadline time.Time
-	// Secrets are texts that must not be seen in the log. They stay hidden for as long as the process lives.
+	// Secrets are texts to redact in the log. They stay redacted for the lifetime of the process.
 	Secrets []string
-	// FunctionARN is the ARN the handler is told it was invoked by. Empty means one made of the configured region,
-	// account and the provider's name. For [bootstrap.FC] it is a service token, acs:fc:…, whose region, account and service
-	// the handler is told.
+	// FunctionARN is the invoked function's ARN that the handler sees. Empty means an ARN made of the configured region
+	// and account and the provider's name. For [bootstrap.FC] it is a service token, acs:fc:…, and the handler sees the
+	// region, account and service in it.
 	FunctionARN string
-	// Contract says how the handler is called if its provider does not. Zero means [bootstrap.Lambda]. See [ContractOf].
+	// Contract is the calling convention of the handler if its provider has none. Zero means [bootstrap.Lambda]. See
+	// [ContractOf].
 	Contract bootstrap.Contract
-	// Trace is the trace that the event belongs to; empty means one of its own, which no one samples.
+	// Trace is the trace that the event belongs to. Empty means a new, unsampled trace.
 	Trace trace.Parent
-	// WantResult keeps what the handler returns, or reports of its error, in [Outcome.Result]; without it the bytes are read
-	// and dropped.
+	// WantResult stores the handler's result, or its error report, in [Outcome.Result]. Otherwise the bytes are
+	// discarded.
 	WantResult bool
-	// Waits says that the handler may return a wire.Waiting instead of finishing, and is then asked again: the event ends
+	// Waits means that the handler may return a wire.Waiting instead of finishing, and is then polled. The event ends
 	// as [Waiting].
 	Waits  bool
 	cancel *cancellation // set by Invoke
-	// Started is called when a process was started for the event, or a running one became free: until then the event waited
-	// for that, or for a build. A new process may still have to initialize. Started is called at most once, before Handed and
-	// [Config.Done], under the same rules. most is the longest that the process may take from then on: its time for the
-	// event and, if it is new, for its initialization. Nil is not called.
+	// Started is called when the event has a process, new or free. Until then it waited for one, or for a build. A new
+	// process may still have to initialize. Started is called at most once, before Handed and [Config.Done], under the
+	// same rules. most is the maximum remaining time of the process: its time for the event and, if it is new, for its
+	// initialization. Started may be nil.
 	Started func(most time.Duration)
-	// Handed is called when a process has the event, at most once, before [Config.Done] and under the same rules. Nil is not
-	// called.
+	// Handed is called when a process has received the event, at most once, before [Config.Done] and under the same
+	// rules. It may be nil.
 	Handed func()
 }
 
-// Config configures a [Runtime]. The callbacks are called from many goroutines; they must return soon and may call
+// Config configures a [Runtime]. The callbacks are called from many goroutines. They must return soon and may call
 // Invoke, but not Close.
 type Config struct {
-	// Providers are the providers known from the start; [Runtime.Set] adds more.
+	// Providers are the initial providers. [Runtime.Set] adds more.
 	Providers []Provider
 	// Done is called exactly once for every event that Invoke accepted. Required.
 	Done func(id string, outcome Outcome)
-	// Log gets each redacted line of a process; id is empty for lines outside an event. Nil drops them.
+	// Log gets each redacted line of a process. The id is empty for lines outside an event. Nil discards them.
 	Log func(provider, id, line string)
-	// Printed gets each redacted line of a process that is called as a function of Lambda, with the lines that Lambda itself writes
-	// about its events, and where Lambda would put them. Nil drops them.
+	// Printed gets each redacted line of a process that is called as a Lambda function, including the lines that Lambda
+	// itself writes about events. The origin is the log stream where Lambda would write it. Nil discards them.
 	Printed func(o Origin, line string)
-	// Leaked is notified of each line that holds secrets, before Log gets it: of the secrets in clear, in the spelling that they have
-	// there. Nil drops that.
+	// Leaked is called before Log for each line that contains secrets. It gets the unredacted secrets as spelled in the
+	// line. Nil does nothing.
 	Leaked func(provider, id string, secrets []string)
-	// Progress tells a person what is about to take time, before it starts. Nil drops it.
+	// Progress gets messages for people before an operation that takes time. Nil discards them.
 	Progress func(provider, text string)
-	// Logger gets starts and ends of processes at level debug. Nil means slog.Default().
+	// Logger logs starts and ends of processes at level debug. Nil means slog.Default().
 	Logger *slog.Logger
-	// Environ is the environment that processes start from, as KEY=VALUE. Nil means os.Environ() without PINTLE_*.
+	// Environ is the base environment of processes, as KEY=VALUE. Nil means os.Environ() without PINTLE_*.
 	Environ []string
-	// Env is added to Environ for every provider, for example AWS_ENDPOINT_URL. Where that ends up set and no
-	// credentials are, dummy ones are added.
+	// Env is added to Environ for every provider, for example AWS_ENDPOINT_URL. If that variable is set and there are
+	// no credentials, dummy credentials are added.
 	Env map[string]string
-	// Trust changes the complete environment of a process before it starts, so that the process trusts the listener of the
-	// response URLs. program is false for a Python or Node handler and for a Go package, which need less. Nil changes nothing.
+	// Trust changes the complete environment of a process before it starts, so that the process trusts the listener of
+	// the response URLs. program is false for a Python or Node handler and for a Go package, which need fewer changes.
+	// Nil changes nothing.
 	Trust func(env map[string]string, program bool) error
 	// AWS serves the calls of the AWS SDK that is built into the Python and Node runtimes: a POST with one call, from a process
 	// of this runtime. Nil disables the built-in SDK.
 	AWS http.Handler
 	// Region and Account are used in ARNs and AWS_REGION. Empty means [DefaultRegion] and [DefaultAccount].
 	Region, Account string
-	// CacheDir is where Go packages are built into, and where what runs Python and Node handlers is put. Required if a
-	// target is a [GoPackage] or a [Script]; made when missing.
+	// CacheDir is the directory of built Go packages and of the programs that run Python and Node handlers. It is
+	// required if a target is a [GoPackage] or a [Script], and created if it does not exist.
 	CacheDir string
-	// SchemaDir is where the answers of [Runtime.Schema] are kept; made when missing. Empty means that they are not.
+	// SchemaDir is the cache directory of [Runtime.Schema]. It is created if it does not exist. Empty disables the
+	// cache.
 	SchemaDir string
-	// Queue is how many events of one provider may wait for a process. Zero means [DefaultQueue].
+	// Queue is the maximum number of events of one provider that wait for a process. Zero means [DefaultQueue].
 	Queue int
-	// Idle is how long an unused process is kept. Zero means [DefaultIdle].
+	// Idle is how long an unused process is kept alive. Zero means [DefaultIdle].
 	Idle time.Duration
-	// InitTimeout is how long a new process may take to ask for its first event. Zero means [DefaultInitTimeout].
+	// InitTimeout is the maximum time until a new process asks for its first event. Zero means [DefaultInitTimeout].
 	InitTimeout time.Duration
-	// Grace is how long a process that is asked to end may take. Zero means [DefaultGrace].
+	// Grace is the time that a process has to end when it is asked to. Zero means [DefaultGrace].
 	Grace time.Duration
 }
 
-// Runtime runs the processes of providers. Its methods may be called concurrently.
+// Runtime runs the processes of providers. It is safe for concurrent use.
 type Runtime struct {
 	config  Config
 	ctx     context.Context // ends when the runtime is closed
@@ -159,24 +162,24 @@ type Runtime struct {
 	workers sync.WaitGroup
 	wg      sync.WaitGroup // the templates
 
-	mu        sync.Mutex // guards what follows and the pools
+	mu        sync.Mutex // guards the following fields and the pools
 	closed    bool
 	pools     map[string]*pool
-	turns     map[string]chan struct{} // to build, by the package's directory
-	ports     map[string]bool          // where processes may listen
-	templates map[string]*template     // by what they run
+	turns     map[string]chan struct{} // serialize builds, by the package's directory
+	ports     map[string]bool          // ports assigned to processes
+	templates map[string]*template     // by the program that they run
 
-	cancels map[string]*cancellation // of the events that have not ended, by their IDs
+	cancels map[string]*cancellation // of the unfinished events, by ID
 
 	isForeign func(net.Conn) (foreign bool, uid int, err error)
 	pickPort  func() string
-	// listensForeign reports whether a program of another user listens at a local address, as far as the system
-	// reports it.
+	// listensForeign reports whether a program of another user listens on a local address. It returns false if the
+	// system does not report that.
 	listensForeign func(net.Addr) bool
 	reportsUsers   func() bool // whether the system reports the user of a connection
 }
 
-// New returns a runtime that accepts events at once. No process is started before one is needed.
+// New returns a runtime that accepts events immediately. Processes start when they are needed.
 func New(config Config) (*Runtime, error) {
 	if config.Done == nil {
 		return nil, errors.New("local runtime: Done is required")
@@ -231,8 +234,8 @@ func setDefault[T comparable](field *T, value T) {
 	}
 }
 
-// Run waits until ctx ends and then closes the runtime. No goroutine or process of the runtime is left when it
-// returns. The error is always nil.
+// Run waits until ctx ends and then closes the runtime. When it returns, all goroutines and processes of the runtime
+// have ended. The error is always nil.
 func (r *Runtime) Run(ctx context.Context) error {
 	select {
 	case <-ctx.Done():
@@ -241,21 +244,22 @@ func (r *Runtime) Run(ctx context.Context) error {
 	return r.Close()
 }
 
-// Close ends all processes: SIGTERM to each group, SIGKILL after the grace. Events that did not end in that time are
-// reported as [Stopped]. It returns when every process has finished and every report was made; the error is always nil.
-// It may be called more than once.
+// Close ends all processes: SIGTERM to each group, SIGKILL after the grace period. Events that did not finish in that
+// time are reported as [Stopped]. Close returns after every process has ended and every event was reported. The error
+// is always nil. It may be called more than once.
 func (r *Runtime) Close() error {
 	r.mu.Lock()
 	r.closed = true
 	r.mu.Unlock()
 	r.cancel()
-	r.workers.Wait() // which also report what is still queued
+	r.workers.Wait() // workers also report the queued events
 	r.endTemplates()
 	r.wg.Wait()
 	return nil
 }
 
-// Set adds a provider, or replaces the one of the same name: events accepted before still run on the old one.
+// Set adds a provider or replaces the one with the same name. Events that were accepted before still run on the old
+// one.
 func (r *Runtime) Set(provider Provider) error {
 	if err := provider.check(r.config.CacheDir); err != nil {
 		return fmt.Errorf("provider %q: %w", provider.Name, err)
@@ -283,7 +287,7 @@ func (r *Runtime) Set(provider Provider) error {
 	return nil
 }
 
-// Drop forgets the provider of this name, if there is one: events accepted before still run.
+// Drop removes the provider with this name, if it exists. Events that were accepted before still run.
 func (r *Runtime) Drop(name string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -293,8 +297,8 @@ func (r *Runtime) Drop(name string) {
 	}
 }
 
-// turn returns the semaphore that serializes the builds of a package for all its providers: two builds at once would
-// write the same file. The caller holds mu.
+// turn returns the semaphore that serializes the builds of a package across its providers, because two concurrent
+// builds would write the same file. The caller holds mu.
 func (r *Runtime) turn(source string) chan struct{} {
 	turn := r.turns[source]
 	if turn == nil {
@@ -305,14 +309,14 @@ func (r *Runtime) turn(source string) chan struct{} {
 	return turn
 }
 
-// Has reports whether a provider of this name is known.
+// Has reports whether a provider with this name exists.
 func (r *Runtime) Has(name string) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.pools[name] != nil
 }
 
-// Timeout returns how long a process of the provider may take for an event, 0 if no provider has this name.
+// Timeout returns the maximum time of the provider's processes for an event, or 0 for an unknown name.
 func (r *Runtime) Timeout(name string) time.Duration {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -322,11 +326,11 @@ func (r *Runtime) Timeout(name string) time.Duration {
 	return 0
 }
 
-// Match returns the name of the provider that answers for the service token, or false when there is none.
+// Match returns the name of the provider that serves the service token, or false.
 func (r *Runtime) Match(token wire.ServiceToken) (name string, ok bool) { return Match(token, r.Has) }
 
-// Prepare builds the provider's program if it has to be built, and looks whether there is an interpreter if it needs one, so that a mistake in it is found before anything
-// depends on it. The first event does the same. It returns [ErrUnknown], [ErrClosed], a [*BuildError] or
+// Prepare builds the provider's program if necessary, or checks that its interpreter exists, so that errors are found
+// early. Otherwise the first event does this. Prepare returns [ErrUnknown], [ErrClosed], a [*BuildError] or
 // [bootstrap.ErrNoInterpreter].
 func (r *Runtime) Prepare(ctx context.Context, name string) error {
 	p, err := r.program(name)
@@ -354,8 +358,8 @@ func (r *Runtime) program(name string) (*program, error) {
 	return p.program, nil
 }
 
-// Invoke accepts an event for the named provider and returns without waiting. It returns [ErrUnknown], [ErrBusy] or
-// [ErrClosed], or an error about the ID, and then the event is not accepted and Done is not called for it.
+// Invoke accepts an event for the named provider and returns without waiting. It returns [ErrUnknown], [ErrBusy],
+// [ErrClosed], or an error about the ID. Then the event was not accepted, and Done is not called for it.
 func (r *Runtime) Invoke(name string, event Event) error {
 	if !validID(event.ID) {
 		return fmt.Errorf("event ID %q: want 1 to 128 of letters, digits, '-', '_' and '.'", event.ID)

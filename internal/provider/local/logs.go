@@ -12,23 +12,23 @@ import (
 	"github.com/pintle-dev/pintle/internal/base/redact"
 )
 
-// Bounds of what is kept of a log.
+// Limits of the stored log.
 const (
-	maxLine      = 8 << 10 // bytes of one line; the rest of it is dropped
+	maxLine      = 8 << 10 // bytes of one line; the rest is dropped
 	maxTailLines = 20
 	maxTailBytes = 4 << 10
 )
 
-// logs reads what a process prints: standard output and standard error in one pipe, so that their order is kept. Each
-// line is redacted, belongs to the event that runs while it is read, and goes to the sink and the tail.
+// logs reads the output of a process. Standard output and standard error share one pipe, so that their order is
+// preserved. Each line is redacted, assigned to the current event, and passed to the sink and the tail.
 //
-// A process prints before it posts its answer, but the pipe is read next to the answer. So that no line is given to
-// the wrong event, [logs.sync] writes a mark into the same pipe, through our copy of its write end, and waits until
-// it is read: all that was printed before is then read too.
+// A process prints before it posts its answer, but the pipe and the answer are read concurrently. To assign each line
+// to the right event, [logs.sync] writes a mark into the same pipe and waits until it is read. Then all earlier output
+// has been read too.
 type logs struct {
 	redactor *redactor
 	sink     func(id, line string)
-	leaked   func(id string, secrets []string) // nil drops them
+	leaked   func(id string, secrets []string) // nil discards them
 	reader   *os.File
 	writer   *os.File // also the standard output and error of the process
 	mark     string
@@ -40,8 +40,8 @@ type logs struct {
 	tail tail
 }
 
-// newLogs returns logs whose writer is to be given to the process. What it prints before its first event belongs to the
-// event that it is started for. The owner calls finish.
+// newLogs returns logs whose writer is the process's output. Lines before the first event belong to the event that the
+// process is started for. The owner calls finish.
 func newLogs(s *redactor, id string, sink func(id, line string), leaked func(id string, secrets []string)) (*logs, error) {
 	r, w, err := os.Pipe()
 	if err != nil {
@@ -55,7 +55,7 @@ func newLogs(s *redactor, id string, sink func(id, line string), leaked func(id 
 	return l, nil
 }
 
-// begin gives the lines that are read from now on, and a new tail, to the event.
+// begin assigns the next lines to the event and starts a new tail.
 func (l *logs) begin(id string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -63,7 +63,7 @@ func (l *logs) begin(id string) {
 	l.tail = tail{}
 }
 
-// end returns the tail and gives later lines to no event.
+// end returns the tail. Later lines belong to no event.
 func (l *logs) end() []string {
 	l.sync()
 	l.mu.Lock()
@@ -72,7 +72,7 @@ func (l *logs) end() []string {
 	return l.tail.lines()
 }
 
-// sync waits until everything that was printed before is read. Only one caller at a time.
+// sync waits until all previous output is read. It must not be called concurrently.
 func (l *logs) sync() {
 	if _, err := l.writer.WriteString("\n" + l.mark + "\n"); err != nil {
 		<-l.ended // finish has been called
@@ -84,11 +84,11 @@ func (l *logs) sync() {
 	}
 }
 
-// finish reads what is left after the process has finished and closes the pipe. Something that the process left behind
-// outside its group may hold the pipe open; it is read no longer than the patience.
+// finish reads the remaining output after the process has ended, and closes the pipe. A descendant outside the process
+// group may keep the pipe open, so finish waits at most for patience.
 func (l *logs) finish(patience time.Duration) {
 	l.writer.Close()
-	// The pipe may not support deadlines, then it is closed by its last writer.
+	// If the pipe does not support deadlines, its last writer closes it.
 	_ = l.reader.SetReadDeadline(time.Now().Add(patience))
 	<-l.ended
 	l.reader.Close()
@@ -132,7 +132,7 @@ func (l *logs) add(line string, cut bool) {
 	} else {
 		line = l.redactor.line(line)
 	}
-	// An empty line says nothing, and the mark begins with one.
+	// Empty lines are skipped. The mark is preceded by one.
 	if strings.TrimSpace(line) == "" {
 		return
 	}
@@ -143,7 +143,7 @@ func (l *logs) add(line string, cut bool) {
 	l.sink(id, line)
 }
 
-// tail is the last lines of a log, within maxTailLines and maxTailBytes.
+// tail holds the last lines of a log, up to maxTailLines and maxTailBytes.
 type tail struct {
 	kept  []string
 	bytes int

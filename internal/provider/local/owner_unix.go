@@ -7,8 +7,8 @@ import (
 	"syscall"
 )
 
-// trusted reports whether a directory belongs to someone whose programs may run a handler in dir: to the owner of dir, to this
-// process's user, or to root. Anyone can put a virtual environment into a directory such as /tmp.
+// trusted reports whether a directory belongs to a user whose programs may run a handler in dir: the owner of dir, this
+// process's user, or root. Anyone can create a virtual environment in a directory such as /tmp.
 func trusted(path, dir string) bool {
 	owner, ok := ownerOf(path)
 	if !ok {

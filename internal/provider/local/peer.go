@@ -9,13 +9,13 @@ import (
 	"strings"
 )
 
-// secret returns the secret in the address of the Runtime API of a new process: the first element of its paths. The events that
-// a process asks for have secrets in them, and response URLs, so other local users must not get them.
+// secret returns the secret in the address of a new process's Runtime API: the first element of its paths. Events
+// contain secrets and response URLs, so other local users must not get them.
 //
-// All of our own boot scripts take a path there, and so does the client of Java. Programs may use others: the one of
-// Python can't report errors of the start to such an address, the one of Node leaves out the path for these and for streams,
-// and many programs split the address at its colon. Programs therefore get no path where the system reports the user of a
-// connection, which [peers] checks.
+// All of Pintle's boot scripts accept a path in the address, and so does AWS's client for Java. Other programs may not.
+// AWS's client for Python cannot report init errors to such an address. The one for Node drops the path for init errors
+// and for streams. Many programs split the address at its colon. Programs therefore get no path if the system reports
+// the user of a connection, which [peers] checks.
 func (r *Runtime) secret(p Provider) string {
 	kind := p.Target.Kind()
 	if p.Serve == nil && (kind == Executable || kind == Folder || kind == GoPackage) && r.reportsUsers() {
@@ -24,7 +24,7 @@ func (r *Runtime) secret(p Provider) string {
 	return rand.Text()
 }
 
-// address is where the process finds its Runtime API.
+// address returns the address of the Runtime API for the process.
 func (p *process) address() string {
 	if p.secret == "" {
 		return p.addr
@@ -32,7 +32,7 @@ func (p *process) address() string {
 	return p.addr + "/" + p.secret
 }
 
-// admits reports whether a path begins with the secret of the process.
+// admits reports whether a path begins with the process's secret.
 func (p *process) admits(path string) bool {
 	if p.secret == "" {
 		return true
@@ -41,13 +41,13 @@ func (p *process) admits(path string) bool {
 	return subtle.ConstantTimeCompare([]byte(first), []byte(p.secret)) == 1
 }
 
-// peers is a listener on loopback that refuses connections of other local users, as far as the system reports whose
-// a socket is. It accepts the user of this process only, so a provider must not drop that user before it connects.
+// peers is a loopback listener that refuses connections of other local users if the system reports the owner of a
+// socket. It accepts only the user of this process, so a provider must not change its user before it connects.
 type peers struct {
 	net.Listener
 	log       *slog.Logger
 	isForeign func(net.Conn) (foreign bool, uid int, err error)
-	// required refuses connections of unknown users, because nothing else tells them apart.
+	// required refuses connections of unknown users, because no secret protects the listener.
 	required bool
 }
 
@@ -74,7 +74,7 @@ func (p *peers) Accept() (net.Conn, error) {
 	}
 }
 
-// reportsUsers reports whether the system tells whose a connection is, by asking about one.
+// reportsUsers reports whether the system reports the owner of a connection, by testing one.
 func reportsUsers(isForeign func(net.Conn) (bool, int, error)) bool {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

@@ -15,8 +15,8 @@ import (
 	"strings"
 )
 
-// isForeign reports whether the other end of a connection on this machine belongs to another user. The error says that the system does
-// not report it. Source: proc_pid_net(5), /proc/net/tcp.
+// isForeign reports whether the other end of a local connection belongs to another user. It returns an error if the
+// system does not report the user. Source: proc_pid_net(5), /proc/net/tcp.
 func isForeign(conn net.Conn) (foreign bool, uid int, err error) {
 	local, remote, ok := ends(conn)
 	if !ok {
@@ -28,19 +28,19 @@ func isForeign(conn net.Conn) (foreign bool, uid int, err error) {
 			return found && uid != os.Geteuid(), uid, err
 		}
 	}
-	return true, -1, nil // it is closed already, or in another network namespace
+	return true, -1, nil // already closed, or in another network namespace
 }
 
-// lookups is how often a socket is looked up: a table that changes while it is read may lack lines.
+// lookups is the number of attempts to find a socket: a table that changes during the read may miss lines.
 const lookups = 50
 
-// The tables of sockets.
+// Socket tables of the kernel.
 const (
 	tcp4 = "/proc/self/net/tcp"
 	tcp6 = "/proc/self/net/tcp6"
 )
 
-// lookUp returns the user of the socket with these ends.
+// lookUp returns the user of the socket with these addresses.
 func lookUp(local, remote netip.AddrPort) (uid int, found bool, err error) {
 	for _, name := range []string{tcp4, tcp6} {
 		file, openErr := os.Open(name)
@@ -61,7 +61,7 @@ func lookUp(local, remote netip.AddrPort) (uid int, found bool, err error) {
 	return 0, false, err
 }
 
-// socketUser finds the socket with these ends in a table of sockets.
+// socketUser finds the socket with these addresses in a socket table.
 func socketUser(table io.Reader, local, remote netip.AddrPort) (uid int, found bool, err error) {
 	lines := bufio.NewScanner(table)
 	for lines.Scan() {
@@ -77,7 +77,8 @@ func socketUser(table io.Reader, local, remote netip.AddrPort) (uid int, found b
 	return 0, false, lines.Err()
 }
 
-// isAddress reports whether the text of a table is an address. Its hexadecimal digits are words of four bytes in the order of the machine.
+// isAddress reports whether a table entry is an address. Its hexadecimal digits are four-byte words in the machine's
+// byte order.
 func isAddress(text string, want netip.AddrPort) bool {
 	if !isPort(text, want.Port()) {
 		return false
@@ -95,15 +96,15 @@ func isAddress(text string, want netip.AddrPort) bool {
 	return ok && found.Unmap() == want.Addr().Unmap()
 }
 
-// isPort reports whether the address that the text of a table is has a port.
+// isPort reports whether a table entry has a port.
 func isPort(text string, want uint16) bool {
 	_, port, _ := strings.Cut(text, ":")
 	n, err := strconv.ParseUint(port, 16, 16)
 	return err == nil && uint16(n) == want
 }
 
-// listensForeign reports whether a program of another user listens at a local address. It is false if no program
-// listens there, or if the system does not report it. Source: proc_pid_net(5).
+// listensForeign reports whether a program of another user listens on a local address. It returns false if no program
+// listens there or if the system does not report it. Source: proc_pid_net(5).
 func listensForeign(at net.Addr) bool {
 	where, ok := at.(*net.TCPAddr)
 	if !ok {

@@ -7,7 +7,7 @@ import (
 	"net"
 )
 
-// isForeign reports whether the other end of a connection on this machine belongs to another user.
+// isForeign reports whether the other end of a local connection belongs to another user.
 func isForeign(conn net.Conn) (foreign bool, uid int, err error) {
 	if _, _, ok := ends(conn); !ok {
 		return false, 0, errors.New("not a TCP connection")
@@ -15,6 +15,6 @@ func isForeign(conn net.Conn) (foreign bool, uid int, err error) {
 	return false, 0, errors.ErrUnsupported
 }
 
-// listensForeign reports whether a program of another user listens at a local address. This system does not report
-// it.
+// listensForeign reports whether a program of another user listens on a local address. This system does not report
+// that.
 func listensForeign(net.Addr) bool { return false }

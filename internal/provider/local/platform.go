@@ -8,17 +8,17 @@ import (
 	"time"
 )
 
-// Origin is where Lambda would put the log of a process: a stream of a log group. Each process has a stream of its own.
+// Origin is the log stream where Lambda would write the log of a process. Each process has its own stream.
 type Origin struct {
 	Account, Region, Group, Stream string
 }
 
-// platform passes the log of a process of a function of Lambda, with the lines that Lambda writes itself. It is used by one goroutine at a
-// time for each of its methods. One that was not opened passes nothing.
+// platform passes on the log of a Lambda function's process, and adds the lines that Lambda itself writes. Calls of the
+// same method must not be concurrent. A platform that was not opened passes on nothing.
 type platform struct {
 	sink   func(Origin, string)
 	origin Origin
-	// json says that the lines of Lambda are JSON; version and memory, in MB, are told in them.
+	// json selects JSON for the lines of Lambda. They contain version and memory, in MB.
 	json    bool
 	version string
 	memory  int
@@ -26,7 +26,7 @@ type platform struct {
 
 func newPlatform(sink func(Origin, string)) *platform { return &platform{sink: sink} }
 
-// open reads where the log goes from the environment of the process, before that starts.
+// open reads the log's destination from the environment of the process before the process starts.
 func (l *platform) open(config *Config, provider Provider, env map[string]string) {
 	if l.sink == nil {
 		return
@@ -41,7 +41,7 @@ func (l *platform) open(config *Config, provider Provider, env map[string]string
 	}
 	l.json = function.LogFormat == "JSON"
 	l.version = env["AWS_LAMBDA_FUNCTION_VERSION"]
-	l.memory, _ = strconv.Atoi(env["AWS_LAMBDA_FUNCTION_MEMORY_SIZE"]) // zero is shown if it is none
+	l.memory, _ = strconv.Atoi(env["AWS_LAMBDA_FUNCTION_MEMORY_SIZE"]) // an invalid size is shown as zero
 }
 
 func (l *platform) print(line string) {
@@ -50,7 +50,7 @@ func (l *platform) print(line string) {
 	}
 }
 
-// start says that an event is about to be handed over.
+// start writes the line at the start of an event.
 func (l *platform) start(inv *invocation) {
 	if l.origin.Group == "" {
 		return
@@ -62,7 +62,7 @@ func (l *platform) start(inv *invocation) {
 	l.print("START RequestId: " + inv.id + " Version: " + l.version)
 }
 
-// end says how an event ended, after all lines of it.
+// end writes the lines at the end of an event, after all its other lines.
 func (l *platform) end(inv *invocation, o Outcome, timeout time.Duration) {
 	if l.origin.Group == "" {
 		return
@@ -102,7 +102,7 @@ const stampFormat = "2006-01-02T15:04:05.000Z"
 func (l *platform) record(at time.Time, kind string, record map[string]any) {
 	text, err := json.Marshal(map[string]any{"time": at.UTC().Format(stampFormat), "type": kind, "record": record})
 	if err != nil {
-		panic(err) // texts and numbers always marshal
+		panic(err) // strings and numbers always marshal
 	}
 	l.print(string(text))
 }

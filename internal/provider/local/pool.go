@@ -9,15 +9,15 @@ import (
 	"github.com/pintle-dev/pintle/internal/provider/bootstrap"
 )
 
-// pool is the events and workers of one provider, or those of its events that have one contract. Runtime.mu guards it.
+// pool holds the events and workers of one provider, or only those for one contract. Runtime.mu guards it.
 type pool struct {
 	runtime  *Runtime
-	follows  bool     // the provider's contract is that of each event
-	other    *pool    // of a provider that follows: for the events of Function Compute; nil until there is one
-	provider Provider // its contract is that of the pool, never zero
+	follows  bool     // the contract of each event applies, not the provider's
+	other    *pool    // if follows is set: the pool for events of Function Compute; nil until one is needed
+	provider Provider // its contract is the pool's, never zero
 	program  *program
-	queue    []Event   // waiting for a worker, oldest first; empty while a worker idles
-	idle     []*worker // the one that idled last is used first, so that those not needed age
+	queue    []Event   // waiting for a worker, oldest first; empty while a worker is idle
+	idle     []*worker // the last element is used first, so that unneeded workers time out
 	workers  int
 	retired  bool // replaced by another pool: workers end when the queue is empty
 
@@ -25,7 +25,7 @@ type pool struct {
 	held []*held            // events that wait for such a worker
 }
 
-// held is an event that waits for the worker that is at the end of the resource's last one.
+// held is an event that waits until the worker finishes the resource's previous event.
 type held struct {
 	event  Event
 	worker *worker
@@ -33,10 +33,11 @@ type held struct {
 }
 
 const (
-	// affinity is how long an event waits for the process that had the resource's last one: that has sent its answer, or
-	// there would be no other event, and needs but a moment to say that it is done. What it remembers is worth the wait.
+	// affinity is how long an event waits for the process that handled the resource's last event. That process has
+	// already sent its answer, or there would be no next event, so it will return soon. Its in-memory state is worth
+	// the wait.
 	affinity = 500 * time.Millisecond
-	// maxLast bounds the resources of which the last worker is known.
+	// maxLast limits the resources whose last worker is known.
 	maxLast = 10_000
 )
 
@@ -47,7 +48,7 @@ func newPool(r *Runtime, provider Provider) *pool {
 	return p
 }
 
-// of returns the pool for events of the contract. The caller holds Runtime.mu.
+// of returns the pool for events with the contract. The caller holds Runtime.mu.
 func (p *pool) of(contract bootstrap.Contract) *pool {
 	if !p.follows || cmp.Or(contract, bootstrap.Lambda) == p.provider.Contract {
 		return p
@@ -61,8 +62,8 @@ func (p *pool) of(contract bootstrap.Contract) *pool {
 	return p.other
 }
 
-// accept hands the event to the worker that had the resource's last one, if that is free or about to be, else to any, new
-// if need be, or queues it. The caller holds Runtime.mu.
+// accept passes the event to the worker of the resource's last event if that worker is free or about to be. Otherwise
+// it passes the event to any worker, starts one, or queues the event. The caller holds Runtime.mu.
 func (p *pool) accept(event Event) error {
 	if w := p.last[event.Resource]; w != nil && event.Resource != "" {
 		if i := slices.Index(p.idle, w); i >= 0 {
@@ -80,13 +81,13 @@ func (p *pool) accept(event Event) error {
 	return p.place(event)
 }
 
-// give hands the event to an idle worker. The caller holds Runtime.mu.
+// give passes the event to an idle worker. The caller holds Runtime.mu.
 func (p *pool) give(w *worker, event Event) {
 	p.note(w, event)
 	w.events <- event
 }
 
-// note remembers that w has the event. The caller holds Runtime.mu.
+// note records that w has the event. The caller holds Runtime.mu.
 func (p *pool) note(w *worker, event Event) {
 	w.resource = event.Resource
 	if event.Resource == "" {
@@ -98,24 +99,24 @@ func (p *pool) note(w *worker, event Event) {
 	p.last[event.Resource] = w
 }
 
-// release ends the wait of an event for its worker: any will do.
+// release stops waiting for the event's worker and uses any worker.
 func (p *pool) release(h *held) {
 	r := p.runtime
 	r.mu.Lock()
 	i := slices.Index(p.held, h)
-	if i < 0 || r.closed { // Close answers for those that are left
+	if i < 0 || r.closed { // Close reports the remaining events
 		r.mu.Unlock()
 		return
 	}
 	p.held = slices.Delete(p.held, i, i+1)
 	err := p.place(h.event)
-	if err != nil { // it was accepted, so it has a place
+	if err != nil { // the event was already accepted, so it is not refused now
 		p.queue = append(p.queue, h.event)
 	}
 	r.mu.Unlock()
 }
 
-// place hands the event to any worker, or queues it. The caller holds Runtime.mu.
+// place passes the event to any worker, or queues it. The caller holds Runtime.mu.
 func (p *pool) place(event Event) error {
 	switch {
 	case len(p.idle) > 0:
@@ -136,7 +137,7 @@ func (p *pool) place(event Event) error {
 	return nil
 }
 
-// retire ends the workers that have nothing to do, and later the others. The caller holds Runtime.mu.
+// retire ends the idle workers now and the others later. The caller holds Runtime.mu.
 func (p *pool) retire() {
 	p.retired = true
 	if p.other != nil {
@@ -149,7 +150,7 @@ func (p *pool) retire() {
 	p.idle = nil
 }
 
-// waiting takes the first event that waits for w, or for anyone. The caller holds Runtime.mu.
+// waiting removes and returns the first event that waits for w or for any worker. The caller holds Runtime.mu.
 func (p *pool) waiting(w *worker) (Event, bool) {
 	for i, h := range p.held {
 		if h.worker == w {
@@ -167,7 +168,7 @@ func (p *pool) waiting(w *worker) (Event, bool) {
 	return event, true
 }
 
-// forget drops a worker that ends. The caller holds Runtime.mu.
+// forget removes a worker that is ending. The caller holds Runtime.mu.
 func (p *pool) forget(w *worker) {
 	p.workers--
 	for resource, last := range p.last {
@@ -177,8 +178,8 @@ func (p *pool) forget(w *worker) {
 	}
 }
 
-// next gives w its next event, waiting for one as long as a worker may idle. False means that w is no longer a worker
-// of the pool.
+// next returns the next event for w, and waits for one until the worker's idle timeout. It returns false if w no longer
+// belongs to the pool.
 func (p *pool) next(w *worker) (Event, bool) {
 	r := p.runtime
 	r.mu.Lock()
@@ -203,7 +204,7 @@ func (p *pool) next(w *worker) (Event, bool) {
 		case event, ok := <-w.events:
 			return event, ok
 		case <-timer.C:
-			if idle = w.process != nil && w.process.hinted(); idle { // it works for an event that was not answered
+			if idle = w.process != nil && w.process.hinted(); idle { // it still works for an event that was not answered
 				timer.Reset(r.config.Idle)
 			}
 		case <-r.ctx.Done():
@@ -218,6 +219,6 @@ func (p *pool) next(w *worker) (Event, bool) {
 		return Event{}, false
 	}
 	r.mu.Unlock()
-	event, ok := <-w.events // handed over or closed in the moment before the lock
+	event, ok := <-w.events // an event was sent, or the channel closed, just before the lock
 	return event, ok
 }

@@ -16,27 +16,28 @@ import (
 	"github.com/pintle-dev/pintle/internal/provider/bootstrap"
 )
 
-// lastWords is how long a process that has finished may still be heard: requests in flight, and output held open by
-// something outside its group.
+// lastWords is how long input is still read after a process has ended: requests in flight, and output that a process
+// outside its group keeps open.
 const lastWords = time.Second
 
-// invocation is an event on its way through a process.
+// invocation is the execution of an event by a process.
 type invocation struct {
 	event    Event
 	timeout  time.Duration
-	id       string       // the one that the process knows it by; set when it is handed over
-	deadline time.Time    // set when it is handed over, before sent
-	begun    time.Time    // likewise
-	left     *work        // set before result if its handler has returned, nil if that cannot be seen
-	sent     chan error   // the outcome of each attempt to hand it over
-	result   chan Outcome // what the process said; at most one
+	id       string       // the request ID that the process sees; set when the event is sent
+	deadline time.Time    // set when the event is sent, before sent
+	begun    time.Time    // set with deadline
+	left     *work        // set before result if the handler has returned, nil if that cannot be observed
+	sent     chan error   // the result of each attempt to send the event
+	result   chan Outcome // what the process reported; at most one
 }
 
 func newInvocation(event Event, timeout time.Duration) *invocation {
 	return &invocation{event: event, timeout: timeout, sent: make(chan error, 1), result: make(chan Outcome, 1)}
 }
 
-// begin sets the deadline, since the time a process takes to start is not the handler's, and the ID.
+// begin sets the ID and the deadline. The deadline starts now, because the start of a process does not count as the
+// handler's time.
 func (i *invocation) begin(now time.Time) {
 	i.id = cmp.Or(i.event.Invocation, newInvocationID())
 	i.begun, i.deadline = now, now.Add(i.timeout)
@@ -53,7 +54,7 @@ func newInvocationID() string {
 	return fmt.Sprintf("%x-%x-%x-%x-%x", b[:4], b[4:6], b[6:8], b[8:10], b[10:])
 }
 
-// said returns what the process said about the event, if it has.
+// said returns the outcome that the process has reported, if any.
 func (i *invocation) said() (Outcome, bool) {
 	select {
 	case o := <-i.result:
@@ -63,11 +64,11 @@ func (i *invocation) said() (Outcome, bool) {
 	}
 }
 
-// process is one running process and the Runtime API that serves it. A worker owns it.
+// process is a running process with its Runtime API. A worker owns it.
 type process struct {
 	functionARN    string
-	function       bool        // of a cloud, which stops it when its handler has returned
-	fc             *fcFunction // of Function Compute; nil if it is called as Lambda does
+	function       bool        // it is a cloud function, which stops when its handler has returned
+	fc             *fcFunction // for Function Compute; nil for the Lambda contract
 	log            *logs
 	redactor       *redactor
 	logger         *slog.Logger
@@ -75,22 +76,22 @@ type process struct {
 	isForeign      func(net.Conn) (foreign bool, uid int, err error)
 	listensForeign func(net.Addr) bool
 	addr           string       // host and port of the Runtime API
-	secret         string       // the first element of its paths; empty if it is known by the user of the connection
+	secret         string       // the first element of its paths; empty if the user of the connection is checked instead
 	aws            http.Handler // serves the built-in AWS SDK; nil disables it
 	platform       *platform
 
 	deliver    chan *invocation // received by the process's call for the next event
-	initFailed chan Outcome     // the process reported an error before its first call
-	ending     chan struct{}    // closed when the process has ended
-	ended      chan struct{}    // closed when its server and log have ended too
+	initFailed chan Outcome     // the process reported an error before its first request
+	ending     chan struct{}    // closed when the process has exited
+	ended      chan struct{}    // closed when its server and log are closed too
 
 	mu      sync.Mutex
-	asked   bool // for its first event, or it listens for it
+	asked   bool // it asked for its first event, or listens for it
 	current *invocation
-	hints   map[string]*work // by event: what runners reported as still running
+	hints   map[string]*work // by event: the remaining work that runners reported
 }
 
-// start starts a process for the event. Its supervisor ends when the process does.
+// start starts a process for the event. Its supervising goroutine ends with the process.
 func (r *Runtime) start(provider Provider, command command, dir string, event Event, s *redactor) (*process, error) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -171,7 +172,7 @@ func (r *Runtime) start(provider Provider, command command, dir string, event Ev
 	return p, nil
 }
 
-// supervise runs the process from start to end. All calls of body's start and wait are made by this goroutine.
+// supervise runs the process from start to end. This goroutine makes all calls of body's start and wait.
 func (p *process) supervise(listener net.Listener, started chan<- error) {
 	if err := p.body.start(); err != nil {
 		listener.Close()
@@ -187,12 +188,12 @@ func (p *process) supervise(listener net.Listener, started chan<- error) {
 	served := make(chan struct{})
 	go func() {
 		defer close(served)
-		_ = server.Serve(&peers{listener, p.logger, p.isForeign, p.secret == ""}) // ends with ErrServerClosed, below
+		_ = server.Serve(&peers{listener, p.logger, p.isForeign, p.secret == ""}) // returns ErrServerClosed after Shutdown below
 	}()
 	pid := p.body.pid()
 	p.logger.Debug("provider process started", "pid", pid)
 	bridged := make(chan struct{})
-	go func() { // ends with ending
+	go func() { // ends when ending is closed
 		defer close(bridged)
 		if p.fc != nil && p.fc.port != "" {
 			p.bridge()
@@ -214,10 +215,10 @@ func (p *process) supervise(listener net.Listener, started chan<- error) {
 	close(p.ended)
 }
 
-// stop asks the process to end, makes it end after the grace, and waits until it has.
+// stop asks the process to end, kills it after the grace period, and waits for its end.
 func (p *process) stop(grace time.Duration) {
 	if p.gone() {
-		return // its id may be another's by now
+		return // its process ID may have been reused
 	}
 	p.body.terminate()
 	timer := time.NewTimer(grace)
@@ -229,18 +230,18 @@ func (p *process) stop(grace time.Duration) {
 	}
 }
 
-// kill ends the process at once and waits until it has.
+// kill kills the process and waits for its end.
 func (p *process) kill() {
 	if !p.gone() {
 		p.mu.Lock()
-		p.current = nil // a part of this process may still post
+		p.current = nil // a ServeFunc may still post
 		p.mu.Unlock()
 		p.body.kill()
 	}
 	<-p.ended
 }
 
-// gone reports whether the process has finished.
+// gone reports whether the process has exited.
 func (p *process) gone() bool {
 	select {
 	case <-p.ending:
@@ -251,7 +252,7 @@ func (p *process) gone() bool {
 	}
 }
 
-// wanted says what the process is to do before it gets its first event.
+// wanted describes what the process must do to get its first event.
 func (p *process) wanted() string {
 	if p.fc == nil || p.fc.port == "" {
 		return "ask for an event"

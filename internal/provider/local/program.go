@@ -14,15 +14,15 @@ import (
 	"time"
 )
 
-// buildTimeout bounds one go build; a first build that compiles every dependency takes about a minute.
+// buildTimeout limits one go build. A first build that compiles every dependency takes about a minute.
 const buildTimeout = 15 * time.Minute
 
 // BuildError is the error of a Go package that could not be built.
 type BuildError struct {
 	Provider string
 	Dir      string   // of the package
-	Log      []string // the end of the compiler's output, bounded and redacted as [Outcome.Log]
-	Err      error    // why the build ended, e.g. an exit status
+	Log      []string // the end of the compiler's output, bounded and redacted like [Outcome.Log]
+	Err      error    // why the build failed, e.g. an exit status
 }
 
 // Error returns the provider, the directory and the cause, without the log.
@@ -33,30 +33,31 @@ func (e *BuildError) Error() string {
 // Unwrap returns the cause.
 func (e *BuildError) Unwrap() error { return e.Err }
 
-// command is what a process is started with.
+// command is the command line and environment of a process.
 type command struct {
 	path string
 	args []string // the first is the program's name
 	env  []string // more of the environment, as KEY=VALUE
-	// runtime is the directory of what calls the handler, passed as LAMBDA_RUNTIME_DIR; empty if the program does that itself.
+	// runtime is the directory of the program that calls the handler, passed as LAMBDA_RUNTIME_DIR. It is empty if the
+	// program calls the handler itself.
 	runtime string
 }
 
-// program is what a provider's processes run, built at most once if it is a Go package.
+// program is the program of a provider's processes. A Go package is built at most once.
 type program struct {
 	provider Provider
 	config   *Config
-	turn     chan struct{} // holds one token; who has it may build and touch what follows
+	turn     chan struct{} // semaphore of one token; its holder may build and access the fields below
 	built    string
 	failed   error     // of the last build
-	began    time.Time // the one that failed
+	began    time.Time // start of the failed build
 }
 
 func newProgram(provider Provider, config *Config, turn chan struct{}) *program {
 	return &program{provider: provider, config: config, turn: turn}
 }
 
-// dir is the working directory of the processes, their LAMBDA_TASK_ROOT.
+// dir returns the working directory of the processes, their LAMBDA_TASK_ROOT.
 func (p *program) dir() string {
 	target := p.provider.Target
 	switch target.Kind() {
@@ -71,7 +72,7 @@ func (p *program) dir() string {
 	return target.Path()
 }
 
-// command returns what to run, built if it has to be.
+// command returns the command to run, and builds the program if necessary.
 func (p *program) command(ctx context.Context) (command, error) {
 	if p.provider.Serve != nil {
 		return command{}, nil
@@ -88,7 +89,7 @@ func (p *program) command(ctx context.Context) (command, error) {
 			return command{}, err
 		}
 	case Script:
-		// What runs it is looked for each time: the directory may have been emptied.
+		// Look for the interpreter each time, because the cache directory may have been emptied.
 		return target.script.command(p.config, p.provider)
 	case Java:
 		return javaCommand(p.config, p.provider)
@@ -98,8 +99,8 @@ func (p *program) command(ctx context.Context) (command, error) {
 	return command{path: file, args: strings.Split(file+target.args, "\x00")}, nil
 }
 
-// path returns the file that a Go package was built into. Only one caller builds. A build that failed is the answer for
-// all who waited when it began, and is tried again by the next.
+// path returns the executable that a Go package is built into. Builds are not concurrent. The error of a failed build
+// applies to all callers that were waiting when it began. The next caller builds again.
 func (p *program) path(ctx context.Context) (string, error) {
 	arrived := time.Now()
 	select {
@@ -119,13 +120,13 @@ func (p *program) path(ctx context.Context) (string, error) {
 	switch {
 	case err == nil:
 		p.built = file
-	case ctx.Err() == nil: // or only this caller has given up
+	case ctx.Err() == nil: // otherwise only this caller has cancelled
 		p.failed = err
 	}
 	return file, err
 }
 
-// build runs go build, which itself knows whether anything changed: with an up-to-date output it takes a moment.
+// build runs go build, which is fast if nothing has changed.
 func (p *program) build(ctx context.Context) (string, error) {
 	source := p.provider.Target.Path()
 	fail := func(err error, output string) (string, error) {

@@ -12,54 +12,55 @@ import (
 	"github.com/pintle-dev/pintle/internal/provider/project"
 )
 
-// Provider says how a provider's processes are run. It must not be changed after it was given to a [Runtime].
+// Provider describes how a provider's processes are run. It must not be changed after it was passed to a [Runtime].
 type Provider struct {
-	// Name is the name in service tokens, or a whole token. Not empty.
+	// Name is the name in service tokens, or a complete token. Required.
 	Name string
-	// Target is what runs. [URL] targets are no processes and are refused.
+	// Target is the program to run. [URL] targets have no process and are rejected.
 	Target Target
-	// Serve handles the events inside this process, instead of Target, which must be zero then. Env, Handler and Role
-	// do not matter to it. Nil means that Target runs.
+	// Serve handles the events inside this process. It replaces Target, which must then be zero. Env, Handler and Role
+	// are ignored. Nil means that Target runs.
 	Serve ServeFunc
-	// Env is added to the environment; it may not hold what the runtime sets itself (AWS_LAMBDA_*, _HANDLER,
+	// Env is added to the environment. It must not contain variables that the runtime sets (AWS_LAMBDA_*, _HANDLER,
 	// LAMBDA_TASK_ROOT).
 	Env map[string]string
-	// Given is added to the environment too, below Env, and Without names the variables of [Config.Environ] that its processes do not
-	// get. Neither is part of what an answer of [Runtime.Schema] is kept by: they may differ in every run.
+	// Given is also added to the environment, below Env. Without lists variables of [Config.Environ] to remove. Neither
+	// affects the cache of [Runtime.Schema], because they may differ in every run.
 	Given   map[string]string
 	Without []string
-	// Secrets are texts that must not be seen in the log, next to those of events.
+	// Secrets are texts to redact in the log, in addition to those of events.
 	Secrets []string
-	// Timeout is how long one event may take, counted from its delivery to the process. Zero means [DefaultTimeout].
+	// Timeout is the maximum time of one event, counted from its delivery to the process. Zero means [DefaultTimeout].
 	Timeout time.Duration
-	// Concurrency is how many processes may run, so how many events are handled at once. Zero means
-	// [DefaultConcurrency].
+	// Concurrency is the maximum number of processes, and so of concurrent events. Zero means [DefaultConcurrency].
 	Concurrency int
-	// Queue is how many events may wait for a process. Zero means [Config.Queue], less than zero none.
+	// Queue is the maximum number of events that wait for a process. Zero means [Config.Queue], and a negative value
+	// none.
 	Queue int
-	// Contract says whose functions it is written like: how its handler is called, and what its processes are told. Zero
-	// means that each event says so, and that events which differ in it go to different processes. Serve is always called by
-	// that of [bootstrap.Lambda].
+	// Contract is the calling convention of the handler, and decides the environment of its processes. Zero means that
+	// each event specifies it, and that events with different contracts go to different processes. Serve always has the
+	// contract [bootstrap.Lambda].
 	Contract bootstrap.Contract
-	// Function makes it a function of a cloud: of Lambda, or of Function Compute if that is its Contract. Nil means that it
-	// is none.
+	// Function makes the provider a cloud function: of Lambda, or of Function Compute if that is its Contract. Nil
+	// means that it is not one.
 	Function *Function
-	// Handler is the process's _HANDLER, or FC_FUNCTION_HANDLER. Empty means "bootstrap". Of a [Script] it was read with the target.
+	// Handler is the process's _HANDLER, or FC_FUNCTION_HANDLER. Empty means "bootstrap". For a [Script], it was read
+	// with the target.
 	Handler string
-	// Initializer is what is called once in each process before its first event, if its contract is that of Function Compute:
-	// FILE.FUNCTION of a [Script], and any text of others. Empty means nothing.
+	// Initializer is called once in each process before its first event, if the contract is that of Function Compute.
+	// It is FILE.FUNCTION for a [Script], and any text for others. Empty means no initializer.
 	Initializer string
-	// Role is what a [Script] is called for, which says how its function may be named if Handler does not.
+	// Role is the purpose of a [Script], which decides the default names of its function if Handler is empty.
 	Role bootstrap.Role
 }
 
-// ParseProvider returns the provider that a project file in dir declares. It fails when what the declaration names
-// does not exist or cannot be run; the error begins with the place in the file, if that is known.
+// ParseProvider returns the provider that a project file in dir declares. It returns an error if a declared file does
+// not exist or cannot be run. The error begins with the position in the project file, if known.
 func ParseProvider(dir string, declared project.Provider) (Provider, error) {
 	return ParseFunction(dir, declared, bootstrap.Handler)
 }
 
-// ParseFunction is [ParseProvider] for one of the functions of a provider: declared is that function's alone.
+// ParseFunction is like [ParseProvider], for one of a provider's functions. declared contains only that function.
 func ParseFunction(dir string, declared project.Provider, role bootstrap.Role) (Provider, error) {
 	place := ""
 	if declared.Place != "" {
@@ -120,7 +121,7 @@ func (p Provider) check(cacheDir string) error {
 	return p.checkEnv()
 }
 
-// checkEnv is [CheckEnv] by the provider's contract.
+// checkEnv applies [CheckEnv] or the rules of the provider's contract.
 func (p Provider) checkEnv() error {
 	if p.Contract == bootstrap.FC {
 		for _, name := range slices.Sorted(maps.Keys(p.Env)) {
@@ -132,7 +133,7 @@ func (p Provider) checkEnv() error {
 	return CheckEnv(p.Env)
 }
 
-// CheckEnv returns an error when env holds a name that is not a name, or one that the Runtime API sets itself.
+// CheckEnv returns an error if env contains an invalid name or a variable that the Runtime API sets.
 func CheckEnv(env map[string]string) error {
 	for _, name := range slices.Sorted(maps.Keys(env)) {
 		switch {

@@ -16,16 +16,16 @@ import (
 	"github.com/pintle-dev/pintle/wire"
 )
 
-// Bounds of what a process may send.
+// Limits of the input from a process.
 const (
 	maxResult    = 6 << 20 // Source: AWS Lambda quotas, synchronous invocation payload
 	maxErrorType = 256
-	maxRedacted  = 256 << 10 // of a text of which less is shown
+	maxRedacted  = 256 << 10 // the limit of a text before redaction; less of it is shown
 	maxMessage   = 4 << 10
-	maxWaiting   = wire.MaxPending + 16<<10 // next to what is pending, its texts
+	maxWaiting   = wire.MaxPending + 16<<10 // the texts in addition to the pending state
 )
 
-// sendTimeout is how long handing over an event may take once the process has asked for it.
+// sendTimeout limits how long sending an event may take after the process has asked for it.
 const sendTimeout = 10 * time.Second
 
 // handler serves the Runtime API to the process.
@@ -49,9 +49,9 @@ func (p *process) handler() http.Handler {
 		inner = http.StripPrefix("/"+p.secret, mux)
 	}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		// A page in a browser on this machine could otherwise take events away from the process.
+		// Otherwise a page in a browser on this machine could receive the process's events.
 		if r.Host != p.addr || r.Header.Get("Origin") != "" || r.Header.Get("Sec-Fetch-Site") != "" {
-			w.Header().Set("Connection", "close") // strangers would hold it
+			w.Header().Set("Connection", "close") // an outside client must not keep the connection open
 			reply(w, http.StatusForbidden, "Forbidden", "only the provider's process is served here")
 			return
 		}
@@ -64,7 +64,7 @@ func (p *process) handler() http.Handler {
 	})
 }
 
-// next waits for an event and hands it over.
+// next waits for an event and sends it to the process.
 func (p *process) next(w http.ResponseWriter, r *http.Request) {
 	p.mu.Lock()
 	p.asked = true
@@ -72,7 +72,7 @@ func (p *process) next(w http.ResponseWriter, r *http.Request) {
 	p.current = nil
 	p.mu.Unlock()
 	if unanswered != nil {
-		// Lambda refuses this call; here the process is taken at its word that it has finished with the event.
+		// Lambda refuses this call. Here it means that the process has finished the event.
 		unanswered.result <- Outcome{
 			Kind: Errored, Type: "Runtime.NoResponse",
 			Message: "the provider's process asked for its next event before it posted a response to this one",
@@ -81,7 +81,7 @@ func (p *process) next(w http.ResponseWriter, r *http.Request) {
 	p.handOver(w, r)
 }
 
-// handOver waits for an event and writes it.
+// handOver waits for an event and writes it to the response.
 func (p *process) handOver(w http.ResponseWriter, r *http.Request) {
 	select {
 	case inv := <-p.deliver:
@@ -102,7 +102,7 @@ func (p *process) send(w http.ResponseWriter, inv *invocation) error {
 	p.current = inv
 	p.mu.Unlock()
 	p.platform.start(inv)
-	// A process that does not read what it asked for must not hold its worker.
+	// A process that does not read its event must not block its worker.
 	control := http.NewResponseController(w)
 	if err := control.SetWriteDeadline(time.Now().Add(sendTimeout)); err != nil {
 		return err
@@ -121,7 +121,7 @@ func (p *process) send(w http.ResponseWriter, inv *invocation) error {
 	return control.SetWriteDeadline(time.Time{})
 }
 
-// lambdaHeader is the header of an event.
+// lambdaHeader sets the headers of an event.
 func (p *process) lambdaHeader(h http.Header, inv *invocation) {
 	h.Set("Content-Type", "application/json")
 	h.Set("Content-Length", strconv.Itoa(len(inv.event.Payload)))
@@ -134,7 +134,7 @@ func (p *process) lambdaHeader(h http.Header, inv *invocation) {
 	}
 }
 
-// take ends the current event if it has this ID, and returns it; the caller then reports its outcome.
+// take removes and returns the current event if it has this ID. The caller then reports the outcome.
 func (p *process) take(id string) *invocation {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -222,23 +222,23 @@ func (p *process) initError(w http.ResponseWriter, r *http.Request) {
 	p.replyOK(w)
 }
 
-// initFails takes the report of a process that is not fit for events.
+// initFails records the error of a process that failed to initialize.
 func (p *process) initFails(report Outcome) {
 	report.Kind = InitFailed
 	select {
 	case p.initFailed <- report:
-	default: // it said so before
+	default: // already reported
 	}
 }
 
-// errorReport reads the error that a process reports: bounded and redacted, and as it is. A body that is no such report still
-// says something, so it becomes the message.
+// errorReport reads the error that a process reports: bounded and redacted, and in raw form. A body in another format
+// becomes the message.
 func (p *process) errorReport(r *http.Request) Outcome {
-	body, _ := io.ReadAll(io.LimitReader(r.Body, maxResult)) // what came of a broken body is what there is
+	body, _ := io.ReadAll(io.LimitReader(r.Body, maxResult)) // a truncated body is still useful
 	return p.errorOf(body, r.Header.Get("Lambda-Runtime-Function-Error-Type"))
 }
 
-// errorOf returns the end of an event by the report of an error. otherwise is its type if the report has none.
+// errorOf returns the outcome for an error report. otherwise is the error type if the report has none.
 func (p *process) errorOf(body []byte, otherwise string) Outcome {
 	errorType, message := parseErrorReport(body)
 	return Outcome{
@@ -266,7 +266,7 @@ func parseErrorReport(body []byte) (errorType, message string) {
 	return errorType, message
 }
 
-// bounded redacts text and cuts it to at most limit bytes.
+// bounded redacts text and truncates it to at most limit bytes.
 func (p *process) bounded(text string, limit int) string {
 	if len(text) > maxRedacted {
 		text = p.redactor.beginning(text[:maxRedacted])
@@ -279,7 +279,7 @@ func (p *process) bounded(text string, limit int) string {
 	return text
 }
 
-// replyOK says that a report was taken, with the status that each API has for it.
+// replyOK acknowledges a report with the status that each API uses.
 func (p *process) replyOK(w http.ResponseWriter) {
 	status := http.StatusAccepted
 	if p.fc != nil {

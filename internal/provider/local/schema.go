@@ -17,29 +17,30 @@ import (
 	"time"
 )
 
-// Bounds of what a provider tells of itself.
+// Limits of a provider's schema.
 const (
-	// MaxSchema is the size of the largest schema in bytes.
+	// MaxSchema is the maximum size of a schema in bytes.
 	MaxSchema = 1 << 20
 
-	// schemaTimeout is how long a program may take to print it.
+	// schemaTimeout is how long a program may take to print its schema.
 	schemaTimeout = 5 * time.Second
-	// silenceKept is how long it is remembered that a program printed none or did not end in that time: either may have been
-	// for others, which were missing, or busy.
+	// silenceKept is how long the cache remembers that a program printed no schema or timed out. Either may have had a
+	// temporary cause, such as a missing file or a busy machine.
 	silenceKept = time.Hour
 
-	// maxKept is how many answers are kept; those that were written first go first.
+	// maxKept is the maximum number of cached schemas. The oldest are removed first.
 	maxKept = 200
 )
 
-// ErrNoSchema means that a provider does not know the command schema.
+// ErrNoSchema means that a provider does not support the schema command.
 var ErrNoSchema = errors.New("the provider prints no schema")
 
-// Schema returns what the provider's program prints for the command schema: JSON of at most [MaxSchema] bytes. It is
-// built first if it has to be, and runs for five seconds at most, in the environment of the provider's processes without a
-// Runtime API. The answer of a compiled program is kept in [Config.SchemaDir] by the program's content, for an hour if
-// that is none; a script is asked every time, for it may be made of more than one file, unless it did not end in time
-// within the last hour. Errors are [ErrNoSchema], with the reason, [ErrUnknown], [ErrClosed] or a [*BuildError].
+// Schema runs the provider's program with the command schema and returns its output: JSON of at most [MaxSchema] bytes.
+// It builds the program first if necessary. The program runs for at most five seconds, in the environment of the
+// provider's processes but without a Runtime API. The answer of a compiled program is cached in [Config.SchemaDir] by
+// the program's content; the absence of a schema is cached for an hour. A script runs every time, because it may
+// consist of several files, unless it timed out within the last hour. Errors are [ErrNoSchema], with the reason,
+// [ErrUnknown], [ErrClosed] or a [*BuildError].
 func (r *Runtime) Schema(ctx context.Context, name string) ([]byte, error) {
 	p, err := r.program(name)
 	if err != nil {
@@ -82,20 +83,20 @@ func (r *Runtime) Schema(ctx context.Context, name string) ([]byte, error) {
 	return text, err
 }
 
-// cutShort reports whether a program was not run to its own end, which says nothing about it.
+// cutShort reports whether a program did not start or was killed, so that its output means nothing.
 func cutShort(err error) bool {
 	ended, ok := errors.AsType[*exec.ExitError](err)
 	_, unstarted := errors.AsType[*fs.PathError](err)
 	return unstarted || ok && !ended.Exited()
 }
 
-// askSchema runs the program.
+// askSchema runs the program and returns its schema.
 func askSchema(ctx context.Context, file, dir string, env []string) ([]byte, error) {
 	ctx, cancel := context.WithTimeout(ctx, schemaTimeout)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, file, "schema")
 	cmd.Dir, cmd.Env = dir, env
-	out, err := Output(cmd, MaxSchema) // what it prints on standard error is not shown: it may be anything
+	out, err := Output(cmd, MaxSchema) // standard error is not shown, because it may contain anything
 	switch {
 	case errors.Is(err, ErrOutputTooLong):
 		return nil, fmt.Errorf("%w: it has more than %d bytes", ErrNoSchema, MaxSchema)
@@ -113,10 +114,10 @@ func askSchema(ctx context.Context, file, dir string, env []string) ([]byte, err
 	return text, nil
 }
 
-// schemaFile is where a program's answer is kept.
+// schemaFile is the cache file of a program's schema.
 type schemaFile struct {
-	path   string // without the extension; empty for nowhere
-	script bool   // of which only is kept that it did not end
+	path   string // without the extension; empty disables the cache
+	script bool   // a script: only a timeout is cached
 }
 
 func (r *Runtime) schemaFile(program string, env map[string]string) schemaFile {
@@ -137,7 +138,7 @@ func (r *Runtime) schemaFile(program string, env map[string]string) schemaFile {
 	if _, err := io.Copy(hash, f); err != nil {
 		return schemaFile{}
 	}
-	declared, err := json.Marshal(env) // in the order of the names
+	declared, err := json.Marshal(env) // keys are sorted
 	if err != nil {
 		return schemaFile{}
 	}
@@ -145,7 +146,7 @@ func (r *Runtime) schemaFile(program string, env map[string]string) schemaFile {
 	return schemaFile{filepath.Join(r.config.SchemaDir, hex.EncodeToString(hash.Sum(nil)[:16])), string(head) == "#!"}
 }
 
-// read returns what is kept; an empty text for a program without a schema.
+// read returns the cached schema. It is empty for a program without a schema.
 func (s schemaFile) read() ([]byte, bool) {
 	if s.path == "" {
 		return nil, false
@@ -163,8 +164,7 @@ func (s schemaFile) read() ([]byte, bool) {
 	return text, err == nil && json.Valid(text)
 }
 
-// write keeps an answer. Whatever goes wrong, the program is asked again the next time. A crash leaves a file of another
-// name.
+// write caches a schema. If it fails, the program runs again the next time. A crash leaves a temporary file behind.
 func (s schemaFile) write(text []byte, extension string) {
 	if s.path == "" || s.script && extension != ".late" {
 		return
@@ -182,12 +182,12 @@ func (s schemaFile) write(text []byte, extension string) {
 		err = os.Rename(f.Name(), s.path+extension)
 	}
 	if err != nil {
-		_ = os.Remove(f.Name()) // it is of no use
+		_ = os.Remove(f.Name()) // incomplete
 	}
 	prune(dir)
 }
 
-// prune removes the oldest files of a directory that has too many. If it fails, the next call does it.
+// prune removes the oldest files if a directory has too many. If it fails, the next call repeats it.
 func prune(dir string) {
 	entries, err := os.ReadDir(dir)
 	if err != nil || len(entries) <= maxKept {

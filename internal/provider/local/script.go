@@ -17,11 +17,11 @@ type script struct {
 	language bootstrap.Language
 	root     string // the LAMBDA_TASK_ROOT
 	file     string
-	function string // empty means that the names of the role are tried
+	function string // empty means that the default names of the role are tried
 }
 
-// isScript reports whether a file is a handler rather than a program. An executable script is a program, as it always
-// was, unless what is said of it makes sense for a handler only.
+// isScript reports whether a file is a handler rather than a program. For compatibility, an executable script is a
+// program unless its handler or role makes sense only for a handler.
 func isScript(path string, info fs.FileInfo, handler string, role bootstrap.Role) bool {
 	if _, ok := bootstrap.Of(path); !ok || !info.Mode().IsRegular() {
 		return false
@@ -30,7 +30,7 @@ func isScript(path string, info fs.FileInfo, handler string, role bootstrap.Role
 		runtime.GOOS != "windows" && info.Mode()&0o111 == 0 || !hasShebang(path)
 }
 
-// fileScript returns the handler in a file, whose name may be given as function or as file.function.
+// fileScript returns the handler in a file. The handler is FUNCTION or FILE.FUNCTION.
 func fileScript(path, handler string) (script, error) {
 	language, _ := bootstrap.Of(path)
 	s := script{language: language, root: filepath.Dir(path), file: path, function: handler}
@@ -45,10 +45,11 @@ func fileScript(path, handler string) (script, error) {
 	return s, s.check(handler)
 }
 
-// indexes are the files that a directory may have for a handler that is not named.
+// indexes are the possible files of an unnamed handler in a directory.
 var indexes = []string{"index.js", "index.mjs", "index.cjs", "index.py", "lambda_function.py"}
 
-// folderScript returns the handler in a directory, laid out as an unpacked Lambda package: handler is file.function there.
+// folderScript returns the handler in a directory with the layout of an unpacked Lambda package. The handler is
+// FILE.FUNCTION.
 func folderScript(folder, handler string) (script, error) {
 	candidates := map[string]string{} // the function, by file
 	var names []string
@@ -98,8 +99,8 @@ func folderScript(folder, handler string) (script, error) {
 		strings.Join(indexes, ", "), wantTarget)
 }
 
-// handlerFiles returns the files of an unpacked package that a handler may be in, and its function there, as the runtimes
-// on Lambda read it: a.b.c is a/b.py's c, or a.js's b.c.
+// handlerFiles returns the possible files of a handler in an unpacked package, and its function, by the rules of
+// Lambda's runtimes: a.b.c is c in a/b.py, or b.c in a.js.
 func handlerFiles(language bootstrap.Language, handler string) (files []string, function string) {
 	switch language {
 	case bootstrap.Python:
@@ -121,7 +122,7 @@ func handlerFiles(language bootstrap.Language, handler string) (files []string, 
 	return nil, ""
 }
 
-// check returns an error if the function cannot be one of the language.
+// check returns an error if the language does not allow the function's name.
 func (s script) check(handler string) error {
 	if handler == "" {
 		return nil
@@ -137,7 +138,7 @@ func (s script) check(handler string) error {
 	return nil
 }
 
-// names returns those that the function may have.
+// names returns the possible names of the function.
 func (s script) names(role bootstrap.Role) []string {
 	if s.function != "" {
 		return []string{s.function}
@@ -145,7 +146,8 @@ func (s script) names(role bootstrap.Role) []string {
 	return s.language.Names(role)
 }
 
-// command returns what to run. The interpreter is looked for each time, so that a virtual environment may be made meanwhile.
+// command returns the command to run. It looks for the interpreter each time, so that a virtual environment can be
+// created later.
 func (s script) command(config *Config, provider Provider) (command, error) {
 	interpreter, venv, err := s.interpreter(active(config, provider), provider.Function != nil)
 	if err != nil {
@@ -161,7 +163,7 @@ func (s script) command(config *Config, provider Provider) (command, error) {
 	if program.Modules != "" {
 		c.env = append(c.env, "NODE_PATH="+program.Modules)
 	}
-	if venv != "" { // as if it were active, for what the handler runs
+	if venv != "" { // activate the environment for the handler's child processes
 		c.env = append(c.env, virtualEnvVar+"="+venv, "PATH="+venvPrograms(venv))
 	}
 	if provider.Function == nil {
@@ -170,7 +172,7 @@ func (s script) command(config *Config, provider Provider) (command, error) {
 	return c, nil
 }
 
-// handler returns the process's _HANDLER. What runs a script sets it again when it has found the function.
+// handler returns the process's _HANDLER. The program that runs a script sets it again when it has found the function.
 func (p Provider) handler() string {
 	if p.Target.Kind() != Script {
 		return cmp.Or(p.Handler, "bootstrap")
@@ -184,7 +186,7 @@ func (p Provider) handler() string {
 	return strings.TrimSuffix(path, filepath.Ext(path)) + "." + s.names(p.Role)[0]
 }
 
-// mistaken says what may be wrong if a program ended at once, without an error.
+// mistaken returns a hint for a program that exited immediately without an error.
 func (t Target) mistaken() string {
 	if _, ok := bootstrap.Of(t.path); !ok || t.kind != Executable {
 		return ""

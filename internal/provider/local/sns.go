@@ -8,11 +8,11 @@ import (
 	"time"
 )
 
-// SNSTime is how SNS writes times.
+// SNSTime is the time format of SNS.
 const SNSTime = "2006-01-02T15:04:05.000Z"
 
-// Notification is a message of SNS as a function gets it. Of the texts only TopicARN must be set; those of the signature that are
-// empty have their shapes but sign nothing.
+// Notification is an SNS message in the form that a function gets. Of the texts only TopicARN is required. Empty
+// signature fields get well-formed values that are not a valid signature.
 type Notification struct {
 	TopicARN        string
 	SubscriptionARN string
@@ -20,15 +20,15 @@ type Notification struct {
 	// Subject is null in the event if it is empty.
 	Subject string
 	Message string
-	// Timestamp has the form of [SNSTime].
+	// Timestamp has the format [SNSTime].
 	Timestamp string
-	// SignatureVersion is "1" if it is empty.
+	// SignatureVersion defaults to "1".
 	SignatureVersion, Signature    string
 	SigningCertURL, UnsubscribeURL string
 	Attributes                     map[string]NotificationAttribute
 }
 
-// NotificationAttribute is a message attribute; a Value of the type Binary is base64.
+// NotificationAttribute is a message attribute. A Value of the type Binary is base64.
 type NotificationAttribute struct{ Type, Value string }
 
 type snsRecords struct {
@@ -93,7 +93,7 @@ func (n Notification) Event() []byte {
 	return bytes.TrimSuffix(event.Bytes(), []byte("\n"))
 }
 
-// snsHost is the host of SNS in the region of a topic.
+// snsHost returns the host of SNS in the region of a topic.
 func snsHost(topicARN string) string {
 	region, domain := DefaultRegion, "amazonaws.com"
 	if fields := strings.Split(topicARN, ":"); len(fields) == 6 && fields[3] != "" {
@@ -105,7 +105,7 @@ func snsHost(topicARN string) string {
 	return "sns." + region + "." + domain
 }
 
-// SNSEvent returns the Lambda event of a notification that carries message under subject and that no one has signed.
+// SNSEvent returns the Lambda event of an unsigned notification with a message and a subject.
 func SNSEvent(topicARN, subject string, message []byte, now time.Time, messageID string) []byte {
 	return Notification{TopicARN: topicARN, Subject: subject, Message: string(message), MessageID: messageID, Timestamp: now.UTC().Format(SNSTime)}.Event()
 }

@@ -15,17 +15,17 @@ import (
 	"github.com/pintle-dev/pintle/internal/provider/bootstrap"
 )
 
-// TargetKind is what a [Target] is. The set is closed.
+// TargetKind is the kind of a [Target]. The set is closed.
 type TargetKind uint8
 
-// The kinds of target. The zero TargetKind is none of them.
+// The kinds of targets. The zero TargetKind is invalid.
 const (
-	Executable TargetKind = iota + 1 // a file that is run as it is: a program, or a script with a #! line
+	Executable TargetKind = iota + 1 // a file that is run directly: a program, or a script with a #! line
 	Folder                           // a directory with an executable named bootstrap, as in a Lambda package
-	GoPackage                        // a directory with a Go main package, built before it is run
-	Script                           // a Python or Node file, or a directory with one, of which a function is called
-	Java                             // a jar, or a directory with classes, of which a method is called
-	URL                              // an http or https address, which no process of ours serves
+	GoPackage                        // a directory with a Go main package, which is built before it runs
+	Script                           // a Python or Node file, or a directory with one, whose function is called
+	Java                             // a jar, or a directory with classes, whose method is called
+	URL                              // an http or https address, which no local process serves
 )
 
 // String returns a phrase for the kind, e.g. "Go package".
@@ -47,25 +47,25 @@ func (k TargetKind) String() string {
 	return fmt.Sprintf("target kind %d", uint8(k))
 }
 
-// Target is what runs behind a provider's name. [ParseTarget] makes it; the zero Target is none.
+// Target is the program behind a provider's name. [ParseTarget] returns one. The zero Target is invalid.
 type Target struct {
 	kind   TargetKind
 	text   string
 	path   string
 	script script // of a Script
-	// args are what an Executable is given next to its name, each after a zero byte, and dir where it is started if that is
-	// not its own directory. Of a Java target, dir is the jar's directory, and empty for a directory.
+	// args are the arguments of an Executable, each after a zero byte. dir is its working directory if that is not its
+	// own directory. For a jar, dir is its directory; for a directory of classes it is empty.
 	args, dir string
 }
 
-// Kind returns what the target is; zero for the zero Target.
+// Kind returns the kind of the target, or zero for the zero Target.
 func (t Target) Kind() TargetKind { return t.kind }
 
-// Path returns the absolute path of the file or directory, or the URL, which may hold a password.
+// Path returns the absolute path of the file or directory, or the URL, which may contain a password.
 func (t Target) Path() string { return t.path }
 
-// Source returns the absolute path of the file with a Python or Node handler, or of the directory of a Go package. It is empty for other
-// targets.
+// Source returns the absolute path of a Python or Node handler's file, or of a Go package's directory. It is empty for
+// other targets.
 func (t Target) Source() string {
 	switch t.kind {
 	case Script:
@@ -80,22 +80,22 @@ func (t Target) Source() string {
 // root returns the directory of a Java target.
 func (t Target) root() string { return cmp.Or(t.dir, t.path) }
 
-// String returns the text the target was parsed from; for a URL as [Target.Path].
+// String returns the text that the target was parsed from. For a URL, it is the same as [Target.Path].
 func (t Target) String() string { return t.text }
 
 const wantTarget = "want a Go package's folder, a folder with an executable bootstrap or an index file of Python or Node, an " +
 	"executable file, a .py, .js, .cjs, .mjs or .jar file, or an http(s) URL"
 
-// ParseTarget says what text means as a target; a relative path is relative to dir. The file or directory must exist. A
-// directory that holds both a Go main package and a bootstrap is a Go package, so that no stale build is run; name the
-// bootstrap itself to run that. A .py, .js, .cjs or .mjs file is a handler, which needs its interpreter on PATH or, in Python, in a
-// virtual environment, unless
-// it is executable and begins with #!. A .jar file, and a directory that holds the class of the handler, are Java handlers.
+// ParseTarget parses a target. A relative path is relative to dir. The file or directory must exist. A directory with
+// both a Go main package and a bootstrap is a Go package, so that no stale build runs; to run the bootstrap, use its
+// path. A .py, .js, .cjs or .mjs file is a handler, unless it is executable and begins with #!. A handler needs its
+// interpreter on PATH or, for Python, in a virtual environment. A .jar file, or a directory that contains the handler's
+// class, is a Java handler.
 func ParseTarget(dir, text string) (Target, error) {
 	return parseTarget(dir, text, "", bootstrap.Handler)
 }
 
-// parseTarget is ParseTarget for a role, with the handler that was given; empty if none was.
+// parseTarget is ParseTarget for a role and a handler, which may be empty.
 func parseTarget(dir, text, handler string, role bootstrap.Role) (Target, error) {
 	text = strings.TrimSpace(text)
 	if text == "" {
@@ -149,7 +149,7 @@ func parseURL(scheme, text string) (Target, error) {
 	}
 	u, err := url.Parse(text)
 	if err != nil {
-		// The parse error would repeat the URL, which may hold a password.
+		// The parse error would repeat the URL, which may contain a password.
 		return Target{}, errors.New("target is not a valid URL")
 	}
 	if u.Hostname() == "" {
@@ -162,7 +162,7 @@ func folderKind(path, handler string) (TargetKind, script, error) {
 	pkg, err := build.ImportDir(path, 0)
 	var none *build.NoGoError
 	switch {
-	case errors.As(err, &none), err == nil && len(pkg.GoFiles)+len(pkg.CgoFiles) == 0: // or tests only
+	case errors.As(err, &none), err == nil && len(pkg.GoFiles)+len(pkg.CgoFiles) == 0: // or only tests
 		err = nil
 	case err != nil:
 	case pkg.Name == "main":
@@ -181,7 +181,7 @@ func folderKind(path, handler string) (TargetKind, script, error) {
 	return Script, s, err
 }
 
-// checkExecutable says why the file cannot be run, as far as that can be seen without running it.
+// checkExecutable returns an error if the file is not executable, as far as that can be checked without running it.
 func checkExecutable(path string, info fs.FileInfo) error {
 	name := filepath.Base(path)
 	if !info.Mode().IsRegular() {

@@ -12,31 +12,31 @@ import (
 	"github.com/pintle-dev/pintle/internal/provider/bootstrap"
 )
 
-// template is a process that has loaded an interpreter and forks the processes of functions, which start in a fraction of the
-// time: see pintle_template.py. It gets nothing of a function. It is started when it is first needed, and ends when none of its
-// processes has lived for [Config.Idle].
+// template is a process that has loaded an interpreter and forks the processes of functions, which makes them start
+// much faster: see pintle_template.py. It gets no data of any function. It starts when it is first needed, and ends
+// when none of its processes has run for [Config.Idle].
 type template struct {
 	runtime *Runtime
 	key     string
-	dead    chan struct{} // closed when it has finished
-	started chan int      // its answers to requests: the number of a process, or 0
-	request sync.Mutex    // held for one request and its answer
+	dead    chan struct{} // closed when it has exited
+	started chan int      // its responses to fork requests: a process ID, or 0
+	request sync.Mutex    // held for one request and its response
 
-	mu      sync.Mutex // guards what follows
+	mu      sync.Mutex // guards the following fields
 	control *net.UnixConn
-	users   int // processes, and those that ask for one
+	users   int // its processes, and pending requests for one
 	idle    *time.Timer
-	waiting map[int]chan syscall.WaitStatus // processes that were not waited for, by their numbers
-	ends    map[int]syscall.WaitStatus      // of processes whose end was not asked for yet
+	waiting map[int]chan syscall.WaitStatus // processes whose end is awaited, by process ID
+	ends    map[int]syscall.WaitStatus      // exit statuses that are not yet awaited
 }
 
 var errTemplate = errors.New("the template process has ended")
 
-// forked is a process that a template forks. If that cannot be, it is started as any other.
+// forked is a process that a template forks. If forking fails, it is started normally.
 type forked struct {
 	child
 	runtime  *Runtime
-	template *template // nil if it is started as any other
+	template *template // nil if it was started normally
 	number   int
 	status   syscall.WaitStatus
 }
@@ -66,7 +66,7 @@ func (f *forked) wait() error {
 		return f.child.wait()
 	}
 	f.status = f.template.wait(f.number)
-	f.kill() // what it left behind; usually nothing
+	f.kill() // kill remaining processes of the group, if any
 	f.template.release()
 	return nil
 }
@@ -76,7 +76,7 @@ func (f *forked) terminate() {
 		f.child.terminate()
 		return
 	}
-	_ = terminateGroup(&os.Process{Pid: f.number}) // fails only if it has finished
+	_ = terminateGroup(&os.Process{Pid: f.number}) // fails only if the process has exited
 }
 
 func (f *forked) kill() {
@@ -94,13 +94,13 @@ func (f *forked) end(when string) Outcome {
 	return ending(f.status, when)
 }
 
-// forks reports whether processes of a provider are forked: those of functions in Python. Others have an interpreter or an
-// environment of their own.
+// forks reports whether a provider's processes are forked: those of Python functions. Others have their own interpreter
+// or environment.
 func (p Provider) forks() bool {
 	return canFork && p.Function != nil && p.Target.Kind() == Script && p.Target.script.language == bootstrap.Python
 }
 
-// template returns a template that runs the script, which the caller has to release.
+// template returns a template that runs the script. The caller has to release it.
 func (r *Runtime) template(path, script string) (*template, error) {
 	key := path + "\x00" + script
 	r.mu.Lock()
@@ -124,7 +124,7 @@ func (r *Runtime) template(path, script string) (*template, error) {
 	return t, nil
 }
 
-// environment returns that of a template: what all functions have, without anything of one.
+// environment returns the environment of a template: the common variables of all functions.
 func (t *template) environment() []string {
 	env := map[string]string{
 		"PYTHONUNBUFFERED": "1", "PYTHONDONTWRITEBYTECODE": "1", "TZ": functionEnv["TZ"], "LANG": functionEnv["LANG"],
@@ -137,7 +137,7 @@ func (t *template) environment() []string {
 	return list(env)
 }
 
-// take makes the caller one of those that use the template, false if it ends.
+// take registers the caller as a user of the template. It returns false if the template is ending.
 func (t *template) take() bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -174,7 +174,7 @@ func (t *template) retire() {
 	}
 }
 
-// close makes the template end. The caller holds mu.
+// close makes the template exit. The caller holds mu.
 func (t *template) close() {
 	if t.idle != nil {
 		t.idle.Stop()
@@ -185,7 +185,8 @@ func (t *template) close() {
 	}
 }
 
-// wait returns how a process has finished, or the status of a kill if the template ended, since the kernel then ends the process.
+// wait returns the exit status of a process. If the template ends, the kernel kills the process, and wait returns that
+// status.
 func (t *template) wait(number int) syscall.WaitStatus {
 	t.mu.Lock()
 	if status, ok := t.ends[number]; ok {
@@ -204,7 +205,7 @@ func (t *template) wait(number int) syscall.WaitStatus {
 	}
 }
 
-// ended takes the template's report that a process has finished.
+// ended records the exit status of a process, which the template reports.
 func (t *template) ended(number int, status syscall.WaitStatus) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -216,7 +217,7 @@ func (t *template) ended(number int, status syscall.WaitStatus) {
 	t.ends[number] = status
 }
 
-// endTemplates ends the templates of a runtime that has no workers any more.
+// endTemplates closes all templates. The runtime has no workers any more.
 func (r *Runtime) endTemplates() {
 	r.mu.Lock()
 	defer r.mu.Unlock()

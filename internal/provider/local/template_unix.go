@@ -18,10 +18,11 @@ import (
 
 const canFork = true
 
-// killed is the status of a process that SIGKILL ended.
+// killed is the status of a process that was killed by SIGKILL.
 const killed = syscall.WaitStatus(syscall.SIGKILL)
 
-// run runs the template from start to end. The thread stays its own, since the kernel ends the template with it.
+// run runs the template from start to end. It keeps its thread locked, because the kernel kills the template when the
+// thread ends.
 func (t *template) run(path, script string, begun chan<- error) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
@@ -41,7 +42,7 @@ func (t *template) run(path, script string, begun chan<- error) {
 		begun <- err
 		return
 	}
-	t.control = ours // no other goroutine has t yet
+	t.control = ours // no other goroutine uses t yet
 	begun <- nil
 	lines := bufio.NewScanner(ours)
 	for lines.Scan() {
@@ -50,7 +51,7 @@ func (t *template) run(path, script string, begun chan<- error) {
 		case n == 2:
 			t.ended(number, syscall.WaitStatus(status))
 		default:
-			_, _ = fmt.Sscanf(lines.Text(), "started %d", &number) // 0 means that it could not
+			_, _ = fmt.Sscanf(lines.Text(), "started %d", &number) // 0 means that the fork failed
 			t.started <- number
 		}
 	}
@@ -58,12 +59,12 @@ func (t *template) run(path, script string, begun chan<- error) {
 	t.close()
 	t.mu.Unlock()
 	_ = killGroup(cmd.Process) // it ends by itself, unless it hangs
-	_ = cmd.Wait()             // how does not matter
+	_ = cmd.Wait()             // the status does not matter
 	close(t.dead)
 }
 
-// spawn has the template fork the process that cmd describes, and returns its number. If it fails, the caller has released the
-// template.
+// spawn makes the template fork the process that cmd describes, and returns its process ID. If it fails, it releases
+// the caller's use of the template.
 func (t *template) spawn(cmd *exec.Cmd) (number int, err error) {
 	defer func() {
 		if err != nil {
@@ -86,12 +87,12 @@ func (t *template) spawn(cmd *exec.Cmd) (number int, err error) {
 			text = append(append(text, one...), 0)
 		}
 	}
-	_ = ours.SetWriteDeadline(time.Now().Add(sendTimeout)) // which sockets have
-	_, _ = ours.Write(text)                                // if it fails, the process has ended, and its end is reported
+	_ = ours.SetWriteDeadline(time.Now().Add(sendTimeout)) // sockets support deadlines
+	_, _ = ours.Write(text)                                // if it fails, the process has exited, which is reported
 	return number, nil
 }
 
-// fork asks the template for a process that gets the two files.
+// fork requests a process with the two files from the template.
 func (t *template) fork(source *os.File, log any) (int, error) {
 	output, ok := log.(*os.File)
 	if !ok {
@@ -121,10 +122,10 @@ func (t *template) fork(source *os.File, log any) (int, error) {
 		return 0, errTemplate
 	case <-ctx.Done():
 		if t.runtime.ctx.Err() != nil {
-			return 0, ErrClosed // and others may use the time that they have to end
+			return 0, ErrClosed // other templates may use the remaining time to end
 		}
 		t.mu.Lock()
-		t.close() // its answer would be taken for that to another request
+		t.close() // a late response would be mistaken for that of another request
 		t.mu.Unlock()
 		return 0, ctx.Err()
 	}
@@ -144,7 +145,7 @@ func socketPair() (ours *net.UnixConn, theirs *os.File, err error) {
 	}
 	file := os.NewFile(uintptr(pair[0]), "socket")
 	theirs = os.NewFile(uintptr(pair[1]), "socket")
-	conn, err := net.FileConn(file) // which has a descriptor of its own
+	conn, err := net.FileConn(file) // it has its own descriptor
 	file.Close()
 	if err != nil {
 		theirs.Close()

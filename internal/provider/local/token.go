@@ -7,9 +7,10 @@ import (
 	"github.com/pintle-dev/pintle/wire"
 )
 
-// Match returns the name under which a provider that has answers for the service token: the token itself, or the name
-// of the topic, queue or function in it. Partition, region, account and a qualifier do not matter. Of a function of Function
-// Compute 2.0, SERVICE/NAME and SERVICE$NAME come before the name alone. It returns false when there is none.
+// Match returns the name of the provider that serves the service token: the token itself, or the name of the topic,
+// queue or function in it. Partition, region, account and qualifier are ignored. For a function of Function Compute
+// 2.0, SERVICE/NAME and SERVICE$NAME take precedence over the name alone. Match returns false if no provider has one of
+// these names.
 func Match(token wire.ServiceToken, has func(name string) bool) (name string, ok bool) {
 	if token != "" && has(string(token)) {
 		return string(token), true
@@ -30,7 +31,8 @@ func Match(token wire.ServiceToken, has func(name string) bool) (name string, ok
 	return "", false
 }
 
-// FunctionName returns the Lambda function name of a provider: its name, or the one in it if it is a whole token.
+// FunctionName returns the Lambda function name of a provider: its name, or the name within it if it is a complete
+// token.
 func FunctionName(provider string) string {
 	if parsed, err := wire.ParseToken(wire.ServiceToken(provider)); err == nil && parsed.Name != "" {
 		return parsed.Name
@@ -43,8 +45,8 @@ func FunctionName(provider string) string {
 	}, provider)
 }
 
-// ContractOf returns how the provider behind a service token is called if it does not say so itself: as Function Compute
-// calls its functions for the tokens of ROS, as Lambda does for all others.
+// ContractOf returns the contract of the provider behind a service token if the provider has none: Function Compute for
+// ROS tokens, Lambda for all others.
 func ContractOf(token wire.ServiceToken) bootstrap.Contract {
 	parsed, err := wire.ParseToken(token)
 	if err != nil {

@@ -12,11 +12,11 @@ import (
 	"github.com/pintle-dev/pintle/internal/provider/project"
 )
 
-// virtualEnvVar is the variable that names the active virtual environment of Python.
+// virtualEnvVar is the variable with the path of Python's active virtual environment.
 const virtualEnvVar = "VIRTUAL_ENV"
 
-// projectDir returns the directory of the project that a handler in dir belongs to: the nearest of dir and those above it with a
-// project file, else the nearest with a Git repository, else dir.
+// projectDir returns the project directory of a handler in dir: the nearest directory at or above dir with a project
+// file, else the nearest with a Git repository, else dir.
 func projectDir(dir string) string {
 	for _, mark := range []string{project.FileName, ".git"} {
 		for above := dir; ; above = filepath.Dir(above) {
@@ -31,9 +31,9 @@ func projectDir(dir string) string {
 	return dir
 }
 
-// virtualEnv returns the virtual environment that runs a Python handler in dir: .venv or venv in dir or a directory above it, up
-// to that of the project, else active. It is empty if there is none. Directories above the project are not searched, and one that belongs to another user
-// is not used, because it may be in a directory that anyone can write to.
+// virtualEnv returns the virtual environment for a Python handler in dir: .venv or venv in dir or a directory above it,
+// up to the project's directory, else active. It returns "" for none. Directories above the project are not searched.
+// An environment that belongs to another user is not used, because it may be in a world-writable directory.
 func virtualEnv(dir, active string) (string, error) {
 	top := projectDir(dir)
 	for above := dir; ; above = filepath.Dir(above) {
@@ -60,7 +60,7 @@ func virtualEnv(dir, active string) (string, error) {
 	return "", nil
 }
 
-// venvPrograms returns the directory of the programs of a virtual environment.
+// venvPrograms returns the directory of a virtual environment's programs.
 func venvPrograms(venv string) string {
 	if runtime.GOOS == "windows" {
 		return filepath.Join(venv, "Scripts")
@@ -77,8 +77,8 @@ func venvPython(venv string) string {
 	return filepath.Join(venvPrograms(venv), name)
 }
 
-// interpreter returns the program that runs the script, and the virtual environment that it is of; empty for none. active is the
-// active one. A function of a cloud has none: its code came with a template, and not from this project.
+// interpreter returns the program that runs the script, and its virtual environment, or "" for none. active is the
+// active environment. A cloud function uses none, because its code came with a template and not from this project.
 func (s script) interpreter(active string, function bool) (path, venv string, err error) {
 	if s.language == bootstrap.Python && !function {
 		if venv, err = virtualEnv(filepath.Dir(s.file), active); err != nil {
@@ -92,7 +92,7 @@ func (s script) interpreter(active string, function bool) (path, venv string, er
 	return path, "", err
 }
 
-// active returns the virtual environment that a provider's processes would have active.
+// active returns the virtual environment that is active for a provider's processes.
 func active(config *Config, provider Provider) string {
 	inherited := ""
 	for _, kv := range config.Environ {

@@ -8,31 +8,31 @@ import (
 	"github.com/pintle-dev/pintle/wire"
 )
 
-// head keeps the beginning of what is written to it.
+// head stores the beginning of what is written to it.
 type head struct {
-	text bytes.Buffer // not embedded: io.Copy would use its ReadFrom, which keeps all
+	text bytes.Buffer // not embedded: io.Copy would use its ReadFrom, which stores everything
 	keep int
 	cut  bool // there was more
 }
 
-// Write never fails, so that what is dropped is read all the same.
+// Write never fails, so that the whole input is read.
 func (h *head) Write(p []byte) (int, error) {
 	if room := h.keep - h.text.Len(); room < len(p) {
 		h.cut = true
-		_, _ = h.text.Write(p[:room]) // it never fails
+		_, _ = h.text.Write(p[:room]) // never fails
 		return len(p), nil
 	}
 	return h.text.Write(p)
 }
 
-// waitingSign is what a result that says to wait has at its beginning.
+// waitingSign is at the beginning of a result that asks to wait.
 const (
 	waitingSign = `"pintleWaiting"`
 	signWithin  = 64
 )
 
-// waiting tells a handler that is to be asked again from one that has returned. One that means to wait and does not say
-// it well has failed: no one would ever ask it again.
+// waiting distinguishes a handler that asks to be polled from one that has returned. An invalid request to wait is an
+// error, because the handler would never be polled.
 func (p *process) waiting(result *head) Outcome {
 	if result.cut {
 		beginning := bytes.TrimSpace(result.text.Bytes()[:min(signWithin, result.text.Len())])
@@ -48,12 +48,12 @@ func (p *process) waiting(result *head) Outcome {
 	case !ok:
 		return Outcome{Kind: Returned, Document: isDocument(result.text.Bytes())}
 	}
-	w.Reason = p.redactor.line(w.Reason) // and not cut: others know of more secrets
+	w.Reason = p.redactor.line(w.Reason) // not truncated, because the callers redact more secrets
 	return Outcome{Kind: Waiting, Waiting: &w}
 }
 
-// isDocument reports whether what a handler returned is a response, which belongs in a PUT to the response URL. Some middleware
-// returns one, such as that of middy for Node.
+// isDocument reports whether a handler's result is a response document, which must be sent to the response URL instead.
+// Some middleware returns one, such as middy for Node.
 func isDocument(result []byte) bool {
 	var response struct {
 		Status             wire.Status

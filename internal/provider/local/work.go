@@ -9,39 +9,40 @@ import (
 	"github.com/pintle-dev/pintle/internal/base/backoff"
 )
 
-// Settle is how long an answer may still take after a handler has returned without one and nothing here works on it any more.
-// An answer on its way over loopback takes milliseconds, and the helper libraries repeat a failed one after one to three
+// Settle is how long an answer may still take after a handler has returned without one and no remaining work is known.
+// An answer in flight over loopback takes milliseconds, and the helper libraries retry a failed one after one to three
 // seconds. The engine, invoke and the documentation use this constant.
 const Settle = 5 * time.Second
 
 const (
-	// maxHint bounds what a runner says of the work that its handler left behind, in bytes.
+	// maxHint limits the length in bytes of a runner's report about remaining work.
 	maxHint = 200
-	// maxHints is how many events of one process may have such work at a time. Further reports are ignored.
+	// maxHints limits the concurrent events of one process with remaining work. Further reports are ignored.
 	maxHints = 100
-	// headerWorking is the header of a handler's result that names what the handler left running; see [work].
+	// headerWorking is the header of a handler's result that describes the work that the handler left running; see
+	// [work].
 	headerWorking = "Pintle-Working"
 )
 
-// work is what a process still does for an event after its handler has returned. It is evidence, not proof: what a runner
-// reports is a hint, and the operating system shows only that something runs.
+// work is what a process still does for an event after its handler has returned. It is evidence, not proof: a runner's
+// report is a hint, and the operating system shows only that something runs.
 type work struct {
 	process *process
-	began   time.Time // when the event was handed over
+	began   time.Time // when the event was sent
 
 	mu   sync.Mutex
-	hint string // what the runner reported, empty for nothing or once that has finished
+	hint string // the runner's report; empty for none or when the work has finished
 }
 
-// done takes the runner's report that the work has finished.
+// done records that the work has finished.
 func (w *work) done() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.hint = ""
 }
 
-// what returns what the process still does for the event, in words such as "1 thread (Thread-7)"; empty for nothing. It
-// takes a quarter of a second if it has to measure the use of the CPU, and less if ctx ends.
+// what describes what the process still does for the event, such as "1 thread (Thread-7)", or returns "". It takes a
+// quarter of a second if it has to measure CPU use, and less if ctx ends.
 func (w *work) what(ctx context.Context) string {
 	p := w.process
 	if p.ends() {
@@ -67,7 +68,7 @@ func (w *work) what(ctx context.Context) string {
 	return "it uses the CPU"
 }
 
-// cpuWindow is how long the use of the CPU is measured. Linux counts it in steps of 10 ms.
+// cpuWindow is how long CPU use is measured. Linux counts it in steps of 10 ms.
 const cpuWindow = 250 * time.Millisecond
 
 // ends reports whether the process has finished or is about to be reaped, without waiting.
@@ -87,9 +88,9 @@ func (p *process) busy() bool {
 	return p.current != nil
 }
 
-// leaves notes what the handler of an event left behind, as its runner reports it with the result. The caller has taken
-// the event, which the process knows by the id. Nil means that nothing can be seen: a part of this process, or a function of a cloud, which is frozen when it
-// has returned.
+// leaves records the remaining work of an event, as its runner reports it with the result. The caller has taken the
+// event, which the process knows by the id. It returns nil if nothing can be observed: for a ServeFunc, or for a cloud
+// function, which is frozen after it has returned.
 func (p *process) leaves(inv *invocation, id string, header http.Header) *work {
 	if p.function || p.body.pid() == 0 {
 		return nil
@@ -111,14 +112,14 @@ func (p *process) leaves(inv *invocation, id string, header http.Header) *work {
 	return left
 }
 
-// hinted reports whether a runner has reported work that has not ended.
+// hinted reports whether a runner has reported work that has not finished.
 func (p *process) hinted() bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return len(p.hints) > 0 && !p.ends()
 }
 
-// idle takes a runner's report that what its handler left behind has finished.
+// idle records a runner's report that the remaining work has finished.
 func (p *process) idle(w http.ResponseWriter, r *http.Request) {
 	id := r.PathValue("id")
 	p.mu.Lock()

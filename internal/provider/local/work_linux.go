@@ -11,15 +11,16 @@ import (
 // clockTick is the unit of times in /proc/PID/stat: USER_HZ, which is 100 on every architecture that Go supports.
 const clockTick = 10 * time.Millisecond
 
-// stat is one process as the kernel shows it.
+// stat is the kernel's information about a process.
 type stat struct {
 	pid, parent, group int
 	zombie             bool
 	cpu                time.Duration
-	started            time.Duration // since the machine was booted
+	started            time.Duration // since boot
 }
 
-// parseStat reads /proc/PID/stat. Source: proc_pid_stat(5). The name of the program is in parentheses and may hold any byte.
+// parseStat parses /proc/PID/stat. Source: proc_pid_stat(5). The program name is in parentheses and may contain any
+// byte.
 func parseStat(text []byte) (s stat, ok bool) {
 	end := bytes.LastIndexByte(text, ')')
 	begin := bytes.IndexByte(text, ' ')
@@ -30,7 +31,7 @@ func parseStat(text []byte) (s stat, ok bool) {
 	if len(fields) < 20 {
 		return s, false
 	}
-	numbers := map[int]int64{1: 0, 2: 0, 11: 0, 12: 0, 19: 0} // by their places, the state being 0
+	numbers := map[int]int64{1: 0, 2: 0, 11: 0, 12: 0, 19: 0} // by position, where the state is 0
 	for place := range numbers {
 		n, err := strconv.ParseInt(fields[place], 10, 64)
 		if err != nil {
@@ -49,7 +50,7 @@ func parseStat(text []byte) (s stat, ok bool) {
 	}, true
 }
 
-// family returns the living processes of the process's group, and those descended from it.
+// family returns the living processes in the process's group, and their descendants.
 func (p *process) family() []stat {
 	entries, err := os.ReadDir("/proc")
 	if err != nil {
@@ -62,7 +63,7 @@ func (p *process) family() []stat {
 		}
 		text, err := os.ReadFile("/proc/" + entry.Name() + "/stat")
 		if err != nil {
-			continue // it has finished meanwhile
+			continue // the process has exited
 		}
 		if s, ok := parseStat(text); ok && !s.zombie {
 			all[s.pid] = s
@@ -86,7 +87,7 @@ func (p *process) family() []stat {
 	return list
 }
 
-// bornSince reports whether a child of the process lives that was started after the time.
+// bornSince reports whether a child of the process is alive that was started after the time.
 func (p *process) bornSince(began time.Time) bool {
 	text, err := os.ReadFile("/proc/uptime")
 	if err != nil {
@@ -98,7 +99,7 @@ func (p *process) bornSince(began time.Time) bool {
 		return false
 	}
 	uptime := time.Duration(seconds * float64(time.Second))
-	at := uptime - time.Since(began) // when it was handed over, by the clock of the kernel
+	at := uptime - time.Since(began) // when the event was sent, by the kernel's clock
 	for _, s := range p.family() {
 		if s.pid != p.body.pid() && s.started > at-clockTick {
 			return true
@@ -107,7 +108,7 @@ func (p *process) bornSince(began time.Time) bool {
 	return false
 }
 
-// cpu returns how much time of the CPU the process and its children have used; false if that is not known.
+// cpu returns the CPU time of the process and its children, or false if it is unknown.
 func (p *process) cpu() (used time.Duration, ok bool) {
 	for _, s := range p.family() {
 		used += s.cpu

@@ -4,7 +4,7 @@ package local
 
 import "time"
 
-// Only Linux shows other processes without the help of a program: elsewhere what runners report is all that is known.
+// Only Linux shows other processes without the help of a program. Other systems rely on what runners report.
 
 func (*process) bornSince(time.Time) bool { return false }
 

@@ -8,27 +8,29 @@ import (
 	"github.com/pintle-dev/pintle/internal/base/backoff"
 )
 
-// After a process that died before its first event the next one waits, doubling from the first to the second. The second
-// is short: each event has one start, so that hundreds of them, for a provider that cannot start, must not take minutes.
+// After a process that died before its first event, the next start is delayed. The pause doubles from minBackoff to
+// maxBackoff. The maximum is short because each event has its own start: hundreds of events for a provider that cannot
+// start must not take minutes.
 const (
 	minBackoff = 100 * time.Millisecond
 	maxBackoff = 500 * time.Millisecond
 )
 
-// maxRobbed is how often a process is started again with another port because another program had taken its port.
+// maxRobbed limits how often a process is restarted with another port because another program uses its port.
 const maxRobbed = 3
 
 const lateMessage = "the event's deadline passed before a process was ready for it"
 
-// worker handles the events of a provider one after the other, each in its process, which it replaces when it dies.
+// worker handles the events of a provider one after the other, each in its process. It replaces the process when that
+// dies.
 type worker struct {
 	pool     *pool
 	runtime  *Runtime
-	events   chan Event // holds one; filled or closed by the pool while the worker idles
-	resource string     // of the event that it has; Runtime.mu guards it
+	events   chan Event // buffered for one; filled or closed by the pool while the worker is idle
+	resource string     // of its current event; Runtime.mu guards it
 	redactor *redactor
 	process  *process // nil until one is needed, and after it died
-	failures int      // starts in a row that came to nothing
+	failures int      // consecutive failed starts
 	retryAt  time.Time
 }
 
@@ -39,7 +41,7 @@ func newWorker(p *pool) *worker {
 	}
 }
 
-// run handles the event and those that follow, until the pool has none or the runtime closes.
+// run handles the event and the following ones, until the pool has none or the runtime closes.
 func (w *worker) run(event Event) {
 	for ok := true; ok; event, ok = w.pool.next(w) {
 		outcome := w.handle(event)
@@ -51,7 +53,7 @@ func (w *worker) run(event Event) {
 	}
 }
 
-// handle takes the event to its end.
+// handle executes one event and returns its outcome.
 func (w *worker) handle(event Event) Outcome {
 	started, robbed := false, 0
 	for {
@@ -69,13 +71,13 @@ func (w *worker) handle(event Event) Outcome {
 		}
 		warm := w.process != nil
 		w.redactor.known.Add(event.Secrets...)
-		w.redactor.known.Add(w.pool.provider.Secrets...) // the last, so that many events do not make it forget them
+		w.redactor.known.Add(w.pool.provider.Secrets...) // added last, so that many events do not evict them
 		if warm {
 			if w.process.fc != nil {
-				w.redactor.known.Add(w.process.fc.secrets()...) // likewise
+				w.redactor.known.Add(w.process.fc.secrets()...) // for the same reason
 			}
 			if w.process.secret != "" {
-				w.redactor.known.Add(w.process.secret) // likewise
+				w.redactor.known.Add(w.process.secret) // for the same reason
 			}
 			w.process.log.begin(event.ID)
 		} else if failed, ok := w.start(event); !ok {
@@ -86,7 +88,7 @@ func (w *worker) handle(event Event) Outcome {
 			if !warm {
 				most += w.runtime.config.InitTimeout
 			}
-			event.Started(most) // the initialization of a cold process counts, as it does in the cloud
+			event.Started(most) // the initialization of a cold process counts, as in the cloud
 		}
 		started = true
 		inv := newInvocation(event, w.pool.provider.Timeout)
@@ -94,7 +96,7 @@ func (w *worker) handle(event Event) Outcome {
 		switch {
 		case failed.Kind == Stopped && isClosed(event.cancel.begun):
 			failed.Log = w.process.log.end()
-			return failed // the process may have the next one
+			return failed // the process may handle the next event
 		case ok:
 			w.failures = 0
 			if event.Handed != nil {
@@ -103,7 +105,7 @@ func (w *worker) handle(event Event) Outcome {
 			return w.await(inv)
 		case failed.Kind != InitFailed:
 		case warm:
-			// A process that served before and has died or hung since says nothing about this event.
+			// A warm process that has since died or hung is not the fault of this event.
 			w.process = nil
 			continue
 		case w.process.robbed() && robbed < maxRobbed:
@@ -126,7 +128,7 @@ func (w *worker) handle(event Event) Outcome {
 	}
 }
 
-// start starts a process, after the pause that earlier failures earned.
+// start starts a process, after a pause if earlier starts failed.
 func (w *worker) start(event Event) (Outcome, bool) {
 	ctx := w.runtime.ctx
 	if !backoff.Wait(ctx, time.Until(w.retryAt)) {
@@ -151,14 +153,15 @@ func (w *worker) start(event Event) (Outcome, bool) {
 	return outcome, false
 }
 
-// failed counts a start that came to nothing.
+// failed counts a failed start.
 func (w *worker) failed() {
 	pause := backoff.Bound(minBackoff, maxBackoff, w.failures)
 	w.failures++
 	w.retryAt = time.Now().Add(pause)
 }
 
-// hand gives the event to the process. If it cannot, the process has finished when it returns.
+// hand sends the event to the process. If it fails, the process has ended when hand returns, unless the event was
+// cancelled.
 func (w *worker) hand(inv *invocation) (Outcome, bool) {
 	p, config := w.process, &w.runtime.config
 	timer := time.NewTimer(config.InitTimeout)
@@ -177,7 +180,7 @@ func (w *worker) hand(inv *invocation) (Outcome, bool) {
 			}
 			// The connection broke. Either the process asks again or it has died.
 		case <-p.ended:
-			// The report of an error is the better story, and precedes the end.
+			// An error report explains more than the exit, and precedes it.
 			select {
 			case outcome := <-p.initFailed:
 				return outcome, false
@@ -219,7 +222,7 @@ func isClosed(c <-chan struct{}) bool {
 	}
 }
 
-// await waits for the end of an event that the process has got.
+// await waits for the outcome of an event that the process has received.
 func (w *worker) await(inv *invocation) Outcome {
 	p := w.process
 	timer := time.NewTimer(time.Until(inv.deadline))

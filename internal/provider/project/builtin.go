@@ -9,28 +9,28 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// builtins are the names of the providers that are in the program itself.
+// builtins are the names of the built-in providers.
 var builtins = []string{AWS}
 
-// AWS is the name of the provider in the program that makes AWS calls.
+// AWS is the name of the built-in provider that makes AWS calls.
 const AWS = "aws"
 
-// maxRules bounds the rules of a provider.
+// maxRules limits the number of a provider's rules.
 const maxRules = 1000
 
-// Allow is a rule for what a provider in the program may do. In its texts * stands for any characters.
+// Allow is a rule that allows calls of a built-in provider. In its texts, * stands for any characters.
 type Allow struct {
-	// Calls are a service and actions, e.g. "ssm:GetParameter" or "s3:Get*". Never empty.
+	// Calls is a service and actions, e.g. "ssm:GetParameter" or "s3:Get*". Never empty.
 	Calls string `json:"calls"`
-	// Regions are those to call in. Empty means all.
+	// Regions are the allowed regions. Empty means all.
 	Regions []string `json:"regions,omitempty"`
-	// Roles are ARNs of roles that may be assumed. Empty means none.
+	// Roles are the ARNs of roles that may be assumed. Empty means none.
 	Roles []string `json:"roles,omitempty"`
-	// Accounts are those of the stacks that the rule is for. Empty means all.
+	// Accounts are the accounts of the stacks that the rule applies to. Empty means all.
 	Accounts []string `json:"accounts,omitempty"`
 }
 
-// CheckBuiltin returns an error that names those there are if the program has no such provider.
+// CheckBuiltin returns an error with the valid names if no built-in provider has this name.
 func CheckBuiltin(name string) error {
 	if !slices.Contains(builtins, name) {
 		return fmt.Errorf("unknown provider %q: use %s", name, strings.Join(builtins, ", "))
@@ -38,8 +38,8 @@ func CheckBuiltin(name string) error {
 	return nil
 }
 
-// ParseAllow reads a file of rules: a list in YAML or JSON as a provider's allow has it. file is its path, for places. The error of one with
-// mistakes is [Problems].
+// ParseAllow parses a file of rules: a list in YAML or JSON, in the same format as a provider's allow. file is the path
+// for error messages. The error of an invalid file is [Problems].
 func ParseAllow(file string, data []byte) ([]Allow, error) {
 	if len(data) > MaxSize {
 		return nil, fmt.Errorf("file of rules %s is larger than %d bytes", file, MaxSize)
@@ -59,7 +59,7 @@ func ParseAllow(file string, data []byte) ([]Allow, error) {
 	return rules, nil
 }
 
-// rules reads what a provider may do: texts, or maps with calls, regions, roles and accounts.
+// rules reads a provider's rules: strings, or maps with calls, regions, roles and accounts.
 func (r *reader) rules(v *yaml.Node, what string) []Allow {
 	rules := []Allow{}
 	r.items(v, what, maxRules, func(item *yaml.Node) {
@@ -84,7 +84,8 @@ func (r *reader) rules(v *yaml.Node, what string) []Allow {
 	return rules
 }
 
-// texts reads a list of texts. An empty one would mean as much as none, which is not what it looks like.
+// texts reads a list of strings. An empty list is an error, because it would mean the same as no list, which is
+// misleading.
 func (r *reader) texts(v *yaml.Node, what string) []string {
 	var texts []string
 	r.items(v, what, maxRules, func(item *yaml.Node) { texts = append(texts, r.text(item, what)) })

@@ -18,9 +18,9 @@
 //	macros:
 //	  Upper: ./upper.py
 //
-// Everything is optional. The error about an unknown name gives its place and the nearest known name, and all
-// problems are reported at once. The package does not check whether the named files exist, so a stack can be listed
-// or watched before a provider is built.
+// Everything is optional. The error about an unknown name contains its position and the most similar known name. All
+// problems are reported at once. The package does not check whether the named files exist, so a stack can be listed or
+// watched before a provider is built.
 package project
 
 import (
@@ -36,130 +36,135 @@ import (
 // FileName is the name of a project file.
 const FileName = "pintle.yaml"
 
-// MaxSize is the size of the largest project file in bytes. Source: ours.
+// MaxSize is the maximum size of a project file in bytes. Source: Pintle's own limit.
 const MaxSize = 1 << 20
 
-// Project is what a project file says.
+// Project is the content of a project file.
 type Project struct {
-	// File is the path of the file, and Dir that of its directory, to which relative paths in it are relative.
+	// File is the path of the file, and Dir is its directory, the base of relative paths in the file.
 	File, Dir string
-	// Stack is the stack's name; empty if the file names none.
+	// Stack is the stack's name. It may be empty.
 	Stack string
-	// Template is the path of the template, joined to Dir, or its URL; empty if the file names none.
+	// Template is the path of the template, joined to Dir, or its URL. It may be empty.
 	Template string
-	// Parameters and Tags are in the order of the file, their names unique.
+	// Parameters and Tags are in the order of the file. Their names are unique.
 	Parameters, Tags []Pair
-	// Providers are in the order of the file, their names unique.
+	// Providers are in the order of the file. Their names are unique.
 	Providers []Provider
-	// SSM says where the parameters are that templates name: [SSMOwn], [SSMAWS] or a URL; empty means the first.
+	// SSM is the store of the parameters that templates name: [SSMOwn], [SSMAWS] or a URL. Empty means the first.
 	SSM string
-	// ResolveSecrets has dynamic references to secrets resolved.
+	// ResolveSecrets enables the resolution of dynamic references to secrets.
 	ResolveSecrets bool
-	// UnknownTypes says what becomes of resource types that no one provides: "record", "refuse", or empty if the file does
+	// UnknownTypes says how to handle resource types without a provider: "record", "refuse", or empty if the file does
 	// not say.
 	UnknownTypes string
-	// Macros are those of templates, declared as providers are: a Target, maybe with Env, Timeout, Concurrency and Handler, that
-	// returns what it makes of a template. A Target may also be the ARN of a Lambda function.
+	// Macros are the macros of templates. They are declared like providers, with a Target and possibly Env, Timeout,
+	// Concurrency and Handler. The Target returns the transformed template, and may also be the ARN of a Lambda
+	// function.
 	Macros []Provider
 }
 
-// The places of parameters that have a name.
+// The stores of parameters.
 const (
-	// SSMOwn is the engine's own store.
+	// SSMOwn is Pintle's own store.
 	SSMOwn = "own"
-	// SSMAWS is where the AWS SDK's configuration says.
+	// SSMAWS is the store that the AWS SDK's configuration selects.
 	SSMAWS = "aws"
 )
 
-// These are the values of runtime, which says whose functions a provider is written like.
+// The values of runtime: the calling convention of a provider.
 const (
-	// RuntimeLambda is a function of AWS Lambda.
+	// RuntimeLambda is the convention of AWS Lambda functions.
 	RuntimeLambda = "lambda"
-	// RuntimeFC is one of Alibaba Cloud Function Compute.
+	// RuntimeFC is the convention of Alibaba Cloud Function Compute.
 	RuntimeFC = "fc"
 )
 
-// DeliveryWebhook is the request document as a POST, signed as Standard Webhooks has it.
+// DeliveryWebhook sends the request document as a POST, signed as in Standard Webhooks.
 const DeliveryWebhook = "webhook"
 
-// Where the AWS calls of a provider go.
+// Destinations of a provider's AWS calls.
 const (
-	// AWSLocal is this server, with keys of its own.
+	// AWSLocal is this server, with its own access keys.
 	AWSLocal = "local"
-	// AWSEnvironment is where the environment of the server says.
+	// AWSEnvironment is the destination that the server's environment configures.
 	AWSEnvironment = "environment"
 )
 
-// AnswersLater says that a provider's answers may come long after its handler has returned.
+// AnswersLater means that a provider's answers may come long after its handler has returned.
 const AnswersLater = "later"
 
-// Pair is a named text. Numbers and booleans are the text that the file has; a list is joined by commas.
+// Pair is a named text. Numbers and booleans keep their text in the file. A list is joined by commas.
 type Pair struct {
 	Name, Text string
 }
 
-// Provider declares what runs behind a name.
+// Provider declares the program behind a name.
 type Provider struct {
-	// Name is the name in service tokens, or a whole token.
+	// Name is the name in service tokens, or a complete token.
 	Name string
-	// Target is the text that says what runs: a path, relative to the project's Dir, or a URL. Empty if OnEvent or Builtin
-	// says it.
+	// Target is the program: a path, relative to the project's Dir, or a URL. It is empty if OnEvent or Builtin is set.
 	Target string
-	// OnEvent is the function that does what a request asks and returns the result. Nil if Target says what runs.
+	// OnEvent is the function that handles a request and returns the result. Nil if Target is set.
 	OnEvent *Function
-	// IsComplete is the function that says whether what OnEvent began is done. Nil means that it is when OnEvent returns.
+	// IsComplete is the function that reports whether the work that OnEvent began is done. Nil means that it is done
+	// when OnEvent returns.
 	IsComplete *Function
-	// QueryInterval is the pause between two calls of IsComplete, and TotalTimeout how long it is called for: 1s to 24h.
-	// Zero means the default, and that IsComplete is nil.
+	// QueryInterval is the pause between two calls of IsComplete, and TotalTimeout limits how long it is called: 1s to
+	// 24h. Zero means the default. Both are zero if IsComplete is nil.
 	QueryInterval, TotalTimeout time.Duration
 	// Env is added to the provider's environment.
 	Env map[string]string
-	// Timeout is how long one request, or one call of a function, may run, 1s to 24h. Zero means the default.
+	// Timeout is the maximum time of one request, or of one call of a function, 1s to 24h. Zero means the default.
 	Timeout time.Duration
-	// Concurrency is how many requests may run at once, 1 to 1000. Zero means the default.
+	// Concurrency is the maximum number of concurrent requests, 1 to 1000. Zero means the default.
 	Concurrency int
-	// Handler is passed to the provider's runtime; for a Python or Node file it names the function. Empty means the default.
+	// Handler is passed to the provider's runtime. For a Python or Node file, it names the function. Empty means the
+	// default.
 	Handler string
-	// Runtime is whose functions Target is written like: [RuntimeLambda] or [RuntimeFC]. Empty means that each request says so.
+	// Runtime is the calling convention of Target: [RuntimeLambda] or [RuntimeFC]. Empty means that each request
+	// specifies it.
 	Runtime string
-	// Initializer is called once in each process before its first request, if it is written for Function Compute: the name of
-	// a function, or FILE.FUNCTION. Empty means nothing.
+	// Initializer is called once in each process before its first request, if the provider is written for Function
+	// Compute. It is the name of a function, or FILE.FUNCTION. Empty means no initializer.
 	Initializer string
-	// Delivery says how a Target that is a URL gets requests: [DeliveryWebhook]. Empty means that the service token says so: a
-	// notification of SNS behind a topic, a webhook behind any other token.
+	// Delivery is the form of requests to a Target that is a URL: [DeliveryWebhook]. Empty means that the service token
+	// decides: an SNS notification for a topic, a webhook for any other token.
 	Delivery string
-	// AWS says where the AWS calls of its processes go: [AWSLocal], [AWSEnvironment], or empty for what fits the server.
+	// AWS is the destination of the provider's AWS calls: [AWSLocal], [AWSEnvironment], or empty for the server's
+	// default.
 	AWS string
-	// Answers is [AnswersLater] if answers may come long after Target has returned, sent by something else. Empty means that
-	// they are sent before it returns.
+	// Answers is [AnswersLater] if answers may come long after Target has returned, from elsewhere. Empty means that
+	// answers are sent before Target returns.
 	Answers string
-	// Builtin is the name of a provider that is in the program itself, [AWS]. Then Target, OnEvent, Env and Handler are zero.
+	// Builtin is the name of a built-in provider, [AWS]. Then Target, OnEvent, Env and Handler are zero.
 	Builtin string
-	// Allow is what Builtin may do. Empty means nothing.
+	// Allow lists the allowed calls of Builtin. Empty allows none.
 	Allow []Allow
-	// Place is where the file declares it: file:line:column.
+	// Place is the position of the declaration: file:line:column.
 	Place string
 }
 
 // Function declares one of the two functions of a provider.
 type Function struct {
-	// Target is a path, relative to the project's Dir, or the name of another provider or a token with it. Never empty.
+	// Target is a path, relative to the project's Dir, or the name of another provider or a token that contains it.
+	// Never empty.
 	Target string
-	// Handler is as a provider's.
+	// Handler has the same meaning as in [Provider].
 	Handler string
 }
 
-// Problem is one thing that is wrong with a project file.
+// Problem is an error in a project file.
 type Problem struct {
 	File         string
 	Line, Column int // from 1
 	Text         string
 }
 
-// Problems is the error of a project file that is YAML but says something that cannot be. It is never empty.
+// Problems is the error of a project file that is valid YAML with invalid content. It is never empty.
 type Problems []Problem
 
-// Error returns a line for each problem: file:line:column: text.
+// Error returns one line for each problem: file:line:column: text.
 func (p Problems) Error() string {
 	lines := make([]string, len(p))
 	for i, problem := range p {
@@ -168,8 +173,8 @@ func (p Problems) Error() string {
 	return strings.Join(lines, "\n")
 }
 
-// Load reads the project file in dir. Without one the error is [io/fs.ErrNotExist]; for one with mistakes it is
-// [Problems].
+// Load reads the project file in dir. If it does not exist, the error is [io/fs.ErrNotExist]. For an invalid file, it
+// is [Problems].
 func Load(dir string) (*Project, error) {
 	file := filepath.Join(dir, FileName)
 	f, err := os.Open(file)
@@ -184,7 +189,7 @@ func Load(dir string) (*Project, error) {
 	return Parse(file, data)
 }
 
-// Parse reads the text of a project file; file is its path, for places and relative paths.
+// Parse parses the text of a project file. file is its path, which error positions and relative paths use.
 func Parse(file string, data []byte) (*Project, error) {
 	if len(data) > MaxSize {
 		return nil, fmt.Errorf("project file %s is larger than %d bytes", file, MaxSize)
@@ -203,14 +208,14 @@ func Parse(file string, data []byte) (*Project, error) {
 	return r.project, nil
 }
 
-// DefaultQueryInterval and DefaultTotalTimeout are what zero means in a [Provider]. Source: AWS CDK, custom resources,
+// DefaultQueryInterval and DefaultTotalTimeout are the defaults of a [Provider]. Source: AWS CDK, custom resources,
 // Provider.
 const (
 	DefaultQueryInterval = 5 * time.Second
 	DefaultTotalTimeout  = 30 * time.Minute
 )
 
-// Has reports whether the project declares a provider of this name.
+// Has reports whether the project declares a provider with this name.
 func (p *Project) Has(name string) bool {
 	for _, provider := range p.Providers {
 		if provider.Name == name {

@@ -24,7 +24,7 @@ func (r *reader) providers(node *yaml.Node) {
 	})
 }
 
-// macros reads what a template's macros are: as providers that are neither two functions nor in this program.
+// macros reads the macros of templates. They are providers, but neither built-in nor pairs of functions.
 func (r *reader) macros(node *yaml.Node) {
 	r.members(node, "macros", func(key, v *yaml.Node) {
 		p := Provider{Name: key.Value, Place: fmt.Sprintf("%s:%d:%d", r.project.File, key.Line, key.Column)}
@@ -70,7 +70,7 @@ func (r *reader) concurrency(v *yaml.Node, p *Provider) {
 
 func (r *reader) provider(node *yaml.Node, p *Provider) {
 	what := "provider " + p.Name
-	found := map[string]*yaml.Node{} // the values, by their keys
+	found := map[string]*yaml.Node{} // the values by key
 	note := func(name string, read func(v *yaml.Node)) field {
 		return field{name, func(v *yaml.Node) {
 			found[name] = v
@@ -119,7 +119,7 @@ func (r *reader) provider(node *yaml.Node, p *Provider) {
 	r.fitting(node, what, found, p)
 }
 
-// fitting finds keys that do not go together.
+// fitting reports keys that cannot be combined.
 func (r *reader) fitting(node *yaml.Node, what string, found map[string]*yaml.Node, p *Provider) {
 	if found["builtin"] != nil {
 		for _, name := range []string{"run", "onEvent", "isComplete", "queryInterval", "totalTimeout", "env", "handler", "runtime", "initializer", "delivery", "aws", "answers"} {
@@ -183,7 +183,7 @@ func (r *reader) fitting(node *yaml.Node, what string, found map[string]*yaml.No
 	}
 }
 
-// function reads one of a provider's two functions: a text, or a map with run and handler.
+// function reads one of a provider's two functions: a string, or a map with run and handler.
 func (r *reader) function(v *yaml.Node, what string) *Function {
 	f := &Function{}
 	if v.Kind != yaml.MappingNode {

@@ -15,20 +15,20 @@ import (
 	"github.com/pintle-dev/pintle/internal/base/suggest"
 )
 
-// Bounds of a provider's settings.
+// Limits of a provider's settings.
 const (
 	minTimeout     = time.Second
 	maxTimeout     = 24 * time.Hour
 	maxConcurrency = 1000
 )
 
-// parseYAML returns the one value of the text, nil if it is empty.
+// parseYAML returns the single value of the text, or nil if it is empty.
 func parseYAML(data []byte) (*yaml.Node, error) {
 	decoder := yaml.NewDecoder(bytes.NewReader(data))
 	var document, more yaml.Node
 	switch err := decoder.Decode(&document); {
 	case errors.Is(err, io.EOF):
-		return nil, nil // an empty file is a project that says nothing
+		return nil, nil // an empty file is an empty project
 	case err != nil:
 		return nil, err
 	}
@@ -47,7 +47,7 @@ func parseYAML(data []byte) (*yaml.Node, error) {
 
 func isNull(node *yaml.Node) bool { return node.Kind == yaml.ScalarNode && node.ShortTag() == "!!null" }
 
-// reader fills a project from YAML nodes and collects what is wrong with them.
+// reader fills a project from YAML nodes and collects the problems.
 type reader struct {
 	project  *Project
 	problems Problems
@@ -114,7 +114,7 @@ func (r *reader) duration(v *yaml.Node, what string) time.Duration {
 	return d
 }
 
-// pairs reads a map of texts, in which a list of scalars is joined by commas.
+// pairs reads a map of strings. A list of scalars is joined by commas.
 func (r *reader) pairs(node *yaml.Node, what string) []Pair {
 	var pairs []Pair
 	r.members(node, what, func(key, v *yaml.Node) {
@@ -138,7 +138,7 @@ func (r *reader) pairs(node *yaml.Node, what string) []Pair {
 	return pairs
 }
 
-// text reads a scalar that may not be empty.
+// text reads a scalar that must not be empty.
 func (r *reader) text(v *yaml.Node, what string) string {
 	if isNull(v) {
 		r.problem(v, "%s is empty", what)
@@ -152,7 +152,8 @@ func (r *reader) text(v *yaml.Node, what string) string {
 	return text
 }
 
-// scalar reads the text of a string, number or boolean; false means that it is none and that this is recorded.
+// scalar reads the text of a string, number or boolean. It returns false for any other node, after recording the
+// problem.
 func (r *reader) scalar(v *yaml.Node, what string) (string, bool) {
 	switch {
 	case v.Kind == yaml.AliasNode:
@@ -188,7 +189,7 @@ func kind(v *yaml.Node) string {
 // members calls read for each member of a map, in order, and once per name.
 func (r *reader) members(node *yaml.Node, what string, read func(key, v *yaml.Node)) {
 	switch {
-	case isNull(node): // nothing under the key
+	case isNull(node): // the key has no value
 		return
 	case node.Kind != yaml.MappingNode:
 		r.problem(node, "%s: want a map of names and values, got a %s", what, kind(node))
@@ -209,13 +210,13 @@ func (r *reader) members(node *yaml.Node, what string, read func(key, v *yaml.No
 	}
 }
 
-// field is a key that a map may have.
+// field is an allowed key of a map.
 type field struct {
 	name string
 	read func(v *yaml.Node)
 }
 
-// record reads a map whose keys are known.
+// record reads a map with known keys.
 func (r *reader) record(node *yaml.Node, what string, fields []field) {
 	r.members(node, what, func(key, v *yaml.Node) {
 		names := make([]string, len(fields))
