@@ -1,17 +1,17 @@
 package api
 
-// Caller is on whose behalf a call is answered, as its verified signature says. It sees what its account has in its region.
+// Caller is the verified sender of a call. It sees the stacks of its account in its region.
 type Caller struct {
-	// Account has 12 digits for AWS, 16 for Alibaba Cloud.
+	// Account has 12 digits on AWS and 16 on Alibaba Cloud.
 	Account string
-	// Region is that of the signature, e.g. eu-west-1.
+	// Region is the region of the signature, e.g. eu-west-1.
 	Region string
 	// KeyID is the ID of the access key.
 	KeyID string
-	// ARN is that of the role's session, or of the account's root if the key has no role.
+	// ARN is the ARN of the role's session, or of the account's root for a key without a role.
 	ARN string
-	// UserID is the account, or for a role its ID and the name of the session.
+	// UserID is the account, or the role's ID and the session name.
 	UserID string
-	// Function says that a function or a local provider calls.
+	// Function means that a function or a local provider is calling.
 	Function bool
 }

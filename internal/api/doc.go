@@ -2,6 +2,6 @@
 // STS for the identity of callers, the protocols they speak (Query, RPC, JSON), the verification of signatures, the bounds on bodies of
 // unknown callers, the audit log, the console, and metrics.
 //
-// They translate between a protocol and the engine and hold no state of stacks. They import the engine and everything before it. The
-// stand-ins for cloud services have their own APIs, in cloud.
+// They translate between a protocol and the engine and hold no state of stacks. They import the engine and the packages
+// below it. The local stand-ins for cloud services have their own APIs, in cloud.
 package api

@@ -1,7 +1,7 @@
-// Package audit records who changed what: one line of JSON for every requested change, granted or denied. What
-// providers answer and what time brings about is in the events of stacks, not here.
+// Package audit records who changed what: one line of JSON for every requested change, granted or denied. Answers of
+// providers and effects of time, such as timeouts, are events of stacks and not recorded here.
 //
-// A line holds names and outcomes: no parameter, no property, no template, no body and no query of a URL.
+// A line contains names and outcomes. It contains no parameters, properties, templates, bodies or queries of URLs.
 package audit
 
 import (
@@ -16,68 +16,69 @@ import (
 	"unicode/utf8"
 )
 
-// Entry is one line. Zero fields are left out, but Time, Endpoint, Action and Outcome.
+// Entry is one line. Zero fields are omitted, except Time, Endpoint, Action and Outcome.
 type Entry struct {
-	// Time is when it was over; zero means now.
+	// Time is when the call was completed. Zero means now.
 	Time time.Time `json:"time"`
-	// Who asked, and From which address.
+	// Who is the caller, and From is the caller's address.
 	Who  Who    `json:"who,omitzero"`
 	From string `json:"from,omitempty"`
-	// Endpoint is where it was asked for, and Service the API that was called.
+	// Endpoint is the endpoint that received the call, and Service the API.
 	Endpoint Endpoint `json:"door"`
 	Service  string   `json:"service,omitempty"`
-	// Action is what was asked for, as the endpoint names it, e.g. CreateStack, or PUT /pintle/v1/providers/name.
+	// Action is the called action, as the endpoint names it, e.g. CreateStack, or PUT /pintle/v1/providers/name.
 	Action string `json:"action"`
 	Region string `json:"region,omitempty"`
-	// Stack, Resource, ChangeSet and Name are what it was about, as the client has named it.
+	// Stack, Resource, ChangeSet and Name are the objects of the action, as named by the client.
 	Stack     string `json:"stack,omitempty"`
 	Resource  string `json:"resource,omitempty"`
 	ChangeSet string `json:"changeSet,omitempty"`
 	Name      string `json:"name,omitempty"`
-	// Token is the client's own name for the request.
+	// Token is the client's token for the request.
 	Token string `json:"token,omitempty"`
-	// Request is the id of the HTTP request, as it is in the server's log, and Trace that of the trace it belongs to.
+	// Request is the ID of the HTTP request, as in the server's log, and Trace is the ID of its trace.
 	Request string `json:"request,omitempty"`
 	Trace   string `json:"trace,omitempty"`
-	// Outcome is what became of it, Status the HTTP status.
+	// Outcome is the result, and Status the HTTP status.
 	Outcome Outcome `json:"outcome"`
 	Status  int     `json:"status,omitempty"`
 }
 
 // Who identifies a caller.
 type Who struct {
-	// Key is the id of the access key, Account whose it is, and ARN whom it stands for.
+	// Key is the ID of the access key, Account its account, and ARN the identity that it authenticates.
 	Key     string `json:"key,omitempty"`
 	Account string `json:"account,omitempty"`
 	ARN     string `json:"arn,omitempty"`
-	// User is the name of a person who is known otherwise than by a key, as those of the console are, and Role what they may do.
+	// User is the name of a person who is not identified by a key, such as a user of the console. Role is that user's
+	// role.
 	User string `json:"user,omitempty"`
 	Role string `json:"role,omitempty"`
-	// Local says that it is the server's own user, by a command on this machine.
+	// Local means the server's own user, who runs a command on this machine.
 	Local bool `json:"local,omitempty"`
 }
 
-// Endpoint is where something is requested.
+// Endpoint is the part of the server that received a call.
 type Endpoint string
 
 // The endpoints.
 const (
-	EndpointAPI      Endpoint = "api"      // the APIs of AWS's and Alibaba Cloud's services
+	EndpointAPI      Endpoint = "api"      // the APIs of AWS and Alibaba Cloud services
 	EndpointOperator Endpoint = "operator" // Pintle's own API
 	EndpointConsole  Endpoint = "console"
 )
 
-// Outcome is what became of what was asked for.
+// Outcome is the result of a call.
 type Outcome string
 
 // The outcomes.
 const (
-	Granted Outcome = "granted" // it was done, or has begun
-	Refused Outcome = "refused" // it was the client's mistake, or not allowed
-	Failed  Outcome = "failed"  // it was the server's fault; it may have been done all the same
+	Granted Outcome = "granted" // the action was completed or has begun
+	Refused Outcome = "refused" // the client made a mistake or lacks permission
+	Failed  Outcome = "failed"  // an error of the server; the action may have been completed anyway
 )
 
-// OutcomeOf is what an HTTP status says of a call.
+// OutcomeOf returns the outcome for an HTTP status.
 func OutcomeOf(status int) Outcome {
 	switch {
 	case status >= 500 || status == 0:
@@ -88,20 +89,19 @@ func OutcomeOf(status int) Outcome {
 	return Granted
 }
 
-// maxText bounds each text of a line, in bytes: clients choose names.
+// maxText limits each text of a line, in bytes, because clients choose names.
 const maxText = 2048
 
-// Log is where entries go. Its methods may be called concurrently; a nil Log drops all.
+// Log writes entries. It is safe for concurrent use. A nil Log discards all entries.
 type Log struct {
 	path string
 	mu   sync.Mutex
-	file *os.File  // nil for the standard output
-	out  io.Writer // nil once it is closed
-	torn bool      // what was written last is not the end of a line
+	file *os.File  // nil for standard output
+	out  io.Writer // nil after Close
+	torn bool      // the last write did not end with a line end
 }
 
-// Open opens a log: a file that is appended to, made for its owner only if it is not there, or standard output, given as
-// stdout, for the path "-".
+// Open opens a log file for appending. A new file is readable by its owner only. For the path "-", the log is stdout.
 func Open(path string, stdout io.Writer) (*Log, error) {
 	l := &Log{path: path, out: stdout}
 	if path == "-" {
@@ -122,8 +122,8 @@ func (l *Log) reopen() error {
 	return err
 }
 
-// torn reports whether a file ends within a line, as one does whose disk was full. torn returns false for anything
-// that is not a regular file or cannot be read.
+// torn reports whether a file ends within a line, for example because the disk was full. It returns false for a file
+// that is not regular or cannot be read.
 func torn(path string) bool {
 	if info, err := os.Stat(path); err != nil || !info.Mode().IsRegular() || info.Size() == 0 { // a pipe would wait for its other end
 		return false
@@ -141,7 +141,7 @@ func torn(path string) bool {
 	return err == nil && last[0] != '\n'
 }
 
-// Reopen opens the file again by its name, after it was moved away. If that cannot be done, what was open stays so.
+// Reopen opens the file again by its name, after it was moved away. If that fails, the old file stays open.
 func (l *Log) Reopen() error {
 	if l == nil || l.path == "-" {
 		return nil
@@ -154,8 +154,8 @@ func (l *Log) Reopen() error {
 	return l.reopen()
 }
 
-// Write appends a line. It is in the file when Write returns nil; it is not forced onto the disk. After an error there may be a part
-// of it in the file; the next line begins on a line of its own all the same.
+// Write appends a line. When it returns nil, the line is in the file, but not necessarily on the disk. After an error,
+// the file may contain a part of the line; the next entry still begins on a new line.
 func (l *Log) Write(e Entry) error {
 	if l == nil {
 		return nil
@@ -183,7 +183,7 @@ func (l *Log) Write(e Entry) error {
 	if l.torn {
 		line = slices.Insert(line, 0, '\n')
 	}
-	n, err := l.out.Write(line) // one write: lines of several processes do not mix
+	n, err := l.out.Write(line) // a single write, so that lines of several processes do not mix
 	if n > 0 {
 		l.torn = line[n-1] != '\n'
 	}
@@ -193,7 +193,7 @@ func (l *Log) Write(e Entry) error {
 	return nil
 }
 
-// Close closes the log. A second Close does nothing.
+// Close closes the log. Further calls are no-ops.
 func (l *Log) Close() error {
 	if l == nil {
 		return nil
@@ -212,7 +212,7 @@ func (l *Log) Close() error {
 	return err
 }
 
-// shorten cuts a text that is too long, between two characters.
+// shorten truncates a text that is too long, at a character boundary.
 func shorten(text string) string {
 	if len(text) <= maxText {
 		return text

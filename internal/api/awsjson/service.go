@@ -1,8 +1,8 @@
-// Package awsjson serves AWS's JSON protocols: a POST to the root whose header X-Amz-Target names the action, with a JSON object as
-// its body and another one as its answer. Systems Manager, CloudWatch Logs and Step Functions speak it.
+// Package awsjson serves AWS's JSON protocols: a POST to the root whose header X-Amz-Target names the action, with a
+// JSON object as its body and another one as its answer. Systems Manager, CloudWatch Logs and Step Functions use them.
 //
-// An API is a [Service] on which each action is registered with [Handle]. Unknown members of an input are ignored, as
-// on AWS.
+// An API is a [Service] with actions that are registered by [Handle]. Unknown members of an input are ignored, as on
+// AWS.
 //
 // Source: Smithy, AWS JSON 1.0 and 1.1 protocols.
 package awsjson
@@ -25,28 +25,28 @@ import (
 
 const defaultVersion = "1.1"
 
-// DefaultMaxBody is how many bytes a body may have, unless Config says otherwise.
+// DefaultMaxBody is the default of Config.MaxBody.
 const DefaultMaxBody = 64 << 10
 
-// Config is what a [Service] is made of.
+// Config configures a [Service].
 type Config struct {
 	// Name is the service's name in the log. Required.
 	Name string
-	// Target is what X-Amz-Target has before the dot and the action, e.g. "AmazonSSM". Required.
+	// Target is the part of X-Amz-Target before the dot and the action, e.g. "AmazonSSM". Required.
 	Target string
-	// Version is that of the protocol, "1.0" or "1.1"; empty means "1.1".
+	// Version is the protocol version, "1.0" or "1.1". Empty means "1.1".
 	Version string
-	// Endpoint is the variable by which clients are sent to another server, for actions that are not served here, e.g.
-	// AWS_ENDPOINT_URL_SSM. Required.
+	// Endpoint is the environment variable that sends clients to another server, e.g. AWS_ENDPOINT_URL_SSM. The error
+	// for an unknown action names it. Required.
 	Endpoint string
-	// MaxBody bounds a body in bytes; zero means [DefaultMaxBody].
+	// MaxBody is the maximum size of a body in bytes. Zero means [DefaultMaxBody].
 	MaxBody int64
-	// Log gets internal errors; nil discards them.
+	// Log gets internal errors. Nil discards them.
 	Log *slog.Logger
 }
 
-// Service answers the actions that were registered on it. It is an [http.Handler]. Once it serves, it is safe for concurrent use, and
-// no more actions may be registered.
+// Service answers its registered actions. It is an [http.Handler]. It is safe for concurrent use, but all actions must
+// be registered before it serves the first request.
 type Service struct {
 	config  Config
 	actions map[string]action
@@ -54,7 +54,7 @@ type Service struct {
 
 type action func(ctx context.Context, body []byte) (any, error)
 
-// New returns a service without actions. It returns an error if the config lacks something.
+// New returns a service without actions. It returns an error if a required field is missing.
 func New(config Config) (*Service, error) {
 	if config.Name == "" || config.Target == "" || config.Endpoint == "" {
 		return nil, errors.New("awsjson: a service needs a name, a target and the variable of its endpoint")
@@ -69,10 +69,10 @@ func New(config Config) (*Service, error) {
 	return &Service{config, map[string]action{}}, nil
 }
 
-// None is the input or the output of an action that has none.
+// None is the input or output of an action without one.
 type None struct{}
 
-// Handle registers an action. It panics if there is one of its name.
+// Handle registers an action. It panics if the name is empty or already registered.
 func Handle[In, Out any](s *Service, name string, do func(context.Context, In) (Out, error)) {
 	if _, taken := s.actions[name]; taken || name == "" {
 		panic(fmt.Sprintf("awsjson: action %q of %s is empty or registered twice", name, s.config.Name))
@@ -90,17 +90,17 @@ func Handle[In, Out any](s *Service, name string, do func(context.Context, In) (
 	}
 }
 
-// Error is a failure as the client sees it.
+// Error is an error that the client sees.
 type Error struct {
 	Code    string // e.g. ResourceNotFoundException
-	Message string // shown to the user as it is
+	Message string // shown to the user unchanged
 	Status  int    // HTTP status; zero means 400
 }
 
 // Error returns the code and the message.
 func (e *Error) Error() string { return e.Code + ": " + e.Message }
 
-// Refuse returns the client's fault with status 400.
+// Refuse returns an error of the client, with status 400.
 func Refuse(code, format string, args ...any) *Error {
 	return &Error{Code: code, Message: fmt.Sprintf(format, args...), Status: http.StatusBadRequest}
 }
@@ -115,14 +115,14 @@ func (s *Service) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	write(w, s.config.Version, http.StatusOK, out)
 }
 
-// WriteError answers a call that does not reach an action, e.g. because its signature is wrong. Any error other than
-// an [*Error] is logged, and the client sees an internal error.
+// WriteError answers a call that does not reach an action, e.g. because its signature is invalid. Errors other than
+// [*Error] are logged, and the client sees an internal error.
 func (s *Service) WriteError(w http.ResponseWriter, r *http.Request, err error) {
 	told, ok := errors.AsType[*Error](err)
 	if !ok {
 		level := slog.LevelError
 		if errors.Is(r.Context().Err(), context.Canceled) {
-			level = slog.LevelDebug // the client went away, and the error is most likely of its doing
+			level = slog.LevelDebug // the client disconnected, which most likely caused the error
 		}
 		s.config.Log.Log(r.Context(), level, "internal failure", "service", s.config.Name, "target", r.Header.Get("X-Amz-Target"), "error", err)
 		told = &Error{Code: "InternalServerError", Message: "An internal error occurred.", Status: http.StatusInternalServerError}
@@ -130,7 +130,7 @@ func (s *Service) WriteError(w http.ResponseWriter, r *http.Request, err error) 
 	writeError(w, s.config.Version, told)
 }
 
-// WriteError answers a call that is for no service in particular.
+// WriteError answers a call without a particular service.
 func WriteError(w http.ResponseWriter, e *Error) { writeError(w, defaultVersion, e) }
 
 func writeError(w http.ResponseWriter, version string, e *Error) {
@@ -141,7 +141,7 @@ func writeError(w http.ResponseWriter, version string, e *Error) {
 func write(w http.ResponseWriter, version string, status int, body any) {
 	text, err := json.Marshal(body)
 	if err != nil {
-		panic(err) // texts, numbers and booleans always marshal
+		panic(err) // strings, numbers and booleans always marshal
 	}
 	w.Header().Set("Content-Type", "application/x-amz-json-"+version)
 	w.Header().Set("X-Amzn-RequestId", uuid.NewString())
@@ -149,7 +149,7 @@ func write(w http.ResponseWriter, version string, status int, body any) {
 	_, _ = w.Write(text) // the client may have disconnected
 }
 
-// answer does what a call asks for.
+// answer executes a call.
 func (s *Service) answer(r *http.Request) (any, error) {
 	name, ok := strings.CutPrefix(r.Header.Get("X-Amz-Target"), s.config.Target+".")
 	if !ok || r.Method != http.MethodPost {
@@ -170,7 +170,7 @@ func (s *Service) answer(r *http.Request) (any, error) {
 	return do(r.Context(), body)
 }
 
-// list names the actions for people.
+// list returns the names of the actions as a text for people.
 func (s *Service) list() string {
 	names := slices.Sorted(maps.Keys(s.actions))
 	if len(names) < 2 {

@@ -9,7 +9,7 @@ import (
 	"github.com/pintle-dev/pintle/wire"
 )
 
-// startedOutput is what a client learns of an operation that has begun.
+// startedOutput is the output of a call that begins an operation.
 type startedOutput struct {
 	StackID     string `query:"StackId"`
 	OperationID string `query:"OperationId,omitempty"`
@@ -100,10 +100,10 @@ type deleteStackInput struct {
 	RoleARN            string `length:"20,2048"`
 	RetainResources    []string
 	DeletionMode       string          `enum:"STANDARD,FORCE_DELETE_STACK"`
-	DeploymentConfig   deploymentInput // a delete goes the same way in both modes
+	DeploymentConfig   deploymentInput // no effect: a delete is the same in both modes
 }
 
-// deleteStack is silent about a stack that is not there, as the service is.
+// deleteStack succeeds if the stack does not exist, as on AWS.
 func (f *handler) deleteStack(ctx context.Context, in deleteStackInput) (query.None, error) {
 	ref, err := f.ref(ctx, in.StackName)
 	if err != nil {

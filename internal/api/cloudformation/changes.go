@@ -12,7 +12,7 @@ import (
 	"github.com/pintle-dev/pintle/internal/language/value"
 )
 
-// changeSetHeadView is what the description and the summary of a change set have in common.
+// changeSetHeadView holds the common members of a change set's description and summary.
 type changeSetHeadView struct {
 	ChangeSetID         string `query:"ChangeSetId"`
 	ChangeSetName       string
@@ -26,7 +26,7 @@ type changeSetHeadView struct {
 	IncludeNestedStacks bool
 	ParentChangeSetID   string `query:"ParentChangeSetId,omitempty"`
 	RootChangeSetID     string `query:"RootChangeSetId,omitempty"`
-	// ImportExistingResources is nil if the client did not ask for it.
+	// ImportExistingResources is nil if the client did not request it.
 	ImportExistingResources *bool
 }
 
@@ -50,7 +50,7 @@ type describeChangeSetInput struct {
 	IncludePropertyValues bool
 }
 
-// describeChangeSetOutput has empty lists where the service has them.
+// describeChangeSetOutput contains empty lists in the same places as AWS's output.
 type describeChangeSetOutput struct {
 	changeSetHeadView
 	Parameters            []parameterView `query:",omitempty"`
@@ -93,7 +93,8 @@ type changeDetailView struct {
 	CausingEntity string `query:",omitempty"`
 }
 
-// changeTargetView is the structure ResourceTargetDefinition. What follows RequiresRecreation comes with the values only.
+// changeTargetView is the structure ResourceTargetDefinition. The members after RequiresRecreation are present only
+// with property values.
 type changeTargetView struct {
 	Attribute           string
 	Name                string `query:",omitempty"`
@@ -104,7 +105,7 @@ type changeTargetView struct {
 	AttributeChangeType string `query:",omitempty"`
 }
 
-// The values of ChangeSource that are shown in a way of their own.
+// Values of ChangeSource with a special format.
 const (
 	directModification = "DirectModification"
 	parameterReference = "ParameterReference"
@@ -112,7 +113,7 @@ const (
 	resourceAttribute  = "ResourceAttribute"
 )
 
-// changePosition is a place in the list of changes, which never moves.
+// changePosition is a position in the immutable list of changes.
 type changePosition struct {
 	Shown int `json:"s"`
 }
@@ -169,8 +170,8 @@ func (f changeSets) describeChangeSet(ctx context.Context, in describeChangeSetI
 // maxIncomplete limits the resources that the warning about incomplete values names.
 const maxIncomplete = 5
 
-// incomplete adds to the reason of a change set which imports of its resources have no export. CloudFormation was recorded
-// to say this only in an answer with property values.
+// incomplete adds a warning to the reason of a change set: imports without an export. CloudFormation gives this warning
+// only in answers with property values. Source: recorded answers.
 func incomplete(reason string, changes []engine.Change) string {
 	var lines []string
 	for i := range changes {
@@ -185,7 +186,7 @@ func incomplete(reason string, changes []engine.Change) string {
 	return strings.TrimLeft(reason+" "+text, " ")
 }
 
-// viewChange renders a change; replaced holds the resources that the change set is certain to replace.
+// viewChange renders a change. replaced contains the resources that the change set certainly replaces.
 func viewChange(c *engine.Change, replaced map[string]bool, values bool) changeView {
 	change := resourceChangeView{
 		PolicyAction: c.PolicyAction, Action: string(c.Action), LogicalResourceID: c.LogicalID,
@@ -194,7 +195,7 @@ func viewChange(c *engine.Change, replaced map[string]bool, values bool) changeV
 	if values {
 		change.BeforeContext, change.AfterContext = contextText(c.Before), contextText(c.After)
 	}
-	// twins has, for each place that changes because of parameters alone, the last detail of one.
+	// twins maps each place that changes only because of parameters to its last detail.
 	twins := map[string]int{}
 	for i, d := range c.Details {
 		if string(d.Source) == parameterReference {
@@ -202,7 +203,7 @@ func viewChange(c *engine.Change, replaced map[string]bool, values bool) changeV
 		}
 	}
 	for _, d := range c.Details {
-		if string(d.Source) == directModification { // it has its own detail, of the template's text
+		if string(d.Source) == directModification { // it has its own detail for the text of the template
 			twins[d.Path] = -1
 		}
 	}
@@ -221,9 +222,9 @@ func viewChange(c *engine.Change, replaced map[string]bool, values bool) changeV
 	return changeView{Type: "Resource", ResourceChange: change}
 }
 
-// viewDetails renders one of a resource's details as CloudFormation was recorded to show it. With direct, a parameter that
-// changes gets a second detail, the dynamic direct modification of the same place. A reference to a resource that is
-// certainly replaced is static, with a dynamic twin where values are shown.
+// viewDetails renders one of a resource's details. If direct is set, a changing parameter gets a second detail: the
+// dynamic direct modification of the same place. A reference to a resource that is certainly replaced is static. If
+// values are shown, it also has a dynamic twin. Source: recorded answers.
 func viewDetails(d *engine.ChangeDetail, direct bool, replaced map[string]bool, values bool) []changeDetailView {
 	view := viewDetail(d)
 	twin := view
@@ -259,11 +260,11 @@ func viewDetail(d *engine.ChangeDetail) changeDetailView {
 	return view
 }
 
-// withValues adds what is shown only to those who ask for it.
+// withValues adds the members that are shown only on request.
 func withValues(target changeTargetView, d *engine.ChangeDetail) changeTargetView {
 	target.Path, target.BeforeValue, target.AfterValue, target.AttributeChangeType = d.Path, d.Before, d.After, "Modify"
 	switch {
-	case d.Before == nil && d.After == nil: // nobody knows
+	case d.Before == nil && d.After == nil: // unknown
 	case d.Before == nil:
 		target.AttributeChangeType = "Add"
 	case d.After == nil:
@@ -288,7 +289,7 @@ type listChangeSetsOutput struct {
 	Summaries []changeSetHeadView
 }
 
-// listChangeSets has all there are on one page: the engine keeps no more than that of a stack.
+// listChangeSets returns all change sets on one page, because the engine limits their number.
 func (f changeSets) listChangeSets(ctx context.Context, in listChangeSetsInput) (out listChangeSetsOutput, err error) {
 	stack, err := f.find(ctx, in.StackName, noStackBracket)
 	if err != nil {
@@ -319,7 +320,7 @@ type describeChangeSetHooksOutput struct {
 	Status        string
 }
 
-// describeChangeSetHooks has none to tell of: no hooks can be registered.
+// describeChangeSetHooks returns no hooks, because none can be registered.
 func (f changeSets) describeChangeSetHooks(ctx context.Context, in describeChangeSetHooksInput) (describeChangeSetHooksOutput, error) {
 	set, err := f.changeSet(ctx, in.changeSetInput)
 	return describeChangeSetHooksOutput{

@@ -10,10 +10,10 @@ import (
 	"github.com/pintle-dev/pintle/wire"
 )
 
-// revertDrift is the deployment mode in which a change set undoes drift. Source: CloudFormation, CreateChangeSet.
+// revertDrift is the deployment mode of a change set that reverts drift. Source: CloudFormation, CreateChangeSet.
 const revertDrift = "REVERT_DRIFT"
 
-// maxStackName is how long the name of a new stack may be. Source: CloudFormation, CreateStack.
+// maxStackName is the maximum length of a new stack's name. Source: CloudFormation, CreateStack.
 const maxStackName = 128
 
 type createChangeSetInput struct {
@@ -30,10 +30,10 @@ type createChangeSetInput struct {
 
 	ResourcesToImport []resourceToImport `length:",200"`
 
-	// DeploymentMode has resources that drifted updated to what is declared.
+	// DeploymentMode is set to update drifted resources to their declared state.
 	DeploymentMode string `enum:"REVERT_DRIFT"`
 
-	// ImportExistingResources has resources to be added that exist already imported.
+	// ImportExistingResources imports existing resources instead of creating them.
 	ImportExistingResources bool
 }
 
@@ -44,7 +44,7 @@ type resourceToImport struct {
 	ResourceIdentifier []identifierProperty `query:",entries,required" length:",256"`
 }
 
-// identifierProperty is an entry of the map of an identifier.
+// identifierProperty is an entry of an identifier's map.
 type identifierProperty struct {
 	Key   string `query:"key,required" length:"1,2048"`
 	Value string `query:"value,required" length:"1,2048"`
@@ -81,7 +81,7 @@ func (f changeSets) createChangeSet(ctx context.Context, in createChangeSetInput
 	if err != nil {
 		return out, err
 	}
-	options.Token, options.RetainExceptOnCreate, options.Policy = in.ClientToken, false, "" // two are no members of this call
+	options.Token, options.RetainExceptOnCreate, options.Policy = in.ClientToken, false, "" // the last two are not members of this call
 	kind := store.KindUpdate
 	if in.ChangeSetType == "CREATE" {
 		kind = store.KindCreate
@@ -106,8 +106,8 @@ func (f changeSets) createChangeSet(ctx context.Context, in createChangeSetInput
 // importType is the type of change sets that import the listed resources. Source: CloudFormation, CreateChangeSet.
 const importType = "IMPORT"
 
-// checkImport refuses members that do not go together. That CloudFormation refuses the last two is our reading of its documentation,
-// and the words are ours.
+// checkImport rejects members that cannot be combined. That CloudFormation rejects the last two is an interpretation of
+// its documentation, and these messages are Pintle's.
 func (in *createChangeSetInput) checkImport() error {
 	imports := in.ChangeSetType == importType
 	switch {
@@ -135,8 +135,8 @@ func (in *createChangeSetInput) resources() []engine.ImportResource {
 	return list
 }
 
-// toRevert returns the resources of a stack whose drift a change set is to revert. Those that the detection does not cover
-// are not among them.
+// toRevert returns the resources whose drift a change set reverts. It omits resources that drift detection does not
+// cover.
 func (f changeSets) toRevert(ctx context.Context, in *createChangeSetInput) ([]wire.LogicalID, error) {
 	switch {
 	case in.DeploymentMode == "":
@@ -167,13 +167,13 @@ func (f changeSets) toRevert(ctx context.Context, in *createChangeSetInput) ([]w
 	return drifted, nil
 }
 
-// changeSetInput is how a request names a change set.
+// changeSetInput names a change set.
 type changeSetInput struct {
 	ChangeSetName string `query:",required" length:"1,1600" pattern:"[a-zA-Z][-a-zA-Z0-9]*|arn:[-a-zA-Z0-9:/]*"`
 	StackName     string `length:"1," pattern:"[a-zA-Z][-a-zA-Z0-9]*|arn:[-a-zA-Z0-9:/._+]*"`
 }
 
-// changeSetRef names a change set on behalf of the caller.
+// changeSetRef returns a reference to a change set of the caller.
 func (f changeSets) changeSetRef(ctx context.Context, stack, name string) (engine.ChangeSetRef, error) {
 	ref, err := f.ref(ctx, stack)
 	return engine.ChangeSetRef{Ref: ref, Name: name}, err
@@ -194,7 +194,7 @@ type executeChangeSetInput struct {
 	RetainExceptOnCreate bool
 }
 
-// emptyOutput is the result of an operation that has one with nothing in it.
+// emptyOutput is an empty result element.
 type emptyOutput struct{}
 
 func (f changeSets) executeChangeSet(ctx context.Context, in executeChangeSetInput) (emptyOutput, error) {
@@ -211,7 +211,7 @@ func (f changeSets) executeChangeSet(ctx context.Context, in executeChangeSetInp
 
 type deleteChangeSetInput struct{ changeSetInput }
 
-// deleteChangeSet is silent about a change set that is not there.
+// deleteChangeSet succeeds if the change set does not exist.
 func (f changeSets) deleteChangeSet(ctx context.Context, in deleteChangeSetInput) (emptyOutput, error) {
 	ref, err := f.changeSetRef(ctx, in.StackName, in.ChangeSetName)
 	if err != nil {

@@ -14,8 +14,8 @@ import (
 	"github.com/pintle-dev/pintle/wire"
 )
 
-// Native types with live state are compared before the call is answered. The provider of a custom resource is asked if it declares
-// that it reads, and answers later. CloudFormation does not check custom resources.
+// Native types with live state are compared before the call is answered. The provider of a custom resource gets a Read
+// request if it declares support for that, and answers later. CloudFormation does not check custom resources.
 
 // The states of a stack. Source: CloudFormation API Reference, StackDriftInformation.
 const (
@@ -28,7 +28,7 @@ const (
 const noDrift = "No resource of the stack supports drift detection: recorded types are not checked, nor are custom resources whose " +
 	"providers have no Read."
 
-// Drift detects drift and keeps the results: a [drift.Detector].
+// Drift detects drift and stores the results: a [drift.Detector].
 type Drift interface {
 	Detect(ctx context.Context, stack store.Stack, instances, all []store.Instance) (drift.Report, error)
 	Last(ctx context.Context, stack store.Stack, instances []store.Instance) (drift.Report, error)
@@ -46,7 +46,7 @@ func (f drifts) lastDrift(ctx context.Context, stack store.Stack, instances []st
 	return f.drift.Last(ctx, stack, instances)
 }
 
-// stackDrift renders the state of a stack that was checked as a whole since its last operation.
+// stackDrift renders the drift status of a stack. It counts only full checks since the last operation.
 func (f drifts) stackDrift(ctx context.Context, stack store.Stack) (stackDriftView, error) {
 	if f.drift == nil {
 		return stackDriftView{StackDriftStatus: notChecked}, nil
@@ -55,7 +55,7 @@ func (f drifts) stackDrift(ctx context.Context, stack store.Stack) (stackDriftVi
 	return stackDriftView{StackDriftStatus: driftStatus(report), LastCheckTimestamp: report.Checked}, err
 }
 
-// driftStatus is the state of a stack.
+// driftStatus returns the drift status of a stack.
 func driftStatus(report drift.Report) string {
 	switch {
 	case report.Drifted() > 0:
@@ -77,7 +77,7 @@ type detectStackDriftOutput struct {
 	StackDriftDetectionID string `query:"StackDriftDetectionId"`
 }
 
-// driftable refuses a stack in a state in which its drift cannot be detected.
+// driftable returns an error if drift cannot be detected in the stack's current status.
 func driftable(stack store.Stack) error {
 	switch status := stackStatus(stack); status {
 	case "CREATE_COMPLETE", "UPDATE_COMPLETE", "UPDATE_ROLLBACK_COMPLETE", "UPDATE_ROLLBACK_FAILED", "IMPORT_COMPLETE",
@@ -88,8 +88,8 @@ func driftable(stack store.Stack) error {
 	}
 }
 
-// detectStackDrift compares the resources of a stack. The id of the detection is that of the stack's newest operation, which leads back
-// to the stack.
+// detectStackDrift compares the resources of a stack. The ID of the detection is that of the stack's newest operation,
+// so that the ID identifies the stack.
 func (f drifts) detectStackDrift(ctx context.Context, in detectStackDriftInput) (out detectStackDriftOutput, err error) {
 	stack, instances, err := f.resources(ctx, in.StackName, noStackBracket)
 	if err != nil {
@@ -135,7 +135,7 @@ type describeStackDriftDetectionStatusOutput struct {
 	Timestamp                 time.Time
 }
 
-// describeStackDriftDetectionStatus shows the last detection of the stack.
+// describeStackDriftDetectionStatus returns the last detection of the stack.
 func (f drifts) describeStackDriftDetectionStatus(
 	ctx context.Context, in describeStackDriftDetectionStatusInput,
 ) (out describeStackDriftDetectionStatusOutput, err error) {
@@ -173,10 +173,10 @@ func (f drifts) describeStackDriftDetectionStatus(
 	return out, err
 }
 
-// mostUndetected is how many resources a reason names.
+// mostUndetected is the maximum number of resources that a reason names.
 const mostUndetected = 5
 
-// undetected says which resources could not be compared.
+// undetected lists the resources that could not be compared.
 func undetected(failed []drift.Resource) string {
 	var texts []string
 	for _, r := range failed[:min(len(failed), mostUndetected)] {
@@ -234,7 +234,7 @@ func viewResourceDrift(stack store.Stack, r drift.Resource) stackResourceDriftVi
 	return view
 }
 
-// describeStackResourceDrifts shows the resources that were checked, by logical id. As on AWS, others are not included.
+// describeStackResourceDrifts returns the checked resources, by logical ID. As on AWS, others are not included.
 func (f drifts) describeStackResourceDrifts(
 	ctx context.Context, in describeStackResourceDriftsInput,
 ) (out describeStackResourceDriftsOutput, err error) {
@@ -277,7 +277,7 @@ type detectStackResourceDriftOutput struct {
 	StackResourceDrift stackResourceDriftView
 }
 
-// detectStackResourceDrift compares one resource. It is refused for a resource that cannot be checked.
+// detectStackResourceDrift compares one resource. It returns an error for a resource that cannot be checked.
 func (f drifts) detectStackResourceDrift(ctx context.Context, in detectStackResourceDriftInput) (out detectStackResourceDriftOutput, err error) {
 	stack, instances, err := f.resources(ctx, in.StackName, noStackBracket)
 	if err != nil {
@@ -314,9 +314,9 @@ func (f drifts) detectStackResourceDrift(ctx context.Context, in detectStackReso
 }
 
 const (
-	// driftPatience is how long a call waits for a provider: less than the minute after which clients stop waiting for an answer.
+	// driftPatience is how long a call waits for a provider. It is less than a minute, after which clients time out.
 	driftPatience = 50 * time.Second
-	// driftLook is how often it looks.
+	// driftLook is the interval between checks.
 	driftLook = 100 * time.Millisecond
 )
 

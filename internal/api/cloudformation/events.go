@@ -9,7 +9,7 @@ import (
 	"github.com/pintle-dev/pintle/internal/store"
 )
 
-// eventView is the structure StackEvent. A PhysicalResourceId that is not known yet is there and empty.
+// eventView is the structure StackEvent. An unknown PhysicalResourceId is present but empty.
 type eventView struct {
 	EventID              string `query:"EventId"`
 	StackID              string `query:"StackId"`
@@ -35,8 +35,8 @@ type describeStackEventsOutput struct {
 	NextToken   string `query:",omitempty"`
 }
 
-// eventPosition is a place in a stack's history, read newest first: the row to continue, and how many of its events,
-// the newest, were shown. New events come before it and move nothing.
+// eventPosition is a position in a stack's history, newest first. It contains the row to continue with, and the number
+// of its newest events that were already shown. New events do not move the position.
 type eventPosition struct {
 	Operation int `json:"o"`
 	Number    int `json:"n"`
@@ -69,13 +69,13 @@ func (f events) describeStackEvents(ctx context.Context, in describeStackEventsI
 	return out, err
 }
 
-// eventPage returns a page of events, newest first, and where the next one begins, nil if there is none.
+// eventPage returns a page of events, newest first, and the position of the next page, or nil.
 func (f events) eventPage(ctx context.Context, stack store.StackKey, at eventPosition) ([]store.Event, *eventPosition, error) {
 	var before store.EventCursor
 	if at.Number > 0 {
 		before = store.EventCursor{Operation: at.Operation, Number: at.Number + 1}
 	}
-	// A row has one event at least, so these rows hold more than a page or all there is.
+	// A row has at least one event, so these rows contain more than a page or all remaining events.
 	rows, err := f.rows.Events(ctx, stack, before, pageSize+1)
 	if err != nil {
 		return nil, nil, err

@@ -20,12 +20,12 @@ type listExportsOutput struct {
 	NextToken string `query:",omitempty"`
 }
 
-// afterName is a place in a list that is in the order of names.
+// afterName is a position in a list that is sorted by name.
 type afterName struct {
 	Name string `json:"n"`
 }
 
-// listExports shows what the stacks of an account and region export, by name.
+// listExports returns the exports of an account and region, sorted by name.
 func (f *handler) listExports(ctx context.Context, in listExportsInput) (out listExportsOutput, err error) {
 	caller, err := f.who(ctx)
 	if err != nil {
@@ -36,7 +36,7 @@ func (f *handler) listExports(ctx context.Context, in listExportsInput) (out lis
 	if err := f.position(in.pageInput, scope, &at); err != nil {
 		return out, err
 	}
-	// One more than fits reports whether there is another page.
+	// One more row than the page size shows whether another page exists.
 	exports, err := f.rows.Exports(ctx, caller.Account, caller.Region, at.Name, pageSize+1)
 	if err != nil {
 		return out, err
@@ -63,8 +63,8 @@ type listImportsOutput struct {
 	NextToken string `query:",omitempty"`
 }
 
-// listImports shows the names of the stacks that import an export. That there are none is an error, as is that there is no
-// such export.
+// listImports returns the names of the stacks that import an export. It returns an error if no stack does, or if the
+// export does not exist.
 func (f *handler) listImports(ctx context.Context, in listImportsInput) (out listImportsOutput, err error) {
 	caller, err := f.who(ctx)
 	if err != nil {

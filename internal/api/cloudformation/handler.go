@@ -1,8 +1,8 @@
 // Package cloudformation is the API of CloudFormation, as the AWS CLI, the SDKs and the tools built on them call it.
 //
-// It translates and holds no state: forms into calls of the engine, rows into CloudFormation's structures, and
-// missing items into the exact messages that clients look for. If a request asks for a feature that this version does
-// not have, the error names the feature; it is never ignored.
+// The package holds no state. It translates forms into calls of the engine, rows into CloudFormation's structures, and
+// missing items into the exact messages that clients look for. A request for an unsupported feature gets an error that
+// names the feature. It is never ignored.
 //
 // Source: CloudFormation API Reference, version 2010-05-15.
 package cloudformation
@@ -26,11 +26,11 @@ import (
 const (
 	// Version is the version of the API.
 	Version = "2010-05-15"
-	// Namespace is the xmlns of its replies.
+	// Namespace is the xmlns of the responses.
 	Namespace = "http://cloudformation.amazonaws.com/doc/2010-05-15/"
 )
 
-// Engine is what the API needs of an [engine.Engine].
+// Engine is the part of [engine.Engine] that the API needs.
 type Engine interface {
 	Create(context.Context, engine.CreateStack) (engine.Started, error)
 	Update(context.Context, engine.UpdateStack) (engine.Started, error)
@@ -57,7 +57,7 @@ type Engine interface {
 	DeleteChangeSet(context.Context, engine.ChangeSetRef) error
 }
 
-// Rows is what the API needs of a [store.Store].
+// Rows is the part of [store.Store] that the API needs.
 type Rows interface {
 	Stacks(ctx context.Context, account, region string, deleted bool, after store.StackKey, limit int) ([]store.Stack, error)
 	Operation(ctx context.Context, stack store.StackKey, number int) (store.Operation, error)
@@ -66,7 +66,7 @@ type Rows interface {
 	Importers(ctx context.Context, account, region, export, after string, limit int) ([]string, error)
 }
 
-// Texts fetches what requests only name: a [fetch.Fetcher].
+// Texts fetches texts by URL: a [fetch.Fetcher].
 type Texts interface {
 	// Template returns the template behind a URL, or a [fetch.Error].
 	Template(ctx context.Context, url string) (string, error)
@@ -77,24 +77,25 @@ type Config struct {
 	// Engine and Rows are required.
 	Engine Engine
 	Rows   Rows
-	// Caller tells on whose behalf a request is served; false is a fault of the server. Required.
+	// Caller returns the caller of a request. False is an internal error. Required.
 	Caller func(context.Context) (api.Caller, bool)
-	// Texts fetches templates; nil refuses those that are not passed with the request.
+	// Texts fetches templates. Nil rejects templates that are not part of the request.
 	Texts Texts
-	// Drift compares resources with what exists; nil checks none.
+	// Drift compares resources with their live state. Nil checks none.
 	Drift Drift
-	// Patience is how long DescribeStacks of one stack waits for its operation to end, counted from when that began. Clients look at
-	// once and then after five seconds, or thirty: a short wait is what makes a short operation short for them. Zero means that
-	// no one waits.
+	// Patience is how long DescribeStacks waits for the operation of a single stack to finish, counted from the start
+	// of the operation. Clients check once and then after five or thirty seconds, so a short wait makes short
+	// operations faster for them. Zero disables the wait.
 	Patience time.Duration
-	// FidelityAWS answers as CloudFormation does where this package differs by choice: secret values in outputs, exports and Metadata and
-	// defaults of NoEcho parameters are in clear, and refusals do not explain. Else secrets are masked.
+	// FidelityAWS matches CloudFormation where this package differs by choice. Secret values in outputs, exports and
+	// Metadata, and defaults of NoEcho parameters, are in clear text, and errors have no explanations. Otherwise
+	// secrets are masked.
 	FidelityAWS bool
-	// Tokens makes paging tokens; nil means tokens that end with the process.
+	// Tokens makes paging tokens. Nil means tokens that are valid only for this process.
 	Tokens *query.Tokens
-	// Now is the clock; nil means [time.Now].
+	// Now is the clock. Nil means [time.Now].
 	Now func() time.Time
-	// Log gets internal errors; nil discards them.
+	// Log gets internal errors. Nil discards them.
 	Log *slog.Logger
 }
 
@@ -112,7 +113,7 @@ type handler struct {
 	aws      bool
 }
 
-// New returns a service that answers CloudFormation's operations. It returns an error if the config lacks something.
+// New returns a service that answers CloudFormation's operations. It returns an error if a required field is missing.
 func New(config Config) (*query.Service, error) {
 	if config.Engine == nil || config.Rows == nil || config.Caller == nil {
 		return nil, errors.New("cloudformation: the engine, the rows and the caller are required")
@@ -173,7 +174,7 @@ func New(config Config) (*query.Service, error) {
 	return service, nil
 }
 
-// shown turns the engine's errors into the client's.
+// shown converts the engine's input errors to client errors.
 func shown(err error) *query.Error {
 	input, ok := engine.InputError(err)
 	if !ok {
@@ -189,20 +190,20 @@ func shown(err error) *query.Error {
 		engine.CodeLimitExceeded, engine.CodeChangeSetStatus:
 	case engine.CodeStackValidationFailed, engine.CodeStackExists, engine.CodeStackNotFound, engine.CodeResourceNotFound,
 		engine.CodeActionInProgress, engine.CodeNotSupported, engine.CodeInvalidParameter, engine.CodePolicyDenied, engine.CodeTokenUsed,
-		engine.CodeChangeSetExists: // of stacks of ROS, which this API does not see
+		engine.CodeChangeSetExists: // of ROS stacks, which this API does not see
 	}
 	return &query.Error{Code: string(input.Code), Message: input.Message, Status: status, Sender: true}
 }
 
-// The sentences for a stack that is not there. Which one an operation uses is part of its contract: clients compare
-// them. Each takes the name or the ARN as it was given.
+// Messages for a stack that does not exist. Each operation always uses the same one, because clients compare it. The
+// parameter is the name or ARN from the request.
 const (
 	noStackWithID  = "Stack with id %s does not exist"
 	noStackBracket = "Stack [%s] does not exist"
 	noStackQuoted  = "Stack '%s' does not exist"
 )
 
-// find returns the stack that was named: a live one by its name, any by its ARN. missing is the sentence for none.
+// find returns a stack: a live one by name, or any by ARN. missing is the error message.
 func (f *handler) find(ctx context.Context, given, missing string) (store.Stack, error) {
 	ref, err := f.ref(ctx, given)
 	if err != nil {
@@ -215,7 +216,7 @@ func (f *handler) find(ctx context.Context, given, missing string) (store.Stack,
 	return stack, err
 }
 
-// ref names a stack of the caller's account and region.
+// ref returns a reference to a stack of the caller's account and region.
 func (f *handler) ref(ctx context.Context, given string) (engine.Ref, error) {
 	caller, err := f.who(ctx)
 	return engine.Ref{Account: caller.Account, Region: caller.Region, Stack: given}, err
@@ -229,7 +230,7 @@ func (f *handler) who(ctx context.Context) (api.Caller, error) {
 	return caller, nil
 }
 
-// revision returns a stack's revision in force; one without anything in it for a stack that holds change sets only.
+// revision returns a stack's current revision, or an empty one for a stack that has only change sets.
 func (f *handler) revision(ctx context.Context, stack store.Stack) (store.Revision, error) {
 	if stack.Revision == 0 {
 		return store.Revision{}, nil
@@ -237,17 +238,17 @@ func (f *handler) revision(ctx context.Context, stack store.Stack) (store.Revisi
 	return f.engine.Revision(ctx, stack)
 }
 
-// listScope ties a paging token to a list of the caller's.
+// listScope binds a paging token to a list of the caller.
 func listScope(c api.Caller, action string) string {
 	return fmt.Sprintf("%s|%s|%s", action, c.Account, c.Region)
 }
 
-// stackScope ties a paging token to a list of one stack.
+// stackScope binds a paging token to a list of one stack.
 func stackScope(action string, stack store.Stack) string {
 	return fmt.Sprintf("%s|%d", action, stack.Key)
 }
 
-// pageSize is how many items a page of a list has. Source: CloudFormation, the lists' own pages.
+// pageSize is the number of items on a page. Source: CloudFormation, page size of its lists.
 const pageSize = 100
 
 // pageInput is embedded in the input of paged lists.
@@ -255,7 +256,7 @@ type pageInput struct {
 	NextToken *string `length:"1,1024"`
 }
 
-// position reads the token of a page into at; without one at stays as it is.
+// position decodes the token of a page into at. Without a token, at is unchanged.
 func (f *handler) position(in pageInput, scope string, at any) error {
 	if in.NextToken == nil {
 		return nil

@@ -12,13 +12,13 @@ import (
 	"github.com/pintle-dev/pintle/wire"
 )
 
-// templateInput is how a request brings its template.
+// templateInput is the template of a request.
 type templateInput struct {
 	TemplateBody *string `length:"1,51200"`
 	TemplateURL  *string `length:"1,5120"`
 }
 
-// text returns the template, fetched if a URL names it. None and both are errors.
+// text returns the template, which it fetches if given by URL. Exactly one of the two is required.
 func (f *handler) text(ctx context.Context, in templateInput) (string, error) {
 	switch {
 	case in.TemplateBody != nil && in.TemplateURL != nil:
@@ -47,7 +47,7 @@ func (f *handler) fetched(ctx context.Context, url string) (string, error) {
 // parameterInput is one parameter of a stack.
 type parameterInput struct {
 	ParameterKey     string  `query:",required"`
-	ParameterValue   *string `query:",secret"` // it may be a NoEcho parameter's
+	ParameterValue   *string `query:",secret"` // may be the value of a NoEcho parameter
 	UsePreviousValue bool
 }
 
@@ -57,7 +57,7 @@ type tagInput struct {
 	Value string `query:",required" length:",256"`
 }
 
-// optionsInput is what creates and updates have in common, the template apart.
+// optionsInput holds the common members of creates and updates, except the template.
 type optionsInput struct {
 	Parameters         []parameterInput
 	Capabilities       []string   `enum:"CAPABILITY_IAM,CAPABILITY_NAMED_IAM,CAPABILITY_AUTO_EXPAND"`
@@ -65,11 +65,11 @@ type optionsInput struct {
 	RoleARN            string     `length:"20,2048"`
 	ClientRequestToken string     `length:"1,128" pattern:"[a-zA-Z0-9][-a-zA-Z0-9]*"`
 	DisableRollback    *bool
-	// RetainExceptOnCreate is for the rollback of this operation.
+	// RetainExceptOnCreate applies to the rollback of this operation.
 	RetainExceptOnCreate bool
 	ResourceTypes        []string `each-length:"1,256"`
 	DeploymentConfig     deploymentInput
-	// DisableValidation changes nothing: what is checked before a deployment is what could not be run.
+	// DisableValidation is ignored: the only validation before a deployment finds templates that could not run.
 	DisableValidation bool
 	NotificationARNs  []string `length:",5"`
 
@@ -78,7 +78,7 @@ type optionsInput struct {
 	policyInput
 }
 
-// rollbackInput is the structure RollbackConfiguration. Members that the request leaves out keep the stack's values.
+// rollbackInput is the structure RollbackConfiguration. Omitted members keep the stack's values.
 type rollbackInput struct {
 	RollbackTriggers []struct {
 		Arn  string `query:",required"`
@@ -87,7 +87,7 @@ type rollbackInput struct {
 	MonitoringTimeInMinutes *int `range:"0,180"`
 }
 
-// configuration returns what the engine takes.
+// configuration returns the configuration for the engine.
 func (in *rollbackInput) configuration() engine.RollbackConfiguration {
 	c := engine.RollbackConfiguration{Minutes: in.MonitoringTimeInMinutes}
 	if in.RollbackTriggers != nil {
@@ -99,14 +99,14 @@ func (in *rollbackInput) configuration() engine.RollbackConfiguration {
 	return c
 }
 
-// policyInput is how a request brings a stack policy.
+// policyInput is the stack policy of a request.
 type policyInput struct {
 	StackPolicyBody string `length:",16384"`
 	StackPolicyURL  string `length:",5120"`
 }
 
-// policy returns a stack policy, "" for none. Either its text or its URL may be given, in members that begin with name. A URL is fetched
-// by the rules of TemplateURL.
+// policy returns a stack policy, or "" if none is given. The request may contain its text or its URL, in members that
+// begin with name. The rules of TemplateURL apply to the URL.
 func (f *handler) policy(ctx context.Context, body, url, name string) (string, error) {
 	switch {
 	case body != "" && url != "":
@@ -123,15 +123,16 @@ func (f *handler) policy(ctx context.Context, body, url, name string) (string, e
 	return text, err
 }
 
-// deploymentInput is the mode of a deployment. On AWS, EXPRESS does not wait until configured resources are ready. A
-// custom resource is ready only when its provider says so, so one effect of the mode remains: a failure is rolled
-// back only if the request asks for it.
+// deploymentInput is the deployment mode. On AWS, EXPRESS does not wait until configured resources are ready. A custom
+// resource is ready only when its provider says so. So only one effect of the mode remains: a failure is rolled back
+// only if the request asks for it.
 type deploymentInput struct {
 	Mode            string `enum:"STANDARD,EXPRESS"`
 	DisableRollback *bool
 }
 
-// disablesRollback reports whether a failure is to be left as it is. explicit is the request's own DisableRollback.
+// disablesRollback reports whether a failed operation is not rolled back. explicit is the request's own
+// DisableRollback.
 func (in deploymentInput) disablesRollback(explicit *bool) (bool, error) {
 	switch {
 	case explicit != nil && in.DisableRollback != nil && *explicit != *in.DisableRollback:
@@ -144,7 +145,7 @@ func (in deploymentInput) disablesRollback(explicit *bool) (bool, error) {
 	return in.Mode == "EXPRESS", nil
 }
 
-// options returns what the engine takes. It refuses what cannot be meant.
+// options returns the options for the engine. It rejects contradictory members.
 func (f *handler) options(ctx context.Context, in *optionsInput) (engine.Options, error) {
 	o := engine.Options{
 		Token: in.ClientRequestToken, Capabilities: in.Capabilities, RoleARN: in.RoleARN,
@@ -158,7 +159,7 @@ func (f *handler) options(ctx context.Context, in *optionsInput) (engine.Options
 		return o, err
 	}
 	o.Rollback = in.RollbackConfiguration.configuration()
-	o.NotificationARNs = in.NotificationARNs // an empty list that was given takes them away
+	o.NotificationARNs = in.NotificationARNs // an empty list in the request removes them
 	for _, arn := range in.NotificationARNs {
 		if token, err := wire.ParseToken(wire.ServiceToken(arn)); err != nil || token.Service != wire.SNS || token.Region == "" {
 			return o, query.Validation("NotificationARNs: [%s] is not the ARN of an SNS topic, arn:aws:sns:REGION:ACCOUNT:NAME", arn)
@@ -186,7 +187,7 @@ func (f *handler) options(ctx context.Context, in *optionsInput) (engine.Options
 	if in.Tags == nil {
 		return o, nil
 	}
-	o.Tags = make([]store.Tag, len(in.Tags)) // an empty list that was given takes the tags away
+	o.Tags = make([]store.Tag, len(in.Tags)) // an empty list in the request removes all tags
 	seen = map[string]bool{}
 	for i, t := range in.Tags {
 		switch {
@@ -201,14 +202,14 @@ func (f *handler) options(ctx context.Context, in *optionsInput) (engine.Options
 	return o, nil
 }
 
-// ignored is something a request may ask for that this version does not do.
+// ignored is a member that this version does not support.
 type ignored struct {
 	name  string
 	given bool
-	why   string // what is the case instead, or what to do instead
+	why   string // an explanation or an alternative
 }
 
-// refuse returns an error that names everything in the list that was given; nil if nothing was.
+// refuse returns an error that names all members of the list that were given, or nil.
 func refuse(list []ignored) error {
 	var given []string
 	for _, i := range list {

@@ -6,7 +6,7 @@ import (
 	"github.com/pintle-dev/pintle/internal/api/query"
 )
 
-// later are the operations of the API that this version does not have, by what to do instead.
+// later contains the operations that this version does not support, by the alternative to use.
 var later = map[string][]string{
 	"What a custom resource costs is known to its provider only.": {"EstimateTemplateCost"},
 	"There are no stack sets: create a stack in each account and region.": {
@@ -34,8 +34,8 @@ var later = map[string][]string{
 	},
 }
 
-// refuseLater registers the operations that this version does not have, so that clients are told so instead of that they
-// do not exist.
+// refuseLater registers the operations that this version does not support, so that clients get an explanation instead
+// of an unknown action.
 func refuseLater(service *query.Service) {
 	for instead, actions := range later {
 		for _, action := range actions {

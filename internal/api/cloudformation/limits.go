@@ -20,12 +20,13 @@ type describeAccountLimitsOutput struct {
 	AccountLimits []accountLimitView
 }
 
-// noLimit is what a limit is that does not exist. Clients compare what they count with it.
+// noLimit is the value of a limit that does not exist. Clients compare numbers with it.
 const noLimit = math.MaxInt32
 
-// describeAccountLimits reports what is checked here: outputs are limited, stacks and resources at work are not.
+// describeAccountLimits returns the limits of this server: outputs are limited, but stacks and concurrent resources are
+// not.
 func (f *handler) describeAccountLimits(_ context.Context, in describeAccountLimitsInput) (describeAccountLimitsOutput, error) {
-	if in.NextToken != nil { // there is one page, so no token was ever given out
+	if in.NextToken != nil { // all limits are on one page, so no token is valid
 		return describeAccountLimitsOutput{}, f.position(in.pageInput, "DescribeAccountLimits", new(query.None))
 	}
 	return describeAccountLimitsOutput{AccountLimits: []accountLimitView{

@@ -12,14 +12,14 @@ import (
 	"github.com/pintle-dev/pintle/internal/store"
 )
 
-// The values of EventType that happen here. Validations and hooks have their own, and there are none.
+// The values of EventType in use. Validations and hooks, which this server does not have, use others.
 const (
 	stackEvent        = "STACK_EVENT"
 	provisioningError = "PROVISIONING_ERROR"
 )
 
-// operationEventView is the structure OperationEvent: an event of a stack as DescribeStackEvents shows it, and which
-// operation it belongs to. OperationStatus and the times are those of the operation, on the stack's own events.
+// operationEventView is the structure OperationEvent: an event of DescribeStackEvents with its operation.
+// OperationStatus and the times are set on the stack's own events.
 type operationEventView struct {
 	EventID              string `query:"EventId"`
 	StackID              string `query:"StackId"`
@@ -39,7 +39,7 @@ type operationEventView struct {
 	ClientRequestToken   string `query:",omitempty"`
 }
 
-// failed reports whether the event tells of a failure: of a resource, or of the operation.
+// failed reports whether the event is a failure of a resource or of the operation.
 func (e *operationEventView) failed() bool {
 	return e.EventType == provisioningError || e.OperationStatus == operationFailed
 }
@@ -59,25 +59,25 @@ type describeEventsOutput struct {
 	NextToken       string `query:",omitempty"`
 }
 
-// eventSelection is what a client wants to see of a stack's history.
+// eventSelection selects events of a stack's history.
 type eventSelection struct {
 	stack store.Stack
-	// operation is the id of the operation whose events are wanted, empty for all; number is the row it is in.
+	// operation is the ID of the selected operation, empty for all; number is its row.
 	operation string
 	number    int
-	// failures wants only failures.
+	// failures selects only failures.
 	failures bool
-	// none wants nothing at all.
+	// none selects no events.
 	none bool
 }
 
-// scope ties paging tokens to the selection.
+// scope binds paging tokens to the selection.
 func (s eventSelection) scope() string {
 	return fmt.Sprintf("%s|%s|%t", stackScope("DescribeEvents", s.stack), s.operation, s.failures)
 }
 
-// describeEvents shows the events of a stack, or of one of its operations, newest first. A rollback is an operation of
-// its own, also one that began by itself. A change set has the events of its execution.
+// describeEvents returns the events of a stack, or of one of its operations, newest first. A rollback is an operation
+// of its own, even if it began automatically. A change set has the events of its execution.
 func (f events) describeEvents(ctx context.Context, in describeEventsInput) (out describeEventsOutput, err error) {
 	selection, err := f.selectEvents(ctx, &in)
 	if err != nil {
@@ -135,8 +135,8 @@ func (f events) selectEvents(ctx context.Context, in *describeEventsInput) (s ev
 	return s, nil
 }
 
-// operationEventPage returns a page of the events that were selected, newest first, and where the next one begins, nil
-// if there is none. How many rows it looks at is bounded, so that a page may have less than its size, and yet a next one.
+// operationEventPage returns a page of the selected events, newest first, and the position of the next page, or nil. It
+// scans a limited number of rows, so a page may be incomplete although another page follows.
 func (f events) operationEventPage(
 	ctx context.Context, s eventSelection, at eventPosition,
 ) (page []operationEventView, next *eventPosition, err error) {
@@ -147,7 +147,7 @@ func (f events) operationEventPage(
 	case s.number > 0:
 		before = store.EventCursor{Operation: s.number + 1}
 	}
-	operations := map[int]*store.Operation{} // of this page
+	operations := map[int]*store.Operation{} // cache for this page
 	for scanned := 0; ; {
 		rows, err := f.rows.Events(ctx, s.stack.Key, before, pageSize+1)
 		if err != nil {
@@ -186,7 +186,7 @@ func (f events) operationEventPage(
 	}
 }
 
-// operation returns a row that is kept in known from then on.
+// operation returns an operation from known, or loads and adds it.
 func (f events) operation(
 	ctx context.Context, stack store.StackKey, number int, known map[int]*store.Operation,
 ) (*store.Operation, error) {
@@ -201,8 +201,8 @@ func (f events) operation(
 	return &op, nil
 }
 
-// viewOperationEvents returns the events of a transition, newest first. Where an operation's own rollback begins, it has
-// come to its own end: DescribeStackEvents has no event for that, so one is made here.
+// viewOperationEvents returns the events of a transition, newest first. When an operation's own rollback begins, the
+// operation itself ends. DescribeStackEvents has no event for that, so this function adds one.
 func viewOperationEvents(stack store.Stack, op *store.Operation, events []store.Event) []operationEventView {
 	views := make([]operationEventView, 0, len(events)+1)
 	for _, e := range slices.Backward(events) {
@@ -226,7 +226,7 @@ func viewOperationEvents(stack store.Stack, op *store.Operation, events []store.
 		}
 		views = append(views, view)
 		if e.Operation == op.RollbackID && beginsRollback(e) {
-			end := e.Time.Add(-time.Millisecond) // the engine keeps this time free
+			end := e.Time.Add(-time.Millisecond) // the engine leaves this time unused
 			views = append(views, operationEventView{
 				EventID: op.ID + "-" + operationFailed, StackID: shown.StackID,
 				OperationID: op.ID, OperationType: operationType(op, op.ID), OperationStatus: operationFailed,
@@ -238,7 +238,7 @@ func viewOperationEvents(stack store.Stack, op *store.Operation, events []store.
 	return views
 }
 
-// beginsRollback reports whether an event is the first of a rollback, or of the delete that a failed create becomes.
+// beginsRollback reports whether an event is the first of a rollback, or of the delete that follows a failed create.
 func beginsRollback(e store.Event) bool {
 	return e.Phase == store.PhaseRevert || e.Phase == store.PhaseApply && e.Kind == store.KindDelete
 }

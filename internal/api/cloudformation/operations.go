@@ -20,7 +20,7 @@ type operationView struct {
 	OperationID   string `query:"OperationId"`
 }
 
-// lastOperations returns a stack's newest operation and what it undoes, newest first.
+// lastOperations returns a stack's newest operation and the operation that it rolls back, newest first.
 func (f *handler) lastOperations(ctx context.Context, stack store.Stack) ([]operationView, error) {
 	last, err := f.engine.LastOperations(ctx, stack)
 	var views []operationView
@@ -34,7 +34,7 @@ func (f *handler) lastOperations(ctx context.Context, stack store.Stack) ([]oper
 	return views, err
 }
 
-// operationType returns the type of the operation that has this id: of op, or of its rollback.
+// operationType returns the type of the operation with this ID: op or its rollback.
 func operationType(op *store.Operation, id string) string {
 	if id == op.RollbackID && id != "" {
 		if op.Kind == store.KindDelete {
@@ -59,7 +59,7 @@ func operationType(op *store.Operation, id string) string {
 	return ""
 }
 
-// operationStatus returns what a phase means to the operation whose event it is. A rollback that is through succeeded.
+// operationStatus returns the operation status for the phase of an event. A completed rollback has succeeded.
 func operationStatus(phase store.Phase) string {
 	switch phase {
 	case store.PhaseSucceeded, store.PhaseReverted:
@@ -71,7 +71,7 @@ func operationStatus(phase store.Phase) string {
 	return operationRunning
 }
 
-// operationStart returns the time of the first event of the operation that has this id: of op, or of its rollback.
+// operationStart returns the time of the first event of the operation with this ID: op or its rollback.
 func operationStart(op *store.Operation, id string) time.Time {
 	switch {
 	case id == op.RollbackID && id != "":

@@ -41,7 +41,7 @@ func (f *handler) getStackPolicy(ctx context.Context, in getStackPolicyInput) (g
 	if err != nil || stack.Kind != store.KindUpdate || stack.Phase.Final() {
 		return getStackPolicyOutput{stack.Policy}, err
 	}
-	revision, err := f.engine.Revision(ctx, stack) // that of the update, or the one before while it is rolled back
+	revision, err := f.engine.Revision(ctx, stack) // the revision of the update, or the previous one during a rollback
 	if err != nil {
 		return getStackPolicyOutput{}, err
 	}

@@ -13,7 +13,7 @@ import (
 	"github.com/pintle-dev/pintle/wire"
 )
 
-// resourceView is what StackResource, StackResourceDetail and StackResourceSummary have in common.
+// resourceView holds the common members of StackResource, StackResourceDetail and StackResourceSummary.
 type resourceView struct {
 	LogicalResourceID    string `query:"LogicalResourceId"`
 	PhysicalResourceID   string `query:"PhysicalResourceId,omitempty"`
@@ -42,7 +42,7 @@ type resourceDetailView struct {
 	StackID   string `query:"StackId"`
 	resourceView
 	LastUpdatedTimestamp time.Time
-	// Metadata is JSON, "{}" when none is declared.
+	// Metadata is JSON. It defaults to "{}".
 	Metadata string
 }
 
@@ -62,7 +62,7 @@ func viewResource(i store.Instance, report drift.Report) resourceView {
 	if i.Body != nil {
 		view.ResourceType = i.Body.Type
 		if i.Body.Type == native.WaitConditionHandle && !i.Body.Ref.IsNull() {
-			// As on AWS: a caller that may describe the stack may also signal it, and needs the whole URL for that.
+			// As on AWS, a caller that may describe the stack may also signal it, and needs the complete URL.
 			view.PhysicalResourceID = i.Body.Ref.Text()
 		}
 	}
@@ -114,7 +114,7 @@ type describeStackResourcesOutput struct {
 	StackResources []stackResourceView
 }
 
-// describeStackResources shows the first hundred resources; ListStackResources shows all, in pages.
+// describeStackResources returns the first hundred resources. ListStackResources returns all, in pages.
 func (f *handler) describeStackResources(
 	ctx context.Context, in describeStackResourcesInput,
 ) (out describeStackResourcesOutput, err error) {
@@ -157,7 +157,7 @@ type listStackResourcesOutput struct {
 	NextToken              string `query:",omitempty"`
 }
 
-// afterResource is a place in a list of resources, which is in the order of logical IDs.
+// afterResource is a position in a list of resources that is sorted by logical ID.
 type afterResource struct {
 	Logical wire.LogicalID `json:"l"`
 }
@@ -189,7 +189,7 @@ func (f *handler) listStackResources(ctx context.Context, in listStackResourcesI
 	return out, nil
 }
 
-// resources returns a stack and its resources by logical ID. A resource of which no event tells is not there yet.
+// resources returns a stack and its resources by logical ID. It omits resources without events.
 func (f *handler) resources(ctx context.Context, given, missing string) (store.Stack, []store.Instance, error) {
 	stack, err := f.find(ctx, given, missing)
 	if err != nil {

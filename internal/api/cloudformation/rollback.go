@@ -20,7 +20,7 @@ type rollbackStackInput struct {
 	ClientRequestToken   string `length:"1,128" pattern:"[a-zA-Z0-9][-a-zA-Z0-9]*"`
 	RoleARN              string `length:"20,2048"`
 	RetainExceptOnCreate bool
-	DeploymentConfig     deploymentInput // a rollback goes the same way in both modes
+	DeploymentConfig     deploymentInput // no effect: a rollback is the same in both modes
 }
 
 func (f *handler) rollbackStack(ctx context.Context, in rollbackStackInput) (startedOutput, error) {

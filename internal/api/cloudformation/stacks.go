@@ -43,7 +43,7 @@ type stackView struct {
 type parameterView struct {
 	ParameterKey   string
 	ParameterValue string
-	// ResolvedValue is what the parameter store had under the name that is the value.
+	// ResolvedValue is the value in the parameter store whose name is the parameter's value.
 	ResolvedValue *string
 }
 
@@ -74,7 +74,7 @@ type describeStacksOutput struct {
 	NextToken string `query:",omitempty"`
 }
 
-// afterStack is a place in a list of stacks.
+// afterStack is a position in a list of stacks.
 type afterStack struct {
 	Stack store.StackKey `json:"s"`
 }
@@ -110,11 +110,11 @@ func (f *handler) describeStacks(ctx context.Context, in describeStacksInput) (o
 	return out, nil
 }
 
-// look is how often a stack is looked at that is waited for.
+// look is the interval between checks of an awaited stack.
 const look = 20 * time.Millisecond
 
-// settled returns a stack as it is when its operation has finished, or Config.Patience is over since that began. A stack that is deleted
-// meanwhile is returned as well: it existed when the caller named it.
+// settled returns a stack after its operation has finished, or after Config.Patience since the start of the operation.
+// It also returns a stack that was deleted in the meantime, because it existed when the caller named it.
 func (f *handler) settled(ctx context.Context, name string) (store.Stack, error) {
 	stack, err := f.find(ctx, name, noStackWithID)
 	if err != nil || f.patience == 0 || stack.Phase.Final() {
@@ -125,7 +125,7 @@ func (f *handler) settled(ctx context.Context, name string) (store.Stack, error)
 		return stack, err
 	}
 	left := min(f.patience, f.patience-f.now().Sub(last[0].Started))
-	ctx, cancel := context.WithTimeout(ctx, left) // at once, if it began long ago
+	ctx, cancel := context.WithTimeout(ctx, left) // expires immediately if the operation began long ago
 	defer cancel()
 	ticker := time.NewTicker(look)
 	defer ticker.Stop()
@@ -146,7 +146,7 @@ func (f *handler) settled(ctx context.Context, name string) (store.Stack, error)
 	}
 }
 
-// viewStack renders a stack and its revision in force.
+// viewStack renders a stack and its current revision.
 func (f *handler) viewStack(stack store.Stack, revision store.Revision) stackView {
 	view := stackView{
 		StackID: string(stack.ID), StackName: stack.Name, ChangeSetID: string(stack.ChangeSet), Description: stack.Description,
@@ -209,7 +209,7 @@ func stackStatus(stack store.Stack) string {
 	return engine.CloudFormation.StackStatus(stack.Kind, stack.Phase)
 }
 
-// parameterText returns a parameter as it is shown. Of a secret list not even the length is.
+// parameterText returns a parameter as displayed. The mask of a secret list hides its length too.
 func parameterText(v value.Value) string {
 	if v.HasSecret() {
 		return value.ParameterMask
@@ -217,7 +217,8 @@ func parameterText(v value.Value) string {
 	return plainText(v)
 }
 
-// shown returns a value of an output, an export or Metadata as it is shown: secrets are masked unless Config.FidelityAWS is set.
+// shown returns a value of an output, an export or Metadata as displayed. Secrets are masked unless Config.FidelityAWS
+// is set.
 func (f *handler) shown(v value.Value) value.Value {
 	if f.aws {
 		return v
@@ -225,10 +226,10 @@ func (f *handler) shown(v value.Value) value.Value {
 	return v.Masked()
 }
 
-// plainText returns a value as a text of its own, secrets masked and a list joined by commas.
+// plainText returns a value as a string, with secrets masked and the items of a list joined by commas.
 func plainText(v value.Value) string { return textOf(v.Masked()) }
 
-// textOf is [plainText] with secrets in clear.
+// textOf is [plainText] with secrets in clear text.
 func textOf(v value.Value) string {
 	switch v.Kind() {
 	case value.List:
@@ -293,12 +294,11 @@ func (f *handler) listStacks(ctx context.Context, in listStacksInput) (out listS
 	return out, nil
 }
 
-// maxScanned bounds how many rows one page of a filtered list looks at. A page may then have less than its size, even
-// nothing, and yet a token: that is what tokens are for.
+// maxScanned limits how many rows one page of a filtered list scans. A page may then be incomplete or empty and still
+// have a token, which the API allows.
 const maxScanned = 10 * pageSize
 
-// stackPage returns the next page of the caller's stacks, newest first, and the token of the page after it, empty if
-// there is none.
+// stackPage returns the next page of the caller's stacks, newest first, and the token of the page after it, or "".
 func (f *handler) stackPage(
 	ctx context.Context, action string, in pageInput, deleted bool, wanted func(store.Stack) bool,
 ) (page []store.Stack, next string, err error) {
@@ -312,7 +312,7 @@ func (f *handler) stackPage(
 		return nil, "", err
 	}
 	for scanned := 0; scanned < maxScanned; {
-		// One more than fits reports whether there is another page.
+		// One more row than the page size shows whether another page exists.
 		rows, err := f.rows.Stacks(ctx, caller.Account, caller.Region, deleted, at.Stack, pageSize+1)
 		if errors.Is(err, store.ErrNotFound) {
 			return nil, "", query.Validation("The stack of NextToken no longer exists: start again without it.")

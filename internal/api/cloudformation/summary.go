@@ -38,7 +38,7 @@ type getTemplateSummaryOutput struct {
 type identifierSummaryView struct {
 	ResourceType       string
 	LogicalResourceIDs []string `query:"LogicalResourceIds"`
-	// ResourceIdentifiers has one text for each identifier of the type: names of properties with commas between.
+	// ResourceIdentifiers has one text for each identifier of the type: property names separated by commas.
 	ResourceIdentifiers []string
 }
 
@@ -59,7 +59,7 @@ type warningsView struct {
 	UnrecognizedResourceTypes []string
 }
 
-// getTemplateSummary tells of a template, or of the one a stack has, what must be known to use it.
+// getTemplateSummary summarizes a template from the request or of a stack.
 func (f *handler) getTemplateSummary(ctx context.Context, in getTemplateSummaryInput) (out getTemplateSummaryOutput, err error) {
 	t, err := f.templateToSummarize(ctx, &in)
 	if err != nil {
@@ -85,7 +85,7 @@ func (f *handler) getTemplateSummary(ctx context.Context, in getTemplateSummaryI
 	return out, nil
 }
 
-// identifiers returns what identifies existing resources of the types in a template, for imports.
+// identifiers returns the identifier properties of a template's resource types. Clients need them for imports.
 func (f *handler) identifiers(ctx context.Context, t *template.Template) []identifierSummaryView {
 	var list []identifierSummaryView
 	for _, r := range t.Resources {
@@ -103,7 +103,7 @@ func (f *handler) identifiers(ctx context.Context, t *template.Template) []ident
 	return list
 }
 
-// capabilitiesOf returns what a client has to agree to for the resources of a template, and why.
+// capabilitiesOf returns the capabilities that a client must acknowledge for a template, and the reason.
 func capabilitiesOf(t *template.Template) (capabilities []string, reason string) {
 	capability, reason := engine.Capabilities(t)
 	if capability == "" {

@@ -19,9 +19,8 @@ type getTemplateOutput struct {
 	StagesAvailable []string
 }
 
-// getTemplate returns the text as it was submitted or, as the stage Processed, what its transforms made of it: without
-// transforms that is the same. A stack that holds change sets only has an empty one: clients such as the CDK's continue from
-// there.
+// getTemplate returns the submitted text or, for the stage Processed, the text after transforms. Without transforms
+// these are equal. A stack that has only change sets has an empty template, which clients such as the CDK expect.
 func (f *handler) getTemplate(ctx context.Context, in getTemplateInput) (out getTemplateOutput, err error) {
 	var revision store.Revision
 	switch {

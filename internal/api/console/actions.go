@@ -16,10 +16,10 @@ import (
 type offer struct {
 	Name  string // in the path
 	Label string
-	// Text says what it does.
+	// Text describes the action.
 	Text string
-	// Confirm says that the reader has to type the stack's name, Skip that resources can be named that are to be left out, and
-	// Force that all of those can be that fail.
+	// Confirm requires the user to type the stack's name. Skip allows resources to be left out by name. Force offers to
+	// continue although some resources fail.
 	Confirm, Skip, Force bool
 }
 
@@ -43,10 +43,10 @@ var (
 	}
 )
 
-// offers returns what can be done with a stack as it stands. The engine judges again.
+// offers returns the available actions for the stack's current state. The engine checks them again.
 func offers(stack *store.Stack) []offer {
 	if !stack.Live || stack.Parent != "" {
-		return nil // a nested stack goes with its root
+		return nil // a nested stack follows its root
 	}
 	var list []offer
 	ros := stack.Dialect == engine.ROS.Name()
@@ -74,19 +74,19 @@ func offers(stack *store.Stack) []offer {
 	return list
 }
 
-// actionNames are the actions, as they are recorded.
+// actionNames are the actions in the form in which they are recorded.
 var actionNames = []string{
 	"sign-out", "respond", "cancel", "retry", "rollback", "continue", "delete", "execute", "delete-change-set",
 }
 
-// notices are what pages say after something was done, by the word in their address.
+// notices are the messages after an action, by the word in the page's URL.
 var notices = map[string]string{
 	"cancel": "The operation is being cancelled.", "retry": "The operation is retried.", "rollback": "The stack is being rolled back.",
 	"continue": "The rollback continues.", "delete": "The stack is being deleted.", "respond": "The request was answered.",
 	"execute": "The change set is being executed.", "delete-change-set": "The change set was deleted.",
 }
 
-// stackAction does what a stack's page offers.
+// stackAction executes an action of a stack's page.
 func (c *Console) stackAction(v *visit) error {
 	stack, err := c.stack(v)
 	if err != nil {
@@ -109,13 +109,13 @@ func (c *Console) stackAction(v *visit) error {
 	return nil
 }
 
-// standing is how a stack stands, as its page shows it: what a reader acts upon.
+// standing identifies the state of a stack as displayed, on which a user bases a decision.
 func standing(stack *store.Stack) string {
 	return strconv.Itoa(stack.Operation) + " " + stackStatus(stack).Text
 }
 
-// stale refuses what was decided on a page that showed another standing of the stack. A form that is sent twice is let pass: the engine
-// knows its token, and does nothing more.
+// stale returns an error if the page of a form showed a different state of the stack. It accepts a form that is sent
+// twice: the engine recognizes its token and does nothing.
 func stale(v *visit, stack *store.Stack) error {
 	seen, token := v.r.PostForm.Get("standing"), onceOf(v)
 	if seen == "" || seen == standing(stack) {
@@ -133,7 +133,7 @@ func stale(v *visit, stack *store.Stack) error {
 		". Nothing was changed: reload the page and decide again."}
 }
 
-// onceOf returns the token by which the engine knows a form that is sent twice, empty if it has none.
+// onceOf returns the idempotency token of a form, or "" if the form has none.
 func onceOf(v *visit) string {
 	once := v.r.PostForm.Get("once")
 	if once == "" || len(once) > 40 || strings.Trim(once, "ABCDEFGHIJKLMNOPQRSTUVWXYZ234567") != "" {
@@ -142,7 +142,7 @@ func onceOf(v *visit) string {
 	return "Console-" + v.r.PathValue("action") + "-" + once
 }
 
-// act asks the engine, whose decision is noted on the stack's audit list as it is made.
+// act executes an action. The engine adds it to the stack's audit list in the same transaction.
 func (c *Console) act(v *visit, stack *store.Stack, action string) (err error) {
 	ref, form, token := refOf(stack), v.r.PostForm, onceOf(v)
 	noted := func(what string) context.Context { return engine.Noted(v.r.Context(), what+" by "+v.by()) }
@@ -182,7 +182,7 @@ func (c *Console) act(v *visit, stack *store.Stack, action string) (err error) {
 	return err
 }
 
-// callerOf is the caller, as requests of ROS tell it: the account itself.
+// callerOf returns the caller for ROS requests: the account itself.
 func callerOf(stack *store.Stack) string {
 	if stack.Dialect == engine.ROS.Name() {
 		return stack.Account
@@ -190,7 +190,7 @@ func callerOf(stack *store.Stack) string {
 	return ""
 }
 
-// retry tries a create or an update that was left as it failed once more, with the inputs that it had.
+// retry retries a failed create or update with the same inputs.
 func (c *Console) retry(ctx context.Context, stack *store.Stack, ref engine.Ref, token string) error {
 	if stack.Dialect == engine.ROS.Name() {
 		_, err := c.Engine.ContinueCreate(ctx, engine.ContinueCreate{
@@ -203,7 +203,7 @@ func (c *Console) retry(ctx context.Context, stack *store.Stack, ref engine.Ref,
 		return err
 	}
 	in := engine.UpdateStack{Stack: ref, UsePrevious: true}
-	in.Token, in.Capabilities, in.DisableRollback = token, stack.Capabilities, true // so that it is left again if it fails again
+	in.Token, in.Capabilities, in.DisableRollback = token, stack.Capabilities, true // so that a second failure is not rolled back either
 	for _, name := range slices.Sorted(slices.Values(revision.Inputs)) {
 		in.Parameters = append(in.Parameters, engine.Parameter{Key: name, UsePrevious: true})
 	}

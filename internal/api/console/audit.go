@@ -7,13 +7,13 @@ import (
 	"github.com/pintle-dev/pintle/internal/store"
 )
 
-// auditLine is an entry of the audit list and the stack that it is of.
+// auditLine is an entry of the audit list with its stack.
 type auditLine struct {
 	store.Audit
 	Of *store.Stack
 }
 
-// auditView is what the audit list shows.
+// auditView is the content of the audit list.
 type auditView struct {
 	Rows []auditLine
 	Next string
@@ -43,7 +43,7 @@ func (c *Console) auditPage(v *visit) error {
 		if stacks[row.Stack] == nil {
 			stack, err := c.Rows.StackOf(ctx, row.Stack)
 			if errors.Is(err, store.ErrNotFound) {
-				continue // it was swept a moment ago
+				continue // the stack has just been deleted
 			} else if err != nil {
 				return err
 			}

@@ -9,13 +9,13 @@ import (
 	"github.com/pintle-dev/pintle/wire"
 )
 
-// census counts the resources of a stack by what its newest operation has done to them.
+// census counts the resources of a stack by the result of the newest operation.
 type census struct {
 	Parts []censusPart
 	All   int
 }
 
-// censusPart is how many resources stand in one way. X and Width are its place in the meter, in percent.
+// censusPart is the number of resources in one state. X and Width are its position in the meter, in percent.
 type censusPart struct {
 	Count    int
 	Label    string
@@ -23,7 +23,7 @@ type censusPart struct {
 	X, Width string
 }
 
-// countOf counts the resources of a stack's newest operation. The ledger keeps the events that it has read, and the resources of the
+// countOf counts the resources of a stack's newest operation. The ledger caches the events and the resources of the
 // template.
 func (c *Console) countOf(ctx context.Context, stack *store.Stack, op *store.Operation) (census, error) {
 	l := c.ledgers.of(ledgerKey{stack.Key, op.Number})
@@ -73,7 +73,7 @@ func (c *Console) countOf(ctx context.Context, stack *store.Stack, op *store.Ope
 	return newCensus(counts, done, censusPart{Count: undone, Label: back, Class: picture.Stopped}, rest, label), nil
 }
 
-// newCensus makes a census of counts by state, of what a rollback has undone, and of the rest.
+// newCensus makes a census from the counts by state, the resources that a rollback has undone, and the rest.
 func newCensus(counts map[picture.State]int, done string, undone censusPart, rest int, label string) census {
 	parts := []censusPart{
 		{counts[picture.Done], done, picture.Done, "", ""}, undone, {counts[picture.Running], "running", picture.Running, "", ""},
@@ -96,7 +96,7 @@ func newCensus(counts map[picture.State]int, done string, undone censusPart, res
 	return all
 }
 
-// percent is part of all, with two decimals and a percent sign.
+// percent formats part/all as a percentage with two decimals.
 func percent(part, all int) string {
 	return fmt.Sprintf("%.2f%%", 100*float64(part)/float64(max(all, 1)))
 }

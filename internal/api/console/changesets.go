@@ -20,7 +20,7 @@ type changeSetRow struct {
 	Status, Standing status
 }
 
-// For returns what the change set does to its stack.
+// For returns the kind of operation that the change set executes.
 func (r changeSetRow) For() store.Kind {
 	if r.Import {
 		return store.KindImport
@@ -56,13 +56,13 @@ func rowOf(set engine.ChangeSet) changeSetRow {
 	return row
 }
 
-// changeSetsView is what the list of change sets shows.
+// changeSetsView is the content of the list of change sets.
 type changeSetsView struct {
 	Stack *store.Stack
 	Rows  []changeSetRow
 }
 
-// changeSetsPage lists the change sets of a stack, of which there are 100 at most.
+// changeSetsPage lists the change sets of a stack, of which there are at most 100.
 func (c *Console) changeSetsPage(v *visit) error {
 	stack, err := c.stack(v)
 	if err != nil {
@@ -80,18 +80,18 @@ func (c *Console) changeSetsPage(v *visit) error {
 	return nil
 }
 
-// changeSetView is what the page of a change set shows.
+// changeSetView is the content of a change set's page.
 type changeSetView struct {
 	Stack *store.Stack
 	Row   changeSetRow
-	// Changes are a page of them, of All.
+	// Changes are one page of the changes. All is their total number.
 	Changes    []engine.Change
 	All        int
 	Next       string
 	Later      bool
 	Parameters []field
 	Executable bool
-	// Once tells one form from another, as in a stackView.
+	// Once is the idempotency token of a form, as in a stackView.
 	Once string
 }
 
@@ -104,7 +104,7 @@ func (c *Console) changeSetPage(v *visit) error {
 	return c.showChangeSet(v, 200, &stack, &set, "")
 }
 
-// changeSet returns the change set that the path names.
+// changeSet returns the change set in the path.
 func (c *Console) changeSet(v *visit) (stack store.Stack, set engine.ChangeSet, err error) {
 	if stack, err = c.stack(v); err != nil {
 		return stack, set, err
@@ -122,7 +122,7 @@ func (c *Console) changeSet(v *visit) (stack store.Stack, set engine.ChangeSet, 
 	return stack, set, store.ErrNotFound
 }
 
-// refOfSet names a change set by its id, as the engine's endpoints take it.
+// refOfSet returns the engine's reference to a change set by ID.
 func refOfSet(stack *store.Stack, set *engine.ChangeSet) engine.ChangeSetRef {
 	ref := refOf(stack)
 	if ref.ByID {
@@ -164,7 +164,7 @@ func (c *Console) showChangeSet(v *visit, code int, stack *store.Stack, set *eng
 	return nil
 }
 
-// hideIn masks what holds a secret of the stack or of the change set that a provider has handed out.
+// hideIn masks secrets of the stack or of the change set that providers have returned in changed values.
 func (c *Console) hideIn(v *visit, stack *store.Stack, set *engine.ChangeSet, changes []engine.Change) error {
 	before, err := c.Engine.Revision(v.r.Context(), *stack)
 	if err != nil && !errors.Is(err, store.ErrNotFound) { // a stack in review has none
@@ -210,7 +210,7 @@ func (c *Console) changeSetAction(v *visit) error {
 		})
 	}
 	if action.Name == "delete-change-set" {
-		// A stack that was there for its change sets alone goes with the last one.
+		// A stack that exists only for its change sets is deleted with the last one.
 		if now, err := c.Rows.StackOf(ctx, stack.Key); errors.Is(err, store.ErrNotFound) || err == nil && !now.Live {
 			path = Prefix
 		}

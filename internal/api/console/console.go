@@ -2,32 +2,31 @@
 // step in.
 //
 //	/console/                                 the stacks, newest first
-//	/console/stacks/{id}                      a stack: status, parameters, outputs, resources, what is left, actions
+//	/console/stacks/{id}                      a stack: status, parameters, outputs, resources, retained resources, actions
 //	/console/stacks/{id}/events               its events, newest first
-//	/console/stacks/{id}/operations/{number}  an operation, with a timeline that moves
-//	/console/stacks/{id}/graph                what depends on what
+//	/console/stacks/{id}/operations/{number}  an operation, with a live timeline
+//	/console/stacks/{id}/graph                its dependency graph
 //	/console/stacks/{id}/template             its template, secrets masked
-//	/console/stacks/{id}/changesets[/{name}]  its change sets, one with its changes
+//	/console/stacks/{id}/changesets[/{name}]  its change sets, or one with its changes
 //	/console/requests/{id}                    a request, its answer and its provider's log
-//	/console/orphans                          what all stacks have left behind
-//	/console/audit                            what is not an event and yet should be known
+//	/console/orphans                          retained resources of all stacks
+//	/console/audit                            audit entries of all stacks
 //
-// The pages are HTML that works without JavaScript. The only script replaces the parts that have changed when the
-// server sends an event. The style sheet and the script are embedded in the program, and the Content-Security-Policy
-// of every page blocks all other sources.
+// The pages are HTML that works without JavaScript. The only script replaces changed parts of a page when the server
+// sends an event. The style sheet and the script are embedded in the program, and the Content-Security-Policy of every
+// page blocks all other sources.
 //
-// # Who may enter
+// # Access
 //
-// A session begins with a link that works once, see [Console.Link], or with an access key and its secret. It is a
-// cookie that the server has signed. Its [Role] says whether the user may act. Every action is a POST from a page of
-// this server with the session's token in it. The transaction that carries out the action also adds it to the stack's
+// A session begins with a one-time link, see [Console.Link], or with an access key and its secret. It is a cookie that
+// the server has signed. Its [Role] decides whether the user may execute actions. Every action is a POST from a page of
+// this server with the session's token in it. The transaction that executes the action also adds it to the stack's
 // audit list.
 //
-// # What is shown
+// # Displayed data
 //
-// Secrets are masked as everywhere else, by [value.Value.Masked]. The store paginates lists, so a stack of 10,000
-// resources costs as much as one of 100. The console reads the events of an operation once and caches them while a
-// user views it.
+// Secrets are masked by [value.Value.Masked]. The store paginates lists, so a stack of 10,000 resources costs as much
+// as one of 100. The console reads the events of an operation once and caches them while a user views it.
 package console
 
 import (
@@ -52,13 +51,13 @@ import (
 const Prefix = "/console/"
 
 const (
-	// pageSize is how many rows a page of a list has.
+	// pageSize is the number of rows on a page of a list.
 	pageSize = 100
-	// maxForm is how many bytes the body of a form may have: room for an answer by hand.
+	// maxForm is the maximum size of a form's body in bytes. A manual answer fits.
 	maxForm = 64 << 10
 )
 
-// Engine is what the console needs of an [engine.Engine].
+// Engine is the part of [engine.Engine] that the console needs.
 type Engine interface {
 	Revision(context.Context, store.Stack) (store.Revision, error)
 	Dependencies(context.Context, store.Stack) ([]engine.Dependency, error)
@@ -76,7 +75,7 @@ type Engine interface {
 	DeleteChangeSet(context.Context, engine.ChangeSetRef) error
 }
 
-// Rows is what the console needs of a [store.Store].
+// Rows is the part of [store.Store] that the console needs.
 type Rows interface {
 	store.Browser
 	Stack(context.Context, wire.StackID) (store.Stack, error)
@@ -91,60 +90,61 @@ type Rows interface {
 	DropEntry(ctx context.Context, key store.EntryKey, version int64) error
 }
 
-// Action is something that a person has asked for, for a log of such.
+// Action is a user's request for a change, as recorded in a log.
 type Action struct {
 	Time time.Time
-	// By is who asked, KeyID the access key that the session began with, empty if it was a link, and Role what they may do. All are
-	// empty for one who did not get in. From is the address that the request came from, without a port.
+	// By is the user's name, and KeyID the access key of the session, empty for a link. Role is the user's role. All
+	// three are empty if the user is not signed in. From is the client's address without a port.
 	By, KeyID string
 	Role      Role
 	From      string
-	// Name is what was asked for: sign-in, sign-out, respond, retry, cancel, continue, rollback, delete, execute or
+	// Name is the requested action: sign-in, sign-out, respond, retry, cancel, continue, rollback, delete, execute or
 	// delete-change-set.
 	Name string
-	// Account, Region and Stack say what it is about; empty for a session.
+	// Account, Region and Stack identify the stack. They are empty for sessions.
 	Account, Region string
 	Stack           wire.StackID
-	// Object is the resource or the change set that is meant, empty for the stack itself.
+	// Object is the resource or the change set, empty for the stack itself.
 	Object string
-	// Refused says why nothing was done; empty if it was. It holds no secret. Status is the HTTP status, 500 and more if it was the
-	// server's fault.
+	// Refused is the reason why nothing was changed, empty if the action was executed. It contains no secret. Status is
+	// the HTTP status, 500 or higher for errors of the server.
 	Refused string
 	Status  int
-	// Request is the id of the HTTP request, as the server has put it into the reply; empty if it has not.
+	// Request is the ID of the HTTP request from the response header. It may be empty.
 	Request string
 }
 
-// Config is what a [Console] is made of.
+// Config configures a [Console].
 type Config struct {
 	// Engine and Rows are required.
 	Engine Engine
 	Rows   Rows
-	// Key signs sessions: 16 bytes at least, which all nodes share, so that a session of one is one of all. Required.
+	// Key signs sessions. It has at least 16 bytes. All nodes share it, so that a session is valid on all of them.
+	// Required.
 	Key []byte
-	// Keys finds the access key of an id, for those who sign in with one. Nil takes links only.
+	// Keys looks up an access key by ID, for users who sign in with one. Nil allows only links.
 	Keys func(id string) (sigv4.Key, bool)
-	// Secure says that browsers reach the server by https alone, so that cookies are sent so only.
+	// Secure means that browsers reach the server only by https, so that cookies get the attribute Secure.
 	Secure bool
-	// Progress says what holds an unsettled request up, redacted; Logs returns the last lines that the provider of a request
-	// printed, oldest first, redacted. Nil functions have nothing to tell.
+	// Progress describes what delays an unsettled request, redacted. Logs returns the last redacted log lines of a
+	// request's provider, oldest first. Both may be nil.
 	Progress func(wire.RequestID) string
 	Logs     func(context.Context, wire.RequestID) ([]string, error)
-	// Record gets each action that a user asked for, done or refused. Nil drops them.
+	// Record is called for each action, executed or refused. Nil does nothing.
 	Record func(context.Context, Action)
-	// Version is that of the program.
+	// Version is the program's version.
 	Version string
-	// Now is the clock; nil means [time.Now].
+	// Now is the clock. Nil means [time.Now].
 	Now func() time.Time
-	// Look is how often an operation is looked at while someone watches it; zero means a second.
+	// Look is the interval between checks of an operation that a user is viewing. Zero means a second.
 	Look time.Duration
-	// Streams is how many pages may be kept up to date at a time; zero means 64.
+	// Streams is the maximum number of live pages. Zero means 64.
 	Streams int
-	// Log gets internal errors; nil discards them.
+	// Log gets internal errors. Nil discards them.
 	Log *slog.Logger
 }
 
-// Console serves the pages. Make one with [New]; it is safe for concurrent use.
+// Console serves the pages. Make one with [New]. It is safe for concurrent use.
 type Console struct {
 	Config
 	mux     *http.ServeMux
@@ -159,14 +159,14 @@ type Console struct {
 //go:embed pages/*.html static/*
 var files embed.FS
 
-// asset is a file that pages name.
+// asset is a file that pages include.
 type asset struct {
 	body []byte
 	kind string
-	tag  string // of its content
+	tag  string // hash of the content
 }
 
-// New returns a console. It returns an error if the config lacks something.
+// New returns a console. It returns an error if a required field is missing.
 func New(config Config) (*Console, error) {
 	if config.Engine == nil || config.Rows == nil || len(config.Key) < 16 {
 		return nil, errors.New("console: the engine, the rows and a key of 16 bytes are required")
@@ -194,7 +194,7 @@ func New(config Config) (*Console, error) {
 	return c, nil
 }
 
-// read parses the pages and reads what they name.
+// read parses the pages and reads their assets.
 func (c *Console) read() error {
 	for name, kind := range map[string]string{
 		"console.css": "text/css; charset=utf-8", "console.js": "text/javascript; charset=utf-8",
@@ -255,7 +255,7 @@ func (c *Console) route() {
 	show("requests/{id}/live", c.liveRequest)
 	show("orphans", c.orphansPage)
 	show("audit", c.auditPage)
-	show("", func(*visit) error { return errNothing }) // whatever else there is below the prefix
+	show("", func(*visit) error { return errNothing }) // any other path below the prefix
 
 	act := func(path string, do func(*visit) error) { handle("POST "+Prefix+path, c.acting(operators, do)) }
 	act("stacks/{id}/actions/{action}", c.stackAction)
@@ -263,15 +263,15 @@ func (c *Console) route() {
 	act("requests/{id}/respond", c.respond)
 }
 
-// ServeHTTP serves everything under [Prefix], and refuses everything else.
+// ServeHTTP serves all paths under [Prefix] and rejects others.
 func (c *Console) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	h := w.Header()
-	// A page loads what is here and nothing else, runs no script but ours, and is shown in no other page.
+	// A page loads only this server's files, runs only its own script, and cannot be embedded in another page.
 	h.Set("Content-Security-Policy", "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self'; connect-src 'self'; "+
 		"form-action 'self'; base-uri 'none'; frame-ancestors 'none'")
 	h.Set("X-Frame-Options", "DENY")
 	h.Set("X-Content-Type-Options", "nosniff")
-	h.Set("Referrer-Policy", "same-origin") // with none, browsers do not say of our own forms where they come from
+	h.Set("Referrer-Policy", "same-origin") // with no-referrer, browsers hide the origin of the console's own forms
 	h.Set("Cross-Origin-Opener-Policy", "same-origin")
 	h.Set("Cross-Origin-Resource-Policy", "same-origin")
 	h.Set("Cache-Control", "no-store")
@@ -285,7 +285,7 @@ func (c *Console) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	c.mux.ServeHTTP(w, r)
 }
 
-// static serves a file that pages name. Its address changes with its content, so that a browser may keep it.
+// static serves an asset. Its URL changes with its content, so that browsers can cache it.
 func (c *Console) static(w http.ResponseWriter, r *http.Request) {
 	file, ok := c.assets[r.PathValue("name")]
 	if !ok {
@@ -296,5 +296,5 @@ func (c *Console) static(w http.ResponseWriter, r *http.Request) {
 	if r.URL.Query().Get("v") == file.tag {
 		w.Header().Set("Cache-Control", "public, max-age=31536000, immutable")
 	}
-	_, _ = w.Write(file.body) // a browser that went away has no use for it
+	_, _ = w.Write(file.body) // fails only if the browser has disconnected
 }

@@ -10,7 +10,8 @@ import (
 	"github.com/pintle-dev/pintle/internal/store"
 )
 
-// liveStacks reports to a list of stacks when it has changed. All who look at the same page of the same list share one look.
+// liveStacks notifies a list of stacks when it has changed. All viewers of the same page of the same list share one
+// check.
 func (c *Console) liveStacks(v *visit) error {
 	q, accounts := v.r.URL.Query(), v.session.accounts()
 	look := func(ctx context.Context) (state, error) {
@@ -27,7 +28,7 @@ func (c *Console) liveStacks(v *visit) error {
 	return c.stream(v, now, topic{key: "stacks " + strings.Join(accounts, ",") + " " + q.Encode(), look: look})
 }
 
-// state sums up what the list shows.
+// state returns a summary of the list's content.
 func (v *stacksView) state() state {
 	sum := fnv.New64a()
 	for i := range v.Stacks {
@@ -35,10 +36,10 @@ func (v *stacksView) state() state {
 		fmt.Fprintln(sum, s.Key, s.Operation, s.Kind, s.Phase, s.Live)
 	}
 	fmt.Fprintln(sum, v.Next, v.Partly, len(v.Regions))
-	return state{Status: v.Summary(), Running: v.Running, Version: int64(sum.Sum64() >> 11)} // exact in a script's number
+	return state{Status: v.Summary(), Running: v.Running, Version: int64(sum.Sum64() >> 11)} // exact as a JavaScript number
 }
 
-// Summary says how many stacks are on the page, and how they stand.
+// Summary returns the number of stacks on the page, and the numbers of running and failed ones.
 func (v *stacksView) Summary() string {
 	text := plural(len(v.Stacks), "stack")
 	for _, part := range []struct {
@@ -52,7 +53,7 @@ func (v *stacksView) Summary() string {
 	return text
 }
 
-// stacksStream is the path of the stream of a list.
+// stacksStream returns the path of a list's stream.
 func stacksStream(q url.Values) string {
 	path := Prefix + "stacks/live"
 	if len(q) > 0 {
@@ -61,8 +62,8 @@ func stacksStream(q url.Values) string {
 	return path
 }
 
-// liveRequest reports to a page when the request that it shows, or its log, has changed. It continues for a moment when
-// the request has ended, because providers print after they have answered.
+// liveRequest notifies a page when its request, or the request's log, has changed. It continues briefly after the
+// request has finished, because providers print after they have answered.
 func (c *Console) liveRequest(v *visit) error {
 	r, _, err := c.request(v)
 	if err != nil {

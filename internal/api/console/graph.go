@@ -11,27 +11,27 @@ import (
 	"github.com/pintle-dev/pintle/wire"
 )
 
-// maxDrawn is how many resources a picture of a graph has.
+// maxDrawn is the maximum number of resources in a picture of a graph.
 const maxDrawn = 150
 
-// graphView is what the page of the dependency graph shows.
+// graphView is the content of the dependency graph's page.
 type graphView struct {
 	Stack  *store.Stack
 	Chosen string
-	// Missing says that there is no resource of the name that the reader chose.
+	// Missing means that the selected resource does not exist.
 	Missing bool
 	Graph   template.HTML
 	Rows    []graphRow
 	All     int
 }
 
-// graphRow is a resource of the graph in words.
+// graphRow is a resource in the text version of the graph.
 type graphRow struct {
 	engine.Dependency
 	Status status
 }
 
-// graphPage shows what depends on what, or of a large stack what is nearest to one resource.
+// graphPage shows the dependency graph. For a large stack, it shows the neighbourhood of one resource.
 func (c *Console) graphPage(v *visit) error {
 	stack, err := c.stack(v)
 	if err != nil {
@@ -79,13 +79,13 @@ func (c *Console) graphPage(v *visit) error {
 	if err := picture.Graph(&svg, nodes, options); err != nil {
 		return err
 	}
-	view.Graph = template.HTML(svg.String()) // which escapes what it is given
+	view.Graph = template.HTML(svg.String()) // picture escapes its input
 	c.show(v, 200, "graph.html", page{Title: "Dependencies of " + stack.Name, Here: "stacks", Content: view})
 	return nil
 }
 
-// neighbours returns up to limit resources: all if there are no more, else those that are nearest to the chosen one or, if there
-// is none of that name, to the first. They come in the order of the template. found says whether the chosen one is there.
+// neighbours returns up to limit resources in the order of the template. If there are more, it returns those nearest to
+// the chosen one, or to the first if the chosen one does not exist. found reports whether the chosen one exists.
 func neighbours(all []engine.Dependency, chosen wire.LogicalID, limit int) (near []engine.Dependency, found bool) {
 	at := make(map[wire.LogicalID]int, len(all))
 	for i, d := range all {
@@ -113,7 +113,7 @@ func neighbours(all []engine.Dependency, chosen wire.LogicalID, limit int) (near
 	}
 	take(begin)
 	for next, other := 0, 0; len(queue) < limit; next++ {
-		for ; next == len(queue); other++ { // nothing else is connected with these
+		for ; next == len(queue); other++ { // no other resource is connected to these
 			take(other)
 		}
 		for _, j := range beside[queue[next]] {

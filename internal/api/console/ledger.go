@@ -11,16 +11,17 @@ import (
 )
 
 const (
-	// maxLedgers is how many operations are kept, those looked at last; maxBars is how many steps of one are.
+	// maxLedgers is the number of cached operations, the most recently viewed. maxBars is the maximum number of steps
+	// per operation.
 	maxLedgers = 4
 	maxBars    = 50_000
-	// maxPhases is how many of the stack's own events are kept of an operation.
+	// maxPhases is the maximum number of the stack's own events per operation.
 	maxPhases = 100
-	// chunk is how many rows of events are read at a time.
+	// chunk is the number of event rows per read.
 	chunk = 200
 )
 
-// bar is one thing that an operation did to a resource.
+// bar is one step of an operation on a resource.
 type bar struct {
 	Logical    wire.LogicalID
 	Verb       store.Verb
@@ -30,32 +31,32 @@ type bar struct {
 	FailedBy   wire.RequestID // empty if it did not fail
 }
 
-// Failure is the path of the request by which it failed, empty for none.
+// Failure returns the path of the request that caused the failure, or "".
 func (b bar) Failure() string { return failureURL(b.FailedBy, b.Reason) }
 
 func (b *bar) class() picture.State { return resourceStatus("", b.Verb, b.Progress).Class }
 
-// ledger is what is known of an operation by its events: each is read once.
+// ledger caches the history of an operation, so that each event is read once.
 type ledger struct {
 	mu   sync.Mutex
-	read int // rows of events that are in it
+	read int // number of event rows that were read
 	bars []bar
-	open map[wire.LogicalID]int // the bar that runs, of each resource
+	open map[wire.LogicalID]int // the running bar of each resource
 	// newest is the latest bar of each resource.
 	newest map[wire.LogicalID]int
 	phases []eventLine
-	// declared are the resources of a template, that of the revision number.
+	// declared are the resources of the template of the given revision.
 	declared []wire.LogicalID
 	revision int
-	// cut says that there was more than is kept.
+	// cut means that some steps or events exceed the limits.
 	cut bool
 }
 
-// ledgers are those of the operations looked at last.
+// ledgers caches the ledgers of the most recently viewed operations.
 type ledgers struct {
 	mu    sync.Mutex
 	known map[ledgerKey]*ledger
-	order []ledgerKey // longest unused first
+	order []ledgerKey // least recently used first
 }
 
 type ledgerKey struct {
@@ -63,7 +64,7 @@ type ledgerKey struct {
 	number int
 }
 
-// of returns the ledger of an operation, empty if it was not looked at lately.
+// of returns the cached ledger of an operation, or a new one.
 func (l *ledgers) of(key ledgerKey) *ledger {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -85,7 +86,7 @@ func (l *ledgers) of(key ledgerKey) *ledger {
 	return l.known[key]
 }
 
-// follow reads the events of an operation that are not in the ledger yet. The caller holds mu.
+// follow adds the new events of an operation to the ledger. The caller holds mu.
 func (c *Console) follow(ctx context.Context, l *ledger, stack *store.Stack, op *store.Operation) error {
 	for l.read < op.Events {
 		upto := min(l.read+chunk, op.Events)
@@ -95,7 +96,7 @@ func (c *Console) follow(ctx context.Context, l *ledger, stack *store.Stack, op 
 		}
 		for i := len(rows) - 1; i >= 0; i-- {
 			if place := rows[i].Place; place.Operation != op.Number || place.Number <= l.read {
-				continue // of an earlier operation: those in between were swept
+				continue // from an earlier operation: the rows in between have been deleted
 			}
 			for _, e := range rows[i].Events {
 				l.add(stack, e)
@@ -106,7 +107,7 @@ func (c *Console) follow(ctx context.Context, l *ledger, stack *store.Stack, op 
 	return nil
 }
 
-// add notes an event.
+// add adds an event.
 func (l *ledger) add(stack *store.Stack, e store.Event) {
 	if e.Verb == "" {
 		if len(l.phases) < maxPhases {
@@ -117,7 +118,7 @@ func (l *ledger) add(stack *store.Stack, e store.Event) {
 		return
 	}
 	at, runs := l.open[e.Logical]
-	if runs && l.bars[at].Verb != e.Verb { // what it became, as when a Create makes room for a Delete
+	if runs && l.bars[at].Verb != e.Verb { // the step became another one, as when a Create is replaced by a Delete
 		l.bars[at].End = e.Time
 		runs = false
 		delete(l.open, e.Logical)
@@ -139,13 +140,14 @@ func (l *ledger) add(stack *store.Stack, e store.Event) {
 	}
 }
 
-// tally counts bars by how they stand.
+// tally counts bars by state.
 type tally struct{ Running, Done, Failed, Stopped int }
 
 func (t tally) All() int { return t.Running + t.Done + t.Failed + t.Stopped }
 
-// window returns a page of the bars that are of a class, empty for all: those from offset on, or with a negative offset the
-// last page; and where that begins, how many there are and how all stand. The caller holds mu.
+// window returns a page of the bars of a class, or of all bars if class is empty. The page begins at offset, or is the
+// last page for a negative offset. window also returns the index of its first bar, the number of matching bars, and the
+// counts by state. The caller holds mu.
 func (l *ledger) window(class picture.State, offset, size int) (page []bar, begin, total int, counts tally) {
 	var chosen []int
 	for i := range l.bars {

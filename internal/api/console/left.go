@@ -7,7 +7,7 @@ import (
 	"github.com/pintle-dev/pintle/internal/store"
 )
 
-// leftRow is a physical resource that a stack has left behind.
+// leftRow is a physical resource that a stack has retained.
 type leftRow struct {
 	store.Instance
 	Of     *store.Stack
@@ -18,13 +18,13 @@ func leftOf(stack *store.Stack, i store.Instance) leftRow {
 	return leftRow{i, stack, i.Role == store.RoleOrphan}
 }
 
-// orphansView is what the list of what was left behind shows.
+// orphansView is the content of the list of retained resources.
 type orphansView struct {
 	Rows []leftRow
 	Next string
 }
 
-// orphansPage lists what all stacks have left behind.
+// orphansPage lists the retained resources of all stacks.
 func (c *Console) orphansPage(v *visit) error {
 	var after store.InstancePlace
 	if text := v.r.URL.Query().Get("after"); text != "" {
@@ -48,7 +48,7 @@ func (c *Console) orphansPage(v *visit) error {
 		if stacks[row.Stack] == nil {
 			stack, err := c.Rows.StackOf(ctx, row.Stack)
 			if errors.Is(err, store.ErrNotFound) {
-				continue // it was swept a moment ago
+				continue // the stack has just been deleted
 			} else if err != nil {
 				return err
 			}

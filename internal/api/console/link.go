@@ -16,21 +16,21 @@ import (
 )
 
 const (
-	// linkTime is how long a link may be used. maxLinks is how many of one caller may wait for that, and maxAllLinks how many of all
-	// callers but the server's own user, whose links always work.
+	// linkTime is how long a link is valid. maxLinks is the maximum number of unused links of one caller, and
+	// maxAllLinks of all callers. The server's own user is exempt and always gets a link.
 	linkTime    = 2 * time.Minute
 	maxLinks    = 64
 	maxAllLinks = 4096
 )
 
-// link is what the store keeps of a sign-in link that was not used yet, under the hash of its token. It is there that all nodes find
-// it: who opens a link may come to another node than who asked for it.
+// link is an unused sign-in link in the store, under the hash of its token. All nodes share the store, because a link
+// may be created on one node and opened on another.
 type link struct {
 	Who     Identity `json:"who"`
 	Expires int64    `json:"expires"` // Unix seconds
 }
 
-// linkKey is where a link is kept.
+// linkKey returns the store key of a link.
 func linkKey(name string) store.EntryKey {
 	return store.EntryKey{Account: "-", Region: "-", Kind: "console-link", Name: name}
 }
@@ -40,11 +40,12 @@ func linkName(token string) string {
 	return hex.EncodeToString(hash[:])
 }
 
-// ErrManyLinks is the error of [Console.Link] while too many links of a caller wait to be used.
+// ErrManyLinks is the error of [Console.Link] if a caller has too many unused links.
 var ErrManyLinks = errors.New("too many sign-in links wait to be used: wait two minutes")
 
-// Link returns the path of a page that begins a session, once and within two minutes, at any node of the store. The server's own user,
-// whose identity has no access key, always gets one: it replaces the oldest of many.
+// Link returns the path of a page that begins a session. It works once and within two minutes, at any node that shares
+// the store. The server's own user, whose identity has no access key, always gets a link: above the limit, it replaces
+// the oldest.
 func (c *Console) Link(ctx context.Context, who Identity) (string, error) {
 	if err := c.sweepLinks(ctx, who); err != nil {
 		return "", err
@@ -62,7 +63,7 @@ func (c *Console) Link(ctx context.Context, who Identity) (string, error) {
 	return Prefix + "sign-in?token=" + token, nil
 }
 
-// sweepLinks removes the links that are too old, and makes room for one of a caller. It returns [ErrManyLinks] if there is none.
+// sweepLinks removes expired links and makes room for a new one of the caller. It returns [ErrManyLinks] if it cannot.
 func (c *Console) sweepLinks(ctx context.Context, who Identity) error {
 	all, own := 0, 0
 	var oldest store.Entry // of the caller
@@ -111,7 +112,7 @@ func (c *Console) dropLink(ctx context.Context, row store.Entry) error {
 	return nil
 }
 
-// LinkFor returns what [Console.Link] returns for an access key, false if there is no such key.
+// LinkFor returns a [Console.Link] for an access key, or false if the key does not exist.
 func (c *Console) LinkFor(ctx context.Context, id string) (path string, ok bool, err error) {
 	who, ok := c.identityOf(id)
 	if !ok {
@@ -121,8 +122,8 @@ func (c *Console) LinkFor(ctx context.Context, id string) (path string, ok bool,
 	return path, true, err
 }
 
-// useLink takes the link of a token away, and returns whose it is; false if there is none, or it is too old. Tokens that are not
-// signed are not looked up.
+// useLink removes the link of a token and returns its identity. It returns false if the link does not exist or has
+// expired. Unsigned tokens are not looked up.
 func (c *Console) useLink(ctx context.Context, token string) (Identity, bool, error) {
 	id, seal, _ := strings.Cut(token, ".")
 	if !hmac.Equal([]byte(seal), []byte(c.sign("link", id))) {
@@ -130,7 +131,7 @@ func (c *Console) useLink(ctx context.Context, token string) (Identity, bool, er
 	}
 	row, err := c.Rows.Entry(ctx, linkKey(linkName(token)))
 	if err == nil {
-		err = c.Rows.DropEntry(ctx, row.EntryKey, row.Version) // of two who try at once, one does that
+		err = c.Rows.DropEntry(ctx, row.EntryKey, row.Version) // if two clients try at once, only one succeeds
 	}
 	if errors.Is(err, store.ErrNotFound) || errors.Is(err, store.ErrChanged) {
 		return Identity{}, false, nil

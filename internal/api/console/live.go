@@ -15,48 +15,49 @@ import (
 
 const (
 	streamType = "text/event-stream"
-	// heartbeat is how often a stream says something, so that its bars grow and a connection that broke is found out.
+	// heartbeat is the interval of a stream's heartbeats. They advance the bars on a page and detect broken
+	// connections.
 	heartbeat = 5 * time.Second
-	// streamWrite bounds the writing of one event.
+	// streamWrite limits the time to write one event.
 	streamWrite = 10 * time.Second
-	// streamTime is how long a stream lasts; a browser then opens another one, if its session still stands.
+	// streamTime is the maximum lifetime of a stream. The browser then opens another one if its session is still valid.
 	streamTime = 30 * time.Minute
 )
 
-// state is what a stream reports.
+// state is the data that a stream sends.
 type state struct {
 	Status  string `json:"status"`
 	Running int    `json:"running"`
-	// Version is another number after every change.
+	// Version changes with every change.
 	Version int64 `json:"version"`
 	Ended   bool  `json:"ended"`
 }
 
-// topic is what the pages of a stream follow: an operation, a request or a list of stacks.
+// topic is the subject of a stream: an operation, a request or a list of stacks.
 type topic struct {
-	// key is the same for all that follow the same.
+	// key identifies the topic.
 	key string
-	// look returns its state now. It is called by one goroutine at a time.
+	// look returns the current state. It is not called concurrently.
 	look func(context.Context) (state, error)
-	// ages says that its pages show times that pass, so that they change at each heartbeat.
+	// ages means that the pages show elapsed times, so that they change at each heartbeat.
 	ages bool
 }
 
-// watch is a topic that someone follows. However many do, it is looked up once at a time.
+// watch is a topic with followers. It is checked by one goroutine, regardless of the number of followers.
 type watch struct {
-	followers map[chan state]bool // each holds the newest state that was not sent
+	followers map[chan state]bool // each channel holds the newest unsent state
 	last      state
 	stop      context.CancelFunc
 }
 
-// watches are the topics that someone follows.
+// watches are the topics with followers.
 type watches struct {
 	mu    sync.Mutex
 	open  map[string]*watch
 	count int // of followers
 }
 
-// live reports to a page when its operation has changed, until it has finished.
+// live notifies a page when its operation has changed, until the operation has finished.
 func (c *Console) live(v *visit) error {
 	stack, err := c.stack(v)
 	if err != nil {
@@ -75,7 +76,7 @@ func (c *Console) live(v *visit) error {
 	})
 }
 
-// stream sends the state of a topic whenever it changes, until it has ended.
+// stream sends the state of a topic whenever it changes, until the topic's final state.
 func (c *Console) stream(v *visit, now state, t topic) error {
 	changes, leave, ok := c.join(t, now)
 	if !ok {
@@ -84,7 +85,7 @@ func (c *Console) stream(v *visit, now state, t topic) error {
 	}
 	defer leave()
 	v.w.Header().Set("Content-Type", streamType)
-	v.w.Header().Set("X-Accel-Buffering", "no") // a proxy in between is not to collect it
+	v.w.Header().Set("X-Accel-Buffering", "no") // asks proxies not to buffer the stream
 	v.w.WriteHeader(http.StatusOK)
 	ctx, cancel := context.WithTimeout(v.r.Context(), streamTime)
 	defer cancel()
@@ -94,7 +95,7 @@ func (c *Console) stream(v *visit, now state, t topic) error {
 		if err != nil {
 			return false
 		}
-		_ = control.SetWriteDeadline(time.Now().Add(streamWrite)) // of the socket, whose clock this is
+		_ = control.SetWriteDeadline(time.Now().Add(streamWrite)) // the socket uses this clock
 		_, err = fmt.Fprintf(v.w, "event: %s\nid: %d\ndata: %s\n\n", event, s.Version, text)
 		return err == nil && control.Flush() == nil
 	}
@@ -135,8 +136,8 @@ func stateOf(stack *store.Stack, op *store.Operation) state {
 	}
 }
 
-// join makes the caller a follower of a topic: changes holds its newest state whenever that is another one. ok is false if
-// there are too many already. leave is called at the end.
+// join makes the caller a follower of a topic. changes receives each new state. ok is false if there are too many
+// followers. The caller must call leave at the end.
 func (c *Console) join(t topic, now state) (changes <-chan state, leave func(), ok bool) {
 	w := &c.watches
 	w.mu.Lock()
@@ -149,7 +150,7 @@ func (c *Console) join(t topic, now state) (changes <-chan state, leave func(), 
 	}
 	one := w.open[t.key]
 	if one == nil {
-		// It belongs to all who follow, and ends with the last of them.
+		// All followers share the watch. It stops when the last one leaves.
 		ctx, stop := context.WithCancel(context.Background())
 		one = &watch{followers: map[chan state]bool{}, last: now, stop: stop}
 		w.open[t.key] = one
@@ -175,10 +176,11 @@ func (c *Console) join(t topic, now state) (changes <-chan state, leave func(), 
 	}, true
 }
 
-// lookShare bounds what looking costs: a topic is not looked at for so many times as long as the last look took.
+// lookShare limits the cost of checks: the pause between two checks is at least lookShare times the duration of the
+// last one.
 const lookShare = 20
 
-// look looks at a topic again and again, and reports changes to all followers.
+// look checks a topic periodically and sends changes to all followers.
 func (c *Console) look(ctx context.Context, t topic, one *watch) {
 	timer := time.NewTimer(c.Look)
 	defer timer.Stop()
@@ -194,7 +196,7 @@ func (c *Console) look(ctx context.Context, t topic, one *watch) {
 		switch {
 		case ctx.Err() != nil:
 			return
-		case errors.Is(err, store.ErrNotFound): // it was swept
+		case errors.Is(err, store.ErrNotFound): // it has been deleted
 			now = state{Status: "deleted", Ended: true}
 		case err != nil:
 			c.Log.WarnContext(ctx, "a page could not be kept up to date", "error", err)
@@ -207,7 +209,7 @@ func (c *Console) look(ctx context.Context, t topic, one *watch) {
 	}
 }
 
-// tell gives a state to all followers, instead of one that they did not take yet.
+// tell sends a state to all followers. It replaces a state that they have not received yet.
 func (w *watches) tell(one *watch, now state) {
 	w.mu.Lock()
 	defer w.mu.Unlock()

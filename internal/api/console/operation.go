@@ -14,41 +14,41 @@ import (
 	"github.com/pintle-dev/pintle/wire"
 )
 
-// maxDeadlines is how many unsettled requests are looked through for those of a page.
+// maxDeadlines is the maximum number of unsettled requests that are searched for those of a page.
 const maxDeadlines = 1000
 
-// operationView is what the page of an operation shows.
+// operationView is the content of an operation's page.
 type operationView struct {
 	Stack  *store.Stack
 	Row    operationRow
-	Newest bool // that it is the stack's newest
+	Newest bool // it is the stack's newest operation
 	Counts tally
-	// Census counts resources, of the newest operation only.
+	// Census counts resources. It is set for the newest operation only.
 	Census census
 	Phases []eventLine
 	Bars   []barRow
-	// Timeline is for wide windows, Narrow for others.
+	// Timeline is the picture for wide windows, and Narrow for narrow ones.
 	Timeline, Narrow template.HTML
-	// Show is which bars are shown: empty for all, running or failed.
+	// Show is the filter of the bars: empty for all, running or failed.
 	Show     string
-	From, To int // of the bars shown, counted from 1
+	From, To int // range of the bars shown, counted from 1
 	Total    int
-	// Previous and Next are paths of pages of bars, empty where there is none.
+	// Previous and Next are the paths of other pages of bars. Empty means none.
 	Previous, Next string
 	Cut            bool
 }
 
-// Path is that of the page without what was chosen on it.
+// Path returns the path of the page without options.
 func (v operationView) Path() string {
 	return stackURL(v.Stack.ID, "operations", strconv.Itoa(v.Row.Number))
 }
 
-// barRow is a bar in words, for those who do not see the picture.
+// barRow is a bar in the text version of the timeline.
 type barRow struct {
 	bar
 	Status  status
-	Request *store.Request // that waits, nil if none is known
-	// Deadline is when the request fails; zero if it is not with its provider.
+	Request *store.Request // the pending request, nil if unknown
+	// Deadline is when the request fails. Zero means that it is not with its provider.
 	Deadline time.Time
 }
 
@@ -69,7 +69,7 @@ func (c *Console) operationPage(v *visit) error {
 	if show := q.Get("show"); show == "running" || show == "failed" {
 		view.Show = show
 	}
-	offset := -1 // where it moves
+	offset := -1 // the last page, where progress is visible
 	if q.Has("from") || op.Phase.Final() {
 		if offset, err = count(q, "from"); err != nil {
 			return err
@@ -95,7 +95,7 @@ func (c *Console) operationPage(v *visit) error {
 	return nil
 }
 
-// operation returns the operation that the path names.
+// operation returns the operation in the path.
 func (c *Console) operation(v *visit, stack *store.Stack) (store.Operation, error) {
 	number, err := strconv.Atoi(v.r.PathValue("number"))
 	if err != nil {
@@ -104,7 +104,7 @@ func (c *Console) operation(v *visit, stack *store.Stack) (store.Operation, erro
 	return c.Rows.Operation(v.r.Context(), stack.Key, number)
 }
 
-// bars fills in a page of what the operation has done.
+// bars adds a page of the operation's bars to the view.
 func (c *Console) bars(ctx context.Context, view *operationView, op *store.Operation, offset int) ([]bar, error) {
 	l := c.ledgers.of(ledgerKey{view.Stack.Key, op.Number})
 	l.mu.Lock()
@@ -131,7 +131,7 @@ func (c *Console) bars(ctx context.Context, view *operationView, op *store.Opera
 	return page, nil
 }
 
-// draw makes the picture, with the deadlines of what is still asked.
+// draw draws the timeline, with the deadlines of pending requests.
 func (c *Console) draw(v *visit, view *operationView, op *store.Operation, bars []bar) error {
 	waiting, deadlines := map[wire.LogicalID]*store.Request{}, map[wire.RequestID]time.Time{}
 	if !op.Phase.Final() {
@@ -185,7 +185,7 @@ func (c *Console) draw(v *visit, view *operationView, op *store.Operation, bars 
 		if err := picture.Timeline(&svg, drawn, options); err != nil {
 			return err
 		}
-		*out = template.HTML(svg.String()) // which escapes what it is given
+		*out = template.HTML(svg.String()) // picture escapes its input
 		options.Narrow = true
 	}
 	return nil

@@ -18,42 +18,46 @@ import (
 	"github.com/pintle-dev/pintle/wire"
 )
 
-// requestView is what the page of a request shows.
+// requestView is the content of a request's page.
 type requestView struct {
 	Stack    *store.Stack
 	Request  *store.Request
 	Status   status
 	Progress string
-	// Deadline is when it fails; zero if it is not with its provider. Answer is as that of a [requestRow].
+	// Deadline is when the request fails. Zero means that it is not with its provider. Answer is described at
+	// [requestRow].
 	Deadline time.Time
 	Answer   string
-	Lines    []string // of its provider's log
-	// NoLines says why there are none; empty if there are.
+	Lines    []string // of the provider's log
+	// NoLines is the reason for missing lines, or empty.
 	NoLines string
-	// Audit is what the audit list says of this request, oldest first.
+	// Audit is the request's entries in the audit list, oldest first.
 	Audit []store.Audit
-	// Token is the service token, Properties and Old what was sent, and Config how a URL is called: JSON, secrets masked.
+	// Token is the service token, Properties and Old are the sent properties, and Config is the HTTP configuration of a
+	// URL. All are JSON with masked secrets.
 	Token, Properties, Old, Config string
-	// Instance is the resource that it is about; nil if that is not known any more.
+	// Instance is the resource of the request, nil if it no longer exists.
 	Instance *resourceRow
-	// Answered says that the attributes are those that this request was answered with: Data, JSON, secrets masked.
+	// Answered means that Data contains the attributes of this request's answer, as JSON with masked secrets.
 	Answered bool
 	Data     string
-	// Responds says that it can be answered by hand.
+	// Responds means that the request can be answered manually.
 	Responds bool
-	NoEcho   bool // that attributes may be kept secret
-	// Nested is the stack that it is for, nil if it is for a provider, or that is not known yet.
+	NoEcho   bool // the attributes can be secret
+	// Nested is the nested stack of the request. It is nil if the request is for a provider, or if the stack is not
+	// known yet.
 	Nested *store.Stack
-	// Reads are the attributes that others read, for people; empty for none. Secret says that the resource has attributes that are
-	// secret, which an empty Form.Data keeps.
+	// Reads describes, in words, the attributes that other resources and outputs read. It may be empty. Secret means
+	// that the resource has secret attributes, which an empty Form.Data keeps.
 	Reads  string
 	Secret bool
-	// Form is what the form of an answer begins with. Refused says that it is an answer that was refused, for its writer to correct.
+	// Form contains the initial values of the answer form. Refused means that it contains a rejected answer, for
+	// correction.
 	Form    form
 	Refused bool
 }
 
-// form is an answer by hand.
+// form is a manual answer.
 type form struct {
 	Status, PhysicalID, Reason, Data string
 	NoEcho, Force                    bool
@@ -68,7 +72,7 @@ func (c *Console) requestPage(v *visit) error {
 	return c.showRequest(v, 200, &r, &stack, "")
 }
 
-// request returns the request that the path names, and its stack, if the session may see that.
+// request returns the request in the path and its stack, if the session may see them.
 func (c *Console) request(v *visit) (store.Request, store.Stack, error) {
 	r, err := c.Rows.Request(v.r.Context(), wire.RequestID(v.r.PathValue("id")))
 	if err != nil {
@@ -91,7 +95,7 @@ func (c *Console) showRequest(v *visit, code int, r *store.Request, stack *store
 		if err != nil {
 			return err
 		}
-		view.Deadline = engine.Deadlines(append(open, *r))[r.ID] // it may not be among the first
+		view.Deadline = engine.Deadlines(append(open, *r))[r.ID] // it may be beyond the limit of open
 	}
 	revision, err := c.Engine.Revision(v.r.Context(), *stack)
 	if err != nil && !errors.Is(err, store.ErrNotFound) {
@@ -99,7 +103,7 @@ func (c *Console) showRequest(v *visit, code int, r *store.Request, stack *store
 	}
 	config := r.Body.HTTPConfig
 	if key, ok := config.Get("SignKey"); ok {
-		config = config.With("SignKey", key.Tainted(value.OfAttribute)) // however short it is
+		config = config.With("SignKey", key.Tainted(value.OfAttribute)) // even if it is short
 	}
 	hidden := slices.Concat(secretsOf(&revision), r.Body.Properties.Secrets(), r.Body.OldProperties.Secrets(),
 		store.TokenSecrets(r.Body.Token), store.ConfigSecrets(config))
@@ -122,7 +126,7 @@ func (c *Console) showRequest(v *visit, code int, r *store.Request, stack *store
 			typed.Get("status"), typed.Get("physicalId"), typed.Get("reason"), typed.Get("data"), typed.Get("noEcho") != "", typed.Get("force") != "",
 		}
 		if view.Form.NoEcho {
-			view.Form.Data = "" // they are to be seen nowhere
+			view.Form.Data = "" // they are never displayed
 		}
 	}
 	if err := c.fillNested(v, &view); err != nil {
@@ -158,10 +162,10 @@ func (c *Console) showRequest(v *visit, code int, r *store.Request, stack *store
 	return nil
 }
 
-// maxAudit is how many entries of a stack's audit list are searched for those of a request, the newest first.
+// maxAudit is how many of the newest entries of a stack's audit list are searched for a request.
 const maxAudit = 1000
 
-// noLines says why no line of a log is shown for a request.
+// noLines returns the reason why a request has no log lines.
 func noLines(r *store.Request) string {
 	switch token := plainText(r.Body.Token); {
 	case r.Body.Aim != "":
@@ -178,7 +182,8 @@ func noLines(r *store.Request) string {
 		"A server keeps the last lines of the newest requests that it ran itself, in memory."
 }
 
-// fillAnswer adds what is known of the answer: the row of the resource keeps it, if it was the last one that succeeded.
+// fillAnswer adds the attributes of the answer. They are stored with the resource if this was its last successful
+// request.
 func (c *Console) fillAnswer(ctx context.Context, view *requestView, shown func(value.Value) string) error {
 	if view.Request.Instance == 0 {
 		return nil
@@ -195,8 +200,8 @@ func (c *Console) fillAnswer(ctx context.Context, view *requestView, shown func(
 	return nil
 }
 
-// fillForm adds what an answer by hand begins with: the id that the resource has and, for an Update, its attributes. Secret ones stay
-// out of the page.
+// fillForm fills the answer form with the resource's physical ID and, for an Update, its attributes. Secret attributes
+// are omitted.
 func (c *Console) fillForm(ctx context.Context, view *requestView, hidden []string) error {
 	view.Form.PhysicalID = string(view.Request.Body.PhysicalID)
 	if row := view.Instance; row != nil {
@@ -221,7 +226,7 @@ func (c *Console) fillForm(ctx context.Context, view *requestView, hidden []stri
 	return err
 }
 
-// fillNested finds the stack that a request is for which no provider answers.
+// fillNested finds the nested stack of a request without a provider.
 func (c *Console) fillNested(v *visit, view *requestView) error {
 	if view.Request.Body.Aim == "" || view.Instance == nil || view.Instance.PhysicalID == "" {
 		return nil
@@ -234,7 +239,7 @@ func (c *Console) fillNested(v *visit, view *requestView) error {
 	return err
 }
 
-// respond answers a request in its provider's place.
+// respond answers a request instead of its provider.
 func (c *Console) respond(v *visit) error {
 	r, stack, err := c.request(v)
 	if err != nil {
@@ -263,7 +268,7 @@ func (c *Console) respond(v *visit) error {
 	return nil
 }
 
-// refused tells of an action that was refused, and shows the page again with the reason.
+// refused records a rejected action and shows the page again with the reason.
 func (c *Console) refused(v *visit, stack *store.Stack, a Action, err error, show func(code int, problem string) error) error {
 	code, problem := 0, ""
 	if input, ok := engine.InputError(err); ok {
@@ -282,7 +287,7 @@ func (c *Console) refused(v *visit, stack *store.Stack, a Action, err error, sho
 	return show(code, problem)
 }
 
-// done tells of an action that was carried out, and sends the browser to a page that says so.
+// done records an executed action and redirects the browser to a page that confirms it.
 func (c *Console) done(v *visit, stack *store.Stack, a Action, path, notice string) {
 	a.Status = http.StatusSeeOther
 	c.tell(v, stack, a)
@@ -295,5 +300,5 @@ func (c *Console) tell(v *visit, stack *store.Stack, a Action) {
 	c.record(v.w, v.r, &v.session.Identity, a)
 }
 
-// by says who acts, for the audit list.
+// by returns the user's name and address for the audit list.
 func (v *visit) by() string { return v.session.Name + " in the console, from " + addressOf(v.r) }

@@ -16,42 +16,42 @@ import (
 	"github.com/pintle-dev/pintle/internal/engine"
 )
 
-// Role is what a session may do. The set is closed.
+// Role decides what a session may do. The set is closed.
 type Role string
 
 // The roles.
 const (
-	// Viewer may look at everything in its account.
+	// Viewer may view everything in its account.
 	Viewer Role = "viewer"
-	// Operator may act besides.
+	// Operator may also execute actions.
 	Operator Role = "operator"
 )
 
-// operators is who may act.
+// operators are the roles that may execute actions.
 var operators = []Role{Operator}
 
 // sessionTime is how long a session lasts.
 const sessionTime = 8 * time.Hour
 
-// Identity is who a session is of.
+// Identity is the user of a session.
 type Identity struct {
-	// Name is shown to people and recorded with each action, e.g. "the local user".
+	// Name is displayed and recorded with each action, e.g. "the local user".
 	Name string `json:"n"`
-	// KeyID is the id of the access key that began the session; empty if none did. The role is then that of the key.
+	// KeyID is the ID of the access key that began the session, or empty. If it is set, the role is that of the key.
 	KeyID string `json:"k,omitempty"`
-	// Account is whose stacks are seen; empty for all.
+	// Account is the account whose stacks are visible. Empty means all.
 	Account string `json:"a,omitempty"`
 	Role    Role   `json:"r"`
 }
 
-// session is what a cookie says, signed.
+// session is the content of a signed cookie.
 type session struct {
 	Identity
 	ID      string `json:"i"`
 	Expires int64  `json:"e"` // Unix seconds
 }
 
-// accounts are those whose stacks are seen, nil for all. ROS writes the same account with more digits.
+// accounts returns the accounts whose stacks are visible, nil for all. ROS writes the same account with more digits.
 func (s *session) accounts() []string {
 	if s.Account == "" {
 		return nil
@@ -59,22 +59,22 @@ func (s *session) accounts() []string {
 	return []string{s.Account, engine.ROSAccount(s.Account)}
 }
 
-// sees reports whether stacks of an account are shown.
+// sees reports whether stacks of an account are visible.
 func (s *session) sees(account string) bool {
 	return s.Account == "" || account == s.Account || account == engine.ROSAccount(s.Account)
 }
 
-// acts reports whether the session may act.
+// acts reports whether the session may execute actions.
 func (s *session) acts() bool { return slices.Contains(operators, s.Role) }
 
-// sign returns the seal of a text for a purpose.
+// sign returns the signature of a text for a purpose.
 func (c *Console) sign(purpose, text string) string {
 	mac := hmac.New(sha256.New, c.Key)
 	mac.Write([]byte(purpose + "\x00" + text))
 	return base64.RawURLEncoding.EncodeToString(mac.Sum(nil))
 }
 
-// begin makes a session and gives the browser its cookie.
+// begin creates a session and sets its cookie.
 func (c *Console) begin(w http.ResponseWriter, r *http.Request, who Identity) error {
 	s := session{Identity: who, ID: rand.Text(), Expires: c.Now().Add(sessionTime).Unix()}
 	text, err := json.Marshal(s)
@@ -86,8 +86,8 @@ func (c *Console) begin(w http.ResponseWriter, r *http.Request, who Identity) er
 	return nil
 }
 
-// cookie makes the cookie of a session, or with a negative age the one that takes it away. The port is in its name, for
-// browsers send the cookies of one port of a machine to all others of it.
+// cookie returns the cookie of a session, or with a negative age the one that deletes it. Its name contains the port,
+// because browsers send cookies to all ports of a host.
 func (c *Console) cookie(r *http.Request, value string, age int) *http.Cookie {
 	return &http.Cookie{
 		Name: cookieName(r), Value: value, Path: Prefix, MaxAge: age, HttpOnly: true, SameSite: http.SameSiteStrictMode,
@@ -103,7 +103,7 @@ func cookieName(r *http.Request) string {
 	return "pintle_console_" + port
 }
 
-// session returns the session that a request is of; false if there is none, or it is over.
+// session returns the session of a request, or false if the request has no valid session.
 func (c *Console) session(r *http.Request) (*session, bool) {
 	cookie, err := r.Cookie(cookieName(r))
 	if err != nil {
@@ -121,13 +121,13 @@ func (c *Console) session(r *http.Request) (*session, bool) {
 	if s.KeyID == "" {
 		return &s, true
 	}
-	// A key that was taken away, or given another role, counts as it is now.
+	// Use the current state of the key: it may have been deleted or have another role.
 	who, ok := c.identityOf(s.KeyID)
 	s.Identity = who
 	return &s, ok
 }
 
-// identityOf returns who signs in with an access key; false if there is no such key.
+// identityOf returns the identity of an access key, or false for an unknown key.
 func (c *Console) identityOf(id string) (Identity, bool) {
 	if c.Keys == nil {
 		return Identity{}, false
@@ -143,17 +143,17 @@ func (c *Console) identityOf(id string) (Identity, bool) {
 	return who, true
 }
 
-// token is what forms of a session send with them.
+// token returns the CSRF token for the forms of a session.
 func (c *Console) token(s *session) string { return c.sign("form", s.ID) }
 
-// ended are the sessions that were ended before their time. They are lost with the process, and the cookie is gone from the
-// browser that ended its session.
+// ended contains the sessions whose users signed out before they expired. The list is lost when the process exits, but
+// the browser has deleted the cookie.
 type ended struct {
 	mu  sync.Mutex
-	ids map[string]int64 // until when, Unix seconds
+	ids map[string]int64 // expiry in Unix seconds
 }
 
-// maxEnded is how many are remembered.
+// maxEnded is the maximum number of remembered sessions.
 const maxEnded = 10_000
 
 func (e *ended) add(s *session, now time.Time) {

@@ -12,15 +12,15 @@ import (
 	"time"
 )
 
-// Bounds of signing in.
+// Limits of sign-in attempts.
 const (
-	// An address, and a key, may be wrong maxTries times in tryTime; all together maxAllTries times.
+	// In tryTime, an address or a key may fail maxTries times, and all together maxAllTries times.
 	maxTries    = 5
 	maxAllTries = 100
 	tryTime     = time.Minute
 )
 
-// tries counts what was wrong in the last while, by address and by key.
+// tries counts recent failures by address and by key.
 type tries struct {
 	mu    sync.Mutex
 	since time.Time
@@ -28,7 +28,7 @@ type tries struct {
 	all   int
 }
 
-// allowed reports whether another try may be made.
+// allowed reports whether another attempt is allowed.
 func (t *tries) allowed(now time.Time, names ...string) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -52,21 +52,22 @@ func (t *tries) failed(names ...string) {
 	}
 }
 
-// signInView is what the page shows.
+// signInView is the content of the sign-in page.
 type signInView struct {
 	Problem string
-	Keys    bool // that one can sign in with a key
+	Keys    bool // sign-in with a key is enabled
 	KeyID   string
 }
 
 // signInPage begins the session of a link, or shows the form.
 func (c *Console) signInPage(w http.ResponseWriter, r *http.Request) {
 	token := r.URL.Query().Get("token")
-	if token == "" || r.Method == http.MethodHead || r.Header.Get("Sec-Purpose") != "" { // no one looks at it yet
+	if token == "" || r.Method == http.MethodHead || r.Header.Get("Sec-Purpose") != "" { // a prefetch or preview, which must not use up the link
 		c.showSignIn(w, r, http.StatusOK, signInView{})
 		return
 	}
-	// A link that is right works however many were wrong: no one guesses one, and no one may keep others out by trying.
+	// A valid link works regardless of failed attempts. Links cannot be guessed, and failures must not lock out other
+	// users.
 	who, ok, err := c.useLink(r.Context(), token)
 	if err != nil {
 		c.broken(w, r, err)
@@ -96,21 +97,22 @@ func (c *Console) enter(w http.ResponseWriter, r *http.Request, who Identity) {
 	http.Redirect(w, r, Prefix, http.StatusSeeOther)
 }
 
-// broken tells one who has not signed in that the server has failed.
+// broken shows an internal error on a page without a session.
 func (c *Console) broken(w http.ResponseWriter, r *http.Request, err error) {
-	if r.Context().Err() == nil { // someone waits
+	if r.Context().Err() == nil { // the client is still connected
 		c.Log.ErrorContext(r.Context(), "internal failure", "service", "console", "error", err)
 	}
 	http.Error(w, "internal failure: see the server's log", http.StatusInternalServerError)
 }
 
-// fromElsewhere reports whether a page of another site has led a browser here: a browser then sends no cookie that is SameSite=Strict,
-// nor with what it is redirected to.
+// fromElsewhere reports whether a link on another site opened the page. Browsers then send no SameSite=Strict cookies,
+// not even after a redirect.
 func fromElsewhere(r *http.Request) bool {
 	return r.Method == http.MethodGet && r.Header.Get("Sec-Fetch-Site") == "cross-site" && r.Header.Get("Sec-Fetch-Dest") == "document"
 }
 
-// goOn has a browser ask for the same once more, by a page of this server. The address then says so, lest it continues forever.
+// goOn sends a page that makes the browser repeat the request from this server. The new URL is marked, to prevent an
+// infinite loop.
 func (c *Console) goOn(w http.ResponseWriter, r *http.Request) {
 	q := r.URL.Query()
 	q.Set("on", "1")
@@ -118,7 +120,7 @@ func (c *Console) goOn(w http.ResponseWriter, r *http.Request) {
 	c.render(w, r, http.StatusOK, "on.html", &page{Title: "Pintle", Path: path, Onward: true})
 }
 
-// signIn begins the session of an access key. Neither the secret nor what was wrong with it is shown.
+// signIn begins the session of an access key. It does not reveal whether the key or the secret was wrong.
 func (c *Console) signIn(w http.ResponseWriter, r *http.Request) {
 	if err := sameOrigin(r); err != nil {
 		c.showSignIn(w, r, http.StatusForbidden, signInView{Problem: err.Message})
@@ -131,7 +133,7 @@ func (c *Console) signIn(w http.ResponseWriter, r *http.Request) {
 	}
 	id, secret := strings.TrimSpace(r.PostForm.Get("key")), strings.TrimSpace(r.PostForm.Get("secret"))
 	names := []string{"from " + addressOf(r)}
-	if who, ok := c.identityOf(id); ok { // what is not a key is not remembered
+	if who, ok := c.identityOf(id); ok { // only existing keys are counted
 		names = append(names, "as "+who.KeyID)
 	}
 	if !c.tries.allowed(c.Now(), names...) {
@@ -177,7 +179,7 @@ func (c *Console) signOut(v *visit) error {
 	return nil
 }
 
-// record reports an action to Record, if that is set. who is nil if the caller is unknown.
+// record calls Record if it is set. who is nil if the caller is unknown.
 func (c *Console) record(w http.ResponseWriter, r *http.Request, who *Identity, a Action) {
 	if c.Record == nil {
 		return
@@ -190,7 +192,7 @@ func (c *Console) record(w http.ResponseWriter, r *http.Request, who *Identity, 
 	c.Record(r.Context(), a)
 }
 
-// addressOf is where a request comes from, without the port.
+// addressOf returns the client's address without the port.
 func addressOf(r *http.Request) string {
 	host, _, err := net.SplitHostPort(r.RemoteAddr)
 	if err != nil {
@@ -199,13 +201,13 @@ func addressOf(r *http.Request) string {
 	return host
 }
 
-// sameOrigin refuses what a page of another server sends. Every browser of today says one of the two.
+// sameOrigin rejects requests from pages of other servers. Every current browser sends one of the two headers.
 func sameOrigin(r *http.Request) *failure {
 	site := r.Header.Get("Sec-Fetch-Site")
 	if site != "" && site != "same-origin" {
 		return errForeign
 	}
-	// Forms of our own pages have null for it, as the pages ask that no address be told.
+	// Forms of the console's own pages send null, because of the Referrer-Policy.
 	if origin := r.Header.Get("Origin"); origin != "" && (origin != "null" || site == "") {
 		u, err := url.Parse(origin)
 		if err != nil || !strings.EqualFold(u.Host, r.Host) {

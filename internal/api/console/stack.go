@@ -20,15 +20,15 @@ import (
 )
 
 const (
-	// maxWaiting is how many requests a stack's page lists.
+	// maxWaiting is the maximum number of requests on a stack's page.
 	maxWaiting = 50
-	// maxFetched bounds how many instances one page of resources looks at: those that are gone are not shown.
+	// maxFetched limits how many instances a page of resources scans: deleted ones are not shown.
 	maxFetched = 50 * pageSize
-	// maxOperations is how many operations a stack's page lists.
+	// maxOperations is the maximum number of operations on a stack's page.
 	maxOperations = 10
 )
 
-// stackView is what the page of a stack shows.
+// stackView is the content of a stack's page.
 type stackView struct {
 	Stack      *store.Stack
 	Status     status
@@ -38,29 +38,29 @@ type stackView struct {
 	Tags       []field
 	Operations []operationRow
 	Waiting    []requestRow
-	// MoreWaiting says that it waits for more than are listed.
+	// MoreWaiting means that more requests are pending than are listed.
 	MoreWaiting bool
 	Resources   []resourceRow
-	// Logical is the one that the reader looks for, empty for all.
+	// Logical is the selected logical ID, empty for all.
 	Logical string
-	// Next is the path of the next page of resources, empty if there is none, and First whether this is not the first.
+	// Next is the path of the next page of resources, or empty. First means that this is not the first page.
 	Next  string
 	First bool
 	Left  []leftRow
-	// MoreLeft says that it has left more behind than are listed.
+	// MoreLeft means that more retained resources exist than are listed.
 	MoreLeft bool
 	Events   []eventLine
 	Actions  []offer
-	// Standing and Once are what forms send with them: what the stack stood in, and what tells one form from another.
+	// Standing and Once are hidden fields of forms: the displayed state of the stack, and an idempotency token.
 	Standing, Once string
-	// requests are those that are not settled, by the number of their instance; the first [maxDeadlines] of them.
+	// requests are the first [maxDeadlines] unsettled requests, by the number of their instance.
 	requests map[int]wire.RequestID
-	// Log is what the provider of the chosen resource printed last, of the request LogOf; nil if none is chosen. NoLog says why
-	// there is none.
+	// Log is the end of the provider's log for the request LogOf of the selected resource, nil if none is selected.
+	// NoLog is the reason for an empty log.
 	Log   []string
 	LogOf *store.Request
 	NoLog string
-	// Tried is the action that was refused, and Skip what was typed with it; empty if none was.
+	// Tried is a rejected action, and Skip the input of its form. Both may be empty.
 	Tried, Skip string
 }
 
@@ -75,9 +75,9 @@ type requestRow struct {
 	*store.Request
 	Status   status
 	Progress string
-	// Deadline is when it fails; zero for a request that is not with its provider.
+	// Deadline is when the request fails. Zero means that it is not with its provider.
 	Deadline time.Time
-	// Answer is the command that answers for its provider, empty if there is no cause for that.
+	// Answer is the command for answering instead of the provider, or empty if that is not needed.
 	Answer string
 }
 
@@ -85,13 +85,14 @@ type requestRow struct {
 type resourceRow struct {
 	store.Instance
 	Status status
-	// Standing says what the instance is to its stack, empty for what its logical id stands for.
+	// Standing describes the role of the instance, empty if it is the current instance of its logical ID.
 	Standing string
-	// Request is the one that the resource waits for, or else by which it failed, or which made it what it is; empty if none is known.
+	// Request is the request that the resource waits for, else the one that failed, else the last successful one. It is
+	// empty if unknown.
 	Request wire.RequestID
 }
 
-// Failure is the path of the request by which the resource failed, empty for none.
+// Failure returns the path of the request that caused the failure, or "".
 func (r resourceRow) Failure() string { return failureURL(r.FailedBy, r.Reason) }
 
 // stackPage shows a stack.
@@ -103,7 +104,7 @@ func (c *Console) stackPage(v *visit) error {
 	return c.showStack(v, 200, &stack, "")
 }
 
-// showStack shows a stack and, if something was asked for that could not be done, why.
+// showStack shows a stack and, if an action was rejected, the reason.
 func (c *Console) showStack(v *visit, code int, stack *store.Stack, problem string) error {
 	ctx := v.r.Context()
 	view := stackView{
@@ -127,7 +128,7 @@ func (c *Console) showStack(v *visit, code int, stack *store.Stack, problem stri
 	if !stack.Phase.Final() {
 		p.Stream, p.Refresh = stackURL(stack.ID, "operations", strconv.Itoa(stack.Operation), "live"), 10
 		if view.LogOf != nil && view.LogOf.State != store.RequestSettled {
-			p.Stream = requestStream(view.LogOf) // whose heartbeat updates the rest of the page
+			p.Stream = requestStream(view.LogOf) // its heartbeat updates the rest of the page
 		}
 	}
 	c.show(v, code, "stack.html", p)
@@ -163,7 +164,7 @@ func (c *Console) fillInputs(ctx context.Context, _ *visit, view *stackView) err
 	return nil
 }
 
-// secretsOf returns the secrets that a stack was given. A provider may return a secret that it was sent as part of an
+// secretsOf returns the secrets of a stack's inputs. A provider may return a secret that it was sent as part of an
 // attribute, so every page masks these values wherever they appear.
 func secretsOf(revision *store.Revision) []string {
 	return slices.Concat(revision.Parameters.Secrets(), engine.StoredValues(revision).Secrets())
@@ -173,7 +174,7 @@ func (c *Console) fillOperations(ctx context.Context, _ *visit, view *stackView)
 	for number := view.Stack.Operation; number > 0 && len(view.Operations) < maxOperations; number-- {
 		op, err := c.Rows.Operation(ctx, view.Stack.Key, number)
 		if errors.Is(err, store.ErrNotFound) {
-			return nil // it was swept, and those before it
+			return nil // it has been deleted, and so have earlier ones
 		}
 		if err != nil {
 			return err
@@ -188,7 +189,7 @@ func (c *Console) fillOperations(ctx context.Context, _ *visit, view *stackView)
 	return nil
 }
 
-// fillWaiting adds the requests that are not settled.
+// fillWaiting adds the unsettled requests.
 func (c *Console) fillWaiting(ctx context.Context, v *visit, view *stackView) error {
 	rows, err := c.Rows.OpenRequests(ctx, view.Stack.Key, maxDeadlines)
 	if err != nil {
@@ -218,7 +219,7 @@ func (c *Console) fillWaiting(ctx context.Context, v *visit, view *stackView) er
 	return nil
 }
 
-// progress says what holds a request up, empty for nothing.
+// progress describes what delays a request, or returns "".
 func (c *Console) progress(r *store.Request) string {
 	text := ""
 	if c.Progress != nil {
@@ -227,7 +228,7 @@ func (c *Console) progress(r *store.Request) string {
 	return cmp.Or(text, engine.Standing(r))
 }
 
-// fillResources adds a page of resources in the order in which they were begun, or all that one logical id has.
+// fillResources adds a page of resources in the order of their creation, or all resources of the selected logical ID.
 func (c *Console) fillResources(ctx context.Context, v *visit, view *stackView) error {
 	if view.Logical != "" {
 		rows, err := c.Rows.InstancesOf(ctx, view.Stack.Key, []wire.LogicalID{wire.LogicalID(view.Logical)})
@@ -265,7 +266,7 @@ func (c *Console) fillResources(ctx context.Context, v *visit, view *stackView) 
 	return nil
 }
 
-// fillLog adds the log of the chosen resource: of the request that it waits for, or else of its last one.
+// fillLog adds the log of the selected resource: of its pending request, or else of its last one.
 func (c *Console) fillLog(ctx context.Context, _ *visit, view *stackView) error {
 	var id wire.RequestID
 	for _, row := range view.Resources {
@@ -278,7 +279,7 @@ func (c *Console) fillLog(ctx context.Context, _ *visit, view *stackView) error 
 	}
 	r, err := c.Rows.Request(ctx, id)
 	if errors.Is(err, store.ErrNotFound) {
-		return nil // it was swept
+		return nil // it has been deleted
 	} else if err != nil {
 		return err
 	}
@@ -294,7 +295,7 @@ func (c *Console) fillLog(ctx context.Context, _ *visit, view *stackView) error 
 	return nil
 }
 
-// addResource lists a resource.
+// addResource adds a resource to the list.
 func (view *stackView) addResource(i store.Instance) {
 	row := resourceOf(view.Stack, i)
 	if open := view.requests[i.Number]; open != "" {
@@ -321,7 +322,7 @@ func resourceOf(stack *store.Stack, i store.Instance) resourceRow {
 	return row
 }
 
-// fillLeft adds what the stack has left behind.
+// fillLeft adds the retained resources of the stack.
 func (c *Console) fillLeft(ctx context.Context, _ *visit, view *stackView) error {
 	const most = 20
 	rows, err := c.Rows.LeftBehind(ctx, []string{view.Stack.Account}, store.InstancePlace{Stack: view.Stack.Key}, most+1)
@@ -347,18 +348,18 @@ func (c *Console) fillEvents(ctx context.Context, _ *visit, view *stackView) (er
 	return err
 }
 
-// eventLine is an event as it is shown.
+// eventLine is an event as displayed.
 type eventLine struct {
 	store.Event
 	Status status
-	// OfStack says that it is the stack's own.
+	// OfStack means that it is the stack's own event.
 	OfStack bool
 }
 
-// Failure is the path of the request by which the resource failed, empty for none.
+// Failure returns the path of the request that caused the failure, or "".
 func (l eventLine) Failure() string { return failureURL(l.Request, l.Reason) }
 
-// eventPlace is where an event stands: in a row of its stack's history, and the how manieth of that row, newest first.
+// eventPlace is the position of an event: its row in the stack's history, and its index in that row, newest first.
 type eventPlace struct {
 	store.EventCursor
 	Skip int
@@ -366,8 +367,8 @@ type eventPlace struct {
 
 func (p eventPlace) String() string { return fmt.Sprintf("%d.%d.%d", p.Operation, p.Number, p.Skip) }
 
-// events returns up to limit events from a place on, newest first, and the place of the next one; zero if there is none. A row
-// may hold thousands: those that a stack begins with all begin at once.
+// events returns up to limit events from a position on, newest first, and the position of the next one, or zero. One
+// row may contain thousands of events, because all initial resources of a stack start together.
 func (c *Console) events(
 	ctx context.Context, stack *store.Stack, from eventPlace, limit int,
 ) (list []eventLine, next eventPlace, err error) {
@@ -401,12 +402,12 @@ func eventOf(stack *store.Stack, e store.Event) eventLine {
 	return eventLine{e, resourceStatus(stack.Dialect, e.Verb, e.Progress), false}
 }
 
-// eventsView is what the page of events shows.
+// eventsView is the content of the events page.
 type eventsView struct {
 	Stack  *store.Stack
 	Events []eventLine
 	Next   string
-	Later  bool // that this is not the first page
+	Later  bool // this is not the first page
 }
 
 // eventsPage lists a stack's events, newest first.
@@ -434,7 +435,7 @@ func (c *Console) eventsPage(v *visit) error {
 	return nil
 }
 
-// Elapsed is how long an operation took, or has taken so far.
+// Elapsed returns the duration of an operation, or the time since its start.
 func (o operationRow) Elapsed(now time.Time) string {
 	if !o.Ended.IsZero() {
 		return short(o.Ended.Sub(o.Started))

@@ -15,29 +15,29 @@ import (
 )
 
 const (
-	// maxRegions is how many regions are looked through for stacks.
+	// maxRegions is the maximum number of regions that are searched for stacks.
 	maxRegions = 100
-	// maxScanned bounds how many stacks one page of a filtered list looks at. It may then have less than fit, and yet a next
-	// page.
+	// maxScanned limits how many stacks a page of a filtered list scans. The page may then be incomplete although
+	// another page follows.
 	maxScanned = 20 * pageSize
 )
 
-// stacksView is what the list of stacks shows.
+// stacksView is the content of the list of stacks.
 type stacksView struct {
 	Name, Status, Region, After string
 	Deleted                     bool
 	Regions                     []store.Region
 	Stacks                      []store.Stack
-	// Next is the path of the next page, empty if there is none; Partly says that this one was cut because it looked at many.
+	// Next is the path of the next page, or empty. Partly means that this page is incomplete because of maxScanned.
 	Next   string
 	Partly bool
-	// ManyRegions says that more regions have stacks than are looked through.
+	// ManyRegions means that more regions have stacks than are searched.
 	ManyRegions bool
-	// Running and Failed count those on this page.
+	// Running and Failed count the stacks on this page.
 	Running, Failed int
 }
 
-// stacksPage lists the stacks, newest first, of all regions and both dialects.
+// stacksPage lists the stacks of all regions and both dialects, newest first.
 func (c *Console) stacksPage(v *visit) error {
 	q := v.r.URL.Query()
 	view, err := c.listStacks(v.r.Context(), v.session.accounts(), q)
@@ -50,7 +50,7 @@ func (c *Console) stacksPage(v *visit) error {
 	return nil
 }
 
-// listStacks returns the page of the list that a query asks for.
+// listStacks returns the page that a query selects.
 func (c *Console) listStacks(ctx context.Context, accounts []string, q url.Values) (view *stacksView, err error) {
 	view = &stacksView{
 		Name: strings.TrimSpace(q.Get("name")), Status: q.Get("status"), Region: q.Get("region"), Deleted: q.Get("deleted") != "",
@@ -94,12 +94,12 @@ func (c *Console) listStacks(ctx context.Context, accounts []string, q url.Value
 	return view, nil
 }
 
-// Filtered reports whether the list leaves stacks out.
+// Filtered reports whether the list is filtered.
 func (v *stacksView) Filtered() bool {
 	return v.Name != "" || v.Status != "" || v.Region != "" || v.After != ""
 }
 
-// pageOfStacks fills a page and returns where the next one begins, 0 if there is none.
+// pageOfStacks fills a page and returns the position of the next one, or 0.
 func (c *Console) pageOfStacks(
 	ctx context.Context, regions []store.Region, after store.StackKey, view *stacksView,
 ) (store.StackKey, error) {
@@ -128,7 +128,7 @@ func (c *Console) pageOfStacks(
 	}
 }
 
-// newest merges the stacks of regions, newest first: as many as fit on a page, and whether there are more.
+// newest merges the stacks of regions, newest first. It returns one page, and whether there are more.
 func (c *Console) newest(
 	ctx context.Context, regions []store.Region, deleted bool, after store.StackKey,
 ) (page []store.Stack, more bool, err error) {
@@ -143,7 +143,7 @@ func (c *Console) newest(
 	return page[:min(len(page), pageSize)], len(page) > pageSize, nil
 }
 
-// wants reports whether a stack is one of those that the reader asked for.
+// wants reports whether a stack matches the filter.
 func (v *stacksView) wants(stack *store.Stack) bool {
 	if v.Name != "" && !strings.Contains(strings.ToLower(stack.Name), strings.ToLower(v.Name)) {
 		return false
@@ -158,7 +158,7 @@ func (v *stacksView) wants(stack *store.Stack) bool {
 	return strings.EqualFold(s.Text, v.Status)
 }
 
-// Pointers returns the stacks as the parts of pages take them.
+// Pointers returns the stacks in the form that template parts expect.
 func (v *stacksView) Pointers() []*store.Stack {
 	list := make([]*store.Stack, len(v.Stacks))
 	for i := range v.Stacks {
@@ -167,7 +167,7 @@ func (v *stacksView) Pointers() []*store.Stack {
 	return list
 }
 
-// Names returns the regions without their accounts, each once.
+// Names returns the distinct names of the regions.
 func (v *stacksView) Names() []string {
 	var names []string
 	for _, r := range v.Regions {
@@ -179,7 +179,7 @@ func (v *stacksView) Names() []string {
 	return names
 }
 
-// stackKey reads the place of a page; 0 for none.
+// stackKey parses the position of a page, or returns 0 for an empty text.
 func stackKey(text string) (store.StackKey, error) {
 	if text == "" {
 		return 0, nil
@@ -191,13 +191,13 @@ func stackKey(text string) (store.StackKey, error) {
 	return store.StackKey(key), nil
 }
 
-// count reads a number that is not negative; 0 for none.
+// count parses a non-negative number, or returns 0 for an empty text.
 func count(q url.Values, name string) (int, error) {
 	text := q.Get(name)
 	if text == "" {
 		return 0, nil
 	}
-	n, err := strconv.ParseInt(text, 10, 32) // what is added to it does not overflow
+	n, err := strconv.ParseInt(text, 10, 32) // 32 bits, so that sums do not overflow
 	if err != nil || n < 0 {
 		return 0, &failure{400, "The address of this page is not right: begin at the first page."}
 	}

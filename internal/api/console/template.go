@@ -17,30 +17,31 @@ import (
 )
 
 const (
-	// maxLines and maxText bound the part of a template that a page shows, in lines and bytes, and maxLine one line of it.
+	// maxLines and maxText limit the part of a template on a page, in lines and bytes. maxLine limits the bytes of one
+	// line.
 	maxLines = 2000
 	maxText  = 256 << 10
 	maxLine  = 8 << 10
 )
 
-// templateView is what the page of a template shows.
+// templateView is the content of a template's page.
 type templateView struct {
 	Stack *store.Stack
-	// Missing says why there is no template, empty if there is one.
+	// Missing is the reason for a missing template, or empty.
 	Missing string
-	// Processed says that transforms have made another template of the submitted one, and Stage which is shown: "" or processed.
+	// Processed means that transforms have changed the submitted template. Stage is the displayed one: "" or processed.
 	Processed bool
 	Stage     string
-	// Lines are a part of the text, from line From to To of All, and Numbers their numbers, one a line.
+	// Lines are the lines From to To of All. Numbers are their line numbers, one per line.
 	Numbers, Lines string
 	From, To, All  int
-	// Previous and Next are paths of other parts, empty where there is none.
+	// Previous and Next are the paths of other parts, or empty.
 	Previous, Next string
-	// Cut says that lines were too long to be shown whole.
+	// Cut means that long lines are truncated.
 	Cut bool
 }
 
-// templatePage shows the template of the revision in force, secrets masked.
+// templatePage shows the template of the current revision, with secrets masked.
 func (c *Console) templatePage(v *visit) error {
 	stack, err := c.stack(v)
 	if err != nil {
@@ -73,7 +74,7 @@ func (c *Console) templatePage(v *visit) error {
 	return nil
 }
 
-// shownTemplate returns a template for people: secrets and signatures masked, and JSON on one line indented.
+// shownTemplate returns a template for display. It masks secrets and signatures, and indents single-line JSON.
 func shownTemplate(stack *store.Stack, revision *store.Revision, text string) (string, error) {
 	language := template.CloudFormation
 	if stack.Dialect == engine.ROS.Name() {
@@ -94,8 +95,8 @@ func shownTemplate(stack *store.Stack, revision *store.Revision, text string) (s
 	return wire.Redact(text), nil
 }
 
-// writtenSecrets returns the keys and passwords that the custom resources of a template declare openly: the page of a request
-// masks them too.
+// writtenSecrets returns the keys and passwords that the custom resources of a template contain in clear text. The page
+// of a request masks them too.
 func writtenSecrets(document value.Value) (secrets []string) {
 	resources, _ := document.Get("Resources")
 	for _, resource := range resources.Members() {
@@ -107,7 +108,7 @@ func writtenSecrets(document value.Value) (secrets []string) {
 	return secrets
 }
 
-// part fills in the part of the text that begins after so many lines.
+// part sets the part of the text after the first from lines.
 func (v *templateView) part(text string, from int) {
 	lines := strings.Split(strings.TrimRight(strings.ReplaceAll(text, "\r\n", "\n"), "\n"), "\n")
 	v.All = len(lines)
@@ -130,7 +131,7 @@ func (v *templateView) part(text string, from int) {
 	}
 }
 
-// at is the path of a part.
+// at returns the path of a part.
 func (v *templateView) at(from int) string {
 	q := url.Values{}
 	if from > 0 {

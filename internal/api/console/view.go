@@ -17,13 +17,13 @@ import (
 	"github.com/pintle-dev/pintle/wire"
 )
 
-// status is how something stands: in words, and as a class for its looks.
+// status is the status of an object: a text, and a class for the style sheet.
 type status struct {
 	Text  string
 	Class picture.State
 }
 
-// statusOf renders how a stack, or an operation of it, stands.
+// statusOf renders the status of a stack or of an operation.
 func statusOf(dialect string, kind store.Kind, phase store.Phase) status {
 	text := string(kind) + " " + string(phase)
 	if d, err := engine.DialectOf(dialect); err == nil {
@@ -50,7 +50,7 @@ func classOf(kind store.Kind, phase store.Phase) picture.State {
 
 func stackStatus(stack *store.Stack) status { return statusOf(stack.Dialect, stack.Kind, stack.Phase) }
 
-// resourceStatus renders how a resource stands.
+// resourceStatus renders the status of a resource.
 func resourceStatus(dialect string, verb store.Verb, progress store.Progress) status {
 	if verb == "" {
 		return status{"not started", picture.Waiting}
@@ -71,7 +71,7 @@ func resourceStatus(dialect string, verb store.Verb, progress store.Progress) st
 	return status{text, picture.Done}
 }
 
-// requestStatus renders how a request stands. Of one that is settled its row does not say whether it succeeded.
+// requestStatus renders the status of a request. The row of a settled request does not say whether it succeeded.
 func requestStatus(r *store.Request, now time.Time) status {
 	switch {
 	case r.State == store.RequestSettled:
@@ -88,7 +88,8 @@ func requestStatus(r *store.Request, now time.Time) status {
 	return status{"on its way to its provider", picture.Waiting}
 }
 
-// answer returns the command that answers for a provider whose handler returned without an answer, empty for all others.
+// answer returns the command for answering instead of a provider whose handler returned without an answer. It returns
+// "" for other requests.
 func answer(stack *store.Stack, r *store.Request) string {
 	if engine.Standing(r) == "" {
 		return ""
@@ -96,7 +97,7 @@ func answer(stack *store.Stack, r *store.Request) string {
 	return "pintle respond " + stack.Name + " " + string(r.Logical) + " --status SUCCESS"
 }
 
-// childURL is the path of the stack that an instance is, empty if it is none.
+// childURL returns the path of an instance's nested stack, or "" if it has none.
 func childURL(i store.Instance) string {
 	if i.PhysicalID == "" || i.Body.Type != engine.CloudFormation.StackType() && i.Body.Type != engine.ROS.StackType() {
 		return ""
@@ -104,7 +105,7 @@ func childURL(i store.Instance) string {
 	return stackURL(wire.StackID(i.PhysicalID))
 }
 
-// dialectName is how people call a dialect.
+// dialectName returns the display name of a dialect.
 func dialectName(dialect string) string {
 	if dialect == engine.ROS.Name() {
 		return "ROS"
@@ -112,21 +113,21 @@ func dialectName(dialect string) string {
 	return "CloudFormation"
 }
 
-// place is a page of those of a stack.
+// place identifies one of a stack's pages.
 type place struct {
 	Stack *store.Stack
 	Here  string
 }
 
-// field is a name and a value, both as they are shown.
+// field is a name and a value as displayed.
 type field struct {
 	Name, Value string
-	// Note is what else is known, e.g. an export's name.
+	// Note is additional information, e.g. an export's name.
 	Note string
 }
 
-// plainText returns a value as a text of its own, secrets masked, and signatures in URLs: who may only look is not to act by one that
-// someone has signed. Of a secret list not even the length is shown.
+// plainText returns a value as a text with masked secrets. It also masks signatures in URLs: a viewer must not be able
+// to use a signed URL. The mask of a secret list hides its length too.
 func plainText(v value.Value) string {
 	switch {
 	case v.Kind() == value.List && v.HasSecret():
@@ -137,7 +138,7 @@ func plainText(v value.Value) string {
 	return wire.Redact(v.String())
 }
 
-// indented returns a value as JSON for people, with the masks of [plainText]; empty for null.
+// indented returns a value as indented JSON, with the masks of [plainText], or "" for null.
 func indented(v value.Value) string {
 	if v.IsNull() {
 		return ""
@@ -149,7 +150,7 @@ func indented(v value.Value) string {
 	return wire.Redact(b.String())
 }
 
-// functions are those that pages call.
+// functions returns the template functions of the pages.
 func (c *Console) functions() template.FuncMap {
 	return template.FuncMap{
 		"asset": func(name string) string { return Prefix + "static/" + name + "?v=" + c.assets[name].tag },
@@ -176,11 +177,12 @@ func (c *Console) functions() template.FuncMap {
 	}
 }
 
-// namedRequest finds the request that the reason of a failure names: the engine does so behind what a provider said, and in the text
-// of CloudFormation for one that said nothing.
+// namedRequest finds the request that the reason of a failure names. The engine adds it after the provider's text, and
+// in CloudFormation's text for a provider that gave no reason.
 var namedRequest = regexp.MustCompile(`(?s).*\(RequestId: ([\w-]+)\)|^.*? for requestId \[([\w-]+)\]`)
 
-// failureURL is the path of the request by which a resource failed, empty for none. Rows of earlier versions have it in the reason only.
+// failureURL returns the path of the request that made a resource fail, or "". Rows of earlier versions have it only in
+// the reason.
 func failureURL(failedBy wire.RequestID, reason string) string {
 	if failedBy != "" {
 		return requestURL(failedBy)
@@ -188,7 +190,7 @@ func failureURL(failedBy wire.RequestID, reason string) string {
 	return requestIn(reason)
 }
 
-// requestIn returns the path of the request that a reason names, empty if it names none.
+// requestIn returns the path of the request that a reason names, or "".
 func requestIn(reason string) string {
 	found := namedRequest.FindStringSubmatch(reason)
 	if found == nil {
@@ -197,7 +199,7 @@ func requestIn(reason string) string {
 	return requestURL(wire.RequestID(found[1] + found[2])) // one of the two is empty
 }
 
-// plural returns "1 stack", "2 stacks".
+// plural returns a number with a noun: "1 stack", "2 stacks".
 func plural(n int, noun string) string {
 	if n == 1 {
 		return "1 " + noun
@@ -205,7 +207,7 @@ func plural(n int, noun string) string {
 	return strconv.Itoa(n) + " " + noun + "s"
 }
 
-// short writes a duration in the two largest units that say something.
+// short formats a duration in its two largest units that are not zero.
 func short(d time.Duration) string {
 	d = d.Round(time.Second)
 	if d < 0 {

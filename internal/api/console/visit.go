@@ -21,28 +21,28 @@ type visit struct {
 	r       *http.Request
 	session *session
 	now     time.Time
-	// told says that it is recorded what became of what was asked for.
+	// told means that the result of the action has been recorded.
 	told bool
 }
 
-// page is what the layout shows.
+// page is the input of the layout.
 type page struct {
 	Title string
-	// Here is the entry of the navigation that the page belongs to.
+	// Here is the navigation entry of the page.
 	Here string
-	// Session is nil for someone who has not signed in.
+	// Session is nil before sign-in.
 	Session *session
 	Token   string
-	// Notice says what was just done, Problem why something was not.
+	// Notice confirms the last action. Problem is the reason of a failure.
 	Notice, Problem string
-	// Path is where the page is, without what is said once. Moved says that the browser has another address: that of a form, which
-	// would be sent once more if the page were loaded again, or one with a notice, which would be given once more.
+	// Path is the URL of the page without one-time parameters. Moved means that the browser shows a different URL: that
+	// of a form, which a reload would send again, or one with a notice, which a reload would repeat.
 	Path  string
 	Moved bool
-	// Onward says that the browser is to ask for Path at once.
+	// Onward means that the browser must request Path immediately.
 	Onward bool
-	// Stream is the path that says when the page has changed; empty if it does not. Refresh then is how many seconds a browser
-	// without scripts waits before it loads the page again, unless that would undo what its reader Fills in.
+	// Stream is the path of the page's live updates, or empty. Refresh is the reload interval in seconds for browsers
+	// without scripts. It is ignored if the page Fills in a form, because a reload would lose the input.
 	Stream  string
 	Refresh int
 	Fills   bool
@@ -51,10 +51,10 @@ type page struct {
 	Content any
 }
 
-// Acts reports whether the reader may act.
+// Acts reports whether the user may execute actions.
 func (p *page) Acts() bool { return p.Session != nil && p.Session.acts() }
 
-// failure is an error that is shown to the reader.
+// failure is an error that is shown to the user.
 type failure struct {
 	Status  int
 	Message string
@@ -63,7 +63,7 @@ type failure struct {
 // Error returns the message.
 func (f *failure) Error() string { return f.Message }
 
-// These are the pages for requests that the console refuses.
+// Errors of requests that the console rejects.
 var (
 	errNothing = &failure{http.StatusNotFound, "There is nothing here: it may have been removed, or belong to another account."}
 	errForeign = &failure{http.StatusForbidden, "This was sent from a page of another server, and nothing was changed."}
@@ -71,7 +71,7 @@ var (
 	errViewer  = &failure{http.StatusForbidden, "You may look, but not act: sign in as an operator to do this. Nothing was changed."}
 )
 
-// seen makes a handler of a page that only those see who have signed in.
+// seen returns a handler of a page for signed-in users.
 func (c *Console) seen(show func(*visit) error) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		s, ok := c.session(r)
@@ -80,7 +80,7 @@ func (c *Console) seen(show func(*visit) error) http.HandlerFunc {
 				http.Error(w, "sign in", http.StatusUnauthorized)
 				return
 			}
-			if fromElsewhere(r) && !r.URL.Query().Has("on") { // there may be a session all the same
+			if fromElsewhere(r) && !r.URL.Query().Has("on") { // a session may exist anyway
 				c.goOn(w, r)
 				return
 			}
@@ -94,7 +94,8 @@ func (c *Console) seen(show func(*visit) error) http.HandlerFunc {
 	}
 }
 
-// acting makes a handler of what only some roles may do, all if there are none, and only from a page of this server.
+// acting returns a handler of an action. Only the given roles may use it, or all if roles is nil, and only from a page
+// of this server.
 func (c *Console) acting(roles []Role, do func(*visit) error) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		s, ok := c.session(r)
@@ -113,20 +114,20 @@ func (c *Console) acting(roles []Role, do func(*visit) error) http.HandlerFunc {
 	}
 }
 
-// deny shows why nothing was done, and puts it on record if it is not yet.
+// deny shows the error of an action, and records it if that has not been done yet.
 func (c *Console) deny(v *visit, err error) {
 	shown := c.explain(v, err)
 	if !v.told && slices.Contains(actionNames, actionOf(v.r)) {
 		a := Action{Name: actionOf(v.r), Status: shown.Status, Refused: shown.Message}
 		if strings.HasPrefix(v.r.URL.Path, Prefix+"stacks/") {
-			a.Stack = wire.StackID(v.r.PathValue("id")) // as it was named: there may be none
+			a.Stack = wire.StackID(v.r.PathValue("id")) // from the path: the stack may not exist
 		}
 		c.record(v.w, v.r, &v.session.Identity, a)
 	}
 	c.problem(v, shown)
 }
 
-// mayAct refuses what was not sent by a page of the session's own, or is not for its role.
+// mayAct rejects actions that do not come from a page of the session, or that the session's role does not allow.
 func (c *Console) mayAct(v *visit, roles []Role) *failure {
 	if err := sameOrigin(v.r); err != nil {
 		return err
@@ -148,7 +149,7 @@ func (c *Console) mayAct(v *visit, roles []Role) *failure {
 	return nil
 }
 
-// actionOf names what a request asks for.
+// actionOf returns the name of the requested action.
 func actionOf(r *http.Request) string {
 	if action := r.PathValue("action"); action != "" {
 		if r.PathValue("name") != "" && action == "delete" {
@@ -164,7 +165,7 @@ func (c *Console) fail(v *visit, err error) {
 	c.problem(v, c.explain(v, err))
 }
 
-// explain returns what is shown of an error.
+// explain returns the error to show.
 func (c *Console) explain(v *visit, err error) *failure {
 	shown, ok := errors.AsType[*failure](err)
 	input, mends := engine.InputError(err)
@@ -174,7 +175,7 @@ func (c *Console) explain(v *visit, err error) *failure {
 		shown = &failure{http.StatusBadRequest, input.Message}
 	case errors.Is(err, store.ErrNotFound):
 		shown = errNothing
-	case v.r.Context().Err() != nil: // the reader has gone, the time is over, or the server stops
+	case v.r.Context().Err() != nil: // the client disconnected, the time limit expired, or the server is stopping
 		shown = &failure{http.StatusServiceUnavailable, "The server did not finish in time, or is stopping. Check the result before you try again."}
 	default:
 		c.Log.ErrorContext(v.r.Context(), "internal failure", "service", "console", "path", wire.Redact(v.r.URL.Path), "error", err)
@@ -189,7 +190,7 @@ func (c *Console) problem(v *visit, shown *failure) {
 	})
 }
 
-// back returns the page that a form was on, or one that leads there; empty for what is not a form.
+// back returns the page of a form, or a page with a link to it. It returns "" if the request was not a form.
 func back(r *http.Request) string {
 	if r.Method != http.MethodPost {
 		return ""
@@ -219,7 +220,7 @@ func (c *Console) show(v *visit, status int, name string, p page) {
 	c.render(v.w, v.r, status, name, &p)
 }
 
-// render writes a page, whole or not at all.
+// render writes a complete page or an error.
 func (c *Console) render(w http.ResponseWriter, r *http.Request, status int, name string, p *page) {
 	p.Version = c.Version
 	var body bytes.Buffer
@@ -230,10 +231,10 @@ func (c *Console) render(w http.ResponseWriter, r *http.Request, status int, nam
 	}
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
 	w.WriteHeader(status)
-	_, _ = body.WriteTo(w) // a browser that went away has no use for the rest
+	_, _ = body.WriteTo(w) // fails only if the browser has disconnected
 }
 
-// stack returns the stack that the path names, if the session may see it.
+// stack returns the stack in the path, if the session may see it.
 func (c *Console) stack(v *visit) (store.Stack, error) {
 	stack, err := c.Rows.Stack(v.r.Context(), wire.StackID(v.r.PathValue("id")))
 	if err == nil && !v.session.sees(stack.Account) {
@@ -242,14 +243,14 @@ func (c *Console) stack(v *visit) (store.Stack, error) {
 	return stack, err
 }
 
-// refOf names a stack as the engine's endpoints take it.
+// refOf returns the engine's reference to a stack.
 func refOf(stack *store.Stack) engine.Ref {
 	return engine.Ref{
 		Account: stack.Account, Region: stack.Region, Stack: string(stack.ID), ByID: stack.Dialect == engine.ROS.Name(),
 	}
 }
 
-// stackURL is the path of a stack's page, or of one below it.
+// stackURL returns the path of a stack's page, or of a page below it.
 func stackURL(id wire.StackID, parts ...string) string {
 	path := Prefix + "stacks/" + url.PathEscape(string(id))
 	for _, part := range parts {

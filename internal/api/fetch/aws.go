@@ -15,7 +15,7 @@ import (
 	"github.com/pintle-dev/pintle/internal/provider/awsconfig"
 )
 
-// aws is the S3 of the AWS SDK's configuration.
+// aws is the S3 that the AWS SDK's configuration selects.
 type aws struct {
 	region string
 
@@ -23,7 +23,8 @@ type aws struct {
 	client *awscall.Client
 }
 
-// Endpoint implements [S3]. Of the profiles in files only what calls S3 is read; a URL of such an endpoint is that of any server.
+// Endpoint implements [S3]. It ignores endpoints in configuration files: their URLs are treated like those of any
+// server.
 func (a *aws) Endpoint() string {
 	if strings.EqualFold(os.Getenv("AWS_IGNORE_CONFIGURED_ENDPOINT_URLS"), "true") {
 		return ""
@@ -72,8 +73,8 @@ func (a *aws) Object(ctx context.Context, region, bucket, key, version string) (
 	return "", problem(Failed, told.Message)
 }
 
-// open returns the client, made with the configuration of the AWS SDK when it is first needed. Without credentials calls are not
-// signed: there are public buckets.
+// open returns the client. It loads the configuration of the AWS SDK on the first call. Without credentials, calls are
+// not signed, which is enough for public buckets.
 func (a *aws) open(ctx context.Context) (*awscall.Client, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -88,7 +89,7 @@ func (a *aws) open(ctx context.Context) (*awscall.Client, error) {
 	if credentials == nil {
 		credentials = awssdk.AnonymousCredentials{}
 	} else if _, err := credentials.Retrieve(ctx); err != nil {
-		credentials, keep = awssdk.AnonymousCredentials{}, false // there may be some next time
+		credentials, keep = awssdk.AnonymousCredentials{}, false // the next call may find credentials
 	}
 	client, err := awscall.New(awscall.Config{
 		Region: a.region, Credentials: credentials, Endpoint: a.Endpoint(), MaxAttempts: 2, UserAgent: "pintle",

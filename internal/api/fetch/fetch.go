@@ -1,19 +1,19 @@
-// Package fetch reads templates by URL and snippets by location, from S3 and from web servers. The APIs call it
-// before a decision, and the text that it returns is stored with the decision.
+// Package fetch reads templates by URL and snippets by location, from S3 and from web servers. The APIs call it before
+// they make a decision. The fetched text is stored with the decision.
 //
-// # What a URL may be
+// # URLs
 //
-//	https://BUCKET.s3.REGION.amazonaws.com/KEY    and the other spellings of S3's hosts
+//	https://BUCKET.s3.REGION.amazonaws.com/KEY    and the other forms of S3 hosts
 //	https://s3.REGION.amazonaws.com/BUCKET/KEY
 //	s3://BUCKET/KEY
-//	ENDPOINT/BUCKET/KEY                           of the S3 that the AWS SDK's configuration names
-//	http(s)://HOST/PATH                           of any other server
+//	ENDPOINT/BUCKET/KEY                           on the S3 endpoint of the AWS SDK's configuration
+//	http(s)://HOST/PATH                           on any other server
 //
-// Local buckets ([Config.Objects]) come first, whatever the URL. Otherwise the package calls S3 with the AWS SDK's
-// own configuration: AWS_ENDPOINT_URL_S3, AWS_ENDPOINT_URL, profiles. Without credentials the call is not signed and
-// reads public objects only. Requests to other servers use no proxy and follow no redirects, and reach private
-// networks only if [Config.AllowPrivate] is set. AWS reads templates from S3 only, and so does this package if it is
-// configured to behave like AWS.
+// Local buckets ([Config.Objects]) take precedence over any URL. Otherwise the package calls S3 with the AWS SDK's own
+// configuration: AWS_ENDPOINT_URL_S3, AWS_ENDPOINT_URL, profiles. Without credentials, the call is not signed and reads
+// only public objects. Requests to other servers use no proxy and follow no redirects. They reach private networks only
+// if [Config.AllowPrivate] is set. AWS reads templates only from S3, and so does this package if it is configured to
+// behave like AWS.
 package fetch
 
 import (
@@ -32,81 +32,82 @@ import (
 	"github.com/pintle-dev/pintle/internal/base/guard"
 )
 
-// Bounds of what is fetched.
+// Limits of a fetch.
 const (
-	// MaxBytes is how long a text may be. Source: CloudFormation, quotas, template passed by URL.
+	// MaxBytes is the maximum size of a text. Source: CloudFormation, quotas, template passed by URL.
 	MaxBytes = 1_000_000
-	// DefaultTimeout is how long one text may take.
+	// DefaultTimeout is the default of Config.Timeout.
 	DefaultTimeout = 20 * time.Second
 )
 
-// Config configures a [Fetcher]. Zero fields mean what they say.
+// Config configures a [Fetcher].
 type Config struct {
-	// Region is where S3 is called for a URL that names none. Empty means us-east-1.
+	// Region is the S3 region for URLs without one. Empty means us-east-1.
 	Region string
-	// AllowPrivate lets URLs lead into private networks, this machine included.
+	// AllowPrivate allows URLs to point into private networks, including this machine.
 	AllowPrivate bool
-	// S3Only refuses what is not in S3, as the real service does.
+	// S3Only rejects URLs outside S3, as CloudFormation does.
 	S3Only bool
-	// Timeout is how long one text may take. Zero means [DefaultTimeout].
+	// Timeout limits the time to fetch one text. Zero means [DefaultTimeout].
 	Timeout time.Duration
-	// S3 is where objects are read. Nil means the S3 of the AWS SDK's configuration, which is read when it is first needed.
+	// S3 reads objects. Nil means the S3 of the AWS SDK's configuration, which is loaded on the first use.
 	S3 S3
-	// Allowed returns an error if the caller of a context may not use the S3 of the configuration. Nil allows it to all.
+	// Allowed returns an error if the caller in the context may not use S3 with the server's credentials. Nil allows
+	// every caller.
 	Allowed func(ctx context.Context) error
-	// Objects has buckets on this machine, and is asked before anyone else. Nil means that there are none.
+	// Objects opens objects in local buckets. It is called first. Nil means no local buckets.
 	Objects Objects
 }
 
-// Objects opens the object that a URL names. known is false if the URL names none of a bucket that is here: then someone else is
-// asked, and there is nothing to close. Otherwise the error of an object that is not there is [fs.ErrNotExist].
+// Objects opens the object that a URL names. known is false if the URL names no local bucket; the body is then nil. The
+// error for a missing object in a local bucket is [fs.ErrNotExist].
 type Objects func(ctx context.Context, rawURL string) (body io.ReadCloser, known bool, err error)
 
 // S3 reads objects.
 type S3 interface {
-	// Object returns an object of up to [MaxBytes]; version is "" for the newest. The error of one that cannot be had is an [Error].
+	// Object returns an object of up to [MaxBytes]. An empty version means the newest. Errors are of type [Error].
 	Object(ctx context.Context, region, bucket, key, version string) (string, error)
-	// Endpoint is the URL of an S3 other than AWS's own, "" if it is that.
+	// Endpoint returns the URL of a custom S3 endpoint, or "" for AWS's own.
 	Endpoint() string
 }
 
-// Error says why a text could not be had. Its text is for the client.
+// Error is the reason why a text could not be fetched. Its message is for the client.
 type Error struct {
-	// Problem says what is wrong.
+	// Problem is the kind of error.
 	Problem Problem
-	// Bucket and Key say where it was looked for in S3; empty if it was not.
+	// Bucket and Key are the object's location in S3. They are empty for other URLs.
 	Bucket, Key string
-	// Text is what S3, the server or the connection said, for people.
+	// Text is the message of S3, the server or the connection in words.
 	Text string
 }
 
-// Problem is what is wrong with a text that is not there. The set is closed.
+// Problem is the kind of an [Error]. The set is closed.
 type Problem int
 
 // The problems.
 const (
-	// Unsupported says that the URL is none that texts are fetched from.
+	// Unsupported means that the URL is not supported.
 	Unsupported Problem = iota + 1
-	// NoBucket and NoKey say that there is no such bucket, and no such object in it.
+	// NoBucket and NoKey mean that the bucket or the object does not exist.
 	NoBucket
 	NoKey
-	// TooLong says that there are more than [MaxBytes].
+	// TooLong means that the text has more than [MaxBytes].
 	TooLong
-	// Failed says that S3 or the server refused, or could not be reached.
+	// Failed means that S3 or the server returned an error, or could not be reached.
 	Failed
 )
 
-// Error is the text for people.
+// Error returns Text.
 func (e *Error) Error() string { return e.Text }
 
-// Fetcher fetches texts. Make one with [New]; its methods may be called concurrently.
+// Fetcher fetches texts. Make one with [New]. It is safe for concurrent use.
 type Fetcher struct {
 	config Config
 	s3     S3
 	web    *http.Client
 }
 
-// New returns a fetcher, which connects to nothing yet.
+// New returns a fetcher. It makes no connections.
 func New(config Config) *Fetcher {
 	config.Region = cmp.Or(config.Region, "us-east-1")
 	config.Timeout = cmp.Or(config.Timeout, DefaultTimeout)
@@ -119,7 +120,7 @@ func New(config Config) *Fetcher {
 	}
 	transport := guard.Transport(config.AllowPrivate)
 	transport.ForceAttemptHTTP2 = true
-	transport.DisableKeepAlives = true // texts are fetched now and then
+	transport.DisableKeepAlives = true // texts are fetched rarely
 	f.web = &http.Client{
 		Transport:     transport,
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
@@ -127,7 +128,7 @@ func New(config Config) *Fetcher {
 	return f
 }
 
-// Template returns the text behind a URL of a template. The error is an [Error] in the words of the real service where it has any.
+// Template returns the template at a URL. The error is an [Error], with CloudFormation's message where one is known.
 func (f *Fetcher) Template(ctx context.Context, address string) (string, error) {
 	text, err := f.get(ctx, address)
 	problem, ok := errors.AsType[*Error](err)
@@ -149,8 +150,8 @@ func (f *Fetcher) Template(ctx context.Context, address string) (string, error) 
 	return "", &told
 }
 
-// Snippet returns the text behind the Location of a transform AWS::Include. The error is an [Error] in the words of the real service
-// where it has any, without those before a transform's error.
+// Snippet returns the snippet at the Location of an AWS::Include transform. The error is an [Error], with
+// CloudFormation's message where one is known, but without the prefix of transform errors.
 func (f *Fetcher) Snippet(ctx context.Context, location string) (string, error) {
 	const noLocation = "The location parameter is not a valid S3 uri."
 	if encoded, ok := strings.CutPrefix(location, inline); ok {
@@ -183,15 +184,15 @@ func (f *Fetcher) Snippet(ctx context.Context, location string) (string, error) 
 	return "", &told
 }
 
-// inline begins a location that is the snippet itself.
+// inline is the prefix of a location that contains the snippet itself.
 const inline = "data:application/octet-stream;base64,"
 
-// Inline returns a location that is a snippet itself: for those who have it at hand, and not in S3.
+// Inline returns a location that contains a snippet. It is for callers whose snippets are not in S3.
 func Inline(snippet []byte) string { return inline + base64.StdEncoding.EncodeToString(snippet) }
 
 var snippetTooLong = fmt.Sprintf("the snippet is longer than %d bytes.", MaxBytes)
 
-// get returns the text behind an address. The error is an [Error].
+// get returns the text at an address. The error is an [Error].
 func (f *Fetcher) get(ctx context.Context, address string) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, f.config.Timeout)
 	defer cancel()
@@ -228,7 +229,7 @@ func (f *Fetcher) get(ctx context.Context, address string) (string, error) {
 	return f.page(ctx, u)
 }
 
-// fromOSS returns the text of an object of Alibaba Cloud's OSS that is named oss://BUCKET/KEY, which only this machine's own has.
+// fromOSS returns an object of Alibaba Cloud's OSS, named oss://BUCKET/KEY. It reads only local buckets.
 func (f *Fetcher) fromOSS(ctx context.Context, address, bucket string) (string, error) {
 	missing := &Error{Problem: NoBucket, Text: "there is no OSS bucket " + bucket + " of the caller on this server, and no other OSS is read"}
 	if f.config.Objects == nil {
@@ -251,7 +252,7 @@ func (f *Fetcher) fromOSS(ctx context.Context, address, bucket string) (string, 
 	return text, nil
 }
 
-// textOf reads a text to its end. The error is nil or an [Error] without a place.
+// textOf reads the whole text. The error is nil or an [Error] without a location.
 func textOf(body io.Reader) (string, *Error) {
 	all, err := io.ReadAll(io.LimitReader(body, MaxBytes+1))
 	switch {
@@ -263,12 +264,12 @@ func textOf(body io.Reader) (string, *Error) {
 	return string(all), nil
 }
 
-// here returns the text of a local object. known is false if it is none. The error is an [Error].
+// here returns the text of a local object. known is false if the object is not local. The error is an [Error].
 func (f *Fetcher) here(ctx context.Context, u *url.URL, named object) (text string, known bool, err error) {
 	if f.config.Objects == nil {
 		return "", false, nil
 	}
-	if named == (object{}) { // the URL is this server's own
+	if named == (object{}) { // the URL points to this server
 		named.bucket, named.key = split(u.Path)
 	}
 	problem := func(p Problem, text string) error {
@@ -295,7 +296,7 @@ func unsupported() *Error {
 	return &Error{Problem: Unsupported, Text: "TemplateURL must be a supported URL."}
 }
 
-// page returns what a web server has at a URL.
+// page returns the content of a web server's URL.
 func (f *Fetcher) page(ctx context.Context, u *url.URL) (string, error) {
 	failed := func(why string) error {
 		return &Error{Problem: Failed, Text: "GET " + (&url.URL{Scheme: u.Scheme, Host: u.Host, Path: u.Path}).String() + ": " + why}
@@ -308,7 +309,7 @@ func (f *Fetcher) page(ctx context.Context, u *url.URL) (string, error) {
 	response, err := f.web.Do(request)
 	if err != nil {
 		if wrapped, ok := errors.AsType[*url.Error](err); ok {
-			err = wrapped.Err // without the URL, whose query may hold a key
+			err = wrapped.Err // without the URL, whose query may contain a key
 		}
 		return "", failed(err.Error())
 	}

@@ -6,18 +6,18 @@ import (
 	"strings"
 )
 
-// object names one in S3.
+// object names an S3 object.
 type object struct {
 	bucket, key string
-	// region is "" if the URL names none, version if it is the newest.
+	// region and version are "" if the URL does not contain them.
 	region, version string
 }
 
-// bucketName is what a bucket can be called, those that were made under older rules included. No ARN is one.
+// bucketName matches bucket names, including those under older rules. It matches no ARN.
 var bucketName = regexp.MustCompile(`^[0-9A-Za-z][0-9A-Za-z._-]{1,254}$`)
 
-// sound reports whether the object can be asked for by its path: one that climbs out of its bucket would lead to whatever else a
-// server has behind its S3, in our name.
+// sound reports whether the object's path is safe to request. A path with ".." could reach other resources behind an S3
+// server, with this server's credentials.
 func (o object) sound() bool {
 	for segment := range strings.SplitSeq(o.key, "/") {
 		if segment == "." || segment == ".." {
@@ -27,11 +27,11 @@ func (o object) sound() bool {
 	return bucketName.MatchString(o.bucket) && !strings.Contains(o.bucket, "..")
 }
 
-// s3Host is a host of S3: what stands before it is the bucket, and the groups hold the region in its two spellings.
+// s3Host matches the hosts of S3. The first group is the bucket, and the others are the two forms of the region.
 // Source: Amazon S3, virtual hosting of buckets, and endpoints and quotas.
 var s3Host = regexp.MustCompile(`^(?:(.+)\.)?s3(?:\.dualstack)?(?:[.-]([a-z]{2}(?:-[a-z]+)+-\d+))?\.amazonaws\.com(?:\.cn)?$`)
 
-// objectOf returns the object that a URL names; false if it is none of S3. endpoint is an S3 other than AWS's own, "" for none.
+// objectOf returns the S3 object that a URL names, or false. endpoint is a custom S3 endpoint, or "".
 func objectOf(u *url.URL, endpoint string) (object, bool) {
 	version := u.Query().Get("versionId")
 	if u.Scheme == "s3" {
@@ -58,8 +58,8 @@ func objectOf(u *url.URL, endpoint string) (object, bool) {
 	return o, o.bucket != ""
 }
 
-// atEndpoint reports whether a URL is one of the S3 at an endpoint. It returns the bucket, if that is in the host, and the rest of
-// the path.
+// atEndpoint reports whether a URL belongs to the S3 at an endpoint. It returns the bucket, if the host contains it,
+// and the rest of the path.
 func atEndpoint(u *url.URL, endpoint string) (bucket, path string, ok bool) {
 	e, err := url.Parse(endpoint)
 	if endpoint == "" || err != nil || u.Scheme != e.Scheme || u.Port() != e.Port() {
@@ -75,7 +75,7 @@ func atEndpoint(u *url.URL, endpoint string) (bucket, path string, ok bool) {
 	return bucket, path, ok && strings.HasPrefix(path, "/")
 }
 
-// split returns the bucket at the beginning of a path, and the key behind it.
+// split returns the bucket at the beginning of a path, and the key after it.
 func split(path string) (bucket, key string) {
 	bucket, key, _ = strings.Cut(strings.TrimPrefix(path, "/"), "/")
 	return bucket, key

@@ -8,17 +8,18 @@ import (
 	"os"
 )
 
-// Body is a body that was read to its end. Reading it gives its bytes from the start. It is not safe for concurrent use.
+// Body is a request body that was read completely. Reading it returns its bytes from the start. It is not safe for
+// concurrent use.
 type Body struct {
 	of       *Bodies
 	abort    func()
-	known    bool     // its sender is known
-	declared int64    // how many bytes it will have, -1 if that is not known
+	known    bool     // the sender is known
+	declared int64    // expected size in bytes, -1 if unknown
 	memory   []byte   // the beginning
-	file     *os.File // the rest; nil if there is none
+	file     *os.File // the rest; nil if everything is in memory
 	size     int64
 	sum      [sha256.Size]byte
-	from     io.Reader // what is still to be read; nil before the first Read
+	from     io.Reader // the unread part; nil before the first Read
 
 	// held and cut are guarded by of.mu.
 	held int64
@@ -31,7 +32,7 @@ func (b *Body) Size() int64 { return b.size }
 // Sum returns the SHA-256 of the bytes.
 func (b *Body) Sum() [sha256.Size]byte { return b.sum }
 
-// Bytes returns all bytes, however much of them was read. The caller must not change them.
+// Bytes returns all bytes, including those that were already read. The caller must not change them.
 func (b *Body) Bytes() ([]byte, error) {
 	if b.file == nil {
 		return b.memory, nil
@@ -56,7 +57,8 @@ func (b *Body) Read(p []byte) (int, error) {
 	return b.from.Read(p)
 }
 
-// Release takes the body out of the budget: its sender is known. It stays readable. It may be called more than once.
+// Release removes the body from the budget, because its sender is known. The body stays readable. Release may be called
+// more than once.
 func (b *Body) Release() { b.of.release(b) }
 
 // Close releases the body and deletes its file. It may be called more than once.
@@ -69,7 +71,7 @@ func (b *Body) Close() error {
 	b.file, b.memory, b.size, b.from = nil, nil, 0, bytes.NewReader(nil)
 	err := file.Close()
 	if removed := os.Remove(file.Name()); removed != nil && !errors.Is(removed, os.ErrNotExist) {
-		err = errors.Join(err, removed) // only where an open file keeps its name
+		err = errors.Join(err, removed) // on systems where an open file keeps its name
 	}
 	return err
 }
@@ -77,7 +79,7 @@ func (b *Body) Close() error {
 // fill reads the body of a request.
 func (b *Body) fill(from io.Reader, limit int64) error {
 	sum := sha256.New()
-	var buffer []byte // once the memory is full
+	var buffer []byte // used after the memory is full
 	for {
 		into := buffer
 		if b.file == nil {
@@ -88,7 +90,7 @@ func (b *Body) fill(from io.Reader, limit int64) error {
 				if err != nil {
 					return err
 				}
-				_ = os.Remove(file.Name()) // Windows keeps it until Close
+				_ = os.Remove(file.Name()) // Windows removes it in Close
 				b.file, buffer = file, make([]byte, b.of.config.Memory)
 				into = buffer
 			}
@@ -118,7 +120,7 @@ func (b *Body) fill(from io.Reader, limit int64) error {
 	}
 }
 
-// grow makes room in memory, as far as the body may have some.
+// grow allocates more memory, up to the limit of one body.
 func (b *Body) grow() {
 	const first = 1 << 10
 	if len(b.memory) < cap(b.memory) || cap(b.memory) >= b.of.config.Memory {

@@ -9,36 +9,37 @@ import (
 	"time"
 )
 
-// Connections limits how many connections are open on which no request was authenticated. A new connection is always accepted: if there are
-// too many, the oldest makes way, so a caller with good keys is served however many strangers hold connections open.
+// Connections limits the number of open connections without an authenticated request. A new connection is always
+// accepted: above the limit, the oldest one is closed. So a caller with valid keys is served regardless of how many
+// connections strangers hold open.
 type Connections struct {
-	limit   int // of all
+	limit   int // of all connections
 	address int // of one address
-	heading int // of those whose header is not there yet: thousands of fields take ten times the memory that they have on the wire
+	heading int // of connections with an incomplete header: thousands of fields use ten times more memory than bytes on the wire
 
 	open sync.WaitGroup
 
 	mu        sync.Mutex
 	strangers map[net.Conn]*stranger
-	headings  int                  // how many of them have an incomplete header
-	addresses map[netip.Prefix]int // how many strangers each has
+	headings  int                  // number of strangers with an incomplete header
+	addresses map[netip.Prefix]int // number of strangers by address
 }
 
-// stranger is a connection on which no request was authenticated.
+// stranger is a connection without an authenticated request.
 type stranger struct {
 	conn    net.Conn
 	address netip.Prefix
 	since   time.Time
-	pending time.Time // since when its header is incomplete; zero once it is complete
+	pending time.Time // when the incomplete header began; zero once it is complete
 }
 
 func (s *stranger) heading() bool { return !s.pending.IsZero() }
 
-// minPending is how long a header may be incomplete before its connection makes way for others: in a burst of ordinary clients no header is
-// there at first.
+// minPending is how long a header may be incomplete before its connection can be closed. In a burst of ordinary
+// clients, no header is complete at first.
 const minPending = time.Second
 
-// NewConnections returns limits of so many connections, half of them from one address.
+// NewConnections returns a limit of so many connections, half of them from one address.
 func NewConnections(limit int) *Connections {
 	return &Connections{
 		limit: limit, address: max(1, limit/2), heading: max(1, limit/4),
@@ -46,8 +47,8 @@ func NewConnections(limit int) *Connections {
 	}
 }
 
-// State is the ConnState of an [http.Server]. That has no way to wait for handlers that it cut off. A connection is new before it gets its
-// goroutine and closed at the end of it, so counting them does.
+// State is the ConnState of an [http.Server]. It counts connections, because a server cannot wait for handlers that it
+// has interrupted. A connection is new before its goroutine starts and closed when its goroutine ends.
 func (c *Connections) State(conn net.Conn, state http.ConnState) {
 	switch state {
 	case http.StateNew:
@@ -72,7 +73,7 @@ func (c *Connections) Context(ctx context.Context, conn net.Conn) context.Contex
 	return context.WithValue(ctx, connKey{}, conn)
 }
 
-// Parsed reports that the header of a request with this context is there.
+// Parsed reports that the header of a request with this context is complete.
 func (c *Connections) Parsed(ctx context.Context) {
 	conn, ok := ctx.Value(connKey{}).(net.Conn)
 	if !ok {
@@ -86,7 +87,8 @@ func (c *Connections) Parsed(ctx context.Context) {
 	}
 }
 
-// Verified reports that a request with this context was authenticated, so its connection is no longer closed to make way for others.
+// Verified reports that a request with this context was authenticated, so its connection is no longer subject to the
+// limits.
 func (c *Connections) Verified(ctx context.Context) {
 	if conn, ok := ctx.Value(connKey{}).(net.Conn); ok {
 		c.remove(conn)
@@ -94,7 +96,7 @@ func (c *Connections) Verified(ctx context.Context) {
 }
 
 func (c *Connections) add(conn net.Conn) {
-	now := time.Now() // of the sockets, whose clock this is
+	now := time.Now() // the sockets use this clock
 	c.evict(func() *stranger {
 		s := &stranger{conn: conn, address: addressOf(conn), since: now, pending: now}
 		c.strangers[conn] = s
@@ -110,7 +112,7 @@ func (c *Connections) add(conn net.Conn) {
 	})
 }
 
-// head notes that the next request of a connection begins.
+// head records that the next request of a connection begins.
 func (c *Connections) head(conn net.Conn) {
 	c.evict(func() *stranger {
 		s := c.strangers[conn]
@@ -125,7 +127,7 @@ func (c *Connections) head(conn net.Conn) {
 	})
 }
 
-// evict closes the connection that choose returns, if it returns one. It calls choose with the lock held.
+// evict closes the connection that choose returns, if any. It calls choose with the lock held.
 func (c *Connections) evict(choose func() *stranger) {
 	c.mu.Lock()
 	leaves := choose()
@@ -138,9 +140,9 @@ func (c *Connections) evict(choose func() *stranger) {
 	}
 }
 
-// behind returns the connection that makes way if there are too many without a header.
+// behind returns the connection to close if too many have an incomplete header.
 func (c *Connections) behind() *stranger {
-	if c.headings <= c.heading { // without a look at each of them, since every request of a stranger comes here
+	if c.headings <= c.heading { // fast path: every request of a stranger gets here
 		return nil
 	}
 	address := c.busiest(true)
@@ -168,7 +170,8 @@ func (c *Connections) forget(s *stranger) {
 	}
 }
 
-// oldest returns the oldest stranger of an address; if heading is set, the one of those without a header that has been so for longest.
+// oldest returns the oldest stranger of an address. If heading is set, it returns the one whose header has been
+// incomplete for longest.
 func (c *Connections) oldest(address netip.Prefix, heading bool) (oldest *stranger) {
 	age := func(s *stranger) time.Time {
 		if heading {
@@ -184,7 +187,8 @@ func (c *Connections) oldest(address netip.Prefix, heading bool) (oldest *strang
 	return oldest
 }
 
-// busiest returns the address with the most strangers, of those without a header if that is wanted.
+// busiest returns the address with the most strangers. If heading is set, it counts only those with an incomplete
+// header.
 func (c *Connections) busiest(heading bool) (busiest netip.Prefix) {
 	counts := map[netip.Prefix]int{}
 	for _, s := range c.strangers {
@@ -201,11 +205,12 @@ func (c *Connections) busiest(heading bool) (busiest netip.Prefix) {
 	return busiest
 }
 
-// addressOf returns what counts as the address of a peer: a network of 64 bits for IPv6, which one host may have as a whole.
+// addressOf returns the address of a peer for counting. For IPv6 it is the /64 network, because one host may own a
+// whole network.
 func addressOf(conn net.Conn) netip.Prefix {
 	peer, err := netip.ParseAddrPort(conn.RemoteAddr().String())
 	if err != nil {
-		return netip.Prefix{} // of a socket without addresses
+		return netip.Prefix{} // a socket without addresses
 	}
 	address := peer.Addr().Unmap().WithZone("")
 	bits := 64
@@ -219,7 +224,8 @@ func addressOf(conn net.Conn) netip.Prefix {
 	return prefix
 }
 
-// abort closes a connection without waiting for its peer. The end of TLS would be written to it first.
+// abort closes the underlying connection without waiting for its peer. Closing a TLS connection would first write to
+// it.
 func abort(conn net.Conn) {
 	if below, ok := conn.(interface{ NetConn() net.Conn }); ok {
 		conn = below.NetConn()

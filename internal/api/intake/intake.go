@@ -1,9 +1,9 @@
 // Package intake bounds and reads the bodies of requests before their sender is known.
 //
-// A signature often covers the hash of the body, so a server has to read the body before it knows whether the caller may send one. This
-// package limits what that costs. A short body stays in memory, and the rest of a longer one goes to a temporary file without a name. All
-// bodies that are not released yet share one budget. When the budget is used up, the longest body among them makes way for a shorter one, so
-// callers with small requests are served while others send large ones.
+// A signature often covers the hash of the body, so a server has to read the body before it can authenticate the
+// caller. This package limits the cost. A short body stays in memory, and the rest of a longer one goes to an anonymous
+// temporary file. All unreleased bodies share one budget. When the budget is used up, the longest body is aborted in
+// favour of a shorter one. So callers with small requests are served while others send large ones.
 package intake
 
 import (
@@ -23,24 +23,24 @@ const (
 	DefaultMemory = 32 << 10  // bytes
 )
 
-// patience is how long a body waits for the one that makes way for it.
+// patience is how long a body waits for the abort of a longer one.
 const patience = 2 * time.Second
 
 // Errors of [Bodies.Read].
 var (
-	// ErrTooLong reports a body that is longer than the limit.
+	// ErrTooLong is the error of a body that exceeds the limit.
 	ErrTooLong = errors.New("the body is too long")
-	// ErrBusy reports a body that had to make way for others.
+	// ErrBusy is the error of a body that was aborted in favour of others.
 	ErrBusy = errors.New("the server is busy with other large requests")
 )
 
 // Config configures [Bodies]. Zero fields mean the defaults.
 type Config struct {
-	// Total limits the bytes of all bodies that are not released, in memory and in files.
+	// Total limits the bytes of all unreleased bodies, in memory and in files.
 	Total int64
-	// Memory is how many bytes of one body stay in memory.
+	// Memory is the maximum number of bytes of one body in memory.
 	Memory int
-	// Dir is the directory of temporary files, which must exist. Empty means [os.TempDir].
+	// Dir is the directory of temporary files. It must exist. Empty means [os.TempDir].
 	Dir string
 }
 
@@ -52,10 +52,10 @@ type Bodies struct {
 	mu      sync.Mutex
 	held    int64
 	reading map[*Body]struct{}
-	freed   chan struct{} // closed and replaced whenever bytes are given back
+	freed   chan struct{} // closed and replaced when bytes are freed
 }
 
-// New returns bodies with an empty budget.
+// New returns bodies with an unused budget.
 func New(config Config) *Bodies {
 	config.Total = cmp.Or(config.Total, DefaultTotal)
 	config.Memory = cmp.Or(config.Memory, DefaultMemory)
@@ -67,21 +67,21 @@ func New(config Config) *Bodies {
 
 type abortKey struct{}
 
-// WithAbort returns a context for requests of one connection. [Bodies] calls abort when a body of such a request has to make way for others:
-// a read from that connection must then return soon. Without it, a body makes way at its next read only.
+// WithAbort returns a context for the requests of one connection. [Bodies] calls abort to abort the body of such a
+// request: a read from that connection must then return soon. Without it, a body is aborted only at its next read.
 func WithAbort(ctx context.Context, abort func()) context.Context {
 	return context.WithValue(ctx, abortKey{}, abort)
 }
 
-// Read reads the body of r, which has at most limit bytes, and replaces it by what it has read. The caller closes r.Body when the request
-// is served, and calls [Body.Release] when it knows the sender. The error is [ErrTooLong], [ErrBusy] or that of the connection; r.Body is
-// then unchanged.
+// Read reads the body of r, which may have at most limit bytes, and replaces it with the bytes that were read. The
+// caller closes r.Body after the request, and calls [Body.Release] when it knows the sender. The error is [ErrTooLong],
+// [ErrBusy] or that of the connection. In case of an error, r.Body is unchanged.
 func (b *Bodies) Read(r *http.Request, limit int64) (*Body, error) {
 	abort, _ := r.Context().Value(abortKey{}).(func())
 	return b.read(r, limit, &Body{of: b, abort: abort, declared: r.ContentLength})
 }
 
-// ReadKnown is [Bodies.Read] of a body whose sender is known, which does not count towards the budget.
+// ReadKnown is like [Bodies.Read] for a known sender. The body does not count towards the budget.
 func (b *Bodies) ReadKnown(r *http.Request, limit int64) (*Body, error) {
 	return b.read(r, limit, &Body{of: b, known: true})
 }
@@ -105,27 +105,27 @@ func (b *Bodies) read(r *http.Request, limit int64, body *Body) (*Body, error) {
 	}
 	b.mu.Unlock()
 	if err != nil {
-		_ = body.Close() // of a temporary file that nothing was kept in
+		_ = body.Close() // an empty temporary file
 		return nil, err
 	}
 	r.Body = body
 	return body, nil
 }
 
-// Limit runs f while few others run: as many as there are processors. It is for work that needs memory in proportion to a body before its
-// sender is known. f must not wait for the network.
+// Limit runs f, with at most one concurrent call per processor. It is for work that needs memory in proportion to a
+// body before the sender is known. f must not wait for the network.
 func (b *Bodies) Limit(f func()) {
 	b.workers <- struct{}{}
 	defer func() { <-b.workers }()
 	f()
 }
 
-// reserve counts n more bytes of a body, after the longest body has made way if that is necessary.
+// reserve reserves n more bytes for a body. If necessary, it aborts the longest body.
 func (b *Bodies) reserve(body *Body, n int64) error {
 	if body.known {
 		return nil
 	}
-	var late <-chan time.Time // once the body has to wait
+	var late <-chan time.Time // set once the body has to wait
 	for {
 		b.mu.Lock()
 		if body.cut {
@@ -155,8 +155,8 @@ func (b *Bodies) reserve(body *Body, n int64) error {
 	}
 }
 
-// makeWay cuts off the longest bodies until the bytes that they give back suffice for n more bytes of the next one. It returns false if they
-// don't suffice: a body makes way only for one that is shorter.
+// makeWay aborts the longest bodies until they free enough bytes for n more bytes of the next one. It returns false if
+// that is impossible, because a body is aborted only for a shorter one.
 func (b *Bodies) makeWay(next *Body, n int64) bool {
 	leaving := int64(0)
 	for body := range b.reading {
@@ -183,7 +183,7 @@ func (b *Bodies) makeWay(next *Body, n int64) bool {
 	return true
 }
 
-// release gives back what a body holds of the budget.
+// release returns a body's share of the budget.
 func (b *Bodies) release(body *Body) {
 	b.mu.Lock()
 	defer b.mu.Unlock()

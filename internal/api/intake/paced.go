@@ -6,7 +6,8 @@ import (
 	"time"
 )
 
-// Paced returns a body of which each read may take idle, instead of the body as a whole having a deadline. control is that of the request.
+// Paced returns a body with a deadline of idle for each read, instead of one for the whole body. control is that of the
+// request.
 func Paced(body io.ReadCloser, control *http.ResponseController, idle time.Duration) io.ReadCloser {
 	return &paced{body, control, idle}
 }
@@ -22,7 +23,8 @@ func (p *paced) Read(b []byte) (int, error) {
 	_ = p.control.SetReadDeadline(time.Now().Add(p.idle)) // a connection without deadlines does not need one
 	n, err := p.ReadCloser.Read(b)
 	if err != nil {
-		// The server keeps reading to notice a client that leaves; a deadline would end the call in the middle of a long copy.
+		// The server continues to read, to notice when a client disconnects. A deadline would end the call during a
+		// long copy.
 		_ = p.control.SetReadDeadline(time.Time{})
 	}
 	return n, err

@@ -13,36 +13,37 @@ import (
 	"github.com/pintle-dev/pintle/wire"
 )
 
-// DefaultEvery is how long figures of the database stand at least.
+// DefaultEvery is the minimum interval between reads of the database figures.
 const DefaultEvery = 15 * time.Second
 
 const (
-	// readTimeout bounds one reading of the figures. Who scrapes waits for it: Prometheus does so for 10 s, and would take a server
-	// for dead whose database is away.
+	// readTimeout limits one read of the figures. The scrape waits for it, and Prometheus times out after 10 s. A slow
+	// database must not make the server look dead.
 	readTimeout = 5 * time.Second
-	// share is how many times longer than they took to read figures stand.
+	// share limits the load: the interval between reads is at least share times the duration of a read.
 	share = 50
 )
 
-// Sources are what a scrape asks. All are required but Every, Log and Now.
+// Sources are the inputs of a scrape. All are required except Every, Log and Now.
 type Sources struct {
-	// Figures reads those of the database.
+	// Figures reads the figures of the database.
 	Figures func(context.Context) (store.Figures, error)
-	// Ping says whether the database can be written, by writing.
+	// Ping checks by a write whether the database is writable.
 	Ping func(context.Context) error
-	// Queued is how many writes wait to be committed.
+	// Queued returns the number of writes that wait to be committed.
 	Queued func() int
-	// Load is how many requests delivery has in hand, how many of them wait for their turn, and how many are being sent.
+	// Load returns the number of requests that delivery holds, and how many of them are waiting for their turn or being
+	// sent.
 	Load func() (inHand, waiting, sending int)
-	// Every is how long figures stand at least; zero is [DefaultEvery].
+	// Every is the minimum interval between reads of the database. Zero means [DefaultEvery].
 	Every time.Duration
-	// Log gets what goes wrong; nil discards it.
+	// Log gets errors. Nil discards them.
 	Log *slog.Logger
-	// Now is the clock; nil means [time.Now].
+	// Now is the clock. Nil means [time.Now].
 	Now func() time.Time
 }
 
-// Watch has scrapes ask the sources. It is called once, before the first scrape.
+// Watch registers the sources. Call it once, before the first scrape.
 func (m *Metrics) Watch(s Sources) {
 	if s.Every == 0 {
 		s.Every = DefaultEvery
@@ -75,14 +76,14 @@ var (
 	rowsDesc    = describe("store_rows", "About how many rows the tables have that grow.", "table")
 )
 
-// figures collects what is asked for at a scrape.
+// figures collects metrics at the time of a scrape.
 type figures struct {
 	Sources
 
-	mu    sync.Mutex // held during a reading: there is one at a time
-	until time.Time  // what was read stands
+	mu    sync.Mutex // held during a read: there is one at a time
+	until time.Time  // how long the cached figures are valid
 	read  store.Figures
-	err   error // of reading them
+	err   error // of the last read
 	up    bool
 }
 
@@ -95,8 +96,8 @@ func (f *figures) Describe(to chan<- *prometheus.Desc) {
 	}
 }
 
-// Collect implements [prometheus.Collector]. While the database cannot be asked there are no figures of it: old ones would
-// look as if all were well.
+// Collect implements [prometheus.Collector]. It omits the database figures while the database is unavailable, because
+// old figures would hide the failure.
 func (f *figures) Collect(to chan<- prometheus.Metric) {
 	gauge := func(desc *prometheus.Desc, v float64, labels ...string) {
 		to <- prometheus.MustNewConstMetric(desc, prometheus.GaugeValue, v, labels...)
@@ -130,19 +131,19 @@ func (f *figures) Collect(to chan<- prometheus.Metric) {
 	}
 }
 
-// flightKind is what flights are distinguished by.
+// flightKind holds the labels of flights.
 type flightKind struct {
 	kind  string
 	state store.RequestState
 }
 
-// known are the types of requests that have series of their own.
+// known are the request types with their own time series.
 var known = []wire.RequestType{
 	wire.Create, wire.Update, wire.Delete, store.TypeIsComplete, store.TypeMacro, store.TypeNotification, store.TypeTimer,
 	store.TypeExecution, store.TypeImport, store.TypeDisown, store.TypeRead,
 }
 
-// byKind sorts flights by their labels; types that have no series of their own are "other".
+// byKind groups flights by their labels. Types without their own series are "other".
 func byKind(flights []store.Flight) map[flightKind]store.Flight {
 	sorted := map[flightKind]store.Flight{}
 	for _, flight := range flights {
@@ -160,9 +161,9 @@ func byKind(flights []store.Flight) map[flightKind]store.Flight {
 	return sorted
 }
 
-// refresh returns the figures, read again if those that are there stand no longer, and whether the database could be written then: one
-// whose disk is full can still be read. What went wrong stands for a short time only, however long that took to find out: else a
-// database would be said to be away long after it is back.
+// refresh returns the cached figures, which it reads again if they have expired, and whether the database was writable.
+// A database with a full disk can still be read. Errors are cached only for a short time, however long the read took.
+// Otherwise a recovered database would still be reported as unavailable.
 func (f *figures) refresh() (read store.Figures, up bool, err error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -177,7 +178,7 @@ func (f *figures) refresh() (read store.Figures, up bool, err error) {
 		f.Log.Warn("the figures of the database cannot be read for monitoring", "error", f.err)
 	}
 	wrote := f.Ping(ctx)
-	if wrote != nil && f.err == nil { // else it has been said
+	if wrote != nil && f.err == nil { // otherwise the error is already logged
 		f.Log.Warn("the database cannot be written, as monitoring has found", "error", wrote)
 	}
 	f.up = f.err == nil && wrote == nil

@@ -1,11 +1,11 @@
 // Package metrics exports counters of the engine, its database and its deliveries to Prometheus.
 //
-// The parts themselves report what happens to a [Metrics], without knowing it: it is an [engine.Observer], and
-// its other methods fit the hooks of the stores, of package delivery and of package server. What merely is, it asks for when
-// it is scraped: of this process at every scrape, of the database at most every [DefaultEvery] and never for more than a
-// fiftieth of the time, since those figures are the same whichever node reports them.
+// The components report events to a [Metrics] without importing it: it implements [engine.Observer], and its other
+// methods fit the hooks of the stores, of package delivery and of package server. It reads the current state at a
+// scrape: that of this process at every scrape, that of the database at most every [DefaultEvery] and for at most a
+// fiftieth of the time. Every node reports the same database figures.
 //
-// Labels come from closed sets. Nothing that clients or providers name is one: no stack, no resource, no token.
+// Labels come from closed sets. No label contains a name from clients or providers: no stack, no resource, no token.
 package metrics
 
 import (
@@ -22,7 +22,7 @@ import (
 
 const namespace = "pintle"
 
-// Metrics counts. Make one with [New]; its methods may be called concurrently.
+// Metrics holds the counters. Make one with [New]. It is safe for concurrent use.
 type Metrics struct {
 	registry *prometheus.Registry
 
@@ -34,7 +34,7 @@ type Metrics struct {
 
 var _ engine.Observer = (*Metrics)(nil)
 
-// New returns what counts, all at zero. version is that of the program.
+// New returns metrics with all counters at zero. version is the program's version.
 func New(version string) *Metrics {
 	m := &Metrics{
 		registry: prometheus.NewRegistry(),
@@ -81,7 +81,7 @@ func histograms(name, help string, buckets []float64, labels ...string) *prometh
 	return prometheus.NewHistogramVec(prometheus.HistogramOpts{Namespace: namespace, Name: name, Help: help, Buckets: buckets}, labels)
 }
 
-// zero makes the series that there may be, so that the first of each is seen as a rise and not as a beginning.
+// zero creates all possible series, so that the first event of each counts as an increase.
 func (m *Metrics) zero() {
 	for _, dialect := range []engine.Dialect{engine.CloudFormation, engine.ROS} {
 		name := dialect.Name()
@@ -129,7 +129,7 @@ func (m *Metrics) Silent(dialect string) { m.silences.WithLabelValues(dialect).I
 // TookOver implements [engine.Observer].
 func (m *Metrics) TookOver(requests int) { m.takeovers.Add(float64(requests)) }
 
-// Retried counts a sending that is tried again.
+// Retried counts a retry of a send.
 func (m *Metrics) Retried() { m.retries.Inc() }
 
 // Unaudited counts a change that could not be recorded in the audit log.
@@ -141,13 +141,13 @@ func (m *Metrics) Committed(c store.Commit) {
 	m.batches.Observe(float64(c.Members))
 }
 
-// Served counts an HTTP request by whom it was for, a word of a closed set, and the status of its answer.
+// Served counts an HTTP request by endpoint, a word from a closed set, and the status of the response.
 func (m *Metrics) Served(door string, status int, took time.Duration) {
 	m.served.WithLabelValues(door, code(status)).Inc()
 	m.serving.WithLabelValues(door).Observe(took.Seconds())
 }
 
-// code is a status as a label. One that is none, since nothing was answered, is 0.
+// code returns a status as a label. It returns 0 if there was no response.
 func code(status int) string {
 	if status < 100 || status > 599 {
 		return "0"

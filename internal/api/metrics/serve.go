@@ -19,18 +19,18 @@ import (
 	"github.com/pintle-dev/pintle/internal/api/intake"
 )
 
-// Path is where metrics are, on whichever listener.
+// Path is the path of the metrics on any listener.
 const Path = "/metrics"
 
-// Bounds of scraping.
+// Limits of scrapes.
 const (
-	maxScrapes    = 4                // at a time
+	maxScrapes    = 4                // concurrent
 	maxConns      = 128              // to the listener of scrapes, half of them from one address
-	scrapeTimeout = 20 * time.Second // of one
+	scrapeTimeout = 20 * time.Second // of one scrape
 	maxHeader     = 16 << 10         // bytes
 )
 
-// Token is what a scraper has to show. It is never printed. The zero Token asks for nothing.
+// Token is the secret that a scraper must send. It is never printed. The zero Token allows every scraper.
 type Token struct{ digest []byte }
 
 // The length of a token, in bytes.
@@ -39,7 +39,7 @@ const (
 	maxToken = 4096
 )
 
-// ReadToken reads a token from a file: its text without the space around it, 16 to 4,096 bytes.
+// ReadToken reads a token from a file and trims white space around it. A token has 16 to 4,096 bytes.
 func ReadToken(path string) (Token, error) {
 	file, err := os.Open(path)
 	if err != nil {
@@ -58,10 +58,10 @@ func ReadToken(path string) (Token, error) {
 	return Token{sum[:]}, nil
 }
 
-// IsZero reports whether the token asks for nothing.
+// IsZero reports whether the token allows every scraper.
 func (t Token) IsZero() bool { return t.digest == nil }
 
-// shown reports whether a request shows the token.
+// shown reports whether a request contains the token.
 func (t Token) shown(r *http.Request) bool {
 	if t.IsZero() {
 		return true
@@ -71,9 +71,9 @@ func (t Token) shown(r *http.Request) bool {
 	return strings.EqualFold(scheme, "Bearer") && subtle.ConstantTimeCompare(sum[:], t.digest) == 1
 }
 
-// Handler returns what answers scrapes, which have to show the token.
+// Handler returns the handler of scrapes, which must contain the token.
 func (m *Metrics) Handler(token Token) http.Handler {
-	// The timeout has the text written to memory first, so a client that reads slowly does not hold its turn.
+	// TimeoutHandler buffers the response, so a client that reads slowly does not hold its turn.
 	answer := promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{})
 	turns := make(chan struct{}, maxScrapes)
 	scrape := http.TimeoutHandler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -99,8 +99,8 @@ func (m *Metrics) Handler(token Token) http.Handler {
 	})
 }
 
-// Serve answers scrapes on a listener of their own until ctx ends, and closes it. A scrape that is being served then is cut
-// off. If too many connections are open, the oldest makes way for a new one.
+// Serve answers scrapes on its own listener until ctx ends, and then closes the listener and aborts scrapes in
+// progress. If too many connections are open, the oldest is closed for a new one.
 func (m *Metrics) Serve(ctx context.Context, listener net.Listener, token Token) error {
 	mux := http.NewServeMux()
 	connections := intake.NewConnections(maxConns)

@@ -12,38 +12,40 @@ import (
 	"github.com/pintle-dev/pintle/wire"
 )
 
-// Request is a request that is not settled.
+// Request is an unsettled request.
 type Request struct {
 	ID       wire.RequestID `json:"id"`
 	Logical  wire.LogicalID `json:"logicalId"`
 	Type     string         `json:"type"`  // Create, Update or Delete
 	State    string         `json:"state"` // delayed, ready or waiting
 	Resource string         `json:"resourceType"`
-	// Provider names who was asked, such as "function Certificates"; empty for a type of Pintle's own, or if it is secret.
+	// Provider is the provider of the request, such as "function Certificates". It is empty for a native type, or if it
+	// is secret.
 	Provider   string          `json:"provider,omitempty"`
 	PhysicalID wire.PhysicalID `json:"physicalId,omitempty"`
-	// Cancelled says that the stack no longer waits for it as such, only for what it made.
+	// Cancelled means that the stack has moved on. The answer only reports which physical resource exists.
 	Cancelled bool `json:"cancelled,omitempty"`
-	// Since is when it came into this state, as far as that is kept: when it was made or delivered.
+	// Since is when the request was created or, if it was, delivered.
 	Since time.Time `json:"since"`
-	// Due is when a waiting request fails unless it is answered, and when a delayed one is sent; absent for a ready one. A
-	// request fails at the earliest of several times: see [engine.Deadlines].
+	// Due is when a pending request fails without an answer, or when a delayed one is sent. It is absent for a ready
+	// one. A request fails at the earliest of several deadlines: see [engine.Deadlines].
 	Due *time.Time `json:"due,omitempty"`
 	// RemainingSeconds is the time until Due, 0 if it has passed.
 	RemainingSeconds *int64 `json:"remainingSeconds,omitempty"`
-	// Silent says that its provider's handler returned without an answer; nil if that is not known.
+	// Silent is set if the provider's handler is known to have returned without an answer.
 	Silent *Silent `json:"silent,omitempty"`
-	// Progress says what holds it up: if its provider is not done, what that said last.
+	// Progress describes what delays the request, or the last progress that a polled provider reported.
 	Progress string `json:"progress,omitempty"`
-	// Tries is how often its provider was asked again, and was not done or did not come to say so.
+	// Tries is how often the provider was polled and was not done or did not respond.
 	Tries int `json:"tries,omitempty"`
 }
 
 // Silent is a handler's return without an answer.
 type Silent struct {
-	// Since is when that became known.
+	// Since is when the return became known.
 	Since time.Time `json:"since"`
-	// Awaits says what may still answer, for people; absent if nothing is known that may: then the request fails soon.
+	// Awaits describes the possible source of the answer in words. If it is absent, no source is known, and the request
+	// fails soon.
 	Awaits string `json:"awaits,omitempty"`
 }
 
@@ -65,12 +67,12 @@ type Audits struct {
 	Audit []Audit `json:"audit"`
 }
 
-// Provider is a provider known by name.
+// Provider is a provider that is registered by name.
 type Provider struct {
 	Name string `json:"name"`
-	// Target says what runs, without anything secret: no environment, and of a URL no user and no query.
+	// Target is the program or URL, without secrets: no environment, and no user or query of a URL.
 	Target string `json:"target,omitempty"`
-	// State says how it is, for people, e.g. "2 running".
+	// State describes the state in words, e.g. "2 running".
 	State string `json:"state,omitempty"`
 }
 
@@ -116,7 +118,7 @@ func (f *handler) requests(r *http.Request) (any, error) {
 	return out, nil
 }
 
-// silentOf returns the silent return of a request's handler, nil if there is none.
+// silentOf returns the silent return of a request's handler, or nil.
 func silentOf(row *store.Request) *Silent {
 	if row.State != store.RequestWaiting || row.Silence == nil {
 		return nil
@@ -124,7 +126,7 @@ func silentOf(row *store.Request) *Silent {
 	return &Silent{Since: row.Silence.Since, Awaits: row.Silence.Awaits}
 }
 
-// providerOf names the provider that a request is for, without anything that may be secret.
+// providerOf returns the name of a request's provider, without secrets.
 func providerOf(b *store.RequestBody) string {
 	if b.Native() || len(b.Token.Secrets()) > 0 {
 		return ""
@@ -149,7 +151,7 @@ func providerOf(b *store.RequestBody) string {
 	return ""
 }
 
-// request describes a request that fails at a deadline; the zero value for none.
+// request converts a request. A zero deadline means none.
 func (f *handler) request(row store.Request, deadline, now time.Time) Request {
 	view := Request{
 		ID: row.ID, Logical: row.Logical, Type: string(row.Type), State: string(row.State), Cancelled: row.Cancelled,

@@ -4,8 +4,8 @@ import "net/http"
 
 // ConsoleLink is the answer of console/link.
 type ConsoleLink struct {
-	// Path is the path of the page on this server. It begins one session, for the first client that requests it
-	// within two minutes.
+	// Path is the path of the page on this server. It begins one session for the first client that requests it within
+	// two minutes.
 	Path string `json:"path"`
 }
 

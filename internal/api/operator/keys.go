@@ -5,20 +5,20 @@ import (
 	"time"
 )
 
-// Key is a key that rows of the store may be sealed with.
+// Key is a key that seals rows of the store.
 type Key struct {
 	ID string `json:"id"`
-	// Since is when it sealed for the first time.
+	// Since is when the key was first used for sealing.
 	Since time.Time `json:"since"`
 }
 
 // Keys is the answer of keys.
 type Keys struct {
-	// Keys are those that rows may be sealed with, the one that seals now last. All of them must be at hand.
+	// Keys are the keys that rows may be sealed with, the current one last. The server needs all of them.
 	Keys []Key `json:"keys"`
-	// Known are the ids of the keys that this server was started with, the one that seals first.
+	// Known are the IDs of the keys that this server was started with, the sealing key first.
 	Known []string `json:"known"`
-	// Resealed counts the rows that this server has sealed again since it was started.
+	// Resealed is the number of rows that this server has sealed again since its start.
 	Resealed int `json:"resealed"`
 }
 

@@ -8,31 +8,32 @@ import (
 	"github.com/pintle-dev/pintle/wire"
 )
 
-// maxLeft is how many resources a stack's list of what it left has.
+// maxLeft is the maximum number of retained resources in an answer.
 const maxLeft = 1000
 
-// Left is a physical resource that a stack has left behind.
+// Left is a physical resource that a stack has retained.
 type Left struct {
 	Logical    wire.LogicalID  `json:"logicalId"`
 	PhysicalID wire.PhysicalID `json:"physicalId"`
 	Resource   string          `json:"resourceType"`
-	// Orphan says that it could not be deleted and was given up; false that it was to be kept.
+	// Orphan means that the resource could not be deleted and was abandoned. False means that it was retained on
+	// purpose.
 	Orphan bool `json:"orphan"`
-	// Reason says what its last Delete failed with, or what kept it.
+	// Reason is the error of the last Delete, or the reason for retaining the resource.
 	Reason string    `json:"reason,omitempty"`
 	Since  time.Time `json:"since"`
-	// Advice says what to do about it.
+	// Advice is a recommendation for the user.
 	Advice string `json:"advice"`
 }
 
 // LeftBehind is the answer of stacks/{name}/left, oldest first.
 type LeftBehind struct {
 	Left []Left `json:"left"`
-	// More is how many newer ones there are besides.
+	// More is the number of additional, newer resources.
 	More int `json:"more,omitempty"`
 }
 
-// What to do about what a stack has left.
+// Recommendations for retained resources.
 const (
 	adviceOrphan = "it may still exist, and the stack will not ask for its Delete again: find out why that failed, " +
 		"and delete it where its provider created it"

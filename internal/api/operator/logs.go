@@ -15,36 +15,36 @@ type Logs struct {
 	Lines []string `json:"lines"`
 }
 
-// LogQuery says which lines of a stack are wanted.
+// LogQuery selects log lines of a stack.
 type LogQuery struct {
-	// Resource is the logical ID of a resource or function; empty means all.
+	// Resource is the logical ID of a resource or function. Empty means all.
 	Resource wire.LogicalID
-	// After is the Next of an answer, whose lines came before; empty means from the first.
+	// After is the Next of the previous page. Empty means from the first line.
 	After string
-	// Tail asks for so many of the last lines; zero means from the first. After comes before it.
+	// Tail selects that many of the last lines. Zero means from the first line. If After is set, Tail is ignored.
 	Tail int
 }
 
 // LogPage is the answer of stacks/{name}/logs, oldest first.
 type LogPage struct {
 	Lines []LogLine `json:"lines"`
-	// Next is the value of after for the next query. More says that there are more lines now.
+	// Next is the value of after in the next query. More means that more lines exist now.
 	Next string `json:"next,omitempty"`
 	More bool   `json:"more,omitempty"`
 }
 
-// LogLine is a line that a provider or function printed, scrubbed.
+// LogLine is a redacted line that a provider or function printed.
 type LogLine struct {
 	Time    time.Time      `json:"time"`
 	Logical wire.LogicalID `json:"logicalId"`
-	// Function is the function of the stack that printed it for the resource, if it is another one.
+	// Function is the function of the stack that printed the line, if it is not the resource itself.
 	Function wire.LogicalID `json:"function,omitempty"`
-	// Request is the request that it was printed for; empty for another call of a function.
+	// Request is the request that the line belongs to. It is empty for other calls of a function.
 	Request wire.RequestID `json:"request,omitempty"`
 	Text    string         `json:"text"`
 }
 
-// logs answers with the last lines of one request, or without one with the stored lines of the stack.
+// logs returns the last lines of one request, or without a request the stored lines of the stack.
 func (f *handler) logs(r *http.Request) (any, error) {
 	stack, err := f.stack(r)
 	if err != nil {

@@ -1,23 +1,24 @@
-// Package operator is Pintle's own API, for its command line: everything that the APIs of CloudFormation and ROS
-// lack. It speaks JSON under [Prefix].
+// Package operator is Pintle's own API, for its command line: everything that the APIs of CloudFormation and ROS lack.
+// It speaks JSON under [Prefix].
 //
-//	GET  stacks/{name}/requests                       the requests that are not settled
-//	POST stacks/{name}/resources/{resource}/response  answers the one of a resource in its provider's place
-//	GET  stacks/{name}/left                           what the stack gave up, or was asked to keep
-//	POST stacks/{name}/preview                        what a create or an update would do; nothing is kept
-//	GET  stacks/{name}/audit                          what is not an event and yet should be known, newest first
-//	POST stacks/{name}/outputs                        the outputs with their secrets, for the owner of the data; it is recorded
+//	GET  stacks/{name}/requests                       the unsettled requests
+//	POST stacks/{name}/resources/{resource}/response  answers a resource's request instead of the provider
+//	GET  stacks/{name}/left                           resources that the stack abandoned or retained
+//	POST stacks/{name}/preview                        the effects of a create or an update; nothing is stored
+//	GET  stacks/{name}/audit                          the audit entries, newest first
+//	POST stacks/{name}/outputs                        the outputs with secrets, only if the caller owns the data; audited
 //	GET  stacks/{name}/logs?request=ID                the last lines that a request's provider printed
 //	GET  stacks/{name}/logs?resource=ID&after=…&tail=N  the stored lines of providers and functions; all are optional
-//	GET  providers                                    the providers known by name
+//	GET  providers                                    the registered providers
 //	PUT  providers/{name}                             defines a provider
-//	GET  providers/{name}/schema                      what a provider publishes of its properties and attributes
-//	GET  keys                                         the keys that secrets may be sealed with, by their ids
-//	POST console/link                                 makes a link that begins a session of the console, once
+//	GET  providers/{name}/schema                      the schema of a provider's properties and attributes
+//	GET  keys                                         the IDs of the keys that seal secrets
+//	POST console/link                                 creates a one-time sign-in link for the console
 //	GET  version                                      of this server
 //
-// A stack is named by its name or its ARN, percent-encoded; with ?dialect=ros it is one of ROS, named by its name or its UUID. An error is {"error": "…"} with a status that fits. Nothing
-// here but outputs shows a secret: requests are shown without their properties, providers without their definition.
+// A stack is identified by its name or its ARN, percent-encoded. With ?dialect=ros it is a ROS stack, identified by its
+// name or its UUID. An error is {"error": "…"} with a matching status. Only outputs returns secrets: requests are
+// returned without properties, and providers without definitions.
 package operator
 
 import (
@@ -41,14 +42,14 @@ import (
 const (
 	// Prefix is the path under which the API is served.
 	Prefix = "/pintle/v1/"
-	// MaxDefinition is how many bytes a provider's definition may have.
+	// MaxDefinition is the maximum size of a provider's definition in bytes.
 	MaxDefinition = 64 << 10
 
-	maxProviderName = 2048 // a whole service token may be a name
+	maxProviderName = 2048 // the name may be a complete service token
 	maxAudit        = 1000
 )
 
-// Engine is what the API needs of an [engine.Engine].
+// Engine is the part of [engine.Engine] that the API needs.
 type Engine interface {
 	Find(context.Context, engine.Ref) (store.Stack, error)
 	Preview(context.Context, engine.PreviewStack) (engine.Preview, error)
@@ -57,35 +58,35 @@ type Engine interface {
 	ReadOutputs(context.Context, engine.OutputReading) ([]store.Output, value.Value, error)
 }
 
-// Rows is what the API needs of a [store.Store].
+// Rows is the part of [store.Store] that the API needs.
 type Rows interface {
 	Request(context.Context, wire.RequestID) (store.Request, error)
 	Requests(context.Context, store.StackKey) ([]store.Request, error)
 	Audit(ctx context.Context, stack store.StackKey, limit int) ([]store.Audit, error)
 }
 
-// Hooks join the API to the parts of the program that carry requests out. Each may be nil: then there is nothing to
-// tell. They are called from many goroutines.
+// Hooks connect the API to other parts of the program. Each may be nil, and then returns nothing by default. They are
+// called from many goroutines.
 type Hooks struct {
-	// Providers returns the providers known by name, in order.
+	// Providers returns the registered providers, sorted.
 	Providers func(context.Context) ([]Provider, error)
-	// PutProvider validates a definition, a JSON object, and stores it. Its [Error] is shown to the client, any other
-	// only to the log. Nil refuses.
+	// PutProvider validates a definition, a JSON object, and stores it. An [Error] is shown to the client, any other
+	// error only in the log. Nil rejects every definition.
 	PutProvider func(ctx context.Context, name string, definition json.RawMessage) error
-	// Schema returns the schema of a provider, as its program prints it. Its [Error] is shown to the client.
+	// Schema returns the schema of a provider, as its program prints it. An [Error] is shown to the client.
 	Schema func(ctx context.Context, name string) (json.RawMessage, error)
-	// Owner reports whether the caller owns the data of the server, and may see its secrets. Nil says no.
+	// Owner reports whether the caller owns the data of the server and may see secrets. Nil means no.
 	Owner func(context.Context) bool
-	// Keys returns which keys the store needs.
+	// Keys returns the keys that the store needs.
 	Keys func(context.Context) (Keys, error)
-	// Progress says what holds an unsettled request up, redacted; empty for nothing.
+	// Progress describes what delays an unsettled request, redacted, or returns "".
 	Progress func(wire.RequestID) string
-	// Console returns the path of a page that begins a session of the console for the caller. Its [Error] is shown to the
-	// client. Nil refuses.
+	// Console returns the path of a page that begins a console session for the caller. An [Error] is shown to the
+	// client. Nil rejects the call.
 	Console func(context.Context, api.Caller) (string, error)
 	// Logs returns the last lines that the provider of a request printed, oldest first, redacted.
 	Logs func(context.Context, wire.RequestID) ([]string, error)
-	// StackLogs returns stored lines of a stack, scrubbed. Its [Error] is shown to the client.
+	// StackLogs returns the stored, redacted lines of a stack. An [Error] is shown to the client.
 	StackLogs func(context.Context, store.Stack, LogQuery) (LogPage, error)
 }
 
@@ -94,18 +95,18 @@ type Config struct {
 	// Engine and Rows are required.
 	Engine Engine
 	Rows   Rows
-	// Caller tells on whose behalf a request is served; false is a fault of the server. Required.
+	// Caller returns the caller of a request. False is an internal error. Required.
 	Caller func(context.Context) (api.Caller, bool)
-	// Version describes the program.
+	// Version is the program's version.
 	Version string
 	Hooks   Hooks
-	// Now is the clock; nil means [time.Now].
+	// Now is the clock. Nil means [time.Now].
 	Now func() time.Time
-	// Log gets internal errors; nil discards them.
+	// Log gets internal errors. Nil discards them.
 	Log *slog.Logger
 }
 
-// Error is an error that the client gets.
+// Error is an error that the client sees.
 type Error struct {
 	Status  int // HTTP status
 	Message string
@@ -119,7 +120,7 @@ type handler struct {
 	Config
 }
 
-// New returns the handler of everything under [Prefix]. It returns an error if the config lacks something.
+// New returns the handler of all paths under [Prefix]. It returns an error if a required field is missing.
 func New(config Config) (http.Handler, error) {
 	if config.Engine == nil || config.Rows == nil || config.Caller == nil {
 		return nil, errors.New("operator: the engine, the rows and the caller are required")
@@ -152,7 +153,7 @@ func New(config Config) (http.Handler, error) {
 	return mux, nil
 }
 
-// answer makes a handler of a function that returns what to tell.
+// answer returns a handler that sends the result of a function.
 func (f *handler) answer(fn func(*http.Request) (any, error)) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		out, err := fn(r)
@@ -173,7 +174,7 @@ func (f *handler) fail(w http.ResponseWriter, r *http.Request, err error) {
 	WriteError(w, shown)
 }
 
-// WriteError answers a request with an error in the form of this API.
+// WriteError answers a request with an error in this API's format.
 func WriteError(w http.ResponseWriter, err *Error) {
 	write(w, err.Status, struct {
 		Error string `json:"error"`
@@ -182,21 +183,21 @@ func WriteError(w http.ResponseWriter, err *Error) {
 
 func write(w http.ResponseWriter, status int, document any) {
 	body, err := json.Marshal(document)
-	if err != nil { // structs of texts and numbers, so never
+	if err != nil { // structs of strings and numbers always marshal
 		status, body = http.StatusInternalServerError, []byte(`{"error": "the answer cannot be written"}`)
 	}
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(status)
-	// A client that went away has no use for the rest.
+	// This fails only if the client has disconnected.
 	_, _ = w.Write(append(body, '\n'))
 }
 
 var errNoCaller = errors.New("the request reached the operator's face without a caller")
 
-// rosID is the id of a stack of ROS.
+// rosID matches the ID of a ROS stack.
 var rosID = regexp.MustCompile(`^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$`)
 
-// isROS reports whether a request is about a stack of ROS.
+// isROS reports whether a request is about a ROS stack.
 func isROS(r *http.Request) (bool, error) {
 	switch dialect := r.URL.Query().Get("dialect"); dialect {
 	case "", engine.CloudFormation.Name():
@@ -209,7 +210,7 @@ func isROS(r *http.Request) (bool, error) {
 	}
 }
 
-// refOf names the stack of the path on behalf of the caller.
+// refOf returns a reference to the caller's stack in the path.
 func refOf(r *http.Request, caller api.Caller) (engine.Ref, error) {
 	ref := engine.Ref{Account: caller.Account, Region: caller.Region, Stack: r.PathValue("name")}
 	ros, err := isROS(r)
@@ -219,7 +220,7 @@ func refOf(r *http.Request, caller api.Caller) (engine.Ref, error) {
 	return ref, err
 }
 
-// stack finds the stack that the path names.
+// stack returns the stack in the path.
 func (f *handler) stack(r *http.Request) (store.Stack, error) {
 	caller, ok := f.Caller(r.Context())
 	if !ok {
@@ -238,7 +239,7 @@ func (f *handler) stack(r *http.Request) (store.Stack, error) {
 	return stack, err
 }
 
-// readDefinition reads a JSON object, bounded.
+// readDefinition reads a JSON object of limited size.
 func readDefinition(r io.Reader) (json.RawMessage, error) {
 	text, err := io.ReadAll(io.LimitReader(r, MaxDefinition+1))
 	if err != nil {

@@ -9,12 +9,12 @@ import (
 	"github.com/pintle-dev/pintle/internal/language/value"
 )
 
-// maxOutputNames bounds the body of a reading of outputs: 200 names of 255 bytes.
+// maxOutputNames limits the body of a request for outputs: 200 names of 255 bytes.
 const maxOutputNames = 64 << 10
 
-// OutputReading is the body of a reading of outputs.
+// OutputReading is the body of a request for outputs.
 type OutputReading struct {
-	// Keys are the outputs that are read; empty means all of them.
+	// Keys are the selected outputs. Empty means all.
 	Keys []string `json:"keys,omitempty"`
 }
 
@@ -22,7 +22,7 @@ type OutputReading struct {
 type SecretOutput struct {
 	Key   string `json:"key"`
 	Value string `json:"value"`
-	// Secret says that the value is masked everywhere else.
+	// Secret means that the value is masked everywhere else.
 	Secret bool `json:"secret,omitempty"`
 }
 
@@ -31,7 +31,7 @@ type SecretOutputs struct {
 	Outputs []SecretOutput `json:"outputs"`
 }
 
-// outputs returns outputs with their secrets, to those who own the data. It is a POST because the reading is recorded.
+// outputs returns outputs with their secrets to the owner of the data. It is a POST because the access is audited.
 func (f *handler) outputs(r *http.Request) (any, error) {
 	stack, err := f.stack(r)
 	if err != nil {

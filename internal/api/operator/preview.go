@@ -13,19 +13,19 @@ import (
 	"github.com/pintle-dev/pintle/internal/store"
 )
 
-// MaxPreview is how many bytes the request of a preview may have: a template, parameters and tags.
+// MaxPreview is the maximum size of a preview request in bytes: a template, parameters and tags.
 const MaxPreview = 1 << 20
 
-// PreviewRequest is what a stack would be created with, or updated to.
+// PreviewRequest is the input of a create or an update to preview.
 type PreviewRequest struct {
 	Template   string             `json:"template"`
 	Parameters []PreviewParameter `json:"parameters,omitempty"`
-	// Tags replace those of the stack; nil leaves them.
+	// Tags replace the stack's tags. Nil keeps them.
 	Tags []store.Tag `json:"tags,omitempty"`
-	// DisableRollback says that an update is to leave a stack that fails as it is; without, a stack that was left so cannot
-	// be updated.
+	// DisableRollback means that a failed update is not rolled back. A stack that has failed this way can be updated
+	// only with it.
 	DisableRollback bool `json:"disableRollback,omitempty"`
-	// Replace has an update delete and create again what cannot be updated. Of ROS.
+	// Replace allows an update to replace resources that cannot be updated. Only for ROS.
 	Replace bool `json:"replace,omitempty"`
 }
 
@@ -33,11 +33,11 @@ type PreviewRequest struct {
 type PreviewParameter struct {
 	Key   string `json:"key"`
 	Value string `json:"value,omitempty"`
-	// UsePrevious takes the value that the stack has.
+	// UsePrevious keeps the value that the stack has.
 	UsePrevious bool `json:"usePrevious,omitempty"`
 }
 
-// Options returns the request as the engine takes it.
+// Options returns the options for the engine.
 func (r *PreviewRequest) Options() engine.Options {
 	o := engine.Options{Tags: r.Tags, DisableRollback: r.DisableRollback}
 	for _, p := range r.Parameters {
@@ -48,7 +48,7 @@ func (r *PreviewRequest) Options() engine.Options {
 
 var stackName = regexp.MustCompile(`^[a-zA-Z][-a-zA-Z0-9]{0,127}$`)
 
-// preview answers with an [engine.Preview].
+// preview returns an [engine.Preview].
 func (f *handler) preview(r *http.Request) (any, error) {
 	caller, ok := f.Caller(r.Context())
 	if !ok {
@@ -75,7 +75,7 @@ func (f *handler) preview(r *http.Request) (any, error) {
 		return nil, &Error{http.StatusRequestEntityTooLarge, fmt.Sprintf("the request is longer than %d bytes", MaxPreview)}
 	}
 	var in PreviewRequest
-	if err := json.Unmarshal(text, &in); err != nil { // whose text may quote a parameter
+	if err := json.Unmarshal(text, &in); err != nil { // the error's text may quote a parameter
 		return nil, &Error{http.StatusBadRequest, "the request must be a JSON object with a template, parameters and tags"}
 	}
 	asked := engine.PreviewStack{Options: in.Options(), Template: in.Template, Stack: ref, Replace: in.Replace}

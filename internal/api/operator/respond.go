@@ -12,37 +12,38 @@ import (
 	"github.com/pintle-dev/pintle/wire"
 )
 
-// MaxResponse is how many bytes the body of a response by hand may have: room for the longest response, however it is
-// written.
+// MaxResponse is the maximum size of a manual response's body in bytes. The longest response fits with any JSON
+// escaping.
 const MaxResponse = 8 * wire.MaxResponse
 
-// Response is the body of a response by hand: what a provider would have answered. Only Status is required.
+// Response is the body of a manual response: the answer instead of the provider's. Only Status is required.
 type Response struct {
 	Status wire.Status `json:"status"` // SUCCESS or FAILED
-	// Request is the id of the request; empty means the one that the resource waits for.
+	// Request is the ID of the request. Empty means the resource's pending request.
 	Request wire.RequestID `json:"request,omitempty"`
-	// PhysicalID empty means the one the resource has, else a generated one.
+	// PhysicalID defaults to the resource's, else to a generated one.
 	PhysicalID wire.PhysicalID `json:"physicalId,omitempty"`
 	Reason     string          `json:"reason,omitempty"`
-	// Data is a JSON object of all the attributes. Without it an Update keeps those that the resource has, secret if they are.
+	// Data is a JSON object with all attributes. Without it, an Update keeps the resource's attributes, including
+	// secret ones.
 	Data json.RawMessage `json:"data,omitempty"`
-	// Set is a JSON object of attributes that are added to those, or replace them.
+	// Set is a JSON object of attributes to add or replace.
 	Set json.RawMessage `json:"set,omitempty"`
 	// NoEcho makes the attributes secret.
 	NoEcho bool `json:"noEcho,omitempty"`
-	// Force has a SUCCESS taken that lacks attributes which other resources or outputs read. The stack then fails.
+	// Force accepts a SUCCESS that lacks attributes which other resources or outputs read. The stack then fails.
 	Force bool `json:"force,omitempty"`
 }
 
-// AttributeRead is an attribute of a resource that something reads.
+// AttributeRead is an attribute that a resource or output reads.
 type AttributeRead struct {
 	Attribute string `json:"attribute"`
-	// Resource or Output reads it; the other is empty.
+	// Resource or Output is the reader. The other one is empty.
 	Resource string `json:"resource,omitempty"`
 	Output   string `json:"output,omitempty"`
 }
 
-// Responded reports what was answered.
+// Responded describes the accepted response.
 type Responded struct {
 	Stack      wire.StackID    `json:"stackId"`
 	Logical    wire.LogicalID  `json:"logicalId"`
@@ -50,13 +51,13 @@ type Responded struct {
 	Type       string          `json:"type"` // Create, Update or Delete
 	Status     wire.Status     `json:"status"`
 	PhysicalID wire.PhysicalID `json:"physicalId"`
-	// Origin says where the physical id comes from: given, kept (the resource has it) or generated.
+	// Origin is the source of the physical ID: given, kept (the resource has it) or generated.
 	Origin string `json:"physicalIdOrigin"`
-	// Lacks are the attributes that are read and not in the answer.
+	// Lacks are the attributes that are read but missing in the answer.
 	Lacks []AttributeRead `json:"lacks,omitempty"`
 }
 
-// respond answers for a provider. Any caller that may change the stack may do that.
+// respond answers a request instead of its provider. Any caller that may change the stack may call it.
 func (f *handler) respond(r *http.Request) (any, error) {
 	stack, err := f.stack(r)
 	if err != nil {
@@ -92,7 +93,7 @@ func (f *handler) respond(r *http.Request) (any, error) {
 	}, nil
 }
 
-// readResponse reads the body of a response by hand, bounded. Its errors do not quote it: it may hold secrets.
+// readResponse reads a manual response of limited size. Its errors do not quote the body, which may contain secrets.
 func readResponse(r io.Reader) (in Response, err error) {
 	text, err := io.ReadAll(io.LimitReader(r, MaxResponse+1))
 	switch {

@@ -9,7 +9,7 @@ import (
 	"strconv"
 )
 
-// Error is an error as a client of OSS sees it.
+// Error is an error that a client of OSS sees.
 type Error struct {
 	Code, Message string
 	Status        int
@@ -18,7 +18,7 @@ type Error struct {
 // Error implements error.
 func (e *Error) Error() string { return e.Code + ": " + e.Message }
 
-// Refuse answers a call that was not let in, under a request ID of its own.
+// Refuse answers a rejected call, with a new request ID.
 func Refuse(w http.ResponseWriter, r *http.Request, e *Error) {
 	id := NewRequestID()
 	w.Header().Del("X-Amzn-Requestid")
@@ -26,8 +26,8 @@ func Refuse(w http.ResponseWriter, r *http.Request, e *Error) {
 	WriteError(w, r, id, "", "", e)
 }
 
-// WriteError answers a call with an error. id is the request's; bucket and key are what it names, empty for nothing. A reply to HEAD
-// has its document in a header, where clients look for it.
+// WriteError answers a call with an error. id is the request ID. bucket and key are the request's object and may be
+// empty. The response to a HEAD request has the error document in a header, where clients look for it.
 func WriteError(w http.ResponseWriter, r *http.Request, id, bucket, key string, e *Error) {
 	text, err := xml.Marshal(struct {
 		XMLName    xml.Name `xml:"Error"`
@@ -39,7 +39,7 @@ func WriteError(w http.ResponseWriter, r *http.Request, id, bucket, key string, 
 		Key        string   `xml:"Key,omitempty"`
 	}{Code: e.Code, Message: e.Message, RequestID: id, HostID: hostname(r.Host), BucketName: bucket, Key: key})
 	if err != nil {
-		panic(err) // text always marshals
+		panic(err) // strings always marshal
 	}
 	text = append([]byte(xml.Header), text...)
 	h := w.Header()
@@ -57,11 +57,11 @@ func WriteError(w http.ResponseWriter, r *http.Request, id, bucket, key string, 
 	}
 	w.WriteHeader(e.Status)
 	if r.Method != http.MethodHead {
-		_, _ = w.Write(text) // a client that left needs no answer
+		_, _ = w.Write(text) // fails only if the client has disconnected
 	}
 }
 
-// NewRequestID returns an id in the form of OSS's, 24 hexadecimal digits.
+// NewRequestID returns an ID in OSS's format, 24 hexadecimal digits.
 func NewRequestID() string {
 	var id [12]byte
 	_, _ = rand.Read(id[:]) // never fails

@@ -7,17 +7,17 @@ import (
 	"strings"
 )
 
-// endpoint matches the hosts of OSS: with a bucket before it or not, public, internal or accelerated.
+// endpoint matches the hosts of OSS: with or without a bucket, public, internal or accelerated.
 var endpoint = regexp.MustCompile(`^(?:([a-z0-9][a-z0-9-]{1,61}[a-z0-9])\.)?(oss(?:-[a-z0-9-]+)?|[a-z0-9-]+\.oss)\.aliyuncs\.com$`)
 
-// region matches the region in the host of an endpoint.
+// region matches the region in an endpoint's host.
 var region = regexp.MustCompile(`^(?:oss-)?([a-z]{2}-[a-z0-9-]+?)(?:-internal)?(?:\.oss)?$`)
 
-// Host reports whether a Host header names an endpoint of OSS in Alibaba Cloud. Clients that are given the address of this server
-// for an endpoint may send that header.
+// Host reports whether a Host header names an OSS endpoint of Alibaba Cloud. Clients that use this server as an
+// endpoint may still send that header.
 func Host(host string) bool { return endpoint.MatchString(hostname(host)) }
 
-// regionOf returns the region that a Host header names; empty if it names none.
+// regionOf returns the region in a Host header, or "".
 func regionOf(host string) string {
 	if match := endpoint.FindStringSubmatch(hostname(host)); match != nil {
 		if match := region.FindStringSubmatch(match[2]); match != nil {
@@ -31,16 +31,16 @@ func hostname(host string) string {
 	if name, _, err := net.SplitHostPort(host); err == nil {
 		host = name
 	}
-	return strings.ToLower(strings.Trim(host, ".")) // ali-oss begins it with a dot for no bucket
+	return strings.ToLower(strings.Trim(host, ".")) // ali-oss sends a leading dot for calls without a bucket
 }
 
-// Object returns the bucket and the key that a request names: the bucket in its host, or in its path. Hosts are those of OSS's
-// endpoints, BUCKET.localhost and BUCKET.oss.localhost; all others have the bucket in the path.
+// Object returns the bucket and the key of a request. The bucket is in the host for OSS endpoints, BUCKET.localhost and
+// BUCKET.oss.localhost. For all other hosts it is in the path.
 func Object(r *http.Request) (bucket, key string) {
 	host, path := hostname(r.Host), strings.TrimPrefix(r.URL.Path, "/")
 	if match := endpoint.FindStringSubmatch(host); match != nil {
 		bucket = match[1]
-		// ali-oss writes this for a call without a bucket if its endpoint is an IP address.
+		// ali-oss sends this for a call without a bucket if its endpoint is an IP address.
 		if path == "" && (bucket == "undefined" || bucket == "null") {
 			return "", ""
 		}
@@ -54,7 +54,7 @@ func Object(r *http.Request) (bucket, key string) {
 	return bucket, key
 }
 
-// Path returns the bucket and the key that a request names, as a path.
+// Path returns the bucket and the key of a request as a path.
 func Path(r *http.Request) string {
 	bucket, key := Object(r)
 	return strings.TrimSuffix("/"+bucket+"/"+key, "/")

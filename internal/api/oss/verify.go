@@ -1,5 +1,6 @@
-// Package oss is the protocol of Alibaba Cloud's Object Storage Service: who signed a call, in a header or in a URL, by either version of
-// signatures, which bucket and object it names, and how it is refused. What buckets hold is in the cloud's objects.
+// Package oss is the protocol of Alibaba Cloud's Object Storage Service: who signed a call, in a header or in a URL, by
+// either version of signatures, which bucket and object it names, and how it is refused. The contents of buckets are
+// handled by package objects.
 package oss
 
 import (
@@ -15,26 +16,26 @@ import (
 	"github.com/pintle-dev/pintle/internal/base/acs"
 )
 
-// DefaultSkew is how far the time of a call may be from the server's, either way.
+// DefaultSkew is the maximum difference between the time of a call and the server's, in either direction.
 const DefaultSkew = 15 * time.Minute
 
-// DefaultRegion is the region of a call that names none.
+// DefaultRegion is the region of a call that does not name one.
 const DefaultRegion = "cn-hangzhou"
 
-// The bounds of what is read before a caller is known.
+// Limits of the input from unknown callers.
 const (
-	maxAuthorization = 8 << 10            // bytes of the header, and of a query that is signed
-	maxExpires       = 7 * 24 * time.Hour // of a URL with a signature V4
+	maxAuthorization = 8 << 10            // bytes of the header, and of a signed query
+	maxExpires       = 7 * 24 * time.Hour // of a URL with a V4 signature
 	maxKeyID         = 128
 	v4Time           = "20060102T150405Z"
 )
 
-// Claimed reports whether a request says that it is signed for OSS, in its header or in its URL. None of it is verified.
+// Claimed reports whether the header or URL of a request has an OSS signature. It does not verify the signature.
 func Claimed(r *http.Request) bool {
 	return strings.HasPrefix(r.Header.Get("Authorization"), "OSS") || presigned(r) || Host(r.Host) && !hasAuthorization(r)
 }
 
-// presigned reports whether a request has a signature of OSS in its URL.
+// presigned reports whether the URL of a request has an OSS signature.
 func presigned(r *http.Request) bool {
 	query := r.URL.Query()
 	return !hasAuthorization(r) && (query.Has("OSSAccessKeyId") || query.Has("x-oss-signature-version"))
@@ -42,29 +43,29 @@ func presigned(r *http.Request) bool {
 
 func hasAuthorization(r *http.Request) bool { return len(r.Header.Values("Authorization")) > 0 }
 
-// Key is what a call is verified with.
+// Key is the secret for verifying a call.
 type Key struct {
 	Secret string
-	// Known is false if the key is not known, and any signature in a header is good: on a development server.
+	// Known is false for an unknown key. On a development server, any signature in a header is then valid.
 	Known bool
 }
 
-// Find returns the key of an access key id. The token is that of a temporary key, empty for none.
+// Find returns the key for an access key ID. The token is that of a temporary key, or "".
 type Find func(keyID, token, region string) (Key, *Error)
 
-// signature is what a request says of its own signature.
+// signature is the signature of a request.
 type signature struct {
 	keyID, token, value string
 	url                 bool
-	// date is that of V1, as it is signed, and at the time that it means; for a URL the time at which it expires.
+	// date is the signed date of V1, and at its parsed time. For a URL, both are the expiry.
 	date string
 	at   time.Time
-	// scope is that of V4, nil for V1, and expires how long a URL is good.
+	// scope is the scope of V4, nil for V1. expires is the lifetime of a V4 URL.
 	scope   *acs.OSSScope
 	expires time.Duration
 }
 
-// Verify returns an error unless the request is signed with the key that find returns for it. now is the time of the server.
+// Verify returns an error unless the request is signed with the key that find returns for it. now is the server's time.
 func Verify(r *http.Request, now time.Time, find Find) *Error {
 	s, refused := read(r)
 	if refused != nil {
@@ -75,7 +76,7 @@ func Verify(r *http.Request, now time.Time, find Find) *Error {
 		return refused
 	}
 	if !key.Known {
-		if s.url { // any page of a browser could make one
+		if s.url { // any web page could make a browser send such a URL
 			return unknownKey(" A development server takes any key in a header, but URLs only of its own keys.")
 		}
 		return nil
@@ -92,7 +93,7 @@ func Verify(r *http.Request, now time.Time, find Find) *Error {
 	return nil
 }
 
-// UnknownKey is the error for an access key that the server does not have.
+// UnknownKey returns the error for an unknown access key.
 func UnknownKey() *Error { return unknownKey("") }
 
 func unknownKey(more string) *Error {
@@ -183,7 +184,7 @@ func readHeader(r *http.Request, text string) (*signature, *Error) {
 	return s, refused
 }
 
-// setScope reads what V4 has in a header and in a URL.
+// setScope parses the V4 parameters that headers and URLs share.
 func (s *signature) setScope(credential, date, additional string) *Error {
 	parts := strings.Split(credential, "/")
 	if len(parts) != 5 || parts[0] == "" || len(credential) > 4*maxKeyID || parts[4] != acs.OSSTerminator {
@@ -206,7 +207,7 @@ func (s *signature) setScope(credential, date, additional string) *Error {
 	return nil
 }
 
-// readURL1 reads the parameters of a URL with a signature V1.
+// readURL1 reads the parameters of a URL with a V1 signature.
 func readURL1(query url.Values) (*signature, *Error) {
 	s := &signature{
 		url: true, keyID: query.Get("OSSAccessKeyId"), token: query.Get("security-token"), value: query.Get("Signature"),
@@ -220,7 +221,7 @@ func readURL1(query url.Values) (*signature, *Error) {
 	return s, nil
 }
 
-// readURL4 reads the parameters of a URL with a signature V4.
+// readURL4 reads the parameters of a URL with a V4 signature.
 func readURL4(query url.Values) (*signature, *Error) {
 	seconds, err := strconv.Atoi(query.Get("x-oss-expires"))
 	if err != nil || seconds < 1 || seconds > int(maxExpires/time.Second) {
@@ -234,7 +235,7 @@ func readURL4(query url.Values) (*signature, *Error) {
 	return s, refused
 }
 
-// region returns the region that a call is for.
+// region returns the region of a call.
 func (s *signature) region(r *http.Request) string {
 	if s.scope != nil && s.scope.Region != "" {
 		return s.scope.Region
@@ -268,7 +269,7 @@ func (s *signature) checkTime(now time.Time) *Error {
 	return nil
 }
 
-// matches reports whether the signature is the one that the secret makes.
+// matches reports whether the signature was made with the secret.
 func (s *signature) matches(r *http.Request, secret string) bool {
 	var place acs.OSSObject
 	place.Bucket, place.Key = Object(r)

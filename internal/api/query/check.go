@@ -10,7 +10,7 @@ import (
 	"unicode/utf8"
 )
 
-// check is one constraint of a value: the end of the sentence "Member must …" and what makes it true.
+// check is one constraint of a value: the end of the sentence "Member must …", and its condition.
 type check struct {
 	must string
 	ok   func(reflect.Value) bool
@@ -49,7 +49,7 @@ func parseChecks(tag reflect.StructTag, s *shape) (own, each []check, err error)
 	return own, each, nil
 }
 
-// bounds reads "least,most", either of which may be empty, and makes a check of each.
+// bounds parses "least,most", either of which may be empty, and returns a check for each.
 func bounds(text, what string, measure func(reflect.Value) int64) ([]check, error) {
 	least, most, ok := strings.Cut(text, ",")
 	if !ok {
@@ -109,17 +109,17 @@ func enumChecks(text string) ([]check, error) {
 	return []check{{"satisfy enum value set: [" + strings.Join(names, ", ") + "]", func(v reflect.Value) bool { return set[v.String()] }}}, nil
 }
 
-// violations collects what is wrong with an input, in the order of its fields.
+// violations collects the errors of an input, in the order of its fields.
 type violations []string
 
 func (v *violations) add(quoted, path, must string) {
 	*v = append(*v, "Value "+quoted+" at '"+path+"' failed to satisfy constraint: Member must "+must)
 }
 
-// missing records that a required value was not given.
+// missing records a missing required value.
 func (v *violations) missing(path string) { v.add("null", path, "not be null") }
 
-// examine records which constraints of a field its decoded value breaks.
+// examine records the constraints that the decoded value of a field violates.
 func (v *violations) examine(f *field, path string, value reflect.Value) {
 	for _, c := range f.checks {
 		if !c.ok(value) {
@@ -142,7 +142,7 @@ func (v *violations) examine(f *field, path string, value reflect.Value) {
 	}
 }
 
-// err returns the violations as one error, nil if there are none.
+// err returns the violations as one error, or nil.
 func (v violations) err() error {
 	switch len(v) {
 	case 0:
@@ -153,7 +153,7 @@ func (v violations) err() error {
 	return Validation("%d validation errors detected: %s", len(v), strings.Join(v, "; "))
 }
 
-// quote returns a value as an error shows it.
+// quote formats a value for an error.
 func quote(f *field, value reflect.Value) string {
 	if f.secret {
 		return "'****'"

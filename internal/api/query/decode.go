@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// decode fills a struct from a form. It returns a MalformedInput error for what cannot be read, and one
-// ValidationError for everything that breaks a constraint.
+// decode fills a struct from a form. It returns a MalformedInput error for malformed values, and a single
+// ValidationError for all violated constraints.
 func decode(form *node, s *shape, into reflect.Value) error {
 	var broken violations
 	if err := decodeStruct(form, s, into, "", &broken); err != nil {
@@ -18,7 +18,7 @@ func decode(form *node, s *shape, into reflect.Value) error {
 	return broken.err()
 }
 
-// decodeStruct fills a struct whose fields are below n. The prefix is that of paths in errors.
+// decodeStruct fills a struct from the fields below n. prefix is the prefix of paths in errors.
 func decodeStruct(n *node, s *shape, into reflect.Value, prefix string, broken *violations) error {
 	for i := range s.fields {
 		f := &s.fields[i]
@@ -38,7 +38,7 @@ func decodeStruct(n *node, s *shape, into reflect.Value, prefix string, broken *
 	return nil
 }
 
-// target returns what a value or a pointer stands for, making what the pointer points to.
+// target returns a value, or the value that a pointer points to, which it allocates.
 func target(v reflect.Value) reflect.Value {
 	if v.Kind() != reflect.Pointer {
 		return v
@@ -47,11 +47,11 @@ func target(v reflect.Value) reflect.Value {
 	return v.Elem()
 }
 
-// decodeValue fills a value; called is what an item is, if it is a list.
+// decodeValue fills a value. called is the name of a list's items.
 func decodeValue(n *node, s *shape, into reflect.Value, path, called string, broken *violations) error {
 	switch s.kind {
 	case structKind:
-		// A structure without members may be sent like an empty list.
+		// A structure without members may have the same form as an empty list.
 		n.used = n.value != nil && *n.value == ""
 		return decodeStruct(n, s, into, path+".", broken)
 	case listKind:
@@ -94,8 +94,8 @@ func decodeScalar(n *node, k kind, into reflect.Value) error {
 	return nil
 }
 
-// decodeList fills a list from Name.member.1, Name.member.2 and so on; called is what stands for member. An empty list is sent as
-// Name= alone.
+// decodeList fills a list from Name.member.1, Name.member.2 and so on. called replaces member. An empty list has the
+// form Name= alone.
 func decodeList(n *node, s *shape, into reflect.Value, path, called string, broken *violations) error {
 	members := n.below[called]
 	switch {
@@ -129,7 +129,7 @@ func decodeList(n *node, s *shape, into reflect.Value, path, called string, brok
 	return nil
 }
 
-// malformed returns an error that names the parameter and never quotes its value.
+// malformed returns an error with the parameter's name but without its value.
 func malformed(n *node, format string, args ...any) error {
 	return Fault("MalformedInput", "%s %s.", shorten(n.name), fmt.Sprintf(format, args...))
 }

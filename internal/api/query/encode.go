@@ -9,7 +9,7 @@ import (
 	"unicode/utf8"
 )
 
-// timestamp is the layout of every time in a reply.
+// timestamp is the layout of all times in responses.
 const timestamp = "2006-01-02T15:04:05.000Z"
 
 // encodeReply returns the document of a result. A nil shape means that the operation has no result element.
@@ -59,7 +59,7 @@ func (w *writer) open(name, namespace string) {
 
 func (w *writer) close(name string) { w.WriteString("</" + name + ">") }
 
-// closeOr closes an element, or makes it a self-closing one if nothing was written since it was opened.
+// closeOr closes an element, or makes it self-closing if it is empty.
 func (w *writer) closeOr(name string, since int) {
 	if w.Len() > since {
 		w.close(name)
@@ -76,7 +76,7 @@ func (w *writer) text(name, text string) {
 	w.closeOr(name, since)
 }
 
-// value writes one element; called is what an item is, if it is a list. Pointers in v are not nil.
+// value writes one element. called is the name of a list's items. Pointers in v are not nil.
 func (w *writer) value(name string, s *shape, called string, v reflect.Value) {
 	v = reflect.Indirect(v)
 	switch s.kind {
@@ -128,8 +128,8 @@ func present(f *field, v reflect.Value) bool {
 	return !v.IsZero()
 }
 
-// escape writes text so that a parser reads the same text back, but for what XML 1.0 cannot carry at all: control
-// characters are dropped and bytes that are not UTF-8 become U+FFFD.
+// escape writes text so that a parser reads the same text. XML 1.0 does not allow control characters, which are
+// dropped, and bytes that are not UTF-8, which become U+FFFD.
 func (w *writer) escape(text string) {
 	start := 0
 	for i := 0; i < len(text); {
@@ -145,7 +145,7 @@ func (w *writer) escape(text string) {
 		case c == '"':
 			instead = "&quot;"
 		case c == '\r':
-			// A bare one is read back as a line feed.
+			// A bare carriage return would be read as a line feed.
 			instead = "&#xD;"
 		case c == utf8.RuneError && size == 1:
 			instead = "\uFFFD"

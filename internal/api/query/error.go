@@ -6,12 +6,12 @@ import (
 	"unicode/utf8"
 )
 
-// Error is a failure as the client sees it.
+// Error is an error that the client sees.
 type Error struct {
 	Code    string // e.g. ValidationError
-	Message string // shown to the user as it is
+	Message string // shown to the user unchanged
 	Status  int    // HTTP status; zero means 400
-	Sender  bool   // whether the client is at fault, not the server
+	Sender  bool   // whether the client, not the server, caused the error
 }
 
 // Error returns the code and the message.
@@ -24,12 +24,12 @@ func (e *Error) status() int {
 	return e.Status
 }
 
-// Fault returns the client's fault with status 400.
+// Fault returns a client error with status 400.
 func Fault(code, format string, args ...any) *Error {
 	return &Error{Code: code, Message: fmt.Sprintf(format, args...), Status: http.StatusBadRequest, Sender: true}
 }
 
-// Validation returns a ValidationError, the client's fault with status 400.
+// Validation returns a ValidationError, a client error with status 400.
 func Validation(format string, args ...any) *Error {
 	return Fault("ValidationError", format, args...)
 }
@@ -37,7 +37,7 @@ func Validation(format string, args ...any) *Error {
 // maxQuoted is how many bytes of a value an error quotes.
 const maxQuoted = 1024
 
-// shorten cuts a text that an error is to quote.
+// shorten truncates a text for an error.
 func shorten(text string) string {
 	if len(text) <= maxQuoted {
 		return text

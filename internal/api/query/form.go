@@ -13,14 +13,14 @@ import (
 )
 
 const (
-	// The product of these two bounds what a form costs in memory, which is many times its size.
+	// The product of these two limits the memory of a parsed form, which is many times its size.
 	maxPairs    = 5_000 // of a form
-	maxDepth    = 10    // dots in a name; the deepest of the known APIs has 7
+	maxDepth    = 10    // dots in a name; the maximum of the known APIs is 7
 	maxItems    = 1_000 // of a list
 	maxReported = 20    // unknown names
 )
 
-// readForm returns the parameters of a request: those of its query string and those of its body.
+// readForm returns the parameters of a request, from its query string and its body.
 func readForm(w http.ResponseWriter, r *http.Request, maxBody int64) (url.Values, error) {
 	tooLong := Fault("RequestEntityTooLarge", "The request is longer than %d bytes.", maxBody)
 	tooLong.Status = http.StatusRequestEntityTooLarge
@@ -64,7 +64,7 @@ func readForm(w http.ResponseWriter, r *http.Request, maxBody int64) (url.Values
 	return values, nil
 }
 
-// checkMedia refuses bodies that are no plain forms.
+// checkMedia rejects bodies that are not plain forms.
 func checkMedia(header http.Header) error {
 	unsupported := &Error{Code: "UnsupportedMediaType", Status: http.StatusUnsupportedMediaType, Sender: true}
 	if text := header.Get("Content-Type"); text != "" {
@@ -81,15 +81,15 @@ func checkMedia(header http.Header) error {
 	return nil
 }
 
-// node is one dot-separated step of the parameters' names: Tags, member, 1, Key.
+// node is one dot-separated part of the parameters' names: Tags, member, 1, Key.
 type node struct {
-	name  string  // the whole name up to here
-	value *string // what was given under exactly this name
+	name  string  // the name up to this part
+	value *string // the value of exactly this name
 	below map[string]*node
 	used  bool // its value was decoded
 }
 
-// parseForm makes a tree of the parameters. Values are in it once each.
+// parseForm makes a tree of the parameters. Each must have one value.
 func parseForm(values url.Values) (*node, error) {
 	root := &node{}
 	for name, given := range values {
@@ -114,7 +114,7 @@ func parseForm(values url.Values) (*node, error) {
 	return root, nil
 }
 
-// unknown returns the names, shortened and not too many, that no field took.
+// unknown returns parameters that match no field, shortened and limited in number.
 func (n *node) unknown() []string {
 	var names []string
 	n.leftOver(&names)

@@ -1,7 +1,7 @@
 // Package query serves AWS's Query protocol: a form in, XML out. CloudFormation, STS and SNS speak it.
 //
 // An API is a [Service] on which each operation is registered with [Handle]: a function from a struct of inputs to a
-// struct of outputs, or an error. The structs' tags say how a field is spelled and what it must satisfy:
+// struct of outputs, or an error. The structs' tags define the spelling and the constraints of a field:
 //
 //	type createStackInput struct {
 //		StackName  string  `query:",required" pattern:"[a-zA-Z][-a-zA-Z0-9]*|arn:[-a-zA-Z0-9:/._+]*"`
@@ -17,23 +17,23 @@
 //
 // # Tags
 //
-//   - query:"Name,option,…" is the spelling; empty means the field's own, "-" leaves the field out. Options: required
+//   - query:"Name,option,…" is the spelling; empty means the field's own, "-" omits the field. Options: required
 //     (input: must be given), secret (input: never quoted in an error), omitempty (output: no element when empty),
-//     entries (a list of structs that hold a key and its value: what the protocol calls a map, with entry for member).
-//   - length:"least,most" bounds a text in characters and a list in items; range:"least,most" bounds an integer.
+//     entries (a list of key and value structs: a map in the protocol, with entry instead of member).
+//   - length:"least,most" limits a text in characters and a list in items; range:"least,most" limits an integer.
 //     Either side may be empty.
-//   - pattern:"…" is a regular expression (RE2) that the whole text must match.
-//   - enum:"A,B" is the closed set of a text, in the order in which the error lists it. On a list of texts it binds
-//     each item, as do each-length and each-pattern.
+//   - pattern:"…" is a regular expression (RE2) that must match the whole text.
+//   - enum:"A,B" is the closed set of a text, in the order in which the error lists it. On a list of texts it applies
+//     to each item, as do each-length and each-pattern.
 //
 // A tag's text is a Go string: a backslash in a pattern is written twice.
 //
 // Fields are strings, booleans and integers (also of named types), time.Time, structs, pointers to all of these, and
-// lists. Embedded structs stand for their fields. A pointer is nil, and a list nil, when nothing was given; an empty
-// list that was given is not nil. Wrong tags panic in Handle, at start-up.
+// lists. The fields of embedded structs are promoted. A pointer or a list is nil if it was not given; an empty list
+// that was given is not nil. Invalid tags panic in Handle, at start-up.
 //
-// An output list without omitempty is an empty element when it has no items, which is how AWS shows it; a nil pointer
-// and a zero time are always left out. Control characters, which no XML parser takes, are dropped from every text.
+// An output list without omitempty is an empty element when it has no items, as on AWS. Nil pointers and zero times are
+// always omitted. Control characters, which XML parsers reject, are removed from every text.
 //
 // Source: CloudFormation API Reference, "Making API Requests" and "Common Errors"; botocore's query serializer and
 // parser.
@@ -52,46 +52,46 @@ import (
 	"github.com/pintle-dev/pintle/internal/base/panics"
 )
 
-// DefaultMaxBody is how many bytes a form may have, unless Config says otherwise.
+// DefaultMaxBody is the default of Config.MaxBody.
 const DefaultMaxBody = 1 << 20
 
-// Config is what a [Service] is made of.
+// Config configures a [Service].
 type Config struct {
 	// Name is the service's name in the log, e.g. "cloudformation". Required.
 	Name string
 
-	// Namespace is the xmlns of every reply, e.g. "http://cloudformation.amazonaws.com/doc/2010-05-15/". Required.
+	// Namespace is the xmlns of every response, e.g. "http://cloudformation.amazonaws.com/doc/2010-05-15/". Required.
 	Namespace string
 
-	// Version is the only Version that requests may ask for, e.g. "2010-05-15". Required.
+	// Version is the only Version that requests may have, e.g. "2010-05-15". Required.
 	Version string
 
-	// Errors turns an error that a handler returned into what the client sees. It is asked for errors that hold no
-	// [*Error]; nil, or a nil answer, means that the client sees an InternalFailure and the log the error.
+	// Errors converts an error of a handler to a client error. It is not called for errors that wrap an [*Error]. If it
+	// is nil or returns nil, the client sees an InternalFailure, and the error is logged.
 	Errors func(error) *Error
 
-	// Logger gets internal errors, and parameters no one knows at debug level; nil discards both.
+	// Logger gets internal errors, and unknown parameters at debug level. Nil discards both.
 	Logger *slog.Logger
 
-	// MaxBody bounds a form in bytes, body or query string; zero means [DefaultMaxBody].
+	// MaxBody limits a form, body or query string, in bytes. Zero means [DefaultMaxBody].
 	MaxBody int64
 
-	// RequestID makes the id of a request; nil means a random UUID. It must be safe for concurrent use.
+	// RequestID returns a new request ID. Nil means a random UUID. It must be safe for concurrent use.
 	RequestID func() string
 }
 
-// Service answers the operations that were registered on it. It is an [http.Handler]. Once it serves, it is safe for
-// concurrent use, and no more operations may be registered.
+// Service answers its registered operations. It is an [http.Handler]. It is safe for concurrent use, but all operations
+// must be registered before it serves the first request.
 type Service struct {
 	config     Config
 	operations map[string]operation
 	shapes     shapes
 }
 
-// operation answers one decoded form: with a result to encode, or an error.
+// operation handles one form and returns a result or an error.
 type operation struct {
 	call   func(context.Context, *node) (reflect.Value, error)
-	result *shape // nil when the operation has no result
+	result *shape // nil if the operation has no result
 }
 
 // New returns a service without operations.
@@ -114,11 +114,12 @@ func New(config Config) (*Service, error) {
 	return &Service{config: config, operations: map[string]operation{}, shapes: shapes{}}, nil
 }
 
-// None is the input of an operation that takes nothing, or the output of one whose reply has no result element, such
-// as DeleteStack. An empty struct of another type gives an empty result element.
+// None is the input of an operation without parameters, or the output of one without a result element, such as
+// DeleteStack. An empty struct of another type gives an empty result element.
 type None struct{}
 
-// Handle registers fn for an action. In and Out must be structs. It panics if the action is taken or a tag is wrong.
+// Handle registers fn for an action. In and Out must be structs. It panics if the action is already registered or a tag
+// is invalid.
 func Handle[In, Out any](s *Service, action string, fn func(context.Context, In) (Out, error)) {
 	if _, taken := s.operations[action]; taken || action == "" {
 		panic(fmt.Sprintf("query: action %q of %s is empty or registered twice", action, s.config.Name))
@@ -147,7 +148,7 @@ func Handle[In, Out any](s *Service, action string, fn func(context.Context, In)
 // requestIDKey is the context key of the request's id.
 type requestIDKey struct{}
 
-// RequestID returns the id of the request that ctx belongs to, the one its reply carries; empty outside a handler.
+// RequestID returns the request ID in ctx, which the response contains. It returns "" outside a handler.
 func RequestID(ctx context.Context) string {
 	id, _ := ctx.Value(requestIDKey{}).(string)
 	return id
@@ -165,13 +166,13 @@ func (s *Service) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	write(w, http.StatusOK, id, reply)
 }
 
-// WriteError answers a request that does not reach an operation, e.g. because its signature is wrong. What err shows
-// of itself is the same as for an error that a handler returns.
+// WriteError answers a request that does not reach an operation, e.g. because its signature is invalid. It treats err
+// like an error of a handler.
 func (s *Service) WriteError(w http.ResponseWriter, r *http.Request, err error) {
 	s.writeError(r.Context(), w, s.config.RequestID(), err)
 }
 
-// answer returns the document of the reply.
+// answer returns the response document.
 func (s *Service) answer(ctx context.Context, w http.ResponseWriter, r *http.Request, id string) ([]byte, error) {
 	values, err := readForm(w, r, s.config.MaxBody)
 	if err != nil {
@@ -215,7 +216,7 @@ func (s *Service) call(ctx context.Context, op operation, form *node, action, id
 	return encodeReply(action, s.config.Namespace, id, op.result, result), nil
 }
 
-// panicError is what is left of an operation that panicked.
+// panicError is the error of an operation that panicked.
 type panicError struct {
 	action string
 	cause  string
@@ -226,7 +227,7 @@ func (e *panicError) Error() string {
 	return fmt.Sprintf("%s panicked: %s\n%s", e.action, e.cause, e.stack)
 }
 
-// writeError answers with what err shows of itself, and logs what it does not.
+// writeError sends a client error, and logs errors that the client does not see.
 func (s *Service) writeError(ctx context.Context, w http.ResponseWriter, id string, err error) {
 	shown, ok := errors.AsType[*Error](err)
 	if !ok && s.config.Errors != nil {
@@ -237,7 +238,7 @@ func (s *Service) writeError(ctx context.Context, w http.ResponseWriter, id stri
 	if shown == nil {
 		level := slog.LevelError
 		if errors.Is(ctx.Err(), context.Canceled) {
-			level = slog.LevelDebug // the client went away, and the error is most likely of its doing
+			level = slog.LevelDebug // the client disconnected, which most likely caused the error
 		}
 		s.config.Logger.Log(ctx, level, "internal failure", "service", s.config.Name, "request", id, "error", err)
 		shown = &Error{
@@ -253,13 +254,13 @@ func write(w http.ResponseWriter, status int, id string, document []byte) {
 	w.Header().Set("Content-Type", "text/xml")
 	w.Header().Set("X-Amzn-Requestid", id)
 	w.WriteHeader(status)
-	// A client that went away has no use for the rest.
+	// This fails only if the client has disconnected.
 	_, _ = w.Write(document)
 }
 
 func randomUUID() string {
 	var b [16]byte
-	rand.Read(b[:]) // it never fails
+	rand.Read(b[:]) // never fails
 	b[6], b[8] = b[6]&0x0f|0x40, b[8]&0x3f|0x80
 	return fmt.Sprintf("%x-%x-%x-%x-%x", b[:4], b[4:6], b[6:8], b[8:10], b[10:])
 }

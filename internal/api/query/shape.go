@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// kind is what a type is on the wire.
+// kind is the wire representation of a type.
 type kind uint8
 
 const (
@@ -20,7 +20,7 @@ const (
 	structKind
 )
 
-// shape is a type as the codec sees it. Pointers are seen through.
+// shape is the codec's description of a type. Pointers are dereferenced.
 type shape struct {
 	kind   kind
 	item   *shape  // of a list
@@ -30,19 +30,19 @@ type shape struct {
 // field is one member of a struct.
 type field struct {
 	name      string // on the wire
-	path      string // in errors: the name with a small first letter
-	index     []int  // as reflect.Value.FieldByIndex takes it; no pointer is on the way
+	path      string // in errors: the name with a lower-case first letter
+	index     []int  // for reflect.Value.FieldByIndex, without pointers on the way
 	shape     *shape
 	required  bool
 	secret    bool
 	omitEmpty bool
 	checks    []check // of the value itself
 	each      []check // of the items of a list of scalars
-	item      string  // what an item of a list is called
+	item      string  // name of a list's items
 }
 
-// shapes are the shapes of types. They are made when operations are registered and only read after that, so that no
-// request pays for reflection over tags.
+// shapes are the shapes of types. They are created when operations are registered and only read later, so that requests
+// do not reflect over tags.
 type shapes map[reflect.Type]*shape
 
 var timeType = reflect.TypeFor[time.Time]()
@@ -55,7 +55,7 @@ func (s shapes) root(t reflect.Type) *shape {
 	return s.of(t)
 }
 
-// of returns the shape of a type. A type that contains itself finds the shape that is being made.
+// of returns the shape of a type. A recursive type finds its own unfinished shape.
 func (s shapes) of(t reflect.Type) *shape {
 	if t.Kind() == reflect.Pointer && t.Elem().Kind() != reflect.Pointer && t.Elem().Kind() != reflect.Slice {
 		t = t.Elem()

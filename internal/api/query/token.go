@@ -17,30 +17,30 @@ const (
 	macSize  = 16
 )
 
-// Tokens makes and reads paging tokens (NextToken): positions in a list that only this server can have written. They
-// are authenticated but not encrypted, so no secret belongs in them. Safe for concurrent use.
+// Tokens makes and reads paging tokens (NextToken): positions in a list that only this server can have created. They
+// are authenticated but not encrypted, so they must not contain secrets. Tokens is safe for concurrent use.
 type Tokens struct {
 	key []byte
 }
 
-// NewTokens returns tokens under a key, at least 16 bytes that all nodes of a server share. A nil key is a random
-// one: its tokens end with the process.
+// NewTokens returns tokens for a key of at least 16 bytes that all nodes of a server share. A nil key means a random
+// one, whose tokens become invalid when the process exits.
 func NewTokens(key []byte) (*Tokens, error) {
 	if key == nil {
 		key = make([]byte, 32)
-		rand.Read(key) // it never fails
+		rand.Read(key) // never fails
 	}
 	if len(key) < 16 {
 		return nil, errors.New("query: a key for paging tokens needs at least 16 bytes")
 	}
-	// The key may serve elsewhere too; what is signed with it here is of no use there.
+	// The key may be used elsewhere too, so derive one for paging tokens only.
 	h := hmac.New(sha256.New, key)
 	h.Write([]byte("paging token"))
 	return &Tokens{key: h.Sum(nil)}, nil
 }
 
-// Encode returns a token for a position, any value that encoding/json takes, of at most about 700 bytes. The scope
-// says which list it belongs to, e.g. the action, the account and the stack; it is needed again to read the token.
+// Encode returns a token for a position, any JSON value of at most about 700 bytes. The scope identifies the list, e.g.
+// by the action, the account and the stack. Decode needs the same scope.
 func (t *Tokens) Encode(scope string, position any) (string, error) {
 	data, err := json.Marshal(position)
 	if err != nil {
@@ -53,10 +53,10 @@ func (t *Tokens) Encode(scope string, position any) (string, error) {
 	return token, nil
 }
 
-// Decode reads a token of the same scope into position. For any other text it returns a ValidationError.
+// Decode decodes a token of the same scope into position. It returns a ValidationError for an invalid token.
 func (t *Tokens) Decode(scope, token string, position any) error {
 	invalid := Validation("NextToken is not one that this list gave out: start again without it.")
-	if len(token) > maxToken || strings.ContainsAny(token, "\r\n") { // base64 reads over line ends
+	if len(token) > maxToken || strings.ContainsAny(token, "\r\n") { // base64 ignores line ends
 		return invalid
 	}
 	raw, err := base64.RawURLEncoding.Strict().DecodeString(token)
@@ -65,7 +65,7 @@ func (t *Tokens) Decode(scope, token string, position any) error {
 	}
 	decoder := json.NewDecoder(bytes.NewReader(raw[macSize:]))
 	decoder.DisallowUnknownFields()
-	// A token of an earlier version of this program may be authentic and yet of another form.
+	// A token of an earlier version of this program may be authentic but have another format.
 	if decoder.Decode(position) != nil {
 		return invalid
 	}

@@ -10,10 +10,10 @@ import (
 	"github.com/pintle-dev/pintle/internal/store"
 )
 
-// defaultTimeout is how many minutes a stack may take. Source: ROS, CreateStack.
+// defaultTimeout is the default time limit of a stack in minutes. Source: ROS, CreateStack.
 const defaultTimeout = 60
 
-// startedOutput is what a client learns of an operation that has begun.
+// startedOutput is the output of a call that begins an operation.
 type startedOutput struct {
 	StackID string `json:"StackId"`
 }
@@ -63,7 +63,7 @@ func (f *handler) createStack(ctx context.Context, in createStackInput) (started
 	return started(s), err
 }
 
-// replacingInput is how a call asks for resources to be made again.
+// replacingInput requests the replacement of resources.
 type replacingInput struct {
 	ReplacementOption string   `enum:"Enabled,Disabled"`
 	TaintResources    []string `length:",20"`
@@ -81,7 +81,7 @@ type updateStackInput struct {
 	TimeoutInMinutes            int `range:"10,1440"`
 	DryRun                      bool
 	DryRunOptions               []string
-	DisableRollback             bool // without effect, as on the service: what fails is rolled back
+	DisableRollback             bool // ignored, as on ROS: failures are rolled back
 }
 
 type updateStackOutput struct {
@@ -89,7 +89,7 @@ type updateStackOutput struct {
 	DryRunResult *struct{} `json:",omitempty"`
 }
 
-// updateStack updates a stack. Without a template it goes by the one that the stack has.
+// updateStack updates a stack. Without a template, it uses the stack's.
 func (f *handler) updateStack(ctx context.Context, in updateStackInput) (out updateStackOutput, err error) {
 	ref, caller, err := f.ref(ctx, in.stackInput)
 	if err != nil {
@@ -147,7 +147,7 @@ func (f *handler) updateStack(ctx context.Context, in updateStackInput) (out upd
 	return updateStackOutput{startedOutput: started(s)}, err
 }
 
-// withPrevious adds to the parameters of an update those of the last time that were not given and that the template still has.
+// withPrevious adds the parameters of the last operation that the update omits and the template still declares.
 func (f *handler) withPrevious(
 	ctx context.Context, stack store.Stack, text string, given bool, parameters []engine.Parameter,
 ) ([]engine.Parameter, error) {
@@ -201,7 +201,7 @@ func (f *handler) deleteStack(ctx context.Context, in deleteStackInput) (rpc.Non
 
 type cancelUpdateStackInput struct {
 	stackInput
-	// CancelType is how what is in progress is dealt with. Requests to providers cannot be called back: both wait for their answers.
+	// CancelType has no effect. Requests to providers cannot be withdrawn, so both types wait for their answers.
 	CancelType string `enum:"Quick,Safe"`
 }
 

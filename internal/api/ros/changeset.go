@@ -40,7 +40,7 @@ type createChangeSetOutput struct {
 // changeSets answers the actions on change sets.
 type changeSets struct{ *handler }
 
-// createChangeSet plans the update of the stack that StackId names or, as the type CREATE, a new one of the name StackName.
+// createChangeSet plans an update of the stack with StackId or, for the type CREATE, a new stack with StackName.
 func (f changeSets) createChangeSet(ctx context.Context, in createChangeSetInput) (out createChangeSetOutput, err error) {
 	caller, err := f.who(ctx)
 	if err != nil {
@@ -99,13 +99,13 @@ func (f changeSets) createChangeSet(ctx context.Context, in createChangeSetInput
 	return createChangeSetOutput{ChangeSetID: string(planned.ID), StackID: string(planned.StackID)}, err
 }
 
-// changeSetInput is how a call names a change set.
+// changeSetInput identifies a change set.
 type changeSetInput struct {
 	region
 	ChangeSetID string `rpc:"ChangeSetId,required" length:",64"`
 }
 
-// changeSetRef names a change set on behalf of the caller.
+// changeSetRef returns a reference to a change set of the caller.
 func (f changeSets) changeSetRef(ctx context.Context, in changeSetInput) (engine.ChangeSetRef, error) {
 	caller, err := f.who(ctx)
 	return engine.ChangeSetRef{
@@ -121,7 +121,7 @@ func (f changeSets) changeSet(ctx context.Context, in changeSetInput) (engine.Ch
 	return f.engine.ChangeSet(ctx, ref)
 }
 
-// changeSetView is what GetChangeSet and ListChangeSets have in common.
+// changeSetView holds the common members of GetChangeSet and ListChangeSets.
 type changeSetView struct {
 	ChangeSetID     string `json:"ChangeSetId"`
 	ChangeSetName   string
@@ -167,7 +167,7 @@ type resourceChangeView struct {
 	Replacement        string             `json:",omitempty"`
 	Scope              []string           `json:",omitempty"`
 	Details            []changeDetailView `json:",omitempty"`
-	Problem            string             `json:",omitempty"` // why it would fail, which the service finds out later
+	Problem            string             `json:",omitempty"` // why it would fail; ROS reports that only at execution
 }
 
 type changeDetailView struct {
@@ -299,7 +299,7 @@ func (f changeSets) deleteChangeSet(ctx context.Context, in changeSetInput) (rpc
 	if err != nil {
 		return rpc.None{}, err
 	}
-	if _, err := f.engine.ChangeSet(ctx, ref); err != nil { // the engine deletes what is not there without an error, as AWS does
+	if _, err := f.engine.ChangeSet(ctx, ref); err != nil { // the engine returns no error for a missing change set, as on AWS
 		return rpc.None{}, err
 	}
 	return rpc.None{}, f.engine.DeleteChangeSet(ctx, ref)

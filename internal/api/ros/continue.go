@@ -19,7 +19,7 @@ type continueCreateStackInput struct {
 	DryRun              bool
 }
 
-// continueCreateStack continues a create that has failed. Parameters that the call leaves out keep their values.
+// continueCreateStack continues a failed create. Omitted parameters keep their values.
 func (f *handler) continueCreateStack(ctx context.Context, in continueCreateStackInput) (out startedOutput, err error) {
 	ref, caller, err := f.ref(ctx, in.stackInput)
 	if err != nil {
@@ -43,7 +43,7 @@ func (f *handler) continueCreateStack(ctx context.Context, in continueCreateStac
 	if err != nil {
 		return out, err
 	}
-	if len(options.Parameters) > 0 { // without any the engine takes those that there are
+	if len(options.Parameters) > 0 { // without any, the engine keeps the existing ones
 		if options.Parameters, err = f.withPrevious(ctx, stack, text, given, options.Parameters); err != nil {
 			return out, err
 		}

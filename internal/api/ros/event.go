@@ -11,13 +11,13 @@ import (
 type listStackEventsInput struct {
 	stackInput
 	PageNumber        int      `range:"1,"`
-	PageSize          int      `range:"1,100"` // 50 by the newest page of the API, 100 by that of its first
+	PageSize          int      `range:"1,100"` // default 50 by the newest page of the API, 100 by the first
 	Status            []string `length:",50"`
 	ResourceType      []string `length:",50"`
 	LogicalResourceID []string `rpc:"LogicalResourceId" length:",50"`
 }
 
-// eventView is an event as it is shown. A PhysicalResourceId that is not known yet is not there.
+// eventView is an event in a response. It omits an unknown PhysicalResourceId.
 type eventView struct {
 	EventID            string `json:"EventId"`
 	StackID            string `json:"StackId"`

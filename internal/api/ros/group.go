@@ -13,7 +13,7 @@ type moveResourceGroupInput struct {
 	NewResourceGroupID string `rpc:"NewResourceGroupId,required" length:",64" pattern:"[-_a-zA-Z0-9]*"`
 }
 
-// moveResourceGroup puts a stack or a template into a resource group. A group is a name here: none has to be created.
+// moveResourceGroup moves a stack or a template to a resource group. A group is only a name and need not be created.
 func (f *handler) moveResourceGroup(ctx context.Context, in moveResourceGroupInput) (rpc.None, error) {
 	switch in.ResourceType {
 	case "stack":

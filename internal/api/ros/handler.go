@@ -1,10 +1,9 @@
 // Package ros is the API of Resource Orchestration Service (ROS) of Alibaba Cloud, as the aliyun CLI, the SDKs and
 // the tools built on them call it.
 //
-// It translates and holds no state: parameters into calls of the engine, rows into the structures of the API, and
-// missing items into the codes and messages that clients look for. If a call asks for a feature that this version
-// does not have, the error names the feature; it is never ignored. Parameters that the API does not define are
-// ignored, as on ROS.
+// The package holds no state. It translates parameters into calls of the engine, rows into the structures of the API,
+// and missing items into the codes and messages that clients look for. A call for an unsupported feature gets an error
+// that names the feature. It is never ignored. Parameters that the API does not define are ignored, as on ROS.
 //
 // Source: ROS API Reference, version 2019-09-10.
 package ros
@@ -28,15 +27,15 @@ import (
 // Version is the version of the API.
 const Version = "2019-09-10"
 
-// Caller is on whose behalf a call is served.
+// Caller is the sender of a call.
 type Caller struct {
-	// Account is the 16 digits of the account in which stacks are seen.
+	// Account is the account of the visible stacks, 16 digits.
 	Account string
-	// ID is the account's, or that of a user in it: digits.
+	// ID is the ID of the account or of a user in it: digits.
 	ID string
 }
 
-// Engine is what the API needs of an [engine.Engine].
+// Engine is the part of [engine.Engine] that the API needs.
 type Engine interface {
 	Create(context.Context, engine.CreateStack) (engine.Started, error)
 	Update(context.Context, engine.UpdateStack) (engine.Started, error)
@@ -59,19 +58,19 @@ type Engine interface {
 	DeleteChangeSet(context.Context, engine.ChangeSetRef) error
 }
 
-// Rows is what the API needs of a [store.Store].
+// Rows is the part of [store.Store] that the API needs.
 type Rows interface {
 	Stacks(ctx context.Context, account, region string, deleted bool, after store.StackKey, limit int) ([]store.Stack, error)
 	Events(ctx context.Context, stack store.StackKey, before store.EventCursor, limit int) ([]store.EventRow, error)
 
-	// Templates are kept as entries.
+	// Templates are stored as entries.
 	Entry(ctx context.Context, key store.EntryKey) (store.Entry, error)
 	Entries(ctx context.Context, after store.EntryKey, limit int) ([]store.Entry, error)
 	PutEntry(ctx context.Context, entry store.Entry) (version int64, err error)
 	DropEntry(ctx context.Context, key store.EntryKey, version int64) error
 }
 
-// Texts fetches what calls only name: a [fetch.Fetcher].
+// Texts fetches texts by URL: a [fetch.Fetcher].
 type Texts interface {
 	// Template returns the text behind a URL, or a [fetch.Error].
 	Template(ctx context.Context, url string) (string, error)
@@ -82,13 +81,13 @@ type Config struct {
 	// Engine and Rows are required.
 	Engine Engine
 	Rows   Rows
-	// Caller tells on whose behalf a call is served; false is a fault of the server. Required.
+	// Caller returns the caller. False is an internal error. Required.
 	Caller func(context.Context) (Caller, bool)
-	// Texts fetches templates and policies; nil refuses those that are not passed with the call.
+	// Texts fetches templates and policies. Nil rejects those that are not part of the call.
 	Texts Texts
-	// Now is the clock. Nil is the system's.
+	// Now is the clock. Nil means the system's.
 	Now func() time.Time
-	// Log gets internal errors; nil discards them.
+	// Log gets internal errors. Nil discards them.
 	Log *slog.Logger
 }
 
@@ -101,7 +100,7 @@ type handler struct {
 	now    func() time.Time
 }
 
-// New returns a service that answers the actions of ROS. It returns an error if the config lacks something.
+// New returns a service that answers the actions of ROS. It returns an error if a required field is missing.
 func New(config Config) (*rpc.Service, error) {
 	if config.Engine == nil || config.Rows == nil || config.Caller == nil {
 		return nil, errors.New("ros: the engine, the rows and the caller are required")
@@ -159,7 +158,7 @@ func New(config Config) (*rpc.Service, error) {
 	return service, nil
 }
 
-// shown turns the engine's errors into the client's.
+// shown converts the engine's input errors to client errors.
 func shown(err error) *rpc.Error {
 	input, ok := engine.InputError(err)
 	if !ok {
@@ -173,25 +172,25 @@ func shown(err error) *rpc.Error {
 		status = http.StatusConflict
 	case engine.CodeStackValidationFailed, engine.CodeNotSupported, engine.CodeInvalidParameter, engine.CodePolicyDenied, engine.CodeTokenUsed:
 	case engine.CodeValidation, engine.CodeAlreadyExists, engine.CodeTokenAlreadyExists, engine.CodeInsufficientRights,
-		engine.CodeOperationInProgress, engine.CodeLimitExceeded, engine.CodeChangeSetStatus: // of CloudFormation's stacks
-	default: // the codes of templates are of this type too
+		engine.CodeOperationInProgress, engine.CodeLimitExceeded, engine.CodeChangeSetStatus: // only for CloudFormation stacks
+	default: // the codes of templates have this type too
 	}
 	return &rpc.Error{Code: string(input.Code), Message: input.Message, Status: status}
 }
 
-// stackInput is how a call names a stack.
+// stackInput identifies a stack.
 type stackInput struct {
 	region
 	StackID string `rpc:"StackId,required" length:",64"`
 }
 
-// ref names a stack on behalf of the caller.
+// ref returns a reference to a stack of the caller.
 func (f *handler) ref(ctx context.Context, in stackInput) (engine.Ref, Caller, error) {
 	caller, err := f.who(ctx)
 	return engine.Ref{Account: caller.Account, Region: in.RegionID, Stack: strings.ToLower(in.StackID), ByID: true}, caller, err
 }
 
-// find returns a stack that was named, deleted ones too.
+// find returns a stack, even if it is deleted.
 func (f *handler) find(ctx context.Context, in stackInput) (store.Stack, error) {
 	ref, _, err := f.ref(ctx, in)
 	if err != nil {
@@ -216,7 +215,7 @@ func (f *handler) who(ctx context.Context) (Caller, error) {
 	return caller, nil
 }
 
-// revision returns a stack's revision in force; one without anything in it for a stack that holds change sets only.
+// revision returns a stack's current revision, or an empty one for a stack that has only change sets.
 func (f *handler) revision(ctx context.Context, stack store.Stack) (store.Revision, error) {
 	if stack.Revision == 0 {
 		return store.Revision{}, nil
@@ -224,27 +223,27 @@ func (f *handler) revision(ctx context.Context, stack store.Stack) (store.Revisi
 	return f.engine.Revision(ctx, stack)
 }
 
-// paging is how a call asks for a part of a list.
+// paging selects a page of a list.
 type paging struct {
 	PageNumber int `range:"1,"`
 	PageSize   int `range:"1,50"`
 }
 
-// paged says which part of a list a reply has.
+// paged describes the page in a response.
 type paged struct {
 	TotalCount int
 	PageNumber int
 	PageSize   int
 }
 
-// page returns the part of a list that is asked for. Source: ROS, ListStacks: ten items, unless the call says otherwise.
+// page returns the selected page. Source: ROS, ListStacks: ten items by default.
 func page[T any](in paging, all []T) ([]T, paged) {
 	at := paged{TotalCount: len(all), PageNumber: cmp.Or(in.PageNumber, 1), PageSize: cmp.Or(in.PageSize, 10)}
 	from := min(len(all), (at.PageNumber-1)*at.PageSize)
 	return append([]T{}, all[from:min(len(all), from+at.PageSize)]...), at
 }
 
-// timeText is a time as replies have it, "" for none.
+// timeText formats a time for responses, "" for the zero time.
 func timeText(t time.Time) string {
 	if t.IsZero() {
 		return ""

@@ -13,7 +13,7 @@ import (
 	"github.com/pintle-dev/pintle/wire"
 )
 
-// templateInput is how a call brings its template.
+// templateInput is the template of a call.
 type templateInput struct {
 	TemplateBody      string
 	TemplateURL       string `length:",1024"`
@@ -22,7 +22,7 @@ type templateInput struct {
 	TemplateScratchID string `rpc:"TemplateScratchId" length:",64"`
 }
 
-// text returns the template, fetched if a URL names it; given is false if there is none.
+// text returns the template, which it fetches if given by URL. given is false if the call has no template.
 func (f *handler) text(ctx context.Context, in templateInput) (text string, given bool, err error) {
 	count := 0
 	for _, way := range []string{in.TemplateBody, in.TemplateURL, in.TemplateID, in.TemplateScratchID} {
@@ -46,7 +46,8 @@ func (f *handler) text(ctx context.Context, in templateInput) (text string, give
 	return text, in.TemplateBody != "", err
 }
 
-// encodedBody begins a template in Base64. No page of the API describes it; the deploy command of the CDK of ROS sends it.
+// encodedBody is the prefix of a template in Base64. It is undocumented, but the deploy command of the ROS CDK sends
+// it.
 const encodedBody = "@Base64Encoded:"
 
 // decoded returns the text of a TemplateBody.
@@ -62,7 +63,7 @@ func decoded(body string) (string, error) {
 	return string(text), nil
 }
 
-// needed returns the template of a call that has to bring one.
+// needed returns the template of a call that requires one.
 func (f *handler) needed(ctx context.Context, in templateInput) (string, error) {
 	text, given, err := f.text(ctx, in)
 	if err == nil && !given {
@@ -74,14 +75,14 @@ func (f *handler) needed(ctx context.Context, in templateInput) (string, error) 
 	return text, err
 }
 
-// fetched returns the text behind a URL.
+// fetched returns the text at a URL.
 func (f *handler) fetched(ctx context.Context, name, url string) (string, error) {
 	if f.texts == nil {
 		return "", rpc.Invalid(name, "this server fetches nothing: pass the text itself")
 	}
 	text, err := f.texts.Template(ctx, url)
 	if told, ok := errors.AsType[*fetch.Error](err); ok {
-		// The words of CloudFormation begin with the parameter's name, which the message has already.
+		// CloudFormation's messages begin with the parameter's name, which this message already contains.
 		text := strings.TrimPrefix(strings.TrimSuffix(told.Text, "."), "TemplateURL: ")
 		if is, found := strings.CutPrefix(text, "TemplateURL "); found {
 			text = "it " + is
@@ -91,7 +92,7 @@ func (f *handler) fetched(ctx context.Context, name, url string) (string, error)
 	return text, err
 }
 
-// policy returns a stack policy of which either the text or the URL may be given, in parameters of that name.
+// policy returns a stack policy. The call may contain its text or its URL, in parameters that begin with name.
 func (f *handler) policy(ctx context.Context, body, url, name string) (string, error) {
 	switch {
 	case body != "" && url != "":
@@ -106,10 +107,10 @@ func (f *handler) policy(ctx context.Context, body, url, name string) (string, e
 	return body, nil
 }
 
-// maxPolicy bounds a stack policy, in bytes. Source: ROS, SetStackPolicy.
+// maxPolicy is the maximum size of a stack policy in bytes. Source: ROS, SetStackPolicy.
 const maxPolicy = 16384
 
-// policyInput is how a call brings the stack policy.
+// policyInput is the stack policy of a call.
 type policyInput struct {
 	StackPolicyBody string `length:",16384"`
 	StackPolicyURL  string `length:",1350"`
@@ -127,21 +128,21 @@ type tagInput struct {
 	Value string `length:",128"`
 }
 
-// optionsInput is what creates, updates and previews have in common, the template apart.
+// optionsInput holds the common parameters of creates, updates and previews, except the template.
 type optionsInput struct {
 	Parameters  []parameterInput `length:",200"`
 	Tags        []tagInput       `length:",20"`
 	RAMRoleName string           `rpc:"RamRoleName" length:",64"`
 	Parallelism int              `range:"1,"`
 	ClientToken string           `length:",64" pattern:"[-_a-zA-Z0-9]*"`
-	// NotificationURLs are told when an operation of the stack has finished.
+	// NotificationURLs get a request when an operation of the stack has finished.
 	NotificationURLs []string `length:",5" pattern:"(?i:https?)://.*"`
 
-	// ResourceGroupID is that of a new stack. An update cannot change it.
+	// ResourceGroupID is the group of a new stack. An update cannot change it.
 	ResourceGroupID string `rpc:"ResourceGroupId" length:",64" pattern:"[-_a-zA-Z0-9]*"`
 }
 
-// options returns what the engine takes. It refuses what cannot be meant, and what is not acted on.
+// options returns the options for the engine. It rejects contradictory and unsupported parameters.
 func (in *optionsInput) options(caller Caller) (engine.Options, error) {
 	o := engine.Options{Token: in.ClientToken, RoleARN: in.RAMRoleName, Caller: caller.ID, Parallelism: in.Parallelism}
 	o.ResourceGroup = in.ResourceGroupID
@@ -157,7 +158,7 @@ func (in *optionsInput) options(caller Caller) (engine.Options, error) {
 		case seen[p.ParameterKey]:
 			return o, &rpc.Error{Code: "MultipleParameter", Message: "The Parameter (" + p.ParameterKey + ") is given more than once."}
 		case strings.HasPrefix(p.ParameterKey, "ALIYUN::"):
-			continue // GetStack shows them among the others, and clients send back what they got
+			continue // GetStack includes pseudo parameters, and clients send them back
 		}
 		seen[p.ParameterKey] = true
 		given := engine.Parameter{Key: p.ParameterKey}
@@ -184,7 +185,7 @@ func (in *optionsInput) options(caller Caller) (engine.Options, error) {
 	return o, nil
 }
 
-// stays refuses to change the resource group of a stack by an update.
+// stays returns an error if an update would change the stack's resource group.
 func (in *optionsInput) stays(stack store.Stack) error {
 	if in.ResourceGroupID != "" && in.ResourceGroupID != stack.ResourceGroup {
 		return rpc.NotSupported("Another ResourceGroupId in an update", "MoveResourceGroup moves the stack.")

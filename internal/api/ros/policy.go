@@ -33,7 +33,7 @@ func (f *handler) setStackPolicy(ctx context.Context, in setStackPolicyInput) (r
 }
 
 type getStackPolicyOutput struct {
-	// StackPolicyBody is an object, not the text of one.
+	// StackPolicyBody is a JSON object, not a string.
 	StackPolicyBody json.RawMessage `json:",omitempty"`
 }
 

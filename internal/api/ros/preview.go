@@ -24,7 +24,7 @@ type previewStackInput struct {
 	EnablePreConfig       bool
 }
 
-// previewedResource is a resource that would be made, changed or taken away.
+// previewedResource is a resource that would be created, updated or deleted.
 type previewedResource struct {
 	LogicalResourceID  string `json:"LogicalResourceId"`
 	PhysicalResourceID string `json:"PhysicalResourceId,omitempty"`
@@ -32,7 +32,7 @@ type previewedResource struct {
 	Action             string
 	Replacement        string `json:",omitempty"`
 	Properties         *value.Value
-	// Problem says why it would fail, which the service finds out later.
+	// Problem is the reason why it would fail. ROS reports that only during the operation.
 	Problem string `json:",omitempty"`
 }
 
@@ -52,7 +52,7 @@ type previewStackOutput struct {
 	Stack previewedStack
 }
 
-// previewStack says what a create or, with a StackId or the name of a stack, an update would do.
+// previewStack describes the effects of a create, or of an update if the stack exists.
 func (f *handler) previewStack(ctx context.Context, in previewStackInput) (out previewStackOutput, err error) {
 	caller, err := f.who(ctx)
 	if err != nil {

@@ -1,6 +1,6 @@
 package ros
 
-// refusals are the calls of the API that have no truthful local answer, with why and what to do instead.
+// refusals are the actions that cannot be answered truthfully on this server, with the reason and an alternative.
 var refusals = []struct{ actions, remedy string }{
 	{"GetTemplateEstimateCost", "Only Alibaba Cloud knows its prices: ask the service itself."},
 	{"GenerateTemplatePolicy", "Only Alibaba Cloud knows which permissions its types need: ask the service itself."},

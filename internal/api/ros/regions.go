@@ -7,11 +7,12 @@ import (
 	"github.com/pintle-dev/pintle/internal/api/rpc"
 )
 
-// Endpoint is where the service is, for all regions. Clients that go by what DescribeRegions says find it there, not here.
+// Endpoint is the endpoint of ROS for all regions. Clients that use DescribeRegions to find the endpoint call it
+// instead of this server.
 const Endpoint = "ros.aliyuncs.com"
 
-// places are the regions of the service, in pairs of id and name. Others are taken as well: a region is no more than a part of the
-// name of what is in it.
+// places are the regions of ROS, in pairs of ID and name. Other regions are accepted too, because a region is only part
+// of a name here.
 var places = [...][2]string{
 	{"cn-qingdao", "China (Qingdao)"}, {"cn-beijing", "China (Beijing)"}, {"cn-zhangjiakou", "China (Zhangjiakou)"},
 	{"cn-huhehaote", "China (Hohhot)"}, {"cn-wulanchabu", "China (Ulanqab)"}, {"cn-hangzhou", "China (Hangzhou)"},
@@ -47,10 +48,10 @@ func (f *handler) describeRegions(context.Context, describeRegionsInput) (descri
 	return out, nil
 }
 
-// region is embedded in the input of all that is about a region.
+// region is embedded in the input of all regional actions.
 type region struct {
 	RegionID string `rpc:"RegionId,required" length:",64" pattern:"[a-z0-9][-a-z0-9]*"`
 }
 
-// RegionOf returns the region that a call is for, "" for none.
+// RegionOf returns the region of a call, or "".
 func RegionOf(call *rpc.Call) string { return strings.TrimSpace(call.Parameters.Get("RegionId")) }

@@ -12,7 +12,7 @@ import (
 	"github.com/pintle-dev/pintle/internal/store"
 )
 
-// resourceView is a resource as it is shown.
+// resourceView is a resource in a response.
 type resourceView struct {
 	StackID             string `json:"StackId"`
 	StackName           string
@@ -32,7 +32,7 @@ func viewResource(stack store.Stack, i store.Instance) resourceView {
 		Status: engine.ROS.ResourceStatus(i.Verb, i.Progress), StatusReason: i.Reason, UpdateTime: timeText(i.Changed),
 		CreateTime: timeText(i.Created), ResourceDriftStatus: "NOT_CHECKED",
 	}
-	if i.Created.IsZero() && i.Verb == store.VerbCreate { // of a version that did not keep it
+	if i.Created.IsZero() && i.Verb == store.VerbCreate { // from a version that did not store it
 		view.CreateTime = timeText(i.Changed)
 	}
 	if i.Body != nil {
@@ -54,7 +54,7 @@ func (f *handler) listStackResources(ctx context.Context, in stackInput) (out li
 	return out, err
 }
 
-// resources returns a stack and its resources by logical id, those that it is only to have too.
+// resources returns a stack and its resources by logical ID, including those yet to be created.
 func (f *handler) resources(ctx context.Context, in stackInput) (store.Stack, []store.Instance, error) {
 	stack, err := f.find(ctx, in)
 	if err != nil {
@@ -83,7 +83,7 @@ type getStackResourceOutput struct {
 	ResourceAttributes []attributeView `json:",omitempty"`
 }
 
-// getStackResource shows one resource. Its attributes, all or those that are named, are shown if they are asked for.
+// getStackResource returns one resource. It includes all attributes, or the named ones, on request.
 func (f *handler) getStackResource(ctx context.Context, in getStackResourceInput) (out getStackResourceOutput, err error) {
 	stack, instances, err := f.resources(ctx, in.stackInput)
 	if err != nil {
@@ -114,8 +114,8 @@ func (f *handler) getStackResource(ctx context.Context, in getStackResourceInput
 	return out, nil
 }
 
-// attributesOf returns what Fn::GetAtt reads of a resource: what its provider sent, and of a custom resource all of that at once. The
-// attributes of a handle are shown in clear, or no one could signal by hand.
+// attributesOf returns the attributes that Fn::GetAtt can read. A custom resource has its provider's data and an
+// attribute with all of it. The attributes of a handle are in clear text, because clients need them for signals.
 func attributesOf(body *store.InstanceBody) []attributeView {
 	var list []attributeView
 	if !body.Token.IsNull() {

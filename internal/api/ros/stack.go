@@ -12,16 +12,16 @@ import (
 	"github.com/pintle-dev/pintle/internal/store"
 )
 
-// parameterView is a parameter as it is shown.
+// parameterView is a parameter in a response.
 type parameterView struct {
 	ParameterKey   string
 	ParameterValue string
 }
 
-// secretText stands for the value of a NoEcho parameter. Source: ROS, GetStack.
+// secretText replaces the value of a NoEcho parameter. Source: ROS, GetStack.
 const secretText = "******"
 
-// viewParameters shows the parameters of a revision, and the pseudo parameters with them, as the service does.
+// viewParameters renders the parameters of a revision, including the pseudo parameters, as on ROS.
 func viewParameters(pseudo template.Pseudo, revision *store.Revision) []parameterView {
 	list := []parameterView{}
 	for _, p := range revision.Parameters.Members() {
@@ -33,7 +33,7 @@ func viewParameters(pseudo template.Pseudo, revision *store.Revision) []paramete
 	return list
 }
 
-// parameterText returns a parameter as a client would pass it. Of a secret list not even the length is shown.
+// parameterText formats a parameter as a client would pass it. The mask of a secret list hides its length too.
 func parameterText(v value.Value) string {
 	if v.HasSecret() {
 		return secretText
@@ -55,14 +55,14 @@ func parameterText(v value.Value) string {
 	return v.Text()
 }
 
-// outputView is an output as it is shown; the value is of any type, secrets masked.
+// outputView is an output in a response. The value has any type, with secrets masked.
 type outputView struct {
 	OutputKey   string
 	Description string `json:",omitempty"`
 	OutputValue value.Value
 }
 
-// tagView is a tag as it is shown.
+// tagView is a tag in a response.
 type tagView struct {
 	Key   string
 	Value string
@@ -76,7 +76,7 @@ func viewTags(tags []store.Tag) []tagView {
 	return list
 }
 
-// headView is what GetStack and ListStacks have in common.
+// headView holds the common members of GetStack and ListStacks.
 type headView struct {
 	StackID            string `json:"StackId"`
 	StackName          string
@@ -119,7 +119,7 @@ type getStackInput struct {
 	ShowResourceProgress string `enum:"Disabled,EnabledIfCreateStack,PercentageOnly"`
 }
 
-// progressView counts resources by where they are.
+// progressView counts resources by progress.
 type progressView struct {
 	TotalResourceCount        int
 	SuccessResourceCount      int
@@ -135,7 +135,7 @@ type progressDetail struct {
 	ProgressValue int `json:",omitempty"`
 }
 
-// failureView is what failed first of an operation that has failed.
+// failureView is the first failure of a failed operation.
 type failureView struct {
 	Action            string
 	LogicalResourceID string `json:"LogicalResourceId"`
@@ -197,8 +197,8 @@ func (f *handler) getStack(ctx context.Context, in getStackInput) (out getStackO
 	return out, err
 }
 
-// rolledBackFor returns why the newest rollback of a stack began, "" if its event has been removed. Source: ROS, GetStack,
-// RollbackFailedRootReason: the cause of the failure in the phase before the rollback.
+// rolledBackFor returns the reason for the newest rollback of a stack, or "" if its event has been removed. Source:
+// ROS, GetStack, RollbackFailedRootReason: the cause of the failure in the phase before the rollback.
 func (f *handler) rolledBackFor(ctx context.Context, stack store.Stack) (string, error) {
 	for before := (store.EventCursor{}); ; {
 		rows, err := f.rows.Events(ctx, stack.Key, before, scanned)
@@ -219,7 +219,7 @@ func (f *handler) rolledBackFor(ctx context.Context, stack store.Stack) (string,
 	}
 }
 
-// pseudoOf returns the pseudo parameters of a stack as its caller sees them.
+// pseudoOf returns the pseudo parameters of a stack as the caller sees them.
 func pseudoOf(stack store.Stack, caller Caller) template.Pseudo {
 	return template.Pseudo{
 		StackName: stack.Name, StackID: string(stack.ID), Region: stack.Region, AccountID: caller.ID, TenantID: stack.Account,
@@ -239,14 +239,14 @@ func progressOf(instances []store.Instance) *progressView {
 		case store.ProgressRunning:
 			view.InProgressResourceCount++
 			view.InProgressResourceDetails = append(view.InProgressResourceDetails, progressDetail{ResourceName: string(i.Logical), ResourceType: i.Body.Type})
-		default: // nothing has happened to it yet
+		default: // nothing has happened yet
 			view.PendingResourceCount++
 		}
 	}
 	return view
 }
 
-// failureOf returns what failed first, nil if it is not known any more.
+// failureOf returns the first failure, or nil if it is no longer known.
 func failureOf(instances []store.Instance) *failureView {
 	var first *store.Instance
 	for i := range instances {
@@ -280,7 +280,7 @@ type listStacksOutput struct {
 	paged
 }
 
-// listStacks lists stacks, newest first. Deleted ones are among them only if they are asked for by their id or their status.
+// listStacks lists stacks, newest first. It includes deleted ones only if the call filters by ID or by status.
 func (f *handler) listStacks(ctx context.Context, in listStacksInput) (out listStacksOutput, err error) {
 	ids := map[string]bool{}
 	for _, id := range append(in.StackIDs, in.StackID) {
@@ -324,7 +324,7 @@ func (f *handler) listStacks(ctx context.Context, in listStacksInput) (out listS
 	return out, nil
 }
 
-// matches reports whether a name is what a pattern says, in which each asterisk stands for any text.
+// matches reports whether a name matches a pattern, in which each asterisk stands for any text.
 func matches(pattern, name string) bool {
 	parts := strings.Split(pattern, "*")
 	if len(parts) == 1 {
@@ -346,8 +346,8 @@ func matches(pattern, name string) bool {
 // scanned is how many stacks are read at a time.
 const scanned = 500
 
-// eachStack calls a function with the caller's stacks of ROS, newest first, those after one of them or all (0). It returns
-// [store.ErrNotFound] if that one is not there.
+// eachStack calls a function for the caller's ROS stacks, newest first, beginning after the stack first, or with all if
+// it is 0. It returns [store.ErrNotFound] if the stack first does not exist.
 func (f *handler) eachStack(
 	ctx context.Context, region string, deleted bool, first store.StackKey, visit func(store.Stack) error,
 ) error {
@@ -357,7 +357,7 @@ func (f *handler) eachStack(
 	}
 	for after := first; ; {
 		rows, err := f.rows.Stacks(ctx, caller.Account, region, deleted, after, scanned)
-		if errors.Is(err, store.ErrNotFound) && after != first { // the last one has gone meanwhile, for good
+		if errors.Is(err, store.ErrNotFound) && after != first { // the last one has just been deleted permanently
 			return nil
 		}
 		if err != nil {

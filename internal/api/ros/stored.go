@@ -17,34 +17,36 @@ import (
 	"github.com/pintle-dev/pintle/internal/store"
 )
 
-// The kinds of entries that templates are kept as: one for a template, and one for each of its versions. A template belongs to an account,
-// in no region. It names the entries of its versions, which are written first: a crash between the two leaves one that is never read.
+// The kinds of entries of stored templates: one entry for a template, and one for each of its versions. A template
+// belongs to an account and has no region. It lists the entries of its versions, which are written first. A crash in
+// between leaves an entry that is never read.
 const (
 	templateKind  = "ros-template"
 	versionKind   = "ros-template-version"
 	templatePlace = "-"
 )
 
-// maxVersions is how many versions a template may have. Source: ROS, UpdateTemplate.
+// maxVersions is the maximum number of versions of a template. Source: ROS, UpdateTemplate.
 const maxVersions = 100
 
-// maxBody is how many bytes a template that is kept may have. Source: ROS, CreateTemplate.
+// maxBody is the maximum size of a stored template in bytes. Source: ROS, CreateTemplate.
 const maxBody = 524288
 
-// keptTemplate is a template as it is kept.
+// keptTemplate is the stored form of a template.
 type keptTemplate struct {
 	Name        string      `json:"name"`
 	Description string      `json:"description,omitempty"`
 	Created     time.Time   `json:"created"`
 	Updated     time.Time   `json:"updated,omitzero"`
 	Tags        []store.Tag `json:"tags,omitempty"`
-	Group       string      `json:"group,omitempty"` // its resource group
-	// Latest is the number of the last version. Versions are the names of the entries of the versions up to that one, the last at the end.
+	Group       string      `json:"group,omitempty"` // the resource group
+	// Latest is the number of the latest version. Versions are the entry names of the versions up to Latest, in
+	// ascending order.
 	Latest   int      `json:"latest"`
 	Versions []string `json:"versions"`
 }
 
-// version returns the name of the entry of a version; false if the template has no such version.
+// version returns the entry name of a version, or false if the version does not exist.
 func (k *keptTemplate) version(number int) (string, bool) {
 	at := len(k.Versions) - 1 - (k.Latest - number)
 	if number > k.Latest || at < 0 {
@@ -53,7 +55,7 @@ func (k *keptTemplate) version(number int) (string, bool) {
 	return k.Versions[at], true
 }
 
-// keptVersion is a version of a template.
+// keptVersion is the stored form of a version.
 type keptVersion struct {
 	Name        string    `json:"name"`
 	Description string    `json:"description,omitempty"`
@@ -69,7 +71,7 @@ func versionKey(account, name string) store.EntryKey {
 	return store.EntryKey{Account: account, Region: templatePlace, Kind: versionKind, Name: name}
 }
 
-// noTemplate is the error of a template that is not there. The spelling is the service's own.
+// noTemplate is the error for a missing template. The misspelling is ROS's own.
 func noTemplate(id, version string) error {
 	if version != "" {
 		version = " with version (" + version + ")"
@@ -80,10 +82,10 @@ func noTemplate(id, version string) error {
 	}
 }
 
-// storedTemplates answers the actions on templates that clients have stored.
+// storedTemplates answers the actions on stored templates.
 type storedTemplates struct{ *handler }
 
-// templateOf returns a template of the caller, and the entry that it is kept in.
+// templateOf returns a template of the caller, and its entry.
 func (f storedTemplates) templateOf(ctx context.Context, id string) (keptTemplate, store.Entry, error) {
 	var kept keptTemplate
 	caller, err := f.who(ctx)
@@ -100,7 +102,7 @@ func (f storedTemplates) templateOf(ctx context.Context, id string) (keptTemplat
 	return kept, entry, err
 }
 
-// bodyOf returns a version of a template: v and its number, or the latest if that is empty.
+// bodyOf returns a version of a template. version is v and a number, or empty for the latest.
 func (f storedTemplates) bodyOf(ctx context.Context, id, version string) (keptTemplate, keptVersion, string, error) {
 	var of keptVersion
 	kept, entry, err := f.templateOf(ctx, id)
@@ -119,7 +121,7 @@ func (f storedTemplates) bodyOf(ctx context.Context, id, version string) (keptTe
 		return kept, of, "", noTemplate(id, version)
 	}
 	held, err := f.rows.Entry(ctx, versionKey(entry.Account, name))
-	if errors.Is(err, store.ErrNotFound) { // it was deleted meanwhile
+	if errors.Is(err, store.ErrNotFound) { // it has just been deleted
 		return kept, of, "", noTemplate(id, version)
 	}
 	if err == nil {
@@ -128,7 +130,7 @@ func (f storedTemplates) bodyOf(ctx context.Context, id, version string) (keptTe
 	return kept, of, "v" + strconv.Itoa(number), err
 }
 
-// put keeps what is at a key, in place of the version that was read, 0 for none.
+// put stores a value under a key. version is the version that was read, or 0 for a new entry.
 func (f storedTemplates) put(ctx context.Context, key store.EntryKey, version int64, of any) error {
 	text, err := json.Marshal(of)
 	if err != nil {
@@ -138,7 +140,7 @@ func (f storedTemplates) put(ctx context.Context, key store.EntryKey, version in
 	return err
 }
 
-// changed applies a change to a template, again if another call has changed it meanwhile.
+// changed applies a change to a template. It retries if another call has changed the template in the meantime.
 func (f storedTemplates) changed(ctx context.Context, id string, change func(kept *keptTemplate) error) error {
 	for {
 		kept, entry, err := f.templateOf(ctx, id)
@@ -157,7 +159,7 @@ func (f storedTemplates) changed(ctx context.Context, id string, change func(kep
 	}
 }
 
-// checkBody refuses a text that is not a template of ROS, or is too long.
+// checkBody returns an error for a text that is too long or not a ROS template.
 func (f storedTemplates) checkBody(text string) error {
 	if len(text) > maxBody {
 		return rpc.Invalid("TemplateBody", "it has %d bytes, at most %d are allowed", len(text), maxBody)
@@ -181,7 +183,7 @@ type templateIDOutput struct {
 	TemplateVersion string `json:",omitempty"`
 }
 
-// createTemplate keeps a template with its first version.
+// createTemplate stores a template with its first version.
 func (f storedTemplates) createTemplate(ctx context.Context, in createTemplateInput) (templateIDOutput, error) {
 	caller, err := f.who(ctx)
 	if err != nil {
@@ -219,7 +221,7 @@ type updateTemplateInput struct {
 	IsDraft        bool
 }
 
-// updateTemplate changes a template. Another body is another version; the versions before it stay.
+// updateTemplate changes a template. A different body creates a new version. Previous versions are kept.
 func (f storedTemplates) updateTemplate(ctx context.Context, in updateTemplateInput) (templateIDOutput, error) {
 	out := templateIDOutput{TemplateID: in.TemplateID}
 	if in.IsDraft {
@@ -283,7 +285,7 @@ type templateIDInput struct {
 	TemplateID string `rpc:"TemplateId,required" length:",64"`
 }
 
-// deleteTemplate removes a template, and then its versions. Stacks of it stay.
+// deleteTemplate deletes a template, and then its versions. Its stacks are not affected.
 func (f storedTemplates) deleteTemplate(ctx context.Context, in templateIDInput) (rpc.None, error) {
 	kept, entry, err := f.templateOf(ctx, in.TemplateID)
 	if err != nil {
@@ -303,7 +305,7 @@ func (f storedTemplates) deleteTemplate(ctx context.Context, in templateIDInput)
 	return rpc.None{}, nil
 }
 
-// eachTemplate calls f with every template of the caller, in the order of their IDs.
+// eachTemplate calls take for every template of the caller, in the order of their IDs.
 func (f storedTemplates) eachTemplate(ctx context.Context, take func(id string, kept keptTemplate)) error {
 	caller, err := f.who(ctx)
 	if err != nil {
@@ -337,11 +339,11 @@ type listTemplatesInput struct {
 	ShareType    string `enum:"Private,Shared,Official"`
 	IncludeTags  string
 	Tag          []tagFilter `length:",20"`
-	// ResourceGroup is the group that templates are asked for of.
+	// ResourceGroup selects the templates of a group.
 	ResourceGroup string `rpc:"ResourceGroupId" length:",64"`
 }
 
-// templateView is a template as it is shown.
+// templateView is a template in a response.
 type templateView struct {
 	TemplateID      string `json:"TemplateId"`
 	TemplateName    string
@@ -369,7 +371,7 @@ func viewTemplate(account, id, version string, kept keptTemplate) templateView {
 	}
 }
 
-// listTemplates lists templates, the newest first.
+// listTemplates lists templates, newest first.
 func (f storedTemplates) listTemplates(ctx context.Context, in listTemplatesInput) (out listTemplatesOutput, err error) {
 	caller, err := f.who(ctx)
 	if err != nil {
@@ -412,7 +414,7 @@ type listTemplateVersionsOutput struct {
 	NextToken string `json:",omitempty"`
 }
 
-// listTemplateVersions lists the versions of a template, the newest first. A token is the number of the first version of a page.
+// listTemplateVersions lists the versions of a template, newest first. A token is the number of a page's first version.
 func (f storedTemplates) listTemplateVersions(ctx context.Context, in listTemplateVersionsInput) (out listTemplateVersionsOutput, err error) {
 	out.Versions = []templateVersionView{}
 	kept, entry, err := f.templateOf(ctx, in.TemplateID)

@@ -10,7 +10,7 @@ import (
 	"github.com/pintle-dev/pintle/internal/store"
 )
 
-// withTags returns tags with others set.
+// withTags returns the tags with others set.
 func withTags(has, set []store.Tag) []store.Tag {
 	has = slices.Clone(has)
 	for _, t := range set {
@@ -24,7 +24,7 @@ func withTags(has, set []store.Tag) []store.Tag {
 	return has
 }
 
-// tagTemplates changes the tags of templates, all of which have to exist.
+// tagTemplates changes the tags of templates. All of them must exist.
 func (f storedTemplates) tagTemplates(ctx context.Context, ids []string, change func([]store.Tag) []store.Tag) (rpc.None, error) {
 	for _, id := range ids {
 		kept, _, err := f.templateOf(ctx, id)
@@ -47,10 +47,10 @@ func (f storedTemplates) tagTemplates(ctx context.Context, ids []string, change 
 	return rpc.None{}, nil
 }
 
-// maxTags is how many tags a template may have. Source: ROS, TagResources.
+// maxTags is the maximum number of a template's tags. Source: ROS, TagResources.
 const maxTags = 20
 
-// noTagged is the error of a call that changes the tags of a template which is not there.
+// noTagged is the error of a call that changes the tags of a missing template.
 func noTagged(id string, err error) error {
 	if refused, ok := errors.AsType[*rpc.Error](err); ok && refused.Code == "TemplateNotFound" {
 		return rpc.Invalid("ResourceIds", "the template %s does not exist", id)
@@ -58,7 +58,7 @@ func noTagged(id string, err error) error {
 	return err
 }
 
-// tagsOfTemplates returns the tags of the templates that are named and have the tags that are given, or of all that have them.
+// tagsOfTemplates returns the tags of templates. The call filters by ID, by tag, or both.
 func (f storedTemplates) tagsOfTemplates(ctx context.Context, in listTagResourcesInput) ([]tagResourceView, error) {
 	list := []tagResourceView{}
 	err := f.eachTemplate(ctx, func(id string, kept keptTemplate) {

@@ -12,7 +12,7 @@ import (
 )
 
 type getTemplateSummaryInput struct {
-	// RegionID is needed for stacks and change sets only.
+	// RegionID is required only for stacks and change sets.
 	RegionID    string `rpc:"RegionId" length:",64" pattern:"[a-z0-9][-a-z0-9]*"`
 	StackID     string `rpc:"StackId" length:",64"`
 	ChangeSetID string `rpc:"ChangeSetId" length:",64"`
@@ -25,11 +25,11 @@ type getTemplateSummaryOutput struct {
 	Metadata                    value.Value
 	Parameters                  []value.Value
 	ResourceTypes               []string
-	ResourceIdentifierSummaries []struct{} // of types that can be imported, of which there are none
+	ResourceIdentifierSummaries []struct{} // no types can be imported
 	Version                     string
 }
 
-// getTemplateSummary describes a template, that of a stack, or that of a change set.
+// getTemplateSummary describes the template in the call, of a stack, or of a change set.
 func (f *handler) getTemplateSummary(ctx context.Context, in getTemplateSummaryInput) (out getTemplateSummaryOutput, err error) {
 	text, given, err := f.text(ctx, in.templateInput)
 	ways := 0
@@ -78,8 +78,8 @@ func (f *handler) getTemplateSummary(ctx context.Context, in getTemplateSummaryI
 	return out, nil
 }
 
-// summarized returns the declaration of a parameter as the service shows it: the attributes as they are declared, texts in one language,
-// and nothing of a secret.
+// summarized returns the declaration of a parameter in ROS's format: the attributes as declared, texts in one language,
+// and no secret values.
 func summarized(p *template.Parameter) value.Value {
 	echo := "false"
 	if p.NoEcho {
@@ -119,7 +119,7 @@ type getTemplateParameterConstraintsInput struct {
 	ClientToken         string           `length:",64"`
 }
 
-// parameterConstraint is what values a parameter may have. Behavior is there if AllowedValues are not.
+// parameterConstraint describes the allowed values of a parameter. Behavior is set if AllowedValues is not.
 type parameterConstraint struct {
 	ParameterKey              string
 	Type                      string
@@ -135,7 +135,8 @@ type getTemplateParameterConstraintsOutput struct {
 
 const unqueriedReason = "Only Alibaba Cloud knows what it sells: any value that the template allows is taken here."
 
-// getTemplateParameterConstraints returns the values that the template itself allows. What Alibaba Cloud sells is not known here.
+// getTemplateParameterConstraints returns the values that the template itself allows. It does not know the products of
+// Alibaba Cloud.
 func (f *handler) getTemplateParameterConstraints(ctx context.Context, in getTemplateParameterConstraintsInput) (
 	out getTemplateParameterConstraintsOutput, err error,
 ) {

@@ -13,13 +13,13 @@ import (
 	"github.com/pintle-dev/pintle/internal/store"
 )
 
-// tagFilter is a tag that is asked for; without a value, any.
+// tagFilter selects a tag. Without a value, any value matches.
 type tagFilter struct {
 	Key   string `rpc:",required" length:",128"`
 	Value string `length:",128"`
 }
 
-// has reports whether tags have all that is asked for.
+// has reports whether tags match all filters.
 func has(tags []store.Tag, asked []tagFilter) bool {
 	for _, a := range asked {
 		found := false
@@ -33,7 +33,7 @@ func has(tags []store.Tag, asked []tagFilter) bool {
 	return true
 }
 
-// checkTags refuses tags that the service does not take. Source: ROS, TagResources.
+// checkTags returns an error for tags that ROS rejects. Source: ROS, TagResources.
 func checkTags(name string, tags []store.Tag) *rpc.Error {
 	for _, t := range tags {
 		for _, text := range []string{t.Key, t.Value} {
@@ -49,12 +49,12 @@ func checkTags(name string, tags []store.Tag) *rpc.Error {
 	return nil
 }
 
-// duplicateTag refuses a key that is given twice.
+// duplicateTag returns the error for a duplicate key.
 func duplicateTag() error {
 	return &rpc.Error{Code: "Duplicate.TagKey", Message: "The Tag.N.Key contain duplicate key."}
 }
 
-// taggedInput is how a call names the resources whose tags it changes.
+// taggedInput identifies the resources whose tags a call changes.
 type taggedInput struct {
 	region
 	ResourceType string   `rpc:",required" enum:"stack,stackgroup,template,templatescratch"`
@@ -64,7 +64,7 @@ type taggedInput struct {
 // tags answers the actions on tags.
 type tags struct{ *handler }
 
-// tagged returns the stacks that a call names. All of them have to exist: tags are not changed on some of them only.
+// tagged returns the stacks of a call. All of them must exist, so that a call does not change only some of them.
 func (f tags) tagged(ctx context.Context, in taggedInput) ([]engine.Ref, error) {
 	var refs []engine.Ref
 	for _, id := range in.ResourceID {
@@ -127,7 +127,7 @@ type untagResourcesInput struct {
 	All    bool
 }
 
-// untagResources removes the tags of the keys that are given, or all of them if none is given and All is true.
+// untagResources removes the tags with the given keys, or all tags if no key is given and All is true.
 func (f tags) untagResources(ctx context.Context, in untagResourcesInput) (rpc.None, error) {
 	seen := map[string]bool{}
 	for _, key := range in.TagKey {
@@ -169,16 +169,16 @@ type listTagResourcesOutput struct {
 	NextToken string
 }
 
-// tagPage is how many stacks one page has the tags of: as many as a call can name.
+// tagPage is the number of stacks per page, the same as the maximum in a call.
 const tagPage = 50
 
-// listTagResources returns the tags of the stacks that are named and have the tags that are given, or of all that have them.
-// Stacks that do not exist have none, and so with templates, which are all on one page. There are no resources of other types.
+// listTagResources returns the tags of stacks or templates. The call filters by ID, by tag, or both. Missing stacks and
+// templates are ignored. All templates are on one page. Other resource types have no resources.
 func (f tags) listTagResources(ctx context.Context, in listTagResourcesInput) (out listTagResourcesOutput, err error) {
 	out.TagResources = []tagResourceView{}
 	after, ok := readTagToken(in.NextToken)
 	switch {
-	case !ok, after != 0 && len(in.ResourceID) > 0: // what is named is on one page
+	case !ok, after != 0 && len(in.ResourceID) > 0: // a list filtered by ID has only one page
 		return out, errTagToken
 	case len(in.ResourceID) == 0 && len(in.Tag) == 0:
 		return out, &rpc.Error{Code: "MissingParameter", Message: "One of the input parameters ResourceIds,Tags should be specified."}
@@ -208,7 +208,7 @@ func (f tags) listTagResources(ctx context.Context, in listTagResourcesInput) (o
 		switch err := f.eachStack(ctx, in.RegionID, false, after, add); {
 		case errors.Is(err, errPageFull):
 			return out, nil
-		case errors.Is(err, store.ErrNotFound): // the stack in the token was removed for good
+		case errors.Is(err, store.ErrNotFound): // the stack in the token was deleted permanently
 			return out, errTagToken
 		default:
 			return out, err
@@ -229,18 +229,18 @@ func (f tags) listTagResources(ctx context.Context, in listTagResourcesInput) (o
 	return out, nil
 }
 
-// errTagToken refuses a token.
+// errTagToken is the error for an invalid token.
 var errTagToken = rpc.Invalid("NextToken", "it is not one that ListTagResources has returned for such a call")
 
-// errPageFull ends a walk over stacks.
+// errPageFull ends an iteration over stacks.
 var errPageFull = errors.New("the page is full")
 
-// tagToken names the last stack of a page.
+// tagToken returns a token for the last stack of a page.
 func tagToken(last store.StackKey) string {
 	return base64.RawURLEncoding.EncodeToString([]byte("stack " + strconv.FormatInt(int64(last), 10)))
 }
 
-// readTagToken returns the stack after which a page begins, 0 for the first page; false for a text that is not a token.
+// readTagToken returns the stack after which a page begins, 0 for the first page, or false for an invalid token.
 func readTagToken(text string) (store.StackKey, bool) {
 	if text == "" {
 		return 0, true

@@ -33,13 +33,13 @@ type listTagValuesOutput struct {
 	Values []string
 }
 
-// listTagValues returns the values that tags of a key have, sorted, on one page.
+// listTagValues returns the values of a tag key, sorted, on one page.
 func (f tags) listTagValues(ctx context.Context, in listTagValuesInput) (listTagValuesOutput, error) {
 	values, err := f.used(ctx, in.listTagKeysInput, func(t store.Tag) (string, bool) { return t.Value, t.Key == in.Key })
 	return listTagValuesOutput{values}, err
 }
 
-// used returns what take picks of the tags of stacks and templates, each once.
+// used returns the distinct texts that take selects from the tags of stacks and templates.
 func (f tags) used(ctx context.Context, in listTagKeysInput, take func(store.Tag) (string, bool)) ([]string, error) {
 	if in.NextToken != "" {
 		return nil, rpc.Invalid("NextToken", "no page has one")

@@ -15,7 +15,7 @@ type getTemplateInput struct {
 	StackID     string `rpc:"StackId" length:",64"`
 	ChangeSetID string `rpc:"ChangeSetId" length:",64"`
 	TemplateID  string `rpc:"TemplateId" length:",64"`
-	// TemplateVersion is v and a number; the latest is returned without one.
+	// TemplateVersion is v and a number. It defaults to the latest version.
 	TemplateVersion string
 	IncludeTags     string
 	TemplateStage   string `enum:"Original,Processed"`
@@ -29,8 +29,8 @@ type getTemplateOutput struct {
 	*templateView
 }
 
-// getTemplate returns the text as it was submitted or, as the stage Processed, with its counted resources multiplied. Without a
-// stage it is the first, where the service has the other: what was submitted is what can be submitted again.
+// getTemplate returns the submitted text or, for the stage Processed, the text with its counted resources expanded. The
+// default stage is Original, unlike on ROS, so that the result can be submitted again.
 func (f *handler) getTemplate(ctx context.Context, in getTemplateInput) (getTemplateOutput, error) {
 	out := getTemplateOutput{StackID: in.StackID, ChangeSetID: in.ChangeSetID, RegionID: in.RegionID}
 	var revision store.Revision
@@ -79,12 +79,12 @@ type validateTemplateInput struct {
 	ValidationOption string
 }
 
-// declaredParameter is a parameter of a template as it is shown.
+// declaredParameter is a parameter of a template in a response.
 type declaredParameter struct {
 	ParameterKey  string
 	Type          string
 	Description   string   `json:",omitempty"`
-	NoEcho        string   // a text, as the service has it
+	NoEcho        string   // a string, as on ROS
 	Default       *string  `json:",omitempty"`
 	AllowedValues []string `json:",omitempty"`
 }

@@ -1,8 +1,8 @@
 // Package rosclient is a client of the API of ROS, with the calls that the command line needs. The caller defines the
 // parameters and results of the actions.
 //
-// Calls are POSTs to the endpoint, with everything in the form, signed with HMAC-SHA1 (V1), which is what the oldest servers and
-// the newest take. Source: Alibaba Cloud, RPC request syntax; ROS API 2019-09-10.
+// Calls are POSTs to the endpoint with all parameters in the form, signed with HMAC-SHA1 (V1), which all versions of
+// the service accept. Source: Alibaba Cloud, RPC request syntax; ROS API 2019-09-10.
 package rosclient
 
 import (
@@ -25,22 +25,22 @@ const Version = "2019-09-10"
 
 const (
 	maxReply    = 16 << 20 // bytes
-	maxAttempts = 4        // of a call that a busy server has not taken up
+	maxAttempts = 4        // for a call that a busy server has not accepted
 	pause       = 250 * time.Millisecond
 	timeout     = 30 * time.Second
 )
 
-// ErrForeign says that what answered does not speak the API: it may be another service.
+// ErrForeign means that the server does not answer with the API's protocol. It may be a different service.
 var ErrForeign = errors.New("the server does not serve the ROS API")
 
-// Keys are what calls are signed with.
+// Keys are the credentials that sign calls.
 type Keys struct {
 	ID, Secret string
-	// Token is that of a session, empty for none.
+	// Token is the session token, or empty.
 	Token string
 }
 
-// Error is an error that the service told.
+// Error is an error response of the service.
 type Error struct {
 	Status                           int // HTTP status
 	Code, Message, Recommend, Action string
@@ -50,24 +50,24 @@ type Error struct {
 // Error returns the message with its code.
 func (e *Error) Error() string { return fmt.Sprintf("%s (%s)", e.Message, e.Code) }
 
-// Config is what a client is made of.
+// Config configures a client.
 type Config struct {
 	// Endpoint is the URL of the service. Required.
 	Endpoint string
 	// Region is the RegionId of every call. Required.
 	Region string
-	// Keys returns what a call is signed with. Required.
+	// Keys returns the credentials that sign a call. Required.
 	Keys func(context.Context) (Keys, error)
-	// HTTP sends the calls; nil is [http.DefaultClient].
+	// HTTP sends the calls. Nil means [http.DefaultClient].
 	HTTP *http.Client
-	// Now is the clock; nil is [time.Now].
+	// Now is the clock. Nil means [time.Now].
 	Now func() time.Time
 }
 
 // Client calls the service. It is safe for concurrent use.
 type Client struct{ config Config }
 
-// New returns a client. It returns an error if the config lacks something.
+// New returns a client. It returns an error if a required field is missing.
 func New(config Config) (*Client, error) {
 	if config.Endpoint == "" || config.Region == "" || config.Keys == nil {
 		return nil, errors.New("rosclient: the endpoint, the region and the keys are required")
@@ -84,8 +84,8 @@ func New(config Config) (*Client, error) {
 // Region returns the region of the calls.
 func (c *Client) Region() string { return c.config.Region }
 
-// Call calls an action and reads its reply into out, which may be nil. An error that the service told is an [*Error]; what is no
-// reply of the service is [ErrForeign]. A call that the server was too busy to take up is sent again.
+// Call calls an action and decodes its response into out, which may be nil. An error response is an [*Error]. A
+// response of another protocol is [ErrForeign]. Call retries calls that a busy server has not accepted.
 func (c *Client) Call(ctx context.Context, action string, parameters url.Values, out any) error {
 	for attempt := 1; ; attempt++ {
 		err := c.call(ctx, action, parameters, out)
@@ -119,7 +119,7 @@ func (c *Client) call(ctx context.Context, action string, parameters url.Values,
 	if err != nil {
 		return err
 	}
-	defer func() { _ = response.Body.Close() }() // read to its end, or as far as it counts
+	defer func() { _ = response.Body.Close() }() // read to its end or to the limit
 	text, err := io.ReadAll(io.LimitReader(response.Body, maxReply+1))
 	if err != nil {
 		return err
@@ -130,7 +130,7 @@ func (c *Client) call(ctx context.Context, action string, parameters url.Values,
 	return read(response.StatusCode, action, text, out)
 }
 
-// sign returns the parameters of a call, with those that every call has.
+// sign returns the parameters of a call, including the common ones and the signature.
 func (c *Client) sign(ctx context.Context, action string, parameters url.Values) (url.Values, error) {
 	keys, err := c.config.Keys(ctx)
 	if err != nil {
@@ -151,7 +151,7 @@ func (c *Client) sign(ctx context.Context, action string, parameters url.Values)
 	return form, nil
 }
 
-// read reads a reply.
+// read decodes a response.
 func read(status int, action string, text []byte, out any) error {
 	var told struct{ Code, Message, Recommend, RequestID string }
 	if err := json.Unmarshal(text, &told); err != nil || told.RequestID == "" {

@@ -11,20 +11,20 @@ import (
 	"github.com/pintle-dev/pintle/internal/base/acs"
 )
 
-// Call is a request of the protocol.
+// Call is a parsed request.
 type Call struct {
 	Action, Version string
-	// Format is that of the reply, "" for the service's own.
+	// Format is the format of the response, "" for the service's default.
 	Format string
-	// AccessKeyID and SecurityToken are those of the signer; the token is empty for a key that needs none.
+	// AccessKeyID and SecurityToken are the signer's. The token may be empty.
 	AccessKeyID   string
 	SecurityToken string
-	// Parameters are those of the query and of the body, without those of the signature. Each has one value.
+	// Parameters are the parameters of the query and the body, except those of the signature. Each has one value.
 	Parameters url.Values
 
 	nonce, timestamp string
 	signature        string
-	signed           []string // headers, of V3
+	signed           []string // signed headers of V3
 	all              url.Values
 	bodyHash         string
 }
@@ -35,12 +35,12 @@ var own = []string{
 	"SignatureVersion", "Timestamp", "Version",
 }
 
-// maxPairs bounds the parameters of a call. Source: ours; a stack has 200 parameters at most, two names each.
+// maxPairs is the maximum number of parameters. Source: Pintle's own limit; a stack has at most 200 parameters with two
+// names each.
 const maxPairs = 5000
 
-// Claimed reports whether the header or the query of a request marks it as one of this protocol. A form says so only
-// in its body, which Claimed does not read. It verifies nothing: use it only to choose the format of an error
-// response.
+// Claimed reports whether the header or the query of a request belongs to this protocol. It ignores the body, which may
+// also contain a call. It verifies nothing: use it only to choose the format of an error response.
 func Claimed(r *http.Request) bool {
 	if header := r.Header.Get("Authorization"); header != "" {
 		return strings.HasPrefix(header, "ACS3-")
@@ -49,17 +49,17 @@ func Claimed(r *http.Request) bool {
 	return !query.Has("X-Amz-Signature") && claims(query)
 }
 
-// version is that of the API, which tells a call without any signature from one of AWS.
+// version is the version of the API. It distinguishes unsigned calls from those of AWS.
 const version = "2019-09-10"
 
-// claims reports whether parameters are those of a call that is signed in its parameters, or not at all. AWS's old signatures call
-// the key AWSAccessKeyId, and have no nonce.
+// claims reports whether parameters belong to a call that is signed in its parameters or unsigned. AWS's old signatures
+// use AWSAccessKeyId and have no nonce.
 func claims(parameters url.Values) bool {
 	return parameters.Has("AccessKeyId") || parameters.Has("SignatureMethod") && parameters.Has("SignatureNonce") ||
 		parameters.Has("Action") && parameters.Get("Version") == version
 }
 
-// mayBe reports whether a request is one of the protocol, or can turn out to be one by its body.
+// mayBe reports whether a request is a call, or may be one depending on its body.
 func mayBe(r *http.Request) bool {
 	if Claimed(r) {
 		return true
@@ -73,14 +73,14 @@ func isForm(header http.Header) bool {
 	return err == nil && media == "application/x-www-form-urlencoded"
 }
 
-// fromPage reports whether a request has the marks of a browser's, which can be made to send a form to any server. Not all
-// browsers set all of them.
+// fromPage reports whether a request has the marks of a web page in a browser. A page can send a form to any server.
+// Not all browsers set all marks.
 func fromPage(header http.Header) bool {
 	site := header.Get("Sec-Fetch-Site")
 	return header.Get("Origin") != "" || site != "" && site != "none" || strings.HasPrefix(header.Get("User-Agent"), "Mozilla/")
 }
 
-// read reads the call that a request is; nil if it is none after all. body is what the request has.
+// read parses a request as a call. It returns nil if the request is not one. body is the request's body.
 func read(r *http.Request, body []byte) (*Call, error) {
 	query, err := parameters(r.URL.RawQuery)
 	if err != nil {
@@ -133,7 +133,7 @@ func read(r *http.Request, body []byte) (*Call, error) {
 	return call, call.readParameters()
 }
 
-// parameters reads a query or a form. Of each name there is one value.
+// parameters parses a query or a form. Each name has one value.
 func parameters(text string) (url.Values, error) {
 	if strings.Count(text, "&") >= maxPairs {
 		return nil, Invalid("Parameters", "there are more than %d of them", maxPairs)
@@ -154,7 +154,7 @@ func parameters(text string) (url.Values, error) {
 	return values, nil
 }
 
-// merged joins a query and a form. No one can say which of two different values is meant.
+// merged combines a query and a form. It rejects a parameter with two different values.
 func merged(query, form url.Values) (url.Values, error) {
 	all := make(url.Values, len(query)+len(form))
 	for name, values := range query {
@@ -169,7 +169,7 @@ func merged(query, form url.Values) (url.Values, error) {
 	return all, nil
 }
 
-// short cuts a name that an error is to quote.
+// short truncates a name for an error.
 func short(name string) string {
 	if len(name) > 100 {
 		return strings.ToValidUTF8(name[:100], "") + "..."
@@ -177,7 +177,7 @@ func short(name string) string {
 	return name
 }
 
-// readParameters takes what V1 has in parameters.
+// readParameters reads the V1 signature from the parameters.
 func (c *Call) readParameters() error {
 	for _, name := range []string{"Action", "Version", "AccessKeyId", "Signature", "SignatureMethod", "SignatureNonce", "SignatureVersion"} {
 		if c.all.Get(name) == "" {
@@ -209,10 +209,10 @@ const (
 	tokenHeader   = "X-Acs-Security-Token"
 )
 
-// maxAuthorization bounds the header, in bytes.
+// maxAuthorization is the maximum size of the header in bytes.
 const maxAuthorization = 8 << 10
 
-// readHeader takes what V3 has in headers.
+// readHeader reads the V3 signature from the headers.
 func (c *Call) readHeader(r *http.Request) error {
 	incomplete := func(why string) error {
 		return &Error{Code: "IncompleteSignature", Message: "The request signature does not conform to Aliyun standards, " + why + "."}
@@ -255,9 +255,9 @@ func (c *Call) readHeader(r *http.Request) error {
 	return nil
 }
 
-// wrongSigned returns why the signed headers of a V3 call are refused, "" if they are fine. Clients sign more than they must:
-// the SDK for Python signs every header that it sets. The signature covers each header as it was received, so a signed header that was
-// not received is refused, and so is an important header that is not signed: a proxy could have changed it.
+// wrongSigned returns the problem with the signed headers of a V3 call, or "". Clients may sign additional headers: the
+// SDK for Python signs all headers that it sets. The signature covers the headers as received. So a signed header that
+// is missing is rejected, and so is an important unsigned header, which a proxy could have changed.
 func wrongSigned(r *http.Request, signed []string) string {
 	for i, name := range signed {
 		switch {
@@ -271,7 +271,8 @@ func wrongSigned(r *http.Request, signed []string) string {
 	}
 	required := acs.SignedV3(r.Header)
 	if r.Header.Get(hashHeader) == acs.Hash(nil) {
-		// The type of an empty body means nothing. Libraries for HTTP such as aiohttp, which the asynchronous SDK for Python uses, add one after the signature.
+		// The type of an empty body is irrelevant. HTTP libraries such as aiohttp, which the asynchronous SDK for
+		// Python uses, add it after signing.
 		required = slices.DeleteFunc(required, func(name string) bool { return name == "content-type" })
 	}
 	for _, name := range required {

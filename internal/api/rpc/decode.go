@@ -12,23 +12,23 @@ import (
 	"unicode/utf8"
 )
 
-// shape is what a struct takes.
+// shape describes the parameters of a struct.
 type shape struct{ fields []field }
 
-// field is a parameter and where it goes.
+// field is a parameter and its place in the struct.
 type field struct {
 	name     string
 	index    []int
 	required bool
-	kind     reflect.Kind // of the value, pointers apart
+	kind     reflect.Kind // of the value, without pointers
 	item     *shape       // of a list of structs, and of a struct
-	least    *int64       // of a number, of the characters of a text, of the items of a list
+	least    *int64       // limits of a number, of a text in characters, or of a list in items
 	most     *int64
 	pattern  *regexp.Regexp
 	enum     []string
 }
 
-// shapeOf reads the tags of a struct. It panics if one is wrong.
+// shapeOf parses the tags of a struct. It panics if one is invalid.
 func shapeOf(t reflect.Type) *shape {
 	if t.Kind() != reflect.Struct {
 		panic(fmt.Sprintf("rpc: %v is no struct", t))
@@ -102,15 +102,15 @@ func bound(text string) *int64 {
 	return &n
 }
 
-// maxItems bounds a list, whatever its tag says.
+// maxItems is the maximum number of items of any list.
 const maxItems = 1000
 
-// problems are what is wrong with an input.
+// problems are the errors of an input.
 type problems []*Error
 
 func (p *problems) add(e *Error) { *p = append(*p, e) }
 
-// err returns all as one error, with the code of the first.
+// err returns all problems as one error, with the code of the first.
 func (p problems) err() error {
 	if len(p) == 0 {
 		return nil
@@ -129,7 +129,7 @@ func decode(parameters url.Values, s *shape, into reflect.Value) error {
 	return wrong.err()
 }
 
-// decodeStruct fills a struct from the parameters whose names begin with prefix, and reports whether there are any.
+// decodeStruct fills a struct from the parameters with a prefix, and reports whether any exist.
 func decodeStruct(parameters url.Values, prefix string, s *shape, into reflect.Value, wrong *problems) bool {
 	any := false
 	for i := range s.fields {
@@ -142,7 +142,7 @@ func decodeStruct(parameters url.Values, prefix string, s *shape, into reflect.V
 	return any
 }
 
-// decode fills a field, and reports whether it is given.
+// decode fills a field, and reports whether it was given.
 func (f *field) decode(parameters url.Values, name string, into reflect.Value, wrong *problems) bool {
 	switch f.kind {
 	case reflect.Slice:
@@ -182,7 +182,7 @@ func (f *field) decode(parameters url.Values, name string, into reflect.Value, w
 	return true
 }
 
-// check says what is wrong with a text. It does not quote it.
+// check adds the problems of a text, without quoting it.
 func (f *field) check(name, text string, wrong *problems) {
 	switch {
 	case f.kind == reflect.String && f.outside(int64(utf8.RuneCountInString(text))):
@@ -198,7 +198,7 @@ func (f *field) outside(n int64) bool {
 	return f.least != nil && n < *f.least || f.most != nil && n > *f.most
 }
 
-// within says in words what is not outside.
+// within describes the allowed range in words.
 func (f *field) within(from, unit string) string {
 	switch {
 	case f.least != nil && f.most != nil:
@@ -211,7 +211,7 @@ func (f *field) within(from, unit string) string {
 	return ""
 }
 
-// decodeList fills a list from Name.1, Name.2 and so on. Numbers may be left out.
+// decodeList fills a list from Name.1, Name.2 and so on. Numbers may be missing.
 func (f *field) decodeList(parameters url.Values, name string, into reflect.Value, wrong *problems) bool {
 	var numbers []int
 	for given := range parameters {
@@ -248,7 +248,7 @@ func (f *field) decodeList(parameters url.Values, name string, into reflect.Valu
 		} else {
 			text := parameters.Get(at)
 			if text == "" {
-				continue // a client's way to leave it out
+				continue // some clients omit it this way
 			}
 			item.SetString(text)
 			f.check(at, text, wrong)

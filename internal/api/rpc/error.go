@@ -6,12 +6,12 @@ import (
 	"net/http"
 )
 
-// Error is a failure as the client sees it.
+// Error is an error that the client sees.
 type Error struct {
 	Code    string // e.g. MissingParameter
-	Message string // shown to people, and matched by clients: the service's own words
+	Message string // shown to people and compared by clients: the original text of Alibaba Cloud
 	Status  int    // HTTP status; zero means 400
-	// Recommend is what to do about it; empty for nothing that the message does not say.
+	// Recommend is advice that the message does not contain. It may be empty.
 	Recommend string
 }
 
@@ -20,19 +20,19 @@ func (e *Error) Error() string { return e.Code + ": " + e.Message }
 
 func (e *Error) status() int { return cmp.Or(e.Status, http.StatusBadRequest) }
 
-// Missing says that parameters were not given. why may be empty.
+// Missing returns the error for missing parameters. why may be empty.
 func Missing(name, why string) *Error {
 	return &Error{Code: "MissingParameter", Message: "The input parameter " + name + " should be specified" + because(why) + "."}
 }
 
-// Invalid says that a parameter cannot be so. why may be empty; it never quotes what may be a secret.
+// Invalid returns the error for an invalid parameter. why may be empty. It must not quote possible secrets.
 func Invalid(name, why string, args ...any) *Error {
 	return &Error{
 		Code: "InvalidParameter", Message: "The specified parameter " + name + " is invalid" + because(fmt.Sprintf(why, args...)) + ".",
 	}
 }
 
-// NotSupported says that there is no such feature here.
+// NotSupported returns the error for an unsupported feature.
 func NotSupported(feature, remedy string) *Error {
 	return &Error{Code: "NotSupported", Message: feature + " is not supported.", Recommend: remedy}
 }
@@ -44,7 +44,7 @@ func because(why string) string {
 	return ", " + why
 }
 
-// unsaid says that a call lacks what its signature needs.
+// unsaid returns the error for a missing parameter of the signature.
 func unsaid(name string) *Error {
 	return &Error{
 		Code: "MissingParameter", Message: `The input parameter "` + name + `" that is mandatory for processing this request is not supplied.`,

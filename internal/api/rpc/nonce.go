@@ -6,14 +6,14 @@ import (
 	"time"
 )
 
-// maxNonces is how many nonces one generation holds; there are two.
+// maxNonces is the maximum number of nonces in one of the two generations.
 const maxNonces = 1 << 16
 
-// nonces are those that were used, each until its call is too old anyway. When too many are used at a time the oldest are forgotten.
+// nonces holds used nonces, each at least until its call expires. Above the limit, the oldest are dropped.
 type nonces struct {
 	mu           sync.Mutex
 	young, old   map[[sha256.Size]byte]struct{}
-	until, ended time.Time // when the last of the young ones, and of the old ones, is over
+	until, ended time.Time // when the last nonce of young, and of old, expires
 }
 
 // use reports whether a nonce is new, and remembers it until a time.

@@ -1,30 +1,32 @@
-// Package rpc serves the RPC protocol of Alibaba Cloud: parameters in, JSON out. Resource Orchestration Service speaks it.
+// Package rpc serves the RPC protocol of Alibaba Cloud: parameters in, JSON out. Resource Orchestration Service uses
+// it.
 //
-// A [Verifier] reads a request and finds out whether it is what it says; the [Call] that it returns goes to a [Service], on which
-// each action is registered with [Handle]: a function from a struct of inputs to a struct of outputs, or an error. The tags of an
-// input say how a parameter is spelled and what it must satisfy:
+// A [Verifier] reads and verifies a request. It returns a [Call] for a [Service]. Each action of a service is
+// registered with [Handle]: a function from a struct of inputs to a struct of outputs, or an error. The tags of an
+// input define the spelling and the constraints of a parameter:
 //
-//		type createStackInput struct {
-//			StackName        string      `rpc:",required" length:",255"`
-//			TimeoutInMinutes int         `range:"10,1440"`
-//			Parameters       []parameter `length:",200"` // Parameters.1.ParameterKey and so on
-//		}
+//			type createStackInput struct {
+//				StackName        string      `rpc:",required" length:",255"`
+//				TimeoutInMinutes int         `range:"10,1440"`
+//				Parameters       []parameter `length:",200"` // Parameters.1.ParameterKey and so on
+//			}
 //
-//	  - rpc:"Name,option" is the spelling; empty means the field's own. The option required says that it must be given.
-//	  - length:"least,most" bounds a text in characters and a list in items; range:"least,most" a number. Either side may be empty.
-//	  - pattern:"…" is a regular expression (RE2) that the whole text must match; enum:"A,B" are the texts that there are. On a list
-//	    of texts both bind each item.
+//	  - rpc:"Name,option" is the spelling; empty means the field's own. The option required makes the parameter mandatory.
+//	  - length:"least,most" limits a text in characters and a list in items; range:"least,most" a number. Either side may be empty.
+//	  - pattern:"…" is a regular expression (RE2) that must match the whole text; enum:"A,B" is the set of allowed texts. On a
+//	    list of texts both apply to each item.
 //
-// Fields are strings, booleans, integers, pointers to these (nil when not given), structs, and lists of texts or structs. Embedded
-// structs stand for their fields. An empty text counts as not given, as clients send it for what they leave out. Wrong tags panic
-// in Handle, at start-up.
+// Fields are strings, booleans, integers, pointers to these (nil if not given), structs, and lists of texts or structs.
+// The fields of embedded structs are promoted. An empty text counts as not given, because clients send it for omitted
+// parameters. Invalid tags panic in Handle, at start-up.
 //
-// Outputs are written by encoding/json, and get the RequestId. None may have a Code: clients take that for an error.
+// Outputs are encoded by encoding/json, and the RequestId is added. An output must not have a Code: clients treat that
+// as an error.
 //
-// # Differences to the service
+// # Differences from Alibaba Cloud
 //
-// Parameters no one knows are ignored, as there. Replies are in JSON only; another Format is refused. A parameter that is both in
-// the query and in the body is one if both say the same, and refused otherwise.
+// Unknown parameters are ignored, as on Alibaba Cloud. Responses are only in JSON; another Format is rejected. A
+// parameter may be in both the query and the body only if the values are equal.
 //
 // Source: Alibaba Cloud, "Request syntax and signature method" of RPC style, V2 and V3; the clients.
 package rpc
@@ -47,27 +49,27 @@ import (
 	"github.com/pintle-dev/pintle/internal/base/panics"
 )
 
-// Config is what a [Service] is made of.
+// Config configures a [Service].
 type Config struct {
 	// Name is the service's name in the log, e.g. "ros". Required.
 	Name string
-	// Version is the only one that calls may ask for, e.g. "2019-09-10". Required.
+	// Version is the only version that calls may have, e.g. "2019-09-10". Required.
 	Version string
-	// Errors turns an error that a handler returned into what the client sees. It is asked for errors that hold no
-	// [*Error]; nil, or a nil answer, means that the client sees an InternalError and the log the error.
+	// Errors converts an error of a handler to a client error. It is not called for errors that wrap an [*Error]. If it
+	// is nil or returns nil, the client sees an InternalError, and the error is logged.
 	Errors func(error) *Error
-	// Log gets internal errors; nil discards them.
+	// Log gets internal errors. Nil discards them.
 	Log *slog.Logger
 }
 
-// Service answers the actions that were registered on it. Once it serves it is safe for concurrent use, and no more actions may
-// be registered.
+// Service answers its registered actions. It is safe for concurrent use, but all actions must be registered before it
+// serves the first call.
 type Service struct {
 	config  Config
 	actions map[string]action
 }
 
-// action answers a call with what is to be written.
+// action answers a call and returns the output.
 type action func(context.Context, url.Values) (any, error)
 
 // New returns a service without actions.
@@ -81,10 +83,11 @@ func New(config Config) (*Service, error) {
 	return &Service{config: config, actions: map[string]action{}}, nil
 }
 
-// None is the output of an action whose reply has only the RequestId, or the input of one that takes nothing.
+// None is the output of an action whose response has only the RequestId, or the input of one without parameters.
 type None struct{}
 
-// Handle registers fn for an action. In and Out must be structs. It panics if the action is taken or a tag is wrong.
+// Handle registers fn for an action. In and Out must be structs. It panics if the action is already registered or a tag
+// is invalid.
 func Handle[In, Out any](s *Service, name string, fn func(context.Context, In) (Out, error)) {
 	if _, taken := s.actions[name]; taken || name == "" {
 		panic(fmt.Sprintf("rpc: action %q of %s is empty or registered twice", name, s.config.Name))
@@ -105,7 +108,7 @@ func Handle[In, Out any](s *Service, name string, fn func(context.Context, In) (
 // requestIDKey is the context key of the request's id.
 type requestIDKey struct{}
 
-// RequestID returns the id of the request that ctx belongs to, the one its reply has; empty outside a handler.
+// RequestID returns the request ID in ctx, which the response contains. It returns "" outside a handler.
 func RequestID(ctx context.Context) string {
 	id, _ := ctx.Value(requestIDKey{}).(string)
 	return id
@@ -123,7 +126,7 @@ func (s *Service) Serve(w http.ResponseWriter, r *http.Request, call *Call) {
 	write(w, http.StatusOK, id, document)
 }
 
-// WriteError answers a request that does not reach an action, e.g. because its signature is wrong.
+// WriteError answers a request that does not reach an action, e.g. because its signature is invalid.
 func (s *Service) WriteError(w http.ResponseWriter, r *http.Request, err *Error) {
 	s.writeError(w, r, newRequestID(), err)
 }
@@ -165,7 +168,7 @@ func (s *Service) answer(ctx context.Context, id string, call *Call) (document [
 	return withID(id, text), nil
 }
 
-// withID puts the request's id into an object.
+// withID adds the request ID to a JSON object.
 func withID(id string, object []byte) []byte {
 	head := []byte(`{"RequestId":` + strconv.Quote(id))
 	if rest := bytes.TrimPrefix(object, []byte("{")); !bytes.HasPrefix(rest, []byte("}")) {
@@ -174,7 +177,7 @@ func withID(id string, object []byte) []byte {
 	return append(head, object[1:]...)
 }
 
-// shown is what a client sees of an error. What it does not see is logged.
+// shown returns the error that a client sees. It logs other errors.
 func (s *Service) shown(ctx context.Context, id string, err error) *Error {
 	if shown, ok := errors.AsType[*Error](err); ok {
 		return shown
@@ -186,13 +189,13 @@ func (s *Service) shown(ctx context.Context, id string, err error) *Error {
 	}
 	level := slog.LevelError
 	if errors.Is(ctx.Err(), context.Canceled) {
-		level = slog.LevelDebug // the client went away, and the error is most likely of its doing
+		level = slog.LevelDebug // the client disconnected, which most likely caused the error
 	}
 	s.config.Log.Log(ctx, level, "internal failure", "service", s.config.Name, "request", id, "error", err)
 	return &Error{Code: "InternalError", Message: "Server error.", Status: http.StatusInternalServerError}
 }
 
-// errorDocument is the reply to a call that failed.
+// errorDocument is the response to a failed call.
 type errorDocument struct {
 	RequestID string `json:"RequestId"`
 	HostID    string `json:"HostId"`
@@ -210,12 +213,12 @@ func (s *Service) writeError(w http.ResponseWriter, r *http.Request, id string, 
 	}
 	document, err := encode(errorDocument{RequestID: id, HostID: r.Host, Code: e.Code, Message: e.Message, Recommend: recommend})
 	if err != nil {
-		panic(err) // texts always marshal
+		panic(err) // strings always marshal
 	}
 	write(w, e.status(), id, document)
 }
 
-// encode writes a document without the escapes that are for web pages.
+// encode encodes a document without HTML escapes.
 func encode(v any) ([]byte, error) {
 	var text bytes.Buffer
 	encoder := json.NewEncoder(&text)
@@ -228,16 +231,16 @@ func write(w http.ResponseWriter, status int, id string, document []byte) {
 	h := w.Header()
 	h.Set("Content-Type", "application/json;charset=utf-8")
 	h.Set("X-Acs-Request-Id", id)
-	h.Set("X-Amzn-Requestid", id) // under which the endpoint logs what it served
+	h.Set("X-Amzn-Requestid", id) // the server's log contains this ID
 	w.WriteHeader(status)
-	// A client that went away has no use for the rest.
+	// This fails only if the client has disconnected.
 	_, _ = w.Write(document)
 }
 
-// newRequestID returns a UUID in upper case, as the service's are.
+// newRequestID returns a UUID in upper case, as on Alibaba Cloud.
 func newRequestID() string {
 	var b [16]byte
-	rand.Read(b[:]) // it never fails
+	rand.Read(b[:]) // never fails
 	b[6], b[8] = b[6]&0x0f|0x40, b[8]&0x3f|0x80
 	return fmt.Sprintf("%X-%X-%X-%X-%X", b[:4], b[4:6], b[6:8], b[8:10], b[10:])
 }

@@ -15,35 +15,36 @@ import (
 
 // Defaults of [VerifierConfig].
 const (
-	// DefaultMaxBody is how many bytes a body may have: a template of 524,288 bytes, each three as a form has it, and the rest.
+	// DefaultMaxBody is the default limit of a body in bytes. It fits a template of 524,288 bytes, percent-encoded to
+	// three bytes each, and the other parameters.
 	DefaultMaxBody = 4 << 20
-	// DefaultSkew is how far a call's time may be from the server's, either way.
+	// DefaultSkew is the maximum difference between the time of a call and the server's, in either direction.
 	DefaultSkew = 15 * time.Minute
 )
 
-// Secret is what a call is verified with.
+// Secret is the secret for verifying a call.
 type Secret struct {
 	Text string
-	// Any says that it is not known, and any signature good.
+	// Any means that the secret is unknown, and that every signature is valid.
 	Any bool
 }
 
-// VerifierConfig is what a [Verifier] is made of. Zero fields mean the defaults.
+// VerifierConfig configures a [Verifier]. Zero fields mean the defaults.
 type VerifierConfig struct {
-	// Now is the clock; nil means [time.Now].
+	// Now is the clock. Nil means [time.Now].
 	Now func() time.Time
-	// Skew is how far a call's time may be off.
+	// Skew is the maximum clock difference.
 	Skew time.Duration
-	// MaxBody bounds a body, in bytes.
+	// MaxBody is the maximum size of a body in bytes.
 	MaxBody int64
-	// Intake reads bodies; nil means one of its own with the defaults of package intake.
+	// Intake reads bodies. Nil means a new one with the defaults of package intake.
 	Intake *intake.Bodies
 }
 
-// Verifier reads requests and finds out who has signed them. It is safe for concurrent use.
+// Verifier reads requests and verifies their signatures. It is safe for concurrent use.
 //
-// It remembers the nonces of the calls that it let in for as long as their times are good, the last 131,072 at most, so that a call
-// that someone has seen cannot be sent once more. Each process of a server remembers its own.
+// To prevent replays, it remembers the nonces of accepted calls until the calls expire, up to 131,072. Each process of
+// a server has its own memory.
 type Verifier struct {
 	config VerifierConfig
 	nonces nonces
@@ -62,12 +63,12 @@ func NewVerifier(config VerifierConfig) *Verifier {
 	return &Verifier{config: config}
 }
 
-// Admit returns the call that a request is, nil if it is none of the protocol. Where the body was read, an [*intake.Body] replaces it, which
-// the caller closes when the request is served. find returns what the key of a call signs with, or why it is not let in. The error is an
-// [*Error].
+// Admit returns the call of a request, or nil if the request does not belong to this protocol. If Admit read the body,
+// it replaces it with an [*intake.Body], which the caller closes after the request. find returns the secret of a call's
+// key, or the reason to reject it. The error is an [*Error].
 //
-// A call in a form needs no header that a browser would have to ask for, so one that a page may have sent is refused where any
-// signature is good.
+// A web page can send a call as a form without a CORS preflight. Where every signature is valid, requests that may come
+// from a page are therefore rejected.
 func (v *Verifier) Admit(r *http.Request, find func(*Call) (Secret, *Error)) (call *Call, refused *Error) {
 	if !mayBe(r) {
 		return nil, nil //nolint:nilnil // none of ours is not an error
@@ -76,7 +77,7 @@ func (v *Verifier) Admit(r *http.Request, find func(*Call) (Secret, *Error)) (ca
 	switch {
 	case err != nil && Claimed(r):
 		return nil, v.unread(err)
-	case err != nil: // without its parameters nothing says that it is a call
+	case err != nil: // only the unread parameters could show that this is a call
 		return nil, nil //nolint:nilnil // see above
 	}
 	v.config.Intake.Limit(func() { call, refused = v.admit(r, body, find) })
@@ -86,7 +87,7 @@ func (v *Verifier) Admit(r *http.Request, find func(*Call) (Secret, *Error)) (ca
 	return call, refused
 }
 
-// admit is [Verifier.Admit] of a request whose body was read.
+// admit is like [Verifier.Admit], with the body that was read.
 func (v *Verifier) admit(r *http.Request, body *intake.Body, find func(*Call) (Secret, *Error)) (*Call, *Error) {
 	text, err := body.Bytes()
 	var call *Call
@@ -121,7 +122,7 @@ func (v *Verifier) unread(err error) *Error {
 	return &Error{Code: "IncompleteBody", Message: "The request body ended before its end."}
 }
 
-// verify finds out whether a call is signed with the secret of its key.
+// verify verifies the signature of a call.
 func (v *Verifier) verify(r *http.Request, call *Call, find func(*Call) (Secret, *Error)) error {
 	secret, refused := find(call)
 	switch {
@@ -162,9 +163,9 @@ func (v *Verifier) verify(r *http.Request, call *Call, find func(*Call) (Secret,
 
 const checkSecret = "Check the AccessKey secret, and that nothing on the way changes the request."
 
-// mismatchV1 refuses a call that is signed in its parameters. The service ends the message with a colon and its string to sign, and the
-// first SDK for Python fails on a message without the colon. That string has every parameter of the call, secrets too, so the message
-// has the hash of it.
+// mismatchV1 returns the error for a wrong V1 signature. Alibaba Cloud ends the message with a colon and its string to
+// sign, and the first SDK for Python fails without the colon. That string contains every parameter of the call,
+// including secrets, so this message contains its hash instead.
 func mismatchV1(stringToSign string) *Error {
 	refused := mismatch(checkSecret)
 	refused.Message += " The SHA-256 of the server's string to sign is:" + acs.Hash([]byte(stringToSign))
@@ -177,7 +178,7 @@ func mismatch(remedy string) *Error {
 	}
 }
 
-// checkTime returns the time that a call says, and refuses one that is too far off.
+// checkTime returns the time of a call, or an error if the clock difference is too large.
 func (v *Verifier) checkTime(call *Call) (time.Time, error) {
 	if call.timestamp == "" {
 		return time.Time{}, &Error{

@@ -20,15 +20,15 @@ const (
 	maxScopePart     = 128 // bytes of an access key id, a region or a service
 )
 
-// authorization is what an Authorization header says.
+// authorization is a parsed Authorization header.
 type authorization struct {
 	keyID, date, region, service string   // of the credential scope
-	signedHeaders                []string // lower case, ascending, "host" among them
+	signedHeaders                []string // lower case, sorted, including "host"
 	signedList                   string   // the same, as sent
 	signature                    []byte   // 32 bytes
 }
 
-// parseAuthorization reads the values of the Authorization header. Its errors never quote the header.
+// parseAuthorization parses the values of the Authorization header. Its errors never quote the header.
 func parseAuthorization(values []string) (authorization, error) {
 	if len(values) == 0 || values[0] == "" {
 		return authorization{}, refuse("MissingAuthenticationToken", http.StatusForbidden, "Request is missing Authentication Token")
@@ -61,7 +61,7 @@ func parseAuthorization(values []string) (authorization, error) {
 	return auth, nil
 }
 
-// parseParams reads the comma-separated parameters after the algorithm. All three are present and not empty.
+// parseParams parses the comma-separated parameters after the algorithm. All three are required and must not be empty.
 func parseParams(text string) (map[string]string, error) {
 	params := make(map[string]string, 3)
 	if strings.TrimSpace(text) != "" {
@@ -88,7 +88,7 @@ func parseParams(text string) (map[string]string, error) {
 	return params, nil
 }
 
-// setCredential reads <key id>/<date>/<region>/<service>/aws4_request.
+// setCredential parses <key id>/<date>/<region>/<service>/aws4_request.
 func (a *authorization) setCredential(text string) error {
 	parts := strings.Split(text, "/")
 	if len(parts) != 5 {
@@ -137,7 +137,7 @@ func isWord(text, extra string, most int) bool {
 	})
 }
 
-// checkSigned refuses x-amz headers outside the signature: someone on the way could have added them.
+// checkSigned rejects unsigned x-amz headers, which a proxy could have added.
 func checkSigned(auth authorization, header http.Header) error {
 	for name := range header {
 		lower := strings.ToLower(name)
@@ -174,8 +174,8 @@ func requestTime(header http.Header) (time.Time, error) {
 	return at.UTC(), nil
 }
 
-// Claimed returns the service that a request says it is signed for, "" if it says none. Nothing of it was verified: it is good
-// for choosing the form of a refusal.
+// Claimed returns the service in a request's credential scope, or "". It verifies nothing: use it only to choose the
+// format of an error response.
 func Claimed(r *http.Request) string {
 	credential := r.URL.Query().Get("X-Amz-Credential")
 	if header := r.Header.Get("Authorization"); header != "" && len(header) <= maxAuthorization {

@@ -14,10 +14,9 @@ const s3 = "s3"
 
 // canonicalPaths returns the forms in which a client may have signed the path of u.
 //
-// Every service but s3 signs the path as it is on the wire, encoded once more. The rule also removes dot segments and
-// doubled slashes first, which botocore does and the SDK for Go does not, so both forms are taken: each of them
-// names this path and no other that the signer would have to fear. S3 decodes the path and encodes it its own way;
-// the form on the wire is taken too.
+// Every service except s3 signs the path on the wire, encoded once more. The specification also removes dot segments
+// and double slashes first. botocore does that, but the SDK for Go does not, so both forms are accepted: both identify
+// only this path. S3 decodes the path and encodes it in its own way. The form on the wire is accepted for S3 too.
 func canonicalPaths(u *url.URL, service string) []string {
 	wire := u.EscapedPath()
 	if wire == "" {
@@ -32,7 +31,7 @@ func canonicalPaths(u *url.URL, service string) []string {
 	return slices.Compact(forms)
 }
 
-// normalize removes empty and dot segments; a slash at the end stays.
+// normalize removes empty segments and dot segments. It keeps a slash at the end.
 func normalize(path string) string {
 	var kept []string
 	for segment := range strings.SplitSeq(path, "/") {
@@ -56,7 +55,7 @@ func normalize(path string) string {
 	return normal
 }
 
-// canonicalQuery decodes the parameters and encodes them again, sorted by their encoded form.
+// canonicalQuery decodes the parameters and encodes them again, sorted in encoded form.
 func canonicalQuery(raw string) (string, error) {
 	if raw == "" {
 		return "", nil
@@ -108,7 +107,7 @@ func canonicalHeaders(r *http.Request, names []string) string {
 	return b.String()
 }
 
-// headerValues returns the values of a header, also of those that net/http takes out of the map.
+// headerValues returns the values of a header, including headers that net/http removes from the map.
 func headerValues(r *http.Request, name string) []string {
 	switch name {
 	case "host":
@@ -123,7 +122,7 @@ func headerValues(r *http.Request, name string) []string {
 	return r.Header.Values(name)
 }
 
-// collapse trims text and makes every run of spaces one space.
+// collapse trims text and replaces each run of spaces with one space.
 func collapse(text string) string {
 	text = strings.Trim(text, " \t")
 	for strings.Contains(text, "  ") {
@@ -132,7 +131,7 @@ func collapse(text string) string {
 	return text
 }
 
-// encode percent-encodes every byte of text but the unreserved characters of RFC 3986 and those in safe.
+// encode percent-encodes every byte of text except the unreserved characters of RFC 3986 and those in safe.
 func encode(text, safe string) string {
 	const digits = "0123456789ABCDEF"
 	var b strings.Builder

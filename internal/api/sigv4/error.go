@@ -2,7 +2,7 @@ package sigv4
 
 import "net/http"
 
-// Error is the refusal of a request. Its texts hold no signature and no key.
+// Error is the reason why a request was rejected. Its texts contain no signature and no key.
 type Error struct {
 	Code    string // as AWS names it, e.g. SignatureDoesNotMatch
 	Message string // for the client to show
@@ -12,7 +12,7 @@ type Error struct {
 // Error returns the code and the message.
 func (e *Error) Error() string { return e.Code + ": " + e.Message }
 
-// Refusal returns the parts of the error, for those who read a body that is verified as it is read.
+// Refusal returns the parts of the error, for code that reads a body which is verified while it is read.
 func (e *Error) Refusal() (code, message string, status int) { return e.Code, e.Message, e.Status }
 
 func refuse(code string, status int, message string) *Error {

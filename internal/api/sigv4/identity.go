@@ -8,13 +8,13 @@ import (
 	"github.com/pintle-dev/pintle/wire"
 )
 
-// Identity is who signed a request, and for which region and service.
+// Identity is the signer of a request, with the region and service of the signature.
 type Identity struct {
 	AccessKeyID string
 	Account     string // twelve characters
-	Role        string // as the key names it: a name, an ARN, or empty
-	ARN         string // of the role's session, or of the account's root where the key has no role
-	UserID      string // the account; of a role, an id and the name of the session
+	Role        string // as in the key: a name, an ARN, or empty
+	ARN         string // of the role's session, or of the account's root for a key without a role
+	UserID      string // the account; or for a role, an ID and the session name
 	Region      string // of the credential scope, e.g. eu-west-1
 	Service     string // of the credential scope, e.g. cloudformation
 }
@@ -22,24 +22,24 @@ type Identity struct {
 // identityKey is the context key of an Identity.
 type identityKey struct{}
 
-// WithIdentity returns a context that carries id to the handlers.
+// WithIdentity returns a context with id. Handlers read it by [FromContext].
 func WithIdentity(ctx context.Context, id Identity) context.Context {
 	return context.WithValue(ctx, identityKey{}, id)
 }
 
-// FromContext returns the identity that [WithIdentity] put into ctx; false if there is none.
+// FromContext returns the identity that [WithIdentity] put into ctx, or false.
 func FromContext(ctx context.Context) (Identity, bool) {
 	id, ok := ctx.Value(identityKey{}).(Identity)
 	return id, ok
 }
 
-// Caller returns on whose behalf the identity in ctx calls; false if there is none.
+// Caller returns the caller for the identity in ctx, or false.
 func Caller(ctx context.Context) (api.Caller, bool) {
 	id, ok := FromContext(ctx)
 	return api.Caller{Account: id.Account, Region: id.Region, KeyID: id.AccessKeyID, ARN: id.ARN, UserID: id.UserID}, ok
 }
 
-// identify returns who has a key; the session is nil if it is none of one.
+// identify returns the identity of a key. session is nil for a permanent key.
 func identify(key Key, session *Session, auth authorization) Identity {
 	id := Identity{
 		AccessKeyID: auth.keyID,

@@ -26,7 +26,8 @@ const (
 	defaultEntry = "default"
 )
 
-// Secret is the secret part of an access key. Printed or logged it is "****"; convert it to string to get it.
+// Secret is the secret part of an access key. It is printed and logged as "****". Convert it to string to get the
+// value.
 type Secret string
 
 // String hides the secret.
@@ -47,13 +48,13 @@ type Key struct {
 	ID      string
 	Secret  Secret
 	Account string // twelve letters or digits
-	Role    string // a role's name or ARN; empty is the account's root
-	Console string // viewer or operator: what the key may do in the console; empty is what the console gives
-	// Token is that of a session which another service has made, sent with every request; empty for none.
+	Role    string // a role's name or ARN; empty means the account's root
+	Console string // viewer or operator: the key's role in the console; empty means the console's default
+	// Token is the token of a session of another service, required in every request. It may be empty.
 	Token Secret
 }
 
-// goesWith reports whether the tokens of a request are what the key asks for.
+// goesWith reports whether the tokens of a request match the key.
 func (k Key) goesWith(tokens []string) bool {
 	if k.Token == "" {
 		return len(tokens) == 0
@@ -61,10 +62,9 @@ func (k Key) goesWith(tokens []string) bool {
 	return len(tokens) == 1 && hmac.Equal([]byte(tokens[0]), []byte(k.Token))
 }
 
-// Keys are the access keys of a server, read from a credentials file. They do not change and are safe for concurrent
-// use.
+// Keys are the access keys of a server, read from a credentials file. They are immutable and safe for concurrent use.
 //
-// The file has the form of the AWS tools' own, so that AWS_SHARED_CREDENTIALS_FILE may point to it:
+// The file has the format of the AWS tools, so that AWS_SHARED_CREDENTIALS_FILE can point to it:
 //
 //	[default]
 //	aws_access_key_id = AKIAEXAMPLEEXAMPLE22
@@ -73,10 +73,10 @@ func (k Key) goesWith(tokens []string) bool {
 //	pintle_role = deployer
 //	pintle_console = operator
 //
-// Each section is one key. aws_account_id is optional and defaults to [DefaultAccount]; pintle_role is optional, the
-// name or the ARN of the role that the key acts as, and pintle_console too, viewer or operator. A line that starts with
-// # or ; is a comment. Anything else is refused, with its line. The file must be readable by its owner alone (mode 0600);
-// see package secretfile.
+// Each section is one key. aws_account_id is optional and defaults to [DefaultAccount]. pintle_role is optional: the
+// name or ARN of the role that the key acts as. pintle_console is optional: viewer or operator. Lines that start with #
+// or ; are comments. Any other line is an error, which names the line. The file must be readable only by its owner
+// (mode 0600); see package secretfile.
 type Keys struct {
 	all  []Key
 	byID map[string]int
@@ -110,8 +110,8 @@ func Load(path string) (*Keys, error) {
 	return keys, nil
 }
 
-// LoadOrCreate reads the credentials file at path; if there is none it writes one with a random key and reports that
-// it did. The caller holds the lock of the directory, so that no two processes create it at once.
+// LoadOrCreate reads the credentials file at path. If the file does not exist, it creates one with a random key and
+// returns true. The caller holds the lock of the directory, so that two processes cannot create it at the same time.
 func LoadOrCreate(path string) (keys *Keys, created bool, err error) {
 	keys, err = Load(path)
 	if !errors.Is(err, fs.ErrNotExist) {
@@ -129,13 +129,13 @@ func LoadOrCreate(path string) (keys *Keys, created bool, err error) {
 	return keys, err == nil, err
 }
 
-// writeNew writes a file that appears whole or, after a crash, not at all.
+// writeNew writes a file atomically: after a crash, it is complete or does not exist.
 func writeNew(path, text string) error {
 	f, err := os.CreateTemp(filepath.Dir(path), ".credentials-*") // mode 0600
 	if err != nil {
 		return err
 	}
-	defer func() { _ = os.Remove(f.Name()) }() // there is nothing to remove once it is renamed
+	defer func() { _ = os.Remove(f.Name()) }() // no-op after the rename
 	_, err = f.WriteString(text)
 	if err == nil {
 		err = f.Sync()
@@ -149,7 +149,7 @@ func writeNew(path, text string) error {
 	return err
 }
 
-// Parse reads the text of a credentials file. Its errors name the line and never quote a value.
+// Parse parses the text of a credentials file. Its errors name the line and never quote a value.
 func Parse(data []byte) (*Keys, error) {
 	if len(data) > maxKeysFile {
 		return nil, fmt.Errorf("the file is longer than %d bytes", maxKeysFile)
@@ -175,7 +175,7 @@ func Parse(data []byte) (*Keys, error) {
 	return p.keys, nil
 }
 
-// Lookup returns the key of an access key id; false if there is none.
+// Lookup returns the key with an access key ID, or false.
 func (k *Keys) Lookup(id string) (Key, bool) {
 	i, ok := k.byID[id]
 	if !ok {
@@ -184,7 +184,7 @@ func (k *Keys) Lookup(id string) (Key, bool) {
 	return k.all[i], true
 }
 
-// Accounts returns the accounts of the keys, each once, in the order of the file.
+// Accounts returns the distinct accounts of the keys, in the order of the file.
 func (k *Keys) Accounts() []string {
 	var accounts []string
 	for _, key := range k.all {
@@ -195,7 +195,7 @@ func (k *Keys) Accounts() []string {
 	return accounts
 }
 
-// Default returns the key of the section "default", or else the first of the file.
+// Default returns the key of the section "default", or else the first key.
 func (k *Keys) Default() Key {
 	for _, key := range k.all {
 		if key.Profile == defaultEntry {
@@ -205,12 +205,12 @@ func (k *Keys) Default() Key {
 	return k.all[0]
 }
 
-// keysParser holds the section that is being read.
+// keysParser holds the current section.
 type keysParser struct {
 	keys     *Keys
 	profiles map[string]bool
 	line     int
-	section  int // the line it began at; 0 before the first
+	section  int // the line where it began; 0 before the first
 	seen     map[string]bool
 	key      Key
 }
@@ -286,7 +286,7 @@ func (p *keysParser) set(name, value string) error {
 	return nil
 }
 
-// finish takes the section that has been read, if there is one.
+// finish adds the section that has been read, if any.
 func (p *keysParser) finish() error {
 	if p.section == 0 {
 		return nil

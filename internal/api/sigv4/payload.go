@@ -14,8 +14,8 @@ import (
 	"github.com/pintle-dev/pintle/internal/api/intake"
 )
 
-// literalPayloads are the texts that S3 takes in place of a hash. The signature then covers the headers only, and the
-// signatures of single chunks are left unchecked: on loopback or over TLS they add nothing.
+// literalPayloads are the texts that S3 accepts instead of a hash. The signature then covers only the headers.
+// Signatures of single chunks are not verified, because they add nothing on loopback or over TLS.
 var literalPayloads = [...]string{
 	"UNSIGNED-PAYLOAD",
 	"STREAMING-UNSIGNED-PAYLOAD-TRAILER",
@@ -23,15 +23,16 @@ var literalPayloads = [...]string{
 	"STREAMING-AWS4-HMAC-SHA256-PAYLOAD-TRAILER",
 }
 
-// payload is what the last line of the canonical request says about the body.
+// payload is the body's line of the canonical request.
 type payload struct {
 	hash   string       // hexadecimal, or a literal
-	body   *intake.Body // that was read to be hashed; nil if the client declared the hash
-	verify bool         // the handler reads the body, which must hash to it
-	unread string       // the service whose body is to be read when the signature is known to be good; "" if there is none
+	body   *intake.Body // the body that was read for its hash; nil if the client declared the hash
+	verify bool         // the handler reads the body, which must have this hash
+	unread string       // the service whose body is read after the signature was verified; "" for none
 }
 
-// payload returns the hash that the client must have signed. If the client does not declare it, the body is read; s3 requires that it does.
+// payload returns the hash that the client must have signed. If the client does not declare it, payload reads the body.
+// s3 requires a declared hash.
 func (v *Verifier) payload(auth authorization, r *http.Request) (payload, error) {
 	declared := r.Header.Get("X-Amz-Content-Sha256")
 	switch {
@@ -55,7 +56,7 @@ func hashOf(body *intake.Body) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// payloadOf returns what a request to s3 says of its body.
+// payloadOf returns the payload of a request to s3.
 func payloadOf(declared string) (payload, error) {
 	if slices.Contains(literalPayloads[:], declared) {
 		return payload{hash: declared}, nil
@@ -67,7 +68,7 @@ func payloadOf(declared string) (payload, error) {
 	return payload{hash: declared, verify: true}, nil
 }
 
-// readBody reads the whole body of a call to a service with a method of [intake.Bodies], and replaces it.
+// readBody reads the complete body of a call with a method of [intake.Bodies], and replaces it.
 func (v *Verifier) readBody(r *http.Request, service string, read func(*http.Request, int64) (*intake.Body, error)) (*intake.Body, error) {
 	limit, ok := v.config.Bodies[service]
 	if !ok {
@@ -87,8 +88,8 @@ func (v *Verifier) readBody(r *http.Request, service string, read func(*http.Req
 	return body, nil
 }
 
-// accept takes the body of a request whose signature is good. A body that the handler reads fails at its end if its hash is not the signed
-// one.
+// accept accepts the body of a request with a valid signature. If the handler reads the body, the last read fails if
+// the hash does not match.
 func (v *Verifier) accept(p payload, r *http.Request) (err error) {
 	if p.unread != "" {
 		if p.body, err = v.readBody(r, p.unread, v.config.Intake.ReadKnown); err != nil {
@@ -117,7 +118,7 @@ func (p payload) guard(r *http.Request) {
 	r.Body = &guarded{ReadCloser: body, sum: sha256.New(), want: strings.ToLower(p.hash)}
 }
 
-// guarded hashes what is read through it.
+// guarded hashes the bytes that are read.
 type guarded struct {
 	io.ReadCloser
 	sum  hash.Hash

@@ -11,10 +11,10 @@ import (
 	"time"
 )
 
-// maxExpires is for how long a presigned URL is good at most.
+// maxExpires is the maximum lifetime of a presigned URL.
 const maxExpires = 7 * 24 * time.Hour
 
-// Presigned reports whether r carries its signature in its query, as a presigned URL does, and none in a header.
+// Presigned reports whether r has its signature in the query, like a presigned URL, and none in a header.
 func Presigned(r *http.Request) bool {
 	if len(r.Header.Values("Authorization")) > 0 {
 		return false
@@ -23,20 +23,20 @@ func Presigned(r *http.Request) bool {
 	return query.Has("X-Amz-Algorithm") || query.Has("X-Amz-Signature") || query.Has("AWSAccessKeyId")
 }
 
-// presigned is what a presigned URL says.
+// presigned holds the parameters of a presigned URL.
 type presigned struct {
 	authorization
 	at      time.Time
 	expires time.Duration
 	payload string
-	tokens  []string // of sessions
+	tokens  []string // session tokens
 }
 
 func badQuery(format string, args ...any) *Error {
 	return refuse("AuthorizationQueryParametersError", http.StatusBadRequest, fmt.Sprintf(format, args...))
 }
 
-// parsePresigned reads the parameters of a presigned URL. Its errors never quote them.
+// parsePresigned parses the parameters of a presigned URL. Its errors never quote them.
 func parsePresigned(r *http.Request) (presigned, error) {
 	query, err := url.ParseQuery(r.URL.RawQuery)
 	if err != nil || len(r.URL.RawQuery) > maxAuthorization {
@@ -88,7 +88,7 @@ func parsePresigned(r *http.Request) (presigned, error) {
 	return p, nil
 }
 
-// verifyPresigned is [Verifier.Verify] of a request with its signature in its query.
+// verifyPresigned is like [Verifier.Verify], for a signature in the query.
 func (v *Verifier) verifyPresigned(r *http.Request) (Identity, error) {
 	p, err := parsePresigned(r)
 	if err != nil {
@@ -108,7 +108,7 @@ func (v *Verifier) verifyPresigned(r *http.Request) (Identity, error) {
 	if !known {
 		message := "The AWS Access Key Id you provided does not exist in our records."
 		if v.config.Dev {
-			// Any page of a browser could make such a URL.
+			// Any web page could make a browser send such a URL.
 			message += " A development server takes any key in a header, but presigned URLs only of its own keys."
 		}
 		return Identity{}, refuse("InvalidAccessKeyId", http.StatusForbidden, message)
@@ -153,7 +153,7 @@ func (v *Verifier) verifyPresigned(r *http.Request) (Identity, error) {
 	return Identity{}, mismatch("The request signature we calculated does not match the signature you provided. Check your key and signing method.")
 }
 
-// body is what the URL, or else a signed header, says of the body: nothing, mostly.
+// body returns the payload that the URL or a signed header declares, usually none.
 func (p presigned) body(r *http.Request) (payload, error) {
 	declared := p.payload
 	if declared == "" {
@@ -165,7 +165,7 @@ func (p presigned) body(r *http.Request) (payload, error) {
 	return payloadOf(declared)
 }
 
-// withoutSignature returns a query without its signature, which it can't cover.
+// withoutSignature returns a query without its signature, which the signature cannot cover.
 func withoutSignature(raw string) string {
 	var kept []string
 	for part := range strings.SplitSeq(raw, "&") {

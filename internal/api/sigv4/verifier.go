@@ -1,15 +1,15 @@
 // Package sigv4 verifies AWS Signature Version 4 on incoming requests.
 //
-// A [Verifier] answers who is asking. It reads the header, looks up the access key, builds the canonical request from
-// what arrived, and compares the signatures in constant time. The answer is an [Identity], whose Region and Service
-// come from the credential scope and so also say where the request wants to go; a refusal is an [Error] with the code
-// and the text that AWS sends, ready to be rendered by whichever protocol the service speaks.
+// A [Verifier] authenticates the sender of a request. It reads the header, looks up the access key, builds the
+// canonical request from the received one, and compares the signatures in constant time. The result is an [Identity].
+// Its Region and Service come from the credential scope and so also say where the request is to go. If the request is
+// rejected, the [Error] has the code and the text of AWS, for any protocol.
 //
-// The keys live in a file of one's own, see [Keys].
+// The keys are in a separate file, see [Keys].
 //
-// The header form is taken and, for S3, the query of a presigned URL. A browser can be made to send such a URL, but never the
-// header, and that is what protects a development server on loopback, where every key is good: there, too, a presigned URL
-// is verified, and needs a key that the server knows.
+// Signatures may be in the header and, for S3, in the query of a presigned URL. A web page can make a browser send such
+// a URL, but never the header. The header therefore protects a development server on loopback, where every key is
+// valid. Even there, a presigned URL is verified and needs a key that the server knows.
 //
 // Source: IAM User Guide, "Create a signed AWS API request" and "Troubleshoot Signature Version 4 signing"; S3 API Reference,
 // "Authenticating Requests: Using Query Parameters".
@@ -28,47 +28,47 @@ import (
 )
 
 const (
-	// DefaultMaxBody is how many bytes of a body are read to check its hash, unless Config says otherwise.
+	// DefaultMaxBody is the default of Config.MaxBody.
 	DefaultMaxBody = 1 << 20
 
-	// DefaultSkew is how far a request's time may be from the server's, either way, unless Config says otherwise.
+	// DefaultSkew is the default of Config.Skew.
 	DefaultSkew = 5 * time.Minute
 
-	// DefaultAccount is the account of a key that names none.
+	// DefaultAccount is the account of a key that does not name one.
 	DefaultAccount = "000000000000"
 )
 
-// Config is what a [Verifier] is made of.
+// Config configures a [Verifier].
 type Config struct {
-	// Lookup finds an access key by its id; false means that there is none. [Keys.Lookup] is one. It must be safe for
-	// concurrent use. Required unless Dev.
+	// Lookup finds an access key by ID, or returns false. [Keys.Lookup] is an implementation. It must be safe for
+	// concurrent use. Required unless Dev is set.
 	Lookup func(id string) (Key, bool)
 
-	// Dev accepts every well-formed header of a key that Lookup does not know, without checking signature, time or
-	// body, as one of Account. A key that Lookup knows is verified all the same: what it may do is not for those who
-	// have seen its id.
+	// Dev accepts every well-formed header with an unknown key, without checking signature, time or body. The caller is
+	// then Account. A known key is still verified, so that its ID alone does not give access to its permissions.
 	Dev bool
 
-	// Account is the account of unknown keys in Dev; empty means [DefaultAccount].
+	// Account is the account of unknown keys in Dev. Empty means [DefaultAccount].
 	Account string
 
-	// Sessions knows temporary keys, which are verified as those that Lookup knows are, also in Dev; nil knows none.
+	// Sessions recognizes temporary keys, which are verified like known keys, even in Dev. Nil recognizes none.
 	Sessions *Sessions
 
-	// Now is the clock; nil means [time.Now].
+	// Now is the clock. Nil means [time.Now].
 	Now func() time.Time
 
-	// Skew is how far a request's time may be off, either way; zero means [DefaultSkew].
+	// Skew is the maximum difference between a request's time and the server's, in either direction. Zero means
+	// [DefaultSkew].
 	Skew time.Duration
 
-	// MaxBody bounds the bodies that are read to be hashed; zero means [DefaultMaxBody]. It does not bound uploads to
-	// the service s3, which are hashed while the handler reads them.
+	// MaxBody limits bodies that are read to be hashed. Zero means [DefaultMaxBody]. It does not limit uploads to the
+	// service s3, which are hashed while the handler reads them.
 	MaxBody int64
 
-	// Bodies are such bounds of single services.
+	// Bodies are limits for single services.
 	Bodies map[string]int64
 
-	// Intake reads the bodies whose hash a signature covers; nil means one of its own with the defaults of package intake.
+	// Intake reads the bodies whose hash a signature covers. Nil means a new one with the defaults of package intake.
 	Intake *intake.Bodies
 }
 
@@ -77,7 +77,7 @@ type Verifier struct {
 	config Config
 }
 
-// New returns a verifier. It returns an error if there is no way to find keys.
+// New returns a verifier. It returns an error if it has no way to look up keys.
 func New(config Config) (*Verifier, error) {
 	if config.Lookup == nil {
 		if !config.Dev {
@@ -106,10 +106,11 @@ func New(config Config) (*Verifier, error) {
 	return &Verifier{config: config}, nil
 }
 
-// Verify returns who signed r, or an [*Error].
+// Verify returns the identity that signed r, or an [*Error].
 //
-// It reads the body to check its hash, and replaces it by an [*intake.Body], which the caller closes when the request is served. For the
-// service s3 the body is left unread: where the client gave a hash, reading it to the end fails with an [*Error] if the hash is wrong.
+// It reads the body to check its hash, and replaces it with an [*intake.Body], which the caller closes after the
+// request. For the service s3, the body is not read. If the client declared a hash, reading the body to the end fails
+// with an [*Error] if the hash is wrong.
 func (v *Verifier) Verify(r *http.Request) (Identity, error) {
 	if Presigned(r) {
 		return v.verifyPresigned(r)
@@ -123,7 +124,7 @@ func (v *Verifier) Verify(r *http.Request) (Identity, error) {
 		return Identity{}, err
 	}
 	id := identify(key, session, auth)
-	if !known { // then any key is good, and the body is read so that it is complete when the request takes a turn
+	if !known { // any key is valid; read the whole body before the request takes a turn
 		if auth.service != s3 {
 			body, err := v.readBody(r, auth.service, v.config.Intake.Read)
 			if err != nil {
@@ -166,7 +167,8 @@ func (v *Verifier) Verify(r *http.Request) (Identity, error) {
 		"Check your AWS Secret Access Key and signing method. Consult the service documentation for details.")
 }
 
-// find returns the key of a request, and its session if it is a temporary one. One that is not known is good whatever its secret.
+// find returns the key of a request, and the session of a temporary key. In Dev, an unknown key is valid with any
+// secret.
 func (v *Verifier) find(keyID string, tokens []string) (key Key, session *Session, known bool, err error) {
 	const invalid = "The security token included in the request is invalid."
 	key, known = v.config.Lookup(keyID)
@@ -189,16 +191,16 @@ func (v *Verifier) find(keyID string, tokens []string) (key Key, session *Sessio
 	return Key{}, nil, false, refuse("InvalidClientTokenId", http.StatusForbidden, invalid)
 }
 
-// KeyOwner is the identity that has an access key.
+// KeyOwner is the identity of an access key.
 type KeyOwner struct {
 	Identity
-	// Secret is what the key signs with; nothing if it is not known, so that any signature is good.
+	// Secret is the key's secret. It is empty for an unknown key, for which any signature is valid.
 	Secret Secret
 	Known  bool
 }
 
-// Find returns who has an access key, for those who verify signatures of other forms than AWS's. token is that of a temporary key,
-// "" for none. The region and the service are what the identity is to say. The error is an [*Error].
+// Find returns the owner of an access key, for code that verifies other signatures than AWS's. token is that of a
+// temporary key, or "". The identity gets the region and service. The error is an [*Error].
 func (v *Verifier) Find(keyID, token, region, service string) (KeyOwner, error) {
 	var tokens []string
 	if token != "" {
@@ -215,7 +217,7 @@ func (v *Verifier) Find(keyID, token, region, service string) (KeyOwner, error) 
 	return KeyOwner{Identity: id, Secret: key.Secret, Known: known}, nil
 }
 
-// checkTime returns the time the request was signed at, refusing one that is too far off.
+// checkTime returns the time of the signature, or an error if the clock difference is too large.
 func (v *Verifier) checkTime(auth authorization, header http.Header) (time.Time, error) {
 	signedAt, err := requestTime(header)
 	if err != nil {
@@ -238,7 +240,7 @@ func (v *Verifier) checkTime(auth authorization, header http.Header) (time.Time,
 	return signedAt, nil
 }
 
-// deriveKey returns the key that signs for one day, region and service.
+// deriveKey returns the signing key for a day, region and service.
 func deriveKey(secret string, auth authorization) []byte {
 	key := []byte("AWS4" + secret)
 	for _, part := range []string{auth.date, auth.region, auth.service, terminator} {

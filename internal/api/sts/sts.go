@@ -1,7 +1,7 @@
 // Package sts is the API of the Security Token Service: the identity of the caller, and keys for a role.
 //
-// A role need not exist, and what it may do is not looked at: permissions are not enforced here. A role has an account, and that is
-// what its keys see; only a development server gives out those of another account than the caller's.
+// A role need not exist, and its permissions are ignored, because permissions are not enforced. The keys of a role give
+// access to its account. Only a development server issues keys for other accounts than the caller's.
 //
 // Source: STS API Reference, version 2011-06-15, GetCallerIdentity and AssumeRole.
 package sts
@@ -22,44 +22,45 @@ import (
 const (
 	// Version is the version of the API.
 	Version = "2011-06-15"
-	// Namespace is the xmlns of its replies.
+	// Namespace is the xmlns of the responses.
 	Namespace = "https://sts.amazonaws.com/doc/2011-06-15/"
 )
 
 const (
 	defaultDuration = time.Hour
-	// maxChained is how long the keys of a role last that another role's keys have asked for. Source: IAM User Guide, role chaining.
+	// maxChained is the maximum lifetime of keys for a role that were requested with another role's keys. Source: IAM
+	// User Guide, role chaining.
 	maxChained = time.Hour
 )
 
-// Session is somebody who assumes a role.
+// Session is a session of an assumed role.
 type Session struct {
-	// Partition and Account are those of the role, whose name, without a path, is Role.
+	// Partition and Account are those of the role. Role is its name without a path.
 	Partition, Account, Role string
-	// Name is the session's.
+	// Name is the session name.
 	Name string
-	// Until is when its keys end.
+	// Until is when the session's keys expire.
 	Until time.Time
 }
 
-// Keys are a session's.
+// Keys are the keys of a session.
 type Keys struct {
 	ID, Secret, Token string
-	// ARN and UserID are those that GetCallerIdentity returns to the holder of the keys.
+	// ARN and UserID are those that GetCallerIdentity returns for the keys.
 	ARN, UserID string
 }
 
 // Config configures the handler.
 type Config struct {
-	// Caller tells who signed a request; false is a fault of the server. Required.
+	// Caller returns the signer of a request. False is an internal error. Required.
 	Caller func(context.Context) (api.Caller, bool)
-	// Issue makes the keys of a session. Nil means that roles cannot be assumed.
+	// Issue issues the keys of a session. Nil means that roles cannot be assumed.
 	Issue func(Session) Keys
-	// AnyAccount lets callers assume roles of other accounts than their own.
+	// AnyAccount allows callers to assume roles of other accounts.
 	AnyAccount bool
-	// Now is the clock; nil means [time.Now].
+	// Now is the clock. Nil means [time.Now].
 	Now func() time.Time
-	// Log gets internal errors; nil discards them.
+	// Log gets internal errors. Nil discards them.
 	Log *slog.Logger
 }
 
@@ -71,8 +72,8 @@ type identityOutput struct {
 	UserID  string `query:"UserId"`
 }
 
-// New returns a service that answers GetCallerIdentity and, if there is Config.Issue, AssumeRole. It returns an error if the config
-// lacks something.
+// New returns a service that answers GetCallerIdentity and, if Config.Issue is set, AssumeRole. It returns an error if
+// a required field is missing.
 func New(config Config) (*query.Service, error) {
 	if config.Caller == nil {
 		return nil, errors.New("sts: the caller is required")
@@ -105,7 +106,7 @@ func (f *handler) identity(ctx context.Context, _ query.None) (identityOutput, e
 	return identityOutput{Account: caller.Account, Arn: caller.ARN, UserID: caller.UserID}, err
 }
 
-// assumeRoleInput leaves out what only narrows the rights of the session, which has no rights that could be.
+// assumeRoleInput omits parameters that only restrict the session, because permissions are not enforced.
 type assumeRoleInput struct {
 	RoleARN         string `query:"RoleArn,required" length:"20,2048"`
 	RoleSessionName string `query:",required" length:"2,64" pattern:"[\\w+=,.@-]*"`
@@ -129,8 +130,8 @@ type assumeRoleOutput struct {
 	SourceIdentity string `query:",omitempty"`
 }
 
-// roleARN takes the ARN of a role apart: partition, account and the name behind the path.
-// Source: IAM and STS API References, quotas and characters of names.
+// roleARN parses a role's ARN: partition, account, and the name after the path. Source: IAM and STS API References,
+// quotas and characters of names.
 var roleARN = regexp.MustCompile(`^arn:(aws[a-z-]*):iam::([A-Za-z0-9]{12}):role/(?:[\x21-\x7e]*/)?([A-Za-z0-9_+=,.@-]{1,64})$`)
 
 func (f *handler) assumeRole(ctx context.Context, in assumeRoleInput) (out assumeRoleOutput, err error) {

@@ -9,14 +9,15 @@ import (
 
 // Node is a box of a graph: one resource.
 type Node struct {
-	// ID is what Needs of others name. Of several nodes with one id the first counts.
+	// ID is the node's id for Needs of other nodes. If several nodes have the same id, the first is used.
 	ID string
-	// Name is what the box shows; empty is the id. Status is how it stands, in words; empty is the word of the state.
+	// Name is the text in the box, and defaults to the id. Status describes the node's status, and defaults to the name
+	// of the state.
 	Name, Status string
 	State        State
-	// Link leads to more about it, as for [Bar].
+	// Link is the path of a page with details, as for [Bar].
 	Link string
-	// Needs are the ids of what has to be there before it. Those of no node, and its own, are passed over.
+	// Needs are the ids of the node's dependencies. Unknown ids and the node's own are ignored.
 	Needs []string
 }
 
@@ -25,30 +26,32 @@ const (
 	boxWidth    = 208
 	boxHeight   = 46
 	boxGap      = 18 // between boxes of a layer
-	bendGap     = 10 // next to an edge that passes a layer
-	layerGap    = 72 // between layers: where edges run
+	bendGap     = 10 // next to an edge that passes through a layer
+	layerGap    = 72 // between layers, where edges run
 	graphMargin = 12
 )
 
-// Bounds of what a graph costs to draw and to show.
+// Limits of the drawing effort and the size of a graph.
 const (
 	maxNodes  = 300
 	maxEdges  = 1500
 	maxBends  = 4000
 	maxRounds = 12
-	// maxDown is how many layers a graph may have, and be deeper than wide, before its layers go down instead of to the right.
+	// maxDown is the maximum number of layers of a graph that is deeper than wide and still drawn to the right. Graphs
+	// with more layers are drawn downwards.
 	maxDown = 6
 )
 
-// Graph draws nodes in layers: each is in a layer after those it needs, and arrows lead from a node to those that need it.
-// Layers go to the right, or down if there are many and they are narrow. Nodes without a neighbour stand below.
+// Graph draws nodes in layers. Each node is in a layer after its dependencies, and arrows lead from a node to its
+// dependents. Layers go to the right, or down if they are many and narrow. Nodes without neighbours are drawn below.
 //
-// It draws [Options].Limit nodes at most: of more, those nearest to the chosen one, or to the first if none is chosen, and then
-// those nearest to the next, and so on; and it draws 1,500 arrows at most, the shortest. The picture says what is left out.
-// Where nodes need each other in a ring, an arrow of the ring is left out. The only errors are those of w.
+// Graph draws at most [Options].Limit nodes. If there are more, it draws those nearest to the chosen one, or to the
+// first if none is chosen, and then those nearest to the next unrelated node. It draws at most 1,500 arrows, the
+// shortest. The picture says what is omitted. If nodes form a cycle, one arrow of the cycle is omitted. The only errors
+// are those of w.
 //
-// Layers are by the longest path, their order by barycentres, and positions by least squares within that order, after Sugiyama,
-// Tagawa and Toda (1981); each in a bounded number of rounds.
+// Layers are assigned by the longest path, ordered by barycentres, and positioned by least squares within that order,
+// after Sugiyama, Tagawa and Toda (1981). Each step has a limited number of rounds.
 func Graph(w io.Writer, nodes []Node, o Options) error {
 	p := choose(nodes, o)
 	l := newLayout(len(p.nodes), p.edges)
@@ -71,19 +74,19 @@ func Graph(w io.Writer, nodes []Node, o Options) error {
 	return c.frame(w, "graph", o, "Dependencies", p.describe(l), width, height, linked)
 }
 
-// part is what is drawn of a graph.
+// part is the drawn part of a graph.
 type part struct {
 	nodes  []Node
 	edges  []edge // between indexes of nodes
-	all    int    // how many nodes there are
-	around string // the name of the chosen node whose neighbourhood it is; empty if none is
-	steps  int    // what choosing cost, for tests
+	all    int    // number of nodes in the whole graph
+	around string // name of the chosen node whose neighbourhood is drawn; empty if none is chosen
+	steps  int    // cost of choosing, which tests limit
 }
 
-// edge leads from a node to one that needs it.
+// edge leads from a node to its dependent.
 type edge struct{ from, to int }
 
-// choose finds the nodes to draw, in the order given.
+// choose selects the nodes to draw, in the order given.
 func choose(nodes []Node, o Options) part {
 	var p part
 	index := make(map[string]int, len(nodes))
@@ -108,7 +111,7 @@ func choose(nodes []Node, o Options) part {
 		}
 		drawn = p.nearest(distinct, index, from, chosen, limit)
 	}
-	place := make(map[int]int, len(drawn)) // from index in distinct to that in p.nodes
+	place := make(map[int]int, len(drawn)) // from index in distinct to index in p.nodes
 	for _, i := range drawn {
 		place[i] = len(p.nodes)
 		p.nodes = append(p.nodes, distinct[i])
@@ -129,8 +132,9 @@ func choose(nodes []Node, o Options) part {
 	return p
 }
 
-// nearest returns the indexes of up to limit nodes, ascending: by their distance from one, along needs in both directions.
-// Unless that one was chosen, the rest is filled with what is nearest to the first of the others.
+// nearest returns the indexes of up to limit nodes, ascending. It selects them by distance from one node, along
+// dependencies in both directions. If that node was not chosen, it fills the rest with the nodes nearest to the first
+// remaining one.
 func (p *part) nearest(nodes []Node, index map[string]int, from int, chosen bool, limit int) []int {
 	beside := make([][]int, len(nodes))
 	for i, n := range nodes {
@@ -168,7 +172,7 @@ func (p *part) nearest(nodes []Node, index map[string]int, from int, chosen bool
 	return found
 }
 
-// notes are what the picture says of what it leaves out.
+// notes returns the picture's remarks about omitted parts.
 func (p part) notes(l *layout) []string {
 	var notes []string
 	if len(p.nodes) < p.all {
@@ -213,7 +217,7 @@ func (p part) describe(l *layout) string {
 	return strings.Join(append([]string{text}, p.notes(l)...), " ")
 }
 
-// title is what the box shows.
+// title returns the text in the box.
 func (n Node) title() string {
 	if n.Name != "" {
 		return n.Name
@@ -221,7 +225,7 @@ func (n Node) title() string {
 	return n.ID
 }
 
-// said is how the node stands, in words.
+// said returns the text of the node's status.
 func (n Node) said() string {
 	if n.Status != "" {
 		return n.Status
@@ -229,7 +233,7 @@ func (n Node) said() string {
 	return string(n.State.known())
 }
 
-// point is a place in the picture, in pixels.
+// point is a position in the picture, in pixels.
 type point struct{ x, y int }
 
 // drawNode draws the box of n with its upper left corner at p.
@@ -252,7 +256,7 @@ func drawNode(c *canvas, n Node, p point, chosen bool) {
 	c.printf("%s</g>\n", end)
 }
 
-// draw draws an edge: a curve between layers, and a straight line where it passes one.
+// draw draws an edge: curves between layers, and straight lines through layers.
 func (l *layout) draw(c *canvas, e placed) {
 	at := func(along, across int) string {
 		if l.down {

@@ -5,31 +5,31 @@ import (
 	"slices"
 )
 
-// layout is where the boxes and edges of a graph are. Vertices are numbered: first the nodes, then the bends, which are the places
-// where an edge passes a layer between its ends and so takes up room there.
+// layout is the position of the boxes and edges of a graph. Vertices are numbered: first the nodes, then the bends. A
+// bend is the place where an edge passes through a layer and takes up room there.
 //
-// Positions have two parts: along the layers, from the first to the last, and across, within a layer. Only what draws knows which of
-// the two is x.
+// Positions have two parts: along the layers, from the first to the last, and across, within a layer. Only the drawing
+// code knows which of them is x.
 type layout struct {
 	nodes   int
 	edges   []placed
 	dropped int  // edges beyond maxEdges
-	rings   int  // edges left out because they close a ring
+	rings   int  // edges omitted because they close a cycle
 	down    bool // whether layers go down; otherwise to the right
 
-	layer  []int   // of each vertex; -1 of nodes that are alone
+	layer  []int   // of each vertex; -1 for nodes without neighbours
 	layers [][]int // the vertices of each layer, in order
-	above  [][]int // the neighbours of each vertex in the layer before
-	below  [][]int // and in the layer after
-	order  []int   // the place of each vertex in its layer
+	above  [][]int // the neighbours of each vertex in the previous layer
+	below  [][]int // and in the next layer
+	order  []int   // the position of each vertex in its layer
 	centre []int   // of each vertex, across
 	alone  []int   // the nodes without a neighbour
 	width  int     // of the widest layer, across
 
-	steps int // what the loops did, which tests hold to a bound
+	steps int // loop iterations, which tests limit
 }
 
-// placed is an edge and the bends on its way.
+// placed is an edge with its bends.
 type placed struct {
 	edge
 	bends []int
@@ -52,7 +52,7 @@ func newLayout(nodes int, edges []edge) *layout {
 	return l
 }
 
-// acyclic returns edges without those that lead back to a node on the path to them, as a search from the first node on finds them.
+// acyclic returns edges without the back edges of a depth-first search that begins at the first node.
 func (l *layout) acyclic(edges []edge) []edge {
 	out := make([][]int, l.nodes) // indexes of edges
 	for i, e := range edges {
@@ -95,7 +95,7 @@ func (l *layout) acyclic(edges []edge) []edge {
 	return kept
 }
 
-// assign puts every node that has an edge into the layer after the last of those it needs.
+// assign puts every node with an edge into the layer after the last of its dependencies.
 func (l *layout) assign(edges []edge) {
 	out := make([][]int, l.nodes)
 	missing := make([]int, l.nodes)
@@ -127,10 +127,11 @@ func (l *layout) assign(edges []edge) {
 	}
 }
 
-// length is how many layers e leads on.
+// length returns the number of layers between the ends of e.
 func (l *layout) length(e edge) int { return l.layer[e.to] - l.layer[e.from] }
 
-// bend gives edges their bends, to the shortest first. Those for which none are left go straight, behind boxes on their way.
+// bend gives edges their bends, the shortest edges first. When no bends are left, edges are straight and pass behind
+// boxes.
 func (l *layout) bend(edges []edge) {
 	byLength := slices.Clone(edges)
 	slices.SortStableFunc(byLength, func(a, b edge) int { return cmp.Compare(l.length(a), l.length(b)) })
@@ -163,7 +164,7 @@ func (l *layout) join(upper, lower int) {
 	l.steps++
 }
 
-// fill lists the vertices of each layer, as numbered.
+// fill lists the vertices of each layer in numerical order.
 func (l *layout) fill() {
 	l.order = make([]int, len(l.layer))
 	for v, layer := range l.layer {
@@ -178,7 +179,7 @@ func (l *layout) fill() {
 	}
 }
 
-// widest is the number of vertices in the layer with most.
+// widest returns the number of vertices in the largest layer.
 func (l *layout) widest() int {
 	most := 0
 	for _, vertices := range l.layers {
@@ -187,7 +188,7 @@ func (l *layout) widest() int {
 	return most
 }
 
-// depth is what a box measures along, and extent what a vertex measures across.
+// depth is the size of a box along the layers, and extent the size of a vertex across.
 func (l *layout) depth() int {
 	if l.down {
 		return boxHeight
@@ -205,10 +206,10 @@ func (l *layout) extent(v int) int {
 	return boxHeight
 }
 
-// along is where layer begins.
+// along returns the position of a layer.
 func (l *layout) along(layer int) int { return graphMargin + layer*(l.depth()+layerGap) }
 
-// size is that of the picture without its notes.
+// size returns the size of the picture without its notes.
 func (l *layout) size() (width, height int) {
 	along, across := 0, 0
 	if len(l.layers) > 0 {
@@ -227,7 +228,7 @@ func (l *layout) size() (width, height int) {
 	return max(width, 2*graphMargin), max(height, 2*graphMargin)
 }
 
-// at is the upper left corner of a node's box.
+// at returns the upper left corner of a node's box.
 func (l *layout) at(n int) point {
 	if i, ok := slices.BinarySearch(l.alone, n); ok {
 		top := graphMargin
@@ -246,7 +247,7 @@ func (l *layout) at(n int) point {
 	return point{x: along, y: across}
 }
 
-// layeredHeight is the height of what has layers.
+// layeredHeight returns the height of the layers.
 func (l *layout) layeredHeight() int {
 	if l.down {
 		return l.along(len(l.layers)-1) + l.depth()
@@ -254,7 +255,7 @@ func (l *layout) layeredHeight() int {
 	return graphMargin + l.width
 }
 
-// columns is how many nodes that are alone stand side by side: as many as there is room for below the layers, and 4 at least.
+// columns returns the number of columns for nodes without neighbours: as many as fit below the layers, and at least 4.
 func (l *layout) columns() int {
 	width := l.width
 	if !l.down {

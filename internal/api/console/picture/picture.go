@@ -1,28 +1,28 @@
 // Package picture draws operations and stacks as SVG.
 //
-// Both are pure: the same input gives the same bytes, on every machine, because positions are whole numbers and the time of day
-// comes in. What they draw is bounded whatever they are given, and the picture says so where something is left out.
+// Both functions are pure: the same input gives the same bytes on every machine. Positions are whole numbers, and the
+// current time is an input. The size of the output is limited, and the picture says if anything is omitted.
 //
 // # Style
 //
-// A picture has no colours of its own. It is legible as it is, in the colour of the text around it, and classes are there for a
-// style sheet:
+// A picture has no colours of its own. Without a style sheet, it is legible in the colour of the surrounding text. Its
+// classes are:
 //
 //	svg.picture.timeline, svg.picture.timeline.narrow, svg.picture.graph
 //	g.row, g.node                 with one of is-waiting, is-running, is-done, is-failed, is-stopped; the chosen node is-chosen
 //	.name .status                 texts of a row or a node; the status is always in words
 //	.box                          the frame of a node
-//	.bar .ghost .ghost.cut        a bar, and the time that is left until its deadline, cut where it leaves the picture
+//	.bar .ghost .ghost.cut        a bar, and the time until its deadline, cut if it exceeds the picture
 //	.wait                         the line of a row that has not begun
 //	.retry                        a mark on a bar
-//	.tick .axis .now              lines and texts of the time axis, and the line of the present
+//	.tick .axis .now              lines and texts of the time axis, and the line of the current time
 //	.edge                         an arrow
-//	.note                         what the picture says of itself
+//	.note                         remarks of the picture about itself
 //
-// # Readers
+// # Accessibility
 //
-// The root has a title and a description that sums the picture up, statuses included. Its role is img, or group if something in
-// it is a link: what is within an image is not there for readers of a screen.
+// The root has a title, and a description that summarizes the picture and its statuses. Its role is img, or group if
+// the picture contains a link: screen readers ignore the content of an image.
 package picture
 
 import (
@@ -35,7 +35,7 @@ import (
 	"time"
 )
 
-// State is what a bar or a box is about, as far as its looks are concerned. Any other than those below looks like [Waiting].
+// State is the state of a bar or a box, as far as its style is concerned. An unknown state looks like [Waiting].
 type State string
 
 // The states.
@@ -44,7 +44,7 @@ const (
 	Running State = "running"
 	Done    State = "done"
 	Failed  State = "failed"
-	Stopped State = "stopped" // cancelled, or left out
+	Stopped State = "stopped" // cancelled or skipped
 )
 
 func (s State) known() State {
@@ -55,36 +55,38 @@ func (s State) known() State {
 	return Waiting
 }
 
-// Options say how to draw. The zero value is a picture of the defaults.
+// Options configure the drawing. The zero value selects the defaults.
 type Options struct {
-	// ID is the id of the root element and the prefix of the ids within it. It must be unique on its page; empty
-	// means "timeline" or "graph". Characters other than letters, digits, - and _ become _.
+	// ID is the id of the root element and the prefix of the ids within it. It must be unique on its page. Empty means
+	// "timeline" or "graph". Characters other than letters, digits, - and _ become _.
 	ID string
-	// Title is the picture's name for readers of a screen; empty is "Timeline" or "Dependencies".
+	// Title is the picture's name for screen readers. Empty means "Timeline" or "Dependencies".
 	Title string
 
-	// Now is the time of day, where bars that run end. Zero is the latest time of any bar drawn.
+	// Now is the current time, where running bars end. Zero means the latest time of any drawn bar.
 	Now time.Time
-	// Start is where the time axis begins; zero is the earliest start of a bar drawn. Pages of one timeline share it.
+	// Start is where the time axis begins. Zero means the earliest start of a drawn bar. Pages of one timeline share
+	// it.
 	Start time.Time
-	// Width is that of a timeline in pixels, 480 to 4000; zero is 960.
+	// Width is the width of a timeline in pixels, 480 to 4000. Zero means 960.
 	Width int
-	// Narrow draws a timeline as wide as its page, with the texts of a row above its bar: for windows of 320 pixels and more.
+	// Narrow draws a timeline as wide as its page, with the texts of a row above its bar, for windows of at least 320
+	// pixels.
 	Narrow bool
-	// Rows is how many rows of a timeline are drawn at most, 1 to 1000; zero is 100.
+	// Rows is the maximum number of rows of a timeline, 1 to 1000. Zero means 100.
 	Rows int
-	// Offset is how many rows come before the first of those given, and Total how many there are in all: pages of a timeline say
-	// which they are. Zero as the total is the number of those known of.
+	// Offset is the number of rows on previous pages, and Total the number of all rows. A page of a timeline shows its
+	// range. A total of zero means the known number of rows.
 	Offset, Total int
 
-	// Chosen is the id of the node that a graph is about, empty for none. It is marked, and of a graph that is too large to be
-	// drawn whole, what is nearest to it is drawn.
+	// Chosen is the id of the selected node of a graph. It may be empty. The node is marked, and if the graph is too
+	// large, its neighbourhood is drawn.
 	Chosen string
-	// Limit is how many nodes of a graph are drawn at most, 1 to 300; zero is 300.
+	// Limit is the maximum number of drawn nodes, 1 to 300. Zero means 300.
 	Limit int
 }
 
-// within returns n, or otherwise if n is zero, but no less than least and no more than most.
+// within returns n, or otherwise if n is zero, limited to the range from least to most.
 func within(n, otherwise, least, most int) int {
 	if n == 0 {
 		n = otherwise
@@ -92,25 +94,26 @@ func within(n, otherwise, least, most int) int {
 	return min(max(n, least), most)
 }
 
-// Sizes of texts in pixels. A character is taken to be as wide as most are in a plain face of that size; wide ones count twice.
+// Text sizes in pixels. The width of a character is the average of sans-serif fonts of that size; wide characters count
+// twice.
 const (
 	fontSize  = 13
 	charWidth = 7
 )
 
-// canvas collects a picture.
+// canvas builds a picture.
 type canvas struct{ bytes.Buffer }
 
-// printf adds markup. Texts from outside have to be escaped, see [escaped].
+// printf adds markup. External texts must be escaped, see [escaped].
 func (c *canvas) printf(format string, args ...any) { fmt.Fprintf(c, format, args...) }
 
-// text adds s at x and y, cut to width pixels.
+// text adds s at x and y, truncated to width pixels.
 func (c *canvas) text(class string, x, y int, s string, width int) {
 	c.printf(`<text class="%s" x="%d" y="%d">%s</text>`, class, x, y, escaped(cut(s, width/charWidth)))
 }
 
-// frame writes the picture, with the root around what is collected: the description, then body. A width of zero is that of
-// the page.
+// frame writes the root element with the description and the collected body. A width of zero means the width of the
+// page.
 func (c *canvas) frame(w io.Writer, kind string, o Options, title, desc string, width, height int, linked bool) error {
 	if o.Title != "" {
 		title = o.Title
@@ -139,7 +142,8 @@ func (c *canvas) frame(w io.Writer, kind string, o Options, title, desc string, 
 	return err
 }
 
-// link opens a link to target and returns what closes it, both nothing if target is not a link within the page's own server.
+// link opens a link to target and returns the closing markup. Both are empty if target is not a link within the same
+// server.
 func (c *canvas) link(target string) (end string) {
 	if !local(target) {
 		return ""
@@ -148,8 +152,7 @@ func (c *canvas) link(target string) (end string) {
 	return "</a>"
 }
 
-// local reports whether target leads to a place of the same server, and is written as URLs are: links come from names that others
-// chose.
+// local reports whether target is a valid URL path on the same server. Links contain names from users.
 func local(target string) bool {
 	if strings.ContainsFunc(target, func(r rune) bool { return r <= ' ' || r > '~' || r == '\\' }) {
 		return false
@@ -158,7 +161,7 @@ func local(target string) bool {
 	return err == nil && target != "" && u.Scheme == "" && u.Host == "" && !strings.HasPrefix(target, "//")
 }
 
-// identifier makes s an id, or fallback one if s is empty.
+// identifier converts s to a valid id, or returns fallback if s is empty.
 func identifier(s, fallback string) string {
 	if s == "" {
 		return fallback
@@ -172,15 +175,14 @@ func identifier(s, fallback string) string {
 	}, s)
 }
 
-// escaped returns s as it stands in markup, in a text or between quotes. What XML cannot say becomes U+FFFD.
+// escaped returns s escaped for texts and attributes. Characters that XML does not allow become U+FFFD.
 func escaped(s string) string {
 	var b strings.Builder
-	_ = xml.EscapeText(&b, []byte(s)) // a strings.Builder takes everything
+	_ = xml.EscapeText(&b, []byte(s)) // a strings.Builder never fails
 	return b.String()
 }
 
-// cut returns s, or if it is wider than columns what there is room for, with an ellipsis in the middle: names that are generated
-// differ at their ends.
+// cut returns s, shortened to columns with an ellipsis in the middle, because generated names differ at their ends.
 func cut(s string, columns int) string {
 	if columnsOf(s) <= columns {
 		return s
@@ -212,7 +214,7 @@ func columnsOf(s string) int {
 	return n
 }
 
-// columnsOfRune is 2 for scripts whose characters are wide: Hangul, and from the radicals of Chinese on; else 1.
+// columnsOfRune returns 2 for wide characters (Hangul, and all from the CJK radicals on), else 1.
 func columnsOfRune(r rune) int {
 	if r >= 0x1100 && r <= 0x115f || r >= 0x2e80 {
 		return 2
@@ -220,7 +222,7 @@ func columnsOfRune(r rune) int {
 	return 1
 }
 
-// counted returns "1 step", "2 steps".
+// counted returns a number with a noun: "1 step", "2 steps".
 func counted(n int, noun string) string {
 	if n == 1 {
 		return "1 " + noun
@@ -228,7 +230,7 @@ func counted(n int, noun string) string {
 	return grouped(n) + " " + noun + "s"
 }
 
-// grouped writes n with commas: 10,000.
+// grouped formats n with commas: 10,000.
 func grouped(n int) string {
 	s := fmt.Sprint(n)
 	for i := len(s) - 3; i > 0; i -= 3 {

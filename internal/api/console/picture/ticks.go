@@ -5,10 +5,10 @@ import (
 	"time"
 )
 
-// day is one of 24 hours: an axis counts from its start and knows no calendar.
+// day is always 24 hours: an axis counts from its start and ignores the calendar.
 const day = 24 * time.Hour
 
-// tickSteps are the distances of ticks that people read easily, from the smallest.
+// tickSteps are the readable intervals between ticks, ascending.
 var tickSteps = [...]time.Duration{
 	time.Millisecond, 2 * time.Millisecond, 5 * time.Millisecond, 10 * time.Millisecond, 20 * time.Millisecond,
 	50 * time.Millisecond, 100 * time.Millisecond, 200 * time.Millisecond, 500 * time.Millisecond,
@@ -17,7 +17,7 @@ var tickSteps = [...]time.Duration{
 	time.Hour, 2 * time.Hour, 3 * time.Hour, 6 * time.Hour, 12 * time.Hour, day, 2 * day, 5 * day,
 }
 
-// tickStep is the smallest distance at which an axis of that span has no more than most ticks after the first.
+// tickStep returns the smallest interval with at most most ticks on an axis of that span, not counting the first.
 func tickStep(span time.Duration, most int) time.Duration {
 	for _, step := range tickSteps {
 		if span/step <= time.Duration(most) {
@@ -31,7 +31,7 @@ func tickStep(span time.Duration, most int) time.Duration {
 	return step
 }
 
-// tickLabel is d without the units that are zero: 0, 500 ms, 30 s, 1 min 30 s, 2 h.
+// tickLabel formats d without units that are zero: 0, 500 ms, 30 s, 1 min 30 s, 2 h.
 func tickLabel(d time.Duration) string {
 	if d == 0 {
 		return "0"

@@ -10,17 +10,17 @@ import (
 
 // Bar is a row of a timeline: one step.
 type Bar struct {
-	// Name is what the step is about, and Status how it stands, in words.
+	// Name is the name of the step, and Status its status in words.
 	Name, Status string
 	State        State
-	// Link leads to more about the step, as a path of the page's server. Empty is none; what leads elsewhere is taken for none.
+	// Link is the path of a page with details on the same server. Other links are ignored, and so is an empty one.
 	Link string
-	// Start is when the step began; zero if it has not. End is when it ended; zero while it runs. An end before the start is
-	// taken for the start.
+	// Start is when the step began, zero if it has not begun. End is when it ended, zero while it runs. An end before
+	// the start is treated as equal to the start.
 	Start, End time.Time
-	// Deadline is when the step that runs is given up; zero is never.
+	// Deadline is when the running step times out. Zero means never.
 	Deadline time.Time
-	// Retries are when the step was tried again.
+	// Retries are the times of retries.
 	Retries []time.Time
 }
 
@@ -41,18 +41,18 @@ const (
 
 	narrowRow    = 58   // the height of a row
 	narrowName   = 308  // the width of its name
-	narrowText   = 364  // and of what stands below, in smaller letters
-	narrowUnits  = 1000 // of the width of the page, by which bars are placed
+	narrowText   = 364  // and of the text below, in a smaller font
+	narrowUnits  = 1000 // parts of the page's width, the unit of bar positions
 	narrowTicks  = 4
 	narrowMargin = 8
 	maxTicks     = 8
 	maxRetries   = 50
 )
 
-// Timeline draws bars in the order given, one to a row, below a time axis that counts from its start. A bar that runs ends at the
-// present, and the time that is left until its deadline follows as a ghost; since a deadline may be an hour away while a step
-// takes a second, ghosts get no more than half of the axis. A row that has not begun has a line up to the present.
-// It draws at most [Options].Rows rows, and says which if these are not all. The only errors are those of w.
+// Timeline draws bars in the order given, one per row, below a time axis that counts from its start. A running bar ends
+// at the current time, and a ghost shows the time until its deadline. A deadline may be an hour away while a step takes
+// a second, so ghosts get at most half of the axis. A row that has not begun has a line up to the current time.
+// Timeline draws at most [Options].Rows rows, and names the range if there are more. The only errors are those of w.
 func Timeline(w io.Writer, bars []Bar, o Options) error {
 	known := o.Offset + len(bars)
 	bars = bars[:min(len(bars), within(o.Rows, 100, 1, 1000))]
@@ -86,10 +86,10 @@ func Timeline(w io.Writer, bars []Bar, o Options) error {
 type axis struct {
 	start time.Time
 	now   time.Time
-	span  time.Duration // from left to right, a millisecond to 100 years
+	span  time.Duration // from left to right, 1 ms to 100 years
 	left  int
 	right int
-	// narrow says that left, right and what is between them are thousandths of the page's width.
+	// narrow means that horizontal positions are thousandths of the page's width.
 	narrow bool
 }
 
@@ -107,7 +107,7 @@ func (a axis) textLeft() int {
 	return 4
 }
 
-// at writes a place, or a width, as an attribute.
+// at formats a position or a width as an attribute.
 func (a axis) at(x int) string {
 	if a.narrow {
 		return fmt.Sprintf("%d.%d%%", x/10, x%10)
@@ -159,10 +159,10 @@ func later(a, b time.Time) time.Time {
 	return a
 }
 
-// x is where t is, at the edge if it is outside.
+// x returns the position of t, limited to the axis.
 func (a axis) x(t time.Time) int {
 	d := min(max(t.Sub(a.start), 0), a.span)
-	// In thousandths of the span, by whole numbers, so that a year does not overflow and every machine rounds alike.
+	// Integer arithmetic in fractions of the span, so that a year does not overflow and every machine rounds alike.
 	const parts = 1 << 20
 	unit := max(a.span/parts, 1)
 	return a.left + int(int64(d/unit)*int64(a.right-a.left)/int64(max(a.span/unit, 1)))
@@ -179,7 +179,7 @@ func (a axis) draw(c *canvas, bottom int) {
 		c.printf(`<line class="tick" x1="%s" y1="%d" x2="%s" y2="%d" stroke="currentColor" stroke-opacity="0.2"/>`,
 			a.at(x), axisHeight-6, a.at(x), bottom)
 		anchor := "middle"
-		switch edge := (a.right - a.left) / 24; { // or the picture's edge would cut it
+		switch edge := (a.right - a.left) / 24; { // otherwise the picture's edge would cut it off
 		case a.right-x < 24, a.narrow && a.right-x < edge:
 			anchor = "end"
 		case a.narrow && d == 0:
@@ -206,7 +206,7 @@ func (a axis) row(c *canvas, b Bar, y int) {
 	}
 	c.text("name", a.textLeft(), y+16, b.Name, name)
 	status := times
-	if b.Status != "" { // cut before the times are
+	if b.Status != "" { // truncated before the times
 		room := width/charWidth - columnsOf(" · "+times)
 		status = cut(b.Status, max(room, 8)) + " · " + times
 	}
@@ -228,7 +228,7 @@ func (a axis) bar(c *canvas, b Bar, top int) {
 		until = a.now
 	}
 	x, right := a.x(b.Start), a.x(until)
-	right = max(right, x+a.least()) // what took no time is still seen
+	right = max(right, x+a.least()) // so that a step of no duration is visible
 	c.printf(`<rect class="bar" x="%s" y="%d" width="%s" height="%d" rx="3" fill-opacity="0.6"/>`, a.at(x), top, a.at(right-x), barHeight)
 	if b.runs() && b.Deadline.After(a.now) {
 		class := "ghost"
@@ -240,7 +240,7 @@ func (a axis) bar(c *canvas, b Bar, top int) {
 	}
 	for _, t := range b.Retries[:min(len(b.Retries), maxRetries)] {
 		x := a.x(t)
-		if a.narrow { // a path knows no percentages
+		if a.narrow { // SVG paths do not support percentages
 			c.printf(`<circle class="retry" cx="%s" cy="%d" r="4"><title>tried again after %s</title></circle>`,
 				a.at(x), top+barHeight/2, span(t.Sub(b.Start)))
 			continue
@@ -250,7 +250,7 @@ func (a axis) bar(c *canvas, b Bar, top int) {
 	}
 }
 
-// least is the width of the smallest bar.
+// least returns the width of the smallest bar.
 func (a axis) least() int {
 	if a.narrow {
 		return 6
@@ -258,7 +258,7 @@ func (a axis) least() int {
 	return 2
 }
 
-// times are how long b took or has taken, and what is left of its time.
+// times returns the duration of b, or its elapsed and remaining time.
 func (a axis) times(b Bar) string {
 	switch {
 	case b.ended():
@@ -273,7 +273,7 @@ func (a axis) times(b Bar) string {
 	return span(a.now.Sub(b.Start)) + " · no time left"
 }
 
-// retries is how often b was tried again.
+// retries returns the number of retries as a text.
 func retries(b Bar) string {
 	if len(b.Retries) == 1 {
 		return "1 retry"
@@ -281,7 +281,7 @@ func retries(b Bar) string {
 	return grouped(len(b.Retries)) + " retries"
 }
 
-// describe sums the picture up in a sentence or two.
+// describe summarizes the picture in a sentence or two.
 func (a axis) describe(bars []Bar, part string) string {
 	counts := map[State]int{}
 	for _, b := range bars {

@@ -6,8 +6,8 @@ import (
 	"sort"
 )
 
-// untangle orders the vertices of each layer so that edges cross less: by the mean place of their neighbours, in the layer before
-// and the layer after by turns. The best order of all rounds stays.
+// untangle orders the vertices of each layer to reduce edge crossings. It sorts them by the mean position of their
+// neighbours, alternating between the previous and the next layer. It keeps the best order of all rounds.
 func (l *layout) untangle() {
 	best, least := l.orders(), l.crossings()
 	for round, stale := 0, 0; round < maxRounds && stale < 4 && least > 0; round++ {
@@ -45,8 +45,7 @@ func (l *layout) number(vertices []int) {
 	}
 }
 
-// sort orders vertices by the mean place of those next to them. A vertex without a neighbour there keeps its
-// position.
+// sort orders vertices by the mean position of their adjacent vertices. A vertex without one keeps its position.
 func (l *layout) sort(vertices []int, beside [][]int) {
 	type mean struct{ sum, count int }
 	means := make(map[int]mean, len(vertices))
@@ -62,7 +61,7 @@ func (l *layout) sort(vertices []int, beside [][]int) {
 		means[v] = m
 	}
 	slices.SortStableFunc(vertices, func(a, b int) int {
-		// As fractions, since sums of floating point numbers are not the same on every machine.
+		// Compare fractions, because sums of floating-point numbers may differ between machines.
 		return cmp.Compare(means[a].sum*means[b].count, means[b].sum*means[a].count)
 	})
 	l.number(vertices)
@@ -77,8 +76,8 @@ func (l *layout) crossings() int {
 	return n
 }
 
-// crossingsBefore counts those between a layer and the one before: going through edges by their upper ends, an edge crosses all those
-// before it whose lower ends are behind its own. A binary indexed tree counts these.
+// crossingsBefore counts the crossings between a layer and the previous one. In the order of their upper ends, an edge
+// crosses all previous edges whose lower end is behind its own. A binary indexed tree counts these.
 func (l *layout) crossingsBefore(layer int) int {
 	size := len(l.layers[layer])
 	tree := make([]int, size+1)
@@ -107,7 +106,8 @@ func (l *layout) crossingsBefore(layer int) int {
 	return crossings
 }
 
-// spread gives every vertex its place across: as near to its neighbours as the order of its layer and the room that boxes need allow.
+// spread sets the position of every vertex across: as close to its neighbours as the order of its layer and the size of
+// boxes allow.
 func (l *layout) spread() {
 	l.centre = make([]int, len(l.layer))
 	for _, vertices := range l.layers {
@@ -146,7 +146,7 @@ func (l *layout) spread() {
 	l.width = most - least
 }
 
-// distance is how far apart the centres of vertices are at least that are side by side.
+// distance returns the minimum distance between the centres of two adjacent vertices.
 func (l *layout) distance(a, b int) int {
 	gap := boxGap
 	if a >= l.nodes && b >= l.nodes {
@@ -155,8 +155,9 @@ func (l *layout) distance(a, b int) int {
 	return (l.extent(a)+l.extent(b))/2 + gap
 }
 
-// pull moves vertices of a layer to the mean of those next to them, as near as their distances allow: with the distances taken off,
-// that is the non-decreasing sequence of least squares, which pooling adjacent violators finds.
+// pull moves the vertices of a layer towards the mean of their adjacent vertices, as close as their distances allow.
+// With the distances subtracted, this is isotonic regression by least squares, which the pool adjacent violators
+// algorithm solves.
 func (l *layout) pull(vertices []int, beside [][]int) {
 	type pool struct{ sum, count int } // a run of vertices with one value, sum/count
 	pools := make([]pool, 0, len(vertices))
@@ -190,7 +191,7 @@ func (l *layout) pull(vertices []int, beside [][]int) {
 	for _, p := range pools {
 		value := p.sum / p.count
 		if p.sum%p.count < 0 {
-			value-- // towards less, as for those above zero, or a pool could come to lie before the one to its left
+			value-- // round down as for positive values, or a pool could be placed before the one to its left
 		}
 		for range p.count {
 			if i > 0 {
