@@ -6,24 +6,26 @@ import (
 	"github.com/pintle-dev/pintle/wire"
 )
 
-// Browser is what a [Store] tells people who look around: every list comes in pages whose cost does not grow with what is on
-// the other pages. Accounts that are nil mean all of them; a limit that is not positive means nothing.
+// Browser is the part of a [Store] that people browse: it returns every list in pages. The cost of a page does not
+// depend on the other pages. Nil accounts mean all accounts. A limit that is not positive returns an empty page.
 type Browser interface {
-	// StackOf returns a stack by its key, deleted ones too, or ErrNotFound.
+	// StackOf returns a stack by its key, including deleted stacks, or ErrNotFound.
 	StackOf(ctx context.Context, key StackKey) (Stack, error)
-	// Regions returns up to limit of the regions in which accounts have stacks, deleted ones too, by account and name.
+	// Regions returns up to limit of the regions in which accounts have stacks, ordered by account and name. Deleted
+	// stacks count.
 	Regions(ctx context.Context, accounts []string, limit int) ([]Region, error)
-	// InstancesAfter returns up to limit instances of a stack, gone ones too, by number, after the given one (0: from the
-	// first), bodies included.
+	// InstancesAfter returns up to limit instances of a stack, ordered by number, after the given number (0: from the
+	// first). It includes deleted instances and all bodies.
 	InstancesAfter(ctx context.Context, stack StackKey, after, limit int) ([]Instance, error)
-	// InstancesOf returns the instances of some logical ids of a stack that are not gone, by number, bodies included.
+	// InstancesOf returns the instances of some logical IDs of a stack that are not gone, ordered by number, with
+	// bodies.
 	InstancesOf(ctx context.Context, stack StackKey, logical []wire.LogicalID) ([]Instance, error)
-	// OpenRequests returns up to limit of the unsettled requests of a stack, without their bodies, by logical id.
+	// OpenRequests returns up to limit unsettled requests of a stack, ordered by logical ID, without bodies.
 	OpenRequests(ctx context.Context, stack StackKey, limit int) ([]Request, error)
-	// LeftBehind returns up to limit of the orphans and the retained instances of all stacks of accounts, bodies included, by
-	// stack and number, after the given one (zero: from the first).
+	// LeftBehind returns up to limit of the orphaned and retained instances of all stacks of accounts, with bodies.
+	// They are ordered by stack and number, after the given place (zero: from the first).
 	LeftBehind(ctx context.Context, accounts []string, after InstancePlace, limit int) ([]Instance, error)
-	// AuditTrail returns up to limit of the audit entries of all stacks of accounts, newest first, before the given one
+	// AuditTrail returns up to limit audit entries of all stacks of accounts, newest first, before the given place
 	// (zero: from the newest).
 	AuditTrail(ctx context.Context, accounts []string, before AuditPlace, limit int) ([]AuditRow, error)
 }
@@ -34,13 +36,13 @@ type Region struct {
 	Name    string
 }
 
-// InstancePlace is where an instance stands among all of them. Places are compared by Stack, then Number.
+// InstancePlace is the position of an instance among all instances. Places are compared by Stack, then Number.
 type InstancePlace struct {
 	Stack  StackKey
 	Number int
 }
 
-// AuditPlace is where an audit entry stands among all of them, as its store counts.
+// AuditPlace is the position of an audit entry among all audit entries, in the store's own order.
 type AuditPlace struct {
 	At     int64
 	Stack  StackKey

@@ -12,13 +12,14 @@ import (
 // ChangeSetID identifies a change set: its ARN, always unique.
 type ChangeSetID string
 
-// ChangeSetState is what became of a change set. It is settled from the first, but for one with macros.
+// ChangeSetState is the state of a change set. A set whose template has no macros starts in its final or available
+// state.
 type ChangeSetState string
 
-// The states of change sets. Whether an available one can still be executed is told by its Base, and how the execution
-// of an executed one went by its operation.
+// The states of change sets. An available set can be executed only if its Base is still the newest operation. The
+// result of an executed set is that of its operation.
 const (
-	// ChangeSetPreparing waits for the macros of its template: what it would change is not known yet.
+	// ChangeSetPreparing waits for the macros of its template: its changes are not known yet.
 	ChangeSetPreparing ChangeSetState = "preparing"
 	// ChangeSetAvailable waits to be executed.
 	ChangeSetAvailable ChangeSetState = "available"
@@ -28,47 +29,48 @@ const (
 	ChangeSetExecuted ChangeSetState = "executed"
 )
 
-// ChangeSet is a create or an update that is planned: the inputs it was made with, frozen, and what they would change.
+// ChangeSet is a planned create or update: its frozen inputs and the changes that they would make.
 type ChangeSet struct {
 	Stack StackKey    `json:"-"`
 	ID    ChangeSetID `json:"-"`
 	// Name is unique within the stack. It is the ID if another change set has taken its name.
 	Name string `json:"-"`
-	// FreedName is the name that it was created with, if another change set has taken that; else empty.
+	// FreedName is the name that it was created with, if another change set has taken that name; otherwise empty.
 	FreedName string `json:"freedName,omitempty"`
 
-	// StackID is that of its stack.
+	// StackID is the ID of its stack.
 	StackID wire.StackID `json:"stackId"`
 	// Kind is KindCreate or KindUpdate.
 	Kind  Kind           `json:"kind"`
 	State ChangeSetState `json:"state"`
-	// Reason says why it failed, or what is to be known of an available one. It holds no secret.
+	// Reason says why it failed, or holds a note about an available one. It holds no secret.
 	Reason      string `json:"reason,omitempty"`
 	Description string `json:"description,omitempty"`
-	// Token is the client's own for the creation.
+	// Token is the token that the client chose for the creation.
 	Token   string    `json:"token,omitempty"`
 	Created time.Time `json:"created"`
 
-	// Base is the number of the stack's newest operation when the set was made: once there is another, an available set
-	// is obsolete.
+	// Base is the number of the stack's newest operation when the set was made. Once a newer operation exists, an
+	// available set is obsolete.
 	Base int `json:"base"`
-	// Operation is the number of the one that its execution began, and OperationID its id; 0 and "" before.
+	// Operation is the number of the operation that executes the set, and OperationID its ID; 0 and "" before the
+	// execution.
 	Operation   int    `json:"operation,omitempty"`
 	OperationID string `json:"operationID,omitempty"`
-	// OnFailure is what the client wants done if the execution fails: DO_NOTHING, ROLLBACK, DELETE, or "" for nothing
-	// said.
+	// OnFailure is the action the client requested for a failed execution: DO_NOTHING, ROLLBACK, DELETE, or "" if it
+	// requested none.
 	OnFailure string `json:"onFailure,omitempty"`
-	// DisableRollback leaves a stack that failed as it is, unless OnFailure or the execution says otherwise.
+	// DisableRollback leaves a failed stack as it is, unless OnFailure or the execution says otherwise.
 	DisableRollback bool `json:"disableRollback,omitempty"`
-	// IncludeNested says that the client asked for the sets of nested stacks too.
+	// IncludeNested says that the client also asked for the change sets of nested stacks.
 	IncludeNested bool `json:"includeNested,omitempty"`
-	// Import is that of the operation that executes the set, see [Operation]. ImportExisting says that the client asked for resources
-	// to be imported that the set adds and that exist already.
+	// Import is the Import field of the operation that executes the set, see [Operation]. ImportExisting says that the
+	// client asked to import resources that the set adds and that already exist.
 	Import         bool `json:"import,omitempty"`
 	ImportExisting bool `json:"importExisting,omitempty"`
 
-	// Parent and Root are the change sets of the stack that its stack is nested in and of the outermost one; empty for one that was
-	// made by itself. Nested are the change sets of nested stacks that were made with this one.
+	// Parent is the change set of the parent stack, and Root that of the outermost stack. Both are empty for a set that
+	// was made by itself. Nested are the change sets of nested stacks that were made with this one.
 	Parent ChangeSetID       `json:"parent,omitempty"`
 	Root   ChangeSetID       `json:"root,omitempty"`
 	Nested []NestedChangeSet `json:"nested,omitempty"`
@@ -82,29 +84,29 @@ type NestedChangeSet struct {
 	// Logical is the resource that is the nested stack.
 	Logical wire.LogicalID `json:"logical"`
 	ID      ChangeSetID    `json:"id"`
-	// Stack is the nested stack; one that is to be created exists already, without resources.
+	// Stack is the nested stack. A stack that is still to be created already exists, without resources.
 	Stack wire.StackID `json:"stack"`
 }
 
 // ChangeSetBody is the large part of a change set, which does not change once it is prepared.
 type ChangeSetBody struct {
-	// Revision is what the stack is to go to. Its Stack and Number are 0: it has none before it is executed.
+	// Revision is the target of the stack. Its Stack and Number are 0 until the set is executed.
 	Revision     Revision `json:"revision"`
 	Capabilities []string `json:"capabilities,omitempty"`
 	RoleARN      string   `json:"roleARN,omitempty"`
-	// Replace, Taint, Revert and Parallelism are those of the operation that executes it, see [Operation], and TimeoutMinutes is how long
-	// that may take.
+	// Replace, Taint, Revert and Parallelism are those of the operation that executes the set, see [Operation].
+	// TimeoutMinutes is the time limit of that operation.
 	Replace        bool             `json:"replace,omitempty"`
 	Taint          []wire.LogicalID `json:"taint,omitempty"`
 	RevertDrift    bool             `json:"revertDrift,omitempty"`
 	Revert         []wire.LogicalID `json:"revert,omitempty"`
 	Parallelism    int              `json:"parallelism,omitempty"`
 	TimeoutMinutes int              `json:"timeoutMinutes,omitempty"`
-	// Imports are those of the operation too.
+	// Imports are also those of that operation.
 	Imports map[wire.LogicalID]Import `json:"imports,omitempty"`
-	// Listed has the identifiers of resources that the client listed, as JSON.
+	// Listed holds the resource identifiers that the client listed, as JSON.
 	Listed json.RawMessage `json:"listed,omitempty"`
-	// Policy is the stack policy from that operation on, JSON; empty leaves the stack's own.
+	// Policy is the stack policy that applies from that operation on, as JSON; empty keeps the stack's own.
 	Policy string `json:"policy,omitempty"`
 	// Changes is the list of changes as JSON, secrets masked.
 	Changes json.RawMessage `json:"changes,omitempty"`
@@ -113,10 +115,10 @@ type ChangeSetBody struct {
 // GivenName returns the name that the change set was created with.
 func (c *ChangeSet) GivenName() string { return cmp.Or(c.FreedName, c.Name) }
 
-// FreeName lets another change set take the name. Only the ID finds this one from then on.
+// FreeName lets another change set take the name. From then on, this one is found only by its ID.
 func (c *ChangeSet) FreeName() { c.FreedName, c.Name = c.GivenName(), string(c.ID) }
 
-// check reports a change set that no decision may write.
+// check returns an error for a change set that no decision may write.
 func (c *ChangeSet) check(key StackKey) error {
 	if c.Stack != key || c.ID == "" || c.Name == "" {
 		return fmt.Errorf("change set %q of stack %d: the decision is about stack %d, and a change set needs an id and a name", c.ID, c.Stack, key)

@@ -5,8 +5,8 @@ import (
 	"fmt"
 )
 
-// check reports rows that no decision on the view may write. It is the first guard against a mistake in the engine, and
-// says what is wrong in the engine's words; the constraints of the databases are the second.
+// check returns an error for rows that no decision on the view may write. It is the first guard against an error in the
+// engine, and describes it in the engine's terms; the database constraints are the second.
 func (d *Delta) check(target Target, view *View) error {
 	key := view.Stack.Key
 	if err := d.checkStack(target, &view.Stack); err != nil {
@@ -116,7 +116,7 @@ func (r Role) known() bool {
 	return false
 }
 
-// check reports a request in a state that its owner, executor and due contradict.
+// check returns an error for a request whose state contradicts its owner, executor and due time.
 func (r *Request) check(key StackKey) error {
 	if r.Stack != key || r.ID == "" {
 		return fmt.Errorf("request %q of stack %d: the decision is about stack %d, and a request needs an id", r.ID, r.Stack, key)

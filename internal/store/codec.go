@@ -10,7 +10,7 @@ import (
 	"github.com/pintle-dev/pintle/internal/language/value"
 )
 
-// Codec turns rows into bytes for a database and back. A row's plain fields become JSON; its values become a second
+// Codec turns rows into bytes for a database and back. A row's plain fields become JSON. Its values become a second
 // text, in which every secret is sealed. The zero Codec cannot seal: use [NewCodec].
 type Codec struct {
 	keys    *Keys
@@ -20,7 +20,7 @@ type Codec struct {
 // NewCodec returns a codec that seals secrets with keys.
 func NewCodec(keys *Keys) Codec { return Codec{keys, newDecoded()} }
 
-// Forget drops the bodies that were decoded last, which are kept because they are often asked for again.
+// Forget clears the cache of decoded bodies.
 func (c Codec) Forget() { c.decoded.forget() }
 
 // errNoKeys is the error of opening a store with the zero Codec.
@@ -34,11 +34,10 @@ func (c Codec) KeyID() string {
 	return c.keys.ids[0]
 }
 
-// probe is what a store seals when it is opened, to know its keys by.
+// probe is the text that a store seals when it is opened, to recognize its keys.
 const probe = "pintle"
 
-// Probe returns a text sealed with the first key, for the store to keep: [Codec.Check] tells by it whether later keys are
-// the right ones.
+// Probe returns a text sealed with the first key, which the store keeps. [Codec.Check] uses it to check later keys.
 func (c Codec) Probe() (string, error) {
 	if c.keys == nil {
 		return "", errNoKeys
@@ -46,7 +45,7 @@ func (c Codec) Probe() (string, error) {
 	return c.keys.Seal(probe)
 }
 
-// Probes returns what [Codec.Probe] does for every key, by its id.
+// Probes returns the result of [Codec.Probe] for every key, by key ID.
 func (c Codec) Probes() (map[string]string, error) {
 	if c.keys == nil {
 		return nil, errNoKeys
@@ -58,7 +57,7 @@ func (c Codec) Probes() (map[string]string, error) {
 	return probes, nil
 }
 
-// Check returns an error if what was sealed when the store was opened last cannot be opened with these keys.
+// Check returns an error if these keys cannot open the probe that was sealed when the store was last opened.
 func (c Codec) Check(sealed string) error {
 	if c.keys == nil {
 		return errNoKeys
@@ -73,12 +72,12 @@ func (c Codec) Check(sealed string) error {
 	return nil
 }
 
-// sealStart is what stands in front of a sealed text in an encoded value. It can be nothing else: within a string a
-// quotation mark has a backslash in front, and a key of data that looks like this one gets a zero more.
+// sealStart is the text before a sealed text in an encoded value. It is unambiguous: within a string a quotation mark
+// has a backslash in front, and an object key that looks like this one gets one more zero.
 var sealStart = []byte(`"\u0000sealed":"`)
 
-// Reseal returns the values of a row, as [Codec.Encode] returned them, with everything that another key than the first
-// had sealed sealed again. stale is false if there is no such thing; fresh is then values.
+// Reseal reseals everything in the values of a row, as [Codec.Encode] returned them, that another key than the first
+// has sealed. If everything is sealed with the first key, stale is false and fresh is values.
 func (c Codec) Reseal(values []byte) (fresh []byte, stale bool, err error) {
 	for rest := values; ; {
 		at := bytes.Index(rest, sealStart)
@@ -106,7 +105,8 @@ func (c Codec) Reseal(values []byte) (fresh []byte, stale bool, err error) {
 	return fresh, true, nil
 }
 
-// Verify returns an error if the values of a row, as [Codec.Encode] returned them, cannot be decoded. It quotes no value.
+// Verify returns an error if the values of a row, as [Codec.Encode] returned them, cannot be decoded. The error quotes
+// no value.
 func (c Codec) Verify(values []byte) error {
 	number := 0
 	for line := range bytes.Lines(values) {
@@ -118,7 +118,7 @@ func (c Codec) Verify(values []byte) error {
 	return nil
 }
 
-// Row is a row, or the body of one. Fields tagged json:"-" that are no values are the table's own columns.
+// Row is a row, or the body of one. Fields tagged json:"-" that are not values are columns of the table.
 type Row interface {
 	// values returns the row's values, always in the same order.
 	values() []*value.Value
@@ -140,8 +140,8 @@ func (r *RequestBody) values() []*value.Value {
 	return []*value.Value{&r.Properties, &r.OldProperties, &r.Token, &r.Pending, &r.HTTPConfig}
 }
 
-// written returns the values of a row that are to be written: all but the last ones that few rows have, so that nodes of an
-// earlier version can read the others.
+// written returns the values of a row that are to be written. It omits trailing null values that few rows have, so that
+// nodes of an earlier version can read the row.
 func written(row Row) []*value.Value {
 	fields := row.values()
 	rare := 0
@@ -157,8 +157,8 @@ func written(row Row) []*value.Value {
 	return fields
 }
 
-// Encode returns the row's plain part, and its values with secrets sealed; values is nil for a row that has none. Each
-// value is a line of its own, not an item of a list, so that it may nest as deeply as values may.
+// Encode returns the row's plain part, and its values with secrets sealed; values is nil for a row without any. Each
+// value is a line of its own instead of a list item, so that it can have the full nesting depth of a value.
 func (c Codec) Encode(row Row) (plain, values []byte, err error) {
 	if plain, err = encodeJSON(row); err != nil {
 		return nil, nil, fmt.Errorf("encode %T: %w", row, err)
@@ -176,13 +176,13 @@ func (c Codec) Encode(row Row) (plain, values []byte, err error) {
 	return plain, values, nil
 }
 
-// encoder writes JSON into a buffer of its own.
+// encoder writes JSON into its own buffer.
 type encoder struct {
 	buffer bytes.Buffer
 	json   *json.Encoder
 }
 
-// encoders are kept for the next row: what grows for each again would be most of what encoding costs.
+// encoders are pooled: growing a new buffer for each row would be most of the cost of encoding.
 var encoders = sync.Pool{New: func() any {
 	e := &encoder{}
 	e.json = json.NewEncoder(&e.buffer)
@@ -190,15 +190,15 @@ var encoders = sync.Pool{New: func() any {
 	return e
 }}
 
-// maxEncoder is the size of a buffer, in bytes, above which it is not kept.
+// maxEncoder is the buffer size, in bytes, above which an encoder is not returned to the pool.
 const maxEncoder = 64 << 10
 
-// encodeJSON is json.Marshal without its escapes for HTML, which would change the text of a [json.RawMessage].
+// encodeJSON is json.Marshal without HTML escapes, which would change the text of a [json.RawMessage].
 func encodeJSON(row any) ([]byte, error) {
 	e := encoders.Get().(*encoder)
 	e.buffer.Reset()
 	if err := e.json.Encode(row); err != nil {
-		return nil, err // and an encoder that has failed is not used again
+		return nil, err // an encoder that has failed is not used again
 	}
 	text := bytes.Clone(bytes.TrimSuffix(e.buffer.Bytes(), []byte("\n")))
 	if e.buffer.Cap() <= maxEncoder {
@@ -207,7 +207,7 @@ func encodeJSON(row any) ([]byte, error) {
 	return text, nil
 }
 
-// Decode fills row from what [Codec.Encode] returned. Values that a row written by an older version lacks stay null.
+// Decode fills row from the result of [Codec.Encode]. Values that a row of an older version lacks stay null.
 func (c Codec) Decode(row Row, plain, values []byte) error {
 	key := bodyKey(row, plain, values)
 	if c.decoded.fill(row, key) {

@@ -7,25 +7,25 @@ import (
 	"github.com/pintle-dev/pintle/wire"
 )
 
-// Scope is how much of a stack an implementation loads into a [View].
+// Scope is the part of a stack that an implementation loads into a [View].
 type Scope struct {
-	// Whole loads everything; the other fields then say nothing.
+	// Whole loads everything; the fields Own and Steps are then ignored.
 	Whole bool
-	// Own loads the target request's step, its Next, and what they bring.
+	// Own loads the target request's step, its Next, and the rows that belong to them.
 	Own bool
-	// Steps are further steps to be loaded in the same way.
+	// Steps are further steps to load in the same way.
 	Steps []wire.LogicalID
-	// Exports and Others are loaded besides, whatever the rest says.
+	// Exports and Others are loaded in addition, regardless of the other fields.
 	Exports []string
 	Others  []StackName
 }
 
-// Bare reports whether the scope holds no steps at all: the view then has no revisions either.
+// Bare reports whether the scope holds no steps. The view then has no revisions either.
 func (s Scope) Bare() bool { return !s.Whole && !s.Own && len(s.Steps) == 0 }
 
-// Run runs a decision as [Store.Apply] does, inside the caller's transaction: load, decide, and both again with a wider
-// scope as long as the decision returns [More]. It returns the last view and what is to be written, which is checked.
-// An error is the decision's own or that of load, as it is. For implementations of [Store].
+// Run runs a decision as [Store.Apply] does, inside the caller's transaction: it loads and decides, and repeats both
+// with a wider scope as long as the decision returns [More]. It returns the last view and the checked delta. It returns
+// errors of load and of the decision unchanged. It is for implementations of [Store].
 func Run(target Target, load func(Scope) (*View, error), decide Decide) (*View, Delta, error) {
 	if err := target.check(); err != nil {
 		return nil, Delta{}, err
@@ -37,7 +37,7 @@ func Run(target Target, load func(Scope) (*View, error), decide Decide) (*View, 
 		if err != nil {
 			return nil, Delta{}, err
 		}
-		loaded := *view // the decision may do as it likes with its copy
+		loaded := *view // the decision may change its copy
 		delta, err := decide(view)
 		var more *More
 		if errors.As(err, &more) {
@@ -55,9 +55,9 @@ func Run(target Target, load func(Scope) (*View, error), decide Decide) (*View, 
 	}
 }
 
-// wider returns the scope extended by the items that a decision asked for. It fails if the decision has all of them
-// already, because it would then ask forever. The keys of asked include the type of an item, so a step and an export
-// with the same name are distinct.
+// wider returns the scope extended by the items that a decision asked for. It fails if the decision already has all of
+// them, because it would then ask forever. The keys of asked include the type of an item, so a step and an export with
+// the same name are distinct.
 func (s Scope) wider(more *More, asked map[any]bool) (Scope, error) {
 	grown := false
 	fresh := func(what any) bool {
@@ -93,10 +93,10 @@ func (s Scope) wider(more *More, asked map[any]bool) (Scope, error) {
 	return s, nil
 }
 
-// scope is what the first view of a decision holds.
+// scope returns the scope of a decision's first view.
 func (t Target) scope() Scope { return Scope{Whole: t.Request == "", Own: t.Request != "" && !t.Alone} }
 
-// check reports a target that names no stack, or more than one.
+// check returns an error for a target that does not name exactly one of request, stack and name.
 func (t Target) check() error {
 	if target := (Target{Stack: t.Stack, Request: t.Request, Alone: true}); t.Stack != 0 && t.Request != "" && t == target {
 		return nil

@@ -7,12 +7,12 @@ import (
 	"github.com/pintle-dev/pintle/wire"
 )
 
-// maxDecodedBytes bounds the encoded bodies that each of the two generations of a decoder's memory stands for.
+// maxDecodedBytes limits the encoded size of the bodies in each of the two generations of the cache.
 const maxDecodedBytes = 1 << 20
 
-// decoded caches recently decoded bodies by their encoded bytes. A body is read several times in its life and seldom
-// written, and decoding it costs more than reading it. The same bytes always decode to the same body, so the cache
-// needs no invalidation.
+// decoded caches recently decoded bodies by their encoded bytes. A body is read several times and seldom written, and
+// decoding it costs more than reading it. The same bytes always decode to the same body, so the cache needs no
+// invalidation.
 type decoded struct {
 	mu         sync.Mutex
 	young, old map[string]any
@@ -21,8 +21,8 @@ type decoded struct {
 
 func newDecoded() *decoded { return &decoded{young: make(map[string]any)} }
 
-// bodyKey returns the key of a body's bytes, or none if the row is of a kind that is not remembered. No plain part is empty
-// or ends with a zero byte, so no two bodies have the same.
+// bodyKey returns the cache key of a body's bytes, or nil if rows of this kind are not cached. No plain part is empty
+// or ends with a zero byte, so no two bodies have the same key.
 func bodyKey(row Row, plain, values []byte) []byte {
 	var kind byte
 	switch row.(type) {
@@ -40,8 +40,8 @@ func bodyKey(row Row, plain, values []byte) []byte {
 	return append(append(key, 0), values...)
 }
 
-// fill fills row from memory, and reports whether it could. The row gets a body of its own; the slices and values in it are
-// shared, as [View] says of all that a decision sees.
+// fill fills row from the cache, and reports whether it could. The row gets its own body; the slices and values in it
+// are shared, as documented for [View].
 func (d *decoded) fill(row Row, key []byte) bool {
 	if d == nil || key == nil {
 		return false
@@ -68,7 +68,7 @@ func (d *decoded) fill(row Row, key []byte) bool {
 	return true
 }
 
-// keep remembers a body that was decoded. Its slices lose their spare room: who appends to one must get another.
+// keep caches a decoded body. It clips the body's slices, so that an append allocates a new array.
 func (d *decoded) keep(row Row, key []byte) {
 	if d == nil || key == nil {
 		return
@@ -111,7 +111,7 @@ func (d *decoded) forget() {
 	d.old, d.young, d.size = nil, make(map[string]any), 0
 }
 
-// The clip methods take the spare room from the slices of a body that is shared: who appends to one gets another.
+// The clip methods remove the spare capacity of a shared body's slices, so that an append allocates a new array.
 
 func (b *InstanceBody) clip() { b.Signals = slices.Clip(b.Signals) }
 

@@ -7,32 +7,32 @@ import (
 	"strings"
 )
 
-// ErrChanged is what [Store.PutEntry] and [Store.DropEntry] return for an entry that is not at the version they were given.
+// ErrChanged is the error of [Store.PutEntry] and [Store.DropEntry] for an entry that is not at the given version.
 var ErrChanged = errors.New("it was changed meanwhile")
 
 // EntryKey identifies an entry.
 type EntryKey struct {
 	Account string
 	Region  string
-	// Kind is a word.
+	// Kind is a word without spaces.
 	Kind string
 	// Name has no control characters.
 	Name string
 }
 
-// Row returns the key as one text, in which no two are alike: what databases know the entry by. They sort by their names
-// among those of one account, region and kind.
+// Row returns the key as one unique text, which is the key of the entry in a database. Within one account, region and
+// kind, rows sort by name.
 func (k EntryKey) Row() string {
 	return k.Account + " " + k.Region + " " + k.Kind + " " + k.Name
 }
 
-// Bounds returns texts between which are the rows of all entries of the key's account, region and kind whose names come after
-// the key's, which may be empty.
+// Bounds returns the texts between which the rows of all entries of the key's account, region and kind lie whose names
+// come after the key's name. That name may be empty.
 func (k EntryKey) Bounds() (after, before string) {
-	return k.Row(), k.Account + " " + k.Region + " " + k.Kind + "!" // which follows the blank
+	return k.Row(), k.Account + " " + k.Region + " " + k.Kind + "!" // "!" follows the space
 }
 
-// check refuses keys whose rows could be those of others.
+// check rejects keys whose rows could equal those of other keys.
 func (k EntryKey) check() error {
 	if k.Account == "" || k.Region == "" || k.Kind == "" || k.Name == "" || strings.Contains(k.Account+k.Region+k.Kind, " ") ||
 		strings.ContainsFunc(k.Row(), func(r rune) bool { return r < ' ' }) {
@@ -41,18 +41,19 @@ func (k EntryKey) check() error {
 	return nil
 }
 
-// Entry is a row of a resource outside the stacks, such as a function or a topic. Package registry defines what is in it.
+// Entry is a row of a resource outside the stacks, such as a function or a topic. Package registry defines its
+// contents.
 type Entry struct {
 	EntryKey
-	// Version counts from 1, and again when an entry is made again.
+	// Version counts from 1. It starts at 1 again when a deleted entry is created again.
 	Version int64
-	// Holder is who has made it.
+	// Holder is the creator of the entry.
 	Holder string
-	// Definition is what it is, JSON. It may hold secrets: a database keeps all of it sealed.
+	// Definition is the content as JSON. It may hold secrets: a database seals all of it.
 	Definition json.RawMessage
 }
 
-// Check returns an error if the row is not one that a store may keep.
+// Check returns an error if a store may not keep the row.
 func (e *Entry) Check() error {
 	if !json.Valid(e.Definition) {
 		return fmt.Errorf("the definition of %s %s is not JSON", e.Kind, e.Name)
@@ -60,13 +61,13 @@ func (e *Entry) Check() error {
 	return e.check()
 }
 
-// heldEntry is what is sealed of an entry.
+// heldEntry is the sealed part of an entry.
 type heldEntry struct {
 	Holder     string          `json:"holder,omitempty"`
 	Definition json.RawMessage `json:"definition"`
 }
 
-// SealEntry returns an entry as a database keeps it, but for its key and version.
+// SealEntry returns an entry as a database keeps it, without its key and version.
 func (c Codec) SealEntry(e *Entry) ([]byte, error) {
 	text, err := json.Marshal(heldEntry{e.Holder, e.Definition})
 	if err != nil {
@@ -75,7 +76,8 @@ func (c Codec) SealEntry(e *Entry) ([]byte, error) {
 	return c.SealDefinition(text)
 }
 
-// ScanEntry reads an entry from a row of its key as [EntryKey.Row], its version and what [Codec.SealEntry] returned.
+// ScanEntry reads an entry from a row of its key as returned by [EntryKey.Row], its version and the result of
+// [Codec.SealEntry].
 func (c Codec) ScanEntry(scan func(into ...any) error) (e Entry, err error) {
 	var row string
 	var body []byte

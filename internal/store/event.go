@@ -6,13 +6,13 @@ import (
 	"github.com/pintle-dev/pintle/wire"
 )
 
-// Event is one thing that happened to a stack or a resource, as shown to people. It holds no secret.
+// Event is one event of a stack or a resource, as shown to people. It holds no secret.
 type Event struct {
 	ID       string          `json:"id"`
 	Logical  wire.LogicalID  `json:"logical"`
 	Physical wire.PhysicalID `json:"physical"`
 	Type     string          `json:"type"`
-	// Of a stack's own event, Kind and Phase are set; of a resource's, Verb and Progress.
+	// An event of a stack sets Kind and Phase; an event of a resource sets Verb and Progress.
 	Kind     Kind     `json:"kind,omitempty"`
 	Phase    Phase    `json:"phase,omitempty"`
 	Verb     Verb     `json:"verb,omitempty"`
@@ -20,7 +20,7 @@ type Event struct {
 	Reason   string   `json:"reason,omitempty"`
 	// Properties is the masked JSON of the resource's properties; empty if the event has none.
 	Properties string `json:"properties,omitempty"`
-	// Request is the request by which a resource failed; empty for all other events.
+	// Request is the request with which a resource failed; empty for all other events.
 	Request wire.RequestID `json:"request,omitempty"`
 	// Operation and Token are the operation's id and the client's token.
 	Operation string    `json:"operation"`
@@ -28,8 +28,8 @@ type Event struct {
 	Time      time.Time `json:"time"`
 }
 
-// EventCursor is the position of an event row in its stack's history. Positions are compared by Operation, then Number; both
-// count from 1.
+// EventCursor is the position of an event row in its stack's history. Positions are compared by Operation, then Number;
+// both count from 1.
 type EventCursor struct {
 	Operation int
 	Number    int
@@ -41,8 +41,8 @@ type EventRow struct {
 	Events []Event
 }
 
-// Audit is something that changed nothing in the stack's history and yet should be known: a late or second answer, an
-// answer given by an operator. It holds no secret.
+// Audit is an occurrence that changes nothing in the stack's history but should be recorded, such as a late or second
+// answer, or an answer given by an operator. It holds no secret.
 type Audit struct {
 	Time    time.Time      `json:"time"`
 	Request wire.RequestID `json:"request,omitempty"`

@@ -7,36 +7,35 @@ import (
 	"github.com/pintle-dev/pintle/wire"
 )
 
-// Export is a name under which a stack offers one of its outputs to other stacks.
+// Export is a name under which a stack exports one of its outputs to other stacks.
 type Export struct {
-	// Name is unique among what the stacks of an account and region export.
+	// Name is unique among the exports of an account and region.
 	Name string
 	// Output is the key of the output, whose value is in the stack's OutputValues.
 	Output string
 }
 
-// Exported is what is known of the name of an export.
+// Exported is an export as other stacks see it, or the name of a missing export.
 type Exported struct {
 	Name string
-	// Stack is who exports it, 0 if no one does; then the other fields are empty.
+	// Stack is the exporting stack; 0 for a missing export, and the other fields are then empty.
 	Stack   StackKey
 	StackID wire.StackID
 	// StackName is the name of that stack.
 	StackName string
-	// Value is the output's; it is secret if that is.
+	// Value is the value of the output; it is secret if the output's value is.
 	Value value.Value
 	// Importers are the names of the stacks that import it, sorted; in views only.
 	Importers []string
 }
 
-// NewExported returns what a stack exports under a name.
+// NewExported returns the export of a stack with the value of its output.
 func NewExported(e Export, of *Stack) Exported {
 	v, _ := of.OutputValues.Get(e.Output)
 	return Exported{Name: e.Name, Stack: of.Key, StackID: of.ID, StackName: of.Name, Value: v}
 }
 
-// Home returns the account and the region that a decision is about: those of its stack, or of the name that it may make one
-// of.
+// Home returns the account and region of a decision: those of its stack, or of the name under which it may create one.
 func (t Target) Home(s *Stack) (account, region string) {
 	if s.Key == 0 {
 		return t.Name.Account, t.Name.Region
@@ -44,13 +43,13 @@ func (t Target) Home(s *Stack) (account, region string) {
 	return s.Account, s.Region
 }
 
-// ErrExport returns the error of a decision that exports what another stack does, ends an export that is imported, or
-// imports what no one exports: which it should have seen. For implementations of [Store].
+// ErrExport returns the error of a decision that exports another stack's export, ends an imported one, or imports a
+// missing one. The decision should have noticed. It is for implementations of [Store].
 func ErrExport(name string) error {
 	return fmt.Errorf("export %q: it is another stack's, is in use, or is not there, and the decision does as if not", name)
 }
 
-// checkExports reports exports and imports that no decision may write.
+// checkExports returns an error for exports and imports that no decision may write.
 func (d *Delta) checkExports() error {
 	seen := make(map[string]bool)
 	if d.Exports != nil {

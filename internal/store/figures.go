@@ -6,43 +6,43 @@ import (
 	"github.com/pintle-dev/pintle/wire"
 )
 
-// Figures are what a database holds, in numbers: what monitoring asks for. They are those of the whole database, whichever
-// node reads them.
+// Figures are the numbers about a database that monitoring reports. They cover the whole database, whichever node reads
+// them.
 type Figures struct {
-	// Nodes is how many nodes are on the list.
+	// Nodes is the number of registered nodes.
 	Nodes int
-	// Stacks is how many live stacks there are, and Busy how many stacks have a request that is not settled.
+	// Stacks is the number of live stacks, and Busy the number of stacks with an unsettled request.
 	Stacks, Busy int
-	// Orphans is how many resources clean-ups have given up on, of all stacks that are still kept.
+	// Orphans is the number of resources that clean-ups abandoned, in all stacks that the store still keeps.
 	Orphans int
-	// Flights are the requests that are not settled, by type and state, in no certain order.
+	// Flights are the unsettled requests by type and state, in no particular order.
 	Flights []Flight
-	// Bytes is how much room the database takes, as far as that is known; 0 if it takes none.
+	// Bytes is the size of the database; 0 if it is unknown or the store uses no disk.
 	Bytes int64
-	// Rows is about how many rows the tables have that grow, by [RowTables]. They are not counted, which would read all of
-	// them: SQLite knows an upper bound, PostgreSQL's planner keeps an estimate, and has none (0) of a table that it has not
-	// analysed yet.
+	// Rows is the approximate number of rows in each of [RowTables]. The rows are not counted, because that would read
+	// all of them. SQLite knows an upper bound. PostgreSQL uses the planner's estimate, which is 0 for a table that is
+	// not analysed yet.
 	Rows map[string]int64
 }
 
-// Flight is a kind of requests that are not settled.
+// Flight counts the unsettled requests of one type and state.
 type Flight struct {
 	Type  wire.RequestType
 	State RequestState
 	Count int
-	// Oldest is when the oldest one was made.
+	// Oldest is the creation time of the oldest one.
 	Oldest time.Time
 }
 
-// RowTables are the tables that [Figures] tells the rows of.
+// RowTables returns the names of the tables whose rows [Figures] counts.
 func RowTables() []string {
 	return []string{"stack", "operation", "instance", "request", "event", "audit"}
 }
 
-// Commit is what a database tells of each transaction that its writers have committed.
+// Commit describes a transaction that a database's writers have committed.
 type Commit struct {
-	// Members is how many writes shared it, 1 at least.
+	// Members is the number of writes that shared it, at least 1.
 	Members int
-	// Took is the time from its begin until it was durable, the decisions in it included.
+	// Took is the time from the begin of the transaction until it was durable, including the decisions in it.
 	Took time.Duration
 }

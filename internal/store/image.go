@@ -8,37 +8,37 @@ import (
 	"github.com/pintle-dev/pintle/wire"
 )
 
-// Image is what a writer knows of a stack: rows of the database, and over them what was decided since. It makes views, and
-// says what must be loaded for one first. It is for implementations of [Store], and for one goroutine at a time.
+// Image is a writer's copy of a stack: rows of the database, overlaid with later decisions. It makes views, and says
+// which rows a view needs loaded first. It is for implementations of [Store], and not safe for concurrent use.
 type Image struct {
-	// Stack is the stack's row; Key 0 before it is known.
+	// Stack is the stack's row; its Key is 0 until it is loaded.
 	Stack Stack
-	// Operation is the newest one; Number 0 if there is none.
+	// Operation is the newest operation; its Number is 0 if the stack has none.
 	Operation Operation
-	// All says that every step, instance and unsettled request, and every change set, is here.
+	// All says that every step, instance, unsettled request and change set is loaded.
 	All bool
-	// Revisions are those looked for so far; nil stands for one that is not there.
+	// Revisions are the revisions looked up so far; nil stands for a missing one.
 	Revisions map[int]*Revision
 
-	// dropped says that the steps of the database are void: a decision has removed them.
+	// dropped says that a decision has removed the steps that are in the database.
 	dropped bool
-	// near are the logical ids of which step, unsettled requests and living instances are here, as far as there are any.
+	// near holds the logical IDs whose step, unsettled requests and living instances are loaded, if any.
 	near map[wire.LogicalID]bool
-	// here are those of which the living instances are here.
+	// here holds the logical IDs whose living instances are loaded.
 	here map[wire.LogicalID]bool
 
 	steps     map[wire.LogicalID]Step
 	instances map[int]Instance
-	requests  map[wire.RequestID]Request // targets and those that were written too, settled or not
-	sets      map[ChangeSetID]ChangeSet  // if all is here, without bodies
+	requests  map[wire.RequestID]Request // includes targets and written requests, settled or not
+	sets      map[ChangeSetID]ChangeSet  // without bodies, and only if All is true
 
 	instancesOf map[wire.LogicalID][]int
 	requestsOf  map[wire.LogicalID][]wire.RequestID
 
-	size int // about how many bytes of memory the bodies of the rows take
+	size int // approximate memory size of the row bodies, in bytes
 }
 
-// NewImage returns an image in which nothing is known.
+// NewImage returns an empty image.
 func NewImage() *Image {
 	return &Image{
 		Revisions: make(map[int]*Revision),
@@ -48,46 +48,46 @@ func NewImage() *Image {
 	}
 }
 
-// Need is what must be loaded of a stack before a view can be made, or a delta taken.
+// Need is the part of a stack that must be loaded before a view can be made or a delta taken.
 type Need struct {
-	// All wants everything that [Image.All] speaks of.
+	// All asks for everything that [Image.All] covers.
 	All bool
-	// Steps are logical ids: their steps with those in their Next, the unsettled requests and living instances of all
-	// these, and the living instances of what they need.
+	// Steps are logical IDs. They ask for their steps and the steps in their Next, the unsettled requests and living
+	// instances of all these, and the living instances of the resources that they depend on.
 	Steps []wire.LogicalID
-	// Revisions are their numbers.
+	// Revisions are revision numbers.
 	Revisions []int
-	// Requests are wanted whatever their state.
+	// Requests are requests to load in any state.
 	Requests []wire.RequestID
 }
 
-// Nothing reports whether nothing is missing.
+// Nothing reports whether nothing needs to be loaded.
 func (n Need) Nothing() bool {
 	return !n.All && len(n.Steps) == 0 && len(n.Revisions) == 0 && len(n.Requests) == 0
 }
 
-// LoadStep takes a row of the database; as with the other Load methods what is here already is as new or newer.
+// LoadStep adds a row of the database. Like the other Load methods it keeps a loaded row, which is as new or newer.
 func (im *Image) LoadStep(row Step) {
 	if _, ok := im.steps[row.Logical]; !ok && !im.dropped {
 		im.putStep(row)
 	}
 }
 
-// LoadInstance takes a row of the database.
+// LoadInstance adds a row of the database.
 func (im *Image) LoadInstance(row Instance) {
 	if _, ok := im.instances[row.Number]; !ok {
 		im.putInstance(row)
 	}
 }
 
-// LoadRequest takes a row of the database.
+// LoadRequest adds a row of the database.
 func (im *Image) LoadRequest(row Request) {
 	if _, ok := im.requests[row.ID]; !ok {
 		im.putRequest(row)
 	}
 }
 
-// LoadChangeSet takes a row of the database.
+// LoadChangeSet adds a row of the database.
 func (im *Image) LoadChangeSet(row ChangeSet) { im.sets[row.ID] = row }
 
 func (im *Image) putStep(row Step) {
@@ -113,34 +113,34 @@ func (im *Image) putRequest(row Request) {
 	im.requests[row.ID] = row
 }
 
-// Near notes that what there is of a logical id has come: its step, unsettled requests and living instances.
+// Near records that the step, unsettled requests and living instances of a logical ID are loaded.
 func (im *Image) Near(logical wire.LogicalID) { im.near[logical], im.here[logical] = true, true }
 
-// Here notes that the living instances of a logical id have come.
+// Here records that the living instances of a logical ID are loaded.
 func (im *Image) Here(logical wire.LogicalID) { im.here[logical] = true }
 
-// HasStep reports whether a step is known to be there.
+// HasStep reports whether a step is loaded.
 func (im *Image) HasStep(logical wire.LogicalID) bool { _, ok := im.steps[logical]; return ok }
 
-// HasInstance reports whether an instance is known to be there.
+// HasInstance reports whether an instance is loaded.
 func (im *Image) HasInstance(number int) bool { _, ok := im.instances[number]; return ok }
 
-// Instance returns an instance that is known, and whether it is.
+// Instance returns an instance, and whether it is loaded.
 func (im *Image) Instance(number int) (Instance, bool) {
 	row, ok := im.instances[number]
 	return row, ok
 }
 
-// Request returns a request that is known, and whether it is.
+// Request returns a request, and whether it is loaded.
 func (im *Image) Request(id wire.RequestID) (Request, bool) {
 	row, ok := im.requests[id]
 	return row, ok
 }
 
-// ChangeSets returns the change sets that are known, which must not be changed.
+// ChangeSets returns the loaded change sets, which the caller must not change.
 func (im *Image) ChangeSets() map[ChangeSetID]ChangeSet { return im.sets }
 
-// View makes the view that a decision may see, or says what is missing. The view's time is the caller's to set.
+// View returns the view of a decision, or what must be loaded first. The caller sets the view's time.
 func (im *Image) View(target Target, scope Scope) (*View, Need) {
 	v := EmptyView(scope.Whole)
 	v.Stack, v.Operation = im.Stack, im.Operation
@@ -178,7 +178,7 @@ func (im *Image) Lacks(target Target) Need {
 	return n
 }
 
-// survey says what a view needs that is not here, and which steps and instances a narrow one is about.
+// survey returns the missing rows that a view needs, and the steps and instances that a narrow view covers.
 func (im *Image) survey(target Target, scope Scope) (n Need, steps, near map[wire.LogicalID]bool) {
 	var own Request
 	if target.Request != "" {
@@ -207,7 +207,7 @@ func (im *Image) survey(target Target, scope Scope) (n Need, steps, near map[wir
 	return n, steps, near
 }
 
-// EmptyView returns a view in which nothing is.
+// EmptyView returns an empty view.
 func EmptyView(whole bool) *View {
 	return &View{
 		Whole: whole, Revisions: make(map[int]Revision), Steps: make(map[wire.LogicalID]Step),
@@ -215,14 +215,14 @@ func EmptyView(whole bool) *View {
 	}
 }
 
-// Numbers are those of the revisions that a view holds.
+// Numbers returns the numbers of the revisions that a view holds.
 func (im *Image) Numbers() []int {
 	list := append([]int{im.Operation.From, im.Operation.To, im.Stack.Revision}, im.Operation.Tried...)
 	return slices.DeleteFunc(list, func(number int) bool { return number == 0 })
 }
 
-// around returns the logical ids of the centers and of what is next to them, those and what they need, and which of all
-// these are not here.
+// around returns the centers and their next steps, those together with their dependencies, and which of all these are
+// not loaded.
 func (im *Image) around(centers []wire.LogicalID) (steps, near map[wire.LogicalID]bool, missing []wire.LogicalID) {
 	steps = make(map[wire.LogicalID]bool)
 	for _, logical := range centers {
@@ -286,7 +286,7 @@ func (im *Image) fillWhole(v *View) {
 	v.ChangeSets = maps.Clone(im.sets)
 }
 
-// The copies have bodies of their own, so that a decision that changes a field of one changes its copy.
+// The copies have their own bodies, so that a decision that changes a field changes only its copy.
 
 func copyStep(row Step) Step {
 	plan := *row.Plan
@@ -306,7 +306,7 @@ func copyRequest(row Request) Request {
 	return row
 }
 
-// Unknown says what must be loaded before a delta can be taken: rows whose bodies it leaves as they are.
+// Unknown returns what must be loaded before a delta can be taken: rows whose bodies the delta leaves unchanged.
 func (im *Image) Unknown(d *Delta) (n Need) {
 	n.All = len(d.ChangeSets)+len(d.DropChangeSets) > 0 && !im.All
 	for i := range d.Steps {
@@ -327,15 +327,16 @@ func (im *Image) Unknown(d *Delta) (n Need) {
 	return n
 }
 
-// Take lays a delta over the image, so that the next decision sees it. Rows without a body get the one that is here, which
-// must be: see [Image.Unknown]. The rows are kept, as a database would show them, with bodies of their own.
+// Take applies a delta to the image, so that the next decision sees it. A row without a body gets the loaded body,
+// which must be present: see [Image.Unknown]. The image keeps the rows as a database would return them, with their own
+// bodies.
 func (im *Image) Take(d *Delta) {
 	if d.Stack != nil {
 		im.Stack = *d.Stack
 	}
 	if d.Operation != nil {
 		im.Operation = *d.Operation
-		im.Operation.Tried = slices.Clip(im.Operation.Tried) // who appends to it gets another
+		im.Operation.Tried = slices.Clip(im.Operation.Tried) // an append allocates a new array
 	}
 	for _, row := range d.Revisions {
 		im.Revisions[row.Number] = &row
@@ -386,8 +387,8 @@ func (im *Image) Take(d *Delta) {
 	}
 }
 
-// Rest makes the image ready to be kept from one transaction to the next: it forgets what no one will ask for again, settled
-// requests and revisions, and returns about how many bytes of memory it takes.
+// Rest prepares the image to be kept from one transaction to the next. It drops settled requests and revisions, which
+// are not needed again, and returns the approximate memory size of the image in bytes.
 func (im *Image) Rest() int {
 	clear(im.Revisions)
 	for id, row := range im.requests {

@@ -5,39 +5,39 @@ import (
 	"slices"
 )
 
-// maxImageBytes bounds the memory of the images that are kept from one batch to the next. The image of the stack used last is
-// kept however large it is.
+// maxImageBytes limits the memory of the images that are kept from one batch to the next. The most recently used image
+// is always kept.
 const maxImageBytes = 20 << 20
 
-// Resting is an image, or what has one in it.
+// Resting is an image, or a type that contains one.
 type Resting interface {
 	// Rest is called at the end of a batch: see [Image.Rest].
 	Rest() int
 }
 
-// Images are those of the stacks that a writer wrote last, so that what it has read or written need not be read again. An
-// image is in step with the database as long as every change goes through it: who changes rows otherwise clears them or knows
-// them by something else. It is not safe for concurrent use. For implementations of [Store].
+// Images caches the images of the stacks that a writer wrote most recently, so that their rows need not be read again.
+// An image matches the database as long as every change goes through it: any other writer clears the images, or the
+// reader detects its changes by other means. It is not safe for concurrent use. It is for implementations of [Store].
 type Images[I Resting] struct {
-	byStack map[StackKey]*list.Element // of *kept[I]
-	order   list.List                  // the one used last at the front
+	byStack map[StackKey]*list.Element // values of type *kept[I]
+	order   list.List                  // most recently used first
 	used    []*kept[I]                 // in this batch
 	bytes   int
-	busy    bool // one was used since WereBusy was asked
+	busy    bool // an image was used since the last WereBusy
 }
 
-// kept is an image that was used since, or is kept between batches.
+// kept is a cached image.
 type kept[I Resting] struct {
 	key   StackKey
 	image I
-	bytes int // when it was put to rest
+	bytes int // size at the end of the last batch that used it
 	used  bool
 }
 
-// NewImages returns an empty set.
+// NewImages returns an empty cache.
 func NewImages[I Resting]() *Images[I] { return &Images[I]{byStack: make(map[StackKey]*list.Element)} }
 
-// Get returns the image of a stack, and whether there is one.
+// Get returns the image of a stack, and whether it is cached.
 func (s *Images[I]) Get(key StackKey) (image I, ok bool) {
 	e := s.byStack[key]
 	if e == nil {
@@ -49,14 +49,14 @@ func (s *Images[I]) Get(key StackKey) (image I, ok bool) {
 	return k.image, true
 }
 
-// Put keeps the image of a stack that has none.
+// Put adds the image of a stack that has none yet.
 func (s *Images[I]) Put(key StackKey, image I) {
 	k := &kept[I]{key: key, image: image}
 	s.byStack[key] = s.order.PushFront(k)
 	s.use(k)
 }
 
-// Drop drops the image of a stack, if there is one.
+// Drop removes the image of a stack, if it is cached.
 func (s *Images[I]) Drop(key StackKey) {
 	e := s.byStack[key]
 	if e == nil {
@@ -76,8 +76,8 @@ func (s *Images[I]) use(k *kept[I]) {
 	}
 }
 
-// Rest ends a batch: it weighs the images that were used, and drops those used least lately as long as they are too
-// much together.
+// Rest ends a batch: it measures the images that the batch used, and evicts the least recently used images until the
+// rest fits maxImageBytes.
 func (s *Images[I]) Rest() {
 	for _, k := range s.used {
 		k.used = false
@@ -94,12 +94,12 @@ func (s *Images[I]) Rest() {
 	}
 }
 
-// WereBusy reports whether any was used since it was called last.
+// WereBusy reports whether an image was used since the last call.
 func (s *Images[I]) WereBusy() bool {
 	busy := s.busy
 	s.busy = false
 	return busy
 }
 
-// Clear drops all of them.
+// Clear removes all images.
 func (s *Images[I]) Clear() { *s = *NewImages[I]() }

@@ -7,24 +7,24 @@ import (
 	"github.com/pintle-dev/pintle/wire"
 )
 
-// Role is what an instance is to its stack.
+// Role is the role of an instance in its stack.
 type Role string
 
 // The roles of an instance.
 const (
-	// RoleCurrent is the one that the logical ID stands for.
+	// RoleCurrent is the instance that the logical ID refers to.
 	RoleCurrent Role = "current"
-	// RoleCondemned was replaced or removed and is to be deleted in the next clean-up.
+	// RoleCondemned was replaced or removed. The next clean-up deletes it.
 	RoleCondemned Role = "condemned"
-	// RoleOrphan could not be deleted: it may still exist, and the stack has given it up.
+	// RoleOrphan could not be deleted: it may still exist, but the stack has abandoned it.
 	RoleOrphan Role = "orphan"
 	// RoleRetained was left in place by its policy.
 	RoleRetained Role = "retained"
-	// RoleGone was deleted, or never came to be.
+	// RoleGone was deleted or never created.
 	RoleGone Role = "gone"
 )
 
-// Verb is what is done to a resource.
+// Verb is an action on a resource.
 type Verb string
 
 // The verbs.
@@ -32,15 +32,15 @@ const (
 	VerbCreate Verb = "create"
 	VerbUpdate Verb = "update"
 	VerbDelete Verb = "delete"
-	// VerbImport makes an existing resource one of the stack, and VerbImportRollback undoes that: the resource stays.
+	// VerbImport adds an existing resource to the stack. VerbImportRollback undoes that; the resource itself stays.
 	VerbImport         Verb = "import"
 	VerbImportRollback Verb = "import-rollback"
 )
 
-// Progress is how far a verb has come.
+// Progress is the progress of a verb.
 type Progress string
 
-// The progress of a verb.
+// The values of [Progress].
 const (
 	ProgressRunning   Progress = "running"
 	ProgressSucceeded Progress = "succeeded"
@@ -48,7 +48,7 @@ const (
 	ProgressSkipped   Progress = "skipped"
 )
 
-// Instance is one physical resource. A logical ID has none, one, or several at once while a replacement is under way.
+// Instance is one physical resource. A logical ID has none, one, or several at once during a replacement.
 type Instance struct {
 	Stack StackKey `json:"-"`
 	// Number counts the instances of the stack from 1.
@@ -56,42 +56,43 @@ type Instance struct {
 	Logical wire.LogicalID `json:"-"`
 	Role    Role           `json:"-"`
 
-	// PhysicalID is empty until the provider gave one.
+	// PhysicalID is empty until the provider returned one.
 	PhysicalID wire.PhysicalID `json:"physicalID,omitempty"`
-	// Reached says that a request for it may have reached the provider: only then is there something to delete.
+	// Reached says that a request for it may have reached the provider. Only then is there a resource to delete.
 	Reached bool `json:"reached,omitempty"`
-	// Shown says that it still stands for its logical ID in lists, though it is gone.
+	// Shown says that lists still show a gone instance for its logical ID.
 	Shown bool `json:"shown,omitempty"`
 	// Replaced says that it was marked for deletion by a replacement, not by a removal.
 	Replaced bool `json:"replaced,omitempty"`
-	// Imported says that the resource existed before it became the stack's.
+	// Imported says that the resource existed before it was added to the stack.
 	Imported bool `json:"imported,omitempty"`
-	// Tries counts the clean-up Deletes that failed.
+	// Tries counts the failed clean-up Deletes.
 	Tries int `json:"tries,omitempty"`
 
-	// Verb, Progress and Reason are the last that happened to it, Changed when.
+	// Verb, Progress and Reason describe the last action on it, and Changed is the time of that.
 	Verb     Verb      `json:"verb"`
 	Progress Progress  `json:"progress"`
 	Reason   string    `json:"reason,omitempty"`
 	Changed  time.Time `json:"changed"`
-	// Created is when the instance was added to the stack; zero if a version wrote it that did not keep the time.
+	// Created is when the instance was added to the stack; zero if a version of Pintle that did not record the time
+	// wrote it.
 	Created time.Time `json:"created,omitzero"`
-	// FailedBy is the request by which Verb failed; empty if it did not, or no request was sent.
+	// FailedBy is the request with which Verb failed; empty if it did not fail, or no request was sent.
 	FailedBy wire.RequestID `json:"failedBy,omitempty"`
 
-	// Left says why it is no longer the stack's, of an orphan and a retained one: what its last Delete failed with, or
-	// what kept it from being deleted.
+	// Left says why an orphaned or retained instance no longer belongs to the stack: the error of its last Delete, or
+	// what prevented its deletion.
 	Left string `json:"left,omitempty"`
 
-	// Stuck says that what failed last was its rollback: it may be skipped.
+	// Stuck says that its rollback failed: the rollback may skip it.
 	Stuck bool `json:"stuck,omitempty"`
 
 	// Body in a Delta is nil where it does not change.
 	Body *InstanceBody `json:"-"`
 }
 
-// Unborn reports whether the last that is known of an instance is that its Create failed, or the Delete after that: there
-// may be something to delete, and nothing to update.
+// Unborn reports whether the Create of an instance, or the Delete after that, failed last. There may be a resource to
+// delete, but none to update.
 func (i *Instance) Unborn() bool { return i.Progress == ProgressFailed && i.Verb != VerbUpdate }
 
 // InstanceBody is the part of an instance that changes only with a successful answer.
@@ -101,32 +102,34 @@ type InstanceBody struct {
 	Timeout time.Duration `json:"timeout"`
 	// NoEcho says that the provider asked for its data to be hidden; then every scalar in Data is secret.
 	NoEcho bool `json:"noEcho,omitempty"`
-	// AnsweredBy is the request whose answer gave Data.
+	// AnsweredBy is the request whose answer contained Data.
 	AnsweredBy wire.RequestID `json:"answeredBy,omitempty"`
-	// Back says that the last Update asked for the confirmed properties and failed: Attempted are those that it was to leave.
+	// Back says that the last Update requested the confirmed properties again and failed. Attempted are the properties
+	// that it was to replace.
 	Back bool `json:"back,omitempty"`
-	// Holder, of an imported resource, is who held it before, and ImportedBy the request of the import. Both are empty if an earlier version
-	// of Pintle imported it.
+	// Holder is the previous holder of an imported resource, and ImportedBy the request of the import. Both are empty
+	// if an earlier version of Pintle imported the resource.
 	Holder     string         `json:"holder,omitempty"`
 	ImportedBy wire.RequestID `json:"importedBy,omitempty"`
-	// Tags are the tags of the stack that a native resource confirmed last with its Properties. They are nil, and not known, if its type
-	// has none, if an import or an earlier version of Pintle made the resource, and until its next update.
+	// Tags are the stack's tags that a native resource last confirmed with its Properties. They are nil, and unknown,
+	// if the type has no tags. The same is true until the next update if an import or an earlier version of Pintle
+	// added the resource.
 	Tags []Tag `json:"tags,omitzero"`
-	// Signals are those that were sent to the resource, in the order in which they came.
+	// Signals are the signals sent to the resource, in order of arrival.
 	Signals []Signal `json:"signals,omitempty"`
 
-	// Token is the service token, a string; null if the type is a native one. It may be secret: a URL can hold a password.
+	// Token is the service token, a string; null for a native type. It may be secret: a URL can contain a password.
 	Token value.Value `json:"-"`
-	// Properties are the resolved properties the provider last confirmed, as they were sent.
+	// Properties are the resolved properties that the provider last confirmed, as they were sent.
 	Properties value.Value `json:"-"`
-	// Attempted are the properties of an Update that failed or was cancelled; null if the last one was confirmed.
+	// Attempted are the properties of an Update that failed or was cancelled; null if the last Update was confirmed.
 	Attempted value.Value `json:"-"`
-	// Data is what GetAtt reads: the data of the last successful answer, an object or null.
+	// Data is the data of the last successful answer, which GetAtt reads: an object or null.
 	Data value.Value `json:"-"`
 	// Metadata is the resolved Metadata attribute; null if none is declared.
 	Metadata value.Value `json:"-"`
-	// Ref is what Ref of the resource returns if that is not the physical id; null if it is.
+	// Ref is the value of Ref for the resource if it differs from the physical ID; otherwise null.
 	Ref value.Value `json:"-"`
-	// HTTPConfig is how the provider behind a URL is called, of ROS: an object, null for none. Its SignKey may be secret.
+	// HTTPConfig says how to call the ROS provider behind a URL: an object, or null. Its SignKey may be secret.
 	HTTPConfig value.Value `json:"-"`
 }

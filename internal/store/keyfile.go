@@ -16,18 +16,18 @@ import (
 	"github.com/pintle-dev/pintle/internal/base/secretfile"
 )
 
-// maxKeyFile bounds what is read of a key file.
+// maxKeyFile is the maximum size of a key file.
 const maxKeyFile = 64 << 10
 
 const keyFileHead = `# The keys of a Pintle data store, one a line: id, space, 32 bytes in base64.
 # The first one seals, all of them open. Without this file the secrets in the store are lost; keep a copy elsewhere.
 `
 
-// OpenKeys reads a key file. If there is none it makes one with a random key, readable by its owner only; of several
-// processes that do so at once one wins and all get its key.
+// OpenKeys reads a key file. If the file is missing, it creates one with a random key, readable only by its owner. If
+// several processes do so at once, one wins and all get its key.
 //
-// The file has a key a line: the id, a space, and the key in standard base64. Empty lines and lines that begin with #
-// are skipped. A file that others may read is refused; see package secretfile.
+// The file has one key a line: the ID, a space, and the key in standard base64. Empty lines and lines that begin with #
+// are skipped. A file that other users may read is rejected; see package secretfile.
 func OpenKeys(path string) (*Keys, error) {
 	list, err := readKeys(path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -46,8 +46,8 @@ func OpenKeys(path string) (*Keys, error) {
 	return keys, nil
 }
 
-// ParseKeys reads keys from a text as a key file has it; in a text of one line a comma ends a line. Its errors name the line
-// and show nothing of it.
+// ParseKeys reads keys from a text in the format of a key file. In a text of one line, commas separate the keys. Its
+// errors name the line but do not quote it.
 func ParseKeys(text string) (*Keys, error) {
 	if len(text) > maxKeyFile {
 		return nil, fmt.Errorf("it is longer than %d bytes", maxKeyFile)
@@ -62,7 +62,7 @@ func ParseKeys(text string) (*Keys, error) {
 	return NewKeys(list...)
 }
 
-// KeyIDs returns the ids of the keys in a key file, in order.
+// KeyIDs returns the IDs of the keys in a key file, in order.
 func KeyIDs(path string) ([]string, error) {
 	list, err := readKeys(path)
 	if err != nil {
@@ -75,9 +75,9 @@ func KeyIDs(path string) ([]string, error) {
 	return ids, nil
 }
 
-// EditKeys replaces the keys in a key file by what edit makes of them. A crash leaves the old file or the new one, which has its
-// owner, group and mode if the process may give it those. edit must leave at least one key; its error is returned as it is, and
-// nothing is changed then.
+// EditKeys replaces the keys in a key file with the result of edit. A crash leaves the old file or the new one. The new
+// file gets the owner, group and mode of the old one if the process may set them. edit must leave at least one key. Its
+// error is returned unchanged, and the file is then unchanged.
 func EditKeys(path string, edit func([]Key) ([]Key, error)) error {
 	list, err := readKeys(path)
 	if err != nil {
@@ -104,7 +104,7 @@ func readKeys(path string) ([]Key, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer func() { _ = file.Close() }() // read only
+	defer func() { _ = file.Close() }() // the file was only read
 	info, err := file.Stat()
 	if err != nil {
 		return nil, err
@@ -125,7 +125,8 @@ func readKeys(path string) ([]Key, error) {
 	return parseKeys(text)
 }
 
-// parseKeys reads the text of a key file. Its errors name the line and show nothing of it: a key may stand anywhere.
+// parseKeys reads the text of a key file. Its errors name the line but do not quote it, because any line may hold a
+// key.
 func parseKeys(text []byte) ([]Key, error) {
 	var keys []Key
 	number := 0
@@ -151,7 +152,7 @@ func parseKeys(text []byte) ([]Key, error) {
 	return keys, nil
 }
 
-// makeKeyFile writes a key file with a random key. One that is there already stays.
+// makeKeyFile writes a key file with a random key. An existing file stays.
 func makeKeyFile(path string) error {
 	return writeKeyFile(path, []Key{GenerateKey()}, nil, func(draft, path string) error {
 		if err := os.Link(draft, path); err != nil && !errors.Is(err, fs.ErrExist) {
@@ -161,8 +162,8 @@ func makeKeyFile(path string) error {
 	})
 }
 
-// writeKeyFile writes a key file that appears under its name whole and for good, or not at all. It takes the place of old, nil for
-// none. put gives a draft its name.
+// writeKeyFile atomically and durably writes a key file. old is the file that it replaces, or nil. put moves a draft to
+// its final name.
 func writeKeyFile(path string, keys []Key, old fs.FileInfo, put func(draft, path string) error) (err error) {
 	dir := filepath.Dir(path)
 	draft := filepath.Join(dir, "."+filepath.Base(path)+"."+rand.Text())
@@ -176,7 +177,7 @@ func writeKeyFile(path string, keys []Key, old fs.FileInfo, put func(draft, path
 		}
 	}()
 	if old != nil {
-		err = secretfile.Like(file, old) // a service that is not root must be able to read what root has changed
+		err = secretfile.Like(file, old) // a service that is not root must be able to read a file that root has changed
 	}
 	if err == nil {
 		_, err = io.WriteString(file, keyFileHead)
@@ -195,7 +196,7 @@ func writeKeyFile(path string, keys []Key, old fs.FileInfo, put func(draft, path
 	return syncDir(dir)
 }
 
-// syncDir makes the names in a directory durable, where the system can.
+// syncDir makes the names in a directory durable, if the operating system supports that.
 func syncDir(dir string) error {
 	if runtime.GOOS == "windows" {
 		return nil

@@ -19,11 +19,11 @@ import (
 // KeySize is the length of a key in bytes.
 const KeySize = 32
 
-// sealVersion stands in front of every sealed text: AES-256-GCM with a random nonce in front of the ciphertext, and all
-// that stands before the ciphertext authenticated with it.
+// sealVersion is the first part of every sealed text. A sealed text is AES-256-GCM with a random nonce before the
+// ciphertext. Everything before the ciphertext is authenticated with it.
 const sealVersion = "v1"
 
-// Key is a secret and the name by which what it sealed is told from what another one sealed.
+// Key is a secret key with an ID that identifies the texts it sealed.
 type Key struct {
 	// ID is 1 to 32 lower-case letters, digits and hyphens.
 	ID string
@@ -42,8 +42,8 @@ func GenerateKey() Key {
 	return Key{ID: hex.EncodeToString(id[:4]), Secret: secret}
 }
 
-// Keys seals the secrets of a store: the first key seals, every key opens what it has sealed. So keys are changed by
-// putting a new one first, and an old one can go once nothing that it sealed is left: see [Store.Reseal]. It is safe for
+// Keys seals the secrets of a store: the first key seals, and every key opens the texts that it sealed. To rotate keys,
+// put a new one first. An old key can be removed once it seals nothing any more: see [Store.Reseal]. It is safe for
 // concurrent use.
 type Keys struct {
 	ids   []string
@@ -52,7 +52,7 @@ type Keys struct {
 
 var _ value.Sealer = (*Keys)(nil)
 
-// NewKeys returns the keys in order; there must be one at least.
+// NewKeys returns the keys in order. At least one is required.
 func NewKeys(keys ...Key) (*Keys, error) {
 	if len(keys) == 0 {
 		return nil, errors.New("there is no key")
@@ -84,25 +84,25 @@ func NewKeys(keys ...Key) (*Keys, error) {
 
 var keyID = regexp.MustCompile(`^[a-z0-9-]{1,32}$`)
 
-// IDs returns the ids of the keys in order: the first one seals.
+// IDs returns the IDs of the keys in order: the first one seals.
 func (k *Keys) IDs() []string { return slices.Clone(k.ids) }
 
-// Seal implements [value.Sealer]. Two seals of one text differ.
+// Seal implements [value.Sealer]. Sealing a text twice gives different results.
 func (k *Keys) Seal(clear string) (string, error) { return k.sealWith(k.ids[0], clear), nil }
 
-// sealWith seals with the key of that id, which must be among them.
+// sealWith seals with the key of that ID, which must be one of the keys.
 func (k *Keys) sealWith(id, clear string) string {
 	head := sealVersion + "." + id
 	box := k.aeads[id].Seal(nil, nil, []byte(clear), []byte(head))
 	return head + "." + base64.RawURLEncoding.EncodeToString(box)
 }
 
-// stale reports whether a sealed text was sealed with another key than the first.
+// stale reports whether a text was sealed with a key other than the first.
 func (k *Keys) stale(sealed string) bool {
 	return !strings.HasPrefix(sealed, sealVersion+"."+k.ids[0]+".")
 }
 
-// Open implements [value.Sealer]. Its errors tell a key that is not here from a text that was changed.
+// Open implements [value.Sealer]. Its errors distinguish a missing key from a modified text.
 func (k *Keys) Open(sealed string) (string, error) {
 	version, rest, _ := strings.Cut(sealed, ".")
 	id, text, ok := strings.Cut(rest, ".")
@@ -127,7 +127,7 @@ func (k *Keys) Open(sealed string) (string, error) {
 	return string(clear), nil
 }
 
-// Format prints the ids for every verb, so that no log shows a key.
+// Format prints the IDs for every verb, so that no log shows a key.
 func (k *Keys) Format(f fmt.State, _ rune) {
 	_, _ = fmt.Fprintf(f, "keys %s", strings.Join(k.ids, ", "))
 }

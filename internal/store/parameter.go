@@ -8,11 +8,11 @@ import (
 	"time"
 )
 
-// ErrExists is what [Store.PutParameter] returns for a parameter that is there and may not be overwritten, and [Store.PutEntry]
-// for an entry that is not new.
+// ErrExists is the error of [Store.PutParameter] for an existing parameter that may not be overwritten, and of
+// [Store.PutEntry] for an existing entry.
 var ErrExists = errors.New("it exists already")
 
-// ParameterType is what kind of text a parameter of the parameter store is. The set is closed.
+// ParameterType is the type of a parameter in the parameter store. The set is closed.
 type ParameterType string
 
 // The types.
@@ -24,24 +24,25 @@ const (
 	ParameterSecure ParameterType = "SecureString"
 )
 
-// ParameterVersions is how many versions of a parameter are kept, the newest ones. Source: Systems Manager, quotas.
+// ParameterVersions is the number of versions of a parameter that are kept, newest first. Source: Systems Manager,
+// quotas.
 const ParameterVersions = 100
 
 // ParameterKey identifies a parameter of the parameter store.
 type ParameterKey struct {
 	Account string
 	Region  string
-	// Name has no blanks and no control characters.
+	// Name has no spaces and no control characters.
 	Name string
 }
 
-// Row returns the key as one text, in which no two are alike: what databases know the parameter by.
+// Row returns the key as one unique text, which is the key of the parameter in a database.
 func (k ParameterKey) Row() string { return k.Account + " " + k.Region + " " + k.Name }
 
-// RowOf returns the text by which databases know a version of the parameter. They sort as their versions do.
+// RowOf returns the database key of a version of the parameter. These keys sort in the order of the versions.
 func (k ParameterKey) RowOf(version int64) string { return fmt.Sprintf("%s %012d", k.Row(), version) }
 
-// check refuses keys whose rows could be those of others.
+// check rejects keys whose rows could equal those of other keys.
 func (k ParameterKey) check() error {
 	if k.Account == "" || k.Region == "" || k.Name == "" || strings.ContainsFunc(k.Row(), func(r rune) bool { return r < ' ' }) ||
 		strings.Count(k.Row(), " ") != 2 {
@@ -56,14 +57,14 @@ type Parameter struct {
 	// Version counts from 1.
 	Version int64         `json:"-"`
 	Type    ParameterType `json:"type"`
-	// Value may be secret: a database keeps all of it sealed.
+	// Value may be secret: a database seals all of it.
 	Value       string    `json:"value"`
 	Description string    `json:"description,omitempty"`
 	Pattern     string    `json:"pattern,omitempty"`
 	Modified    time.Time `json:"modified"`
 }
 
-// Check returns an error if the row is not one that a store may keep.
+// Check returns an error if a store may not keep the row.
 func (p *Parameter) Check() error {
 	switch p.Type {
 	case ParameterString, ParameterList, ParameterSecure:
@@ -72,7 +73,7 @@ func (p *Parameter) Check() error {
 	return fmt.Errorf("parameter %s has the type %q", p.Name, p.Type)
 }
 
-// SealParameter returns a version of a parameter as a database keeps it, but for its key and number.
+// SealParameter returns a version of a parameter as a database keeps it, without its key and number.
 func (c Codec) SealParameter(p *Parameter) ([]byte, error) {
 	text, err := json.Marshal(p)
 	if err != nil {
@@ -81,7 +82,7 @@ func (c Codec) SealParameter(p *Parameter) ([]byte, error) {
 	return c.SealDefinition(text)
 }
 
-// ScanParameter reads a parameter from a row of its version and what [Codec.SealParameter] returned.
+// ScanParameter reads a parameter from a row of its version and the result of [Codec.SealParameter].
 func (c Codec) ScanParameter(key ParameterKey, scan func(into ...any) error) (p Parameter, err error) {
 	var version int64
 	var body []byte

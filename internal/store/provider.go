@@ -5,13 +5,13 @@ import (
 	"fmt"
 )
 
-// Provider is a provider known by name: what runs behind the service tokens of that name.
+// Provider is a registered provider: what runs behind the service tokens of that name.
 type Provider struct {
 	Name string `json:"-"`
-	// Holder identifies the owner of the name, who may change and drop it; "" means the operator of the server.
+	// Holder identifies the owner of the name, who may change and delete it; "" means the operator of the server.
 	Holder string `json:"-"`
-	// Definition is the provider as its project file or flag defined it, JSON. It may hold secrets, in its environment or
-	// its URL, so a database keeps all of it sealed.
+	// Definition is the JSON definition of the provider from its project file or flag. Its environment and URL may hold
+	// secrets, so a database seals all of it.
 	Definition json.RawMessage `json:"-"`
 }
 
@@ -29,7 +29,7 @@ func (c Codec) SealDefinition(definition json.RawMessage) ([]byte, error) {
 	return json.Marshal(sealedDefinition{sealed})
 }
 
-// OpenDefinition reads what [Codec.SealDefinition] returned.
+// OpenDefinition opens the result of [Codec.SealDefinition].
 func (c Codec) OpenDefinition(text []byte) (json.RawMessage, error) {
 	var sealed sealedDefinition
 	if err := json.Unmarshal(text, &sealed); err != nil {
@@ -42,7 +42,7 @@ func (c Codec) OpenDefinition(text []byte) (json.RawMessage, error) {
 	return json.RawMessage(clear), nil
 }
 
-// ResealDefinition does with a provider's definition what [Codec.Reseal] does with values.
+// ResealDefinition reseals a provider's definition, as [Codec.Reseal] does for values.
 func (c Codec) ResealDefinition(text []byte) (fresh []byte, stale bool, err error) {
 	var sealed sealedDefinition
 	if err := json.Unmarshal(text, &sealed); err != nil {

@@ -5,12 +5,13 @@ import (
 	"errors"
 )
 
-// rereads is how often [Reread] starts again.
+// rereads is the number of times that [Reread] calls read.
 const rereads = 5
 
-// Reread returns a function that calls read, which looks up rows one after the other, and calls it again if one of them is missing. A row
-// to which an earlier one has led is missing only if another writer was quicker, or if the database has failed over in between. A read that
-// a caller may ask for by a wrong name must turn [ErrNotFound] into an error of its own.
+// Reread returns a function that calls read, which looks up related rows one after the other, and calls it again if it
+// returns [ErrNotFound]. A row that an earlier row refers to is missing only if another writer was faster, or if the
+// database failed over in between. If a caller can pass a wrong name, read must return an error other than
+// [ErrNotFound] for that.
 func Reread[In, Out any](read func(context.Context, In) (Out, error)) func(context.Context, In) (Out, error) {
 	return func(ctx context.Context, in In) (out Out, err error) {
 		for range rereads {

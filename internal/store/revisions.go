@@ -7,27 +7,27 @@ type revisionKey struct {
 	number int
 }
 
-// RevisionCache keeps the revisions used last. They never change, and every decision reads two or three. Only what is
-// committed may be put into it. It is not safe for concurrent use. For implementations of [Store].
+// RevisionCache caches the most recently used revisions. They never change, and every decision reads two or three. Put
+// only committed revisions into it. It is not safe for concurrent use. It is for implementations of [Store].
 type RevisionCache struct {
 	limit, size int // bytes
 	used        *list.List
 	at          map[revisionKey]*list.Element
 }
 
-// NewRevisionCache returns a cache of about limit bytes, above 0.
+// NewRevisionCache returns a cache of about limit bytes, which must be positive.
 func NewRevisionCache(limit int) *RevisionCache {
 	c := &RevisionCache{limit: limit}
 	c.Clear()
 	return c
 }
 
-// Clear forgets everything.
+// Clear empties the cache.
 func (c *RevisionCache) Clear() {
 	c.size, c.used, c.at = 0, list.New(), make(map[revisionKey]*list.Element)
 }
 
-// Get returns a revision, and whether it is there.
+// Get returns a revision, and whether it is cached.
 func (c *RevisionCache) Get(stack StackKey, number int) (Revision, bool) {
 	element := c.at[revisionKey{stack, number}]
 	if element == nil {
@@ -37,7 +37,7 @@ func (c *RevisionCache) Get(stack StackKey, number int) (Revision, bool) {
 	return element.Value.(Revision), true
 }
 
-// Put adds a revision, in place of those used longest ago. One that is there already stays.
+// Put adds a revision and evicts the least recently used ones. A cached revision stays.
 func (c *RevisionCache) Put(r Revision) {
 	key := revisionKey{r.Stack, r.Number}
 	if c.at[key] != nil {
@@ -53,5 +53,5 @@ func (c *RevisionCache) Put(r Revision) {
 	}
 }
 
-// weight is about how much memory a revision takes: its template, and parameters in proportion.
+// weight is the approximate memory size of a revision: its template, with an allowance for its parameters.
 func weight(r Revision) int { return 4096 + 2*len(r.Template) }

@@ -8,29 +8,29 @@ import (
 	"github.com/pintle-dev/pintle/wire"
 )
 
-// Turn is a ready request as [Ring] knows it. For implementations of [Store].
+// Turn is a ready request as [Ring] sees it. It is for implementations of [Store].
 type Turn struct {
 	Stack StackKey
 	ID    wire.RequestID
-	// Age orders the requests of one stack, and its turns among those of the others: the lower, the older. Equal ones are
-	// ordered by ID.
+	// Age orders the requests of one stack, and the requests of different stacks within a round: a lower Age is older.
+	// Requests of equal Age are ordered by ID.
 	Age int64
 }
 
-// Ring chooses what [Store.Claim] returns without reading all that is ready. The stacks stand in a ring, by key. Each call
-// continues where the last one ended and gives every stack it comes to one turn; only after a whole round does it give
-// further ones. So a call reads no more than a few times what it returns and skips, and no one starves. The zero Ring is
-// ready for use, by several goroutines.
+// Ring chooses the requests that [Store.Claim] returns without reading all ready requests. The stacks form a ring,
+// ordered by key. Each call continues where the last one ended and takes one request of each stack; only after a whole
+// round does it take further ones. So a call reads at most a few times the requests that it returns and skips, and no
+// stack starves. The zero Ring is ready for use, and safe for concurrent use.
 type Ring struct {
 	mu    sync.Mutex
-	after StackKey // had its turn last
+	after StackKey // the last stack that had its turn
 }
 
-// Choose returns the ids of up to limit requests in the order in which they are claimed.
+// Choose returns the IDs of up to limit requests in the order in which they are claimed.
 //
-// heads returns the oldest request of each of the next n stacks behind after that have any: keys in rising order, and from
-// the lowest again when there is no higher one, up to after itself; fewer than n if that is the whole ring. oldest returns
-// the oldest requests of these stacks, up to depth of each.
+// heads returns the oldest request of each of the next n stacks after the stack after that have any. The keys are in
+// ascending order, and continue with the lowest when there is no higher one, up to after itself. Fewer than n results
+// mean that this is the whole ring. oldest returns the oldest requests of these stacks, up to depth of each.
 func (r *Ring) Choose(
 	limit int, skip func(wire.RequestID) bool,
 	heads func(after StackKey, n int) ([]Turn, error), oldest func(stacks []StackKey, depth int) ([]Turn, error),
@@ -42,7 +42,7 @@ func (r *Ring) Choose(
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	var chosen []Turn
-	var stacks []StackKey // that had their turn in this round
+	var stacks []StackKey // had their turn in this round
 	round := make(map[StackKey]bool)
 	for after, whole := r.after, false; !whole; {
 		turns, err := heads(after, limit)
@@ -89,7 +89,7 @@ func (r *Ring) Choose(
 	return ids(chosen[:min(limit, len(chosen))]), nil
 }
 
-// behind orders two stacks in the ring that begins behind after.
+// behind compares two stacks in the ring that begins after the stack after.
 func behind(after, a, b StackKey) int {
 	switch {
 	case a > after && b <= after:
@@ -107,13 +107,13 @@ func sorted(turns []Turn) []wire.RequestID {
 	return ids(turns)
 }
 
-// byTurn sorts requests: first the oldest of every stack, then the second ones, and so on. It returns the highest number of
-// one stack.
+// byTurn sorts requests: first the oldest of every stack, then the second oldest, and so on. It returns the largest
+// number of requests of one stack.
 func byTurn(turns []Turn) (ordered []Turn, highest int) {
 	slices.SortFunc(turns, older)
 	type numbered struct {
 		Turn
-		number int // in its stack
+		number int // position within its stack
 	}
 	had := make(map[StackKey]int)
 	list := make([]numbered, len(turns))

@@ -12,9 +12,9 @@ import (
 // rootSize is the length of a root in bytes.
 const rootSize = 32
 
-// Root is a secret that belongs to a store from its first day to its last: what outlives a change of keys is derived
-// from it, such as the signature of a URL that a provider holds. It lies in the store, sealed, so neither the keys nor a
-// copy of the database alone give it away. The zero Root is not a root.
+// Root is a secret that a store keeps for as long as it exists. Secrets that must survive key rotation are derived from
+// it, such as the signature of a URL that a provider holds. The store keeps it sealed, so neither the keys nor a copy
+// of the database reveal it alone. The zero Root is not a root.
 type Root struct{ secret []byte }
 
 // NewRoot returns a random root.
@@ -24,11 +24,11 @@ func NewRoot() Root {
 	return Root{secret}
 }
 
-// Derive returns 32 bytes for a purpose of their own, e.g. "response URL", by HKDF-SHA256.
+// Derive returns 32 bytes for one purpose, e.g. "response URL", by HKDF-SHA256.
 func (r Root) Derive(purpose string) []byte {
 	derived, err := hkdf.Key(sha256.New, r.secret, nil, "pintle "+purpose, 32)
 	if err != nil {
-		panic(err) // only of lengths, which are constant
+		panic(err) // fails only for bad lengths, which are constant
 	}
 	return derived
 }
@@ -44,7 +44,7 @@ func (c Codec) SealRoot(root Root) (string, error) {
 	return c.keys.Seal(base64.StdEncoding.EncodeToString(root.secret))
 }
 
-// OpenRoot reads what [Codec.SealRoot] returned. Its errors tell a key that is not here.
+// OpenRoot opens the result of [Codec.SealRoot]. Its errors report a missing key.
 func (c Codec) OpenRoot(sealed string) (Root, error) {
 	if c.keys == nil {
 		return Root{}, errNoKeys

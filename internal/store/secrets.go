@@ -10,24 +10,24 @@ import (
 	"github.com/pintle-dev/pintle/wire"
 )
 
-// secretWords are found in the names of headers and parameters whose values open something.
+// secretWords occur in the names of headers and parameters whose values are credentials.
 var secretWords = []string{"auth", "cookie", "credential", "key", "passw", "secret", "signature", "token"}
 
-// IsSecretName reports whether a header or a parameter of a URL holds a secret by its name.
+// IsSecretName reports whether a header or URL parameter of that name holds a secret.
 func IsSecretName(name string) bool {
 	name = strings.ToLower(name)
 	return slices.ContainsFunc(secretWords, func(word string) bool { return strings.Contains(name, word) })
 }
 
-// These are the minimum lengths, in bytes, of values that are secret by their name only. Hiding every "k" would make
-// a text unreadable. minPart applies to the parts of a header, so that Bearer and Basic are not secrets.
+// These are the minimum lengths, in bytes, of values that are secret only because of their name. Hiding every "k" would
+// make a text unreadable. minPart applies to the parts of a header, so that Bearer and Basic are not secrets.
 const (
 	minNamed = 4
 	minPart  = 8
 )
 
-// ConfigSecrets returns what must not be shown of an HttpConfig of ROS: the key, and what is secret in the headers by its origin or
-// by their names. Of such a header that is each part too, since a text is more likely to have the token alone.
+// ConfigSecrets returns the secrets of an HttpConfig of ROS: its key, and headers that are secret by origin or by name.
+// For such a header it also returns each part, because a text is more likely to contain the token alone.
 func ConfigSecrets(config value.Value) []string {
 	secrets := config.Secrets()
 	add := func(text string, least int) {
@@ -64,9 +64,9 @@ func cutPrefixFold(text, prefix string) (string, bool) {
 	return text[len(prefix):], true
 }
 
-// TokenSecrets returns what must not be shown of a service token of ROS: all of one that is a secret by its origin. Of a URL that is
-// its password too, and what its query holds under names such as access_token; of a secret one each part, since those who get it
-// tell the path, and not where they are.
+// TokenSecrets returns the secrets of a service token of ROS. These are the whole token if it is secret by origin, the
+// password of a URL, and the query parameters with names such as access_token. For a secret URL they are also its path
+// segments, because its receivers quote the path without the host.
 func TokenSecrets(token value.Value) []string {
 	secrets := token.Secrets()
 	parsed, err := wire.ParseToken(wire.ServiceToken(token.Text()))
@@ -80,7 +80,7 @@ func TokenSecrets(token value.Value) []string {
 	}
 	password, _ := parsed.URL.User.Password()
 	add(password, minNamed)
-	query, _ := url.ParseQuery(parsed.URL.RawQuery) // what cannot be read is not a parameter
+	query, _ := url.ParseQuery(parsed.URL.RawQuery) // parameters that cannot be parsed are ignored
 	for name, values := range query {
 		for _, text := range values {
 			if token.Secret() || IsSecretName(name) {
@@ -96,7 +96,7 @@ func TokenSecrets(token value.Value) []string {
 	return secrets
 }
 
-// ShownURL returns a service token as it may be shown: of a URL neither the user nor the query, where keys are.
+// ShownURL returns a service token in a form that may be shown: a URL loses its user and query, which may hold keys.
 func ShownURL(token string) string {
 	parsed, err := wire.ParseToken(wire.ServiceToken(token))
 	if err != nil || parsed.URL == nil {

@@ -2,7 +2,8 @@ package store
 
 import "github.com/pintle-dev/pintle/internal/language/value"
 
-// size is about how many bytes of memory a body takes that an image keeps: what can be large of it. None takes none.
+// size returns the approximate memory size of a body, in bytes, counting only the parts that can be large. It is 0 for
+// nil.
 func (p *StepPlan) size() int {
 	if p == nil {
 		return 0
@@ -25,7 +26,7 @@ func (b *RequestBody) size() int {
 }
 
 func sizeOf(v value.Value) int {
-	const one = 48 // a value, but for what it refers to
+	const one = 48 // a value without the text and items that it refers to
 	size := len(v.Text())
 	for _, item := range v.Items() {
 		size += one + sizeOf(item)

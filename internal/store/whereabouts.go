@@ -6,21 +6,21 @@ import (
 	"github.com/pintle-dev/pintle/wire"
 )
 
-// maxWhereabouts is how many requests each of two generations remembers.
+// maxWhereabouts is the number of requests in each of the two generations of the cache.
 const maxWhereabouts = 1 << 14
 
-// Whereabouts remembers the stacks of the requests used last, which never change. Its methods are safe for concurrent use.
+// Whereabouts caches the stacks of recently used requests, which never change. Its methods are safe for concurrent use.
 type Whereabouts struct {
 	mu         sync.Mutex
 	young, old map[wire.RequestID]StackKey
 }
 
-// NewWhereabouts returns one that remembers nothing yet.
+// NewWhereabouts returns an empty cache.
 func NewWhereabouts() *Whereabouts {
 	return &Whereabouts{young: make(map[wire.RequestID]StackKey)}
 }
 
-// Get returns the stack of a request, and whether it is remembered.
+// Get returns the stack of a request, and whether it is cached.
 func (w *Whereabouts) Get(id wire.RequestID) (StackKey, bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -31,14 +31,14 @@ func (w *Whereabouts) Get(id wire.RequestID) (StackKey, bool) {
 	return key, ok
 }
 
-// Clear forgets all of them.
+// Clear empties the cache.
 func (w *Whereabouts) Clear() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.young, w.old = make(map[wire.RequestID]StackKey), nil
 }
 
-// Put remembers the stack of a request.
+// Put caches the stack of a request.
 func (w *Whereabouts) Put(id wire.RequestID, key StackKey) {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -1,6 +1,6 @@
-// Package maintenance re-seals rows under the newest key and removes expired rows. It works in small steps and rests
-// after each for longer than it took, so it never needs more than a tenth of what the store can do; stopped at any
-// moment, it continues when it is started again.
+// Package maintenance re-seals rows under the newest key and removes expired rows. It works in small steps and pauses
+// after each for longer than the step took, so it never uses more than a tenth of the store's capacity. It can be
+// stopped at any time, and continues when it is started again.
 package maintenance
 
 import (
@@ -15,29 +15,29 @@ import (
 	"github.com/pintle-dev/pintle/internal/store"
 )
 
-// Store is what is needed of a [store.Store].
+// Store is the part of a [store.Store] that an Upkeep uses.
 type Store interface {
 	SealingKeys(context.Context) ([]store.SealingKey, error)
 	Reseal(ctx context.Context, from store.Cursor, limit int) (store.Resealed, error)
 	Sweep(ctx context.Context, keep store.Keep, from store.Cursor, limit int) (store.Swept, error)
 }
 
-// Config is what an Upkeep needs. Store is required; zero fields mean what they say.
+// Config configures an Upkeep. Store is required; zero fields mean the documented defaults.
 type Config struct {
 	Store Store
-	// Keep says what is kept; its zero fields mean their own defaults.
+	// Keep says which rows are kept; its zero fields mean its own defaults.
 	Keep store.Keep
-	// Every is how long after a pass of the sweep the next begins; zero is an hour.
+	// Every is the pause between two sweep passes; zero is an hour.
 	Every time.Duration
-	// Again is how long after a pass of the re-sealing that could not be finished, or failed, the next begins; zero is a
+	// Again is the pause before the next resealing pass after one that failed or could not be finished; zero is a
 	// minute.
 	Again time.Duration
-	// Batch is how many rows a step takes at most; zero is 200.
+	// Batch is the maximum number of rows in a step; zero is 200.
 	Batch int
 	Log   *slog.Logger
 }
 
-// Upkeep keeps a store in good order. Use [New], then [Upkeep.Run] once.
+// Upkeep removes expired rows of a store and reseals rows. Use [New], then [Upkeep.Run] once.
 type Upkeep struct {
 	config Config
 	log    *slog.Logger
@@ -46,19 +46,19 @@ type Upkeep struct {
 	status Status
 }
 
-// Status is what an upkeep has done since it began.
+// Status is the work of an upkeep since it began.
 type Status struct {
 	// Resealed counts the rows that were sealed again.
 	Resealed int
-	// Sealed says that nothing is left that an older key has sealed, as far as this process knows.
+	// Sealed says that no row is sealed with an older key, as far as this process knows.
 	Sealed bool
 	// Swept counts the rows that were removed.
 	Swept int
-	// LastSweep is when the last pass of the sweep ended; zero if none has.
+	// LastSweep is when the last sweep pass ended; zero before the first.
 	LastSweep time.Time
 }
 
-// New returns an upkeep, or the error of a config that contradicts itself.
+// New returns an upkeep, or an error for an invalid config.
 func New(config Config) (*Upkeep, error) {
 	if config.Store == nil {
 		return nil, errors.New("upkeep: no store")
@@ -77,14 +77,14 @@ func New(config Config) (*Upkeep, error) {
 	return u, nil
 }
 
-// Status returns what was done so far.
+// Status returns the work done so far.
 func (u *Upkeep) Status() Status {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	return u.status
 }
 
-// Run works until ctx ends, and returns nil then. A failure is logged, and tried again at the next pass.
+// Run works until ctx ends, and then returns nil. It logs a failure and tries again in the next pass.
 func (u *Upkeep) Run(ctx context.Context) error {
 	for sealed := false; ctx.Err() == nil; {
 		if !sealed {
@@ -110,7 +110,7 @@ func (u *Upkeep) Run(ctx context.Context) error {
 	return nil
 }
 
-// reseal makes a pass, and reports whether nothing is left for another.
+// reseal runs one pass, and reports whether it leaves no work for another.
 func (u *Upkeep) reseal(ctx context.Context) (done bool, err error) {
 	keys, err := u.config.Store.SealingKeys(ctx)
 	if err != nil {
@@ -151,9 +151,9 @@ func (u *Upkeep) reseal(ctx context.Context) (done bool, err error) {
 	}
 }
 
-// sweep makes a pass.
+// sweep runs one pass.
 func (u *Upkeep) sweep(ctx context.Context) error {
-	defer u.note(func(s *Status) { s.LastSweep = time.Now() }) // also of one that failed: the next is not to be at once
+	defer u.note(func(s *Status) { s.LastSweep = time.Now() }) // after a failed pass too, to delay the next one
 	var from store.Cursor
 	rows := 0
 	for {
@@ -182,12 +182,12 @@ func (u *Upkeep) note(change func(*Status)) {
 	change(&u.status)
 }
 
-// pause returns how long to rest after a step that took so long.
+// pause returns how long to pause after a step of that duration.
 func pause(took time.Duration) time.Duration {
 	return min(max(9*took, time.Millisecond), time.Second)
 }
 
-// rest waits, or until ctx ends.
+// rest waits for d, or until ctx ends.
 func rest(ctx context.Context, d time.Duration) {
 	timer := time.NewTimer(d)
 	defer timer.Stop()

@@ -10,7 +10,7 @@ import (
 	"github.com/pintle-dev/pintle/wire"
 )
 
-// of reports whether an account is one of those meant.
+// of reports whether an account is one of accounts; nil means all accounts.
 func of(accounts []string, account string) bool {
 	return accounts == nil || slices.Contains(accounts, account)
 }
@@ -51,7 +51,7 @@ func (s *Store) InstancesOf(ctx context.Context, key store.StackKey, logical []w
 	})
 }
 
-// picked returns some instances of a stack, by number.
+// picked returns the wanted instances of a stack, ordered by number.
 func (s *Store) picked(ctx context.Context, key store.StackKey, wanted func(store.Instance) bool) (rows []store.Instance, err error) {
 	err = s.do(ctx, func() error {
 		if st := s.stacks[key]; st != nil {

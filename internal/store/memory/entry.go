@@ -64,7 +64,7 @@ func (s *Store) DropEntry(ctx context.Context, key store.EntryKey, version int64
 	})
 }
 
-// entryAt returns an entry that is at a version, 0 for whichever it is at. The caller holds the lock.
+// entryAt returns an entry at a version, or at any version for 0. The caller holds the lock.
 func (s *Store) entryAt(key store.EntryKey, version int64) (store.Entry, error) {
 	e, there := s.entries[key.Row()]
 	switch {

@@ -9,17 +9,17 @@ import (
 	"github.com/pintle-dev/pintle/wire"
 )
 
-// exportName is what identifies an export.
+// exportName identifies an export.
 type exportName struct{ account, region, name string }
 
-// export is who exports a name, and who imports it.
+// export is the exporter of a name, and its importers.
 type export struct {
 	stack     store.StackKey
 	output    string
 	importers []store.StackKey
 }
 
-// fillOutside puts what a decision asked for beyond its stack into a view.
+// fillOutside adds to a view the rows outside its stack that the decision requested.
 func (s *Store) fillOutside(v *store.View, target store.Target, scope store.Scope) {
 	account, region := target.Home(&v.Stack)
 	if len(scope.Exports) > 0 {
@@ -62,7 +62,7 @@ func (s *Store) importers(name exportName) []string {
 	return names
 }
 
-// refuseExports returns the error of exports and imports that a database would refuse.
+// refuseExports returns the error with which a database would reject exports and imports.
 func (s *Store) refuseExports(view *store.View, d *store.Delta) error {
 	own := view.Stack
 	if d.Stack != nil {

@@ -33,7 +33,7 @@ func (s *Store) Figures(ctx context.Context) (f store.Figures, err error) {
 	return f, err
 }
 
-// flights sorts requests into kinds.
+// flights counts the open requests by type and state.
 func flights(open map[wire.RequestID]*request) (list []store.Flight) {
 	type kind struct {
 		of    wire.RequestType

@@ -1,8 +1,9 @@
 // Package memory is a [store.Store] that lives in the process and dies with it. It is for the simulation, which runs
-// thousands of stacks on it, and for tests; and it keeps the contract of the store honest, being written without SQL.
+// thousands of stacks on it, and for tests. Because it is written without SQL, it also shows that the store's contract
+// does not depend on a database.
 //
-// Rows are replaced, never changed in place, so a view is a shallow copy. A view holds exactly what the contract
-// promises: a decision that forgot to ask for more fails here as it would on a database.
+// Rows are replaced, never changed in place, so a view is a shallow copy. A view holds exactly the rows that the
+// contract promises: a decision that forgets to ask for more fails here as it would on a database.
 package memory
 
 import (
@@ -17,9 +18,9 @@ import (
 	"github.com/pintle-dev/pintle/wire"
 )
 
-// Config is what a Store needs. The zero Config is usable.
+// Config configures a Store. The zero Config is usable.
 type Config struct {
-	// Now is the clock that stands for the database's; nil means [time.Now].
+	// Now stands in for the database's clock; nil means [time.Now].
 	Now func() time.Time
 }
 
@@ -28,21 +29,21 @@ type Store struct {
 	now  func() time.Time
 	root store.Root
 
-	mu       sync.Mutex // held during every call, decisions included
+	mu       sync.Mutex // held during every call, including its decisions
 	closed   bool
 	stacks   map[store.StackKey]*stack
 	ids      map[wire.StackID]store.StackKey
 	live     map[store.StackName]store.StackKey
 	requests map[wire.RequestID]*request
-	open     map[wire.RequestID]*request // those of requests not settled
+	open     map[wire.RequestID]*request // unsettled requests
 	sets     map[store.ChangeSetID]*changeSet
-	born     int64 // requests and change sets so far
+	born     int64 // number of requests and change sets created so far
 	nodes    map[store.Incarnation]time.Time
-	joined   store.Incarnation // nodes so far
-	// operations are those of all stacks by their operation ids.
+	joined   store.Incarnation // number of nodes so far
+	// operations indexes the operations of all stacks by operation ID.
 	operations map[string]place
 	providers  map[string]store.Provider
-	parameters map[store.ParameterKey][]store.Parameter // versions, the newest last
+	parameters map[store.ParameterKey][]store.Parameter // versions, newest last
 	entries    map[string]store.Entry                   // by EntryKey.Row
 	exports    map[exportName]export
 }
@@ -51,7 +52,7 @@ type Store struct {
 type stack struct {
 	row        store.Stack
 	revisions  map[int]store.Revision
-	operations []store.Operation // by number from 1; one that was swept is zero
+	operations []store.Operation // by number from 1; a swept one is zero
 	steps      map[wire.LogicalID]store.Step
 	instances  map[int]store.Instance
 	open       map[wire.RequestID]*request
@@ -61,19 +62,19 @@ type stack struct {
 	imports    []string
 }
 
-// place is where an operation is found.
+// place identifies an operation.
 type place struct {
 	stack  store.StackKey
 	number int
 }
 
-// request is a request and its place among all, for the order of age.
+// request is a request with its position in order of creation.
 type request struct {
 	row  store.Request
 	born int64
 }
 
-// changeSet is a change set and its place among all, for the order of age.
+// changeSet is a change set with its position in order of creation.
 type changeSet struct {
 	row  store.ChangeSet
 	born int64
@@ -138,7 +139,7 @@ func (s *Store) Ping(ctx context.Context) error {
 	return s.do(ctx, func() error { return nil })
 }
 
-// Close implements [store.Store]. The rows are lost. A second Close does nothing.
+// Close implements [store.Store]. The rows are lost. A second Close is a no-op.
 func (s *Store) Close() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -146,7 +147,7 @@ func (s *Store) Close() error {
 	return nil
 }
 
-// do runs one call of the store alone.
+// do runs one call of the store under the lock.
 func (s *Store) do(ctx context.Context, call func() error) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -159,7 +160,7 @@ func (s *Store) do(ctx context.Context, call func() error) error {
 	return call()
 }
 
-// time returns the time as a database keeps it.
+// time returns the current time with the precision of a database.
 func (s *Store) time() time.Time { return milli(s.now()) }
 
 func milli(t time.Time) time.Time {
@@ -169,7 +170,7 @@ func milli(t time.Time) time.Time {
 	return t.UTC().Truncate(time.Millisecond)
 }
 
-// refuse returns the error of a delta that a database would refuse, before anything of it is written.
+// refuse returns the error with which a database would reject a delta, before any of it is written.
 func (s *Store) refuse(st *stack, view *store.View, d *store.Delta) error {
 	if d.Stack != nil && view.Stack.Key == 0 {
 		if _, ok := s.stacks[d.Stack.Key]; ok {
@@ -209,7 +210,7 @@ func (s *Store) refuse(st *stack, view *store.View, d *store.Delta) error {
 	return s.refuseSets(st, d)
 }
 
-// refuseSets returns the error of change sets that a database would refuse.
+// refuseSets returns the error with which a database would reject change sets.
 func (s *Store) refuseSets(st *stack, d *store.Delta) error {
 	names := make(map[string]store.ChangeSetID)
 	for id, set := range st.sets {

@@ -11,7 +11,7 @@ import (
 	"github.com/pintle-dev/pintle/wire"
 )
 
-// Join implements [store.Store]. The name is not kept.
+// Join implements [store.Store]. It does not store the name.
 func (s *Store) Join(ctx context.Context, _ string) (node store.Incarnation, err error) {
 	err = s.do(ctx, func() error {
 		s.joined++

@@ -10,7 +10,7 @@ import (
 	"github.com/pintle-dev/pintle/wire"
 )
 
-// get runs a query alone, over the rows of a stack that must be there.
+// get runs a query under the lock, over the rows of a stack that must exist.
 func get[T any](ctx context.Context, s *Store, key store.StackKey, query func(*stack) (T, error)) (result T, err error) {
 	err = s.do(ctx, func() error {
 		st := s.stacks[key]

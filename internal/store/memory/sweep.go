@@ -24,8 +24,8 @@ func (s *Store) Reseal(ctx context.Context, _ store.Cursor, _ int) (store.Reseal
 	return store.Resealed{Done: true}, s.do(ctx, func() error { return nil })
 }
 
-// Sweep implements [store.Store]. A step is one stack, and the last one all requests. A place is the key of the stack that
-// was done last.
+// Sweep implements [store.Store]. A step is one stack; the last step is all requests. A cursor is the key of the last
+// finished stack.
 func (s *Store) Sweep(ctx context.Context, keep store.Keep, from store.Cursor, limit int) (swept store.Swept, err error) {
 	after, _ := strconv.ParseInt(string(from), 10, 64)
 	err = s.do(ctx, func() error {
@@ -35,7 +35,7 @@ func (s *Store) Sweep(ctx context.Context, keep store.Keep, from store.Cursor, l
 				continue
 			}
 			swept.Rows = s.trim(s.stacks[key], keep, now, room)
-			if swept.Rows == room { // perhaps not all of it
+			if swept.Rows == room { // perhaps more remain
 				key--
 			}
 			swept.Next = store.Cursor(strconv.FormatInt(int64(key), 10))
@@ -55,7 +55,7 @@ func (s *Store) Sweep(ctx context.Context, keep store.Keep, from store.Cursor, l
 	return swept, err
 }
 
-// trim removes up to room rows of a stack, or all of it, and returns how many.
+// trim removes up to room rows of a stack, or all of it, and returns the number of removed rows.
 func (s *Store) trim(st *stack, keep store.Keep, now time.Time, room int) (rows int) {
 	if len(st.operations) == 0 {
 		return 0
@@ -84,7 +84,7 @@ func (s *Store) trim(st *stack, keep store.Keep, now time.Time, room int) (rows 
 		st.events = slices.Delete(st.events, 0, n)
 		gone(n)
 	}
-	oldest := 0 // the first of which there are events
+	oldest := 0 // the first operation with events
 	if len(st.events) > 0 {
 		oldest = st.events[0].Place.Operation
 	}

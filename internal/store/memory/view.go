@@ -5,7 +5,7 @@ import (
 	"github.com/pintle-dev/pintle/wire"
 )
 
-// view loads what a decision on target may see, and no more than that.
+// view loads exactly the rows that a decision on target may see.
 func (s *Store) view(target store.Target, scope store.Scope) (*store.View, error) {
 	v := &store.View{Now: s.time()}
 	st, err := s.find(target)
@@ -51,7 +51,7 @@ func (s *Store) view(target store.Target, scope store.Scope) (*store.View, error
 		return v, nil
 	}
 	steps := st.around(scope, v.Request)
-	near := make(map[wire.LogicalID]bool) // the loaded steps and what they need
+	near := make(map[wire.LogicalID]bool) // the loaded steps and their dependencies
 	for logical := range steps {
 		near[logical] = true
 		if plan := st.steps[logical].Plan; plan != nil {
@@ -67,7 +67,7 @@ func (s *Store) view(target store.Target, scope store.Scope) (*store.View, error
 	return v, nil
 }
 
-// find returns the stack of a target; nil if it names a stack that does not live.
+// find returns the stack of a target; nil if it names a stack that is not live.
 func (s *Store) find(target store.Target) (*stack, error) {
 	switch {
 	case target.Request != "" && target.Stack == 0:
@@ -86,7 +86,7 @@ func (s *Store) find(target store.Target) (*stack, error) {
 	return s.stacks[s.live[target.Name]], nil
 }
 
-// around returns the logical ids of the steps in scope, and of those in their Next.
+// around returns the logical IDs of the steps in scope, and of those in their Next.
 func (st *stack) around(scope store.Scope, own *store.Request) map[wire.LogicalID]bool {
 	centers := scope.Steps
 	if scope.Own {
@@ -102,7 +102,7 @@ func (st *stack) around(scope store.Scope, own *store.Request) map[wire.LogicalI
 	return steps
 }
 
-// fill puts the steps and unsettled requests that pass step, and the instances that pass instance, into a view.
+// fill adds to a view the steps and unsettled requests that pass step, and the instances that pass instance.
 func (st *stack) fill(v *store.View, step func(wire.LogicalID) bool, instance func(store.Instance) bool) {
 	for logical, row := range st.steps {
 		if step(logical) {
@@ -123,7 +123,7 @@ func (st *stack) fill(v *store.View, step func(wire.LogicalID) bool, instance fu
 	}
 }
 
-// copy returns the row with a body of its own, so that a reader that changes a field of it changes only its copy.
+// copy returns the row with its own body, so that a reader that changes a field changes only its copy.
 func (r *request) copy() store.Request {
 	row := r.row
 	body := *row.Body

@@ -11,8 +11,8 @@ import (
 	"github.com/pintle-dev/pintle/wire"
 )
 
-// Apply implements [store.Store]. The decision goes to the writer of its stack, so that the writers of one node do not
-// wait for each other's locks.
+// Apply implements [store.Store]. It sends the decision to the writer of its stack, so that the writers of one node do
+// not wait for each other's locks.
 func (s *Store) Apply(ctx context.Context, target store.Target, decide store.Decide) error {
 	s.gate.RLock()
 	defer s.gate.RUnlock()
@@ -35,12 +35,12 @@ func (s *Store) Apply(ctx context.Context, target store.Target, decide store.Dec
 	return s.writerOf(m.key).do(m)
 }
 
-// writerOf returns the writer of a stack that is there.
+// writerOf returns the writer of an existing stack.
 func (s *Store) writerOf(key store.StackKey) *writer {
 	return s.writers[uint64(key)%uint64(len(s.writers))]
 }
 
-// locate finds out which stack a member is about.
+// locate finds the stack of a member.
 func (s *Store) locate(ctx context.Context, m *member) (err error) {
 	away := newAbsence(s)
 	for {
@@ -66,7 +66,7 @@ func hashOf(name store.StackName) uint64 {
 	return h.Sum64()
 }
 
-// keyOfName returns the key of the live stack of a name, 0 if there is none.
+// keyOfName returns the key of the live stack with a name, or 0.
 func (s *Store) keyOfName(ctx context.Context, name store.StackName) (key store.StackKey, err error) {
 	if !clean(name.Account) || !clean(name.Region) || !clean(name.Name) {
 		return 0, nil
@@ -81,7 +81,7 @@ func (s *Store) keyOfName(ctx context.Context, name store.StackName) (key store.
 	return key, err
 }
 
-// keyOfRequest returns the key of a request's stack, or [store.ErrNotFound]. It never changes, so most are remembered.
+// keyOfRequest returns the key of a request's stack, or [store.ErrNotFound]. It never changes, so most keys are cached.
 func (s *Store) keyOfRequest(ctx context.Context, id wire.RequestID) (key store.StackKey, err error) {
 	if key, ok := s.where.Get(id); ok {
 		return key, nil
@@ -101,7 +101,7 @@ func (s *Store) keyOfRequest(ctx context.Context, id wire.RequestID) (key store.
 	return key, err
 }
 
-// remember notes the requests that a batch has committed and that someone will answer.
+// remember caches the stacks of the unsettled requests that a batch has committed.
 func (s *Store) remember(b *batch) {
 	for key, im := range b.images {
 		for id, change := range im.changes.requests {

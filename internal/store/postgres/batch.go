@@ -16,8 +16,8 @@ import (
 	"github.com/pintle-dev/pintle/wire"
 )
 
-// decideFor is how long the decisions of one transaction may take: what is left then waits for the next, because the
-// transaction holds locks, and the server ends one that stands still.
+// decideFor limits the time for the decisions of one transaction. The remaining members wait for the next transaction,
+// because the transaction holds locks, and the server ends an idle one.
 const decideFor = time.Second
 
 // batch is one transaction: its members, and an image of each of their stacks.
@@ -26,20 +26,20 @@ type batch struct {
 	writer *writer
 	conn   *pgx.Conn
 	ctx    context.Context
-	turn   int64 // what it leaves at the stacks that it changes
+	turn   int64 // the turn that it sets on the stacks that it changes
 
-	begun bool // the transaction, with the locks of all stacks
-	taken bool // the turns of all stacks are this one's
-	wrote bool // it has something to write
-	stale bool // it was decided on images that were no longer true
-	mixed bool // there are nodes that know of no turns
+	begun bool // the transaction has begun and locked all stacks
+	taken bool // the turns of all stacks are set to this one
+	wrote bool // it has changes to write
+	stale bool // its decisions used outdated images
+	mixed bool // some nodes do not set turns
 
 	now    time.Time
-	keys   []int64 // of the members' stacks, in order
+	keys   []int64 // keys of the members' stacks, in order
 	images map[store.StackKey]*image
-	names  map[store.StackName]store.StackKey // of live stacks; 0 where there is none
+	names  map[store.StackName]store.StackKey // live stacks by name; 0 for a free name
 	where  map[wire.RequestID]store.StackKey  // the stacks of the members' requests
-	// elsewhere are requests that came and belong to stacks that the batch is not about.
+	// elsewhere are loaded requests that belong to other stacks than the batch's.
 	elsewhere map[wire.RequestID]store.Request
 	ids       []operationID // new ones, in the order of the decisions
 
@@ -47,7 +47,7 @@ type batch struct {
 }
 
 // run runs the members in one transaction, and returns how many of them, from the first on, it has settled: they have
-// their results if it was committed. An error that is no [lost] means that nothing was written.
+// their results if it was committed. An error other than [lost] means that nothing was written.
 func (b *batch) run(members []*member, number int64) (int, error) {
 	if err := b.begin(members); err != nil {
 		return 0, b.failed(err, false)
@@ -72,7 +72,7 @@ func (b *batch) run(members []*member, number int64) (int, error) {
 	return done, nil
 }
 
-// failed ends a transaction that failed. A connection that is in doubt is closed.
+// failed ends a failed transaction. It closes a connection whose state is unknown.
 func (b *batch) failed(err error, committing bool) error {
 	if offline(err) || b.conn.IsClosed() {
 		b.writer.disconnect()
@@ -88,8 +88,8 @@ func (b *batch) failed(err error, committing bool) error {
 	return err
 }
 
-// begin makes the images of what the members are about. The transaction begins with the first round trip, which is later if the
-// images can be trusted until then.
+// begin creates the images of the members' stacks. The transaction begins with the first round trip, which comes later
+// if the images can be trusted until then.
 func (b *batch) begin(members []*member) error {
 	b.images = make(map[store.StackKey]*image)
 	b.names = make(map[store.StackName]store.StackKey)
@@ -115,7 +115,7 @@ func (b *batch) begin(members []*member) error {
 	return b.lock(members)
 }
 
-// lock locks what the members are about, and loads what is not in images that are still true.
+// lock locks the members' stacks, and loads everything that valid images do not hold.
 func (b *batch) lock(members []*member) error {
 	var first wanted
 	var fresh []int64
@@ -157,7 +157,7 @@ func (b *batch) lock(members []*member) error {
 	if b.store.now == nil {
 		b.now = b.store.latest.raise(b.now)
 	}
-	if b.mixed { // what was kept of other stacks may be old as well, when that node has gone
+	if b.mixed { // cached images of other stacks may also be outdated once that node has left
 		b.writer.images.Clear()
 	}
 	if err := b.refresh(members, fresh, turns); err != nil {
@@ -169,14 +169,14 @@ func (b *batch) lock(members []*member) error {
 		}
 	}
 	for name, key := range b.names {
-		if key != 0 && b.images[key] == nil { // it is there, and not locked: someone has made it just now
+		if key != 0 && b.images[key] == nil { // it exists but is not locked: another node has just created it
 			return fmt.Errorf("%w: a stack of the name %s was made", errConflict, name.Name)
 		}
 	}
 	return b.loadRevisions(members)
 }
 
-// refresh loads the stacks again whose images were kept, and which another node has changed since.
+// refresh reloads the stacks whose cached images another node has made outdated.
 func (b *batch) refresh(members []*member, fresh []int64, turns map[store.StackKey]int64) error {
 	var stale []int64
 	for _, key := range b.keys {
@@ -210,7 +210,7 @@ func (b *batch) refresh(members []*member, fresh []int64, turns map[store.StackK
 	return nil
 }
 
-// queueLoad loads stacks and their newest operations.
+// queueLoad queues loading stacks and their newest operations.
 func (b *batch) queueLoad(trip *pgx.Batch, keys []int64) {
 	if len(keys) == 0 {
 		return
@@ -246,7 +246,7 @@ func (b *batch) queueNames(trip *pgx.Batch) {
 	})
 }
 
-// loadRevisions loads the revisions that the first views need, in one round trip, unless they were read before.
+// loadRevisions loads the revisions for the first views in one round trip, unless they are cached.
 func (b *batch) loadRevisions(members []*member) error {
 	var missing wanted
 	for _, m := range members {
@@ -268,11 +268,11 @@ func (b *batch) wantRevision(w *wanted, im *image, number int) {
 		im.Revisions[number] = &r
 		return
 	}
-	im.Revisions[number] = nil // asked for; it is there if it comes
+	im.Revisions[number] = nil // requested; loading replaces the nil if the revision exists
 	w.revisionStacks, w.revisions = append(w.revisionStacks, int64(im.Stack.Key)), append(w.revisions, int32(number))
 }
 
-// load makes a round trip for what is missing.
+// load loads the wanted rows in one round trip.
 func (b *batch) load(w *wanted) error {
 	trip := &pgx.Batch{}
 	w.queue(b, trip)
@@ -286,7 +286,7 @@ func (b *batch) load(w *wanted) error {
 	return nil
 }
 
-// more loads what a view or a delta needs of one stack.
+// more loads the rows of one stack that a view or a delta needs.
 func (b *batch) more(im *image, n store.Need) error {
 	var w wanted
 	for _, number := range n.Revisions {
@@ -300,7 +300,7 @@ func (b *batch) more(im *image, n store.Need) error {
 	} else {
 		for _, logical := range n.Steps {
 			if !clean(string(logical)) {
-				im.Near(logical) // nothing has that name
+				im.Near(logical) // no row can have that name
 				continue
 			}
 			w.stepStacks, w.steps = append(w.stepStacks, int64(im.Stack.Key)), append(w.steps, string(logical))
@@ -309,7 +309,7 @@ func (b *batch) more(im *image, n store.Need) error {
 	return b.load(&w)
 }
 
-// send makes a round trip in the transaction, which it begins if that was put off.
+// send makes a round trip in the transaction, and first begins the transaction if that was postponed.
 func (b *batch) send(trip *pgx.Batch) error {
 	if !b.begun {
 		b.queueBegin(trip)
@@ -321,19 +321,19 @@ func (b *batch) send(trip *pgx.Batch) error {
 	return err
 }
 
-// attempt runs a member. A decision that panics fails, and the stacks of the others continue.
+// attempt runs a member. If its decision panics, the member fails, and the others continue.
 func (b *batch) attempt(m *member) (err error) {
 	decided := false
 	defer func() {
 		if cause := recover(); cause != nil {
 			b.store.log.Error("a decision panicked", "cause", panics.Cause(cause), "stack", string(debug.Stack()))
 			err = errors.New("the decision panicked: " + panics.Cause(cause))
-			if !decided { // nothing of it is in the images
+			if !decided { // the images hold none of its changes
 				err = verdict{err}
 			}
 		}
 	}()
-	var broken error // of the database, not of the decision
+	var broken error // an error of the database, not of the decision
 	_, delta, err := store.Run(m.target, func(scope store.Scope) (*store.View, error) {
 		v, err := b.view(m, scope)
 		if err != nil && !errors.Is(err, store.ErrNotFound) {
@@ -351,7 +351,7 @@ func (b *batch) attempt(m *member) (err error) {
 	return b.take(m, &delta)
 }
 
-// view makes the view of a member, and loads what is missing for it.
+// view returns the view of a member, and loads the missing rows for it.
 func (b *batch) view(m *member, scope store.Scope) (*store.View, error) {
 	im := b.image(m)
 	if im == nil {
@@ -363,9 +363,9 @@ func (b *batch) view(m *member, scope store.Scope) (*store.View, error) {
 		return v, b.fillOutside(v, m.target, scope)
 	}
 	asked, target := false, m.target
-	var other *store.Request // of another stack
+	var other *store.Request // a request of another stack
 	if _, ok := im.Request(target.Request); !ok && target.Stack != 0 && target.Request != "" {
-		// Had the stack one of that id, it would have come.
+		// If the stack had a request with that ID, it would be loaded.
 		other, target.Request = b.foreign(target.Request), ""
 	}
 	for {
@@ -387,7 +387,7 @@ func (b *batch) view(m *member, scope store.Scope) (*store.View, error) {
 	}
 }
 
-// foreign returns a request that came, whatever its stack; nil if none did.
+// foreign returns a loaded request of any stack, or nil.
 func (b *batch) foreign(id wire.RequestID) *store.Request {
 	for _, im := range b.images {
 		if row, ok := im.Request(id); ok {
@@ -400,7 +400,7 @@ func (b *batch) foreign(id wire.RequestID) *store.Request {
 	return nil
 }
 
-// image returns the image of a member's stack, nil if there is no such stack.
+// image returns the image of a member's stack, or nil if the stack does not exist.
 func (b *batch) image(m *member) *image {
 	if m.target.Name != (store.StackName{}) {
 		return b.images[b.names[m.target.Name]]
@@ -408,7 +408,7 @@ func (b *batch) image(m *member) *image {
 	return b.images[m.key]
 }
 
-// owner returns the image that a member's request is in, and the request.
+// owner returns a member's request and the image that holds it.
 func (b *batch) owner(id wire.RequestID) (*image, store.Request) {
 	im := b.images[b.where[id]]
 	if im == nil {
@@ -421,11 +421,11 @@ func (b *batch) owner(id wire.RequestID) (*image, store.Request) {
 	return im, row
 }
 
-// take takes what a member decided.
+// take applies a member's delta.
 func (b *batch) take(m *member, d *store.Delta) error {
 	im := b.image(m)
 	if im == nil {
-		if d.Stack == nil { // then the delta is empty: that was checked
+		if d.Stack == nil { // the delta is then empty, as checked before
 			return nil
 		}
 		if b.images[d.Stack.Key] != nil {
@@ -461,7 +461,7 @@ func (b *batch) take(m *member, d *store.Delta) error {
 	return nil
 }
 
-// commit writes what was decided, and ends the transaction. It reports whether the commit was on its way when it failed.
+// commit writes the changes and ends the transaction. It reports whether an error occurred during the commit itself.
 func (b *batch) commit(number int64) (committing bool, err error) {
 	var changed []store.StackKey
 	for key, im := range b.images {
@@ -470,7 +470,7 @@ func (b *batch) commit(number int64) (committing bool, err error) {
 		}
 	}
 	trip := &pgx.Batch{}
-	if len(changed) == 0 { // what was seen is true, or this fails
+	if len(changed) == 0 { // either the images were current, or this fails
 		trip.Queue("ROLLBACK")
 		return false, b.send(trip)
 	}
@@ -481,7 +481,7 @@ func (b *batch) commit(number int64) (committing bool, err error) {
 	conflicts := int64(0)
 	made := b.queueWrites(trip, func(n int64) { conflicts += n })
 	trip.Queue(markBatch, b.store.clock(), b.writer.number, number)
-	if made { // someone may have taken a name, or what was relied on: look before the commit
+	if made { // another node may have taken a name or changed a row that a decision relied on: check before the commit
 		if err := b.send(trip); err != nil {
 			return false, err
 		}

@@ -10,7 +10,7 @@ import (
 	"github.com/pintle-dev/pintle/wire"
 )
 
-// ofAccounts restricts a query to accounts: an array, or null for all.
+// ofAccounts restricts a query to an array of accounts, or to all for null.
 const ofAccounts = "($1::text[] IS NULL OR s.account = ANY($1::text[]))"
 
 // StackOf implements [store.Store].
@@ -18,7 +18,7 @@ func (s *Store) StackOf(ctx context.Context, key store.StackKey) (store.Stack, e
 	return one(ctx, s, s.scanStack, fromStack+" WHERE s.key = $1", int64(key))
 }
 
-// Regions implements [store.Store]. It goes from one region to the next by the index, whatever there is in each.
+// Regions implements [store.Store]. It jumps from one region to the next in the index, however many stacks each has.
 func (s *Store) Regions(ctx context.Context, accounts []string, limit int) ([]store.Region, error) {
 	return all(ctx, s, scanRegion, `WITH RECURSIVE r AS (
 		(SELECT account, region FROM stack ORDER BY account, region LIMIT 1)

@@ -11,8 +11,8 @@ import (
 	"github.com/pintle-dev/pintle/wire"
 )
 
-// changes are what the members of a batch have decided for one stack, encoded: of a row that was written several times,
-// what it is at last.
+// changes are the encoded changes that the members of a batch made to one stack. If several members wrote a row, only
+// its last state is kept.
 type changes struct {
 	stack      *stackChange
 	revisions  []revisionChange
@@ -23,8 +23,8 @@ type changes struct {
 	instances  map[int]instanceChange
 	requests   map[wire.RequestID]requestChange
 	dropSets   []store.ChangeSetID
-	sets       []setChange // in the order in which they came
-	// exports and imports are all there are, as a decision has left them; nil if none has said so.
+	sets       []setChange // in the order of the decisions
+	// exports and imports are the complete lists after a decision; nil if no decision has set them.
 	exports, imports *[]string
 	events           []eventChange
 	audit            []auditChange
@@ -32,7 +32,7 @@ type changes struct {
 
 type stackChange struct {
 	row           *store.Stack
-	made, moved   bool // it is new; its narrow part changed
+	made, moved   bool // new stack; changed narrow columns
 	plain, values []byte
 }
 
@@ -46,11 +46,11 @@ type revisionChange struct {
 type operationChange struct {
 	version int64
 	made    bool
-	before  int64 // the version in the database, if it is not new
+	before  int64 // the version in the database, unless it is new
 	plain   []byte
 }
 
-// operationID is an id by which clients know an operation.
+// operationID is an ID by which clients find an operation.
 type operationID struct {
 	id     string
 	stack  store.StackKey
@@ -59,19 +59,19 @@ type operationID struct {
 
 type stepChange struct {
 	next, plain []byte
-	needs, plan []byte // plan is nil if it stays
+	needs, plan []byte // plan is nil if unchanged
 }
 
 type instanceChange struct {
 	row        *store.Instance
 	plain      []byte
-	body, vals []byte // body is nil if it stays
+	body, vals []byte // body is nil if unchanged
 }
 
 type requestChange struct {
 	row          *store.Request
 	plain        []byte
-	body, values []byte // body is nil if it stays
+	body, values []byte // body is nil if unchanged
 }
 
 type eventChange struct {
@@ -84,10 +84,10 @@ type auditChange struct {
 	entry []byte
 }
 
-// separator is between the names of a list that is one argument.
+// separator separates the names of a list that is passed as one argument.
 const separator = "\x1f"
 
-// encode turns a delta into changes of their own, so that an error is its decision's and leaves no trace.
+// encode encodes a delta into separate changes, so that an error leaves the batch unchanged.
 func (im *image) encode(codec store.Codec, d *store.Delta) (c changes, err error) {
 	if err := im.checkBodies(d); err != nil {
 		return c, err
@@ -142,7 +142,7 @@ func (im *image) encode(codec store.Codec, d *store.Delta) (c changes, err error
 	return c, c.encodeHistory(d)
 }
 
-// checkBodies refuses rows without a body that are not there.
+// checkBodies rejects rows without a body that do not exist yet.
 func (im *image) checkBodies(d *store.Delta) error {
 	const missing = "%s is not there, and without its body it cannot be made"
 	written := make(map[wire.LogicalID]bool)
@@ -260,7 +260,7 @@ func (c *changes) encodeHistory(d *store.Delta) error {
 
 var errName = errors.New("a name has a character that no name may have")
 
-// list joins names to one argument.
+// list joins names into one argument.
 func list(names []wire.LogicalID) ([]byte, error) {
 	size := 0
 	for _, name := range names {
@@ -278,7 +278,7 @@ func list(names []wire.LogicalID) ([]byte, error) {
 	return joined, nil
 }
 
-// add lays the changes of a later member over those of the ones before.
+// add merges the changes of a later member into c.
 func (c *changes) add(later changes) {
 	if later.stack != nil {
 		if c.stack != nil {
@@ -335,7 +335,7 @@ func put[K comparable, V any](m map[K]V, key K, value V) map[K]V {
 	return m
 }
 
-// nothing reports whether there is nothing to write.
+// nothing reports whether c is empty.
 func (c *changes) nothing() bool {
 	return c.stack == nil && len(c.revisions) == 0 && len(c.operations) == 0 && !c.dropSteps && len(c.steps) == 0 &&
 		len(c.instances) == 0 && len(c.requests) == 0 && len(c.dropSets) == 0 && len(c.sets) == 0 && c.exports == nil && c.imports == nil &&

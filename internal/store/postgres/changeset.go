@@ -64,16 +64,16 @@ func (s *Store) scanWholeChangeSet(rows pgx.Row) (row store.ChangeSet, err error
 	return row, err
 }
 
-// setChange is what a member has decided for a change set.
+// setChange is a member's change of a change set.
 type setChange struct {
 	row          *store.ChangeSet
 	plain        []byte
 	hash         [sha256.Size]byte
-	body, values []byte // body is nil if it stays
+	body, values []byte // body is nil if unchanged
 	template     string
 }
 
-// checkSets refuses change sets whose names are taken, or without a body that are not there. The image is whole.
+// checkSets rejects change sets whose names are taken, and new ones without a body. The image must be complete.
 func (im *image) checkSets(d *store.Delta) error {
 	names := make(map[string]store.ChangeSetID)
 	for id, set := range im.ChangeSets() {
@@ -102,7 +102,7 @@ func (im *image) checkSets(d *store.Delta) error {
 
 func (c *changes) encodeSets(codec store.Codec, d *store.Delta) (err error) {
 	for _, id := range d.DropChangeSets {
-		if clean(string(id)) { // nothing has another name
+		if clean(string(id)) { // no change set has another ID
 			c.dropSets = append(c.dropSets, id)
 		}
 	}
@@ -124,7 +124,7 @@ func (c *changes) encodeSets(codec store.Codec, d *store.Delta) (err error) {
 	return nil
 }
 
-// addSets lays the change sets of a later member over those of the ones before. They keep the order in which they came.
+// addSets merges the change sets of a later member into c. They keep the order in which they were written.
 func (c *changes) addSets(later changes) {
 	for _, id := range later.dropSets {
 		c.dropSets = append(c.dropSets, id)

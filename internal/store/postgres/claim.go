@@ -13,8 +13,8 @@ import (
 )
 
 const (
-	// heads returns the oldest ready request of an owner of each of the next stacks behind one; see [store.Ring]. It goes
-	// from stack to stack in the index.
+	// heads returns the oldest ready request of an owner for each of the next stacks after a key; see [store.Ring]. It
+	// jumps from stack to stack in the index.
 	heads = `
 WITH RECURSIVE above (stack, n) AS (
 	SELECT (SELECT min(r.stack) FROM request r WHERE r.state = 'ready' AND r.owner = $1 AND r.stack > $2), 1
@@ -31,7 +31,7 @@ SELECT r.stack, r.id, r.born FROM (
 CROSS JOIN LATERAL (
 	SELECT q.stack, q.id, q.born FROM request q WHERE q.state = 'ready' AND q.owner = $1 AND q.stack = s.stack ORDER BY q.born, q.id LIMIT 1) r`
 
-	// oldest returns the oldest ready requests of an owner of some stacks.
+	// oldest returns the oldest ready requests of an owner for some stacks.
 	oldest = `
 SELECT r.stack, r.id, r.born FROM unnest($2::bigint[]) s (stack) CROSS JOIN LATERAL (
 	SELECT q.stack, q.id, q.born FROM request q WHERE q.state = 'ready' AND q.owner = $1 AND q.stack = s.stack ORDER BY q.born, q.id LIMIT $3) r`
@@ -87,7 +87,7 @@ func (s *Store) Due(ctx context.Context, limit int) (ids []wire.RequestID, next 
 		return nil, time.Time{}, err
 	}
 	if s.now == nil && len(list) > 0 {
-		s.latest.raise(fromUnix(list[0].now)) // what is due now is still so for the decision about it
+		s.latest.raise(fromUnix(list[0].now)) // requests that are due now must also be due for their decisions
 	}
 	for i, t := range list {
 		if t.due > t.now || i == limit {

@@ -14,15 +14,16 @@ import (
 )
 
 const (
-	// connectWithin bounds one try to connect, to one host.
+	// connectWithin limits one attempt to connect to one host.
 	connectWithin = 5 * time.Second
-	// answerWithin bounds a round trip: a server that is silent for longer is taken for lost. The server gives up sooner.
+	// answerWithin limits a round trip: a server that is silent for longer is considered lost. The server's own timeout
+	// is shorter.
 	answerWithin = 40 * time.Second
 	// defaultSchema holds the tables unless the address sets a search_path.
 	defaultSchema = "pintle"
 )
 
-// use is what a connection is for.
+// use is the purpose of a connection.
 type use int
 
 const (
@@ -30,14 +31,14 @@ const (
 	writing
 )
 
-// address is where a database is.
+// address is the address of a database.
 type address struct {
 	config *pgx.ConnConfig
 	schema string // first in the search path
-	shown  string // for people: no password in it
+	shown  string // for people: without the password
 }
 
-// parse reads an address. Its error shows nothing of it: where a password is in a text that cannot be read, no one knows.
+// parse reads an address. Its error does not quote the address, because any part of an invalid one may be the password.
 func parse(dsn string) (address, error) {
 	config, err := pgx.ParseConfig(dsn)
 	if err != nil {
@@ -47,7 +48,7 @@ func parse(dsn string) (address, error) {
 	if config.ConnectTimeout == 0 {
 		config.ConnectTimeout = connectWithin
 	}
-	// A host that vanishes without a word is noticed in about ten seconds, also by who only waits for its answer.
+	// A host that vanishes is detected in about ten seconds, even while the client only waits for its answer.
 	dialer := &net.Dialer{KeepAliveConfig: net.KeepAliveConfig{Enable: true, Idle: 5 * time.Second, Interval: 2 * time.Second, Count: 3}}
 	config.DialFunc = dialer.DialContext
 	config.OnNotice = func(conn *pgconn.PgConn, n *pgconn.Notice) {
@@ -64,16 +65,15 @@ func parse(dsn string) (address, error) {
 	a := address{config: config, schema: defaultSchema}
 	if path, ok := config.RuntimeParams["search_path"]; ok {
 		a.schema = path
-		delete(config.RuntimeParams, "search_path") // poolers know few parameters of a start; settle sets it
+		delete(config.RuntimeParams, "search_path") // poolers accept few startup parameters; settle sets it
 	}
 	a.shown = fmt.Sprintf("%s at %s", config.Database, net.JoinHostPort(config.Host, strconv.Itoa(int(config.Port))))
 	return a, nil
 }
 
-// sessionSettings applies the settings of a connection for its use, as far as the server knows them. A batch waits
-// for a lock longer than a stalled node can hold it, and no statement hangs forever. Acknowledged commits are on
-// disk, whatever the default is. Every query has an index, which a plan made while the tables were empty might not
-// use.
+// sessionSettings applies the settings of a connection for its use, as far as the server supports them. A batch waits
+// for a lock longer than a stalled node can hold it, and no statement hangs forever. Acknowledged commits are on disk,
+// even if the default differs. Every query has an index, which a plan made while the tables were empty might not use.
 const sessionSettings = `SELECT set_config(s.name, w.value, false)
 FROM pg_settings s JOIN (VALUES
 	('search_path', $3), ('statement_timeout', '30000'), ('lock_timeout', '8000'), ('idle_in_transaction_session_timeout', '5000'),
@@ -94,7 +94,7 @@ func (a address) connect(ctx context.Context, what use) (*pgx.Conn, error) {
 	return conn, nil
 }
 
-// settle makes the settings of a new connection.
+// settle applies the settings of a new connection.
 func (a address) settle(ctx context.Context, conn *pgx.Conn, what use) error {
 	plans := "on"
 	if what == writing {
@@ -105,7 +105,7 @@ func (a address) settle(ctx context.Context, conn *pgx.Conn, what use) error {
 		if err := conn.QueryRow(ctx, "SELECT current_setting('synchronous_commit')").Scan(&commit); err != nil {
 			return err
 		}
-		if commit != "remote_apply" { // which promises more
+		if commit != "remote_apply" { // remote_apply is stricter
 			commit = "on"
 		}
 	}
@@ -113,15 +113,15 @@ func (a address) settle(ctx context.Context, conn *pgx.Conn, what use) error {
 	return err
 }
 
-// warned is where a connection notes that the server has warned.
+// warned is the key under which a connection records a warning of the server.
 const warned = "pintle.warned"
 
-// unwarned forgets what a connection was warned of.
+// unwarned clears the record of warnings.
 func unwarned(conn *pgx.Conn) { delete(conn.PgConn().CustomData(), warned) }
 
-// assured returns errUnassured if the server has warned since unwarned. None of our statements gives reason to, but for
-// one: a commit that was to wait for the standby, and whose waiting was ended by a timeout or by hand, is reported as
-// done. It is done on this server only, and lost if that dies now.
+// assured returns errUnassured if the server has warned since unwarned. Our statements cause a warning in one case
+// only: the commit waited for a standby, and a timeout or an operator ended the wait. The server reports such a commit
+// as done, but it is on this server only, and is lost if the server dies now.
 func assured(conn *pgx.Conn) error {
 	if _, ok := conn.PgConn().CustomData()[warned]; ok {
 		return errUnassured
@@ -129,9 +129,9 @@ func assured(conn *pgx.Conn) error {
 	return nil
 }
 
-// pool returns connections for queries, which are opened when they are needed.
+// pool returns a pool of connections for queries, which are opened on demand.
 func (a address) pool(size int) (*pgxpool.Pool, error) {
-	config, err := pgxpool.ParseConfig("") // the only way to make one
+	config, err := pgxpool.ParseConfig("") // the only way to create a config
 	if err != nil {
 		return nil, err
 	}
@@ -141,7 +141,7 @@ func (a address) pool(size int) (*pgxpool.Pool, error) {
 	return pgxpool.NewWithConfig(context.Background(), config)
 }
 
-// explain returns err with the database and the remedy, if it is the database's own.
+// explain returns err with the database and a remedy, if the error comes from the database.
 func (a address) explain(err error) error {
 	if err == nil {
 		return nil

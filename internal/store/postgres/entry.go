@@ -46,7 +46,7 @@ func (s *Store) DropEntry(ctx context.Context, key store.EntryKey, version int64
 	return s.atVersion(ctx, key, "DELETE FROM entry WHERE id = $1 AND $2::bigint IN (0, version)", key.Row(), version)
 }
 
-// atVersion writes an entry that is to be at a version.
+// atVersion runs a statement on an entry that must be at a version.
 func (s *Store) atVersion(ctx context.Context, key store.EntryKey, text string, args ...any) error {
 	written, err := s.exec(ctx, text, args...)
 	if err != nil || written > 0 {

@@ -9,25 +9,25 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 )
 
-// errConflict is the failure of a batch whose stacks are not what was locked: someone was quicker.
+// errConflict is the error of a batch whose stacks differ from the locked ones, because another node was faster.
 var errConflict = errors.New("the stack was changed by another node meanwhile")
 
-// errStale is the failure of a batch that was decided on images which were no longer true.
+// errStale is the error of a batch whose decisions used outdated images.
 var errStale = errors.New("the stack was changed by another node since it was read")
 
-// errUnclear is the failure of a batch of which no one can say whether it was committed.
+// errUnclear is the error of a batch that may or may not have been committed.
 var errUnclear = errors.New("the connection broke during the commit, and whether that was done cannot be seen: repeat the call")
 
-// errUnassured is the failure of a commit that was done on the primary while no standby has confirmed it.
+// errUnassured is the error of a commit that is on the primary but that no standby has confirmed.
 var errUnassured = errors.New("no synchronous standby has confirmed the commit: see that one runs and is connected to the primary")
 
-// verdict is the outcome of a member that wrote nothing and disturbs no one: the decision's own error.
+// verdict is the result of a member that wrote nothing and does not affect the others: the decision's own error.
 type verdict struct{ error }
 
 func (v verdict) Unwrap() error { return v.error }
 
-// lost is the failure of a batch whose connection broke. Committing says that the commit was on its way, so that it may
-// have been done.
+// lost is the error of a batch whose connection broke. committing says that this happened during the commit, which may
+// have succeeded.
 type lost struct {
 	error
 	committing bool
@@ -35,8 +35,8 @@ type lost struct {
 
 func (l lost) Unwrap() error { return l.error }
 
-// offline reports whether the database could not be reached, went away, or cannot serve for now: nothing is wrong with
-// what was asked.
+// offline reports whether the database cannot be reached, disappeared, or cannot serve at the moment. The statement
+// itself is not at fault.
 func offline(err error) bool {
 	if errors.Is(err, errUnassured) {
 		return true
@@ -44,10 +44,10 @@ func offline(err error) bool {
 	var refused *pgconn.PgError
 	if errors.As(err, &refused) {
 		switch refused.Code {
-		case "57P01", "57P02", "57P03", // it shuts down, crashed, starts
-			"25P03", "25P04", // it ended a transaction that stood still
-			"25006", // it only reads: the primary is elsewhere by now
-			"53300", // it has no connection left
+		case "57P01", "57P02", "57P03", // shuts down, crashed, starts
+			"25P03", "25P04", // ended an idle transaction
+			"25006", // read-only: another server is now the primary
+			"53300", // no connection left
 			"58000", "58030":
 			return true
 		}
@@ -60,13 +60,13 @@ func offline(err error) bool {
 		errors.Is(err, pgconn.ErrConnClosed) || errors.Is(err, context.DeadlineExceeded)
 }
 
-// stoodStill reports whether the server ended a transaction because nothing came for too long.
+// stoodStill reports whether the server ended a transaction because it was idle for too long.
 func stoodStill(err error) bool {
 	var refused *pgconn.PgError
 	return errors.As(err, &refused) && refused.Code == "25P03"
 }
 
-// wrong reports whether a connection was refused for what it asked, so that asking again helps no one.
+// wrong reports whether a connection was refused because of its parameters, so that a retry cannot succeed.
 func wrong(refused *pgconn.PgError) bool {
 	switch refused.Code[:min(2, len(refused.Code))] {
 	case "28", "3D", "42", "22":
@@ -75,8 +75,8 @@ func wrong(refused *pgconn.PgError) bool {
 	return false
 }
 
-// repeatable reports whether the database asks for another try: a serialisation failure, a deadlock, a lock that was
-// waited for too long.
+// repeatable reports whether the statement can be retried: after a serialisation failure, a deadlock, or a lock
+// timeout.
 func repeatable(err error) bool {
 	var refused *pgconn.PgError
 	if !errors.As(err, &refused) {
@@ -89,10 +89,10 @@ func repeatable(err error) bool {
 	return false
 }
 
-// conflicting reports whether the rows were not as they had been read.
+// conflicting reports whether the rows have changed since they were read.
 func conflicting(err error) bool {
 	var refused *pgconn.PgError
-	return errors.Is(err, errConflict) || errors.As(err, &refused) && refused.Code == "22012" // of expect
+	return errors.Is(err, errConflict) || errors.As(err, &refused) && refused.Code == "22012" // see exactly and takeTurns
 }
 
 // damaged reports whether the server has found damage in its data. Source: PostgreSQL, error codes, class XX.

@@ -27,7 +27,7 @@ const (
 	exportersOf = fromStack + ` WHERE s.key IN (SELECT e.stack FROM export e
 		WHERE e.account = $1 AND e.region = $2 AND (e.name = ANY($3::text[]) OR e.stack = $4))`
 
-	// lockExports comes before all changes, in the order of the names, so that two batches do not wait for each other.
+	// lockExports comes before all changes, in the order of the names, so that two batches cannot deadlock.
 	lockExports = `SELECT e.name FROM export e JOIN unnest($1::text[], $2::text[], $3::text[]) u (account, region, name)
 		ON e.account = u.account AND e.region = u.region AND e.name = u.name
 		ORDER BY e.account, e.region, e.name FOR NO KEY UPDATE OF e`
@@ -41,7 +41,8 @@ const (
 		WHERE e.account = u.account AND e.region = u.region AND e.name = u.name AND e.number = u.number AND e.uses = u.uses`
 	makeExports = `INSERT INTO export (account, region, name, stack, output, number)
 		SELECT * FROM unnest($1::text[], $2::text[], $3::text[], $4::bigint[], $5::text[], $6::bigint[]) ON CONFLICT DO NOTHING`
-	// makeImports returns of how many exports imports have begun though they are not what was read.
+	// makeImports returns the number of exports that imports began to use although they have changed since they were
+	// read.
 	makeImports = `WITH wanted AS (
 			SELECT * FROM unnest($1::text[], $2::text[], $3::text[], $4::bigint[], $5::bigint[]) u (account, region, name, stack, number)),
 		added AS (
@@ -54,30 +55,30 @@ const (
 		SELECT (SELECT count(*) FROM begun) - (SELECT count(*) FROM held)`
 )
 
-// exportName is what identifies an export.
+// exportName identifies an export.
 type exportName struct{ account, region, name string }
 
 func (n exportName) compare(o exportName) int {
 	return cmp.Or(cmp.Compare(n.account, o.account), cmp.Compare(n.region, o.region), cmp.Compare(n.name, o.name))
 }
 
-// export is what a batch knows of the name of an export.
+// export is the batch's copy of an export.
 type export struct {
-	// As it is after the decisions so far; stack is 0 if no one exports it.
+	// The state after the decisions so far; stack is 0 if no stack exports it.
 	stack     store.StackKey
 	output    string
 	number    int64
-	importers map[store.StackKey]string // by their names
-	// As it is in the database, 0 for nothing.
+	importers map[store.StackKey]string // names by key
+	// The counters in the database, 0 for a missing row.
 	read, uses int64
 }
 
-// exports are what a batch knows of exports and of stacks that are not its own.
+// exports are the batch's copies of exports, and of stacks outside the batch.
 type exports struct {
 	named  map[exportName]*export
-	of     map[store.StackKey]bool        // whose exports are all here
+	of     map[store.StackKey]bool        // stacks whose exports are all loaded
 	stacks map[store.StackKey]store.Stack // exporters, as they are in the database
-	sets   map[store.StackKey][]string    // what a decision has left a stack to import
+	sets   map[store.StackKey][]string    // imports that a decision has set for a stack
 }
 
 func newExports() exports {
@@ -87,7 +88,7 @@ func newExports() exports {
 	}
 }
 
-// stackOf returns a stack as the decisions so far have left it.
+// stackOf returns a stack as it is after the decisions so far.
 func (b *batch) stackOf(key store.StackKey) *store.Stack {
 	if im := b.images[key]; im != nil {
 		return &im.Stack
@@ -96,7 +97,7 @@ func (b *batch) stackOf(key store.StackKey) *store.Stack {
 	return &stack
 }
 
-// fillOutside puts what a decision asked for beyond its stack into a view.
+// fillOutside adds to a view the rows outside its stack that the decision requested.
 func (b *batch) fillOutside(v *store.View, target store.Target, scope store.Scope) error {
 	account, region := target.Home(&v.Stack)
 	if len(scope.Exports) > 0 {
@@ -118,7 +119,7 @@ func (b *batch) fillOutside(v *store.View, target store.Target, scope store.Scop
 	return b.fillOthers(v, scope.Others)
 }
 
-// fillOthers puts live stacks into a view. Those of the batch are as its decisions have left them.
+// fillOthers adds live stacks to a view. Stacks of the batch are as its decisions left them.
 func (b *batch) fillOthers(v *store.View, names []store.StackName) error {
 	if len(names) == 0 {
 		return nil
@@ -128,7 +129,7 @@ func (b *batch) fillOthers(v *store.View, names []store.StackName) error {
 	for _, name := range names {
 		v.Others[name] = store.Stack{}
 		if !clean(name.Account) || !clean(name.Region) || !clean(name.Name) {
-			continue // nothing has that name
+			continue // no stack can have that name
 		}
 		trip.Queue(stackByNameOrID, name.Account, name.Region, name.Name).Query(func(rows pgx.Rows) error {
 			return collect(rows, b.store.scanStack, func(row store.Stack) { v.Others[name] = row })
@@ -148,14 +149,14 @@ func (b *batch) fillOthers(v *store.View, names []store.StackName) error {
 			v.Others[name] = im.Stack
 		}
 		name.Name = string(im.Stack.ID)
-		if other, asked := v.Others[name]; asked && im.Stack.Live && other.Key == 0 { // unless one has that name
+		if other, asked := v.Others[name]; asked && im.Stack.Live && other.Key == 0 { // unless another stack has that name
 			v.Others[name] = im.Stack
 		}
 	}
 	return nil
 }
 
-// loadExports loads the exports of some names, and those of a stack, unless they are here.
+// loadExports loads the exports with some names, and those of a stack, unless they are loaded.
 func (b *batch) loadExports(account, region string, own store.StackKey, names []string) error {
 	known := &b.exports
 	var missing []string
@@ -167,7 +168,7 @@ func (b *batch) loadExports(account, region string, own store.StackKey, names []
 	if len(missing) == 0 && (own == 0 || known.of[own]) || !clean(account) || !clean(region) {
 		return nil
 	}
-	fresh := make(map[string]*export) // what was here is as new or newer
+	fresh := make(map[string]*export) // loaded exports are as new or newer
 	args := []any{account, region, missing, int64(own)}
 	trip := &pgx.Batch{}
 	trip.Queue(exportsNamed, args...).Query(func(rows pgx.Rows) error {
@@ -210,10 +211,10 @@ func (b *batch) loadExports(account, region string, own store.StackKey, names []
 		}
 	}
 	for name, e := range fresh {
-		if e.stack != 0 && b.stackOf(e.stack).Key == 0 { // it came to be between two of these questions
+		if e.stack != 0 && b.stackOf(e.stack).Key == 0 { // it was created between two of these queries
 			return errConflict
 		}
-		for key, set := range known.sets { // some of its importers were decided on before it was looked at
+		for key, set := range known.sets { // decisions on some of its importers came before it was loaded
 			if stack := b.stackOf(key); stack.Account == account && stack.Region == region {
 				e.imported(stack, slices.Contains(set, name))
 			}
@@ -225,7 +226,7 @@ func (b *batch) loadExports(account, region string, own store.StackKey, names []
 	return nil
 }
 
-// imported notes whether a stack imports an export.
+// imported records whether a stack imports an export.
 func (e *export) imported(by *store.Stack, imports bool) {
 	if imports {
 		e.importers[by.Key] = by.Name
@@ -256,8 +257,8 @@ func (c *changes) encodeExports(d *store.Delta) error {
 	return nil
 }
 
-// takeExports takes what a member decided of exports and imports, before its stack is what it decided. An error of the
-// decision leaves no trace.
+// takeExports applies a member's changes of exports and imports, before the changes of its stack. If the decision
+// returns an error, nothing changes.
 func (b *batch) takeExports(im *image, d *store.Delta) error {
 	if d.Exports == nil && d.Imports == nil {
 		return nil
@@ -333,8 +334,8 @@ func (b *batch) takeExports(im *image, d *store.Delta) error {
 	return nil
 }
 
-// queueExports adds the changes of exports and imports to a round trip, and reports whether any of them depends on what was
-// read.
+// queueExports adds the changes of exports and imports to a round trip, and reports whether any of them depends on rows
+// that were read.
 func (b *batch) queueExports(trip *pgx.Batch, keys []store.StackKey, conflict func(int64)) bool {
 	var stacks, of, numbers []int64 // of imports
 	var wanted []exportName
@@ -400,7 +401,7 @@ func (b *batch) queueExports(trip *pgx.Batch, keys []store.StackKey, conflict fu
 	return len(locked)+len(made) > 0
 }
 
-// nameColumns are names as the first three arguments of a statement.
+// nameColumns returns names as the first three arguments of a statement.
 func nameColumns(names []exportName) []any {
 	return []any{
 		column(names, func(n exportName) string { return n.account }), column(names, func(n exportName) string { return n.region }),
@@ -432,7 +433,7 @@ func (s *Store) Exports(ctx context.Context, account, region, after string, limi
 	}
 	list := make([]store.Exported, 0, len(rows))
 	for _, r := range rows {
-		if stack := stacks[r.stack]; stack != nil { // else it was deleted and swept since
+		if stack := stacks[r.stack]; stack != nil { // otherwise it was deleted and swept in the meantime
 			list = append(list, store.NewExported(r.Export, stack))
 		}
 	}

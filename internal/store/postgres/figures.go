@@ -8,19 +8,19 @@ import (
 	"github.com/pintle-dev/pintle/internal/store"
 )
 
-// What counts: each can be read from an index of those rows alone that it counts.
+// The counts. Each can be read from an index of only the rows that it counts.
 const (
 	countNodes   = "SELECT count(*) FROM node"
 	countStacks  = "SELECT count(*) FROM stack WHERE live"
 	countBusy    = "SELECT count(*) FROM (SELECT DISTINCT stack FROM request WHERE state <> 'settled') busy"
 	countOrphans = "SELECT count(*) FROM instance WHERE role = 'orphan'"
 	countFlights = "SELECT type, state, count(*), min(born) FROM request WHERE state <> 'settled' GROUP BY type, state"
-	// measure tells of each table its size, indexes and large values included, and what the planner takes for its rows.
+	// measure returns the size of each table, with indexes and large values, and the planner's estimate of its rows.
 	measure = `SELECT c.relname::text, pg_total_relation_size(c.oid), greatest(c.reltuples, 0)::bigint FROM pg_class c
 		WHERE c.relkind = 'r' AND c.relnamespace = (SELECT relnamespace FROM pg_class WHERE oid = 'stack'::regclass)`
 )
 
-// relation is a table as the database's catalogue has it.
+// relation is a table in the database's catalogue.
 type relation struct {
 	name        string
 	bytes, rows int64

@@ -26,10 +26,11 @@ func (s *Store) SealingKeys(ctx context.Context) ([]store.SealingKey, error) {
 	return all(ctx, s, scan, "SELECT id, since FROM sealing_key ORDER BY id = $1, since, id", s.codec.KeyID())
 }
 
-// lockKeys keeps everyone else from changing which keys there are.
+// lockKeys locks the list of keys against other nodes.
 const lockKeys = "SELECT s.probe, r.root FROM ring r, schema s FOR UPDATE OF r"
 
-// exchangeKeys refuses keys that are not those of the database, notes which one seals from now on, and opens the root.
+// exchangeKeys rejects keys that do not belong to the database, records which one seals from now on, and opens the
+// root.
 func (s *Store) exchangeKeys(ctx context.Context, conn *pgx.Conn) error {
 	fresh, err := s.codec.Probes()
 	if err != nil {
@@ -49,7 +50,7 @@ func (s *Store) exchangeKeys(ctx context.Context, conn *pgx.Conn) error {
 			return err
 		}
 		older := len(probes) == 0 && first != ""
-		if older { // it is from a version that noted one key only: each of these may have sealed something
+		if older { // written by a version that recorded only one key: each of these may have sealed something
 			probes = append(probes, first)
 		}
 		for _, probe := range probes {
@@ -69,7 +70,7 @@ func (s *Store) exchangeKeys(ctx context.Context, conn *pgx.Conn) error {
 		} else if s.root, err = s.codec.OpenRoot(root); err != nil {
 			return err
 		}
-		// Sealed again with the first key, so that an old one can go once no row needs it.
+		// Reseal the root with the first key, so that an old key can be removed once no row needs it.
 		if root, err = s.codec.SealRoot(s.root); err != nil {
 			return err
 		}
@@ -86,8 +87,8 @@ func (s *Store) noteKey(ctx context.Context, tx pgx.Tx, id, probe string) error 
 	return err
 }
 
-// joinKeys notes, in the transaction in which a node comes on the list, that its key seals from now on; a pass that
-// another key has under way is not the last one then.
+// joinKeys records, in the transaction that registers a node, that its key seals from now on. A running pass of another
+// key is then not the last one.
 func (s *Store) joinKeys(ctx context.Context, tx pgx.Tx) error {
 	var probe, root string
 	if err := tx.QueryRow(ctx, lockKeys).Scan(&probe, &root); err != nil {
@@ -104,8 +105,8 @@ func (s *Store) joinKeys(ctx context.Context, tx pgx.Tx) error {
 	return err
 }
 
-// sealed is the tables that hold something sealed: how a page of it is read, from a key on, and how a row is written if
-// no one else has meanwhile. A key is two numbers or a text.
+// sealed lists the tables with sealed data: how to read a page from a key on, and how to write a row unless it has
+// changed in the meantime. A key is two numbers or a text.
 var sealed = []struct {
 	read, write string
 	reseal      func(store.Codec, []byte) (fresh []byte, stale bool, err error)
@@ -128,10 +129,11 @@ var sealed = []struct {
 		"UPDATE entry SET body = $5 WHERE id = $3" + unused + " AND body = $4", store.Codec.ResealDefinition},
 }
 
-// unused gives the arguments that a statement has no use for their types.
+// unused gives types to the arguments that a statement does not use.
 const unused = " AND $1::bigint IS NOT NULL AND $2::bigint IS NOT NULL AND $3::text IS NOT NULL"
 
-// sealPlace is where a pass continues: in which table, behind which key, and what turn it was when it began.
+// sealPlace is the position at which a pass continues: the table, the key after which it continues, and the turn at the
+// beginning of the pass.
 type sealPlace struct {
 	table  int
 	turn   int64
@@ -161,8 +163,8 @@ func parseSealPlace(from store.Cursor) (p sealPlace, err error) {
 	return p, nil
 }
 
-// Reseal implements [store.Store]. A row is written only if it was not changed since it was read. A change has encrypted
-// it with the first key, or the pass is not the last one. No pass begins while a node seals with another key.
+// Reseal implements [store.Store]. It writes a row only if the row has not changed since it was read. A changed row was
+// sealed with the first key, or this pass is not the last one. No pass begins while a node seals with another key.
 func (s *Store) Reseal(ctx context.Context, from store.Cursor, limit int) (result store.Resealed, err error) {
 	p := sealPlace{a: -1, b: -1}
 	if from != "" {
@@ -213,7 +215,7 @@ func (s *Store) resealPage(ctx context.Context, at *sealPlace, limit int, result
 	}
 	defer rows.Close()
 	var stale []staleRow
-	for rows.Next() { // most rows are not kept
+	for rows.Next() { // most rows are not stale
 		var row staleRow
 		if err := rows.Scan(&row.a, &row.b, &row.name, &row.old); err != nil {
 			return 0, err
@@ -245,13 +247,13 @@ func (s *Store) resealPage(ctx context.Context, at *sealPlace, limit int, result
 // otherSealers finds nodes that seal with another key.
 const otherSealers = "EXISTS (SELECT FROM node WHERE seals <> $1)"
 
-// turn returns how often the sealing key has changed, and whether all nodes seal with this one's.
+// turn returns how often the sealing key has changed, and whether all nodes seal with this node's key.
 func (s *Store) turn(ctx context.Context) (turn int64, alike bool, err error) {
 	err = s.pool.QueryRow(ctx, "SELECT turns, NOT "+otherSealers+" FROM ring", s.codec.KeyID()).Scan(&turn, &alike)
 	return turn, alike, err
 }
 
-// forgetKeys ends a pass: what the other keys have sealed is gone, unless a node came with one of them meanwhile.
+// forgetKeys ends a pass: it drops the other keys, unless a node joined with one of them during the pass.
 func (s *Store) forgetKeys(ctx context.Context, turn int64) (done bool, err error) {
 	err = pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error {
 		err := tx.QueryRow(ctx, "SELECT turns = $2 AND NOT "+otherSealers+" FROM ring FOR UPDATE", s.codec.KeyID(), turn).Scan(&done)

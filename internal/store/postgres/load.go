@@ -21,8 +21,8 @@ const (
 	loadRequest  = fromRequest + " WHERE r.id = ANY($1::text[])"
 	loadRevision = fromRev + " JOIN unnest($1::bigint[], $2::int[]) k (stack, number) ON k.stack = r.stack AND k.number = r.number"
 
-	// near begins statements about what is around the requests $1 and the steps ($2, $3): those steps and what is next to
-	// them.
+	// near begins statements about the neighbourhood of the requests $1 and the steps ($2, $3): those steps and the
+	// steps in their Next.
 	near = `WITH center (stack, logical) AS (
 			SELECT r.stack, r.logical FROM request r WHERE r.id = ANY($1::text[])
 			UNION SELECT * FROM unnest($2::bigint[], $3::text[])),
@@ -46,22 +46,22 @@ const (
 	allRequests  = fromRequest + " WHERE r.stack = ANY($1::bigint[]) AND r.state <> 'settled'"
 )
 
-// wanted is what one round trip loads, of any number of stacks.
+// wanted is the set of rows of any number of stacks that one round trip loads.
 type wanted struct {
-	requests []string // alone
-	around   []string // requests whose steps, and what is around them, come too
-	// steps that come with what is around them.
+	requests []string // requests without their steps
+	around   []string // requests with their steps and the neighbourhood of these
+	// steps to load with their neighbourhood
 	stepStacks []int64
 	steps      []string
-	// stacks that come whole.
+	// stacks to load completely
 	whole          []int64
 	revisionStacks []int64
 	revisions      []int32
 
-	came map[place]store.Step // as they are in the database, whatever the images have over them
+	came map[place]store.Step // steps as they are in the database, even if the images have newer ones
 }
 
-// first adds what the first view of a member needs and its image has not.
+// first adds the rows that the first view of a member needs and its image lacks.
 func (w *wanted) first(m *member, im *image) {
 	request := string(m.target.Request)
 	var lacks store.Need
@@ -69,7 +69,7 @@ func (w *wanted) first(m *member, im *image) {
 		lacks = im.Lacks(m.target)
 	}
 	switch {
-	case request != "" && m.target.Alone && (!clean(request) || len(lacks.Requests) == 0): // nothing has that name, or it is here
+	case request != "" && m.target.Alone && (!clean(request) || len(lacks.Requests) == 0): // no such ID, or already loaded
 	case request != "" && m.target.Alone:
 		w.requests = append(w.requests, request)
 	case request != "" && len(lacks.Requests)+len(lacks.Steps) > 0:
@@ -79,13 +79,13 @@ func (w *wanted) first(m *member, im *image) {
 	}
 }
 
-// place is where a step is.
+// place identifies a step.
 type place struct {
 	stack   store.StackKey
 	logical wire.LogicalID
 }
 
-// queue adds the loading to a round trip; what comes is put into the images, which must be there when it is sent.
+// queue adds the queries to a round trip. The rows go to the images, which must exist when the trip is sent.
 func (w *wanted) queue(b *batch, trip *pgx.Batch) {
 	s := b.store
 	onRequest := func(row store.Request) {
@@ -130,7 +130,7 @@ func (w *wanted) queue(b *batch, trip *pgx.Batch) {
 	}
 }
 
-// arrived notes what is known now: what was asked for and did not come is not there.
+// arrived records the result of a round trip: requested rows that did not arrive do not exist.
 func (w *wanted) arrived(b *batch) {
 	for i, stack := range w.revisionStacks {
 		im, number := b.images[store.StackKey(stack)], int(w.revisions[i])
@@ -154,8 +154,8 @@ func (w *wanted) arrived(b *batch) {
 	}
 }
 
-// arrivedAround notes that a step of the database is here, with what is next to it. Of what these need only the instances
-// came.
+// arrivedAround records that a step of the database is loaded, with the steps in its Next. For their dependencies only
+// the instances are loaded.
 func (w *wanted) arrivedAround(im *image, center place) {
 	for _, logical := range append([]wire.LogicalID{center.logical}, w.came[center].Next...) {
 		im.Near(logical)

@@ -32,7 +32,7 @@ func (s *Store) Join(ctx context.Context, name string) (store.Incarnation, error
 	return store.Incarnation(node), nil
 }
 
-// Beat implements [store.Store]. It has a connection of its own: a node lives, however busy it is.
+// Beat implements [store.Store]. It uses a connection of its own, so that a busy node can still send heartbeats.
 func (s *Store) Beat(ctx context.Context, node store.Incarnation) error {
 	return s.call(ctx, func() error {
 		ctx, cancel := context.WithTimeout(ctx, beatWithin)
@@ -45,14 +45,14 @@ func (s *Store) Beat(ctx context.Context, node store.Incarnation) error {
 	})
 }
 
-// beatWithin bounds a sign of life; a later one says as much.
+// beatWithin limits a heartbeat; a later one serves the same purpose.
 const beatWithin = 5 * time.Second
 
-// pulse is the connection for signs of life.
+// pulse is the connection for heartbeats.
 type pulse struct {
 	address address
 	mu      sync.Mutex
-	conn    *pgx.Conn // nil if there is none
+	conn    *pgx.Conn // nil if not connected
 }
 
 func (p *pulse) beat(ctx context.Context, clock *int64, node store.Incarnation) (err error) {
@@ -79,17 +79,17 @@ func (p *pulse) close(ctx context.Context) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.conn != nil {
-		_ = p.conn.Close(ctx) // no one waits for it any more
+		_ = p.conn.Close(ctx) // no caller waits for it any more
 		p.conn = nil
 	}
 }
 
 const (
-	// lockNodes lets one node at a time look who is dead.
+	// lockNodes lets only one node at a time check for dead nodes.
 	lockNodes = "SELECT id FROM node ORDER BY id FOR UPDATE"
 	buryNodes = "DELETE FROM node WHERE id <> $2 AND ($3::bigint = 0 OR " + now + " - beat > $3)"
 
-	// orphans finds stacks that have requests of nodes which are not on the list. It goes from owner to owner in the index.
+	// orphans finds stacks with requests of unregistered nodes. It jumps from owner to owner in the index.
 	orphans = `WITH RECURSIVE owners (id) AS (
 			SELECT min(owner) FROM request WHERE state = 'ready'
 			UNION ALL SELECT (SELECT min(r.owner) FROM request r WHERE r.state = 'ready' AND r.owner > o.id) FROM owners o WHERE o.id IS NOT NULL),
@@ -102,18 +102,18 @@ const (
 			SELECT r.id, r.stack FROM executors e JOIN request r ON r.executor <> 0 AND r.executor = e.id WHERE e.id NOT IN (SELECT id FROM node)) found
 		LIMIT $1`
 
-	// adopt gives requests to a node, if it is on the list, and they are still no one's.
+	// adopt gives requests to a node, if the node is registered and the requests still have no living owner.
 	adopt = `UPDATE request r SET state = 'ready', owner = $1, executor = 0, due = NULL
 		WHERE r.id = ANY($2::text[]) AND EXISTS (SELECT FROM node WHERE id = $1)
 			AND (r.state = 'ready' AND r.owner NOT IN (SELECT id FROM node) OR r.state = 'waiting' AND r.executor <> 0 AND r.executor NOT IN (SELECT id FROM node))`
 )
 
-// adoptAtOnce is how many requests are taken over in one transaction.
+// adoptAtOnce is the number of requests that one transaction takes over.
 const adoptAtOnce = 500
 
-// Reap implements [store.Store]. The dead are taken off the list first; what they left is taken over in pieces, each under
-// the locks of its stacks. A crash in between leaves requests of nodes that are not on the list, which the next Reap of any
-// node finds.
+// Reap implements [store.Store]. It first unregisters the dead nodes. Then it takes over their requests in batches,
+// each under the locks of its stacks. A crash in between leaves requests of unregistered nodes, which the next Reap of
+// any node finds.
 func (s *Store) Reap(ctx context.Context, node store.Incarnation, silent time.Duration) (taken int, err error) {
 	err = s.call(ctx, func() error {
 		conn, err := s.pool.Acquire(ctx)
@@ -138,7 +138,7 @@ func (s *Store) Reap(ctx context.Context, node store.Incarnation, silent time.Du
 	return taken, nil
 }
 
-// bury takes the dead off the list.
+// bury unregisters dead nodes.
 func (s *Store) bury(ctx context.Context, conn *pgx.Conn, node store.Incarnation, silent time.Duration) error {
 	var dead bool
 	err := conn.QueryRow(ctx, "SELECT EXISTS (SELECT FROM node WHERE id <> $2 AND ($3::bigint = 0 OR "+now+" - beat > $3))",
@@ -149,7 +149,7 @@ func (s *Store) bury(ctx context.Context, conn *pgx.Conn, node store.Incarnation
 	return pgx.BeginFunc(ctx, conn, func(tx pgx.Tx) error {
 		text := "SELECT id FROM node WHERE id = $1"
 		args := []any{node}
-		if dead { // seldom; only then are signs of life held up for a moment
+		if dead { // seldom; only then are heartbeats blocked for a moment
 			text, args = lockNodes, nil
 		}
 		rows, err := tx.Query(ctx, text, args...)
@@ -170,7 +170,7 @@ func (s *Store) bury(ctx context.Context, conn *pgx.Conn, node store.Incarnation
 	})
 }
 
-// adoptSome takes over a piece of what dead nodes left.
+// adoptSome takes over one batch of the requests of dead nodes.
 func adoptSome(ctx context.Context, conn *pgx.Conn, node store.Incarnation) (taken int, more bool, err error) {
 	var ids []string
 	var stacks []int64

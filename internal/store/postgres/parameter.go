@@ -20,7 +20,7 @@ func (s *Store) Parameter(ctx context.Context, key store.ParameterKey, version i
 	return one(ctx, s, scan, "SELECT p.version, v.body FROM parameter p JOIN parameter_version v ON v.id = p.id || ' ' || lpad(p.version::text, 12, '0') WHERE p.id = $1", key.Row())
 }
 
-// PutParameter implements [store.Store]. The row of the parameter is what those who put at once wait for.
+// PutParameter implements [store.Store]. Concurrent calls wait for each other on the parameter's row.
 func (s *Store) PutParameter(ctx context.Context, parameter store.Parameter, overwrite bool) (version int64, err error) {
 	if err := parameter.Check(); err != nil {
 		return 0, err
@@ -57,12 +57,12 @@ func (s *Store) DeleteParameter(ctx context.Context, key store.ParameterKey) err
 		if err != nil {
 			return err
 		}
-		_, err = tx.Exec(ctx, "DELETE FROM parameter_version WHERE id > $1 AND id < $2", key.Row()+" ", key.Row()+"!") // '!' follows the blank
+		_, err = tx.Exec(ctx, "DELETE FROM parameter_version WHERE id > $1 AND id < $2", key.Row()+" ", key.Row()+"!") // '!' follows the space
 		return err
 	})
 }
 
-// inParameters runs a transaction whose commit is as durable as any other's.
+// inParameters runs a transaction whose commit is as durable as any other.
 func (s *Store) inParameters(ctx context.Context, work func(pgx.Tx) error) error {
 	return s.call(ctx, func() error {
 		return s.again(ctx, func() error {

@@ -1,25 +1,25 @@
 // Package postgres is a [store.Store] in PostgreSQL: the store that many nodes share.
 //
-// A few writers commit. A decision goes to the writer of its stack; whatever is queued when a writer becomes free is one
-// transaction and shares one commit: the rows of all its stacks are locked and loaded in one round trip (batch.go,
-// load.go), the decisions run on an image of the stacks in memory, in which each sees what the ones before it decided
-// (image.go), and all that they changed is written and committed in a second round trip (write.go). A decision that
-// fails leaves no trace in the image, so it takes no one with it; if the database refuses a batch, every member is run
+// A few writers commit. Each decision goes to the writer of its stack. All decisions that are queued when a writer
+// becomes free are one transaction and share one commit. The writer locks and loads the rows of all its stacks in one
+// round trip (batch.go, load.go). The decisions run on images of the stacks in memory, in which each sees the changes
+// of those before it (image.go). A second round trip writes and commits all changes (write.go). A decision that fails
+// leaves the images unchanged, so it does not affect the others. If the database rejects a batch, every member runs
 // again alone.
 //
-// Images are kept from one transaction to the next. When all that a batch needs is in them there is no first round trip: the
-// second one locks the stacks, and fails if another node has changed one since (turn.go).
+// Images are kept from one transaction to the next. If they hold all that a batch needs, there is no first round trip:
+// the second one locks the stacks, and fails if another node has changed one of them since (turn.go).
 //
-// What guards the rows against the other nodes is the lock on the row of the stack, taken in the order of the keys. The
-// version of the operation is checked again by the statement that writes it: should someone write without the lock, the
-// transaction fails and the decisions are made again.
+// The lock on the row of the stack guards its rows against the other nodes. Locks are taken in the order of the keys.
+// The statement that writes an operation also checks its version: if a node wrote without the lock, the transaction
+// fails and the decisions run again.
 //
-// When the connection breaks, the writer connects again and repeats, for as long as [Config.Patience] says. If it broke
-// during the commit, the writer first asks the database whether the batch was committed: every batch leaves its number
-// in a row of its writer.
+// When the connection breaks, the writer connects again and repeats the batch within [Config.Patience]. If it
+// broke during the commit, the writer first asks the database whether the batch was committed: every batch writes its
+// number to the row of its writer.
 //
-// Everything lies in the schema pintle of the database. There is no sequence, trigger, notification, advisory lock or
-// savepoint.
+// Everything is in the schema pintle of the database. The store uses no sequence, trigger, notification, advisory lock
+// or savepoint.
 package postgres
 
 import (
@@ -38,27 +38,27 @@ import (
 	"github.com/pintle-dev/pintle/internal/store"
 )
 
-// Config is what a Store needs. DSN and Codec are required.
+// Config configures a Store. DSN and Codec are required.
 type Config struct {
-	// DSN says where the database is, as a URL (postgres://user@host:port/name) or in the words of libpq; several hosts,
-	// sslmode, target_session_attrs and the password file work as they do there. No error and no log shows it.
+	// DSN is the address of the database, as a URL (postgres://user@host:port/name) or in libpq keywords. Several
+	// hosts, sslmode, target_session_attrs and the password file work as in libpq. No error and no log shows it.
 	DSN string
-	// Codec seals the secrets, with the keys that the database was written with. All nodes need the same.
+	// Codec seals the secrets, with the keys that the database was written with. All nodes need the same keys.
 	Codec store.Codec
-	// Now is the clock, for tests; nil means the database's own.
+	// Now is the clock in tests; nil means the database's own.
 	Now func() time.Time
-	// Log receives what no caller is told; nil discards it.
+	// Log receives events that no caller learns of; nil discards them.
 	Log *slog.Logger
-	// Writers is how many connections commit decisions; 0 means 2. Each shares its commits among all that is queued, so
-	// more of them help only where the database has processors to spare.
+	// Writers is the number of connections that commit decisions; 0 means 2. Each shares its commits among all queued
+	// decisions, so more writers help only if the database has idle processors.
 	Writers int
-	// Readers is how many connections serve queries; 0 means 8. With the writers and the one for signs of life they are
-	// all that a Store opens.
+	// Readers is the number of connections that serve queries; 0 means 8. Together with the writers and the connection
+	// for heartbeats they are all connections of a Store.
 	Readers int
-	// Patience is how long a call waits for a database that cannot be reached, or is busy electing another primary, before
+	// Patience is how long a call waits for a database that cannot be reached, or is electing another primary, before
 	// it fails; 0 means 15 s.
 	Patience time.Duration
-	// Committed is notified of every commit, by the goroutines that write: it must not block. Nil gets nothing.
+	// Committed is called after every commit, by the goroutines that write: it must not block. It may be nil.
 	Committed func(store.Commit)
 }
 
@@ -66,16 +66,16 @@ type Config struct {
 type Store struct {
 	address  address
 	codec    store.Codec
-	now      func() time.Time // nil: the database's
+	now      func() time.Time // nil for the database's clock
 	log      *slog.Logger
 	patience time.Duration
 	told     func(store.Commit)
 	root     store.Root
 	damage   store.Damage
 
-	gate    sync.RWMutex // read-locked during every call; Close takes it whole
+	gate    sync.RWMutex // read-locked during every call; Close locks it
 	closed  bool
-	closing chan struct{} // closed when Close begins: no one continues waiting for a database that is away
+	closing chan struct{} // closed when Close begins: stops the waits for an unreachable database
 	once    sync.Once
 
 	pool    *pgxpool.Pool
@@ -84,13 +84,13 @@ type Store struct {
 	ping    int64 // the number of the row that Ping writes
 	where   *store.Whereabouts
 	latest  latest
-	ring    store.Ring // of the stacks that have ready requests
+	ring    store.Ring // of the stacks with ready requests
 }
 
 var _ store.Store = (*Store)(nil)
 
-// Open connects to the database, and makes or migrates what is in it; several nodes may do so at once. It refuses a
-// database that a newer version of Pintle wrote, keys that are not the database's, and a server that only reads.
+// Open connects to the database, and creates or migrates the schema; several nodes may do so at once. It rejects a
+// database that a newer version of Pintle wrote, keys that do not belong to the database, and a read-only server.
 func Open(ctx context.Context, cfg Config) (*Store, error) {
 	a, err := parse(cfg.DSN)
 	if err != nil {
@@ -122,7 +122,7 @@ func Open(ctx context.Context, cfg Config) (*Store, error) {
 	return s, nil
 }
 
-// prepare migrates the database, and makes sure that the keys are its own and that the server keeps what it commits.
+// prepare migrates the database, and checks that the keys belong to it and that the server keeps its commits.
 func (s *Store) prepare(ctx context.Context) (err error) {
 	conn, err := s.address.first(ctx, reading)
 	if err != nil {
@@ -150,7 +150,7 @@ func (s *Store) prepare(ctx context.Context) (err error) {
 	return err
 }
 
-// Fresh reports whether the database holds nothing of Pintle's yet, so that new keys may be made for it.
+// Fresh reports whether the database holds no data of Pintle yet, so that new keys may be created for it.
 func Fresh(ctx context.Context, dsn string) (fresh bool, err error) {
 	a, err := parse(dsn)
 	if err != nil {
@@ -169,16 +169,16 @@ func Fresh(ctx context.Context, dsn string) (fresh bool, err error) {
 	return fresh, a.explain(err)
 }
 
-// String returns name and place of the database, without user and password.
+// String returns name and address of the database, without user and password.
 func (s *Store) String() string { return s.address.shown }
 
-// Name returns what [Store.String] does of a store at this address.
+// Name returns the result of [Store.String] for a store at this address.
 func Name(dsn string) (string, error) {
 	a, err := parse(dsn)
 	return a.shown, err
 }
 
-// Close implements [store.Store]. A second Close does nothing.
+// Close implements [store.Store]. A second Close is a no-op.
 func (s *Store) Close() error {
 	s.once.Do(func() { close(s.closing) })
 	s.gate.Lock()
@@ -193,7 +193,8 @@ func (s *Store) Close() error {
 	ctx, cancel := context.WithTimeout(context.Background(), farewell)
 	defer cancel()
 	s.pulse.close(ctx)
-	// The rows of the writers are only in the way; who cannot reach the database leaves them to the next one that opens it.
+	// Delete the rows of the writers, which are no longer needed. If the database cannot be reached, the next process
+	// that opens it deletes them.
 	numbers := []int64{s.ping}
 	for _, w := range s.writers {
 		numbers = append(numbers, w.number)
@@ -205,13 +206,13 @@ func (s *Store) Close() error {
 	return nil
 }
 
-// farewell bounds what is said to the database at the end.
+// farewell limits the time for the last statements before closing.
 const farewell = 2 * time.Second
 
-// forgotten is how old the row of a writer is when its process is surely gone.
+// forgotten is the age of a writer's row after which its process has certainly exited.
 const forgotten = 30 * 24 * time.Hour
 
-// Queued returns how many decisions wait for their turn.
+// Queued returns the number of decisions that wait for their turn.
 func (s *Store) Queued() int {
 	n := 0
 	for _, w := range s.writers {
@@ -220,7 +221,7 @@ func (s *Store) Queued() int {
 	return n
 }
 
-// Ping implements [store.Store]. It writes, and does not wait for a database that is away.
+// Ping implements [store.Store]. It writes, and does not wait for an unreachable database.
 func (s *Store) Ping(ctx context.Context) error {
 	if err := s.damage.Err(); err != nil {
 		return err
@@ -235,7 +236,7 @@ func (s *Store) Ping(ctx context.Context) error {
 	})
 }
 
-// call runs f unless the store is closed or the caller has given up, and explains its error.
+// call runs f unless the store is closed or ctx is done, and explains its error.
 func (s *Store) call(ctx context.Context, f func() error) error {
 	s.gate.RLock()
 	defer s.gate.RUnlock()
@@ -252,8 +253,8 @@ func (s *Store) call(ctx context.Context, f func() error) error {
 	return s.explain(err)
 }
 
-// again runs f on connections of the pool, until it is done or fails for another reason than that the database is away. It gives up when
-// ctx ends or the database has been away for [Config.Patience].
+// again runs f on connections of the pool, and repeats it while the database is unreachable. It stops when ctx ends or
+// the database has been away for [Config.Patience].
 func (s *Store) again(ctx context.Context, f func() error) error {
 	away := newAbsence(s)
 	for {
@@ -264,7 +265,7 @@ func (s *Store) again(ctx context.Context, f func() error) error {
 	}
 }
 
-// twice runs f on connections of the pool, and a second time if the first one turns out to be of a server that is gone.
+// twice runs f on connections of the pool, and a second time if the first connection was to a server that is down.
 func (s *Store) twice(ctx context.Context, f func() error) error {
 	err := f()
 	if err != nil && ctx.Err() == nil && offline(err) {
@@ -274,7 +275,7 @@ func (s *Store) twice(ctx context.Context, f func() error) error {
 	return err
 }
 
-// clock is the first argument of statements that use now: nil for the time of the database.
+// clock returns the first argument of statements that use now: nil for the time of the database.
 func (s *Store) clock() *int64 {
 	if s.now == nil {
 		return nil
@@ -290,9 +291,9 @@ func unix(t time.Time) int64 { return t.UnixMilli() }
 
 func fromUnix(ms int64) time.Time { return time.UnixMilli(ms).UTC() }
 
-// newNumber draws a number that no one else has: 63 random bits, not 0.
+// newNumber returns a unique number: 63 random bits, not 0.
 func newNumber() int64 {
 	var b [8]byte
-	_, _ = rand.Read(b[:]) // it never fails
+	_, _ = rand.Read(b[:]) // never fails
 	return max(1, int64(binary.BigEndian.Uint64(b[:])>>1))
 }

@@ -15,7 +15,7 @@ import (
 
 const (
 	fromStack = "SELECT " + stackColumns + " FROM stack s JOIN stack_body sb ON sb.key = s.key"
-	// stackByNameOrID has a stack with that name after one with that ID.
+	// stackByNameOrID sorts a stack with that name after one with that ID.
 	stackByNameOrID = fromStack + " WHERE s.account = $1 AND s.region = $2 AND (s.name = $3 OR s.id = $3) AND s.live ORDER BY s.name = $3"
 	stackByName     = fromStack + " WHERE s.account = $1 AND s.region = $2 AND s.name = $3 AND s.live"
 	fromRequest     = "SELECT " + requestColumns + " FROM request r JOIN request_body b ON b.id = r.id"
@@ -29,7 +29,7 @@ func all[T any](ctx context.Context, s *Store, scan func(pgx.Row) (T, error), te
 	err = s.call(ctx, func() error {
 		for _, arg := range args {
 			if !sayable(arg) {
-				return nil // nothing has that name
+				return nil // no row can have that name
 			}
 		}
 		return s.again(ctx, func() error {
@@ -61,7 +61,7 @@ func one[T any](ctx context.Context, s *Store, scan func(pgx.Row) (T, error), te
 	return list[0], nil
 }
 
-// sayable reports whether an argument can be said to PostgreSQL: a text with a NUL, or that is not UTF-8, cannot.
+// sayable reports whether an argument can be passed to PostgreSQL. Texts with a NUL or with invalid UTF-8 cannot.
 func sayable(arg any) bool {
 	switch text := arg.(type) {
 	case string:
@@ -201,7 +201,7 @@ func (s *Store) DropProvider(ctx context.Context, name, holder string) error {
 	return err
 }
 
-// exec runs one statement in a transaction of its own and returns how many rows it has changed.
+// exec runs one statement in a transaction of its own and returns the number of changed rows.
 func (s *Store) exec(ctx context.Context, text string, args ...any) (changed int64, err error) {
 	err = s.call(ctx, func() error {
 		return s.again(ctx, func() error {

@@ -139,7 +139,7 @@ func scanValue[T any](rows pgx.Row) (v T, err error) {
 	return v, err
 }
 
-// collect gives every row of a result to put.
+// collect passes every row of a result to put.
 func collect[T any](rows pgx.Rows, scan func(pgx.Row) (T, error), put func(T)) error {
 	for rows.Next() {
 		row, err := scan(rows)

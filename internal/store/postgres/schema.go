@@ -9,22 +9,22 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 )
 
-// schemaTable has one row, which says how far the schema has come: the first who moves it on makes the next one.
+// schemaTable has one row with the version of the schema. The first node that increments it runs the next migration.
 const schemaTable = `CREATE TABLE IF NOT EXISTS schema (
 	one     int PRIMARY KEY CHECK (one = 1),
 	version int NOT NULL,
 	probe   text NOT NULL -- sealed, to know the keys by
 )`
 
-// migrations make the schema, each from the one before. Never change a released migration; only add new ones. None
-// may alter the table schema, because nodes that wait to run the same migration hold it.
+// migrations build up the schema, each on top of the previous one. Never change a released migration; only add new
+// ones. None may alter the table schema, because nodes that wait to run the same migration hold it.
 //
-// The tables that loops and lists read are narrow. Large data that seldom changes is in tables of its own, so that a
+// The tables that loops and lists read are narrow. Large data that seldom changes is in separate tables, so that a
 // change of state does not write it again. The indexes that loops read leave out settled, deleted and gone rows. The
 // column plain holds JSON. Its type is bytea because the type text of PostgreSQL cannot hold all of JSON (psql:
-// convert_from(plain, 'UTF8')). The columns next and needs repeat data of plain, so that one statement can find all
-// the rows that the answer to a request concerns. The CHECKs refuse rows that the engine could write only by mistake.
-// All times are Unix milliseconds.
+// convert_from(plain, 'UTF8')). The columns next and needs repeat data of plain, so that one statement can find all the
+// rows that the answer to a request concerns. The CHECKs reject rows that only an error in the engine could write. All
+// times are Unix milliseconds.
 var migrations = []string{
 	`
 CREATE TABLE stack (
@@ -182,7 +182,7 @@ CREATE TABLE writer (
 	at    bigint NOT NULL
 ) WITH (fillfactor = 50);
 `,
-	// Keys by which rows may be sealed, what outlives them, and what is swept.
+	// The keys that rows may be sealed with, the root that outlives them, and data for sweeps.
 	`
 CREATE TABLE sealing_key (
 	id    text COLLATE "C" PRIMARY KEY,
@@ -204,8 +204,8 @@ CREATE TABLE remains (
 	stack bigint PRIMARY KEY -- was swept: its rows are still to go
 );
 `,
-	// Exports, whose values are outputs of their stacks, and who imports them. Of two stacks that exported one name while
-	// no one looked the older one has it. A stack that is being deleted exports nothing.
+	// Exports, whose values are outputs of their stacks, and their importers. If two stacks exported the same name
+	// before this migration, the older one keeps it. A stack that is being deleted exports nothing.
 	`
 CREATE TABLE export (
 	account text COLLATE "C" NOT NULL,
@@ -235,7 +235,7 @@ INSERT INTO export (account, region, name, stack, output, number)
 	WHERE b.plain ->> 'kind' <> 'delete' AND o.value ->> 'exportName' <> '' AND position(chr(65533) IN o.value ->> 'exportName') = 0
 	ORDER BY b.created, b.key, o.place ON CONFLICT DO NOTHING;
 `,
-	// The parameter store. A key is account, region and name in one text; that of a version ends in its number.
+	// The parameter store. A key is account, region and name in one text; the key of a version ends in its number.
 	`
 CREATE TABLE parameter (
 	id      text COLLATE "C" PRIMARY KEY,
@@ -249,7 +249,7 @@ CREATE TABLE parameter_version (
 	// The holder of a provider's name.
 	`ALTER TABLE provider ADD COLUMN holder text COLLATE "C" NOT NULL DEFAULT '';
 `,
-	// What there is next to the stacks. A key is account, region, kind and name in one text.
+	// The resources outside the stacks. A key is account, region, kind and name in one text.
 	`
 CREATE TABLE entry (
 	id      text COLLATE "C" PRIMARY KEY,
@@ -257,20 +257,20 @@ CREATE TABLE entry (
 	body    bytea NOT NULL -- sealed
 );
 `,
-	// Executions by their machines.
+	// Executions by machine.
 	`CREATE INDEX request_machine ON request (logical, born, id) WHERE type = 'Execution';
 `,
-	// Orphans, of which there are few, are counted.
+	// An index to count orphans, which are few.
 	`CREATE INDEX instance_orphan ON instance (stack) WHERE role = 'orphan';
 `,
-	// What stacks have left behind, and their audit entries by age, over all of them. Entries that were written before are the
-	// oldest.
+	// Orphaned and retained resources, and audit entries by age, across all stacks. Entries from before this migration
+	// count as the oldest.
 	`
 CREATE INDEX instance_left ON instance (stack, number) WHERE role IN ('orphan', 'retained');
 ALTER TABLE audit ADD COLUMN at bigint NOT NULL DEFAULT 0;
 CREATE INDEX audit_age ON audit (at, stack, number);
 `,
-	// Which transaction changed a stack last, and which nodes say so.
+	// The last transaction that changed a stack, and which nodes record it.
 	`
 ALTER TABLE stack ADD COLUMN turn bigint NOT NULL DEFAULT 0;
 ALTER TABLE stack SET (fillfactor = 50);
@@ -279,11 +279,11 @@ CREATE INDEX node_turns ON node (id) WHERE NOT turns;
 `,
 }
 
-// migrate brings the database to the newest of the schemas in steps, each in a transaction of its own: a crash leaves
-// one of the schemas and the next start continues from it. Of several nodes that do so at once one makes each step, while
-// the others wait for the row. It refuses a database that is newer.
+// migrate brings the database to the newest schema in steps, each in its own transaction: a crash leaves one of the
+// schemas and the next start continues from it. If several nodes migrate at once, one makes each step, while the others
+// wait for the row. It rejects a newer database.
 func migrate(ctx context.Context, conn *pgx.Conn, schema string, steps []string) error {
-	// A migration, and waiting for another node's, may take as long as it takes.
+	// A migration, or the wait for that of another node, has no time limit.
 	if _, err := conn.Exec(ctx, "SELECT set_config('statement_timeout', '0', false), set_config('lock_timeout', '0', false)"); err != nil {
 		return err
 	}
@@ -303,7 +303,7 @@ func migrate(ctx context.Context, conn *pgx.Conn, schema string, steps []string)
 		}
 		err = pgx.BeginFunc(ctx, conn, func(tx pgx.Tx) error {
 			moved, err := tx.Exec(ctx, "UPDATE schema SET version = $1 WHERE version = $2", version+1, version)
-			if err != nil || moved.RowsAffected() == 0 { // then another node has made it
+			if err != nil || moved.RowsAffected() == 0 { // another node has made it
 				return err
 			}
 			_, err = tx.Exec(ctx, steps[version], pgx.QueryExecModeSimpleProtocol)
@@ -315,7 +315,7 @@ func migrate(ctx context.Context, conn *pgx.Conn, schema string, steps []string)
 	}
 }
 
-// found makes the schema and its table of one row, if they are not there.
+// found creates the schema and its table of one row, if they are missing.
 func found(ctx context.Context, conn *pgx.Conn, schema string) error {
 	version, err := schemaVersion(ctx, conn)
 	if err != nil || version > 0 {
@@ -328,7 +328,8 @@ func found(ctx context.Context, conn *pgx.Conn, schema string) error {
 	for _, statement := range statements {
 		for tries := 0; ; tries++ {
 			_, err := conn.Exec(ctx, statement)
-			// IF NOT EXISTS looks first and makes then: who is second in between is told by the catalogue's own indexes.
+			// IF NOT EXISTS checks first and creates then: a second node in between gets an error from the catalogue's
+			// own indexes.
 			if known := new(pgconn.PgError); err != nil && tries < 10 && errors.As(err, &known) &&
 				(known.Code == "23505" || known.Code == "42P07" || known.Code == "42P06" || known.Code == "42710") {
 				continue
@@ -342,7 +343,7 @@ func found(ctx context.Context, conn *pgx.Conn, schema string) error {
 	return nil
 }
 
-// schemaVersion returns 0 for a database in which nothing was made yet.
+// schemaVersion returns 0 for a database without a schema.
 func schemaVersion(ctx context.Context, conn *pgx.Conn) (version int, err error) {
 	var there bool
 	if err := conn.QueryRow(ctx, "SELECT to_regclass('schema') IS NOT NULL").Scan(&there); err != nil || !there {

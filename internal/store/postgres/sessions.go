@@ -10,16 +10,16 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 )
 
-// errPooled says that something between this process and the database doesn't keep a session for each connection.
+// errPooled says that a pooler between this process and the database doesn't keep a session for each connection.
 var errPooled = errors.New("a connection pooler lends one session of the database to several connections, but Pintle needs a session for each of its " +
 	"connections: set pool_mode = session in PgBouncer, or connect to PostgreSQL directly")
 
 // sessionMark is a parameter that only Pintle sets, to recognize a session.
 const sessionMark = "pintle.session"
 
-// first opens the first connection to a database, and refuses one that a pooler stands before which assigns sessions
-// by transaction or by statement. Behind such a pooler the settings of a session, such as synchronous_commit, would
-// apply to the next client of the session instead of the connection that set them.
+// first opens the first connection to a database. It rejects a database behind a pooler that assigns sessions by
+// transaction or by statement. With such a pooler the settings of a session, such as synchronous_commit, would apply to
+// the next client of the session instead of the connection that set them.
 func (a address) first(ctx context.Context, what use) (conn *pgx.Conn, err error) {
 	one, err := pgx.ConnectConfig(ctx, a.config.Copy())
 	if err != nil {
@@ -41,8 +41,8 @@ func (a address) first(ctx context.Context, what use) (conn *pgx.Conn, err error
 	return one, a.settle(ctx, one, what)
 }
 
-// apart returns errPooled unless one and two are sessions of their own. It doesn't prepare statements, since a pooler may not
-// keep those either.
+// apart returns errPooled unless one and two are separate sessions. It doesn't prepare statements, since a pooler may
+// not keep those either.
 func apart(ctx context.Context, one, two *pgconn.PgConn) error {
 	bounded, cancel := context.WithTimeout(ctx, connectWithin)
 	defer cancel()
@@ -50,7 +50,8 @@ func apart(ctx context.Context, one, two *pgconn.PgConn) error {
 	if _, err := ask(bounded, one, fmt.Sprintf("SET %s = '%s'", sessionMark, name)); err != nil {
 		return err
 	}
-	// A pooler lends two the session that one has just used, or, while two's transaction holds that, one another.
+	// A pooler gives two the session that one has just used or, while two's transaction holds that session, gives one
+	// another.
 	if _, err := ask(bounded, two, "BEGIN"); err != nil {
 		var refused *pgconn.PgError
 		if errors.As(err, &refused) { // by a pooler that assigns sessions by statement

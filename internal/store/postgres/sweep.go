@@ -16,7 +16,7 @@ import (
 	"github.com/pintle-dev/pintle/internal/store"
 )
 
-// The parts of a sweep, in the order of a pass: stacks, what swept ones have left behind, requests, templates.
+// The parts of a sweep, in the order of a pass: stacks, rows of removed stacks, requests, templates.
 const (
 	sweepStacks = iota
 	sweepRemains
@@ -26,9 +26,9 @@ const (
 )
 
 const (
-	// glance is how many stacks a step looks at, at most, if none of them has anything to remove.
+	// glance is the maximum number of stacks that a step checks if none of them has rows to remove.
 	glance = 64
-	// blocks is how many blocks of the table of requests a step looks at.
+	// blocks is the number of blocks of the request table that a step reads.
 	blocks = 32
 )
 
@@ -75,7 +75,7 @@ func (s *Store) Sweep(ctx context.Context, keep store.Keep, from store.Cursor, l
 	return swept, nil
 }
 
-// sweep is one step.
+// sweep is one step of a pass.
 type sweep struct {
 	store *Store
 	keep  store.Keep
@@ -84,12 +84,12 @@ type sweep struct {
 
 	rows  int
 	after string // where the part continues
-	more  bool   // it does
+	more  bool   // the part continues
 }
 
 func (w *sweep) time() time.Time { return fromUnix(w.now) }
 
-// number reads where a part continues that goes by numbers.
+// number returns the position at which a part continues whose positions are numbers.
 func (w *sweep) number(first int64) int64 {
 	if n, err := strconv.ParseInt(w.after, 10, 64); err == nil {
 		return n
@@ -112,7 +112,7 @@ func rowsOf[T any](ctx context.Context, q querier, scan func(pgx.Row) (T, error)
 	return list, collect(rows, scan, func(row T) { list = append(list, row) })
 }
 
-// stacks looks at stacks in the order of their keys, and removes what one of them has too much of.
+// stacks checks stacks in the order of their keys, and removes the surplus rows of one of them.
 func (w *sweep) stacks(ctx context.Context) error {
 	after := w.number(0)
 	keys, err := rowsOf(ctx, w.store.pool, scanValue[int64], "SELECT key FROM stack WHERE key > $1 ORDER BY key LIMIT $2", after, glance)
@@ -148,13 +148,13 @@ func (w *sweep) stacks(ctx context.Context) error {
 		if w.rows == 0 {
 			after = key // it is in use, or has changed since
 		}
-		break // and once more, until there is nothing left of it
+		break // the next step continues with it until no surplus is left
 	}
 	w.after = strconv.FormatInt(after, 10)
 	return nil
 }
 
-// surplus is what may go of a stack. The zero surplus is nothing.
+// surplus is the part of a stack that can be removed. The zero surplus is empty.
 type surplus struct {
 	all                                     bool // the stack itself
 	events                                  []store.EventCursor
@@ -168,10 +168,10 @@ func (p *surplus) count() int {
 
 func (p *surplus) empty() bool { return !p.all && p.count() == 0 }
 
-// surplus looks for what may go of a stack, up to limit rows of it.
+// surplus finds up to limit rows of a stack that can be removed.
 func (w *sweep) surplus(ctx context.Context, q querier, key int64, limit int) (p surplus, err error) {
 	s := w.store
-	// Without its values: nothing is unsealed for this.
+	// The values are not read, so nothing needs to be unsealed.
 	stacks, err := rowsOf(ctx, q, func(rows pgx.Row) (row store.Stack, err error) {
 		var plain []byte
 		if err = rows.Scan((*int64)(&row.Key), &row.Live, &plain); err == nil {
@@ -196,7 +196,7 @@ func (w *sweep) surplus(ctx context.Context, q querier, key int64, limit int) (p
 	if !stack.Live {
 		if w.keep.StackOver(stack, newest, w.time()) {
 			open, err := openRequests(ctx, q, key)
-			p.all = !open // one that still waits is heard to the end
+			p.all = !open // a stack with an open request stays until that is settled
 			return p, err
 		}
 		return p, nil
@@ -217,7 +217,7 @@ func openRequests(ctx context.Context, q querier, key int64) (bool, error) {
 	return len(open) > 0, err
 }
 
-// oldHistory looks for events that are too many, and for change sets and operations that go with them.
+// oldHistory finds surplus events, and the change sets and operations that go with them.
 func (w *sweep) oldHistory(ctx context.Context, q querier, p *surplus, newest *store.Operation, limit int) error {
 	scan := func(rows pgx.Row) (e store.EventCursor, err error) {
 		err = rows.Scan(&e.Operation, &e.Number)
@@ -225,7 +225,7 @@ func (w *sweep) oldHistory(ctx context.Context, q querier, p *surplus, newest *s
 	}
 	first, err := rowsOf(ctx, q, scan, "SELECT operation, number FROM event WHERE stack = $1 ORDER BY operation DESC, number DESC LIMIT 1 OFFSET $2",
 		newest.Stack, w.keep.Events)
-	if err == nil && len(first) > 0 { // it is the newest that is one too many
+	if err == nil && len(first) > 0 { // the newest surplus event
 		p.events, err = rowsOf(ctx, q, scan, `SELECT operation, number FROM event WHERE stack = $1 AND (operation, number) <= ($2, $3) AND operation < $4
 			ORDER BY operation, number LIMIT $5`, newest.Stack, first[0].Operation, first[0].Number, newest.Number, limit-p.count())
 	}
@@ -236,7 +236,7 @@ func (w *sweep) oldHistory(ctx context.Context, q querier, p *surplus, newest *s
 	if err != nil {
 		return err
 	}
-	// A change set goes before its operation does.
+	// Remove a change set before its operation.
 	sets, err := rowsOf(ctx, q, w.store.scanChangeSet, fromChangeSet+" WHERE c.stack = $1 ORDER BY c.number", newest.Stack)
 	if err != nil {
 		return err
@@ -251,7 +251,7 @@ func (w *sweep) oldHistory(ctx context.Context, q querier, p *surplus, newest *s
 	return err
 }
 
-// oldInstances looks for instances that are gone, unless a request is open, which may be about one of them.
+// oldInstances finds gone instances, unless a request is open, which may be about one of them.
 func (w *sweep) oldInstances(ctx context.Context, q querier, p *surplus, key int64, limit int) error {
 	scan := func(rows pgx.Row) (row store.Instance, err error) {
 		var plain []byte
@@ -260,7 +260,7 @@ func (w *sweep) oldInstances(ctx context.Context, q querier, p *surplus, key int
 		}
 		return row, err
 	}
-	// Those that are not old enough are few, as many as the last days have made.
+	// The gone instances that are too young are few: those of the last days.
 	gone, err := rowsOf(ctx, q, scan, "SELECT number, role, plain FROM instance WHERE stack = $1 AND role = 'gone' ORDER BY number LIMIT $2", key, 4*limit+glance)
 	if err != nil {
 		return err
@@ -279,7 +279,7 @@ func (w *sweep) oldInstances(ctx context.Context, q querier, p *surplus, key int
 	return nil
 }
 
-// remove removes it. A stack goes at once for every query; its rows follow in later steps.
+// remove deletes the surplus. Queries no longer find a removed stack at once; its rows follow in later steps.
 func (w *sweep) remove(ctx context.Context, tx pgx.Tx, key int64, p surplus) error {
 	exec := func(counted bool, text string, args ...any) error {
 		tag, err := tx.Exec(ctx, text, append([]any{key}, args...)...)
@@ -331,13 +331,13 @@ func (w *sweep) remove(ctx context.Context, tx pgx.Tx, key int64, p surplus) err
 	return nil
 }
 
-// owned is what is removed of a stack that was swept: tables and what their rows are distinguished by. Bodies go first.
+// owned lists the tables whose rows of a removed stack are deleted, with the key of their rows. Bodies come first.
 var owned = []struct{ table, key string }{
 	{"step_plan", "logical"}, {"step", "logical"}, {"instance_body", "number"}, {"instance", "number"},
 	{"event", "operation, number"}, {"audit", "number"}, {"operation_id", "id"}, {"operation", "number"}, {"revision", "number"},
 }
 
-// remains removes rows of a stack that is gone. Its requests go by their own age.
+// remains deletes rows of a removed stack. Its requests expire by their own age.
 func (w *sweep) remains(ctx context.Context) error {
 	return pgx.BeginFunc(ctx, w.store.pool, func(tx pgx.Tx) error {
 		w.rows = 0
@@ -351,7 +351,7 @@ func (w *sweep) remains(ctx context.Context) error {
 			w.rows += int(tag.RowsAffected())
 			return w.rows < w.limit, err
 		}
-		// A body of a change set has its stack by the set only.
+		// The body of a change set refers to its stack only through the set.
 		statements := []string{
 			"DELETE FROM change_set_body WHERE id IN (SELECT c.id FROM change_set c JOIN change_set_body b ON b.id = c.id WHERE c.stack = $1 LIMIT $2)",
 			"DELETE FROM change_set WHERE id IN (SELECT id FROM change_set WHERE stack = $1 LIMIT $2)",
@@ -369,8 +369,8 @@ func (w *sweep) remains(ctx context.Context) error {
 	})
 }
 
-// requests removes settled requests. It reads the table as it lies, a few blocks at a time, so that no index has to be kept
-// for it; a row that moves meanwhile is found in the next pass.
+// requests removes settled requests. It reads the table in physical order, a few blocks at a time, so that it needs no
+// index. The next pass finds a row that moves meanwhile.
 func (w *sweep) requests(ctx context.Context) error {
 	block := w.number(0)
 	var size int64
@@ -411,7 +411,7 @@ func (w *sweep) requests(ctx context.Context) error {
 	w.after = strconv.FormatInt(block, 10) // there may be more
 	slices.Sort(gone)
 	return pgx.BeginFunc(ctx, w.store.pool, func(tx pgx.Tx) error {
-		// A late answer that is noted just now has the row; the others are not to wait for it.
+		// Skip a row that a late answer has locked, so that the others need not wait for it.
 		free, err := rowsOf(ctx, tx, scanValue[string], "SELECT id FROM request WHERE id = ANY($1) AND state = 'settled' ORDER BY id FOR UPDATE SKIP LOCKED", gone)
 		if err != nil {
 			return err
@@ -429,7 +429,7 @@ func (w *sweep) requests(ctx context.Context) error {
 	})
 }
 
-// templates removes the texts that no revision and no change set has.
+// templates removes the texts that no revision and no change set uses.
 func (w *sweep) templates(ctx context.Context) error {
 	after, err := hex.DecodeString(w.after)
 	if err != nil {

@@ -9,67 +9,69 @@ import (
 	"github.com/pintle-dev/pintle/internal/store"
 )
 
-// A stack's turn is the random number of the transaction that changed it last; 0 for the one that created it. Every
-// transaction that changes a stack sets a new turn, unless it only deletes settled or gone rows or encrypts rows
-// again. So a cached image of a stack is valid if the turn is still the one that was stored with it.
+// A stack's turn is the random number of the transaction that last changed it; 0 for the one that created it. Every
+// transaction that changes a stack sets a new turn, unless it only deletes settled or gone rows or reseals rows. So a
+// cached image of a stack is valid if the turn is still the one that was stored with it.
 //
-// Nodes of an earlier version do not set turns. While there is one, no node caches images.
+// Nodes of an earlier version do not set turns. While one is registered, no node caches images.
 const (
-	// lockTurns keeps all other writers of these stacks out, and returns their turns. The order of the keys keeps two batches
-	// from waiting for each other.
+	// lockTurns locks these stacks against all other writers, and returns their turns. Because it locks in the order of
+	// the keys, two batches cannot deadlock.
 	lockTurns = "SELECT key, turn FROM stack WHERE key = ANY($1::bigint[]) ORDER BY key FOR NO KEY UPDATE"
 
-	// setTurns is for who has the locks.
+	// setTurns requires the locks.
 	setTurns = "UPDATE stack SET turn = $2 WHERE key = ANY($1::bigint[])"
 
-	// takeTurns locks stacks as lockTurns does, and sets their turns as setTurns does. It fails, by a division by zero, unless they
-	// have the turns that were expected.
+	// takeTurns locks stacks as lockTurns does, and sets their turns as setTurns does. It fails with a division by zero
+	// unless they have the expected turns.
 	takeTurns = `WITH held AS (
 			SELECT s.key FROM unnest($1::bigint[], $2::bigint[]) u (key, turn) JOIN stack s ON s.key = u.key AND s.turn = u.turn
 			ORDER BY s.key FOR NO KEY UPDATE OF s),
 		taken AS (UPDATE stack s SET turn = $3 FROM held h WHERE s.key = h.key RETURNING 1)
 		SELECT 1 / (CASE WHEN (SELECT count(*) FROM taken) = cardinality($1) AND ` + allTurn + ` THEN 1 ELSE 0 END)`
 
-	// allTurn says that every node knows of turns.
+	// allTurn is true if every node sets turns.
 	allTurn = "NOT EXISTS (SELECT FROM node WHERE NOT turns)"
 )
 
 const (
-	// freshFor is how old a writer's idea of the database's time may be for a transaction that does not ask for it first.
+	// freshFor is how old a writer's reading of the database's time may be for a transaction that does not ask for the
+	// time.
 	freshFor = time.Second
-	// asleepFor is by how much the wall clock may run ahead of the other one, which stands still while the machine sleeps.
+	// asleepFor is how far the wall clock may run ahead of the monotonic clock, which stops while the machine sleeps.
 	asleepFor = 100 * time.Millisecond
-	// setBackFor is how far behind what was told last a time is if the database's clock was set back, and not only slow to come.
+	// setBackFor is how far a time must be behind the last one to show that the database's clock was set back. A
+	// smaller difference is only a delayed answer.
 	setBackFor = 10 * time.Second
-	// waryFor is how many transactions of a writer look before they decide, after one that trusted its images was wrong:
-	// another node works on the same stacks.
+	// waryFor is the number of transactions that load before they decide, after one whose images were outdated: another
+	// node works on the same stacks.
 	waryFor = 32
 )
 
-// clock is a writer's idea of the time of its database.
+// clock is a writer's estimate of the time of its database.
 type clock struct {
-	read time.Time // as the database told it; zero if it has not
-	at   time.Time // when that came
-	wall time.Time // the same, of the wall clock
-	last time.Time // what was told last: time does not go back
+	read time.Time // the time from the database; zero if unknown
+	at   time.Time // when that arrived
+	wall time.Time // when that arrived, by the wall clock
+	last time.Time // the last time returned: time does not go back
 }
 
-// set takes what the database has told.
+// set sets the time that the database returned.
 func (c *clock) set(now time.Time) {
 	at := time.Now()
 	c.read, c.at, c.wall, c.last = now, at, at.Round(0), now
 }
 
-// age is how long ago the database has told its time.
+// age returns the time since the database returned its time.
 func (c *clock) age() time.Duration { return time.Since(c.at) }
 
-// fresh reports whether the time can be told without asking for it.
+// fresh reports whether now can be used without asking the database.
 func (c *clock) fresh() bool {
 	age := c.age()
 	return !c.read.IsZero() && age <= freshFor && (time.Now().Round(0).Sub(c.wall)-age).Abs() <= asleepFor
 }
 
-// now is the time, a little behind that of the database.
+// now returns the time, slightly behind that of the database.
 func (c *clock) now() time.Time {
 	if now := c.read.Add(c.age()).Truncate(time.Millisecond); now.After(c.last) {
 		c.last = now
@@ -77,11 +79,11 @@ func (c *clock) now() time.Time {
 	return c.last
 }
 
-// latest is the latest time that the database has told a node, or that one of its decisions has seen. No decision sees an earlier one
-// because it is another writer's, or because another question was answered later.
+// latest is the latest time that the database has returned to a node, or that one of its decisions has seen. No
+// decision sees an earlier time, even if another writer handles it or another query is answered later.
 type latest struct{ ms atomic.Int64 }
 
-// raise takes a time, and returns the latest.
+// raise adds a time, and returns the latest.
 func (l *latest) raise(now time.Time) time.Time {
 	for ms := unix(now); ; {
 		known := l.ms.Load()
@@ -94,8 +96,8 @@ func (l *latest) raise(now time.Time) time.Time {
 	}
 }
 
-// trusts reports whether a batch can be decided before the database is asked anything: all that its decisions want to see first
-// is in images that were kept. It takes those.
+// trusts reports whether a batch can be decided before any query: the cached images hold all rows of its first views.
+// It takes these images.
 func (b *batch) trusts(members []*member) bool {
 	w := b.writer
 	if w.wary > 0 {
@@ -121,7 +123,7 @@ func (b *batch) trusts(members []*member) bool {
 	return true
 }
 
-// complete reports whether an image has all that the first view of a target needs, with the revisions that are remembered.
+// complete reports whether an image, with the cached revisions, has all that the first view of a target needs.
 func (b *batch) complete(im *image, target store.Target) bool {
 	n := im.Lacks(target)
 	if len(n.Revisions) == 0 {
@@ -132,13 +134,13 @@ func (b *batch) complete(im *image, target store.Target) bool {
 		b.wantRevision(&missing, im, number)
 	}
 	for _, number := range missing.revisions {
-		delete(im.Revisions, int(number)) // it was not asked for
+		delete(im.Revisions, int(number)) // it was not requested
 	}
 	n.Revisions = nil
 	return len(missing.revisions) == 0 && n.Nothing()
 }
 
-// queueBegin begins the transaction of a batch that trusted its images, with a round trip that is about to be made.
+// queueBegin begins the transaction of a batch that trusted its images, as part of the next round trip.
 func (b *batch) queueBegin(trip *pgx.Batch) {
 	turns := column(b.keys, func(key int64) int64 { return b.images[store.StackKey(key)].turn })
 	first := &pgx.Batch{}
@@ -166,7 +168,7 @@ func (b *batch) queueNow(trip *pgx.Batch, took func(time.Time)) {
 	})
 }
 
-// queueTurns leaves the turn of the batch at the stacks that it changes, unless that is done.
+// queueTurns sets the turn of the batch on the stacks that it changes, unless that is done.
 func (b *batch) queueTurns(trip *pgx.Batch, changed []store.StackKey) {
 	if !b.begun || b.taken {
 		return
@@ -182,9 +184,9 @@ func (b *batch) queueTurns(trip *pgx.Batch, changed []store.StackKey) {
 	}
 }
 
-// keep keeps the images of a batch that was committed, or that had nothing to write.
+// keep caches the images of a batch that was committed or had no changes.
 func (b *batch) keep() {
-	if b.mixed { // nothing is kept, and what was is dropped
+	if b.mixed { // cache nothing; lock has cleared the cache
 		return
 	}
 	for key, im := range b.images {
@@ -204,7 +206,7 @@ func (b *batch) keep() {
 	b.writer.images.Rest()
 }
 
-// drop forgets the images of a batch that failed.
+// drop removes the images of a failed batch.
 func (b *batch) drop() {
 	for _, key := range b.keys {
 		b.writer.images.Drop(store.StackKey(key))

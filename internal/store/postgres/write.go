@@ -12,11 +12,12 @@ import (
 	"github.com/pintle-dev/pintle/internal/store"
 )
 
-// mark notes in a writer's row which batch it wrote last. markBatch fails, by a division by zero, if the writer has given the row up.
+// mark records in a writer's row which batch it wrote last. markBatch fails with a division by zero if the writer has
+// abandoned the row.
 const mark = "INSERT INTO writer (id, batch, at) VALUES ($2, $3, " + now + ") ON CONFLICT (id) DO UPDATE SET batch = excluded.batch, at = excluded.at"
 
-// exactly makes a statement fail, by a division by zero, unless it writes as many rows as its argument n says: under the
-// lock of the stack it always does, and who wrote without the lock is found out before the commit.
+// exactly makes a statement fail with a division by zero unless it writes as many rows as n says. Under the lock of the
+// stack it always does, so a write without the lock is detected before the commit.
 func exactly(statement, n string) string {
 	return "WITH written AS (" + statement + " RETURNING 1) SELECT 1 / (CASE WHEN (SELECT count(*) FROM written) = " + n + " THEN 1 ELSE 0 END)"
 }
@@ -28,8 +29,8 @@ const (
 		SELECT * FROM unnest($1::bigint[], $2::text[], $3::text[], $4::text[], $5::text[], $6::boolean[], $7::bigint[]) ON CONFLICT DO NOTHING`
 	makeBodies    = "INSERT INTO stack_body (key, plain, vals) SELECT * FROM unnest($1::bigint[], $2::bytea[], $3::bytea[]) ON CONFLICT DO NOTHING"
 	makeTemplates = "INSERT INTO template (hash, text) SELECT * FROM unnest($1::bytea[], $2::bytea[]) ON CONFLICT DO NOTHING"
-	// holdTemplates keeps templates from being swept until the rows that use them are committed. It fails, as a statement of
-	// exactly does, if one was swept since it was found there.
+	// holdTemplates keeps templates from being swept until the rows that use them are committed. It fails, like a
+	// statement of exactly, if a template was swept after it was found.
 	holdTemplates = `WITH held AS (SELECT hash FROM template WHERE hash = ANY($1::bytea[]) ORDER BY hash FOR KEY SHARE)
 		SELECT 1 / (CASE WHEN (SELECT count(*) FROM held) = cardinality($1) THEN 1 ELSE 0 END)`
 	makeRevisions = "INSERT INTO revision (stack, number, template, plain, vals) SELECT * FROM unnest($1::bigint[], $2::int[], $3::bytea[], $4::bytea[], $5::bytea[])"
@@ -80,10 +81,9 @@ var (
 		WHERE r.stack = excluded.stack`, "cardinality($1)")
 )
 
-// queueWrites adds all that the members changed to a round trip, table by table: first what other batches may be waiting
-// for at the same moment, names, templates and ids, in an order that is the same for all. made reports whether there
-// are new stacks, or changes of exports and imports, of which conflict is told how many someone else has made impossible
-// meanwhile.
+// queueWrites adds all changes of the members to a round trip, table by table. Rows that other batches may wait for
+// come first: names, templates and IDs, in the same order for all batches. made reports whether there are new stacks,
+// or changes of exports and imports. conflict receives the number of those that another node has made impossible.
 func (b *batch) queueWrites(trip *pgx.Batch, conflict func(int64)) (made bool) {
 	keys := slices.Sorted(maps.Keys(b.images))
 	made = b.queueStacks(trip, keys, conflict)
@@ -340,7 +340,7 @@ func column[R, T any](rows []R, field func(R) T) []T {
 	return list
 }
 
-// filled returns bytes that are not NULL.
+// filled returns b, or empty bytes for nil, which would be NULL.
 func filled(b []byte) []byte {
 	if b == nil {
 		return []byte{}

@@ -13,19 +13,19 @@ import (
 )
 
 const (
-	// maxBatch is how many members share one commit at most.
+	// maxBatch is the maximum number of members that share one commit.
 	maxBatch = 256
-	// maxWhole is how many members that see a whole stack share one transaction: stacks may be large.
+	// maxWhole is the maximum number of members with whole views in one transaction: stacks may be large.
 	maxWhole = 32
-	// maxTries is how often a member is run again because someone was quicker.
+	// maxTries is how often a member runs again because another node was faster.
 	maxTries = 5
-	// maxCachedBytes bounds the templates that each writer keeps.
+	// maxCachedBytes limits the templates that each writer caches.
 	maxCachedBytes = 16 << 20
-	// restAfter is how long after the last decision a writer keeps what it has read.
+	// restAfter is how long after the last decision a writer keeps its caches.
 	restAfter = 5 * time.Second
 )
 
-// restarted is what the log says of a batch that was decided on images which were no longer true.
+// restarted is the log message for a batch whose decisions used outdated images.
 const restarted = "another node has changed a stack since it was read: the decisions are made again"
 
 // writer is a goroutine that commits, and its connection.
@@ -35,17 +35,17 @@ type writer struct {
 	done  chan struct{} // closed when the goroutine has finished
 
 	mu    sync.Mutex
-	inbox []*image      // of stacks that another writer has made, which this one will write; at most maxBatch
-	given chan struct{} // has one if the inbox has been filled since
+	inbox []*image      // images of stacks that another writer has created and this one will write; at most maxBatch
+	given chan struct{} // holds a value if the inbox has been filled since
 
 	// Only the goroutine uses these.
-	conn      *pgx.Conn // nil if there is none, or it was in doubt
-	number    int64     // of its row, in which it notes its batches
-	batches   int64     // how many it has begun
+	conn      *pgx.Conn // nil if not connected or in doubt
+	number    int64     // of its row, which records its batches
+	batches   int64     // number of batches so far
 	revisions *store.RevisionCache
 	images    *store.Images[*image]
 	clock     clock
-	wary      int // for how many transactions to come the images are not trusted unseen
+	wary      int // number of transactions for which the images are not trusted
 }
 
 // member is one caller's decision in a batch.
@@ -53,8 +53,8 @@ type member struct {
 	ctx    context.Context
 	target store.Target
 	decide store.Decide
-	key    store.StackKey // of the stack, as far as it was known; 0 for a name that was free
-	taken  atomic.Bool    // by the writer, to be run, or by its caller, who has given up
+	key    store.StackKey // of the stack, if it was known; 0 for a name that was free
+	taken  atomic.Bool    // claimed by the writer, which runs it, or by its caller, which has cancelled it
 	result error
 	done   chan struct{} // closed when result is set
 }
@@ -68,15 +68,15 @@ func newWriter(s *Store) *writer {
 
 func (w *writer) start() { go w.run() }
 
-// stop ends the goroutine when the queue is empty. No one may call do any more.
+// stop ends the goroutine when the queue is empty. Do not call do afterwards.
 func (w *writer) stop() {
 	close(w.queue)
 	<-w.done
 	w.disconnect()
 }
 
-// do queues a decision and waits for its result. A caller that gives up before its turn came is told so and nothing is
-// run; after that it waits for the truth.
+// do queues a decision and waits for its result. If ctx ends before the writer takes the decision, do returns that
+// error and the decision does not run. After that it waits for the real result.
 func (w *writer) do(m *member) error {
 	select {
 	case w.queue <- m:
@@ -95,7 +95,7 @@ func (w *writer) do(m *member) error {
 	}
 }
 
-// run takes what is queued, batch by batch.
+// run runs the queued members in batches.
 func (w *writer) run() {
 	defer close(w.done)
 	rest := time.NewTimer(restAfter)
@@ -113,7 +113,7 @@ func (w *writer) run() {
 			}
 			w.settle(batch)
 			rest.Reset(restAfter)
-		case <-w.given: // for a decision that may come, or not
+		case <-w.given: // for a decision that may follow
 			rest.Reset(restAfter)
 		case <-rest.C:
 			w.rest()
@@ -121,7 +121,7 @@ func (w *writer) run() {
 	}
 }
 
-// rest gives back what is kept for the next decision, since none has come for a while: it is read again when one does.
+// rest frees the caches, because no decision came for a while. The next decision loads its rows again.
 func (w *writer) rest() {
 	w.revisions.Clear()
 	w.receive()
@@ -130,7 +130,7 @@ func (w *writer) rest() {
 	w.store.codec.Forget()
 }
 
-// take adds a member to the batch unless its caller has given up.
+// take adds a member to the batch unless its caller has cancelled it.
 func (w *writer) take(batch []*member, m *member) []*member {
 	if !m.taken.CompareAndSwap(false, true) {
 		return batch
@@ -142,8 +142,8 @@ func (w *writer) take(batch []*member, m *member) []*member {
 	return append(batch, m)
 }
 
-// settle gives every member of a batch its result: in as few transactions as can be, again while the database is away,
-// and each alone if one of them may be why a transaction fails.
+// settle gives every member of a batch its result. It uses as few transactions as possible, retries while the database
+// is unreachable, and runs each member alone if one of them may be why a transaction fails.
 func (w *writer) settle(batch []*member) {
 	tries := 0
 	away := newAbsence(w.store)
@@ -159,7 +159,7 @@ func (w *writer) settle(batch []*member) {
 			if broken.committing {
 				committed, unclear := w.committed(away)
 				if !committed {
-					w.number = newNumber() // the row of the old one is given up, or what is in it may still change
+					w.number = newNumber() // the old row is abandoned, or its content may still change
 				}
 				if unclear != nil {
 					w.fail(batch, errors.Join(errUnclear, unclear))
@@ -171,7 +171,7 @@ func (w *writer) settle(batch []*member) {
 					continue
 				}
 			}
-			if stoodStill(err) && len(batch) > 1 { // one of them takes its time
+			if stoodStill(err) && len(batch) > 1 { // one of the members is slow
 				w.each(batch)
 				return
 			}
@@ -206,7 +206,7 @@ func (w *writer) each(batch []*member) {
 	}
 }
 
-// transact runs a batch in one transaction, or as much of it as is wise; see batch.run.
+// transact runs a batch, or the first part of a large one, in one transaction; see batch.run.
 func (w *writer) transact(members []*member) (int, error) {
 	whole := 0
 	for i, m := range members {
@@ -252,7 +252,7 @@ func (w *writer) transact(members []*member) (int, error) {
 	return n, nil
 }
 
-// give hands the image of a stack over to its writer. One that is behind with its work reads it again.
+// give passes the image of a stack to its writer. If that writer's inbox is full, it will load the stack itself.
 func (w *writer) give(im *image) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -266,7 +266,7 @@ func (w *writer) give(im *image) {
 	}
 }
 
-// receive takes what was handed over.
+// receive takes the images from the inbox.
 func (w *writer) receive() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -276,7 +276,7 @@ func (w *writer) receive() {
 	w.inbox = nil
 }
 
-// remember keeps an image, all of which is committed, and its revisions.
+// remember caches an image whose rows are all committed, and its revisions.
 func (w *writer) remember(im *image) {
 	for _, r := range im.Revisions {
 		if r != nil {
@@ -292,9 +292,10 @@ func (w *writer) batch(ctx context.Context) *batch {
 	return &batch{store: w.store, writer: w, conn: w.conn, ctx: ctx, turn: newNumber()}
 }
 
-// committed finds out whether the last batch was committed, once its connection has broken during that. Its question is a
-// write: when the answer is durable, so is what was committed before it. If the batch was not committed, the row of the writer is
-// given up with it: the server may have all of the batch and still wait for a lock with it, and it must not be written then.
+// committed finds out whether the last batch was committed, after the connection broke during the commit. Its query is
+// a write: when the answer is durable, so is every earlier commit. If the batch was not committed, committed also
+// invalidates the row of the writer. The server may still hold the whole batch, waiting for a lock, and must not commit
+// it later.
 func (w *writer) committed(away *absence) (bool, error) {
 	for {
 		committed, err := w.askCommitted()
@@ -315,7 +316,7 @@ func (w *writer) askCommitted() (bool, error) {
 		return false, err
 	}
 	var last int64
-	// This waits for a transaction of ours that the server may not have finished yet, if that has come to its mark.
+	// This waits for a transaction of ours that the server has not finished yet, if it has reached its mark.
 	err = conn.QueryRow(ctx, "INSERT INTO writer (id, batch, at) VALUES ($2, -1, "+now+`)
 		ON CONFLICT (id) DO UPDATE SET at = excluded.at, batch = CASE writer.batch WHEN $3 THEN writer.batch ELSE -1 END RETURNING batch`,
 		w.store.clock(), w.number, w.batches).Scan(&last)
@@ -329,7 +330,7 @@ func (w *writer) askCommitted() (bool, error) {
 	return last == w.batches, nil
 }
 
-// relocate looks again which stack a name is of.
+// relocate looks up again which stack has a name.
 func (w *writer) relocate(m *member) error {
 	if m.target.Name == (store.StackName{}) {
 		return nil
@@ -339,7 +340,7 @@ func (w *writer) relocate(m *member) error {
 	return w.store.locate(ctx, m)
 }
 
-// finish tells the callers what was committed.
+// finish returns the committed results to the callers.
 func (w *writer) finish(batch []*member) {
 	for _, m := range batch {
 		var own verdict
@@ -358,7 +359,7 @@ func (w *writer) fail(batch []*member, err error) {
 	}
 }
 
-// dismiss tells the callers who have given up meanwhile: nothing of theirs was written.
+// dismiss removes the members whose context has ended: nothing of theirs was written.
 func (w *writer) dismiss(batch []*member) []*member {
 	left := batch[:0:0]
 	for _, m := range batch {
@@ -380,14 +381,14 @@ func (w *writer) disconnect() {
 	if err := w.conn.Close(ctx); err != nil {
 		w.store.log.Debug("close a connection to the database", "error", err)
 	}
-	// The next one may be to a database that has lost what was committed here, or has another time.
+	// The next connection may be to a database that has lost these commits, or has another time.
 	w.conn, w.clock = nil, clock{}
 	w.receive()
 	w.images.Clear()
 	w.revisions.Clear()
 }
 
-// absence is how long the database has been away for one batch.
+// absence tracks how long the database has been unreachable for one batch.
 type absence struct {
 	store *Store
 	until time.Time
@@ -396,7 +397,7 @@ type absence struct {
 
 func newAbsence(s *Store) *absence { return &absence{store: s} }
 
-// wait waits for a moment before another try, longer each time. It returns false when patience or ctx has finished.
+// wait waits before another attempt, longer each time. It returns false when patience is exhausted or ctx has ended.
 func (a *absence) wait(ctx context.Context) bool {
 	const shortest, longest = 20 * time.Millisecond, time.Second
 	if a.until.IsZero() {

@@ -9,10 +9,10 @@ import (
 	"path/filepath"
 )
 
-// Backup writes a copy of the database at path to a new file, while another process may have it open and write: the copy
-// is of one moment, whole, compact and durable when Backup returns, and only its owner can read it. Until Backup returns
-// the log next to the database cannot be shortened. It returns an error if into is there already, or path is not a database
-// of Pintle's.
+// Backup writes a copy of the database at path to a new file, even while another process has it open and writes. The
+// copy is of one moment, complete, compact and durable when Backup returns, and only its owner can read it. Until
+// Backup returns, the log next to the database cannot be truncated. It returns an error if into exists, or path is not
+// a database of Pintle.
 func Backup(ctx context.Context, path, into string) (err error) {
 	path, err = filepath.Abs(path)
 	if err != nil {
@@ -40,7 +40,8 @@ func Backup(ctx context.Context, path, into string) (err error) {
 	if err != nil {
 		return fmt.Errorf("database %s: %w", path, s.explain(err))
 	}
-	// Made here, so that it is the owner's from the first byte on: SQLite takes an empty file as it would none.
+	// Create the file here, so that it belongs to the owner from the first byte on. SQLite treats an empty file like a
+	// missing one.
 	file, err := os.OpenFile(into, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
 		return err

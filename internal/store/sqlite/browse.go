@@ -10,10 +10,10 @@ import (
 	"github.com/pintle-dev/pintle/wire"
 )
 
-// ofAccounts restricts a query to accounts: an array as JSON, or null for all.
+// ofAccounts restricts a query to accounts in a JSON array, or to all for null.
 const ofAccounts = "(?1 IS NULL OR s.account IN (SELECT value FROM json_each(?1)))"
 
-// The lists. None of them reads what is on other pages.
+// The lists. None of them reads rows of other pages.
 const (
 	nextRegion   = " FROM stack n WHERE (n.account, n.region) > (r.account, r.region) ORDER BY n.account, n.region LIMIT 1)"
 	regionsAfter = `WITH RECURSIVE r (account, region) AS (
@@ -29,7 +29,7 @@ const (
 		WHERE a.seq < ?2 AND ` + ofAccounts + " ORDER BY a.seq DESC LIMIT ?3"
 )
 
-// listed returns accounts as [ofAccounts] takes them.
+// listed returns accounts in the form that [ofAccounts] expects.
 func listed(accounts []string) (any, error) {
 	if accounts == nil {
 		return nil, nil
@@ -43,7 +43,7 @@ func (s *Store) StackOf(ctx context.Context, key store.StackKey) (store.Stack, e
 	return readOne(ctx, s, s.scanStack, stackByKey, key)
 }
 
-// Regions implements [store.Store]. It goes from one region to the next by the index, whatever there is in each.
+// Regions implements [store.Store]. It jumps from one region to the next in the index, however many stacks each has.
 func (s *Store) Regions(ctx context.Context, accounts []string, limit int) ([]store.Region, error) {
 	meant, err := listed(accounts)
 	if err != nil {

@@ -17,7 +17,7 @@ func (s *Store) ChangeSet(ctx context.Context, id store.ChangeSetID) (store.Chan
 		"JOIN change_set_body b ON b.seq = c.seq JOIN template t ON t.seq = b.template WHERE c.id = ?", id)
 }
 
-// changeSets are those of a stack, narrow.
+// changeSets selects the change sets of a stack, without their bodies.
 const changeSets = "SELECT " + changeSetColumns + " FROM change_set c WHERE c.stack = ? ORDER BY c.seq"
 
 // ChangeSets implements [store.Store].

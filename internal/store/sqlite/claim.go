@@ -13,8 +13,8 @@ import (
 )
 
 const (
-	// heads returns the oldest ready request of an owner of each of the next stacks behind one; see [store.Ring]. It goes
-	// from stack to stack in the index.
+	// heads returns the oldest ready request of an owner for each of the next stacks after a key; see [store.Ring]. It
+	// jumps from stack to stack in the index.
 	heads = `
 WITH RECURSIVE above (stack, n) AS (
 	SELECT (SELECT min(r.stack) FROM request r WHERE r.state = 'ready' AND r.owner = ?1 AND r.stack > ?2), 1
@@ -31,7 +31,7 @@ next (stack) AS (
 SELECT r.stack, r.id, r.seq FROM next CROSS JOIN request r
 WHERE r.seq = (SELECT q.seq FROM request q WHERE q.state = 'ready' AND q.owner = ?1 AND q.stack = next.stack ORDER BY q.seq LIMIT 1)`
 
-	// oldest returns the oldest ready requests of an owner of some stacks.
+	// oldest returns the oldest ready requests of an owner for some stacks.
 	oldest = `
 SELECT r.stack, r.id, r.seq FROM json_each(?2) stacks CROSS JOIN request r
 WHERE r.seq IN (
@@ -87,7 +87,7 @@ func (s *Store) Due(ctx context.Context, limit int) (ids []wire.RequestID, next 
 				return struct{}{}, err
 			}
 			if due > now || len(ids) == limit {
-				next = fromUnix(due) // and no row behind it is read
+				next = fromUnix(due) // and no row after it is read
 				break
 			}
 			ids = append(ids, id)

@@ -49,7 +49,7 @@ func (s *Store) DropEntry(ctx context.Context, key store.EntryKey, version int64
 	return s.atVersion(ctx, key, version, "DELETE FROM entry WHERE id = ? AND ? IN (0, version)", key.Row(), version)
 }
 
-// atVersion writes an entry that is to be at a version.
+// atVersion runs a statement on an entry that must be at a version.
 func (s *Store) atVersion(ctx context.Context, key store.EntryKey, version int64, text string, args ...any) error {
 	written, there := int64(0), 0
 	err := s.write(ctx, func(tx *tx) (err error) {

@@ -8,21 +8,21 @@ import (
 	sqlite3 "modernc.org/sqlite/lib"
 )
 
-// errConflict is the failure of a member whose operation was written by someone else since it was read.
+// errConflict is the error of a member whose operation another process has written since it was read.
 var errConflict = errors.New("the operation was changed by another process: this data directory has two engines")
 
-// verdict is the outcome of a member that wrote nothing and disturbs no one: the decision's own error.
+// verdict is the result of a member that wrote nothing and does not affect the others: the decision's own error.
 type verdict struct{ error }
 
 func (v verdict) Unwrap() error { return v.error }
 
-// notBegun is the failure of a transaction that ran no member, so none of them is why: while another program holds the
-// file, each repetition would wait the whole busy_timeout in vain.
+// notBegun is the error of a transaction that ran no member, so no member caused it. It is not repeated: while another
+// program holds the file, each repetition would only wait for the whole busy_timeout.
 type notBegun struct{ error }
 
 func (n notBegun) Unwrap() error { return n.error }
 
-// explain returns err with the file and the remedy, if it is SQLite's own and a person can do something about it.
+// explain returns err with the file and a remedy, if the error comes from SQLite and a person can fix its cause.
 func (s *Store) explain(err error) error {
 	var cause *sqlite.Error
 	if !errors.As(err, &cause) {

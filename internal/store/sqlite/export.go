@@ -21,7 +21,8 @@ func scanExport(rows *sql.Rows) (row exportRow, err error) {
 	return row, err
 }
 
-// fillOutside puts what a decision asked for beyond its stack into a view. It reads what the transaction has written.
+// fillOutside adds to a view the rows outside its stack that the decision requested. It sees what the transaction has
+// written.
 func (t *tx) fillOutside(v *store.View, target store.Target, scope store.Scope) error {
 	account, region := target.Home(&v.Stack)
 	if len(scope.Exports) > 0 {
@@ -62,7 +63,7 @@ func (t *tx) fillOutside(v *store.View, target store.Target, scope store.Scope) 
 	return nil
 }
 
-// putExports replaces what a stack exports and imports. The imports that end do so first, so that who imported from itself
+// putExports replaces the exports and imports of a stack. Imports end first, so that a stack that imports from itself
 // can end both.
 func (t *tx) putExports(view *store.View, d *store.Delta) error {
 	own := view.Stack
@@ -143,7 +144,7 @@ func (s *Store) Exports(ctx context.Context, account, region, after string, limi
 			if !ok {
 				stack, err = one(query, s.scanStack, stackByKey, row.stack)
 				if errors.Is(err, store.ErrNotFound) {
-					continue // it was deleted and swept since
+					continue // it was deleted and swept in the meantime
 				}
 				if err != nil {
 					return nil, err

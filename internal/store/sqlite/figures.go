@@ -10,7 +10,7 @@ import (
 	"github.com/pintle-dev/pintle/internal/store"
 )
 
-// What counts: each reads an index of those rows alone that it counts. A flight's oldest is the row made first.
+// The counts. Each reads an index of only the rows that it counts. A flight's oldest request is the row created first.
 const (
 	countStacks  = "SELECT count(*) FROM stack INDEXED BY stack_name WHERE live = 1"
 	countBusy    = "SELECT count(DISTINCT stack) FROM request INDEXED BY request_open WHERE state <> 'settled'"
@@ -20,7 +20,7 @@ const (
 		JOIN request r ON r.seq = f.first`
 )
 
-// Figures implements [store.Store]. The rows of a table are at most as many as the numbers that they lie between.
+// Figures implements [store.Store]. The span of a table's row numbers is an upper bound of its rows.
 func (s *Store) Figures(ctx context.Context) (store.Figures, error) {
 	f, err := read(ctx, s, func(query querier) (f store.Figures, err error) {
 		for _, count := range []struct {
@@ -38,7 +38,7 @@ func (s *Store) Figures(ctx context.Context) (store.Figures, error) {
 		}
 		f.Rows = map[string]int64{"stack": int64(f.Stacks)}
 		for _, table := range store.RowTables() {
-			if table == "stack" { // its numbers are random
+			if table == "stack" { // its keys are random
 				continue
 			}
 			f.Rows[table], err = one(query, scanValue[int64], spanOf(table))
@@ -55,7 +55,7 @@ func (s *Store) Figures(ctx context.Context) (store.Figures, error) {
 	return f, err
 }
 
-// spanOf returns the statement for the span of a table's row numbers, which looks at the first and the last one.
+// spanOf returns the statement for the span of a table's row numbers, which reads only the first and the last row.
 func spanOf(table string) string {
 	return "SELECT coalesce((SELECT max(seq) FROM " + table + ") - (SELECT min(seq) FROM " + table + ") + 1, 0)"
 }
@@ -68,13 +68,13 @@ func scanFlight(rows *sql.Rows) (f store.Flight, err error) {
 	return f, err
 }
 
-// size is how long the file is, with its log.
+// size returns the size of the file and its log.
 func (s *Store) size() (int64, error) {
 	var total int64
 	for _, name := range []string{s.path, s.path + "-wal"} {
 		info, err := os.Stat(name)
 		switch {
-		case errors.Is(err, fs.ErrNotExist): // there is no log yet
+		case errors.Is(err, fs.ErrNotExist): // no log yet
 		case err != nil:
 			return 0, err
 		default:

@@ -25,7 +25,7 @@ func (s *Store) SealingKeys(ctx context.Context) ([]store.SealingKey, error) {
 	return readAll(ctx, s, scan, "SELECT id, since FROM sealing_key ORDER BY id = ?, since, id", s.codec.KeyID())
 }
 
-// prepareKeys refuses keys that are not those of the database, notes which one seals from now on, and opens the root.
+// prepareKeys rejects keys that do not belong to the database, records which one seals from now on, and opens the root.
 func (s *Store) prepareKeys(ctx context.Context, conn *sql.Conn) error {
 	if s.codec.KeyID() == "" {
 		return s.codec.Check("")
@@ -57,7 +57,7 @@ func (s *Store) exchangeKeys(ctx context.Context, conn *sql.Conn) error {
 		return err
 	}
 	if len(probes) == 0 && probe != "" {
-		// It is from a version that noted one key only: each of these may have sealed something.
+		// Written by a version that recorded only one key: each of these may have sealed something.
 		probes = append(probes, probe)
 	} else {
 		for id := range fresh {
@@ -82,7 +82,7 @@ func (s *Store) exchangeKeys(ctx context.Context, conn *sql.Conn) error {
 	} else if s.root, err = s.codec.OpenRoot(root); err != nil {
 		return err
 	}
-	// Sealed again with the first key, so that an old one can go once no row needs it.
+	// Reseal the root with the first key, so that an old key can be removed once no row needs it.
 	if root, err = s.codec.SealRoot(s.root); err != nil {
 		return err
 	}
@@ -90,7 +90,7 @@ func (s *Store) exchangeKeys(ctx context.Context, conn *sql.Conn) error {
 	return err
 }
 
-// sealed is the tables that hold something sealed: their integer key, the column, and how it is sealed again.
+// sealed lists the tables with sealed data: their integer key, the column, and how to reseal it.
 var sealed = []struct {
 	table, key, column string
 	reseal             func(store.Codec, []byte) (fresh []byte, stale bool, err error)
@@ -105,14 +105,14 @@ var sealed = []struct {
 	{"entry", "rowid", "body", store.Codec.ResealDefinition},
 }
 
-// staleRow is what another key than the first has sealed of a row, and the same sealed again.
+// staleRow is a row's data that another key than the first has sealed, and the resealed data.
 type staleRow struct {
 	key        int64
 	old, fresh []byte
 }
 
-// Reseal implements [store.Store]. It reads next to the writer, and writes only what no one else has meanwhile: whatever
-// this process writes is sealed with the first key.
+// Reseal implements [store.Store]. It reads concurrently with the writer, and writes only rows that have not changed in
+// the meantime: this process writes only with the first key.
 func (s *Store) Reseal(ctx context.Context, from store.Cursor, limit int) (store.Resealed, error) {
 	at, after, err := parsePlace(from, len(sealed))
 	if err != nil {
@@ -121,7 +121,7 @@ func (s *Store) Reseal(ctx context.Context, from store.Cursor, limit int) (store
 	limit = max(limit, 1)
 	seen := 0
 	stale, err := read(ctx, s, func(query querier) (list []staleRow, err error) {
-		visit := func(rows *sql.Rows) (none struct{}, err error) { // most rows are not kept
+		visit := func(rows *sql.Rows) (none struct{}, err error) { // most rows are not stale
 			var row staleRow
 			var is bool
 			if err = rows.Scan(&row.key, &row.old); err == nil {
@@ -181,7 +181,7 @@ func (s *Store) putFresh(ctx context.Context, at int, stale []staleRow) (rows in
 	return rows, err
 }
 
-// place tells the part of a pass and the key of the row that was looked at last.
+// place returns the cursor for a part of a pass and the key of the last row read.
 func place(part int, after int64) store.Cursor {
 	return store.Cursor(strconv.Itoa(part) + "." + strconv.FormatInt(after, 10))
 }

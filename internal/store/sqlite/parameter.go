@@ -60,7 +60,7 @@ func (s *Store) DeleteParameter(ctx context.Context, key store.ParameterKey) err
 		if gone, err = tx.exec("DELETE FROM parameter WHERE id = ?", key.Row()); err != nil {
 			return err
 		}
-		_, err = tx.exec("DELETE FROM parameter_version WHERE id > ? AND id < ?", key.Row()+" ", key.Row()+"!") // '!' follows the blank
+		_, err = tx.exec("DELETE FROM parameter_version WHERE id > ? AND id < ?", key.Row()+" ", key.Row()+"!") // '!' follows the space
 		return err
 	})
 	if err == nil && gone == 0 {

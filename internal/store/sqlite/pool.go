@@ -13,7 +13,7 @@ import (
 // querier runs a query, in the writer's transaction or on a reading connection.
 type querier func(text string, args ...any) (*sql.Rows, error)
 
-// pool is the connections that only read, with their prepared statements.
+// pool holds the read-only connections, with their prepared statements.
 type pool struct {
 	db *sql.DB
 
@@ -21,7 +21,7 @@ type pool struct {
 	statements map[string]*sql.Stmt
 }
 
-// idleFor is how long a connection is kept that no one reads with: it has pages in memory.
+// idleFor is how long an idle connection is kept: it has pages in memory.
 const idleFor = 30 * time.Second
 
 func openPool(dsn string) (*pool, error) {
@@ -50,7 +50,7 @@ func (p *pool) query(ctx context.Context, text string, args ...any) (*sql.Rows, 
 			p.statements[text] = statement
 		}
 		p.mu.Unlock()
-		if prepared != nil { // someone was quicker
+		if prepared != nil { // another query was faster
 			if err := prepared.Close(); err != nil {
 				return nil, err
 			}

@@ -11,11 +11,12 @@ import (
 // applicationID marks a database file as Pintle's in its header: "Pntl".
 const applicationID = 0x506e746c
 
-// migrations make the schema, each from the one before. Never change a released migration; only add new ones.
+// migrations build up the schema, each on top of the previous one. Never change a released migration; only add new
+// ones.
 //
-// The tables that loops and lists read are narrow. Large data that seldom changes is in tables of its own, under the
-// same integer key, so that a change of state does not write it again. The indexes that loops read leave out settled,
-// deleted and gone rows. The CHECKs refuse rows that the engine could write only by mistake.
+// The tables that loops and lists read are narrow. Large data that seldom changes is in separate tables, under the same
+// integer key, so that a change of state does not write it again. The indexes that loops read leave out settled,
+// deleted and gone rows. The CHECKs reject rows that only an error in the engine could write.
 var migrations = []string{
 	`
 CREATE TABLE schema (
@@ -150,8 +151,8 @@ CREATE TABLE node (
 	beat   INTEGER NOT NULL
 ) STRICT;
 `,
-	// Operations by the ids that clients know them by. It is written once an operation, not once an answer as an index
-	// on the row itself would be.
+	// Operations by the IDs that clients use. A row is written once per operation; an index on the operation's row
+	// would be written with every answer.
 	`
 CREATE TABLE operation_id (
 	id     TEXT PRIMARY KEY,
@@ -179,7 +180,7 @@ CREATE TABLE change_set_body (
 	vals     TEXT NOT NULL
 ) STRICT;
 `,
-	// Keys by which rows may be sealed, what outlives them, and what is swept.
+	// The keys that rows may be sealed with, the root that outlives them, and data for sweeps.
 	`
 CREATE TABLE sealing_key (
 	id    TEXT PRIMARY KEY,
@@ -194,8 +195,8 @@ CREATE TABLE remains (
 	stack INTEGER PRIMARY KEY -- was swept: its rows are still to go
 ) STRICT;
 `,
-	// Exports, whose values are outputs of their stacks, and who imports them. Of two stacks that exported one name while
-	// no one looked the older one has it. A stack that is being deleted exports nothing.
+	// Exports, whose values are outputs of their stacks, and their importers. If two stacks exported the same name
+	// before this migration, the older one keeps it. A stack that is being deleted exports nothing.
 	`
 CREATE TABLE export (
 	account TEXT NOT NULL,
@@ -220,7 +221,7 @@ INSERT INTO export (account, region, name, stack, output)
 	WHERE s.live = 1 AND json_extract(s.plain, '$.kind') <> 'delete' AND json_extract(o.value, '$.exportName') <> ''
 	ORDER BY s.created, s.key, o.key ON CONFLICT DO NOTHING;
 `,
-	// The parameter store. A key is account, region and name in one text; that of a version ends in its number.
+	// The parameter store. A key is account, region and name in one text; the key of a version ends in its number.
 	`
 CREATE TABLE parameter (
 	id      TEXT PRIMARY KEY,
@@ -234,7 +235,7 @@ CREATE TABLE parameter_version (
 	// The holder of a provider's name.
 	`ALTER TABLE provider ADD COLUMN holder TEXT NOT NULL DEFAULT '';
 `,
-	// What there is next to the stacks. A key is account, region, kind and name in one text.
+	// The resources outside the stacks. A key is account, region, kind and name in one text.
 	`
 CREATE TABLE entry (
 	id      TEXT PRIMARY KEY,
@@ -242,19 +243,19 @@ CREATE TABLE entry (
 	body    BLOB NOT NULL -- sealed
 ) STRICT;
 `,
-	// Executions by their machines.
+	// Executions by machine.
 	`CREATE INDEX request_machine ON request (logical, seq) WHERE type = 'Execution';
 `,
-	// Orphans, of which there are few, are counted.
+	// An index to count orphans, which are few.
 	`CREATE INDEX instance_orphan ON instance (stack) WHERE role = 'orphan';
 `,
-	// What stacks have left behind, over all of them.
+	// Orphaned and retained resources across all stacks.
 	`CREATE INDEX instance_left ON instance (stack, number) WHERE role IN ('orphan', 'retained');
 `,
 }
 
-// migrate brings the database to the newest of the schemas in steps, each in a transaction of its own: a crash leaves
-// one of the schemas and the next start continues from it. It refuses a database that is newer, or not Pintle's.
+// migrate brings the database to the newest schema in steps, each in its own transaction: a crash leaves one of the
+// schemas and the next start continues from it. It rejects a newer database, and one that is not Pintle's.
 func migrate(ctx context.Context, conn *sql.Conn, steps []string) error {
 	version, err := schemaVersion(ctx, conn)
 	if err != nil {

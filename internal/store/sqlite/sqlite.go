@@ -1,11 +1,12 @@
 // Package sqlite is a [store.Store] in one SQLite file: the store of a single node.
 //
-// One goroutine writes. Whatever is queued when it becomes free is run in one transaction and shares one fsync; callers
-// get their result after the commit returned. If anything in a batch fails, the batch is rolled back and every member
-// is run again alone, so that one's failure is its own. Queries run next to the writer, on connections that only read.
+// One goroutine writes. When it becomes free, it runs all queued calls in one transaction with one fsync. Callers get
+// their result after the commit. If any call in a batch fails, the batch is rolled back and every member runs again
+// alone, so that a failure affects only its own call. Queries run concurrently with the writer, on read-only
+// connections.
 //
-// The file is in WAL mode with synchronous=FULL: what was acknowledged survives a crash of the process and, as far as
-// the disk keeps its word, of the machine. The caller makes sure that one process at a time has the file open.
+// The file is in WAL mode with synchronous=FULL: acknowledged writes survive a crash of the process and, if the disk
+// honours flushes, of the machine. The caller makes sure that only one process at a time has the file open.
 package sqlite
 
 import (
@@ -26,20 +27,20 @@ import (
 	"github.com/pintle-dev/pintle/internal/store"
 )
 
-// readers is how many connections serve queries.
+// readers is the number of connections that serve queries.
 const readers = 4
 
-// Config is what a Store needs. Path and Codec are required.
+// Config configures a Store. Path and Codec are required.
 type Config struct {
-	// Path of the database file. It is made if it is not there; its directory must be.
+	// Path is the path of the database file. A missing file is created; its directory must exist.
 	Path string
 	// Codec seals the secrets, with the keys that the database was written with.
 	Codec store.Codec
 	// Now is the clock; nil means [time.Now].
 	Now func() time.Time
-	// Log receives what no caller is told; nil discards it.
+	// Log receives events that no caller learns of; nil discards them.
 	Log *slog.Logger
-	// Committed is notified of every commit, by the goroutine that writes: it must not block. Nil gets nothing.
+	// Committed is called after every commit, by the goroutine that writes: it must not block. It may be nil.
 	Committed func(store.Commit)
 }
 
@@ -50,18 +51,18 @@ type Store struct {
 	now   func() time.Time
 	root  store.Root
 
-	gate   sync.RWMutex // read-locked during every call; Close takes it whole
+	gate   sync.RWMutex // read-locked during every call; Close locks it
 	closed bool
 	reads  *pool
 	writes *writer
 	damage store.Damage
-	ring   store.Ring // of the stacks that have ready requests
+	ring   store.Ring // of the stacks with ready requests
 }
 
 var _ store.Store = (*Store)(nil)
 
-// Open opens the store in a file, and makes or migrates it. It refuses a file that is not a SQLite database or another
-// program's, one that a newer version of Pintle wrote, and keys that are not the file's.
+// Open opens the store in a file, and creates or migrates it. It rejects a file that is not a SQLite database or
+// belongs to another program, one that a newer version of Pintle wrote, and keys that do not belong to the file.
 func Open(ctx context.Context, cfg Config) (*Store, error) {
 	path, err := filepath.Abs(cfg.Path)
 	if err != nil {
@@ -88,7 +89,7 @@ func Open(ctx context.Context, cfg Config) (*Store, error) {
 }
 
 func (s *Store) open(ctx context.Context, cfg *Config) error {
-	// SQLite would give the file the mode of the umask, and the files next to it get the mode of this one.
+	// SQLite would create the file with the mode of the umask, and the files next to it get the mode of this one.
 	file, err := os.OpenFile(s.path, os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
 		return err
@@ -112,7 +113,7 @@ func (s *Store) open(ctx context.Context, cfg *Config) error {
 	return nil
 }
 
-// prepare migrates the database and makes sure that the keys are its own.
+// prepare migrates the database and checks that the keys belong to it.
 func (s *Store) prepare(ctx context.Context, db *sql.DB) (err error) {
 	conn, err := db.Conn(ctx)
 	if err != nil {
@@ -133,15 +134,15 @@ func (s *Store) dsn(pragmas ...string) string {
 	}
 	query := url.Values{"_pragma": append([]string{
 		"busy_timeout(5000)", "foreign_keys(0)", "temp_store(MEMORY)",
-		"journal_size_limit(67108864)", // what the log grew to beyond that is given back
+		"journal_size_limit(67108864)", // truncate the log to this size
 	}, pragmas...)}
 	return (&url.URL{Scheme: "file", Path: path, RawQuery: query.Encode()}).String()
 }
 
-// Queued returns how many writes wait for their turn.
+// Queued returns the number of writes that wait for their turn.
 func (s *Store) Queued() int { return len(s.writes.queue) }
 
-// Close implements [store.Store]. A second Close does nothing.
+// Close implements [store.Store]. A second Close is a no-op.
 func (s *Store) Close() error {
 	s.gate.Lock()
 	defer s.gate.Unlock()

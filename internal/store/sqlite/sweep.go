@@ -10,7 +10,7 @@ import (
 	"github.com/pintle-dev/pintle/internal/store"
 )
 
-// The parts of a sweep, in the order of a pass: stacks, what swept ones have left behind, requests, templates.
+// The parts of a sweep, in the order of a pass: stacks, rows of removed stacks, requests, templates.
 const (
 	sweepStacks = iota
 	sweepRemains
@@ -19,7 +19,7 @@ const (
 	sweepParts
 )
 
-// glance is how many stacks a step looks at, at most, if none of them has anything to remove.
+// glance is the maximum number of stacks that a step checks if none of them has rows to remove.
 const glance = 64
 
 // Sweep implements [store.Store]. It finds the rows to delete on a read connection, and the writer checks them again
@@ -55,7 +55,8 @@ func (s *Store) Sweep(ctx context.Context, keep store.Keep, from store.Cursor, l
 	return swept, nil
 }
 
-// owned is what is removed of a stack that was swept, in this order. Bodies go before the rows by which they are found.
+// owned lists the statements that delete the rows of a removed stack, in this order. Bodies come before the rows that
+// lead to them.
 var owned = []string{
 	"DELETE FROM step_plan WHERE seq IN (SELECT seq FROM step WHERE stack = ?1 ORDER BY seq LIMIT ?2)",
 	"DELETE FROM step WHERE seq IN (SELECT seq FROM step WHERE stack = ?1 ORDER BY seq LIMIT ?2)",
@@ -70,7 +71,7 @@ var owned = []string{
 	"DELETE FROM revision WHERE seq IN (SELECT seq FROM revision WHERE stack = ?1 ORDER BY number LIMIT ?2)",
 }
 
-// sweepRemains removes rows of a stack that is gone. Its requests go by their own age.
+// sweepRemains deletes rows of a removed stack. Its requests expire by their own age.
 func (s *Store) sweepRemains(ctx context.Context, limit int) (rows int, more bool, err error) {
 	const next = "SELECT stack FROM remains ORDER BY stack LIMIT 1"
 	_, err = readOne(ctx, s, scanValue[int64], next)
@@ -106,7 +107,7 @@ func (s *Store) sweepRemains(ctx context.Context, limit int) (rows int, more boo
 	return rows, more, err
 }
 
-// sweepStacks looks at stacks in the order of their keys, and removes what one of them has too much of.
+// sweepStacks checks stacks in the order of their keys, and removes the surplus rows of one of them.
 func (s *Store) sweepStacks(ctx context.Context, keep store.Keep, after int64, limit int) (rows int, last int64, more bool, err error) {
 	found, err := read(ctx, s, func(query querier) (found bool, err error) {
 		keys, err := all(query, scanValue[int64], "SELECT key FROM stack WHERE key > ? ORDER BY key LIMIT ?", after, glance)
@@ -116,7 +117,7 @@ func (s *Store) sweepStacks(ctx context.Context, keep store.Keep, after int64, l
 				return false, err
 			}
 			if !w.empty() {
-				after = key - 1 // and once more until there is nothing left of it
+				after = key - 1 // the next step continues with it until no surplus is left
 				return true, nil
 			}
 			after = key
@@ -141,7 +142,7 @@ func (s *Store) sweepStacks(ctx context.Context, keep store.Keep, after int64, l
 	return rows, after, true, err
 }
 
-// surplus is what may go of a stack. The zero surplus is nothing.
+// surplus is the part of a stack that can be removed. The zero surplus is empty.
 type surplus struct {
 	all                                                         bool // the stack itself
 	events, audit, operations, revisions, instances, changeSets []int64
@@ -149,7 +150,7 @@ type surplus struct {
 
 func (w *surplus) empty() bool { return !w.all && len(w.lists()) == 0 }
 
-// room returns how many more rows may go.
+// room returns the number of further rows that may be removed.
 func (w *surplus) room(limit int) int {
 	return limit - len(w.events) - len(w.audit) - len(w.operations) - len(w.revisions) - len(w.instances) - len(w.changeSets)
 }
@@ -168,14 +169,14 @@ func (w *surplus) lists() map[string][]int64 {
 	return lists
 }
 
-// appendage is what goes with rows of a table, before them.
+// appendage has the statements that delete rows which depend on rows of a table. They run first.
 var appendage = map[string]string{
 	"instance":   "DELETE FROM instance_body WHERE seq IN (SELECT value FROM json_each(?))",
 	"change_set": "DELETE FROM change_set_body WHERE seq IN (SELECT value FROM json_each(?))",
 	"operation":  "DELETE FROM operation_id WHERE (stack, number) IN (SELECT stack, number FROM operation WHERE seq IN (SELECT value FROM json_each(?)))",
 }
 
-// remove removes it. A stack goes at once for every query; its rows follow in later steps.
+// remove deletes the surplus. Queries no longer find a removed stack at once; its rows follow in later steps.
 func (t *tx) remove(w surplus, key int64) (rows int, err error) {
 	if w.all {
 		if _, err := t.exec("INSERT INTO remains (stack) VALUES (?) ON CONFLICT (stack) DO NOTHING", key); err != nil {
@@ -199,9 +200,9 @@ func (t *tx) remove(w surplus, key int64) (rows int, err error) {
 	return rows, nil
 }
 
-// surplus looks for what may go of a stack, up to limit rows of it.
+// surplus finds up to limit rows of a stack that can be removed.
 func (s *Store) surplus(query querier, keep store.Keep, key int64, limit int) (w surplus, err error) {
-	// Without its values: nothing is unsealed for this.
+	// The values are not read, so nothing needs to be unsealed.
 	stack, err := one(query, func(rows *sql.Rows) (row store.Stack, err error) {
 		var plain []byte
 		if err = rows.Scan(&row.Key, &row.Live, &plain); err == nil {
@@ -230,7 +231,7 @@ func (s *Store) surplus(query querier, keep store.Keep, key int64, limit int) (w
 	if !stack.Live {
 		if keep.StackOver(&stack, &newest, s.time()) {
 			open, err := openRequests(query, key)
-			w.all = !open // one that still waits is heard to the end
+			w.all = !open // a stack with an open request stays until that is settled
 			return w, err
 		}
 		return w, nil
@@ -252,7 +253,7 @@ func openRequests(query querier, key int64) (bool, error) {
 	return len(open) > 0, err
 }
 
-// oldEvents looks for events that are too many, and for change sets and operations that go with them.
+// oldEvents finds surplus events, and the change sets and operations that go with them.
 func (s *Store) oldEvents(query querier, w *surplus, keep store.Keep, newest *store.Operation, limit int) error {
 	first, err := one(query, func(rows *sql.Rows) (e store.EventCursor, err error) {
 		err = rows.Scan(&e.Operation, &e.Number)
@@ -261,14 +262,14 @@ func (s *Store) oldEvents(query querier, w *surplus, keep store.Keep, newest *st
 	if err != nil && !errors.Is(err, store.ErrNotFound) {
 		return err
 	}
-	if err == nil { // it is the newest that is one too many
+	if err == nil { // the newest surplus event
 		w.events, err = all(query, scanValue[int64], `SELECT seq FROM event WHERE stack = ? AND (operation, number) <= (?, ?) AND operation < ?
 			ORDER BY operation, number LIMIT ?`, newest.Stack, first.Operation, first.Number, newest.Number, w.room(limit))
 		if err != nil {
 			return err
 		}
 	}
-	// A change set goes before its operation does.
+	// Remove a change set before its operation.
 	oldest, err := one(query, scanValue[int], "SELECT coalesce(min(operation), 0) FROM event WHERE stack = ?", newest.Stack)
 	if err == nil {
 		err = s.oldChangeSets(query, w, keep, newest, oldest, limit)
@@ -281,7 +282,7 @@ func (s *Store) oldEvents(query querier, w *surplus, keep store.Keep, newest *st
 	return err
 }
 
-// oldChangeSets looks for those that are of no use any more. Of one stack there are few.
+// oldChangeSets finds expired change sets. A stack has few.
 func (s *Store) oldChangeSets(query querier, w *surplus, keep store.Keep, newest *store.Operation, oldest, limit int) error {
 	type old struct {
 		seq int64
@@ -309,7 +310,7 @@ func (s *Store) oldRevisions(query querier, w *surplus, needs []int, key int64, 
 	return err
 }
 
-// oldInstances looks for instances that are gone, unless a request is open, which may be about one of them.
+// oldInstances finds gone instances, unless a request is open, which may be about one of them.
 func (s *Store) oldInstances(query querier, w *surplus, keep store.Keep, key int64, limit int) error {
 	type old struct {
 		seq int64
@@ -322,7 +323,7 @@ func (s *Store) oldInstances(query querier, w *surplus, keep store.Keep, key int
 		}
 		return o, err
 	}
-	// Those that are not old enough are few, as many as the last days have made.
+	// The gone instances that are too young are few: those of the last days.
 	gone, err := all(query, scan, "SELECT seq, role, plain FROM instance WHERE stack = ? AND role = 'gone' ORDER BY number LIMIT ?", key, 4*limit+glance)
 	if err != nil || len(gone) == 0 {
 		return err
@@ -341,8 +342,8 @@ func (s *Store) oldInstances(query querier, w *surplus, keep store.Keep, key int
 	return nil
 }
 
-// sweepRequests removes settled requests, oldest first. An older request that is still there is not settled yet, or
-// was settled only recently.
+// sweepRequests removes settled requests, oldest first. An older request that still exists is not settled yet, or was
+// settled only recently.
 func (s *Store) sweepRequests(ctx context.Context, keep store.Keep, after int64, limit int) (rows int, last int64, more bool, err error) {
 	type aged struct {
 		seq int64
@@ -389,12 +390,12 @@ func (s *Store) sweepRequests(ctx context.Context, keep store.Keep, after int64,
 	return rows, end.seq, more, err
 }
 
-// young reports whether what was made then cannot be over yet, nor can anything that was made later.
+// young reports whether a row that was created then, and so any later row, cannot have expired yet.
 func young(made, now time.Time, kept time.Duration) bool {
 	return kept == store.Forever || now.Sub(made) < kept
 }
 
-// sweepTemplates removes the texts that no revision and no change set has.
+// sweepTemplates removes the texts that no revision and no change set uses.
 func (s *Store) sweepTemplates(ctx context.Context, after int64, limit int) (rows int, last int64, more bool, err error) {
 	page, err := readAll(ctx, s, scanValue[int64], "SELECT seq FROM template WHERE seq > ? ORDER BY seq LIMIT ?", after, limit)
 	if err != nil || len(page) == 0 {

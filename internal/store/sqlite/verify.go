@@ -16,18 +16,18 @@ import (
 	"github.com/pintle-dev/pintle/internal/store"
 )
 
-// maxProblems bounds what [Verify] returns, and what it returns of one check.
+// maxProblems limits the problems that [Verify] returns, and those of one check.
 const maxProblems = 100
 
-// plains are the columns that hold JSON, by their tables.
+// plains are the columns that hold JSON, by table.
 var plains = map[string]string{
 	"stack": "plain", "revision": "plain", "operation": "plain", "step": "plain", "step_plan": "plain", "instance": "plain",
 	"instance_body": "plain", "request": "plain", "request_body": "plain", "change_set": "plain", "change_set_body": "plain",
 	"event": "events", "audit": "entry",
 }
 
-// references are queries for rows that refer to a row that does not exist, with what is missing. Rows of a stack that is being swept
-// outlive it.
+// references are queries for rows that refer to a missing row, by the name of the problem. The rows of a stack that is
+// being swept outlive it and are not problems.
 var references = map[string]string{
 	"revision without its template":   "SELECT seq FROM revision WHERE template NOT IN (SELECT seq FROM template)",
 	"change set without its template": "SELECT seq FROM change_set_body WHERE template NOT IN (SELECT seq FROM template)",
@@ -43,9 +43,10 @@ func ofStack(table string) string {
 	return "SELECT seq FROM " + table + " WHERE stack NOT IN (SELECT key FROM stack) AND stack NOT IN (SELECT stack FROM remains)"
 }
 
-// Verify checks the database at path, while another process may have it open: its pages and indexes, that each row can be decoded with
-// the keys of the codec, that each template has its checksum, and that no row refers to a missing one. It returns up to 100 problems, none for a
-// sound database. With the zero codec it leaves out what is sealed. The error says why the database cannot be checked.
+// Verify checks the database at path, even while another process has it open. It checks its pages and indexes, that
+// each row can be decoded with the keys of the codec, that each template has its checksum, and that no row refers to a
+// missing one. It returns up to 100 problems, none for a sound database. With the zero codec it skips sealed data. The
+// error says why the database cannot be checked.
 func Verify(ctx context.Context, path string, codec store.Codec) (problems []string, err error) {
 	if path, err = filepath.Abs(path); err != nil {
 		return nil, err
@@ -81,7 +82,7 @@ func (v *verification) add(format string, args ...any) {
 	}
 }
 
-// damaged reports whether an error is about damage, which is then a problem like others.
+// damaged reports whether an error is about damage, and adds it to the problems if so.
 func (v *verification) damaged(err error) bool {
 	if !isDamage(err) {
 		return false
@@ -90,7 +91,7 @@ func (v *verification) damaged(err error) bool {
 	return true
 }
 
-// isDamage reports whether SQLite says that a file is not what it wrote.
+// isDamage reports whether SQLite found a damaged file or one that is not a database.
 func isDamage(err error) bool {
 	var cause *sqlite.Error
 	if !errors.As(err, &cause) {
@@ -115,7 +116,7 @@ func (v *verification) each(ctx context.Context, query string, visit func(*sql.R
 	return rows.Err()
 }
 
-// pages has SQLite check its pages and indexes.
+// pages runs SQLite's check of its pages and indexes.
 func (v *verification) pages(ctx context.Context) error {
 	return v.each(ctx, fmt.Sprintf("PRAGMA integrity_check(%d)", maxProblems), func(rows *sql.Rows) error {
 		var text string
@@ -127,7 +128,7 @@ func (v *verification) pages(ctx context.Context) error {
 	})
 }
 
-// rows decodes every row. A table that cannot be read keeps none of the others from being checked.
+// rows decodes every row. An unreadable table does not stop the check of the others.
 func (v *verification) rows(ctx context.Context) error {
 	for table, column := range plains {
 		err := v.column(ctx, table, "rowid", column, func(text []byte) error {

@@ -19,15 +19,15 @@ const (
 	instances       = "SELECT " + instanceColumns + " FROM instance i JOIN instance_body b ON b.seq = i.seq WHERE i.stack = ?"
 	openOnes        = "SELECT " + requestColumns + " FROM request r JOIN request_body b ON b.seq = r.seq WHERE r.stack = ? AND r.state <> 'settled'"
 
-	// of restricts a list of a stack's rows to those of some logical ids.
+	// of restricts a list of a stack's rows to those of some logical IDs.
 	of         = "logical IN (SELECT value FROM json_each(?))"
 	stepsOf    = steps + " AND s." + of
 	livingOf   = instances + " AND i.role <> 'gone' AND i." + of
 	openOnesOf = openOnes + " AND r." + of
 )
 
-// view makes what a decision on target may see, and no more than that, of the image of its stack. The image is nil if there is
-// no stack of the target's name.
+// view returns exactly the rows that a decision on target may see, and the image of its stack. The image is nil if no
+// stack has the target's name.
 func (t *tx) view(target store.Target, scope store.Scope) (*store.View, *store.Image, error) {
 	im, err := t.image(target)
 	if errors.Is(err, store.ErrNotFound) && target.Name != (store.StackName{}) {
@@ -38,7 +38,7 @@ func (t *tx) view(target store.Target, scope store.Scope) (*store.View, *store.I
 	if err != nil {
 		return nil, nil, err
 	}
-	var other *store.Request // of another stack
+	var other *store.Request // a request of another stack
 	if target.Stack != 0 && target.Request != "" {
 		if other, err = t.perhaps(im, &target); err != nil {
 			return nil, nil, err
@@ -59,8 +59,8 @@ func (t *tx) view(target store.Target, scope store.Scope) (*store.View, *store.I
 	}
 }
 
-// perhaps loads the request of a target that names its stack too. If the stack has none of that id, the target is about the
-// stack alone; the request is returned if another stack has it.
+// perhaps loads the request of a target that also names its stack. If the stack has no request with that ID, the target
+// becomes the stack alone; if another stack has the request, it is returned.
 func (t *tx) perhaps(im *store.Image, target *store.Target) (other *store.Request, err error) {
 	if _, ok := im.Request(target.Request); ok {
 		return nil, nil
@@ -87,7 +87,7 @@ func (t *tx) image(target store.Target) (*store.Image, error) {
 	switch {
 	case target.Request != "" && key == 0:
 		if known, ok := t.where.Get(target.Request); ok {
-			return t.imageOf(known) // which loads it if it is not in it
+			return t.imageOf(known) // the view loads the request if the image lacks it
 		}
 		row, err := one(t.query, t.store.scanRequest, requestByID, target.Request)
 		if err != nil {
@@ -126,7 +126,7 @@ func (t *tx) imageOf(key store.StackKey) (*store.Image, error) {
 	return im, nil
 }
 
-// load loads what an image lacks.
+// load loads the rows that an image lacks.
 func (t *tx) load(im *store.Image, need store.Need) error {
 	for _, number := range need.Revisions {
 		if err := t.loadRevision(im, number); err != nil {
@@ -177,7 +177,7 @@ func (t *tx) loadRevision(im *store.Image, number int) error {
 	return nil
 }
 
-// load puts every row of a query where it belongs.
+// load passes every row of a query to put.
 func load[T any](t *tx, scan func(*sql.Rows) (T, error), put func(T), text string, args ...any) error {
 	list, err := all(t.query, scan, text, args...)
 	for _, row := range list {

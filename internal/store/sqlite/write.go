@@ -14,7 +14,7 @@ import (
 // Apply implements [store.Store].
 func (s *Store) Apply(ctx context.Context, target store.Target, decide store.Decide) error {
 	return s.write(ctx, func(tx *tx) error {
-		var broken error // of the database, not of the decision
+		var broken error // an error of the database, not of the decision
 		var im *store.Image
 		view, delta, err := store.Run(target, func(scope store.Scope) (v *store.View, err error) {
 			v, im, err = tx.view(target, scope)
@@ -33,17 +33,17 @@ func (s *Store) Apply(ctx context.Context, target store.Target, decide store.Dec
 	})
 }
 
-// take writes a delta, and lays it over the image of its stack.
+// take writes a delta, and applies it to the image of its stack.
 func (t *tx) take(im *store.Image, view *store.View, d *store.Delta) error {
 	made := im == nil
 	if made {
-		if d.Stack == nil { // then the delta is empty: that was checked
+		if d.Stack == nil { // the delta is then empty, as checked before
 			return nil
 		}
 		im = store.NewImage()
 		im.All = true
 	} else if need := im.Unknown(d); !need.Nothing() {
-		if err := t.load(im, need); err != nil && !errors.Is(err, store.ErrNotFound) { // put has words for a row that is not there
+		if err := t.load(im, need); err != nil && !errors.Is(err, store.ErrNotFound) { // put reports a missing row
 			return err
 		}
 	}
@@ -60,7 +60,7 @@ func (t *tx) take(im *store.Image, view *store.View, d *store.Delta) error {
 	return nil
 }
 
-// put writes a delta. The rows of a stack come in the order in which a reader would look for them.
+// put writes a delta. It writes the rows of a stack in the order in which a reader would look for them.
 func (t *tx) put(im *store.Image, view *store.View, d *store.Delta) error {
 	if d.Stack != nil {
 		if err := t.putStack(d.Stack, view.Stack.Key == 0); err != nil {
@@ -149,7 +149,7 @@ func (t *tx) putRevision(r *store.Revision) error {
 	return err
 }
 
-// putTemplate keeps a text, once, and returns its row.
+// putTemplate stores one copy of a text, and returns its row.
 func (t *tx) putTemplate(text string) (int64, error) {
 	hash := sha256.Sum256([]byte(text))
 	if _, err := t.exec("INSERT INTO template (hash, text) VALUES (?, ?) ON CONFLICT (hash) DO NOTHING", hash[:], []byte(text)); err != nil {
@@ -158,7 +158,8 @@ func (t *tx) putTemplate(text string) (int64, error) {
 	return one(t.query, scanValue[int64], "SELECT seq FROM template WHERE hash = ?", hash[:])
 }
 
-// putOperation guards the row by its version: one that another process wrote since the view was read is a conflict.
+// putOperation guards the row by its version: a row that another process has written since the view was read is a
+// conflict.
 func (t *tx) putOperation(r, before *store.Operation) error {
 	plain, _, err := t.store.codec.Encode(r)
 	if err != nil {
@@ -326,7 +327,7 @@ func (t *tx) putHistory(view *store.View, d *store.Delta) error {
 	return nil
 }
 
-// isThere runs the change of the narrow part of a row whose body was written before.
+// isThere changes the narrow part of a row whose body must already exist.
 func isThere(what string, change func() (int64, error)) error {
 	written, err := change()
 	if err == nil && written != 1 {

@@ -14,19 +14,19 @@ import (
 	"github.com/pintle-dev/pintle/internal/store"
 )
 
-// maxBatch is how many members share one commit at most.
+// maxBatch is the maximum number of members that share one commit.
 const maxBatch = 256
 
-// maxCachedBytes bounds the templates that the writer keeps.
+// maxCachedBytes limits the templates that the writer caches.
 const maxCachedBytes = 32 << 20
 
-// maxConflicts is how often a member is run again because another process was quicker. There should be none.
+// maxConflicts is how often a member runs again because another process was faster. This should never happen.
 const maxConflicts = 3
 
-// restAfter is how long after the last decision the writer keeps what it knows of the stacks.
+// restAfter is how long after the last decision the writer keeps its caches.
 const restAfter = 5 * time.Second
 
-// writer is the one goroutine that writes, and its connection.
+// writer is the only goroutine that writes, and its connection.
 type writer struct {
 	store *Store
 	log   *slog.Logger
@@ -47,7 +47,7 @@ type writer struct {
 type member struct {
 	ctx    context.Context
 	work   func(*tx) error
-	taken  atomic.Bool // by the writer, to be run, or by its caller, who has given up
+	taken  atomic.Bool // claimed by the writer, which runs it, or by its caller, which has cancelled it
 	result error
 	done   chan struct{} // closed when result is set
 }
@@ -65,15 +65,15 @@ func newWriter(s *Store, db *sql.DB, cfg *Config) *writer {
 
 func (w *writer) start() { go w.run() }
 
-// stop ends the goroutine when the queue is empty, and closes the database. No one may call do any more.
+// stop ends the goroutine when the queue is empty, and closes the database. Do not call do afterwards.
 func (w *writer) stop() error {
 	close(w.queue)
 	<-w.done
 	return errors.Join(w.disconnect(), w.db.Close())
 }
 
-// do queues work and waits for its result. A caller that gives up before its turn came is told so and nothing is
-// run; after that it waits for the truth.
+// do queues work and waits for its result. If ctx ends before the writer takes the work, do returns that error and the
+// work does not run. After that it waits for the real result.
 func (w *writer) do(ctx context.Context, work func(*tx) error) error {
 	m := &member{ctx: ctx, work: work, done: make(chan struct{})}
 	select {
@@ -93,12 +93,12 @@ func (w *writer) do(ctx context.Context, work func(*tx) error) error {
 	}
 }
 
-// run takes what is queued, batch by batch.
+// run runs the queued members in batches.
 func (w *writer) run() {
 	defer close(w.done)
 	rest := time.NewTimer(restAfter)
 	defer rest.Stop()
-	rest.Stop() // there is nothing to forget yet
+	rest.Stop() // no caches to free yet
 	for {
 		select {
 		case m, ok := <-w.queue:
@@ -120,8 +120,8 @@ func (w *writer) run() {
 	}
 }
 
-// rest gives back what is kept for the next decision, since none has come for a while: what is in the database is read
-// again when one does. Signs of life continue meanwhile.
+// rest frees the caches, because no decision came for a while. The next decision loads its rows again. Heartbeats
+// continue meanwhile.
 func (w *writer) rest() {
 	w.forget()
 	w.where.Clear()
@@ -134,7 +134,7 @@ func (w *writer) rest() {
 	}
 }
 
-// take adds a member to the batch unless its caller has given up.
+// take adds a member to the batch unless its caller has cancelled it.
 func (w *writer) take(batch []*member, m *member) []*member {
 	if !m.taken.CompareAndSwap(false, true) {
 		return batch
@@ -146,8 +146,8 @@ func (w *writer) take(batch []*member, m *member) []*member {
 	return append(batch, m)
 }
 
-// commit runs a batch in one transaction, or every member in its own if one of them may be why that fails, and tells the
-// callers.
+// commit runs a batch in one transaction, or every member in its own if one of them may be why that fails, and returns
+// the results to the callers.
 func (w *writer) commit(batch []*member) {
 	if len(batch) == 0 {
 		return
@@ -182,8 +182,8 @@ func (w *writer) alone(m *member) error {
 	return err
 }
 
-// transact runs the members in one transaction. Its error means that nothing was written; a member's own verdict is
-// in its result.
+// transact runs the members in one transaction. Its error means that nothing was written; a member's own error is in
+// its result.
 func (w *writer) transact(batch []*member) (err error) {
 	if err := w.connect(); err != nil {
 		return notBegun{err}
@@ -212,7 +212,7 @@ func (w *writer) transact(batch []*member) (err error) {
 	return nil
 }
 
-// attempt runs a member. A decision that panics fails, and the stacks of the others continue.
+// attempt runs a member. If its decision panics, the member fails, and the others continue.
 func (w *writer) attempt(m *member) (err error) {
 	defer func() {
 		if cause := recover(); cause != nil {
@@ -233,7 +233,7 @@ func (w *writer) rollback() {
 	broken := w.conn
 	w.conn = nil
 	err := w.disconnect()
-	// The error makes database/sql close the connection instead of keeping it for the next.
+	// The error makes database/sql close the connection instead of keeping it for reuse.
 	if bad := broken.Raw(func(any) error { return driver.ErrBadConn }); !errors.Is(bad, driver.ErrBadConn) {
 		err = errors.Join(err, bad)
 	}
@@ -242,7 +242,7 @@ func (w *writer) rollback() {
 	}
 }
 
-// forget drops what was read of the database: it has changed otherwise than by decisions, or what was read never was.
+// forget clears the caches of rows: the database has changed without a decision, or the rows were never committed.
 func (w *writer) forget() {
 	w.revisions.Clear()
 	w.images.Clear()
@@ -273,7 +273,7 @@ func (w *writer) command(text string) error {
 	return err
 }
 
-// statement returns a prepared statement, which stays open for the next time: disconnect closes it.
+// statement returns a prepared statement, which stays open for reuse: disconnect closes it.
 func (w *writer) statement(text string) (*sql.Stmt, error) {
 	if statement := w.statements[text]; statement != nil {
 		return statement, nil
@@ -286,7 +286,7 @@ func (w *writer) statement(text string) (*sql.Stmt, error) {
 	return statement, nil
 }
 
-// exec runs a statement and returns how many rows it touched.
+// exec runs a statement and returns the number of changed rows.
 func (t *tx) exec(text string, args ...any) (int64, error) {
 	result, err := t.perform(text, args...)
 	if err != nil {
@@ -295,7 +295,7 @@ func (t *tx) exec(text string, args ...any) (int64, error) {
 	return result.RowsAffected()
 }
 
-// insert runs an INSERT that does nothing where the row is there already, and returns the number of the row it made, or 0.
+// insert runs an INSERT that ignores an existing row, and returns the number of the new row, or 0.
 func (t *tx) insert(text string, args ...any) (int64, error) {
 	result, err := t.perform(text, args...)
 	if err != nil {
@@ -307,7 +307,7 @@ func (t *tx) insert(text string, args ...any) (int64, error) {
 	return result.LastInsertId()
 }
 
-// perform runs a statement. Contexts do not reach it: a member that was begun is finished.
+// perform runs a statement. It ignores the member's context: work that has begun is finished.
 func (t *tx) perform(text string, args ...any) (sql.Result, error) {
 	statement, err := t.statement(text) //nolint:sqlclosecheck // kept for the next time; disconnect closes it
 	if err != nil {
