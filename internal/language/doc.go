@@ -1,6 +1,6 @@
-// Package language is a directory of packages that read templates: values, the text of a template to a checked graph, the evaluation of its
-// functions, dynamic references, jq scripts, and the plan that leads from an old graph to a new one. The template package speaks both
-// dialects, CloudFormation and ROS.
+// Package language is the parent of the packages that read templates: values, parsing, function evaluation, dynamic
+// references, jq scripts, and the plan from an old graph to a new one. Package template reads both dialects,
+// CloudFormation and ROS.
 //
-// All of it is pure: nothing here opens a file, a socket or a clock. The packages import base and wire.
+// All of it is pure: no package here opens a file or a socket, or reads a clock. The packages import base and wire.
 package language

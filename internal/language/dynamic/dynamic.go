@@ -1,8 +1,8 @@
-// Package dynamic finds and replaces CloudFormation's dynamic references, {{resolve:SERVICE:KEY}}. It fetches
-// nothing itself.
+// Package dynamic finds and replaces CloudFormation's dynamic references, {{resolve:SERVICE:KEY}}. It fetches nothing
+// itself.
 //
-// A reference is part of a string. Text in braces that is not a reference, because it names another service or has no
-// end, is ordinary text.
+// A reference is part of a string. Text in braces that is not a reference, because it names another service or is not
+// closed, is ordinary text.
 //
 // Source: CloudFormation User Guide, "Get values stored in other services using dynamic references".
 package dynamic
@@ -15,23 +15,23 @@ import (
 	"github.com/pintle-dev/pintle/internal/language/value"
 )
 
-// Limit is how many references a template may have. Source: CloudFormation, quotas.
+// Limit is the maximum number of references in a template. Source: CloudFormation, quotas.
 const Limit = 60
 
-// Service is where a reference looks. The set is closed.
+// Service is the service that a reference reads from. The set is closed.
 type Service string
 
 // The services.
 const (
-	// SSM is a parameter in clear.
+	// SSM is a plain parameter.
 	SSM Service = "ssm"
-	// SSMSecure is a parameter that is a secret.
+	// SSMSecure is a secret parameter.
 	SSMSecure Service = "ssm-secure"
-	// SecretsManager is a secret, or a part of one.
+	// SecretsManager is a secret, or part of one.
 	SecretsManager Service = "secretsmanager"
 )
 
-// Secret reports whether what the service returns is secret.
+// Secret reports whether the service's results are secret.
 func (s Service) Secret() bool { return s != SSM }
 
 // Reference is one dynamic reference.
@@ -39,13 +39,13 @@ type Reference struct {
 	// Text is the reference as it is written, braces included.
 	Text    string
 	Service Service
-	// Name is that of a parameter, or the name or ARN of a secret.
+	// Name is the name of a parameter, or the name or ARN of a secret.
 	Name string
-	// Version is that of a parameter, 0 for the newest.
+	// Version is the version of a parameter, 0 for the newest.
 	Version int64
-	// Key is the member of the secret's JSON that is meant, empty for all of its text.
+	// Key is a key of the secret's JSON, empty for the whole text.
 	Key string
-	// Stage and VersionID say which version of a secret is meant; with neither it is the current one.
+	// Stage and VersionID select a version of a secret; if both are empty, it is the current one.
 	Stage, VersionID string
 }
 
@@ -54,11 +54,11 @@ var (
 	ssmKey  = regexp.MustCompile(`^([a-zA-Z0-9_.\-/]+)(?::([0-9]{1,18}))?$`)
 )
 
-// mark is what every reference begins with.
+// mark is the beginning of every reference.
 const mark = "{{resolve:"
 
-// Find returns the references in a text, in order. The error tells of the first that is none though it looks like one, in
-// CloudFormation's words where they are known.
+// Find returns the references in a text, in order. The error is about the first text that looks like a reference but is
+// invalid, in CloudFormation's words where they are known.
 func Find(text string) ([]Reference, error) {
 	if !strings.Contains(text, mark) {
 		return nil, nil
@@ -74,7 +74,7 @@ func Find(text string) ([]Reference, error) {
 	return found, nil
 }
 
-// Texts returns what looks like a reference in a text, whether it is one or not.
+// Texts returns everything in a text that looks like a reference, valid or not.
 func Texts(text string) []string {
 	if !strings.Contains(text, mark) {
 		return nil
@@ -101,7 +101,7 @@ func parse(text string, service Service, key string) (Reference, error) {
 	return r, nil
 }
 
-// arnParts is how many parts the ARN of a secret has.
+// arnParts is the number of parts in the ARN of a secret.
 const arnParts = 7
 
 // parseSecret reads ID[:SecretString[:KEY[:STAGE[:VERSION]]]]. The parts at the end may be missing or empty.
@@ -131,7 +131,7 @@ func (r *Reference) parseSecret(key string) error {
 	return nil
 }
 
-// In returns the references in all strings of a value, each text once, in order. Keys of objects are not looked at.
+// In returns the references in all strings of a value, each text once, in order. It ignores the keys of objects.
 func In(v value.Value) ([]Reference, error) {
 	seen := make(map[string]bool)
 	var list []Reference
@@ -148,7 +148,7 @@ func In(v value.Value) ([]Reference, error) {
 	return list, err
 }
 
-// Has reports whether any string of a value may hold a reference. It is cheap.
+// Has reports whether any string of a value may contain a reference. It is fast.
 func Has(v value.Value) bool {
 	return eachString(v, func(text string) error {
 		if strings.Contains(text, mark) {

@@ -6,10 +6,10 @@ import (
 	"github.com/itchyny/gojq"
 )
 
-// definition is a function of jq that is made of others.
+// definition is a jq function that is defined by other jq functions.
 type definition struct{ name, key, text string }
 
-// read returns the definition as a query has it.
+// read returns the parsed definition.
 func (d definition) read() *gojq.FuncDef {
 	query, err := gojq.Parse(d.text + " .")
 	if err != nil {
@@ -18,8 +18,8 @@ func (d definition) read() *gojq.FuncDef {
 	return query.FuncDefs[0]
 }
 
-// definitions returns the functions of jq that are made of others, each after those it needs.
-// Source: jq 1.7 manual.
+// definitions returns the jq functions that are defined by others, each after those that it needs. Source: jq 1.7
+// manual.
 func definitions() []definition {
 	var list []definition
 	for text := range strings.SplitSeq(strings.TrimSpace(library), "\ndef ") {

@@ -8,17 +8,18 @@ import (
 	"github.com/itchyny/gojq"
 )
 
-// The functions that guard instructions: guardShallow counts its input and returns it, guardScalar returns an index that is neither a list
-// nor an object, guardPath counts a path and returns it if no list is in it.
+// The functions that guard instructions. guardShallow counts its input and returns it. guardScalar returns an index
+// that is neither a list nor an object. guardPath counts a path and returns it if it contains no list.
 const (
 	guardShallow = "_shallow"
 	guardScalar  = "_scalar"
 	guardPath    = "_path"
 )
 
-// guarded returns a script in which everything that takes more than a step is counted: operators and functions are natives of ours,
-// functions that are made of others are defined again, and what goes through a list or a text counts it. Functions that ask for the time,
-// the environment, files or further input are refused, as are all that are not known. The query is changed.
+// guarded returns a script that counts everything that takes more than a step. Operators and functions become natives
+// of this package, functions that are defined by others get new definitions, and operations that traverse a list or a
+// text count it. It rejects unknown functions, and those that read the time, the environment, files or further input.
+// It changes the query.
 func guarded(query *gojq.Query) (*gojq.Query, error) {
 	g := &guard{natives: natives(), defined: definitions(), needed: make(map[string]bool)}
 	g.query(query)
@@ -43,12 +44,13 @@ func guarded(query *gojq.Query) (*gojq.Query, error) {
 // guard is one run of guarded.
 type guard struct {
 	natives map[string]native
-	// defined are the definitions of ours, each after those it needs, and needed are the names of those that are called.
+	// defined are this package's definitions, each after those that it needs, and needed are the names of those that
+	// are called.
 	defined []definition
 	needed  map[string]bool
-	// within says that it is our definitions that are looked at, not the script.
+	// within is true while this package's definitions are processed instead of the script.
 	within bool
-	// bound are the functions that the script defines, those in scope, and the parameters of their definitions.
+	// bound are the functions in scope that the script defines, and the parameters of their definitions.
 	bound []string
 	err   error
 }
@@ -97,7 +99,7 @@ func (g *guard) query(q *gojq.Query) {
 	}
 }
 
-// operatorOf returns the function that does the work of an operator, "" for those that only say where to continue.
+// operatorOf returns the function that implements an operator, "" for operators of control flow.
 func operatorOf(op gojq.Operator) string {
 	switch op {
 	case gojq.OpAdd:
@@ -143,7 +145,7 @@ func operatorOf(op gojq.Operator) string {
 	return ""
 }
 
-// definition looks at the body of a definition, which may call itself and its parameters.
+// definition processes the body of a definition, which may call itself and its parameters.
 func (g *guard) definition(d *gojq.FuncDef) {
 	outer := len(g.bound)
 	g.bound = append(g.bound, keyOf(d.Name, len(d.Args)))
@@ -165,7 +167,7 @@ func (g *guard) term(t *gojq.Term) {
 		t.SuffixList = append([]*gojq.Suffix{{Index: index}}, t.SuffixList...)
 	case gojq.TermTypeFunc:
 		paths := t.Func.Name == "path" && len(t.Func.Args) == 1 && !slices.Contains(g.bound, keyOf("path", 1))
-		if g.function(t.Func); paths { // each is made again
+		if g.function(t.Func); paths { // each path is built again
 			rest := t.SuffixList
 			t.SuffixList = nil
 			*t = countedTerm(*t)
@@ -226,7 +228,8 @@ func (g *guard) term(t *gojq.Term) {
 	g.suffixes(t)
 }
 
-// suffixes looks at what follows a term. Before what goes through a value, or takes a slice of it, the value is counted.
+// suffixes processes the suffixes of a term. It counts the term's value before a suffix that traverses the value or
+// takes a slice of it.
 func (g *guard) suffixes(t *gojq.Term) {
 	rest := t.SuffixList
 	t.SuffixList = nil
@@ -256,7 +259,7 @@ func countedTerm(t gojq.Term) gojq.Term {
 	}}
 }
 
-// index looks at an index, and reports whether it goes through the value: a slice does.
+// index processes an index, and reports whether it traverses the value: a slice does.
 func (g *guard) index(index *gojq.Index) bool {
 	if index.Str != nil {
 		g.keyString(&index.Str, &index.Start)
@@ -269,7 +272,7 @@ func (g *guard) index(index *gojq.Index) bool {
 	return index.IsSlice
 }
 
-// keyString makes a query of a key that is a text with values in it.
+// keyString turns an interpolated key into a query.
 func (g *guard) keyString(key **gojq.String, query **gojq.Query) {
 	if *key == nil || (*key).Queries == nil {
 		return
@@ -278,7 +281,7 @@ func (g *guard) keyString(key **gojq.String, query **gojq.Query) {
 	*key = nil
 }
 
-// interpolated makes a sum of a text with values in it, each formatted by a call.
+// interpolated turns an interpolated text into a sum whose values are each formatted by a call.
 func (g *guard) interpolated(t *gojq.Term, format *gojq.Func) {
 	if t.Str.Queries == nil {
 		t.Type, t.Format = gojq.TermTypeString, ""
@@ -319,7 +322,7 @@ func (g *guard) pattern(p *gojq.Pattern) {
 	}
 }
 
-// function looks at a call.
+// function processes a call.
 func (g *guard) function(f *gojq.Func) {
 	for _, argument := range f.Args {
 		g.query(argument)

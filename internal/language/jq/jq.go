@@ -16,44 +16,45 @@ import (
 	"github.com/pintle-dev/pintle/internal/language/value"
 )
 
-// Bounds of a script. Source: ours.
+// Limits of a script. Source: ours.
 const (
-	// maxScript is how many bytes a script may have.
+	// maxScript is the maximum size of a script in bytes.
 	maxScript = 8 << 10
-	// maxSteps is how many instructions a script may take.
+	// maxSteps is the maximum number of instructions that a script executes.
 	maxSteps = 1_000_000
-	// maxWork is how many pieces of values its functions may look at and make.
+	// maxWork is the maximum number of pieces of values that its functions read and create.
 	maxWork = 4_000_000
-	// maxThrown is how many bytes a text may have that a script fails with, to be told.
+	// maxThrown is the size in bytes below which the text of a script's error is reported.
 	maxThrown = 1024
-	// maxWhole is how many bytes a whole number of the input may have, to be exact.
+	// maxWhole is the maximum length in bytes of a whole number in the input that stays exact.
 	maxWhole = 1024
 )
 
-// pieceBytes is how many bytes of a text are a piece.
+// pieceBytes is the number of bytes of a text that count as one piece.
 const pieceBytes = 16
 
-// Result is what became of a script.
+// Result is the result of a script.
 type Result struct {
-	// Values are what the script returned; none if it failed.
+	// Values are the results of the script; none if it failed.
 	Values []value.Value
-	// Work is how many instructions it took, and pieces of values it looked at and made; also if it failed.
+	// Work is the number of executed instructions plus the pieces of values read and created, even if the script
+	// failed.
 	Work int
-	// Exhausted says that it came to more than a script may do.
+	// Exhausted says that the script exceeded its limits.
 	Exhausted bool
 }
 
-// Reading returns how much work it is to read a script, in the unit of [Result].
+// Reading returns the work to parse a script, in the unit of [Result].
 func Reading(script string) int { return 2000 + 4*len(script) }
 
-// Check reads a script without running it. The error reports what is wrong with it.
+// Check parses a script without running it. The error says why the script is invalid.
 func Check(script string) error {
 	_, err := new(work).compile(script)
 	return err
 }
 
-// Run runs a script, and returns its results, or only the first. They nest no deeper than depth. The error reports what is wrong with the
-// script, or how it failed, maybe with what is in the input; the result then tells its work.
+// Run runs a script, and returns its results, or only the first. They nest no deeper than depth. The error says why the
+// script is invalid or how it failed, and may quote the input; the result then still has the work.
 func Run(script string, input value.Value, depth int, first bool) (Result, error) {
 	w := &work{steps: maxSteps, pieces: maxWork}
 	values, err := w.run(script, input, depth, first)
@@ -74,23 +75,23 @@ func Functions() []string {
 	return slices.Compact(names)
 }
 
-// errWork is what a function returns when there was too much to do. The script ends at its next instruction.
+// errWork is the result of a function after the script has exceeded its limits. The script ends at its next
+// instruction.
 var errWork = errors.New("the script does too much")
 
-// work counts what a script does. It is the context in which the script runs, which is asked before every instruction whether it is
-// done.
+// work counts the work of a script. It is the context of the script, which jq checks before every instruction.
 type work struct {
 	context
 	steps, pieces int
 	natives       map[string]*gojq.Code
 }
 
-// done returns how much was done.
+// done returns the work done.
 func (w *work) done() int { return maxSteps - max(w.steps, 0) + maxWork - max(w.pieces, 0) }
 
 func (w *work) exhausted() bool { return w.steps < 0 || w.pieces < 0 }
 
-// Done returns a closed channel once there was too much to do.
+// Done returns a closed channel once the script has exceeded its limits.
 func (w *work) Done() <-chan struct{} {
 	if w.steps--; !w.exhausted() {
 		return nil
@@ -100,7 +101,7 @@ func (w *work) Done() <-chan struct{} {
 	return closed
 }
 
-// Err returns an error once there was too much to do.
+// Err returns an error once the script has exceeded its limits.
 func (w *work) Err() error {
 	if w.exhausted() {
 		return errWork
@@ -108,7 +109,7 @@ func (w *work) Err() error {
 	return nil
 }
 
-// compile reads a script. The error reports what is wrong with it.
+// compile parses a script. The error says why it is invalid.
 func (w *work) compile(script string) (*gojq.Code, error) {
 	if len(script) > maxScript {
 		return nil, fmt.Errorf("the script is longer than %d bytes", maxScript)
@@ -155,7 +156,7 @@ func (w *work) run(script string, input value.Value, depth int, first bool) ([]v
 	}
 }
 
-// failure returns the error with which a script ends.
+// failure returns the error of a failed script.
 func failure(err error) error {
 	var thrown gojq.ValueError
 	if !errors.As(err, &thrown) {
@@ -167,7 +168,7 @@ func failure(err error) error {
 	return errors.New("the script failed with an error of its own")
 }
 
-// fromValue returns a value as jq has it: whole numbers exact, others as floats.
+// fromValue converts a value to jq's form: whole numbers are exact, other numbers are floats.
 func fromValue(v value.Value) any {
 	switch v.Kind() {
 	case value.Null:
@@ -203,12 +204,12 @@ func number(text string) any {
 			return n
 		}
 	}
-	f, _ := strconv.ParseFloat(text, 64) // beyond the largest it is that
+	f, _ := strconv.ParseFloat(text, 64) // the largest float if out of range
 	return f
 }
 
-// toValue returns what jq has as a value, false if it nests deeper than so many levels. Members are in the order of their keys, as jq
-// has none.
+// toValue converts jq's form to a value. It returns false if that nests deeper than depth. Members are sorted by key,
+// because jq keeps no order.
 func toValue(v any, depth int) (value.Value, bool) {
 	if depth < 0 {
 		return value.Value{}, false
@@ -247,7 +248,7 @@ func toValue(v any, depth int) (value.Value, bool) {
 	return value.Value{}, true
 }
 
-// float returns a float as jq writes it: what is not a number is null, and what is infinite the largest that is finite.
+// float returns a float as jq writes it: NaN is null, and infinity is the largest finite number.
 func float(f float64) value.Value {
 	switch {
 	case math.IsNaN(f):

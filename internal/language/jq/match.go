@@ -15,12 +15,12 @@ import (
 type expression struct {
 	*regexp.Regexp
 	heft int
-	// reach is how far beyond the end of a match the search for it may have looked.
+	// reach is how far past the end of a match the search may have read.
 	reach  int
 	global bool
 }
 
-// expressionOf reads the arguments of test, match and split; false if they are none, which is left to jq to tell.
+// expressionOf reads the arguments of test, match and split. It returns false for invalid ones, whose error jq reports.
 func expressionOf(text, flags any) (expression, bool) {
 	written, ok := text.(string)
 	options, given := flags.(string)
@@ -44,7 +44,8 @@ func expressionOf(text, flags any) (expression, bool) {
 	return p, err == nil
 }
 
-// matchedByUs does the work of functions with regular expressions, or only counts it if that of jq is as good: then done is false.
+// matchedByUs runs functions with regular expressions, or only counts their work if jq's implementation is good enough:
+// done is then false.
 func (w *work) matchedByUs(n native, input any, arguments []any) (result any, done bool) {
 	split := n.name == "split" && n.arity == 2
 	if n.name != "test" && n.name != "_matches" && !split {
@@ -65,7 +66,7 @@ func (w *work) matchedByUs(n native, input any, arguments []any) (result any, do
 	if w.pieces -= regexcost.Scan(p.heft, len(text)); w.exhausted() || !split && (n.name == "test" || !p.global) {
 		return nil, false
 	}
-	// After every match the search may look at the same bytes again.
+	// After every match the search may read the same bytes again.
 	again := regexcost.Scan(p.heft, min(p.reach, len(text)))
 	found := p.FindAllStringSubmatchIndex(text, w.pieces/again+1)
 	if w.pieces -= again * len(found); w.exhausted() || split {
@@ -74,7 +75,7 @@ func (w *work) matchedByUs(n native, input any, arguments []any) (result any, do
 	return p.matches(text, found), true
 }
 
-// matches returns what match of jq returns.
+// matches returns the result of jq's match.
 func (p expression) matches(text string, found [][]int) []any {
 	matches, names := make([]any, len(found)), p.SubexpNames()
 	at, offset := 0, 0 // in bytes, and in characters
@@ -102,8 +103,9 @@ func (p expression) matches(text string, found [][]int) []any {
 	return matches
 }
 
-// reach returns how far beyond the end of a match a search may look before it is sure of the match: as far as a pattern matches that
-// has an end. One that repeats a single character at its end, and nothing else without an end, matches all that it looks at there.
+// reach returns how far past the end of a match a search may read before it is sure of the match. That is the length of
+// the longest match of a bounded pattern. If the only unbounded part is one repeated character at the end, the match
+// includes all that the search reads there.
 func reach(re *syntax.Regexp) int {
 	if sum, ok := longestOf(re); ok {
 		return sum
@@ -129,7 +131,7 @@ func reach(re *syntax.Regexp) int {
 	return math.MaxInt
 }
 
-// uncaptured returns what is in a group.
+// uncaptured returns the content of a group.
 func uncaptured(re *syntax.Regexp) *syntax.Regexp {
 	for re.Op == syntax.OpCapture {
 		re = re.Sub[0]
@@ -142,7 +144,7 @@ func isClass(re *syntax.Regexp) bool {
 	return re.Op == syntax.OpCharClass || re.Op == syntax.OpAnyChar || re.Op == syntax.OpAnyCharNotNL
 }
 
-// longestOf returns how many bytes a pattern matches at most, false if there is no such number.
+// longestOf returns the maximum length of a match in bytes, or false if the length is unbounded.
 func longestOf(re *syntax.Regexp) (int, bool) {
 	sum := 0
 	for _, sub := range re.Sub {
@@ -150,7 +152,7 @@ func longestOf(re *syntax.Regexp) (int, bool) {
 		if !ok {
 			return 0, false
 		}
-		sum += size // of alternatives it is more than need be
+		sum += size // an overestimate for alternatives
 	}
 	switch {
 	case re.Op == syntax.OpLiteral:
@@ -169,7 +171,7 @@ func longestOf(re *syntax.Regexp) (int, bool) {
 // which is checked separately, already have fewer digits.
 const maxNumber = 2048
 
-// readable reports whether no number in a text is longer than scripts read: it takes long to find out what number it is.
+// readable reports whether no number in a text exceeds maxNumber: converting long numbers is slow.
 func readable(text string) bool {
 	digits, quoted := 0, false
 	for i := 0; i < len(text); i++ {

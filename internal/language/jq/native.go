@@ -10,40 +10,40 @@ import (
 	"github.com/itchyny/gojq"
 )
 
-// context is the part of a context that a script has no use for.
+// context implements the methods of a context that scripts do not use.
 type context struct{}
 
-// Deadline says that there is none: it is not time that is counted.
+// Deadline returns none: work is counted instead of time.
 func (context) Deadline() (time.Time, bool) { return time.Time{}, false }
 
 // Value returns nothing.
 func (context) Value(any) any { return nil }
 
-// nativePrefix is what the names of functions begin with that do the work of jq's own and count it.
+// nativePrefix begins the names of the functions that run jq's own functions and count their work.
 const nativePrefix = "_native_"
 
-// cost is what a function of jq has to look at.
+// cost is the part of its arguments that a jq function reads.
 type cost uint8
 
 const (
-	// wholly is everything in its input and its arguments.
+	// wholly is all of the input and the arguments.
 	wholly cost = iota
-	// shallowly is the input without what is in its items.
+	// shallowly is the input without the contents of its items.
 	shallowly
-	// crossways is everything in the input, as often as there are pieces in the arguments.
+	// crossways is all of the input, once for each piece of the arguments.
 	crossways
 )
 
-// native is a function or an operator of jq that is run as it is, once it was counted.
+// native is a jq function or operator that runs unchanged after its work has been counted.
 type native struct {
 	name  string
 	arity int
 	cost  cost
-	// text is how jq writes it, with its arguments as $a, $b and so on; "" is a call of its name.
+	// text is its jq form, with its arguments as $a, $b and so on; "" stands for a call of its name.
 	text string
 }
 
-// natives returns the functions that a script may call. Those whose names begin with an underscore are for the definitions of others.
+// natives returns the functions that a script may call. Names that begin with an underscore are only for definitions.
 func natives() map[string]native {
 	natives := make(map[string]native)
 	add := func(arity int, cost cost, names string) {
@@ -74,7 +74,7 @@ func natives() map[string]native {
 
 func keyOf(name string, arity int) string { return fmt.Sprintf("%s/%d", name, arity) }
 
-// functions returns the natives, and what guards the instructions that look at more than one value.
+// functions returns the natives, and the guards of instructions that read more than one value.
 func (w *work) functions() []gojq.CompilerOption {
 	options := []gojq.CompilerOption{
 		gojq.WithFunction(guardShallow, 0, 0, func(input any, _ []any) any {
@@ -114,7 +114,7 @@ func (w *work) call(n native, input any, arguments []any) any {
 		w.weigh(argument)
 	}
 	of := before - w.pieces
-	operator := n.text != "" && n.name != "_matches" // whose input is not looked at
+	operator := n.text != "" && n.name != "_matches" // an operator ignores its input
 	switch {
 	case n.name == "setpath":
 		if err := w.weighPath(input, arguments[0]); err != nil {
@@ -189,10 +189,10 @@ func (w *work) native(n native) (*gojq.Code, error) {
 	return code, nil
 }
 
-// maxBits is how many bits a whole number may have.
+// maxBits is the maximum number of bits of a whole number.
 const maxBits = 4096
 
-// weigh counts the pieces of a value, each time it is met.
+// weigh counts the pieces of a value each time it is used.
 func (w *work) weigh(v any) {
 	if w.pieces--; w.pieces < 0 {
 		return
@@ -220,7 +220,7 @@ func (w *work) weigh(v any) {
 	}
 }
 
-// breadth is how many pieces a value has without what is in them.
+// breadth returns the number of pieces of a value without the contents of its items.
 func breadth(v any) int {
 	switch v := v.(type) {
 	case string:
@@ -233,7 +233,7 @@ func breadth(v any) int {
 	return 1
 }
 
-// weighRepeated counts a text that is to be repeated.
+// weighRepeated counts a text that will be repeated.
 func (w *work) weighRepeated(text, times any) {
 	s, ok := text.(string)
 	if !ok {
@@ -255,10 +255,10 @@ func (w *work) weighRepeated(text, times any) {
 	w.pieces -= int(max(n, 0)) * (1 + len(s)/pieceBytes)
 }
 
-// maxIndex is where a list may be set at most: what is before comes into being with it.
+// maxIndex is the maximum index at which a list can be set: setting it creates all items before it.
 const maxIndex = 10_000
 
-// weighPath counts what is copied when something is put at a path in a value.
+// weighPath counts the pieces that are copied to set a path in a value.
 func (w *work) weighPath(v, path any) error {
 	keys, ok := path.([]any)
 	if !ok {
@@ -281,7 +281,7 @@ func (w *work) weighPath(v, path any) error {
 			if v = nil; key >= 0 && key < len(list) {
 				v = list[key]
 			}
-		case map[string]any: // a slice, of which a list is made
+		case map[string]any: // a slice, which creates a list
 		default:
 			return errors.New("a path has something that is neither a text nor a whole number")
 		}

@@ -8,8 +8,8 @@ import (
 	"github.com/pintle-dev/pintle/internal/language/value"
 )
 
-// differences calls found for every place in which two values differ, as deep in them as both have the same shape. A
-// side that has nothing there is nil.
+// differences calls found for every place at which two values differ, at the greatest depth to which both have the same
+// shape. A side without a value there is nil.
 func differences(path []string, before, after value.Value, found func(path []string, before, after *value.Value)) {
 	switch {
 	case before.Kind() == value.Map && after.Kind() == value.Map:
@@ -42,7 +42,7 @@ func differences(path []string, before, after value.Value, found func(path []str
 
 func to(path []string, key string) []string { return append(slices.Clip(path), key) }
 
-// pointer writes a path in an attribute as a JSON pointer.
+// pointer returns a path in an attribute as a JSON pointer.
 func pointer(attribute string, path []string) string {
 	escape := strings.NewReplacer("~", "~0", "/", "~1")
 	b := "/" + attribute
@@ -52,11 +52,12 @@ func pointer(attribute string, path []string) string {
 	return b
 }
 
-// MaxShown is how many bytes of a value a [Detail] has, the ellipsis of one that is longer included. Source: ours; the
-// service may cut large values too.
+// MaxShown is the maximum size in bytes of a value in a [Detail], including the ellipsis of a truncated one. Source:
+// ours; the service may truncate large values too.
 const MaxShown = 1024
 
-// text shows a value: a scalar as it is, anything else as JSON, secrets masked. A long one is cut.
+// text returns a value for people: a scalar as it is, anything else as JSON, with secrets masked. It truncates a long
+// text.
 func text(v *value.Value) *string {
 	if v == nil {
 		return nil
@@ -72,7 +73,7 @@ func text(v *value.Value) *string {
 	return &shown
 }
 
-// hasUnknown reports whether something in a value is not known.
+// hasUnknown reports whether part of a value is unknown.
 func hasUnknown(v value.Value) bool {
 	return isUnknown(v) || slices.ContainsFunc(v.Items(), hasUnknown) ||
 		slices.ContainsFunc(v.Members(), func(m value.Member) bool { return hasUnknown(m.Value) })

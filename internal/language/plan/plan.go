@@ -1,7 +1,7 @@
 // Package plan compares the old graph of a stack with the new one and returns the candidates for change.
 //
-// A plan is never an order of work. Whether a resource updates is known only when its resolved properties are, and
-// whether it is replaced only when its provider has answered; so a [Candidate] says what may happen to one logical
+// A plan does not fix what is executed. Whether a resource is updated is known only when its properties are resolved,
+// and whether it is replaced only when its provider has answered. So a [Candidate] says what may happen to one logical
 // resource and what it depends on before and after, and the engine walks the graph. Everything here is pure.
 package plan
 
@@ -21,13 +21,13 @@ type Side struct {
 // Candidate is one logical resource of an operation.
 type Candidate struct {
 	Logical string
-	// Old and New are the declarations on either side; nil where the resource is not declared, or its condition does not
-	// hold. One of them or Tried is set, but for a resource that only [Delete] was given.
+	// Old and New are the declarations on either side; nil if the resource is not declared, or its condition is false.
+	// One of them or Tried is set, except for a resource that only [Delete] was given.
 	Old, New *template.Resource
-	// Tried is the declaration in the newest revision that was tried in between, of a resource that neither side declares.
+	// Tried is the declaration of a resource that neither side declares, from the newest revision tried in between.
 	Tried *template.Resource
-	// OldNeeds and NewNeeds are the logical IDs that the resource depends on, by reference or by DependsOn; OldFeeds and
-	// NewFeeds those that depend on it. All name candidates of the same side, or tried ones.
+	// OldNeeds and NewNeeds are the logical IDs that the resource depends on, by reference or by DependsOn. OldFeeds
+	// and NewFeeds are those that depend on it. All name candidates of the same side, or tried ones.
 	OldNeeds, NewNeeds []string
 	OldFeeds, NewFeeds []string
 }
@@ -38,21 +38,22 @@ type TypeError struct {
 	Resources []string
 }
 
-// Error is CloudFormation's text.
+// Error returns CloudFormation's text.
 func (e *TypeError) Error() string {
 	return "Update of resource type is not permitted. The new template modifies resource type of the following resources: [" +
 		strings.Join(e.Resources, ", ") + "]"
 }
 
-// Create returns the candidates of a new stack, in template order. Errors are those of the template's graph.
+// Create returns the candidates of a new stack, in template order. Its errors are those of the template's graph.
 func Create(to Side) ([]Candidate, error) { return candidates(nil, &to) }
 
-// Update returns the candidates of an update: those of the new side in template order, then those that are removed. It
+// Update returns the candidates of an update: those of the new side in template order, then the removed ones. It
 // returns a [TypeError] if a resource would change its type.
 func Update(from, to Side) ([]Candidate, error) { return Retry(&from, to, nil) }
 
-// Retry returns the candidates of an update from where the stack last stood, nil for nothing, after other revisions were
-// tried, newest first, and left as they failed: those of [Update], then what only the tried ones declare.
+// Retry returns the candidates of an update from the last complete revision (nil for none), after other revisions were
+// tried, newest first, and not rolled back. They are those of [Update], then resources that only the tried revisions
+// declare.
 func Retry(from *Side, to Side, tried []Side) ([]Candidate, error) {
 	list, err := candidates(from, &to)
 	if err != nil {
@@ -71,8 +72,8 @@ func Retry(from *Side, to Side, tried []Side) ([]Candidate, error) {
 	return withTried(list, tried)
 }
 
-// withTried adds what only the tried revisions declare. Each goes by the newest one that declares it, so that what depends
-// on it is declared there too and the graph has no cycle.
+// withTried adds resources that only the tried revisions declare. Each takes its dependencies from the newest revision
+// that declares it, so its dependents are declared there too and the graph has no cycle.
 func withTried(list []Candidate, tried []Side) ([]Candidate, error) {
 	at := make(map[string]int, len(list))
 	for i, c := range list {
@@ -105,9 +106,9 @@ func withTried(list []Candidate, tried []Side) ([]Candidate, error) {
 	return list, nil
 }
 
-// Delete returns the candidates of a delete. Normally a stack has one side; after an update that could not be rolled
-// back it has two, and instances of both may be left: the first side's graph then counts for the resources it declares,
-// and the second's for the rest. extra are logical IDs of which there are instances but, maybe, no declaration.
+// Delete returns the candidates of a delete. Normally a stack has one side. After an update that could not be rolled
+// back it has two, and instances of both may be left: the first side's graph then applies to the resources it declares,
+// and the second's to the rest. extra are logical IDs with instances, with or without a declaration.
 func Delete(sides []Side, extra []string) ([]Candidate, error) {
 	var list []Candidate
 	at := map[string]int{}
@@ -119,7 +120,7 @@ func Delete(sides []Side, extra []string) ([]Candidate, error) {
 		for _, c := range more {
 			if _, known := at[c.Logical]; !known {
 				at[c.Logical] = len(list)
-				c.OldFeeds = nil // told again below, over both sides
+				c.OldFeeds = nil // set again below, over both sides
 				list = append(list, c)
 			}
 		}
@@ -187,9 +188,10 @@ func invert(needs map[string][]string) map[string][]string {
 	return feeds
 }
 
-// Differs reports whether an update has anything to do by what is declared: a resource's type, properties or metadata,
-// which resources there are, or the outputs. As in CloudFormation, policies, DependsOn, descriptions and the order and
-// layout of the text do not count alone, but the removal of an UpdateReplacePolicy does. Values of parameters and tags are the caller's to compare.
+// Differs reports whether the declarations give an update anything to do: a resource's type, properties or metadata,
+// the set of resources, or the outputs. As in CloudFormation, policies, DependsOn, descriptions, and the order and
+// layout of the text do not count alone, but the removal of an UpdateReplacePolicy does. The caller compares values of
+// parameters and tags.
 func Differs(from, to Side) bool {
 	before, after := from.Template.Active(from.Scope), to.Template.Active(to.Scope)
 	if len(before) != len(after) {
@@ -210,7 +212,7 @@ func Differs(from, to Side) bool {
 	}
 	for name, holds := range from.Scope.Conditions {
 		if now, still := to.Scope.Conditions[name]; still && now != holds {
-			return true // a function of it takes the other branch
+			return true // a function that uses it takes the other branch
 		}
 	}
 	return OutputsDiffer(from.Template, to.Template)

@@ -24,8 +24,8 @@ const (
 	ActionDelete  Action = "Update:Delete"
 )
 
-// Policy is a stack policy: what updates may do to which resources. What no statement allows is denied, and a statement
-// that denies wins. Source: CloudFormation User Guide, prevent updates to stack resources.
+// Policy is a stack policy: it says what updates may do to which resources. Actions that no statement allows are
+// denied, and a denial takes precedence. Source: CloudFormation User Guide, prevent updates to stack resources.
 type Policy struct {
 	statements []statement
 }
@@ -41,7 +41,7 @@ type statement struct {
 	Condition   map[string]map[string]names
 }
 
-// names are one text or a list of them.
+// names is one text or a list of texts.
 type names []string
 
 // UnmarshalJSON reads either form.
@@ -56,7 +56,8 @@ func (n *names) UnmarshalJSON(data []byte) error {
 
 const resourcePrefix = "LogicalResourceId/"
 
-// ParsePolicy reads a stack policy. The empty object, by which clients clear a policy, is nil. The error says what is wrong and where.
+// ParsePolicy parses a stack policy. The empty object, with which clients clear a policy, gives nil. The error
+// describes the problem and its place.
 func ParsePolicy(text string) (*Policy, error) {
 	if len(text) > MaxPolicy {
 		return nil, fmt.Errorf("it has %d bytes; at most %d are allowed", len(text), MaxPolicy)
@@ -147,7 +148,7 @@ func (s *statement) check() error {
 	return nil
 }
 
-// anyone reports whether a Principal is everyone, the only one there can be.
+// anyone reports whether a Principal is everyone, the only allowed principal.
 func anyone(principal any) bool {
 	if of, ok := principal.(map[string]any); ok && len(of) == 1 {
 		principal = of["AWS"]
@@ -200,10 +201,10 @@ func (n names) match(text string) bool {
 	return slices.ContainsFunc(n, func(pattern string) bool { return like(pattern, text) })
 }
 
-// like matches a pattern in which * stands for any characters and ? for one. It takes time proportional to the product of
-// the lengths at most.
+// like matches a pattern in which * stands for any characters and ? for one. Its time is at most proportional to the
+// product of the lengths.
 func like(pattern, text string) bool {
-	star, back := -1, 0 // where the last * was, and how much of the text it stands for
+	star, back := -1, 0 // position of the last *, and the end of its match in the text
 	p, t := 0, 0
 	for t < len(text) {
 		switch {

@@ -9,61 +9,61 @@ import (
 	"github.com/pintle-dev/pintle/internal/language/value"
 )
 
-// Now is what there is of a resource.
+// Now is the current state of a resource.
 type Now struct {
 	PhysicalID string
 	Type       string
-	// Properties and Metadata are those that its provider confirmed last.
+	// Properties and Metadata are the values that its provider last confirmed.
 	Properties, Metadata value.Value
 	// Unsettled says that a later update of it failed, so that it is updated in any case.
 	Unsettled bool
-	// Unborn says that its creation failed: it is deleted, and created again if it is still declared.
+	// Unborn says that its creation failed. It is deleted, and created again if it is still declared.
 	Unborn bool
 }
 
-// World is what a preview has to know besides the templates.
+// World is the input of a preview in addition to the templates.
 type World struct {
-	// Now returns what there is of a resource, nil if there is nothing.
+	// Now returns the current state of a resource, or nil if it does not exist.
 	Now func(logicalID string) *Now
-	// Resources are the ids and attributes that there are.
+	// Resources are the existing IDs and attributes.
 	Resources template.Resources
-	// Form brings the properties of a declaration into the form in which providers see them and in which they are compared,
-	// or says what is wrong with them.
+	// Form converts declared properties to the form in which providers receive them and in which they are compared, or
+	// returns why they are invalid.
 	Form func(declared *template.Resource, properties value.Value) (value.Value, error)
-	// Consequence says what a difference between old and new properties, maybe not all of them, means to a resource of a type;
-	// reason is what its update fails with if it is refused. Nil leaves everything to providers.
+	// Consequence returns the effect of a difference between old and new properties, or some of them, on a resource of
+	// a type. reason is the error of its update if the change is refused. Nil leaves everything to providers.
 	Consequence func(resourceType string, before, after value.Value) (consequence Consequence, reason string)
 	// ForceReplace reports whether a resource is replaced even if it does not change. Nil means that none is.
 	ForceReplace func(logicalID string) bool
-	// KeptBy is the policy by which a resource that is replaced is kept: [UpdateReplacePolicy], which "" is too, or
-	// [DeletionPolicy].
+	// KeptBy is the policy that keeps a replaced resource: [UpdateReplacePolicy], also for "", or [DeletionPolicy].
 	KeptBy string
-	// Imports returns the physical ID of an existing resource that becomes the one of a logical ID; false for none. Nil says that
-	// none does.
+	// Imports returns the physical ID of an existing resource that is imported as a logical ID; false for none. Nil
+	// means that none is.
 	Imports func(logicalID string) (physicalID string, ok bool)
-	// Retagged says of a resource with its new properties that the tags which it has from its stack change. Nil says that none do.
+	// Retagged reports whether the tags that a resource gets from its stack change, given its new properties. Nil means
+	// that none do.
 	Retagged func(logicalID string, properties value.Value) bool
-	// Nested says that resources of a type are stacks, which are updated in any case. Nil says that none are.
+	// Nested reports whether resources of a type are stacks, which are always updated. Nil means that none are.
 	Nested func(resourceType string) bool
 }
 
-// Consequence is what a change of properties means to a resource.
+// Consequence is the effect of changed properties on a resource.
 type Consequence int
 
 // The effects.
 const (
-	// Decided is for the provider to say, when it is asked.
+	// Decided leaves the decision to the provider.
 	Decided Consequence = iota
-	// InPlace changes the resource that is there.
+	// InPlace changes the existing resource.
 	InPlace
-	// Replaces makes a new one.
+	// Replaces creates a new resource.
 	Replaces
 	// Refused fails the update.
 	Refused
 )
 
-// Preview says what the candidates of a plan would come to, in their order; what would stay as it is is left out. No one is
-// asked: what depends on an answer of a provider is [Unknown], and what depends on that may change.
+// Preview returns the changes that the candidates of a plan would make, in order. It leaves out unchanged resources. It
+// calls no provider: values that depend on an answer are [Unknown], and whatever depends on them may change.
 func Preview(from *Side, to Side, candidates []Candidate, world World) []Change {
 	p := &preview{from: from, to: to, world: world, candidates: map[string]*Candidate{}, changes: map[string]*Change{}}
 	for i := range candidates {
@@ -84,11 +84,11 @@ type preview struct {
 	to         Side
 	world      World
 	candidates map[string]*Candidate
-	// changes are those found so far; one that stays as it is has no action.
+	// changes are the changes found so far; an unchanged resource has no action.
 	changes map[string]*Change
 }
 
-// change returns what becomes of a resource, and looks first at those it depends on. The graph has no cycles.
+// change returns the change of a resource, after those of its dependencies. The graph has no cycles.
 func (p *preview) change(logicalID string) *Change {
 	if known := p.changes[logicalID]; known != nil {
 		return known
@@ -125,13 +125,13 @@ func (p *preview) remove(change *Change, c *Candidate, now *Now) {
 	if declared == nil {
 		declared = c.Tried
 	}
-	if declared != nil && strings.HasPrefix(declared.DeletionPolicy, "Retain") { // RetainExceptOnCreate too: nothing is rolled back
+	if declared != nil && strings.HasPrefix(declared.DeletionPolicy, "Retain") { // also RetainExceptOnCreate: no rollback
 		change.PolicyAction = "Retain"
 	}
 	change.Before = p.before(c, now)
 }
 
-// before returns the resource as it is, for people who read the change set. As CloudFormation does, it shows [Unknown] for
+// before returns the current resource for readers of the change set. Like CloudFormation, it shows [Unknown] for
 // a value that the old template takes from another resource.
 func (p *preview) before(c *Candidate, now *Now) value.Value {
 	if c.Old == nil || p.from == nil {
@@ -148,7 +148,7 @@ func (p *preview) before(c *Candidate, now *Now) value.Value {
 	return context(show(c.Old.Properties, now.Properties), show(c.Old.Metadata, now.Metadata))
 }
 
-// withUnknown returns a value with [Unknown] in the places in which a value of the same shape has it.
+// withUnknown returns a value with [Unknown] at the places where a value of the same shape has it.
 func withUnknown(v, pattern value.Value) value.Value {
 	switch {
 	case isUnknown(pattern):
@@ -173,7 +173,7 @@ func withUnknown(v, pattern value.Value) value.Value {
 func (p *preview) modify(change *Change, c *Candidate, now *Now) {
 	properties, metadata, problem := p.foresee(change, c)
 	if problem != "" {
-		change.Problem, change.Scope = problem, []string{Properties} // it is tried, and fails
+		change.Problem, change.Scope = problem, []string{Properties} // the update is attempted, and fails
 	} else {
 		p.details(change, c, Properties, now.Properties, properties)
 		p.details(change, c, Metadata, now.Metadata, metadata)
@@ -202,7 +202,7 @@ func (p *preview) modify(change *Change, c *Candidate, now *Now) {
 		change.After = context(properties, metadata)
 	}
 	if change.Replacement = p.replacement(change); anew && problem == "" {
-		change.Replacement, change.Problem = ReplacementTrue, "" // that it cannot be changed does not matter then
+		change.Replacement, change.Problem = ReplacementTrue, "" // an immutable property is then not a problem
 	}
 	policy := c.New.UpdateReplacePolicy
 	if p.world.KeptBy == DeletionPolicy {
@@ -218,7 +218,7 @@ func (p *preview) modify(change *Change, c *Candidate, now *Now) {
 	change.lack()
 }
 
-// retag adds that a resource gets other tags from its stack.
+// retag adds that the tags that a resource gets from its stack change.
 func (p *preview) retag(change *Change, properties value.Value) {
 	if p.world.Retagged == nil || !p.world.Retagged(change.LogicalID, properties) {
 		return
@@ -229,14 +229,14 @@ func (p *preview) retag(change *Change, properties value.Value) {
 	})
 }
 
-// lack notes as the problem that an import has no export, unless there is another one.
+// lack sets the problem that an import has no export, unless the change already has a problem.
 func (c *Change) lack() {
 	if c.Import != "" && c.Problem == "" {
 		c.Problem = template.NoExport(c.Import)
 	}
 }
 
-// replacement says what the details of a modified resource come to.
+// replacement returns the replacement that the details of a modified resource lead to.
 func (p *preview) replacement(change *Change) Replacement {
 	if !slices.Contains(change.Scope, Properties) || change.Problem != "" {
 		return ReplacementFalse
@@ -254,14 +254,14 @@ func (p *preview) replacement(change *Change) Replacement {
 	if seen {
 		return result
 	}
-	// An update that failed before is tried again, with what the resource should have already.
+	// A failed update is tried again, although the resource should already have these properties.
 	if consequence, _ := p.consequence(change.Type, "", value.Object(), value.Object()); consequence != Decided {
 		return ReplacementFalse
 	}
 	return ReplacementConditional
 }
 
-// foresee evaluates the new properties and metadata of a resource, as far as they are known. It notes an import without an
+// foresee evaluates the known parts of the new properties and metadata of a resource. It records an import without an
 // export in the change.
 func (p *preview) foresee(change *Change, c *Candidate) (properties, metadata value.Value, problem string) {
 	for _, need := range c.NewNeeds {
@@ -283,7 +283,7 @@ func (p *preview) foresee(change *Change, c *Candidate) (properties, metadata va
 	return properties, metadata, ""
 }
 
-// evaluate returns a value of the new template as far as it is known, and the first import in it without an export.
+// evaluate returns the known parts of a value of the new template, and the first import in it without an export.
 func (p *preview) evaluate(declared template.Node) (v value.Value, missing, problem string) {
 	v, missing, err := template.ForeseeImports(declared, p.to.Scope, p.world.Resources, p.known)
 	if err != nil {
@@ -292,8 +292,8 @@ func (p *preview) evaluate(declared template.Node) (v value.Value, missing, prob
 	return v, missing, ""
 }
 
-// known reports whether a reference is to something that stays as it is. A provider that is asked for anything may answer
-// with another id, unless it is known to change what is there, and with other attributes.
+// known reports whether a reference is to an unchanged value. A provider that gets a request may answer with another
+// ID, unless it is known to update in place, and with other attributes.
 func (p *preview) known(r template.Reference) bool {
 	change := p.changes[r.Resource]
 	if change == nil {
@@ -310,7 +310,7 @@ func (p *preview) known(r template.Reference) bool {
 	return change.Replacement == ReplacementFalse && change.Problem == "" && r.Attribute == ""
 }
 
-// details adds the places in which an attribute changes.
+// details adds the places at which an attribute changes.
 func (p *preview) details(change *Change, c *Candidate, attribute string, before, after value.Value) {
 	declared, was := c.New.Properties, template.Node{}
 	if attribute == Metadata {
@@ -347,7 +347,7 @@ func (p *preview) details(change *Change, c *Candidate, attribute string, before
 	}
 }
 
-// consequence says what the change of one property means.
+// consequence returns the effect of a change of one property.
 func (p *preview) consequence(resourceType, name string, before, after value.Value) (Consequence, string) {
 	if p.world.Consequence == nil {
 		return Decided, ""
@@ -372,7 +372,7 @@ func (c Consequence) recreation() Recreation {
 	return RecreationNever
 }
 
-// causes returns a detail for every reason why a place changes. open says that it may stay as it is after all.
+// causes returns a detail for every reason why a place changes. open says that it may stay unchanged after all.
 func (p *preview) causes(d Detail, was, declared template.Node, path []string, open bool) []Detail {
 	var list []Detail
 	add := func(source Source, cause string, dynamic bool) {
@@ -394,7 +394,7 @@ func (p *preview) causes(d Detail, was, declared template.Node, path []string, o
 		add(DirectModification, "", open && list != nil)
 	}
 	if list == nil && len(causes.Resources) > 0 {
-		// It has changed since the resource last got it.
+		// It has changed since the resource last received it.
 		source, cause, _ := reference(causes.Resources[0])
 		add(source, cause, false)
 	}
@@ -403,7 +403,7 @@ func (p *preview) causes(d Detail, was, declared template.Node, path []string, o
 	}
 	if !open && !slices.ContainsFunc(list, func(d Detail) bool { return !d.Dynamic }) {
 		for i := range list {
-			list[i].Dynamic = false // whatever comes of them, it is not what there is
+			list[i].Dynamic = false // the new value differs in any case
 		}
 	}
 	return list
@@ -416,7 +416,7 @@ func reference(r template.Reference) (source Source, cause string, dynamic bool)
 	return ResourceAttribute, r.Resource + "." + r.Attribute, true
 }
 
-// parameter reports whether a parameter has the value it had.
+// parameter reports whether a parameter is unchanged.
 func (p *preview) parameter(name string) bool {
 	if p.from == nil {
 		return false
@@ -425,7 +425,7 @@ func (p *preview) parameter(name string) bool {
 	return had && before.Equal(p.to.Scope.Parameters[name])
 }
 
-// policies adds what changes of a resource's policies.
+// policies adds the changes of a resource's policies.
 func policies(change *Change, c *Candidate) {
 	if c.Old == nil {
 		return
@@ -452,7 +452,7 @@ func policies(change *Change, c *Candidate) {
 	}
 }
 
-// policyValue is null for a policy that is not declared.
+// policyValue returns a policy as a value, null if it is not declared.
 func policyValue(policy string) value.Value {
 	if policy == "" {
 		return value.Value{}
@@ -460,7 +460,7 @@ func policyValue(policy string) value.Value {
 	return value.Str(policy)
 }
 
-// context is a resource as one object.
+// context returns a resource as one object.
 func context(properties, metadata value.Value) value.Value {
 	if properties.IsNull() {
 		properties = value.Object()

@@ -10,7 +10,7 @@ import (
 	"unicode/utf8"
 )
 
-// MaxDepth is how deep lists and objects may nest in a value that is parsed. Source: ours; it bounds recursion.
+// MaxDepth is the maximum nesting depth of lists and objects in a parsed value. It bounds recursion. Source: ours.
 const MaxDepth = 64
 
 // ErrDepth is the error of a value that nests deeper than [MaxDepth].
@@ -18,7 +18,7 @@ var ErrDepth = fmt.Errorf("lists and objects nest deeper than %d levels", MaxDep
 
 // SyntaxError is the error of a text that is not JSON.
 type SyntaxError struct {
-	Offset int64 // of the byte after which the text is wrong
+	Offset int64 // of the byte after which the text is invalid
 	Reason string
 }
 
@@ -27,8 +27,8 @@ func (e *SyntaxError) Error() string {
 	return fmt.Sprintf("not JSON: %s (offset %d)", e.Reason, e.Offset)
 }
 
-// Deeper reports whether lists and objects in JSON text nest deeper than so many levels, without parsing it: for what is
-// given to a parser that has no bound. Of what is not JSON it may say anything.
+// Deeper reports whether lists and objects in a JSON text nest deeper than levels, without parsing it. Use it before
+// parsers that have no limit. For a text that is not JSON the result is undefined.
 func Deeper(text []byte, levels int) bool {
 	depth, quoted := 0, false
 	for i := 0; i < len(text); i++ {
@@ -62,7 +62,7 @@ func parseWithin(data []byte, depth int) (Value, error) {
 	return parseSlowly(data, depth)
 }
 
-// parseSlowly parses any text, and says what is wrong with it.
+// parseSlowly parses any text, and says why an invalid one is invalid.
 func parseSlowly(data []byte, depth int) (Value, error) {
 	dec := json.NewDecoder(bytes.NewReader(data))
 	dec.UseNumber()
@@ -144,13 +144,13 @@ func parseObject(dec *json.Decoder, depth int) (Value, error) {
 	return Object(members...), err
 }
 
-// reader reads a text that is known to be JSON. It gives up, by returning false, where parseSlowly is to be asked.
+// reader parses a text that is known to be JSON. It returns false where parseSlowly must take over.
 type reader struct {
 	text []byte
 	at   int // of the next byte
 }
 
-// space skips white space and returns the byte after it, which stays.
+// space skips white space and returns the next byte without consuming it.
 func (r *reader) space() byte {
 	for {
 		switch c := r.text[r.at]; c {
@@ -231,7 +231,7 @@ func (r *reader) object(depth int) (Value, bool) {
 	return Object(members...), true
 }
 
-// str reads a string. One with escapes is left to encoding/json, and so is what is not UTF-8.
+// str reads a string. It leaves strings with escapes or invalid UTF-8 to encoding/json.
 func (r *reader) str() (string, bool) {
 	start, plain := r.at, true
 	for r.at++; r.text[r.at] != '"'; r.at++ {
@@ -249,11 +249,11 @@ func (r *reader) str() (string, bool) {
 	return text, err == nil
 }
 
-// JSON returns v as compact JSON with secrets in clear, members in order and numbers as they were written. It is for
-// providers only.
+// JSON returns v as compact JSON with secrets in the clear, members in order and numbers as they were written. It is
+// only for providers.
 func (v Value) JSON() []byte { return v.append(make([]byte, 0, v.length()), plain) }
 
-// length is about how long v is as JSON: without escapes.
+// length returns the approximate length of v as JSON, without escapes.
 func (v Value) length() int {
 	n := len(v.text) + len(`"",`)
 	for _, item := range v.Items() {
@@ -265,10 +265,10 @@ func (v Value) length() int {
 	return n
 }
 
-// MarshalJSON is [Value.Masked] as JSON, so that a value which strays into a log or an answer shows no secret.
+// MarshalJSON returns [Value.Masked] as JSON, so that a value which ends up in a log or an answer shows no secret.
 func (v Value) MarshalJSON() ([]byte, error) { return v.Masked().JSON(), nil }
 
-// UnmarshalJSON is [Parse].
+// UnmarshalJSON parses data as [Parse] does.
 func (v *Value) UnmarshalJSON(data []byte) error {
 	parsed, err := Parse(data)
 	if err != nil {
@@ -278,10 +278,10 @@ func (v *Value) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// String returns the masked JSON of v, for messages.
+// String returns the masked JSON of v for use in messages.
 func (v Value) String() string { return string(v.Masked().JSON()) }
 
-// plain writes a scalar in clear.
+// plain writes a scalar in the clear.
 func plain(b []byte, scalar Value) []byte {
 	if scalar.kind == String {
 		return appendString(b, scalar.text)
@@ -322,8 +322,8 @@ func (v Value) append(b []byte, scalar func([]byte, Value) []byte) []byte {
 
 const hexDigits = "0123456789abcdef"
 
-// appendString writes s as a JSON string without the HTML escapes of encoding/json, which would make a body longer
-// than what its author measured.
+// appendString writes s as a JSON string without the HTML escapes of encoding/json, which would make a body longer than
+// its author measured.
 func appendString(b []byte, s string) []byte {
 	b = append(b, '"')
 	if isPlain(s) {

@@ -5,26 +5,26 @@ import (
 	"strings"
 )
 
-// Sealer hides a secret in a database: Seal returns a text that only Open, with the same keys, turns back. Both must be
-// safe for concurrent use.
+// Sealer encrypts secrets for a database: Seal returns a text that only Open, with the same keys, decrypts. Both must
+// be safe for concurrent use.
 type Sealer interface {
 	Seal(clear string) (sealed string, err error)
 	Open(sealed string) (clear string, err error)
 }
 
-// sealMark is the only key of the object that stands for a sealed scalar. A key of the data that is the mark, or the
-// mark behind more zeros, gets one more zero in front, so that no data can pass for a seal.
+// sealMark is the only key of the object that stands for a sealed scalar. A data key that equals the mark, or the mark
+// after more zeros, gets one more zero in front, so that no data is mistaken for a sealed scalar.
 const sealMark = "\x00sealed"
 
-// isMark says whether a key of data reads as the mark with any number of zeros in front.
+// isMark reports whether a data key is the mark with any number of zeros in front.
 func isMark(key string) bool {
 	return strings.HasSuffix(key, sealMark) && strings.TrimLeft(key, "\x00") == sealMark[1:]
 }
 
-// sealLetters is what a sealed text begins with, by secrecy; the scalar as JSON follows.
+// sealLetters are the first letters of sealed texts, by secrecy; the scalar as JSON follows.
 const sealLetters = "-pa"
 
-// unseal reads what was sealed.
+// unseal parses an opened text.
 func unseal(clear string) (Value, error) {
 	for secrecy, letter := range []byte(sealLetters) {
 		if secrecy == int(Open) || clear == "" || clear[0] != letter {
@@ -51,9 +51,9 @@ func Encode(v Value, sealer Sealer) ([]byte, error) {
 	return sealed.JSON(), nil
 }
 
-// Decode reads what [Encode] wrote.
+// Decode reverses [Encode].
 func Decode(data []byte, sealer Sealer) (Value, error) {
-	v, err := parseWithin(data, MaxDepth+1) // a seal is one level deeper than what it holds
+	v, err := parseWithin(data, MaxDepth+1) // a sealed scalar is one level deeper than the scalar
 	if err != nil {
 		return Value{}, err
 	}

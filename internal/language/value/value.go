@@ -1,13 +1,13 @@
 // Package value is the data that flows through a stack: the JSON values of properties, attributes, parameters and
 // outputs.
 //
-// A [Value] keeps what encoding/json loses and the protocol needs: the text of every number as it was written
-// (10000000 never becomes 1e+07), the order of object members, and for every scalar whether a secret flowed into it.
-// Values are immutable: every method returns a new one, so they may be shared between goroutines.
+// A [Value] keeps details that encoding/json loses and the protocol needs: the text of every number as it was written
+// (10000000 never becomes 1e+07), the order of object members, and for every scalar whether it contains a secret.
+// Values are immutable: every method returns a new one, so goroutines may share them.
 //
-// A secret scalar is born from a NoEcho parameter or from the data of a NoEcho response and taints what is joined,
-// substituted or split from it. [Value.JSON] shows it in clear, for providers only; [Value.Masked] is what every
-// other reader gets; [Encode] and [Decode] seal it for a database.
+// A secret scalar comes from a NoEcho parameter or from the data of a NoEcho response. It taints the values that are
+// joined, substituted or split from it. [Value.JSON] returns it in the clear, for providers only. [Value.Masked] is for
+// all other readers. [Encode] and [Decode] seal it for a database.
 package value
 
 import (
@@ -64,13 +64,13 @@ const (
 	OfAttribute
 )
 
-// Masks stand for secrets wherever people read. Source: CloudFormation, NoEcho of a parameter and of a response.
+// Masks replace secrets wherever people read. Source: CloudFormation, NoEcho of a parameter and of a response.
 const (
 	ParameterMask = "****"
 	Mask          = redact.Mask
 )
 
-// mask returns what stands for a secret.
+// mask returns the mask of a secret.
 func (s Secrecy) mask() string {
 	if s == OfParameter {
 		return ParameterMask
@@ -80,13 +80,13 @@ func (s Secrecy) mask() string {
 
 // Value is one JSON value. The zero Value is null.
 type Value struct {
-	text    string  // of a scalar: "true", the number as written, or the string itself
-	nested  *nested // of a list or an object; nil if that is empty
+	text    string  // for a scalar: "true", the number as written, or the string itself
+	nested  *nested // for a list or an object; nil if empty
 	kind    Kind
-	secrecy Secrecy // of a scalar
+	secrecy Secrecy // for a scalar
 }
 
-// nested is what is in a list or an object. It is apart from the value, for rows have many values that are null or scalars.
+// nested is the content of a list or an object. It is separate because most values in rows are null or scalars.
 type nested struct {
 	items   []Value
 	members []Member
@@ -101,13 +101,13 @@ type Member struct {
 // Str returns a string value.
 func Str(s string) Value { return Value{kind: String, text: s} }
 
-// SecretStr returns a string that no reader but a provider may see, as if from a NoEcho response.
+// SecretStr returns a string that only providers may read, as if from a NoEcho response.
 func SecretStr(s string) Value { return Value{kind: String, text: s, secrecy: OfAttribute} }
 
 // Boolean returns true or false.
 func Boolean(b bool) Value { return Value{kind: Bool, text: strconv.FormatBool(b)} }
 
-// Num returns a number that keeps text as it is written; text must be a JSON number, or the value will not encode.
+// Num returns a number that keeps text as it is written. text must be a JSON number, or the value cannot be encoded.
 func Num(text string) Value { return Value{kind: Number, text: text} }
 
 // Items returns a list of the items in order.
@@ -127,8 +127,8 @@ func Strs(items ...string) Value {
 	return Items(list...)
 }
 
-// Object returns an object with the members in order. Of two members with one key the last wins and keeps the place
-// of the first.
+// Object returns an object with the members in order. If two members have the same key, the last one wins and takes the
+// position of the first.
 func Object(members ...Member) Value {
 	if len(members) == 0 {
 		return Value{kind: Map}
@@ -166,7 +166,7 @@ func (v Value) IsNull() bool { return v.kind == Null }
 func (v Value) IsScalar() bool { return v.kind == Bool || v.kind == Number || v.kind == String }
 
 // Text returns the text of a scalar: the string itself, the number as written, "true" or "false". It is "" for null,
-// lists and objects. The text of a secret is returned in clear.
+// lists and objects. It returns a secret in the clear.
 func (v Value) Text() string { return v.text }
 
 // Items returns the items of a list, nil for an empty one and any other kind. The caller must not change them.
@@ -203,7 +203,7 @@ func (v Value) With(key string, member Value) Value {
 // Secret reports whether v is a secret scalar. Lists and objects are never secret themselves: see [Value.HasSecret].
 func (v Value) Secret() bool { return v.secrecy != Open }
 
-// Secrecy returns how secret v is: of a list or object, what is most secret in it.
+// Secrecy returns the secrecy of v: the highest one in it for a list or an object.
 func (v Value) Secrecy() Secrecy {
 	most := v.secrecy
 	for _, item := range v.Items() {
@@ -221,7 +221,7 @@ func (v Value) HasSecret() bool {
 		slices.ContainsFunc(v.Members(), func(m Member) bool { return m.Value.HasSecret() })
 }
 
-// Tainted returns v with every scalar in it at least as secret as by. By Open it is v itself.
+// Tainted returns v with every scalar at least as secret as by. For Open it returns v itself.
 func (v Value) Tainted(by Secrecy) Value {
 	if by == Open {
 		return v
@@ -232,8 +232,8 @@ func (v Value) Tainted(by Secrecy) Value {
 	})
 }
 
-// TaintedWith returns v with every scalar secret whose text holds one of the secrets, in any of their spellings. Those of fewer
-// than four bytes are not looked for: every text has them.
+// TaintedWith returns v with every scalar secret whose text contains one of the secrets, in any spelling. It ignores
+// secrets of fewer than four bytes, which occur in every text.
 func (v Value) TaintedWith(secrets []string) Value {
 	known := redact.Of(slices.DeleteFunc(slices.Clone(secrets), func(s string) bool { return len(s) < redact.ShortSecret }))
 	if known.Empty() {
@@ -247,8 +247,8 @@ func (v Value) TaintedWith(secrets []string) Value {
 	})
 }
 
-// Stringified returns v with every boolean and number turned into the string of its text, at every depth. That is how
-// CloudFormation hands properties to a provider, and the form in which it compares old and new ones.
+// Stringified returns v with every boolean and number replaced by its text, at every depth. CloudFormation passes
+// properties to providers in this form, and compares old and new ones in it.
 func (v Value) Stringified() Value {
 	if !v.has(func(s Value) bool { return s.kind != String }) {
 		return v
@@ -259,8 +259,8 @@ func (v Value) Stringified() Value {
 	})
 }
 
-// Masked returns v with a mask in place of every secret scalar: [ParameterMask] for what came from a parameter alone,
-// [Mask] for all others.
+// Masked returns v with a mask in place of every secret scalar: [ParameterMask] if the secret comes only from a
+// parameter, [Mask] otherwise.
 func (v Value) Masked() Value {
 	if !v.HasSecret() {
 		return v
@@ -273,8 +273,8 @@ func (v Value) Masked() Value {
 	})
 }
 
-// Secrets returns the text of every secret scalar in v, each once, longest first: the order in which they are to be
-// replaced in a text that may hold one inside another.
+// Secrets returns the text of every secret scalar in v, each once, longest first. Replace them in this order, because
+// one may contain another.
 func (v Value) Secrets() []string {
 	if !v.HasSecret() {
 		return nil
@@ -284,7 +284,7 @@ func (v Value) Secrets() []string {
 		if s.Secret() && s.text != "" {
 			texts = append(texts, s.text)
 		}
-		return false // and continue
+		return false // to continue
 	})
 	slices.SortFunc(texts, func(a, b string) int {
 		return cmp.Or(cmp.Compare(len(b), len(a)), cmp.Compare(a, b))
@@ -292,8 +292,8 @@ func (v Value) Secrets() []string {
 	return slices.Compact(texts)
 }
 
-// Equal reports whether both values hold the same data: kinds, texts and members, in any order of the members.
-// Secrecy does not count.
+// Equal reports whether both values hold the same data: kinds, texts and members, in any order of the members. It
+// ignores secrecy.
 func (v Value) Equal(w Value) bool {
 	if v.kind != w.kind || v.text != w.text {
 		return false
@@ -324,7 +324,7 @@ func (v Value) Equal(w Value) bool {
 	return true
 }
 
-// has reports whether f is true of any boolean, number or string in v.
+// has reports whether f is true for any boolean, number or string in v.
 func (v Value) has(f func(Value) bool) bool {
 	return v.IsScalar() && f(v) || slices.ContainsFunc(v.Items(), func(item Value) bool { return item.has(f) }) ||
 		slices.ContainsFunc(v.Members(), func(m Member) bool { return m.Value.has(f) })
