@@ -11,28 +11,28 @@ import (
 	"github.com/pintle-dev/pintle/internal/language/value"
 )
 
-// Input is one parameter as a client passes it.
+// Input is a parameter as a client passes it.
 type Input struct {
 	// Value is the text of the value. It must be "" with UsePrevious.
 	Value string
-	// UsePrevious asks for the value of the stack's last operation.
+	// UsePrevious uses the value of the stack's last operation.
 	UsePrevious bool
-	// Secret makes the value secret, whatever the declaration says.
+	// Secret makes the value secret even if the declaration does not.
 	Secret bool
 }
 
-// Bind is [Template.BindWith] for a template that needs nothing from outside.
+// Bind is [Template.BindWith] for a template that needs no outside values.
 func (t *Template) Bind(inputs map[string]Input, previous map[string]value.Value, pseudo Pseudo) (*Scope, error) {
 	return t.BindWith(inputs, previous, pseudo, Outside{})
 }
 
-// BindWith checks the inputs against the declared parameters, computes the value of every parameter, decides the conditions,
-// and holds everything against the rules. A parameter without input takes its default, never its previous value. A Number is
-// the string that was typed; a list is a list of strings. A NoEcho parameter is secret, and so is a previous value that was,
-// even when the declaration lost its NoEcho.
+// BindWith checks the inputs against the declared parameters, computes the value of every parameter, decides the
+// conditions, and checks the rules. A parameter without input takes its default, never its previous value. The value of
+// a Number is the string that was typed; a list is a list of strings. A NoEcho parameter is secret. So is a previous
+// value that was secret, even if the declaration has lost its NoEcho.
 //
-// previous holds the parameters of the stack's last operation; nil for a new stack. outside must have what
-// [Template.StoredNames] asks for, and becomes the scope's. The error is an [Errors]; no text of it holds a value.
+// previous holds the parameters of the stack's last operation; nil for a new stack. outside must have the values for
+// [Template.StoredNames], and becomes part of the scope. The error is an [Errors]; none of its texts contains a value.
 func (t *Template) BindWith(inputs map[string]Input, previous map[string]value.Value, pseudo Pseudo, outside Outside) (*Scope, error) {
 	b := newBinding(t, inputs, previous, outside.Stored)
 	b.unknown()
@@ -55,8 +55,8 @@ func (t *Template) BindWith(inputs map[string]Input, previous map[string]value.V
 	return scope, nil
 }
 
-// StoredNames returns the names under which the parameter store is to be asked before the inputs can be bound, sorted, each
-// once; nil for none.
+// StoredNames returns the names to look up in the parameter store before the inputs can be bound, sorted, each once;
+// nil for none.
 func (t *Template) StoredNames(inputs map[string]Input, previous map[string]value.Value) []string {
 	b := newBinding(t, inputs, previous, nil)
 	var names []string
@@ -72,7 +72,8 @@ func (t *Template) StoredNames(inputs map[string]Input, previous map[string]valu
 	return slices.Compact(names)
 }
 
-// noStoredValue is the text for a parameter of the parameter store that has no name, or whose given name is not in the store.
+// noStoredValue is the error for a parameter of the parameter store that has no name, or whose given name is missing
+// there.
 const noStoredValue = "Parameter %s should either have input value or default value"
 
 // binding is one run of [Template.BindWith].
@@ -82,12 +83,12 @@ type binding struct {
 	inputs   map[string]Input
 	previous map[string]value.Value
 	stored   map[string]Stored
-	// values are what was passed, and read what the parameter store had under the names among it.
+	// values are the passed values. read are the values that the parameter store has under the names among them.
 	values, read map[string]value.Value
-	// missing are the parameters without a value; absent and secret are names in the parameter store.
+	// missing are the parameters without a value. absent and secret are names in the parameter store.
 	missing        []string
 	absent, secret names
-	// absentGiven is the first parameter that was given a name that is absent.
+	// absentGiven is the first parameter with a given name that is absent.
 	absentGiven string
 }
 
@@ -119,7 +120,7 @@ func (b *binding) report() {
 	}
 }
 
-// unknown refuses inputs the template does not declare.
+// unknown rejects inputs that the template does not declare.
 func (b *binding) unknown() {
 	var names []string
 	for _, name := range slices.Sorted(maps.Keys(b.inputs)) {
@@ -134,7 +135,7 @@ func (b *binding) unknown() {
 	}
 }
 
-// parameter finds the value of one parameter; false if it has none.
+// parameter sets the value of one parameter; false if it has none.
 func (b *binding) parameter(p *Parameter) bool {
 	if p.ros {
 		if b.rosParameter(p) {
@@ -166,7 +167,7 @@ func (b *binding) parameter(p *Parameter) bool {
 	return true
 }
 
-// text returns what was passed for a parameter, or stands for that; false if nothing does.
+// text returns the input of a parameter, or the text used instead of it; false if it has neither.
 func (b *binding) text(p *Parameter) (text string, secret, ok bool) {
 	input, given := b.inputs[p.Name]
 	switch {
@@ -189,7 +190,7 @@ func (b *binding) text(p *Parameter) (text string, secret, ok bool) {
 	return "", false, false
 }
 
-// look takes the value of a parameter from what the parameter store has under a name.
+// look sets the value of a parameter to the value under a name in the parameter store.
 func (b *binding) look(p *Parameter, name string, secret bool) {
 	shown := name
 	if secret {
@@ -231,7 +232,7 @@ func (b *binding) look(p *Parameter, name string, secret bool) {
 	b.read[p.Name] = v
 }
 
-// Typed returns a value of the parameter as a client would type it.
+// Typed returns a value of the parameter in the form in which a client would type it.
 func (p *Parameter) Typed(v value.Value) string {
 	if p.Type == rosJSON && p.ros || v.Kind() == value.Map {
 		return string(v.JSON())
@@ -246,7 +247,7 @@ func (p *Parameter) Typed(v value.Value) string {
 	return strings.Join(members, ",")
 }
 
-// value returns what a text is for the parameter's type.
+// value converts a text to the parameter's type.
 func (p *Parameter) value(text string) value.Value {
 	if !p.kind.list || p.kind.stored {
 		return value.Str(text)
@@ -263,7 +264,7 @@ func members(text string) []string {
 	return list
 }
 
-// check holds a text against the constraints of its parameter and reports the first that it breaks.
+// check checks a text against the constraints of its parameter and reports the first violation.
 func (b *binding) check(p *Parameter, text string) {
 	if limit := b.template.limits.ParameterBytes; len(text) > limit {
 		b.refuse(p, "Parameter '%s' is %d bytes long, the maximum allowed is %d.", p.Name, len(text), limit)
@@ -294,7 +295,7 @@ func (b *binding) check(p *Parameter, text string) {
 	}
 }
 
-// broken says which constraint a value, or a member of a list, breaks; "" if none.
+// broken returns the constraint that a value, or a member of a list, violates; "" for none.
 func (p *Parameter) broken(text string) string {
 	length := utf8.RuneCountInString(text)
 	switch {

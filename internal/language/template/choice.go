@@ -60,7 +60,7 @@ func evaluateSelect(e *evaluation, argument Node) (value.Value, error) {
 	return choices[at].Tainted(index.Secrecy()), nil
 }
 
-// choices evaluates the list of Fn::Select. A literal AWS::NoValue keeps its place, so that the others keep theirs.
+// choices evaluates the list of Fn::Select. A literal AWS::NoValue keeps its position, so that the others keep theirs.
 func (e *evaluation) choices(n Node) ([]value.Value, error) {
 	if n.kind == value.List {
 		choices := make([]value.Value, len(n.items))
@@ -91,7 +91,7 @@ func checkIf(s *shapes, argument Node, where path) {
 	s.node(otherwise, where.to("2"))
 }
 
-// ifShape checks everything of Fn::If but its branches.
+// ifShape checks everything of Fn::If except its branches.
 func (s *shapes) ifShape(argument Node, where path) bool {
 	if argument.kind != value.List || len(argument.items) == 0 {
 		s.at(argument, where, ifTestMessage)
@@ -128,7 +128,7 @@ func evaluateIf(e *evaluation, argument Node) (value.Value, error) {
 	return e.node(branch)
 }
 
-// branch returns the branch of Fn::If that is taken.
+// branch returns the selected branch of Fn::If.
 func (e *evaluation) branch(argument Node) (Node, error) {
 	test, then, otherwise := ifParts(argument)
 	holds, ok := e.scope.Conditions[test.text]

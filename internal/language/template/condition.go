@@ -6,12 +6,12 @@ import (
 	"strings"
 )
 
-// Condition is the declaration of one condition. Its fields are to be read only.
+// Condition is the declaration of one condition. Its fields are read-only.
 type Condition struct {
 	Name string
-	// Expression is what it is made of.
+	// Expression is its definition.
 	Expression Node
-	// Line and Column are where the name stands.
+	// Line and Column are the position of the name.
 	Line, Column int
 }
 
@@ -35,7 +35,7 @@ func unresolvedCondition(name, block string) string {
 	return "Template format error: Unresolved condition dependency " + name + " in the " + block + " block of the template"
 }
 
-// resolveConditions checks the names in the Conditions section and puts it in order.
+// resolveConditions checks the names in the Conditions section and sorts it.
 func (p resolver) resolveConditions() {
 	needs := make(map[string][]string)
 	var bad names
@@ -46,7 +46,7 @@ func (p resolver) resolveConditions() {
 		w := &walk{truth: true, found: func(u use) {
 			switch {
 			case u.name == "" && p.unsound[member(where)]:
-				// said already
+				// already reported
 			case u.kind == useCondition:
 				if !p.conditionNames[u.name] {
 					p.at(u.at, where, "%s", unresolvedCondition(u.name, "Conditions"))
@@ -70,7 +70,7 @@ func (p resolver) resolveConditions() {
 	p.orderConditions(needs)
 }
 
-// orderConditions sorts the conditions so that each comes after those it needs.
+// orderConditions sorts the conditions so that each comes after those that it depends on.
 func (p resolver) orderConditions(needs map[string][]string) {
 	all := make([]string, len(p.template.Conditions))
 	byName := make(map[string]*Condition, len(all))
@@ -81,7 +81,7 @@ func (p resolver) orderConditions(needs map[string][]string) {
 	order, cycle := sortByNeeds(all, needs)
 	if len(cycle) > 0 {
 		for name := range byName {
-			p.spoil(path{"Conditions", name}) // they are in no order
+			p.spoil(path{"Conditions", name}) // they have no order
 		}
 		c := byName[cycle[0]]
 		if p.template.Language == ROS {
@@ -102,7 +102,7 @@ func (p resolver) orderConditions(needs map[string][]string) {
 	}
 }
 
-// decide fills in the conditions of a scope that holds the parameters.
+// decide computes the conditions of a scope that holds the parameters.
 func (t *Template) decide(s *Scope) error {
 	e := &evaluation{scope: s}
 	for _, c := range t.Conditions {
@@ -115,7 +115,7 @@ func (t *Template) decide(s *Scope) error {
 	return nil
 }
 
-// placed returns an evaluation's error with the place where it was evaluated.
+// placed returns an evaluation's error with the path where it occurred.
 func placed(err error, where path) *Error {
 	var e *Error
 	if errors.As(err, &e) {

@@ -7,28 +7,30 @@ import (
 	"strings"
 )
 
-// Error is one thing that is wrong with a template or with what was passed for it.
+// Error is one problem with a template or its inputs.
 type Error struct {
-	// Message is the text CloudFormation would answer, where that is known; else ours in its manner. It never holds a
+	// Message is CloudFormation's text where that is known; otherwise it is ours in the same style. It never contains a
 	// parameter's value.
 	Message string
-	// Answer is what the service answers to a call that is refused for this, if that says less than Message; "" if it does not.
+	// Answer is the service's answer to a call that is rejected for this problem, if it says less than Message;
+	// otherwise "".
 	Answer string
-	// Detail explains more than CloudFormation does; "" if there is nothing to add.
+	// Detail explains more than CloudFormation does; may be "".
 	Detail string
-	// Code is the class of the error in the spelling of ROS, e.g. InvalidTemplateReference; "" in templates of CloudFormation.
+	// Code is the class of the error in the spelling of ROS, e.g. InvalidTemplateReference; "" in templates of
+	// CloudFormation.
 	Code string
 	// Path is the place in the template, e.g. "/Resources/Site/Properties/Name"; "" for the template as a whole.
 	Path string
-	// Line and Column are the place in the text, counted from 1, the column in characters. Column is 0 when only the line
-	// is known, both are 0 when the error is about no place in the text.
+	// Line and Column are the position in the text, counted from 1, the column in characters. Column is 0 if only the
+	// line is known. Both are 0 if the error is not about a position in the text.
 	Line, Column int
 }
 
 // Error returns the Message alone.
 func (e *Error) Error() string { return e.Message }
 
-// Describe returns everything there is to say in one line: place, message, detail.
+// Describe returns the whole problem in one line: position, message, detail.
 func (e *Error) Describe() string {
 	var b strings.Builder
 	if e.Line > 0 {
@@ -48,11 +50,11 @@ func (e *Error) Describe() string {
 	return b.String()
 }
 
-// Errors is everything found wrong at once, never empty when it is returned as an error.
+// Errors is a list of problems. It is never empty when it is returned as an error.
 type Errors []*Error
 
-// Error returns the message of the first problem, as CloudFormation reports one at a time. Range over the Errors for
-// all of them.
+// Error returns the message of the first problem, because CloudFormation reports one at a time. Range over the Errors
+// for all of them.
 func (e Errors) Error() string {
 	if len(e) == 0 {
 		return "no errors"
@@ -60,7 +62,7 @@ func (e Errors) Error() string {
 	return e[0].Message
 }
 
-// Unwrap returns every problem, for errors.As.
+// Unwrap returns every problem, so that errors.As finds them.
 func (e Errors) Unwrap() []error {
 	all := make([]error, len(e))
 	for i, one := range e {
@@ -69,7 +71,7 @@ func (e Errors) Unwrap() []error {
 	return all
 }
 
-// orNil returns e as an error that is nil when nothing is wrong.
+// orNil returns e as an error, or nil if e is empty.
 func (e Errors) orNil() error {
 	if len(e) == 0 {
 		return nil
@@ -77,12 +79,12 @@ func (e Errors) orNil() error {
 	return e
 }
 
-// sort puts the problems in the order of the text.
+// sort sorts the problems by position in the text.
 func (e Errors) sort() {
 	slices.SortStableFunc(e, func(a, b *Error) int { return cmp.Or(cmp.Compare(a.Line, b.Line), cmp.Compare(a.Column, b.Column)) })
 }
 
-// path names a place in a template while it is walked.
+// path is a place in a template during a walk.
 type path []string
 
 func (p path) String() string {
@@ -92,21 +94,21 @@ func (p path) String() string {
 	return "/" + strings.Join(p, "/")
 }
 
-// to returns the path of a child; the receiver stays as it is.
+// to returns the path of a child; the receiver stays unchanged.
 func (p path) to(keys ...string) path { return append(slices.Clip(p), keys...) }
 
-// problems collects what is wrong; its zero value is ready.
+// problems collects problems; its zero value is ready for use.
 type problems struct {
 	found Errors
-	// tried is how much work it was to try out patterns and scripts that stand in the text.
+	// tried is the work spent so far on trying out patterns and scripts in the text.
 	tried int
 }
 
-// maxTried bounds that work to some tenths of a second. Errors in the remaining ones are found when they are
-// evaluated.
+// maxTried limits that work to some tenths of a second. Errors in the remaining patterns and scripts are found when
+// they are evaluated.
 const maxTried = 1 << 20
 
-// try reports whether something is to be tried out that is so much work.
+// try reports whether to try out a pattern or script that needs this much work.
 func (p *problems) try(work int) bool {
 	if p.tried > maxTried {
 		return false
@@ -115,7 +117,7 @@ func (p *problems) try(work int) bool {
 	return true
 }
 
-// maxProblems bounds what one text can make us say.
+// maxProblems limits the number of problems for one text.
 const maxProblems = 100
 
 // at adds a problem at a node.
@@ -134,5 +136,5 @@ func (p *problems) add(e *Error) {
 	}
 }
 
-// explain says more of the problem that was added last.
+// explain sets the detail of the last added problem.
 func (p *problems) explain(detail string) { p.found[len(p.found)-1].Detail = detail }

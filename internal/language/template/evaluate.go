@@ -7,30 +7,30 @@ import (
 	"github.com/pintle-dev/pintle/internal/language/value"
 )
 
-// Resources is what references to resources become. What it returns may be secret, and taints what is made of it.
+// Resources resolves references to resources. Its results may be secret, and taint the values that are made from them.
 type Resources interface {
-	// PhysicalID returns what Ref of a resource is; false if there is no such resource.
+	// PhysicalID returns the value of a Ref to a resource; false if the resource does not exist.
 	PhysicalID(logicalID string) (value.Value, bool)
-	// Attribute returns what Fn::GetAtt of a resource is. Its error is the error of the evaluation as it is.
+	// Attribute returns the value of Fn::GetAtt of a resource. The evaluation returns its error unchanged.
 	Attribute(logicalID, name string) (value.Value, error)
 }
 
-// MaxEvaluated is how many bytes the functions of one declaration may return together, each list, object and scalar counted as
-// some more; what one function returns to another counts for both. A few bytes of a template may ask for a large parameter many
-// times. Source: ours, more than any provider can be sent.
+// MaxEvaluated is the maximum size in bytes of all results of the functions of one declaration. Each list, object and
+// scalar counts some extra bytes, and a result that one function passes to another counts for both. The limit exists
+// because a short template can use a large parameter many times. Source: ours, more than any provider can receive.
 const MaxEvaluated = 8 << 20
 
-// nodeBytes is what a list, an object or a scalar counts next to its text.
+// nodeBytes is the size of a list, an object or a scalar in addition to its text.
 const nodeBytes = 16
 
-// Evaluate returns the value of a declaration: calls of functions replaced by their results, members and items that
-// are AWS::NoValue left out. Booleans and numbers keep their kind and text. It is null if n is absent or AWS::NoValue
-// itself. The error is an [Error], or what r returned.
+// Evaluate returns the value of a declaration: it replaces calls of functions by their results and leaves out members
+// and items that are AWS::NoValue. Booleans and numbers keep their kind and text. The value is null if n is absent or
+// AWS::NoValue itself. The error is an [Error], or an error of r.
 func Evaluate(n Node, s *Scope, r Resources) (value.Value, error) {
 	return (&evaluation{scope: s, resources: r}).whole(n)
 }
 
-// whole is node for a declaration.
+// whole evaluates a declaration as node does, and checks the depth of the result.
 func (e *evaluation) whole(n Node) (value.Value, error) {
 	v, err := e.node(n)
 	if err != nil {
@@ -42,7 +42,7 @@ func (e *evaluation) whole(n Node) (value.Value, error) {
 	return v, nil
 }
 
-// deeper reports whether v nests deeper than so many levels.
+// deeper reports whether v nests deeper than levels.
 func deeper(v value.Value, levels int) bool {
 	if levels < 0 {
 		return true
@@ -60,18 +60,19 @@ func deeper(v value.Value, levels int) bool {
 	return false
 }
 
-// evaluation computes values in one scope. A null stands for AWS::NoValue throughout.
+// evaluation computes values in one scope. A null always stands for AWS::NoValue.
 type evaluation struct {
 	scope     *Scope
 	resources Resources
-	// spent is what functions have returned so far, and most how much they may, 0 for [MaxEvaluated].
+	// spent is the size of the results of functions so far. most is its limit, 0 for [MaxEvaluated].
 	spent, most int
-	// missing are the imports without an export. With lenient, a call that uses one becomes [Unknown] in foresee.
+	// missing are the imports without an export. If lenient is true, foresee replaces a call that uses one by
+	// [Unknown].
 	missing []string
 	lenient bool
 }
 
-// spend counts what a function returns, or is about to. The error says that it is too much.
+// spend counts the size of a function's result, maybe before it is computed. The error says that the limit is exceeded.
 func (e *evaluation) spend(n Node, size int) error {
 	most := cmp.Or(e.most, MaxEvaluated)
 	if e.spent > most || size > most-e.spent {
@@ -82,10 +83,10 @@ func (e *evaluation) spend(n Node, size int) error {
 	return nil
 }
 
-// exhausted reports whether more was to be returned than may be.
+// exhausted reports whether the results exceed the limit.
 func (e *evaluation) exhausted() bool { return e.spent > cmp.Or(e.most, MaxEvaluated) }
 
-// extent is what a value counts.
+// extent returns the size of a value for spend.
 func extent(v value.Value) int {
 	size := nodeBytes + len(v.Text())
 	for _, item := range v.Items() {
@@ -157,7 +158,7 @@ func (e *evaluation) call(n Node, name string, argument Node) (value.Value, erro
 	return v, nil
 }
 
-// string evaluates an argument that must be a scalar; anything else is an error with the message.
+// string evaluates an argument that must be a scalar; anything else gives an error with the message.
 func (e *evaluation) string(n Node, message string) (value.Value, error) {
 	v, err := e.node(n)
 	if err != nil {

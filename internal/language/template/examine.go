@@ -12,8 +12,8 @@ import (
 // template is malformed, and reports each unknown name at its place.
 //
 // In addition to the problems, it returns the valid part of the template for further checks. That part lacks the
-// resources and outputs that have problems of their own; parameters and conditions with problems count as unknown.
-// The template is nil if too much of it is invalid. Use it only with [Template.BindPartly] and its results, and never
+// resources and outputs that have problems of their own; parameters and conditions with problems count as unknown. The
+// template is nil if too much of it is invalid. Use it only with [Template.BindPartly] and its results, and never
 // deploy it.
 func Examine(body string, limits Limits) (*Template, Errors) {
 	return CloudFormation.Examine(body, limits)
@@ -41,7 +41,7 @@ func (l Language) Examine(body string, limits Limits) (*Template, Errors) {
 	return t, first(err, found)
 }
 
-// examine continues through all that [parser.whole] does, and returns what is sound.
+// examine does everything that [parser.whole] does, even after problems, and returns the valid part.
 func (p *parser) examine(root Node) (*Template, Errors) {
 	p.lenient, p.unsound = true, make(map[string]bool)
 	p.sections(root)
@@ -64,7 +64,7 @@ func (p *parser) examine(root Node) (*Template, Errors) {
 	return p.template, p.found
 }
 
-// first returns the problems that were found, or else those that err is.
+// first returns found or, if that is empty, the problems in err.
 func first(err error, found Errors) Errors {
 	if len(found) == 0 {
 		errors.As(err, &found)
@@ -72,10 +72,10 @@ func first(err error, found Errors) Errors {
 	return found
 }
 
-// naming are the sections whose members have names that others use.
+// naming are the sections whose members have names that other parts use.
 var naming = []string{"Parameters", "Mappings", "Conditions", "Resources"}
 
-// readable reports whether the names in a template can be told.
+// readable reports whether the names in a template can be read.
 func (p *parser) readable(root Node) bool {
 	return root.kind == value.Map && !slices.ContainsFunc(naming, func(section string) bool {
 		n := root.Get(section)
@@ -83,7 +83,7 @@ func (p *parser) readable(root Node) bool {
 	})
 }
 
-// member names the member of a section that a place belongs to.
+// member returns the member of a section that a place belongs to.
 func member(where path) string {
 	if len(where) < 2 {
 		return ""
@@ -91,26 +91,26 @@ func member(where path) string {
 	return where[0] + "/" + where[1]
 }
 
-// spoil notes that something is wrong with the member of a section that where belongs to. Only Examine continues after that.
+// spoil records a problem in the member of a section that where belongs to. Only Examine continues after that.
 func (p *parser) spoil(where path) {
 	if p.lenient {
 		p.unsound[member(where)] = true
 	}
 }
 
-// spoilFound notes that of everything with a problem.
+// spoilFound records the members of all problems found.
 func (p *parser) spoilFound() {
 	for _, e := range p.found {
 		p.unsound[memberOf(e.Path)] = true
 	}
 }
 
-// memberOf is [member] of a place as an [Error] has it.
+// memberOf is [member] for the path of an [Error].
 func memberOf(where string) string {
 	return member(strings.SplitN(strings.TrimPrefix(where, "/"), "/", 3))
 }
 
-// spoilt reports whether anything is wrong in a section.
+// spoilt reports whether a section has any problem.
 func (p *parser) spoilt(section string) bool {
 	for name := range p.unsound {
 		if strings.HasPrefix(name, section+"/") {
@@ -120,7 +120,7 @@ func (p *parser) spoilt(section string) bool {
 	return false
 }
 
-// looksUp reports whether a tree has a call of Fn::FindInMap.
+// looksUp reports whether a tree calls Fn::FindInMap.
 func (n Node) looksUp() bool {
 	if name, _, call := n.call(); call && name == "Fn::FindInMap" {
 		return true
@@ -129,7 +129,7 @@ func (n Node) looksUp() bool {
 		slices.ContainsFunc(n.members, func(m Member) bool { return m.Value.looksUp() })
 }
 
-// linked is [parser.link], but for what is not sound, or calls for a mapping that is not.
+// linked is [parser.link], except for members with problems, and for lookups when a mapping has one.
 func (p *parser) linked(n Node, where path) Node {
 	switch {
 	case !p.lenient:
@@ -148,7 +148,7 @@ func (p *parser) linked(n Node, where path) Node {
 	return n
 }
 
-// keepSound takes away what further looks would stumble over.
+// keepSound removes the parts with problems, which further checks could not handle.
 func (p *parser) keepSound() {
 	t := p.template
 	t.unsound = p.unsound

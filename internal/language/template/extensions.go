@@ -9,7 +9,7 @@ import (
 // languageExtensions is the transform that adds loops and functions to the language.
 const languageExtensions = "AWS::LanguageExtensions"
 
-// extensionFailed begins what the transform says.
+// extensionFailed begins the transform's error messages.
 const extensionFailed = "Transform AWS::LanguageExtensions failed with: "
 
 const (
@@ -25,7 +25,7 @@ func checkLength(s *shapes, argument Node, where path) {
 	s.node(argument, where)
 }
 
-// evaluateLength counts the items of a list. The length of a list that holds a secret is one too.
+// evaluateLength counts the items of a list. The length of a list that contains a secret is secret too.
 func evaluateLength(e *evaluation, argument Node) (value.Value, error) {
 	list, err := e.node(argument)
 	if err != nil {
@@ -45,7 +45,7 @@ func checkToJSONString(s *shapes, argument Node, where path) {
 	s.node(argument, where)
 }
 
-// evaluateToJSONString writes JSON, the keys in the order of the template.
+// evaluateToJSONString writes JSON, with the keys in the order of the template.
 func evaluateToJSONString(e *evaluation, argument Node) (value.Value, error) {
 	v, err := e.node(argument)
 	if err != nil {

@@ -16,22 +16,22 @@ const (
 	collectionMessage = extensionFailed + "Could not find a collection or could not be resolved for Fn::ForEach"
 )
 
-// expansion writes out the loops of a template. It stops, and says so, when what it has written is larger than a template
-// may be.
+// expansion expands the loops of a template. It stops with a problem when the result exceeds the size limit of a
+// template.
 type expansion struct {
 	problems
-	// collection returns the items of a collection, or of one item of it, that is a call; false, with a problem or after it
-	// has noted that the value is not known yet, if there are none.
+	// collection returns the items of a collection, or of one item of it, that is a function call. It returns false if
+	// there are none; it has then added a problem or recorded that the value is not known yet.
 	collection func(n Node, where path, whole bool) ([]Node, bool)
 	// logical are the keys of the Resources section.
 	logical map[string]bool
-	// names are those of loops and where they were first seen.
+	// names are the names of loops with the place of the first one of each name.
 	names map[string]Node
-	// left is how many bytes may still be written.
+	// left is the number of bytes that may still be written.
 	left, limit int
 }
 
-// bound is what stands for a value inside a loop, and what does in the loops around it.
+// bound is the value of an identifier inside a loop, and those of the loops around it.
 type bound struct {
 	name  string
 	value Node
@@ -47,7 +47,7 @@ func (i *bound) find(name string) (Node, bool) {
 	return Node{}, false
 }
 
-// spend counts what is written; false when it is too much.
+// spend counts written bytes; false if they exceed the limit.
 func (x *expansion) spend(bytes int, at Node, where path) bool {
 	if x.left < 0 {
 		return false
@@ -59,12 +59,12 @@ func (x *expansion) spend(bytes int, at Node, where path) bool {
 	return false
 }
 
-// room reports whether so many bytes may be written still, before they are.
+// room reports whether this many bytes may still be written, before they are.
 func (x *expansion) room(bytes int, at Node, where path) bool {
 	return x.left >= 0 && bytes <= x.left || x.spend(bytes, at, where)
 }
 
-// section expands the loops right below n, whose keys are logical IDs and the like, and inside its members.
+// section expands the loops directly below n, whose keys are logical IDs and the like, and inside its members.
 func (x *expansion) section(n Node, where path, ids *bound) Node {
 	if n.kind != value.Map {
 		return n
@@ -74,7 +74,7 @@ func (x *expansion) section(n Node, where path, ids *bound) Node {
 	return expanded
 }
 
-// declaration expands what stands under a logical ID. Loops are in the properties of a resource alone.
+// declaration expands the declaration below a logical ID. Only the properties of a resource may contain loops.
 func (x *expansion) declaration(n Node, where path, ids *bound) Node {
 	if n.kind != value.Map || where[0] != "Resources" {
 		return x.tree(n, where, ids, false)
@@ -91,7 +91,7 @@ func (x *expansion) declaration(n Node, where path, ids *bound) Node {
 	return expanded
 }
 
-// tree returns n with the identifiers of loops replaced and, where that may be, the loops in it expanded.
+// tree returns n with the identifiers of loops replaced. If loops is true it also expands the loops in n.
 func (x *expansion) tree(n Node, where path, ids *bound, loops bool) Node {
 	if !x.spend(len(n.text), n, where) {
 		return n
@@ -130,17 +130,17 @@ func (x *expansion) tree(n Node, where path, ids *bound, loops bool) Node {
 	return expanded
 }
 
-// placedAt returns a scalar as if it stood where another node stands.
+// placedAt returns a scalar with the position of another node.
 func placedAt(n, at Node) Node {
 	n.line, n.column = at.line, at.column
 	return n
 }
 
-// sub replaces the identifiers in the text of Fn::Sub; if no other variable is in it, the text is all that is left.
+// sub replaces the identifiers in the text of Fn::Sub. If no other variable is in it, only the text remains.
 func (x *expansion) sub(n, argument Node, where path, ids *bound, loops bool) Node {
 	text, variables := subParts(argument)
 	if text.kind != value.String || !variables.IsZero() && variables.kind != value.Map {
-		return n // said later
+		return n // reported later
 	}
 	parts, err := parseSub(text.text)
 	if err != nil {
@@ -167,7 +167,7 @@ func (x *expansion) sub(n, argument Node, where path, ids *bound, loops bool) No
 	return n.calling(argument)
 }
 
-// growth is how many bytes the values of identifiers bring into a text of such parts.
+// growth returns the number of bytes that the values of identifiers add to a text of such parts.
 func (i *bound) growth(parts []subPart) int {
 	size := 0
 	for _, part := range parts {
@@ -178,7 +178,7 @@ func (i *bound) growth(parts []subPart) int {
 	return size
 }
 
-// keyGrowth is about how many bytes the values of identifiers bring into a key, not less.
+// keyGrowth returns an upper bound of the bytes that the values of identifiers add to a key.
 func (i *bound) keyGrowth(key string) int {
 	size := 0
 	for ; i != nil; i = i.outer {
@@ -187,7 +187,7 @@ func (i *bound) keyGrowth(key string) int {
 	return size
 }
 
-// calling returns a call with another argument.
+// calling returns the call with another argument.
 func (n Node) calling(argument Node) Node {
 	m := n.members[0]
 	m.Value = argument
@@ -195,8 +195,8 @@ func (n Node) calling(argument Node) Node {
 	return n
 }
 
-// sub returns the text of Fn::Sub with the identifiers replaced that are not variables of its own. If that leaves no
-// variable, it is the string that the call returns; else open is true.
+// sub returns the text of Fn::Sub with the identifiers replaced that are not its own variables. If no variable remains,
+// it is the string that the call returns; otherwise open is true.
 func (i *bound) sub(text string, parts []subPart, own map[string]Node) (replaced string, open bool) {
 	var plain, rest strings.Builder
 	for _, part := range parts {
@@ -231,7 +231,7 @@ func (i *bound) sub(text string, parts []subPart, own map[string]Node) (replaced
 	}
 }
 
-// members expands the loops among the members of an object; below makes the value of each.
+// members expands the loops among the members of an object; below computes the value of each.
 func (x *expansion) members(n Node, where path, ids *bound, below func(Member, path, *bound) Node) []Member {
 	expanded := make([]Member, 0, len(n.members))
 	seen := make(map[string]bool)
@@ -258,7 +258,7 @@ func (x *expansion) members(n Node, where path, ids *bound, below func(Member, p
 				x.explain("the key " + m.Key + " holds neither ${" + inner + "} nor &{" + inner + "}, so that it would be made again and again")
 				continue
 			}
-			if inner != "" { // deeper keys keep what looks like an identifier
+			if inner != "" { // deeper keys keep text that looks like an identifier
 				if !x.room(ids.keyGrowth(m.Key), m.Value, at) {
 					return
 				}
@@ -275,7 +275,7 @@ func (x *expansion) members(n Node, where path, ids *bound, below func(Member, p
 	return expanded
 }
 
-// key returns a key with the values of the identifiers in it: as they are for ${name}, letters and digits alone for &{name}.
+// key returns a key with the values of its identifiers: unchanged for ${name}, only letters and digits for &{name}.
 func (i *bound) key(key string) string {
 	if i == nil || !strings.Contains(key, "{") {
 		return key
@@ -313,7 +313,7 @@ func alphanumericOnly(r rune) rune {
 	return -1
 }
 
-// loop writes one loop out: [identifier, collection, {key: value}].
+// loop expands one loop: [identifier, collection, {key: value}].
 func (x *expansion) loop(m Member, name string, where path, ids *bound, walk func([]Member, path, *bound, string)) {
 	n := m.Value
 	if !alphanumeric.MatchString(name) {

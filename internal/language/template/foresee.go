@@ -7,18 +7,18 @@ import (
 	"github.com/pintle-dev/pintle/internal/language/value"
 )
 
-// Unknown stands for a value that is known only once resources were made or changed. Source: CloudFormation, change
+// Unknown stands for a value that is known only after resources are created or changed. Source: CloudFormation, change
 // sets, property values.
 const Unknown = "{{changeSet:KNOWN_AFTER_APPLY}}"
 
-// Foresee is [Evaluate] for what is not all there yet: a call of a function that uses a resource for which known is
-// false becomes [Unknown] as a whole. Of Fn::If only the branch that is taken counts.
+// Foresee is [Evaluate] for values that are not all known yet. A function call that uses a resource for which known is
+// false becomes [Unknown] as a whole. For Fn::If only the selected branch counts.
 func Foresee(n Node, s *Scope, r Resources, known func(Reference) bool) (value.Value, error) {
 	return (&evaluation{scope: s, resources: r}).foreseen(n, known)
 }
 
-// ForeseeImports is [Foresee], except that a call of a function that imports a name without an export becomes [Unknown] as
-// a whole. missing is the first such name, "" if there is none.
+// ForeseeImports is [Foresee], except that a function call that imports a name without an export becomes [Unknown] as a
+// whole. missing is the first such name, "" for none.
 func ForeseeImports(n Node, s *Scope, r Resources, known func(Reference) bool) (v value.Value, missing string, err error) {
 	e := &evaluation{scope: s, resources: r, lenient: true}
 	if v, err = e.foreseen(n, known); err == nil && e.missing != nil {
@@ -85,7 +85,7 @@ func (e *evaluation) foresee(n Node, known func(Reference) bool) (value.Value, e
 	return n.Value(), nil
 }
 
-// taken follows Fn::If to what it stands for.
+// taken follows Fn::If to the selected branch.
 func (e *evaluation) taken(n Node) (Node, error) {
 	for {
 		name, argument, ok := n.call()
@@ -99,7 +99,7 @@ func (e *evaluation) taken(n Node) (Node, error) {
 	}
 }
 
-// resourcesIn returns the resources that a tree uses in the branches that are taken.
+// resourcesIn returns the resources that a tree uses in the selected branches.
 func resourcesIn(n Node, s *Scope) []Reference {
 	var parameters []string
 	uses(n, s, func(u use) {
@@ -110,16 +110,17 @@ func resourcesIn(n Node, s *Scope) []Reference {
 	return references(n, s, parameters)
 }
 
-// Causes are the names that decide what a place in a tree evaluates to, each once.
+// Causes are the names that determine the value of a place in a tree, each once.
 type Causes struct {
-	// Parameters are those it refers to, and those that the conditions of Fn::If above and below it depend on.
+	// Parameters are those that the tree refers to, and those that the conditions of Fn::If above and below it depend
+	// on.
 	Parameters []string
-	// Resources are those it uses in the branches that are taken.
+	// Resources are those that the tree uses in the selected branches.
 	Resources []Reference
 }
 
-// Causes returns what decides the value at a path of keys and indices below n, a tree of the template's resources. A
-// path that leads into the result of a function ends at its call.
+// Causes returns the names that determine the value at a path of keys and indices below n, a tree of the template's
+// resources. A path that leads into the result of a function ends at its call.
 func (t *Template) Causes(n Node, s *Scope, path ...string) Causes {
 	c := &causes{template: t, scope: s, seen: make(map[string]bool)}
 	end := descend(n, s, path, c.condition)
@@ -127,9 +128,9 @@ func (t *Template) Causes(n Node, s *Scope, path ...string) Causes {
 	return Causes{Parameters: c.parameters.list, Resources: resourcesIn(end, s)}
 }
 
-// At returns what is declared at a path of keys and indices below n: a literal, a list, an object, or the call of a
-// function in whose result the path leads. Of Fn::If it is the branch that is taken in a scope. It is absent if there is
-// nothing at the path.
+// At returns the declaration at a path of keys and indices below n: a literal, a list, an object, or the call of a
+// function whose result the path leads into. For Fn::If it is the branch selected in a scope. It is absent if the path
+// does not exist.
 func (n Node) At(s *Scope, path ...string) Node { return descend(n, s, path, func(string) {}) }
 
 // causes is one run of [Template.Causes].
@@ -137,7 +138,7 @@ type causes struct {
 	template   *Template
 	scope      *Scope
 	parameters names
-	seen       map[string]bool // conditions
+	seen       map[string]bool // names of conditions
 }
 
 func (c *causes) use(u use) {
@@ -163,7 +164,7 @@ func (c *causes) condition(name string) {
 	w.node(declared.Expression, false)
 }
 
-// descend follows a path from n, and tells of the conditions by which it goes.
+// descend follows a path from n, and calls condition for the conditions on the way.
 func descend(n Node, s *Scope, path []string, condition func(name string)) Node {
 	e := &evaluation{scope: s}
 	taken := func(n Node) (Node, bool) {
@@ -196,7 +197,7 @@ func descend(n Node, s *Scope, path []string, condition func(name string)) Node 
 	return n
 }
 
-// item returns the item that becomes the one at an index: those that are AWS::NoValue are left out.
+// item returns the item at an index in the evaluated list, from which AWS::NoValue items are left out.
 func (e *evaluation) item(n Node, index string) Node {
 	at, err := strconv.Atoi(index)
 	if err != nil {

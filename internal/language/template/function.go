@@ -9,7 +9,7 @@ import (
 	"github.com/pintle-dev/pintle/internal/language/value"
 )
 
-// place is where in a template a function is called.
+// place is a set of places in a template where functions are called.
 type place uint8
 
 const (
@@ -24,7 +24,7 @@ const (
 	anywhere = inProperties | inMetadata | inConditions | inOutputs | inExportName | inCreationPolicy
 )
 
-// String returns how a place is called in messages.
+// String returns the name of a place in messages.
 func (p place) String() string {
 	switch p {
 	case inProperties:
@@ -50,19 +50,19 @@ func (p place) String() string {
 // function is one function of the language. The families, one file each, are reference, text, sub, choice, mapping and
 // logic.
 type function struct {
-	// places are where the function may be called.
+	// places are the places where the function may be called.
 	places place
-	// check reports what is wrong with the shape of an argument. What it lets pass, evaluate may rely on.
+	// check reports problems with the shape of an argument. evaluate may rely on its checks.
 	check func(s *shapes, argument Node, where path)
 	// evaluate returns the value of a call, null for AWS::NoValue. It is nil if the result is a truth value.
 	evaluate func(e *evaluation, argument Node) (value.Value, error)
 	// truth decides a call whose result is a truth value; nil for all others.
 	truth func(e *evaluation, argument Node) (bool, error)
-	// extension says that the function is one of the transform AWS::LanguageExtensions.
+	// extension says that the function belongs to the transform AWS::LanguageExtensions.
 	extension bool
 }
 
-// functionNames are the functions that CloudFormation names when it does not know one, in its order.
+// functionNames returns the functions that CloudFormation lists when it meets an unknown one, in its order.
 func functionNames() []string {
 	return []string{
 		"Fn::Base64", "Fn::GetAtt", "Fn::GetAZs", "Fn::ImportValue", "Fn::Join", "Fn::Split", "Fn::FindInMap", "Fn::Select", "Ref",
@@ -71,7 +71,7 @@ func functionNames() []string {
 	}
 }
 
-// functionNamed returns a function of the language; false for a name that is none, or none yet.
+// functionNamed returns a function of the language; false for an unknown or not yet supported name.
 func functionNamed(name string) (function, bool) {
 	switch name {
 	case "Ref":
@@ -130,29 +130,29 @@ func functionNamed(name string) (function, bool) {
 	return function{}, false
 }
 
-// shapes checks how functions are called. It knows no names: what a reference means is checked when all are known.
+// shapes checks how functions are called. It does not look up names: references are checked when all names are known.
 type shapes struct {
 	*problems
 	in place
-	// linked says that lookups carry their mapping, as they do in a template that was parsed.
+	// linked says that lookups carry their mapping, as in a parsed template.
 	linked bool
-	// dynamic counts the dynamic references, of which there may be so many; nil does not.
+	// dynamic counts the dynamic references, up to limit; nil does not count them.
 	dynamic *int
 	limit   int
 	// extended says that the functions of AWS::LanguageExtensions may be called.
 	extended bool
-	// language is that of the template.
+	// language is the language of the template.
 	language Language
 }
 
-// node checks a tree in which functions may be called.
+// node checks a tree that may call functions.
 func (s *shapes) node(n Node, where path) {
 	if name, argument, ok := n.call(); ok {
 		s.call(n, name, argument, where.to(name))
 		return
 	}
 	if m, stray := n.strayFunction(); stray && m.Key == transformKey && s.language != ROS {
-		s.call(m.Value, m.Key, m.Value, where.to(m.Key)) // it alone may have siblings
+		s.call(m.Value, m.Key, m.Value, where.to(m.Key)) // only this call may have siblings
 		return
 	} else if stray {
 		s.key(m, where.to(m.Key), "Template error: %s must be the only key of its object.", m.Key)
@@ -176,7 +176,7 @@ func (s *shapes) node(n Node, where path) {
 // references checks the dynamic references in a text, and counts them.
 func (s *shapes) references(n Node, where path) {
 	if s.in != inProperties {
-		return // nothing resolves them there
+		return // they are not resolved there
 	}
 	found, err := dynamic.Find(n.text)
 	if err != nil {
@@ -244,7 +244,8 @@ func (s *shapes) strings(n Node, where path, message string) {
 	}
 }
 
-// list returns the items of an argument that must be a list of so many; nil, with a problem, if it is not.
+// list returns the items of an argument that must be a list with one of lengths; otherwise it adds a problem and
+// returns nil.
 func (s *shapes) list(n Node, where path, lengths []int, message string) []Node {
 	if n.kind != value.List || !slices.Contains(lengths, len(n.items)) {
 		s.at(n, where, "%s", message)

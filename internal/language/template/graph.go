@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// Active returns the resources that exist in a scope, in the order of the template, with the policies that Fn::If chooses there.
+// Active returns the resources that exist in a scope, in template order, with the policies that Fn::If selects there.
 func (t *Template) Active(s *Scope) []*Resource {
 	var active []*Resource
 	for _, r := range t.Resources {
@@ -17,10 +17,10 @@ func (t *Template) Active(s *Scope) []*Resource {
 	return active
 }
 
-// Graph returns for every resource that exists in a scope the logical IDs of those it needs: what its properties and
-// metadata refer to in the branches that are taken, then DependsOn, each once. DependsOn of a resource whose condition
-// does not hold is left out. The error is an [Errors]: references to resources that do not exist in the scope, from
-// resources or from outputs, or resources that need each other.
+// Graph returns, for every resource that exists in a scope, the logical IDs of its dependencies: the references in the
+// selected branches of its properties and metadata, then DependsOn, each once. It leaves out a DependsOn on a resource
+// whose condition is false. The error is an [Errors]: references from resources or outputs to resources that do not
+// exist in the scope, or circular dependencies.
 func (t *Template) Graph(s *Scope) (needs map[string][]string, err error) {
 	g := &graph{language: t.Language, needs: make(map[string][]string)}
 	active := t.Active(s)
@@ -81,7 +81,7 @@ type graph struct {
 	language Language
 	needs    map[string][]string
 	missing  names
-	first    Error // the place of the first that is missing
+	first    Error // the place of the first missing one
 }
 
 func (g *graph) need(r *Resource, to Reference) {
@@ -98,7 +98,7 @@ func (g *graph) edge(from, to string) {
 	}
 }
 
-// miss notes that what is referred to from a place does not exist in the scope.
+// miss records that the target of a reference does not exist in the scope.
 func (g *graph) miss(to Reference, from path) {
 	if g.language == ROS {
 		g.coded(rosInvalidReference, Node{line: to.Line, column: to.Column}, from, "%s", rosReference(to.Resource, from))
@@ -111,7 +111,7 @@ func (g *graph) miss(to Reference, from path) {
 	g.missing.add(to.Resource)
 }
 
-// report turns what is missing in a block into one problem.
+// report turns the missing names in a block into one problem.
 func (g *graph) report(block string) {
 	if len(g.missing.list) == 0 {
 		return
@@ -122,7 +122,7 @@ func (g *graph) report(block string) {
 	g.missing = names{}
 }
 
-// names is a set of names in the order in which they came. Its zero value is empty.
+// names is a set of names in insertion order. Its zero value is empty.
 type names struct {
 	list []string
 	seen map[string]bool
@@ -139,14 +139,15 @@ func (n *names) add(name string) {
 	n.list = append(n.list, name)
 }
 
-// sortByNeeds puts names after those they need. If that cannot be done it returns the
-// names that lie on a cycle, or between two, instead. Needs of names it was not given do not count.
+// sortByNeeds sorts names after those that they need. If that is impossible, it returns the names on a cycle, or
+// between two cycles, instead. Needs that are not among names do not count.
 func sortByNeeds(names []string, needs map[string][]string) (order, cycle []string) {
 	order, rest := peel(names, needs)
 	if len(rest) == 0 {
 		return order, nil
 	}
-	// Each remaining name is on a cycle or needs one. Remove those that no name on a cycle needs: they are on none.
+	// Each remaining name is on a cycle or needs one. Remove the names that no name on a cycle needs: they are not on a
+	// cycle.
 	neededBy := make(map[string][]string)
 	for _, name := range rest {
 		for _, need := range needs[name] {
@@ -157,9 +158,9 @@ func sortByNeeds(names []string, needs map[string][]string) (order, cycle []stri
 	return nil, cycle
 }
 
-// peel takes away names whose needs are all taken away, and returns them and the rest, both in order.
+// peel repeatedly removes names whose needs are all removed, and returns them and the rest, both in order.
 func peel(names []string, needs map[string][]string) (order, rest []string) {
-	open := make(map[string]int, len(names)) // how many needs are not taken away yet
+	open := make(map[string]int, len(names)) // number of needs that are not removed yet
 	for _, name := range names {
 		open[name] = 0
 	}

@@ -2,7 +2,8 @@ package template
 
 import "github.com/pintle-dev/pintle/internal/language/value"
 
-// blueGreen is the transform that templates with [AWS::CodeDeploy::BlueGreen] hooks declare. It changes nothing in a template.
+// blueGreen is the transform that templates with [AWS::CodeDeploy::BlueGreen] hooks declare. It changes nothing in a
+// template.
 const blueGreen = "AWS::CodeDeployBlueGreen"
 
 // hooks checks the form of the section Hooks: an object for each hook, with a Type and Properties. No hook can be

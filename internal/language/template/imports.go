@@ -21,35 +21,35 @@ const (
 
 	// exportDependsMessage follows the name of the output.
 	exportDependsMessage = "The Name field of Export must not depend on any resources, imported values, or Fn::GetAZs."
-	// maxExportName is how many bytes the name of an export may have. Source: CloudFormation's limit of names.
+	// maxExportName is the maximum length in bytes of an export's name. Source: CloudFormation's limit of names.
 	maxExportName = 255
-	// maxAsked is how many bytes a name that is asked for may have: it is told when it is not found. Source: ours.
+	// maxAsked is the maximum length in bytes of a requested name, which errors quote. Source: ours.
 	maxAsked = 1024
 )
 
-// StackOutput is what Fn::GetStackOutput asks for.
+// StackOutput is an output that Fn::GetStackOutput requests.
 type StackOutput struct {
 	// Stack is the name of the stack, Output the key of its output.
 	Stack, Output string
-	// Region is the stack's, the asking one's own unless the template says otherwise. RoleARN is "" if it says nothing.
+	// Region is the stack's region, by default that of the requesting stack. RoleARN is "" if the template sets none.
 	Region, RoleARN string
-	// Optional says that an output that is not there has no value, as in ROS; else it is an error.
+	// Optional says that a missing output has no value, as in ROS; otherwise it is an error.
 	Optional bool
 }
 
-// Key returns what the output is called in [Outside.StackOutputs].
+// Key returns the key of the output in [Outside.StackOutputs].
 func (o StackOutput) Key() string {
 	return strings.Join([]string{o.Region, o.Stack, o.Output, o.RoleARN}, "\n")
 }
 
-// Wanted is what a template needs to have fetched before it can be evaluated in a scope, each once and in order.
+// Wanted lists what must be fetched before a template can be evaluated in a scope, each once and in order.
 type Wanted struct {
 	Imports      []string
 	StackOutputs []StackOutput
 }
 
-// Wanted returns what the resources and outputs that exist in a scope ask for, in the branches that are taken. The error is
-// an [Error] about the first name that cannot be computed.
+// Wanted returns the imports and stack outputs that the resources and outputs in a scope request in the selected
+// branches. The error is an [Error] about the first name that cannot be computed.
 func (t *Template) Wanted(s *Scope) (Wanted, error) {
 	var wanted Wanted
 	var failure error
@@ -97,12 +97,12 @@ func (t *Template) Wanted(s *Scope) (Wanted, error) {
 	return wanted, nil
 }
 
-// fetches reports whether a function returns what is not in the template.
+// fetches reports whether the result of a function comes from outside the template.
 func fetches(function string) bool {
 	return function == "Fn::ImportValue" || function == "Fn::GetStackOutput"
 }
 
-// dependsMessage is what is wrong with an argument of a function that fetches if it depends on a resource.
+// dependsMessage returns the error for an argument of a fetching function that depends on a resource.
 func dependsMessage(function string) string {
 	if function == "Fn::ImportValue" {
 		return importDependsMessage
@@ -110,7 +110,7 @@ func dependsMessage(function string) string {
 	return stackOutputDependsMessage
 }
 
-// early checks that no function in an argument has a value only when others have been fetched or made.
+// early checks that an argument does not call a function whose value must itself be fetched or created.
 func (s *shapes) early(n Node, where path, message string) {
 	w := &walk{found: func(use) {}, call: func(name string, argument Node) {
 		if fetches(name) || name == "Fn::GetAZs" || name == "Fn::GetAtt" {
@@ -141,7 +141,7 @@ func evaluateImportValue(e *evaluation, argument Node) (value.Value, error) {
 	return v, nil
 }
 
-// NoExport is CloudFormation's text for the import of a name that no one exports.
+// NoExport returns CloudFormation's error for the import of a missing export.
 func NoExport(name string) string { return "No export named " + name + " found" }
 
 func (e *evaluation) importName(argument Node) (string, error) {
@@ -188,12 +188,12 @@ func evaluateGetStackOutput(e *evaluation, argument Node) (value.Value, error) {
 	return v, nil
 }
 
-// NoStackOutput says that an output that Fn::GetStackOutput asks for is not there. The text is ours.
+// NoStackOutput returns the error for a missing output that Fn::GetStackOutput requests. The text is ours.
 func NoStackOutput(o StackOutput) string {
 	return fmt.Sprintf("No output %s of a stack %s found in %s", o.Output, o.Stack, o.Region)
 }
 
-// wantedOutput returns what Fn::GetStackOutput of the template's language asks for; nothing if it has no stack.
+// wantedOutput returns the output that Fn::GetStackOutput requests; the zero StackOutput if it names no stack.
 func (e *evaluation) wantedOutput(argument Node) (StackOutput, error) {
 	if e.scope.Language == ROS {
 		return e.rosStackOutput(argument)
@@ -217,7 +217,7 @@ func (e *evaluation) stackOutput(argument Node) (StackOutput, error) {
 		switch {
 		case err != nil:
 			return StackOutput{}, err
-		case v.IsNull(): // AWS::NoValue: as if it was not there
+		case v.IsNull(): // AWS::NoValue: the same as absent
 			continue
 		case v.HasSecret():
 			return StackOutput{}, e.fail(n, stackOutputSecretMessage)

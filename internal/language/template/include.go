@@ -11,14 +11,14 @@ import (
 	"github.com/pintle-dev/pintle/internal/language/value"
 )
 
-// The texts of AWS::Include. Source: what is reported of CloudFormation.
+// The texts of AWS::Include. Source: reported answers of CloudFormation.
 const (
 	noSnippet  = "The specified S3 object's content should be valid Yaml/JSON"
 	noLocation = "The location parameter is not a valid S3 uri."
 )
 
-// IncludeError is what is wrong with a call of AWS::Include. Its text has CloudFormation's words after those with which the
-// failure of any transform begins.
+// IncludeError is a problem with a call of AWS::Include. Its text has CloudFormation's words after the prefix for the
+// failure of any transform.
 type IncludeError struct {
 	Text         string
 	Line, Column int
@@ -36,7 +36,8 @@ func includeError(n Node, format string, args ...any) error {
 // Include reports whether the call is one of AWS::Include.
 func (t *Transform) Include() bool { return t.Name == transformInclude }
 
-// Location returns what a call of AWS::Include names: a text, or functions of parameters. The error is an [IncludeError].
+// Location returns the location in a call of AWS::Include: a text, or functions of parameters. The error is an
+// [IncludeError].
 func (t *Transform) Location(s *Scope) (string, error) {
 	location := t.Parameters.Get("Location")
 	if location.kind == value.String {
@@ -57,10 +58,10 @@ func (t *Transform) Location(s *Scope) (string, error) {
 	return v.Text(), nil
 }
 
-// errNoResources says that a function refers to what does not exist before the template does.
+// errNoResources is the error of a function that refers to a resource before resources exist.
 var errNoResources = errors.New("only parameters can be referred to")
 
-// noResources is a template without resources.
+// noResources is a [Resources] without any.
 type noResources struct{}
 
 func (noResources) PhysicalID(string) (value.Value, bool) { return value.Value{}, false }
@@ -69,8 +70,8 @@ func (noResources) Attribute(string, string) (value.Value, error) {
 	return value.Value{}, errNoResources
 }
 
-// Included returns what a call of AWS::Include makes of a snippet: its members among those that stand next to the call or, if nothing
-// does, the snippet. The error is an [IncludeError].
+// Included returns the result of a call of AWS::Include: the snippet, merged with the members next to the call if there
+// are any. The error is an [IncludeError].
 func (t *Transform) Included(text string) (Node, error) {
 	snippet, err := readSnippet(text)
 	if err != nil {
@@ -85,8 +86,8 @@ func (t *Transform) Included(text string) (Node, error) {
 	return merge(t.Fragment, snippet, t.Listed() || len(t.at) == 0), nil
 }
 
-// merge returns an object with the members of another one, which override members of the same name. With deep, it merges two objects
-// of the same name instead. Source: recorded answers, D16.
+// merge returns an object with the members of another one, which override members of the same name. If deep is true, it
+// merges two objects of the same name instead. Source: recorded answers, D16.
 func merge(n, other Node, deep bool) Node {
 	n.members = slices.Clone(n.members)
 	places := make(map[string]int, len(n.members))
@@ -107,7 +108,8 @@ func merge(n, other Node, deep bool) Node {
 	return n
 }
 
-// readSnippet reads a text in JSON or YAML. It has no short forms, and calls no macro. Source: CloudFormation, AWS::Include.
+// readSnippet reads a text in JSON or YAML that has no short forms and calls no macro. Source: CloudFormation,
+// AWS::Include.
 func readSnippet(text string) (Node, error) {
 	if !strings.HasPrefix(strings.TrimLeft(text, " \t\r\n"), "{") && shortFormIn(text) {
 		return Node{}, errors.New("short forms of functions")

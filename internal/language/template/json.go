@@ -26,7 +26,7 @@ func parseJSON(body string, language Language) (Node, error) {
 	return root, r.found.orNil()
 }
 
-// jsonError returns the error of a text that is not JSON, with the place of the first wrong byte.
+// jsonError returns the error of a text that is not JSON, with the position of the first wrong byte.
 func jsonError(body string, err error) error {
 	place := &jsonReader{body: body, line: 1, column: 1}
 	var syntax *json.SyntaxError
@@ -36,8 +36,8 @@ func jsonError(body string, err error) error {
 	return Errors{malformedJSON(place.line, place.column, err)}
 }
 
-// malformedJSON returns the error of a place at which a text stops being JSON. The service's parser has consumed the wrong character
-// when it reports it, so that the column in its message is the one after it. Source: recorded answers, D21 (2024-06-18).
+// malformedJSON returns the error for the position where a text stops being JSON. The service's parser has already
+// consumed the wrong character, so the column in its message is one higher. Source: recorded answers, D21 (2024-06-18).
 func malformedJSON(line, column int, err error) *Error {
 	return &Error{
 		Message: fmt.Sprintf("Template format error: JSON not well-formed. (line %d, column %d)", line, column+1),
@@ -45,13 +45,13 @@ func malformedJSON(line, column int, err error) *Error {
 	}
 }
 
-// jsonReader turns the tokens of a text known to be JSON into nodes and keeps count of where they stand.
+// jsonReader turns the tokens of a text known to be JSON into nodes and tracks their positions.
 type jsonReader struct {
 	problems
 	body         string
 	language     Language
 	decoder      *json.Decoder
-	offset       int // in body, to which line and column belong
+	offset       int // in body, which line and column belong to
 	line, column int
 }
 
@@ -67,7 +67,7 @@ func (r *jsonReader) advance(offset int) {
 	r.offset = max(r.offset, min(offset, len(r.body)))
 }
 
-// token returns the next token and where it begins.
+// token returns the next token and its position.
 func (r *jsonReader) token() (token json.Token, line, column int, failure *Error) {
 	start := int(r.decoder.InputOffset())
 	rest := r.body[start:]

@@ -7,18 +7,18 @@ import (
 	"github.com/pintle-dev/pintle/internal/language/value"
 )
 
-// NewPartial returns a scope in which every parameter has a value and every condition is decided, to be looked at before there are
-// resources. t is processed.
+// NewPartial returns a scope for checks before resources exist, in which every parameter has a value and every
+// condition is decided. t is processed.
 func NewPartial(t *Template, s *Scope) *Partial {
 	return &Partial{template: t, scope: s, open: make(map[string]bool), undecided: make(map[string]bool)}
 }
 
-// maxLooked bounds how many bytes the functions may return that [Partial.Problems] evaluates, all together. Those that come after are
-// evaluated when their resource has its turn. Source: ours; a call waits for it.
+// maxLooked limits the total size in bytes of the function results in [Partial.Problems]. Later functions are evaluated
+// only with their resource. Source: ours; a call waits for it.
 const maxLooked = 4 * MaxEvaluated
 
-// Problems returns why functions cannot be evaluated, in the properties of resources, in their metadata, and in outputs, as far as
-// their values are known before there are resources. They are in the order of the text.
+// Problems returns the errors of functions in properties and metadata of resources and in outputs, as far as their
+// values are known before resources exist. They are in the order of the text.
 func (p *Partial) Problems() Errors {
 	l := &look{partial: p}
 	for _, r := range p.Resources() {
@@ -39,7 +39,7 @@ func (p *Partial) Problems() Errors {
 type look struct {
 	problems
 	partial *Partial
-	spent   int // what functions have returned
+	spent   int // size of the function results
 }
 
 func (l *look) node(n Node, where path) {

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// Language is whose template language a template is written in.
+// Language is the template language of a template.
 type Language uint8
 
 // The languages. The zero value is CloudFormation's.
@@ -25,20 +25,20 @@ func (l Language) String() string {
 	return "cloudformation"
 }
 
-// guessed is how many bytes of a text [LanguageOf] looks at.
+// guessed is the number of bytes of a text that [LanguageOf] reads.
 const guessed = 1 << 20
 
-// rosVersionKey is how a text begins that has ROSTemplateFormatVersion as its next key.
+// rosVersionKey matches a text whose next key is ROSTemplateFormatVersion.
 var rosVersionKey = regexp.MustCompile(`^(ROSTemplateFormatVersion|"ROSTemplateFormatVersion"|'ROSTemplateFormatVersion')\s*:(\s|$)`)
 
-// LanguageOf guesses the language of a text: it is ROS's if ROSTemplateFormatVersion is a key at the top, and CloudFormation's if not.
-// The text need not be a template, and no more than its first MiB is looked at.
+// LanguageOf guesses the language of a text: ROS if ROSTemplateFormatVersion is a top-level key, otherwise
+// CloudFormation. The text need not be a template. Only its first MiB is read.
 func LanguageOf(body string) Language {
 	body = strings.TrimPrefix(body[:min(len(body), guessed)], "\ufeff")
 	if strings.HasPrefix(strings.TrimLeft(body, " \t\r\n"), "{") {
 		return languageOfJSON(body)
 	}
-	// In YAML keys at the top are indented as the first is, and all else more.
+	// In YAML, top-level keys have the indentation of the first one, and all else has more.
 	indent := -1
 	for line := range strings.Lines(body) {
 		text := strings.TrimLeft(line, " ")
@@ -52,14 +52,14 @@ func LanguageOf(body string) Language {
 	return CloudFormation
 }
 
-// languageOfJSON looks for the key among those at the top.
+// languageOfJSON looks for the key at the top level.
 func languageOfJSON(body string) Language {
 	decoder := json.NewDecoder(strings.NewReader(body))
 	depth, key := 0, true
 	for {
 		token, err := decoder.Token()
 		if err != nil {
-			return CloudFormation // or a text that breaks off
+			return CloudFormation // or a truncated text
 		}
 		switch token {
 		case json.Delim('{'), json.Delim('['):
@@ -74,18 +74,17 @@ func languageOfJSON(body string) Language {
 		if key && token == "ROSTemplateFormatVersion" {
 			return ROS
 		}
-		key = !key // a key, a scalar, or the end of what a key has
+		key = !key // a key, a scalar, or the end of a key's value
 	}
 }
 
-// ParseROS reads a template of ROS in JSON or YAML and checks it within limits, of which a zero field means the quota of ROS, see
-// [ROSQuotas]. The error is an [Errors] with every problem that
-// was found, each with its Code.
+// ParseROS parses a ROS template in JSON or YAML and checks it within limits. A zero field means the quota of ROS, see
+// [ROSQuotas]. The error is an [Errors] with every problem found, each with its Code.
 func ParseROS(body string, limits Limits) (*Template, error) {
 	return parseROS(body, limits.withROSDefaults(), false)
 }
 
-// Parse is [ParseWithin] or [ParseROS], by the language.
+// Parse calls [ParseWithin] or [ParseROS], depending on the language.
 func (l Language) Parse(body string, limits Limits) (*Template, error) {
 	if l == ROS {
 		return ParseROS(body, limits)
@@ -93,7 +92,7 @@ func (l Language) Parse(body string, limits Limits) (*Template, error) {
 	return ParseWithin(body, limits)
 }
 
-// ParseProcessed is [ParseProcessed] or [ParseROSProcessed], by the language.
+// ParseProcessed calls [ParseProcessed] or [ParseROSProcessed], depending on the language.
 func (l Language) ParseProcessed(text string, limits Limits) (*Template, error) {
 	if l == ROS {
 		return ParseROSProcessed(text, limits)
@@ -101,7 +100,7 @@ func (l Language) ParseProcessed(text string, limits Limits) (*Template, error) 
 	return ParseProcessed(text, limits)
 }
 
-// functionNamed returns a function of the language; false for a name that is none, or none yet.
+// functionNamed returns a function of the language; false for an unknown or not yet supported name.
 func (l Language) functionNamed(name string) (function, bool) {
 	if l == ROS {
 		return rosFunctionNamed(name)

@@ -6,36 +6,37 @@ import (
 	"github.com/pintle-dev/pintle/internal/language/dynamic"
 )
 
-// Limits is how large a template may be. A zero field means CloudFormation's own quota.
+// Limits are the limits of a template. A zero field means CloudFormation's own quota.
 type Limits struct {
-	// Bytes of the template's text. Zero means 1,000,000, the quota of a template that is passed by URL.
+	// Bytes is the size of the template's text. Zero means 1,000,000, the quota of a template that is passed by URL.
 	Bytes int
-	// Resources in one template. Zero means 500.
+	// Resources is the number of resources. Zero means 500.
 	Resources int
-	// Parameters in one template. Zero means 200.
+	// Parameters is the number of parameters. Zero means 200.
 	Parameters int
-	// Outputs in one template. Zero means 200.
+	// Outputs is the number of outputs. Zero means 200.
 	Outputs int
-	// Mappings in one template. Zero means 200.
+	// Mappings is the number of mappings. Zero means 200.
 	Mappings int
-	// MappingAttributes in one mapping. Zero means 200.
+	// MappingAttributes is the number of attributes in one mapping. Zero means 200.
 	MappingAttributes int
-	// NameLength of a parameter, resource, output, condition or mapping, in characters. Zero means 255.
+	// NameLength is the length in characters of the name of a parameter, resource, output, condition or mapping. Zero
+	// means 255.
 	NameLength int
-	// ParameterBytes of one parameter's value. Zero means 4,096.
+	// ParameterBytes is the size of one parameter's value. Zero means 4,096.
 	ParameterBytes int
-	// DescriptionBytes of the template's description. Zero means 1,024.
+	// DescriptionBytes is the size of the template's description. Zero means 1,024.
 	DescriptionBytes int
 	// ParameterDescription is the length of a parameter's description in characters. Zero means 4,000.
 	ParameterDescription int
-	// DynamicReferences in the properties of all resources. Zero means 60.
+	// DynamicReferences is the number of dynamic references in the properties of all resources. Zero means 60.
 	DynamicReferences int
 }
 
-// Quotas returns CloudFormation's own limits: what the zero Limits stands for.
+// Quotas returns CloudFormation's own limits, which are those of the zero Limits.
 func Quotas() Limits { return Limits{}.withDefaults() }
 
-// Unlimited returns limits that nothing reaches, for what was within the limits of its time.
+// Unlimited returns limits that are never reached. Use them for templates that were checked when they were submitted.
 func Unlimited() Limits {
 	var l Limits
 	for _, field := range l.fields() {
@@ -44,7 +45,7 @@ func Unlimited() Limits {
 	return l
 }
 
-// Set changes one limit by its name as settings have it, e.g. "resources", and returns false if there is no such limit.
+// Set changes one limit by its name in settings, e.g. "resources", and returns false for an unknown name.
 func (l *Limits) Set(name string, limit int) bool {
 	for _, field := range l.fields() {
 		if field.name == name {
@@ -55,7 +56,7 @@ func (l *Limits) Set(name string, limit int) bool {
 	return false
 }
 
-// LimitNames returns the names that [Limits.Set] takes, and the quotas, in the order in which they are documented.
+// LimitNames returns the names that [Limits.Set] accepts, and the quotas, in the order in which they are documented.
 func LimitNames() (names []string, quotas []int) {
 	for _, field := range new(Limits).fields() {
 		names, quotas = append(names, field.name), append(quotas, field.quota)

@@ -15,7 +15,7 @@ const (
 	logicMessage     = "Template format error: Conditions can only be boolean operations on parameters and other conditions"
 )
 
-// truthCall returns the call n is where a truth value is wanted: there, Condition is a function too.
+// truthCall returns the call in n where a truth value is expected: Condition is a function there too.
 func (n Node) truthCall() (name string, argument Node, ok bool) {
 	if len(n.members) == 1 && n.members[0].Key == "Condition" {
 		return "Condition", n.members[0].Value, true
@@ -23,7 +23,7 @@ func (n Node) truthCall() (name string, argument Node, ok bool) {
 	return n.call()
 }
 
-// truth checks a tree that must become a truth value; the message says what is wrong if it cannot.
+// truth checks a tree that must become a truth value; message is the error if it cannot.
 func (s *shapes) truth(n Node, where path, message string) {
 	if s.language == ROS {
 		s.rosTruth(n, where)
@@ -50,7 +50,7 @@ func (s *shapes) truth(n Node, where path, message string) {
 	s.call(n, name, argument, below)
 }
 
-// truth decides a tree that shapes.truth let pass.
+// truth decides a tree that shapes.truth has accepted.
 func (e *evaluation) truth(n Node) (bool, error) {
 	if e.scope.Language == ROS {
 		return e.rosTruth(n)
@@ -114,7 +114,7 @@ func (s *shapes) operands(argument Node, where path, least, most int, message st
 	}
 }
 
-// operands returns stop as soon as one operand is that, else its contrary.
+// operands returns stop as soon as one operand equals it, and the opposite otherwise.
 func (e *evaluation) operands(argument Node, stop bool) (bool, error) {
 	for _, item := range argument.items {
 		holds, err := e.truth(item)

@@ -16,19 +16,19 @@ const (
 	transformSection = "Transform"
 )
 
-// maxCalls is how often a template may call macros: after each the whole is looked at. Source: ours.
+// maxCalls is the maximum number of macro calls in a template: the whole template is read after each. Source: ours.
 const maxCalls = 500
 
-// mostEscaped is how many times as long as its bytes a text may be in JSON.
+// mostEscaped is the maximum factor by which escaping lengthens a text in JSON.
 const mostEscaped = 6
 
-// Unexpanded is a template whose macros have not all run: a text that need not be a valid template before they have. It is
-// immutable. Macros run in the order of CloudFormation: those that are called inside the template by Fn::Transform from the innermost
-// outwards, then those of the section Transform from the first to the last.
+// Unexpanded is a template whose macros have not all run. Until then, its text need not be a valid template. It is
+// immutable. Macros run in CloudFormation's order: first those called inside the template by Fn::Transform, from the
+// innermost outwards, then those of the section Transform, from the first to the last.
 type Unexpanded struct {
-	// Parameters are those that the text declares, in its order.
+	// Parameters are the parameters that the text declares, in order.
 	Parameters []*Parameter
-	// Description is the text's own, "" if it has none.
+	// Description is the text's description, which may be "".
 	Description string
 
 	root   Node
@@ -37,35 +37,35 @@ type Unexpanded struct {
 
 // Transform is one call of a macro.
 type Transform struct {
-	// Name is as it is written: of a macro its own, maybe behind an account's number and two colons.
+	// Name is the name as written: a macro's name may have an account number and two colons in front.
 	Name string
-	// Parameters are as they are written, absent if there are none.
+	// Parameters are the parameters as written; may be absent.
 	Parameters Node
-	// Fragment is what the macro works on: what stands next to a Fn::Transform or, of one in the section Transform, the template
-	// without that section.
+	// Fragment is the macro's input. For a Fn::Transform it is the content next to the call. For the section Transform
+	// it is the template without that section.
 	Fragment Node
-	// Path is where the call stands; "" for one in the section.
+	// Path is the place of the call; "" for one in the section.
 	Path string
 
 	at   path
 	node Node
-	// then are the calls that follow in the list of one Fn::Transform, absent if there are none.
+	// then are the calls that follow in the list of one Fn::Transform; may be absent.
 	then Node
 }
 
-// Listed reports whether the call is one of the section Transform, whose macro works on the whole template.
+// Listed reports whether the call is in the section Transform, whose macros process the whole template.
 func (t *Transform) Listed() bool { return t.at == nil }
 
-// Macro reports whether the call is one of a macro that someone has written, rather than of CloudFormation's own.
+// Macro reports whether the call is one of a user's macro, not of a transform of CloudFormation.
 func (t *Transform) Macro() bool { return isMacro(t.Name) }
 
-// isMacro reports whether the transform of a name is someone's.
+// isMacro reports whether a transform of this name is a user's macro.
 func isMacro(name string) bool { return !strings.HasPrefix(name, "AWS::") }
 
-// macroName is what a macro may be called. Source: CloudFormation, AWS::CloudFormation::Macro.
+// macroName matches the name of a macro. Source: CloudFormation, AWS::CloudFormation::Macro.
 var macroName = regexp.MustCompile(`^(?:([0-9]{12})::)?([-_0-9A-Za-z]{1,255})$`)
 
-// SplitMacro returns the account in the name of a macro, "" if it has none, and the name itself; false if no macro can be called so.
+// SplitMacro returns the account in the name of a macro, or "", and the name itself; false for an invalid name.
 func SplitMacro(written string) (account, name string, ok bool) {
 	match := macroName.FindStringSubmatch(written)
 	if match == nil {
@@ -74,7 +74,7 @@ func SplitMacro(written string) (account, name string, ok bool) {
 	return match[1], match[2], true
 }
 
-// ReadUnexpanded reads a template and checks nothing of it but its parameters and how it calls macros. The error is an [Errors].
+// ReadUnexpanded parses a template and checks only its parameters and its macro calls. The error is an [Errors].
 func ReadUnexpanded(body string, limits Limits) (*Unexpanded, error) {
 	root, err := Read(body, limits)
 	if err != nil {
@@ -118,16 +118,17 @@ func newUnexpanded(root Node, limits Limits) (*Unexpanded, error) {
 	return u, nil
 }
 
-// BadCall reports whether an error of [ReadUnexpanded] is about how macros are called.
+// BadCall reports whether an error of [ReadUnexpanded] is about a macro call.
 func BadCall(err error) bool {
 	all, ok := errors.AsType[Errors](err)
 	return ok && slices.ContainsFunc(all, func(e *Error) bool { return e.Message == transformName })
 }
 
-// Text returns the template as JSON, with its keys in their order. YAML short forms of functions become long forms.
+// Text returns the template as JSON, with its keys in order. YAML short forms of functions become long forms.
 func (u *Unexpanded) Text() string { return u.root.Value().String() }
 
-// Outline returns a template with what is known before the macros have run: it has no resources, conditions and outputs.
+// Outline returns a template with the parts that are known before the macros run: it has no resources, conditions and
+// outputs.
 func (u *Unexpanded) Outline() *Template {
 	t := newTemplate("", u.limits)
 	t.Description, t.Parameters, t.declared = u.Description, u.Parameters, u.Transforms()
@@ -140,8 +141,8 @@ func (u *Unexpanded) Outline() *Template {
 	return t
 }
 
-// Extended returns the template after its next call, one of AWS::LanguageExtensions behind which others follow: all that is left
-// must be fine without them. The error is an [Errors].
+// Extended returns the template after its next call, which is AWS::LanguageExtensions, when other calls follow. The
+// rest of the template must be valid without these. The error is an [Errors].
 func (u *Unexpanded) Extended(s *Scope) (*Unexpanded, error) {
 	p := &parser{template: newTemplate(u.Text(), u.limits)}
 	_, root := u.root.without(transformSection)
@@ -167,7 +168,8 @@ func (u *Unexpanded) Extended(s *Scope) (*Unexpanded, error) {
 // Outlined reports whether the template is the outline of one whose macros have not run.
 func (t *Template) Outlined() bool { return t.declared != nil }
 
-// ParseSubmitted is [ParseWithin] for a text that may call macros: of one that does the template is its [Unexpanded.Outline].
+// ParseSubmitted is [ParseWithin] for a text that may call macros. If it does, the template is its
+// [Unexpanded.Outline].
 func ParseSubmitted(body string, limits Limits) (*Template, error) {
 	u, err := ReadUnexpanded(body, limits)
 	if err != nil || !u.Calls(true) {
@@ -185,7 +187,7 @@ func (u *Unexpanded) Bind(inputs map[string]Input, previous map[string]value.Val
 	return t.Bind(inputs, previous, pseudo)
 }
 
-// Transforms returns the names of all transforms that are called, in the order in which they run, each once.
+// Transforms returns the names of all called transforms, in the order in which they run, each once.
 func (u *Unexpanded) Transforms() []string {
 	var names []string
 	for _, call := range u.calls() {
@@ -196,8 +198,8 @@ func (u *Unexpanded) Transforms() []string {
 	return names
 }
 
-// Calls reports whether the template calls a macro that someone has written, or if any is true one of CloudFormation's own that
-// works on text: AWS::Include.
+// Calls reports whether the template calls a user's macro or, if any is true, a transform of CloudFormation that
+// processes text: AWS::Include.
 func (u *Unexpanded) Calls(any bool) bool {
 	return slices.ContainsFunc(u.calls(), func(call *Transform) bool { return call.Macro() || any && call.Include() })
 }
@@ -209,15 +211,16 @@ func (u *Unexpanded) Foreign() bool {
 	})
 }
 
-// All returns all calls in the order in which they run. Their fragments are as they are before any has.
+// All returns all calls in the order in which they run. Their fragments are those before any call has run.
 func (u *Unexpanded) All() []*Transform { return u.calls() }
 
-// Macros returns the names of the macros that someone has written and the template calls, each once.
+// Macros returns the names of the users' macros that the template calls, each once.
 func (u *Unexpanded) Macros() []string {
 	return slices.DeleteFunc(u.Transforms(), func(name string) bool { return !isMacro(name) })
 }
 
-// Check refuses calls of what is neither someone's macro nor one of CloudFormation's own that runs here. The error is an [Errors].
+// Check rejects calls of transforms that are neither users' macros nor supported transforms of CloudFormation. The
+// error is an [Errors].
 func (u *Unexpanded) Check() error {
 	var p problems
 	for _, call := range u.calls() {
@@ -235,7 +238,7 @@ func (u *Unexpanded) Check() error {
 	return p.found.orNil()
 }
 
-// Next returns the call that is to run next, nil if there is none.
+// Next returns the call that runs next, or nil.
 func (u *Unexpanded) Next() *Transform {
 	if all := u.calls(); len(all) > 0 {
 		return all[0]
@@ -294,7 +297,7 @@ func nested(all []*Transform, n Node, where path) []*Transform {
 	return all
 }
 
-// definition reads what a call says: a name, or an object with one. A call without is one that says nothing.
+// definition reads the definition of a call: a name, or an object with one. Without a name it returns an empty call.
 func definition(n Node) *Transform {
 	if n.kind == value.String {
 		return &Transform{Name: n.text, node: n}
@@ -317,8 +320,8 @@ func (n Node) without(key string) (member, rest Node) {
 	return n.members[i].Value, rest
 }
 
-// Replaced returns the template after the next call has returned a fragment. The call must be u's next. Its errors say what is wrong
-// with the fragment.
+// Replaced returns the template after the next call has returned a fragment. The call must be u's next. Its errors
+// describe problems of the fragment.
 func (u *Unexpanded) Replaced(call *Transform, fragment Node) (*Unexpanded, error) {
 	if where, found := callIn(fragment); found {
 		return nil, fmt.Errorf("the result calls a macro at %q: macros run once, and not in their results", "/"+where)
@@ -357,7 +360,7 @@ func (u *Unexpanded) later() Node {
 	return section
 }
 
-// callIn returns where a macro is called in a tree.
+// callIn returns the place of a macro call in a tree.
 func callIn(n Node) (where string, found bool) {
 	if calls := nested(nil, n, nil); len(calls) > 0 {
 		return strings.TrimPrefix(calls[0].Path, "/"), true
@@ -368,7 +371,8 @@ func callIn(n Node) (where string, found bool) {
 	return "", false
 }
 
-// extent returns about how many bytes a tree is as text, and whether it nests deeper than so many levels; then the size says nothing.
+// extent returns the approximate size of a tree as text, and whether it nests deeper than levels; the size is then
+// undefined.
 func (n Node) extent(levels int) (size int, deep bool) {
 	if levels < 0 {
 		return 0, true
@@ -391,7 +395,7 @@ func (n Node) extent(levels int) (size int, deep bool) {
 	return size, false
 }
 
-// moved returns a tree all of which is said to stand where another one does: it is in no text that anybody has.
+// moved returns a tree with the position of another node, because it is not part of a text that the user can see.
 func (n Node) moved(to Node) Node {
 	n.line, n.column = to.line, to.column
 	n.items = slices.Clone(n.items)
@@ -406,7 +410,7 @@ func (n Node) moved(to Node) Node {
 	return n
 }
 
-// replaced returns a tree with another node at a place in it; false if there is no such place.
+// replaced returns a tree with another node at a place in it; false if that place does not exist.
 func replaced(n Node, at path, by Node) (Node, bool) {
 	if len(at) == 0 {
 		return by, true

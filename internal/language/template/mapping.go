@@ -9,10 +9,10 @@ import (
 
 const findInMapMessage = "Template error: every Fn::FindInMap object requires three parameters, the map name, map key and the attribute for return value"
 
-// maxLookups bounds how many nodes of mappings the lookups of one template carry with them.
+// maxLookups limits the number of mapping nodes that the lookups of one template carry.
 const maxLookups = 200_000
 
-// mappingKey is what the keys inside a mapping may be.
+// mappingKey matches the valid keys inside a mapping.
 var mappingKey = regexp.MustCompile(`^[0-9A-Za-z.-]+$`)
 
 func (p *parser) mappings(section Node, where path) {
@@ -60,11 +60,11 @@ func (p *parser) mappingEntry(mapping string, top Member, where path) {
 	}
 }
 
-// The arguments of a lookup: name, key and attribute, then what the parser put in, then what is left to the transform
+// The arguments of a lookup: name, key and attribute, then the one that the parser adds, then the one of the transform
 // AWS::LanguageExtensions.
 const (
-	lookupReach   = 3 // in a template that was parsed: the part of its mappings that the lookup can reach, see parser.link
-	lookupDefault = 4 // {DefaultValue: …}, if there is one; before the template was parsed it is the one above
+	lookupReach   = 3 // in a parsed template: the part of its mappings that the lookup can reach, see parser.link
+	lookupDefault = 4 // optional {DefaultValue: …}; at index 3 before the template is parsed
 )
 
 func checkFindInMap(s *shapes, argument Node, where path) {
@@ -102,7 +102,7 @@ func checkFindInMap(s *shapes, argument Node, where path) {
 	s.node(fallback, at.to(defaultValue))
 }
 
-// defaultValue is the key of what a lookup returns that finds nothing.
+// defaultValue is the key of the result of a lookup that finds no entry.
 const defaultValue = "DefaultValue"
 
 // link returns n with every lookup carrying the part of its mapping that it can reach, so that it evaluates without the
@@ -159,8 +159,8 @@ func (p resolver) linkLookup(n, argument Node, where path) Node {
 	return n
 }
 
-// reachable returns, in place of an empty object, the part of a mapping that a lookup with these keys can find, and counts
-// its nodes.
+// reachable returns, in place of an empty object, the part of a mapping that a lookup with these keys can find, and
+// counts its nodes.
 func (p resolver) reachable(mapping, part, top, second Node) Node {
 	for _, t := range mapping.members {
 		if top.isScalar() && t.Key != top.text {
@@ -181,7 +181,7 @@ func (p resolver) reachable(mapping, part, top, second Node) Node {
 	return part
 }
 
-// keyText shows a key of a lookup that may be a call.
+// keyText returns the text of a lookup key, which may be a call.
 func keyText(n Node) string {
 	if n.isScalar() {
 		return n.text
@@ -217,7 +217,7 @@ func evaluateFindInMap(e *evaluation, argument Node) (value.Value, error) {
 	return value.Value{}, e.fail(argument, "%s", missingMapping(shown(keys[0]), shown(keys[1]), shown(keys[2])))
 }
 
-// shown returns the text of a scalar for a message.
+// shown returns the text of a scalar for use in messages, with secrets masked.
 func shown(v value.Value) string {
 	if v.Secret() {
 		return value.ParameterMask

@@ -11,10 +11,10 @@ import (
 	"github.com/pintle-dev/pintle/internal/language/value"
 )
 
-// Masked returns the text of a template for people to read: the defaults and the allowed values of NoEcho parameters are
-// masked, and so is every other place that holds one of these or one of the secrets that a function finds in the
-// template. It keeps the layout and the comments. If it cannot be sure that a mask covers all of a value, it returns the template
-// without them, as JSON. The only errors are those of a text that is not a template.
+// Masked returns the text of a template with its secrets masked. It masks the defaults and the allowed values of NoEcho
+// parameters, and every other place that contains one of these or one of the secrets that find returns. It keeps the
+// layout and the comments. If a mask might not cover all of a value, it returns the template without them, as JSON. The
+// only errors are those of a text that is not a template.
 func (l Language) Masked(body string, find func(document value.Value) []string) (string, error) {
 	root, err := l.read(body)
 	if err != nil {
@@ -46,7 +46,7 @@ func (l Language) Masked(body string, find func(document value.Value) []string) 
 	return maskAll(indented.String(), secrets), nil
 }
 
-// without returns a template with one mask for all that each hidden attribute holds.
+// without returns a template with one mask for the whole value of each hidden attribute.
 func without(root Node, hidden []hiddenScalar) value.Value {
 	v := root.Value()
 	section, _ := v.Get("Parameters")
@@ -57,7 +57,7 @@ func without(root Node, hidden []hiddenScalar) value.Value {
 	return v.With("Parameters", section)
 }
 
-// maskAll masks the secrets in a text, in every encoding. Those of fewer than [redact.ShortSecret] bytes are not looked for.
+// maskAll masks the secrets in a text, in every encoding. It ignores those of fewer than [redact.ShortSecret] bytes.
 func maskAll(text string, secrets []string) string {
 	known := redact.Secrets{Shortest: redact.ShortSecret, With: value.ParameterMask}
 	known.Add(slices.DeleteFunc(slices.Clone(secrets), func(secret string) bool {
@@ -75,7 +75,7 @@ type hiddenScalar struct {
 
 func (h hiddenScalar) open() bool { return h.value.Text() != value.ParameterMask }
 
-// hiddenIn returns the hidden scalars of a template in the order in which they are written.
+// hiddenIn returns the hidden scalars of a template in the order of the text.
 func hiddenIn(root Node) []hiddenScalar {
 	var list []hiddenScalar
 	for _, p := range root.Get("Parameters").Members() {
@@ -113,8 +113,8 @@ func appendScalars(list []hiddenScalar, h hiddenScalar) []hiddenScalar {
 	return list
 }
 
-// extent returns where the scalar stands in a text. flow says that a plain scalar ends where a list or an object in brackets
-// goes on.
+// extent returns the position of the scalar in a text. flow says that a plain scalar also ends where the enclosing list
+// or object in brackets continues.
 func (h hiddenScalar) extent(text string, flow bool) (begin, end int, ok bool) {
 	for range h.value.Line() - 1 {
 		at := strings.IndexByte(text[begin:], '\n')
@@ -152,7 +152,7 @@ func (h hiddenScalar) extent(text string, flow bool) (begin, end int, ok bool) {
 	return begin, begin + end, end > 0
 }
 
-// quoted returns where the quoted text ends that another begins with. Escape stands before a quote that does not end it.
+// quoted returns the end of the quoted text at the beginning of text. escape precedes a quote that does not end it.
 func quoted(text string, quote, escape byte) int {
 	for i := 1; i < len(text); i++ {
 		switch {
@@ -165,7 +165,8 @@ func quoted(text string, quote, escape byte) int {
 	return len(text)
 }
 
-// lines returns where the first line ends, and those after it that are empty or indented further than the attribute.
+// lines returns the end of the first line and of the following lines that are empty or indented further than the
+// attribute.
 func (h hiddenScalar) lines(text string) int {
 	end := 0
 	for first := true; end < len(text); first = false {

@@ -37,8 +37,8 @@ func notBlock(shown string) string {
 	return "Template error: Fn::Cidr: " + strconv.Quote(shown) + " is not an IP block such as 10.0.0.0/16."
 }
 
-// evaluateCidr divides a block into subnets. Host bits that are set in the address of the block do not count. Without the
-// third argument the subnets are as large as so many can be.
+// evaluateCidr divides a block into subnets. It ignores host bits that are set in the block's address. Without the
+// third argument, the subnets are as large as possible.
 func evaluateCidr(e *evaluation, argument Node) (value.Value, error) {
 	secrecy := value.Open
 	var texts [3]string
@@ -74,7 +74,7 @@ func evaluateCidr(e *evaluation, argument Node) (value.Value, error) {
 	return value.Strs(subnets(block, count, bits)...).Tainted(secrecy), nil
 }
 
-// bitsFor returns how many bits tell so many subnets apart.
+// bitsFor returns the number of bits that distinguish this many subnets.
 func bitsFor(count int) int {
 	bits := 0
 	for 1<<bits < count {
@@ -83,12 +83,12 @@ func bitsFor(count int) int {
 	return bits
 }
 
-// subnets returns the first subnets of a block, each with so many bits for its hosts. The block has room for them.
+// subnets returns the first subnets of a block, each with this many host bits. They must fit the block.
 func subnets(block netip.Prefix, count, bits int) []string {
 	list := make([]string, count)
 	for i := range list {
 		address := block.Masked().Addr().AsSlice()
-		// The number of the subnet is added above the host bits; below 2^9 it spans two bytes at most.
+		// The number of the subnet is added above the host bits. It is below 2^9, so it spans at most two bytes.
 		for shifted, at := uint(i)<<(bits%8), len(address)-1-bits/8; shifted > 0 && at >= 0; at-- {
 			address[at] |= byte(shifted)
 			shifted >>= 8
@@ -99,7 +99,7 @@ func subnets(block netip.Prefix, count, bits int) []string {
 	return list
 }
 
-// WantsZones reports whether the template calls Fn::GetAZs, for which the scope should have [Outside.Zones].
+// WantsZones reports whether the template calls Fn::GetAZs, which needs [Outside.Zones] in the scope.
 func (t *Template) WantsZones() bool { return t.zones }
 
 func checkGetAZs(s *shapes, argument Node, where path) {
@@ -124,8 +124,8 @@ func evaluateGetAZs(e *evaluation, argument Node) (value.Value, error) {
 	return value.Strs(zones...).Tainted(v.Secrecy()), nil
 }
 
-// zones returns the zones of a region; "" is the stack's own. Where none are known there are three, the region's name and a letter
-// with what the cloud puts between. It returns false for what is not a name of a region.
+// zones returns the zones of a region; "" is the stack's own. If none are known, it returns three zones: the region's
+// name, between, and a letter. It returns false for an invalid region name.
 func (e *evaluation) zones(region, between string) ([]string, bool) {
 	if region == "" {
 		region = e.scope.Pseudo.Region

@@ -7,13 +7,13 @@ import (
 	"github.com/pintle-dev/pintle/internal/language/value"
 )
 
-// MaxDepth is how deep lists and objects may nest, in a template and in what evaluation makes of it. It bounds every
-// recursion, and leaves room below [value.MaxDepth] for what a result is wrapped in. Source: ours.
+// MaxDepth is the maximum nesting depth of lists and objects, in a template and in evaluated values. It bounds every
+// recursion, and is below [value.MaxDepth], so that results can be wrapped. Source: ours.
 const MaxDepth = 48
 
 // Node is one piece of a parsed template: a scalar, a list or an object. A call of a function is an object whose only
-// key is the function's name, whether it was written as such or as a short form. The zero Node is absent: its kind is
-// [value.Null], which no parsed node has; but of ROS, where a null stands in what is not evaluated. Nodes are immutable.
+// key is the function's name, even if it was written in short form. The zero Node is absent: its kind is [value.Null],
+// which no parsed node has, except a null of ROS in data that is not evaluated. Nodes are immutable.
 type Node struct {
 	kind    value.Kind
 	text    string
@@ -23,7 +23,7 @@ type Node struct {
 	column  int
 }
 
-// Member is one key of an object and what it holds.
+// Member is one key of an object and its value.
 type Member struct {
 	Key   string
 	Value Node
@@ -31,10 +31,10 @@ type Member struct {
 	line, column int // of the key
 }
 
-// Line returns the line of the template on which the key stands, counted from 1.
+// Line returns the line of the key in the template, counted from 1.
 func (m Member) Line() int { return m.line }
 
-// Column returns the column at which the key stands, counted in characters from 1.
+// Column returns the column of the key, counted in characters from 1.
 func (m Member) Column() int { return m.column }
 
 // Kind returns the JSON type of n; [value.Null] if n is absent.
@@ -49,8 +49,8 @@ func (n Node) Text() string { return n.text }
 // Items returns the items of a list, nil for any other kind. The caller must not change them.
 func (n Node) Items() []Node { return n.items }
 
-// Members returns the members of an object in the order they were written, nil for any other kind. The caller must not
-// change them.
+// Members returns the members of an object in the order in which they were written, nil for any other kind. The caller
+// must not change them.
 func (n Node) Members() []Member { return n.members }
 
 // Get returns the member of an object by its key; an absent node if n is not an object or has no such member.
@@ -69,7 +69,7 @@ func (n Node) Line() int { return n.line }
 // Column returns the column at which n begins, counted in characters from 1; 0 if n is absent.
 func (n Node) Column() int { return n.column }
 
-// Computed reports whether n calls a function, or holds a call, so that the text alone does not tell its value.
+// Computed reports whether n is or contains a function call, so that its text alone does not determine its value.
 func (n Node) Computed() bool {
 	if _, _, call := n.call(); call {
 		return true
@@ -78,7 +78,7 @@ func (n Node) Computed() bool {
 		slices.ContainsFunc(n.members, func(m Member) bool { return m.Value.Computed() })
 }
 
-// calls reports whether n calls a function, or holds a call of it.
+// calls reports whether n is or contains a call of the function.
 func (n Node) calls(function string) bool {
 	if name, _, call := n.call(); call && name == function {
 		return true
@@ -87,11 +87,11 @@ func (n Node) calls(function string) bool {
 		slices.ContainsFunc(n.members, func(m Member) bool { return m.Value.calls(function) })
 }
 
-// Equal reports whether both nodes say the same: kinds, texts and members, in any order of the members. Where they
-// were written does not count.
+// Equal reports whether both nodes have the same kinds, texts and members, in any order of the members. It ignores
+// positions.
 func (n Node) Equal(m Node) bool { return n.Value().Equal(m.Value()) }
 
-// Value returns n as it is declared, calls of functions as objects and nothing evaluated.
+// Value returns n as it is declared, with function calls as objects and without evaluation.
 func (n Node) Value() value.Value {
 	switch n.kind {
 	case value.Null:
@@ -121,8 +121,8 @@ func (n Node) isScalar() bool {
 	return n.kind == value.Bool || n.kind == value.Number || n.kind == value.String
 }
 
-// call returns the function that n calls and its argument; false if n is not a call. That `Condition` is a function in
-// some places only is for the caller to know.
+// call returns the function that n calls and its argument; false if n is not a call. The caller must handle
+// `Condition`, which is a function only in some places.
 func (n Node) call() (name string, argument Node, ok bool) {
 	if len(n.members) != 1 || !isFunctionKey(n.members[0].Key) {
 		return "", Node{}, false
@@ -132,7 +132,7 @@ func (n Node) call() (name string, argument Node, ok bool) {
 
 func isFunctionKey(key string) bool { return key == "Ref" || strings.HasPrefix(key, "Fn::") }
 
-// strayFunction returns the function key that has siblings in the object n, if there is one.
+// strayFunction returns a function key that has siblings in the object n.
 func (n Node) strayFunction() (Member, bool) {
 	if len(n.members) < 2 {
 		return Member{}, false

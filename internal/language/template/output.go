@@ -8,28 +8,28 @@ import (
 	"github.com/pintle-dev/pintle/internal/language/value"
 )
 
-// DeclaredOutput is the declaration of one output. Its fields are to be read only.
+// DeclaredOutput is the declaration of one output. Its fields are read-only.
 type DeclaredOutput struct {
 	Key         string
 	Description string
 	// Condition is the name of the condition under which the output exists, "" if it always does.
 	Condition string
-	// Value is what it is computed from.
+	// Value is the declaration of its value.
 	Value Node
-	// ExportName is what the name of its export is computed from, absent if it is not exported.
+	// ExportName is the declaration of its export's name, absent if it is not exported.
 	ExportName Node
-	// NoEcho says that the value is secret; of ROS alone.
+	// NoEcho says that the value is secret; only in ROS.
 	NoEcho bool
-	// Line and Column are where the key stands.
+	// Line and Column are the position of the key.
 	Line, Column int
 
 	parameters []string
 }
 
-// Output is one output as it was computed.
+// Output is one computed output.
 type Output struct {
 	Key string
-	// Value is a string, or of ROS whatever the output is computed to. It is secret if a secret flowed into it.
+	// Value is a string, or any value in ROS. It is secret if it was made from a secret.
 	Value       value.Value
 	Description string
 	// ExportName is "" if the output is not exported.
@@ -90,7 +90,7 @@ func (p *parser) output(declared Member, where path) *DeclaredOutput {
 	return o
 }
 
-// outputValue checks what must become a string.
+// outputValue checks a value that must become a string.
 func (p *parser) outputValue(n Node, where path, in place) Node {
 	_, _, call := n.call()
 	_, stray := n.strayFunction()
@@ -106,18 +106,18 @@ func (p *parser) outputValue(n Node, where path, in place) Node {
 	return n
 }
 
-// References returns which resources the value uses, in every branch, each use once, in the order of the text.
+// References returns the resources that the value uses in all branches, each use once, in the order of the text.
 func (o *DeclaredOutput) References() []Reference { return references(o.Value, nil, o.parameters) }
 
 // AttributeRead is a use of a resource's attribute.
 type AttributeRead struct {
-	// Resource or Output is the logical ID or the key of what reads it; the other is empty.
+	// Resource or Output is the logical ID or the key of the reader; the other is empty.
 	Resource, Output string
 	Attribute        string
 }
 
-// AttributeReads returns the attributes of a resource that others and outputs read in the branches that are taken in a scope, in
-// the order of the template. Attributes whose names are computed are left out.
+// AttributeReads returns the attributes of a resource that other resources and outputs read in the branches selected in
+// a scope, in template order. It leaves out attributes whose names are computed.
 func (t *Template) AttributeReads(s *Scope, logicalID string) []AttributeRead {
 	var reads []AttributeRead
 	look := func(n Node, parameters []string, by AttributeRead) {
@@ -150,11 +150,11 @@ func (t *Template) activeOutputs(s *Scope) []*DeclaredOutput {
 	return active
 }
 
-// EvaluateOutputs computes the outputs that exist in a scope, in the order of the template. Numbers and booleans become
-// their text, but of ROS every value stays what it is. The error is an [Error], or what r returned for the first output that failed.
+// EvaluateOutputs computes the outputs that exist in a scope, in template order. Numbers and booleans become their
+// text; in ROS values keep their kind. The error is that of the first output that failed: an [Error], or an error of r.
 func (t *Template) EvaluateOutputs(s *Scope, r Resources) ([]Output, error) {
 	var outputs []Output
-	e := &evaluation{scope: s, resources: r} // one for all: they are kept together
+	e := &evaluation{scope: s, resources: r} // one for all: they are stored together
 	for _, o := range t.activeOutputs(s) {
 		v, err := e.outputOf(o)
 		if err != nil {
@@ -171,7 +171,7 @@ func (t *Template) EvaluateOutputs(s *Scope, r Resources) ([]Output, error) {
 	return outputs, nil
 }
 
-// placed adds the place to an error of ours and leaves the caller's own as they are.
+// placed adds the place to an [Error] and returns other errors unchanged.
 func (o *DeclaredOutput) placed(err error, member string) error {
 	var e *Error
 	if errors.As(err, &e) && e.Path == "" {
@@ -180,7 +180,7 @@ func (o *DeclaredOutput) placed(err error, member string) error {
 	return err
 }
 
-// outputOf evaluates an output, which must become a string; of ROS it may become anything.
+// outputOf evaluates an output, which must become a string; in ROS it may have any kind.
 func (e *evaluation) outputOf(o *DeclaredOutput) (value.Value, error) {
 	if e.scope.Language != ROS {
 		return e.output(o.Value)
@@ -192,7 +192,7 @@ func (e *evaluation) outputOf(o *DeclaredOutput) (value.Value, error) {
 	return v, err
 }
 
-// output evaluates what must become a string.
+// output evaluates a value that must become a string.
 func (e *evaluation) output(n Node) (value.Value, error) {
 	v, err := e.whole(n)
 	if err != nil {

@@ -7,46 +7,47 @@ import (
 	"github.com/pintle-dev/pintle/internal/language/value"
 )
 
-// Outside is what a template is evaluated with that is neither in it nor passed for it: what was there, beyond the stack,
-// when its operation began. Evaluation only reads it. What it lacks is an error where it is wanted.
+// Outside holds values from outside the stack that a template is evaluated with, as of the beginning of the operation.
+// Evaluation only reads it. A missing value is an error where it is used.
 type Outside struct {
-	// Imports are the values of exports by their names. Those of secret outputs are secret.
+	// Imports are the values of exports by name. The values of secret outputs are secret.
 	Imports map[string]value.Value
-	// StackOutputs are outputs of other stacks by a key of theirs. Secret ones are secret.
+	// StackOutputs are outputs of other stacks by [StackOutput.Key]. Secret ones are secret.
 	StackOutputs map[string]value.Value
-	// Zones are the names of the availability zones of regions.
+	// Zones are the names of the availability zones by region.
 	Zones map[string][]string
-	// Now is the time of the operation for Fn::FormatTime of ROS, in UTC as RFC 3339 has it; "" if nothing asks for it.
+	// Now is the time of the operation for Fn::FormatTime of ROS, in UTC in the format of RFC 3339; "" if no function
+	// needs it.
 	Now string
-	// Stored is what the parameter store has, by the names that [Template.StoredNames] asks for. It is for [Template.BindWith],
-	// and not kept: what became of it is in Parameters.
+	// Stored are the results of looking up [Template.StoredNames] in the parameter store. Only [Template.BindWith] uses
+	// them, and the result is in Parameters.
 	Stored map[string]Stored
-	// Parameters are the values of the parameters whose type says that the parameter store has them, by their names in the
+	// Parameters are the values of the parameters whose type reads them from the parameter store, by their names in the
 	// template. They are secret if the parameter is NoEcho.
 	Parameters map[string]value.Value
 }
 
-// Stored is what the parameter store has under a name.
+// Stored is the parameter store's entry for a name.
 type Stored struct {
 	State StoredState
-	// Value is the text, if there is one that may be read.
+	// Value is the text, if templates may read it.
 	Value string
 }
 
-// StoredState says whether the parameter store has something that a template may read. The set is closed.
+// StoredState says whether the parameter store has a value that a template may read. The set is closed.
 type StoredState uint8
 
 // The states. The zero StoredState is StoredMissing.
 const (
-	// StoredMissing says that there is nothing of that name.
+	// StoredMissing says that the name does not exist.
 	StoredMissing StoredState = iota
-	// StoredText says that there is a text or a list of texts.
+	// StoredText says that the value is a text or a list of texts.
 	StoredText
-	// StoredSecret says that there is a secret, which no template may read.
+	// StoredSecret says that the value is a secret, which no template may read.
 	StoredSecret
 )
 
-// The members of an Outside as it is stored.
+// The members of a stored Outside.
 const (
 	importsMember      = "imports"
 	stackOutputsMember = "stackOutputs"
@@ -55,7 +56,7 @@ const (
 	nowMember          = "now"
 )
 
-// Value returns all of it as one value, to be stored; null if there is nothing.
+// Value returns all of it as one value for storage; null if it is empty.
 func (o Outside) Value() value.Value {
 	var members []value.Member
 	if len(o.Imports) > 0 {
@@ -83,7 +84,7 @@ func (o Outside) Value() value.Value {
 	return value.Object(members...)
 }
 
-// NewOutside returns what [Outside.Value] was made of.
+// NewOutside reverses [Outside.Value].
 func NewOutside(v value.Value) Outside {
 	var o Outside
 	for _, m := range v.Members() {
@@ -110,7 +111,7 @@ func NewOutside(v value.Value) Outside {
 	return o
 }
 
-// sorted returns an object of the entries in the order of their keys.
+// sorted returns an object of the entries, sorted by key.
 func sorted(entries map[string]value.Value) value.Value {
 	members := make([]value.Member, 0, len(entries))
 	for _, key := range slices.Sorted(maps.Keys(entries)) {

@@ -10,7 +10,7 @@ import (
 	"github.com/pintle-dev/pintle/internal/language/value"
 )
 
-// Parameter is the declaration of one parameter. Its fields are to be read only.
+// Parameter is the declaration of one parameter. Its fields are read-only.
 type Parameter struct {
 	Name string
 	// Type is the type as it is written, e.g. "List<Number>".
@@ -19,41 +19,43 @@ type Parameter struct {
 	ConstraintDescription string
 	// NoEcho says that the value is secret.
 	NoEcho bool
-	// Default is the text of the default, nil if there is none. It may be secret: see NoEcho.
+	// Default is the text of the default; may be nil. It may be secret: see NoEcho.
 	Default *string
-	// AllowedValues are the texts of what is allowed, nil if anything is.
+	// AllowedValues are the texts of the allowed values; nil if all are allowed.
 	AllowedValues []string
-	// AllowedPattern must match the whole value, "" if there is none.
+	// AllowedPattern must match the whole value; may be "".
 	AllowedPattern string
-	// Unchecked says why values are not held against AllowedPattern: it is a pattern that is not matched in linear time. "" if they are.
+	// Unchecked says why values are not checked against AllowedPattern: the pattern cannot be matched in linear time.
+	// It is "" if they are checked.
 	Unchecked string
-	// MinLength and MaxLength bound the characters of a string, nil if they do not.
+	// MinLength and MaxLength limit the length of a string in characters; nil for no limit.
 	MinLength, MaxLength *int
-	// MinValue and MaxValue are the texts of the numbers that bound a number, "" if they do not.
+	// MinValue and MaxValue are the texts of the limits of a number; "" for no limit.
 	MinValue, MaxValue string
-	// Label is what consoles call the parameter, "" if it has none; of ROS alone.
+	// Label is the parameter's name in consoles; may be "". Only in ROS.
 	Label string
-	// Empty says that the default is null: without input the value is null, and an empty text is held against nothing. Of ROS
-	// alone.
+	// Empty says that the default is null: without input the value is null, and an empty text is not checked. Only in
+	// ROS.
 	Empty bool
-	// Declared is the declaration as it is written, with what is for consoles. It may have a secret default: see NoEcho. Of ROS alone.
+	// Declared is the declaration as it is written, including the attributes for consoles. It may have a secret
+	// default: see NoEcho. Only in ROS.
 	Declared Node
-	// Line and Column are where the name stands.
+	// Line and Column are the position of the name.
 	Line, Column int
 
-	// ros says that it is one of a template of ROS.
+	// ros says that the parameter belongs to a ROS template.
 	ros     bool
 	kind    parameterType
 	pattern *allowedPattern
 }
 
-// Stored reports whether what is passed for the parameter is the name of a parameter in the parameter store.
+// Stored reports whether the passed value is the name of a parameter in the parameter store.
 func (p *Parameter) Stored() bool { return p.kind.stored }
 
 // isNumeric reports whether the value, or every member of it, is a number.
 func (p *Parameter) isNumeric() bool { return p.kind.element == "Number" }
 
-// parameterParser reads the parameters of templates of CloudFormation.
+// parameterParser reads the parameters of CloudFormation templates.
 type parameterParser struct{ *parser }
 
 func (p parameterParser) parameters(section Node, where path) {
@@ -119,14 +121,14 @@ func (p parameterParser) parameterType(d *Parameter, declared Member, where path
 	case declaredType.IsZero():
 		p.key(declared, where, "Template format error: [%s] Every Parameters object must contain a Type member.", where)
 	case declaredType.kind != value.String:
-		// said already
+		// already reported
 	case !known:
 		p.at(declaredType, where.to("Type"), "Template format error: Unrecognized parameter type: %s", d.Type)
 		if element, isList := strings.CutPrefix(d.Type, listPrefix); isList && strings.HasPrefix(element, "String") {
 			p.explain("CommaDelimitedList is the type of a list of strings")
 		}
 	}
-	// Of a stored parameter and of a list of strings it is what is passed that is bounded.
+	// The limits of a stored parameter and of a list of strings apply to the passed text.
 	text := !d.isNumeric() && (!d.kind.list || d.kind.stored)
 	for _, only := range []struct {
 		attribute string
@@ -172,7 +174,7 @@ func (p parameterParser) texts(n Node, where path, name string) []string {
 	return list
 }
 
-// pattern reads a regular expression that is to match a whole value, or says why it is not checked.
+// pattern parses a regular expression that must match a whole value, or says why it is not checked.
 func (p parameterParser) pattern(n Node, where path) (pattern *allowedPattern, why string) {
 	pattern, err := parsePattern(n.text)
 	if why, ok := errors.AsType[uncheckedError](err); ok {

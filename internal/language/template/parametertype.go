@@ -6,11 +6,11 @@ import (
 	"unicode/utf8"
 )
 
-// parameterType is the type of a parameter, taken apart.
+// parameterType is a parsed type of a parameter.
 type parameterType struct {
-	// stored says that what is passed is the name of a parameter in the parameter store, and the value what that holds.
+	// stored says that the passed value is the name of a parameter in the parameter store, and the value its content.
 	stored bool
-	// named says that what is passed is the name of such a parameter, which must be there.
+	// named says that the passed value is the name of such a parameter, which must exist.
 	named bool
 	// list says that the value is a list of elements.
 	list bool
@@ -24,8 +24,8 @@ const (
 	listPrefix   = "List<"
 )
 
-// parseType takes the name of a type apart; false if there is no such type.
-// Source: CloudFormation User Guide, "CloudFormation template Parameters syntax", supported types.
+// parseType parses the name of a type; false for an unknown type. Source: CloudFormation User Guide, "CloudFormation
+// template Parameters syntax", supported types.
 func parseType(name string) (t parameterType, ok bool) {
 	if name == namedType {
 		return parameterType{named: true, element: "String"}, true
@@ -40,7 +40,8 @@ func parseType(name string) (t parameterType, ok bool) {
 		t.stored = true
 		return t, ok
 	}
-	// List<String> is not documented outside of the parameter store's types, but the service takes it: recorded answers, D13.
+	// List<String> is documented only for types of the parameter store, but the service accepts it: recorded answers,
+	// D13.
 	switch name {
 	case "String", "Number":
 		return parameterType{element: name}, true
@@ -61,16 +62,16 @@ func parseType(name string) (t parameterType, ok bool) {
 	return t, ok
 }
 
-// identifier is how the name of something in an account looks.
+// identifier is the format of names of one kind of resource in an account.
 type identifier struct {
-	// what it is called, with an example.
+	// what describes the name, with an example.
 	what  string
 	shape *regexp.Regexp
 }
 
-// identifiers are the AWS-specific types. There is no account to look in: that a value looks as such names do is all that is
-// checked. Source: EC2 API Reference, resource IDs (8 or 17 hexadecimal digits), key pair and group names (255 characters);
-// Route 53 API Reference, ResourceId (32 characters); regions and zones by their names.
+// identifiers are the AWS-specific types. Without an account to look in, only the format of a value is checked. Source:
+// EC2 API Reference, resource IDs (8 or 17 hexadecimal digits), key pair and group names (255 characters); Route 53 API
+// Reference, ResourceId (32 characters); regions and zones by their names.
 var identifiers = map[string]identifier{
 	"AWS::EC2::AvailabilityZone::Name":   {"the name of an availability zone, such as us-east-1a", regexp.MustCompile(`^[a-z]{2,}(-[a-z]+)+-[0-9]+(-[a-z]{3}-[0-9]+)?[a-z]$`)},
 	"AWS::EC2::Image::Id":                resourceID("the ID of an image", "ami"),
@@ -90,7 +91,7 @@ func resourceID(what, prefix string) identifier {
 	}
 }
 
-// misfit says why a text is not an element of the type, "" if it is one. It does not tell the text.
+// misfit returns why a text is not an element of the type, or "". It does not quote the text.
 func (t parameterType) misfit(text string) string {
 	if t.element == "Number" {
 		if _, ok := parseNumber(text); !ok {
@@ -104,7 +105,7 @@ func (t parameterType) misfit(text string) string {
 	return ""
 }
 
-// storedName is how parameters of the store may be called, or be found: by an ARN, at a version or with a label.
+// storedName matches how parameters of the store can be named or found: by an ARN, at a version or with a label.
 // Source: Systems Manager API Reference, GetParameter.
 var storedName = regexp.MustCompile(`^[a-zA-Z0-9_.\-/:]+$`)
 

@@ -7,21 +7,22 @@ import (
 	"github.com/pintle-dev/pintle/internal/language/value"
 )
 
-// Partial is a scope in which some parameters have no value yet: what is known of a template before it is deployed. It
-// may be used by many goroutines at once.
+// Partial is a scope in which some parameters have no value yet. It holds what is known of a template before
+// deployment. It is safe for concurrent use.
 type Partial struct {
 	template *Template
 	scope    *Scope
-	// vague says that the transforms could not be applied, for want of a value.
+	// vague says that the transforms could not be applied because a value is missing.
 	vague bool
-	// open are the parameters and pseudo parameters without a value, and the conditions that depend on them.
+	// open are the parameters and pseudo parameters without a value; undecided are the conditions that depend on them.
 	open, undecided map[string]bool
 }
 
-// BindPartly is [Template.Bind] for a new stack of which not all is known: it is not an error if a parameter has neither an
-// input nor a default, nor if one is named in open, as pseudo parameters may be. What depends on those is not known.
+// BindPartly is [Template.Bind] for a new stack of which not all is known. A parameter without input and default is not
+// an error, and neither is one that is named in open, as pseudo parameters may be. Values that depend on those are
+// unknown.
 //
-// Beside an error, which is an [Errors], there is a Partial all the same: in it nothing is known of what has a problem.
+// It returns a Partial even with an error, which is an [Errors]. In it everything that has a problem is unknown.
 func (t *Template) BindPartly(inputs map[string]Input, open []string, pseudo Pseudo) (*Partial, error) {
 	p := &Partial{template: t, open: make(map[string]bool), undecided: make(map[string]bool)}
 	for _, name := range open {
@@ -95,7 +96,7 @@ func (t *Template) BindPartly(inputs map[string]Input, open []string, pseudo Pse
 	return p, t.inItsTerms(found.orNil())
 }
 
-// process applies the transforms of the template, if all that they need is known, and returns what is wrong with that.
+// process applies the transforms of the template, if all that they need is known, and returns their problems.
 func (p *Partial) process() Errors {
 	if !p.template.Unprocessed() || p.template.counted {
 		return nil // resources are counted when the conditions are decided
@@ -110,13 +111,13 @@ func (p *Partial) process() Errors {
 	return first(err, nil)
 }
 
-// untimed reports whether a function asks for the time of an operation that has not begun.
+// untimed reports whether a function needs the time of an operation that has not begun.
 func (p *Partial) untimed(function string) bool {
 	return function == "Fn::FormatTime" && p.template.Language == ROS
 }
 
-// Template returns the template whose resources and outputs are looked at: what the transforms make of the one that was
-// bound, or that one, without any, if they need a value that is not known.
+// Template returns the template whose resources and outputs are checked: the result of the transforms. If they need an
+// unknown value, it is the bound template, which has no resources and outputs.
 func (p *Partial) Template() *Template { return p.template }
 
 // Missing returns the parameters without a value, in the order of the template.
@@ -130,12 +131,12 @@ func (p *Partial) Missing() []string {
 	return names
 }
 
-// Scope returns the scope if every parameter has a value and every condition is decided; false if not.
+// Scope returns the scope if every parameter has a value and every condition is decided; otherwise false.
 func (p *Partial) Scope() (*Scope, bool) {
 	return p.scope, !p.vague && len(p.Missing()) == 0 && len(p.undecided) == 0
 }
 
-// Resources returns the resources that exist, and those that may: their condition is not decided.
+// Resources returns the resources that exist, and those that may exist because their condition is not decided.
 func (p *Partial) Resources() []*Resource {
 	var list []*Resource
 	for _, r := range p.template.Resources {
@@ -158,7 +159,8 @@ func (p *Partial) Outputs() []*DeclaredOutput {
 }
 
 // References returns the attributes and IDs that a resource or an output, by its own tree n, uses in the branches that
-// may be taken. A reference whose attribute is named by a parameter without a value, or by a secret one, is left out.
+// may be selected. It leaves out a reference whose attribute is named by a parameter without a value, or by a secret
+// one.
 func (p *Partial) References(n Node) []Reference {
 	var list []Reference
 	p.walk(n, func(u use) {
@@ -176,9 +178,9 @@ func (p *Partial) References(n Node) []Reference {
 }
 
 // Look evaluates n, a tree of the template. It returns a literal as a node: a scalar, or a list or object on whose
-// items and members the caller calls Look in turn. It returns the result of a function as a value, null if that is
-// AWS::NoValue. For Fn::If it returns the branch that is taken. Known is false if n depends on a resource, or on a
-// parameter without a value. The error is an [Error].
+// items and members the caller calls Look in turn. It returns the result of a function as a value, null for
+// AWS::NoValue. For Fn::If it returns the selected branch. known is false if n depends on a resource, or on a parameter
+// without a value. The error is an [Error].
 func (p *Partial) Look(n Node) (literal Node, computed value.Value, known bool, err error) {
 	return p.look(&evaluation{scope: p.scope}, n)
 }
@@ -223,7 +225,7 @@ func (p *Partial) look(e *evaluation, n Node) (literal Node, computed value.Valu
 	return Node{}, computed, err == nil, err
 }
 
-// walk tells of the names in a tree, in the branches that may be taken.
+// walk calls found for the names in a tree, in the branches that may be selected.
 func (p *Partial) walk(n Node, found func(use)) {
 	w := &walk{scope: p.scope, undecided: p.undecided, found: found}
 	w.node(n, false)

@@ -14,20 +14,20 @@ import (
 	"github.com/pintle-dev/pintle/internal/base/regexcost"
 )
 
-// allowedPattern is the AllowedPattern of a parameter: a regular expression of Java's that a whole value has to match. It is
-// matched in linear time, and so cannot have all that Java has. What differs only in spelling is translated. Demands on
-// what follows, as patterns of passwords have them at their beginning, are patterns of their own.
-// Source: java.util.regex.Pattern, Java SE 8; RE2 syntax.
+// allowedPattern is the AllowedPattern of a parameter: a Java regular expression that must match a whole value. It is
+// matched in linear time, so it does not support all of Java's syntax. Syntax that differs only in spelling is
+// translated. Lookaheads at the beginning, as in patterns for passwords, become separate patterns. Source:
+// java.util.regex.Pattern, Java SE 8; RE2 syntax.
 type allowedPattern struct {
 	whole *regexp.Regexp
 	ahead []lookahead
 }
 
-// lookahead is a demand on what a text begins with.
+// lookahead is a lookahead at the beginning of a text.
 type lookahead struct {
 	pattern *regexp.Regexp
 	absent  bool
-	// choices stand in place of a pattern: all demands of one of them must be met.
+	// choices replace the pattern: all lookaheads of one choice must match.
 	choices [][]lookahead
 }
 
@@ -46,15 +46,15 @@ func (p *allowedPattern) match(text string) bool {
 	return allMet(p.ahead, text) && p.whole.MatchString(text)
 }
 
-// uncheckedError is the error of a pattern that other engines match, and this one does not.
+// uncheckedError is the error of a pattern that other engines support and this one does not.
 type uncheckedError string
 
 func (e uncheckedError) Error() string { return string(e) }
 
 func unchecked(format string, args ...any) error { return uncheckedError(fmt.Sprintf(format, args...)) }
 
-// parsePattern reads a pattern. The error names what is wrong with it; it is an [uncheckedError] if it
-// may be a pattern all the same.
+// parsePattern parses a pattern. The error says why it is invalid; it is an [uncheckedError] if other engines may
+// support it.
 func parsePattern(text string) (*allowedPattern, error) {
 	p := &allowedPattern{}
 	start, rest := "", text
@@ -75,14 +75,14 @@ func parsePattern(text string) (*allowedPattern, error) {
 	return p, nil
 }
 
-// deepestChoice is how deep choices of demands may nest. Source: ours.
+// deepestChoice is the maximum nesting depth of choices of lookaheads. Source: ours.
 const deepestChoice = 4
 
-// demands returns the demands on what follows with which a pattern begins, and the rest of it. A group is one if it has only
-// demands in it.
+// demands returns the lookaheads at the beginning of a pattern, and the rest of it. A group counts if it contains only
+// lookaheads.
 func demands(text string, depth int) (list []lookahead, rest string, err error) {
 	if alternates(text) {
-		return nil, text, nil // they might be the first alternative's alone
+		return nil, text, nil // they might belong to the first alternative alone
 	}
 	for strings.HasPrefix(text, "(") {
 		inner, after, ok := cutGroup(text)
@@ -113,7 +113,7 @@ func demands(text string, depth int) (list []lookahead, rest string, err error) 
 	return list, text, nil
 }
 
-// choicesOf returns the demands of each alternative in a group; nil if there is more in it than demands.
+// choicesOf returns the lookaheads of each alternative in a group; nil if the group contains anything else.
 func choicesOf(group string, depth int) (choices [][]lookahead, err error) {
 	if depth == deepestChoice || !strings.HasPrefix(group, "(") {
 		return nil, nil
@@ -149,7 +149,7 @@ func compile(text string) (*regexp.Regexp, error) {
 	return regexp.Compile(text)
 }
 
-// structure yields the bytes of a pattern that are in no class and not escaped, with their places.
+// structure yields the bytes of a pattern outside classes and escapes, with their positions.
 func structure(text string) iter.Seq2[int, byte] {
 	return func(yield func(int, byte) bool) {
 		for i, in := 0, false; i < len(text); i++ {
@@ -172,7 +172,7 @@ func structure(text string) iter.Seq2[int, byte] {
 	}
 }
 
-// cutGroup returns the group that a text begins with, without its last parenthesis, and what follows it.
+// cutGroup returns the group at the beginning of a text, without its last parenthesis, and the text after it.
 func cutGroup(text string) (inner, after string, ok bool) {
 	depth := 0
 	for i, c := range structure(text) {
@@ -188,10 +188,10 @@ func cutGroup(text string) (inner, after string, ok bool) {
 	return "", "", false
 }
 
-// alternates reports whether a pattern has alternatives that stand in no group.
+// alternates reports whether a pattern has alternatives outside groups.
 func alternates(text string) bool { return len(alternativesOf(text)) > 1 }
 
-// alternativesOf returns the alternatives of a pattern that stand in no group; one if it has none.
+// alternativesOf returns the alternatives of a pattern outside groups; one if it has none.
 func alternativesOf(text string) []string {
 	var list []string
 	depth, start := 0, 0
@@ -208,12 +208,12 @@ func alternativesOf(text string) []string {
 	return append(list, text[start:])
 }
 
-// translator turns a pattern of Java's into one of RE2's.
+// translator translates a Java pattern to RE2 syntax.
 type translator struct {
 	in  string
 	at  int
 	out strings.Builder
-	// groups are where the groups that are open begin in out; last is where the last atom does, -1 if there is none.
+	// groups are the positions in out of the open groups; last is that of the last atom, or -1.
 	groups []int
 	last   int
 }
@@ -277,26 +277,26 @@ func (t *translator) step() error {
 	}
 }
 
-// take copies so many bytes.
+// take copies n bytes.
 func (t *translator) take(n int) {
 	n = min(n, len(t.in)-t.at)
 	t.out.WriteString(t.in[t.at : t.at+n])
 	t.at += n
 }
 
-// put writes a translation of so many bytes.
+// put writes a translation of n bytes.
 func (t *translator) put(text string, n int) {
 	t.out.WriteString(text)
 	t.at += n
 }
 
-// posix are Java's names of classes of ASCII, and ours.
+// posix maps Java's names of ASCII classes to ours.
 var posix = map[string]string{
 	"Lower": "lower", "Upper": "upper", "ASCII": "ascii", "Alpha": "alpha", "Digit": "digit", "Alnum": "alnum", "Punct": "punct",
 	"Graph": "graph", "Print": "print", "Blank": "blank", "Cntrl": "cntrl", "XDigit": "xdigit", "Space": "space",
 }
 
-// escape translates what begins with a backslash.
+// escape translates a sequence that begins with a backslash.
 func (t *translator) escape(inClass bool) error {
 	rest := t.in[t.at:]
 	if len(rest) < 2 {
@@ -379,7 +379,7 @@ func (t *translator) property(inClass bool) error {
 	return nil
 }
 
-// class translates a class of characters.
+// class translates a character class.
 func (t *translator) class() error {
 	t.take(1)
 	if strings.HasPrefix(t.in[t.at:], "^") {
@@ -409,7 +409,7 @@ func (t *translator) class() error {
 	return fmt.Errorf("a class of characters has no end")
 }
 
-// quantifier writes how often the last atom may be there.
+// quantifier writes the quantifier of the last atom.
 func (t *translator) quantifier(text string, n int) error {
 	if strings.HasPrefix(t.in[t.at+n:], "+") {
 		return unchecked("a possessive quantifier (%s+) cannot be checked", text)
@@ -424,13 +424,13 @@ func (t *translator) quantifier(text string, n int) error {
 var bounds = regexp.MustCompile(`^\{([0-9]{1,9})(,([0-9]{0,9}))?\}`)
 
 const (
-	// most is how often RE2 repeats anything.
+	// most is RE2's maximum number of repetitions.
 	most = 1000
-	// longest is the most bytes, and so characters, that any value has: to allow more is to allow any number.
+	// longest is the maximum length of a value in bytes, and so in characters: a higher bound means no bound.
 	longest = 4096
 )
 
-// braces translates {n,m}. What RE2 would not repeat so often is written several times.
+// braces translates {n,m}. It writes the atom several times if RE2 does not support the number of repetitions.
 func (t *translator) braces() error {
 	m := bounds.FindStringSubmatch(t.in[t.at:])
 	if m == nil || t.last < 0 {
@@ -449,7 +449,7 @@ func (t *translator) braces() error {
 	if limit > longest {
 		limit, open = longest, true
 	}
-	if least > longest { // nothing that is allowed to be passed is so long
+	if least > longest { // no valid value is so long
 		least = longest + 1
 	}
 	if least <= most && limit <= most {
@@ -459,7 +459,7 @@ func (t *translator) braces() error {
 	switch {
 	case strings.HasPrefix(rest, "+"):
 		return unchecked("a possessive quantifier (%s+) cannot be checked", m[0])
-	case strings.HasPrefix(rest, "?"): // it makes no difference to what matches as a whole
+	case strings.HasPrefix(rest, "?"): // it makes no difference to the match of a whole text
 		t.at++
 	}
 	whole := t.out.String()

@@ -8,24 +8,25 @@ import (
 	"github.com/pintle-dev/pintle/internal/language/value"
 )
 
-// Unprocessed reports whether the template has transforms that are still to be applied, see [Template.Process]. Until then
-// it has no resources, conditions and outputs. A template of ROS is unprocessed as long as it has resources with a Count: those are
-// there once each, and not to be made.
+// Unprocessed reports whether the template has transforms that are not yet applied, see [Template.Process]. Until then
+// it has no resources, conditions and outputs. A ROS template is unprocessed while it has resources with a Count: it
+// contains each of them once, and they cannot be created.
 func (t *Template) Unprocessed() bool { return len(t.transforms) > 0 || t.counted }
 
-// Processed returns the text of a template that was made by transforms, JSON with its keys in the order in which they were
-// written; "" if the template is what was submitted.
+// Processed returns the text of a template after its transforms: JSON with its keys in the order in which they were
+// written. It is "" if the template is the submitted one.
 func (t *Template) Processed() string { return t.processed }
 
-// ParseProcessed reads what [Template.Processed] returned, in the same limits. Lines and columns are those of that text.
+// ParseProcessed parses the result of [Template.Processed], within the same limits. Lines and columns are those of that
+// text.
 func ParseProcessed(text string, limits Limits) (*Template, error) {
 	return parse(text, limits.withDefaults(), true)
 }
 
-// Process applies the transforms of the template in a scope that [Template.Bind] returned, and returns what they make and
-// the scope with the conditions of that. Of a template of ROS it returns the one in which its counted resources are multiplied. Of a
-// template without any of this it returns both as they are. No secret gets into
-// the new template: what would be computed from one stays a call. Errors in it have the place of what they came from.
+// Process applies the transforms of the template in a scope that [Template.Bind] returned. It returns the result and
+// the scope with the conditions of the result. For a ROS template it multiplies the counted resources. It returns a
+// template without transforms and counted resources, and its scope, unchanged. The new template contains no secret: an
+// expression with a secret remains a call. Errors in it have the position of their origin.
 //
 // The error is an [Errors].
 func (t *Template) Process(s *Scope) (*Template, *Scope, error) {
@@ -47,7 +48,8 @@ func (t *Template) Process(s *Scope) (*Template, *Scope, error) {
 	return made, p.scope, nil
 }
 
-// rehearse applies the transforms without the parameters' values, as far as that goes, to find what is wrong in any case.
+// rehearse applies the transforms without the parameters' values, as far as possible, to find problems that do not
+// depend on them.
 func (t *Template) rehearse() error {
 	_, err := t.rehearsal().run()
 	return err
@@ -59,7 +61,7 @@ func (t *Template) rehearsal() *processing {
 	return p
 }
 
-// rehearse makes it no problem if a value is not known. Those of pseudo parameters for which open is true are not.
+// rehearse makes unknown values acceptable. Those of pseudo parameters for which open is true are unknown.
 func (p *processing) rehearse(open func(name string) bool) { p.rehearsal, p.without = true, open }
 
 // processing is one application of the transforms of a template.
@@ -68,28 +70,29 @@ type processing struct {
 	template *Template
 	// scope has the parameters whose values are known, and the conditions that are decided.
 	scope *Scope
-	// rehearsal says that it is not a problem if a value is not known, and open that this was so: then the result is not whole.
+	// rehearsal says that an unknown value is not a problem. open says that one was needed: the result is then
+	// incomplete.
 	rehearsal, open bool
-	without         func(name string) bool // the names that have no value in the scope, whatever is there
+	without         func(name string) bool // names without a value, even if the scope has one
 	// conditions are the names of all conditions, once they are expanded.
 	conditions map[string]bool
 	expansion  *expansion
-	// evaluation is one for all, since what it returns is kept together.
+	// evaluation is shared, because its results are stored together.
 	evaluation *evaluation
 	lookups    int // nodes of mappings that lookups reached
-	// lenient says that what is made is wanted though something is wrong with it: see [Examine].
+	// lenient says that the result is wanted even if it has problems: see [Examine].
 	lenient bool
 }
 
-// maxProcessingLookups bounds the nodes of mappings that are visited to resolve lookups. The remaining lookups stay
-// calls, to which [maxLookups] applies.
+// maxProcessingLookups limits the number of mapping nodes that are visited to resolve lookups. The remaining lookups
+// stay calls, to which [maxLookups] applies.
 const maxProcessingLookups = 20 * maxLookups
 
 func (t *Template) processing(s *Scope) *processing {
 	scope := *s
 	scope.Conditions = make(map[string]bool)
 	p := &processing{template: t, scope: &scope, conditions: make(map[string]bool)}
-	// A template that may be larger may have more computed for it.
+	// A template with a higher size limit may also compute more.
 	p.evaluation = &evaluation{scope: p.scope, most: 2 * max(MaxEvaluated, min(t.limits.Bytes, math.MaxInt/4))}
 	p.expansion = &expansion{
 		collection: p.collection, names: make(map[string]Node), logical: make(map[string]bool), left: t.limits.Bytes, limit: t.limits.Bytes,
@@ -100,7 +103,7 @@ func (t *Template) processing(s *Scope) *processing {
 	return p
 }
 
-// run returns the template that is made, nil without an error if a rehearsal cannot tell.
+// run returns the processed template, or nil without an error if a rehearsal lacks values for it.
 func (p *processing) run() (*Template, error) {
 	source := p.template.source
 	conditions := p.section(source, "Conditions")
@@ -149,7 +152,7 @@ func (p *processing) section(source Node, name string) Node {
 	return n
 }
 
-// decide resolves what the transform adds in the Conditions section, and decides those that can be.
+// decide resolves the transform's functions in the Conditions section, and decides the conditions that can be decided.
 func (p *processing) decide(section Node) error {
 	if section.kind == value.Map {
 		for i, m := range section.members {
@@ -186,7 +189,7 @@ func (p *processing) decide(section Node) error {
 	return nil
 }
 
-// decidable reports whether everything is known by which a condition is decided.
+// decidable reports whether everything that a condition depends on is known.
 func (p *processing) decidable(expression Node) bool {
 	decidable := true
 	w := &walk{truth: true, found: func(u use) {
@@ -211,7 +214,7 @@ func (p *processing) hasValue(name string) bool {
 	return ok
 }
 
-// declarations resolves what the transform adds in resources or outputs.
+// declarations resolves the transform's functions in resources or outputs.
 func (p *processing) declarations(section Node, where path) Node {
 	made := section
 	made.members = make([]Member, len(section.members))
@@ -273,7 +276,7 @@ func (p *processing) dependsOn(n Node) Node {
 	return n
 }
 
-// tree resolves calls that the transform resolves, the innermost first.
+// tree resolves calls of the transform's functions, the innermost first.
 func (p *processing) tree(n Node, where path) Node {
 	made := n
 	if n.items != nil {
@@ -326,7 +329,7 @@ func (p *processing) tree(n Node, where path) Node {
 	return made
 }
 
-// name returns the name that an argument stands for, which may be a call.
+// name returns the name that an argument, maybe a call, evaluates to.
 func (p *processing) name(n Node, where path, message string) Node {
 	if _, _, call := n.call(); !call {
 		return n
@@ -344,7 +347,7 @@ func (p *processing) name(n Node, where path, message string) Node {
 	return n
 }
 
-// collection is what [expansion] has.
+// collection implements [expansion].collection.
 func (p *processing) collection(n Node, where path, whole bool) ([]Node, bool) {
 	v, state := p.evaluate(n)
 	switch {
@@ -377,15 +380,15 @@ func (p *processing) collection(n Node, where path, whole bool) ([]Node, bool) {
 	return items, true
 }
 
-// state is what became of an evaluation.
+// state is the outcome of an evaluation.
 type state uint8
 
 const (
 	resolved state = iota
 	notYet         // it depends on a value that is not known yet
-	beyond         // it depends on a resource, or on what is beyond the stack
+	beyond         // it depends on a resource, or on a value from outside the stack
 	hidden         // it is secret
-	failed         // there is no such value
+	failed         // it has no value
 	wrong          // it is not a tree of functions; the template check reports it
 )
 
@@ -429,7 +432,7 @@ func (p *processing) evaluate(n Node) (value.Value, state) {
 	v, err := e.node(n)
 	switch {
 	case err != nil && e.exhausted():
-		if !spent { // it is told once
+		if !spent { // report it once
 			if told, ok := errors.AsType[*Error](err); ok {
 				p.add(told)
 			}
@@ -443,7 +446,7 @@ func (p *processing) evaluate(n Node) (value.Value, state) {
 	return v, resolved
 }
 
-// nodeOf returns a value as a node that stands where the call stood which returned it.
+// nodeOf returns a value as a node at the position of the call that returned it.
 func nodeOf(v value.Value, at Node) Node {
 	n := Node{kind: v.Kind(), text: v.Text(), line: at.line, column: at.column}
 	for _, item := range v.Items() {

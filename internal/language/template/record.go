@@ -8,8 +8,8 @@ import (
 	"github.com/pintle-dev/pintle/internal/language/value"
 )
 
-// record is a [Resource] in a store. Trees are plain JSON; where their nodes stood lies next to them, line and column by
-// turns, in the order in which the nodes are read.
+// record is a stored [Resource]. Trees are plain JSON. Places has the line and column of each node, in the order in
+// which the nodes are read.
 type record struct {
 	LogicalID           string          `json:"id"`
 	Type                string          `json:"type"`
@@ -25,8 +25,8 @@ type record struct {
 	Places              []int           `json:"at"`
 }
 
-// MarshalJSON returns the declaration for a store: everything, with the order of members, the text of numbers, and the
-// place of every node.
+// MarshalJSON returns the whole declaration for storage, with the order of members, the text of numbers, and the
+// position of every node.
 func (r Resource) MarshalJSON() ([]byte, error) {
 	places := []int{r.Line, r.Column}
 	properties, places := encodeNode(r.Properties, places)
@@ -42,7 +42,7 @@ func (r Resource) MarshalJSON() ([]byte, error) {
 	})
 }
 
-// UnmarshalJSON reads what [Resource.MarshalJSON] wrote.
+// UnmarshalJSON reverses [Resource.MarshalJSON].
 func (r *Resource) UnmarshalJSON(data []byte) error {
 	var stored record
 	if err := json.Unmarshal(data, &stored); err != nil {
@@ -73,7 +73,8 @@ func (r *Resource) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// Policies returns the DeletionPolicy and the UpdateReplacePolicy of what [Resource.MarshalJSON] wrote, and reads no more than those.
+// Policies returns the DeletionPolicy and the UpdateReplacePolicy of a result of [Resource.MarshalJSON], without
+// decoding the rest.
 func Policies(stored []byte) (deletion, updateReplace string, err error) {
 	var policies struct {
 		Deletion      string `json:"deletionPolicy"`

@@ -50,8 +50,8 @@ func checkGetAtt(s *shapes, argument Node, where path) {
 	}
 }
 
-// getAttParts returns the logical ID and the attribute of an argument of Fn::GetAtt; "" if it has the wrong shape. A
-// logical ID has no dots, so the first one ends it; the attribute may have more.
+// getAttParts returns the logical ID and the attribute in an argument of Fn::GetAtt; "" if it has the wrong shape. A
+// logical ID contains no dots, so the first dot ends it; the attribute may contain more.
 func getAttParts(argument Node) (logicalID string, attribute Node) {
 	switch {
 	case argument.kind == value.String:
@@ -84,7 +84,7 @@ func undefined(logicalID string) string {
 	return "Template error: instance of Fn::GetAtt references undefined resource " + logicalID
 }
 
-// unresolved is CloudFormation's text for names that stand for nothing. In the Outputs block it has no prefix.
+// unresolved returns CloudFormation's text for unknown names. In the Outputs block it has no prefix.
 func unresolved(block string, names ...string) string {
 	text := "Unresolved resource dependencies [" + strings.Join(names, ", ") + "] in the " + block + " block of the template"
 	if block == "Outputs" {
@@ -97,22 +97,23 @@ func unresolved(block string, names ...string) string {
 type Reference struct {
 	// Resource is the logical ID.
 	Resource string
-	// Attribute is the name of the attribute, "" for the physical ID. Where a parameter names the attribute and no scope
-	// is at hand to ask, it is "${" + the parameter's name + "}". If it is computed otherwise, as ROS has it, it is "${}".
+	// Attribute is the name of the attribute, "" for the physical ID. If a parameter names the attribute and the scope
+	// is unknown, it is "${" + the parameter's name + "}". If it is computed in another way, as ROS allows, it is
+	// "${}".
 	Attribute string
-	// Line and Column are where the reference stands.
+	// Line and Column are the position of the reference.
 	Line, Column int
 }
 
-// References returns which resources the properties use, in every branch, each use once, in the order of the text.
+// References returns the resources that the properties use in all branches, each use once, in the order of the text.
 func (r *Resource) References() []Reference { return references(r.Properties, nil, r.parameters) }
 
-// ReferencesIn is [Resource.References] for the branches that are taken in a scope.
+// ReferencesIn is [Resource.References] for the branches selected in a scope.
 func (r *Resource) ReferencesIn(s *Scope) []Reference {
 	return references(r.Properties, s, r.parameters)
 }
 
-// references returns the names in n that are not those of parameters.
+// references returns the names in n that are not parameters.
 func references(n Node, s *Scope, parameters []string) []Reference {
 	type key struct{ resource, attribute string }
 	seen := make(map[key]bool)
@@ -130,17 +131,17 @@ func references(n Node, s *Scope, parameters []string) []Reference {
 	return list
 }
 
-// computedAttribute is the attribute of a Fn::GetAtt that computes its name otherwise than by a parameter.
+// computedAttribute is the attribute of a Fn::GetAtt whose name is computed, but not by a parameter.
 const computedAttribute = "${}"
 
-// use is one name a tree refers to.
+// use is one name that a tree refers to.
 type use struct {
 	kind useKind
 	name string
-	// attribute is that of a GetAtt; parameter names the parameter which names it instead.
+	// attribute is the attribute of a GetAtt; parameter is instead the parameter that names it.
 	attribute, parameter string
 	at                   Node
-	// maybe says that the name stands in a branch that may not be taken.
+	// maybe says that the name is in a branch that may not be selected.
 	maybe bool
 }
 
@@ -167,7 +168,7 @@ func (u use) reference(s *Scope) Reference {
 }
 
 // uses calls found for every name in a tree of functions, in the order of the text. With a scope it follows only the
-// branches that are taken.
+// selected branches.
 func uses(n Node, s *Scope, found func(use)) {
 	w := &walk{scope: s, found: found}
 	w.node(n, false)
@@ -176,9 +177,9 @@ func uses(n Node, s *Scope, found func(use)) {
 type walk struct {
 	scope *Scope
 	found func(use)
-	// call is called for every function, before those in its argument. Nil is not called.
+	// call is called for every function, before those in its argument. It may be nil.
 	call func(name string, argument Node)
-	// undecided are conditions both of whose branches are followed, with a scope too.
+	// undecided are conditions whose branches are both followed, even with a scope.
 	undecided map[string]bool
 	// truth says that Condition is a function too, as it is in the Conditions section.
 	truth bool
@@ -209,7 +210,7 @@ func (w *walk) node(n Node, maybe bool) {
 		u := use{kind: useGetAtt, name: logical, attribute: attribute.text, at: argument, maybe: maybe}
 		if function, parameter, ok := attribute.call(); ok {
 			u.parameter, u.attribute = parameter.text, computedAttribute
-			if function != "Ref" { // as ROS has it
+			if function != "Ref" { // as in ROS
 				u.parameter = ""
 			}
 			w.node(attribute, maybe)
@@ -226,7 +227,7 @@ func (w *walk) node(n Node, maybe bool) {
 	case "Fn::FindInMap":
 		for i, item := range argument.items {
 			switch i {
-			case lookupReach: // data, whatever its keys are
+			case lookupReach: // data, even if its keys look like functions
 			case lookupDefault:
 				w.node(item, true)
 			default:
@@ -238,7 +239,7 @@ func (w *walk) node(n Node, maybe bool) {
 	}
 }
 
-// operands follows the operands of a boolean function. One that is a text, as ROS has them, is the name of a condition.
+// operands follows the operands of a boolean function. In ROS, an operand that is a text is the name of a condition.
 func (w *walk) operands(argument Node, maybe bool) {
 	operands := argument.items
 	if argument.kind != value.List {

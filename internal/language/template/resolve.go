@@ -4,11 +4,11 @@ import (
 	"slices"
 )
 
-// resolver resolves the names in a template of CloudFormation.
+// resolver resolves the names in a CloudFormation template.
 type resolver struct{ *parser }
 
-// resolve checks every name in a template whose sections are all read: what stands for a parameter, a resource or a
-// condition must be there, and nothing may need itself whatever the conditions are.
+// resolve checks every name in a template after all sections are read. A name of a parameter, a resource or a condition
+// must exist, and nothing may depend on itself in all conditions.
 func (p resolver) resolve() {
 	p.gatherNames()
 	for _, r := range p.template.Resources {
@@ -28,7 +28,7 @@ func (p resolver) resolve() {
 	}
 }
 
-// gatherNames fills in the names of what is declared.
+// gatherNames collects the declared names.
 func (p resolver) gatherNames() {
 	p.conditionNames = make(map[string]bool)
 	for _, c := range p.template.Conditions {
@@ -52,7 +52,7 @@ func (p resolver) gatherNames() {
 		"Parameters": p.parameterNames, "Conditions": p.conditionNames, "Resources": p.resourceNames,
 	} {
 		for _, m := range p.declared.Get(section).members {
-			names[m.Key] = true // though it is malformed
+			names[m.Key] = true // even if it is malformed
 		}
 	}
 }
@@ -110,10 +110,10 @@ type block struct {
 	name    string
 	missing names
 	first   Node
-	where   path // of the tree that is looked at
+	where   path // of the current tree
 }
 
-// tree links a tree and checks its names. It adds those that are parameters to the list.
+// tree links a tree and checks its names. It adds those of parameters to the list.
 func (b *block) tree(n Node, where path, parameters *[]string) Node {
 	if n.IsZero() {
 		return n
@@ -123,7 +123,7 @@ func (b *block) tree(n Node, where path, parameters *[]string) Node {
 	uses(n, nil, func(u use) {
 		switch {
 		case u.name == "" && b.unsound[member(where)]:
-			// said already
+			// already reported
 		case u.kind == useCondition:
 			if !b.conditionNames[u.name] {
 				b.at(u.at, where, "Template error: unresolved condition dependency %s in Fn::If", u.name)
@@ -154,7 +154,7 @@ func (b *block) tree(n Node, where path, parameters *[]string) Node {
 	return n
 }
 
-// early checks that what is fetched before there are resources depends on none.
+// early checks that an argument which is fetched before resources exist does not depend on one.
 func (b *block) early(argument Node, where path, message string) {
 	uses(argument, nil, func(u use) {
 		if u.kind != useCondition && b.resourceNames[u.name] {
@@ -163,7 +163,7 @@ func (b *block) early(argument Node, where path, message string) {
 	})
 }
 
-// aloof is tree for what may depend on no resource; what is how it is called in messages.
+// aloof is tree for a tree that must not depend on a resource; messages call the tree what.
 func (b *block) aloof(n Node, where path, parameters *[]string, what string) Node {
 	n = b.tree(n, where, parameters)
 	uses(n, nil, func(u use) {
@@ -191,8 +191,8 @@ func (b *block) report() {
 	}
 }
 
-// refuseCycles finds resources that need each other under all conditions. Cycles that depend on a condition are left
-// to [Template.Graph].
+// refuseCycles finds resources that depend on each other under all conditions. Cycles that depend on a condition are
+// left to [Template.Graph].
 func (p resolver) refuseCycles() {
 	needs := make(map[string][]string)
 	var ids []string

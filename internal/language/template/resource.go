@@ -7,35 +7,37 @@ import (
 	"github.com/pintle-dev/pintle/internal/language/value"
 )
 
-// Resource is the declaration of one resource. Its fields are to be read only. It is self-contained: marshalled and
-// read back, it evaluates without its template.
+// Resource is the declaration of one resource. Its fields are read-only. It is self-contained: marshalled and read
+// back, it evaluates without its template.
 type Resource struct {
 	LogicalID string
-	// Type is the type's name as it is written. Whether there is such a type is for the caller to say.
+	// Type is the type's name as it is written. The caller checks that the type exists.
 	Type string
-	// DependsOn lists logical IDs in the order they are written, nil if there are none.
+	// DependsOn lists logical IDs in the order in which they are written; may be nil.
 	DependsOn []string
 	// Condition is the name of the condition under which the resource exists, "" if it always does.
 	Condition string
-	// DeletionPolicy is Delete, Retain, RetainExceptOnCreate, Snapshot, or "" if none is declared. One that is chosen by Fn::If is
-	// "" until [Template.Active] returns the resource.
+	// DeletionPolicy is Delete, Retain, RetainExceptOnCreate, Snapshot, or "" if it is not declared. If Fn::If selects
+	// it, it is "" until [Template.Active] returns the resource.
 	DeletionPolicy string
-	// UpdateReplacePolicy is Delete, Retain, Snapshot, or "" if none is declared. It is chosen as DeletionPolicy is.
+	// UpdateReplacePolicy is Delete, Retain, Snapshot, or "" if it is not declared. Fn::If can select it like
+	// DeletionPolicy.
 	UpdateReplacePolicy string
 	// Properties and Metadata are objects, absent if they are not declared.
 	Properties, Metadata Node
-	// CreationPolicy is an object that depends on no resource, absent if it is not declared. Which types have one is for the
-	// caller to say.
+	// CreationPolicy is an object that depends on no resource, absent if it is not declared. The caller checks that the
+	// type supports it.
 	CreationPolicy Node
-	// Line and Column are where the logical ID stands.
+	// Line and Column are the position of the logical ID.
 	Line, Column int
 
-	// parameters are the names in the trees that are parameters, not resources, sorted.
+	// parameters are the names in the trees that are parameters instead of resources, sorted.
 	parameters []string
 	language   Language
-	// deletionChoice and updateReplaceChoice are calls of Fn::If that choose a policy, absent if none does.
+	// deletionChoice and updateReplaceChoice are calls of Fn::If that select a policy; may be absent.
 	deletionChoice, updateReplaceChoice Node
-	// count is how often the resource is there, absent for once; of ROS, and only before the template is processed.
+	// count is the number of copies of the resource, absent for one. It is only set in ROS, before the template is
+	// processed.
 	count Node
 }
 
@@ -83,11 +85,11 @@ func (p *parser) resource(declared Member, where path) *Resource {
 		case "UpdateReplacePolicy":
 			r.UpdateReplacePolicy, r.updateReplaceChoice = p.policy(m, at, r.LogicalID, "Delete", "Retain", "Snapshot")
 		case "Version", "Description":
-			p.scalarText(m.Value, at, m.Key) // old templates have them; they mean nothing
+			p.scalarText(m.Value, at, m.Key) // old templates have them; they have no effect
 		case "CreationPolicy":
 			r.CreationPolicy = p.functions(m.Value, at, m.Key, inCreationPolicy)
 		case "UpdatePolicy":
-			p.functions(m.Value, at, m.Key, inMetadata) // it acts on types only that are kept as records
+			p.functions(m.Value, at, m.Key, inMetadata) // it applies only to types that are recorded
 		default:
 			p.key(m, at, "Invalid template resource property '%s'", m.Key)
 		}
@@ -98,7 +100,7 @@ func (p *parser) resource(declared Member, where path) *Resource {
 	return r
 }
 
-// functions returns an object in which functions may be called, checked for the shape of the calls.
+// functions returns an object in which functions may be called, after it checked the shape of the calls.
 func (p *parser) functions(n Node, where path, name string, in place) Node {
 	if n.kind != value.Map {
 		p.at(n, where, "Template format error: [%s] Every %s member must be an object.", where, name)
@@ -130,7 +132,7 @@ func (p *parser) dependsOn(n Node, where path) []string {
 	return nil
 }
 
-// policy reads a policy: a string, or a call of Fn::If that chooses one, which is returned as choice.
+// policy reads a policy: a string, or a call of Fn::If that selects one, which is returned as choice.
 func (p *parser) policy(m Member, where path, resource string, allowed ...string) (policy string, choice Node) {
 	if name, _, call := m.Value.call(); call && name == "Fn::If" {
 		s := &shapes{problems: &p.problems, language: p.template.Language, in: inProperties, extended: p.extended}
@@ -144,7 +146,7 @@ func (p *parser) policy(m Member, where path, resource string, allowed ...string
 	return policy, Node{}
 }
 
-// policyChoice checks what Fn::If may choose for a policy: one of those allowed, AWS::NoValue for none, or another Fn::If.
+// policyChoice checks the possible results of Fn::If for a policy: an allowed one, AWS::NoValue, or another Fn::If.
 // Source: recorded answers, D4 (2026-01-23).
 func (p *parser) policyChoice(s *shapes, key string, n Node, where path, resource string, allowed []string) {
 	name, argument, call := n.call()
@@ -169,7 +171,7 @@ func (p *parser) unrecognizedPolicy(n Node, where path, key, resource string) {
 	p.at(n, where, "Template format error: Unrecognized %s %s for resource %s", key, n.text, resource)
 }
 
-// in returns the resource with the policies that are chosen in a scope.
+// in returns the resource with the policies selected in a scope.
 func (r *Resource) in(s *Scope) *Resource {
 	if r.deletionChoice.IsZero() && r.updateReplaceChoice.IsZero() {
 		return r
@@ -183,7 +185,7 @@ func (r *Resource) in(s *Scope) *Resource {
 		if policy.choice.IsZero() {
 			continue
 		}
-		// The branches are literals, and a condition that is not declared was refused when the template was read.
+		// The branches are literals, and an undeclared condition was rejected when the template was read.
 		if v, err := e.node(*policy.choice); err == nil {
 			*policy.text = v.Text()
 		}
