@@ -10,15 +10,15 @@ import (
 	"github.com/pintle-dev/pintle/internal/language/value"
 )
 
-// Bounds of the expressions of Fn::Calculate. Source: ours.
+// Limits of the expressions of Fn::Calculate. Source: ours.
 const (
 	maxExpression = 4096
-	// maxNesting is how deep parentheses, signs and powers may nest.
+	// maxNesting is the maximum nesting depth of parentheses, signs and powers.
 	maxNesting = 64
 )
 
-// calculate returns Fn::Calculate: the value of an expression by Python's rules, where {i} stands for a number of the list. What
-// whole numbers come to is whole, also when they are divided; the places are those of a float.
+// calculate returns Fn::Calculate: the value of an expression by Python's rules, where {i} stands for a number in the
+// list. Whole numbers give a whole number, even after a division. The decimal places apply only to floats.
 func calculate() (function, bool) {
 	g := signature{
 		name: "Fn::Calculate", usage: "[expression, decimal places, [number, …]]", wants: []want{wantText, wantNumber, wantList}, least: 2,
@@ -51,7 +51,7 @@ func calculate() (function, bool) {
 	return f, ok
 }
 
-// calculated returns the value of an expression, and how much work it was. Its errors hold no numbers.
+// calculated returns the value of an expression, and the work to compute it. Its errors contain no numbers.
 func calculated(text string, numbers []decimal) (d decimal, work int, err error) {
 	if len(text) > maxExpression {
 		return decimal{}, 0, fmt.Errorf("the expression is longer than %d bytes", maxExpression)
@@ -64,13 +64,13 @@ func calculated(text string, numbers []decimal) (d decimal, work int, err error)
 	return d, c.work, err
 }
 
-// calculation reads an expression from left to right.
+// calculation evaluates an expression from left to right.
 type calculation struct {
 	rest    string
 	length  int
 	numbers []decimal
 	depth   int
-	// work is what numbers of so many bits took.
+	// work grows with the size of the numbers.
 	work int
 }
 
@@ -81,7 +81,7 @@ func (c *calculation) unexpected() error {
 	return fmt.Errorf("the expression has something unexpected %d bytes before its end", len(c.rest))
 }
 
-// take takes one of the operators, the first that is there; "" if none is.
+// take consumes the first of the operators that comes next; "" for none.
 func (c *calculation) take(operators ...string) string {
 	for _, o := range operators {
 		if strings.HasPrefix(c.rest, o) {
@@ -111,7 +111,7 @@ func (c *calculation) product() (decimal, error) {
 	return c.chain(c.signed, "//", "*", "/", "%")
 }
 
-// chain reads operands with operators of one rank between them.
+// chain reads operands separated by operators of the same precedence.
 func (c *calculation) chain(operand func() (decimal, error), operators ...string) (decimal, error) {
 	left, err := operand()
 	for err == nil {
@@ -128,7 +128,7 @@ func (c *calculation) chain(operand func() (decimal, error), operators ...string
 	return decimal{}, err
 }
 
-// signed reads an operand with signs before it, which bind less than a power.
+// signed reads an operand with its signs, which bind less tightly than a power.
 func (c *calculation) signed() (decimal, error) {
 	switch c.take("-", "+") {
 	case "-":
@@ -148,7 +148,7 @@ func (c *calculation) power() (decimal, error) {
 	if err != nil || c.take("**") == "" {
 		return base, err
 	}
-	exponent, err := c.nested(c.signed) // powers are read from the right
+	exponent, err := c.nested(c.signed) // powers are right-associative
 	if err != nil {
 		return decimal{}, err
 	}
@@ -186,7 +186,7 @@ func (c *calculation) atom() (decimal, error) {
 	return d, nil
 }
 
-// number returns the text of the number that comes next, "" if none does.
+// number returns the text of the next number, or "".
 func (c *calculation) number() string {
 	end := 0
 	for end < len(c.rest) {
@@ -209,7 +209,7 @@ var (
 	errLarge    = errors.New("a number in the expression becomes too large")
 )
 
-// apply returns what an operator makes of two numbers.
+// apply applies an operator to two numbers.
 func (d decimal) apply(operator string, other decimal) (decimal, error) {
 	result := decimal{new(big.Rat), d.float || other.float}
 	switch operator {
@@ -238,7 +238,7 @@ func (d decimal) apply(operator string, other decimal) (decimal, error) {
 	return result, nil
 }
 
-// floor returns the largest whole number that is not above r.
+// floor returns the largest whole number that is at most r.
 func floor(r *big.Rat) *big.Rat {
 	quotient, _ := new(big.Int).DivMod(r.Num(), r.Denom(), new(big.Int)) // Euclidean, and the denominator is positive
 	return new(big.Rat).SetInt(quotient)

@@ -9,16 +9,16 @@ import (
 	"github.com/pintle-dev/pintle/internal/language/value"
 )
 
-// Bounds of what becomes of a template when its counted resources are multiplied. Source: ours.
+// Limits of a template after its counted resources are multiplied. Source: ours.
 const (
-	// maxMultiplied is how many times as large as a submitted template it may be.
+	// maxMultiplied is its maximum size relative to the submitted template's limit.
 	maxMultiplied = 8
-	// mostBytes and mostResources hold whatever the limits are.
+	// mostBytes and mostResources apply in addition to the configured limits.
 	mostBytes     = 64 << 20
 	mostResources = 100_000
 )
 
-// processedBytes bounds what becomes of a template of so many bytes when its counted resources are multiplied.
+// processedBytes returns the size limit of a template after its counted resources are multiplied.
 func processedBytes(limit int) int {
 	if limit > math.MaxInt/maxMultiplied {
 		return limit
@@ -28,7 +28,7 @@ func processedBytes(limit int) int {
 
 const countMessage = "The Count of the resource %s must be a natural number."
 
-// rosCounted reads how often a resource is there.
+// rosCounted reads the count of a resource.
 func (p rosParser) rosCounted(r *Resource, n Node, where path) {
 	if p.processed {
 		p.coded(rosValidationFailed, n, where, "A template that was processed has no Count.")
@@ -50,8 +50,8 @@ func (p rosParser) rosCounted(r *Resource, n Node, where path) {
 	}
 }
 
-// natural returns the number that a value is, which may be a text; false if it is not a natural number, or one that nothing has so many
-// of.
+// natural returns a value as a natural number; the value may be a text. It returns false for anything else, and for a
+// number that does not fit an int.
 func natural(v value.Value) (int, bool) {
 	if v.Kind() != value.Number && v.Kind() != value.String {
 		return 0, false
@@ -64,8 +64,8 @@ func natural(v value.Value) (int, bool) {
 	return number, err == nil && number >= 0 && !strings.HasPrefix(text, "+") && !strings.HasPrefix(text, "-")
 }
 
-// multiply returns the template in which every counted resource is there as often as its Count says in a scope: A becomes A[0], A[1]
-// and so on, and what refers to A refers to all of them. Source: ROS, template section Resources, Count.
+// multiply returns the template with as many copies of every counted resource as its Count gives in a scope. A becomes
+// A[0], A[1] and so on, and references to A refer to all of them. Source: ROS, template section Resources, Count.
 func (t *Template) multiply(s *Scope) (*Template, error) {
 	limit := min(processedBytes(t.limits.Bytes), mostBytes)
 	m := &multiplication{scope: s, counts: make(map[string]int), left: limit, limit: limit}
@@ -84,7 +84,7 @@ func (t *Template) multiply(s *Scope) (*Template, error) {
 		}
 	}
 	if m.left < 0 {
-		m.found = nil // what is left is not whole
+		m.found = nil // the rest is incomplete
 		m.tooLong(made)
 	} else if _, deep := made.extent(MaxDepth - 1); deep {
 		m.coded(rosInvalidSchema, made, nil, "Lists and maps nest deeper than %d levels when counted resources are multiplied.", MaxDepth)
@@ -109,16 +109,16 @@ func (m *multiplication) tooLong(made Node) {
 type multiplication struct {
 	problems
 	scope *Scope
-	// counts are those of the counted resources.
+	// counts are the counts of the counted resources.
 	counts map[string]int
-	// left is how many bytes more may be made.
+	// left is the number of bytes that may still be created.
 	left, limit int
 }
 
-// notCounted is the index of what is not a counted resource.
+// notCounted is the index of resources without a Count.
 const notCounted = -1
 
-// count evaluates how often each counted resource is there, and checks the names that come of it.
+// count evaluates the count of each counted resource, and checks the resulting names.
 func (m *multiplication) count(t *Template) {
 	e := &evaluation{scope: m.scope}
 	total := 0
@@ -156,7 +156,7 @@ func (m *multiplication) count(t *Template) {
 	}
 }
 
-// spend counts what is made, and reports whether there may be more.
+// spend counts created bytes, and reports whether the limit is not reached yet.
 func (m *multiplication) spend(size int) bool {
 	if m.left >= 0 {
 		m.left -= size
@@ -184,7 +184,7 @@ func (m *multiplication) resources(section Node, where path) Node {
 			one.Value = m.resource(declared.Value, where.to(declared.Key), i)
 			made.members = append(made.members, one)
 			if len(m.found) > found {
-				break // it would be the same with all others
+				break // all others would give the same problem
 			}
 		}
 	}
@@ -260,7 +260,7 @@ func (m *multiplication) dependsOn(n Node) Node {
 	return made
 }
 
-// tree returns a tree in which the index has its value, and a reference to a counted resource is a list of references.
+// tree returns a tree with its index replaced by the value, and with references to counted resources replaced by lists.
 func (m *multiplication) tree(n Node, where path, index int) Node {
 	if !m.spend(len(n.text) + 4) {
 		return n
@@ -325,7 +325,7 @@ func (m *multiplication) getAtt(n, argument Node, where path, index int) Node {
 	})
 }
 
-// each returns a list of so many calls like n, with arguments of their own.
+// each returns a list of number calls like n, each with its own argument.
 func (m *multiplication) each(n Node, number int, argument func(i int) Node) Node {
 	list := Node{kind: value.List, line: n.line, column: n.column}
 	for i := range number {
@@ -339,8 +339,8 @@ func (m *multiplication) each(n Node, number int, argument func(i int) Node) Nod
 	return list
 }
 
-// choice returns a call of Fn::Select; one that takes a single resource of those that a counted one becomes is that one, so that it
-// depends on no other.
+// choice returns a call of Fn::Select. If it selects a single copy of a counted resource, choice returns that
+// reference, so that it depends on no other copy.
 func (m *multiplication) choice(n, argument Node, where path, index int) Node {
 	made := m.tree(argument, where, index)
 	if len(made.items) == 2 && made.items[0].kind == value.Number {
@@ -353,7 +353,7 @@ func (m *multiplication) choice(n, argument Node, where path, index int) Node {
 	return n.calling(made)
 }
 
-// sub returns the argument of Fn::Sub. In its text, which is one, no name can stand for several resources.
+// sub returns the argument of Fn::Sub. A name in its text cannot stand for several resources.
 func (m *multiplication) sub(argument Node, where path, index int) Node {
 	text, variables := subParts(argument)
 	if text.kind != value.String {

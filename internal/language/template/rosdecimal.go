@@ -9,19 +9,20 @@ import (
 	"github.com/pintle-dev/pintle/internal/language/value"
 )
 
-// Bounds of the numbers that functions of ROS calculate with. Source: ours.
+// Limits of the numbers in ROS functions. Source: ours.
 const (
-	// maxDigits is how long the text of a number may be.
+	// maxDigits is the maximum length of the text of a number.
 	maxDigits = 1024
-	// maxExponent is how large an exponent may be, of ten in the text of a number.
+	// maxExponent is the maximum decimal exponent in the text of a number.
 	maxExponent = 1024
-	// maxBits is how many bits a number may have, above and below the line of a fraction together.
+	// maxBits is the maximum number of bits of a number's numerator and denominator together.
 	maxBits = 16 << 10
-	// maxPlaces is how many decimal places a result has at most.
+	// maxPlaces is the maximum number of decimal places of a result.
 	maxPlaces = 30
 )
 
-// decimal is a number as Python has them: exact here, and a float if it was written as one or came of dividing.
+// decimal is a number by Python's rules. It is exact here, and a float if it was written as one or is the result of a
+// division.
 type decimal struct {
 	rat   *big.Rat
 	float bool
@@ -29,7 +30,7 @@ type decimal struct {
 
 var decimalText = regexp.MustCompile(`^[-+]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE]([-+]?[0-9]+))?$`)
 
-// parseDecimal reads the text of a number; false if it is none, or larger than is calculated with.
+// parseDecimal parses a number; false for an invalid or too large one.
 func parseDecimal(text string) (decimal, bool) {
 	text = strings.TrimSpace(text)
 	if text == "" || len(text) > maxDigits || text[0] > '9' {
@@ -48,13 +49,13 @@ func parseDecimal(text string) (decimal, bool) {
 	return decimal{rat, strings.ContainsAny(text, ".eE")}, ok
 }
 
-// bits are those above and below the line of the fraction.
+// bits returns the number of bits of the numerator and denominator together.
 func (d decimal) bits() int { return d.rat.Num().BitLen() + d.rat.Denom().BitLen() }
 
-// large reports whether the number has more bits than are calculated with.
+// large reports whether the number exceeds maxBits.
 func (d decimal) large() bool { return d.bits() > maxBits }
 
-// value returns the number: exact if it has few places, a float with one place at least.
+// value returns the number with up to maxPlaces decimal places. A float has at least one.
 func (d decimal) value() value.Value {
 	if !d.float {
 		return value.Num(d.rat.Num().String())
@@ -66,7 +67,8 @@ func (d decimal) value() value.Value {
 	return value.Num(trimmed(d.rat.FloatString(places)))
 }
 
-// rounded returns the number with so many places at most, halves away from zero; none is a whole number.
+// rounded returns the number with at most places decimal places, halves rounded away from zero. With 0 places it is a
+// whole number.
 func (d decimal) rounded(places int) value.Value {
 	if places == 0 {
 		return value.Num(d.rat.FloatString(0))
@@ -74,7 +76,7 @@ func (d decimal) rounded(places int) value.Value {
 	return value.Num(trimmed(d.rat.FloatString(places)))
 }
 
-// trimmed returns a decimal without the zeros at its end, but for one after the point.
+// trimmed returns a decimal without trailing zeros, except one after the point.
 func trimmed(text string) string {
 	whole, fraction, _ := strings.Cut(text, ".")
 	if fraction = strings.TrimRight(fraction, "0"); fraction == "" {
@@ -83,7 +85,7 @@ func trimmed(text string) string {
 	return whole + "." + fraction
 }
 
-// decimals reads a list of numbers.
+// decimals converts a list of numbers.
 func (a arguments) decimals(e *evaluation, list []value.Value) ([]decimal, error) {
 	numbers := make([]decimal, len(list))
 	for i, v := range list {
@@ -99,7 +101,7 @@ func (a arguments) decimals(e *evaluation, list []value.Value) ([]decimal, error
 	return numbers, nil
 }
 
-// whole reads an argument that is a whole number of a range; fallback if it is not there.
+// whole returns an argument that must be a whole number in a range, or fallback if it is absent.
 func (a arguments) whole(e *evaluation, i, least, most, fallback int) (int, error) {
 	if i >= len(a.values) || a.values[i].IsNull() {
 		return fallback, nil

@@ -6,7 +6,7 @@ import (
 	"github.com/pintle-dev/pintle/internal/language/value"
 )
 
-// maxROSAssertions is how many assertions the rules of a template may have. Source: ROS, template section Rules.
+// maxROSAssertions is the maximum number of assertions in the rules of a template. Source: ROS, template section Rules.
 const maxROSAssertions = 100
 
 func (p rosParser) rosConditions(section Node, where path) {
@@ -33,7 +33,7 @@ func (s *shapes) decision(n Node, where path) {
 	s.truth(n, where, rosDecisionMessage)
 }
 
-// ruleDecision is decision for a rule, in which the name of a condition decides too.
+// ruleDecision is decision for a rule, where the name of a condition is a truth value too.
 func (s *shapes) ruleDecision(n Node, where path) {
 	if n.kind != value.String {
 		s.decision(n, where)
@@ -140,7 +140,7 @@ func (p rosParser) rosMappings(section Node, where path) {
 	}
 }
 
-// rosData checks that a value of a mapping is data: no null, and no function is called in it.
+// rosData checks that a value of a mapping is data without nulls and function calls.
 func (p rosParser) rosData(n Node, where path) {
 	if n.IsZero() {
 		p.wrongType(n, where, "data, not null")
@@ -158,8 +158,8 @@ func (p rosParser) rosData(n Node, where path) {
 	}
 }
 
-// enforceROS is enforce for a template of ROS: every function may be called in its rules, and what depends on a parameter without
-// a value is not held against anyone.
+// enforceROS is enforce for a ROS template: its rules may call every function. It skips parts that depend on a
+// parameter without a value.
 func (t *Template) enforceROS(s *Scope, open map[string]bool) error {
 	var found Errors
 	e := &evaluation{scope: s}
@@ -199,9 +199,9 @@ func (t *Template) enforceROS(s *Scope, open map[string]bool) error {
 	return found.orNil()
 }
 
-// dependence returns what reports whether a tree that is decided early depends on a parameter or a condition that is open, or on
-// the time; nothing does if open is nil. Conditions are in an order in which each comes after those it is made of, so that one look at
-// each is enough.
+// dependence returns a function that reports whether a tree depends on an open parameter or condition, or on the time.
+// If open is nil, the function always returns false. Conditions are sorted so that each comes after those that it
+// depends on, so one pass is enough.
 func (t *Template) dependence(open map[string]bool) func(Node) bool {
 	if open == nil {
 		return func(Node) bool { return false }

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// The classes of errors in templates of ROS. Source: ROS API reference, error codes.
+// The error codes of ROS templates. Source: ROS API reference, error codes.
 const (
 	rosCircular         = "CircularDependency"
 	rosInvalidSchema    = "InvalidSchema"
@@ -20,17 +20,17 @@ const (
 	rosMissingParameter = "UserParameterMissing"
 )
 
-// coded adds a problem of a class at a node.
+// coded adds a problem with a code at a node.
 func (p *problems) coded(code string, n Node, where path, format string, args ...any) {
 	p.add(&Error{Message: fmt.Sprintf(format, args...), Code: code, Path: where.String(), Line: n.line, Column: n.column})
 }
 
-// codedKey adds a problem of a class at the key of a member.
+// codedKey adds a problem with a code at the key of a member.
 func (p *problems) codedKey(code string, m Member, where path, format string, args ...any) {
 	p.coded(code, Node{line: m.line, column: m.column}, where, format, args...)
 }
 
-// wrongType adds the problem that something is not a map, no list or no text, as what says.
+// wrongType adds the problem that a node does not have the required type, described by what.
 func (p *problems) wrongType(n Node, where path, what string) {
 	name, section := "", where.dotted()
 	if len(where) > 2 {
@@ -40,7 +40,7 @@ func (p *problems) wrongType(n Node, where path, what string) {
 	p.explain("it must be " + what)
 }
 
-// dotted returns a path as ROS writes it, A.Properties.List[0].
+// dotted returns a path in the form A.Properties.List[0], as ROS writes it.
 func (p path) dotted() string {
 	var b strings.Builder
 	for i, key := range p {
@@ -60,7 +60,7 @@ func isIndex(key string) bool {
 	return key != "" && strings.Trim(key, "0123456789") == ""
 }
 
-// rosReference is ROS's text for a name that stands for nothing.
+// rosReference returns ROS's text for an unknown name.
 func rosReference(name string, referencer path) string {
 	if len(referencer) > 0 {
 		referencer = referencer[1:]
@@ -68,8 +68,8 @@ func rosReference(name string, referencer path) string {
 	return fmt.Sprintf("The specified reference %q (in %s) is incorrect.", name, referencer.dotted())
 }
 
-// asROS gives every problem of a template of ROS a class: that of the text if it has none, and leaves out the words with which
-// CloudFormation begins its messages.
+// asROS adds a code to every problem of a ROS template that has none, and removes CloudFormation's prefixes from the
+// messages.
 func asROS(err error, code string) error {
 	if err == nil {
 		return nil
@@ -87,7 +87,7 @@ func asROS(err error, code string) error {
 	return all
 }
 
-// rosText returns a message without what CloudFormation begins it with.
+// rosText returns a message without CloudFormation's prefix.
 func rosText(message string) string {
 	for _, prefix := range []string{"Template format error: ", "Template error: ", "Template validation error: "} {
 		message = strings.TrimPrefix(message, prefix)

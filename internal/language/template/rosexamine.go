@@ -61,7 +61,7 @@ func (p *Partial) rosParameter(b *binding, declared *Parameter) {
 	p.open[name] = declared.Stored()
 }
 
-// multiply multiplies the counted resources, if it is known how many there are, and returns what is wrong with that.
+// multiply multiplies the counted resources, if their number is known, and returns its problems.
 func (p *Partial) multiply() Errors {
 	t := p.template
 	open := make(map[string]bool)

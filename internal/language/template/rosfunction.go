@@ -9,15 +9,15 @@ import (
 	"github.com/pintle-dev/pintle/internal/language/value"
 )
 
-// Codes of the errors of functions in the spelling of ROS. Source: ROS, error codes of the API.
+// Codes of function errors in the spelling of ROS. Source: ROS, error codes of the API.
 const (
 	codeInvalidValue     = "StackValidationFailed"
 	codeInvalidReference = "InvalidTemplateReference"
 )
 
-// rosFunctionNamed returns a function of the language of ROS; false for a name that is none. The families, one file each, are
-// rostext, rosstring, roslist, rosmap, roslogic, rosnumber, rosjson, rostime, rosnetwork and rosoutside.
-// Source: ROS, template functions.
+// rosFunctionNamed returns a function of ROS; false for an unknown name. The families, one file each, are rostext,
+// rosstring, roslist, rosmap, roslogic, rosnumber, rosjson, rostime, rosnetwork and rosoutside. Source: ROS, template
+// functions.
 func rosFunctionNamed(name string) (function, bool) {
 	for _, family := range []func(string) (function, bool){
 		rosReferenceNamed, rosTextNamed, rosListNamed, rosMapNamed, rosLogicNamed, rosNumberNamed, rosJSONNamed, rosTimeNamed,
@@ -30,7 +30,7 @@ func rosFunctionNamed(name string) (function, bool) {
 	return function{}, false
 }
 
-// rosAnywhere is every place of a template of ROS in which functions are called.
+// rosAnywhere is the set of all places in a ROS template where functions may be called.
 const rosAnywhere = anywhere | inRules
 
 func rosReferenceNamed(name string) (function, bool) {
@@ -43,21 +43,21 @@ func rosReferenceNamed(name string) (function, bool) {
 	return function{}, false
 }
 
-// want is what an argument of a function must be.
+// want is the required type of a function's argument.
 type want uint8
 
 const (
-	// wantAny lets everything pass, also that there is no value.
+	// wantAny accepts everything, even no value.
 	wantAny want = iota
 	// wantText is a scalar.
 	wantText
-	// wantNumber is a number, or a text that is one.
+	// wantNumber is a number, or a text that contains one.
 	wantNumber
 	wantList
 	wantMap
 )
 
-// String says what is wanted.
+// String describes the required type.
 func (w want) String() string {
 	switch w {
 	case wantAny:
@@ -74,7 +74,7 @@ func (w want) String() string {
 	return "nothing"
 }
 
-// fits reports whether what is of a kind, and has a text if it is a scalar, is what is wanted.
+// fits reports whether a value of a kind, with this text if it is a scalar, has the required type.
 func (w want) fits(kind value.Kind, text string) bool {
 	switch w {
 	case wantAny:
@@ -92,30 +92,30 @@ func (w want) fits(kind value.Kind, text string) bool {
 	return false
 }
 
-// signature is how a function of ROS is called: with a list of arguments.
+// signature describes the calls of a ROS function that takes a list of arguments.
 type signature struct {
 	name string
 	// usage shows a call, e.g. [delimiter, [text, …]].
 	usage string
-	// wants are what the arguments must be. Those from least on can be left out.
+	// wants are the types of the arguments. The arguments from index least on are optional.
 	wants []want
 	least int
-	// rest says that there may be more arguments, which are as the last one.
+	// rest says that more arguments may follow, of the same type as the last one.
 	rest bool
-	// keeps says that the result is made of the arguments as they are, each as secret as it was. Otherwise all of it is as secret
-	// as the most secret argument.
+	// keeps says that the result contains the arguments unchanged, each with its own secrecy. Otherwise the whole
+	// result is as secret as the most secret argument.
 	keeps bool
 }
 
-// arguments are the values with which a function is called.
+// arguments are the values of a call's arguments.
 type arguments struct {
 	signature
-	// at is where the argument stands, for errors.
+	// at is the position of the argument in errors.
 	at     Node
 	values []value.Value
 }
 
-// function returns the function of a signature.
+// function returns the function with a signature.
 func (g signature) function(places place, apply func(e *evaluation, a arguments) (value.Value, error)) (function, bool) {
 	return function{
 		places: places,
@@ -134,7 +134,7 @@ func (g signature) function(places place, apply func(e *evaluation, a arguments)
 	}, true
 }
 
-// decision returns the function of a signature whose result is a truth value.
+// decision returns the function with a signature whose result is a truth value.
 func (g signature) decision(decide func(e *evaluation, a arguments) (bool, error)) (function, bool) {
 	truth := func(e *evaluation, argument Node) (bool, error) {
 		a, err := g.evaluate(e, argument)
@@ -146,7 +146,7 @@ func (g signature) decision(decide func(e *evaluation, a arguments) (bool, error
 	return function{places: rosAnywhere, check: g.check, truth: truth, evaluate: asValue(truth)}, true
 }
 
-// asValue returns what a function whose result is a truth value is where a value belongs.
+// asValue returns a truth function in a form that can be used where a value is expected.
 func asValue(truth func(e *evaluation, argument Node) (bool, error)) func(e *evaluation, argument Node) (value.Value, error) {
 	return func(e *evaluation, argument Node) (value.Value, error) {
 		holds, err := truth(e, argument)
@@ -154,15 +154,15 @@ func asValue(truth func(e *evaluation, argument Node) (bool, error)) func(e *eva
 	}
 }
 
-// want returns what the argument with an index must be.
+// want returns the type of the argument at an index.
 func (g signature) want(i int) want { return g.wants[min(i, len(g.wants)-1)] }
 
-// misused says what is wrong with a call.
+// misused returns the error for an invalid call.
 func (g signature) misused(format string, args ...any) string {
 	return fmt.Sprintf("%s takes %s: %s.", g.name, g.usage, fmt.Sprintf(format, args...))
 }
 
-// miscounted says that a call has too many or too few arguments; "" if it has not.
+// miscounted returns the error for a call with too many or too few arguments, or "".
 func (g signature) miscounted(n int) string {
 	if n < g.least || n > len(g.wants) && !g.rest {
 		return g.misused("here are %d arguments", n)
@@ -170,7 +170,8 @@ func (g signature) miscounted(n int) string {
 	return ""
 }
 
-// check reports what is wrong with a call as far as its text tells it. One whose arguments are another's result is let pass.
+// check reports the problems of a call that its text shows. It accepts a call whose arguments are the result of another
+// call.
 func (g signature) check(s *shapes, argument Node, where path) {
 	if _, _, call := argument.call(); call {
 		s.node(argument, where)
@@ -194,8 +195,8 @@ func (g signature) check(s *shapes, argument Node, where path) {
 	}
 }
 
-// evaluate returns the arguments of a call. One that has no value is null where everything passes, and else the empty text, list or
-// map; a number that must be there has no such.
+// evaluate returns the arguments of a call. An argument without a value is null, which reads as an empty text, list or
+// map. A required number must have a value.
 func (g signature) evaluate(e *evaluation, argument Node) (arguments, error) {
 	values, err := e.members(argument, 2)
 	if err != nil {
@@ -216,8 +217,8 @@ func (g signature) evaluate(e *evaluation, argument Node) (arguments, error) {
 	return a, nil
 }
 
-// members evaluates a list, and the lists in it, so many levels of them, so that what has no value keeps its place, as null. Other
-// nodes are evaluated as they are.
+// members evaluates a list, and the lists in it down to a number of levels. An item without a value keeps its position,
+// as null. Other nodes are evaluated as usual.
 func (e *evaluation) members(n Node, levels int) (value.Value, error) {
 	if n.kind != value.List || levels == 0 {
 		return e.node(n)
@@ -232,15 +233,15 @@ func (e *evaluation) members(n Node, levels int) (value.Value, error) {
 	return value.Items(list...), nil
 }
 
-// fail returns an error about the arguments. The text must hold none of their values.
+// fail returns an error about the arguments. The text must not contain their values.
 func (a arguments) fail(e *evaluation, format string, args ...any) error {
 	return e.fail(a.at, "%s", a.misused(format, args...))
 }
 
-// secrecy returns how secret the arguments are.
+// secrecy returns the highest secrecy of the arguments.
 func (a arguments) secrecy() value.Secrecy { return value.Items(a.values...).Secrecy() }
 
-// text returns the text of a scalar; "" for one that is not there.
+// text returns the text of a scalar; "" for an absent one.
 func (a arguments) text(i int) string {
 	if i >= len(a.values) {
 		return ""
@@ -248,7 +249,7 @@ func (a arguments) text(i int) string {
 	return a.values[i].Text()
 }
 
-// present returns the items of a list but those without a value.
+// present returns the items of a list that have a value.
 func present(list value.Value) []value.Value {
 	items := make([]value.Value, 0, len(list.Items()))
 	for _, item := range list.Items() {
@@ -278,7 +279,7 @@ func (s *shapes) rosCall(n Node, name string, argument Node, where path) {
 	}
 }
 
-// unknownROSFunction says that there is no such function, and what to use instead of one that ROS does not have.
+// unknownROSFunction returns the error for an unknown function, with a replacement for one that ROS does not have.
 func unknownROSFunction(name string) string {
 	instead := ""
 	switch name {
@@ -302,7 +303,7 @@ func unknownROSFunction(name string) string {
 	return "The function " + name + " is not supported" + instead + "."
 }
 
-// rosFunctionAlike returns a function whose name differs in the case of letters only.
+// rosFunctionAlike returns a function whose name differs only in the case of its letters.
 func rosFunctionAlike(name string) (string, bool) {
 	for _, known := range rosFunctionNames() {
 		if strings.EqualFold(known, name) {
@@ -339,7 +340,7 @@ func (e *evaluation) rosCall(n Node, name string, argument Node) (value.Value, e
 	return v, nil
 }
 
-// coded returns an error with the code of an invalid value if it is ours and has none.
+// coded returns an error with the code of an invalid value, if it is an [Error] without a code.
 func coded(err error) error {
 	var e *Error
 	if errors.As(err, &e) && e.Code == "" {

@@ -8,7 +8,8 @@ import (
 	"github.com/pintle-dev/pintle/internal/language/value"
 )
 
-// jqFunction returns Fn::Jq: what a script of jq makes of a value, the first result or all of them. All of it is as secret as what it is made of.
+// jqFunction returns Fn::Jq: the first result, or all results, of a jq script for a value. The whole result is as
+// secret as its most secret argument.
 func jqFunction() (function, bool) {
 	g := signature{name: "Fn::Jq", usage: "[First or All, script, JSON]", wants: []want{wantText, wantText, wantAny}, least: 3}
 	f, ok := g.function(rosAnywhere, func(e *evaluation, a arguments) (value.Value, error) {
@@ -60,8 +61,8 @@ func jqFunction() (function, bool) {
 	return f, ok
 }
 
-// keysShown reports whether all keys in the results may be read by everyone: those of the input, its texts that are not secret, and
-// what stands in the script.
+// keysShown reports whether all keys in the results may be shown to everyone. Such keys are those of the input, its
+// texts that are not secret, and the text of a script that is not secret.
 func (a arguments) keysShown(input value.Value, results []value.Value) bool {
 	script := ""
 	if !a.values[1].Secret() {

@@ -25,7 +25,7 @@ func rosJSONNamed(name string) (function, bool) {
 	return function{}, false
 }
 
-// fromJSON returns an argument that is JSON as a text, or was read already. The empty text is null.
+// fromJSON returns an argument that is JSON in a text, or already parsed. The empty text is null.
 func (a arguments) fromJSON(e *evaluation, i int) (value.Value, error) {
 	v := a.values[i]
 	if v.Kind() != value.String {

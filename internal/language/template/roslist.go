@@ -35,7 +35,7 @@ func rosListNamed(name string) (function, bool) {
 	return function{}, false
 }
 
-// length counts the characters of a text, the items of a list, or the members of a map.
+// length returns the number of characters of a text, items of a list, or members of a map.
 func length(e *evaluation, at Node, v value.Value) (value.Value, error) {
 	n := 0
 	switch v.Kind() {
@@ -52,8 +52,8 @@ func length(e *evaluation, at Node, v value.Value) (value.Value, error) {
 	return value.Num(strconv.Itoa(n)), nil
 }
 
-// selected returns an item of a list, several, or a member of a map. A text is a list whose items have commas between
-// them. A missing item is the third argument, or the empty text.
+// selected returns an item of a list, several items, or a member of a map. A text is a list of items separated by
+// commas. For a missing item it returns the third argument, or the empty text.
 func selected(e *evaluation, a arguments) (value.Value, error) {
 	by := strings.TrimSpace(a.text(0))
 	secrecy := a.values[0].Secrecy()
@@ -100,7 +100,7 @@ func selected(e *evaluation, a arguments) (value.Value, error) {
 	return items[index].Tainted(secrecy), nil
 }
 
-// slice returns the items from start up to stop, every one, or one of each step, by Python's rules.
+// slice returns the items from start to stop, with an optional step, by Python's rules.
 func (a arguments) slice(e *evaluation, text string, items []value.Value) (value.Value, error) {
 	fields := strings.Split(text, ":")
 	var bounds [3]*int
@@ -144,13 +144,13 @@ func (a arguments) slice(e *evaluation, text string, items []value.Value) (value
 			picked = append(picked, items[i])
 		}
 		if step > len(items) || step < -len(items) {
-			break // the next would be beyond, and a step can be as large as an integer
+			break // the next index would be out of range, and a step can be as large as an integer
 		}
 	}
 	return value.Items(picked...), nil
 }
 
-// checkROSFindInMap checks [mapping, key, key], to which the parser adds what of the mapping can be found.
+// checkROSFindInMap checks [mapping, key, key], to which the parser adds the reachable part of the mapping.
 func checkROSFindInMap(s *shapes, argument Node, where path) {
 	count := 3
 	if s.linked {

@@ -7,21 +7,21 @@ import (
 	"github.com/pintle-dev/pintle/internal/language/value"
 )
 
-// maxLocalDepth is how many local variables may be made of one another. Source: ROS, template section Locals.
+// maxLocalDepth is the maximum depth of references between local variables. Source: ROS, template section Locals.
 const maxLocalDepth = 5
 
-// dataSource begins the names of types that read what exists already.
+// dataSource begins the names of types that read existing resources.
 const dataSource = "DATASOURCE::"
 
 // localNode is the size of a list, a map or a scalar in addition to its text when local variables are replaced.
 const localNode = 16
 
-// Local is a local variable of a template of ROS that reads a data source.
+// Local is a local variable of a ROS template that reads a data source.
 type Local struct {
 	Name string
 	// Type is the data source, e.g. DATASOURCE::VPC::Vpcs.
 	Type string
-	// Line and Column are where the name stands.
+	// Line and Column are the position of the name.
 	Line, Column int
 }
 
@@ -32,7 +32,7 @@ type local struct {
 	kind   string // the type of the data source that it reads
 	source bool   // it reads a data source
 	eval   bool   // its value must not depend on resources
-	state  int    // of its expansion: 0 not begun, 1 under way, 2 done
+	state  int    // of its expansion: 0 not begun, 1 in progress, 2 done
 	depth  int
 	size   int
 }
@@ -42,7 +42,7 @@ type locals struct {
 	rosParser
 	root   Node
 	byName map[string]*local
-	// left is how many bytes more may be made.
+	// left is the number of bytes that may still be created.
 	left int
 }
 
@@ -50,8 +50,8 @@ type locals struct {
 // variable's value. The results of a data source are unknown, so its attributes are replaced by the results of
 // [ROSStandIn].
 //
-// ROS computes the value of type Eval before it replaces it. Functions have no effects, so both types come to the same.
-// Source: ROS, template section Locals.
+// ROS computes the value of type Eval before it replaces it. Functions have no side effects, so both types give the
+// same result. Source: ROS, template section Locals.
 func (p rosParser) withoutLocals(root Node) Node {
 	section := root.Get("Locals")
 	if section.IsZero() {
@@ -116,12 +116,12 @@ func (l *locals) declare(m Member, where path) {
 	}
 	if properties := m.Value.Get("Properties"); v.source && !properties.IsZero() {
 		l.rosMap(properties, where.to("Properties"))
-		v.value = properties // so that the names in it are looked up
+		v.value = properties // so that its names are looked up
 	}
 	l.byName[m.Key] = v
 }
 
-// expand replaces the local variables in the value of one.
+// expand replaces the local variables in the value of a local variable.
 func (l *locals) expand(v *local) {
 	where := path{"Locals", v.Key}
 	switch {
@@ -143,7 +143,7 @@ func (l *locals) expand(v *local) {
 	}
 }
 
-// checkEval reports the resources in a value that is computed before there are any.
+// checkEval reports references to resources in a value that is computed before resources exist.
 func (l *locals) checkEval(v *local, where path) {
 	parameters := l.parameterKeys()
 	uses(v.value, nil, func(u use) {
@@ -154,7 +154,7 @@ func (l *locals) checkEval(v *local, where path) {
 	})
 }
 
-// parameterKeys are the names of the parameters, which may not have been read yet.
+// parameterKeys returns the names of the parameters, which may not have been read yet.
 func (l *locals) parameterKeys() map[string]bool {
 	names := make(map[string]bool)
 	for _, p := range l.root.Get("Parameters").members {
@@ -163,8 +163,8 @@ func (l *locals) parameterKeys() map[string]bool {
 	return names
 }
 
-// replace returns a tree in which references to local variables are their values. within is the one whose value the tree is, nil if
-// it is none's.
+// replace returns a tree with references to local variables replaced by their values. within is the local variable that
+// the tree belongs to; may be nil.
 func (l *locals) replace(n Node, within *local) Node {
 	if l.left < 0 {
 		return n
@@ -198,7 +198,7 @@ func (l *locals) replace(n Node, within *local) Node {
 	return made
 }
 
-// enter expands a local variable that is used in another one's value, or elsewhere.
+// enter expands a local variable that is used in the value of another one, or elsewhere.
 func (l *locals) enter(v, within *local) {
 	l.expand(v)
 	if within != nil {
@@ -206,7 +206,7 @@ func (l *locals) enter(v, within *local) {
 	}
 }
 
-// of returns the value of a local variable, for a reference to it. That of a data source is its name.
+// of returns the value of a reference to a local variable. The value of a data source is its name.
 func (l *locals) of(v *local, reference Node, within *local) Node {
 	l.enter(v, within)
 	if v.source {
@@ -218,7 +218,7 @@ func (l *locals) of(v *local, reference Node, within *local) Node {
 	return v.value
 }
 
-// bytes is about how long a tree is.
+// bytes returns the approximate size of a tree.
 func (n Node) bytes() int {
 	size := localNode + len(n.text)
 	for _, item := range n.items {

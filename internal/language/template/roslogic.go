@@ -61,7 +61,7 @@ func rosLogicNamed(name string) (function, bool) {
 func eachMemberIn(e *evaluation, a arguments) (bool, error) {
 	among := a.values[1].Items()
 	for _, member := range a.values[0].Items() {
-		// Every member is compared with all the others.
+		// Every member is compared with all items of the list.
 		if err := e.spend(a.at, 1+extent(a.values[1])/4); err != nil {
 			return false, err
 		}
@@ -72,7 +72,7 @@ func eachMemberIn(e *evaluation, a arguments) (bool, error) {
 	return true, nil
 }
 
-// checkROSIf checks Fn::If, whose condition can only be named.
+// checkROSIf checks Fn::If, whose condition must be a name.
 func checkROSIf(s *shapes, argument Node, where path) {
 	if argument.kind != value.List || len(argument.items) != 3 || argument.items[0].kind != value.String || argument.items[0].text == "" {
 		s.at(argument, where, "Fn::If takes [condition, value if true, value if false], the condition by its name in Conditions.")
@@ -82,7 +82,7 @@ func checkROSIf(s *shapes, argument Node, where path) {
 	s.node(argument.items[2], where.to("2"))
 }
 
-// operator returns a boolean function, whose operands are conditions. One operand may stand without a list.
+// operator returns a boolean function, whose operands are conditions. A single operand need not be in a list.
 func operator(name, takes string, least int, more bool, decide func(e *evaluation, operands []Node) (bool, error)) (function, bool) {
 	truth := func(e *evaluation, argument Node) (bool, error) { return decide(e, operandsOf(argument)) }
 	return function{
@@ -108,10 +108,10 @@ func operandsOf(argument Node) []Node {
 	return []Node{argument}
 }
 
-// rosOperand checks an operand of a boolean function: the name of a condition, or what rosTruth takes.
+// rosOperand checks an operand of a boolean function: the name of a condition, or a tree that rosTruth accepts.
 func (s *shapes) rosOperand(n Node, where path) {
 	if n.kind == value.String && n.text != "" {
-		return // that there is such a condition is checked when all are known
+		return // whether the condition exists is checked when all are known
 	}
 	s.rosTruth(n, where)
 }
@@ -138,7 +138,7 @@ func (s *shapes) rosTruth(n Node, where path) {
 	}
 }
 
-// rosOperands returns stop as soon as one operand is that, else its contrary.
+// rosOperands returns stop as soon as one operand equals it, and the opposite otherwise.
 func (e *evaluation) rosOperands(operands []Node, stop bool) (bool, error) {
 	for _, operand := range operands {
 		holds, err := e.rosOperand(operand)
@@ -165,7 +165,7 @@ func (e *evaluation) rosOperand(n Node) (bool, error) {
 	return holds, nil
 }
 
-// rosTruth decides a tree that shapes.rosTruth let pass.
+// rosTruth decides a tree that shapes.rosTruth has accepted.
 func (e *evaluation) rosTruth(n Node) (bool, error) {
 	if name, argument, call := n.call(); call {
 		if f, ok := rosFunctionNamed(name); ok && f.truth != nil {
@@ -186,7 +186,7 @@ func (e *evaluation) rosTruth(n Node) (bool, error) {
 	return false, coded(e.fail(n, "A condition must be true or false, and this is neither."))
 }
 
-// same reports whether two values are equal. Scalars are if they have the same text, so that true and "true" are equal, or if
+// same reports whether two values are equal. Scalars are equal if they have the same text, so true equals "true", or if
 // they are the same number.
 func same(a, b value.Value) bool {
 	switch {
@@ -218,9 +218,9 @@ func same(a, b value.Value) bool {
 	return true
 }
 
-// sameNumber reports whether two texts are of the same number.
+// sameNumber reports whether two texts are the same number.
 func sameNumber(a, b string) bool {
-	x, _ := strconv.ParseFloat(a, 64) // beyond the largest, and within the smallest, many numbers are one
+	x, _ := strconv.ParseFloat(a, 64) // very large, and very small, numbers have the same float
 	y, _ := strconv.ParseFloat(b, 64)
 	if x != y {
 		return false
@@ -230,8 +230,8 @@ func sameNumber(a, b string) bool {
 	return ok && both && digits == others && exponent == another
 }
 
-// significant returns the digits of a number from the first to the last that is not zero, with its sign, and the power of ten by
-// which they, as a whole number, are multiplied; false for what is not a number, or larger than is calculated with.
+// significant returns the digits of a number from the first to the last nonzero one, with its sign, and the power of
+// ten by which that whole number is multiplied. It returns false for an invalid or too large number.
 func significant(text string) (digits string, exponent int, ok bool) {
 	if len(text) > maxDigits {
 		return "", 0, false
@@ -266,7 +266,7 @@ func cutAny(text, characters string) (before, after string, found bool) {
 	return text, "", false
 }
 
-// indexOf returns the index of the first item that is the same as v, -1 if there is none.
+// indexOf returns the index of the first item that is the same as v, or -1.
 func indexOf(items []value.Value, v value.Value) int {
 	for i, item := range items {
 		if same(item, v) {
@@ -276,7 +276,8 @@ func indexOf(items []value.Value, v value.Value) int {
 	return -1
 }
 
-// truthy reports whether a value counts as true: what is neither false, zero nor empty. The texts "false" and "0" are what they say.
+// truthy reports whether a value counts as true: it is not false, zero or empty. The texts "false" and "0" count as
+// false.
 func truthy(v value.Value) bool {
 	switch v.Kind() {
 	case value.Null:
@@ -296,14 +297,14 @@ func truthy(v value.Value) bool {
 	return false
 }
 
-// Bounds of Fn::MatchPattern. Source: ours.
+// Limits of Fn::MatchPattern. Source: ours.
 const (
 	maxMatchPattern = 1024
 	maxMatched      = 16 << 10
 )
 
-// matchPattern returns Fn::MatchPattern: whether a text begins with what a regular expression describes. Source: ROS says by its
-// examples only that a text whose end alone matches does not count.
+// matchPattern returns Fn::MatchPattern, which reports whether a regular expression matches the beginning of a text.
+// Source: ROS shows only by examples that a match at the end alone does not count.
 func matchPattern() (function, bool) {
 	g := signature{name: "Fn::MatchPattern", usage: "[pattern, text]", wants: []want{wantText, wantText}, least: 2}
 	f, ok := g.decision(func(e *evaluation, a arguments) (bool, error) {
@@ -337,7 +338,7 @@ func matchPattern() (function, bool) {
 	return f, ok
 }
 
-// prefixPattern reads a regular expression that the beginning of a text has to match.
+// prefixPattern parses a regular expression that must match the beginning of a text.
 func prefixPattern(text string) (*allowedPattern, error) {
 	if len(text) > maxMatchPattern {
 		return nil, fmt.Errorf("it is longer than %d bytes", maxMatchPattern)
@@ -350,7 +351,7 @@ func prefixPattern(text string) (*allowedPattern, error) {
 	return p, err
 }
 
-// heft is about how much there is to do for each character of a text.
+// heft returns the approximate work for each character of a text.
 func (p *allowedPattern) heft() int {
 	sum := 0
 	for _, re := range append([]lookahead{{pattern: p.whole}}, p.ahead...) {

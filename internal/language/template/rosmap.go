@@ -39,8 +39,8 @@ func rosMapNamed(name string) (function, bool) {
 	return function{}, false
 }
 
-// mergeMapToList makes a list of maps of maps of lists: its first has the first item under every key, and so on. A list that ends
-// earlier than others repeats its last item; one without items has none.
+// mergeMapToList turns maps of lists into a list of maps: the first map has the first item under every key, and so on.
+// A list that is shorter than others repeats its last item; an empty one adds nothing.
 func mergeMapToList(e *evaluation, a arguments) (value.Value, error) {
 	var columns []value.Member
 	rows := 0
@@ -53,7 +53,7 @@ func mergeMapToList(e *evaluation, a arguments) (value.Value, error) {
 			rows = max(rows, len(m.Value.Items()))
 		}
 	}
-	size := 0 // of the longest item in each column, so many times
+	size := 0 // size of the longest item in each column, times the number of rows
 	for _, column := range columns {
 		most := 0
 		for _, item := range column.Value.Items() {
@@ -77,7 +77,7 @@ func mergeMapToList(e *evaluation, a arguments) (value.Value, error) {
 	return value.Items(list...), nil
 }
 
-// selectMapList returns what maps have under a key, of those that have it.
+// selectMapList returns the values under a key in those maps that have it.
 func selectMapList(e *evaluation, a arguments) (value.Value, error) {
 	picked := []value.Value{}
 	for i, item := range present(a.values[1]) {
@@ -91,7 +91,7 @@ func selectMapList(e *evaluation, a arguments) (value.Value, error) {
 	return value.Items(picked...), nil
 }
 
-// mergedMaps returns both maps in one. Where both have a key, maps are merged in their turn, and of other values the second counts.
+// mergedMaps merges two maps. If both have a key, maps are merged recursively, and otherwise the second value wins.
 func mergedMaps(a, b value.Value) value.Value {
 	members := slices.Clone(a.Members())
 	at := make(map[string]int, len(members))
@@ -113,8 +113,8 @@ func mergedMaps(a, b value.Value) value.Value {
 	return value.Object(members...)
 }
 
-// memberListToMap makes a map of texts such as .member.0.Name=colour and .member.0.Value=blue. Members that lack one of the two are
-// left out. Source: OpenStack Heat, Fn::MemberListToMap, from which ROS has it.
+// memberListToMap makes a map from texts such as .member.0.Name=colour and .member.0.Value=blue. It leaves out members
+// that lack one of the two. Source: OpenStack Heat, Fn::MemberListToMap, which ROS adopted.
 func memberListToMap(e *evaluation, a arguments) (value.Value, error) {
 	type pair struct{ key, value *string }
 	pairs := make(map[int]*pair)

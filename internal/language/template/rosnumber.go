@@ -26,7 +26,7 @@ func rosNumberNamed(name string) (function, bool) {
 	return function{}, false
 }
 
-// add adds numbers, puts lists one after the other, or merges maps, in which the last of two members with one key counts.
+// add adds numbers, concatenates lists, or merges maps, in which the last of two members with the same key wins.
 func add(e *evaluation, a arguments) (value.Value, error) {
 	switch a.values[0].Kind() {
 	case value.List:
@@ -59,7 +59,7 @@ func add(e *evaluation, a arguments) (value.Value, error) {
 	return value.Value{}, a.fail(e, "the first is none of them")
 }
 
-// concatenated returns the items of lists in one.
+// concatenated returns the items of all lists in one list.
 func (a arguments) concatenated(e *evaluation) (value.Value, error) {
 	var items []value.Value
 	for i, v := range a.values {
@@ -95,7 +95,7 @@ func average(e *evaluation, a arguments) (value.Value, error) {
 	return decimal{sum, true}.rounded(places), nil
 }
 
-// most returns the number that is the largest if sign is 1, the smallest if it is -1, as it was written.
+// most returns the largest number if sign is 1, the smallest if it is -1, as it was written.
 func (a arguments) most(e *evaluation, sign int) (value.Value, error) {
 	numbers, err := a.decimals(e, a.values)
 	if err != nil {

@@ -27,7 +27,7 @@ func rosOutsideNamed(name string) (function, bool) {
 	return function{}, false
 }
 
-// stackOutputOf is how Fn::GetStackOutput is called.
+// stackOutputOf returns the signature of Fn::GetStackOutput.
 func stackOutputOf() signature {
 	return signature{
 		name: "Fn::GetStackOutput", usage: "[name or ID of a stack, output, region]", wants: []want{wantText, wantText, wantText}, least: 2,
@@ -43,7 +43,7 @@ func checkROSStackOutput(s *shapes, argument Node, where path) {
 	}
 }
 
-// rosStackOutput returns which output is asked for; the zero StackOutput if a name is empty, for which there is none.
+// rosStackOutput returns the requested output; the zero StackOutput if a name is empty.
 func (e *evaluation) rosStackOutput(argument Node) (StackOutput, error) {
 	a, err := stackOutputOf().evaluate(e, argument)
 	if err != nil {
@@ -67,7 +67,7 @@ func (e *evaluation) rosStackOutput(argument Node) (StackOutput, error) {
 	return output, nil
 }
 
-// evaluateROSStackOutput returns an output of another stack, nothing if there is none.
+// evaluateROSStackOutput returns an output of another stack, null if it does not exist.
 func evaluateROSStackOutput(e *evaluation, argument Node) (value.Value, error) {
 	output, err := e.rosStackOutput(argument)
 	if err != nil || output.Stack == "" {

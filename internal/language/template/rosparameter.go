@@ -17,12 +17,12 @@ const (
 	rosList    = "CommaDelimitedList"
 	rosJSON    = "Json"
 	rosBoolean = "Boolean"
-	// rosStored is a text of the parameter store, rosSecretStored a secret one.
+	// rosStored is a plain text in the parameter store, rosSecretStored a secret one.
 	rosStored       = "ALIYUN::OOS::Parameter::Value"
 	rosSecretStored = "ALIYUN::OOS::SecretParameter::Value"
 )
 
-// rosParameterParser reads the parameters of templates of ROS.
+// rosParameterParser reads the parameters of ROS templates.
 type rosParameterParser struct{ *parser }
 
 func (p rosParameterParser) rosParameters(section Node, where path) {
@@ -33,7 +33,7 @@ func (p rosParameterParser) rosParameters(section Node, where path) {
 
 func (p rosParameterParser) rosParameter(declared Member, where path) *Parameter {
 	d := &Parameter{Name: declared.Key, Declared: declared.Value, Line: declared.line, Column: declared.column, ros: true}
-	d.Type = declared.Value.Get("Type").text // how the others are read depends on it
+	d.Type = declared.Value.Get("Type").text // the other attributes are read depending on it
 	for _, m := range declared.Value.members {
 		at := where.to(m.Key)
 		if m.Value.IsZero() && m.Key != "Default" && m.Key != "Type" {
@@ -73,7 +73,7 @@ func (p rosParameterParser) rosParameter(declared Member, where path) *Parameter
 		case "MaxValue":
 			d.MaxValue = p.rosBound(m.Value, at)
 		case "AssociationProperty", "AssociationPropertyMetadata", "Confirm", "TextArea", "Required", "Placeholder", "ReadOnly":
-			// for consoles
+			// only used by consoles
 		default:
 			p.codedKey(rosValidationFailed, m, at, "A parameter has no attribute %s.", m.Key)
 		}
@@ -106,7 +106,7 @@ func (p rosParameterParser) rosType(d *Parameter, m Member, where path) {
 	}
 }
 
-// rosDefault reads a default, which may be null: then the parameter may be empty.
+// rosDefault reads a default. If it is null, the parameter may be empty.
 func (p rosParameterParser) rosDefault(d *Parameter, n Node) {
 	if n.IsZero() {
 		d.Empty = true
@@ -116,7 +116,7 @@ func (p rosParameterParser) rosDefault(d *Parameter, n Node) {
 	d.Default = &text
 }
 
-// rosText returns what would be passed for a literal in the template: a list is text with commas, or JSON.
+// rosText returns a literal in the template as a client would pass it: a list is text with commas, or JSON.
 func (d *Parameter) rosText(n Node) string {
 	switch {
 	case n.isScalar():
@@ -131,7 +131,7 @@ func (d *Parameter) rosText(n Node) string {
 	return n.Value().String()
 }
 
-// rosAllowed reads the values that are allowed. A null among them allows an empty one.
+// rosAllowed reads the allowed values. A null among them allows an empty value.
 func (p rosParameterParser) rosAllowed(d *Parameter, n Node, where path) {
 	if n.kind != value.List {
 		p.wrongType(n, where, "a list")
@@ -145,8 +145,8 @@ func (p rosParameterParser) rosAllowed(d *Parameter, n Node, where path) {
 	}
 }
 
-// rosPattern reads a regular expression that is to match a whole value. ROS takes those of Python, in which every character but
-// letters and digits may stand behind a backslash.
+// rosPattern parses a regular expression that must match a whole value. ROS uses Python's syntax, in which a backslash
+// may precede every character except letters and digits.
 func (p rosParameterParser) rosPattern(n Node, where path) (pattern *allowedPattern, why string) {
 	pattern, err := parsePattern(withoutEscapes(n.text))
 	if why, ok := errors.AsType[uncheckedError](err); ok {
@@ -159,7 +159,7 @@ func (p rosParameterParser) rosPattern(n Node, where path) (pattern *allowedPatt
 	return pattern, ""
 }
 
-// withoutEscapes returns a pattern without the backslashes that stand before characters beyond ASCII, where they mean nothing.
+// withoutEscapes returns a pattern without the backslashes before characters outside ASCII, where they have no effect.
 func withoutEscapes(pattern string) string {
 	var b strings.Builder
 	escaped := false
@@ -207,7 +207,7 @@ func (p rosParameterParser) rosBound(n Node, where path) string {
 	return n.text
 }
 
-// rosConstraints checks that constraints are those of the type, and that a value can satisfy them.
+// rosConstraints checks that the type supports the constraints, and that a value can satisfy them.
 func (p rosParameterParser) rosConstraints(d *Parameter, declared Member, where path) {
 	number := d.kind.element == rosNumber
 	text := !number && d.kind.element != rosBoolean
@@ -230,7 +230,7 @@ func (p rosParameterParser) rosConstraints(d *Parameter, declared Member, where 
 	}
 }
 
-// parseBoolean reads true or false in any case.
+// parseBoolean parses true or false in any case.
 func parseBoolean(text string) (yes, ok bool) {
 	switch strings.ToLower(text) {
 	case "true":

@@ -8,7 +8,7 @@ import (
 
 const (
 	rosNoValue = "ALIYUN::NoValue"
-	// rosIndex is which copy of a counted resource the properties are of. It has a value only there.
+	// rosIndex is the index of a counted resource's copy. It has a value only in the properties of such a resource.
 	rosIndex = "ALIYUN::Index"
 )
 
@@ -36,8 +36,8 @@ func (p Pseudo) rosValue(name string) (value.Value, bool) {
 	return value.Value{}, false
 }
 
-// ROS returns the pseudo parameters of ROS as GetStack shows them among the parameters: each a text, in a fixed order,
-// ALIYUN::NoValue as None. ALIYUN::Index is not one of a stack.
+// ROS returns the pseudo parameters of ROS as GetStack lists them among the parameters: each a text, in a fixed order,
+// and ALIYUN::NoValue as None. ALIYUN::Index does not belong to a stack.
 func (p Pseudo) ROS() []value.Member {
 	names := []string{
 		"ALIYUN::StackName", "ALIYUN::StackId", "ALIYUN::TenantId", "ALIYUN::Region", "ALIYUN::AccountId", "ALIYUN::ResourceGroupId",

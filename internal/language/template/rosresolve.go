@@ -8,7 +8,7 @@ import (
 	"github.com/pintle-dev/pintle/internal/language/value"
 )
 
-// rosResolver resolves the names in a template of ROS.
+// rosResolver resolves the names in a ROS template.
 type rosResolver struct{ *parser }
 
 // resolveROS is resolve for a template of ROS.
@@ -26,15 +26,15 @@ func (p rosResolver) resolveROS() {
 	p.resolveROSRules()
 	p.resolveROSResources()
 	p.resolveROSOutputs()
-	if (len(p.found) == 0 || p.lenient) && !p.template.counted { // which of the counted ones need which is known later
+	if (len(p.found) == 0 || p.lenient) && !p.template.counted { // the dependencies of counted resources are known later
 		resolver(p).refuseCycles()
 	}
 }
 
-// missing adds the problem that a name stands for nothing.
+// missing adds the problem that a name is unknown.
 func (p rosResolver) missing(name string, at Node, where path) {
 	if name == "" && p.unsound[member(where)] {
-		return // said already
+		return // already reported
 	}
 	p.coded(rosInvalidReference, at, where, "%s", rosReference(name, where))
 	if name == rosIndex {
@@ -43,7 +43,7 @@ func (p rosResolver) missing(name string, at Node, where path) {
 	p.spoil(where)
 }
 
-// isResource reports whether a name is that of a resource, or one of those that a counted resource becomes.
+// isResource reports whether a name is a resource, or a copy of a counted resource.
 func (p rosResolver) isResource(name string) bool {
 	if p.resourceNames[name] {
 		return true
@@ -52,7 +52,7 @@ func (p rosResolver) isResource(name string) bool {
 	return ok && p.countedNames[of]
 }
 
-// indexed takes a name such as A[0] apart.
+// indexed splits a name such as A[0].
 func indexed(name string) (of, index string, ok bool) {
 	of, rest, found := strings.Cut(name, "[")
 	index, closed := strings.CutSuffix(rest, "]")
@@ -91,7 +91,7 @@ func (p rosResolver) ruleEarly(n Node, where path) Node {
 	return n
 }
 
-// decidedEarly links a tree that is decided before there are resources, and checks its names.
+// decidedEarly links a tree that is decided before resources exist, and checks its names.
 func (p rosResolver) decidedEarly(n Node, where path, condition func(name string)) Node {
 	n = p.linked(n, where)
 	w := &walk{truth: true, found: func(u use) {
@@ -143,8 +143,8 @@ func (p rosResolver) resolveROSOutputs() {
 	}
 }
 
-// rosTree links a tree and checks its names. It adds those that are parameters to the list. In the properties of a counted
-// resource its index has a value.
+// rosTree links a tree and checks its names. It adds those of parameters to the list. In the properties of a counted
+// resource, its index has a value.
 func (p rosResolver) rosTree(n Node, where path, parameters *[]string, counted bool) Node {
 	if n.IsZero() {
 		return n

@@ -14,7 +14,8 @@ func (p rosParser) rosResources(section Node, where path) {
 	})
 }
 
-// rosDeclared reads a section of at most limit declarations that are objects, each by its name; what is said of that calls it what.
+// rosDeclared reads a section of at most limit declarations, each an object under its name. Messages call a declaration
+// what.
 func (p rosParser) rosDeclared(section Node, where path, limit int, what string, read func(m Member, at path)) {
 	if !p.rosMap(section, where) {
 		return
@@ -77,7 +78,7 @@ func (p rosParser) rosTextOf(n Node, where path, what string) string {
 	return n.text
 }
 
-// rosFunctions returns a map in which functions may be called, checked for the shape of the calls.
+// rosFunctions returns a map in which functions may be called, after it checked the shape of the calls.
 func (p rosParser) rosFunctions(n Node, where path, in place) Node {
 	if !p.rosMap(n, where) {
 		return Node{}
@@ -126,7 +127,7 @@ func (p rosParser) rosOutput(declared Member, where path) *DeclaredOutput {
 		case "Description":
 			o.Description = p.rosDescription(m.Value, at)
 		case "Label":
-			// for consoles, and maybe computed
+			// only used by consoles, and may be computed
 		case "Condition":
 			o.Condition = p.rosTextOf(m.Value, at, "the name of a condition")
 		case "NoEcho":

@@ -7,11 +7,12 @@ import (
 	"github.com/pintle-dev/pintle/internal/language/value"
 )
 
-// documented has the form of attributes, as JSON in which "*" stands for text, by type and attribute.
+// documented has the documented form of attributes by type and attribute, as JSON in which "*" stands for text.
 //
-// Sources: the return values of these types in the ROS reference, in packages ros-cdk-ecs 1.11.0 and ros-cdk-vpc 1.11.0, and in
-// ros_resource_value_specs.json of aliyun/iac-code: all other attributes that it types follow the rules below. The members are those of ECS DescribeInvocationResults and DescribeInstances, ALB and NLB GetLoadBalancerAttribute, CS
-// DescribeClusterNodes, SLB DescribeVServerGroupAttribute.
+// Sources: the return values of these types in the ROS reference, in packages ros-cdk-ecs 1.11.0 and ros-cdk-vpc
+// 1.11.0, and in ros_resource_value_specs.json of aliyun/iac-code: all other attributes that it types follow the rules
+// below. The members are those of ECS DescribeInvocationResults and DescribeInstances, ALB and NLB
+// GetLoadBalancerAttribute, CS DescribeClusterNodes, SLB DescribeVServerGroupAttribute.
 var documented = map[string]string{
 	"ALIYUN::ALB::LoadBalancer ZoneMappings": zoneMappings,
 	"ALIYUN::NLB::LoadBalancer ZoneMappings": zoneMappings,
@@ -53,16 +54,18 @@ const (
 	backendServers = `[{"ServerId": "*"}]`
 )
 
-// The names of attributes that are lists of texts, of any type, and those of data sources that end in s and are numbers.
+// The names of attributes of any type that are lists of texts, and those of data source attributes that end in s and
+// are numbers.
 var (
 	textsNamed   = regexp.MustCompile(`([iI]ds|Ips|IPs|Arns|Names|Addresses)$`)
 	numbersNamed = regexp.MustCompile(`(?i)(Days|Hours|Minutes|Seconds|Nums|Iops|Mbps|Connections)$`)
 )
 
-// ROSStandIn returns what stands for an attribute of a recorded resource, or of a data source, of ROS. Where the form of the attribute is
-// documented, that is it. Else it follows the name: text of the form of an ARN for one that ends in Arn, a list of one text for Ids,
-// Ips, Arns, Names and Addresses, a list of one empty map for another plural of a data source, and the ID, a dot and the name for the rest.
-// The ARNs leave out the region and the account, which the ID of a stack does not contain.
+// ROSStandIn returns a stand-in for an attribute of a recorded ROS resource or of a data source. If the form of the
+// attribute is documented, it has that form. Otherwise the name decides: a name that ends in Arn gives a text in the
+// form of an ARN, and Ids, Ips, Arns, Names and Addresses give a list of one text. Another plural of a data source
+// gives a list of one empty map. All other names give the ID, a dot and the name. The ARNs leave out the region and the
+// account, which the ID of a stack does not contain.
 func ROSStandIn(resourceType, id, attribute string) value.Value {
 	text := value.Str(id + "." + attribute)
 	if form, ok := documented[resourceType+" "+attribute]; ok {

@@ -7,11 +7,11 @@ import (
 	"github.com/pintle-dev/pintle/internal/language/value"
 )
 
-// ROSFormatVersion is the only value of ROSTemplateFormatVersion there is.
+// ROSFormatVersion is the only value of ROSTemplateFormatVersion.
 const ROSFormatVersion = "2015-09-01"
 
-// ROSQuotas returns the limits of ROS: what the zero [Limits] stands for in its templates. Source: ROS, limits; where these are
-// silent, those of CloudFormation.
+// ROSQuotas returns the limits of ROS, which are those of the zero [Limits] in ROS templates. Source: ROS, limits;
+// where these are silent, those of CloudFormation.
 func ROSQuotas() Limits { return Limits{}.withROSDefaults() }
 
 func (l Limits) withROSDefaults() Limits {
@@ -24,7 +24,7 @@ func (l Limits) withROSDefaults() Limits {
 	return l.withDefaults()
 }
 
-// parseROS reads a template of ROS, or one whose counted resources were multiplied.
+// parseROS parses a ROS template, or one whose counted resources were multiplied.
 func parseROS(body string, limits Limits, processed bool) (*Template, error) {
 	p := newROSParser(body, limits, processed)
 	if processed {
@@ -45,8 +45,8 @@ func parseROS(body string, limits Limits, processed bool) (*Template, error) {
 	return p.wholeROS(p.plainROS(root))
 }
 
-// ParseROSProcessed reads what [Template.Processed] returned of a template of ROS, in the same limits. Lines and columns are those
-// of that text.
+// ParseROSProcessed parses the result of [Template.Processed] for a ROS template, within the same limits. Lines and
+// columns are those of that text.
 func ParseROSProcessed(text string, limits Limits) (*Template, error) {
 	return parseROS(text, limits.withROSDefaults(), true)
 }
@@ -60,10 +60,10 @@ func newROSParser(body string, limits Limits, processed bool) rosParser {
 	return p
 }
 
-// rosParser reads templates of ROS.
+// rosParser reads ROS templates.
 type rosParser struct{ *parser }
 
-// wholeROS is whole for a template of ROS.
+// wholeROS is whole for a ROS template.
 func (p rosParser) wholeROS(root Node) (*Template, error) {
 	p.template.zones = root.calls("Fn::GetAZs")
 	p.template.time = root.calls("Fn::FormatTime")
@@ -80,7 +80,7 @@ func (p rosParser) wholeROS(root Node) (*Template, error) {
 	return p.template, nil
 }
 
-// rosSections is sections for a template of ROS.
+// rosSections is sections for a ROS template.
 func (p rosParser) rosSections(root Node) {
 	if m, ok := transformed(root); ok {
 		names, why := rosTransforms(m.Value)
@@ -126,7 +126,7 @@ func (p rosParser) rosSections(root Node) {
 	}
 }
 
-// transformed returns the section Transform of a template of ROS; false if it has none.
+// transformed returns the section Transform of a ROS template; false if it has none.
 func transformed(root Node) (Member, bool) {
 	i := slices.IndexFunc(root.members, func(m Member) bool { return m.Key == "Transform" && !m.Value.IsZero() })
 	if i < 0 {
@@ -135,7 +135,7 @@ func transformed(root Node) (Member, bool) {
 	return root.members[i], true
 }
 
-// rosTransforms names the transforms of a section, and says why they are not for this program.
+// rosTransforms returns the names of the transforms in a section, and why they are not supported.
 func rosTransforms(n Node) (names, why string) {
 	list := []string{}
 	for _, item := range append([]Node{n}, n.items...) {
@@ -164,7 +164,7 @@ func (p rosParser) rosMap(n Node, where path) bool {
 	return false
 }
 
-// rosDescription returns a text that may be given in several languages: the English one then, else the first.
+// rosDescription returns a text that may be given in several languages: the English one, or else the first.
 func (p rosParser) rosDescription(n Node, where path) string {
 	if n.isScalar() {
 		return n.text
@@ -197,16 +197,16 @@ func (p rosParser) rosName(m Member, where path, what string) {
 	}
 }
 
-// rosCount checks how many members a section has.
+// rosCount checks the number of members of a section.
 func (p rosParser) rosCount(n Node, where path, limit int) {
 	if number := len(n.members); number > limit {
 		p.coded(rosValidationFailed, n, where, "The section %s has %d members, the maximum allowed is %d.", where.dotted(), number, limit)
 	}
 }
 
-// plainROS returns a template in which what may be written in two ways is written in one: a null of YAML or JSON is absent where
-// a declaration has it, and a call for ALIYUN::NoValue inside a value; a condition among the operands of Fn::And, Fn::Or and Fn::Not
-// is its name. A local variable is its value.
+// plainROS returns a template in normal form. A null of YAML or JSON becomes absent in a declaration, and a call for
+// ALIYUN::NoValue inside a value. A condition among the operands of Fn::And, Fn::Or and Fn::Not becomes its name. A
+// local variable becomes its value.
 func (p rosParser) plainROS(root Node) Node {
 	made := root
 	if resources := root.Get("Resources"); resources.kind == value.Map {
@@ -226,8 +226,8 @@ func (p rosParser) plainROS(root Node) Node {
 	return made
 }
 
-// plainNested returns the Resources in which templates of nested stacks that are written out are the texts that they can be as well:
-// the functions in them are for the nested stack.
+// plainNested returns the Resources with inline templates of nested stacks converted to text, because their functions
+// belong to the nested stack.
 func plainNested(section Node) Node {
 	made := section
 	made.members = slices.Clone(section.members)
@@ -242,7 +242,7 @@ func plainNested(section Node) Node {
 	return made
 }
 
-// with returns an object with another value of one of its members.
+// with returns an object with a new value for one of its members.
 func (n Node) with(key string, v Node) Node {
 	n.members = slices.Clone(n.members)
 	for i := range n.members {
@@ -253,7 +253,7 @@ func (n Node) with(key string, v Node) Node {
 	return n
 }
 
-// plainSection takes nulls away down to so many levels below n, and makes what is below plain.
+// plainSection removes nulls down to a number of levels below n, and calls plainTree for everything deeper.
 func plainSection(n Node, levels int) Node {
 	if n.kind != value.Map || levels == 0 {
 		if n.IsZero() {
@@ -274,7 +274,7 @@ func plainSection(n Node, levels int) Node {
 	return made
 }
 
-// plainTree makes a tree of functions plain.
+// plainTree converts a tree of functions to normal form.
 func plainTree(n Node) Node {
 	if n.IsZero() {
 		name := Node{kind: value.String, text: rosNoValue, line: n.line, column: n.column}
@@ -299,7 +299,7 @@ func plainTree(n Node) Node {
 	return made
 }
 
-// plainOperands returns the operands of a boolean function, conditions by their names alone.
+// plainOperands returns the operands of a boolean function, with conditions as names.
 func plainOperands(argument Node) Node {
 	for i, item := range argument.items {
 		if name := item.Get("Condition"); len(item.members) == 1 && name.kind == value.String {

@@ -48,7 +48,7 @@ func rosTextNamed(name string) (function, bool) {
 	return function{}, false
 }
 
-// oneArgument returns a function whose argument is one value, in no list.
+// oneArgument returns a function whose argument is a single value instead of a list.
 func oneArgument(name, takes string, wanted want, apply func(e *evaluation, at Node, v value.Value) (value.Value, error)) (function, bool) {
 	return function{
 		places: rosAnywhere,
@@ -72,7 +72,7 @@ func oneArgument(name, takes string, wanted want, apply func(e *evaluation, at N
 	}, true
 }
 
-// asText returns a scalar's text, and lists and maps as JSON; "" for what has no value.
+// asText returns the text of a scalar, and lists and maps as JSON; "" for null.
 func asText(v value.Value) string {
 	switch v.Kind() {
 	case value.Null:
@@ -105,7 +105,7 @@ func checkROSSub(s *shapes, argument Node, where path) {
 
 func evaluateROSSub(e *evaluation, argument Node) (value.Value, error) {
 	text, variables := subParts(argument)
-	if err := e.spend(text, len(text.text)); err != nil { // it is read again each time
+	if err := e.spend(text, len(text.text)); err != nil { // it is parsed again each time
 		return value.Value{}, err
 	}
 	own := subVariables(variables)
@@ -155,8 +155,8 @@ func split(e *evaluation, a arguments) (value.Value, error) {
 	return value.Strs(strings.Split(a.text(1), a.text(0))...), nil
 }
 
-// replace replaces texts in one pass from left to right. Of several that begin at one place the longest counts, and what was put in is
-// not looked at again.
+// replace replaces texts in one pass from left to right. If several keys match at one position, the longest wins. It
+// does not search inserted text.
 func replace(e *evaluation, a arguments) (value.Value, error) {
 	members := slices.Clone(a.values[0].Members())
 	for _, m := range members {
@@ -167,10 +167,10 @@ func replace(e *evaluation, a arguments) (value.Value, error) {
 	slices.SortStableFunc(members, func(x, y value.Member) int { return len(y.Key) - len(x.Key) })
 	var b strings.Builder
 	text := a.text(1)
-	if err := e.spend(a.at, len(members)*(1+len(text)/nodeBytes)); err != nil { // each is looked for in all of it
+	if err := e.spend(a.at, len(members)*(1+len(text)/nodeBytes)); err != nil { // each key is searched in the whole text
 		return value.Value{}, err
 	}
-	copied := 0 // how much of the text was taken over
+	copied := 0 // length of the text copied so far
 	next := make([]int, len(members))
 	for i, m := range members {
 		next[i] = strings.Index(text, m.Key)
@@ -204,7 +204,7 @@ func replace(e *evaluation, a arguments) (value.Value, error) {
 	}
 }
 
-// indent puts spaces before the lines of a text that are not empty.
+// indent indents the lines of a text that are not empty.
 func indent(e *evaluation, a arguments) (value.Value, error) {
 	level, err := a.whole(e, 1, 0, 20, 0)
 	if err != nil {

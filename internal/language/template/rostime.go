@@ -4,15 +4,15 @@ import (
 	"fmt"
 	"strings"
 	"time"
-	_ "time/tzdata" // the names of time zones mean the same on every machine
+	_ "time/tzdata" // makes time zone names mean the same on every machine
 
 	"github.com/pintle-dev/pintle/internal/language/value"
 )
 
-// WantsTime reports whether the template calls Fn::FormatTime, for which the scope should have [Outside.Now].
+// WantsTime reports whether the template calls Fn::FormatTime, which needs [Outside.Now] in the scope.
 func (t *Template) WantsTime() bool { return t.time }
 
-// maxTimeFormat is how long the format of a time may be. Source: ours.
+// maxTimeFormat is the maximum length of a time format. Source: ours.
 const maxTimeFormat = 1024
 
 func rosTimeNamed(name string) (function, bool) {
@@ -33,7 +33,7 @@ func rosTimeNamed(name string) (function, bool) {
 	return f, ok
 }
 
-// formatTime formats the time at which the operation began, in UTC unless the call says otherwise.
+// formatTime formats the time at which the operation began, in UTC unless the call sets a time zone.
 func formatTime(e *evaluation, a arguments) (value.Value, error) {
 	now, err := time.Parse(time.RFC3339Nano, e.scope.Outside.Now)
 	if err != nil {
@@ -44,7 +44,7 @@ func formatTime(e *evaluation, a arguments) (value.Value, error) {
 	}
 	zone := time.UTC
 	if name := a.text(1); name != "" {
-		// Other names that a machine may know, such as localtime, mean something else on the next one.
+		// Other names that a machine may know, such as localtime, have a different meaning on other machines.
 		if zone, err = time.LoadLocation(name); err != nil || name == "Local" || name[0] < 'A' || name[0] > 'Z' {
 			return value.Value{}, a.fail(e, "argument 2 is not a time zone, such as Asia/Shanghai")
 		}
@@ -52,7 +52,7 @@ func formatTime(e *evaluation, a arguments) (value.Value, error) {
 	return value.Str(strftime(a.text(0), now.In(zone))), nil
 }
 
-// strftime formats a time as C does in its own locale. What follows % and is not a field of it stays as it is.
+// strftime formats a time as C does in its own locale. An unknown field stays as it is.
 func strftime(format string, t time.Time) string {
 	var b strings.Builder
 	for {
@@ -72,7 +72,7 @@ func strftime(format string, t time.Time) string {
 
 // timeField returns one field of a time.
 func timeField(field byte, t time.Time) string {
-	week := func(first time.Weekday) string { // of the year, whose first begins with the first such day
+	week := func(first time.Weekday) string { // of the year: week 1 begins on the first such weekday
 		return fmt.Sprintf("%02d", (t.YearDay()+6-int(t.Weekday()-first+7)%7)/7)
 	}
 	switch field {

@@ -9,8 +9,8 @@ import (
 	"github.com/pintle-dev/pintle/internal/language/value"
 )
 
-// rosParameter finds the value of one parameter of a ROS template. It returns false if the parameter has no value,
-// and the caller then reports that.
+// rosParameter sets the value of one parameter of a ROS template. It returns false if the parameter has no value, which
+// the caller then reports.
 func (b *binding) rosParameter(p *Parameter) bool {
 	if b.leftEmpty(p) {
 		b.values[p.Name] = value.Value{}
@@ -35,7 +35,7 @@ func (b *binding) rosParameter(p *Parameter) bool {
 	return true
 }
 
-// leftEmpty reports whether a parameter whose default is null is to have no value.
+// leftEmpty reports whether a parameter whose default is null has no value.
 func (b *binding) leftEmpty(p *Parameter) bool {
 	input, given := b.inputs[p.Name]
 	if !given {
@@ -48,7 +48,7 @@ func (b *binding) leftEmpty(p *Parameter) bool {
 	return p.Empty && known && before.IsNull()
 }
 
-// rosChecked returns the value that a text is for the type of a parameter, and reports the first constraint that it breaks.
+// rosChecked converts a text to the parameter's type, and reports the first constraint that the value violates.
 func (p *Parameter) rosChecked(b *binding, text string) value.Value {
 	if limit := b.template.limits.ParameterBytes; len(text) > limit {
 		b.constraint(p, fmt.Sprintf("its value is %d bytes long, the maximum allowed is %d", len(text), limit))
@@ -73,12 +73,12 @@ func (p *Parameter) rosChecked(b *binding, text string) value.Value {
 	return v
 }
 
-// constraint reports what the value of a parameter breaks.
+// constraint reports a violated constraint of a parameter.
 func (b *binding) constraint(p *Parameter, broken string) {
 	b.refuse(p, "The Parameter %s is not valid: %s.", p.Name, strings.TrimSuffix(broken, "."))
 }
 
-// rosValue returns what a text is for the type of a parameter, or why it is nothing of that type. It does not tell the text.
+// rosValue converts a text to the parameter's type, or returns why that is impossible. It does not quote the text.
 func (p *Parameter) rosValue(text string) (v value.Value, misfit string) {
 	switch p.Type {
 	case rosNumber:
@@ -111,8 +111,8 @@ func (p *Parameter) rosValue(text string) (v value.Value, misfit string) {
 	return value.Str(text), ""
 }
 
-// rosBroken says which constraint a value breaks; "" if none. Allowed values and patterns are for the members of a list of
-// texts, lengths for the list. It does not tell the value.
+// rosBroken returns the constraint that a value violates, or "". Allowed values and patterns apply to the members of a
+// list of texts, lengths to the list. It does not quote the value.
 func (p *Parameter) rosBroken(v value.Value) string {
 	parts := []value.Value{v}
 	if p.kind.list {
@@ -146,7 +146,7 @@ func (p *Parameter) rosBroken(v value.Value) string {
 	return ""
 }
 
-// allows reports whether a value, or a member of a list of texts, is one of those that are allowed.
+// allows reports whether a value, or a member of a list of texts, is an allowed one.
 func (p *Parameter) allows(v value.Value) bool {
 	return slices.ContainsFunc(p.AllowedValues, func(text string) bool {
 		if p.kind.list {
@@ -165,14 +165,14 @@ func (p *Parameter) allows(v value.Value) bool {
 	})
 }
 
-// rosUnknown refuses inputs that a template of ROS does not declare.
+// rosUnknown rejects inputs that a ROS template does not declare.
 func (b *binding) rosUnknown(names []string) {
 	for _, name := range names {
 		b.add(&Error{Message: fmt.Sprintf("The Parameter (%s) was not defined in template.", name), Code: rosUnknownParameter})
 	}
 }
 
-// rosReport adds what is missing.
+// rosReport adds the missing parameters.
 func (b *binding) rosReport() {
 	for _, name := range b.missing {
 		p := b.template.Parameter(name)
@@ -192,7 +192,7 @@ func (b *binding) rosReport() {
 	}
 }
 
-// inItsTerms returns problems of what was passed for the template in the terms of its language.
+// inItsTerms returns problems of the template's inputs in the form of its language.
 func (t *Template) inItsTerms(err error) error {
 	if t.Language == ROS {
 		return asROS(err, rosValidationFailed)

@@ -8,22 +8,23 @@ import (
 	"github.com/pintle-dev/pintle/internal/language/value"
 )
 
-// Rule is the declaration of one rule: what must hold of the parameters before anything is made. Its fields are to be read
-// only. Source: CloudFormation User Guide, "CloudFormation template Rules syntax", "Rule-specific intrinsic functions".
+// Rule is the declaration of one rule: conditions on the parameters that are checked before resources are created. Its
+// fields are read-only. Source: CloudFormation User Guide, "CloudFormation template Rules syntax", "Rule-specific
+// intrinsic functions".
 type Rule struct {
 	Name string
-	// Condition says when the rule counts; absent if it always does.
+	// Condition says when the rule applies; absent if it always does.
 	Condition  Node
 	Assertions []Assertion
-	// Line and Column are where the name stands.
+	// Line and Column are the position of the name.
 	Line, Column int
 }
 
-// Assertion is one thing that must hold.
+// Assertion is one condition that must be true.
 type Assertion struct {
-	// Assert is what must be true.
+	// Assert must be true.
 	Assert Node
-	// Description is what people are told if it is not, "" for nothing.
+	// Description is the error message if it is false; may be "".
 	Description string
 }
 
@@ -121,7 +122,7 @@ func (p resolver) resolveRules() {
 	}
 }
 
-// ruleNames tells of the parameters that a tree of a rule names, and of the types whose parameters it wants all of.
+// ruleNames calls parameter for the parameters in a tree of a rule, and all for the types whose parameters it reads.
 func ruleNames(n Node, parameter, all func(name string, at Node)) {
 	if name, argument, ok := n.call(); ok {
 		switch {
@@ -194,13 +195,12 @@ func (s *shapes) parameterType(n Node, where path, message string) {
 	}
 }
 
-// decideRule is what the functions of rules are elsewhere than in rules, where no shape lets them pass.
+// decideRule implements the functions of rules outside rules, where the shape check rejects them.
 func decideRule(e *evaluation, argument Node) (bool, error) {
 	return false, e.fail(argument, ruleMessage)
 }
 
-// holding says whether a rule holds. It is unknown for a rule that depends on an attribute of a resource in an
-// account.
+// holding is the result of a rule. It is unknown for a rule that depends on an attribute of a resource in an account.
 type holding int8
 
 const (
@@ -216,8 +216,8 @@ func holdingOf(yes bool) holding {
 	return fails
 }
 
-// enforce returns as an [Errors] every assertion that does not hold in a scope. open are parameters without a value: what
-// depends on them is not known, and what is not known is not held against anyone.
+// enforce returns, as an [Errors], every assertion that is false in a scope. open are parameters without a value.
+// Results that depend on them are unknown and not reported.
 func (t *Template) enforce(s *Scope, open map[string]bool) error {
 	if t.Language == ROS {
 		return t.enforceROS(s, open)
@@ -249,7 +249,7 @@ func (t *Template) enforce(s *Scope, open map[string]bool) error {
 	return found.orNil()
 }
 
-// ruling decides rules. The shapes let nothing pass that it could not decide.
+// ruling decides rules. It relies on the shape checks.
 type ruling struct {
 	problems
 	where    path
@@ -299,7 +299,7 @@ func (r *ruling) truth(n Node) holding {
 	return unknown
 }
 
-// operands returns stop if one operand is that, else the contrary if all are, else unknown.
+// operands returns stop if one operand equals it, the opposite if all operands do, and otherwise unknown.
 func (r *ruling) operands(argument Node, stop holding) holding {
 	all := -stop
 	for _, item := range argument.items {
@@ -312,7 +312,7 @@ func (r *ruling) operands(argument Node, stop holding) holding {
 	return all
 }
 
-// string returns the text of an argument; false if it is not known, or no text.
+// string returns the text of an argument; false if it is unknown, or not a text.
 func (r *ruling) string(n Node) (string, bool) {
 	if n.isScalar() {
 		return n.text, true
@@ -324,7 +324,7 @@ func (r *ruling) string(n Node) (string, bool) {
 	return v.Text(), ok && v.IsScalar()
 }
 
-// strings returns the texts of an argument that is a list; false if it is not known. A text is a list of one.
+// strings returns the texts of an argument that is a list; false if it is unknown. A text counts as a list of one.
 func (r *ruling) strings(n Node) ([]string, bool) {
 	if n.kind == value.List {
 		var list []string
@@ -354,7 +354,7 @@ func (r *ruling) strings(n Node) ([]string, bool) {
 	return texts(v), true
 }
 
-// reference returns the value of a Ref; false if n is none, or it is not known.
+// reference returns the value of a Ref; false if n is not a Ref, or its value is unknown.
 func (r *ruling) reference(n Node) (value.Value, bool) {
 	name, argument, _ := n.call()
 	if name != "Ref" || r.open[argument.text] {

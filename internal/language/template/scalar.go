@@ -8,7 +8,7 @@ import (
 	"github.com/pintle-dev/pintle/internal/language/value"
 )
 
-// The forms of YAML 1.1 scalars. A decimal keeps its text; the other notations are turned into decimals.
+// The forms of YAML 1.1 scalars. A decimal keeps its text; the other notations are converted to decimals.
 var (
 	decimalInteger = regexp.MustCompile(`^[-+]?(?:0|[1-9][0-9_]*)$`)
 	otherInteger   = regexp.MustCompile(`^[-+]?(?:0b[01_]+|0[0-7_]+|0x[0-9a-fA-F_]+)$`)
@@ -16,9 +16,9 @@ var (
 	floatingPoint  = regexp.MustCompile(`^[-+]?(?:[0-9][0-9_]*\.[0-9_]*(?:[eE][-+]?[0-9]+)?|[0-9][0-9_]*[eE][-+]?[0-9]+|\.[0-9][0-9_]*(?:[eE][-+]?[0-9]+)?)$`)
 )
 
-// resolveScalar returns what a plain YAML 1.1 scalar is and its text. Dates stay strings, as do infinity and not-a-number,
-// which JSON cannot say, and numbers in another base that need more than 64 bits.
-// Source: YAML 1.1, language-independent types; CloudFormation User Guide, template formats.
+// resolveScalar returns the kind and text of a plain YAML 1.1 scalar. Dates remain strings. So do infinity and
+// not-a-number, which JSON does not support, and numbers in another base that need more than 64 bits. Source: YAML 1.1,
+// language-independent types; CloudFormation User Guide, template formats.
 func resolveScalar(text string) (value.Kind, string) {
 	switch text {
 	case "", "~", "null", "Null", "NULL":
@@ -51,7 +51,7 @@ func resolveScalar(text string) (value.Kind, string) {
 // digits returns a number without the underscores YAML allows in it.
 func digits(text string) string { return strings.ReplaceAll(text, "_", "") }
 
-// fromSexagesimal reads digits in base 60, e.g. 1:30 for 90; false if they need more than 64 bits.
+// fromSexagesimal parses digits in base 60, e.g. 1:30 for 90; false if they need more than 64 bits.
 func fromSexagesimal(text string) (int64, bool) {
 	var sum int64
 	for digit := range strings.SplitSeq(strings.TrimLeft(digits(text), "+-"), ":") {
@@ -67,8 +67,8 @@ func fromSexagesimal(text string) (int64, bool) {
 	return sum, true
 }
 
-// jsonFloat returns a YAML number as JSON writes it, changing as little of its text as it can: a digit on both sides
-// of the point, no plus sign, no leading zeros.
+// jsonFloat returns a YAML number in JSON syntax, changing as little of its text as it can: a digit on both sides of
+// the point, no plus sign, no leading zeros.
 func jsonFloat(text string) string {
 	text = digits(strings.TrimPrefix(text, "+"))
 	sign := ""

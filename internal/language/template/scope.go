@@ -6,36 +6,36 @@ import (
 	"github.com/pintle-dev/pintle/internal/language/value"
 )
 
-// Pseudo is what the engine itself supplies to a template as AWS::AccountId, AWS::Region and so on, or as ALIYUN::AccountId and
-// so on to one of ROS.
+// Pseudo holds the values of the pseudo parameters: AWS::AccountId, AWS::Region and so on in CloudFormation,
+// ALIYUN::AccountId and so on in ROS.
 type Pseudo struct {
 	AccountID string
 	Region    string
 	StackID   string
 	StackName string
-	// Partition, URLSuffix and NotificationARNs are those of CloudFormation.
+	// Partition, URLSuffix and NotificationARNs are used only in CloudFormation.
 	Partition        string
 	URLSuffix        string
 	NotificationARNs []string
-	// TenantID and ResourceGroupID are those of ROS. AccountID is there the user who runs the operation, and TenantID the account
-	// which that user is of.
+	// TenantID and ResourceGroupID are used only in ROS. There AccountID is the user who runs the operation, and
+	// TenantID the user's account.
 	TenantID        string
 	ResourceGroupID string
 }
 
-// noValue is the pseudo parameter that removes what it is the value of.
+// noValue is the pseudo parameter that removes the member or item whose value it is.
 const noValue = "AWS::NoValue"
 
-// isNoValue reports whether name is the pseudo parameter, of either language, that removes what it is the value of.
+// isNoValue reports whether name is noValue or its equivalent in ROS.
 func isNoValue(name string) bool { return name == noValue || name == rosNoValue }
 
-// isPseudo reports whether name is one of the pseudo parameters of the language.
+// isPseudo reports whether name is a pseudo parameter of the language.
 func (l Language) isPseudo(name string) bool {
 	_, ok := Pseudo{}.value(l, name)
 	return ok
 }
 
-// value returns the value of a pseudo parameter; null for the one that stands for no value, false for a name that is none.
+// value returns the value of a pseudo parameter; null for AWS::NoValue, and false for an unknown name.
 func (p Pseudo) value(l Language, name string) (value.Value, bool) {
 	if l == ROS {
 		return p.rosValue(name)
@@ -64,19 +64,20 @@ func (p Pseudo) value(l Language, name string) (value.Value, bool) {
 	return value.Value{}, false
 }
 
-// Scope is everything but the resources that a template is evaluated with. It is made by [Template.Bind], or by
-// [NewScope] from what was stored, and is not changed after that.
+// Scope holds everything except resources that a template is evaluated with. [Template.Bind] creates it, or [NewScope]
+// from stored values. It is not changed after that.
 //
-// To store one, encode every parameter, and [Outside.Value], with [value.Encode]: encoding/json would write masks for
-// secrets.
+// To store one, encode every parameter, and [Outside.Value], with [value.Encode]: encoding/json would write masks
+// instead of secrets.
 type Scope struct {
-	// Parameters are what was passed. Of those that the parameter store has that is a name; the value is in Outside.
+	// Parameters are the passed values. For parameters that are read from the parameter store, that is a name; the
+	// value is in Outside.
 	Parameters map[string]value.Value
 	Conditions map[string]bool
 	Pseudo     Pseudo
-	// Language is that of the template.
+	// Language is the language of the template.
 	Language Language
-	// Outside is what was fetched for the template before it was evaluated. The zero Outside is nothing.
+	// Outside holds the values that were fetched before the evaluation. The zero Outside is empty.
 	Outside Outside
 }
 

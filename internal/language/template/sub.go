@@ -52,7 +52,7 @@ type subPart struct {
 
 var subName = regexp.MustCompile(`^[0-9A-Za-z_.:]+$`)
 
-// parseSub is splitSub for names as CloudFormation has them.
+// parseSub is splitSub with a check for CloudFormation's syntax of names.
 func parseSub(text string) ([]subPart, error) {
 	parts := splitSub(text)
 	for _, part := range parts {
@@ -63,7 +63,7 @@ func parseSub(text string) ([]subPart, error) {
 	return parts, nil
 }
 
-// splitSub splits the text of Fn::Sub. ${!x} is the literal ${x}; a brace that is never closed is literal too.
+// splitSub splits the text of Fn::Sub. ${!x} is the literal ${x}; an unclosed brace is literal too.
 func splitSub(text string) []subPart {
 	var parts []subPart
 	for {
@@ -91,7 +91,7 @@ func appendLiteral(parts []subPart, text string) []subPart {
 
 func evaluateSub(e *evaluation, argument Node) (value.Value, error) {
 	text, variables := subParts(argument)
-	if err := e.spend(text, len(text.text)); err != nil { // it is read again each time
+	if err := e.spend(text, len(text.text)); err != nil { // it is parsed again each time
 		return value.Value{}, err
 	}
 	own := subVariables(variables)

@@ -6,12 +6,12 @@ import (
 	"github.com/pintle-dev/pintle/internal/language/value"
 )
 
-// Summary is what a client learns of a template without creating anything.
+// Summary is what a client can learn about a template without creating a stack.
 type Summary struct {
 	// Version is the value of AWSTemplateFormatVersion, "" if the template has none.
 	Version     string
 	Description string
-	// Metadata is the section as JSON, "" if there is none.
+	// Metadata is the section as JSON; may be "".
 	Metadata   string
 	Parameters []ParameterSummary
 	// ResourceTypes are the types of the resources, sorted, each once.
@@ -24,13 +24,14 @@ type ParameterSummary struct {
 	Type        string
 	Description string
 	NoEcho      bool
-	// Default is nil if there is none; that of a NoEcho parameter may be [value.ParameterMask].
+	// Default may be nil. For a NoEcho parameter it may be [value.ParameterMask].
 	Default *string
-	// AllowedValues are the texts of what is allowed, nil if anything is. Those of a NoEcho parameter may be left out.
+	// AllowedValues are the texts of the allowed values; nil if all are allowed. They may be left out for a NoEcho
+	// parameter.
 	AllowedValues []string
 }
 
-// Summary returns what ValidateTemplate and GetTemplateSummary answer. If clear is true, it masks nothing.
+// Summary returns the answer of ValidateTemplate and GetTemplateSummary. If clear is true, it masks nothing.
 func (t *Template) Summary(clear bool) Summary {
 	s := Summary{Version: t.Version, Description: t.Description}
 	if !t.Metadata.IsZero() {

@@ -12,28 +12,28 @@ import (
 	"github.com/pintle-dev/pintle/internal/language/value"
 )
 
-// FormatVersion is the only value of AWSTemplateFormatVersion there is.
+// FormatVersion is the only value of AWSTemplateFormatVersion.
 const FormatVersion = "2010-09-09"
 
-// Template is a template that passed every check that needs no parameters. Its fields are to be read only.
+// Template is a template that passed every check that does not depend on parameters. Its fields are read-only.
 type Template struct {
-	// Language is the one that it is written in.
+	// Language is the language of the template.
 	Language Language
 	// Version is the value of AWSTemplateFormatVersion, "" if the template has none.
 	Version string
-	// Description is the template's own, "" if it has none.
+	// Description is the template's description; may be "".
 	Description string
-	// Metadata is the section as it is declared; absent if there is none.
+	// Metadata is the section as it is declared; may be absent.
 	Metadata Node
 	// Parameters, Resources and Outputs are in the order of the text.
 	Parameters []*Parameter
 	Resources  []*Resource
 	Outputs    []*DeclaredOutput
-	// Conditions are ordered so that each comes after those it is made of.
+	// Conditions are sorted so that each comes after those that it depends on.
 	Conditions []*Condition
 	// Rules are in the order of the text.
 	Rules []*Rule
-	// Locals says that a template of ROS has local variables, which are replaced in everything else. Sources are those of them that
+	// Locals says that a ROS template has local variables, which are replaced everywhere else. Sources are those that
 	// read a data source.
 	Locals  bool
 	Sources []Local
@@ -43,29 +43,29 @@ type Template struct {
 	mappings map[string]Node
 	// mappingOrder are the mappings in the order of the text.
 	mappingOrder []Member
-	// byID are the resources by their logical IDs.
+	// byID are the resources by logical ID.
 	byID map[string]*Resource
-	// transforms are those to be applied, and source what to; empty once they are.
+	// transforms are the transforms to apply, and source is their input; empty once they are applied.
 	transforms []string
-	// idle are transforms that the template declares and that leave it as it is.
+	// idle are declared transforms that do not change the template.
 	idle []string
-	// declared are those that an outline's text calls, which has none to be applied.
+	// declared are the transforms that the text of an outline calls; an outline applies none.
 	declared []string
 	source   Node
-	// counted says that resources of a template of ROS have a Count, and are to be multiplied in source.
+	// counted says that resources of a ROS template have a Count, and must be multiplied in source.
 	counted bool
 	// zones says that Fn::GetAZs is called.
 	zones bool
 	// time says that Fn::FormatTime is called.
 	time bool
-	// processed is the text of a template that was made by transforms.
+	// processed is the text of a template that transforms have produced.
 	processed string
-	// unsound are the members of sections, as SECTION/NAME, with which something is wrong; nil but for [Examine].
+	// unsound are the members of sections, as SECTION/NAME, that have problems; nil except for [Examine].
 	unsound map[string]bool
 }
 
-// Parse reads a template in JSON or YAML and checks it within CloudFormation's own [Limits]. What begins with a brace
-// is JSON. The error is an [Errors] with every problem that was found.
+// Parse parses a template in JSON or YAML and checks it within CloudFormation's own [Limits]. A text that begins with a
+// brace is JSON. The error is an [Errors] with every problem found.
 func Parse(body string) (*Template, error) { return ParseWithin(body, Limits{}) }
 
 // ParseWithin is [Parse] with other limits.
@@ -73,7 +73,7 @@ func ParseWithin(body string, limits Limits) (*Template, error) {
 	return parse(body, limits.withDefaults(), false)
 }
 
-// parse reads a template, or one that was made by transforms.
+// parse parses a template, or one that transforms have produced.
 func parse(body string, limits Limits, processed bool) (*Template, error) {
 	p := &parser{template: newTemplate(body, limits), extended: processed}
 	if processed {
@@ -98,7 +98,7 @@ func newTemplate(body string, limits Limits) *Template {
 	return &Template{limits: limits, hash: Hash(body), mappings: make(map[string]Node), byID: make(map[string]*Resource)}
 }
 
-// whole reads everything in a template.
+// whole reads all sections of a template.
 func (p *parser) whole(root Node) (*Template, error) {
 	p.template.zones = root.calls("Fn::GetAZs")
 	p.sections(root)
@@ -117,8 +117,9 @@ func (p *parser) whole(root Node) (*Template, error) {
 	return p.template, nil
 }
 
-// Read reads the text of a template and checks nothing of it: for those who look for something in templates that are not for this
-// engine. The error is an [Errors] when the text is longer than limits, or neither JSON nor YAML as CloudFormation takes it.
+// Read parses the text of a template without checks, for callers that inspect templates which this engine may not
+// support. The error is an [Errors]: the text exceeds the limits, or is neither JSON nor YAML as CloudFormation accepts
+// it.
 func Read(body string, limits Limits) (Node, error) {
 	limits = limits.withDefaults()
 	if len(body) > limits.Bytes {
@@ -129,7 +130,8 @@ func Read(body string, limits Limits) (Node, error) {
 
 func read(body string) (Node, error) { return CloudFormation.read(body) }
 
-// read reads a text as the language has it. In ROS a null is a node that [Node.IsZero] holds absent, but that has a place.
+// read parses a text in the syntax of the language. In ROS, a null becomes a node that is absent by [Node.IsZero], but
+// has a position.
 func (l Language) read(body string) (Node, error) {
 	if strings.HasPrefix(strings.TrimLeft(body, " \t\r\n"), "{") {
 		return parseJSON(body, l)
@@ -137,7 +139,7 @@ func (l Language) read(body string) (Node, error) {
 	return parseYAML(body, l)
 }
 
-// Hash returns the hexadecimal SHA-256 of a template's text, which names the text in a store.
+// Hash returns the hexadecimal SHA-256 of a template's text, which identifies the text in a store.
 func Hash(body string) string {
 	sum := sha256.Sum256([]byte(body))
 	return hex.EncodeToString(sum[:])
@@ -146,12 +148,12 @@ func Hash(body string) string {
 // Hash returns the [Hash] of the text the template was read from.
 func (t *Template) Hash() string { return t.hash }
 
-// Parameter returns a parameter by its name, nil if there is none.
+// Parameter returns a parameter by its name, or nil.
 func (t *Template) Parameter(name string) *Parameter {
 	return find(t.Parameters, func(p *Parameter) bool { return p.Name == name })
 }
 
-// Resource returns a resource by its logical ID, nil if there is none.
+// Resource returns a resource by its logical ID, or nil.
 func (t *Template) Resource(logicalID string) *Resource { return t.byID[logicalID] }
 
 func find[T any](all []*T, match func(*T) bool) *T {
@@ -161,34 +163,34 @@ func find[T any](all []*T, match func(*T) bool) *T {
 	return nil
 }
 
-// parser fills a template and collects what is wrong with it.
+// parser fills a template and collects its problems.
 type parser struct {
 	problems
 	template *Template
-	// root is the template whose section Transform is read; absent otherwise.
+	// root is the template whose section Transform is read; otherwise absent.
 	root Node
 	// extended says that the transform AWS::LanguageExtensions was applied.
 	extended bool
-	// processed says that the counted resources of a template of ROS were multiplied.
+	// processed says that the counted resources of a ROS template were multiplied.
 	processed bool
 
 	// The names in the template, once all sections are read.
 	parameterNames, conditionNames, resourceNames map[string]bool
-	// countedNames are those of the resources with a Count, in a template of ROS.
+	// countedNames are the names of the resources with a Count, in a ROS template.
 	countedNames map[string]bool
 
-	dynamic        int // references that were met
+	dynamic        int // dynamic references found
 	lookups        int // nodes of mappings that lookups carry
 	tooManyLookups bool
 
-	// lenient says that names are looked up though something is wrong: see [Examine]. declared is the template then, and unsound
-	// its members with problems.
+	// lenient says that names are looked up even if there are problems: see [Examine]. declared is then the template,
+	// and unsound its members with problems.
 	lenient  bool
 	declared Node
 	unsound  map[string]bool
 }
 
-// sections reads the top level. Every section is looked at, so that all problems are told at once.
+// sections reads the top level. It reads every section, so that all problems are reported at once.
 func (p *parser) sections(root Node) {
 	var unknown []string
 	var first Member
@@ -197,7 +199,7 @@ func (p *parser) sections(root Node) {
 		p.transformSection(transform, path{"Transform"})
 		p.template.source = root
 	}
-	later := p.template.Unprocessed() // then the rest is looked at when the transforms have been applied
+	later := p.template.Unprocessed() // then the rest is read when the transforms have been applied
 	for _, m := range root.members {
 		where := path{m.Key}
 		switch m.Key {
@@ -270,7 +272,7 @@ func (p *parser) object(n Node, where path, name string) bool {
 	return false
 }
 
-// text returns the text of a literal string and adds a problem if n is none.
+// text returns the text of a literal string, and adds a problem if n is not one.
 func (p *parser) text(n Node, where path, name string) string {
 	if n.kind != value.String {
 		p.at(n, where, "Template format error: [%s] Every %s member must be a string.", where, name)
@@ -278,7 +280,7 @@ func (p *parser) text(n Node, where path, name string) string {
 	return n.text
 }
 
-// scalarText is text for what may be written without quotes too, e.g. a number.
+// scalarText is text for values that may be written without quotes, e.g. a number.
 func (p *parser) scalarText(n Node, where path, name string) string {
 	if n.isScalar() {
 		return n.text
@@ -298,7 +300,7 @@ func (p *parser) name(m Member, where path, what string) {
 	}
 }
 
-// count checks how many members a section has.
+// count checks the number of members of a section.
 func (p *parser) count(n Node, where path, what string, limit int) {
 	if number := len(n.members); number > limit {
 		p.at(n, where, "Template format error: Number of %s, %d, is greater than maximum allowed, %d", what, number, limit)

@@ -9,7 +9,7 @@ import (
 	"github.com/pintle-dev/pintle/internal/language/value"
 )
 
-// transformKey is the function that puts a transform inside a template.
+// transformKey is the function that calls a transform inside a template.
 const transformKey = "Fn::Transform"
 
 const (
@@ -18,8 +18,8 @@ const (
 	transformLiteral = "Template format error: Every Transform member must be a string, or an object with the keys Name and Parameters."
 )
 
-// Transforms returns the names of the transforms that the template declares at its top, in the order in which they are
-// applied; nil if there are none.
+// Transforms returns the names of the transforms that the template declares at the top level, in the order in which
+// they are applied; may be nil.
 func (t *Template) Transforms() []string {
 	if t.declared != nil {
 		return t.declared
@@ -54,7 +54,7 @@ func (p *parser) transformSection(n Node, where path) {
 	}
 }
 
-// declaredTransform adds a transform, if it is one that can be applied.
+// declaredTransform adds a supported transform.
 func (p *parser) declaredTransform(name Node, where path, position int) {
 	t := p.template
 	t.transforms = append(t.transforms, name.text)
@@ -81,9 +81,9 @@ func (p *parser) declaredTransform(name Node, where path, position int) {
 // serverless is the transform of the Serverless Application Model.
 const serverless = "AWS::Serverless-2016-10-31"
 
-// usesServerless reports whether a template has something that [serverless] expands: a section Globals, or a resource of one of its
-// types. Tools such as the SAM CLI declare the transform also in templates without either, which it leaves as they are. An absent
-// template is assumed to use it.
+// usesServerless reports whether a template has something that [serverless] expands: a section Globals, or a resource
+// of one of its types. Tools such as the SAM CLI declare the transform even in templates without either, which it
+// leaves unchanged. An absent template is assumed to use it.
 func usesServerless(root Node) bool {
 	if root.kind != value.Map || !root.Get("Globals").IsZero() {
 		return true
@@ -97,8 +97,8 @@ func unknownTransform(name string) string {
 	return fmt.Sprintf("Template format error: the transform %s is not supported by this version of Pintle.", name)
 }
 
-// transform checks the shape of what declares a transform, {Name: a string, Parameters: an object}, and reports whether it
-// is fine.
+// transform checks the shape of a transform's declaration, {Name: a string, Parameters: an object}, and reports whether
+// it is valid.
 func (s *shapes) transform(declared Node, where path) bool {
 	if declared.kind != value.Map {
 		s.at(declared, where, transformMessage)
@@ -124,7 +124,7 @@ func (s *shapes) transform(declared Node, where path) bool {
 	return fine
 }
 
-// loopOutOfPlace refuses a loop where none was expanded.
+// loopOutOfPlace rejects a loop that was not expanded.
 func (p *parser) loopOutOfPlace(m Member, where path, what string) bool {
 	if !strings.HasPrefix(m.Key, loopPrefix) {
 		return false

@@ -13,8 +13,8 @@ import (
 	"github.com/pintle-dev/pintle/internal/language/value"
 )
 
-// parseYAML reads a template written in YAML 1.1 as CloudFormation and ROS take it: with the short forms of functions, without
-// aliases, merges, and the tags for binary data, sets, ordered maps and timestamps.
+// parseYAML parses a template in YAML 1.1 as CloudFormation and ROS accept it: with the short forms of functions,
+// without aliases, merges, and the tags for binary data, sets, ordered maps and timestamps.
 func parseYAML(body string, language Language) (Node, error) {
 	decoder := yaml.NewDecoder(strings.NewReader(body))
 	var document yaml.Node
@@ -36,14 +36,14 @@ func parseYAML(body string, language Language) (Node, error) {
 
 var yamlPlace = regexp.MustCompile(`^yaml: (?:line (\d+): )?`)
 
-// yamlError returns the error of a text that is not YAML. The parser knows the line at most.
+// yamlError returns the error of a text that is not YAML. The parser reports at most the line.
 func yamlError(err error) error {
 	line := 0
 	if at := yamlPlace.FindStringSubmatch(err.Error()); at != nil {
 		line, _ = strconv.Atoi(at[1])
 	}
 	detail := yamlPlace.ReplaceAllString(err.Error(), "")
-	if strings.HasPrefix(detail, "unknown anchor") { // whose name may be a secret that begins with an asterisk
+	if strings.HasPrefix(detail, "unknown anchor") { // the anchor's name may be a secret that begins with an asterisk
 		detail = "an alias refers to no anchor, and aliases are not supported: put quotes around a text that begins with *"
 	}
 	return Errors{notWellFormed(line, 0, detail)}
@@ -93,7 +93,7 @@ func (r *yamlReader) read(y *yaml.Node, where path) Node {
 	return n
 }
 
-// shortForm returns the long name of the function that a tag such as !Sub stands for; false if y has no such tag.
+// shortForm returns the long name of the function for a tag such as !Sub; false if y has no such tag.
 func shortForm(y *yaml.Node) (name string, ok bool) {
 	if y.Style&yaml.TaggedStyle == 0 || !strings.HasPrefix(y.Tag, "!") || strings.HasPrefix(y.Tag, "!!") || y.Tag == "!" {
 		return "", false
@@ -105,7 +105,8 @@ func shortForm(y *yaml.Node) (name string, ok bool) {
 	return name, true
 }
 
-// refuseShort refuses short forms below one that must have none below it. Source: CloudFormation, Fn::GetStackOutput.
+// refuseShort rejects short forms inside a short form that does not allow them. Source: CloudFormation,
+// Fn::GetStackOutput.
 func (r *yamlReader) refuseShort(below []*yaml.Node, where path, depth int) {
 	for _, y := range below {
 		if name, ok := shortForm(y); ok {
@@ -127,7 +128,7 @@ func onlyLong(name string) bool {
 	return strings.HasPrefix(name, "Fn::ForEach")
 }
 
-// content reads y as if it had no short form before it.
+// content reads y without its short form.
 func (r *yamlReader) content(n Node, y *yaml.Node, where path) Node {
 	switch y.Kind {
 	case yaml.ScalarNode:
@@ -212,12 +213,12 @@ func (r *yamlReader) scalar(n Node, y *yaml.Node, where path) Node {
 	return n
 }
 
-// scalarTags are the tags of the YAML core that say what a scalar is.
+// scalarTags are the tags of the YAML core that set the kind of a scalar.
 var scalarTags = map[string]value.Kind{
 	"!!bool": value.Bool, "!!int": value.Number, "!!float": value.Number, "!!null": value.Null,
 }
 
-// explicitTag returns the tag of the YAML core that was written before y, "" if none was.
+// explicitTag returns the tag of the YAML core that is written before y, or "".
 func explicitTag(y *yaml.Node) string {
 	if y.Style&yaml.TaggedStyle == 0 || !strings.HasPrefix(y.Tag, "!!") {
 		return ""
