@@ -34,7 +34,7 @@ func TestCodec(t *testing.T) {
 		t.Errorf("decoded (-want +got):\n%s", diff)
 	}
 
-	// A row from before Attempted and all after it were added, and one from after another value was.
+	// A row from before Attempted and the later values were added, and one from a future version with another value.
 	first, _, _ := bytes.Cut(values, []byte("\n"))
 	got = store.InstanceBody{}
 	if err := codec.Decode(&got, plain, first); err != nil || !got.Properties.Equal(row.Properties) || !got.Data.IsNull() {
@@ -45,7 +45,7 @@ func TestCodec(t *testing.T) {
 	}
 }
 
-// TestCodecTags: no tags are another thing than tags that are not known, which is what the rows of versions that stored none say.
+// TestCodecTags checks that an empty list of tags differs from unknown tags, which rows of versions without tags have.
 func TestCodecTags(t *testing.T) {
 	codec := store.NewCodec(newKeys(t, key("a", 1)))
 	for _, tags := range [][]store.Tag{nil, {}, {{Key: "k", Value: "v"}}} {
@@ -63,7 +63,7 @@ func TestCodecTags(t *testing.T) {
 	}
 }
 
-// TestCodecPending: what is pending is sealed, and a request without it is written as before there was such a thing.
+// TestCodecPending checks that Pending is sealed, and that a request without it is encoded as before the field existed.
 func TestCodecPending(t *testing.T) {
 	codec := store.NewCodec(newKeys(t, key("a", 1)))
 	for _, pending := range []value.Value{{}, value.SecretStr(`{"key":"hunter2"}`)} {
@@ -86,8 +86,8 @@ func TestCodecPending(t *testing.T) {
 	}
 }
 
-// TestCodecOutside: what was fetched for a revision is sealed, and a revision without it is written as before there was such
-// a thing.
+// TestCodecOutside checks that Outside is sealed, and that a revision without it is encoded as before the field
+// existed.
 func TestCodecOutside(t *testing.T) {
 	codec := store.NewCodec(newKeys(t, key("a", 1)))
 	for _, outside := range []value.Value{{}, value.Object(value.Member{Key: "imports", Value: value.SecretStr("hunter2")})} {
@@ -114,8 +114,8 @@ func TestCodecOutside(t *testing.T) {
 	}
 }
 
-// TestCodecRemembers decodes the same bytes again: every reader gets a body that is its own to change, and what one appends
-// to a list another does not see.
+// TestCodecRemembers decodes the same bytes again: every reader gets its own body, and does not see what another one
+// appends to a list.
 func TestCodecRemembers(t *testing.T) {
 	codec := store.NewCodec(newKeys(t, key("a", 1)))
 	body := store.InstanceBody{Type: "T", Properties: value.Str("p"), Signals: []store.Signal{{ID: "1"}, {ID: "2"}, {ID: "3"}}}
@@ -142,7 +142,7 @@ func TestCodecRemembers(t *testing.T) {
 	}
 }
 
-// TestCodecMemoryIsBounded decodes more than is remembered, and then the first again.
+// TestCodecMemoryIsBounded decodes more bodies than the cache holds, and then the first one again.
 func TestCodecMemoryIsBounded(t *testing.T) {
 	codec := store.NewCodec(newKeys(t, key("a", 1)))
 	for n := range 300 {

@@ -3,7 +3,7 @@ package store
 // MaxDecodedBytes is maxDecodedBytes.
 const MaxDecodedBytes = maxDecodedBytes
 
-// Remembered returns how many bytes of encoded bodies a codec remembers.
+// Remembered returns the size in bytes of the encoded bodies that a codec caches.
 func Remembered(c Codec) (size int) {
 	for _, generation := range []map[string]any{c.decoded.young, c.decoded.old} {
 		for key := range generation {

@@ -9,12 +9,13 @@ import (
 	"github.com/pintle-dev/pintle/wire"
 )
 
-// TestImagesBound keeps stacks of which each has little, or one row that is large: what is kept of them has a bound in bytes.
+// TestImagesBound caches stacks that each have little data, or one large row, and checks the limit of the cache in
+// bytes.
 func TestImagesBound(t *testing.T) {
 	large := value.Str(strings.Repeat("x", 1<<20))
 	for name, c := range map[string]struct {
 		delta Delta
-		most  int // images that are kept
+		most  int // number of cached images
 	}{
 		"bare":      {Delta{}, maxImageBytes / (8 << 10)},
 		"instances": {Delta{Instances: []Instance{{Number: 1, Logical: "A", Body: &InstanceBody{Properties: large}}}}, maxImageBytes >> 20},
@@ -37,7 +38,8 @@ func TestImagesBound(t *testing.T) {
 	}
 }
 
-// TestImageWeighed changes an image in every way, and compares its weight with that of one that is made as it is then.
+// TestImageWeighed changes an image in every way, and compares its size with that of a new image with the same
+// contents.
 func TestImageWeighed(t *testing.T) {
 	text := func(n int) value.Value { return value.Str(strings.Repeat("x", n)) }
 	im := NewImage()

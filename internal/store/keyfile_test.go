@@ -16,7 +16,7 @@ func FuzzParseKeys(f *testing.F) {
 		}
 		keys, err := NewKeys(list...)
 		if err != nil {
-			return // two of one id
+			return // two keys with one ID
 		}
 		box, err := keys.Seal("x")
 		if err != nil {

@@ -217,7 +217,7 @@ func TestEditKeys(t *testing.T) {
 	if err != nil || len(first) != 1 {
 		t.Fatalf("keys %v, error %v", first, err)
 	}
-	if err := os.Chmod(path, 0o400); err != nil { // which stays
+	if err := os.Chmod(path, 0o400); err != nil { // the mode is kept
 		t.Fatal(err)
 	}
 	var all sync.WaitGroup

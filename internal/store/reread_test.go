@@ -12,7 +12,7 @@ import (
 func TestReread(t *testing.T) {
 	other := errors.New("other")
 	for name, c := range map[string]struct {
-		errs  []error // of one call after the other; nil from then on
+		errs  []error // of consecutive calls; nil from then on
 		want  error
 		calls int
 	}{

@@ -10,7 +10,7 @@ func TestRevisionCache(t *testing.T) {
 	for number := 1; number <= 3; number++ {
 		c.Put(Revision{Stack: 1, Number: number, Template: "t"})
 	}
-	c.Get(1, 1) // now 2 was not used for longest
+	c.Get(1, 1) // revision 2 is now the least recently used
 	c.Put(Revision{Stack: 1, Number: 4, Template: "t"})
 	c.Put(Revision{Stack: 1, Number: 4, Template: "again"})
 	for number, want := range map[int]bool{1: true, 2: false, 3: true, 4: true} {

@@ -10,7 +10,7 @@ import (
 	"github.com/pintle-dev/pintle/wire"
 )
 
-// table is ready requests, and counts what is read of it.
+// table holds ready requests, and counts the rows read.
 type table struct {
 	ready map[store.StackKey][]store.Turn // oldest first
 	read  int
@@ -55,13 +55,13 @@ func (t *table) settle(id wire.RequestID) {
 	}
 }
 
-// TestRingBound claims again and again from far more stacks than one claim takes. The number of rows read is bounded
-// by the requests claimed and held, and the stacks take turns.
+// TestRingBound claims again and again from far more stacks than one claim takes. The number of rows read is bounded by
+// the requests claimed and held, and the stacks take turns.
 func TestRingBound(t *testing.T) {
 	const stacks, limit, hand = 900, 16, 64
 	rows := newTable(stacks, 2)
 	var ring store.Ring
-	var held []wire.RequestID // in hand, oldest first
+	var held []wire.RequestID // in progress, oldest first
 	turns := map[byte]int{}
 	for claims := 0; len(rows.ready) > 0; claims++ {
 		rows.read = 0
@@ -87,7 +87,7 @@ func TestRingBound(t *testing.T) {
 	}
 }
 
-// TestRingOfOne takes what one big stack has, next to small ones.
+// TestRingOfOne claims all requests of one large stack, next to small ones.
 func TestRingOfOne(t *testing.T) {
 	rows := newTable(1, 1000)
 	for key := store.StackKey(2); key < 5; key++ {

@@ -12,7 +12,7 @@ import (
 	"github.com/pintle-dev/pintle/internal/language/template"
 )
 
-// side parses a template of which only the resources, and perhaps more sections, are given in YAML.
+// side parses a template in YAML whose Resources header may be omitted.
 func side(t *testing.T, text string, parameters ...string) plan.Side {
 	t.Helper()
 	if !strings.Contains(text, "Resources") {
@@ -34,7 +34,7 @@ func side(t *testing.T, text string, parameters ...string) plan.Side {
 	return plan.Side{Template: parsed, Scope: scope}
 }
 
-// show writes candidates one a line: which sides declare it, what it needs and feeds on either.
+// show writes one candidate a line: which sides declare it, and its needs and feeds on either.
 func show(list []plan.Candidate) []string {
 	lines := make([]string, len(list))
 	for i, c := range list {
@@ -88,8 +88,8 @@ func TestUpdateRefusesAnotherType(t *testing.T) {
 	}
 }
 
-// After an update that was not finished there may be instances of both sides: the first one's order counts, the
-// second's for what only it declares, and no cycle comes of it.
+// TestDelete deletes after an unfinished update, when there may be instances of both sides. The first side's order
+// applies, the second's applies to what only it declares, and the result has no cycle.
 func TestDelete(t *testing.T) {
 	first := side(t, "  A: {Type: Custom::T, DependsOn: B}\n  B: {Type: Custom::T}\n")
 	second := side(t, "  B: {Type: Custom::T, DependsOn: A}\n  A: {Type: Custom::T}\n  N: {Type: Custom::T, DependsOn: [A, M]}\n  M: {Type: Custom::T}\n")

@@ -15,7 +15,7 @@ func TestPolicy(t *testing.T) {
 	}
 	for name, test := range map[string]struct {
 		policy string
-		denied string // what is denied of Modify, Replace and Delete of DB (Custom::DB) and of Web (Custom::Web), as initials
+		denied string // denied actions on DB (Custom::DB) and Web (Custom::Web): Modify, Replace, Delete as initials
 	}{
 		"allow all":         {`{"Statement": [` + allowAll + `]}`, ""},
 		"one statement":     {`{"Version": "2012-10-17", "Statement": ` + allowAll + `}`, ""},
@@ -110,7 +110,7 @@ func FuzzPolicy(f *testing.F) {
 	})
 }
 
-// The empty object is how clients clear a policy.
+// TestPolicyCleared checks that clients clear a policy with the empty object.
 func TestPolicyCleared(t *testing.T) {
 	for _, text := range []string{"{}", " {\n} "} {
 		policy, err := plan.ParsePolicy(text)

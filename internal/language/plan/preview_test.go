@@ -14,8 +14,8 @@ import (
 	"github.com/pintle-dev/pintle/internal/language/value"
 )
 
-// present is a stack as its template made it: every resource has the id "id-" + its name and the attribute "x" "x-" + its
-// name.
+// present is a stack as its template created it: every resource has the ID "id-" + its name, and its attribute "x" is
+// "x-" + its name.
 type present struct {
 	t    *testing.T
 	side plan.Side
@@ -68,7 +68,7 @@ func preview(t *testing.T, before, after plan.Side) []plan.Change {
 	return plan.Preview(&before, after, candidates, plan.World{Now: there.now, Resources: there, Form: form, Consequence: consequence})
 }
 
-// consequence refuses another Token of any resource, and knows more of the type Native.
+// consequence rejects a changed Token of any resource, and knows more about the type Native.
 func consequence(resourceType string, before, after value.Value) (plan.Consequence, string) {
 	differ := func(name string) bool {
 		was, _ := before.Get(name)
@@ -86,7 +86,7 @@ func consequence(resourceType string, before, after value.Value) (plan.Consequen
 	return plan.InPlace, ""
 }
 
-// changeLines writes changes, and each detail below its own.
+// changeLines writes changes, each followed by its details.
 func changeLines(list []plan.Change) []string {
 	var lines []string
 	for _, c := range list {
@@ -139,7 +139,7 @@ func TestPreview(t *testing.T) {
 	}{
 		{
 			"nothing", `{A: {Type: Custom::T, Properties: {P: 1}}}`, `{A: {Type: Custom::T, Properties: {P: "1"}}}`, "",
-			nil, // it is text to a provider
+			nil, // providers get text
 		},
 		{
 			"added and removed",
@@ -322,7 +322,8 @@ func TestPreview(t *testing.T) {
 	}
 }
 
-// A long value is not repeated in full for every reason why it changes: a template of a few pages would come to gigabytes.
+// TestPreviewOfLongValues checks that a long value is not repeated in full for every reason of its change: a template
+// of a few pages would produce gigabytes.
 func TestPreviewOfLongValues(t *testing.T) {
 	const many = 100
 	parameters, text := "", ""
@@ -348,7 +349,8 @@ func TestPreviewOfLongValues(t *testing.T) {
 	}
 }
 
-// TestPreviewContext holds the sides of a change, and what makes a resource change though its text does not.
+// TestPreviewContext checks the two sides of a change, and the reasons why a resource changes although its text does
+// not.
 func TestPreviewContext(t *testing.T) {
 	after := side(t, "Resources: {A: {Type: Custom::T, Properties: {P: 1, R: !Ref B}, Metadata: {M: m}}, B: {Type: Custom::T}}")
 	candidates, err := plan.Create(after)
@@ -395,7 +397,8 @@ func TestPreviewContext(t *testing.T) {
 	if diff := cmp.Diff(want, changeLines(plan.Preview(&before, before, candidates, world))); diff != "" {
 		t.Errorf("updates that failed before, of what depends on each other (-want +got):\n%s", diff)
 	}
-	// A is as an update left it that was tried in between: the template that stood last says of it what the next one says.
+	// A is in the state of an update that was tried in between. Its declaration is the same in the last complete
+	// template and in the next one.
 	stood := side(t, "Resources: {A: {Type: Custom::T, Properties: {L: [!GetAtt B.x]}}, B: {Type: Custom::T, Properties: {P: 1}}}")
 	next := side(t, "Resources: {A: {Type: Custom::T, Properties: {L: [!GetAtt B.x]}}, B: {Type: Custom::T, Properties: {P: 2}}}")
 	there = present{t, stood}

@@ -128,7 +128,7 @@ func TestBindPrevious(t *testing.T) {
 	}
 }
 
-// TestBindKeepsSecrets checks that no error reports what a client passed.
+// TestBindKeepsSecrets checks that no error quotes a client's input.
 func TestBindKeepsSecrets(t *testing.T) {
 	parsed := mustParse(t, with("Parameters: {P: {Type: Number, NoEcho: true}, Q: {Type: String, NoEcho: true, AllowedValues: [a]}, R: {Type: String, NoEcho: true}}\n"+
 		"Mappings: {M: {a: {b: c}}}\nConditions: {C: !Equals [!FindInMap [M, !Ref R, b], x], D: !Equals [!Select [!Ref R, [a]], b]}"))

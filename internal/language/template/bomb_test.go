@@ -8,7 +8,8 @@ import (
 	"github.com/pintle-dev/pintle/internal/language/template"
 )
 
-// Texts that are small and mean to be large, or deep: each is refused, or stays within what its own size allows.
+// TestBombs parses small texts that expand to large or deep ones: each is rejected, or stays within limits that its own
+// size sets.
 func TestBombs(t *testing.T) {
 	const resources = "Resources:\n  A:\n    Type: Custom::A\n    Properties:\n"
 	laughs := "a: &a [x, x, x, x, x, x, x, x, x]\n"
@@ -70,7 +71,7 @@ func manyKeys(count int) string {
 	return b.String()
 }
 
-// loops are so many loops in each other, ten turns each.
+// loops returns nested loops of this depth, with ten iterations each.
 func loops(depth int) string {
 	var head, keys, tail strings.Builder
 	for i := range depth {
@@ -81,7 +82,7 @@ func loops(depth int) string {
 	return head.String() + "{'R" + keys.String() + "': {Type: Custom::A}}" + tail.String() + "\n"
 }
 
-// Templates that are small, and ask for much when they are evaluated or their loops are expanded.
+// TestEvaluatedBombs parses small templates that need much work when they are evaluated or their loops are expanded.
 func TestEvaluatedBombs(t *testing.T) {
 	const tooMuch = "what the functions return here is more than"
 	const head = "Parameters: {P: {Type: String}, L: {Type: CommaDelimitedList}}\nResources:\n  A:\n    Type: Custom::A\n    Properties:\n      V: "
@@ -128,7 +129,7 @@ func TestEvaluatedBombs(t *testing.T) {
 	}
 }
 
-// What one value may be, all outputs may be together: they are kept as one.
+// TestOutputBomb checks that all outputs together have the limit of one value, because they are stored as one.
 func TestOutputBomb(t *testing.T) {
 	var body strings.Builder
 	body.WriteString("Parameters: {P: {Type: String}}\nResources: {A: {Type: Custom::A}}\nOutputs:\n")

@@ -17,8 +17,8 @@ import (
 	"github.com/pintle-dev/pintle/internal/dev/require"
 )
 
-// lintDiffers are the cases of the corpus that evaluate and that cfn-lint 1.51.0 reports errors of, and why. docs/validate.md
-// has the same list.
+// lintDiffers are the cases of the corpus that evaluate although cfn-lint 1.51.0 reports errors, with the reasons.
+// docs/validate.md has the same list.
 var lintDiffers = map[string]string{
 	"exports_stack-output":            "the linter does not take `Fn::GetStackOutput` for a string in an output",
 	"extensions_collections-computed": "the linter takes literal lists and `Ref` for the collection of a loop, no other function",
@@ -35,9 +35,9 @@ var lintDiffers = map[string]string{
 	"yaml_scalars":                    "the linter breaks down at `.inf`",
 }
 
-// TestCFNLint holds the corpus against the linter that AWS publishes: what evaluates is not an error for it either. Errors of E3003
-// are left out: the linter misses the ServiceToken of custom resources, which most cases leave out for brevity and which is the
-// engine's to ask for.
+// TestCFNLint checks the corpus with the linter that AWS publishes: a case that evaluates must not be an error for the
+// linter. Errors of E3003 are ignored. The linter reports a missing ServiceToken of custom resources, which most cases
+// leave out for brevity and which the engine checks.
 func TestCFNLint(t *testing.T) {
 	tool := require.Tool(t, "cfn-lint")
 	files, err := filepath.Glob("testdata/corpus/*.txtar")
@@ -100,7 +100,7 @@ func TestCFNLint(t *testing.T) {
 	}
 }
 
-// The list for readers is the same as the test's.
+// TestCFNLintIsTold checks that the documentation has the same list as the test.
 func TestCFNLintIsTold(t *testing.T) {
 	text, err := os.ReadFile("../../../docs/validate.md")
 	if err != nil {

@@ -20,24 +20,24 @@ import (
 
 var update = flag.Bool("update", false, "write what is found into the corpus; read the difference before it is committed")
 
-// TestCorpus goes through testdata/corpus: one archive for each template, named AREA_SUBJECT.txtar. Its files are
+// TestCorpus runs the cases in testdata/corpus: one archive for each template, named AREA_SUBJECT.txtar. Its files are
 //
-//	template          what is tested, YAML or JSON
-//	parameters.json   what is passed for its parameters: names to texts
-//	account.json      what there is beyond the stack, see account
+//	template          the template, YAML or JSON
+//	parameters.json   its inputs: names to texts
+//	account.json      the values outside the stack, see account
 //
-// and either what comes of it
+// and either its results
 //
 //	processed.json    the template after its transforms, if it has any
-//	evaluated.json    every resource and output that exists, evaluated; secrets are masked
+//	evaluated.json    every existing resource and output, evaluated; secrets are masked
 //
 // or
 //
-//	transforms.json   the names of its transforms, if what comes of it depends on macros
+//	transforms.json   the names of its transforms, if the result depends on macros
 //
 // or
 //
-//	error             every problem: LINE:COLUMN: TEXT, or TEXT alone for what has no place
+//	error             every problem: LINE:COLUMN: TEXT, or TEXT alone if it has no position
 //
 // The comment before the first file describes the case. -update writes the results.
 func TestCorpus(t *testing.T) {
@@ -69,19 +69,19 @@ func TestCorpus(t *testing.T) {
 	}
 }
 
-// account is what there is beyond the stack of a case.
+// account holds the values outside the stack of a case.
 type account struct {
 	Zones map[string][]string `json:"zones"`
-	// Stored is what the parameter store has; a text that begins with "secret:" is a secret.
+	// Stored is the parameter store; a text that begins with "secret:" is a secret.
 	Stored map[string]string `json:"stored"`
-	// Exports are values by their names; those of SecretExports are secret.
+	// Exports are values by name; those of SecretExports are secret.
 	Exports       map[string]string `json:"exports"`
 	SecretExports map[string]string `json:"secretExports"`
-	// Stacks are outputs: of regions, of stacks, by their keys.
+	// Stacks are outputs by region, stack and key.
 	Stacks map[string]map[string]map[string]string `json:"stacks"`
 }
 
-// outside adds what a template finds of it to what was found before.
+// outside adds the wanted values of the account to those found before.
 func (a *account) outside(wanted template.Wanted, found template.Outside) template.Outside {
 	found.Imports, found.StackOutputs = make(map[string]value.Value), make(map[string]value.Value)
 	for _, name := range wanted.Imports {
@@ -100,7 +100,7 @@ func (a *account) outside(wanted template.Wanted, found template.Outside) templa
 	return found
 }
 
-// judge returns the files that a case should have.
+// judge returns the expected files of a case.
 func judge(t *testing.T, given map[string][]byte) map[string]string {
 	t.Helper()
 	var around account
@@ -129,7 +129,7 @@ func evaluated(body string, texts map[string]string, around *account) (map[strin
 	if err != nil {
 		return nil, err
 	}
-	if parsed.Outlined() { // all else is known when its macros have run
+	if parsed.Outlined() { // the rest is known only after its macros have run
 		return map[string]string{"transforms.json": indented(value.Strs(parsed.Transforms()...).JSON())}, nil
 	}
 	inputs := make(map[string]template.Input, len(texts))
@@ -229,8 +229,8 @@ func evaluatedOutputs(parsed *template.Template, scope *template.Scope) (value.V
 	return value.Object(list...), nil
 }
 
-// standIn stands in for resources: the ID of A is "A-id", its attribute b "A.b". The attribute List is a list of two, Secret
-// is secret.
+// standIn stands in for resources: the ID of A is "A-id", its attribute b "A.b". The attribute List is a list of two,
+// Secret is secret.
 type standIn struct{ template *template.Template }
 
 func (s standIn) PhysicalID(logicalID string) (value.Value, bool) {
@@ -247,7 +247,7 @@ func (s standIn) Attribute(logicalID, name string) (value.Value, error) {
 	return value.Str(logicalID + "." + name), nil
 }
 
-// problems lists what is wrong, a line for each.
+// problems lists problems, one a line.
 func problems(err error) string {
 	var all template.Errors
 	var one *template.Error
@@ -276,7 +276,7 @@ func indented(text []byte) string {
 	return b.String() + "\n"
 }
 
-// rewrite writes a case with what was found.
+// rewrite writes a case with the actual results.
 func rewrite(t *testing.T, file string, archive *txtar.Archive, results map[string]string) {
 	t.Helper()
 	kept := archive.Files[:0]

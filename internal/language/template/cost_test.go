@@ -13,8 +13,8 @@ import (
 	"github.com/pintle-dev/pintle/internal/language/value"
 )
 
-// large returns a template of so many resources in which every function, a mapping and a condition are used, and each
-// resource needs one or two of those before it.
+// large returns a template of this many resources that uses every function, a mapping and a condition. Each resource
+// depends on one or two earlier ones.
 func large(resources int) string {
 	var b strings.Builder
 	b.WriteString(`Parameters: {Stage: {Type: String, Default: prod}, List: {Type: CommaDelimitedList, Default: "a,b"}}
@@ -42,7 +42,7 @@ Resources:
 	return b.String()
 }
 
-// loopedLarge is such a template as one loop that makes all of it but the first resource.
+// loopedLarge returns such a template with one loop that creates all resources except the first.
 func loopedLarge(resources int) string {
 	var items []string
 	for i := 1; i < resources; i++ {
@@ -64,10 +64,10 @@ Resources:
 `
 }
 
-// costLimits are those under which the large templates are read.
+// costLimits are the limits for parsing the large templates.
 var costLimits = template.Unlimited()
 
-// evaluateAll goes the whole way of a template: text, parameters, transforms, graph, every declaration and output.
+// evaluateAll processes a template completely: text, parameters, transforms, graph, every declaration and output.
 func evaluateAll(t testing.TB, text string) {
 	parsed, err := template.ParseWithin(text, costLimits)
 	if err != nil {
@@ -94,14 +94,14 @@ func evaluateAll(t testing.TB, text string) {
 	}
 }
 
-// made answers for every resource without looking for it.
+// made resolves every resource without a lookup.
 type made struct{ anything }
 
 func (made) Attribute(logicalID, name string) (value.Value, error) {
 	return value.Str(logicalID + "." + name), nil
 }
 
-// used returns how long this process has had a processor.
+// used returns the CPU time of this process.
 func used(b *testing.B) time.Duration {
 	var usage syscall.Rusage
 	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &usage); err != nil {
@@ -110,8 +110,8 @@ func used(b *testing.B) time.Duration {
 	return time.Duration(usage.Utime.Nano() + usage.Stime.Nano())
 }
 
-// BenchmarkTemplate shows that the cost of a template grows with its size and no faster: cpu-µs/resource, the collector of
-// garbage included, is the same for 500 and for 5,000 resources.
+// BenchmarkTemplate shows that the cost of a template grows linearly with its size: cpu-µs/resource, including garbage
+// collection, is the same for 500 and for 5,000 resources.
 func BenchmarkTemplate(b *testing.B) {
 	for _, kind := range []struct {
 		name string
@@ -130,7 +130,7 @@ func BenchmarkTemplate(b *testing.B) {
 	}
 }
 
-// TestCostIsLinear counts what is allocated, which unlike time is the same on every machine.
+// TestCostIsLinear counts allocations, which unlike time are the same on every machine.
 func TestCostIsLinear(t *testing.T) {
 	for name, text := range map[string]func(int) string{"plain": large, "loops": loopedLarge} {
 		each := func(size int) float64 {

@@ -11,12 +11,12 @@ import (
 	"github.com/pintle-dev/pintle/internal/language/template"
 )
 
-// r returns a template in YAML whose only resource has these properties.
+// r returns a template in YAML with one resource, whose property P is properties.
 func r(properties string) string {
 	return "Resources:\n  A:\n    Type: Custom::A\n    Properties:\n      P: " + properties + "\n"
 }
 
-// with returns a template in YAML that is fine but for the line.
+// with returns a template in YAML that is valid except for the line.
 func with(line string) string { return line + "\nResources: {A: {Type: Custom::A}}\n" }
 
 func deep(n int) string { return strings.Repeat("[", n) + strings.Repeat("]", n) }
@@ -42,7 +42,7 @@ const (
 	mapAttribute = "Template format error: Every Mappings attribute must be a String or a List."
 )
 
-// TestParseErrors checks the exact text of every error, and the place: "line:column text", one line for each.
+// TestParseErrors checks the exact text and position of every error: one "line:column text" a line.
 func TestParseErrors(t *testing.T) {
 	for _, test := range []struct{ name, body, want string }{
 		// The text itself.
@@ -266,7 +266,7 @@ func TestLimits(t *testing.T) {
 	}
 }
 
-// TestLookupsAreBounded refuses a template whose resources would carry more of its mappings than a store should hold.
+// TestLookupsAreBounded rejects a template whose resources would carry more mapping data than a store should hold.
 func TestLookupsAreBounded(t *testing.T) {
 	var mapping strings.Builder
 	for i := range 1000 {

@@ -11,7 +11,7 @@ import (
 	"github.com/pintle-dev/pintle/internal/language/value"
 )
 
-// rest completes a template for expressions: parameters, conditions and a second resource to refer to.
+// rest completes a template around expressions: parameters, conditions and a second resource to refer to.
 const rest = `
 Parameters:
   Open: {Type: String, Default: seen}
@@ -28,7 +28,7 @@ func expression(text string) string {
 	return rest + "Resources:\n  B: {Type: Custom::B}\n  A:\n    Type: Custom::A\n    Properties:\n      P: " + text + "\n"
 }
 
-// attributes is what B became: a plain response and secret data in it.
+// attributes is the result of B: a plain response with secret data in it.
 var attributes = world{
 	"B": value.Str("b-1"), "B.text": value.Str("att"), "B.flat.0.key": value.Str("dotted"), "B.num": value.Num("1.50"),
 	"B.flag": value.Boolean(true), "B.list": value.Items(value.Str("p"), value.Num("2")),
@@ -39,7 +39,7 @@ var attributes = world{
 
 func TestEvaluate(t *testing.T) {
 	for _, test := range []struct{ expression, want, secrets string }{
-		// Literals keep kind and text; NoValue leaves no trace.
+		// Literals keep kind and text; NoValue is removed.
 		{`{n: 1.0, big: 10000000, yes: yes, empty: "", none: [], nothing: {}}`, `{"n":1.0,"big":10000000,"yes":true,"empty":"","none":[],"nothing":{}}`, ""},
 		{`{a: !Ref AWS::NoValue, b: [x, !Ref AWS::NoValue, {c: !Ref AWS::NoValue}]}`, `{"b":["x",{}]}`, ""},
 		{`{Condition: Yes, Effect: Allow}`, `{"Condition":true,"Effect":"Allow"}`, ""},
@@ -104,7 +104,7 @@ func TestEvaluate(t *testing.T) {
 		{`!FindInMap [M, !Ref Key, text]`, `"t"`, "t"},
 		{`!FindInMap [M, !FindInMap [M, k, text], text]`, ``, "Template error: Unable to get mapping for M::t::text"},
 
-		// What cannot be evaluated.
+		// Expressions that cannot be evaluated.
 		{`!Select [2, [a, b]]`, ``, "Template error: Fn::Select cannot select nonexistent value at index 2"},
 		{`!Select [-1, [a, b]]`, ``, "Template error: Fn::Select cannot select nonexistent value at index -1"},
 		{`!Select [0, [!Ref AWS::NoValue]]`, ``, "Template error: Fn::Select cannot select nonexistent value at index 0"},

@@ -17,7 +17,7 @@ func TestExamine(t *testing.T) {
 	for _, test := range []struct {
 		name, body string
 		want       []string
-		sound      string // the resources and outputs that may be looked at further
+		sound      string // the valid resources and outputs
 	}{
 		{"nothing is wrong", "Resources: {A: {Type: Custom::A}}\nOutputs: {O: {Value: !Ref A}}", nil, "A O"},
 		{"no YAML", "a: [", []string{"1 Template format error: YAML not well-formed."}, ""},
@@ -119,7 +119,7 @@ Resources:
 	}
 }
 
-// FuzzExamine drives what is sound of any text as far as it goes without being run.
+// FuzzExamine evaluates the valid part of any text as far as possible.
 func FuzzExamine(f *testing.F) {
 	for _, seed := range []string{
 		walkthrough, "Resources: {A: {Type: Custom::A, Properties: {a: !Join [x], b: !Ref B, c: !Sub '${', d: !GetAtt x}}}",
@@ -163,7 +163,7 @@ func look(partial *template.Partial, n template.Node) {
 	}
 }
 
-// placed lists what is wrong, a line for each.
+// placed lists problems, one a line.
 func placed(list template.Errors) string {
 	var b strings.Builder
 	for _, e := range list {

@@ -54,7 +54,7 @@ func TestForesee(t *testing.T) {
 		{`!Sub "${Old} and ${New.text}"`, `"?"`},
 		{`!Sub "${Old} and ${Open}"`, `"old-1 and seen"`},
 		{`!Sub ["${x}", {x: !Ref New}]`, `"?"`},
-		{`!Select [5, !Split [",", !Ref New]]`, `"?"`}, // it has no item 5 yet, and may never have
+		{`!Select [5, !Split [",", !Ref New]]`, `"?"`}, // it has no item 5 yet, and may never have one
 		{`!Join ["", [a, !GetAtt [New, !Ref Name]]]`, `"?"`},
 		{`!GetAtt [Old, !Ref Name]`, `"att"`},
 		{`!Base64 {Ref: New}`, `"?"`},
@@ -69,7 +69,7 @@ func TestForesee(t *testing.T) {
 		if err != nil || shown != test.want {
 			t.Errorf("%s: got %s (%v), want %s", test.expression, shown, err, test.want)
 		}
-		// Where everything is known, nothing has to be foreseen.
+		// If everything is known, Foresee gives the result of Evaluate.
 		all := world{"New": value.Str("new-1"), "New.text": value.Str("x")}
 		maps.Copy(all, there)
 		want, wrong := template.Evaluate(properties, scope, all)

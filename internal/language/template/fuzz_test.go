@@ -11,7 +11,7 @@ import (
 	"github.com/pintle-dev/pintle/internal/language/value"
 )
 
-// anything answers every reference.
+// anything resolves every reference.
 type anything struct{}
 
 func (anything) PhysicalID(string) (value.Value, bool) { return value.SecretStr("id"), true }
@@ -20,7 +20,8 @@ func (anything) Attribute(_, name string) (value.Value, error) {
 	return value.Items(value.Str(name), value.Num("1.0")), nil
 }
 
-// FuzzParse drives a text all the way: parse, bind, graph, and every declaration through the store and evaluation.
+// FuzzParse processes a text completely: it parses and binds it, builds the graph, and stores and evaluates every
+// declaration.
 func FuzzParse(f *testing.F) {
 	for _, seed := range []string{
 		walkthrough, expression(`!Sub ["${A}-${B.c}", {A: !FindInMap [M, !Ref Key, text]}]`), expression(`!If [Always, !Split [",", !Ref Hidden], 0x1F]`),
@@ -106,7 +107,7 @@ func FuzzParse(f *testing.F) {
 	})
 }
 
-// FuzzRecord feeds stored declarations that no template made.
+// FuzzRecord reads stored declarations that no template produced.
 func FuzzRecord(f *testing.F) {
 	f.Add([]byte(`{"id":"A","type":"Custom::A","at":[1,1,2,2,3,3],"properties":{"a":{"Ref":"B"}}}`))
 	f.Add([]byte(`{"id":"A","at":[1,1,2,2,3,3,4,4,5,5,6,6,7,7],"properties":{"Fn::FindInMap":["M","a","b",{}]}}`))

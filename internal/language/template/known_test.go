@@ -8,7 +8,8 @@ import (
 	"github.com/pintle-dev/pintle/internal/language/template"
 )
 
-// TestProblemsAreBounded: a short template that asks for a large parameter very often is not evaluated as a whole by one call.
+// TestProblemsAreBounded checks that one call does not evaluate all of a short template that uses a large parameter
+// very often.
 func TestProblemsAreBounded(t *testing.T) {
 	var resources strings.Builder
 	for i := range 400 {

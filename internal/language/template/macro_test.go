@@ -11,7 +11,8 @@ import (
 	"github.com/pintle-dev/pintle/internal/language/value"
 )
 
-// expand runs all calls of a template by the functions of a table, by name, and returns in which order, on what, and the result.
+// expand runs all macro calls of a template with functions by name. It returns the order of the calls with their input,
+// and the result.
 func expand(t *testing.T, text string, macros map[string]func(fragment template.Node) string) (order []string, result string, err error) {
 	t.Helper()
 	u, err := template.ReadUnexpanded(text, template.Limits{})

@@ -8,8 +8,8 @@ import (
 	"github.com/pintle-dev/pintle/internal/language/value"
 )
 
-// TestMasked checks that no default and no allowed value of a NoEcho parameter is left in a template, however it is written,
-// and that the rest stays as it is.
+// TestMasked checks that no default and no allowed value of a NoEcho parameter remains in a template, in any syntax,
+// and that the rest stays unchanged.
 func TestMasked(t *testing.T) {
 	t.Parallel()
 	const rest = "\n    NoEcho: true # it is secret\n  Size: {Type: String, Default: small}\nResources: {R: {Type: Custom::R}}\n"

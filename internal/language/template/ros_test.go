@@ -17,7 +17,7 @@ var rosPseudo = template.Pseudo{
 	ResourceGroupID: "rg-1",
 }
 
-// rosMade answers references to resources by their names.
+// rosMade resolves references to resources by their names.
 type rosMade struct{}
 
 func (rosMade) PhysicalID(name string) (value.Value, bool) { return value.Str("id-" + name), true }
@@ -117,7 +117,7 @@ func TestROS(t *testing.T) {
 	}
 }
 
-// TestROSNested has a template in a template, whose names are its own.
+// TestROSNested has a template inside a template, with separate names.
 func TestROSNested(t *testing.T) {
 	parsed := parsedROS(t, `
 Resources:
@@ -144,7 +144,7 @@ Resources:
 	}
 }
 
-// problemsOf returns what is wrong, each as its code, its place and its text.
+// problemsOf returns the problems, each with its code, place and text.
 func problemsOf(err error) []string {
 	var all template.Errors
 	if !errors.As(err, &all) {

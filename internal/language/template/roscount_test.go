@@ -9,7 +9,7 @@ import (
 	"github.com/pintle-dev/pintle/internal/language/template"
 )
 
-// processedROS returns what a template of ROS becomes with its defaults, read again from its text.
+// processedROS returns a ROS template after processing with the inputs, parsed again from its text.
 func processedROS(t *testing.T, body string, inputs map[string]template.Input) (*template.Template, *template.Scope, error) {
 	t.Helper()
 	parsed := parsedROS(t, body)
@@ -108,7 +108,7 @@ Outputs:
 	}
 }
 
-// TestROSCountOfOne sees to it that a resource that takes one of a counted one depends on no other.
+// TestROSCountOfOne checks that a resource which selects one copy of a counted resource depends on no other copy.
 func TestROSCountOfOne(t *testing.T) {
 	made, scope, err := processedROS(t, `
 Resources:
@@ -187,7 +187,7 @@ func TestROSCountErrors(t *testing.T) {
 	}
 }
 
-// TestROSCountIsEarly has what no Count can be computed from.
+// TestROSCountIsEarly has values that a Count cannot depend on.
 func TestROSCountIsEarly(t *testing.T) {
 	for name, test := range map[string]struct{ count, want string }{
 		"a resource":  {"{Ref: B}", `InvalidTemplateReference /Resources/A/Count The specified reference "B" (in A.Count) is incorrect.`},

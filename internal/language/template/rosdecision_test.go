@@ -92,7 +92,7 @@ Rules:
 	}
 }
 
-// TestROSGone refers to a resource that its condition takes away.
+// TestROSGone refers to a resource whose condition is false.
 func TestROSGone(t *testing.T) {
 	parsed := parsedROS(t, `
 Conditions: {Never: {'Fn::Equals': [1, 2]}}
@@ -174,7 +174,7 @@ Resources:
 	}
 }
 
-// TestROSRecord reads declarations back from a store, where those of CloudFormation name no language.
+// TestROSRecord reads stored declarations back; those of CloudFormation have no language.
 func TestROSRecord(t *testing.T) {
 	parsed := parsedROS(t, "Resources: {A: {Type: Custom::A, Properties: {a: {'Fn::Base64Encode': x}}}}")
 	stored, err := json.Marshal(parsed.Resource("A"))
@@ -211,7 +211,7 @@ func TestROSRecord(t *testing.T) {
 	}
 }
 
-// TestROSUses has a Fn::GetAtt that computes the name of its attribute.
+// TestROSUses has a Fn::GetAtt whose attribute name is computed.
 func TestROSUses(t *testing.T) {
 	parsed := parsedROS(t, `
 Parameters: {P: {Type: String, Default: name}}

@@ -12,7 +12,7 @@ import (
 
 func TestROSErrors(t *testing.T) {
 	for name, test := range map[string]struct {
-		body string // without the version, if it begins with none
+		body string // without the version, if it does not begin with one
 		want []string
 	}{
 		"no YAML":         {"Resources: [", []string{"InvalidSchema YAML not well-formed."}},

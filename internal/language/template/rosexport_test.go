@@ -6,14 +6,14 @@ import (
 	"github.com/pintle-dev/pintle/internal/language/value"
 )
 
-// The places in which an expression of ROS is tried.
+// The places where ROS expressions are tested.
 const (
 	ROSProperties = inProperties
 	ROSConditions = inConditions
 )
 
-// TryROS checks and evaluates an expression of ROS, written as JSON, as if it stood in a place of a template with mappings. The error
-// is an Errors if the shape is wrong, and an Error if the evaluation fails.
+// TryROS checks and evaluates a ROS expression, written as JSON, as if it was at a place in a template with mappings.
+// The error is an Errors if the shape is wrong, and an Error if the evaluation fails.
 func TryROS(expression, mappings string, in place, s *Scope, r Resources) (value.Value, error) {
 	n, err := jsonNode(expression)
 	if err != nil {
@@ -49,7 +49,7 @@ func TryROS(expression, mappings string, in place, s *Scope, r Resources) (value
 	return Evaluate(n, &scope, r)
 }
 
-// ROSWork evaluates an expression of ROS without a look at its shape, and returns what is counted for it.
+// ROSWork evaluates a ROS expression without checking its shape, and returns the work counted for it.
 func ROSWork(expression string, s *Scope) (int, error) {
 	n, err := jsonNode(expression)
 	if err != nil {
@@ -62,7 +62,7 @@ func ROSWork(expression string, s *Scope) (int, error) {
 	return e.spent, err
 }
 
-// jsonNode reads JSON, in which there may be nulls.
+// jsonNode parses JSON, which may contain nulls.
 func jsonNode(text string) (Node, error) {
 	v, err := value.Parse([]byte(text))
 	if err != nil {
@@ -82,10 +82,10 @@ func valueNode(v value.Value) Node {
 	return n
 }
 
-// ROSFunctions returns the functions of ROS by their names.
+// ROSFunctions returns the names of the ROS functions.
 func ROSFunctions() []string { return rosFunctionNames() }
 
-// IsROSFunction reports whether there is a function of ROS of that name.
+// IsROSFunction reports whether a ROS function of that name exists.
 func IsROSFunction(name string) bool {
 	_, ok := rosFunctionNamed(name)
 	return ok

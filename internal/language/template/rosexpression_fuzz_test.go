@@ -9,8 +9,8 @@ import (
 	"github.com/pintle-dev/pintle/internal/language/value"
 )
 
-// FuzzROSExpression evaluates expressions of every function of ROS: whatever they are, they end with a value that JSON can say, or with
-// an error of ours that has a code and shows no secret.
+// FuzzROSExpression evaluates expressions with every ROS function: each gives a value that JSON supports, or an error
+// of this package that has a code and shows no secret.
 func FuzzROSExpression(f *testing.F) {
 	for _, seed := range []string{
 		`{"Fn::Sub":["${Text}-${R.Id}-${!x}-${A}",{"A":{"Fn::Join":[",",{"Ref":"Zones"}]}}]}`, `{"Fn::Select":["::-1",{"Fn::Split":[",",{"Ref":"Commas"}]}]}`,
@@ -58,7 +58,7 @@ func FuzzROSExpression(f *testing.F) {
 	})
 }
 
-// FuzzROSJq runs scripts of jq, in which nothing may panic or continue for long.
+// FuzzROSJq runs jq scripts, in which nothing may panic or run for long.
 func FuzzROSJq(f *testing.F) {
 	for _, seed := range []string{
 		`.a[0]?.b // "x"`, `[.[] | select(.a == 1) | {a, "b": .c, (.d): "\(.e)-\(.f)"}]`, `reduce .[] as [$a, {b: $c}] (0; . + $a * $c)`, `foreach range(3) as $i (0; . + $i; [$i, .])`,

@@ -15,7 +15,7 @@ import (
 	"github.com/pintle-dev/pintle/internal/language/value"
 )
 
-// rosScope is what the expressions of ROS below are evaluated in.
+// rosScope returns the scope in which the ROS expressions below are evaluated.
 func rosScope() *template.Scope {
 	s := template.NewScope(map[string]value.Value{
 		"Text": value.Str("text"), "Secret": value.Str("hidden").Tainted(value.OfParameter), "Empty": value.Str(""),
@@ -66,10 +66,10 @@ func (rosResources) Attribute(_, name string) (value.Value, error) {
 	return value.Str(name), nil
 }
 
-// rosRow is an expression and the JSON of what it is, "" if it has no value. With an error it is a part of its text.
+// rosRow is an expression and the JSON of its value, "" for no value. If err is set, it is part of the error's text.
 type rosRow struct {
 	expression, want, err string
-	// parsed says that the error is the parser's, not a function's.
+	// parsed says that the error comes from the parser instead of a function.
 	parsed bool
 }
 
@@ -102,7 +102,7 @@ func tryROS(t *testing.T, rows []rosRow) {
 		if string(got.JSON()) != want {
 			t.Errorf("%s\n= %s\nwant %s", row.expression, got.JSON(), want)
 		}
-		if strings.Contains(row.expression, "Nowhere") { // which the parser refuses
+		if strings.Contains(row.expression, "Nowhere") { // the parser rejects it
 			continue
 		}
 		if again, err := readBack(row.expression); err != nil || string(again.JSON()) != `{"P":`+want+`}` && (want != "null" || len(again.Members()) > 0) {
@@ -111,7 +111,7 @@ func tryROS(t *testing.T, rows []rosRow) {
 	}
 }
 
-// readBack evaluates an expression in a resource that was in a store.
+// readBack evaluates an expression in a resource that was stored and read back.
 func readBack(expression string) (value.Value, error) {
 	var parameters strings.Builder
 	scope := rosScope()
@@ -585,7 +585,7 @@ func TestROSSecrets(t *testing.T) {
 	}
 }
 
-// docs/ros-functions.md has every function of ROS, and every one of jq.
+// TestROSFunctionsAreDocumented checks that docs/ros-functions.md lists every ROS function, and every jq function.
 func TestROSFunctionsAreDocumented(t *testing.T) {
 	text, err := os.ReadFile("../../../docs/ros-functions.md")
 	if err != nil {
@@ -608,7 +608,8 @@ func TestROSFunctionsAreDocumented(t *testing.T) {
 	}
 }
 
-// What takes long counts as much, so that a declaration ends before long: 8 MiB are some seconds at most.
+// TestROSWorkCounts checks that slow functions count accordingly, so that a declaration ends soon: 8 MiB are some
+// seconds at most.
 func TestROSWorkCounts(t *testing.T) {
 	small := func(n int, format string) string {
 		var list strings.Builder
@@ -638,7 +639,8 @@ func TestROSWorkCounts(t *testing.T) {
 	}
 }
 
-// A template may have so many patterns and scripts in it that not all are tried out when it is read.
+// TestROSPatternsAreTriedWithinBounds checks that not all patterns and scripts of a large template are tried out when
+// it is read.
 func TestROSPatternsAreTriedWithinBounds(t *testing.T) {
 	calls := strings.Repeat(`{"Fn::MatchPattern":["(a|b|c|d|e|f){900}","a"]},{"Fn::Jq":["First",". as [$x] | $x","1"]},`, 300)
 	start := `{"ROSTemplateFormatVersion":"2015-09-01","Resources":{"R":{"Type":"Custom::R","Properties":{"ServiceToken":"web:http://127.0.0.1/","Parameters":{"P":[`

@@ -11,8 +11,8 @@ import (
 	"github.com/pintle-dev/pintle/internal/language/value"
 )
 
-// FuzzParseROS drives a text all the way, as FuzzParse does: parse, bind, process, graph, and every declaration through the store and
-// evaluation.
+// FuzzParseROS processes a text completely, as FuzzParse does: it parses, binds and processes it, builds the graph, and
+// stores and evaluates every declaration.
 func FuzzParseROS(f *testing.F) {
 	for _, seed := range []string{
 		rosSite, rosVersion, `{"ROSTemplateFormatVersion": "2015-09-01", "Resources": {"A": {"Type": "Custom::A", "Count": 2, "Properties": {"a": null, "i": {"Ref": "ALIYUN::Index"}}}}}`,
@@ -59,7 +59,7 @@ func FuzzParseROS(f *testing.F) {
 			return
 		}
 		for name, v := range scope.Parameters {
-			// As an update passes the value on.
+			// As an update passes on the previous value.
 			next, err := parsed.Bind(map[string]template.Input{name: {UsePrevious: true}}, scope.Parameters, rosPseudo)
 			if err != nil {
 				t.Fatalf("the value of %s is refused when it is passed on: %s", name, describe(err))

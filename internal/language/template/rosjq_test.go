@@ -41,7 +41,7 @@ func TestROSJq(t *testing.T) {
 	})
 }
 
-// TestROSJqScripts holds scripts against what the manual of jq says they do.
+// TestROSJqScripts compares scripts with jq's manual.
 func TestROSJqScripts(t *testing.T) {
 	for _, test := range []struct{ script, input, want string }{
 		{`.[] | "http://" + .`, `["a","b"]`, `["http://a","http://b"]`},
@@ -124,7 +124,8 @@ func TestROSJqScripts(t *testing.T) {
 	}
 }
 
-// What asks for anything but its input is refused before anything runs, and so is what is not known.
+// TestROSJqRefuses checks that scripts which read anything except their input, or call unknown functions, are rejected
+// before they run.
 func TestROSJqRefuses(t *testing.T) {
 	for script, want := range map[string]string{
 		`now`: "now/0 of jq is not supported", `env`: "env/0", `$ENV.HOME`: "environment", `input`: "input/0", `inputs`: "inputs/0",
@@ -144,7 +145,7 @@ func TestROSJqRefuses(t *testing.T) {
 	}
 }
 
-// Scripts that never end, or make more than there is memory for, end with an error, and soon.
+// TestROSJqEnds checks that scripts which never end, or need more memory than available, soon end with an error.
 func TestROSJqEnds(t *testing.T) {
 	large := strings.Repeat(`"0123456789abcdef",`, 20_000) + `1`
 	for _, test := range []struct{ script, input string }{
@@ -177,8 +178,7 @@ func TestROSJqEnds(t *testing.T) {
 	}
 }
 
-// TestROSJqMatches checks that patterns find the same matches as in jq, also where this package does the matching
-// itself.
+// TestROSJqMatches checks that patterns find the same matches as in jq, even if this package does the matching itself.
 func TestROSJqMatches(t *testing.T) {
 	tryROS(t, []rosRow{
 		{
@@ -196,7 +196,7 @@ func TestROSJqMatches(t *testing.T) {
 	})
 }
 
-// A long text is searched as long as no pattern looks at it again and again.
+// TestROSJqSearchesLongTexts checks that a long text is searched if no pattern reads it again and again.
 func TestROSJqSearchesLongTexts(t *testing.T) {
 	for _, script := range []string{
 		`"ab c, " * 9000 | [match("(?<word>[a-z]+)"; "g")] | length`, `"ab c, " * 9000 | [splits(", *")] | length`, `"ab c  d" * 9000 | split("[ ]+"; null) | length`,
@@ -207,7 +207,7 @@ func TestROSJqSearchesLongTexts(t *testing.T) {
 	}
 }
 
-// Keys show, so none is made of a secret.
+// TestROSJqKeysAreNotSecret checks that keys, which are shown, are not made from secrets.
 func TestROSJqKeysAreNotSecret(t *testing.T) {
 	secret := `{"Fn::Join":["",["{\"a\":{\"k\":\"",{"Ref":"Secret"},"\"}}"]]}`
 	tryROS(t, []rosRow{
@@ -222,7 +222,7 @@ func TestROSJqKeysAreNotSecret(t *testing.T) {
 	})
 }
 
-// The same script does the same each time, also where it does too much.
+// TestROSJqIsDeterministic checks that a script gives the same result each time, even if it exceeds its limits.
 func TestROSJqIsDeterministic(t *testing.T) {
 	var first string
 	for range 20 {

@@ -11,7 +11,7 @@ import (
 	"github.com/pintle-dev/pintle/internal/language/value"
 )
 
-// localResources are resources by their logical ids; the attribute of one is its id, a dot and the name.
+// localResources resolves resources by logical ID; an attribute is the ID, a dot and the name.
 type localResources struct{}
 
 func (localResources) PhysicalID(id string) (value.Value, bool) { return value.Str(id), true }
@@ -69,7 +69,7 @@ Outputs: {Twice: {Value: {Ref: Twice}}}
 	}
 }
 
-// TestROSLocalsRefused: what is wrong with local variables is told at their places.
+// TestROSLocalsRefused checks that problems with local variables are reported at their places.
 func TestROSLocalsRefused(t *testing.T) {
 	chain := "  L0: {Value: x}\n"
 	for i := range 6 {

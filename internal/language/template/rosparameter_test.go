@@ -10,10 +10,10 @@ import (
 	"github.com/pintle-dev/pintle/internal/language/value"
 )
 
-// rosVersion begins every template of ROS.
+// rosVersion begins every ROS template.
 const rosVersion = "ROSTemplateFormatVersion: '2015-09-01'\n"
 
-// parsedROS returns a template of ROS.
+// parsedROS parses a ROS template.
 func parsedROS(t *testing.T, body string) *template.Template {
 	t.Helper()
 	parsed, err := template.ParseROS(rosVersion+body, template.Limits{})
@@ -25,10 +25,10 @@ func parsedROS(t *testing.T, body string) *template.Template {
 
 func TestROSParameters(t *testing.T) {
 	for name, test := range map[string]struct {
-		declared string // of the parameter P
+		declared string // the parameter P
 		input    *template.Input
 		previous value.Value
-		want     string // the value, or what is wrong with it
+		want     string // the value, or the problem with it
 	}{
 		"a string":                      {`{Type: String}`, &template.Input{Value: "007"}, value.Value{}, `"007"`},
 		"a string by default a number":  {`{Type: String, Default: 1.50}`, nil, value.Value{}, `"1.50"`},

@@ -10,7 +10,7 @@ import (
 	"github.com/pintle-dev/pintle/internal/language/value"
 )
 
-// bootstrapRule is what the CDK puts into every template.
+// bootstrapRule is the rule that the CDK puts into every template.
 const bootstrapRule = `{
  "Parameters": {"BootstrapVersion": {"Type": "AWS::SSM::Parameter::Value<String>", "Default": "/cdk-bootstrap/hnb659fds/version",
   "Description": "Version of the CDK Bootstrap resources in this environment, automatically retrieved from SSM Parameter Store. [cdk:skip]"}},

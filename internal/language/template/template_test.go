@@ -53,7 +53,7 @@ func bind(t testing.TB, parsed *template.Template, inputs map[string]string) *te
 	return scope
 }
 
-// world is what resources became: logical ID to physical ID, and "ID.attribute" to attribute.
+// world holds the results of resources: logical ID to physical ID, and "ID.attribute" to attribute.
 type world map[string]value.Value
 
 func (w world) PhysicalID(logicalID string) (value.Value, bool) {
@@ -131,7 +131,7 @@ func TestWalkthrough(t *testing.T) {
 	}
 }
 
-// TestOneTree holds the same template in JSON and in YAML, with short forms and without, against each other.
+// TestOneTree compares the same template in JSON and in YAML, with short forms and without.
 func TestOneTree(t *testing.T) {
 	asJSON := mustParse(t, `{
   "AWSTemplateFormatVersion": "2010-09-09", "Description": "two spellings",
@@ -304,7 +304,7 @@ Resources:
 	}
 }
 
-// TestRecordDepth stores the deepest tree there can be, with what a lookup adds to it.
+// TestRecordDepth stores the deepest possible tree, with the mapping that a lookup adds to it.
 func TestRecordDepth(t *testing.T) {
 	levels := template.MaxDepth - 7 // the sections above it, and the list of the call
 	parsed := mustParse(t, "Mappings: {M: {a: {x: [1]}}}\n"+r(strings.Repeat("[", levels)+"!FindInMap [M, !Ref AWS::Region, x]"+strings.Repeat("]", levels)))
@@ -321,7 +321,7 @@ func TestRecordDepth(t *testing.T) {
 	}
 }
 
-// places lists every node of a tree with where it stands.
+// places lists every node of a tree with its position.
 func places(n template.Node) []string {
 	list := []string{fmt.Sprintf("%d:%d %s %s", n.Line(), n.Column(), n.Kind(), n.Text())}
 	for _, item := range n.Items() {

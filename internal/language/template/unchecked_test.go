@@ -7,7 +7,8 @@ import (
 	"github.com/pintle-dev/pintle/internal/language/template"
 )
 
-// TestUncheckedPattern: a pattern that is not matched in linear time is noted, and lets everything pass.
+// TestUncheckedPattern checks that a pattern which cannot be matched in linear time is reported, and accepts every
+// value.
 func TestUncheckedPattern(t *testing.T) {
 	for pattern, why := range map[string]string{
 		"(?<!a)b": "look-behind", "(a)\\1": "a back reference", "a++": "a possessive quantifier", "b(?=a)b": "look-ahead", "^a+$": "",

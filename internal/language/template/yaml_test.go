@@ -6,7 +6,7 @@ import (
 	"github.com/pintle-dev/pintle/internal/language/template"
 )
 
-// TestScalars checks what CloudFormation's YAML 1.1 makes of plain scalars.
+// TestScalars checks how CloudFormation's YAML 1.1 reads plain scalars.
 func TestScalars(t *testing.T) {
 	for _, test := range []struct{ yaml, want string }{
 		{`yes`, `true`}, {`On`, `true`}, {`TRUE`, `true`}, {`no`, `false`}, {`off`, `false`}, {`False`, `false`},

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// FuzzBothWays parses texts in both ways.
+// FuzzBothWays parses texts with both parsers.
 func FuzzBothWays(f *testing.F) {
 	for _, text := range []string{
 		``, ` `, `null`, ` true `, `false`, `-1.50e+7`, `0`, `""`, `"a\"b\\\u00e9\ud83d\ude00\ud800"`, "\"\xff\x80\u00e9\"", `[]`, ` [ ] `, `{}`, ` { } `,

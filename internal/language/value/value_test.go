@@ -11,7 +11,7 @@ import (
 	"github.com/pintle-dev/pintle/internal/language/value"
 )
 
-// box is a Sealer whose text shows nothing of what is in it at first sight.
+// box is a Sealer whose texts do not show their contents at first sight.
 type box struct{}
 
 func (box) Seal(clear string) (string, error) {
@@ -124,7 +124,7 @@ func TestEncodeSealsSecrets(t *testing.T) {
 	}
 }
 
-// A provider may send data as deep as is allowed and call it secret.
+// TestEncodeDeepestSecret encodes data of the maximum depth that a provider has marked as secret.
 func TestEncodeDeepestSecret(t *testing.T) {
 	deep := parse(t, strings.Repeat("[", value.MaxDepth)+`"hidden"`+strings.Repeat("]", value.MaxDepth)).Tainted(value.OfAttribute)
 	stored, err := value.Encode(deep, box{})
@@ -172,8 +172,8 @@ func FuzzParse(f *testing.F) {
 	})
 }
 
-// differ reports what two lists of texts are, "" if they are the same. Importers inherit what these tests import, so it is no
-// library's.
+// differ returns the difference of two lists of texts, "" for none. It does not use a library, because importers would
+// inherit that.
 func differ(want, got []string) string {
 	if slices.Equal(want, got) {
 		return ""

@@ -47,7 +47,7 @@ func run(t *testing.T, config maintenance.Config) (u *maintenance.Upkeep, stop f
 	}
 }
 
-// deleted makes a stack that was just deleted.
+// deleted creates a stack in the state just after its deletion.
 func deleted(t *testing.T, s store.Store, key store.StackKey) {
 	t.Helper()
 	name := store.StackName{Account: "1", Region: "r", Name: fmt.Sprint("s", key)}
@@ -104,7 +104,7 @@ func TestSweepsFromTimeToTime(t *testing.T) {
 	})
 }
 
-// scripted is a store whose re-sealing and sweep come to what the test says.
+// scripted is a store whose Reseal and Sweep return the results that the test sets.
 type scripted struct {
 	*memory.Store
 	keys   []store.SealingKey

@@ -17,10 +17,10 @@ import (
 	"github.com/pintle-dev/pintle/wire"
 )
 
-// BenchmarkApply measures the cycle of a request, which is two writes: it was delivered, and it was answered, which
-// settles it, moves step, instance and operation, and asks the next. Every goroutine has a stack of its own. Beside it
-// stands a floor of the same run on the same server: as many goroutines that commit the least a cycle could be, twice a
-// transaction of their own that updates one row and inserts one, with plain pgx.
+// BenchmarkApply measures the cycle of a request, which is two writes: the delivery, and the answer, which settles the
+// request, updates step, instance and operation, and adds the next request. Every goroutine has a stack of its own. For
+// comparison it measures a lower bound on the same server: as many goroutines each commit the smallest possible cycle
+// with plain pgx, two transactions that update one row and insert one.
 func BenchmarkApply(b *testing.B) {
 	server := pgtest.Start(b, pgtest.Options{Durable: true, Settings: []string{"shared_buffers=512MB", "max_wal_size=4GB"}})
 	for _, chains := range []int{1, 16, 256} {
@@ -33,7 +33,7 @@ func BenchmarkApply(b *testing.B) {
 				}
 			}()
 			var next atomic.Int64
-			b.SetParallelism(max(1, chains/2)) // goroutines per processor, of which there are two at least
+			b.SetParallelism(max(1, chains/2)) // goroutines per processor, of which there are at least two
 			b.ResetTimer()
 			b.RunParallel(func(pb *testing.PB) {
 				if chains == 1 && next.Load() > 0 {
@@ -53,7 +53,7 @@ func BenchmarkApply(b *testing.B) {
 	}
 }
 
-// floorCycles returns how many pairs of small transactions so many goroutines commit in a second.
+// floorCycles returns how many pairs of small transactions this many goroutines commit per second.
 func floorCycles(b *testing.B, dsn string, chains int) float64 {
 	b.Helper()
 	ctx := context.Background()
@@ -109,7 +109,7 @@ func ask(key store.StackKey, n int) store.Request {
 	}
 }
 
-// chain makes a stack of three resources and its first request.
+// chain creates a stack of three resources and its first request.
 func chain(b *testing.B, s store.Store, key store.StackKey) wire.RequestID {
 	name := fmt.Sprint("chain-", key)
 	d := store.Delta{

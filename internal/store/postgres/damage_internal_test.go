@@ -8,7 +8,8 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 )
 
-// TestDamageIsNotReady: an error of PostgreSQL about damaged data or indexes makes a store fail its Ping, and no other error does.
+// TestDamageIsNotReady checks that a PostgreSQL error about damaged data or indexes makes Ping fail, and that no other
+// error does.
 func TestDamageIsNotReady(t *testing.T) {
 	for code, want := range map[string]bool{"XX001": true, "XX002": true, "XX000": false, "57P01": false, "22012": false} {
 		s := &Store{}

@@ -44,7 +44,7 @@ func openTest(t testing.TB, cfg Config) *Store {
 	return s
 }
 
-// apply starts a decision and returns where its result will be.
+// apply starts a decision and returns the channel for its result.
 func apply(s store.Store, target store.Target, decide store.Decide) <-chan error {
 	result := make(chan error, 1)
 	go func() { result <- s.Apply(context.Background(), target, decide) }()
@@ -63,7 +63,7 @@ func made(key store.StackKey, name, id string) store.Delta {
 	}
 }
 
-// hold keeps the writer busy until release is called, so that what is queued meanwhile becomes one batch.
+// hold keeps the writer busy until release is called, so that all members queued meanwhile become one batch.
 func hold(t *testing.T, s *Store) (release func()) {
 	t.Helper()
 	held, free := make(chan struct{}), make(chan struct{})
@@ -81,7 +81,7 @@ func hold(t *testing.T, s *Store) (release func()) {
 	}
 }
 
-// queued waits until so many members are queued behind a held writer.
+// queued waits until this many members are queued behind a held writer.
 func queued(s *Store, members int) {
 	for len(s.writers[0].queue) < members {
 		runtime.Gosched()
@@ -90,7 +90,7 @@ func queued(s *Store, members int) {
 
 func TestAgainstMemory(t *testing.T) { againstMemory(t, 1) }
 
-// TestNodesAgainstMemory gives the batches to three nodes by turns, each of which keeps images of what the others change.
+// TestNodesAgainstMemory gives the batches to three nodes in turn, each of which caches images that the others change.
 func TestNodesAgainstMemory(t *testing.T) { againstMemory(t, 3) }
 
 func againstMemory(t *testing.T, nodes int) {
@@ -116,23 +116,23 @@ func againstMemory(t *testing.T, nodes int) {
 			Hold: func(t *testing.T) func() {
 				of.Store = of.nodes[of.turn%nodes]
 				of.turn++
-				of.writers[0].wary = 0 // or it would not be what is tried here
+				of.writers[0].wary = 0 // otherwise it would load before it decides
 				return hold(t, of.Store)
 			},
 			Queued: func() int { return len(of.writers[0].queue) },
-			Rest:   func(*testing.T) { of.writers[0].rest() }, // no one asks it for anything
+			Rest:   func(*testing.T) { of.writers[0].rest() }, // the writer is idle
 			Reopen: func(t *testing.T) store.Store { return openTest(t, cfg) },
 			Again:  func() int { return int(again.Load()) },
 		}
 	})
 }
 
-// lines is a writer of lines.
+// lines is a writer that passes each write to a function.
 type lines func(string)
 
 func (f lines) Write(b []byte) (int, error) { f(string(b)); return len(b), nil }
 
-// byTurns is one node after the other.
+// byTurns gives each batch to the next node.
 type byTurns struct {
 	*Store
 	nodes []*Store

@@ -8,13 +8,13 @@ import (
 	"github.com/pintle-dev/pintle/internal/dev/pgtest"
 )
 
-// Shared is the server of all tests that need only a database.
+// Shared is the server for all tests that need only a database.
 var Shared pgtest.Shared
 
-// free holds databases that no test uses, and which have the tables already.
+// free holds unused databases that already have the tables.
 var free = make(chan string, 64)
 
-// wipe empties the tables. To make them again takes a test longer than all that it does with them.
+// wipe empties the tables. Creating them again would take longer than a typical test.
 const wipe = `DO $$ DECLARE name text; BEGIN
 	FOR name IN SELECT tablename FROM pg_tables WHERE schemaname = 'pintle' AND tablename NOT IN ('schema', 'ring') LOOP
 		EXECUTE format('DELETE FROM pintle.%I', name);
@@ -23,7 +23,7 @@ const wipe = `DO $$ DECLARE name text; BEGIN
 	UPDATE pintle.ring SET root = '', sealer = '', turns = 0;
 END $$`
 
-// Database returns an empty database for the time of a test, in which others may have been before.
+// Database returns an empty database for the duration of a test. Other tests may have used it before.
 func Database(t testing.TB) string {
 	t.Helper()
 	server := Shared.Server(t)
@@ -35,7 +35,7 @@ func Database(t testing.TB) string {
 	}
 	t.Cleanup(func() {
 		if t.Failed() {
-			return // who knows what it has left
+			return // its contents are unknown
 		}
 		server.Exec(t, path.Base(dsn), wipe)
 		select {

@@ -10,14 +10,15 @@ import (
 	"github.com/pintle-dev/pintle/internal/store/storetest"
 )
 
-// TestExportsOfTwoNodes: what a node has read of an export is still so when it commits, whatever another one does.
+// TestExportsOfTwoNodes checks that an export which a node has read is unchanged when the node commits, although
+// another node changes exports.
 func TestExportsOfTwoNodes(t *testing.T) {
 	dsn := Shared.Server(t).Database(t)
 	first := openTest(t, Config{DSN: dsn})
 	storetest.ExportRace(t, first, openTest(t, Config{DSN: dsn}))
 }
 
-// TestExportsOfBefore migrates a database in which stacks have exports, and nothing by their names.
+// TestExportsOfBefore migrates a database whose stacks have exports, but which has no table of exports.
 func TestExportsOfBefore(t *testing.T) {
 	ctx := context.Background()
 	dsn := Shared.Server(t).Database(t)

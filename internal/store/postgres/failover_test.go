@@ -14,8 +14,8 @@ import (
 	"github.com/pintle-dev/pintle/internal/store/postgres"
 )
 
-// TestUnconfirmedCommit ends a commit's wait for the standby, as a timeout or an operator does: PostgreSQL then says that
-// it is done, though it is on the primary alone. It must not be acknowledged before a standby has it.
+// TestUnconfirmedCommit ends a commit's wait for the standby, as a timeout or an operator does. PostgreSQL then reports
+// the commit as done, although it is on the primary alone. It must not be acknowledged before a standby has it.
 func TestUnconfirmedCommit(t *testing.T) {
 	primary := pgtest.Start(t, pgtest.Options{})
 	dsn := primary.Database(t)
@@ -51,7 +51,7 @@ func TestUnconfirmedCommit(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer func() { _ = admin.Close(context.Background()) }()
-	// Once for the commit, once for the question whether it was done; the provider is written twice.
+	// Once for the commit, once for the query whether it was done; the provider is written twice.
 	cancelled := 0
 	tick := time.NewTicker(10 * time.Millisecond)
 	defer tick.Stop()

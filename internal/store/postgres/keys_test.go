@@ -27,7 +27,7 @@ func TestKeys(t *testing.T) {
 	})
 }
 
-// keysOf returns a codec of keys that are told by letters, the first of which seals.
+// keysOf returns a codec with one key per letter, the first of which seals.
 func keysOf(t *testing.T, letters string) store.Codec {
 	t.Helper()
 	keys := make([]store.Key, len(letters))
@@ -41,7 +41,8 @@ func keysOf(t *testing.T, letters string) store.Codec {
 	return store.NewCodec(ring)
 }
 
-// TestKeysOfTwoNodes changes the key of two nodes, one after the other: the old one is needed until none seals with it.
+// TestKeysOfTwoNodes rotates the key of two nodes, one after the other: the old key is needed until no node seals with
+// it.
 func TestKeysOfTwoNodes(t *testing.T) {
 	ctx := context.Background()
 	dsn := postgres.Database(t)
@@ -66,7 +67,7 @@ func TestKeysOfTwoNodes(t *testing.T) {
 		}
 		return resealed
 	}
-	// pass makes a pass, and something else in the middle of it.
+	// pass runs a pass, and calls meanwhile in the middle of it.
 	pass := func(s store.Store, meanwhile func()) bool {
 		t.Helper()
 		var from store.Cursor
@@ -112,7 +113,7 @@ func TestKeysOfTwoNodes(t *testing.T) {
 	if err := old.Leave(ctx, oldNode); err != nil {
 		t.Fatal(err)
 	}
-	if pass(fresh, func() { // a node of the old key comes, writes where the pass has been, and goes
+	if pass(fresh, func() { // a node with the old key joins, writes rows that the pass has already read, and leaves
 		late, node := join("ab")
 		define(late, "P0")
 		if err := late.Leave(ctx, node); err != nil {
@@ -122,8 +123,8 @@ func TestKeysOfTwoNodes(t *testing.T) {
 		t.Error("a pass is done though a node has sealed with the old key meanwhile")
 	}
 	needed(fresh, "ab")
-	join("ba")                               // after which it is its key's turn again
-	if !pass(fresh, func() { join("ba") }) { // one of the same key is in no one's way
+	join("ba")                               // its key is then the latest again
+	if !pass(fresh, func() { join("ba") }) { // a node with the same key does not disturb
 		t.Error("nothing stands in its way, and the pass is not done")
 	}
 	needed(fresh, "b")
@@ -136,7 +137,7 @@ func TestKeysOfTwoNodes(t *testing.T) {
 	}
 }
 
-// TestTemplatesSweptInUse lets nodes sweep all the time while others begin to use, and cease to use, the same few texts.
+// TestTemplatesSweptInUse has nodes sweep all the time while others start and stop using the same few texts.
 func TestTemplatesSweptInUse(t *testing.T) {
 	ctx := context.Background()
 	dsn := postgres.Database(t)

@@ -18,8 +18,8 @@ import (
 	"github.com/pintle-dev/pintle/internal/store/postgres"
 )
 
-// TestServerDies kills the server again and again under load. Every acknowledged write must be there, and only once.
-// Callers must notice no more than a pause.
+// TestServerDies kills the server again and again under load. Every acknowledged write must exist exactly once. Callers
+// must notice only a pause.
 func TestServerDies(t *testing.T) {
 	server := pgtest.Start(t, pgtest.Options{})
 	dsn := server.Database(t)
@@ -61,7 +61,7 @@ func TestServerDies(t *testing.T) {
 			})
 		}
 	}
-	progress := func() { // until every stack has moved on
+	progress := func() { // waits until every stack has advanced
 		var before [stacks + 1]int64
 		for key := range before {
 			before[key] = acknowledged[key].Load()
@@ -94,7 +94,7 @@ func TestServerDies(t *testing.T) {
 		}
 		read := make(chan error, 1)
 		go func() {
-			_, err := s.Stack(ctx, "arn:s-1") // which waits for the server
+			_, err := s.Stack(ctx, "arn:s-1") // waits for the server
 			read <- err
 		}()
 		if err := server.Start(); err != nil {
@@ -121,7 +121,8 @@ func TestServerDies(t *testing.T) {
 	}
 }
 
-// TestImpatient ends the calls when the database stays away for longer than it is waited for, or the caller has no time.
+// TestImpatient checks that calls fail when the database is unreachable for longer than their patience, or their
+// context ends.
 func TestImpatient(t *testing.T) {
 	server := pgtest.Start(t, pgtest.Options{})
 	s, err := postgres.Open(context.Background(), postgres.Config{DSN: server.Database(t), Codec: codec(t, 'a'), Patience: 50 * time.Millisecond})
@@ -139,8 +140,8 @@ func TestImpatient(t *testing.T) {
 	closeStore(t, s) // it does not wait either
 }
 
-// TestCommitInDoubt breaks the connection in the middle of a commit: before the server has heard of it, and after, but
-// before its word is back. Both times the decision is written once and its caller told so.
+// TestCommitInDoubt breaks the connection in the middle of a commit: before the server has received it, and after, but
+// before its answer arrives. In both cases the decision is written once and its caller gets a success.
 func TestCommitInDoubt(t *testing.T) {
 	dsn := postgres.Shared.Server(t).Database(t)
 	for name, cut := range map[string]cut{
@@ -194,7 +195,7 @@ func TestCommitInDoubt(t *testing.T) {
 	}
 }
 
-// TestStaleAndLost breaks the connection while a batch that was decided on an old image is taken back.
+// TestStaleAndLost breaks the connection while a batch that was decided on an outdated image is rolled back.
 func TestStaleAndLost(t *testing.T) {
 	ctx := context.Background()
 	dsn := postgres.Database(t)
@@ -221,13 +222,13 @@ func TestStaleAndLost(t *testing.T) {
 	}
 }
 
-// cut says where a proxy breaks a connection, once: before it passes on what contains these bytes.
+// cut says where a proxy breaks a connection, once: before it forwards data that contains these bytes.
 type cut struct {
 	toServer, toClient []byte
 	creation           bool
 }
 
-// proxy passes connections on to a server on loopback.
+// proxy forwards connections to a server on loopback.
 type proxy struct {
 	port int
 	cut  atomic.Pointer[cut]

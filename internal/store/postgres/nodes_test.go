@@ -15,7 +15,7 @@ import (
 	"github.com/pintle-dev/pintle/wire"
 )
 
-// newStack returns what makes a stack of one operation.
+// newStack returns a delta that creates a stack with one operation.
 func newStack(key store.StackKey, name string) store.Delta {
 	return store.Delta{
 		Stack:     &store.Stack{Key: key, ID: wire.StackID("arn:" + name), Account: "1", Region: "r", Name: name, Live: true, Revision: 1},
@@ -24,7 +24,7 @@ func newStack(key store.StackKey, name string) store.Delta {
 	}
 }
 
-// step moves a stack's operation on by one event.
+// step advances a stack's operation by one event.
 func step(v *store.View) (store.Delta, error) {
 	o := v.Operation
 	o.Version++
@@ -49,7 +49,7 @@ func closeStore(t testing.TB, s store.Store) {
 
 var starts = flag.Int("starts", 6, "how often TestStartedAtOnce starts nodes on an empty database")
 
-// TestStartedAtOnce opens an empty database from two nodes at the same instant, and every third time from eight.
+// TestStartedAtOnce opens an empty database from two nodes at once, and every third time from eight.
 func TestStartedAtOnce(t *testing.T) {
 	for n := range *starts {
 		nodes := 2
@@ -87,7 +87,7 @@ func TestStartedAtOnce(t *testing.T) {
 	t.Logf("nodes were started at the same instant on an empty database %d times", *starts)
 }
 
-// TestNodesRace lets three nodes move the same stacks on, and take the same names.
+// TestNodesRace has three nodes advance the same stacks, and create stacks with the same names.
 func TestNodesRace(t *testing.T) {
 	const nodes, each, stacks = 3, 40, 4
 	dsn := postgres.Database(t)
@@ -136,7 +136,7 @@ func TestNodesRace(t *testing.T) {
 	}
 }
 
-// TestReapMany takes over more requests than one transaction does, of many stacks, while their stacks are in progress.
+// TestReapMany takes over more requests than one transaction does, from many stacks that are in progress.
 func TestReapMany(t *testing.T) {
 	s := open(t, postgres.Database(t), nil)
 	defer closeStore(t, s)
@@ -220,7 +220,7 @@ func TestRefusals(t *testing.T) {
 	}
 }
 
-// TestFresh tells a database for which new keys may be made from one that was used.
+// TestFresh distinguishes a database for which new keys may be created from one that is in use.
 func TestFresh(t *testing.T) {
 	dsn := postgres.Shared.Server(t).Database(t)
 	for _, want := range []bool{true, false} {

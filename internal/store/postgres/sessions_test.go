@@ -9,7 +9,7 @@ import (
 	"github.com/pintle-dev/pintle/internal/store/postgres"
 )
 
-// TestPooler opens stores behind a PgBouncer, which keeps the sessions of PostgreSQL apart in one of its modes only.
+// TestPooler opens stores behind PgBouncer, which keeps PostgreSQL sessions separate in only one of its modes.
 func TestPooler(t *testing.T) {
 	for _, c := range []struct {
 		name     string

@@ -12,8 +12,8 @@ import (
 	"github.com/pintle-dev/pintle/internal/store"
 )
 
-// TestTakeTurns has one session hold a stack while another one, which has read its turn before, waits to take it: what counts is what the
-// first one leaves.
+// TestTakeTurns has one session hold a stack while another one, which has read the stack's turn before, waits to take
+// it. What counts is the row after the first session has ended.
 func TestTakeTurns(t *testing.T) {
 	ctx := context.Background()
 	s := openTest(t, Config{})
@@ -47,7 +47,7 @@ func TestTakeTurns(t *testing.T) {
 		{"SELECT key FROM stack WHERE key = 2 FOR NO KEY UPDATE", "COMMIT", true},
 		{"UPDATE stack SET turn = 9 WHERE key = 2", "ROLLBACK", true},
 		{"UPDATE stack SET turn = 9 WHERE key = 2", "COMMIT", false},
-		{"UPDATE stack SET live = false WHERE key = 2", "COMMIT", true}, // it has changed, and its turn says that nothing has
+		{"UPDATE stack SET live = false WHERE key = 2", "COMMIT", true}, // the row has changed, but its turn has not
 		{"DELETE FROM stack WHERE key = 2", "ROLLBACK", true},
 		{"DELETE FROM stack WHERE key = 2", "COMMIT", false},
 	} {
@@ -97,7 +97,7 @@ func TestTakeTurns(t *testing.T) {
 	}
 }
 
-// TestTurnsInOrder takes the same stacks in two sessions at once, named in any order: neither waits for the other forever.
+// TestTurnsInOrder takes the same stacks in two sessions at once, listed in any order: they must not deadlock.
 func TestTurnsInOrder(t *testing.T) {
 	const stacks, rounds = 12, 100
 	ctx := context.Background()
@@ -144,15 +144,15 @@ func TestTurnsInOrder(t *testing.T) {
 	all.Wait()
 }
 
-// TestCommittedTooLate asks whether a batch was committed while the server has it and waits for a lock with it, before its mark: the
-// answer is no, and must stay true when the server has the lock.
+// TestCommittedTooLate asks whether a batch was committed while the server has the batch and waits for a lock, before
+// its mark. The answer is no, and must stay true when the server gets the lock.
 func TestCommittedTooLate(t *testing.T) {
 	ctx := context.Background()
 	s := openTest(t, Config{})
 	if err := <-apply(s, named("one"), func(*store.View) (store.Delta, error) { return made(1, "one", "arn:1"), nil }); err != nil {
 		t.Fatal(err)
 	}
-	w := s.writers[0] // no one asks it for anything
+	w := s.writers[0] // the writer is idle
 	for _, known := range []bool{true, false} {
 		cutOff, err := s.pool.Begin(ctx)
 		if err != nil {

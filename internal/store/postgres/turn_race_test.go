@@ -20,9 +20,9 @@ import (
 
 var turns = flag.Int("turns", 1500, "how many decisions TestTurnsAmongNodes makes")
 
-// TestTurnsAmongNodes lets three nodes count on the same stacks: by their operations, whose versions tell who was
-// second, and by rows that only turns tell of. Meanwhile their connections are broken, requests are taken over, and
-// stacks are swept. No change is counted twice or lost.
+// TestTurnsAmongNodes has three nodes increment counters on the same stacks: in operations, whose versions reveal a
+// conflict, and in rows that only turns protect. Meanwhile their connections are broken, requests are taken over, and
+// stacks are swept. No increment is lost or counted twice.
 func TestTurnsAmongNodes(t *testing.T) {
 	const nodes, stacks, workers = 3, 6, 24
 	ctx := context.Background()
@@ -41,7 +41,7 @@ func TestTurnsAmongNodes(t *testing.T) {
 	}
 	for key := store.StackKey(1); key <= stacks; key++ {
 		d := newStack(key, fmt.Sprint("s-", key))
-		d.Operation.Phase = store.PhaseSucceeded // so that all of it may be swept
+		d.Operation.Phase = store.PhaseSucceeded // so that everything can be swept
 		d.Stack.Reason = "0"
 		d.Requests = []store.Request{
 			{ID: id(key), Stack: key, Operation: 1, Logical: "A", Instance: 1, Type: "Create", State: store.RequestWaiting, Due: base, Body: &store.RequestBody{}},
@@ -103,7 +103,7 @@ func TestTurnsAmongNodes(t *testing.T) {
 		return err
 	})
 	disturb(30*time.Millisecond, func() error {
-		_, _ = list[1].Sweep(ctx, store.Keep{Audit: 5, Events: 5}, "", 10) // its connection may be the one that is broken
+		_, _ = list[1].Sweep(ctx, store.Keep{Audit: 5, Events: 5}, "", 10) // its connection may be the broken one
 		_, _ = list[0].Reap(ctx, self, time.Hour)
 		return nil
 	})

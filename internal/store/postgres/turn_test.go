@@ -13,7 +13,7 @@ import (
 	"github.com/pintle-dev/pintle/wire"
 )
 
-// ofRequests is a stack with one request of a node, and instances that are gone.
+// ofRequests returns a stack with one request of a node and one step.
 func ofRequests(owner store.Incarnation) store.Delta {
 	d := made(1, "one", "arn:1")
 	d.Requests = []store.Request{{ID: "r1", Stack: 1, Operation: 1, Logical: "A", Instance: 1, Type: "Create", State: store.RequestReady,
@@ -22,11 +22,11 @@ func ofRequests(owner store.Incarnation) store.Delta {
 	return d
 }
 
-// on is a decision on the stack by its key, which does not lock it first if its image was kept.
+// on targets a stack by its key. Such a decision does not lock the stack first if its image is cached.
 func on(key store.StackKey) store.Target { return store.Target{Stack: key} }
 
-// TestTrusts decides on a stack whose row someone else holds: the decision is run, on what was kept, and written when the row
-// is free.
+// TestTrusts decides on a stack whose row another session has locked: the decision runs on the cached image, and is
+// written when the row is unlocked.
 func TestTrusts(t *testing.T) {
 	s := openTest(t, Config{})
 	if err := <-apply(s, named("one"), func(*store.View) (store.Delta, error) { return ofRequests(7), nil }); err != nil {
@@ -45,7 +45,7 @@ func TestTrusts(t *testing.T) {
 			decided <- struct{}{}
 			return store.Delta{Audit: []store.Audit{{Text: v.Stack.Name}}}, nil
 		})
-		<-decided // or it waits forever
+		<-decided // would block forever if the decision waited for the lock
 		select {
 		case err := <-result:
 			t.Errorf("%+v: written without the lock, error %v", target, err)
@@ -63,7 +63,7 @@ func TestTrusts(t *testing.T) {
 	}
 }
 
-// TestChangedByOthers keeps a stack, has others change it in each of the ways that there are, and decides on it again.
+// TestChangedByOthers caches a stack, changes it in every other way that is possible, and decides on it again.
 func TestChangedByOthers(t *testing.T) {
 	ctx := context.Background()
 	text := func(v *store.View) string {
@@ -72,7 +72,7 @@ func TestChangedByOthers(t *testing.T) {
 	}
 	for name, c := range map[string]struct {
 		change func(s, other *Store) error
-		want   string // what a decision on the stack sees then
+		want   string // what a decision on the stack then sees
 	}{
 		"a decision": {func(_, other *Store) error {
 			return other.Apply(ctx, on(1), func(v *store.View) (store.Delta, error) {
@@ -109,7 +109,7 @@ func TestChangedByOthers(t *testing.T) {
 			if taken, err := other.Reap(ctx, node, time.Hour); err != nil || taken != 1 {
 				return fmt.Errorf("%d requests taken over, error %w", taken, err)
 			}
-			_, err = other.pool.Exec(ctx, "UPDATE request SET owner = 9 WHERE owner = $1", int64(node)) // for the test
+			_, err = other.pool.Exec(ctx, "UPDATE request SET owner = 9 WHERE owner = $1", int64(node)) // only for the test
 			return err
 		}, " 1 ready 9 0 0"},
 		"a node of before": {func(_, other *Store) error {
@@ -141,7 +141,7 @@ func TestChangedByOthers(t *testing.T) {
 					s.writers[0].wary = 1
 				}
 				var saw []string
-				odd := errors.New("odd") // nothing is written, and what was seen has to be true all the same
+				odd := errors.New("odd") // nothing is written, but the view must be current all the same
 				err := s.Apply(ctx, on(1), func(v *store.View) (store.Delta, error) {
 					saw = append(saw, text(v))
 					return store.Delta{}, odd
@@ -161,7 +161,7 @@ func TestChangedByOthers(t *testing.T) {
 	}
 }
 
-// TestNodeOfBefore has a node that knows of no turns come and go, while this one works on other stacks than that.
+// TestNodeOfBefore has a node that does not set turns come and go, while this one works on other stacks.
 func TestNodeOfBefore(t *testing.T) {
 	ctx := context.Background()
 	s := openTest(t, Config{})
@@ -193,7 +193,7 @@ func TestNodeOfBefore(t *testing.T) {
 	}
 }
 
-// TestSweptWhileKept removes what a decision may still know of.
+// TestSweptWhileKept sweeps rows that are still in a cached image.
 func TestSweptWhileKept(t *testing.T) {
 	ctx := context.Background()
 	s := openTest(t, Config{})
@@ -228,8 +228,8 @@ func TestSweptWhileKept(t *testing.T) {
 	}
 }
 
-// TestLostRevision has a database come back without its last commit, as one does that an asynchronous standby takes over from: the
-// revision of the same number that is made then is another one.
+// TestLostRevision restores the database without its last commit, as after a failover to an asynchronous standby. The
+// revision that is then created has the same number and other contents.
 func TestLostRevision(t *testing.T) {
 	ctx := context.Background()
 	s := openTest(t, Config{})
@@ -274,7 +274,8 @@ func TestLostRevision(t *testing.T) {
 	}
 }
 
-// TestWary has two nodes decide on one stack by turns: after the first time that one trusted what it had kept it looks first.
+// TestWary has two nodes decide on one stack in turn: after a node trusted an outdated image for the first time, it
+// loads before it decides.
 func TestWary(t *testing.T) {
 	ctx := context.Background()
 	s := openTest(t, Config{})
@@ -304,7 +305,7 @@ func TestWary(t *testing.T) {
 	}
 }
 
-// TestClock tells a time that is a little behind, and never goes back.
+// TestClock checks that the clock is slightly behind the database's time, and never goes back.
 func TestClock(t *testing.T) {
 	var c clock
 	read := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
@@ -317,7 +318,7 @@ func TestClock(t *testing.T) {
 	if later.Before(read.Add(500 * time.Millisecond)) {
 		t.Errorf("half a second after %v it is %v", read, later)
 	}
-	c.at = time.Now() // what was asked came late
+	c.at = time.Now() // the answer arrived late
 	if now := c.now(); now.Before(later) {
 		t.Errorf("%v after %v", now, later)
 	}
@@ -326,7 +327,7 @@ func TestClock(t *testing.T) {
 // late makes the reported time arrive later than it did.
 func (c *clock) late(by time.Duration) { c.at, c.wall = c.at.Add(by), c.wall.Add(by) }
 
-// TestClockStoodStill has a machine sleep: its monotonic clock then says nothing of the time that has passed.
+// TestClockStoodStill simulates a sleeping machine, whose monotonic clock stops.
 func TestClockStoodStill(t *testing.T) {
 	var c clock
 	if c.fresh() {
@@ -347,7 +348,8 @@ func TestClockStoodStill(t *testing.T) {
 	}
 }
 
-// TestLatest takes a time that is a little earlier for one that was slow to come, and follows a clock that was set back.
+// TestLatest checks that a slightly earlier time counts as a delayed answer, and that a clock that was set back is
+// followed.
 func TestLatest(t *testing.T) {
 	var l latest
 	start := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
@@ -360,8 +362,8 @@ func TestLatest(t *testing.T) {
 	}
 }
 
-// TestDueWhenDecided finds a request that is due, and has a writer whose clock is behind decide on it. The request
-// must be due for the writer as well; otherwise the timer would fire again a second later.
+// TestDueWhenDecided finds a request that is due, and has a writer whose clock is behind decide on it. The request must
+// be due for the writer as well; otherwise the timer would fire again a second later.
 func TestDueWhenDecided(t *testing.T) {
 	ctx := context.Background()
 	s := openTest(t, Config{})
@@ -394,7 +396,7 @@ func TestDueWhenDecided(t *testing.T) {
 	}
 }
 
-// twoWriters opens a store with two writers, of which nothing was asked yet.
+// twoWriters opens a store with two unused writers.
 func twoWriters(t *testing.T) *Store {
 	t.Helper()
 	s := openTest(t, Config{})
@@ -404,7 +406,7 @@ func twoWriters(t *testing.T) *Store {
 	return s
 }
 
-// TestTimeOfHandedOver has one writer continue a stack that another has made: at no earlier time.
+// TestTimeOfHandedOver has one writer continue a stack that another one created, and checks that time does not go back.
 func TestTimeOfHandedOver(t *testing.T) {
 	ctx := context.Background()
 	s := twoWriters(t)
@@ -417,7 +419,7 @@ func TestTimeOfHandedOver(t *testing.T) {
 		return store.Delta{}, nil
 	}
 	for key := store.StackKey(1); key <= 8; key++ {
-		for _, w := range s.writers { // what they have of the time is old news
+		for _, w := range s.writers { // make their readings of the time older
 			w.clock.late(100 * time.Millisecond)
 		}
 		name := fmt.Sprint("stack-", key)
@@ -434,7 +436,7 @@ func TestTimeOfHandedOver(t *testing.T) {
 	}
 }
 
-// TestHandedOver makes stacks by names, each of which the writer of its key continues.
+// TestHandedOver creates stacks by name, each of which the writer of its key continues.
 func TestHandedOver(t *testing.T) {
 	ctx := context.Background()
 	s := twoWriters(t)
@@ -460,7 +462,7 @@ func TestHandedOver(t *testing.T) {
 	for i, w := range s.writers {
 		kept := 0
 		for key := store.StackKey(1); key <= 8; key++ {
-			if _, ok := w.images.Get(key); ok { // no one asks it for anything
+			if _, ok := w.images.Get(key); ok { // the writer is idle
 				kept++
 			}
 		}
@@ -470,7 +472,8 @@ func TestHandedOver(t *testing.T) {
 	}
 }
 
-// TestInbox hands more stacks over than a writer takes, and asks nothing of it: after a while it has none of them.
+// TestInbox passes more stacks to a writer than its inbox holds, and gives it no work: after a while it has dropped
+// them.
 func TestInbox(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &Store{where: store.NewWhereabouts(), codec: testCodec(t)}
@@ -482,7 +485,7 @@ func TestInbox(t *testing.T) {
 			defer w.mu.Unlock()
 			return len(w.inbox)
 		}
-		time.Sleep(2 * restAfter) // it rests
+		time.Sleep(2 * restAfter) // the writer becomes idle
 		for key := range store.StackKey(maxBatch + 9) {
 			im := newImage()
 			im.Stack.Key = key + 1

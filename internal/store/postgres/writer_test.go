@@ -27,7 +27,7 @@ func TestBatchReplay(t *testing.T) {
 	}{
 		{named("good"), func(*store.View) (store.Delta, error) { return made(2, "good", "arn:2"), nil }},
 		{named("odd"), func(*store.View) (store.Delta, error) { return store.Delta{}, odd }},
-		{named("bad"), func(*store.View) (store.Delta, error) { return made(3, "bad", "arn:1"), nil }}, // its id is taken
+		{named("bad"), func(*store.View) (store.Delta, error) { return made(3, "bad", "arn:1"), nil }}, // its ID is taken
 		{named("panics"), func(*store.View) (store.Delta, error) { panic("a mistake") }},
 		{named("last"), func(*store.View) (store.Delta, error) { return made(4, "last", "arn:4"), nil }},
 	} {
@@ -74,7 +74,7 @@ func TestGivenUpInQueue(t *testing.T) {
 	release()
 }
 
-// TestFence lets someone write an operation who does not hold the lock of its stack.
+// TestFence writes an operation without the lock of its stack.
 func TestFence(t *testing.T) {
 	s := openTest(t, Config{})
 	if err := <-apply(s, named("one"), func(*store.View) (store.Delta, error) { return made(1, "one", "arn:1"), nil }); err != nil {
@@ -98,7 +98,7 @@ func TestFence(t *testing.T) {
 	}
 }
 
-// TestMadeMeanwhile lets another node make the stack of a name while this one thinks that the name is free.
+// TestMadeMeanwhile has another node create the stack with a name while this node assumes that the name is free.
 func TestMadeMeanwhile(t *testing.T) {
 	s := openTest(t, Config{})
 	other := openTest(t, Config{DSN: s.address.config.ConnString()})
@@ -124,7 +124,7 @@ func TestMadeMeanwhile(t *testing.T) {
 	}
 }
 
-// TestMigrate checks that steps are taken forward, one by one, and whole.
+// TestMigrate checks that migrations are applied in order, one by one, and completely.
 func TestMigrate(t *testing.T) {
 	s := openTest(t, Config{})
 	ctx := context.Background()
@@ -161,8 +161,8 @@ func TestMigrate(t *testing.T) {
 	}
 }
 
-// TestStandingStill lets a node stop in the middle of a transaction: the server ends that after a while, another node goes
-// on, and what the first one decides when it wakes is decided again.
+// TestStandingStill stops a node in the middle of a transaction. The server ends the transaction after a while, another
+// node continues, and the decisions of the first node run again when it resumes.
 func TestStandingStill(t *testing.T) {
 	t.Parallel()
 	s := openTest(t, Config{})
@@ -198,7 +198,8 @@ func TestStandingStill(t *testing.T) {
 	}
 }
 
-// TestPlans makes sure that no statement of a batch reads whole tables: plans are made once, when those are still empty.
+// TestPlans checks that no statement of a batch scans whole tables: plans are made once, while the tables are still
+// empty.
 func TestPlans(t *testing.T) {
 	s := openTest(t, Config{})
 	ctx := context.Background()

@@ -13,8 +13,8 @@ import (
 	"github.com/pintle-dev/pintle/internal/store/sqlite"
 )
 
-// TestBackup copies a database that is written all the while: the copy holds all that was acknowledged before it began,
-// and nothing by halves.
+// TestBackup copies a database while it is written: the copy has everything that was acknowledged before it began, and
+// no partial writes.
 func TestBackup(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "p.db")

@@ -14,9 +14,9 @@ import (
 	"github.com/pintle-dev/pintle/wire"
 )
 
-// BenchmarkApply measures the cycle of a request, which is two writes: it was delivered, and it was answered, which
-// settles it, moves step, instance and operation, and asks the next. Every goroutine has a stack of its own. Beside it
-// stands what the disk does at most: appends of a page, each with an fsync, one after the other.
+// BenchmarkApply measures the cycle of a request, which is two writes: the delivery, and the answer, which settles the
+// request, updates step, instance and operation, and adds the next request. Every goroutine has a stack of its own. For
+// comparison it measures the limit of the disk: appending a page with an fsync, one after the other.
 func BenchmarkApply(b *testing.B) {
 	floor := syncsPerSecond(b)
 	for _, chains := range []int{1, 16, 256} {
@@ -24,7 +24,7 @@ func BenchmarkApply(b *testing.B) {
 			s := open(b, filepath.Join(b.TempDir(), "p.db"), nil)
 			defer closeStore(b, s)
 			var next atomic.Int64
-			b.SetParallelism(max(1, chains/2)) // goroutines per processor, of which there are two at least
+			b.SetParallelism(max(1, chains/2)) // goroutines per processor, of which there are at least two
 			b.ResetTimer()
 			b.RunParallel(func(pb *testing.PB) {
 				if chains == 1 && next.Load() > 0 {
@@ -44,7 +44,7 @@ func BenchmarkApply(b *testing.B) {
 	}
 }
 
-// syncsPerSecond appends pages to a file for a moment.
+// syncsPerSecond appends pages to a file for a moment and returns the rate.
 func syncsPerSecond(b *testing.B) float64 {
 	file, err := os.Create(filepath.Join(b.TempDir(), "floor"))
 	if err != nil {
@@ -76,7 +76,7 @@ func ask(key store.StackKey, n int) store.Request {
 	}
 }
 
-// chain makes a stack of three resources and its first request.
+// chain creates a stack of three resources and its first request.
 func chain(b *testing.B, s store.Store, key store.StackKey) wire.RequestID {
 	name := fmt.Sprint("chain-", key)
 	d := store.Delta{

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// TestBrowsePlans asks the database how it would make the pages of lists: by an index that is in their order already.
+// TestBrowsePlans checks the query plans of the lists: each uses an index that has the order of the list.
 func TestBrowsePlans(t *testing.T) {
 	s := openedAfter(t, migrations)
 	for name, text := range map[string]string{
@@ -15,7 +15,7 @@ func TestBrowsePlans(t *testing.T) {
 	} {
 		text = regexp.MustCompile(`\?\d*`).ReplaceAllString(strings.ReplaceAll(text, "?1", `'["a"]'`), "1")
 		for _, step := range explained(t, s, text) {
-			// Of regions the recursion itself is read, and of accounts the array that was given.
+			// The plan of the regions also scans the recursion itself, and plans with accounts scan the given array.
 			given := step == "SCAN r" || step == "SCAN s" && name == "regions" || strings.HasPrefix(step, "SCAN json_each") ||
 				strings.HasPrefix(step, "SCAN (subquery")
 			sorts := strings.Contains(step, "TEMP B-TREE") && name != "instances by logical id"

@@ -18,8 +18,8 @@ import (
 
 var diskEvery = flag.Int("disk.every", 8, "TestDiskErrors lets every Nth access fail, each in a life of its own")
 
-// TestDiskErrors of a database to its files fail, one in each life of a store: what was acknowledged is there,
-// the error names the file and the remedy, and the store continues when the disk is well again.
+// TestDiskErrors makes one file access of a database fail in each run of a store: acknowledged writes survive, the
+// error names the file and the remedy, and the store continues when the disk works again.
 func TestDiskErrors(t *testing.T) {
 	for kind := range kinds {
 		t.Run(kind, func(t *testing.T) {
@@ -31,7 +31,7 @@ func TestDiskErrors(t *testing.T) {
 				faulty.Store(dir, d)
 				diskLife(t, filepath.Join(dir, "p.db"), d)
 				if d.seen < at {
-					break // there is no such access
+					break // the run has fewer accesses
 				}
 				failed++
 				if t.Failed() {
@@ -46,11 +46,11 @@ func TestDiskErrors(t *testing.T) {
 	}
 }
 
-// diskLife writes to a database, opens it again, and compares what is there with what was acknowledged.
+// diskLife writes to a database, opens it again, and compares its contents with the acknowledged writes.
 func diskLife(t *testing.T, path string, d *failingDisk) {
 	t.Helper()
 	ctx := context.Background()
-	// refused reports whether an error is that of the disk, which may fail once.
+	// refused reports whether an error comes from the disk, which may fail once.
 	refused := func(err error) bool {
 		if err == nil {
 			return false
@@ -110,7 +110,7 @@ func diskLife(t *testing.T, path string, d *failingDisk) {
 	refused(s.Close())
 }
 
-// kinds are the ways in which a disk fails: SQLite's code for each, and how many accesses of the kind a life has at least.
+// kinds are the ways in which a disk fails: SQLite's code for each, and the minimum number of such accesses in a run.
 var kinds = map[string]struct {
 	code  int32
 	least int
@@ -120,7 +120,7 @@ var kinds = map[string]struct {
 	"sync":  {sqlite3.SQLITE_IOERR_FSYNC, 24},
 }
 
-// failingDisk fails at one access of a kind.
+// failingDisk fails one access of a kind.
 type failingDisk struct {
 	kind string
 	at   int
@@ -156,7 +156,8 @@ type (
 	syncFunc   = func(tls *libc.TLS, file uintptr, flags int32) int32
 )
 
-// init puts failing disks between SQLite and the system: its functions for files are replaced in the files of such a disk.
+// init inserts failing disks between SQLite and the operating system: it replaces SQLite's functions for files on such
+// a disk.
 func init() {
 	tls := libc.NewTLS()
 	system := at[sqlite3.Tsqlite3_vfs](sqlite3.Xsqlite3_vfs_find(tls, 0))
@@ -174,7 +175,7 @@ func init() {
 	})
 }
 
-// methods returns SQLite's functions for a file with those that can fail. They are never freed.
+// methods returns SQLite's functions for a file, replaced by versions that can fail. They are never freed.
 func (d *failingDisk) methods(tls *libc.TLS, system uintptr) uintptr {
 	table := libc.Xmalloc(tls, libc.Tsize_t(unsafe.Sizeof(sqlite3.Tsqlite3_io_methods{})))
 	m := at[sqlite3.Tsqlite3_io_methods](table)
@@ -202,18 +203,18 @@ func (d *failingDisk) methods(tls *libc.TLS, system uintptr) uintptr {
 	return table
 }
 
-// kept has the functions that C's memory points to, so that they are not collected.
+// kept references the functions that C memory points to, so that they are not garbage-collected.
 var kept sync.Map
 
-// pointer returns a function as a pointer of C.
+// pointer returns a function as a C pointer.
 func pointer[F any](f F) uintptr {
 	held := &f
 	kept.Store(held, nil)
 	return *(*uintptr)(unsafe.Pointer(held))
 }
 
-// function returns the function that a pointer of C is.
+// function returns the function behind a C pointer.
 func function[F any](pointer uintptr) F { return *(*F)(unsafe.Pointer(&pointer)) }
 
-// at returns what lies at an address of C's memory.
+// at returns the value at an address in C memory.
 func at[T any](address uintptr) *T { return *(**T)(unsafe.Pointer(&address)) }

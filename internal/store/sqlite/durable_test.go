@@ -19,10 +19,10 @@ import (
 	"github.com/pintle-dev/pintle/wire"
 )
 
-// childEnv makes the test binary the process that is killed; it names the database.
+// childEnv makes the test binary run as the process that is killed; it names the database.
 const childEnv = "PINTLE_TEST_DATABASE"
 
-// fullEnv makes it the process whose disk is full; it names a directory.
+// fullEnv makes it run as the process whose disk is full; it names a directory.
 const fullEnv = "PINTLE_TEST_FULL"
 
 func TestMain(m *testing.M) {
@@ -40,7 +40,7 @@ func TestMain(m *testing.M) {
 // childStacks is how many stacks the killed process writes at once.
 const childStacks = 16
 
-// child writes to many stacks without end and says on its standard output what was acknowledged.
+// child writes to many stacks forever and prints the acknowledged writes on its standard output.
 func child(path string) {
 	keys, err := store.NewKeys(store.Key{ID: "a", Secret: bytes.Repeat([]byte("a"), store.KeySize)})
 	if err != nil {
@@ -71,7 +71,7 @@ func child(path string) {
 	all.Wait()
 }
 
-// advance makes a stack, or moves it on by an event and a request that replaces the one before.
+// advance creates a stack, or advances it by an event and a request that replaces the previous one.
 func advance(key store.StackKey, v *store.View) store.Delta {
 	var d store.Delta
 	o := v.Operation
@@ -109,7 +109,7 @@ func TestKilled(t *testing.T) {
 			t.Fatal(err)
 		}
 		lines := bufio.NewScanner(out)
-		for n := 0; lines.Scan(); n++ { // what it said before it died is read to the end
+		for n := 0; lines.Scan(); n++ { // read everything that it printed before it died
 			var key store.StackKey
 			var number int
 			if _, err := fmt.Sscan(lines.Text(), &key, &number); err != nil {
@@ -129,7 +129,7 @@ func TestKilled(t *testing.T) {
 	}
 }
 
-// checkChild reports what was acknowledged and lost, and what was written by halves.
+// checkChild reports acknowledged writes that are lost, and partial writes.
 func checkChild(t *testing.T, path string, acknowledged map[store.StackKey]int) {
 	t.Helper()
 	s := open(t, path, nil)
@@ -162,7 +162,8 @@ func checkChild(t *testing.T, path string, acknowledged map[store.StackKey]int) 
 	}
 }
 
-// TestCopied opens a copy of the files that was taken while the store was open: what a machine that lost its power has.
+// TestCopied opens a copy of the files that was taken while the store was open, like the files of a machine that lost
+// power.
 func TestCopied(t *testing.T) {
 	dir, copied := t.TempDir(), t.TempDir()
 	s := open(t, filepath.Join(dir, "p.db"), nil)
@@ -206,7 +207,7 @@ func TestReopened(t *testing.T) {
 	}
 }
 
-// TestNoSecretInFiles writes a secret into every field that takes one and looks for it in all bytes on the disk.
+// TestNoSecretInFiles writes a secret into every field that can hold one and searches for it in all bytes on the disk.
 func TestNoSecretInFiles(t *testing.T) {
 	dir := t.TempDir()
 	s := open(t, filepath.Join(dir, "p.db"), nil)
@@ -309,7 +310,7 @@ func TestOpenErrors(t *testing.T) {
 	}
 }
 
-// TestConstraints writes impossible rows behind the store's back.
+// TestConstraints writes impossible rows directly to the database.
 func TestConstraints(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "p.db")
 	closeStore(t, open(t, path, nil))

@@ -7,7 +7,8 @@ import (
 	"github.com/pintle-dev/pintle/internal/store"
 )
 
-// TestFiguresReadNoTable asks the database how it would count: by indexes of what is counted, and rows by their keys.
+// TestFiguresReadNoTable checks the query plans of the counts: they read indexes of the counted rows, and the keys of
+// tables.
 func TestFiguresReadNoTable(t *testing.T) {
 	s := openedAfter(t, migrations)
 	counts := []string{countStacks, countBusy, countOrphans, countFlights}
@@ -26,7 +27,7 @@ func TestFiguresReadNoTable(t *testing.T) {
 	}
 }
 
-// explained returns the steps by which the database would run a query.
+// explained returns the steps of a query's plan.
 func explained(t *testing.T, s *Store, text string) (steps []string) {
 	t.Helper()
 	rows, err := s.reads.db.QueryContext(t.Context(), "EXPLAIN QUERY PLAN "+text)
@@ -48,7 +49,7 @@ func explained(t *testing.T, s *Store, text string) (steps []string) {
 	return steps
 }
 
-// TestCommitted counts what shares a commit.
+// TestCommitted counts the writes that share a commit.
 func TestCommitted(t *testing.T) {
 	s := openedAfter(t, migrations)
 	var members int

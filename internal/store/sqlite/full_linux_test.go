@@ -17,9 +17,9 @@ import (
 	"github.com/pintle-dev/pintle/internal/store/sqlite"
 )
 
-// TestFullDisk runs a process whose disk fills up, becomes free again, and cannot be written at all. The disk is a small
-// one in memory, in a namespace of the process's own, where that can be had. A limit on the size of files is the other
-// way in which a file cannot grow.
+// TestFullDisk runs a process whose disk fills up, is freed again, and becomes read-only. The disk is a small in-memory
+// file system in the process's own namespace, if the machine allows that. A limit on the size of files is the other way
+// in which a file cannot grow.
 func TestFullDisk(t *testing.T) {
 	for _, kind := range []string{"disk", "limit"} {
 		t.Run(kind, func(t *testing.T) {
@@ -46,11 +46,11 @@ func TestFullDisk(t *testing.T) {
 	}
 }
 
-// disk is what fills up.
+// disk is a disk that can be filled.
 type disk interface {
 	fill() error
 	free() error
-	// refusesOpen says whether a database can never be opened on it while it is full.
+	// refusesOpen reports whether a database can never be opened on the disk while it is full.
 	refusesOpen() bool
 }
 
@@ -75,7 +75,7 @@ func (b balloon) free() error { return os.Remove(filepath.Join(b.dir, "balloon")
 
 func (balloon) refusesOpen() bool { return true }
 
-// limit forbids files to grow.
+// limit sets a limit on the size of files.
 type limit struct {
 	dir    string
 	before syscall.Rlimit
@@ -97,7 +97,7 @@ func (l *limit) free() error { return syscall.Setrlimit(syscall.RLIMIT_FSIZE, &l
 
 func (*limit) refusesOpen() bool { return false }
 
-// fullChild is the process.
+// fullChild is the main function of the process.
 func fullChild(dir string) {
 	if err := fullDisk(dir, os.Getenv("PINTLE_TEST_FULL_BY")); err != nil {
 		fmt.Println(err)
@@ -159,14 +159,15 @@ func fullDisk(dir, kind string) error {
 			return err
 		}
 		var full error
-		for n := 0; full == nil && n < 10_000; n++ { // the log may have room that it had before
+		for n := 0; full == nil && n < 10_000; n++ { // the log may have free space from before
 			full = write()
 		}
 		want := map[string]string{"disk": "the disk is full: free some space", "limit": "a limit on the size of files"}[kind]
 		if full == nil || !strings.Contains(full.Error(), want) || !strings.Contains(full.Error(), path) {
 			return fmt.Errorf("round %d: the error of a full disk is %w, want %q", round, full, want)
 		}
-		// There may be room for the little that Ping writes, and a checkpoint gives its pages back each time: rows take it up.
+		// There may be space for the small write of Ping, and a checkpoint frees its pages each time: fill it with
+		// rows.
 		for full, n := error(nil), 0; full == nil; n++ {
 			if full = s.Ping(ctx); n == 10_000 || full != nil && !strings.Contains(full.Error(), want) {
 				return fmt.Errorf("round %d: readiness with a full disk: %w, want %q", round, full, want)
@@ -179,7 +180,7 @@ func fullDisk(dir, kind string) error {
 			return fmt.Errorf("round %d: with a full disk: %w", round, err)
 		}
 		if round == 1 { // the process ends and starts while the disk is full
-			_ = s.Close() // its log stays, with all that was acknowledged
+			_ = s.Close() // its log remains, with all acknowledged writes
 			if s, err = open(); err == nil && d.refusesOpen() {
 				return errors.New("a database could be opened with a full disk")
 			}
@@ -222,7 +223,7 @@ func fullDisk(dir, kind string) error {
 	return errors.Join(s.Close(), sqlite.Backup(ctx, path, filepath.Join(dir, "copy.db")))
 }
 
-// readOnlyDisk opens the database while nothing can be written to its file system.
+// readOnlyDisk opens the database while its file system is read-only.
 func readOnlyDisk(dir, path string, open func() (*sqlite.Store, error)) error {
 	if err := syscall.Mount("", dir, "", syscall.MS_REMOUNT|syscall.MS_RDONLY, ""); err != nil {
 		return err

@@ -2,5 +2,5 @@
 
 package sqlite_test
 
-// fullChild is a process that only Linux has.
+// fullChild is only implemented on Linux.
 func fullChild(string) {}

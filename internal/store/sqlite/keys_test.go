@@ -12,7 +12,7 @@ import (
 	"github.com/pintle-dev/pintle/internal/store/storetest"
 )
 
-// TestKeys also looks, whenever the database is opened, for what must not be in its files.
+// TestKeys also searches the database's files for secrets whenever the database is opened.
 func TestKeys(t *testing.T) {
 	storetest.RunKeys(t, func(t *testing.T) storetest.Reopen {
 		dir := t.TempDir()

@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// TestLockedByAnotherProgram: a batch that could not begin has waited for the lock, and its members must not wait once
-// more each. That would hold up everything for minutes, the end of the process included.
+// TestLockedByAnotherProgram checks that the members of a batch which could not begin are not run again alone. Each
+// would wait for the lock once more, which would block everything for minutes, including the end of the process.
 func TestLockedByAnotherProgram(t *testing.T) {
 	s := openTest(t)
 	var log bytes.Buffer
@@ -39,7 +39,7 @@ func TestLockedByAnotherProgram(t *testing.T) {
 			return nil
 		}})
 	}
-	s.writes.commit(batch) // the goroutine waits for work
+	s.writes.commit(batch) // the goroutine is idle
 	for _, m := range batch {
 		<-m.done
 		if m.result == nil || !strings.Contains(m.result.Error(), "another program holds it") {

@@ -13,7 +13,8 @@ import (
 	"github.com/pintle-dev/pintle/internal/store"
 )
 
-// openedAfter makes a database of an earlier schema with rows in it, which are SQL, and opens it as one of today.
+// openedAfter creates a database with an earlier schema and rows, which are given in SQL, and opens it with the current
+// schema.
 func openedAfter(t *testing.T, earlier []string, rows ...string) *Store {
 	t.Helper()
 	ctx := context.Background()
@@ -47,7 +48,7 @@ func openedAfter(t *testing.T, earlier []string, rows ...string) *Store {
 	return s
 }
 
-// TestOperationsOfBefore opens a database of the first schema: what it holds is found by its operation ids too.
+// TestOperationsOfBefore opens a database with the first schema and checks that its operations are found by ID.
 func TestOperationsOfBefore(t *testing.T) {
 	ctx := context.Background()
 	s := openedAfter(t, migrations[:1],
@@ -68,7 +69,7 @@ func TestOperationsOfBefore(t *testing.T) {
 	}
 }
 
-// TestExportsOfBefore opens a database in which stacks have exports, and nothing by their names.
+// TestExportsOfBefore opens a database whose stacks have exports, but which has no table of exports.
 func TestExportsOfBefore(t *testing.T) {
 	ctx := context.Background()
 	s := openedAfter(t, migrations[:4],

@@ -14,8 +14,8 @@ import (
 	"github.com/pintle-dev/pintle/wire"
 )
 
-// TestSpaceIsUsedAgain makes and sweeps generations of stacks: nothing of a generation stays in any table, and the file
-// does not grow with the generations.
+// TestSpaceIsUsedAgain creates and sweeps generations of stacks: no row of a generation remains in any table, and the
+// file does not grow with the generations.
 func TestSpaceIsUsedAgain(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "p.db")
 	now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
@@ -97,7 +97,7 @@ func TestSpaceIsUsedAgain(t *testing.T) {
 	}
 }
 
-// TestSweptStackHidesAtOnce sees a pass from step to step: a stack is whole, or it is not there.
+// TestSweptStackHidesAtOnce checks after every step of a pass that a stack is either complete or not found.
 func TestSweptStackHidesAtOnce(t *testing.T) {
 	now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 	path := filepath.Join(t.TempDir(), "p.db")
@@ -153,7 +153,7 @@ func TestSweptStackHidesAtOnce(t *testing.T) {
 	}
 }
 
-// TestKeysOfAnOlderSchema opens a database that knows its last key only: every key of the ring may have sealed something.
+// TestKeysOfAnOlderSchema opens a database that recorded only its last key: every key may have sealed something.
 func TestKeysOfAnOlderSchema(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "p.db")
 	closeStore(t, open(t, path, nil))

@@ -15,7 +15,7 @@ import (
 	"github.com/pintle-dev/pintle/internal/store/sqlite"
 )
 
-// filled makes a database with a stack and many entries.
+// filled creates a database with a stack and many entries.
 func filled(t *testing.T, path string) {
 	t.Helper()
 	s := open(t, path, nil)
@@ -49,7 +49,7 @@ func entryKey(i int) store.EntryKey {
 	return store.EntryKey{Account: "1", Region: "r", Kind: "k", Name: "n" + strconv.Itoa(i)}
 }
 
-// rootPage returns where the first page of a table is in its file.
+// rootPage returns the position of a table's first page in its file.
 func rootPage(t *testing.T, path, table string) (offset, size int64) {
 	t.Helper()
 	db, err := sql.Open("sqlite", path)
@@ -67,7 +67,7 @@ func rootPage(t *testing.T, path, table string) (offset, size int64) {
 	return (page - 1) * size, size
 }
 
-// TestVerify damages files, and finds out what is said of each.
+// TestVerify damages files, and checks the problems reported for each.
 func TestVerify(t *testing.T) {
 	sound := filepath.Join(t.TempDir(), "sound.db")
 	filled(t, sound)
@@ -96,7 +96,7 @@ func TestVerify(t *testing.T) {
 	for _, test := range []struct {
 		name   string
 		damage func(*testing.T, string)
-		want   string // in a problem; empty for a sound database
+		want   string // part of a problem; empty for a sound database
 	}{
 		{"sound", func(*testing.T, string) {}, ""},
 		{"page of entries", page("entry"), "malformed"},
@@ -166,14 +166,15 @@ func overwrite(t *testing.T, path string, at int64, with []byte) {
 	}
 }
 
-// TestDamageIsNotReady: once SQLite has met a damaged page, the store is no longer ready, even though it can write elsewhere.
+// TestDamageIsNotReady checks that the store is no longer ready once SQLite has read a damaged page, even if it can
+// still write elsewhere.
 func TestDamageIsNotReady(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "p.db")
 	filled(t, path)
 	at, size := rootPage(t, path, "entry")
 	overwrite(t, path, at, bytes.Repeat([]byte{0xa5}, int(size)))
 	s := open(t, path, nil)
-	defer func() { _ = s.Close() }() // of a damaged file
+	defer func() { _ = s.Close() }() // the file is damaged
 	if err := s.Ping(t.Context()); err != nil {
 		t.Fatalf("before the page is read: %v", err)
 	}

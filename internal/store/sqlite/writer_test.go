@@ -35,7 +35,7 @@ func openTest(t *testing.T) *Store {
 	return s
 }
 
-// apply runs a decision and returns where its error will be.
+// apply runs a decision and returns the channel for its error.
 func apply(s *Store, target store.Target, decide store.Decide) <-chan error {
 	result := make(chan error, 1)
 	go func() { result <- s.Apply(context.Background(), target, decide) }()
@@ -46,7 +46,7 @@ func named(name string) store.Target {
 	return store.Target{Name: store.StackName{Account: "1", Region: "r", Name: name}}
 }
 
-// made returns what creates a stack, whose id may be one that is taken.
+// made returns a delta that creates a stack, whose ID may be taken.
 func made(key store.StackKey, name, id string) store.Delta {
 	return store.Delta{
 		Stack:     &store.Stack{Key: key, ID: wire.StackID(id), Account: "1", Region: "r", Name: name, Live: true, Revision: 1},
@@ -55,7 +55,7 @@ func made(key store.StackKey, name, id string) store.Delta {
 	}
 }
 
-// hold keeps the writer busy until release is called, so that what is queued meanwhile becomes one batch.
+// hold keeps the writer busy until release is called, so that all members queued meanwhile become one batch.
 func hold(t *testing.T, s *Store) (release func()) {
 	t.Helper()
 	held, free := make(chan struct{}), make(chan struct{})
@@ -73,7 +73,7 @@ func hold(t *testing.T, s *Store) (release func()) {
 	}
 }
 
-// queued waits until so many members are queued behind a held writer.
+// queued waits until this many members are queued behind a held writer.
 func queued(s *Store, members int) {
 	for len(s.writes.queue) < members {
 		runtime.Gosched()
@@ -131,7 +131,7 @@ func TestBatchReplay(t *testing.T) {
 	}{
 		{named("good"), func(*store.View) (store.Delta, error) { return made(2, "good", "arn:2"), nil }},
 		{named("odd"), func(*store.View) (store.Delta, error) { return store.Delta{}, odd }},
-		{named("bad"), func(*store.View) (store.Delta, error) { return made(3, "bad", "arn:1"), nil }}, // its id is taken
+		{named("bad"), func(*store.View) (store.Delta, error) { return made(3, "bad", "arn:1"), nil }}, // its ID is taken
 		{named("last"), func(*store.View) (store.Delta, error) { return made(4, "last", "arn:4"), nil }},
 	} {
 		results = append(results, apply(s, member.target, func(v *store.View) (store.Delta, error) {
@@ -158,8 +158,8 @@ func TestBatchReplay(t *testing.T) {
 	}
 }
 
-// TestBatchReplayForgets makes a batch fail after one of its members has read what another one wrote; alone, that
-// writes something else.
+// TestBatchReplayForgets makes a batch fail after one member has read the writes of another one. When that one runs
+// alone, it writes something else.
 func TestBatchReplayForgets(t *testing.T) {
 	s := openTest(t)
 	release := hold(t, s)
@@ -231,16 +231,16 @@ func TestPanic(t *testing.T) {
 	}
 }
 
-// TestTrouble lets the database refuse to write, and then not.
+// TestTrouble makes the database reject writes, and then accept them again.
 func TestTrouble(t *testing.T) {
 	for _, trouble := range []struct{ begin, end, want string }{
 		{"PRAGMA max_page_count = 1", "PRAGMA max_page_count = 1000000", "the disk is full"},
 		{"PRAGMA query_only = 1", "PRAGMA query_only = 0", "read-only"},
 	} {
 		s := openTest(t)
-		command := func(text string) { // on the writer's own connection, while it waits for work
+		command := func(text string) { // on the writer's own connection, while the writer is idle
 			t.Helper()
-			if s.writes.conn == nil { // dropped after a failure; any write takes a new one
+			if s.writes.conn == nil { // closed after a failure; any write opens a new one
 				if err := s.Ping(context.Background()); err != nil {
 					t.Fatal(err)
 				}
@@ -268,7 +268,7 @@ func TestTrouble(t *testing.T) {
 			t.Fatal(err)
 		}
 		for range 3 {
-			command(trouble.begin) // each time: the writer may have taken a new connection
+			command(trouble.begin) // each time: the writer may have opened a new connection
 			if err := big(2); err == nil || !strings.Contains(err.Error(), trouble.want) || !strings.Contains(err.Error(), s.path) {
 				t.Errorf("%s: error %v", trouble.begin, err)
 			}
@@ -283,7 +283,7 @@ func TestTrouble(t *testing.T) {
 	}
 }
 
-// TestLostConnection takes the transaction away from the writer, which must then not trust its connection.
+// TestLostConnection ends the transaction behind the writer's back, which must then not trust its connection.
 func TestLostConnection(t *testing.T) {
 	s := openTest(t)
 	before := s.writes.conn
@@ -320,7 +320,7 @@ func TestConflict(t *testing.T) {
 			}
 			o.Version++
 			if tries < wins {
-				o.Version++ // as if somebody else had written it since
+				o.Version++ // as if another process had written it since
 			}
 			return tx.putOperation(&o, &o)
 		})

@@ -12,14 +12,14 @@ import (
 	"github.com/pintle-dev/pintle/wire"
 )
 
-// placed is a stack in an account and a region.
+// placed returns a stack in an account and a region.
 func placed(key store.StackKey, account, region string) store.Delta {
 	d := stackOf(key, fmt.Sprint("s", key))
 	d.Stack.Account, d.Stack.Region = account, region
 	return d
 }
 
-// holding is a stack with instances of the roles, numbered from 1.
+// holding returns a stack with instances of the roles, numbered from 1.
 func holding(key store.StackKey, account string, roles ...store.Role) store.Delta {
 	d := placed(key, account, "eu-west-1")
 	for n, role := range roles {
@@ -31,7 +31,7 @@ func holding(key store.StackKey, account string, roles ...store.Role) store.Delt
 	return d
 }
 
-// numbers spells instances by stack and number.
+// numbers formats instances by stack and number.
 func numbers(rows []store.Instance) string {
 	var list []string
 	for _, i := range rows {

@@ -11,7 +11,7 @@ import (
 	"github.com/pintle-dev/pintle/internal/store"
 )
 
-// changeSetOf returns a change set of a stack, of which everything is filled in.
+// changeSetOf returns a change set of a stack with most fields set.
 func changeSetOf(key store.StackKey, name string) store.ChangeSet {
 	return store.ChangeSet{
 		Stack: key, ID: store.ChangeSetID("arn:aws:cloudformation:eu-west-1:000000000000:changeSet/" + name + "/" + strconv.Itoa(int(key))),
@@ -50,7 +50,7 @@ var changeSetTests = []test{
 		b.plans(1, first)
 		b.plans(1, second)
 		b.plans(2, changeSetOf(2, "first"))
-		third := changeSetOf(2, "third") // every field of it is set
+		third := changeSetOf(2, "third") // every field is set
 		third.State, third.Operation = store.ChangeSetExecuted, 1
 		third.Body.Changes = nil
 		fill(&third)
@@ -103,7 +103,7 @@ var changeSetTests = []test{
 		first, other := changeSetOf(1, "first"), changeSetOf(2, "first")
 		b.plans(1, first)
 		b.plans(2, other)
-		again := changeSetOf(1, "first") // the name of the one that goes
+		again := changeSetOf(1, "first") // reuses the name of the dropped one
 		again.ID += "/again"
 		b.put(store.Target{Stack: 1}, func(*store.View) store.Delta {
 			return store.Delta{DropChangeSets: []store.ChangeSetID{first.ID, other.ID, "nobody"}, ChangeSets: []store.ChangeSet{again}}

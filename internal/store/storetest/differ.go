@@ -17,25 +17,24 @@ import (
 	"github.com/pintle-dev/pintle/wire"
 )
 
-// Batched is a store whose batches a test makes.
+// Batched is a store whose batches are controlled by a test.
 type Batched struct {
 	store.Store
-	// Hold keeps the one writer busy until release is called, so that what is queued meanwhile becomes one batch.
+	// Hold keeps the only writer busy until release is called, so that all members queued meanwhile become one batch.
 	Hold func(t *testing.T) (release func())
-	// Queued returns how many members wait behind a held writer.
+	// Queued returns the number of members that wait behind a held writer.
 	Queued func() int
-	// Rest has the store forget what it keeps of the database in memory, as it does when no one asks for anything.
+	// Rest clears the store's in-memory caches, as it does when it is idle.
 	Rest func(t *testing.T)
 	// Reopen closes the store and opens it again, on the same database.
 	Reopen func(t *testing.T) store.Store
-	// Again returns how often a batch was run again from the start, because what its decisions saw was not true; nil stands for
-	// never.
+	// Again returns how often a batch ran again from the start because its views were outdated; nil means never.
 	Again func() int
 }
 
-// AgainstMemory gives random decisions to a store, many in a batch, and to another one, one after the other: every decision
-// must see the same and the rows must be the same at the end, also for one who reads them again. Both are opened for each
-// seed, with a clock. A failure names its seed.
+// AgainstMemory gives random decisions to a store, many in a batch, and to a memory store, one after the other. Every
+// decision must see the same view, and the rows must be equal at the end and after reopening. Both stores are opened
+// for each seed, with a clock. A failure names its seed.
 func AgainstMemory(t *testing.T, memory func(t *testing.T, clock func() time.Time) store.Store, open func(t *testing.T, clock func() time.Time) Batched) {
 	now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 	seeds := 8
@@ -56,7 +55,7 @@ func against(t *testing.T, seed uint64, want store.Store, got Batched) {
 	if got.Again == nil {
 		got.Again = never
 	}
-	for key := 1; key < stacks; key++ { // the last one is made by a move
+	for key := 1; key < stacks; key++ { // a move creates the last one
 		for _, s := range []store.Store{want, got} {
 			name := fmt.Sprint("stack-", key)
 			d := made(store.StackKey(key), name, "arn:"+name)
@@ -72,7 +71,7 @@ func against(t *testing.T, seed uint64, want store.Store, got Batched) {
 	}
 	for range 6 {
 		var moves []*move
-		byName := random.IntN(2) == 0 // a batch without names may be decided before it asks the database
+		byName := random.IntN(2) == 0 // a batch without names may be decided before any query
 		for range 1 + random.IntN(24) {
 			moves = append(moves, newMove(random, byName))
 		}
@@ -85,7 +84,7 @@ func against(t *testing.T, seed uint64, want store.Store, got Batched) {
 			result, before := make(chan []any, 1), got.Queued()
 			go func() { result <- m.run(got, got.Again) }()
 			results = append(results, result)
-			for got.Queued() == before && len(result) == 0 { // what is not there is told at once
+			for got.Queued() == before && len(result) == 0 { // a missing stack is reported at once
 				runtime.Gosched()
 			}
 		}
@@ -145,12 +144,12 @@ func newMove(random *rand.Rand, byName bool) *move {
 
 func moveRequest(key, n int) wire.RequestID { return wire.RequestID(fmt.Sprintf("r%d-%d", key, n)) }
 
-// run applies the move and returns all that it saw, and how it ended.
+// run applies the move and returns all that it saw, and its result.
 func (m *move) run(s store.Store, again func() int) []any {
 	var saw []any
 	run := again()
 	err := s.Apply(context.Background(), m.target, func(v *store.View) (store.Delta, error) {
-		if now := again(); now != run { // what was seen before is void
+		if now := again(); now != run { // discard what was seen before
 			run, saw = now, nil
 		}
 		random := rand.New(rand.NewPCG(m.rolls[0], m.rolls[1]))
@@ -180,7 +179,7 @@ func (m *move) run(s store.Store, again func() int) []any {
 
 var moveExports = []string{"e0", "e1", "e2", "e3"}
 
-// moveExport exports and imports what may be, at random.
+// moveExport adds random valid exports and imports.
 func moveExport(random *rand.Rand, v *store.View, d *store.Delta) {
 	own := v.Stack
 	if d.Stack != nil {
@@ -260,7 +259,7 @@ func decideMove(random *rand.Rand, v *store.View, target store.Target) (d store.
 		d.Instances = append(d.Instances, row)
 	}
 	for range random.IntN(4) {
-		if key == stacks { // a caller answers a request only after the commit that made it
+		if key == stacks { // a caller answers a request only after the commit that created it
 			break
 		}
 		n := random.IntN(6)
@@ -309,7 +308,7 @@ func decideMove(random *rand.Rand, v *store.View, target store.Target) (d store.
 	return d
 }
 
-// state is all there is of a stack.
+// state returns everything about a stack.
 func state(t *testing.T, s store.Store, key store.StackKey) []any {
 	t.Helper()
 	ctx := context.Background()

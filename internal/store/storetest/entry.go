@@ -15,7 +15,8 @@ func entryKey(name string) store.EntryKey {
 	return store.EntryKey{Account: "000000000000", Region: "us-east-1", Kind: "function", Name: name}
 }
 
-// entries: they are made once, changed from the version that one knows, listed by name among their own, and gone when dropped.
+// entries checks that entries are created once, changed from a known version, listed by name within their kind, and
+// removed.
 func entries(t *testing.T, b *bench) {
 	ctx := context.Background()
 	entry := func(key store.EntryKey, version int64, text string) store.Entry {
@@ -103,7 +104,7 @@ func entries(t *testing.T, b *bench) {
 	}
 }
 
-// entriesAtOnce: of those who change one version, one does.
+// entriesAtOnce checks that only one of several concurrent changes of a version succeeds.
 func entriesAtOnce(t *testing.T, b *bench) {
 	ctx := context.Background()
 	for version := range int64(3) {

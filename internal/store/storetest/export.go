@@ -12,14 +12,14 @@ import (
 	"github.com/pintle-dev/pintle/internal/store"
 )
 
-// exporting returns what creates a stack that exports names, each with the output and the value of its own.
+// exporting returns a delta that creates a stack with exports, each with an output and a value.
 func exporting(key store.StackKey, name string, exports ...string) store.Delta {
 	d := stackOf(key, name)
 	d.Exports = outputs(d.Stack, "of-"+name, exports...)
 	return d
 }
 
-// outputs gives a stack an output for every export, and returns these.
+// outputs gives a stack an output for every export, and returns the exports.
 func outputs(s *store.Stack, text string, names ...string) *[]store.Export {
 	rows := make([]store.Export, len(names))
 	members := make([]value.Member, len(names))
@@ -39,7 +39,7 @@ func outputs(s *store.Stack, text string, names ...string) *[]store.Export {
 
 func asking(names ...string) *store.More { return &store.More{Exports: names} }
 
-// importing creates a stack that imports names.
+// importing creates a stack with imports.
 func (b *bench) importing(key store.StackKey, name string, imports ...string) {
 	b.t.Helper()
 	d := stackOf(key, name)
@@ -84,7 +84,7 @@ func exported(d store.Delta, name string, importers ...string) store.Exported {
 	return store.Exported{Name: name}
 }
 
-// refused applies a decision that the store must refuse, and of which nothing may be written.
+// refused applies a decision that the store must reject without writing anything.
 func (b *bench) refused(what string, key store.StackKey, d store.Delta) {
 	b.t.Helper()
 	calls := 0
@@ -210,8 +210,8 @@ var exportTests = []test{
 	{"an export while it is changed", func(t *testing.T, b *bench) { ExportRace(t, b.Store, b.Store) }},
 }
 
-// ExportRace has stacks import what others change and end, as far as they see that they may, through two stores on one
-// database, and checks that no import ever has another value than its export.
+// ExportRace has stacks import exports that others change and end, as far as their views allow it, through two stores
+// on one database. It checks that no import ever has another value than its export.
 func ExportRace(t *testing.T, first, second store.Store) {
 	stores := []store.Store{first, second}
 	const exporters, importers, changes = 3, 8, 30
@@ -268,7 +268,7 @@ func ExportRace(t *testing.T, first, second store.Store) {
 	importing.Wait()
 }
 
-// imports decides to import one of some names if someone exports it, or none if turn is less than 0. It notes the value.
+// imports decides to import one of some names if it is exported, or none if turn is negative. It records the value.
 func imports(v *store.View, names []string, turn int) (store.Delta, error) {
 	if v.Exports == nil && turn >= 0 {
 		return store.Delta{}, asking(names...)
@@ -283,7 +283,7 @@ func imports(v *store.View, names []string, turn int) (store.Delta, error) {
 	return store.Delta{Stack: &s, Imports: &list}, nil
 }
 
-// agree reports an import of a stack that is not what it was when it was imported.
+// agree reports an import whose value differs from the value at the time of the import.
 func agree(s store.Store, key store.StackKey) error {
 	return s.Apply(context.Background(), store.Target{Stack: key}, func(v *store.View) (store.Delta, error) {
 		for _, pair := range strings.Fields(v.Stack.Reason) {

@@ -68,7 +68,7 @@ func sameFlight(a, b store.Flight) bool {
 	return a.Type == b.Type && a.State == b.State && a.Count == b.Count && a.Oldest.Equal(b.Oldest)
 }
 
-// figures returns the figures, their flights sorted.
+// figures returns the figures with sorted flights.
 func (b *bench) figures() store.Figures {
 	b.t.Helper()
 	f, err := b.Figures(context.Background())

@@ -14,10 +14,10 @@ import (
 	"github.com/pintle-dev/pintle/internal/store"
 )
 
-// Reopen opens one database again and again, each time with the given keys.
+// Reopen opens the same database again, each time with the given keys.
 type Reopen func(codec store.Codec) (store.Store, error)
 
-// RunKeys runs the tests of a store that seals secrets. Every test gets a database of its own from fresh.
+// RunKeys runs the tests of a store that seals secrets. Every test gets its own database from fresh.
 func RunKeys(t *testing.T, fresh func(t *testing.T) Reopen) {
 	for _, test := range []struct {
 		name string
@@ -30,7 +30,7 @@ func RunKeys(t *testing.T, fresh func(t *testing.T) Reopen) {
 	}
 }
 
-// ring opens a database with keys that are told by letters: "ba" is key b, which seals, and key a.
+// ring opens a database with keys that are named by letters: "ba" is key b, which seals, and key a.
 type ring struct {
 	t      *testing.T
 	reopen Reopen
@@ -49,7 +49,7 @@ func (r *ring) codec(letters string) store.Codec {
 	return store.NewCodec(ring)
 }
 
-// with runs a function on the database, opened with keys.
+// with opens the database with keys and runs a function on it.
 func (r *ring) with(letters string, use func(*bench)) {
 	r.t.Helper()
 	s, err := r.reopen(r.codec(letters))
@@ -64,7 +64,7 @@ func (r *ring) with(letters string, use func(*bench)) {
 	use(&bench{t: r.t, Store: s, clock: &Clock{now: time.Now()}})
 }
 
-// refused opens the database with keys that it must refuse, naming one.
+// refused opens the database with keys that it must reject, with an error that contains want.
 func (r *ring) refused(letters, want string) {
 	r.t.Helper()
 	s, err := r.reopen(r.codec(letters))
@@ -78,7 +78,7 @@ func (r *ring) refused(letters, want string) {
 	}
 }
 
-// secretStack is a stack with a secret wherever one may be.
+// secretStack returns a stack with a secret at every possible place.
 func secretStack(key store.StackKey) store.Delta {
 	d := full(key, fmt.Sprint("secret-", key))
 	secret := value.Object(value.Member{Key: "a", Value: value.SecretStr(fmt.Sprint("hunter-", key))},
@@ -200,7 +200,7 @@ func (r *ring) check(b *bench) {
 	}
 }
 
-// pass seals again, up to limit steps of a few rows, and reports whether it was done.
+// pass reseals in up to limit steps of a few rows, and reports whether the pass is done.
 func (r *ring) pass(b *bench, limit int) (rows int, done bool) {
 	r.t.Helper()
 	var from store.Cursor
@@ -243,7 +243,7 @@ func rotation(t *testing.T, r *ring) {
 			t.Errorf("%d rows were sealed anew with the key that they have, done %t", rows, done)
 		}
 	})
-	r.with("ab", func(b *bench) { r.check(b) }) // b is known everywhere before it seals
+	r.with("ab", func(b *bench) { r.check(b) }) // all nodes know b before it seals
 	r.with("ba", func(b *bench) {
 		r.check(b)
 		same(t, "keys", r.sealing(b), "ab")
@@ -271,7 +271,7 @@ func killedBetween(t *testing.T, r *ring) {
 	r.with("a", r.fill)
 	for steps := 1; ; steps += 2 {
 		done := false
-		r.with("ba", func(b *bench) { // the next begins again
+		r.with("ba", func(b *bench) { // starts a new pass
 			_, done = r.pass(b, steps)
 			r.check(b)
 		})
@@ -290,7 +290,7 @@ func whileStacksRun(t *testing.T, r *ring) {
 		for key := store.StackKey(1); key <= secretStacks; key++ {
 			all.Go(func() {
 				want := secretStack(key)
-				for range 20 { // rows change under the pass, to what they were
+				for range 20 { // rows are rewritten unchanged during the pass
 					err := b.Apply(context.Background(), store.Target{Stack: key}, func(*store.View) (store.Delta, error) {
 						return store.Delta{Stack: want.Stack, Instances: want.Instances, Requests: want.Requests}, nil
 					})
@@ -314,7 +314,7 @@ func missingKey(t *testing.T, r *ring) {
 	r.refused("b", `key "a", which is not among the keys here (b)`)
 	r.refused("a", `key "b", which is not among the keys here (a)`)
 	r.refused("c", "not among the keys here (c)")
-	r.with("ab", r.check) // back to the older one
+	r.with("ab", r.check) // back to the older key
 	r.with("ab", func(b *bench) {
 		if _, done := r.pass(b, enough); !done {
 			t.Error("not done")

@@ -51,7 +51,7 @@ var nodeTests = []test{
 			}
 		}
 		b.clock.Advance(time.Second)
-		b.reap(self, 5*time.Second, 0) // dead is silent for as long as it may be
+		b.reap(self, 5*time.Second, 0) // dead has been silent for exactly the limit
 		if err := b.Beat(context.Background(), quiet); err != nil {
 			t.Error(err)
 		}
@@ -117,7 +117,7 @@ var nodeTests = []test{
 		if len(ids) > 0 || err != nil {
 			t.Errorf("due: %v, error %v", ids, err)
 		}
-		// A view shows the take-over, and a decision may continue from there.
+		// A view shows the takeover, and a decision may continue from there.
 		if seen := b.see(store.Target{Request: "run-dead"}); seen.Request.State != store.RequestReady || seen.Request.Owner != self ||
 			seen.Requests["ready-left"].Owner != self || seen.Requests["ready-other"].Owner != other {
 			t.Errorf("a view after the take-over: %+v, %+v", seen.Request, seen.Requests)
@@ -168,7 +168,7 @@ var nodeTests = []test{
 			}
 			b.asks(key, requests...)
 		}
-		held := make(map[wire.RequestID]bool) // a delivery that takes more and more in hand
+		held := make(map[wire.RequestID]bool) // a delivery that holds more and more requests
 		var order []string
 		for {
 			got, err := b.Claim(context.Background(), node, 7, func(id wire.RequestID) bool { return held[id] })
@@ -231,7 +231,7 @@ var nodeTests = []test{
 			store.Request{ID: "ready", State: store.RequestReady, Owner: 1},
 			store.Request{ID: "settled", State: store.RequestSettled})
 		for _, want := range []struct {
-			after time.Duration // since the row before
+			after time.Duration // since the previous row
 			limit int
 			ids   string
 			next  time.Time
@@ -272,7 +272,7 @@ func (b *bench) reap(node store.Incarnation, silent time.Duration, want int) {
 	}
 }
 
-// claim returns the ids of what node claims.
+// claim returns the IDs that node claims.
 func (b *bench) claim(node store.Incarnation, limit int, skip ...wire.RequestID) string {
 	b.t.Helper()
 	skipped := make(map[wire.RequestID]bool)

@@ -14,7 +14,8 @@ func parameterKey(name string) store.ParameterKey {
 	return store.ParameterKey{Account: "000000000000", Region: "us-east-1", Name: name}
 }
 
-// parameters: versions count up, the newest is what one gets, others are others', and what is deleted begins again.
+// parameters checks that versions count up, the newest is the default, parameters are separate, and a deleted one
+// starts again.
 func parameters(t *testing.T, b *bench) {
 	ctx := context.Background()
 	text := func(key store.ParameterKey, value string) store.Parameter {
@@ -86,7 +87,7 @@ func parameters(t *testing.T, b *bench) {
 	}
 }
 
-// parametersAtOnce: of those that put at once each has a version of its own.
+// parametersAtOnce checks that concurrent puts each get a version of their own.
 func parametersAtOnce(t *testing.T, b *bench) {
 	const many = 20
 	var mu sync.Mutex

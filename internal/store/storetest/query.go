@@ -131,13 +131,13 @@ var queryTests = []test{
 			o.RollbackID = "r1"
 			return store.Delta{Operation: &o}
 		})
-		b.put(store.Target{Stack: 1}, func(v *store.View) store.Delta { // written once more, and no id is new
+		b.put(store.Target{Stack: 1}, func(v *store.View) store.Delta { // written once more, without a new ID
 			o := v.Operation
 			o.Version++
 			o.Phase = store.PhaseReverted
 			return store.Delta{Operation: &o}
 		})
-		b.put(store.Target{Stack: 1}, func(v *store.View) store.Delta { // and an id that another stack has
+		b.put(store.Target{Stack: 1}, func(v *store.View) store.Delta { // an ID that another stack has
 			o := v.Operation
 			o.Number, o.Version, o.ID, o.RollbackID = 2, 1, "o3", "o2"
 			return store.Delta{Operation: &o}

@@ -14,7 +14,7 @@ import (
 	"github.com/pintle-dev/pintle/wire"
 )
 
-// crowd is how many goroutines race in a test.
+// crowd is the number of goroutines that race in a test.
 const crowd = 100
 
 // race runs f in many goroutines at once and waits for all.
@@ -26,7 +26,7 @@ func race(f func(i int)) {
 	all.Wait()
 }
 
-// step is a decision that moves the operation on by one event.
+// step is a decision that advances the operation by one event.
 func step(v *store.View) (store.Delta, error) {
 	var d store.Delta
 	d.Operation, d.Events = event(v, strconv.Itoa(v.Operation.Events+1))
@@ -230,7 +230,7 @@ var raceTests = []test{
 	}},
 }
 
-// calls returns every method of a store but Close, as a call that returns its error.
+// calls returns every method of a store except Close, as a call that returns its error.
 func calls(s store.Store) map[string]func(context.Context) error {
 	name := store.StackName{Account: "000000000000", Region: "eu-west-1", Name: "one"}
 	return map[string]func(context.Context) error{

@@ -17,10 +17,10 @@ import (
 	"github.com/pintle-dev/pintle/wire"
 )
 
-// Open returns a new and empty store whose time is now's. The suite closes it.
+// Open returns a new and empty store that uses the clock now. The suite closes it.
 type Open func(t *testing.T, now func() time.Time) store.Store
 
-// Run runs the suite. Every test gets a store of its own from open.
+// Run runs the suite. Every test gets its own store from open.
 func Run(t *testing.T, open Open) {
 	for _, group := range []struct {
 		name  string
@@ -72,7 +72,7 @@ func (c *Clock) Advance(d time.Duration) {
 	c.now = c.now.Add(d)
 }
 
-// start is when every test begins; it has microseconds, which a store must not show.
+// start is the time at which every test begins. It has nanoseconds, which a store must truncate.
 var start = time.Date(2026, 3, 1, 12, 0, 0, 123456789, time.UTC)
 
 // bench is a store under test.
@@ -82,7 +82,7 @@ type bench struct {
 	clock *Clock
 }
 
-// now is the time as a store shows it.
+// now returns the time with a store's precision.
 func (b *bench) now() time.Time { return b.clock.Now().Truncate(time.Millisecond) }
 
 // put applies a decision that must be accepted.
@@ -94,7 +94,7 @@ func (b *bench) put(target store.Target, decide func(*store.View) store.Delta) {
 	}
 }
 
-// see returns the view that a decision on target gets, after it has been given everything in more.
+// see returns the view that a decision on target gets, after it has requested everything in more.
 func (b *bench) see(target store.Target, more ...*store.More) *store.View {
 	b.t.Helper()
 	var seen *store.View
@@ -113,13 +113,13 @@ func (b *bench) see(target store.Target, more ...*store.More) *store.View {
 	return seen
 }
 
-// whole returns everything there is of a stack.
+// whole returns everything about a stack.
 func (b *bench) whole(key store.StackKey) *store.View {
 	b.t.Helper()
 	return b.see(store.Target{Stack: key})
 }
 
-// create makes a live stack from a delta made by [stackOf] and changed as the test likes.
+// create creates a live stack from a delta of [stackOf] with changes of the test.
 func (b *bench) create(delta store.Delta) {
 	b.t.Helper()
 	b.put(store.Target{Name: nameOf(*delta.Stack)}, func(v *store.View) store.Delta {
@@ -130,7 +130,7 @@ func (b *bench) create(delta store.Delta) {
 	})
 }
 
-// asks writes requests of a stack, which the test describes by their narrow parts.
+// asks writes requests of a stack, whose bodies the test may omit.
 func (b *bench) asks(key store.StackKey, requests ...store.Request) {
 	b.t.Helper()
 	for i := range requests {
@@ -150,7 +150,7 @@ func (b *bench) asks(key store.StackKey, requests ...store.Request) {
 	b.put(store.Target{Stack: key}, func(*store.View) store.Delta { return store.Delta{Requests: requests} })
 }
 
-// settle ends a request.
+// settle settles a request.
 func (b *bench) settle(id wire.RequestID) {
 	b.t.Helper()
 	b.put(store.Target{Request: id, Alone: true}, func(v *store.View) store.Delta {
@@ -163,7 +163,7 @@ func settled(r store.Request) store.Request {
 	return r
 }
 
-// stackOf returns what creates an empty stack with one operation and revision.
+// stackOf returns a delta that creates an empty stack with one operation and revision.
 func stackOf(key store.StackKey, name string) store.Delta {
 	return store.Delta{
 		Stack: &store.Stack{
@@ -186,7 +186,7 @@ func nameOf(s store.Stack) store.StackName {
 	return store.StackName{Account: s.Account, Region: s.Region, Name: s.Name}
 }
 
-// event returns the operation of a view moved on by one transition, and the event of it.
+// event returns the operation of a view advanced by one transition, and its event.
 func event(v *store.View, text string) (*store.Operation, []store.Event) {
 	o := v.Operation
 	o.Version++
@@ -194,7 +194,7 @@ func event(v *store.View, text string) (*store.Operation, []store.Event) {
 	return &o, []store.Event{{ID: text, Type: "Custom::Thing", Reason: text, Operation: o.ID, Time: v.Now}}
 }
 
-// same reports a difference. Empty and nil count as one, as a database cannot tell them apart.
+// same reports a difference. Empty and nil are equal, because a database cannot distinguish them.
 func same(t *testing.T, what string, got, want any) {
 	t.Helper()
 	if diff := cmp.Diff(want, got, cmpopts.EquateEmpty()); diff != "" {

@@ -49,7 +49,7 @@ var sweepTests = []test{
 		if page, err := b.Stacks(context.Background(), "000000000000", "eu-west-1", true, 0, 10); err != nil || len(page) != 4 {
 			t.Errorf("%d stacks are listed, error %v", len(page), err)
 		}
-		// One whose request is answered at last goes too, and its name was free all the while.
+		// A stack whose request is finally answered is removed too. Its name was free all the time.
 		b.settleAll(4)
 		b.sweep(keep, 7)
 		_, err := b.Stack(context.Background(), idOf(4))
@@ -155,7 +155,7 @@ var sweepTests = []test{
 		b.sweep(keep, 100)
 		places, _ = b.history(1)
 		same(t, "events", places, []string{"4-5", "4-4", "4-3", "4-2", "4-1"})
-		b.put(store.Target{Stack: 1}, func(v *store.View) store.Delta { // and the history continues
+		b.put(store.Target{Stack: 1}, func(v *store.View) store.Delta { // the history continues
 			o, events := event(v, "4-6")
 			return store.Delta{Operation: o, Events: events}
 		})
@@ -222,7 +222,7 @@ var sweepTests = []test{
 			}
 		}
 		same(t, "revisions in a view", slices.Sorted(maps.Keys(b.whole(1).Revisions)), []int{5, 6, 7, 8})
-		// A text that went is kept again when it is needed again.
+		// A removed text is stored again when it is needed again.
 		b.put(store.Target{Stack: 1}, func(v *store.View) store.Delta {
 			return store.Delta{Revisions: []store.Revision{{Stack: 1, Number: 10, Template: "text 9"}, {Stack: 1, Number: 11, Template: "text 5"}}}
 		})
@@ -281,7 +281,7 @@ var sweepTests = []test{
 		b.clock.Advance(time.Hour)
 		keep := store.Keep{Deleted: time.Minute, Requests: time.Minute, Events: 2, Audit: 1}
 		var all sync.WaitGroup
-		for range 4 { // as many nodes, while stacks run
+		for range 4 { // like that many nodes, while stacks run
 			all.Go(func() { b.sweep(keep, 5) })
 		}
 		for key := store.StackKey(4); key <= 6; key++ {
@@ -312,10 +312,10 @@ var sweepTests = []test{
 	}},
 }
 
-// keepAll is a Keep by which nothing goes.
+// keepAll is a Keep that removes nothing.
 var keepAll = store.Keep{Deleted: store.Forever, Requests: store.Forever, Events: 1000, Audit: 1000}
 
-// sweep makes a whole pass, and returns how many rows went. No step may take more than limit.
+// sweep runs a whole pass, and returns the number of removed rows. No step may remove more than limit.
 func (b *bench) sweep(keep store.Keep, limit int) (rows int) {
 	b.t.Helper()
 	var from store.Cursor
@@ -336,7 +336,7 @@ func (b *bench) sweep(keep store.Keep, limit int) (rows int) {
 	return 0
 }
 
-// end ends a stack: it was deleted.
+// end ends a stack as if it was deleted.
 func (b *bench) end(key store.StackKey) {
 	b.t.Helper()
 	b.put(store.Target{Stack: key}, func(v *store.View) store.Delta {
@@ -361,7 +361,7 @@ func (b *bench) settleAll(key store.StackKey) {
 	})
 }
 
-// history returns the ids of the events, newest first, and the texts of the audit.
+// history returns the IDs of the events, newest first, and the texts of the audit entries.
 func (b *bench) history(key store.StackKey) (events, audit []string) {
 	b.t.Helper()
 	rows, err := b.Events(context.Background(), key, store.EventCursor{}, 1000)
@@ -381,7 +381,7 @@ func (b *bench) history(key store.StackKey) (events, audit []string) {
 	return events, audit
 }
 
-// rows counts what queries show of a stack.
+// rows counts the rows of a stack that queries return.
 func (b *bench) rows(key store.StackKey) map[string]int {
 	b.t.Helper()
 	counts := make(map[string]int)
@@ -410,7 +410,7 @@ func (b *bench) rows(key store.StackKey) map[string]int {
 	return counts
 }
 
-// full returns what creates a stack with rows of every kind. Its requests have ids that begin with its key.
+// full returns a delta that creates a stack with rows of every kind. The IDs of its requests begin with its key.
 func full(key store.StackKey, name string) store.Delta {
 	d := graph(key)
 	d.Stack.ID, d.Stack.Name = idOf(key), name

@@ -148,7 +148,7 @@ var viewTests = []test{
 	}},
 }
 
-// seen says which rows of a delta a view holds.
+// seen says which rows of a delta a view contains.
 type seen struct {
 	whole     bool
 	request   wire.RequestID
@@ -158,7 +158,7 @@ type seen struct {
 	requests  []wire.RequestID
 }
 
-// checkView reports a view that holds anything but the rows that want names, as they were written.
+// checkView reports a view that does not contain exactly the rows that want names, as they were written.
 func checkView(t *testing.T, got *store.View, written store.Delta, want seen) {
 	t.Helper()
 	view := store.View{
@@ -198,8 +198,8 @@ func checkView(t *testing.T, got *store.View, written store.Delta, want seen) {
 	}
 }
 
-// graph returns a stack in the middle of an update from revision 1 to 2, after 3 was tried: Low needs Mid, Mid needs Top and Base and, in
-// revision 1, Gone; Far stands alone. Every field of every row is set.
+// graph returns a stack in the middle of an update from revision 1 to 2, after 3 was tried. Low needs Mid. Mid needs
+// Top and Base and, in revision 1, Gone. Far stands alone. Every field of every row is set.
 func graph(key store.StackKey) store.Delta {
 	d := stackOf(key, "graph")
 	d.Stack.Revision = 2
@@ -272,7 +272,7 @@ func graph(key store.StackKey) store.Delta {
 	return d
 }
 
-// fill sets every plain field of a row that is zero, so that a field added to a row is in these tests at once.
+// fill sets every plain zero field of a row, so that these tests cover a field as soon as it is added.
 func fill(row any) {
 	v := reflect.ValueOf(row).Elem()
 	for i := range v.NumField() {
@@ -312,7 +312,7 @@ func something(t reflect.Type, name string) reflect.Value {
 	return v
 }
 
-// deep returns a value that nests as deeply as one may that can be sealed.
+// deep returns a value of the maximum depth that can be sealed.
 func deep() value.Value {
 	v := value.Items(value.Boolean(true), value.Num("-0.10"), value.Str("\x00\n\"é"), value.Value{})
 	for range value.MaxDepth - 3 { // sealing needs one more level

@@ -120,7 +120,7 @@ var writeTests = []test{
 	{"impossible rows", impossibleRows},
 }
 
-// impossibleRows tries rows that no decision may write, each next to a row that would be right.
+// impossibleRows tries rows that no decision may write, each together with a valid row.
 func impossibleRows(t *testing.T, b *bench) {
 	b.create(graph(1))
 	b.create(stackOf(2, "other"))
