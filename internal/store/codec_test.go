@@ -114,8 +114,8 @@ func TestCodecOutside(t *testing.T) {
 	}
 }
 
-// TestCodecRemembers decodes the same bytes again: every reader gets its own body, and does not see what another one
-// appends to a list.
+// TestCodecRemembers decodes the same bytes again: every reader gets its own body, and does not see items that another
+// one appends to a list.
 func TestCodecRemembers(t *testing.T) {
 	codec := store.NewCodec(newKeys(t, key("a", 1)))
 	body := store.InstanceBody{Type: "T", Properties: value.Str("p"), Signals: []store.Signal{{ID: "1"}, {ID: "2"}, {ID: "3"}}}

@@ -140,7 +140,7 @@ func (im *Image) Request(id wire.RequestID) (Request, bool) {
 // ChangeSets returns the loaded change sets, which the caller must not change.
 func (im *Image) ChangeSets() map[ChangeSetID]ChangeSet { return im.sets }
 
-// View returns the view of a decision, or what must be loaded first. The caller sets the view's time.
+// View returns the view of a decision, or the rows to load first. The caller sets the view's time.
 func (im *Image) View(target Target, scope Scope) (*View, Need) {
 	v := EmptyView(scope.Whole)
 	v.Stack, v.Operation = im.Stack, im.Operation
@@ -172,7 +172,7 @@ func (im *Image) View(target Target, scope Scope) (*View, Need) {
 	return v, n
 }
 
-// Lacks returns what must be loaded before the first view of a decision on target can be made.
+// Lacks returns the rows to load before the first view of a decision on target can be made.
 func (im *Image) Lacks(target Target) Need {
 	n, _, _ := im.survey(target, target.scope())
 	return n
@@ -306,7 +306,7 @@ func copyRequest(row Request) Request {
 	return row
 }
 
-// Unknown returns what must be loaded before a delta can be taken: rows whose bodies the delta leaves unchanged.
+// Unknown returns the rows to load before a delta can be taken: those whose bodies the delta leaves unchanged.
 func (im *Image) Unknown(d *Delta) (n Need) {
 	n.All = len(d.ChangeSets)+len(d.DropChangeSets) > 0 && !im.All
 	for i := range d.Steps {

@@ -81,7 +81,7 @@ type Instance struct {
 	FailedBy wire.RequestID `json:"failedBy,omitempty"`
 
 	// Left says why an orphaned or retained instance no longer belongs to the stack: the error of its last Delete, or
-	// what prevented its deletion.
+	// the obstacle to its deletion.
 	Left string `json:"left,omitempty"`
 
 	// Stuck says that its rollback failed: the rollback may skip it.

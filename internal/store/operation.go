@@ -6,7 +6,7 @@ import (
 	"github.com/pintle-dev/pintle/wire"
 )
 
-// Kind is what an operation does to its stack.
+// Kind is the kind of an operation.
 type Kind string
 
 // The kinds of operations.
@@ -131,7 +131,7 @@ type Operation struct {
 
 	// Parent is the parent's request that the operation belongs to; nil for an operation that no parent started.
 	Parent *Parent `json:"parent,omitempty"`
-	// Held says that the operation waits, at the beginning of a clean-up, for its parent to release it. It still counts
+	// Held says that the operation waits at the beginning of a clean-up until its parent releases it. It still counts
 	// as running.
 	Held bool `json:"held,omitempty"`
 	// Retry says that an update whose template is being prepared retries a failed operation. Until then From, To and

@@ -5,7 +5,7 @@ import (
 	"fmt"
 )
 
-// Provider is a registered provider: what runs behind the service tokens of that name.
+// Provider is a registered provider, which serves the service tokens of that name.
 type Provider struct {
 	Name string `json:"-"`
 	// Holder identifies the owner of the name, who may change and delete it; "" means the operator of the server.

@@ -90,10 +90,10 @@ func (w *Wait) End() time.Time {
 type Silence struct {
 	// Since is when that became known.
 	Since time.Time `json:"since"`
-	// Awaits describes, for people, what may still answer. If nothing may, it is empty and the request ends at Due,
-	// which is soon.
+	// Awaits describes to people where an answer may still come from. It is empty if none can come; then the request
+	// ends at Due, which is soon.
 	Awaits string `json:"awaits,omitempty"`
-	// Until is the latest end of the request if whatever may still answer has its own time limit; otherwise zero.
+	// Until is the latest end of the request if the source in Awaits has its own time limit; otherwise zero.
 	Until time.Time `json:"until,omitzero"`
 	// Document says that the handler returned a response document, which is ignored.
 	Document bool `json:"document,omitempty"`
@@ -198,9 +198,9 @@ type RequestBody struct {
 	// which are secret.
 	Properties    value.Value `json:"-"`
 	OldProperties value.Value `json:"-"`
-	// Pending, for [TypeIsComplete] until it is settled, is what the provider wants to receive with the next poll. For
-	// [TypeMacro] until it is settled, it says what to do with the reply. For [TypeExecution] it is the data. These are
-	// JSON texts, which are secret. For a settled [TypeRead] it is the result. It is null for other types.
+	// Pending, for [TypeIsComplete] until it is settled, is the data to send back with the next poll. For [TypeMacro]
+	// until it is settled, it says what to do with the reply. For [TypeExecution] it is the data. These are JSON texts,
+	// which are secret. For a settled [TypeRead] it is the result. It is null for other types.
 	Pending value.Value `json:"-"`
 	// HTTPConfig says how to call the ROS provider behind a URL: an object, or null. Its SignKey may be secret.
 	HTTPConfig value.Value `json:"-"`

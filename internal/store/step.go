@@ -69,7 +69,7 @@ type StepPlan struct {
 	// if the resource is not in that revision.
 	Old json.RawMessage `json:"old,omitempty"`
 	New json.RawMessage `json:"new,omitempty"`
-	// Tried is the declaration in an earlier, failed revision, for a resource that is in neither revision of the
+	// Tried is the declaration in an earlier, failed revision of a resource that is in neither revision of the
 	// operation. There may be an instance to delete.
 	Tried json.RawMessage `json:"tried,omitempty"`
 	// OldNeeds and NewNeeds are the dependencies of the resource in either revision.

@@ -252,11 +252,12 @@ type Store interface {
 	// It reads up to limit rows from a place on (empty: from the beginning) and blocks other users only for as long as
 	// those few take. A pass can start again at any time. Completed steps are durable.
 	Reseal(ctx context.Context, from Cursor, limit int) (Resealed, error)
-	// Sweep is one step of a pass that removes what keep does not cover, from a place on (empty: from the beginning).
-	// It removes up to limit rows and blocks other users only for as long as those few take. A deleted stack disappears
-	// from all queries at once, and its rows follow. The pass removes such stacks, settled requests, old events, audit
-	// entries, operations, revisions, gone instances and change sets of live stacks, and templates that no revision
-	// needs any more. keep must have no zero fields: see [Keep.WithDefaults]. Several nodes may sweep at once.
+	// Sweep is one step of a pass that removes rows that keep does not cover, from a place on (empty: from the
+	// beginning). It removes up to limit rows and blocks other users only for as long as those few take. A deleted
+	// stack disappears from all queries at once, and its rows follow. The pass removes such stacks, settled requests,
+	// old events, audit entries, operations, revisions, gone instances and change sets of live stacks, and templates
+	// that no revision needs any more. keep must have no zero fields: see [Keep.WithDefaults]. Several nodes may sweep
+	// at once.
 	Sweep(ctx context.Context, keep Keep, from Cursor, limit int) (Swept, error)
 
 	// Figures returns numbers about the contents of the store. It reads only unsettled rows and indexes of them, never

@@ -75,7 +75,7 @@ const (
 	UpdateReplacePolicy = "UpdateReplacePolicy"
 )
 
-// Change is what a plan does, or may do, to one resource. Its stored JSON form holds no secret.
+// Change is a certain or possible change of one resource. Its stored JSON form holds no secret.
 type Change struct {
 	Action     ChangeAction `json:"action"`
 	LogicalID  string       `json:"logicalId"`

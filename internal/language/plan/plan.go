@@ -1,8 +1,9 @@
 // Package plan compares the old graph of a stack with the new one and returns the candidates for change.
 //
-// A plan does not fix what is executed. Whether a resource is updated is known only when its properties are resolved,
-// and whether it is replaced only when its provider has answered. So a [Candidate] says what may happen to one logical
-// resource and what it depends on before and after, and the engine walks the graph. Everything here is pure.
+// A plan does not determine the execution. Whether a resource is updated is known only when its properties are
+// resolved, and whether it is replaced only when its provider has answered. So a [Candidate] says what may happen to
+// one logical resource and what it depends on before and after, and the engine walks the graph. Everything here is
+// pure.
 package plan
 
 import (

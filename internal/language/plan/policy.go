@@ -24,7 +24,7 @@ const (
 	ActionDelete  Action = "Update:Delete"
 )
 
-// Policy is a stack policy: it says what updates may do to which resources. Actions that no statement allows are
+// Policy is a stack policy: it says which updates are allowed for which resources. Actions that no statement allows are
 // denied, and a denial takes precedence. Source: CloudFormation User Guide, prevent updates to stack resources.
 type Policy struct {
 	statements []statement

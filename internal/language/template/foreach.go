@@ -21,7 +21,7 @@ const (
 type expansion struct {
 	problems
 	// collection returns the items of a collection, or of one item of it, that is a function call. It returns false if
-	// there are none; it has then added a problem or recorded that the value is not known yet.
+	// there are none; it has then added a problem or recorded that the value is unknown so far.
 	collection func(n Node, where path, whole bool) ([]Node, bool)
 	// logical are the keys of the Resources section.
 	logical map[string]bool

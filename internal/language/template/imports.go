@@ -42,7 +42,7 @@ func (o StackOutput) Key() string {
 	return strings.Join([]string{o.Region, o.Stack, o.Output, o.RoleARN}, "\n")
 }
 
-// Wanted lists what must be fetched before a template can be evaluated in a scope, each once and in order.
+// Wanted lists the values to fetch before a template can be evaluated in a scope, each once and in order.
 type Wanted struct {
 	Imports      []string
 	StackOutputs []StackOutput

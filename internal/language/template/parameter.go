@@ -222,8 +222,8 @@ func (p parameterParser) number(n Node, where path, name string) string {
 
 var numeric = regexp.MustCompile(`^[-+]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][-+]?[0-9]+)?$`)
 
-// parseNumber parses text as a number, for comparison only. It returns false if text is not a number. A number that
-// is too large counts as infinite.
+// parseNumber parses text as a number for comparisons. It returns false if text is not a number. A number that is too
+// large counts as infinite.
 func parseNumber(text string) (float64, bool) {
 	if !numeric.MatchString(text) {
 		return 0, false

@@ -7,7 +7,7 @@ import (
 	"github.com/pintle-dev/pintle/internal/language/value"
 )
 
-// Partial is a scope in which some parameters have no value yet. It holds what is known of a template before
+// Partial is a scope in which some parameters have no value yet. It holds the known part of a template before
 // deployment. It is safe for concurrent use.
 type Partial struct {
 	template *Template

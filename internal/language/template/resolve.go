@@ -163,7 +163,7 @@ func (b *block) early(argument Node, where path, message string) {
 	})
 }
 
-// aloof is tree for a tree that must not depend on a resource; messages call the tree what.
+// aloof is tree for a tree that must not depend on a resource. Messages use the name in what.
 func (b *block) aloof(n Node, where path, parameters *[]string, what string) Node {
 	n = b.tree(n, where, parameters)
 	uses(n, nil, func(u use) {

@@ -30,7 +30,7 @@ func (p *problems) codedKey(code string, m Member, where path, format string, ar
 	p.coded(code, Node{line: m.line, column: m.column}, where, format, args...)
 }
 
-// wrongType adds the problem that a node does not have the required type, described by what.
+// wrongType adds the problem that a node has the wrong type; what names the required one.
 func (p *problems) wrongType(n Node, where path, what string) {
 	name, section := "", where.dotted()
 	if len(where) > 2 {

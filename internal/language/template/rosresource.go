@@ -14,8 +14,8 @@ func (p rosParser) rosResources(section Node, where path) {
 	})
 }
 
-// rosDeclared reads a section of at most limit declarations, each an object under its name. Messages call a declaration
-// what.
+// rosDeclared reads a section of at most limit declarations, each an object under its name. Messages refer to a
+// declaration by what.
 func (p rosParser) rosDeclared(section Node, where path, limit int, what string, read func(m Member, at path)) {
 	if !p.rosMap(section, where) {
 		return

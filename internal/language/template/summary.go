@@ -6,7 +6,7 @@ import (
 	"github.com/pintle-dev/pintle/internal/language/value"
 )
 
-// Summary is what a client can learn about a template without creating a stack.
+// Summary describes a template without creating a stack.
 type Summary struct {
 	// Version is the value of AWSTemplateFormatVersion, "" if the template has none.
 	Version     string

@@ -1,6 +1,6 @@
-// Package memory is a [store.Store] that lives in the process and dies with it. It is for the simulation, which runs
-// thousands of stacks on it, and for tests. Because it is written without SQL, it also shows that the store's contract
-// does not depend on a database.
+// Package memory is a [store.Store] in the memory of its process. It is for the simulation, which runs thousands of
+// stacks on it, and for tests. Because it is written without SQL, it also shows that the store's contract does not
+// depend on a database.
 //
 // Rows are replaced, never changed in place, so a view is a shallow copy. A view holds exactly the rows that the
 // contract promises: a decision that forgets to ask for more fails here as it would on a database.

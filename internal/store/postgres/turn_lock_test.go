@@ -13,7 +13,7 @@ import (
 )
 
 // TestTakeTurns has one session hold a stack while another one, which has read the stack's turn before, waits to take
-// it. What counts is the row after the first session has ended.
+// it. The row after the end of the first session must count.
 func TestTakeTurns(t *testing.T) {
 	ctx := context.Background()
 	s := openTest(t, Config{})

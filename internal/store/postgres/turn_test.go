@@ -72,7 +72,7 @@ func TestChangedByOthers(t *testing.T) {
 	}
 	for name, c := range map[string]struct {
 		change func(s, other *Store) error
-		want   string // what a decision on the stack then sees
+		want   string // the stack as a decision then sees it
 	}{
 		"a decision": {func(_, other *Store) error {
 			return other.Apply(ctx, on(1), func(v *store.View) (store.Delta, error) {

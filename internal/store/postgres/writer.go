@@ -359,7 +359,7 @@ func (w *writer) fail(batch []*member, err error) {
 	}
 }
 
-// dismiss removes the members whose context has ended: nothing of theirs was written.
+// dismiss removes the members whose context is done: nothing of theirs was written.
 func (w *writer) dismiss(batch []*member) []*member {
 	left := batch[:0:0]
 	for _, m := range batch {
@@ -397,7 +397,7 @@ type absence struct {
 
 func newAbsence(s *Store) *absence { return &absence{store: s} }
 
-// wait waits before another attempt, longer each time. It returns false when patience is exhausted or ctx has ended.
+// wait waits before another attempt, longer each time. It returns false when patience is exhausted or ctx is done.
 func (a *absence) wait(ctx context.Context) bool {
 	const shortest, longest = 20 * time.Millisecond, time.Second
 	if a.until.IsZero() {

@@ -21,8 +21,8 @@ func scanExport(rows *sql.Rows) (row exportRow, err error) {
 	return row, err
 }
 
-// fillOutside adds to a view the rows outside its stack that the decision requested. It sees what the transaction has
-// written.
+// fillOutside adds to a view the rows outside its stack that the decision requested. It sees the writes of the
+// transaction.
 func (t *tx) fillOutside(v *store.View, target store.Target, scope store.Scope) error {
 	account, region := target.Home(&v.Stack)
 	if len(scope.Exports) > 0 {

@@ -149,7 +149,7 @@ func (m *move) run(s store.Store, again func() int) []any {
 	var saw []any
 	run := again()
 	err := s.Apply(context.Background(), m.target, func(v *store.View) (store.Delta, error) {
-		if now := again(); now != run { // discard what was seen before
+		if now := again(); now != run { // discard earlier views
 			run, saw = now, nil
 		}
 		random := rand.New(rand.NewPCG(m.rolls[0], m.rolls[1]))

@@ -211,7 +211,7 @@ var exportTests = []test{
 }
 
 // ExportRace has stacks import exports that others change and end, as far as their views allow it, through two stores
-// on one database. It checks that no import ever has another value than its export.
+// on one database. It checks that the value of an import always equals that of its export.
 func ExportRace(t *testing.T, first, second store.Store) {
 	stores := []store.Store{first, second}
 	const exporters, importers, changes = 3, 8, 30
