@@ -16,73 +16,75 @@ import (
 	"github.com/pintle-dev/pintle/wire"
 )
 
-// Config is what an engine needs. Store is required; zero fields mean what they say.
+// Config is the configuration of an engine. Store is required. Each field documents its zero value.
 type Config struct {
 	Store store.Store
-	// Name is what this node is called among others, for people. Zero is "pintle".
+	// Name is this node's name, for people. The default is "pintle".
 	Name string
-	// Alone says that no other process has the store open, so that whatever an earlier one left is free to take over.
+	// Alone means that no other process has the store open, so the engine can take over everything that an earlier
+	// process left.
 	Alone bool
-	// Dispatch takes requests that were committed and are ready to be delivered. It must not block; what it does not
-	// take is found by [store.Store.Claim]. Nil leaves them all to Claim.
+	// Dispatch accepts committed requests that are ready for delivery. It must not block. [store.Store.Claim] finds
+	// those that it does not accept. Nil leaves all of them to Claim.
 	Dispatch func([]store.Request)
-	// Settled is notified of each request of a provider that a decision of this node has settled, once that is durable, and whether
-	// an answer has settled it that the provider may have sent. It must not block. It may be notified again of one that was
-	// settled before. Nil gets nothing.
+	// Settled is called for each provider request that a decision of this node settled, after the commit. answered
+	// reports whether an answer settled it, which the provider may have sent. Settled must not block, and may be
+	// called again for an earlier request. Nil is not called.
 	Settled func(id wire.RequestID, answered bool)
-	// Serves reports whether this node has the process of a provider that is to be asked again. Among several nodes one that
-	// has not leaves it to the others. Nil means that it has all.
+	// Serves reports whether this node runs the process of a provider to poll. Among several nodes, a node without
+	// the process leaves the polling to the others. Nil means that this node runs all of them.
 	Serves func(wire.ServiceToken) bool
-	// Reads reports whether the provider behind a token declares that it answers requests of the type Read for a resource type. It may
-	// take seconds. Nil means that none does.
+	// Reads reports whether the provider behind a token declares that it answers Read requests for a resource type.
+	// It may take seconds. Nil means that no provider does.
 	Reads func(ctx context.Context, token wire.ServiceToken, resourceType string) bool
-	// Fidelity is how closely to keep to the real service; zero is FidelityPintle.
+	// Fidelity is the fidelity to the real service; the default is FidelityPintle.
 	Fidelity Fidelity
-	// CleanupPause is the time between two tries of a clean-up Delete; zero is 60 s.
+	// CleanupPause is the time between two attempts of a clean-up Delete; the default is 60 s.
 	CleanupPause time.Duration
-	// CancelledWait bounds how long a rollback waits for the answer of a request that it cancelled; zero is 5 minutes.
+	// CancelledWait bounds how long a rollback waits for the answer to a request that it cancelled; the default is 5
+	// minutes.
 	CancelledWait time.Duration
-	// MacroTimeout is how long a macro may take to return; zero is 15 minutes.
+	// MacroTimeout is the time limit of a macro; the default is 15 minutes.
 	MacroTimeout time.Duration
-	// Snippet returns the text behind the location of an AWS::Include. The client gets its error. Nil knows none.
+	// Snippet returns the text at the location of an AWS::Include. The client gets its error. Nil finds none.
 	Snippet func(ctx context.Context, location string) (string, error)
-	// BeatEvery is how often the node says that it lives; zero is 2 s. Another node takes over after five missed beats, if it
-	// has been there for as long itself.
+	// BeatEvery is the interval of the node's heartbeats; the default is 2 s. Another node takes over after five
+	// missed heartbeats, if it has itself been running for that long.
 	BeatEvery time.Duration
-	// Linger is how long the mark that a request was delivered may be held back, so that marks share a commit and that of a request
-	// answered meanwhile is never made: see [Outcome.AtOnce]. Zero holds back none.
+	// Linger is the maximum delay of the mark that a request was delivered. Delayed marks share a commit, and a
+	// request that is answered in the meantime needs no mark: see [Outcome.AtOnce]. Zero disables the delay.
 	Linger time.Duration
-	// Limits are how large a template may be that is submitted; zero fields are CloudFormation's quotas. Templates of stacks
-	// that are there are read whatever their size.
+	// Limits are the size limits for submitted templates; zero fields mean CloudFormation's quotas. They do not apply
+	// to the templates of existing stacks.
 	Limits template.Limits
-	// Zones are what Fn::GetAZs returns for regions, by their names; of a region that is not among them there are three, a, b
-	// and c. They are read when an operation starts. The map must not be changed afterwards.
+	// Zones are the results of Fn::GetAZs by region. A region that is not listed has three zones, a, b and c. The
+	// engine reads them when an operation starts. The map must not be changed afterwards.
 	Zones map[string][]string
-	// Native are the resource types that need no provider; nil is none.
+	// Native are the resource types that need no provider; nil means none.
 	Native *native.Registry
-	// Stored reads the parameter store for parameters whose type names it; nil has nothing.
+	// Stored reads the parameter store for parameters whose type refers to it. With nil the store is empty.
 	Stored Stored
-	// NestedTemplate fetches templates for the change sets of nested stacks; nil makes none.
+	// NestedTemplate fetches templates for the change sets of nested stacks; nil plans none.
 	NestedTemplate NestedTemplate
-	// Hidden tells the secrets that requests were sent with and that are in no row; nil is none.
+	// Hidden returns the secrets that requests were sent with and that no row contains; nil means none.
 	Hidden Hidden
-	// Upfront refuses an operation at the call if a custom resource has no ServiceToken, or a ServiceTimeout out of range. Otherwise,
-	// and with FidelityAWS, such a resource fails when it has its turn.
+	// Upfront rejects an operation at the call if a custom resource has no ServiceToken, or a ServiceTimeout out of
+	// range. Without it, or with FidelityAWS, such a resource fails when the operation reaches it.
 	Upfront bool
-	// UnknownTypes is what becomes of templates with resource types that nobody provides; zero is UnknownRefused.
+	// UnknownTypes is the handling of resource types without a provider; the default is UnknownRefused.
 	UnknownTypes UnknownTypes
-	// RosIDChange is what becomes of an answer to an Update, in a stack of ROS, that has another id than the resource; zero is
-	// IDChangeRefused.
+	// RosIDChange is the handling, in ROS stacks, of an answer to an Update with an ID other than the resource's; the
+	// default is IDChangeRefused.
 	RosIDChange IDChange
-	// NewID returns a new unique id, as a UUID; nil is random ones.
+	// NewID returns a new unique ID, as a UUID; nil generates random ones.
 	NewID func() string
 	Log   *slog.Logger
-	// Observer is notified of what happens, to count it. Nil drops that.
+	// Observer is notified of events for metrics. Nil is not notified.
 	Observer Observer
 }
 
-// Engine runs stacks. All methods are safe for concurrent use. Its own methods are those that change a stack and those
-// that take what providers report. The methods of the other subjects are promoted from their types.
+// Engine runs stacks. All methods are safe for concurrent use. Its own methods change stacks and accept the reports
+// of providers. The methods of the other subjects are promoted from their types.
 type Engine struct {
 	*runner
 	Queries
@@ -99,7 +101,7 @@ type Engine struct {
 	deadlines deadlines
 }
 
-// Open joins the store as a node and takes over what dead nodes left. The engine then accepts calls; its timers run
+// Open joins the store as a node and takes over the work of dead nodes. The engine then accepts calls. Its timers run
 // while [Engine.Run] does.
 func Open(ctx context.Context, cfg Config) (*Engine, error) {
 	if cfg.Store == nil {

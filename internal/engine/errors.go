@@ -1,9 +1,9 @@
 package engine
 
-// Code is the class of an error that a client made, in the spelling of the service whose stack it is about.
+// Code is the class of a client error, as the stack's service names it.
 type Code string
 
-// The codes of CloudFormation. An API renders them in its own way.
+// The codes of CloudFormation. Each API renders them in its own format.
 const (
 	CodeValidation          Code = "ValidationError"
 	CodeAlreadyExists       Code = "AlreadyExistsException"
@@ -15,8 +15,8 @@ const (
 	CodeChangeSetStatus     Code = "InvalidChangeSetStatus"
 )
 
-// The codes of stacks of ROS, in its spelling. Source: ROS API 2019-09-10, error codes. Errors of a template have the code of
-// the [template.Error].
+// The codes of ROS stacks, as ROS names them. Source: ROS API 2019-09-10, error codes. Template errors have the code
+// of the [template.Error].
 const (
 	CodeStackValidationFailed Code = "StackValidationFailed"
 	CodeStackExists           Code = "StackExists"
@@ -30,8 +30,8 @@ const (
 	CodeChangeSetExists       Code = "ChangeSetExists"
 )
 
-// Error is an error that the client can fix. Message is shown to people and matched by clients: it has the service's
-// own words. Any other error of the engine is a fault of ours or of the database.
+// Error is an error that the client can fix. Message is shown to people and matched by clients, so it has the
+// service's exact text. Any other error of the engine is a fault of the engine or of the database.
 type Error struct {
 	Code    Code
 	Message string

@@ -11,11 +11,11 @@ import (
 	"github.com/pintle-dev/pintle/wire"
 )
 
-// evaluation evaluates declarations to the properties that are sent to a provider.
+// evaluation evaluates declarations to the properties for a provider.
 type evaluation struct{ *decision }
 
-// resolve evaluates a declaration in a revision's scope. properties are for people: as declared, if they could not be
-// turned into what is sent. problem says what is wrong with them.
+// resolve evaluates a declaration in a revision's scope. properties are for display: as declared, if they could not
+// be converted for the provider. problem describes what is wrong with them.
 func (d evaluation) resolve(declared *template.Resource, revision int) (
 	properties, metadata value.Value, ask asked, problem string, err error,
 ) {
@@ -49,8 +49,8 @@ func (d evaluation) resolve(declared *template.Resource, revision int) (
 	return ask.properties, metadata, ask, "", nil
 }
 
-// stackTags returns the tags of a revision for a resource that takes the tags of its stack, and nil for any other. They are not nil if
-// there are none.
+// stackTags returns the tags of a revision for a resource that takes the tags of its stack, and nil for any other.
+// Without tags the result is empty, not nil.
 // CloudFormation puts them on resources that can have tags. Source: CloudFormation User Guide, resource tag.
 func (d evaluation) stackTags(resourceType string, properties value.Value, revision int) []store.Tag {
 	if schema := d.native.Schema(resourceType); schema == nil || !schema.Tagged(properties) {
@@ -59,7 +59,7 @@ func (d evaluation) stackTags(resourceType string, properties value.Value, revis
 	return append([]store.Tag{}, d.view.Revisions[revision].Tags...)
 }
 
-// split separates an evaluated declaration into what is sent and what it says of its provider.
+// split separates an evaluated declaration into the request's properties and the settings of its provider.
 func (d evaluation) split(declared *template.Resource, properties, policy value.Value) (asked, error) {
 	schema := d.native.Schema(declared.Type)
 	if schema == nil {
@@ -75,10 +75,10 @@ func (d evaluation) split(declared *template.Resource, properties, policy value.
 	return asked{properties: properties, timeout: wanted.Timeout, await: wanted.Await}, err
 }
 
-// attributes are the values of Ref and Fn::GetAtt: what the instances are now.
+// attributes are the values of Ref and Fn::GetAtt: the current state of the instances.
 type attributes struct{ d *decision }
 
-// PhysicalID is the value of a Ref.
+// PhysicalID returns the value of a Ref.
 func (a attributes) PhysicalID(logical string) (value.Value, bool) {
 	instance := a.d.current(wire.LogicalID(logical))
 	if instance == nil {
@@ -90,7 +90,7 @@ func (a attributes) PhysicalID(logical string) (value.Value, bool) {
 	return value.Str(string(instance.PhysicalID)), true
 }
 
-// Attribute is the value of an Fn::GetAtt. Reading an attribute that the provider did not send is an error.
+// Attribute returns the value of an Fn::GetAtt. Reading an attribute that the provider did not send is an error.
 func (a attributes) Attribute(logical, name string) (value.Value, error) {
 	instance := a.d.current(wire.LogicalID(logical))
 	if instance == nil {
@@ -127,7 +127,7 @@ func (e missingError) Error() string { return string(e) }
 // attributeError is the error for reading an attribute that a native type does not have.
 type attributeError struct{ at template.Error }
 
-// Error is CloudFormation's text; of an output it names the place.
+// Error returns CloudFormation's text; for an output it includes the path.
 func (e *attributeError) Error() string {
 	if e.at.Path == "" {
 		return e.at.Message
@@ -135,7 +135,7 @@ func (e *attributeError) Error() string {
 	return "[Error] " + e.at.Path + "/Fn::GetAtt: " + e.at.Message
 }
 
-// Unwrap lets package template note where the attribute is read.
+// Unwrap lets package template record where the attribute is read.
 func (e *attributeError) Unwrap() error { return &e.at }
 
 func unsupportedAttribute(resourceType, name string) error {
@@ -144,7 +144,7 @@ func unsupportedAttribute(resourceType, name string) error {
 	}}
 }
 
-// failureOf is the class of what is wrong with a declaration.
+// failureOf returns the class of an error in a declaration.
 func failureOf(err error) failure {
 	var missing missingError
 	var told *template.Error

@@ -11,11 +11,11 @@ import (
 	"github.com/pintle-dev/pintle/wire"
 )
 
-// stackEvent moves the operation to a phase and says so.
+// stackEvent moves the operation to a phase and records an event.
 func (d *decision) stackEvent(phase store.Phase, reason string) {
 	kind := d.op.Shown()
 	before := d.dialect.StackStatus(kind, d.op.Phase)
-	silent := reason == "" && before == d.dialect.StackStatus(kind, phase) // clients could tell no difference
+	silent := reason == "" && before == d.dialect.StackStatus(kind, phase) // clients would see no difference
 	if reason == "" {
 		reason = d.dialect.texts().stack(d.op.Kind, phase)
 	}
@@ -34,13 +34,13 @@ func (d *decision) stackEvent(phase store.Phase, reason string) {
 	})
 }
 
-// eventTime returns the time of the next event: a millisecond at least after the one before, whatever the clock does, so that clients can
-// sort by it. After a burst of events it is ahead of the clock.
+// eventTime returns the time of the next event. It is at least a millisecond after the previous one, whatever the
+// clock does, so clients can sort by it. After a burst of events it is ahead of the clock.
 func (d *decision) eventTime() time.Time {
 	return maxTime(maxTime(d.now, d.op.Earliest), d.op.Latest.Add(time.Millisecond))
 }
 
-// resourceEvent says what happened to an instance and keeps it as the instance's status.
+// resourceEvent records an event of an instance and updates the instance's status.
 func (d *decision) resourceEvent(
 	i *store.Instance, verb store.Verb, progress store.Progress, reason string, properties value.Value, detached bool,
 ) {
@@ -77,7 +77,7 @@ func (d *decision) event(e store.Event) {
 	d.delta.Events = append(d.delta.Events, e)
 }
 
-// noteForParent notes why the operation of a nested stack has failed, so that its parent can report it.
+// noteForParent records why the operation of a nested stack failed, so that its parent can report it.
 func (d *decision) noteForParent(phase store.Phase, reason string) {
 	if d.op.Parent == nil || reason == "" || phase == store.PhaseApply {
 		return
@@ -87,8 +87,8 @@ func (d *decision) noteForParent(phase store.Phase, reason string) {
 	d.op.Parent, d.opChanged = &row, true
 }
 
-// remark is the reason of an event of success, empty if there is nothing to say. The first event of a recorded resource says for the
-// whole stack that its recorded resources exist nowhere else.
+// remark returns the reason for an event of success, empty for none. The first event of a recorded resource notes,
+// for the whole stack, that its recorded resources exist only in the stack.
 func (d *decision) remark(i *store.Instance, verb store.Verb) string {
 	schema := d.native.Schema(i.Body.Type)
 	if schema == nil || !schema.Recorded || d.stack.Remarked || verb != store.VerbCreate && verb != store.VerbUpdate {

@@ -9,22 +9,22 @@ import (
 	"github.com/pintle-dev/pintle/internal/store"
 )
 
-// ExecuteChangeSet is what it takes to carry a change set out.
+// ExecuteChangeSet is the input of [Planner.ExecuteChangeSet].
 type ExecuteChangeSet struct {
 	ChangeSet ChangeSetRef
 	Token     string
-	// DisableRollback leaves a stack that failed as it is. Not for a set that says itself what to do; nil is to say
-	// nothing.
+	// DisableRollback keeps the state of a stack that failed. It does not apply to a set that has its own OnFailure.
+	// Nil means the default.
 	DisableRollback *bool
-	// Caller is who asks, as requests of ROS tell it.
+	// Caller identifies the client in ROS requests.
 	Caller string
-	// RetainExceptOnCreate makes a rollback delete what the operation created, though its policy is Retain.
+	// RetainExceptOnCreate makes a rollback delete what the operation created, even if its policy is Retain.
 	RetainExceptOnCreate bool
 }
 
-// ExecuteChangeSet begins the create or the update that a change set holds, with the inputs that the set was made with.
-// The other change sets of the stack are deleted. Change sets of nested stacks that belong to it are executed when their resources have
-// their turn. Errors that the client can fix are of type [Error].
+// ExecuteChangeSet starts the create or the update that a change set describes, with the inputs of the set. It
+// deletes the other change sets of the stack. The change sets of nested stacks that belong to it are executed when
+// the operation reaches their resources. Errors that the client can fix are of type [Error].
 func (p Planner) ExecuteChangeSet(ctx context.Context, in ExecuteChangeSet) (Started, error) {
 	row, stack, err := p.findChangeSet(ctx, in.ChangeSet)
 	if err != nil {
@@ -55,8 +55,8 @@ func (p Planner) ExecuteChangeSet(ctx context.Context, in ExecuteChangeSet) (Sta
 // changeSetExecution starts the operation that a change set describes.
 type changeSetExecution struct{ *decision }
 
-// start decides to carry a change set out. row is the set as it was found, body included, and before the operation
-// of its execution, nil if it had none.
+// start decides to execute a change set. row is the stored set with its body, and before is the operation of an
+// earlier execution, or nil.
 func (d changeSetExecution) start(in *ExecuteChangeSet, row *store.ChangeSet, before *store.Operation) error {
 	now, ok := d.view.ChangeSets[row.ID]
 	if !ok {
@@ -85,7 +85,7 @@ func (d changeSetExecution) start(in *ExecuteChangeSet, row *store.ChangeSet, be
 	}
 	disable := now.DisableRollback
 	switch {
-	case row.Import: // no stack is left in the middle of an import
+	case row.Import: // an import is never left half done
 		disable = false
 	case now.Kind == store.KindUpdate && d.dialect.rules().updatesRevert:
 		disable = false
@@ -99,7 +99,7 @@ func (d changeSetExecution) start(in *ExecuteChangeSet, row *store.ChangeSet, be
 			return err
 		}
 	}
-	if len(row.Body.Capabilities) > 0 { // otherwise those of the stack stay
+	if len(row.Body.Capabilities) > 0 { // otherwise the stack keeps its own
 		d.stack.Capabilities = row.Body.Capabilities
 	}
 	d.stack.RoleARN = row.Body.RoleARN
@@ -117,11 +117,11 @@ func (d changeSetExecution) start(in *ExecuteChangeSet, row *store.ChangeSet, be
 	if minutes := row.Body.TimeoutMinutes; now.Kind == store.KindCreate && minutes > 0 {
 		d.stack.TimeoutMinutes = minutes
 	}
-	d.stack.Policy = cmp.Or(row.Body.Policy, d.stack.Policy) // an update itself goes by the one before
+	d.stack.Policy = cmp.Or(row.Body.Policy, d.stack.Policy) // the update itself uses the previous policy
 	if err := d.begin(row, row.Body.TimeoutMinutes, begun); err != nil {
 		return err
 	}
-	if d.stack.Live || !d.dialect.rules().executedStay { // otherwise it has failed and is deleted with its stack
+	if d.stack.Live || !d.dialect.rules().executedStay { // otherwise the set failed and is deleted with its stack
 		changeSetDeletion(d).removeOthers(row.ID)
 		now.State, now.Operation, now.OperationID = store.ChangeSetExecuted, d.op.Number, d.op.ID
 		d.delta.ChangeSets = append(d.delta.ChangeSets, now)
@@ -138,7 +138,7 @@ func (d changeSetExecution) begin(row *store.ChangeSet, timeoutMinutes int, op s
 		return fmt.Errorf("parse the template of %s: %w", row.ID, err)
 	}
 	scope := d.scopeOf(&revision)
-	if err := crossStack(d).resolve(t, scope, &revision); err != nil { // what it was when the set was made may have changed
+	if err := crossStack(d).resolve(t, scope, &revision); err != nil { // exports may have changed since the set was created
 		return err
 	}
 	if row.Kind == store.KindCreate {

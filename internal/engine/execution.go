@@ -14,16 +14,16 @@ import (
 )
 
 const (
-	// taskLimit bounds an attempt of a task whose state has no timeout. It is longer than a function may run, so it
-	// ends only attempts that can no longer report.
+	// taskLimit bounds a try of a task whose state has no timeout. It is longer than the maximum run time of a
+	// function, so it ends only tries that can no longer report.
 	taskLimit = 20 * time.Minute
-	// maxCause is the length, in bytes, of the cause that is stored of a failed execution. A catcher gets the whole
+	// maxCause is the maximum size in bytes of the stored cause of a failed execution. A catcher gets the whole
 	// cause. Source: AWS Step Functions, DescribeExecution.
 	maxCause = 32 << 10
 	maxError = 256
 )
 
-// frozen is the definition and the input that an execution was started with.
+// frozen is the definition and the input of an execution at its start.
 type frozen struct{ definition, input string }
 
 func frozenOf(body *store.RequestBody) frozen {
@@ -36,8 +36,8 @@ func (f frozen) value() value.Value {
 	return value.Object(value.Member{Key: "Definition", Value: value.SecretStr(f.definition)}, value.Member{Key: "Input", Value: value.SecretStr(f.input)})
 }
 
-// executionData is the pending data of an execution. For a running one, it is the input of its state, if that is a
-// Wait state or its task is called with another input. For a finished one, it is the result.
+// executionData is the pending data of an execution. For a running one, it is the input of its state if that is a
+// Wait state or if the task's payload differs from it. For a finished one, it is the result.
 type executionData struct {
 	Input  string `json:"input,omitempty"`
 	Output string `json:"output,omitempty"`
@@ -50,7 +50,7 @@ func dataOf(body *store.RequestBody) (data executionData, err error) {
 		return data, nil
 	}
 	if json.Unmarshal([]byte(body.Pending.Text()), &data) != nil {
-		return data, errors.New("the data of an execution cannot be read") // the error could quote it
+		return data, errors.New("the data of an execution cannot be read") // the error could quote the data
 	}
 	return data, nil
 }
@@ -61,7 +61,7 @@ func (d executionData) value() value.Value {
 	}
 	text, err := json.Marshal(d)
 	if err != nil {
-		panic("an execution's data are no JSON") // they were checked
+		panic("an execution's data are no JSON") // they were checked before
 	}
 	return value.SecretStr(string(text))
 }
@@ -74,7 +74,7 @@ func payloadOf(body *store.RequestBody) string {
 // executions runs executions of state machines.
 type executions struct{ *decision }
 
-// start makes the row of an execution, unless there is one. The view is of the stack, and of the request if it is there.
+// start adds the row of an execution unless it exists. The view contains the stack, and the request if it exists.
 func (d executions) start(id wire.RequestID, in *MachineExecution, states *asl.Machine) (store.Request, error) {
 	if r := d.view.Request; r != nil {
 		if r.Stack == d.stack.Key && r.Type == store.TypeExecution && r.State != store.RequestSettled && frozenOf(r.Body).input == string(in.Input) {
@@ -134,7 +134,8 @@ func (d executions) move(r *store.Request, move asl.Move) {
 	d.deliver(r)
 }
 
-// wait has an execution wait in a Wait state. The row's due time is when the wait ends, so a restart does not lengthen it.
+// wait puts an execution in a Wait state. The row's due time is the end of the wait, so a restart does not lengthen
+// it.
 func (d executions) wait(r *store.Request, move asl.Move) {
 	due := d.now.Add(move.After)
 	if !move.Until.IsZero() {
@@ -169,7 +170,7 @@ func (d executions) call(r *store.Request, move asl.Move) {
 	d.newReq.add(r.ID)
 }
 
-// functionARN returns the ARN of a function that a task of an execution names as lambda:invoke may.
+// functionARN returns the ARN of the function of a task, whose name may have any form that lambda:invoke accepts.
 func functionARN(r *store.Request, function string) string {
 	if strings.HasPrefix(function, "arn:") {
 		return function
@@ -204,13 +205,13 @@ func (d executions) expired(r *store.Request) bool {
 	return !r.Execution.Deadline.IsZero() && !d.now.Before(r.Execution.Deadline)
 }
 
-// report takes the outcome of one try of a task. The outcome of an earlier try is ignored.
+// report handles the outcome of one try of a task. It ignores the outcome of an earlier try.
 func (d executions) report(r *store.Request, outcome Outcome) error {
 	own := r.State == store.RequestReady && r.Owner == d.node()
 	executed := r.State == store.RequestWaiting && r.Executor == d.node()
 	switch outcome.Kind {
 	case Answered, Provided, Awaiting, Waiting, Silent, TimedOut:
-		return store.ErrNotFound // an execution is nobody's to answer
+		return store.ErrNotFound // no provider answers an execution
 	case Accepted:
 		d.void = !own
 	case Refused, Died:
@@ -241,7 +242,7 @@ func (d executions) report(r *store.Request, outcome Outcome) error {
 	return nil
 }
 
-// due continues an execution whose pause or wait has ended, or whose task timed out.
+// due continues an execution whose pause or wait has passed, or whose task timed out.
 func (d executions) due(r *store.Request) {
 	switch {
 	case d.expired(r):
@@ -257,7 +258,7 @@ func (d executions) due(r *store.Request) {
 	}
 }
 
-// advance continues an execution whose task has ended.
+// advance continues an execution whose task has finished.
 func (d executions) advance(r *store.Request, next func(*asl.Machine, asl.Position) asl.Move) {
 	if d.expired(r) {
 		d.end(r, store.ExecutionTimedOut, executionData{})
@@ -276,12 +277,12 @@ func (d executions) retry(r *store.Request) {
 	}
 }
 
-// position returns the state machine of an execution and where the execution is in it. If that cannot be read it fails the
-// execution and returns false.
+// position returns the state machine of an execution and the execution's position in it. If either cannot be read, it
+// fails the execution and returns false.
 func (d executions) position(r *store.Request) (*asl.Machine, asl.Position, bool) {
 	states, err := asl.Parse(frozenOf(r.Body).definition)
 	data, broken := dataOf(r.Body)
-	if err = errors.Join(err, broken); err != nil { // it was written by a version that knows more
+	if err = errors.Join(err, broken); err != nil { // a newer version wrote it
 		d.end(r, store.ExecutionFailed, executionData{Error: asl.ErrorRuntime, Cause: err.Error()})
 		return nil, asl.Position{}, false
 	}
@@ -292,10 +293,10 @@ func (d executions) position(r *store.Request) (*asl.Machine, asl.Position, bool
 	return states, at, true
 }
 
-// record adds events to the history of an execution. It ends one that has too many and returns false.
+// record adds events to the history of an execution. If there are too many, it fails the execution and returns false.
 func (d executions) record(r *store.Request, events []asl.Event) bool {
 	h, err := historyOf(r.Body)
-	if err != nil { // it was written by a version that knows more
+	if err != nil { // a newer version wrote it
 		d.end(r, store.ExecutionFailed, executionData{Error: asl.ErrorRuntime, Cause: err.Error()})
 		return false
 	}

@@ -13,25 +13,26 @@ import (
 	"github.com/pintle-dev/pintle/wire"
 )
 
-// Errors about executions that callers branch on. An execution that is not there is [store.ErrNotFound].
+// Errors about executions that callers branch on. The error for a missing execution is [store.ErrNotFound].
 var (
-	// ErrExecutionExists is the error of starting an execution under a name that was used, for another input or an
-	// execution that has ended.
+	// ErrExecutionExists is the error for a start under a used name with another input, or with the name of a
+	// finished execution.
 	ErrExecutionExists = errors.New("there is an execution of that name")
-	// ErrMachineGone is the error of starting an execution of a machine whose stack is deleted.
+	// ErrMachineGone is the error for a start on a machine whose stack is deleted.
 	ErrMachineGone = errors.New("the stack of the state machine is deleted")
-	// ErrExecutionData is the error of starting an execution with an input that is too long, or is not JSON.
+	// ErrExecutionData is the error for a start with an input that is too long or not JSON.
 	ErrExecutionData = errors.New("the input of an execution is JSON, of at most 262,144 bytes")
 )
 
-// MachineExecution is a run of a state machine. Its data belong to the users of the machine, and may be secret.
+// MachineExecution is an execution of a state machine. Its data belong to the users of the machine, and may be
+// secret.
 type MachineExecution struct {
-	// ARN is the execution's id. It is made of Machine and Name.
+	// ARN is the execution's ID. It consists of Machine and Name.
 	ARN string
-	// Machine is the ARN of its state machine, and Stack the id of the stack that created the machine.
+	// Machine is the ARN of the state machine, and Stack the ID of the stack that created it.
 	Machine string
 	Stack   wire.StackID
-	// Name is the name that the execution was started under. If it is empty in a start, the engine chooses a new one.
+	// Name is the name of the execution. If it is empty at the start, the engine generates one.
 	Name string
 	// Definition is the machine's definition when the execution started, and Input its input as JSON. In the result
 	// of [StateMachines.Executions] both are empty, and so are Output, Error and Cause.
@@ -41,7 +42,7 @@ type MachineExecution struct {
 	Status store.ExecutionStatus
 	// State is the current state, or the last one.
 	State string
-	// Output is the result of an execution that succeeded. Error and Cause say why one failed or was stopped.
+	// Output is the result of a successful execution. Error and Cause explain why an execution failed or was stopped.
 	Output       json.RawMessage
 	Error, Cause string
 	Started      time.Time
@@ -49,7 +50,7 @@ type MachineExecution struct {
 	Stopped time.Time
 }
 
-// executionMark is in the ids of executions, and of no other request.
+// executionMark occurs in the IDs of executions, and in no other request ID.
 const executionMark = ":execution:"
 
 func isExecution(id wire.RequestID) bool { return strings.Contains(string(id), executionMark) }
@@ -62,10 +63,10 @@ func executionARN(machine, name string) wire.RequestID {
 // StateMachines starts, stops and describes executions of state machines.
 type StateMachines struct{ *runner }
 
-// StartExecution starts an execution: Machine, Stack and Definition say of what, Input and Name are the caller's. The name,
-// and the ARN of the machine, are taken to be well-formed. When it returns that is durable, and the execution lives on until
-// it has ended, is stopped, or its stack is deleted. The same name and input as those of one that runs are that one. Its errors
-// are [asl.DefinitionError], [ErrExecutionExists], [ErrMachineGone] and [ErrExecutionData].
+// StartExecution starts an execution of Machine, Stack and Definition, with the caller's Input and Name. It assumes
+// that the name and the machine's ARN are well-formed. When it returns, the execution is durable. It runs until it
+// finishes, is stopped, or its stack is deleted. A start with the name and input of a running execution returns that
+// execution. The errors are [asl.DefinitionError], [ErrExecutionExists], [ErrMachineGone] and [ErrExecutionData].
 func (m StateMachines) StartExecution(ctx context.Context, in MachineExecution) (MachineExecution, error) {
 	states, err := asl.Parse(in.Definition)
 	if err != nil {
@@ -98,8 +99,8 @@ func (m StateMachines) StartExecution(ctx context.Context, in MachineExecution) 
 	return machineExecutionOf(&row)
 }
 
-// Execution returns an execution by its ARN, or [store.ErrNotFound]: one that has ended is kept as long as settled requests
-// are.
+// Execution returns an execution by its ARN, or [store.ErrNotFound]. The store keeps finished executions as long as
+// settled requests.
 func (m StateMachines) Execution(ctx context.Context, arn string) (MachineExecution, error) {
 	row, err := m.executionRow(ctx, arn)
 	if err != nil {
@@ -108,9 +109,9 @@ func (m StateMachines) Execution(ctx context.Context, arn string) (MachineExecut
 	return machineExecutionOf(&row)
 }
 
-// Executions returns up to limit executions of a machine, newest first, after the one of an ARN (empty: from the newest), without
-// their data. status is one that they have, empty for any. It returns [store.ErrNotFound] if the one of the ARN is not there any
-// more.
+// Executions returns up to limit executions of a machine without their data, newest first. after is the ARN of the
+// last execution of the previous page, empty for the first page. status filters by status, empty for any. Executions
+// returns [store.ErrNotFound] if the execution of after no longer exists.
 func (m StateMachines) Executions(ctx context.Context, machine string, status store.ExecutionStatus, after string, limit int) ([]MachineExecution, error) {
 	const page = 200
 	list := make([]MachineExecution, 0, min(limit, page))
@@ -136,9 +137,9 @@ func (m StateMachines) Executions(ctx context.Context, machine string, status st
 	return list, nil
 }
 
-// StopExecution aborts an execution that runs, for a reason that is kept with it, and returns it as it is then; one that has
-// ended stays as it is. What its task is doing at that moment goes on, and counts for nothing. It returns [store.ErrNotFound] if
-// there is none.
+// StopExecution aborts a running execution, stores the reason and returns the execution. A finished one stays
+// unchanged. The task in progress continues, but its result is ignored. StopExecution returns [store.ErrNotFound] if
+// the execution does not exist.
 func (m StateMachines) StopExecution(ctx context.Context, arn, reason, cause string) (MachineExecution, error) {
 	if !isExecution(wire.RequestID(arn)) {
 		return MachineExecution{}, store.ErrNotFound
@@ -158,7 +159,7 @@ func (m StateMachines) StopExecution(ctx context.Context, arn, reason, cause str
 	return machineExecutionOf(&row)
 }
 
-// AbortExecutions ends all executions of a machine that run, because the machine is deleted.
+// AbortExecutions aborts all running executions of a machine, because the machine is deleted.
 func (m StateMachines) AbortExecutions(ctx context.Context, machine string) error {
 	for {
 		const page = 100
@@ -177,7 +178,7 @@ func (m StateMachines) AbortExecutions(ctx context.Context, machine string) erro
 	}
 }
 
-// machineExecutionOf reads a row, with its data if it has its body.
+// machineExecutionOf converts a row. The data are included if the row has its body.
 func machineExecutionOf(row *store.Request) (MachineExecution, error) {
 	x := MachineExecution{
 		ARN: string(row.ID), Machine: string(row.Logical), Name: row.Execution.Name, Status: row.Execution.Status,

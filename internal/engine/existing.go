@@ -12,15 +12,15 @@ import (
 	"github.com/pintle-dev/pintle/wire"
 )
 
-// lookupError is the error of the service that was asked for an existing resource. Errors of the store are not of this type.
+// lookupError is the service's error from looking for an existing resource. Errors of the store have other types.
 type lookupError struct{ error }
 
 func (e lookupError) Unwrap() error { return e.error }
 
-// owners finds existing resources, and the stacks that they belong to.
+// owners finds existing resources and the stacks that own them.
 type owners struct{ *runner }
 
-// existing looks for a resource. records has the owners of recorded ones.
+// existing looks for a resource. records contains the owners of recorded resources.
 func (o owners) existing(
 	ctx context.Context, stack *store.Stack, r ImportResource, records map[recordKey]wire.StackID,
 ) (lookup, error) {
@@ -50,8 +50,8 @@ func (o owners) existing(
 	return found, err
 }
 
-// holds returns the live stack that holds what its holder says, empty if none does any more. near is the stack that
-// asks.
+// holds returns the live stack that still owns an existing resource according to its holder, or "". near is the stack
+// that asks.
 func (o owners) holds(ctx context.Context, near *store.Stack, of native.Existing) (wire.StackID, error) {
 	if of.Holder == "" {
 		return "", nil
@@ -75,7 +75,7 @@ func (o owners) holds(ctx context.Context, near *store.Stack, of native.Existing
 			return stack.ID, nil
 		}
 	}
-	// While a request runs that made the resource, no instance has its physical ID yet.
+	// While the request that created the resource is pending, no instance has its physical ID yet.
 	request, err := o.store.Request(ctx, wire.RequestID(made))
 	switch {
 	case errors.Is(err, store.ErrNotFound):
@@ -88,22 +88,22 @@ func (o owners) holds(ctx context.Context, near *store.Stack, of native.Existing
 	return "", nil
 }
 
-// stands reports whether an instance is its stack's.
+// stands reports whether an instance still belongs to its stack.
 func stands(i store.Instance) bool {
 	return i.Role == store.RoleCurrent || i.Role == store.RoleCondemned
 }
 
-// stacksAtOnce is how many stacks are read at a time.
+// stacksAtOnce is the number of stacks to read at a time.
 const stacksAtOnce = 100
 
-// recordKey names a recorded resource. It exists in stacks only.
+// recordKey identifies a recorded resource, which exists only in stacks.
 type recordKey struct {
 	resourceType string
 	id           wire.PhysicalID
 }
 
 // recordOwners finds the stacks of the same account and region that have recorded resources, and sets the owner of
-// each record that one has. It ignores the resource own of the stack near. All stacks are read, once.
+// each record that a stack has. It ignores the resource own of the stack near. It reads all stacks, once.
 func (o owners) recordOwners(
 	ctx context.Context, near *store.Stack, own wire.LogicalID, records map[recordKey]wire.StackID,
 ) error {
@@ -134,9 +134,8 @@ func (o owners) recordOwners(
 	return nil
 }
 
-// CheckRecordedImport refuses a request of [store.TypeImport] for a recorded or custom resource that another resource of a
-// stack has become since the import was planned. No service knows of such a resource, so that the stacks have to be
-// asked.
+// CheckRecordedImport rejects a request of [store.TypeImport] for a recorded or custom resource if another stack has
+// come to own it since the import was planned. No service knows such a resource, so only the stacks can tell.
 func (o owners) CheckRecordedImport(ctx context.Context, r *store.Request) error {
 	stack, err := o.store.Stack(ctx, r.Body.StackID)
 	if err != nil {

@@ -17,39 +17,40 @@ import (
 	"github.com/pintle-dev/pintle/wire"
 )
 
-// Bounds of the history of an execution.
+// Limits of the history of an execution.
 const (
-	// mostEvents is how many events an execution may have. Source: AWS Step Functions, quotas, execution event history size.
+	// mostEvents is the maximum number of events of an execution. Source: AWS Step Functions, quotas, execution event
+	// history size.
 	mostEvents = 25_000
-	// keptEvents is how many of the newest events are kept, and keptData how many bytes of their data. The row of an execution is
-	// written at each step.
+	// keptEvents is the number of newest events that are stored, and keptData the maximum size of their data in
+	// bytes. Each step writes the row of the execution.
 	keptEvents = 1000
 	keptData   = asl.MaxData
-	// maxHistory bounds what is read of a history, in bytes: far more than is ever written.
+	// maxHistory bounds the size of a stored history in bytes when it is read. Real ones are far smaller.
 	maxHistory = 16 << 20
 )
 
 // HistoryEvent is an event of an execution's history. Its data may be secret.
 type HistoryEvent struct {
 	asl.Event
-	// ID counts from 1, which is the start. Previous is the event that led to it, 0 for the start and the first state.
+	// ID counts from 1, the start. Previous is the event that led to this one; 0 for the start and the first state.
 	ID, Previous int
-	// At is when it happened, to the millisecond.
+	// At is the time of the event, to the millisecond.
 	At time.Time
-	// Cut says that its data are not kept any more.
+	// Cut is set if the data are no longer stored.
 	Cut bool
 }
 
-// history is what is kept of the events of an execution that runs or has ended, without its start and its end, which the row itself
-// has.
+// history is the stored part of the events of an execution. The start and the end are not in it, because the row
+// itself has them.
 type history struct {
 	// Last is the number of the newest event.
 	Last int `json:"last"`
-	// Events are the newest ones, oldest first.
+	// Events are the newest events, oldest first.
 	Events []recorded `json:"events"`
 }
 
-// recorded is an event in the row of its execution. Its data are texts, so that they stay as they are to the letter.
+// recorded is an event in the row of its execution. Its data are texts, so that they stay unchanged to the byte.
 type recorded struct {
 	At       int64         `json:"at"` // milliseconds since 1970
 	Type     asl.EventType `json:"type"`
@@ -89,7 +90,7 @@ func (e *recorded) event(id int) HistoryEvent {
 
 func (e *recorded) size() int { return len(e.Input) + len(e.Output) + len(e.Error) + len(e.Cause) }
 
-// add adds events, and drops what is too old to be kept.
+// add adds events, and drops events and data beyond the limits.
 func (h *history) add(events []recorded) {
 	h.Last += len(events)
 	h.Events = append(h.Events, events...)
@@ -105,7 +106,7 @@ func (h *history) add(events []recorded) {
 	}
 }
 
-// text returns the history as it is kept: compressed, because the tries of a task are much alike.
+// text encodes the history for storage. It compresses, because the tries of a task are similar.
 func (h *history) text() string {
 	var b bytes.Buffer
 	packed, err := flate.NewWriter(&b, flate.BestSpeed)
@@ -116,18 +117,18 @@ func (h *history) text() string {
 		err = packed.Close()
 	}
 	if err != nil {
-		panic("the history of an execution cannot be written") // it is JSON, and the buffer takes it
+		panic("the history of an execution cannot be written") // it is JSON, and the buffer has no limit
 	}
 	return base64.StdEncoding.EncodeToString(b.Bytes())
 }
 
-// historyText returns the history of an execution as it is kept; empty for none, as in rows of earlier versions.
+// historyText returns the stored history of an execution; empty for none, as in rows of earlier versions.
 func historyText(body *store.RequestBody) string {
 	text, _ := body.Properties.Get("History")
 	return text.Text()
 }
 
-// historyOf reads the history of an execution.
+// historyOf decodes the history of an execution.
 func historyOf(body *store.RequestBody) (history, error) {
 	h := history{Last: 1}
 	text := historyText(body)
@@ -137,12 +138,12 @@ func historyOf(body *store.RequestBody) (history, error) {
 	packed := flate.NewReader(base64.NewDecoder(base64.StdEncoding, strings.NewReader(text)))
 	plain, err := io.ReadAll(io.LimitReader(packed, maxHistory))
 	if err != nil || json.Unmarshal(plain, &h) != nil {
-		return history{Last: 1}, errors.New("the history of an execution cannot be read") // the error could quote it
+		return history{Last: 1}, errors.New("the history of an execution cannot be read") // the error could quote the data
 	}
 	return h, nil
 }
 
-// workOf returns the properties of the row of an execution: what its task is called with, and its history.
+// workOf returns the properties of an execution's row: the payload of its task, and its history.
 func workOf(payload, history string) value.Value {
 	var members []value.Member
 	for _, m := range []struct{ key, text string }{{"Payload", payload}, {"History", history}} {
@@ -153,8 +154,8 @@ func workOf(payload, history string) value.Value {
 	return value.Object(members...)
 }
 
-// ExecutionHistory returns an execution and the events of its history that are kept, oldest first: its start, the newest thousand in
-// between, and its end. It returns [store.ErrNotFound] as [StateMachines.Execution] does.
+// ExecutionHistory returns an execution and its stored events, oldest first: the start, the newest thousand events
+// between, and the end. It returns [store.ErrNotFound] like [StateMachines.Execution].
 func (m StateMachines) ExecutionHistory(ctx context.Context, arn string) (MachineExecution, []HistoryEvent, error) {
 	row, err := m.executionRow(ctx, arn)
 	if err != nil {

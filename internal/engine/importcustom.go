@@ -14,11 +14,11 @@ import (
 // customIdentifier is the property that identifies a custom resource for its import.
 const customIdentifier = "PhysicalResourceId"
 
-// isCustom reports whether a type is that of a custom resource of CloudFormation.
+// isCustom reports whether a type is a custom resource type of CloudFormation.
 func isCustom(resourceType string) bool { return wire.CheckResourceType(resourceType) == nil }
 
-// findProvider sets the service token of a custom resource, as far as it is known before the import. An attribute of another
-// resource is not, unless that exists.
+// findProvider sets the service token of a custom resource, if it is known before the import. An attribute of another
+// resource is unknown unless that resource exists.
 func (d importPlan) findProvider(r *ImportResource, t *template.Template, scope *template.Scope) {
 	if r.custom = isCustom(r.Type); !r.custom {
 		return
@@ -29,8 +29,8 @@ func (d importPlan) findProvider(r *ImportResource, t *template.Template, scope 
 	}
 }
 
-// custom looks for a custom resource. The provider is not asked before the change set is executed: a Read is the first request of the
-// import, and a resource that is gone fails it before anything was changed.
+// custom looks for a custom resource. It does not ask the provider before the change set is executed: a Read is the
+// first request of the import, and a missing resource fails the import before anything changes.
 func (o owners) custom(ctx context.Context, r ImportResource, records map[recordKey]wire.StackID) lookup {
 	id := wire.PhysicalID(r.text())
 	if !o.declaresRead(ctx, r.token, r.Type) {
@@ -46,7 +46,7 @@ func (d answers) checkImported(r *store.Request, v *result, state *wire.State) {
 	switch {
 	case !v.success:
 		return
-	case state == nil && d.byHand: // a person says that it exists
+	case state == nil && d.byHand: // a person confirms that it exists
 		return
 	case state == nil:
 		problem = noState

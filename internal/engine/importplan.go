@@ -16,19 +16,19 @@ import (
 	"github.com/pintle-dev/pintle/wire"
 )
 
-// ImportResource is an existing resource that a change set is to import.
+// ImportResource is an existing resource for a change set to import.
 type ImportResource struct {
 	Type    string
 	Logical wire.LogicalID
 	// Identifier has the values of the properties that identify the resource.
 	Identifier map[string]string
 
-	// custom says that it is a custom resource, and token names its provider; empty if that is not known before the import.
+	// custom is set for a custom resource, and token names its provider; empty if it is unknown before the import.
 	custom bool
 	token  string
 }
 
-// pairs returns the identifier as people read it.
+// pairs formats the identifier for people.
 func (r *ImportResource) pairs() string {
 	var pairs []string
 	for _, key := range slices.Sorted(maps.Keys(r.Identifier)) {
@@ -37,7 +37,7 @@ func (r *ImportResource) pairs() string {
 	return "{" + strings.Join(pairs, ", ") + "}"
 }
 
-// text returns the values of the identifier as one text.
+// text joins the values of the identifier.
 func (r *ImportResource) text() string {
 	var values []string
 	for _, key := range slices.Sorted(maps.Keys(r.Identifier)) {
@@ -46,23 +46,24 @@ func (r *ImportResource) text() string {
 	return strings.Join(values, "|")
 }
 
-// importRequest is what a change set imports. Decisions only read it; what exists is looked up between them.
+// importRequest describes what a change set imports. Decisions only read it; the engine looks up resources between
+// decisions.
 type importRequest struct {
-	// only says that the change set does nothing else, and listed what it imports then. Otherwise it imports those
-	// of the resources to be added that exist already.
+	// only is set if the change set does nothing but import, and listed is then what it imports. Otherwise it imports
+	// the added resources that already exist.
 	only   bool
 	listed []ImportResource
 	// found has the results of lookups by logical ID.
 	found map[wire.LogicalID]lookup
 
-	// unattended says that no client waits for the decision: macros have run. A lookup that fails is then the problem of the
-	// change set. Otherwise its error is returned to the client.
+	// unattended is set if no client waits for the decision because macros have run. A failed lookup then becomes the
+	// problem of the change set. Otherwise the client gets the error.
 	unattended bool
 	problem    string
 	fetches    int
 }
 
-// listedJSON is what a change set keeps of the resources that its client listed.
+// listedJSON returns the stored form of the resources that the client listed.
 func (of *importRequest) listedJSON() (json.RawMessage, error) {
 	if of == nil || !of.only {
 		return nil, nil
@@ -74,13 +75,13 @@ func (of *importRequest) listedJSON() (json.RawMessage, error) {
 	return text, nil
 }
 
-// lookup is the result of looking for an existing resource.
+// lookup is the result of a lookup of an existing resource.
 type lookup struct {
 	exists bool
 	of     native.Existing
 	// owner is the stack that holds the resource; empty for none.
 	owner wire.StackID
-	// missing says why the resource cannot be imported, if it does not exist.
+	// missing is the reason why the resource cannot be imported, if it does not exist.
 	missing string
 }
 
@@ -90,15 +91,14 @@ type importsOf struct {
 	problem   string
 }
 
-// The status reason of a change set that imports. Source: CloudFormation, as others measured it.
+// The status reason of a change set that imports. Source: CloudFormation, as published measurements show it.
 const importReview = "Verify that resources and their properties defined in the template match the intended " +
 	"configuration of the resource import to avoid unexpected changes."
 
-// importPlan plans which existing resources a change set imports.
+// importPlan plans the imports of a change set.
 type importPlan struct{ *decision }
 
-// draw decides what a draft imports. from is nil for a stack that is to be created; changes are those
-// without imports.
+// draw determines the imports of a draft. from is nil for a new stack. changes are the changes without imports.
 func (d importPlan) draw(in *Options, from *plan.Side, to plan.Side, changes []plan.Change) (importsOf, error) {
 	of := in.importing
 	if of == nil {
@@ -155,8 +155,7 @@ func (d importPlan) draw(in *Options, from *plan.Side, to plan.Side, changes []p
 	return result, nil
 }
 
-// check refuses an import that does something else, or that is not possible. It checks in the order in which
-// CloudFormation does.
+// check rejects an import that makes other changes, or that is not possible. It checks in CloudFormation's order.
 func (d importPlan) check(in *Options, from *plan.Side, to plan.Side, changes []plan.Change) error {
 	if frozen := d.frozen(in, from, to.Template); frozen != nil {
 		return invalid("As part of the import operation, you cannot modify or add [" + strings.Join(frozen, ", ") + "]")
@@ -172,7 +171,7 @@ func (d importPlan) check(in *Options, from *plan.Side, to plan.Side, changes []
 			return invalid("Every resource to import must have unique LogicalResourceId")
 		}
 		listed[r.Logical] = true
-		if !active[string(r.Logical)] { // also one whose condition is false
+		if !active[string(r.Logical)] { // also rejects one whose condition is false
 			undeclared = append(undeclared, string(r.Logical))
 		}
 	}
@@ -219,7 +218,7 @@ func (d importPlan) check(in *Options, from *plan.Side, to plan.Side, changes []
 	return checkImportPolicies(in.importing.listed, to.Template)
 }
 
-// checkImportPolicies refuses an import of resources without a DeletionPolicy.
+// checkImportPolicies rejects an import of resources without a DeletionPolicy.
 func checkImportPolicies(listed []ImportResource, t *template.Template) error {
 	var lacking []string
 	for _, r := range listed {
@@ -234,7 +233,7 @@ func checkImportPolicies(listed []ImportResource, t *template.Template) error {
 		"] must have DeletionPolicy attribute specified in the template.")
 }
 
-// frozen names what an import changes though it must not.
+// frozen names the settings that an import changes but must not.
 func (d importPlan) frozen(in *Options, from *plan.Side, to *template.Template) []string {
 	var names []string
 	outputs, tags := len(to.Outputs) > 0, len(in.Tags) > 0
@@ -266,7 +265,7 @@ func sameTags(a, b []store.Tag) bool {
 	return maps.Equal(byKey(a), byKey(b))
 }
 
-// checkIdentifier refuses an identifier that is not one of the resource's type, and a type that does not support
+// checkIdentifier rejects an identifier that does not fit the resource's type, and a type that does not support
 // imports.
 func (d importPlan) checkIdentifier(r *ImportResource, declared string) error {
 	schema := d.native.Schema(r.Type)

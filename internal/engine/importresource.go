@@ -5,17 +5,17 @@ import (
 	"github.com/pintle-dev/pintle/internal/store"
 )
 
-// The words of CloudFormation's events about an import. Source: events of imports as users have published them.
+// The texts of CloudFormation's import events. Source: events that users have published.
 const (
 	importStarted   = "Resource import started."
 	importCompleted = "Resource import completed."
 	importTagging   = "Apply stack-level tags to imported resource if applicable."
 )
 
-// importing imports an existing resource as the resource of a step.
+// importing imports an existing resource for a step.
 type importing struct{ *decision }
 
-// start asks for an existing resource to become that of a step.
+// start requests the import of an existing resource.
 func (d importing) start(
 	s *store.Step, of store.Import, properties, metadata value.Value, ask asked, problem string,
 ) error {
@@ -31,14 +31,15 @@ func (d importing) start(
 		return scheduler(d).fail(s, instance, store.VerbImport, problem, properties)
 	}
 	instance.Reached = true
-	ask.tags = nil // an import leaves the tags as they are: the next update passes on those of the stack
+	ask.tags = nil // an import keeps the tags; the next update sends the stack's
 	r := requests(d).send(s, instance, store.TypeImport, ask, value.Value{})
 	r.Body.Holder, instance.Body.ImportedBy = of.Holder, r.ID
 	scheduler(d).wait(s)
 	return nil
 }
 
-// finish handles the result of an import. CloudFormation then updates the tags of the resource; here its holder decides them.
+// finish handles the result of an import. CloudFormation then updates the tags of the resource; here its holder
+// decides them.
 func (d importing) finish(s *store.Step, i *store.Instance, r *store.Request, v result) error {
 	results(d).record(s, i, r, v)
 	if !v.success {
@@ -51,9 +52,9 @@ func (d importing) finish(s *store.Step, i *store.Instance, r *store.Request, v 
 	return nil
 }
 
-// undone reports whether a rollback lets an instance go instead of deleting it: the resource existed before
-// the operation. It is false for nil, and in an operation that is not undone: then the policies of the resource
-// count.
+// undone reports whether a rollback releases an instance instead of deleting it, because the resource existed before
+// the operation. It is false for nil, and in an operation that is not rolled back: there the policies of the resource
+// apply.
 func (d importing) undone(i *store.Instance) bool {
 	undoing := d.op.Phase == store.PhaseRevert || d.op.Phase == store.PhaseRevertCleanup || operation(d).deletesFailedCreate()
 	return undoing && i != nil && i.Imported && i.Number > d.op.Stood
@@ -67,7 +68,7 @@ func (d importing) release(i *store.Instance) {
 	d.resourceEvent(i, store.VerbImportRollback, store.ProgressSucceeded, "", i.Body.Properties, false)
 }
 
-// undo releases an instance, and has its service give the resource back to the holder before the import. No step waits for that.
+// undo releases an instance, and has its service return the resource to its previous holder. No step waits for that.
 func (d importing) undo(i *store.Instance) {
 	d.release(i)
 	if schema := d.native.Schema(i.Body.Type); !i.Reached || schema == nil || schema.Recorded || i.Body.ImportedBy == "" {
@@ -79,8 +80,8 @@ func (d importing) undo(i *store.Instance) {
 	r.Body.Holder, r.Body.Import = i.Body.Holder, i.Body.ImportedBy
 }
 
-// disowned settles the request that gives an imported resource back. If that failed, the resource names a stack that does not have it.
-// Other stacks can import it nevertheless.
+// disowned settles the request that returns an imported resource. If it failed, the resource still names a stack that
+// no longer has it. Other stacks can import it nevertheless.
 func (d importing) disowned(r *store.Request, outcome Outcome) {
 	r.State, r.Owner, r.Executor, r.Due = store.RequestSettled, 0, 0, zeroTime
 	r.Ending, r.Settled = outcome.Kind.String(), d.now

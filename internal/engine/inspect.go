@@ -10,8 +10,8 @@ import (
 	"github.com/pintle-dev/pintle/wire"
 )
 
-// Inspect returns everything that is known to be wrong with a template before a stack is made of it: what [Checker.InspectDeclared]
-// returns, and types that nothing provides.
+// Inspect returns every problem of a template that is known before a stack is created: those of
+// [Checker.InspectDeclared], and unknown types.
 func (c Checker) Inspect(p *template.Partial) template.Errors {
 	var list template.Errors
 	t := p.Template()
@@ -25,9 +25,9 @@ func (c Checker) Inspect(p *template.Partial) template.Errors {
 	return append(list, c.InspectDeclared(p)...)
 }
 
-// InspectDeclared returns what is known to be wrong with a template whatever types there are: functions that cannot be evaluated,
-// properties that a custom resource or a native type cannot have, attributes that a native type does not have. Creating, updating
-// and planning a stack check the same, and answer with the first of it.
+// InspectDeclared returns the known problems of a template whatever its types are: functions that cannot be
+// evaluated, properties that a custom resource or a native type cannot have, and attributes that a native type does
+// not have. Creating, updating and planning a stack run the same checks and return the first problem.
 func (c Checker) InspectDeclared(p *template.Partial) template.Errors {
 	t := p.Template()
 	list := append(p.Problems(), c.env.customProblems(dialectIn(t), p)...)
@@ -45,7 +45,7 @@ func dialectIn(t *template.Template) Dialect {
 	return CloudFormation
 }
 
-// customProblems returns what is known to be wrong with the properties of custom resources that the engine reads.
+// customProblems returns the known problems with the properties of custom resources that the engine reads.
 func (e *environment) customProblems(dialect Dialect, p *template.Partial) template.Errors {
 	if dialect == ROS {
 		return e.rosProblems(p)
@@ -58,7 +58,7 @@ func (e *environment) customProblems(dialect Dialect, p *template.Partial) templ
 		token, timeout := r.Properties.Get("ServiceToken"), r.Properties.Get("ServiceTimeout")
 		literal, computed, known, err := p.Look(r.Properties)
 		if err != nil || !known || literal.IsZero() && !computed.IsNull() {
-			continue // what a function returns as a whole is checked when the resource has its turn
+			continue // the result of a function is checked when the operation reaches the resource
 		}
 		add := func(n template.Node, property, text, detail string) {
 			e := &template.Error{
@@ -91,7 +91,7 @@ func (e *environment) customProblems(dialect Dialect, p *template.Partial) templ
 	return list
 }
 
-// settledValue returns what is declared at a place, null for AWS::NoValue; false if it is not known yet.
+// settledValue returns the declared value at a place, null for AWS::NoValue; false if it is not known yet.
 func settledValue(p *template.Partial, n template.Node) (value.Value, bool) {
 	if n.IsZero() {
 		return value.Value{}, false
@@ -108,21 +108,21 @@ func settledValue(p *template.Partial, n template.Node) (value.Value, bool) {
 	return literal.Value(), true
 }
 
-// where is the place of a problem with a resource, for a sentence.
+// where describes the place of a resource's problem, as part of a sentence.
 func where(e *template.Error) string {
 	name, _, _ := strings.Cut(strings.TrimPrefix(e.Path, "/Resources/"), "/")
 	return fmt.Sprintf("resource %s at line %d, column %d", name, e.Line, e.Column)
 }
 
-// declarationProblem is something that is wrong with a declaration, and the sentence that says so with its place.
+// declarationProblem is a problem with a declaration, and a sentence that describes it with its place.
 type declarationProblem struct {
 	*template.Error
 	sentence string
 }
 
-// checkDeclarations refuses what the text of the template alone shows to be wrong. The real service finds most of it when
-// the resource's turn comes, and so does Pintle with FidelityAWS, except required properties of native types, which the service
-// validates early: recorded answers, D18.
+// checkDeclarations rejects problems that the template's text alone shows. The real service finds most of them when
+// the operation reaches the resource, and so does Pintle with FidelityAWS. The exception are required properties of
+// native types, which the service validates early: recorded answers, D18.
 func (e *environment) checkDeclarations(t *template.Template) error {
 	var secure []string
 	for _, r := range t.Resources {

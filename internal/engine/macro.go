@@ -11,30 +11,30 @@ import (
 	"github.com/pintle-dev/pintle/internal/store"
 )
 
-// preparation is what goes on while the macros of a template run: one after the other, each a request. It lies sealed with the
-// request of the macro that is asked, so that whichever node takes the answer knows the rest.
+// preparation is the state while the macros of a template run, one request after the other. It is stored encrypted
+// with the macro's request, so that any node that receives the answer can continue.
 type preparation struct {
 	// Options are the client's; Policy is the stack policy of an update.
 	Options Options
 	Policy  string `json:",omitempty"`
-	// Template is the text as it was submitted, and Document what has become of it so far.
+	// Template is the submitted text, and Document the result so far.
 	Template string
 	Document string
-	// Functions are the service tokens of the macros, and Snippets what there is to include.
+	// Functions are the service tokens of the macros, and Snippets the texts to include.
 	Functions map[string]string
 	Snippets  map[string]string `json:",omitempty"`
-	// Stored is what was read of the parameter store, once.
+	// Stored contains the values that were read from the parameter store, once.
 	Stored map[string]template.Stored `json:",omitempty"`
-	// ChangeSet is the one that is made; "" if an operation is prepared.
+	// ChangeSet is the new change set; "" if an operation is prepared.
 	ChangeSet store.ChangeSetID `json:",omitempty"`
 	Kind      store.Kind
 	// Body has the options of the change set, without what the macros determine.
 	Body *store.ChangeSetBody `json:",omitempty"`
-	// ImportExisting says that the change set imports added resources that exist.
+	// ImportExisting means that the change set imports added resources that exist.
 	ImportExisting bool `json:",omitempty"`
 }
 
-// preparation returns what is to be prepared of a submitted template.
+// preparation returns the initial state of preparing a submitted template.
 func (s *submission) preparation(in *Options, kind store.Kind) preparation {
 	return preparation{Options: *in, Template: s.text, Functions: s.functions, Snippets: s.snippets, Stored: in.stored, Kind: kind}
 }
@@ -42,7 +42,7 @@ func (s *submission) preparation(in *Options, kind store.Kind) preparation {
 // macros continues an operation or a change set when a macro has returned.
 type macros struct{ *decision }
 
-// report takes the outcome of the request of a macro.
+// report handles the outcome of a macro's request.
 func (d macros) report(r *store.Request, outcome Outcome) error {
 	if outcome.Kind == Accepted {
 		requests(d).accept(r, outcome)
@@ -111,11 +111,11 @@ func (d macros) resume(p preparation, raw *template.Unexpanded) error {
 	return nil
 }
 
-// finish continues an operation whose template is now known. If that fails nothing of it is kept.
+// finish continues an operation whose template is now known. If that fails, it undoes its changes.
 func (d macros) finish(p preparation, e expanded) error {
 	stack, op := d.stack, d.op
 	err := d.begin(p, e)
-	if err != nil { // nothing of it counts
+	if err != nil { // undo the changes
 		d.stack, d.op, d.delta.Revisions, d.delta.Imports = stack, op, nil, nil
 	}
 	return err
@@ -153,7 +153,7 @@ func (d macros) begin(p preparation, e expanded) error {
 
 // failBy fails a preparation if the client can fix the error, and returns any other error.
 func (d macros) failBy(p preparation, err error) error {
-	if lacking, ok := errors.AsType[*needParameters](err); ok { // a macro has made a parameter that was not asked for
+	if lacking, ok := errors.AsType[*needParameters](err); ok { // a macro added a parameter that was not read
 		err = invalid(unfetched(lacking.names))
 	}
 	told, ok := InputError(err)
@@ -163,7 +163,7 @@ func (d macros) failBy(p preparation, err error) error {
 	return d.fail(p, &macroFailure{text: told.Message})
 }
 
-// fail ends a preparation because a macro failed, or because its reply is not a valid template.
+// fail ends a preparation because a macro failed or its reply is not a valid template.
 func (d macros) fail(p preparation, failure *macroFailure) error {
 	var secrets []value.Value
 	if submitted, err := template.ReadUnexpanded(p.Template, template.Unlimited()); err == nil {
@@ -175,7 +175,7 @@ func (d macros) fail(p preparation, failure *macroFailure) error {
 			secrets = append(secrets, parameterValues(scope))
 		}
 	}
-	// Cut only when no secret is in it: half of one could not be found.
+	// Redact before cutting, because a partial secret could not be found.
 	text, more := cut(d.presentable(failure.text, secrets...), maxFailureText), ""
 	if failure.more != "" && d.fidelity != FidelityAWS {
 		more = " (" + cut(d.presentable(failure.more, secrets...), maxFailureMore) + ")"
@@ -190,7 +190,7 @@ func (d macros) fail(p preparation, failure *macroFailure) error {
 // abandon ends the preparation of an operation that failed or was cancelled. The view is whole.
 func (d macros) abandon(reason string) {
 	macroRequests(d).withdraw("")
-	if d.op.Retry { // the stack is left as the operation before has left it
+	if d.op.Retry { // the stack keeps the state of the previous operation
 		timers(d).stop()
 		operation(d).end(store.PhaseFailed, reason)
 		return

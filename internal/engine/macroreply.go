@@ -10,17 +10,18 @@ import (
 	"github.com/pintle-dev/pintle/wire"
 )
 
-// maxReply is how long the reply of a macro may be, in bytes. Source: AWS Lambda, quotas, the response of an invocation.
+// maxReply is the maximum size of a macro's reply in bytes. Source: AWS Lambda, quotas, the response of an
+// invocation.
 const maxReply = 6 << 20
 
-// macroFailure is why what macros were to prepare cannot be.
+// macroFailure is the reason why a preparation failed.
 type macroFailure struct {
-	// text has CloudFormation's words, more what else is known.
+	// text has CloudFormation's words, and more has details.
 	text, more string
 }
 
-// reply returns the fragment in the reply of a macro, or why there is none. id is what the macro is called by.
-// Source: CloudFormation, macros; its texts as they are reported.
+// reply returns the fragment in a macro's reply, or the reason why there is none. id is the name of the macro in
+// texts. Source: CloudFormation, macros; its texts as users have reported them.
 func (d macroRequests) reply(r *store.Request, id string, outcome Outcome) (template.Node, *macroFailure) {
 	malformed := func(more string) (template.Node, *macroFailure) {
 		return template.Node{}, &macroFailure{"Received malformed response from transform " + id, more}
@@ -68,14 +69,14 @@ func (d macroRequests) reply(r *store.Request, id string, outcome Outcome) (temp
 	return fragment.Get("fragment"), nil
 }
 
-// Bounds of what is shown of a reply, in bytes.
+// Limits of quoted texts of a reply, in bytes.
 const (
 	shownReply     = 100     // of a word
 	maxFailureText = 4 << 10 // of an error
-	maxFailureMore = 8 << 10 // of what is known besides, with the last lines of a log
+	maxFailureMore = 8 << 10 // of the details, with the last lines of a log
 )
 
-// withLog is the text of an outcome and the last lines of its log.
+// withLog returns the text of an outcome and the last lines of its log.
 func withLog(o Outcome) string {
 	if len(o.Log) == 0 {
 		return o.Text
@@ -83,7 +84,7 @@ func withLog(o Outcome) string {
 	return o.Text + "\nLast lines of its log:\n" + strings.Join(o.Log, "\n")
 }
 
-// macroProblem is a failure because of what a macro returned.
+// macroProblem returns the failure for an invalid result of a macro.
 func macroProblem(id string, err error) *macroFailure {
 	if told, ok := InputError(refused(CloudFormation, err)); ok {
 		return &macroFailure{text: told.Message}

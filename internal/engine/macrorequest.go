@@ -51,7 +51,7 @@ func (d macroRequests) send(p preparation, e expanded) error {
 	return nil
 }
 
-// parameterValues returns the values of parameters by name, those of NoEcho parameters secret.
+// parameterValues returns the values of parameters by name; those of NoEcho parameters are secret.
 func parameterValues(scope *template.Scope) value.Value {
 	members := make([]value.Member, 0, len(scope.Parameters))
 	for _, name := range sortedKeys(scope.Parameters) {
@@ -60,7 +60,7 @@ func parameterValues(scope *template.Scope) value.Value {
 	return value.Object(members...)
 }
 
-// wanted reports whether the reply of a macro is still wanted.
+// wanted reports whether the reply of a macro is still needed.
 func (d macroRequests) wanted(r *store.Request) bool {
 	if r.Body.ChangeSet != "" {
 		set, ok := d.view.ChangeSets[r.Body.ChangeSet]
@@ -81,8 +81,8 @@ func (d macroRequests) settle(r *store.Request, ending string) {
 	delete(d.madeReady, r.ID)
 }
 
-// withdraw settles the requests of macros of a change set, or of the operation if set is "": their replies are no longer
-// wanted. The view is whole.
+// withdraw settles the macro requests of a change set, or of the operation if set is "", because their replies are no
+// longer needed. The view is whole.
 func (d macroRequests) withdraw(set store.ChangeSetID) {
 	for _, id := range sortedKeys(d.requests) {
 		if r := d.requests[id]; r.Type == store.TypeMacro && r.Body.ChangeSet == set && r.State != store.RequestSettled {

@@ -13,7 +13,8 @@ import (
 type membership struct {
 	*runner
 	name string
-	// Only heartbeats use these: when this node sent its last one, and from when on it may declare others dead.
+	// Only heartbeats use these: the time of the last heartbeat, and the time from which this node may declare others
+	// dead.
 	lastBeat, judgeFrom time.Time
 }
 
@@ -41,7 +42,7 @@ func (m *membership) beats(ctx context.Context) {
 	}
 }
 
-// never is longer than any node can be silent.
+// never is longer than any silence of a node.
 const never = 100 * 365 * 24 * time.Hour
 
 // silence returns how long another node must have been silent before this one declares it dead. Call it after a
@@ -59,7 +60,7 @@ func (m *membership) silence(now time.Time) time.Duration {
 	return 5 * m.beat
 }
 
-// live sends a heartbeat, and takes over the work of dead nodes. now is the time of this node.
+// live sends a heartbeat, and takes over the work of dead nodes. now is this node's time.
 func (m *membership) live(ctx context.Context, now time.Time) error {
 	err := m.store.Beat(ctx, m.Node())
 	if errors.Is(err, store.ErrGone) {

@@ -10,20 +10,22 @@ import (
 	"github.com/pintle-dev/pintle/wire"
 )
 
-// need is the error of a decision that lacks something from outside the store. It is fetched between two tries of the decision. Each kind
-// of need has an error text of its own.
+// need is the error of a decision that lacks external data. The engine fetches the data between two attempts of the
+// decision. Each kind of need has its own error text.
 type need interface {
 	error
-	// fetch gets what is lacking and stores it in the input of the decision.
+	// fetch gets the missing data and stores them in the input of the decision.
 	fetch(context.Context, *runner) error
-	// exhausted is the error of a decision that needs something of this kind once more after [maxFetches].
+	// exhausted returns the error of a decision that needs data of this kind again after [maxFetches].
 	exhausted() error
 }
 
-// maxFetches bounds how often one decision fetches things of one kind. A stack that others change each time is not waited for.
+// maxFetches bounds the number of fetches of one kind for a decision. The engine gives no more time to a stack that
+// others keep changing.
 const maxFetches = 5
 
-// needParameters lacks values of the parameter store. They are read again for each call, so that a client gets the present ones.
+// needParameters lacks values of the parameter store. Each call reads them again, so that the client gets the current
+// values.
 type needParameters struct {
 	options         *Options
 	account, region string
@@ -53,7 +55,7 @@ func (n *needParameters) fetch(ctx context.Context, run *runner) error {
 	return nil
 }
 
-// needSnippets lacks snippets that a submitted template includes. With other parameters their locations may be others.
+// needSnippets lacks snippets that a submitted template includes. Their locations may depend on parameters.
 type needSnippets struct {
 	of        *submission
 	locations []string
@@ -77,7 +79,7 @@ func (n *needSnippets) fetch(ctx context.Context, run *runner) error {
 	return nil
 }
 
-// needLookups lacks the knowledge which existing resources there are.
+// needLookups lacks the results of looking for existing resources.
 type needLookups struct {
 	of        *importRequest
 	stack     store.Stack

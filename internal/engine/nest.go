@@ -15,10 +15,10 @@ import (
 // nestedStacks serves the requests of parents for their nested stacks, and connects both while their operations run.
 type nestedStacks struct{ *Engine }
 
-// Nest does what a request wants of a nested stack, as far as that is to be begun; the same request may come any number of
-// times. waits says that what becomes of it is reported when the nested stack's operation has come to that, whatever happens
-// to this node. template fetches the text, of a Create, and of an Update whose aim is [store.AimReach]: it is called once it is
-// known that there is something to begin. Its error, and that of Nest, are for people; one that wraps [native.ErrAgain] is not.
+// Nest starts the work that a request wants from a nested stack. The same request may come any number of times. waits
+// means that the result is reported when the nested stack's operation gets there, whatever happens to this node. Nest
+// calls template for the text of a Create, and of an Update with the aim [store.AimReach], once it knows that there
+// is work to start. The errors of both are for people, except one that wraps [native.ErrAgain].
 func (e *Engine) Nest(
 	ctx context.Context, r *store.Request, template func(context.Context) (string, error),
 ) (result native.Result, waits bool, err error) {
@@ -38,7 +38,7 @@ func (e *Engine) Nest(
 		if r.Type == wire.Create {
 			id = wire.StackID(result.PhysicalID)
 		}
-		nestedStacks{e}.attendSoon(ctx, id) // it may have ended before, without a notification
+		nestedStacks{e}.attendSoon(ctx, id) // it may have finished before, without a notification
 	}
 	return result, waits, err
 }
@@ -46,7 +46,7 @@ func (e *Engine) Nest(
 type fetch func(context.Context) (string, error)
 
 func (s nestedStacks) nest(ctx context.Context, r *store.Request, template fetch) (native.Result, bool, error) {
-	ctx = trace.NewContext(ctx, trace.Parse(r.Body.Trace)) // of the parent's operation
+	ctx = trace.NewContext(ctx, trace.Parse(r.Body.Trace)) // the trace of the parent's operation
 	own, err := s.store.Request(ctx, r.ID)
 	if err != nil {
 		return native.Result{}, false, err
@@ -97,10 +97,10 @@ func (s nestedStacks) nest(ctx context.Context, r *store.Request, template fetch
 	return result, false, err
 }
 
-// errTakenOver says that a request is no longer this node's to serve.
+// errTakenOver is the error for a request that this node must no longer serve.
 var errTakenOver = errors.New("another node has the request, or it is settled")
 
-// remove deletes a nested stack, or begins to.
+// remove starts to delete a nested stack.
 func (s nestedStacks) remove(ctx context.Context, child store.StackKey, n *nesting) error {
 	target := store.Target{Stack: child}
 	if err := s.apply(ctx, target, func(d *decision) error { return nestedStack{d}.leaveHeld(n) }); err != nil {
@@ -109,7 +109,7 @@ func (s nestedStacks) remove(ctx context.Context, child store.StackKey, n *nesti
 	return s.apply(ctx, target, func(d *decision) error { return nestedStack{d}.remove(n, &DeleteStack{}) })
 }
 
-// standing returns what a nested stack is now.
+// standing returns the current outputs of a nested stack.
 func (s nestedStacks) standing(ctx context.Context, id wire.StackID) (native.Result, error) {
 	child, err := s.store.Stack(ctx, id)
 	return native.Result{Attributes: outputsOf(&child)}, err
@@ -139,7 +139,7 @@ func (s nestedStacks) nestCreate(
 	case made != nil:
 		in.Name.Name = made.Name
 	}
-	// A repeated request finds what it made, also if the template cannot be fetched any more.
+	// A repeated request finds the stack that it created, even if the template can no longer be fetched.
 	if made, err := s.store.LiveStack(ctx, in.Name); err == nil && made.Parent == parent.ID && made.Kind != store.KindReview {
 		return native.Result{PhysicalID: wire.PhysicalID(made.ID)}, true, nil
 	} else if err != nil && !errors.Is(err, store.ErrNotFound) {
@@ -173,7 +173,7 @@ func (s nestedStacks) nestUpdate(
 		return native.Result{}, false, err
 	}
 	if op.Parent != nil && op.Parent.Request == r.ID {
-		return native.Result{}, true, nil // it was begun, however things stand by now
+		return native.Result{}, true, nil // it has already started, whatever its current state
 	}
 	template, _, err = s.planOf(ctx, parent, r, n, template)
 	if err != nil {
@@ -197,7 +197,7 @@ func (s nestedStacks) nestUpdate(
 		return native.Result{}, false, err
 	}
 	minutes := 0
-	if dialect == ROS { // of CloudFormation it limits the create
+	if dialect == ROS { // in CloudFormation it only limits the create
 		if minutes, err = nestedTimeout(dialect, r); err != nil {
 			return native.Result{}, false, err
 		}
@@ -217,7 +217,7 @@ func (s nestedStacks) nestUpdate(
 	return native.Result{}, true, err
 }
 
-// plannedFor returns the change set that was made for a request of a nested stack, nil if there is none.
+// plannedFor returns the nested stack's change set for a request, or nil.
 func (s nestedStacks) plannedFor(ctx context.Context, parent *store.Stack, r *store.Request) (*store.ChangeSet, error) {
 	if parent.ChangeSet == "" {
 		return nil, nil
@@ -239,8 +239,8 @@ func (s nestedStacks) plannedFor(ctx context.Context, parent *store.Stack, r *st
 	return &child, err
 }
 
-// planOf returns how a request gets its template: from the change set that was made for it, if there is one that can still be executed.
-// made is the stack of a create that such a change set has made, or begun.
+// planOf returns the function that fetches the template of a request: from its change set, if there is one that can
+// still be executed. made is the stack of a create that such a change set has completed or started.
 func (s nestedStacks) planOf(
 	ctx context.Context, parent *store.Stack, r *store.Request, n *nesting, template fetch,
 ) (text fetch, made *store.Stack, err error) {

@@ -9,14 +9,14 @@ import (
 	"github.com/pintle-dev/pintle/wire"
 )
 
-// attendSoon brings a nested stack and its parent together. What it cannot do now, the tie does later.
+// attendSoon synchronizes a nested stack and its parent. If that fails, the tie retries it later.
 func (s nestedStacks) attendSoon(ctx context.Context, id wire.StackID) {
 	if _, err := s.attend(context.WithoutCancel(ctx), id, 0); err != nil {
 		s.log.Debug("a nested stack and its parent are brought together later", "stack", id, "error", err)
 	}
 }
 
-// untie brings a nested stack and its parent together, and ends the tie if neither needs the other any more.
+// untie synchronizes a nested stack and its parent, and ends the tie if neither needs the other any more.
 func (s nestedStacks) untie(ctx context.Context, tie *store.Request) error {
 	over, err := s.attend(ctx, tie.Body.StackID, tie.Operation)
 	if err != nil || !over {
@@ -30,10 +30,10 @@ func (s nestedStacks) untie(ctx context.Context, tie *store.Request) error {
 	})
 }
 
-// attend reports the result of a nested stack to its parent, and what the parent wants to the nested stack. Both are
-// looked at as they are in the store, so that it does not matter which node does so, nor how often. It returns true if
-// neither needs the other any more. The operation is the newest one if its number is 0: there may be another one since, for
-// only the tie keeps clients from changing a nested stack.
+// attend reports the result of a nested stack to its parent, and passes on the parent's wishes to the nested stack.
+// It reads both from the store, so any node can do it, any number of times. It returns true if neither needs the
+// other any more. A number of 0 means the newest operation. There may be a newer one than number, because only the
+// tie prevents clients from changing a nested stack.
 func (s nestedStacks) attend(ctx context.Context, id wire.StackID, number int) (over bool, err error) {
 	child, err := s.store.Stack(ctx, id)
 	if errors.Is(err, store.ErrNotFound) {
@@ -43,7 +43,7 @@ func (s nestedStacks) attend(ctx context.Context, id wire.StackID, number int) (
 	}
 	op, err := s.store.Operation(ctx, child.Key, cmp.Or(number, child.Operation))
 	if errors.Is(err, store.ErrNotFound) {
-		return true, nil // it was swept
+		return true, nil // it was deleted by the clean-up
 	} else if err != nil {
 		return false, err
 	}
@@ -60,7 +60,7 @@ func (s nestedStacks) attend(ctx context.Context, id wire.StackID, number int) (
 	return s.unclaimed(ctx, &child, &op)
 }
 
-// mediate is for a parent that waits.
+// mediate handles a nested stack whose parent waits.
 func (s nestedStacks) mediate(ctx context.Context, child *store.Stack, op *store.Operation, request *store.Request) error {
 	if outcome, ok := cameTo(child, op); ok {
 		return s.Report(ctx, request.ID, outcome)
@@ -75,7 +75,8 @@ func (s nestedStacks) mediate(ctx context.Context, child *store.Stack, op *store
 	return s.apply(ctx, store.Target{Stack: child.Key}, func(d *decision) error { return nestedStack{d}.abort(request.ID) })
 }
 
-// unclaimed is for a nested stack for whose operation no parent waits, or not now. It returns true if all is in order.
+// unclaimed handles a nested stack whose operation no parent waits for, at least not now. It returns true if all is
+// in order.
 func (s nestedStacks) unclaimed(ctx context.Context, child *store.Stack, op *store.Operation) (bool, error) {
 	parent, err := s.store.Stack(ctx, op.Parent.Stack)
 	gone := errors.Is(err, store.ErrNotFound)
@@ -84,11 +85,11 @@ func (s nestedStacks) unclaimed(ctx context.Context, child *store.Stack, op *sto
 	}
 	rests := gone || parent.Phase == store.PhaseSucceeded || parent.Phase == store.PhaseReverted
 	switch {
-	case !op.Phase.Final() && rests: // it was begun too late
+	case !op.Phase.Final() && rests: // it was started too late
 		request := op.Parent.Request
 		return false, s.apply(ctx, store.Target{Stack: child.Key}, func(d *decision) error { return nestedStack{d}.abandon(request) })
 	case !op.Phase.Final():
-		return false, nil // what the parent does next, it does with this one too
+		return false, nil // the parent's next step includes this stack
 	case op.Call != store.CallCreate || !child.Live || gone:
 		return true, nil
 	}

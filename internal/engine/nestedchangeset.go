@@ -13,36 +13,37 @@ import (
 	"github.com/pintle-dev/pintle/wire"
 )
 
-// maxNestedChangeSets is how many change sets one with IncludeNested makes, on all levels. Source: ours.
+// maxNestedChangeSets is the maximum number of change sets that one with IncludeNested creates, on all levels. The
+// limit is Pintle's own.
 const maxNestedChangeSets = 100
 
-// NestedTemplate fetches the template of a nested stack, as its resource will when it is created or updated. It is called outside of
-// decisions, and may take its time.
+// NestedTemplate fetches the template of a nested stack, as its resource will do when it is created or updated. It is
+// called outside of decisions, and may be slow.
 type NestedTemplate func(ctx context.Context, account, region, url string) (string, error)
 
-// planning is what the change sets of one tree of stacks share while they are made.
+// planning is the shared state while the change sets of a tree of stacks are created.
 type planning struct {
 	root store.ChangeSetID
 	// parent is the change set that the next one belongs to.
 	parent store.ChangeSetID
-	// left is how many more may be made.
+	// left is the number of change sets that may still be created.
 	left *int
-	// above are the templates in which the stack is nested.
+	// above are the templates that the stack is nested in.
 	above []string
 }
 
-// errNoChildChanges says that a nested stack stays as it is.
+// errNoChildChanges means that a nested stack has no changes.
 var errNoChildChanges = errors.New("the nested stack has no changes")
 
-// childImportError says that a nested stack cannot import what it is to import.
+// childImportError means that a nested stack cannot import a resource.
 type childImportError struct{ text string }
 
 func (e *childImportError) Error() string { return e.text }
 
-// planNested makes the change sets of the stacks that are nested in the one of a change set, and notes them in it. A nested stack whose
-// changes cannot be told yet, because its template cannot be fetched or its parameters are not valid before resources exist, has none:
-// it is planned when the change set is executed, as without IncludeNested.
-// A crash leaves change sets that no other one names; each can be deleted by itself.
+// planNested creates the change sets of the stacks nested in a change set's stack, and records them in the set. A
+// nested stack gets none if its changes are not known yet, because its template cannot be fetched or its parameters
+// depend on resources that do not exist. It is planned when the change set is executed, as without IncludeNested. A
+// crash leaves change sets that no other one refers to; each can be deleted on its own.
 func (p Planner) planNested(ctx context.Context, in *CreateChangeSet, id store.ChangeSetID) error {
 	if p.nestedTemplate == nil || in.drawn == nil {
 		return nil
@@ -97,7 +98,7 @@ func (p Planner) planNested(ctx context.Context, in *CreateChangeSet, id store.C
 	if err == nil && now.Nested != nil {
 		return nil
 	}
-	p.dropNested(ctx, nested) // it was deleted, or executed, meanwhile
+	p.dropNested(ctx, nested) // it was deleted or executed in the meantime
 	if errors.Is(err, store.ErrNotFound) {
 		return nil
 	}
@@ -109,11 +110,11 @@ func automatic(c *plan.Change) bool {
 	return c.Action == plan.Modify && !slices.ContainsFunc(c.Details, func(d plan.Detail) bool { return d.Source != plan.Automatic })
 }
 
-// nestedChangeSets adds the change sets of nested stacks to that of their parent, and executes them with it.
+// nestedChangeSets adds the change sets of nested stacks to their parent's set, and executes them with it.
 type nestedChangeSets struct{ *decision }
 
-// add adds to a change set those of nested stacks, and takes out of it the nested stacks that stay as they are. quiet says that
-// nothing is left that would be updated.
+// add adds the change sets of nested stacks to a set, and removes unchanged nested stacks from it. quiet means that
+// no other change remains.
 func (d nestedChangeSets) add(set *store.ChangeSet, nested []store.NestedChangeSet, same map[string]bool, quiet bool) error {
 	row, ok := d.view.ChangeSets[set.ID]
 	if !ok || row.State != store.ChangeSetAvailable {
@@ -137,7 +138,7 @@ func (d nestedChangeSets) add(set *store.ChangeSet, nested []store.NestedChangeS
 	return nil
 }
 
-// fail settles a change set that a nested stack makes impossible.
+// fail settles a change set that cannot be executed because of a nested stack.
 func (d nestedChangeSets) fail(set *store.ChangeSet, reason string) error {
 	row, ok := d.view.ChangeSets[set.ID]
 	if !ok || row.State != store.ChangeSetAvailable {
@@ -150,7 +151,7 @@ func (d nestedChangeSets) fail(set *store.ChangeSet, reason string) error {
 	return nil
 }
 
-// imports returns what the change set imports that was made for the operation in view.
+// imports returns the imports of the change set for the operation in view.
 func (d nestedChangeSets) imports(n *nesting) map[wire.LogicalID]store.Import {
 	if n == nil {
 		return nil
@@ -161,7 +162,7 @@ func (d nestedChangeSets) imports(n *nesting) map[wire.LogicalID]store.Import {
 	return n.imports
 }
 
-// execute marks the change set as executed that was made for the operation, if there is one.
+// execute marks the change set for the operation as executed, if there is one.
 func (d nestedChangeSets) execute(n *nesting) {
 	if n == nil {
 		return
@@ -175,8 +176,8 @@ func (d nestedChangeSets) execute(n *nesting) {
 	d.stack.ChangeSet = row.ID
 }
 
-// planChild makes the change set of one nested stack. The error is errNoChildChanges if the stack stays as it is. Any other error says
-// that there is none.
+// planChild creates the change set of one nested stack. The error is errNoChildChanges if the stack has no changes.
+// Any other error means that the stack gets no change set.
 func (p Planner) planChild(
 	ctx context.Context, in *CreateChangeSet, set *store.ChangeSet, parent *store.Stack, c *plan.Change, family planning,
 ) (Planned, error) {
@@ -232,8 +233,8 @@ func (p Planner) planChild(
 	return Planned{}, errors.New(row.Reason)
 }
 
-// dropNested deletes change sets of nested stacks that were not executed, with those that belong to them, and stacks that hold nothing
-// else. What cannot be deleted now is left.
+// dropNested deletes unexecuted change sets of nested stacks, with those that belong to them, and stacks that contain
+// nothing else. It leaves those that cannot be deleted now.
 func (p Planner) dropNested(ctx context.Context, list []store.NestedChangeSet) {
 	for _, n := range list {
 		if row, err := p.store.ChangeSet(ctx, n.ID); err == nil {
@@ -260,7 +261,7 @@ func (p Planner) leaveOut(err error, n store.NestedChangeSet) {
 	}
 }
 
-// nestedOf returns the change sets of nested stacks that belong to change sets of a stack, except one.
+// nestedOf returns the nested stacks' change sets that belong to the change sets of a stack, except those of one set.
 func (p Planner) nestedOf(ctx context.Context, key store.StackKey, but store.ChangeSetID) ([]store.NestedChangeSet, error) {
 	rows, err := p.store.ChangeSets(ctx, key)
 	var list []store.NestedChangeSet
@@ -272,7 +273,7 @@ func (p Planner) nestedOf(ctx context.Context, key store.StackKey, but store.Cha
 	return list, err
 }
 
-// checkOwn refuses what is possible for the root of a tree of change sets only.
+// checkOwn rejects a call that is only possible for the root of a tree of change sets.
 func (p Planner) checkOwn(ctx context.Context, row *store.ChangeSet, what string) error {
 	if row.Parent == "" {
 		return nil

@@ -8,8 +8,8 @@ import (
 	"github.com/pintle-dev/pintle/wire"
 )
 
-// untold is how long a request waits for a nested stack: until that ends, whatever it takes. The nested stack has its own
-// times, and its tie sees to it that its end is told.
+// untold is the deadline of a request that waits for a nested stack, which effectively means none. The nested stack
+// has its own deadlines, and the tie reports its end.
 const untold = 100 * 365 * 24 * time.Hour
 
 // isNested reports whether resources of a type are stacks.
@@ -18,11 +18,11 @@ func (e *environment) isNested(resourceType string) bool {
 	return schema != nil && schema.Nested
 }
 
-// nestedRequests completes, in a parent, the requests for its nested stacks. Type nestedStack has the other side, and nest.go brings
-// the two together; see docs/design/003-nested-stacks.md.
+// nestedRequests completes the requests of a parent for its nested stacks. Type nestedStack handles the other side,
+// and nest.go connects the two; see docs/design/003-nested-stacks.md.
 type nestedRequests struct{ *decision }
 
-// nests reports whether a template has stacks nested in it. Whether those change is not known before they are asked.
+// nests reports whether a template contains nested stacks. Only the nested stacks can determine whether they change.
 func (d nestedRequests) nests(side plan.Side) bool {
 	for _, r := range side.Template.Active(side.Scope) {
 		if d.isNested(r.Type) {
@@ -32,7 +32,7 @@ func (d nestedRequests) nests(side plan.Side) bool {
 	return false
 }
 
-// aim puts into a request what it wants of a nested stack.
+// aim sets the aim of a request for a nested stack.
 func (d nestedRequests) aim(s *store.Step, r *store.Request, aim store.Aim) {
 	switch {
 	case aim != "":
@@ -49,7 +49,8 @@ func (d nestedRequests) aim(s *store.Step, r *store.Request, aim store.Aim) {
 	}
 }
 
-// wait records that a request waits for a nested stack. If it is cancelled the nested stack is attended after the commit.
+// wait records that a request waits for a nested stack. If it is cancelled, the nested stack is attended after the
+// commit.
 func (d nestedRequests) wait(r *store.Request) {
 	if r.State != store.RequestWaiting {
 		return

@@ -10,21 +10,22 @@ import (
 	"github.com/pintle-dev/pintle/wire"
 )
 
-// tiePause is how long a nested stack and its parent go without being brought together, if one of them missed the other.
+// tiePause is the time after which the tie synchronizes a nested stack and its parent, if one missed the other's
+// report.
 const tiePause = 30 * time.Second
 
-// nesting is for whom an operation of a nested stack is asked for.
+// nesting identifies the parent that an operation of a nested stack belongs to.
 type nesting struct {
 	parent store.Parent
-	// root and depth are those of a nested stack that is to be created.
+	// root and depth are those of a new nested stack.
 	root  wire.StackID
 	depth int
-	// planned is the change set that was made for the operation, "" for none, and imports are those of it.
+	// planned is the change set for the operation, or "", and imports are its imports.
 	planned store.ChangeSetID
 	imports map[wire.LogicalID]store.Import
 }
 
-// row returns what an operation keeps of n; nil if n is.
+// row returns the stored form of n; nil if n is nil.
 func (n *nesting) row() *store.Parent {
 	if n == nil {
 		return nil
@@ -33,7 +34,7 @@ func (n *nesting) row() *store.Parent {
 	return &row
 }
 
-// nestedStack starts, in a nested stack, what its parent asks for.
+// nestedStack starts, in a nested stack, the operations that its parent requests.
 type nestedStack struct{ *decision }
 
 // repeated reports whether the stack already has an operation for this request, which may be delivered more than once.
@@ -45,12 +46,12 @@ func (d nestedStack) repeated(n *nesting) bool {
 	return true
 }
 
-// isOf reports whether the newest operation is for that parent.
+// isOf reports whether the newest operation belongs to that parent.
 func (d nestedStack) isOf(n *nesting) bool {
 	return d.op.Parent != nil && d.op.Parent.Stack == n.parent.Stack
 }
 
-// adopt makes the newest operation one for another request of the parent.
+// adopt assigns the newest operation to another request of the parent.
 func (d nestedStack) adopt(n *nesting) {
 	row := n.row()
 	if before := d.op.Parent; before != nil {
@@ -61,7 +62,8 @@ func (d nestedStack) adopt(n *nesting) {
 	d.op.Parent, d.opChanged = row, true
 }
 
-// attendLater has the engine attend the nested stack after the commit, if its operation may have reached what its parent waits for.
+// attendLater makes the engine attend the nested stack after the commit if its operation may have finished the
+// parent's request.
 func (d nestedStack) attendLater() {
 	before := &d.view.Operation
 	if d.op.Parent == nil {
@@ -73,11 +75,11 @@ func (d nestedStack) attendLater() {
 	d.attend = append(d.attend, d.stack.ID)
 }
 
-// parentGoesBack is why a nested stack is rolled back that has done nothing wrong.
+// parentGoesBack is the reason in a nested stack that is rolled back although it did not fail.
 const parentGoesBack = "The update of the parent stack is rolled back."
 
-// leavePreparing gives up a new try whose macros are running, because its parent goes back: what it has to go back from is what
-// the try before has left.
+// leavePreparing abandons a retry whose macros are running, because its parent rolls back. The rollback starts from
+// the state that the previous attempt left.
 func (d nestedStack) leavePreparing(n *nesting) error {
 	if d.op.Phase == store.PhasePrepare && d.op.Retry && d.isOf(n) {
 		macros(d).abandon(parentGoesBack)
@@ -85,8 +87,8 @@ func (d nestedStack) leavePreparing(n *nesting) error {
 	return nil
 }
 
-// undo decides to take back what the stack did for its parent, up to the clean-up. It returns false if there is
-// nothing to take back.
+// undo decides to undo what the stack did for its parent, up to the clean-up. It returns false if there is nothing to
+// undo.
 func (d nestedStack) undo(n *nesting, skip []string, force bool) (bool, error) {
 	switch {
 	case !d.stack.Live || !d.isOf(n) || d.op.Kind != store.KindUpdate:
@@ -103,7 +105,7 @@ func (d nestedStack) undo(n *nesting, skip []string, force bool) (bool, error) {
 		return true, scheduler(d).run()
 	case store.PhaseCleanup:
 		if !d.op.Held {
-			return false, nil // it is past that
+			return false, nil // the clean-up has started
 		}
 		d.adopt(n)
 		phases(d).release()
@@ -129,7 +131,7 @@ func (d nestedStack) undo(n *nesting, skip []string, force bool) (bool, error) {
 	return false, nil
 }
 
-// release lets the stack go on with the clean-up at which it is held. It returns false if it is not.
+// release lets the stack continue with the clean-up at which it is held. It returns false if the stack is not held.
 func (d nestedStack) release(n *nesting) (bool, error) {
 	switch {
 	case !d.isOf(n):
@@ -145,8 +147,8 @@ func (d nestedStack) release(n *nesting) (bool, error) {
 	return true, scheduler(d).run()
 }
 
-// leaveHeld ends a held operation in place, because its parent was left as it failed, and has started another
-// operation or no longer wants the stack. A later operation then finds what is left to clean up.
+// leaveHeld ends a held operation without a clean-up, because its parent failed and was left as it was, and has
+// started another operation or no longer wants the stack. A later operation then does the clean-up.
 func (d nestedStack) leaveHeld(n *nesting) error {
 	if !d.op.Held || !d.isOf(n) || d.op.Parent.Operation == n.parent.Operation && n.parent.Aim != store.AimRemove {
 		return nil
@@ -204,8 +206,8 @@ func (d nestedStack) abort(request wire.RequestID) error {
 	return scheduler(d).run()
 }
 
-// abandon rolls back or deletes what the stack did for a request that no parent waits for any more: a node that had been declared
-// dead started it too late.
+// abandon rolls back or deletes what the stack did for a request that no parent waits for any more. A node that had
+// been declared dead started it too late.
 func (d nestedStack) abandon(request wire.RequestID) error {
 	if d.op.Parent == nil || d.op.Parent.Request != request || d.op.Phase.Final() {
 		return nil
@@ -232,7 +234,8 @@ func (d nestedStack) abandon(request wire.RequestID) error {
 	return scheduler(d).run()
 }
 
-// cameTo says what the operation of a nested stack has come to for the request that waits for it; false if to nothing yet.
+// cameTo returns the outcome of a nested stack's operation for the request that waits for it; false if there is none
+// yet.
 func cameTo(stack *store.Stack, op *store.Operation) (Outcome, bool) {
 	outcome := Outcome{Kind: Provided, Delivered: true, Held: op.Held}
 	outcome.Result.PhysicalID = wire.PhysicalID(stack.ID)
@@ -262,7 +265,7 @@ func cameTo(stack *store.Stack, op *store.Operation) (Outcome, bool) {
 		return outcome, final
 	case store.AimRemove:
 		if op.Kind != store.KindDelete {
-			return Outcome{}, false // that is still to come
+			return Outcome{}, false // the delete has not started
 		}
 		if final && op.Phase != store.PhaseSucceeded {
 			outcome.Text = embedded(stack, "deleted") + op.Parent.Reason
@@ -272,7 +275,7 @@ func cameTo(stack *store.Stack, op *store.Operation) (Outcome, bool) {
 	return outcome, true
 }
 
-// embedded begins the reason of a failure of a nested stack. Source: reasons of nested stacks in the wild.
+// embedded returns the start of the reason for a nested stack's failure. Source: published reasons of nested stacks.
 func embedded(stack *store.Stack, what string) string {
 	if dialectOf(stack) == ROS {
 		return "The nested stack " + stack.Name + " (" + string(stack.ID) + ") was not successfully " + what + ": "
@@ -280,7 +283,7 @@ func embedded(stack *store.Stack, what string) string {
 	return "Embedded stack " + string(stack.ID) + " was not successfully " + what + ": "
 }
 
-// backward is the reason of an update that is, or was, taken back.
+// backward returns the reason for an update that is, or was, rolled back.
 func backward(stack *store.Stack, op *store.Operation) string {
 	return strings.TrimSuffix(embedded(stack, "updated"), ": ") + ". Currently in " +
 		dialectOf(stack).StackStatus(op.Kind, op.Phase) + " with reason: " + op.Parent.Reason

@@ -11,20 +11,20 @@ import (
 )
 
 const (
-	// mostNested is how many stacks a stack may be nested in.
+	// mostNested is the maximum nesting depth of a stack.
 	mostNested = 10
-	// mostInTree is how many resources a stack and all that is nested in it may have together.
-	// Source: CloudFormation, quotas, nested stack resources.
+	// mostInTree is the maximum total number of resources of a stack and all stacks nested in it. Source:
+	// CloudFormation, quotas, nested stack resources.
 	mostInTree = 2500
-	// longestName is how long the name of a stack may be. Source: CloudFormation, CreateStack.
+	// longestName is the maximum length of a stack's name. Source: CloudFormation, CreateStack.
 	longestName = 128
 )
 
-// rosMostNested is how many stacks a stack of ROS may be nested in. Source: ROS, ALIYUN::ROS::Stack.
+// rosMostNested is the maximum nesting depth of a ROS stack. Source: ROS, ALIYUN::ROS::Stack.
 const rosMostNested = 5
 
-// checkNesting refuses to nest stacks without end: too deep, in themselves, or with too many resources together. It returns the
-// template.
+// checkNesting rejects a stack that is nested too deep or in itself, or that would bring the tree above the limit of
+// resources. It returns the template.
 func (s nestedStacks) checkNesting(
 	ctx context.Context, dialect Dialect, parent *store.Stack, n *nesting, text string,
 ) (*template.Template, error) {
@@ -68,7 +68,7 @@ func (s nestedStacks) checkNesting(
 	return t, nil
 }
 
-// parseNested reads the template of a nested stack, which is of the dialect of its parent.
+// parseNested reads the template of a nested stack, which has the dialect of its parent.
 func (c Checker) parseNested(dialect Dialect, text string) (*template.Template, error) {
 	if dialect != ROS {
 		t, err := template.ParseSubmitted(text, c.env.parsed.limits) // the result of its macros is not known yet
@@ -87,7 +87,7 @@ func (c Checker) parseNested(dialect Dialect, text string) (*template.Template, 
 	return t, nil
 }
 
-// countTree adds the resources of a stack, and of all that is nested in it, to count, and stops beyond the limit.
+// countTree adds the resources of a stack and of all stacks nested in it to count, and stops beyond the limit.
 func (s nestedStacks) countTree(ctx context.Context, id wire.StackID, count *int) error {
 	stack, err := s.store.Stack(ctx, id)
 	if errors.Is(err, store.ErrNotFound) || err == nil && !stack.Live {
@@ -115,7 +115,7 @@ func (s nestedStacks) countTree(ctx context.Context, id wire.StackID, count *int
 	return nil
 }
 
-// checkRoot refuses the delete of a nested stack whose root is protected from it.
+// checkRoot rejects the delete of a nested stack whose root has termination protection.
 func (s nestedStacks) checkRoot(ctx context.Context, stack *store.Stack) error {
 	if stack.Root == "" || !stack.Live {
 		return nil

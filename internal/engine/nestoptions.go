@@ -13,8 +13,8 @@ import (
 	"github.com/pintle-dev/pintle/internal/store"
 )
 
-// nestedOptions returns what a nested stack is made, or updated, with: what its resource declares, and what it has of its
-// parent. declared is the template.
+// nestedOptions returns the options for creating or updating a nested stack: those that its resource declares, and
+// those that it inherits from its parent. declared is the template.
 func (s nestedStacks) nestedOptions(
 	ctx context.Context, r *store.Request, parent *store.Stack, n *nesting, declared *template.Template,
 ) (Options, error) {
@@ -29,7 +29,7 @@ func (s nestedStacks) nestedOptions(
 	o := nestedOptionsOf(r.Body.Properties, revision.Tags)
 	o.Capabilities, o.RoleARN, o.DisableRollback = parent.Capabilities, parent.RoleARN, op.DisableRollback
 	o.RetainExceptOnCreate, o.nested = op.RetainExceptOnCreate, n
-	group, _ := r.Body.Properties.Get("ResourceGroupId") // of ROS; CloudFormation refuses the property
+	group, _ := r.Body.Properties.Get("ResourceGroupId") // of ROS; CloudFormation rejects the property
 	o.ResourceGroup = cmp.Or(group.Text(), parent.ResourceGroup)
 	o.Caller, o.Parallelism, o.replace = op.Caller, op.Parallelism, op.Replace
 	parameters, _ := r.Body.Properties.Get("Parameters")
@@ -43,7 +43,7 @@ func (s nestedStacks) nestedOptions(
 	return o, nil
 }
 
-// nestedOptionsOf returns what the properties of a nested stack declare, with the tags of its parent.
+// nestedOptionsOf returns the options that a nested stack's properties declare, with the inherited tags.
 func nestedOptionsOf(properties value.Value, inherited []store.Tag) Options {
 	o := Options{NotificationARNs: []string{}, Tags: []store.Tag{}}
 	parameters, _ := properties.Get("Parameters")
@@ -70,7 +70,7 @@ func nestedOptionsOf(properties value.Value, inherited []store.Tag) Options {
 	return o
 }
 
-// joined returns the text of a parameter: that of a list is its items, joined by commas.
+// joined returns the text of a parameter. A list becomes its items, joined by commas.
 func joined(v value.Value) string {
 	if v.Kind() != value.List {
 		return v.Text()
@@ -82,11 +82,11 @@ func joined(v value.Value) string {
 	return strings.Join(items, ",")
 }
 
-// rosNestedMinutes is how long an operation of a nested stack of ROS may take if nothing else is declared.
-// Source: ROS, ALIYUN::ROS::Stack, TimeoutMins.
+// rosNestedMinutes is the default time limit of a nested ROS stack's operation. Source: ROS, ALIYUN::ROS::Stack,
+// TimeoutMins.
 const rosNestedMinutes = 60
 
-// nestedTimeout returns how many minutes an operation of a nested stack may take; 0 means no limit.
+// nestedTimeout returns the time limit of a nested stack's operation in minutes; 0 means no limit.
 func nestedTimeout(dialect Dialect, r *store.Request) (int, error) {
 	property, minutes := "TimeoutInMinutes", 0
 	if dialect == ROS {
@@ -103,8 +103,8 @@ func nestedTimeout(dialect Dialect, r *store.Request) (int, error) {
 	return minutes, nil
 }
 
-// nestedName returns the name of the stack that a Create makes: always the same for one request, so that one that comes
-// twice makes one stack.
+// nestedName returns the name of the stack that a Create makes. It is always the same for a request, so a repeated
+// request creates one stack.
 func nestedName(parent string, r *store.Request) string {
 	sum := sha256.Sum256([]byte(string(r.Body.StackID) + "|" + string(r.ID)))
 	suffix := make([]byte, 12)
@@ -114,7 +114,7 @@ func nestedName(parent string, r *store.Request) string {
 	return withSuffix(parent+"-"+string(r.Logical), string(suffix))
 }
 
-// withSuffix joins the parts of a name. The front is cut if both are too long.
+// withSuffix joins the parts of a name. It shortens the front if the name would be too long.
 func withSuffix(front, suffix string) string {
 	return front[:min(len(front), longestName-1-len(suffix))] + "-" + suffix
 }

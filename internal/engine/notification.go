@@ -10,14 +10,14 @@ import (
 	"github.com/pintle-dev/pintle/wire"
 )
 
-// notifyTimeout is how long a topic may take to accept a notification.
+// notifyTimeout is the time limit for a topic to accept a notification.
 const notifyTimeout = 5 * time.Minute
 
 // notifications sends the events of a stack to its topics.
 type notifications struct{ *decision }
 
-// sendAll makes a request for every event of this decision and every topic that gets them, so that what was committed
-// is told, sooner or later, at least once and in no certain order.
+// sendAll creates a request for every event of this decision and every topic that gets it. So committed events are
+// delivered at least once, eventually, and in no particular order.
 func (d notifications) sendAll() {
 	if len(d.delta.Events) == 0 {
 		return
@@ -25,7 +25,7 @@ func (d notifications) sendAll() {
 	for _, arn := range d.view.Revisions[d.stack.Revision].NotificationARNs {
 		token, err := wire.ParseToken(wire.ServiceToken(arn))
 		if err != nil {
-			continue // none that was let in
+			continue // not a valid topic
 		}
 		for _, e := range d.delta.Events {
 			if text, told := d.dialect.notification(&d.stack, e); told {
@@ -62,7 +62,7 @@ func (d notifications) settle(r *store.Request, outcome Outcome) {
 	}
 }
 
-// notification is an event as CloudFormation tells it to a topic: lines of quoted values.
+// notification formats an event as CloudFormation does for a topic: lines of quoted values.
 func (d cloudFormation) notification(stack *store.Stack, e store.Event) (string, bool) {
 	status := d.StackStatus(e.Kind, e.Phase)
 	if e.Verb != "" {

@@ -7,35 +7,35 @@ import (
 	"github.com/pintle-dev/pintle/wire"
 )
 
-// Observer is told what has become durable, once for each, by the goroutine that has seen to it: it must not block. What it
-// is told comes from closed sets and names nobody's stack.
+// Observer is notified of durable changes, once each, on the goroutine that made them, so it must not block. Its
+// arguments come from closed sets and identify no stack.
 type Observer interface {
-	// Began is notified of an operation that has begun.
+	// Began is called when an operation has started.
 	Began(dialect string, kind store.Kind)
-	// Ended is notified of an operation that has ended, as what it ended and in which final phase, and how long it took.
+	// Ended is called when an operation has finished, with its kind at the end, its final phase and its duration.
 	Ended(dialect string, kind store.Kind, phase store.Phase, took time.Duration)
-	// Answered is notified of an answer that came by a response URL, in the body of a reply or by hand.
+	// Answered is called for an answer by response URL, in the body of a reply or by hand.
 	Answered(dialect string, answer AnswerKind)
-	// Failed is notified of a resource that has failed.
+	// Failed is called for a resource that failed.
 	Failed(dialect string, cause Cause)
-	// Silent is notified of a handler that returned without an answer, once for each delivery of its request.
+	// Silent is called for a handler that returned without an answer, once per delivery of its request.
 	Silent(dialect string)
-	// TookOver is told how many requests of dead nodes this one has taken over, 1 at least.
+	// TookOver is called with the number of requests that this node took over from dead nodes, at least 1.
 	TookOver(requests int)
 }
 
-// AnswerKind is what an answer was.
+// AnswerKind is the class of an answer.
 type AnswerKind string
 
 // The kinds of answers.
 const (
 	AnswerSuccess   AnswerKind = "success"
-	AnswerFailed    AnswerKind = "failed"    // the provider says that it has failed
-	AnswerInvalid   AnswerKind = "invalid"   // it is no response document, or a wrong one
-	AnswerOversize  AnswerKind = "oversize"  // it is longer than it may be
-	AnswerLate      AnswerKind = "late"      // the request was given up before
-	AnswerDuplicate AnswerKind = "duplicate" // the request was answered before
-	AnswerByHand    AnswerKind = "by-hand"   // a person has given it in the provider's place
+	AnswerFailed    AnswerKind = "failed"    // the provider reported a failure
+	AnswerInvalid   AnswerKind = "invalid"   // not a valid response document
+	AnswerOversize  AnswerKind = "oversize"  // longer than allowed
+	AnswerLate      AnswerKind = "late"      // the request had already failed
+	AnswerDuplicate AnswerKind = "duplicate" // the request had already been answered
+	AnswerByHand    AnswerKind = "by-hand"   // a person answered for the provider
 )
 
 // AnswerKinds lists all kinds of answers.
@@ -45,21 +45,21 @@ func AnswerKinds() []AnswerKind {
 	}
 }
 
-// Cause is the class of what a resource has failed with.
+// Cause is the class of the cause of a resource's failure.
 type Cause string
 
 // The causes.
 const (
-	CauseProvider    Cause = "provider"    // its provider said so
-	CauseNative      Cause = "native"      // a type of Pintle's own said so
-	CauseTimeout     Cause = "timeout"     // its provider kept silent
-	CauseSilent      Cause = "silent"      // its provider's handler returned without an answer
-	CauseDelivery    Cause = "delivery"    // its provider could not be reached, refused, or died
-	CauseAnswer      Cause = "answer"      // what its provider answered is no answer
-	CauseDeclaration Cause = "declaration" // its declaration is wrong, as its properties have turned out
+	CauseProvider    Cause = "provider"    // the provider reported it
+	CauseNative      Cause = "native"      // a native type of Pintle reported it
+	CauseTimeout     Cause = "timeout"     // the provider did not answer in time
+	CauseSilent      Cause = "silent"      // the provider's handler returned without an answer
+	CauseDelivery    Cause = "delivery"    // the provider was unreachable, refused the request, or died
+	CauseAnswer      Cause = "answer"      // the provider's answer is invalid
+	CauseDeclaration Cause = "declaration" // the declaration or its evaluated properties are invalid
 	CausePolicy      Cause = "policy"      // the stack policy forbids it
-	CauseChange      Cause = "change"      // what is changed of it cannot be changed
-	CauseCancelled   Cause = "cancelled"   // another one had failed, or the operation was cancelled
+	CauseChange      Cause = "change"      // the resource does not support the change
+	CauseCancelled   Cause = "cancelled"   // another resource failed, or the operation was cancelled
 )
 
 // Causes lists all causes.
@@ -69,7 +69,7 @@ func Causes() []Cause {
 	}
 }
 
-// cause is the observers' word for a class of failures.
+// cause returns the observers' class of a failure.
 func (f failure) cause() Cause {
 	switch f {
 	case failedByProvider:
@@ -92,10 +92,10 @@ func (f failure) cause() Cause {
 		return CauseCancelled
 	case failedAsDeclared, failedByAttribute:
 	}
-	return CauseDeclaration // the codes of templates are classes too
+	return CauseDeclaration // template error codes are also classes
 }
 
-// nobody observes nothing.
+// nobody is an observer that does nothing.
 type nobody struct{}
 
 func (nobody) Began(string, store.Kind)                             {}
@@ -105,7 +105,7 @@ func (nobody) Failed(string, Cause)                                 {}
 func (nobody) Silent(string)                                        {}
 func (nobody) TookOver(int)                                         {}
 
-// observed keeps a call of the observer until the decision is committed.
+// observed defers a call of the observer until the decision is committed.
 func (d *decision) observed(what func(o Observer, dialect string)) {
 	dialect := d.dialect.Name()
 	d.notes = append(d.notes, func(o Observer) { what(o, dialect) })
@@ -138,8 +138,8 @@ func (d *decision) tellAnswer(r *store.Request, outcome Outcome, got *answer) {
 	d.observed(func(o Observer, dialect string) { o.Answered(dialect, kind) })
 }
 
-// tellOperation reports an operation that this decision has started or ended to the observer, in the state that is
-// going to be written.
+// tellOperation reports an operation that this decision started or ended to the observer, in the state that will be
+// written.
 func (d *decision) tellOperation(before, after *store.Operation) {
 	if after == nil || after.Kind == store.KindReview {
 		return

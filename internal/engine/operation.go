@@ -14,7 +14,7 @@ import (
 // operation opens, fails and ends operations.
 type operation struct{ *decision }
 
-// open begins an operation, of which op says what was asked for, in its first phase.
+// open starts an operation in its first phase. op contains the request.
 func (d operation) open(phase store.Phase, op store.Operation) {
 	op.Stack, op.Number, op.ID, op.Instances = d.stack.Key, d.stack.Operation+1, d.newID(), d.op.Instances
 	op.Stood = d.op.Instances
@@ -22,7 +22,7 @@ func (d operation) open(phase store.Phase, op store.Operation) {
 		op.Stood = d.op.Stood
 	}
 	op.Started, op.Earliest = d.now, d.now
-	op.Trace = cmp.Or(d.trace, d.op.Trace) // what follows from an operation is of its trace
+	op.Trace = cmp.Or(d.trace, d.op.Trace) // a follow-up operation inherits the trace
 	d.op = op
 	if last := d.view.Operation.Latest; !d.now.After(last) {
 		d.op.Earliest = last.Add(time.Millisecond)
@@ -38,7 +38,7 @@ func (d operation) open(phase store.Phase, op store.Operation) {
 	d.stackEvent(phase, d.dialect.texts().begun(op.Kind, phase))
 }
 
-// begin starts the apply phase of an operation that was opened, or fails it at once if something outside the stack is missing.
+// begin starts the apply phase of an opened operation, or fails it at once if an external value is missing.
 func (d operation) begin(candidates []plan.Candidate) error {
 	if d.missing == "" {
 		return d.proceed(candidates)
@@ -62,13 +62,13 @@ func (d operation) proceed(candidates []plan.Candidate) error {
 	return scheduler(d).run()
 }
 
-// onFailure returns what happens if a create or an update fails.
+// onFailure returns the action after a create or an update fails.
 func (d operation) onFailure() failureAction {
 	switch {
 	case d.op.DisableRollback:
 		return keepFailed
 	case d.op.Parent != nil && d.op.Kind == store.KindCreate:
-		return keepFailed // its parent deletes it, or leaves it
+		return keepFailed // its parent deletes it, or keeps it
 	case d.op.DeleteOnFailure:
 		return deleteStack
 	}
@@ -92,13 +92,13 @@ func (d operation) failed() bool {
 	return len(d.op.FailedCreates)+len(d.op.FailedUpdates)+len(d.op.FailedDeletes) > 0
 }
 
-// firstFailure is what failed first in the phase, of the resources that have. The view is whole.
+// firstFailure returns the resource that failed first in the phase. The view is whole.
 func (d operation) firstFailure() failed {
 	var first *store.Instance
 	for _, logical := range slices.Concat(d.op.FailedCreates, d.op.FailedUpdates, d.op.FailedDeletes) {
 		for _, number := range d.numbers[logical] {
 			i := d.instances[number]
-			left := i.Role == store.RoleOrphan || i.Changed.Before(d.op.Earliest) // by an operation before
+			left := i.Role == store.RoleOrphan || i.Changed.Before(d.op.Earliest) // by an earlier operation
 			if !left && i.Progress == store.ProgressFailed && (first == nil || i.Changed.Before(first.Changed)) {
 				first = i
 			}
@@ -131,7 +131,7 @@ func (d operation) end(phase store.Phase, reason string) {
 	clear(d.changedSteps)
 }
 
-// publish resolves the outputs of a revision. problem says why they cannot be, and those of before then stay.
+// publish resolves the outputs of a revision. If that fails, problem is the reason and the previous outputs stay.
 func (d operation) publish(revision int) (problem string, err error) {
 	t, err := d.template(revision)
 	if err != nil {

@@ -6,27 +6,27 @@ import (
 	"github.com/pintle-dev/pintle/wire"
 )
 
-// Ref names a stack as a client does: by its name, or by its id.
+// Ref identifies a stack by its name or ID.
 type Ref struct {
 	Account string
 	Region  string
-	// Stack is the name or the ARN as it was given; with ByID it is the id of a stack of ROS, a UUID.
+	// Stack is the name or the ARN. With ByID it is the ID of a ROS stack, a UUID.
 	Stack string
 	ByID  bool
 }
 
-// Started is what a client learns of an operation that has begun.
+// Started identifies an operation that has started.
 type Started struct {
 	StackID   wire.StackID
 	Operation string
 }
 
-// Parameter is a parameter as a client passes it: a value, or the one of the stack's last operation.
+// Parameter is a parameter that a client passes: a value, or the value of the stack's last operation.
 type Parameter struct {
 	Key         string
 	Value       string
 	UsePrevious bool
-	// Secret makes the value secret, whatever the template says.
+	// Secret makes the value secret, regardless of the template.
 	Secret bool
 }
 
@@ -37,55 +37,56 @@ type RollbackConfiguration struct {
 	Minutes  *int
 }
 
-// Options are what a create and an update have in common.
+// Options are the options that creates and updates share.
 type Options struct {
-	// Token is the client's own name for the request, empty for none: the same request with the same token is one.
+	// Token is the client's idempotency token, empty for none. A repeated request with the same token has no effect.
 	Token        string
 	Parameters   []Parameter
 	Capabilities []string
-	// ResourceTypes are the types that the template may have resources of: names, or beginnings that end in an asterisk.
-	// None allows all.
+	// ResourceTypes are the allowed resource types of the template: names, or prefixes that end in an asterisk. Empty
+	// allows all.
 	ResourceTypes []string
-	// Tags replace those of the stack; nil leaves them.
+	// Tags replace those of the stack; nil keeps them.
 	Tags []store.Tag
-	// NotificationARNs are the SNS topics that receive events from now on, instead of those of the stack; nil leaves
-	// them.
+	// NotificationARNs are the SNS topics that receive events from now on, instead of those of the stack; nil keeps
+	// the stack's.
 	NotificationARNs []string
-	// Rollback is the RollbackConfiguration from now on. It is kept and not acted on: there are no alarms.
+	// Rollback is the RollbackConfiguration from now on. Pintle stores it and does not apply it, because it has no
+	// alarms.
 	Rollback RollbackConfiguration
-	// RoleARN is kept with the stack; empty leaves the one it has.
+	// RoleARN replaces the stack's role; empty keeps it.
 	RoleARN string
-	// Caller is who asks, as requests of ROS tell it.
+	// Caller identifies the client in ROS requests.
 	Caller string
-	// ResourceGroup is the ID of the resource group that a new stack is put in, and its nested stacks; "" for none. Of ROS.
+	// ResourceGroup is the ID of the resource group of a new stack and its nested stacks; "" for none. Only for ROS.
 	ResourceGroup string
-	// Parallelism bounds how many resources are at work at once; 0 does not. Of ROS.
+	// Parallelism limits the number of resources in progress at a time; 0 means no limit. Only for ROS.
 	Parallelism int
-	// DisableRollback leaves a stack that failed as it is.
+	// DisableRollback keeps the state of a stack that failed.
 	DisableRollback bool
-	// RetainExceptOnCreate makes a rollback delete what the operation created, though its policy is Retain.
+	// RetainExceptOnCreate makes a rollback delete what the operation created, even if its policy is Retain.
 	RetainExceptOnCreate bool
-	// Policy is the stack policy from this operation on, JSON; empty leaves the stack's own. An update itself goes by the
-	// one that was in force before it.
+	// Policy is the stack policy after this operation, as JSON; empty keeps the stack's own. An update itself uses
+	// the policy that was in force before it.
 	Policy string
 
-	// replace and taint are those of an update, see [UpdateStack].
+	// replace and taint are options of an update, see [UpdateStack].
 	replace bool
 	taint   []wire.LogicalID
-	// revert are those of a change set, see [CreateChangeSet].
+	// revert is an option of a change set, see [CreateChangeSet].
 	revert []wire.LogicalID
-	// importing is what a change set imports, nil for nothing.
+	// importing describes the imports of a change set, nil for none.
 	importing *importRequest
-	// stored is what was read of the parameter store.
+	// stored contains the values that were read from the parameter store.
 	stored map[string]template.Stored
-	// nested says for which request of which parent a nested stack is to be created or updated; nil if it is none.
+	// nested identifies the parent and the request of a nested stack's operation; nil for any other stack.
 	nested *nesting
 }
 
-// applyOptions puts on the stack what an operation says of it.
+// applyOptions stores the options of an operation in the stack.
 func (d *decision) applyOptions(in *Options) {
 	d.stack.DisableRollback = in.DisableRollback
-	if len(in.Capabilities) > 0 { // otherwise those of the stack stay
+	if len(in.Capabilities) > 0 { // otherwise the stack keeps its own
 		d.stack.Capabilities = in.Capabilities
 	}
 	if in.RoleARN != "" {

@@ -10,7 +10,7 @@ import (
 // phases moves an operation from phase to phase.
 type phases struct{ *decision }
 
-// end ends a phase once no step is running. It begins the next phase, or ends the operation.
+// end ends a phase when no step is running. It starts the next phase, or ends the operation.
 func (d phases) end() error {
 	if err := d.whole(); err != nil {
 		return err
@@ -82,7 +82,7 @@ func (d phases) endApply() error {
 	return nil
 }
 
-// endRevert continues the rollback of an update whose resources are restored.
+// endRevert continues the rollback of an update after its resources are restored.
 func (d phases) endRevert() error {
 	// A restored resource may have another id, or other attributes, than before.
 	problem, err := operation(d).publish(d.op.From)
@@ -99,7 +99,7 @@ func (d phases) endRevert() error {
 	return nil
 }
 
-// enterCleanup moves to a clean-up. That of a nested stack begins when its parent says so.
+// enterCleanup moves to a clean-up. In a nested stack, the clean-up starts when the parent releases it.
 func (d phases) enterCleanup(phase store.Phase) {
 	d.stackEvent(phase, "")
 	if d.op.Parent != nil {
@@ -109,8 +109,8 @@ func (d phases) enterCleanup(phase store.Phase) {
 	d.beginCleanup()
 }
 
-// awaitCancelled makes the phase wait for the requests that were cancelled and are still with their providers, so that
-// the next operation does not meet them. It returns false if there are none.
+// awaitCancelled makes the phase wait for cancelled requests that their providers still hold, so that they cannot
+// interfere with the next operation. It returns false if there are none.
 func (d phases) awaitCancelled() bool {
 	waits := false
 	for _, s := range d.sortedSteps() {
@@ -124,7 +124,7 @@ func (d phases) awaitCancelled() bool {
 	return waits
 }
 
-// beginApply sets the steps up for the phase in which the operation goes for its aim.
+// beginApply prepares the steps for the phase in which the operation makes its changes.
 func (d phases) beginApply() {
 	if operation(d).deletesFailedCreate() {
 		d.scheduleDelete()
@@ -144,7 +144,7 @@ func (d phases) beginRollback(reason string) {
 	d.op.RollbackID = d.newID()
 	d.reserveEnd()
 	if d.op.From == 0 {
-		d.op.Kind = store.KindCreate // an update of what never stood: there is nothing to go back to
+		d.op.Kind = store.KindCreate // an update of a stack that was never complete has nothing to go back to
 	}
 	d.stack.ChangeSet, d.stackChanged = "", true
 	if d.op.Kind == store.KindCreate && !d.op.Import {
@@ -159,8 +159,8 @@ func (d phases) beginRollback(reason string) {
 	}
 }
 
-// reserveEnd keeps a millisecond before the first event of a rollback free: the time at which DescribeEvents shows the
-// failure of the operation itself.
+// reserveEnd keeps the millisecond before the first event of a rollback free. DescribeEvents shows the failure of the
+// operation itself at that time.
 func (d phases) reserveEnd() { d.op.Latest = d.op.Latest.Add(time.Millisecond) }
 
 // beginDelete turns a failed create into a delete. The policies apply as in a rollback, because the resources never belonged to a
@@ -203,7 +203,8 @@ func (d phases) beginCleanup() {
 	})
 }
 
-// schedule gives each step its part in a phase: how many steps it waits for, and which wait for it.
+// schedule gives each step its part in a phase: the number of steps that it waits for, and the steps that wait for
+// it.
 func (d phases) schedule(part func(*store.Step) (waits, next []wire.LogicalID, takesPart bool)) {
 	for _, s := range d.sortedSteps() {
 		waits, next, takesPart := part(s)
@@ -219,7 +220,7 @@ func (d phases) schedule(part func(*store.Step) (waits, next []wire.LogicalID, t
 	}
 }
 
-// scheduleDelete schedules the deletion of the resources that a create has made.
+// scheduleDelete schedules the deletion of the resources that a create made.
 func (d phases) scheduleDelete() {
 	d.schedule(func(s *store.Step) (waits, next []wire.LogicalID, takesPart bool) {
 		return s.Plan.NewFeeds, s.Plan.NewNeeds, true
@@ -249,13 +250,13 @@ func (d phases) revisitAll() {
 	}
 }
 
-// revisitsAll reports whether the operation undoes what operations before it have done, so that a nested stack may have
-// something to undo that this operation knows nothing of.
+// revisitsAll reports whether the operation also undoes earlier operations. A nested stack may then have changes to
+// undo that this operation does not know.
 func (d phases) revisitsAll() bool {
 	return d.op.Call == store.CallContinue || d.op.Call == store.CallRollback || d.op.Tried != nil
 }
 
-// keepTags keeps the tags that a call has given the stack during an update which is now rolled back.
+// keepTags keeps the tags that a call gave the stack during an update that is now rolled back.
 func (d phases) keepTags() {
 	if t := d.stack.Tagging; t != nil && t.Revision == d.op.To {
 		d.stack.Tagging = &store.Tagging{Revision: d.op.From, Tags: t.Tags}

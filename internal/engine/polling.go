@@ -10,22 +10,22 @@ import (
 )
 
 const (
-	// mostFailures is how many tries in a row may come to nothing before a request that waits has failed.
+	// mostFailures is the number of consecutive failed tries after which a waiting request fails.
 	mostFailures = 3
-	// failurePause is the least pause after a try that came to nothing.
+	// failurePause is the minimum pause after a failed try.
 	failurePause = time.Second
-	// lastWords is how long a provider may take that is asked for the last time, at the end of the time that it had given
-	// itself: what it says then is known to be its answer, and what there is to delete.
+	// lastWords is the time limit of the last poll, which is made at the end of the provider's own time limit. Its
+	// result is the provider's final answer, and shows what has to be deleted.
 	lastWords = time.Minute
-	// notServedFor is how long a node that cannot ask a provider leaves it to those that may.
+	// notServedFor is how long a node that cannot poll a provider leaves that to other nodes.
 	notServedFor = time.Minute
 )
 
-// polling asks a provider again until its work is done.
+// polling polls a provider until its work is done.
 type polling struct{ *decision }
 
-// start records that the provider of a request is not done, and when to ask it again. The request keeps waiting until its own deadline.
-// The poll is a row of its own.
+// start records that the provider of a request is not done, and schedules the next poll. The request keeps waiting
+// until its own deadline. The poll is a row of its own.
 func (d polling) start(r *store.Request, outcome Outcome) error {
 	r.Executor = 0 // should this node die, nothing dies with it
 	d.changeRequest(r)
@@ -44,8 +44,8 @@ func (d polling) start(r *store.Request, outcome Outcome) error {
 
 // record stores the report of a provider that is not done.
 func (d polling) record(row *store.Request, outcome Outcome) {
-	// If no answer comes, the rollback of a Create deletes the resource that it has reported so far. An Update does
-	// not change the resource until it has succeeded.
+	// If no answer comes, the rollback of a Create deletes the resource reported so far. An Update does not change
+	// the resource until it has succeeded.
 	if i := d.instances[row.Instance]; i != nil && row.Body.Asked == wire.Create && outcome.ID != "" && i.PhysicalID != outcome.ID {
 		i.PhysicalID = outcome.ID
 		d.changeInstance(i)
@@ -54,7 +54,7 @@ func (d polling) record(row *store.Request, outcome Outcome) {
 	wait.Try++
 	wait.Failures = 0
 	wait.After = min(max(outcome.After, leastWait), mostWait)
-	wait.Until = outcome.Until.UTC().Truncate(time.Millisecond) // as precise as the time of the store
+	wait.Until = outcome.Until.UTC().Truncate(time.Millisecond) // as precise as the store
 	if r := d.requests[wait.For]; r != nil && r.Cancelled {
 		wait.Until = lessTime(r, &wait)
 	}
@@ -67,7 +67,7 @@ func (d polling) record(row *store.Request, outcome Outcome) {
 	}
 }
 
-// cut returns the beginning of a text, at most that many bytes long, with "…" at the end if it is not all.
+// cut returns a text shortened to a number of bytes, with "…" at the end if anything is missing.
 func cut(text string, most int) string {
 	if len(text) <= most {
 		return text
@@ -106,9 +106,9 @@ func (d polling) send(row *store.Request) error {
 	return nil
 }
 
-// report takes the outcome of a poll.
+// report handles the outcome of a poll.
 func (d polling) report(row *store.Request, outcome Outcome) error {
-	if outcome.Kind == Accepted { // the view holds nothing else
+	if outcome.Kind == Accepted { // the view has no other rows
 		if row.State == store.RequestReady {
 			row.State, row.Owner, row.Delivered, row.Silence = store.RequestWaiting, 0, d.now, nil
 			row.Due = minTime(row.Wait.Deadline, maxTime(row.Wait.End(), d.now).Add(lastWords))
@@ -136,7 +136,7 @@ func (d polling) report(row *store.Request, outcome Outcome) error {
 		if wait.Failures < mostFailures {
 			return d.pause(r, row)
 		}
-		outcome.Delivered = true // the request itself was
+		outcome.Delivered = true // the request itself was delivered
 		return requests(d).settle(r, outcome.Kind.String(), answers(d).resultOf(r, outcome))
 	case Silent:
 		silence(d).record(row, outcome)
@@ -147,13 +147,14 @@ func (d polling) report(row *store.Request, outcome Outcome) error {
 		return d.timeOut(r, row)
 	case Accepted, Answered, Provided, Awaiting, Returned:
 	}
-	return nil // a row that asks again has no answer
+	return nil // polls get no answers
 }
 
-// waitTimedOut is the reason of what was not done in its provider's own time. Source: aws-cdk, provider framework.
+// waitTimedOut is the reason if a provider did not finish within its own time limit. Source: aws-cdk, provider
+// framework.
 const waitTimedOut = "Operation timed out"
 
-// timeOut fails a request whose provider did not finish within its own time, or within that of the request.
+// timeOut fails a request whose provider did not finish within its own time limit, or within that of the request.
 func (d polling) timeOut(r, row *store.Request) error {
 	v := result{reason: d.failure(failedInTime, r.Logical, waitTimedOut+pollRequests(d).lastSaid(r, ": ")), reached: true}
 	if !row.Wait.End().Before(row.Wait.Deadline) {

@@ -7,12 +7,12 @@ import (
 	"github.com/pintle-dev/pintle/internal/store"
 )
 
-// pollRequests holds the rows that ask a provider again.
+// pollRequests manages the rows of polls.
 type pollRequests struct{ *decision }
 
 // of returns the row that polls for a request; nil if there is none.
 func (d pollRequests) of(r *store.Request) *store.Request {
-	for _, row := range d.requests { // there is one at most
+	for _, row := range d.requests { // there is at most one
 		if row.Type == store.TypeIsComplete && row.Wait.For == r.ID && row.State != store.RequestSettled {
 			return row
 		}
@@ -20,8 +20,8 @@ func (d pollRequests) of(r *store.Request) *store.Request {
 	return nil
 }
 
-// lastSaid is what to add to the reason of a request that timed out while it waited: what its provider said last, behind a
-// lead; empty if there is nothing to add.
+// lastSaid returns text to append to the reason of a request that timed out while it waited: lead and the provider's
+// last report, or "" if there is none.
 func (d pollRequests) lastSaid(r *store.Request, lead string) string {
 	row := d.of(r)
 	if row == nil || row.Wait.Reason == "" || d.fidelity == FidelityAWS {
@@ -30,8 +30,8 @@ func (d pollRequests) lastSaid(r *store.Request, lead string) string {
 	return lead + row.Wait.Reason
 }
 
-// lessTime returns when the provider of a request that was cancelled is to be asked for the last time: before the request
-// times out, for by its answer it is known what there is.
+// lessTime returns the time of the last poll for a cancelled request. It is before the request times out, because the
+// result shows what has to be deleted.
 func lessTime(r *store.Request, wait *store.Wait) time.Time {
 	return minTime(wait.End(), r.Due.Add(-lastWords))
 }
@@ -58,7 +58,7 @@ func (d pollRequests) stop(r *store.Request) {
 	}
 }
 
-// withdraw ends a poll. It drops the pending data, which may be large, and is a secret that is no longer needed.
+// withdraw ends a poll. It drops the pending data, which may be large and are a secret that is no longer needed.
 func (d pollRequests) withdraw(row *store.Request) {
 	body := *row.Body
 	body.Pending = value.Value{}

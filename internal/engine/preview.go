@@ -10,31 +10,30 @@ import (
 	"github.com/pintle-dev/pintle/wire"
 )
 
-// PreviewStack is what it takes to say what a create or an update of a stack would do.
+// PreviewStack is the input of [Planner.Preview].
 type PreviewStack struct {
 	Options
 	Stack    Ref
 	Template string
-	// Dialect is whose stack it would be if there is none; nil is [CloudFormation].
+	// Dialect is the dialect of a stack that does not exist yet; nil means [CloudFormation].
 	Dialect Dialect
-	// Replace and Taint are those of the update, see [UpdateStack].
+	// Replace and Taint are options of the update, see [UpdateStack].
 	Replace bool
 	Taint   []wire.LogicalID
 }
 
-// Preview is what a create or an update would do. It holds no secret.
+// Preview is the effect that a create or an update would have. It contains no secrets.
 type Preview struct {
-	// Kind is KindCreate for a stack that is not there, KindUpdate for one that is.
+	// Kind is KindCreate for a stack that does not exist, and KindUpdate for one that does.
 	Kind store.Kind `json:"kind"`
-	// Unchanged says that there is nothing for which the stack would be updated.
+	// Unchanged means that the update would change nothing.
 	Unchanged bool `json:"unchanged,omitempty"`
-	// Changes are those of resources. There may be none though the stack would be updated: of its outputs or tags.
+	// Changes are the changes of resources. There may be none even if the update would change outputs or tags.
 	Changes []plan.Change `json:"changes"`
 }
 
-// Preview returns what it would come to if the stack was created or updated so. It asks no provider and leaves nothing
-// behind. A stack whose create was rolled back counts as one that is not there. Errors that the client can fix are of
-// type [Error].
+// Preview plans a create or an update of a stack without starting it. It asks no provider and stores nothing. A stack
+// whose create was rolled back counts as missing. Errors that the client can fix are of type [Error].
 func (p Planner) Preview(ctx context.Context, in PreviewStack) (Preview, error) {
 	dialect := dialectFor(in.Dialect, in.Stack)
 	in.replace, in.taint = in.Replace, in.Taint
@@ -66,9 +65,9 @@ func (p Planner) Preview(ctx context.Context, in PreviewStack) (Preview, error) 
 			if d.stack.Key != 0 {
 				name.Name = d.stack.Name
 			}
-			// The id that the stack is going to have is not known, but for its form.
+			// Only the form of the new stack's ID is known.
 			id := d.dialect.stackID(name, plan.Unknown)
-			if d.dialect == ROS { // it is all of the id, and names are made of it
+			if d.dialect == ROS { // it is the whole ID, and names are made from it
 				id = d.dialect.stackID(name, plan.UnknownUUID)
 			}
 			d.stack = store.Stack{ID: id, Account: name.Account, Region: name.Region, Name: name.Name}
@@ -99,5 +98,5 @@ func (p Planner) Preview(ctx context.Context, in PreviewStack) (Preview, error) 
 	return result, err
 }
 
-// errDrawn ends a decision that was only to be looked at.
+// errDrawn ends a decision whose result must not be written.
 var errDrawn = errors.New("nothing is to be written")

@@ -15,15 +15,15 @@ import (
 // Queries reads stacks, their resources and their operations.
 type Queries struct{ *runner }
 
-// Resources returns what stands for each logical ID of a stack, by logical ID: the current instance or, in a stack that
-// was deleted or rolled back, the last one. Resources removed by an update are not among them.
+// Resources returns one instance for each logical ID of a stack, sorted by logical ID: the current instance or, in a
+// stack that was deleted or rolled back, the last one. It leaves out resources that an update removed.
 func (q Queries) Resources(ctx context.Context, stack store.Stack) ([]store.Instance, error) {
 	instances, err := q.store.Instances(ctx, stack.Key)
 	if err != nil {
 		return nil, err
 	}
 	shown := map[wire.LogicalID]store.Instance{}
-	for _, i := range instances { // by number: a later one wins, but a current one always
+	for _, i := range instances { // ordered by number: a later one wins, but a current one takes precedence
 		if i.Role != store.RoleCurrent && !i.Shown {
 			continue
 		}
@@ -38,11 +38,12 @@ func (q Queries) Resources(ctx context.Context, stack store.Stack) ([]store.Inst
 	return list, nil
 }
 
-// Expected returns the resources that a stack has and those that it is to have, by logical ID: those of
-// [Queries.Resources] with which somebody has begun and, of a create or an update that is under way or was left as it failed,
-// those of its template with which nobody has. An instance of these has no number and no verb, and of its body the type alone.
+// Expected returns the existing and the planned resources of a stack, sorted by logical ID. The existing ones are
+// those of [Queries.Resources] that have been started. The planned ones are the other resources of the template, if a
+// create or an update is in progress or failed without a rollback. A planned instance has no number and no verb, and
+// its body has only the type.
 func (q Queries) Expected(ctx context.Context, stack store.Stack) ([]store.Instance, error) {
-	list, err := q.Resources(ctx, stack) // after the stack was read: what has begun since is among them
+	list, err := q.Resources(ctx, stack) // after reading the stack, so it includes resources that have started since
 	if err != nil {
 		return nil, err
 	}
@@ -76,8 +77,8 @@ func (q Queries) Expected(ctx context.Context, stack store.Stack) ([]store.Insta
 	return list, nil
 }
 
-// FindOperation returns the operation that has this operation id, as its own or as that of its rollback, and its stack.
-// It returns [store.ErrNotFound] if there is none in the account and region.
+// FindOperation returns an operation by its own ID or that of its rollback, and its stack. It returns
+// [store.ErrNotFound] if there is none in the account and region.
 func (q Queries) FindOperation(ctx context.Context, account, region, id string) (store.Stack, store.Operation, error) {
 	stack, operation, err := q.store.FindOperation(ctx, id)
 	if err == nil && (stack.Account != account || stack.Region != region) {
@@ -86,17 +87,17 @@ func (q Queries) FindOperation(ctx context.Context, account, region, id string) 
 	return stack, operation, err
 }
 
-// maxLast bounds how many operations [Queries.LastOperations] returns: a rollback can be tried any number of times.
+// maxLast bounds the result of [Queries.LastOperations], because a rollback can be tried any number of times.
 const maxLast = 5
 
-// LastOperations returns a stack's newest operation and, if that undoes an earlier one, those before it down to the one
-// that is undone, newest first and five at most.
+// LastOperations returns a stack's newest operation. If that undoes an earlier one, the result includes the
+// operations down to the one that is undone, newest first and at most five.
 func (q Queries) LastOperations(ctx context.Context, stack store.Stack) ([]store.Operation, error) {
 	var last []store.Operation
 	for number := stack.Operation; number > 0 && len(last) < maxLast; number-- {
 		op, err := q.store.Operation(ctx, stack.Key, number)
 		if errors.Is(err, store.ErrNotFound) && len(last) > 0 {
-			break // it was swept
+			break // it was deleted by the clean-up
 		}
 		if err != nil {
 			return nil, err
@@ -109,8 +110,8 @@ func (q Queries) LastOperations(ctx context.Context, stack store.Stack) ([]store
 	return last, nil
 }
 
-// Protect turns a stack's protection against deletes on or off and returns the stack's id. Errors that the client can
-// fix are of type [Error].
+// Protect turns a stack's termination protection on or off and returns the stack's ID. Errors that the client can fix
+// are of type [Error].
 func (e *Engine) Protect(ctx context.Context, ref Ref, on bool) (wire.StackID, error) {
 	stack, err := e.Find(ctx, ref)
 	if errors.Is(err, store.ErrNotFound) {
@@ -139,8 +140,8 @@ func (e *Engine) Protect(ctx context.Context, ref Ref, on bool) (wire.StackID, e
 	})
 }
 
-// MoveToGroup puts a stack into another resource group, of which templates learn at the next update. Nested stacks stay in theirs. Errors
-// that the client can fix are of type [Error].
+// MoveToGroup moves a stack to another resource group. Templates see the new group at the next update. Nested stacks
+// stay in their group. Errors that the client can fix are of type [Error].
 func (e *Engine) MoveToGroup(ctx context.Context, ref Ref, group string) error {
 	target, err := e.target(ctx, ref)
 	if err != nil {
@@ -156,7 +157,7 @@ func (e *Engine) MoveToGroup(ctx context.Context, ref Ref, group string) error {
 	})
 }
 
-// InputError reports whether an error is the client's to fix, and how it is to be told.
+// InputError reports whether the client can fix an error, and returns it as an [Error].
 func InputError(err error) (*Error, bool) {
 	var input *Error
 	ok := errors.As(err, &input)

@@ -12,18 +12,19 @@ import (
 	"github.com/pintle-dev/pintle/wire"
 )
 
-// mostReading is how long a provider may take for a Read, if its resource allows more.
+// mostReading is the maximum time limit of a Read, even if its resource allows more.
 const mostReading = 15 * time.Minute
 
-// Reading has providers read resources.
+// Reading asks providers to read resources.
 type Reading struct{ *runner }
 
-// Read asks the providers of resources for the present state of these, and returns the requests by logical ID. It leaves out resources
-// whose providers don't declare that they read, and those that have changed since. A resource whose last Read is unanswered gets
-// no second one. When Read returns, the requests are durable: each has its result once it is settled, see [store.TypeRead].
+// Read asks the providers of resources for their current state, and returns the requests by logical ID. It leaves out
+// resources whose providers don't declare Read, and those that have changed since. A resource whose last Read is
+// unanswered gets no second one. When Read returns, the requests are durable. A settled request has the result, see
+// [store.TypeRead].
 func (g Reading) Read(ctx context.Context, stack store.Stack, instances []store.Instance) (map[wire.LogicalID]wire.RequestID, error) {
 	type kind struct{ token, resourceType string }
-	declared := map[kind]bool{} // once for each kind: it may take seconds
+	declared := map[kind]bool{} // once for each kind, because it may take seconds
 	var able []store.Instance
 	for _, i := range instances {
 		if !readable(&i) {
@@ -50,20 +51,21 @@ func (g Reading) Read(ctx context.Context, stack store.Stack, instances []store.
 	return sent, err
 }
 
-// readable reports whether an instance is one of a custom resource that exists.
+// readable reports whether an instance belongs to a custom resource that exists.
 func readable(i *store.Instance) bool {
 	return i.Role == store.RoleCurrent && i.Body != nil && !i.Body.Token.IsNull() && i.PhysicalID != "" && !i.Unborn()
 }
 
-// declaresRead reports whether the provider behind a token declares that it reads resources of a type.
+// declaresRead reports whether the provider of a token declares Read for a resource type.
 func (run *runner) declaresRead(ctx context.Context, token, resourceType string) bool {
 	return run.reads != nil && run.reads(ctx, wire.ServiceToken(token), resourceType)
 }
 
-// reads asks providers for the present state of resources.
+// reads asks providers for the current state of resources.
 type reads struct{ *decision }
 
-// ask sends the Reads of instances. The view is whole. While an operation is in progress there are none: resources are changing.
+// ask sends the Reads of instances. The view is whole. It sends none while an operation is in progress, because
+// resources change.
 func (d reads) ask(instances []store.Instance) map[wire.LogicalID]wire.RequestID {
 	sent := map[wire.LogicalID]wire.RequestID{}
 	if !d.op.Phase.Final() {
@@ -89,7 +91,7 @@ func (d reads) ask(instances []store.Instance) map[wire.LogicalID]wire.RequestID
 	return sent
 }
 
-// send makes the Read of an instance.
+// send creates the Read of an instance.
 func (d reads) send(i *store.Instance) *store.Request {
 	r := requests(d).add(i, store.TypeRead)
 	r.Body.Timeout, r.Body.Properties = min(i.Body.Timeout, mostReading), i.Body.Properties
@@ -99,7 +101,7 @@ func (d reads) send(i *store.Instance) *store.Request {
 	return r
 }
 
-// report takes what became of a Read.
+// report handles the outcome of a Read.
 func (d reads) report(r *store.Request, outcome Outcome) error {
 	problem := ""
 	var state *wire.State
@@ -126,7 +128,7 @@ func (d reads) report(r *store.Request, outcome Outcome) error {
 	return d.settle(r, outcome.Kind.String(), state, said, problem)
 }
 
-// read returns the state and the attributes in an answer, or why there is no state.
+// read returns the state and the attributes in an answer, or the reason why there is no state.
 func (d reads) read(r *store.Request, outcome Outcome) (state *wire.State, said value.Value, problem string) {
 	got := answers(d).read(r, outcome)
 	d.tellAnswer(r, outcome, &got)
@@ -137,7 +139,7 @@ func (d reads) read(r *store.Request, outcome Outcome) (state *wire.State, said 
 		return nil, got.data, "the provider answered FAILED: " + d.redact(r, got.reason, got.data)
 	case got.state == nil:
 		return nil, got.data, noState
-	case got.id != r.Body.PhysicalID: // the state is that of another resource
+	case got.id != r.Body.PhysicalID: // the state belongs to another resource
 		return nil, got.data, d.redact(r, otherResource(r, got.id), got.data)
 	case outcome.withheld:
 		return nil, got.data, withheldText
@@ -145,14 +147,15 @@ func (d reads) read(r *store.Request, outcome Outcome) (state *wire.State, said 
 	return got.state, got.data, ""
 }
 
-// otherResource says that the answer to a Read has the physical ID of another resource.
+// otherResource returns the problem of an answer to a Read with another resource's physical ID.
 func otherResource(r *store.Request, id wire.PhysicalID) string {
 	return fmt.Sprintf("the provider answered with the physical ID %.200q instead of %q", id, r.Body.PhysicalID)
 }
 
 const noState = "the provider answered SUCCESS without the state of the resource"
 
-// settle settles a Read. Its row keeps the result of the comparison, never what was read. said are the attributes in the answer.
+// settle settles a Read. Its row keeps the result of the comparison, never the state itself. said are the attributes
+// in the answer.
 func (d reads) settle(r *store.Request, ending string, state *wire.State, said value.Value, problem string) error {
 	found := drift.Resource{
 		Logical: r.Logical, Physical: r.Body.PhysicalID, Type: r.Body.ResourceType, Status: drift.Unknown, Problem: problem, Checked: d.now,

@@ -9,19 +9,19 @@ import (
 	"github.com/pintle-dev/pintle/wire"
 )
 
-// redact redacts a text: it removes signatures, the secrets that the provider was given, those that it or
-// its neighbours hold, and those in the rest of what it says.
+// redact redacts a text: it removes signatures, the secrets that the provider was given, those that it or its
+// neighbours hold, and those in beside.
 func (d *decision) redact(r *store.Request, text string, beside ...value.Value) string {
 	return d.without(text, d.calledWith(r.Body.Token, r.Body.HTTPConfig), append(beside, r.Body.Properties, r.Body.OldProperties)...)
 }
 
-// presentable makes a text fit for people: without signatures, without control characters, and without any secret that this
-// decision knows of.
+// presentable redacts a text for people: it removes signatures, control characters, and every secret that this
+// decision knows.
 func (d *decision) presentable(text string, more ...value.Value) string {
 	return d.without(text, nil, more...)
 }
 
-// calledWith returns what is secret of how a provider is called.
+// calledWith returns the secrets in the call of a provider.
 func (d *decision) calledWith(token, config value.Value) []string {
 	if d.dialect != ROS {
 		return token.Secrets()
@@ -29,14 +29,15 @@ func (d *decision) calledWith(token, config value.Value) []string {
 	return append(store.ConfigSecrets(config), store.TokenSecrets(token)...)
 }
 
-// without is presentable, of which further secrets are given as they are.
+// without is presentable with additional secrets.
 func (d *decision) without(text string, secrets []string, more ...value.Value) string {
-	// A secret or a signature may hold such a character, or have one put into it by a program that colours its output.
+	// A secret or a signature may contain a control character, or have one inserted by a program that colours its
+	// output.
 	hide := redact.Of(append(secrets, d.secrets(more...)...))
 	return hide.Mask(wire.Redact(wire.CleanText(wire.Redact(hide.Mask(text)))))
 }
 
-// secrets returns every secret that this decision knows of, and those in further values.
+// secrets returns every secret that this decision knows, and those in further values.
 func (d *decision) secrets(more ...value.Value) []string {
 	secrets := slices.Clone(d.hidden)
 	for _, v := range more {

@@ -23,7 +23,7 @@ type refusals struct {
 	busy func(stack *store.Stack, op *store.Operation, status, what string) error
 	// atRest rejects the same change to an idle stack in a status that no operation can follow.
 	atRest func(stack *store.Stack, status, what string) error
-	// notUndone rejects an update with rollback enabled to a stack that was left as it failed.
+	// notUndone rejects an update with rollback enabled for a stack that failed without a rollback.
 	notUndone func(stack *store.Stack, status string) error
 	// cannotCancel rejects the cancellation of an update.
 	cannotCancel   func(stack *store.Stack, status string) error
@@ -32,7 +32,7 @@ type refusals struct {
 	changeSetTaken func(name string) error
 	// changeSetStatus rejects an action that the status, or the execution status, of a change set does not allow.
 	changeSetStatus func(set *store.ChangeSet, what, status string, execution bool) error
-	// code is the code of an error in a template or in its input, if the error has none of its own.
+	// code is the code of an error in a template or its input, if the error has no code of its own.
 	code Code
 }
 
@@ -104,7 +104,7 @@ var rosRefusals = refusals{
 		}
 		return &Error{CodeNotSupported, "A stack in status " + status + " to be " + what + " is not supported. " + remedy}
 	},
-	notUndone: func(_ *store.Stack, status string) error { // no stack of ROS is left so, but by a create
+	notUndone: func(_ *store.Stack, status string) error { // in ROS only a create leaves a stack like this
 		return &Error{CodeNotSupported, "Update of a stack in status " + status + " is not supported."}
 	},
 	cannotCancel: func(stack *store.Stack, status string) error {
@@ -131,7 +131,7 @@ var rosRefusals = refusals{
 	code: CodeStackValidationFailed,
 }
 
-// refused turns an error of a template, or of what was passed for it, into the client's.
+// refused converts an error in a template or its input to the client's error.
 func refused(dialect Dialect, err error) error {
 	var problems template.Errors
 	var problem *template.Error
@@ -146,7 +146,7 @@ func refused(dialect Dialect, err error) error {
 	return err
 }
 
-// inDialect gives an error in CloudFormation's terms the code of the dialect.
+// inDialect gives an error with CloudFormation's code the code of the dialect.
 func inDialect(dialect Dialect, err error) error {
 	told, ok := InputError(err)
 	if code := dialect.refusals().code; ok && told.Code == CodeValidation && code != CodeValidation {
@@ -155,7 +155,7 @@ func inDialect(dialect Dialect, err error) error {
 	return err
 }
 
-// dialect is the one in which an answer is to be given about a stack that is not there.
+// dialect returns the dialect for the answer about a stack that does not exist.
 func (r *Ref) dialect() Dialect {
 	if r.ByID {
 		return ROS

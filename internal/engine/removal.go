@@ -10,7 +10,7 @@ import (
 // removal deletes resources, or retains them as their policies require.
 type removal struct{ *decision }
 
-// remove deletes all there is of a step's resource. declared is the declaration whose policy counts, nil if none does.
+// remove deletes all instances of a step's resource. declared is the declaration whose policy applies, or nil.
 func (d removal) remove(s *store.Step, declared []byte) error {
 	if s.Skip {
 		d.retainAll(s)
@@ -36,7 +36,7 @@ func (d removal) remove(s *store.Step, declared []byte) error {
 		if !instance.Replaced || !instance.Reached {
 			continue
 		}
-		// An instance that an update replaced and could not clean up keeps the protection of its UpdateReplacePolicy.
+		// An instance that an update replaced and could not clean up is still protected by its UpdateReplacePolicy.
 		policy, err := replacePolicy(declared)
 		if err != nil {
 			return err
@@ -48,8 +48,8 @@ func (d removal) remove(s *store.Step, declared []byte) error {
 	return d.deleteNext(s, false)
 }
 
-// cleanUp deletes what an update has left of the resource of a step: replaced instances and, if the template no
-// longer declares the resource, the current one.
+// cleanUp deletes the remains of a step's resource after an update: replaced instances and, if the template no longer
+// declares the resource, the current one.
 func (d removal) cleanUp(s *store.Step) error {
 	if i := d.current(s.Logical); s.Held && i != nil {
 		return d.sendRelease(s, i)
@@ -75,8 +75,8 @@ func (d removal) cleanUp(s *store.Step) error {
 	return d.deleteNext(s, true)
 }
 
-// deleteNext sends the Delete of the next instance of a step that is marked for deletion. If there is none, the step
-// is done. detached says that the instance no longer stands for its logical ID.
+// deleteNext sends the Delete of the step's next instance that is marked for deletion. If there is none, the step is
+// done. detached means that the instance is no longer the one of its logical ID.
 func (d removal) deleteNext(s *store.Step, detached bool) error {
 	for _, instance := range d.pendingDelete(s.Logical) {
 		if !instance.Reached {
@@ -90,7 +90,7 @@ func (d removal) deleteNext(s *store.Step, detached bool) error {
 	return nil
 }
 
-// sendDelete asks for the Delete of an instance.
+// sendDelete requests the Delete of an instance.
 func (d removal) sendDelete(s *store.Step, i *store.Instance, detached bool) {
 	s.Instance = i.Number
 	d.resourceEvent(i, store.VerbDelete, store.ProgressRunning, "", i.Body.Properties, detached)
@@ -98,8 +98,8 @@ func (d removal) sendDelete(s *store.Step, i *store.Instance, detached bool) {
 	scheduler(d).wait(s)
 }
 
-// checkPolicy fails an update that begins at the resources which it may not remove. They have no turn before the
-// clean-up, and then it is too late to go back.
+// checkPolicy fails an update at its start if it would remove protected resources. Their removal comes only in the
+// clean-up, which is too late for a rollback.
 func (d removal) checkPolicy() error {
 	for _, s := range d.sortedSteps() {
 		i := d.current(s.Logical)
@@ -122,8 +122,8 @@ func (d removal) checkPolicy() error {
 	return nil
 }
 
-// sendRelease lets a nested stack go on with the clean-up at which it is held. What else is to be deleted of the step's
-// resource waits for that.
+// sendRelease lets a nested stack continue with the clean-up at which it is held. Other deletes of the step's
+// resource wait for that.
 func (d removal) sendRelease(s *store.Step, i *store.Instance) error {
 	s.Instance = i.Number
 	requests(d).send(s, i, store.TypeRelease, asked{properties: i.Body.Properties, timeout: i.Body.Timeout}, value.Value{})
@@ -168,29 +168,29 @@ func (d removal) finish(s *store.Step, i *store.Instance, v result) error {
 // deleted records that an instance is deleted.
 func (d removal) deleted(i *store.Instance, detached bool) {
 	i.Role = store.RoleGone
-	i.Shown = !detached && d.op.Kind != store.KindUpdate // an update discards what is to be created again, or not at all
+	i.Shown = !detached && d.op.Kind != store.KindUpdate // an update does not show deleted instances
 	if d.dialect.rules().idsStay && i.Number > d.op.Stood && (d.op.Phase == store.PhaseRevert || d.op.Phase == store.PhaseRevertCleanup) {
 		replacement(d).forget(i)
 	}
 	d.resourceEvent(i, store.VerbDelete, store.ProgressSucceeded, "", i.Body.Properties, detached)
 }
 
-// Why a resource was left that a policy keeps.
+// The reasons for a resource that a policy retains.
 const (
 	leftByDeletionPolicy = "its DeletionPolicy keeps it"
 	leftByReplacePolicy  = "its UpdateReplacePolicy keeps it"
 )
 
-// leftByOrder is why a resource was left that a delete was asked to leave.
+// leftByOrder is the reason for a resource that the client asked to retain.
 const leftByOrder = "the delete of the stack was told to leave it"
 
-// retain leaves an instance where it is, and says why.
+// retain leaves an instance in place and records the reason.
 func (d removal) retain(i *store.Instance, why string) {
 	i.Role, i.Left = store.RoleRetained, why
 	d.resourceEvent(i, store.VerbDelete, store.ProgressSkipped, d.dialect.texts().left(why), i.Body.Properties, false)
 }
 
-// retainAll takes all instances of a step off the stack without a request to their provider.
+// retainAll removes all instances of a step from the stack without a request to their provider.
 func (d removal) retainAll(s *store.Step) {
 	left := d.pendingDelete(s.Logical)
 	if instance := d.current(s.Logical); instance != nil {
@@ -213,11 +213,11 @@ func (d removal) orphan(i *store.Instance, reason string) {
 	d.resourceEvent(i, store.VerbDelete, store.ProgressSkipped, d.dialect.texts().left(reason), i.Body.Properties, false)
 }
 
-// discard deletes what a failed Create has left, before the resource is created again.
+// discard deletes what a failed Create left, before the resource is created again.
 func (d removal) discard(s *store.Step, i *store.Instance) error {
 	s.Touched = true
 	if i.Imported {
-		importing(d).release(i) // the next request, a Create or an Import, finds it as it is
+		importing(d).release(i) // the next request, a Create or an Import, finds it unchanged
 		return scheduler(d).start(s)
 	}
 	if !i.Reached {
@@ -237,8 +237,8 @@ func (d removal) mark(s *store.Step) {
 	}
 }
 
-// unmark makes instances current again whose Delete failed, so that the next delete asks their policies again. Replaced instances stay
-// marked.
+// unmark makes instances current again after their Delete failed, so that the next delete evaluates their policies
+// again. Replaced instances stay marked.
 func (d removal) unmark(logical wire.LogicalID) {
 	for _, i := range d.pendingDelete(logical) {
 		if !i.Replaced {
@@ -248,7 +248,7 @@ func (d removal) unmark(logical wire.LogicalID) {
 	}
 }
 
-// cleaningUp reports whether the phase is one that deletes what an update has left behind.
+// cleaningUp reports whether the phase deletes what an update left behind.
 func (d removal) cleaningUp() bool {
 	return d.op.Phase == store.PhaseCleanup || d.op.Phase == store.PhaseRevertCleanup
 }

@@ -2,8 +2,8 @@ package native
 
 import "slices"
 
-// cloud lists the types of the local cloud. Some of them run code from templates, so a server has either all of them
-// or, if it may not run such code, none.
+// cloud lists the types of the local cloud. Some of them run code from templates, so a server that must not run such
+// code has none of them.
 var cloud = []string{
 	"ALIYUN::FC3::Function",
 	"ALIYUN::FC::Function",
@@ -49,8 +49,8 @@ var cloud = []string{
 	"AWS::StepFunctions::StateMachine",
 }
 
-// InCloud reports whether a type belongs to the local cloud, whether or not a registry has it. A caller whose
-// registry lacks the type can then say how to enable it.
+// InCloud reports whether a type belongs to the local cloud, even if a registry does not have it. A caller whose
+// registry lacks the type can then explain how to enable it.
 func InCloud(name string) bool {
 	_, found := slices.BinarySearch(cloud, name)
 	return found

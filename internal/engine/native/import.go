@@ -7,33 +7,33 @@ import (
 	"github.com/pintle-dev/pintle/wire"
 )
 
-// Existing is a resource that exists already.
+// Existing is an existing resource.
 type Existing struct {
-	// ID is its physical ID.
+	// ID is the physical ID.
 	ID wire.PhysicalID
-	// Holder is the resource of a stack that made it, see registry.OwnerOf; empty if a client did.
+	// Holder is the stack resource that created it, see registry.OwnerOf; empty if a client created it.
 	Holder string
 }
 
 // MissingError is the error of [Registry.Find] for a resource that does not exist.
 type MissingError struct {
-	// Text says so in the words of the service.
+	// Text is the error in the words of the service.
 	Text string
 }
 
 // Error returns the text.
 func (e *MissingError) Error() string { return e.Text }
 
-// Importer is a [Type] whose existing resources can become those of a stack. It serves requests of [store.TypeImport], and its schema
-// has an identifier.
+// Importer is a [Type] whose existing resources can be imported into a stack. It serves requests of
+// [store.TypeImport], and its schema has an identifier.
 type Importer interface {
-	// Find returns what the physical ID of a request identifies. The request is not an event for a provider. The error is a
-	// [MissingError], or a temporary one.
+	// Find returns the resource that the physical ID of a request identifies. The request is not an event for a
+	// provider. The error is a [MissingError], or a temporary one.
 	Find(ctx context.Context, r *store.Request) (Existing, error)
 }
 
-// Find returns what the physical ID of a request identifies: see [Importer]. Of a type that is only recorded, any resource exists: the
-// record is all there is of it.
+// Find returns the resource that the physical ID of a request identifies: see [Importer]. For a type that is only
+// recorded, every resource exists, because the record is all there is.
 func (g *Registry) Find(ctx context.Context, r *store.Request) (Existing, error) {
 	if importer, ok := g.named(r.Body.ResourceType).(Importer); ok {
 		return importer.Find(ctx, r)

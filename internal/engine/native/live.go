@@ -16,9 +16,9 @@ var ErrDeleted = errors.New("the resource no longer exists")
 
 // Viewer is a [Type] whose resources can be read back.
 type Viewer interface {
-	// Live returns the properties that a resource has now, in the form in which they are declared, as far as the type knows them. The
-	// request names the resource and has its declared properties; it is not an event for a provider. The error is [ErrUnchecked] or
-	// [ErrDeleted], or a temporary one.
+	// Live returns the current properties of a resource in the declared form, as far as the type knows them. The
+	// request identifies the resource and has its declared properties; it is not an event for a provider. The error
+	// is [ErrUnchecked] or [ErrDeleted], or a temporary one.
 	Live(ctx context.Context, r *store.Request) (value.Value, error)
 }
 

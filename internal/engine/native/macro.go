@@ -12,17 +12,17 @@ import (
 	"github.com/pintle-dev/pintle/wire"
 )
 
-// Names is where the names of macros are kept: a [store.Store].
+// Names stores the names of macros. A [store.Store] implements it.
 type Names interface {
-	// PutProvider is store.Store's: [store.ErrTaken] for a name that another holder has.
+	// PutProvider is the store's: it returns [store.ErrTaken] for a name that another holder has.
 	PutProvider(ctx context.Context, provider store.Provider) error
-	// DropProvider is store.Store's.
+	// DropProvider is the store's.
 	DropProvider(ctx context.Context, name, holder string) error
 }
 
 // macro is AWS::CloudFormation::Macro: a function that templates of the account and region can call by a name.
 //
-// The physical id, which Ref returns, is that name.
+// The physical ID, which Ref returns, is that name.
 type macro struct{ names Names }
 
 var macroSchema = Schema{Name: "AWS::CloudFormation::Macro", Properties: []Property{

@@ -6,7 +6,7 @@ import (
 	"github.com/pintle-dev/pintle/internal/store"
 )
 
-// metadata is AWS::CDK::Metadata, by which the CDK counts who uses what of it. There is nothing to do.
+// metadata is AWS::CDK::Metadata, which the CDK uses for usage statistics. It does nothing.
 type metadata struct{}
 
 var metadataSchema = Schema{Name: "AWS::CDK::Metadata", Properties: []Property{{Name: "Analytics"}, {Name: "Modules"}}}

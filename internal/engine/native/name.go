@@ -8,14 +8,14 @@ import (
 	"github.com/pintle-dev/pintle/wire"
 )
 
-// letters are those of names that are made up.
+// letters are the characters of generated names.
 const letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789"
 
-// suffixLength is how many characters tell the names of two requests apart.
+// suffixLength is the number of characters that distinguish the names of two requests.
 const suffixLength = 12
 
-// Suffix returns twelve letters and digits that are always the same for one request, so that one that is served twice makes
-// one thing.
+// Suffix returns twelve letters and digits, always the same ones for a request. So a request that is served twice
+// creates one resource.
 func Suffix(r *store.Request) string {
 	sum := sha256.Sum256([]byte(string(r.Body.StackID) + "|" + string(r.ID)))
 	suffix := make([]byte, suffixLength)
@@ -25,9 +25,9 @@ func Suffix(r *store.Request) string {
 	return string(suffix)
 }
 
-// MadeUpName returns a name for a resource that is created without one: the stack, the logical id and the [Suffix].
-// limit is the greatest length of the name in bytes, at least 16; 0 means no limit. To shorten a name, MadeUpName
-// cuts the longer of stack and logical id first.
+// MadeUpName returns a name for a resource that is created without one: the stack, the logical ID and the [Suffix].
+// limit is the maximum length of the name in bytes, at least 16; 0 means no limit. To shorten a name, MadeUpName cuts
+// the longer of stack and logical ID first.
 func MadeUpName(r *store.Request, limit int) string {
 	stack, logical := cmp.Or(r.Body.StackName, "stack"), string(r.Logical)
 	if arn, err := wire.ParseStackARN(r.Body.StackID); err == nil {

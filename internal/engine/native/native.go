@@ -1,13 +1,12 @@
 // Package native is the interface of resource types that Pintle provides itself.
 //
-// A native resource is handled like every other one. Its requests are rows, which are committed before they are
-// carried out, delivered at least once with one RequestId, and settled by the reported outcome. Only the service
-// token is missing: the row has null instead, which no template can declare. So the engine has no special case for
-// what a type does. It asks a [Registry] only for what it must know before it makes a request: which properties a
-// template may declare, what a change of a property means, and which attributes exist. Package delivery asks the
-// registry to serve.
+// A native resource is handled like any other. Its requests are rows, which are committed before they are served,
+// delivered at least once with one RequestId, and settled by the reported outcome. Only the service token is missing:
+// it is null, which no template can declare. So the engine has no special case for the work of a type. It asks a
+// [Registry] only for the facts that it needs before a request: the properties that a template may declare, the
+// effect of a property change, and the existing attributes. Package delivery asks the registry to serve.
 //
-// A [Type] consists of a [Schema], which is data, and of Serve, which acts. Two more abilities are optional. A
+// A [Type] consists of a [Schema], which is data, and of Serve, which does the work. Two interfaces are optional. A
 // [Declarer] derives a time limit or a wait for signals from a declaration, and an [Awaiter] decides the result of
 // the signals. Both are pure, because the engine calls them during a decision.
 //
@@ -30,37 +29,38 @@ import (
 
 // Type is one native resource type. Its methods are called concurrently.
 type Type interface {
-	// Schema says what may be declared. It returns the same every time, and the caller changes nothing in it.
+	// Schema returns the schema. It is always the same one, and the caller must not change it.
 	Schema() *Schema
-	// Serve does what a request asks. It may be called again with the same request, also after it had succeeded, and must
-	// then come to the same. Deleting what is not there succeeds. The error's text is the reason of the resource's event,
-	// and the result counts beside an error as far as it goes. When ctx ends, so must Serve; what it returns then is
-	// dropped, and the request comes again.
+	// Serve carries out a request. It may be called again with the same request, even after it succeeded, and must
+	// then return the same result. Deleting a missing resource succeeds. The error's text is the reason in the
+	// resource's event. A partial result may accompany an error. Serve must return when ctx ends; its result is then
+	// dropped, and the request is served again.
 	Serve(ctx context.Context, r *store.Request) (Result, error)
 }
 
-// Declarer is a [Type] that has more to say of a declaration than its [Schema]. Its method is pure.
+// Declarer is a [Type] that derives more from a declaration than its [Schema] states. Its method is pure.
 type Declarer interface {
-	// Declare returns what a declaration that fits the schema asks for, or what is wrong with it.
+	// Declare returns the requirements of a declaration that fits the schema, or an error if the declaration is
+	// invalid.
 	Declare(d Declaration) (Wanted, error)
 }
 
-// Awaiter is a [Type] whose Create, and Update if there is one, ends with signals. Its method is pure.
+// Awaiter is a [Type] whose Create and Update, if it has one, end with signals. Its method is pure.
 type Awaiter interface {
-	// Awaited says what the signals come to, in the order in which they came: false if more are needed. timedOut says that
-	// none will come in time, before are the attributes that the resource had, null for none. An error is the reason of the
-	// failure; the engine makes it fit to be shown.
+	// Awaited returns the result of the signals, in their order of arrival; ended is false if more are needed.
+	// timedOut means that no more will arrive in time. before are the resource's previous attributes, or null. An
+	// error is the reason for the failure; the engine redacts it.
 	Awaited(await store.Await, signals []store.Signal, before value.Value, timedOut bool) (result Result, ended bool, err error)
 }
 
-// Pauser is a [Type] whose requests take time and do nothing else. Its method is pure.
+// Pauser is a [Type] whose requests only take time. Its method is pure.
 type Pauser interface {
-	// Pause returns how long a request takes that brings a resource from the properties before, null for none, to after. back says
-	// that the operation is being rolled back. Zero is no time.
+	// Pause returns the duration of a request that changes the properties from before, or null, to after. back means
+	// that the operation is being rolled back.
 	Pause(kind wire.RequestType, before, after value.Value, back bool) time.Duration
 }
 
-// Declaration is what a template declares of a resource, evaluated.
+// Declaration is the evaluated declaration of a resource in a template.
 type Declaration struct {
 	StackID wire.StackID
 	// Properties is an object, as [Schema.Normal] returns it.
@@ -69,31 +69,33 @@ type Declaration struct {
 	CreationPolicy value.Value
 }
 
-// Wanted is what a declaration asks for besides its properties.
+// Wanted is what a declaration requires apart from its properties.
 type Wanted struct {
-	// Timeout is how long a request may take once it was delivered.
+	// Timeout is the time limit of a request from its delivery.
 	Timeout time.Duration
-	// Await is what a Create, and an Update, waits for; nil if it is done when it was served.
+	// Await is the wait of a Create or Update; nil if the request is done when it has been served.
 	Await *store.Await
 }
 
-// Result is what a type has made of a request.
+// Result is the result of serving a request.
 type Result struct {
-	// PhysicalID names the resource, without anything secret. Of a Create, "" means a name made of those of the stack and the
-	// resource; of an Update, that it stays. An Update that returns another id has replaced the resource.
+	// PhysicalID identifies the resource and contains no secret. For a Create, "" means a name generated from those
+	// of the stack and the resource. For an Update, "" means that the ID stays. An Update that returns another ID has
+	// replaced the resource.
 	PhysicalID wire.PhysicalID
-	// Ref is what Ref returns if that is not the physical id; null if it is, and of an Update if it stays. It may be secret.
+	// Ref is the result of Ref if it is not the physical ID, otherwise null; for an Update, null keeps it. It may be
+	// secret.
 	Ref value.Value
-	// Attributes are what Fn::GetAtt reads, an object, or null for none. They may be secret.
+	// Attributes is an object with the values for Fn::GetAtt, or null for none. They may be secret.
 	Attributes value.Value
-	// Pending says that the request has been passed on, to a nested stack, and that its end is reported later.
+	// Pending means that a nested stack works on the request, whose result is reported later.
 	Pending bool
 }
 
-// ErrAgain is wrapped by the error of a type that could do nothing for now: the request is served again.
+// ErrAgain is wrapped by the error of a type that cannot do anything yet. The request is served again.
 var ErrAgain = errors.New("it has to be served again")
 
-// Registry knows types by their names. A nil Registry knows none. It is safe for concurrent use.
+// Registry finds types by their names. A nil Registry is empty. It is safe for concurrent use.
 type Registry struct {
 	types map[string]Type
 	off   func(context.Context, *store.Request) error
@@ -104,7 +106,7 @@ type Registry struct {
 	names []string
 }
 
-// New returns a registry of types. It returns an error if two have one name.
+// New returns a registry of types. It returns an error if two types have the same name.
 func New(types ...Type) (*Registry, error) {
 	g := &Registry{types: make(map[string]Type, len(types))}
 	for _, t := range types {
@@ -119,33 +121,35 @@ func New(types ...Type) (*Registry, error) {
 	return g, nil
 }
 
-// Config is what the types of [CloudFormation] need of the program they are part of.
+// Config is what the types of [CloudFormation] need from the program.
 type Config struct {
-	// SignalURL returns a presigned URL at which key is signalled, for a stack of the region. Required.
+	// SignalURL returns a presigned URL that accepts signals for key, for a stack in the region. Required.
 	SignalURL func(key wire.ResponseKey, region string) (string, error)
-	// ROSSignalURL returns a presigned URL at which key is signalled, for a stack of ROS of that name. Nil makes none.
+	// ROSSignalURL returns a presigned URL that accepts signals for key, for a ROS stack of that name. Nil means
+	// none.
 	ROSSignalURL func(key wire.ResponseKey, stackName string) (string, error)
-	// Template returns the text of a template by its URL. The error's text is for people; one that wraps [ErrAgain] is tried
-	// again. Nil fetches none.
+	// Template returns the text of a template by its URL. The error's text is for people. An error that wraps
+	// [ErrAgain] is retried. Nil fetches none.
 	Template func(ctx context.Context, url string) (string, error)
-	// Nest does what a request wants of a nested stack. Nil nests none.
+	// Nest serves a request for a nested stack. Nil supports no nested stacks.
 	Nest Nest
-	// Names keeps the names of macros. Nil refuses to make any.
+	// Names stores the names of macros. Nil supports no macros.
 	Names Names
 	// More are further types, such as those of package aws.
 	More []Type
-	// Off is called before a resource of one of the local cloud's types is served as a record because the registry
-	// does not have the type. Its error becomes the request's error. Nil accepts every request.
+	// Off is called before a resource of the local cloud is served as a record because the registry lacks its type.
+	// Its error becomes the request's error. Nil accepts every request.
 	Off func(ctx context.Context, r *store.Request) error
-	// Keep is called with each request for a recorded resource and the resource's physical id, before the request succeeds. It may be
-	// called again with the same request. Its error is that of the request. Nil is not called.
+	// Keep is called with each request for a recorded resource and the resource's physical ID, before the request
+	// succeeds. It may be called again with the same request. Its error becomes the request's error. Nil is not
+	// called.
 	Keep func(ctx context.Context, r *store.Request, id wire.PhysicalID) error
 	// CheckImport is called before a recorded resource is imported. Its error becomes the request's error. Nil
 	// accepts every import.
 	CheckImport func(ctx context.Context, r *store.Request) error
 }
 
-// CloudFormation returns the registry of the native types that stacks of CloudFormation and of ROS may have.
+// CloudFormation returns the registry of the native types for CloudFormation and ROS stacks.
 func CloudFormation(c Config) (*Registry, error) {
 	if c.SignalURL == nil {
 		return nil, fmt.Errorf("native: SignalURL is required")
@@ -180,8 +184,8 @@ func (g *Registry) NamesOf(dialect wire.Dialect) []string {
 	return names
 }
 
-// Schema returns the schema of a type, nil if the registry does not know it. A type that nobody provides has one if it can
-// be kept as a record: see [Schema.Recorded]. Whether it may be declared is for the caller to say; what there is of it can
+// Schema returns the schema of a type, nil if the registry does not know it. A type without a provider has a schema
+// if it can be a record: see [Schema.Recorded]. The caller decides whether it may be declared. Existing resources can
 // be updated and deleted in any case.
 func (g *Registry) Schema(name string) *Schema {
 	if t := g.named(name); t != nil {
@@ -200,10 +204,10 @@ func (g *Registry) named(name string) Type {
 	return recordNamed(name)
 }
 
-// DefaultTimeout is how long a request may take whose type says nothing else.
+// DefaultTimeout is the time limit of a request whose type sets none.
 const DefaultTimeout = time.Hour
 
-// Declare checks a resource's evaluated declaration and returns what it asks for. The error is the reason of the
+// Declare checks a resource's evaluated declaration and returns its requirements. The error is the reason in the
 // resource's event; it quotes no value.
 func (g *Registry) Declare(name string, d Declaration) (Wanted, error) {
 	t := g.named(name)
@@ -219,7 +223,7 @@ func (g *Registry) Declare(name string, d Declaration) (Wanted, error) {
 	return Wanted{Timeout: DefaultTimeout}, nil
 }
 
-// Awaited says what signals come to for a request of the type: see [Awaiter].
+// Awaited returns the result of the signals for a request of the type: see [Awaiter].
 func (g *Registry) Awaited(
 	name string, await store.Await, signals []store.Signal, before value.Value, timedOut bool,
 ) (result Result, ended bool, err error) {
@@ -230,7 +234,7 @@ func (g *Registry) Awaited(
 	return awaiter.Awaited(await, signals, before, timedOut)
 }
 
-// Pause says how long a request takes of a type that only pauses: see [Pauser]. It is 0 of all others.
+// Pause returns the duration of a request for a type that only pauses: see [Pauser]. It is 0 for all others.
 func (g *Registry) Pause(name string, kind wire.RequestType, before, after value.Value, back bool) time.Duration {
 	if pauser, ok := g.named(name).(Pauser); ok {
 		return pauser.Pause(kind, before, after, back)
@@ -238,7 +242,7 @@ func (g *Registry) Pause(name string, kind wire.RequestType, before, after value
 	return 0
 }
 
-// Serve lets the request's type do what it asks. A type that panics has failed.
+// Serve calls the type of the request to serve it. A panic of the type is a failure.
 func (g *Registry) Serve(ctx context.Context, r *store.Request) (result Result, err error) {
 	name := r.Body.ResourceType
 	t := g.named(name)
@@ -278,11 +282,11 @@ func (g *Registry) Serve(ctx context.Context, r *store.Request) (result Result, 
 // PanicError is the error of a type that panicked.
 type PanicError struct {
 	Type string
-	// Cause describes the value of the panic without quoting it, and Stack is where it was. Both are for the log.
+	// Cause describes the panic value without quoting it, and Stack is the stack trace. Both are for the log.
 	Cause, Stack string
 }
 
-// Error says whose fault it is.
+// Error returns a text that blames Pintle.
 func (e *PanicError) Error() string {
 	return "resource type " + e.Type + " broke down, which is a fault of Pintle; its log says more"
 }

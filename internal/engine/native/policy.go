@@ -16,7 +16,7 @@ const (
 	maxSignalPause     = 12 * time.Hour
 )
 
-// creationPolicy is what a resource waits for before it counts as created.
+// creationPolicy is the signals that a resource waits for before it counts as created.
 type creationPolicy struct {
 	count   int
 	timeout time.Duration
@@ -57,7 +57,7 @@ func parseCreationPolicy(v value.Value) (creationPolicy, error) {
 	return p, nil
 }
 
-// parseISODuration reads a time such as PT1H30M10S, to be waited at most [maxSignalPause].
+// parseISODuration reads a duration such as PT1H30M10S, at most [maxSignalPause].
 func parseISODuration(v value.Value) (time.Duration, error) {
 	malformed := wrong("Value of property Timeout must be a time in ISO 8601 format, as PT#H#M#S, of at most PT12H")
 	text, ok := strings.CutPrefix(v.Text(), "PT")

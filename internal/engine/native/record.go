@@ -15,29 +15,30 @@ import (
 	"github.com/pintle-dev/pintle/wire"
 )
 
-// record is a type of a cloud, or of somebody else, that nobody provides here: what is declared is kept and nothing is done.
-// Anything may be declared of it and every change is made in place.
+// record is a type that Pintle does not provide. The engine stores its declarations, and Serve does nothing. Any
+// property may be declared, and every change is made in place.
 type record struct{ schema Schema }
 
-// recordable is the form of the names of types that can be kept as records. Source: CloudFormation, RegisterType, TypeName.
+// recordable matches the names of types that can be records. Source: CloudFormation, RegisterType, TypeName.
 var recordable = regexp.MustCompile(`^[A-Za-z0-9]{2,64}::[A-Za-z0-9]{2,64}::[A-Za-z0-9]{2,64}$`)
 
-// unrecordable begin the names of types that cannot be records: the types of CloudFormation itself, which act on stacks, the modules of
-// ROS, and custom types, which have a provider.
+// unrecordable are prefixes of types that cannot be records: the types of CloudFormation itself, which act on stacks,
+// the modules of ROS, and custom types, which have a provider.
 var unrecordable = [...]string{"AWS::CloudFormation::", "MODULE::", wire.CustomTypePrefix}
 
-// served are types of ROS that cannot be records because Pintle serves them, or their provider does.
+// served are types of ROS that cannot be records because Pintle or a provider serves them.
 var served = [...]string{
 	"ALIYUN::ROS::CustomResource", "ALIYUN::ROS::Sleep", "ALIYUN::ROS::Stack", "ALIYUN::ROS::WaitCondition", ROSWaitConditionHandle,
 }
 
-// The prefixes of the types of Alibaba Cloud, which only templates of ROS may declare. A data source reads what exists already.
+// The prefixes of the types of Alibaba Cloud, which only ROS templates may declare. A data source reads existing
+// resources.
 const (
 	aliyunPrefix     = "ALIYUN::"
 	dataSourcePrefix = "DATASOURCE::"
 )
 
-// recordNamed returns a record of the type, nil if it can be none.
+// recordNamed returns a record of the type, or nil if the type cannot be a record.
 func recordNamed(name string) Type {
 	if !recordable.MatchString(name) || slices.Contains(served[:], name) {
 		return nil
@@ -50,7 +51,7 @@ func recordNamed(name string) Type {
 	return record{Schema{Name: name, Dialect: dialectOf(name), Recorded: true}}
 }
 
-// dialectOf returns whose templates may declare a type that nobody provides.
+// dialectOf returns the dialect whose templates may declare a type without a provider.
 func dialectOf(name string) wire.Dialect {
 	if strings.HasPrefix(name, aliyunPrefix) || strings.HasPrefix(name, dataSourcePrefix) {
 		return wire.ROS
@@ -64,10 +65,10 @@ func (r record) Schema() *Schema { return &r.schema }
 // Serve implements [Type].
 func (record) Serve(context.Context, *store.Request) (Result, error) { return Result{}, nil }
 
-// maxRecordedTypes is how many types [RecordedOnly] names.
+// maxRecordedTypes is the number of types that [RecordedOnly] names.
 const maxRecordedTypes = 5
 
-// RecordedOnly says of types of a dialect that their resources are only records.
+// RecordedOnly returns a text that says that the resources of types are only records.
 func RecordedOnly(dialect wire.Dialect, types []string) string {
 	text := "Recorded only: nothing is created in " + CloudName(dialect) + " for "
 	if more := len(types) - maxRecordedTypes; more > 0 {
@@ -76,7 +77,7 @@ func RecordedOnly(dialect wire.Dialect, types []string) string {
 	return text + strings.Join(types, ", ")
 }
 
-// CloudName is what people call the cloud of a dialect.
+// CloudName returns the usual name of a dialect's cloud.
 func CloudName(dialect wire.Dialect) string {
 	if dialect == wire.ROS {
 		return "Alibaba Cloud"
@@ -84,9 +85,9 @@ func CloudName(dialect wire.Dialect) string {
 	return "AWS"
 }
 
-// StandIn returns what Fn::GetAtt reads of a recorded resource, whose attributes are unknown. The result is the same for the same
-// resource. In CloudFormation a name that ends in Arn returns text of the form of an ARN, any other name the physical ID, a dot and
-// the name. For types of ROS see [template.ROSStandIn].
+// StandIn returns the value that Fn::GetAtt reads from a recorded resource, whose real attributes are unknown. It is
+// always the same for a resource. In CloudFormation, a name that ends in Arn returns text in the form of an ARN, and
+// any other name the physical ID, a dot and the name. For types of ROS see [template.ROSStandIn].
 func StandIn(stack wire.StackID, resourceType string, id wire.PhysicalID, attribute string) value.Value {
 	parts := strings.Split(strings.ToLower(resourceType), "::")
 	switch {
@@ -106,7 +107,8 @@ func StandIn(stack wire.StackID, resourceType string, id wire.PhysicalID, attrib
 	return value.Str(string(id) + "." + attribute)
 }
 
-// NameServers returns the four name servers of a recorded hosted zone. They are the same for the same zone and do not exist.
+// NameServers returns the four name servers of a recorded hosted zone. They are always the same for a zone and do not
+// exist.
 func NameServers(zone string) []string {
 	sum := sha256.Sum256([]byte(zone))
 	var servers []string

@@ -12,7 +12,7 @@ import (
 	"github.com/pintle-dev/pintle/wire"
 )
 
-// rosCondition is ALIYUN::ROS::WaitCondition: it is created, and updated, when its handle has enough signals.
+// rosCondition is ALIYUN::ROS::WaitCondition. It is created, or updated, when its handle has enough signals.
 //
 // Source: ROS, ALIYUN::ROS::WaitCondition; package ros-cdk-ros 1.11.0.
 type rosCondition struct{}
@@ -61,8 +61,8 @@ func (rosCondition) Declare(d Declaration) (Wanted, error) {
 	}, nil
 }
 
-// Awaited implements [Awaiter]. A failure ends the wait at once. Warnings count as signals, but not all signals may be warnings.
-// Source: ROS, SignalResource.
+// Awaited implements [Awaiter]. A failure ends the wait at once. Warnings count as signals, but at least one signal
+// must not be a warning. Source: ROS, SignalResource.
 func (rosCondition) Awaited(await store.Await, signals []store.Signal, before value.Value, timedOut bool) (Result, bool, error) {
 	var good, bad []value.Member
 	warned := 0
@@ -90,7 +90,7 @@ func (rosCondition) Awaited(await store.Await, signals []store.Signal, before va
 	return Result{}, true, wrong(fmt.Sprintf("WaitConditionTimeout: %d of %d signals received", received, await.Count))
 }
 
-// rosConditionData are the attributes of a condition, each a text. before are those that it had, null for none.
+// rosConditionData returns the attributes of a condition, each a text. before are its previous attributes, or null.
 func rosConditionData(good, bad []value.Member, before value.Value) value.Value {
 	last := func(name, otherwise string) value.Value {
 		if v, given := before.Get(name); given {

@@ -12,13 +12,13 @@ import (
 	"github.com/pintle-dev/pintle/wire"
 )
 
-// ROSWaitConditionHandle is the name of ROS's type whose resources are signalled at a URL.
+// ROSWaitConditionHandle is the name of the ROS type whose resources accept signals at a URL.
 const ROSWaitConditionHandle = "ALIYUN::ROS::WaitConditionHandle"
 
-// rosHandle is ALIYUN::ROS::WaitConditionHandle: a URL to which signals are posted. The engine keeps them with the resource.
+// rosHandle is ALIYUN::ROS::WaitConditionHandle: a URL for signals. The engine stores the signals with the resource.
 //
-// Anyone who has the URL can signal, so the attributes that contain it are secret. The physical id names the handle, and stays
-// when the handle is updated.
+// Anyone who has the URL can signal, so the attributes that contain it are secret. The physical ID identifies the
+// handle, and an update does not change it.
 //
 // Source: ROS, ALIYUN::ROS::WaitConditionHandle; package ros-cdk-ros 1.11.0.
 type rosHandle struct {
@@ -46,14 +46,14 @@ func (rosHandle) Declare(d Declaration) (Wanted, error) {
 	return Wanted{Timeout: DefaultTimeout}, nil
 }
 
-// Serve implements [Type]. Every Create and Update signs a new URL; the earlier ones stay good until they expire.
+// Serve implements [Type]. Every Create and Update signs a new URL. Earlier URLs stay valid until they expire.
 func (t rosHandle) Serve(_ context.Context, r *store.Request) (Result, error) {
 	key := wire.ResponseKey{StackID: r.Body.StackID, LogicalID: r.Logical, RequestID: r.ID}
 	switch r.Type {
 	case wire.Create:
 	case wire.Update:
 		key, _ = ROSHandleKey(string(r.Body.PhysicalID))
-	case wire.Delete, wire.Read: // no native type is asked to read
+	case wire.Delete, wire.Read: // no native type gets a Read
 		return Result{}, nil
 	}
 	if t.signalURL == nil {
@@ -66,13 +66,14 @@ func (t rosHandle) Serve(_ context.Context, r *store.Request) (Result, error) {
 	return Result{PhysicalID: wire.PhysicalID(key.String()), Attributes: rosHandleAttributes(url)}, nil
 }
 
-// ROSHandleKey returns what the physical id of a handle of ROS names, false if the text is not one.
+// ROSHandleKey returns the key in the physical ID of a ROS handle, false if the text is not one.
 func ROSHandleKey(id string) (wire.ResponseKey, bool) {
 	key, err := wire.ParseResponseKey(id)
 	return key, err == nil
 }
 
-// rosHandleAttributes are the attributes of a handle with the URL: commands to which the sender appends the body of a signal.
+// rosHandleAttributes returns the attributes of a handle: commands with the URL, to which the sender appends a
+// signal.
 func rosHandleAttributes(url string) value.Value {
 	secret := func(name, text string) value.Member { return value.Member{Key: name, Value: value.SecretStr(text)} }
 	return value.Object(
@@ -94,9 +95,9 @@ const (
 	rosModeIncrement = "Increment"
 )
 
-// ROSSignalsKept returns the signals that a handle of ROS keeps when an update reaches it: none in mode Increment; in mode Full
-// those whose IDs are whole numbers up to the handle's Count, if that is 0 or more, and else all. The error says that an ID is not
-// a number where the Count counts.
+// ROSSignalsKept returns the signals that a ROS handle keeps in an update. In mode Increment it keeps none. In mode
+// Full with a Count of 0 or more it keeps those whose IDs are whole numbers up to the Count, otherwise all. The error
+// reports an ID that is not a number when the Count applies.
 func ROSSignalsKept(properties value.Value, signals []store.Signal) ([]store.Signal, error) {
 	mode, _ := properties.Get("Mode")
 	if mode.Text() == rosModeIncrement {

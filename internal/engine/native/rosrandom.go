@@ -13,9 +13,11 @@ import (
 	"github.com/pintle-dev/pintle/wire"
 )
 
-// rosRandom is ALIYUN::RandomString: a text of random characters, which stays the same until the resource is replaced.
+// rosRandom is ALIYUN::RandomString: a string of random characters that stays the same until the resource is
+// replaced.
 //
-// ROS has no page about it; published templates use it as OpenStack's OS::Heat::RandomString, of which these are the properties.
+// The ROS documentation does not describe it. Published templates use it like OpenStack's OS::Heat::RandomString,
+// which has these properties.
 type rosRandom struct{}
 
 // Bounds of random strings. Source: OpenStack Heat, OS::Heat::RandomString.
@@ -31,7 +33,7 @@ const (
 	digits    = "0123456789"
 )
 
-// randomClasses are the classes of characters by their names.
+// randomClasses are the character classes by name.
 var randomClasses = map[string]string{
 	"lettersdigits": lowercase + uppercase + digits, "letters": lowercase + uppercase, "lowercase": lowercase, "uppercase": uppercase,
 	"digits": digits, "hexdigits": digits + "ABCDEF", "octdigits": "01234567",
@@ -58,7 +60,7 @@ func (rosRandom) Declare(d Declaration) (Wanted, error) {
 	return Wanted{Timeout: DefaultTimeout}, err
 }
 
-// Serve implements [Type]. A Create that is served twice makes two strings, of which one is kept.
+// Serve implements [Type]. A Create that is served twice generates two strings, of which the engine keeps one.
 func (rosRandom) Serve(_ context.Context, r *store.Request) (Result, error) {
 	if r.Type != wire.Create {
 		return Result{}, nil
@@ -74,7 +76,7 @@ func (rosRandom) Serve(_ context.Context, r *store.Request) (Result, error) {
 	return Result{Ref: value.Str(text), Attributes: value.Object(value.Member{Key: "value", Value: value.Str(text)})}, nil
 }
 
-// randomPart is a set of characters, of which a string has a number at least.
+// randomPart is a set of characters with the minimum number that a string has of them.
 type randomPart struct {
 	characters []rune
 	least      int
@@ -142,7 +144,7 @@ func randomParts(properties value.Value) (length int, parts []randomPart, err er
 	return length, parts, nil
 }
 
-// randomLeast reads how many characters of an item of a property there are at least.
+// randomLeast reads the minimum number of characters of an item.
 func randomLeast(item value.Value, property string) (int, error) {
 	if item.Kind() != value.Map {
 		return 0, BadValue(wire.ROS, property, "be a list of objects")
@@ -158,7 +160,7 @@ func randomLeast(item value.Value, property string) (int, error) {
 	return least, nil
 }
 
-// randomText makes a string that has the least of each part, and else of all of them, in a random order.
+// randomText generates a string with the minimum of each part, filled up from all parts, in a random order.
 func randomText(length int, parts []randomPart) (string, error) {
 	var all, text []rune
 	pick := func(from []rune) error {

@@ -12,11 +12,11 @@ import (
 
 // ParseROSSignal parses the body of a signal to the URL of a ROS handle. The body is empty, or an object with an
 // optional status, id, reason and data. The status is SUCCESS, FAILURE or WARNING. Case does not matter in keys and
-// statuses. By default, the status is SUCCESS, the id is the number of signals so far plus 1, and reason and data are
-// empty. earlier are the signals so far. The error tells the sender what to fix.
+// statuses. By default, the status is SUCCESS, the ID is the number of signals so far plus 1, and reason and data are
+// empty. earlier are the signals so far. The error explains to the sender what to fix.
 //
-// Source: ROS, ALIYUN::ROS::WaitConditionHandle, for the id and the reason; SignalResource for the states. Published templates
-// write Status, status, Success and SUCCESS.
+// Source: ROS, ALIYUN::ROS::WaitConditionHandle, for the ID and the reason; SignalResource for the states. Published
+// templates write Status, status, Success and SUCCESS.
 func ParseROSSignal(body []byte, earlier []store.Signal) (store.Signal, error) {
 	s := store.Signal{ID: nextSignalID(earlier)}
 	if len(body) > MaxSignal {
@@ -70,7 +70,7 @@ func ParseROSSignal(body []byte, earlier []store.Signal) (store.Signal, error) {
 	return s, nil
 }
 
-// nextSignalID returns the ID of a signal without one: the number of signals so far plus 1, or the next free number.
+// nextSignalID returns the ID for a signal without one: the number of signals so far plus 1, or the next free number.
 func nextSignalID(earlier []store.Signal) string {
 	taken := make(map[string]bool, len(earlier))
 	for _, s := range earlier {

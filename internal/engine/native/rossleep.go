@@ -10,12 +10,12 @@ import (
 	"github.com/pintle-dev/pintle/wire"
 )
 
-// rosSleep is ALIYUN::ROS::Sleep, which delays what depends on it. Time that has passed stays passed over a restart.
+// rosSleep is ALIYUN::ROS::Sleep, which delays its dependents. A restart does not prolong the delay.
 //
 // Source: ROS, ALIYUN::ROS::Sleep.
 type rosSleep struct{}
 
-// maxSleep is how long one request may be delayed, in seconds.
+// maxSleep is the maximum delay of one request in seconds.
 const maxSleep = 1800
 
 var rosSleepSchema = Schema{

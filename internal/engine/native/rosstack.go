@@ -9,20 +9,20 @@ import (
 	"github.com/pintle-dev/pintle/wire"
 )
 
-// ROSStackType is the name of ROS's type of nested stacks.
+// ROSStackType is the name of the ROS type of nested stacks.
 const ROSStackType = "ALIYUN::ROS::Stack"
 
-// rosStack is ALIYUN::ROS::Stack. The engine does what there is to do; the template is found here.
+// rosStack is ALIYUN::ROS::Stack. It only finds the template; the engine does the rest.
 //
 // Source: ROS, ALIYUN::ROS::Stack; package ros-cdk-ros 1.11.0.
 type rosStack struct{ stack }
 
-// ROSStack returns the type of nested stacks of ROS: see [Config] for what it needs.
+// ROSStack returns the ROS type of nested stacks. See [Config] for the arguments.
 func ROSStack(template func(ctx context.Context, url string) (string, error), nest Nest) Type {
 	return rosStack{stack{template, nest}}
 }
 
-// maxROSTags is how many tags a nested stack may have.
+// maxROSTags is the maximum number of tags of a nested stack.
 const maxROSTags = 20
 
 var rosStackSchema = Schema{
@@ -74,7 +74,7 @@ func (rosStack) Declare(d Declaration) (Wanted, error) {
 	return Wanted{Timeout: DefaultTimeout}, nil
 }
 
-// Serve implements [Type]. TemplateBody counts before TemplateURL.
+// Serve implements [Type]. TemplateBody takes precedence over TemplateURL.
 func (s rosStack) Serve(ctx context.Context, r *store.Request) (Result, error) {
 	if s.nest == nil {
 		return Result{}, wrong("stacks cannot be nested here")

@@ -12,30 +12,30 @@ import (
 	"github.com/pintle-dev/pintle/wire"
 )
 
-// Schema says what may be declared of a type.
+// Schema describes the valid declarations of a type.
 type Schema struct {
 	// Name is the type's name, e.g. "AWS::CDK::Metadata".
 	Name string
-	// Dialect says whose templates may declare the type. The zero value is CloudFormation.
+	// Dialect is the dialect whose templates may declare the type. The zero value is CloudFormation.
 	Dialect wire.Dialect
-	// Properties are those the type knows.
+	// Properties are the known properties of the type.
 	Properties []Property
-	// Attributes are the names that Fn::GetAtt reads.
+	// Attributes are the attributes that Fn::GetAtt reads.
 	Attributes []string
-	// CreationPolicy says that the attribute of that name may be declared, with a ResourceSignal.
+	// CreationPolicy is set if the attribute of that name may be declared, with a ResourceSignal.
 	CreationPolicy bool
 	// Identifier are the properties that together identify an existing resource; nil if the type does not support imports.
 	// Source: the resource schemas, primaryIdentifier.
 	Identifier []string
-	// Open begins the names of more attributes, which are known only when there is a resource; "" for none.
+	// Open is the prefix of additional attributes that are known only when the resource exists; "" for none.
 	Open string
-	// Nested says that resources of the type are stacks: the engine drives those itself, by what docs/design/003-nested-stacks.md
-	// tells.
+	// Nested is set if resources of the type are stacks. The engine runs those itself: see
+	// docs/design/003-nested-stacks.md.
 	Nested bool
-	// Fixed says that no property of a resource that is there can change.
+	// Fixed is set if no property of an existing resource can change.
 	Fixed bool
-	// Recorded says that resources of the type are records only: anything may be declared, every attribute can be read, as a
-	// [StandIn], and nothing is done.
+	// Recorded is set if resources of the type are only records. Any property may be declared, every attribute can be
+	// read as a [StandIn], and requests do nothing.
 	Recorded bool
 }
 
@@ -43,59 +43,59 @@ type Schema struct {
 type Property struct {
 	Name string
 	Kind Kind
-	// Min and Max bound an [Integer], inclusive.
+	// Min and Max are the inclusive bounds of an [Integer].
 	Min, Max int64
-	// Required says that the property must be there, Waived that it need not if there is a CreationPolicy.
+	// Required is set for a mandatory property. Waived makes it optional if there is a CreationPolicy.
 	Required, Waived bool
-	// Change says what a change of the property means.
+	// Change is the effect of changing the property.
 	Change Change
-	// Readable says that Fn::GetAtt reads the property, of a resource that declares it.
+	// Readable is set if Fn::GetAtt reads the property of a resource that declares it.
 	Readable bool
 }
 
-// Kind is what a property's value is.
+// Kind is the type of a property's value.
 type Kind int
 
 // The kinds. The zero Kind is Text.
 const (
-	// Text is a string; numbers and booleans are taken as their text.
+	// Text is a string; numbers and booleans are converted to text.
 	Text Kind = iota
 	// Integer is a whole number, or its text.
 	Integer
 	// Truth is true or false, or its text.
 	Truth
-	// List is a list of anything.
+	// List is a list of any values.
 	List
 	// Object is an object.
 	Object
-	// Document is an object, or its text as JSON. Values in it keep their JSON types.
+	// Document is an object or its JSON text. Its values keep their JSON types.
 	Document
 )
 
-// Change is what becomes of a resource whose properties change.
+// Change is the effect of a property change on a resource.
 type Change int
 
-// The changes, the least first. The zero Change is InPlace.
+// The effects, in ascending order. The zero Change is InPlace.
 const (
 	// InPlace updates the resource.
 	InPlace Change = iota
-	// Replaces makes a new resource, and deletes the old one when everything else succeeded.
+	// Replaces creates a new resource, and deletes the old one after everything else has succeeded.
 	Replaces
 	// Refused fails the update.
 	Refused
 )
 
-// Problem is something that is wrong with a declaration.
+// Problem is a problem with a declaration.
 type Problem struct {
-	// Text is CloudFormation's where that is known. It quotes no value.
+	// Text is CloudFormation's text if that is known. It quotes no value.
 	Text string
-	// Line and Column are the place in the template, counted from 1.
+	// Line and Column are the position in the template, counted from 1.
 	Line, Column int
-	// Missing is the required property that is not declared, if that is the problem; else "".
+	// Missing is the required property that is not declared, if that is the problem; otherwise "".
 	Missing string
 }
 
-// wrong is the text of an error that people read as it is.
+// wrong is an error text that people see unchanged.
 type wrong string
 
 func (w wrong) Error() string { return string(w) }
@@ -106,7 +106,7 @@ func missing(property string) error {
 	return wrong("Property validation failure: [The property {/" + property + "} is required]")
 }
 
-// unsupported is the error of a property that the type does not know, missing that of one that is required and not there.
+// unsupported returns the error for an unknown property, and missing the error for a missing required property.
 func (s *Schema) unsupported(property string) error {
 	if s.Dialect == wire.ROS {
 		return wrong("Unknown Property " + property)
@@ -121,7 +121,8 @@ func (s *Schema) missing(property string) error {
 	return missing(property)
 }
 
-// BadValue is the error of a property's value, as the service of a dialect begins it. must is what it must be, e.g. "be a list".
+// BadValue returns the error for a property's value, in the form of the dialect's service. must is a phrase such as
+// "be a list".
 func BadValue(dialect wire.Dialect, property, must string) error {
 	if dialect == wire.ROS {
 		return wrong("Property " + property + ": the value must " + must)
@@ -129,7 +130,7 @@ func BadValue(dialect wire.Dialect, property, must string) error {
 	return wrong("Value of property " + property + " must " + must)
 }
 
-// property returns a property by its name, nil if there is none.
+// property returns a property by its name, or nil.
 func (s *Schema) property(name string) *Property {
 	for i := range s.Properties {
 		if s.Properties[i].Name == name {
@@ -139,21 +140,21 @@ func (s *Schema) property(name string) *Property {
 	return nil
 }
 
-// Reads reports whether Fn::GetAtt of that name reads a property.
+// Reads reports whether Fn::GetAtt with that name reads a property.
 func (s *Schema) Reads(name string) bool {
 	p := s.property(name)
 	return p != nil && p.Readable && !slices.Contains(s.Attributes, name)
 }
 
-// HasAttribute reports whether Fn::GetAtt reads an attribute of that name.
+// HasAttribute reports whether Fn::GetAtt can read an attribute of that name.
 func (s *Schema) HasAttribute(name string) bool {
 	p := s.property(name)
 	return s.Recorded || slices.Contains(s.Attributes, name) || p != nil && p.Readable ||
 		s.Open != "" && strings.HasPrefix(name, s.Open) && len(name) > len(s.Open)
 }
 
-// Tagged reports whether a resource with these properties takes the tags of its stack: whether it can have tags. Of a type that is only
-// recorded, that is known if the resource has some.
+// Tagged reports whether a resource with these properties takes the tags of its stack, which means that it can have
+// tags. A recorded type is known to have tags only if the resource declares some.
 func (s *Schema) Tagged(properties value.Value) bool {
 	if s.Dialect != wire.CloudFormation || s.Nested {
 		return false
@@ -165,8 +166,8 @@ func (s *Schema) Tagged(properties value.Value) bool {
 	return s.property("Tags") != nil
 }
 
-// Normal returns properties as a type gets them, and as old and new ones are compared: every number and boolean as its text,
-// but for those in a [Document]. In ROS null stands for a property that is not given.
+// Normal returns properties in the form that a type gets and that is compared: numbers and booleans are text, except
+// in a [Document]. In ROS, null means that a property is not set.
 func (s *Schema) Normal(properties value.Value) value.Value {
 	if s.Dialect == wire.ROS {
 		properties = given(properties)
@@ -182,7 +183,7 @@ func (s *Schema) Normal(properties value.Value) value.Value {
 	return normal
 }
 
-// given returns an object without its members that are null.
+// given returns an object without its null members.
 func given(properties value.Value) value.Value {
 	var members []value.Member
 	for _, m := range properties.Members() {
@@ -193,7 +194,7 @@ func given(properties value.Value) value.Value {
 	return value.Object(members...)
 }
 
-// check returns the first thing that is wrong with an evaluated declaration.
+// check returns the first problem with an evaluated declaration.
 func (s *Schema) check(d Declaration) error {
 	if s.Recorded {
 		return nil
@@ -216,7 +217,8 @@ func (s *Schema) check(d Declaration) error {
 	return nil
 }
 
-// CheckValues returns the first value that the schema does not allow. It is for properties whose dynamic references were resolved.
+// CheckValues returns an error for the first value that the schema does not allow. Call it after resolving dynamic
+// references.
 func (s *Schema) CheckValues(properties value.Value) error {
 	for _, m := range properties.Members() {
 		if p := s.property(m.Key); p != nil {
@@ -228,8 +230,8 @@ func (s *Schema) CheckValues(properties value.Value) error {
 	return nil
 }
 
-// Check returns everything that is wrong with a declaration and can be told from its text alone: what functions return
-// is seen when they are evaluated.
+// Check returns all problems with a declaration that its text shows. Results of functions are checked when they are
+// evaluated.
 func (s *Schema) Check(r *template.Resource) []Problem {
 	if s.Recorded {
 		return s.checkSecure(r)
@@ -246,7 +248,7 @@ func (s *Schema) Check(r *template.Resource) []Problem {
 			switch {
 			case p == nil:
 				add(s.unsupported(m.Key), m.Value.Line(), m.Value.Column())
-			case s.Dialect == wire.ROS && !m.Value.Computed() && m.Value.Value().IsNull(): // it is not given
+			case s.Dialect == wire.ROS && !m.Value.Computed() && m.Value.Value().IsNull(): // it is not set
 			case !m.Value.Computed():
 				add(p.check(s.Dialect, m.Value.Value()), m.Value.Line(), m.Value.Column())
 			}
@@ -261,7 +263,7 @@ func (s *Schema) Check(r *template.Resource) []Problem {
 	return problems
 }
 
-// checkPolicy returns what is wrong with a declared CreationPolicy.
+// checkPolicy returns the problems with a declared CreationPolicy.
 func (s *Schema) checkPolicy(r *template.Resource) []Problem {
 	n := r.CreationPolicy
 	switch {
@@ -278,13 +280,14 @@ func (s *Schema) checkPolicy(r *template.Resource) []Problem {
 	return nil
 }
 
-// hasOnlyFunction reports whether an object is a call as a whole, so that its keys are not known.
+// hasOnlyFunction reports whether an object consists of a function call, so its keys are unknown.
 func hasOnlyFunction(n template.Node) bool {
 	members := n.Members()
 	return len(members) == 1 && (members[0].Key == "Ref" || strings.HasPrefix(members[0].Key, "Fn::"))
 }
 
-// Change says what the difference between old and new properties means, both as strings. reason is that of the refusal.
+// Change returns the effect of the difference between old and new properties, both as strings. reason explains a
+// refusal.
 func (s *Schema) Change(before, after value.Value) (change Change, reason string) {
 	if s.Fixed {
 		return Refused, "Update to resource type " + s.Name + " is not supported."
@@ -305,13 +308,13 @@ func (s *Schema) Change(before, after value.Value) (change Change, reason string
 
 func (p *Property) needed(policy bool) bool { return p.Required && (!policy || !p.Waived) }
 
-// check returns what is wrong with a value, which may be secret and is not quoted.
+// check returns an error for an invalid value. The value may be secret, so the error does not quote it.
 func (p *Property) check(dialect wire.Dialect, v value.Value) error {
 	bad := func(format string, args ...any) error {
 		return BadValue(dialect, p.Name, "be "+fmt.Sprintf(format, args...))
 	}
 	if dialect != wire.ROS && v.Kind() == value.String && dynamic.Has(v) {
-		return nil // it is checked again with what the reference stands for
+		return nil // it is checked again after the reference is resolved
 	}
 	switch p.Kind {
 	case Text:

@@ -9,7 +9,7 @@ import (
 	"github.com/pintle-dev/pintle/wire"
 )
 
-// secureProperties are the properties that CloudFormation resolves ssm-secure references in, by their paths.
+// secureProperties are the paths of the properties in which CloudFormation resolves ssm-secure references.
 // Source: CloudFormation User Guide, "Get a secure string value from Systems Manager Parameter Store".
 var secureProperties = map[string]bool{
 	"AWS::DirectoryService::MicrosoftAD/Properties/Password":                                    true,
@@ -25,8 +25,8 @@ var secureProperties = map[string]bool{
 	"AWS::Redshift::Cluster/Properties/MasterUserPassword":                                      true,
 }
 
-// SecureReferences returns the paths of the ssm-secure references in properties that CloudFormation does not resolve there. A path ends at
-// the first list or function.
+// SecureReferences returns the paths of ssm-secure references in properties where CloudFormation does not resolve
+// them. A path ends at the first list or function.
 func SecureReferences(resourceType string, properties value.Value) []string {
 	if dialectOf(resourceType) == wire.ROS {
 		return nil

@@ -8,23 +8,23 @@ import (
 	"github.com/pintle-dev/pintle/wire"
 )
 
-// Bounds of signals.
+// Limits of signals.
 const (
-	// MaxSignal is the size of the largest signal document in bytes. Source: ours.
+	// MaxSignal is the maximum size of a signal document in bytes. The limit is Pintle's own.
 	MaxSignal = 16 << 10
-	// MaxSignalID is the length of the longest UniqueId in characters. Source: ours.
+	// MaxSignalID is the maximum length of a UniqueId in characters. The limit is Pintle's own.
 	MaxSignalID = 256
-	// MaxSignalData is the length of the longest Data in characters. Source: CloudFormation, wait conditions.
+	// MaxSignalData is the maximum length of Data in characters. Source: CloudFormation, wait conditions.
 	MaxSignalData = 4096
-	// MaxSignals is how many signals one resource keeps, and so how many can be waited for. Source: ours.
+	// MaxSignals is the maximum number of signals of a resource, and so of a Count. The limit is Pintle's own.
 	MaxSignals = 1000
-	// MaxSignalBytes is how long everything in the signals of one resource may be together. Source: ours.
+	// MaxSignalBytes is the maximum total size of a resource's signals in bytes. The limit is Pintle's own.
 	MaxSignalBytes = 256 << 10
 )
 
-// ParseSignal reads the document that is sent to the URL of a WaitConditionHandle: an object with a Status, SUCCESS or
-// FAILURE, a UniqueId, and maybe a Reason and Data. Characters that no event can show are dropped. The error tells the
-// sender what to fix.
+// ParseSignal reads the document that is sent to the URL of a WaitConditionHandle: an object with a Status, SUCCESS
+// or FAILURE, a UniqueId, and optionally a Reason and Data. It drops characters that no event can contain. The error
+// explains to the sender what to fix.
 func ParseSignal(body []byte) (store.Signal, error) {
 	if len(body) > MaxSignal {
 		return store.Signal{}, wrong("the signal is longer than 16384 bytes")
@@ -66,7 +66,7 @@ func ParseSignal(body []byte) (store.Signal, error) {
 	return s, nil
 }
 
-// Room reports whether a resource that has these signals takes another one.
+// Room reports whether a resource with these signals accepts another one.
 func Room(signals []store.Signal, one store.Signal) bool {
 	size := weight(one)
 	for _, s := range signals {

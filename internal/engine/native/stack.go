@@ -12,27 +12,27 @@ import (
 // StackType is the name of the type of nested stacks.
 const StackType = "AWS::CloudFormation::Stack"
 
-// OutputPrefix begins the names of the attributes of a nested stack, each of which is one of its outputs.
+// OutputPrefix is the prefix of a nested stack's attributes, each of which is one of its outputs.
 const OutputPrefix = "Outputs."
 
-// stack is AWS::CloudFormation::Stack. What there is to do the engine does; what is done here is to fetch the template.
+// stack is AWS::CloudFormation::Stack. It only fetches the template; the engine does the rest.
 type stack struct {
 	template func(ctx context.Context, url string) (string, error)
 	nest     Nest
 }
 
-// Nest does what a request wants of a nested stack; template fetches its text if that is needed. waits says that what becomes of
-// the request is reported later. See engine.Engine.Nest.
+// Nest serves a request for a nested stack. template fetches the template's text when it is needed. waits means that
+// the result is reported later. See engine.Engine.Nest.
 type Nest func(
 	ctx context.Context, r *store.Request, template func(context.Context) (string, error),
 ) (result Result, waits bool, err error)
 
-// Stack returns the type of nested stacks: see [Config] for what it needs.
+// Stack returns the type of nested stacks. See [Config] for the arguments.
 func Stack(template func(ctx context.Context, url string) (string, error), nest Nest) Type {
 	return stack{template, nest}
 }
 
-// maxTimeoutInMinutes is how long a nested stack may be given at most: a hundred years.
+// maxTimeoutInMinutes is the maximum time limit of a nested stack: a hundred years.
 const maxTimeoutInMinutes = 100 * 365 * 24 * 60
 
 var stackSchema = Schema{
@@ -50,7 +50,7 @@ var stackSchema = Schema{
 // Schema implements [Type].
 func (stack) Schema() *Schema { return &stackSchema }
 
-// Declare implements [Declarer]: the parameters of a nested stack are strings, or lists of them.
+// Declare implements [Declarer]. The parameters of a nested stack are strings or lists of strings.
 func (stack) Declare(d Declaration) (Wanted, error) {
 	parameters, _ := d.Properties.Get("Parameters")
 	for _, p := range parameters.Members() {
@@ -79,7 +79,7 @@ func (stack) Declare(d Declaration) (Wanted, error) {
 	return Wanted{Timeout: DefaultTimeout}, nil
 }
 
-// isText reports whether a value can be that of a parameter.
+// isText reports whether a value can be a parameter's value.
 func isText(v value.Value) bool {
 	if v.Kind() != value.List {
 		return v.IsScalar()

@@ -11,8 +11,8 @@ import (
 	"github.com/pintle-dev/pintle/wire"
 )
 
-// waitCondition is AWS::CloudFormation::WaitCondition: it is created when enough signals came, to the handle that it names
-// or, with a CreationPolicy, to itself by SignalResource.
+// waitCondition is AWS::CloudFormation::WaitCondition. It is created when enough signals have arrived, at its handle
+// or, with a CreationPolicy, for itself through SignalResource.
 type waitCondition struct{}
 
 var waitConditionSchema = Schema{
@@ -59,7 +59,7 @@ func (waitCondition) Declare(d Declaration) (Wanted, error) {
 	}, nil
 }
 
-// Awaited implements [Awaiter]. One failure fails it, however many successes there are.
+// Awaited implements [Awaiter]. One failure fails it, regardless of the number of successes.
 func (waitCondition) Awaited(await store.Await, signals []store.Signal, _ value.Value, timedOut bool) (Result, bool, error) {
 	byHandle := await.Handle != ""
 	var data []value.Member
@@ -85,8 +85,8 @@ func (waitCondition) Awaited(await store.Await, signals []store.Signal, _ value.
 	return Result{}, true, wrong(fmt.Sprintf("Failed to receive %d resource signal(s) within the specified duration", await.Count-len(data)))
 }
 
-// Serve implements [Type]. It creates nothing. The physical id is the stack's id followed by the logical id of the
-// handle, as recorded on CloudFormation, or by that of the condition if it has a CreationPolicy.
+// Serve implements [Type]. It creates nothing. The physical ID is the stack's ID followed by the logical ID of the
+// handle, as recorded on CloudFormation. With a CreationPolicy it ends in the logical ID of the condition.
 func (waitCondition) Serve(_ context.Context, r *store.Request) (Result, error) {
 	if r.Type != wire.Create {
 		return Result{}, nil

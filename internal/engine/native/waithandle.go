@@ -11,16 +11,16 @@ import (
 	"github.com/pintle-dev/pintle/wire"
 )
 
-// waitConditionHandle is AWS::CloudFormation::WaitConditionHandle: a URL to which signals are sent. The engine keeps them
+// waitConditionHandle is AWS::CloudFormation::WaitConditionHandle: a URL for signals. The engine stores the signals
 // with the resource.
 //
-// Anyone who knows the URL can signal, so the value of Ref is a secret. The physical id is the URL without its
+// Anyone who knows the URL can signal, so the value of Ref is a secret. The physical ID is the URL without its
 // signature.
 type waitConditionHandle struct {
 	signalURL func(key wire.ResponseKey, region string) (string, error)
 }
 
-// WaitConditionHandle is the name of the type whose resources are signalled at a URL.
+// WaitConditionHandle is the name of the type whose resources accept signals at a URL.
 const WaitConditionHandle = "AWS::CloudFormation::WaitConditionHandle"
 
 var waitConditionHandleSchema = Schema{Name: WaitConditionHandle, Fixed: true}
@@ -28,7 +28,7 @@ var waitConditionHandleSchema = Schema{Name: WaitConditionHandle, Fixed: true}
 // Schema implements [Type].
 func (waitConditionHandle) Schema() *Schema { return &waitConditionHandleSchema }
 
-// Serve implements [Type]. A Create that is served twice makes two URLs, of which both are good and one is told.
+// Serve implements [Type]. A Create that is served twice returns two valid URLs, of which the engine keeps one.
 func (t waitConditionHandle) Serve(_ context.Context, r *store.Request) (Result, error) {
 	if r.Type != wire.Create {
 		return Result{}, nil
@@ -42,13 +42,13 @@ func (t waitConditionHandle) Serve(_ context.Context, r *store.Request) (Result,
 	return Result{PhysicalID: wire.PhysicalID(open), Ref: value.SecretStr(signed)}, nil
 }
 
-// handleKey returns what the URL of a handle names.
+// handleKey returns the key in the URL of a handle.
 func handleKey(text string) (wire.ResponseKey, bool) {
 	u, err := url.Parse(text)
 	if err != nil {
 		return wire.ResponseKey{}, false
 	}
-	at := strings.LastIndex(u.Path, "/arn:") // where the stack's ARN begins, whatever the server's own path is
+	at := strings.LastIndex(u.Path, "/arn:") // start of the stack's ARN, behind the path of the server
 	if at < 0 {
 		return wire.ResponseKey{}, false
 	}
