@@ -102,7 +102,7 @@ func (d answers) checkID(r *store.Request, v *result, got answer) {
 }
 
 // mismatches describes the fields of an answer that differ from its request: StackId, RequestId, LogicalResourceId
-// and, for a Delete, PhysicalResourceId. It is empty if all match. It masks secrets and truncates long values.
+// and PhysicalResourceId (only of a Delete). It is empty if all match. It masks secrets and truncates long values.
 func (d answers) mismatches(r *store.Request, got answer) string {
 	var texts []string
 	compare := func(field, want, is string) {

@@ -39,7 +39,7 @@ func (d cancellation) start(in *CancelUpdate) error {
 		return d.dialect.refusals().cannotCancel(&d.stack, d.status())
 	}
 	scheduler(d).cancelRunning()
-	if d.op.Retry { // there is no earlier state to roll back to
+	if d.op.Retry { // it has no earlier state to roll back to
 		macros(d).abandon(d.dialect.texts().stackCancelled)
 		tokens(d).remember(in.Token, store.CallCancel, d.op.ID)
 		return nil

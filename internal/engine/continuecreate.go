@@ -23,7 +23,7 @@ const (
 // ContinueCreate is the input of [Engine.ContinueCreate]. Only ROS has this call.
 type ContinueCreate struct {
 	// Options are those of the operation. Without Parameters, the operation uses those of the previous attempt. If it
-	// fails, the stack keeps its state again, whatever the options say.
+	// fails, the stack keeps its state again, regardless of the options.
 	Options
 	Stack Ref
 	// Mode defaults to ContinueRecreate.

@@ -60,7 +60,7 @@ func withNested(r *store.Request) bool {
 	return r.Body != nil && r.Body.Aim != "" || r.Due.Sub(r.Created) > ages
 }
 
-// Standing explains, for people, why the provider has not answered a request: its handler has returned. It is empty
+// Standing explains to people why the provider has not answered a request: its handler has returned. It is empty
 // if the row has nothing to report.
 func Standing(r *store.Request) string {
 	const returned = "its handler returned without an answer"

@@ -31,7 +31,7 @@ func (t *deadlines) expire(ctx context.Context) time.Duration {
 	return pause
 }
 
-// fireDue is expire, and also returns the next deadline; zero if there is none, or it is unknown.
+// fireDue is expire, and also returns the next deadline; zero if it is unknown or does not exist.
 func (t *deadlines) fireDue(ctx context.Context) (time.Duration, time.Time) {
 	const retry, idle, soonest = time.Second, time.Minute, 20 * time.Millisecond
 	left := map[wire.RequestID]bool{} // still due, but must not delay the others

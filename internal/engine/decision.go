@@ -23,7 +23,7 @@ type environment struct {
 	macroTimeout  time.Duration
 	native        *native.Registry
 	upfront       bool
-	// serves reports whether a local provider serves a token; nil if there is none.
+	// serves reports whether a local provider serves a token; nil without local providers.
 	serves func(wire.ServiceToken) bool
 	zones  map[string][]string
 	// readers is set if there may be providers that declare Read.
@@ -83,7 +83,7 @@ type decision struct {
 	hidden []string
 	// notes are for the observer, after the commit. byHand is set if a person answers.
 	notes []func(Observer)
-	// trace is the trace of the call that caused the decision; empty if there is none.
+	// trace is the trace of the call that caused the decision, or empty.
 	trace  string
 	byHand bool
 	// settling is the request whose result is being applied, nil otherwise.

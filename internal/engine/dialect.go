@@ -48,14 +48,14 @@ type Dialect interface {
 	// answer reads the response to a request. If body is only the beginning, size is the full length; otherwise size
 	// is 0.
 	answer(body []byte, size int, to *store.Request) answer
-	// attribute returns the attribute that Fn::GetAtt reads from a provider's data, false if there is no such
-	// attribute.
+	// attribute returns the attribute that Fn::GetAtt reads from a provider's data, or false if the
+	// attribute does not exist.
 	attribute(data value.Value, name string) (value.Value, bool)
 	// generateID generates the physical ID of a resource whose provider did not return one.
 	generateID(stack store.Stack, logical wire.LogicalID, random func(n int) string) wire.PhysicalID
 	// eventID returns the ID of a resource's event.
 	eventID(logical wire.LogicalID, status string, at time.Time, detached bool, newID func() string) string
-	// notification returns the text that the stack's notification topics get for an event, false if there is none.
+	// notification returns the text that the stack's notification topics get for an event, or false.
 	notification(stack *store.Stack, e store.Event) (string, bool)
 	// fixed returns the properties of a custom resource that cannot change, each with the error of an update that
 	// changes it.
@@ -99,7 +99,7 @@ type asked struct {
 	httpConfig value.Value  // settings for calling a URL, of ROS; null if not set
 	await      *store.Await // of a native type
 	aim        store.Aim    // of a nested stack; "" means the request's type decides
-	tags       []store.Tag  // of the stack, for a native type whose resources can have tags
+	tags       []store.Tag  // of the stack; only native types whose resources can have tags
 }
 
 // answer is a provider's answer.
@@ -111,7 +111,7 @@ type answer struct {
 	noEcho  bool
 	// copied are the identifiers of the request that the answer repeats.
 	copied wire.ResponseKey
-	// state is the current state of the resource in an answer to a Read; nil if there is none.
+	// state is the current state of the resource in an answer to a Read, or nil.
 	state *wire.State
 	// problem is the service's text for an invalid response, and explained is the same with Pintle's details. Both
 	// are empty for a valid response. For an invalid one, id, reason and data hold the parts that could be read.

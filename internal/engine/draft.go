@@ -140,7 +140,7 @@ func (d drafts) drawChanges(drawn *draft, in *Options, from *plan.Side, to plan.
 	return nil
 }
 
-// world is the current state, for a preview.
+// world returns the current state as a preview needs it.
 func (d drafts) world() plan.World {
 	return plan.World{
 		Now: func(logicalID string) *plan.Now {

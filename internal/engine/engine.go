@@ -19,7 +19,7 @@ import (
 // Config is the configuration of an engine. Store is required. Each field documents its zero value.
 type Config struct {
 	Store store.Store
-	// Name is this node's name, for people. The default is "pintle".
+	// Name is this node's display name. The default is "pintle".
 	Name string
 	// Alone means that no other process has the store open, so the engine can take over everything that an earlier
 	// process left.

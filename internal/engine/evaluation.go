@@ -15,7 +15,7 @@ import (
 type evaluation struct{ *decision }
 
 // resolve evaluates a declaration in a revision's scope. properties are for display: as declared, if they could not
-// be converted for the provider. problem describes what is wrong with them.
+// be converted for the provider. problem describes the error in them.
 func (d evaluation) resolve(declared *template.Resource, revision int) (
 	properties, metadata value.Value, ask asked, problem string, err error,
 ) {

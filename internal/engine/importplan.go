@@ -49,7 +49,7 @@ func (r *ImportResource) text() string {
 // importRequest describes what a change set imports. Decisions only read it; the engine looks up resources between
 // decisions.
 type importRequest struct {
-	// only is set if the change set does nothing but import, and listed is then what it imports. Otherwise it imports
+	// only is set if the change set does nothing but import listed. Otherwise it imports
 	// the added resources that already exist.
 	only   bool
 	listed []ImportResource

@@ -25,7 +25,7 @@ func (c Checker) Inspect(p *template.Partial) template.Errors {
 	return append(list, c.InspectDeclared(p)...)
 }
 
-// InspectDeclared returns the known problems of a template whatever its types are: functions that cannot be
+// InspectDeclared returns the known problems of a template of any types: functions that cannot be
 // evaluated, properties that a custom resource or a native type cannot have, and attributes that a native type does
 // not have. Creating, updating and planning a stack run the same checks and return the first problem.
 func (c Checker) InspectDeclared(p *template.Partial) template.Errors {

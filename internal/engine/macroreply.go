@@ -20,7 +20,7 @@ type macroFailure struct {
 	text, more string
 }
 
-// reply returns the fragment in a macro's reply, or the reason why there is none. id is the name of the macro in
+// reply returns the fragment in a macro's reply, or a failure. id is the name of the macro in
 // texts. Source: CloudFormation, macros; its texts as users have reported them.
 func (d macroRequests) reply(r *store.Request, id string, outcome Outcome) (template.Node, *macroFailure) {
 	malformed := func(more string) (template.Node, *macroFailure) {

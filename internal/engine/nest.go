@@ -173,7 +173,7 @@ func (s nestedStacks) nestUpdate(
 		return native.Result{}, false, err
 	}
 	if op.Parent != nil && op.Parent.Request == r.ID {
-		return native.Result{}, true, nil // it has already started, whatever its current state
+		return native.Result{}, true, nil // it has already started, and may even have finished
 	}
 	template, _, err = s.planOf(ctx, parent, r, n, template)
 	if err != nil {

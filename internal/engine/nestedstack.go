@@ -87,8 +87,8 @@ func (d nestedStack) leavePreparing(n *nesting) error {
 	return nil
 }
 
-// undo decides to undo what the stack did for its parent, up to the clean-up. It returns false if there is nothing to
-// undo.
+// undo decides to undo what the stack did for its parent, up to the clean-up. It returns false if nothing has to be
+// undone.
 func (d nestedStack) undo(n *nesting, skip []string, force bool) (bool, error) {
 	switch {
 	case !d.stack.Live || !d.isOf(n) || d.op.Kind != store.KindUpdate:

@@ -101,7 +101,7 @@ type Outcome struct {
 	Until   time.Time
 	ID      wire.PhysicalID
 	Pending []byte
-	// Try is the number of the try that the report is about, for a poll or an execution; otherwise 0.
+	// Try is the number of the reported try of a poll or an execution; otherwise 0.
 	Try int
 	// Error and Cause, with Died and Refused, describe the failure of an execution's task. They are data of the
 	// execution, complete and secret. Without an Error, the failure is Pintle's own, and Text is its cause.

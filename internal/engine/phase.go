@@ -110,7 +110,7 @@ func (d phases) enterCleanup(phase store.Phase) {
 }
 
 // awaitCancelled makes the phase wait for cancelled requests that their providers still hold, so that they cannot
-// interfere with the next operation. It returns false if there are none.
+// interfere with the next operation. It returns false if no such request exists.
 func (d phases) awaitCancelled() bool {
 	waits := false
 	for _, s := range d.sortedSteps() {

@@ -10,7 +10,7 @@ import (
 // pollRequests manages the rows of polls.
 type pollRequests struct{ *decision }
 
-// of returns the row that polls for a request; nil if there is none.
+// of returns the row that polls for a request, or nil.
 func (d pollRequests) of(r *store.Request) *store.Request {
 	for _, row := range d.requests { // there is at most one
 		if row.Type == store.TypeIsComplete && row.Wait.For == r.ID && row.State != store.RequestSettled {
@@ -21,7 +21,7 @@ func (d pollRequests) of(r *store.Request) *store.Request {
 }
 
 // lastSaid returns text to append to the reason of a request that timed out while it waited: lead and the provider's
-// last report, or "" if there is none.
+// last report, or "".
 func (d pollRequests) lastSaid(r *store.Request, lead string) string {
 	row := d.of(r)
 	if row == nil || row.Wait.Reason == "" || d.fidelity == FidelityAWS {

@@ -128,7 +128,7 @@ func (d reads) report(r *store.Request, outcome Outcome) error {
 	return d.settle(r, outcome.Kind.String(), state, said, problem)
 }
 
-// read returns the state and the attributes in an answer, or the reason why there is no state.
+// read returns the state and the attributes in an answer, or the problem.
 func (d reads) read(r *store.Request, outcome Outcome) (state *wire.State, said value.Value, problem string) {
 	got := answers(d).read(r, outcome)
 	d.tellAnswer(r, outcome, &got)

@@ -8,7 +8,7 @@ import (
 	"github.com/pintle-dev/pintle/internal/store"
 )
 
-// repeat answers a creation under a name that is taken: by the same request, or by another one.
+// repeat handles a creation under a name that is taken, by the same request or by another one.
 func (d changeSets) repeat(in *CreateChangeSet, s *submission, row *store.ChangeSet) (store.ChangeSetID, error) {
 	mismatch, err := d.mismatch(in, s, row)
 	switch {
@@ -22,18 +22,18 @@ func (d changeSets) repeat(in *CreateChangeSet, s *submission, row *store.Change
 	return row.ID, nil
 }
 
-// mismatch names the first attribute in which a request differs from the one that made a change set, "" for none.
+// mismatch returns the first attribute in which a request differs from the one that created a change set, or "".
 func (d changeSets) mismatch(in *CreateChangeSet, s *submission, row *store.ChangeSet) (string, error) {
 	body := row.Body
 	if s != nil && in.Template != body.Revision.Template {
 		return "Template", nil
 	}
-	// The stack's own may be another one by now, but then it is no change of the request.
+	// The stack's own template may have changed since, but that does not change the request.
 	t, err := d.parsed.of(d.dialect.language(), &body.Revision)
 	if err != nil {
 		return "", fmt.Errorf("parse the template of %s: %w", row.ID, err)
 	}
-	// Values that were the previous ones are now those of the set.
+	// The set has the values that were the previous ones when it was created.
 	revision, _, err := binding(d).bind(&in.Options, t, &body.Revision)
 	if err != nil {
 		return "", err
@@ -74,13 +74,13 @@ func (d changeSets) mismatch(in *CreateChangeSet, s *submission, row *store.Chan
 	return "", nil
 }
 
-// takenCode is the code of the error of a change set whose name another one has.
+// takenCode returns the error code for a change set name that is taken.
 func (d changeSets) takenCode() Code {
 	told, _ := InputError(d.dialect.refusals().changeSetTaken(""))
 	return told.Code
 }
 
-// cannotCreate is the error of a set that is to create a stack which is there.
+// cannotCreate returns the error for a create change set on an existing stack.
 func (d changeSets) cannotCreate(in *CreateChangeSet) error {
 	if d.dialect != CloudFormation {
 		return d.dialect.refusals().stackExists(d.stack.Name)

@@ -7,30 +7,30 @@ import (
 	"github.com/pintle-dev/pintle/wire"
 )
 
-// IDChange is what becomes of an answer to an Update that has another id than the resource, where that is no replacement. The set
-// is closed.
+// IDChange is the handling of an answer to an Update that has another ID than the resource, in a dialect where that
+// is not a replacement. The set is closed.
 type IDChange string
 
-// The ways with such answers.
+// The ways to handle such answers.
 const (
-	// IDChangeRefused takes it for a failure, which says so.
+	// IDChangeRefused treats the answer as a failure.
 	IDChangeRefused IDChange = "refuse"
-	// IDChangeIgnored takes the answer without its id.
+	// IDChangeIgnored accepts the answer and ignores its ID.
 	IDChangeIgnored IDChange = "ignore"
 )
 
-// replacement replaces a resource by a new one.
+// replacement replaces a resource with a new one.
 type replacement struct{ *decision }
 
-// allowed reports whether a resource that cannot be updated is deleted and created again: if the client asked for it, and when an
-// update that did so is rolled back.
+// allowed reports whether a resource that cannot be updated is deleted and created again. That is so at the client's
+// request, and in the rollback of such an update.
 func (d replacement) allowed() bool {
 	return d.dialect.rules().idsStay && (d.op.Replace || d.op.Phase == store.PhaseRevert)
 }
 
-// deleteFirst deletes a resource that another one is to take the place of. Once it is gone the step is launched again, and creates
-// that one. From then on there is no way back: whether the Delete succeeds or not, what undoes it deletes what there may be, and
-// creates the resource again. made is the declaration whose policy counts.
+// deleteFirst deletes a resource before its replacement is created. After the Delete, the step starts again and
+// creates the replacement. Whether the Delete succeeds or not, a rollback then deletes any remains and creates the
+// resource again. made is the declaration whose policy applies.
 func (d replacement) deleteFirst(s *store.Step, i *store.Instance, made []byte, properties value.Value) error {
 	denied, err := stackPolicy(d).denies(plan.ActionReplace, i)
 	if err != nil {
@@ -56,14 +56,14 @@ func (d replacement) deleteFirst(s *store.Step, i *store.Instance, made []byte, 
 	return nil
 }
 
-// recreateOld creates the resource of a step again, from its old declaration, after its replacement has been deleted.
-// i is the instance that is left of the replacement or of the resource; nil if there is none. A resource that the
-// stack did not have, because the failure of its Create was ignored, is not created now either.
+// recreateOld creates the resource of a step again from its old declaration, after its replacement was deleted. i is
+// the remaining instance of the replacement or of the resource, or nil. It does not create a resource that the stack
+// did not have because the failure of its Create was ignored.
 func (d replacement) recreateOld(s *store.Step, i *store.Instance) error {
 	if i != nil {
 		return removal(d).discard(s, i)
 	}
-	if err := d.whole(); err != nil { // what is gone is in no other view
+	if err := d.whole(); err != nil { // only the whole view has deleted instances
 		return err
 	}
 	stood := d.lastStood(s.Logical)
@@ -71,7 +71,7 @@ func (d replacement) recreateOld(s *store.Step, i *store.Instance) error {
 	case stood == nil:
 		scheduler(d).complete(s)
 		return nil
-	case stood.Role == store.RoleRetained: // it was to be replaced, and is still there
+	case stood.Role == store.RoleRetained: // it was to be replaced, and still exists
 		stood.Role, stood.Left, stood.Shown = store.RoleCurrent, "", false
 		d.changeInstance(stood)
 		s.Touched = true
@@ -133,7 +133,7 @@ func (d replacement) created(s *store.Step, fresh *store.Instance, r *store.Requ
 	old := d.current(s.Logical)
 	if !v.success {
 		if !v.reached {
-			fresh.Role = store.RoleGone // it never came to be
+			fresh.Role = store.RoleGone // it was never created
 		}
 		s.Instance = old.Number
 		d.changeStep(s)
@@ -156,8 +156,8 @@ func (d replacement) swap(s *store.Step, winner, loser *store.Instance) {
 	d.changeStep(s)
 }
 
-// reinstate brings back the instance that a native replacement has put aside and that was not touched since, so that no
-// provider need be asked to undo it. It returns the one that stands for the logical ID then.
+// reinstate restores the instance that a native replacement superseded, if it was not touched since. So no provider
+// has to undo the replacement. It returns the instance that is current afterwards.
 func (d replacement) reinstate(s *store.Step, i *store.Instance, properties value.Value) *store.Instance {
 	if d.native.Schema(i.Body.Type) == nil {
 		return i
@@ -178,8 +178,8 @@ func (d replacement) reinstate(s *store.Step, i *store.Instance, properties valu
 	return old
 }
 
-// record replaces a physical resource, which is current or marked for deletion, by the one with the given id: an
-// instance with that id that still exists, or a new one. The loser is marked for deletion.
+// record replaces a physical resource, which is current or marked for deletion, with the one that has the given ID:
+// an existing instance, or a new one. The loser is marked for deletion.
 func (d replacement) record(
 	s *store.Step, loser *store.Instance, r *store.Request, id wire.PhysicalID,
 ) *store.Instance {
@@ -194,7 +194,7 @@ func (d replacement) record(
 	}
 	if winner == nil {
 		body := *loser.Body
-		body.Properties, body.Timeout = r.Body.Properties, r.Body.Timeout // those it came to be with
+		body.Properties, body.Timeout = r.Body.Properties, r.Body.Timeout // those that it was created with
 		body.Signals, body.Ref = nil, value.Value{}
 		winner = d.addInstance(loser.Logical, body)
 		winner.Role, winner.PhysicalID, winner.Reached = role, id, true

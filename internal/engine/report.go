@@ -8,17 +8,17 @@ import (
 	"github.com/pintle-dev/pintle/wire"
 )
 
-// Answer takes a response document that came by the response URL of a request. When it returns nil the answer is
-// durable, whatever it says: an answer that is invalid, late or the second one is recorded, not refused. It returns
-// [store.ErrNotFound] for a request that never was.
+// Answer accepts a response document that arrived at the response URL of a request. When it returns nil, the answer
+// is durable with any content: an invalid, late or repeated answer is recorded, not rejected. It returns
+// [store.ErrNotFound] for a request that never existed.
 //
-// body may be the beginning of a longer document: size is then its length, 0 if body is all there is.
+// body may be the beginning of a longer document. size is then the full length, and otherwise 0.
 func (e *Engine) Answer(ctx context.Context, id wire.RequestID, body []byte, size int) error {
 	return e.Report(ctx, id, Outcome{Kind: Answered, Body: body, Size: size, Delivered: true})
 }
 
-// Report takes what became of a request's delivery. When it returns nil that is durable, or the request is settled and it says
-// nothing any more. [Accepted] may take as long as [Config.Linger].
+// Report handles the outcome of a request's delivery. When it returns nil, the outcome is durable, or has no effect
+// because the request is settled. [Accepted] may take as long as [Config.Linger].
 func (e *Engine) Report(ctx context.Context, id wire.RequestID, outcome Outcome) error {
 	target := store.Target{Request: id, Alone: outcome.Kind == Accepted || isExecution(id)}
 	if !isExecution(id) {
@@ -48,11 +48,11 @@ func (e *Engine) Report(ctx context.Context, id wire.RequestID, outcome Outcome)
 	return err
 }
 
-// Hidden returns the secrets that a request was sent with and that are in no row. Its error says that they cannot be read;
-// what is answered is withheld then. It is called outside of decisions.
+// Hidden returns the secrets that a request was sent with and that no row contains. An error means that they cannot
+// be read; the engine then withholds the answer. Hidden is called outside of decisions.
 type Hidden func(ctx context.Context, id wire.RequestID) ([]string, error)
 
-// hide adds to an outcome what must not be shown of it.
+// hide adds the secrets to an outcome that must not be shown.
 func (e *Engine) hide(ctx context.Context, id wire.RequestID, outcome *Outcome) {
 	if e.hidden == nil || outcome.Kind == Accepted {
 		return
@@ -65,11 +65,11 @@ func (e *Engine) hide(ctx context.Context, id wire.RequestID, outcome *Outcome) 
 	outcome.hidden, outcome.withheld = secrets, err != nil
 }
 
-// reports handles what is reported of a request: that it was accepted, answered, refused, and so on.
+// reports handles reports on a request: that it was accepted, answered, refused, and so on.
 type reports struct{ *decision }
 
-// take takes the outcome of the request in view and continues the stack. It returns false if it changed nothing, because the request
-// was settled before.
+// take applies the outcome of the request in view and continues the stack. It returns false if it changed nothing
+// because the request was already settled.
 func (d reports) take(outcome Outcome) (bool, error) {
 	if t := d.view.Request.Type; t == store.TypeTimer || t == store.TypeTie {
 		return false, store.ErrNotFound // no provider was asked
@@ -120,7 +120,7 @@ func (d reports) take(outcome Outcome) (bool, error) {
 		return true, requests(d).settle(request, endedSilent, silence(d).resultOf(request, request.Silence))
 	}
 	if outcome.Kind == TimedOut && request.Body.Aim != "" {
-		nestedRequests(d).wait(request) // it ends when the nested stack's operation does
+		nestedRequests(d).wait(request) // it ends with the nested stack's operation
 		return true, nil
 	}
 	if outcome.Kind == TimedOut && request.Body.Await != nil {
@@ -130,9 +130,9 @@ func (d reports) take(outcome Outcome) (bool, error) {
 	return true, requests(d).settle(request, outcome.Kind.String(), answers(d).resultOf(request, outcome))
 }
 
-// stale reports whether an outcome is void because another node has taken the request over. This node was declared
-// dead, and the outcome of its own delivery says nothing about the other node's. Answers count from any sender, and
-// so do the results of native types.
+// stale reports whether an outcome is void because another node has taken over the request. This node was declared
+// dead, and the outcome of its own delivery says nothing about the other node's. Answers are valid from any sender,
+// and so are the results of native types.
 func (d reports) stale(r *store.Request, outcome Outcome) bool {
 	own := r.State == store.RequestReady && r.Owner == d.node()
 	executed := r.State == store.RequestWaiting && r.Executor == d.node()
@@ -150,11 +150,12 @@ func (d reports) stale(r *store.Request, outcome Outcome) bool {
 	case Answered, Provided, Awaiting, TimedOut, Returned:
 		return false
 	}
-	d.void = d.void || r.Type == store.TypeIsComplete && outcome.Try != r.Wait.Try // said of a try before
+	d.void = d.void || r.Type == store.TypeIsComplete && outcome.Try != r.Wait.Try // the outcome of an earlier try
 	return d.void
 }
 
-// lateOnRecord is how many answers to a request are kept after it was settled: anyone who has its URL can send any number.
+// lateOnRecord is the number of answers that are recorded for a settled request, because anyone with the URL can send
+// more.
 const lateOnRecord = 10
 
 // recordLate records an answer to a settled request. It changes nothing else.

@@ -41,7 +41,7 @@ func (d requests) send(
 	return r
 }
 
-// add makes a request for an instance that is ready to be delivered.
+// add creates a request for an instance, ready for delivery.
 func (d requests) add(i *store.Instance, kind wire.RequestType) *store.Request {
 	r := &store.Request{
 		ID: d.dialect.requestID(d.newID()), Stack: d.stack.Key, Operation: d.op.Number, Logical: i.Logical, Instance: i.Number,
@@ -58,22 +58,22 @@ func (d requests) add(i *store.Instance, kind wire.RequestType) *store.Request {
 	return r
 }
 
-// matches reports whether a resource has the properties and the tags that it is asked to have.
+// matches reports whether a resource already has the requested properties and tags.
 func (a *asked) matches(body *store.InstanceBody) bool {
 	return a.properties.Equal(body.Properties) && sameTags(a.tags, body.Tags)
 }
 
-// matchesButTags reports whether a resource differs from what it is asked to be at most in tags that its row does not know.
+// matchesButTags reports whether a resource differs from the request at most in tags that its row does not record.
 func (a *asked) matchesButTags(body *store.InstanceBody) bool {
 	return body.Tags == nil && body.Attempted.IsNull() && a.properties.Equal(body.Properties)
 }
 
-// askedOf is what a resource was last asked with.
+// askedOf returns the last request of a resource.
 func askedOf(i *store.Instance) asked {
 	return asked{properties: i.Body.Properties, token: i.Body.Token, timeout: i.Body.Timeout, httpConfig: i.Body.HTTPConfig}
 }
 
-// accept records that the provider has the request. From now on its time runs, or what is left of it.
+// accept records that the provider has the request. The rest of the request's time starts to run.
 func (d requests) accept(r *store.Request, outcome Outcome) {
 	if r.State != store.RequestReady {
 		r.Executor = 0 // should this node die, nothing dies with it
@@ -93,7 +93,7 @@ func (d requests) accept(r *store.Request, outcome Outcome) {
 	}
 	r.Within = 0
 	if outcome.Local {
-		r.Executor = d.node()                                                         // not its owner: another node may have taken the row over meanwhile
+		r.Executor = d.node()                                                         // not always the owner
 		if outcome.Within < r.Body.Timeout && d.environment.fidelity != FidelityAWS { // AWS does not report it
 			r.Within = max(outcome.Within, 0)
 		}
@@ -102,8 +102,8 @@ func (d requests) accept(r *store.Request, outcome Outcome) {
 	d.changeRequest(r)
 }
 
-// holder is the node that has a request in hand: its owner or, once it was accepted, the one whose process executes it. 0 is
-// none: the provider is elsewhere and has it.
+// holder returns the node that handles a request: its owner or, after it was accepted, the node whose process
+// executes it. 0 means that the provider has it elsewhere.
 func holder(r *store.Request) store.Incarnation { return cmp.Or(r.Owner, r.Executor) }
 
 // resend makes a delayed request ready after its pause.
@@ -132,7 +132,7 @@ func (d requests) settle(request *store.Request, ending string, v result) error 
 	}
 	step := d.steps[request.Logical]
 	if step == nil || step.Request != request.ID {
-		results(d).record(nil, instance, request, v) // its operation has ended without it
+		results(d).record(nil, instance, request, v) // its operation finished without it
 		return nil
 	}
 	step.Request = ""

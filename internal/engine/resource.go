@@ -10,13 +10,13 @@ import (
 	"github.com/pintle-dev/pintle/wire"
 )
 
-// resource brings the resource of a step to its new declaration, or in a rollback back to the old one.
+// resource changes the resource of a step to its new declaration, or in a rollback back to the old one.
 type resource struct{ *decision }
 
-// apply creates or updates the resource of a step as its new declaration says.
+// apply creates or updates the resource of a step according to its new declaration.
 func (d resource) apply(s *store.Step) error {
 	if scheduler(d).stopping() {
-		s.State = store.StepIdle // what was left of it may have been deleted by now, and nothing takes its place
+		s.State = store.StepIdle // its remains may have been deleted by now, and nothing replaces it
 		d.changeStep(s)
 		return nil
 	}
@@ -51,7 +51,7 @@ func (d resource) apply(s *store.Step) error {
 	case problem != "":
 		d.beginUpdate(s, instance, properties)
 		return scheduler(d).fail(s, instance, store.VerbUpdate, problem, properties)
-	case d.isNested(instance.Body.Type): // its template may be another one, though nothing here is
+	case d.isNested(instance.Body.Type): // its template may have changed even if its declaration has not
 		return d.change(s, instance, ask, metadata)
 	case slices.Contains(d.op.Taint, s.Logical):
 		return replacement(d).deleteFirst(s, instance, s.Plan.New, ask.properties)
@@ -67,19 +67,19 @@ func (d resource) apply(s *store.Step) error {
 	return d.change(s, instance, ask, metadata)
 }
 
-// revertsDrift reports whether the operation is to undo the drift of a resource.
+// revertsDrift reports whether the operation undoes the drift of a resource.
 func (d resource) revertsDrift(logical wire.LogicalID) bool {
 	return slices.Contains(d.op.Revert, logical)
 }
 
-// beginUpdate writes the event with which every update of a resource begins.
+// beginUpdate writes the first event of an update of a resource.
 func (d resource) beginUpdate(s *store.Step, i *store.Instance, properties value.Value) {
 	s.Touched = true
 	d.changeStep(s)
 	d.resourceEvent(i, store.VerbUpdate, store.ProgressRunning, "", properties, false)
 }
 
-// create begins the life of a resource.
+// create requests a new resource.
 func (d resource) create(s *store.Step, properties, metadata value.Value, ask asked, problem string) error {
 	s.Touched = true
 	instance := d.addInstance(s.Logical, store.InstanceBody{
@@ -91,13 +91,13 @@ func (d resource) create(s *store.Step, properties, metadata value.Value, ask as
 	if problem != "" {
 		return scheduler(d).fail(s, instance, store.VerbCreate, problem, properties)
 	}
-	instance.Reached = true // until it is known that the request never got there
+	instance.Reached = true // unless it turns out that the request never arrived
 	requests(d).send(s, instance, wire.Create, ask, value.Value{})
 	scheduler(d).wait(s)
 	return nil
 }
 
-// change brings a resource from the properties that it has to others.
+// change changes a resource to other properties.
 func (d resource) change(s *store.Step, i *store.Instance, ask asked, metadata value.Value) error {
 	change, reason := native.InPlace, ""
 	words := d.dialect.texts()
@@ -119,7 +119,7 @@ func (d resource) change(s *store.Step, i *store.Instance, ask asked, metadata v
 	case err != nil:
 		return err
 	case d.isNested(i.Body.Type) && ask.properties.Equal(i.Body.Properties):
-	case ask.matchesButTags(i.Body) && !d.revertsDrift(i.Logical): // the user has changed nothing
+	case ask.matchesButTags(i.Body) && !d.revertsDrift(i.Logical): // the user has not changed it
 	case denied != "":
 		d.beginUpdate(s, i, ask.properties)
 		return scheduler(d).fail(s, i, store.VerbUpdate, d.failure(failedByPolicy, i.Logical, denied), ask.properties)
@@ -137,7 +137,7 @@ func (d resource) change(s *store.Step, i *store.Instance, ask asked, metadata v
 	return nil
 }
 
-// update asks for an Update from what the resource has, or may have, to what it is to have.
+// update sends an Update from the properties that the resource has, or may have, to the requested ones.
 func (d resource) update(s *store.Step, i *store.Instance, ask asked, metadata value.Value) {
 	old, before := i.Body.Properties, i.Body.Properties
 	switch {
@@ -146,11 +146,11 @@ func (d resource) update(s *store.Step, i *store.Instance, ask asked, metadata v
 	case !i.Body.Attempted.IsNull():
 		old = i.Body.Attempted
 	}
-	// From what the last try asked for to the same no provider would do anything.
+	// If the old properties equal the requested ones, the provider would do nothing.
 	if old.Equal(ask.properties) {
 		old = before
 	}
-	if old.Equal(ask.properties) { // it came to be by an Update that failed: what it took the place of had others
+	if old.Equal(ask.properties) { // an Update that failed created it, and the replaced one had other properties
 		for _, other := range d.pendingDelete(s.Logical) {
 			if other.Replaced && other.Number < i.Number {
 				old = other.Body.Properties
@@ -163,7 +163,7 @@ func (d resource) update(s *store.Step, i *store.Instance, ask asked, metadata v
 	scheduler(d).wait(s)
 }
 
-// keep leaves a resource unchanged that has the declared properties already.
+// keep keeps a resource that already has the declared properties.
 func (d resource) keep(s *store.Step, i *store.Instance, ask asked, metadata value.Value) error {
 	properties := ask.properties
 	denied, err := stackPolicy(d).deniesReplacement(i)
@@ -174,7 +174,7 @@ func (d resource) keep(s *store.Step, i *store.Instance, ask asked, metadata val
 		d.beginUpdate(s, i, properties)
 		return scheduler(d).fail(s, i, store.VerbUpdate, denied, properties)
 	}
-	told := i.Progress == store.ProgressFailed // an update that was left as it failed had something else in mind
+	told := i.Progress == store.ProgressFailed // a failed update had other properties
 	changed := !metadata.Equal(i.Body.Metadata)
 	d.redeclare(i, ask, metadata)
 	if changed {
@@ -189,7 +189,7 @@ func (d resource) keep(s *store.Step, i *store.Instance, ask asked, metadata val
 	return nil
 }
 
-// redeclare notes what a declaration has in addition to the properties that its provider gets: no provider gets that.
+// redeclare stores the parts of a declaration that no provider gets.
 func (d resource) redeclare(i *store.Instance, ask asked, metadata value.Value) {
 	body := i.Body
 	if d.native.Schema(body.Type) == nil && (body.Timeout != ask.timeout || !body.HTTPConfig.Equal(ask.httpConfig)) {
@@ -202,14 +202,14 @@ func (d resource) redeclare(i *store.Instance, ask asked, metadata value.Value) 
 	}
 }
 
-// revert brings the resource of a step back to its old declaration.
+// revert restores the old declaration of a step's resource.
 func (d resource) revert(s *store.Step) error {
 	instance := d.current(s.Logical)
 	if d.dialect.rules().idsStay && (s.Touched || phases(d).revisitsAll()) && (instance == nil || instance.Unborn()) {
 		return replacement(d).recreateOld(s, instance)
 	}
 	if d.dialect.rules().idsStay && instance != nil && instance.Unborn() {
-		scheduler(d).complete(s) // the stack stood without it
+		scheduler(d).complete(s) // the complete stack did not have it
 		return nil
 	}
 	untouched := !s.Touched && (d.op.Import || !s.Stirred && instance != nil && instance.Body.Attempted.IsNull())
@@ -233,7 +233,7 @@ func (d resource) revert(s *store.Step) error {
 		return d.revertNested(s, instance, ask, metadata, problem)
 	}
 	if problem == "" && d.dialect.rules().idsStay && !ask.token.Equal(instance.Body.Token) && instance.Number > d.op.Stood {
-		return replacement(d).deleteFirst(s, instance, nil, ask.properties) // it came to be by what is undone
+		return replacement(d).deleteFirst(s, instance, nil, ask.properties) // the operation that is rolled back created it
 	}
 	unchanged := func() bool {
 		body := instance.Body
@@ -248,7 +248,7 @@ func (d resource) revert(s *store.Step) error {
 		scheduler(d).complete(s)
 		return nil
 	}
-	if same { // nothing was sent, or nothing that is not undone already
+	if same { // no request was sent, or every request is already undone
 		d.redeclare(instance, ask, metadata)
 		d.resourceEvent(instance, store.VerbUpdate, store.ProgressSucceeded, "", properties, false)
 		scheduler(d).complete(s)
@@ -261,9 +261,9 @@ func (d resource) revert(s *store.Step) error {
 	return d.change(s, instance, ask, metadata)
 }
 
-// revertNested asks a nested stack to roll back what it did for this update, and for earlier updates that were left failed.
+// revertNested asks a nested stack to roll back its changes for this update, and for earlier failed updates.
 func (d resource) revertNested(s *store.Step, i *store.Instance, ask asked, metadata value.Value, problem string) error {
-	if problem != "" { // whatever it was to be: it goes back to what it was
+	if problem != "" { // it goes back in any case
 		ask.properties = i.Body.Properties
 	}
 	ask.aim = store.AimUndo
@@ -272,7 +272,7 @@ func (d resource) revertNested(s *store.Step, i *store.Instance, ask asked, meta
 	return nil
 }
 
-// pruneSignals drops the signals that a handle of ROS does not keep when an update reaches it. The text says why it cannot.
+// pruneSignals drops the signals that a ROS handle does not keep in an update. The text is the reason why it cannot.
 func (d resource) pruneSignals(handle *store.Instance, properties value.Value) string {
 	if handle.Body.Type != native.ROSWaitConditionHandle || len(handle.Body.Signals) == 0 {
 		return ""
@@ -288,8 +288,8 @@ func (d resource) pruneSignals(handle *store.Instance, properties value.Value) s
 	return ""
 }
 
-// assumeReverted records a resource as rolled back without a request, because the client wants the rollback to continue. From then on
-// the old declaration counts, whatever the state of the resource is.
+// assumeReverted records a resource as rolled back without a request, because the client wants the rollback to
+// continue. From then on the old declaration applies, regardless of the resource's actual state.
 func (d resource) assumeReverted(s *store.Step, i *store.Instance) error {
 	declared, err := declaration(s.Plan.Old)
 	if err != nil {
@@ -299,7 +299,7 @@ func (d resource) assumeReverted(s *store.Step, i *store.Instance) error {
 	if err != nil {
 		return err
 	}
-	if problem == "" { // else nothing better is known than what it had
+	if problem == "" { // otherwise keep the last known properties
 		i.Body.Properties, i.Body.Timeout, i.Body.Metadata, i.Body.Tags = ask.properties, ask.timeout, metadata, ask.tags
 	}
 	i.Body.Attempted, i.Body.Back = value.Value{}, false

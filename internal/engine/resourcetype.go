@@ -7,7 +7,7 @@ import (
 	"github.com/pintle-dev/pintle/internal/language/template"
 )
 
-// parse reads a template and refuses types that nobody provides, and declarations that a native type cannot have.
+// parse reads a template and rejects types without a provider, and declarations that a native type does not allow.
 func (e *environment) parse(dialect Dialect, text string) (*template.Template, error) {
 	t, err := e.parsed.parse(dialect.language(), text)
 	if err != nil {
@@ -19,7 +19,7 @@ func (e *environment) parse(dialect Dialect, text string) (*template.Template, e
 	return t, nil
 }
 
-// runnable refuses what parse refuses of a template that is no text.
+// runnable makes the checks of parse on a parsed template.
 func (e *environment) runnable(dialect Dialect, t *template.Template) error {
 	if err := e.checkRecognized(dialect, t); err != nil {
 		return inDialect(dialect, err)
@@ -27,7 +27,7 @@ func (e *environment) runnable(dialect Dialect, t *template.Template) error {
 	return inDialect(dialect, e.checkDeclarations(t))
 }
 
-// checkResourceTypes refuses a template with a resource of a type that the client did not allow.
+// checkResourceTypes rejects a template that has a resource type which the client did not allow.
 func checkResourceTypes(t *template.Template, allowed []string) error {
 	if len(allowed) == 0 {
 		return nil
@@ -41,8 +41,8 @@ func checkResourceTypes(t *template.Template, allowed []string) error {
 	return nil
 }
 
-// typeMatches reports whether a type is the one named, or begins as the pattern does. Custom::* stands for custom
-// resources whatever they are called.
+// typeMatches reports whether a type has the given name or matches the pattern. Custom::* matches all custom resource
+// types.
 func typeMatches(resourceType, pattern string) bool {
 	beginning, open := strings.CutSuffix(pattern, "*")
 	if !open {

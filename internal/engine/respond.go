@@ -15,59 +15,60 @@ import (
 	"github.com/pintle-dev/pintle/wire"
 )
 
-// Respond is an answer that a person gives in the place of a provider that does not.
+// Respond is an answer that a person gives for a provider that does not answer.
 type Respond struct {
 	Stack   Ref
 	Logical wire.LogicalID
-	// Request is the one to be answered; empty means the one that the resource waits for.
+	// Request is the request to answer; empty means the one that the resource waits for.
 	Request wire.RequestID
 	Status  wire.Status
-	// PhysicalID is what the resource is; empty means the id that it has or, if it has none yet, a generated one.
+	// PhysicalID is the resource's ID; empty means the existing ID, or else a generated one.
 	PhysicalID wire.PhysicalID
-	// Reason says why; with FAILED it is shown in the event, and empty means "answered by hand".
+	// Reason is the reason. With FAILED, the event shows it; empty means "answered by hand".
 	Reason string
-	// Data is a JSON object of all the attributes. Nil keeps those that the resource has, secret if they are; a Create has none.
+	// Data is a JSON object of all attributes. Nil keeps the resource's attributes and their secrecy; a Create has
+	// none.
 	Data json.RawMessage
-	// Set is a JSON object of attributes that are set in Data, or in what is kept. Nil sets none.
+	// Set is a JSON object of attributes to set in Data or in the kept attributes. Nil sets none.
 	Set json.RawMessage
 	// NoEcho makes the attributes secret.
 	NoEcho bool
-	// Force has a SUCCESS taken that lacks an attribute which another resource or an output reads. Otherwise it is refused: the stack
-	// would fail.
+	// Force accepts a SUCCESS that lacks an attribute which another resource or an output reads. Without it, such an
+	// answer is rejected, because the stack would fail.
 	Force bool
-	// By says who answers, for the audit list.
+	// By is the person's name in the audit list.
 	By string
 }
 
 // AttributeRead is an attribute of a resource that another resource or an output reads.
 type AttributeRead = template.AttributeRead
 
-// IDOrigin is where the physical id of an answer by hand comes from.
+// IDOrigin is the source of the physical ID in an answer by hand.
 type IDOrigin string
 
 // The origins.
 const (
-	IDGiven     IDOrigin = "given"     // with the answer
-	IDKept      IDOrigin = "kept"      // it is the one that the resource has
-	IDGenerated IDOrigin = "generated" // the engine made it up
+	IDGiven     IDOrigin = "given"     // in the answer
+	IDKept      IDOrigin = "kept"      // the resource already has it
+	IDGenerated IDOrigin = "generated" // by the engine
 )
 
-// Responded is what was answered.
+// Responded is the result of [Engine.Respond].
 type Responded struct {
 	Request    wire.RequestID
 	Type       wire.RequestType
 	PhysicalID wire.PhysicalID
 	Origin     IDOrigin
-	// Lacks are the attributes that are read and not in the answer, which was given by force.
+	// Lacks are the attributes that others read and that the forced answer does not have.
 	Lacks []AttributeRead
 }
 
-// endedByHand is how a request ends that a person has answered.
+// endedByHand is the ending of a request that a person answered.
 const endedByHand = "answered by hand"
 
-// Respond settles the request that a resource waits for as if its provider had answered; the stack then goes on. It is
-// put on the audit list. An answer that a provider could not give is refused and changes nothing, as is one to a request
-// that is not with its provider. Errors that the client can fix are of type [Error].
+// Respond settles the request that a resource waits for, as if its provider had answered, and the stack continues.
+// The audit list records it. Respond rejects an answer that a provider could not give, or to a request that no
+// provider has; nothing changes then. Errors that the client can fix are of type [Error].
 func (e *Engine) Respond(ctx context.Context, in Respond) (Responded, error) {
 	stack, err := e.Find(ctx, in.Stack)
 	if errors.Is(err, store.ErrNotFound) {
@@ -91,7 +92,7 @@ func (e *Engine) Respond(ctx context.Context, in Respond) (Responded, error) {
 	return done, err
 }
 
-// choose finds the request that is meant among those of the stack that are not settled.
+// choose returns the request to answer, out of the unsettled requests of the stack.
 func (in *Respond) choose(stack string, open []store.Request) (wire.RequestID, error) {
 	var meant, others []store.Request
 	for _, r := range open {
@@ -117,7 +118,7 @@ func (in *Respond) choose(stack string, open []store.Request) (wire.RequestID, e
 		describeRequests(meant) + ". Name the one that is meant by its id.")
 }
 
-// mostNamed is how many requests a text names.
+// mostNamed is the maximum number of requests that a text names.
 const mostNamed = 20
 
 func waitingFor(requests []store.Request) string {
@@ -142,7 +143,7 @@ func describeRequests(requests []store.Request) string {
 // manualAnswer records the answer that a person gives instead of a provider.
 type manualAnswer struct{ *decision }
 
-// give settles the request in view by the answer of a person.
+// give settles the request in view with the answer of a person.
 func (d manualAnswer) give(in *Respond) (Responded, error) {
 	r := d.requests[d.view.Request.ID]
 	if r == nil {
@@ -183,7 +184,7 @@ func (d manualAnswer) give(in *Respond) (Responded, error) {
 	}
 	body, err := response.Encode()
 	if err != nil {
-		return Responded{}, errAttributes // the error quotes them
+		return Responded{}, errAttributes // the error quotes the attributes
 	}
 	if got := d.dialect.answer(body, 0, r); got.problem != "" {
 		return Responded{}, invalid(d.redact(r, got.explained, got.data) + " Nothing was changed.")
@@ -235,7 +236,8 @@ func (in *Respond) attributes(r *store.Request, i *store.Instance) (data value.V
 	return data, noEcho, nil
 }
 
-// mayRespond refuses to answer for a provider that has not been asked: it will be, and what it then does would be nobody's.
+// mayRespond rejects an answer for a provider that does not have the request yet, because no step would track its
+// later work.
 func mayRespond(r *store.Request) error {
 	what := "The " + string(r.Type) + " of " + string(r.Logical)
 	if r.Body.Aim != "" {

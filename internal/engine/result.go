@@ -8,20 +8,20 @@ import (
 	"github.com/pintle-dev/pintle/wire"
 )
 
-// result is what an outcome means for the resource.
+// result is the effect of an outcome on the resource.
 type result struct {
 	success bool
-	// id is the one the provider reported, empty if it reported none.
+	// id is the ID that the provider reported, or empty.
 	id wire.PhysicalID
-	// reason is the event's text if the request failed, redacted.
+	// reason is the redacted text for the event of a failed request.
 	reason string
-	// reached says that the provider may have acted.
+	// reached means that the provider may have acted.
 	reached bool
 	data    value.Value
 	noEcho  bool
-	// ref is what Ref returns from now on; null if it is the id, or stays.
+	// ref is the new result of Ref; null if that is the ID, or stays.
 	ref value.Value
-	// held says that it is a nested stack which waits to be released.
+	// held means that a nested stack waits to be released.
 	held bool
 }
 
@@ -40,8 +40,8 @@ func (d results) apply(s *store.Step, i *store.Instance, r *store.Request, v res
 	case store.TypeImport:
 		return importing(d).finish(s, i, r, v)
 	case store.TypeRelease:
-		return scheduler(d).start(s) // there may be something to delete
-	case store.TypeRead: // of no step
+		return scheduler(d).start(s) // there may be instances to delete
+	case store.TypeRead: // no step has one
 	}
 	return fmt.Errorf("request %s of stack %s has type %q", r.ID, d.stack.ID, r.Type)
 }
@@ -60,7 +60,8 @@ func (d results) created(s *store.Step, i *store.Instance, r *store.Request, v r
 	return nil
 }
 
-// initiated says that a resource has an id, unless that was said when it began to wait for signals.
+// initiated writes the event that a resource has an ID, unless it was written when the resource began to wait for
+// signals.
 func (d results) initiated(i *store.Instance, verb store.Verb, r *store.Request) {
 	text := d.dialect.texts().createInitiated
 	if text != "" && (r.Body.Await == nil && r.Body.Aim == "" || r.Delivered.IsZero()) {
@@ -75,7 +76,8 @@ func (d results) updated(s *store.Step, i *store.Instance, r *store.Request, v r
 	s.Instance = i.Number
 	if !v.success {
 		if d.op.Phase == store.PhaseRevert && v.reached {
-			// The next try is to undo the same attempt: from what this one asked for to the same no provider would do anything.
+			// The next try undoes the same attempt. If old and new properties were equal, the provider would do
+			// nothing.
 			i.Body.Attempted, i.Body.Back = r.Body.OldProperties, false
 		}
 		return scheduler(d).fail(s, i, store.VerbUpdate, v.reason, r.Body.Properties)
@@ -95,7 +97,8 @@ func (d results) updated(s *store.Step, i *store.Instance, r *store.Request, v r
 	return nil
 }
 
-// record stores a result in an instance. It writes events for a Delete only. s is nil if the operation of the request has ended.
+// record stores a result in an instance. It writes events only for a Delete. s is nil if the operation of the request
+// has finished.
 func (d results) record(s *store.Step, i *store.Instance, r *store.Request, v result) {
 	d.changeInstance(i)
 	switch r.Type {
@@ -128,7 +131,7 @@ func (d results) record(s *store.Step, i *store.Instance, r *store.Request, v re
 		}
 		i.Body.Attempted, i.Body.Back = r.Body.Properties, i.Number == r.Instance && r.Body.Properties.Equal(i.Body.Properties)
 		if i.Body.Back {
-			i.Body.Attempted = r.Body.OldProperties // it may still have what it was to leave
+			i.Body.Attempted = r.Body.OldProperties // it may still have its old properties
 		}
 		d.changeBody(i)
 	case wire.Delete:
@@ -136,7 +139,7 @@ func (d results) record(s *store.Step, i *store.Instance, r *store.Request, v re
 			removal(d).deleted(i, true)
 		} else {
 			d.resourceEvent(i, store.VerbDelete, store.ProgressFailed, v.reason, i.Body.Properties, true)
-			if !removal(d).cleaningUp() { // a clean-up checks the policy itself
+			if !removal(d).cleaningUp() { // a clean-up evaluates the policy itself
 				removal(d).unmark(i.Logical)
 			}
 		}

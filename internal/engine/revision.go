@@ -11,7 +11,7 @@ import (
 	"github.com/pintle-dev/pintle/wire"
 )
 
-// scope returns what a revision binds the template's names to.
+// scope returns the values that a revision binds to the template's names.
 func (d *decision) scope(number int) (*template.Scope, error) {
 	if scope := d.scopes[number]; scope != nil {
 		return scope, nil
@@ -50,7 +50,8 @@ func pseudoOf(stack *store.Stack, revision *store.Revision) template.Pseudo {
 	}
 }
 
-// template returns the template of a revision: O(stack) if it is not kept, so only where a whole view is needed anyway.
+// template returns the template of a revision. Parsing takes O(stack) if it is not cached, so call it only with a
+// whole view.
 func (d *decision) template(number int) (*template.Template, error) {
 	if t := d.templates[number]; t != nil {
 		return t, nil
@@ -64,7 +65,7 @@ func (d *decision) template(number int) (*template.Template, error) {
 	return t, nil
 }
 
-// side returns a revision as plans are made of it.
+// side returns a revision in the form that plans need.
 func (d *decision) side(number int) (plan.Side, error) {
 	t, err := d.template(number)
 	if err != nil {
@@ -74,7 +75,7 @@ func (d *decision) side(number int) (plan.Side, error) {
 	return plan.Side{Template: t, Scope: scope}, err
 }
 
-// sides returns revisions as plans are made of them.
+// sides returns revisions in the form that plans need.
 func (d *decision) sides(numbers []int) ([]plan.Side, error) {
 	sides := make([]plan.Side, len(numbers))
 	for i, number := range numbers {
@@ -95,7 +96,7 @@ func declaration(text json.RawMessage) (*template.Resource, error) {
 	return &r, nil
 }
 
-// revisionInForce returns the revision in force, with the tags that the stack has now.
+// revisionInForce returns the revision in force, with the stack's current tags.
 func (d *decision) revisionInForce() store.Revision {
 	return d.stack.Tagged(d.view.Revisions[d.stack.Revision])
 }

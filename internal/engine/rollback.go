@@ -9,17 +9,17 @@ import (
 	"github.com/pintle-dev/pintle/wire"
 )
 
-// RollbackStack is what it takes to roll back a stack that was left as it was when it failed.
+// RollbackStack is the input of [Engine.Rollback].
 type RollbackStack struct {
 	Stack Ref
 	Token string
-	// RoleARN is kept with the stack; empty leaves the one it has.
+	// RoleARN replaces the stack's role; empty keeps it.
 	RoleARN string
-	// RetainExceptOnCreate deletes what was created since the stack last stood, though its policy is Retain.
+	// RetainExceptOnCreate deletes what was created since the stack was last complete, even if its policy is Retain.
 	RetainExceptOnCreate bool
 }
 
-// Rollback rolls back a stack whose create or update failed and was left as it was. Errors that the client can fix are of
+// Rollback rolls back a stack whose create or update failed without a rollback. Errors that the client can fix are of
 // type [Error].
 func (e *Engine) Rollback(ctx context.Context, in RollbackStack) (Started, error) {
 	target, err := e.target(ctx, in.Stack)
@@ -29,23 +29,22 @@ func (e *Engine) Rollback(ctx context.Context, in RollbackStack) (Started, error
 	return e.start(ctx, target, func(d *decision) error { return rollback{d}.start(&in) })
 }
 
-// ContinueRollback is what it takes to go on with the rollback of an update.
+// ContinueRollback is the input of [Engine.ContinueRollback].
 type ContinueRollback struct {
 	Stack Ref
 	Token string
-	// RoleARN is kept with the stack; empty leaves the one it has.
+	// RoleARN replaces the stack's role; empty keeps it.
 	RoleARN string
-	// Skip are resources to be taken as rolled back without a call: their rollback has failed. Force takes all of those so,
-	// and whichever fails from now on. Only one of the two may be given.
+	// Skip lists resources whose rollback failed and that count as rolled back without a request. Force treats all of
+	// them like that, and also resources that fail from now on. Skip and Force exclude each other.
 	Skip  []wire.LogicalID
 	Force bool
 
-	// nested says for which request of which parent; nil for none.
+	// nested identifies the parent and the request; nil for none.
 	nested *nesting
 }
 
-// ContinueRollback goes on with the rollback of an update that could not be rolled back. Errors that the client can fix
-// are of type [Error].
+// ContinueRollback continues the failed rollback of an update. Errors that the client can fix are of type [Error].
 func (e *Engine) ContinueRollback(ctx context.Context, in ContinueRollback) (Started, error) {
 	target, err := e.target(ctx, in.Stack)
 	if err != nil {
@@ -54,10 +53,10 @@ func (e *Engine) ContinueRollback(ctx context.Context, in ContinueRollback) (Sta
 	return e.start(ctx, target, func(d *decision) error { return rollback{d}.resume(&in) })
 }
 
-// rollback starts the rollback that a client or a parent stack asks for.
+// rollback starts the rollback that a client or a parent stack requests.
 type rollback struct{ *decision }
 
-// start decides to roll back a create or an update that failed and was left.
+// start decides to roll back a create or an update that failed without a rollback.
 func (d rollback) start(in *RollbackStack) error {
 	if again, err := tokens(d).repeated(in.Token, store.CallRollback); again || err != nil {
 		return err
@@ -69,15 +68,15 @@ func (d rollback) start(in *RollbackStack) error {
 	return d.begin(op, in.RoleARN, skipsNone, nil)
 }
 
-// resume continues a rollback that failed. It visits every resource: unchanged ones need no request, those that failed or waited
-// for them get one.
+// resume continues a failed rollback. It visits every resource. Unchanged ones need no request; those that failed, or
+// waited for a failed one, get one.
 func (d rollback) resume(in *ContinueRollback) error {
 	if again, err := tokens(d).repeated(in.Token, store.CallContinue); again || err != nil {
 		return err
 	}
 	imports := d.stack.Kind == store.KindImport && d.op.From != 0
 	if d.stack.Kind != store.KindUpdate && !imports || d.stack.Phase != store.PhaseRevertFailed {
-		return invalid("RollbackUpdatedStack cannot be called from current stack status") // the call's old name
+		return invalid("RollbackUpdatedStack cannot be called from current stack status") // the call's former name
 	}
 	own, within, unknown := d.splitSkip(in.Skip)
 	if err := d.checkSkip(in, own, unknown); err != nil {
@@ -95,14 +94,14 @@ func (d rollback) resume(in *ContinueRollback) error {
 
 func skipsNone(*store.Instance) bool { return false }
 
-// begin starts an operation that undoes the one before. The steps of that one no longer exist, so it visits every resource. within are
-// the resources to skip in nested stacks.
+// begin starts an operation that undoes the previous one. The steps of that one no longer exist, so it visits every
+// resource. within are the resources to skip in nested stacks.
 func (d rollback) begin(
 	op store.Operation, role string, skip func(*store.Instance) bool, within map[wire.LogicalID][]string,
 ) error {
 	op.Kind, op.From, op.To, op.Tried, op.Import = d.op.Kind, d.op.From, d.op.To, d.op.Tried, d.op.Import
 	if op.From == 0 {
-		op.Kind = store.KindCreate // the stack never stood: there is nothing to go back to
+		op.Kind = store.KindCreate // the stack was never complete, so there is nothing to go back to
 	}
 	candidates, err := tries(d).plan(&op)
 	if err != nil {
@@ -141,8 +140,8 @@ func (d rollback) checkSkip(in *ContinueRollback, own []wire.LogicalID, wrong []
 		"the UPDATE_FAILED state because their rollback failed.")
 }
 
-// splitSkip sorts out which of the resources that a client wants skipped are those of nested stacks, NESTED.RESOURCE, where
-// NESTED is the logical ID or the name of the nested stack, or the name of one that is nested in it. It returns the others.
+// splitSkip separates the skipped resources of nested stacks, NESTED.RESOURCE, from the others. NESTED is the logical
+// ID or the name of the nested stack, or the name of a stack nested in it.
 func (d rollback) splitSkip(skip []wire.LogicalID) (own []wire.LogicalID, nested map[wire.LogicalID][]string, unknown []string) {
 	nested = map[wire.LogicalID][]string{}
 	for _, logical := range skip {
@@ -159,7 +158,7 @@ func (d rollback) splitSkip(skip []wire.LogicalID) (own []wire.LogicalID, nested
 			case string(i.Logical) == name || arn.Name == name:
 				nested[i.Logical] = append(nested[i.Logical], rest)
 				found = true
-			case strings.HasPrefix(name, arn.Name+"-"): // it is nested in that
+			case strings.HasPrefix(name, arn.Name+"-"): // a stack nested in this one
 				nested[i.Logical] = append(nested[i.Logical], string(logical))
 				found = true
 			}

@@ -11,8 +11,8 @@ import (
 	"github.com/pintle-dev/pintle/wire"
 )
 
-// ROS is the dialect of Resource Orchestration Service of Alibaba Cloud. Where its pages are silent docs/ros-engine.md says what
-// was chosen.
+// ROS is the dialect of Alibaba Cloud's Resource Orchestration Service. docs/ros-engine.md lists the choices where
+// its documentation says nothing.
 var ROS Dialect = ros{}
 
 type ros struct{}
@@ -26,8 +26,9 @@ func (ros) rules() rules {
 	return rules{idsStay: true, idsAsGiven: true, typesStay: true, updatesRevert: true, leavesAny: true, executedStay: true}
 }
 
-// rosStates is the table of stack statuses. ROS has no words for clean-ups: they are part of what they follow. That ROLLBACK_COMPLETE
-// is the end of an update, and CREATE_ROLLBACK_COMPLETE that of a create, is where the two dialects are false friends.
+// rosStates is the table of stack statuses. ROS has no statuses for clean-ups, which belong to the preceding phase.
+// Note that ROLLBACK_COMPLETE is the end of an update and CREATE_ROLLBACK_COMPLETE that of a create, unlike in
+// CloudFormation.
 var rosStates = map[store.Kind]map[store.Phase]string{
 	store.KindCreate: {
 		store.PhaseApply:        "CREATE_IN_PROGRESS",
@@ -59,7 +60,7 @@ var rosStates = map[store.Kind]map[store.Phase]string{
 
 func (ros) StackStatus(kind store.Kind, phase store.Phase) string { return rosStates[kind][phase] }
 
-// rosAction is what a stack is doing, in a word.
+// rosAction returns the action in a stack's status.
 func rosAction(kind store.Kind, phase store.Phase) string {
 	status := rosStates[kind][phase]
 	for _, ending := range []string{"_IN_PROGRESS", "_COMPLETE", "_FAILED"} {
@@ -68,8 +69,8 @@ func rosAction(kind store.Kind, phase store.Phase) string {
 	return status
 }
 
-// ResourceStatus renders the state of a resource; without a verb it is one that nobody has begun with. ROS has no word for one
-// that is left where it is: it is no longer the stack's, which is all that DELETE_COMPLETE says.
+// ResourceStatus renders the state of a resource; without a verb, the resource has not been started. ROS has no
+// status for a retained resource. It is no longer the stack's, and DELETE_COMPLETE means only that.
 func (ros) ResourceStatus(verb store.Verb, progress store.Progress) string {
 	if verb == "" {
 		return "INIT_COMPLETE"
@@ -124,7 +125,7 @@ func (ros) answer(body []byte, size int, to *store.Request) answer {
 	return answerOf(&response, err, size, wire.MaxROSPhysicalID)
 }
 
-// withID gives a response without an id one; false if it has one, or is no object.
+// withID adds an ID to a response without one. It returns false if there is an ID, or the body is not an object.
 func withID(body []byte) ([]byte, bool) {
 	var fields map[string]json.RawMessage
 	if json.Unmarshal(body, &fields) != nil || fields == nil {
@@ -140,7 +141,8 @@ func withID(body []byte) ([]byte, bool) {
 	return more, err == nil
 }
 
-// attribute of ROS is a key of the data, whatever its value is, or all of it. Source: ROS, ALIYUN::ROS::CustomResource, return values.
+// attribute returns one key of the data, or all data for Outputs. Source: ROS, ALIYUN::ROS::CustomResource, return
+// values.
 func (ros) attribute(data value.Value, name string) (value.Value, bool) {
 	if name != "Outputs" {
 		return data.Get(name)
@@ -165,7 +167,7 @@ func (ros) fixed() map[string]string { return map[string]string{rosToken: rosTex
 func (ros) texts() *texts       { return &rosTexts }
 func (ros) refusals() *refusals { return &rosRefusals }
 
-// notification tells of a stack that has come to rest. Source: ROS, CreateStack, NotificationURLs.
+// notification reports the final status of an operation. Source: ROS, CreateStack, NotificationURLs.
 func (d ros) notification(stack *store.Stack, e store.Event) (string, bool) {
 	if e.Phase == "" || !e.Phase.Final() {
 		return "", false

@@ -8,7 +8,7 @@ import (
 	"github.com/pintle-dev/pintle/wire"
 )
 
-// rosProblems returns what is known to be wrong with the properties of custom resources of a template of ROS.
+// rosProblems returns the known problems with the properties of custom resources in a ROS template.
 func (e *environment) rosProblems(p *template.Partial) template.Errors {
 	var list template.Errors
 	for _, r := range p.Resources() {
@@ -17,7 +17,7 @@ func (e *environment) rosProblems(p *template.Partial) template.Errors {
 		}
 		literal, computed, known, err := p.Look(r.Properties)
 		if err != nil || !known || literal.IsZero() && !computed.IsNull() {
-			continue // what a function returns as a whole is checked when the resource has its turn
+			continue // the result of a function is checked when the operation reaches the resource
 		}
 		add := func(n template.Node, property, text string) {
 			e := &template.Error{
@@ -45,7 +45,8 @@ func (e *environment) rosProblems(p *template.Partial) template.Errors {
 	return list
 }
 
-// rosProblem says what is wrong with a property of a custom resource. The value is null if it is not known, or left out.
+// rosProblem describes the problem with a property of a custom resource. The value is null if it is unknown or not
+// set.
 func (e *environment) rosProblem(property string, v value.Value) string {
 	var err error
 	switch property {
@@ -76,7 +77,8 @@ func (e *environment) rosProblem(property string, v value.Value) string {
 	return ""
 }
 
-// rosTokenForm says why a text is no service token of ROS, "" if it may be one. The name of a local provider may be any text.
+// rosTokenForm explains why a text is not a ROS service token, "" if it may be one. A local provider may have any
+// name.
 func (e *environment) rosTokenForm(token wire.ServiceToken) string {
 	if e.serves != nil && e.serves(token) {
 		return ""
@@ -96,7 +98,8 @@ func (e *environment) rosTokenForm(token wire.ServiceToken) string {
 	return ""
 }
 
-// rosRefused is the answer to a call whose template has problems: the code of the first, and all of them with their places.
+// rosRefused returns the error for a template with problems: the code of the first, and all problems with their
+// places.
 func (e *environment) rosRefused(found template.Errors) error {
 	if found == nil {
 		return nil
@@ -108,14 +111,14 @@ func (e *environment) rosRefused(found template.Errors) error {
 	return &Error{ROS.refusals().code, strings.Join(sentences, "; ")}
 }
 
-// rosPlace is the place of a problem, as ROS writes it: resources.A.
+// rosPlace returns the place of a problem in the notation of ROS: resources.A.
 func rosPlace(e *template.Error) string {
 	section, rest, _ := strings.Cut(strings.TrimPrefix(e.Path, "/"), "/")
 	name, _, _ := strings.Cut(rest, "/")
 	return strings.ToLower(section) + "." + name
 }
 
-// checkROS parses a template of ROS and refuses what is known to be wrong whatever its parameters are.
+// checkROS parses a ROS template and rejects problems that do not depend on parameters.
 func (c Checker) checkROS(text string) (*template.Template, error) {
 	t, err := c.env.parse(ROS, text)
 	if err != nil || !c.env.upfront {

@@ -13,7 +13,8 @@ import (
 	"github.com/pintle-dev/pintle/wire"
 )
 
-// The properties of a custom resource of ROS. Source: ROS, ALIYUN::ROS::CustomResource; HttpConfig is in its resource schema only.
+// The properties of a custom resource of ROS. Source: ROS, ALIYUN::ROS::CustomResource; HttpConfig is only in its
+// resource schema.
 const (
 	rosToken      = "ServiceToken"
 	rosTimeout    = "Timeout"
@@ -21,7 +22,7 @@ const (
 	rosHTTPConfig = "HttpConfig"
 )
 
-// request splits what a custom resource declares. Only its Parameters are sent, with the types they have.
+// request splits the properties of a custom resource. Only its Parameters are sent, with their types.
 func (ros) request(properties value.Value) (asked, error) {
 	var problems []string
 	add := func(err error) {
@@ -42,7 +43,7 @@ func (ros) request(properties value.Value) (asked, error) {
 			switch p.Value.Kind() {
 			case value.Map:
 				ask.properties = p.Value
-			case value.Null: // as if it was not there
+			case value.Null: // the same as not set
 			case value.Bool, value.Number, value.String, value.List:
 				problems = append(problems, "Parameters must be a map, not "+p.Value.Kind().String())
 			}
@@ -59,7 +60,7 @@ func (ros) request(properties value.Value) (asked, error) {
 	case rosTokenProblem(token) != "":
 		problems = append(problems, rosTokenProblem(token))
 	default:
-		// A text that is not a token is reported when it is called.
+		// A text that is not a token is reported when the provider is called.
 		if parsed, err := wire.ParseToken(wire.ServiceToken(token.Text())); err == nil && parsed.Sync {
 			ask.timeout = wire.ROSSyncTimeout
 		}
@@ -72,7 +73,7 @@ func (ros) request(properties value.Value) (asked, error) {
 
 const rosNoToken = "ServiceToken is missing"
 
-// rosTokenProblem says why a value cannot be a service token, "" if it can.
+// rosTokenProblem explains why a value cannot be a service token, "" if it can.
 func rosTokenProblem(v value.Value) string {
 	switch {
 	case v.Kind() != value.String || v.Text() == "":
@@ -83,7 +84,7 @@ func rosTokenProblem(v value.Value) string {
 	return ""
 }
 
-// rosNoProperty says that a custom resource has no property of a name.
+// rosNoProperty returns the error for a property that a custom resource does not have.
 func rosNoProperty(name string) string {
 	return name + " is no property of a custom resource, which has ServiceToken, Timeout, Parameters and HttpConfig; " +
 		"what its provider is to get stands under Parameters"
@@ -91,14 +92,14 @@ func rosNoProperty(name string) string {
 
 func rosTime(v value.Value) (time.Duration, error) {
 	timeout, err := wire.ROS.ParseTimeout(v.JSON())
-	if err != nil && v.HasSecret() { // it quotes the value
+	if err != nil && v.HasSecret() { // the error quotes the value
 		return 0, fmt.Errorf("Timeout must be a whole number of seconds from %d to %d", //nolint:staticcheck // a property's name
 			int(wire.MinROSTimeout.Seconds()), int(wire.MaxROSTimeout.Seconds()))
 	}
 	return timeout, err
 }
 
-// httpConfig checks an HttpConfig and makes its key a secret, and headers that are by their names.
+// httpConfig checks an HttpConfig. It makes the signing key secret, and also headers with secret names.
 func httpConfig(v value.Value) (value.Value, error) {
 	if v.IsNull() {
 		return value.Value{}, nil
@@ -145,7 +146,7 @@ func httpConfig(v value.Value) (value.Value, error) {
 	return value.Object(members...), nil
 }
 
-// shown puts together again what was split.
+// shown joins the parts that request split.
 func (ros) shown(a asked) value.Value {
 	if a.token.IsNull() { // a native type
 		return a.properties

@@ -8,11 +8,11 @@ import (
 	"github.com/pintle-dev/pintle/wire"
 )
 
-// rosTexts are the words of ROS. Their patterns are those of its samples, which are few; docs/ros-engine.md lists what is ours.
+// rosTexts are the texts of ROS. They follow the few published samples; docs/ros-engine.md lists Pintle's own texts.
 var rosTexts = texts{
 	begun: rosReason,
 	stack: rosReason,
-	// ROS gives no other reason for the status of a resource than that its state changed.
+	// ROS gives no other reason for a resource's status than that its state changed.
 	resource:        "state changed",
 	createInitiated: "",
 	replaced:        "",
@@ -67,14 +67,14 @@ var rosTexts = texts{
 		return "Stack " + strings.ToUpper(string(op.Kind)) + " failed: Timeout: TimeoutInMinutes are over"
 	},
 	deleteFailed: func(op *store.Operation, first failed) string { return rosFailed(op, first) },
-	// There are no exports.
+	// ROS has no exports.
 	exportTaken:     func(string, string) string { return "" },
 	exportChanged:   func(string, []string) string { return "" },
 	exportDropped:   func(string, []string) string { return "" },
 	deleteCancelled: func(string, []string) string { return "" },
 }
 
-// rosReason is why a stack is in its state, if there is nothing better to say.
+// rosReason is the default reason for a stack's state.
 func rosReason(kind store.Kind, phase store.Phase) string {
 	action := rosAction(kind, phase)
 	switch {
@@ -88,7 +88,7 @@ func rosReason(kind store.Kind, phase store.Phase) string {
 	return "Stack " + action + " failed"
 }
 
-// rosFailed is the reason of a stack at which a resource failed; first is what failed first, and with what.
+// rosFailed returns the reason for a stack's failure; first is the first failed resource.
 func rosFailed(_ *store.Operation, first failed) string {
 	return "Resource " + strings.ToUpper(string(first.verb)) + " failed: " + first.reason
 }

@@ -6,11 +6,11 @@ import (
 	"time"
 )
 
-// Run runs the timers until ctx ends: it fires what is due, says that this node lives, and takes over from nodes that
-// died. It returns nil when ctx ended. When it returns no goroutine of it is left.
+// Run runs the timers until ctx ends: it fires due requests, sends heartbeats, and takes over the work of dead nodes.
+// It returns nil when ctx has ended, and leaves no goroutine behind.
 func (e *Engine) Run(ctx context.Context) error {
 	var beats sync.WaitGroup
-	beats.Go(func() { e.members.beats(ctx) }) // however long it takes to fire what is due, this node lives
+	beats.Go(func() { e.members.beats(ctx) }) // heartbeats do not depend on how long firing takes
 	defer beats.Wait()
 	due := time.NewTimer(0)
 	defer due.Stop()

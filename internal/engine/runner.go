@@ -14,7 +14,7 @@ import (
 	"github.com/pintle-dev/pintle/wire"
 )
 
-// runner runs decisions. Each is one [store.Store.Apply].
+// runner runs decisions. Each decision is one [store.Store.Apply].
 type runner struct {
 	env            environment
 	store          store.Store
@@ -25,20 +25,20 @@ type runner struct {
 	stored         Stored
 	nestedTemplate NestedTemplate
 	snippet        func(context.Context, string) (string, error)
-	// attendSoon brings a nested stack and its parent together after a decision about one of them.
+	// attendSoon synchronizes a nested stack and its parent after a decision about one of them.
 	attendSoon func(context.Context, wire.StackID)
 	log        *slog.Logger
 	observer   Observer
 	node       atomic.Int64
 	beat       time.Duration
-	// wake makes deadlines look for due requests before the next deadline that it knows. looks is that deadline, in
-	// milliseconds since 1970 by the store's clock: a later one need not wake it.
+	// wake makes deadlines look for due requests before the next known deadline. looks is that deadline, in
+	// milliseconds since 1970 by the store's clock. A later deadline does not need to wake it.
 	wake  chan struct{}
 	looks atomic.Int64
 	turns turns
 }
 
-// target finds the stack that a client wants changed.
+// target returns the stack that a client wants to change.
 func (run *runner) target(ctx context.Context, ref Ref) (store.Target, error) {
 	stack, err := run.Find(ctx, ref)
 	if errors.Is(err, store.ErrNotFound) || (err == nil && !stack.Live) {
@@ -59,13 +59,13 @@ func (run *runner) start(ctx context.Context, target store.Target, begin func(*d
 	return started, err
 }
 
-// apply runs one decision, and hands over the requests it made once they are committed.
+// apply runs one decision. After the commit it dispatches the decision's requests.
 func (run *runner) apply(ctx context.Context, target store.Target, decide func(*decision) error) error {
 	var ready []store.Request
 	var attend []wire.StackID
 	var told []func(Observer)
 	var settled []store.Request
-	var earliest time.Time // of the deadlines that were set; zero if none was
+	var earliest time.Time // the earliest new deadline, or zero
 	err := run.decide(ctx, target, func(view *store.View) (store.Delta, error) {
 		ready, settled, earliest = nil, nil, zeroTime
 		dialect := CloudFormation
@@ -103,25 +103,25 @@ func (run *runner) apply(ctx context.Context, target store.Target, decide func(*
 	if err != nil {
 		return err
 	}
-	for _, r := range settled { // first, so that what is sent next finds the process free
+	for _, r := range settled { // first, so that the next delivery finds the process free
 		run.settled(r.ID, r.Ending == Answered.String())
 	}
 	if len(ready) > 0 && run.dispatch != nil {
 		run.dispatch(ready)
 	}
-	if !earliest.IsZero() && earliest.UnixMilli() < run.looks.Load() { // as it is after the commit
+	if !earliest.IsZero() && earliest.UnixMilli() < run.looks.Load() { // read after the commit
 		run.wakeUp()
 	}
 	for _, tell := range told {
 		tell(run.observer)
 	}
 	for _, id := range attend {
-		run.attendSoon(Noted(ctx, ""), id) // which is about other stacks
+		run.attendSoon(Noted(ctx, ""), id) // the note is not for other stacks
 	}
 	return nil
 }
 
-// decide runs a decision. What it needs from outside the store is fetched between two tries, so that no transaction waits for it.
+// decide runs a decision. It fetches external data between two attempts, so that no transaction waits for them.
 func (run *runner) decide(ctx context.Context, target store.Target, decide store.Decide) error {
 	for fetched := map[string]int{}; ; {
 		err := run.store.Apply(ctx, target, decide)
@@ -138,7 +138,7 @@ func (run *runner) decide(ctx context.Context, target store.Target, decide store
 	}
 }
 
-// dialectFor is the dialect of what a client asks for: the one that it names, or that of the stack.
+// dialectFor returns the dialect of a call: the one that the client names, or that of the stack.
 func dialectFor(named Dialect, ref Ref) Dialect {
 	if named != nil {
 		return named
@@ -156,8 +156,8 @@ func (run *runner) wakeUp() {
 	}
 }
 
-// Find returns the stack that a client names: a live one by its name, any by its id. It returns [store.ErrNotFound] if
-// there is none in the account and region of the ref.
+// Find returns the stack that a client refers to: a live one by its name, any by its ID. It returns
+// [store.ErrNotFound] if there is none in the account and region of the ref.
 func (run *runner) Find(ctx context.Context, ref Ref) (store.Stack, error) {
 	if !ref.ByID && !strings.HasPrefix(ref.Stack, "arn:") {
 		return run.store.LiveStack(ctx, store.StackName{Account: ref.Account, Region: ref.Region, Name: ref.Stack})
@@ -169,7 +169,7 @@ func (run *runner) Find(ctx context.Context, ref Ref) (store.Stack, error) {
 	return stack, err
 }
 
-// Revision returns a stack's revision in force, template included.
+// Revision returns a stack's revision in force, including the template.
 func (run *runner) Revision(ctx context.Context, stack store.Stack) (store.Revision, error) {
 	revision, err := run.store.Revision(ctx, stack.Key, stack.Revision)
 	return stack.Tagged(revision), err

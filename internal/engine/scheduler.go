@@ -55,8 +55,8 @@ func logicalIDs(names []string) []wire.LogicalID {
 	return ids
 }
 
-// run starts every step whose turn has come, and ends the phase when no step is in progress any more; and so on through the
-// phases until something has to be waited for.
+// run starts every step that is ready, and ends the phase when no step is in progress any more. It continues through
+// the phases until it has to wait for something.
 func (d scheduler) run() error {
 	for !d.op.Phase.Final() {
 		if err := d.enqueue(); err != nil {
@@ -79,11 +79,11 @@ func (d scheduler) run() error {
 	return nil
 }
 
-// hasRoom reports whether one more step may be at work.
+// hasRoom reports whether another step may run.
 func (d scheduler) hasRoom() bool { return d.op.Parallelism == 0 || d.op.Running < d.op.Parallelism }
 
-// enqueue queues the steps that wait for no other. Only an operation with bounded parallelism needs it: no other row says which
-// steps have not started.
+// enqueue queues the steps that wait for no other. Only an operation with limited parallelism needs it, because no
+// other row records which steps have not started.
 func (d scheduler) enqueue() error {
 	if d.op.Parallelism == 0 || !d.hasRoom() {
 		return nil
@@ -105,7 +105,7 @@ func (d scheduler) enqueue() error {
 // start starts the work of a step in the current phase.
 func (d scheduler) start(s *store.Step) error {
 	if s.Request != "" {
-		// The provider still has the step's cancelled request. The result decides what to do next.
+		// The provider still has the step's cancelled request. Its result determines the next action.
 		s.State = store.StepHeld
 		d.changeStep(s)
 		d.count(+1)
@@ -152,7 +152,7 @@ func (d scheduler) complete(s *store.Step) {
 	d.release(s)
 }
 
-// release lets the steps continue that wait for s.
+// release lets the dependents of s continue.
 func (d scheduler) release(s *store.Step) {
 	for _, id := range s.Next {
 		next := d.steps[id]
@@ -169,12 +169,13 @@ func (d scheduler) release(s *store.Step) {
 	}
 }
 
-// stopping reports whether the phase starts no more steps, because something failed and will be undone.
+// stopping reports whether the phase starts no more steps because of a failure.
 func (d scheduler) stopping() bool {
 	return d.op.Phase == store.PhaseApply && d.op.Kind != store.KindDelete && operation(d).failed()
 }
 
-// fail ends a step that failed: it writes the event of the resource and cancels the siblings if the operation is to be undone.
+// fail ends a failed step. It writes the event of the resource and cancels the siblings if the operation will be
+// rolled back.
 func (d scheduler) fail(s *store.Step, i *store.Instance, verb store.Verb, reason string, properties value.Value) error {
 	first := !operation(d).failed()
 	d.resourceEvent(i, verb, store.ProgressFailed, reason, properties, false)
@@ -203,8 +204,8 @@ func (d scheduler) recordFailure(logical wire.LogicalID, verb store.Verb) {
 	d.opChanged = true
 }
 
-// cancelRunning cancels every running step. Steps that keep the phase from ending until the result of an earlier cancellation
-// is known no longer do: the caller begins another phase, or ends this one again. The view is whole.
+// cancelRunning cancels every running step. Steps that wait for the result of an earlier cancellation no longer delay
+// the end of the phase: the caller starts another phase, or ends this one again. The view is whole.
 func (d scheduler) cancelRunning() {
 	for _, s := range d.sortedSteps() {
 		switch s.State {
@@ -219,8 +220,8 @@ func (d scheduler) cancelRunning() {
 	}
 }
 
-// cancel cancels a running step, because another one failed or a client says so. Its request stays with the provider:
-// what that has made is known only by its answer, so what undoes the step waits for the answer, within bounds.
+// cancel cancels a running step because another step failed or at a client's request. The request stays with the
+// provider. Only its answer shows what exists, so the rollback of the step waits a limited time for it.
 func (d scheduler) cancel(s *store.Step) {
 	request, instance := d.requests[s.Request], d.instances[s.Instance]
 	s.State = store.StepCancelled
@@ -229,7 +230,7 @@ func (d scheduler) cancel(s *store.Step) {
 
 	verb, reason, shown := store.VerbUpdate, d.dialect.texts().updateCancelled, instance
 	switch {
-	case request.Type == wire.Create && instance.Role == store.RoleCondemned: // it was to take another one's place
+	case request.Type == wire.Create && instance.Role == store.RoleCondemned: // it was to replace another one
 		shown = d.current(s.Logical)
 	case request.Type == wire.Create:
 		verb, reason = store.VerbCreate, d.dialect.texts().createCancelled
@@ -242,33 +243,33 @@ func (d scheduler) cancel(s *store.Step) {
 		instance.PhysicalID = d.dialect.generateID(d.stack, s.Logical, d.random)
 		d.changeInstance(instance)
 	}
-	// A Create or Update that waits for signals is with no provider, and nothing is to be learned of it.
+	// No provider has a Create or Update that waits for signals, so there is no answer to wait for.
 	atOnce := request.Type != wire.Delete && request.Body.Await != nil ||
 		request.Type == wire.Create && d.fidelity == FidelityAWS && !request.Body.Native()
 	switch {
-	case d.newReq[request.ID]: // made by this very decision: no provider has been asked, and none is
+	case d.newReq[request.ID]: // this decision created it, so no provider has it
 		delete(d.requests, request.ID)
 		delete(d.changedReq, request.ID)
 		delete(d.newReq, request.ID)
 		instance.Reached = request.Type != wire.Create && request.Type != store.TypeImport
-		if request.Type == wire.Delete && d.dialect.rules().idsStay { // it stays what its logical ID stands for
+		if request.Type == wire.Delete && d.dialect.rules().idsStay { // it is still the current one
 			instance.Role = store.RoleCurrent
 			d.changeInstance(instance)
 		}
-		if d.startedOver[instance.Number] { // and is whole
+		if d.startedOver[instance.Number] { // and still intact
 			verb, reason = store.VerbUpdate, d.dialect.texts().updateCancelled
 		}
 		if instance != shown {
 			instance.Role = store.RoleGone
 		}
 		s.Request = ""
-	case atOnce: // the Delete does not wait, and what a provider's Create makes leaks
+	case atOnce: // the Delete does not wait, so the result of a provider's Create leaks
 		request.State, request.Owner, request.Executor, request.Due = store.RequestSettled, 0, 0, zeroTime
 		request.Ending, request.Settled, request.Cancelled = "cancelled", d.now, true
 		d.changeRequest(request)
 		pollRequests(d).stop(request)
 		s.Request = ""
-	default: // one that waits is asked on, for it says by its answer what there is
+	default: // keep polling: the answer shows what exists
 		request.Cancelled = true
 		switch {
 		case request.Body.Aim != "":
@@ -279,7 +280,7 @@ func (d scheduler) cancel(s *store.Step) {
 		}
 		d.changeRequest(request)
 	}
-	if request.Type != wire.Delete || s.Request == "" { // else its end is reported when it is known
+	if request.Type != wire.Delete || s.Request == "" { // otherwise the result is reported later
 		reason = d.failure(failedByAnother, s.Logical, reason)
 		d.resourceEvent(shown, verb, store.ProgressFailed, reason, request.Body.Properties, false)
 	}

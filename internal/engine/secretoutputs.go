@@ -7,17 +7,18 @@ import (
 	"github.com/pintle-dev/pintle/internal/store"
 )
 
-// OutputReading is a request to read outputs of a stack with their secrets.
+// OutputReading is a request to read outputs of a stack in clear text.
 type OutputReading struct {
 	Stack Ref
-	// Keys are the outputs that are read; empty means all of them.
+	// Keys are the outputs to read; empty means all.
 	Keys []string
-	// By is the reader, as the audit list names it.
+	// By is the reader's name in the audit list.
 	By string
 }
 
-// ReadOutputs returns outputs of a stack with secrets in clear text, in the order of the template. If one of them is secret, the
-// same transaction records the reading on the stack's audit list. Errors that the client can fix are of type [Error].
+// ReadOutputs returns outputs of a stack with secrets in clear text, in the order of the template. If one of them is
+// secret, the same transaction records the access in the stack's audit list. Errors that the client can fix are of
+// type [Error].
 func (e *Engine) ReadOutputs(ctx context.Context, in OutputReading) (outputs []store.Output, values value.Value, err error) {
 	target, err := e.target(ctx, in.Stack)
 	if err != nil {

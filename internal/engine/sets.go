@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// set is made when something is added to it: most decisions need few of theirs.
+// set is allocated on the first add, because most decisions use few of their sets.
 type set[K comparable] map[K]bool
 
 func (s *set[K]) add(k K) {
@@ -24,7 +24,7 @@ func sortedKeys[K cmp.Ordered, V any](m map[K]V) []K {
 	return keys
 }
 
-// cloneWith returns a copy of m with one more entry; the view's own maps are not changed.
+// cloneWith returns a copy of m with one more entry. It does not change the view's own maps.
 func cloneWith[K comparable, V any](m map[K]V, k K, v V) map[K]V {
 	clone := make(map[K]V, len(m)+1)
 	for k, v := range m {

@@ -11,18 +11,18 @@ import (
 	"github.com/pintle-dev/pintle/wire"
 )
 
-// SignalResource is what it takes to signal a resource by its name.
+// SignalResource is the input of [Engine.SignalResource].
 type SignalResource struct {
 	Stack   Ref
 	Logical wire.LogicalID
-	// ID is the sender's own name for the signal, 1 to 64 characters.
+	// ID is the sender's identifier of the signal, 1 to 64 characters.
 	ID     string
 	Failed bool
 }
 
-// Signal takes a signal that came to the URL of a handle, whose signature has been checked: key is what the URL names, body
-// the document. When it returns nil the signal is durable, or was there before. It returns [store.ErrNotFound] if there is
-// no such handle, or no longer; errors that the sender can fix are of type [Error].
+// Signal accepts a signal to the URL of a handle whose signature has been checked. key comes from the URL, and body
+// is the document. When it returns nil, the signal is durable. It returns [store.ErrNotFound] if the handle does not
+// exist or no longer exists. Errors that the sender can fix are of type [Error].
 func (e *Engine) Signal(ctx context.Context, key wire.ResponseKey, body []byte) error {
 	s, err := native.ParseSignal(body)
 	if err != nil {
@@ -31,7 +31,7 @@ func (e *Engine) Signal(ctx context.Context, key wire.ResponseKey, body []byte) 
 	return e.apply(ctx, store.Target{Request: key.RequestID}, func(d *decision) error { return signals{d}.take(key, s) })
 }
 
-// SignalROS is [Engine.Signal] for the handle of a stack of ROS.
+// SignalROS is [Engine.Signal] for the handle of a ROS stack.
 func (e *Engine) SignalROS(ctx context.Context, key wire.ResponseKey, body []byte) error {
 	if len(body) > native.MaxSignal {
 		_, err := native.ParseROSSignal(body, nil)
@@ -44,8 +44,8 @@ func (e *Engine) SignalROS(ctx context.Context, key wire.ResponseKey, body []byt
 	return e.apply(ctx, store.Target{Stack: stack.Key}, func(d *decision) error { return signals{d}.takeROS(key, body) })
 }
 
-// SignalResource takes a signal for a resource that is being created and waits for it. Errors that the client can fix are
-// of type [Error].
+// SignalResource accepts a signal for a resource whose Create waits for it. Errors that the client can fix are of
+// type [Error].
 func (e *Engine) SignalResource(ctx context.Context, in SignalResource) error {
 	target, err := e.target(ctx, in.Stack)
 	if err != nil {
@@ -57,10 +57,10 @@ func (e *Engine) SignalResource(ctx context.Context, in SignalResource) error {
 // signals records signals and ends the requests that wait for them.
 type signals struct{ *decision }
 
-// wait records that signals end a request. Those that came before may be enough.
+// wait records that signals end a request. Earlier signals may already be enough.
 func (d signals) wait(r *store.Request, outcome Outcome) error {
 	if r.State != store.RequestReady {
-		return nil // reported before
+		return nil // already reported
 	}
 	instance := d.instances[r.Instance]
 	if instance == nil {
@@ -79,7 +79,7 @@ func (d signals) wait(r *store.Request, outcome Outcome) error {
 	return err
 }
 
-// check settles a request if it has the signals that it waits for, or cannot get them any more.
+// check settles a request if it has the signals that it waits for, or can no longer get them.
 func (d signals) check(r *store.Request, timedOut bool) (ended bool, err error) {
 	if r.Body.Await.Pause {
 		if timedOut {
@@ -90,7 +90,7 @@ func (d signals) check(r *store.Request, timedOut bool) (ended bool, err error) 
 	source := d.source(r)
 	switch {
 	case source == nil && !d.view.Whole:
-		return false, &store.More{Whole: true} // it need not be a neighbour in the graph
+		return false, &store.More{Whole: true} // it may not be a neighbour in the graph
 	case source == nil:
 		return true, requests(d).settle(r, "failed", result{reached: true, reason: native.BadValue(d.dialect.wire(), "Handle", "be the Ref of a "+
 			handleType(d.dialect)+" of this stack; "+string(r.Body.Await.Handle)+" is none, or is not what it was").Error()})
@@ -118,7 +118,7 @@ func (d signals) check(r *store.Request, timedOut bool) (ended bool, err error) 
 	return true, requests(d).settle(r, ending, v)
 }
 
-// source returns the resource whose signals a request waits for, nil if it is not there.
+// source returns the resource whose signals a request waits for, or nil.
 func (d signals) source(r *store.Request) *store.Instance {
 	if r.Body.Await.Handle == "" {
 		return d.instances[r.Instance]
@@ -131,13 +131,13 @@ func (d signals) source(r *store.Request) *store.Instance {
 	return nil
 }
 
-// isHandle reports whether an instance is there and takes signals at a URL.
+// isHandle reports whether an instance exists and accepts signals at a URL.
 func isHandle(i *store.Instance) bool {
 	kind := i.Body.Type == native.WaitConditionHandle || i.Body.Type == native.ROSWaitConditionHandle
 	return kind && (i.Role == store.RoleCurrent || i.Role == store.RoleCondemned)
 }
 
-// handleType is the type of handles in a dialect.
+// handleType returns the resource type of handles in a dialect.
 func handleType(d Dialect) string {
 	if d == ROS {
 		return native.ROSWaitConditionHandle
@@ -145,7 +145,7 @@ func handleType(d Dialect) string {
 	return native.WaitConditionHandle
 }
 
-// madeBy reports whether a handle came to be by a request. One of ROS can have been updated since.
+// madeBy reports whether a request created a handle. A ROS handle may have been updated since.
 func madeBy(handle *store.Instance, create wire.RequestID) bool {
 	if handle.Body.Type == native.ROSWaitConditionHandle {
 		key, ok := native.ROSHandleKey(string(handle.PhysicalID))
@@ -167,7 +167,7 @@ func (d signals) take(key wire.ResponseKey, s store.Signal) error {
 	return d.add(handle, s)
 }
 
-// takeROS is take for a handle of ROS. A signal replaces one with the same id.
+// takeROS is take for a ROS handle. A signal replaces one with the same ID.
 func (d signals) takeROS(key wire.ResponseKey, body []byte) error {
 	if err := d.whole(); err != nil {
 		return err
@@ -192,9 +192,9 @@ func (d signals) add(handle *store.Instance, s store.Signal) error {
 		return err
 	}
 	if d.op.Phase.Final() {
-		return nil // it waits for whom it may concern
+		return nil // a later wait will find it
 	}
-	if err := d.whole(); err != nil { // a resource that waits for it need not be a neighbour in the graph
+	if err := d.whole(); err != nil { // a resource that waits for it may not be a neighbour in the graph
 		return err
 	}
 	for _, id := range sortedKeys(d.requests) {
@@ -209,8 +209,8 @@ func (d signals) add(handle *store.Instance, s store.Signal) error {
 	return nil
 }
 
-// showProgress says in an event that a signal came for a wait condition of ROS: if the signal has a reason, or the condition shows
-// its progress.
+// showProgress writes an event about a signal for a ROS wait condition, if the signal has a reason or the condition
+// shows its progress.
 func (d signals) showProgress(r *store.Request, handle *store.Instance, s store.Signal) {
 	i := d.instances[r.Instance]
 	shown, _ := r.Body.Properties.Get("ShowProgressEvent")
@@ -229,7 +229,7 @@ func (d signals) showProgress(r *store.Request, handle *store.Instance, s store.
 	d.resourceEvent(i, verb, store.ProgressRunning, d.presentable(d.redact(r, text)), r.Body.Properties, false)
 }
 
-// pauseOver is the result of a request that only paused.
+// pauseOver returns the result of a request that only paused.
 func (d signals) pauseOver(r *store.Request) result {
 	v := result{success: true, reached: true}
 	if i := d.instances[r.Instance]; i != nil {
@@ -242,7 +242,7 @@ func (d signals) waitsFor(r *store.Request, handle *store.Instance) bool {
 	return r.Body.Await.Handle != "" && d.source(r) == handle
 }
 
-// keep puts a signal with the others of its resource, in the place of the one of the same name.
+// keep adds a signal to the others of its resource. It replaces one with the same ID.
 func (d signals) keep(i *store.Instance, s store.Signal) error {
 	signals := slices.DeleteFunc(slices.Clone(i.Body.Signals), func(known store.Signal) bool { return known.ID == s.ID })
 	if !native.Room(signals, s) {
@@ -283,13 +283,13 @@ func (d signals) takeNamed(in *SignalResource) error {
 	d.resourceEvent(instance, verbOf(instance), store.ProgressRunning,
 		d.presentable(d.dialect.texts().signalled(in.Failed, id)), r.Body.Properties, false)
 	if r.State != store.RequestWaiting {
-		return nil // it looks for signals when it begins to wait
+		return nil // it looks for signals when it starts to wait
 	}
 	_, err := d.check(r, false)
 	return err
 }
 
-// verbOf returns what the Create of an instance is called: a part of an update, if the instance takes another one's place.
+// verbOf returns the verb of an instance's Create, which is part of an update if the instance replaces another one.
 func verbOf(i *store.Instance) store.Verb {
 	if i.Role == store.RoleCondemned {
 		return store.VerbUpdate

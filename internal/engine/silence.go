@@ -8,26 +8,26 @@ import (
 )
 
 const (
-	// endedSilent is how a request ends whose handler returned and never answered.
+	// endedSilent is the ending of a request whose handler returned and never answered.
 	endedSilent = "returned without an answer"
-	// mostSettle bounds the settle time that a [Silent] asks for.
+	// mostSettle bounds the settle time that a [Silent] outcome requests.
 	mostSettle = time.Hour
-	// textSilent is the reason of such a failure. The command line recognises it by its beginning.
+	// textSilent is the reason for such a failure. The command line recognizes it by its beginning.
 	textSilent = wire.TextReturned + " to its ResponseURL, and nothing here may still send one. Usual causes: an early return, an exception that " +
 		"was caught and not reported, or an asynchronous call that was not awaited."
-	// textDocument is the reason if the handler returned what it should have sent.
+	// textDocument is the reason if the handler returned the response instead of sending it.
 	textDocument = wire.TextReturned + " to its ResponseURL: it returned the response instead, and nothing reads what a handler returns. " +
 		"Send that document to ResponseURL before the handler returns."
-	// awaitsAWS is what a request awaits whose handler returned silently, when the engine does as AWS does.
+	// awaitsAWS describes what a silent request waits for with [FidelityAWS].
 	awaitsAWS = "with --fidelity aws it waits for its timeout, as AWS does"
 )
 
 // silence handles handlers that return without an answer.
 type silence struct{ *decision }
 
-// record notes that the handler of a request, or of one attempt, has returned although no answer came. If no answer
-// can come any more, the request now ends after the settle time; a request in its settle time stays in it. An answer
-// until then still counts. A handler that is made to return first, such as one that polls, is neither audited nor
+// record records that the handler of a request, or of one attempt, returned without an answer. If no answer is
+// possible any more, the request now ends after the settle time. A request in its settle time stays in it. An answer
+// until then still counts. A handler that is designed to return first, such as one that polls, is neither audited nor
 // counted.
 func (d silence) record(r *store.Request, outcome Outcome) {
 	if r.State != store.RequestWaiting || r.Silence.Settles() {
@@ -65,7 +65,7 @@ func (d silence) announce(r *store.Request, awaits string) {
 	d.observed(func(o Observer, dialect string) { o.Silent(dialect) })
 }
 
-// resultOf is the result of a request whose handler, or that of the last poll, returned and never answered.
+// resultOf returns the result of a request whose handler, or that of its last poll, returned and never answered.
 func (d silence) resultOf(r *store.Request, found *store.Silence) result {
 	text := textSilent
 	if found != nil && found.Document {

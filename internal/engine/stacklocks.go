@@ -11,24 +11,24 @@ import (
 )
 
 const (
-	// turnPause is how long a node leaves it to the one before it to fire what is due.
+	// turnPause is how long a node waits for the previous one to fire a due request.
 	turnPause = time.Second
-	// maxTurn bounds the turns: all further nodes have this one.
+	// maxTurn is the last turn, which all further nodes share.
 	maxTurn = 4
 )
 
-// turns lets the nodes of one database take turns in firing what is due, so that they do not all do the same work. Every
-// request has an order of its own among the nodes: the first one fires it at once, the next one after a pause if it is
-// still due, and so on. So nothing is lost with a node that dies, nor if the nodes disagree on who there is; it is fired
-// twice or a little later then, and firing twice does nothing.
+// turns makes the nodes of one database take turns in firing due requests, so that they do not all do the same work.
+// Every request has its own order of the nodes. The first node fires it at once, the next one after a pause if it is
+// still due, and so on. So a dead node loses nothing. If the nodes disagree on which nodes exist, a request is fired
+// twice or a little later, and firing twice has no effect.
 type turns struct {
 	nodes atomic.Pointer[[]store.Incarnation]
 
-	// Only the timers' goroutine uses it: when this node first saw that a request is due, of those last seen.
+	// Only the timers' goroutine uses seen: the time at which this node first saw each due request.
 	seen map[wire.RequestID]time.Time
 }
 
-// know notes which nodes there are.
+// know sets the known nodes.
 func (t *turns) know(nodes []store.Incarnation) { t.nodes.Store(&nodes) }
 
 // alone reports whether no other node is known.
@@ -37,8 +37,8 @@ func (t *turns) alone() bool {
 	return nodes == nil || len(*nodes) < 2
 }
 
-// due takes what is due now. It returns what this node is to fire, and in how long the next of the others will be its turn;
-// 0 if there are none.
+// due returns the due requests that this node fires, and the time until its turn for the next of the others; 0 if
+// there are none.
 func (t *turns) due(self store.Incarnation, due []wire.RequestID, now time.Time) (ours []wire.RequestID, wait time.Duration) {
 	if t.alone() {
 		t.seen = nil
@@ -75,7 +75,7 @@ func (t *turns) turn(self store.Incarnation, id wire.RequestID) int {
 	return min(turn, maxTurn)
 }
 
-// weigh returns a number that says where a node stands in the order of a request: the same on all nodes.
+// weigh returns the position of a node in the order of a request, the same on all nodes.
 func weigh(node store.Incarnation, id wire.RequestID) uint64 {
 	h := fnv.New64a()
 	var number [8]byte
@@ -83,7 +83,7 @@ func weigh(node store.Incarnation, id wire.RequestID) uint64 {
 	_, _ = h.Write(number[:]) // it never fails
 	_, _ = h.Write([]byte(id))
 	sum := h.Sum64()
-	sum ^= sum >> 33 // FNV alone would order the nodes alike for requests whose ids are alike
+	sum ^= sum >> 33 // FNV alone would order the nodes alike for similar IDs
 	sum *= 0xff51afd7ed558ccd
 	return sum ^ sum>>33
 }

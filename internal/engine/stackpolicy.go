@@ -10,7 +10,7 @@ import (
 	"github.com/pintle-dev/pintle/wire"
 )
 
-// checkPolicies refuses stack policies that are none. Empty ones are not given.
+// checkPolicies rejects invalid stack policies. It skips empty ones.
 func checkPolicies(texts ...string) error {
 	for _, text := range texts {
 		if text == "" {
@@ -23,8 +23,7 @@ func checkPolicies(texts ...string) error {
 	return nil
 }
 
-// SetPolicy makes a stack policy the one by which a stack's next updates go. Errors that the client can fix are of type
-// [Error].
+// SetPolicy sets the stack policy for a stack's next updates. Errors that the client can fix are of type [Error].
 func (e *Engine) SetPolicy(ctx context.Context, ref Ref, text string) error {
 	if err := checkPolicies(text); err != nil {
 		return inDialect(ref.dialect(), err)
@@ -45,8 +44,8 @@ func (e *Engine) SetPolicy(ctx context.Context, ref Ref, text string) error {
 // stackPolicy checks actions against the stack policy of an operation.
 type stackPolicy struct{ *decision }
 
-// denies returns why the operation's stack policy denies an action on an instance, "" if it does not. A rollback is not
-// asked: it takes back what was not allowed.
+// denies returns why the operation's stack policy denies an action on an instance, "" if it does not. The policy does
+// not apply to a rollback, which undoes the forbidden changes.
 func (d stackPolicy) denies(action plan.Action, i *store.Instance) (string, error) {
 	text := d.view.Revisions[d.op.To].Policy
 	if text == "" || d.op.Phase != store.PhaseApply {
@@ -62,12 +61,12 @@ func (d stackPolicy) denies(action plan.Action, i *store.Instance) (string, erro
 	return d.policy.Denies(action, string(i.Logical), i.Body.Type), nil
 }
 
-// deniesReplacement returns why the operation's stack policy denies that an instance stands where another one stood, ""
-// if it does not, or none did. Only the answer of a provider tells that it was a replacement; and one that was denied
-// before, in an update that was left as it failed, is still to be finished: the clean-up would delete the other one.
+// deniesReplacement returns why the operation's stack policy denies that an instance replaced another one, "" if it
+// does not or there was no replacement. Only the provider's answer shows that it was a replacement. A replacement
+// that was denied in an earlier failed update is denied again, because the clean-up would delete the other instance.
 func (d stackPolicy) deniesReplacement(i *store.Instance) (string, error) {
 	replaces := slices.ContainsFunc(d.pendingDelete(i.Logical), func(other *store.Instance) bool {
-		return other.Replaced && other.Number < i.Number // a later one is what did not take its place for good
+		return other.Replaced && other.Number < i.Number // a later one did not replace it for good
 	})
 	if !replaces {
 		return "", nil
@@ -79,7 +78,7 @@ func (d stackPolicy) deniesReplacement(i *store.Instance) (string, error) {
 	return denied, err
 }
 
-// foresee adds to a preview what the stack policy denies. It does not judge changes that may not happen.
+// foresee adds the policy's denials to a preview. It skips changes that may not happen.
 func (d stackPolicy) foresee(changes []plan.Change, candidates []plan.Candidate) error {
 	if d.view.Stack.Policy == "" {
 		return nil
@@ -88,7 +87,7 @@ func (d stackPolicy) foresee(changes []plan.Change, candidates []plan.Candidate)
 	if err != nil {
 		return fmt.Errorf("read the policy of stack %s: %w", d.stack.ID, err)
 	}
-	stood := set[string]{} // the resources of the stack as it last stood: only those are protected from their removal
+	stood := set[string]{} // the resources of the complete stack: only those are protected against removal
 	for _, c := range candidates {
 		if c.Old != nil {
 			stood.add(c.Logical)
@@ -117,8 +116,8 @@ func (d stackPolicy) foresee(changes []plan.Change, candidates []plan.Candidate)
 	return nil
 }
 
-// judges reports whether a modification is certain, and one of properties or of tags. Tags that the row does not know are passed on whatever
-// the policy says.
+// judges reports whether a modification is certain and concerns properties or tags. The policy does not apply to tags
+// that the row does not record.
 func (d stackPolicy) judges(c *plan.Change) bool {
 	certain := c.Certain()
 	if slices.Contains(certain, plan.Properties) {

@@ -12,24 +12,24 @@ import (
 	"github.com/pintle-dev/pintle/internal/store"
 )
 
-// submission is a template as a client submits it, with what its macros need that is not in it.
+// submission is a submitted template with the external inputs of its macros.
 type submission struct {
 	text string
-	// t is the template; nil if it is known only when its macros have run: then raw is what there is of it.
+	// t is the template. It is nil if the macros have to run first; raw is then the unexpanded template.
 	t   *template.Template
 	raw *template.Unexpanded
-	// functions are the service tokens of the macros that it calls, by their names as they are written.
+	// functions are the service tokens of the macros that it calls, by their names in the template.
 	functions map[string]string
-	// snippets are what AWS::Include names, by location.
+	// snippets are the texts for AWS::Include, by location.
 	snippets map[string]string
-	// problem says why the macros cannot run, in CloudFormation's words; "" if they can.
+	// problem explains why the macros cannot run, in CloudFormation's words; "" if they can.
 	problem string
 }
 
-// submit reads a template that is to be used in an account and region. What it only names is looked up: macros here, snippets when
-// their locations are known.
+// submit reads a template for an account and region. It looks up the macros that the template names; snippets are
+// fetched when their locations are known.
 func (c Checker) submit(ctx context.Context, dialect Dialect, account, region, text string) (*submission, error) {
-	if dialect.language() != template.CloudFormation { // the only one with macros
+	if dialect.language() != template.CloudFormation { // only CloudFormation has macros
 		t, err := c.env.parse(dialect, text)
 		return &submission{text: text, t: t}, err
 	}
@@ -61,7 +61,7 @@ func (c Checker) submit(ctx context.Context, dialect Dialect, account, region, t
 	return s, nil
 }
 
-// macro returns the service token of a macro: that of a server's own, or of one that a stack has made. The error is
+// macro returns the service token of a macro: one of the server's own, or one that a stack created. The error is
 // [store.ErrNotFound] if there is none.
 func (c Checker) macro(ctx context.Context, account, region, written string) (string, error) {
 	of, name, ok := template.SplitMacro(written)
@@ -86,7 +86,7 @@ func (c Checker) macro(ctx context.Context, account, region, written string) (st
 	return m.Function, nil
 }
 
-// transformID is what a macro is called by, with its account.
+// transformID returns the full name of a macro, with its account.
 func transformID(account, written string) string {
 	if strings.Contains(written, "::") {
 		return written
@@ -94,8 +94,8 @@ func transformID(account, written string) string {
 	return account + "::" + written
 }
 
-// acknowledged refuses a template with macros that is used without its client's saying so. A change set needs no such consent: it
-// shows what comes of them.
+// acknowledged rejects a template with macros that the client has not acknowledged. A change set needs no such
+// acknowledgement, because it shows the result of the macros.
 func (s *submission) acknowledged(dialect Dialect, capabilities []string) error {
 	switch {
 	case !dialect.rules().consents:
@@ -108,7 +108,7 @@ func (s *submission) acknowledged(dialect Dialect, capabilities []string) error 
 	return nil
 }
 
-// usable refuses a template whose macros cannot run.
+// usable rejects a template whose macros cannot run.
 func (s *submission) usable() error {
 	if s.problem != "" {
 		return invalid(s.problem)
@@ -116,7 +116,7 @@ func (s *submission) usable() error {
 	return nil
 }
 
-// description is what is known of the template's own.
+// description returns the template's description, as far as it is known.
 func (s *submission) description() string {
 	if s.t == nil {
 		return s.raw.Description
@@ -124,10 +124,11 @@ func (s *submission) description() string {
 	return s.t.Description
 }
 
-// mostSnippets bounds the bytes of all snippets of a template. Source: ours; a template that holds more is too long.
+// mostSnippets is the maximum total size of a template's snippets in bytes. The limit is Pintle's own; a larger
+// template would be too long.
 const mostSnippets = 4_000_000
 
-// fetch adds a snippet to what was submitted.
+// fetch adds a snippet to the submission.
 func (s *submission) fetch(ctx context.Context, snippet func(context.Context, string) (string, error), location string) error {
 	const failed = "Transform AWS::Include failed with: "
 	if snippet == nil {

@@ -8,22 +8,22 @@ import (
 	"github.com/pintle-dev/pintle/internal/store"
 )
 
-// maxTags is how many tags a stack can have. Source: ROS, TagResources.
+// maxTags is the maximum number of tags of a stack. Source: ROS, TagResources.
 const maxTags = 20
 
-// TagStack is a request for [Engine.Tag].
+// TagStack is the input of [Engine.Tag].
 type TagStack struct {
 	Stack Ref
-	// Set holds tags to add or to replace by key.
+	// Set contains tags to add, or to replace by key.
 	Set []store.Tag
-	// Drop holds keys to remove; one that the stack does not have is no error. DropAll removes every tag.
+	// Drop contains keys to remove; missing ones are ignored. DropAll removes every tag.
 	Drop    []string
 	DropAll bool
 }
 
-// Tag changes the tags of a stack without an update: no provider is called, and the stack's status and times stay. The tags
-// stay until an update sets others; when that update is rolled back they return. Errors that the client can fix are of type
-// [Error].
+// Tag changes the tags of a stack without an update. No provider is called, and the stack's status and times stay.
+// The tags remain until an update sets others, and return if that update is rolled back. Errors that the client can
+// fix are of type [Error].
 func (e *Engine) Tag(ctx context.Context, in TagStack) error {
 	target, err := e.target(ctx, in.Stack)
 	if err != nil {

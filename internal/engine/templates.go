@@ -7,20 +7,20 @@ import (
 	"github.com/pintle-dev/pintle/internal/store"
 )
 
-// templates caches recently parsed templates. An operation needs the template of its revision again and again, and
-// parsed templates never change. It is safe for concurrent use; the zero value is empty.
+// templates caches recently parsed templates. An operation needs the template of its revision repeatedly, and parsed
+// templates never change. It is safe for concurrent use; the zero value is empty.
 type templates struct {
-	// limits are those of templates that are submitted.
+	// limits are the limits for submitted templates.
 	limits template.Limits
 
 	mu     sync.Mutex
 	parsed map[templateKey]*template.Template
-	// kept are the keys, the oldest first, and bytes the length of their texts.
+	// kept are the keys, oldest first, and bytes is the total length of their texts.
 	kept  []templateKey
 	bytes int
 }
 
-// templateKey is a text and how it was read.
+// templateKey is a text and the way to read it.
 type templateKey struct {
 	language template.Language
 	text     string
@@ -31,12 +31,12 @@ type reading uint8
 
 const (
 	submitted reading = iota // by a client, within the limits
-	outgrown                 // once submitted, and not within the limits of today
-	processed                // made by transforms
+	outgrown                 // submitted earlier, and now above the limits
+	processed                // the output of transforms
 )
 
-// keptTemplates is the maximum length of the cached texts, in bytes. A parsed template takes many times as much
-// memory as its text.
+// keptTemplates is the maximum total length of the cached texts in bytes. A parsed template needs many times the
+// memory of its text.
 const keptTemplates = 2 << 20
 
 // parse returns the template of a text that a client submitted.

@@ -8,10 +8,10 @@ import (
 	"github.com/pintle-dev/pintle/wire"
 )
 
-// timers adds and settles rows that become due at a time and ask no provider.
+// timers manages rows that become due at a time and involve no provider.
 type timers struct{ *decision }
 
-// limit limits the time of the operation that begins; 0 does not.
+// limit sets the time limit of the new operation; 0 means none.
 func (d timers) limit(minutes int) {
 	if minutes > 0 {
 		const longest = math.MaxInt64 / int64(time.Minute) // about 292 years
@@ -19,12 +19,12 @@ func (d timers) limit(minutes int) {
 	}
 }
 
-// start limits the time of the operation. The timer is a row that asks no provider, so that it outlives the node.
+// start starts the timer of the operation. The timer is a row, so it outlives the node.
 func (d timers) start(limit time.Duration) {
 	d.add(store.TypeTimer, limit)
 }
 
-// add adds a row to the operation that asks no provider and becomes due after a time.
+// add adds a row to the operation that involves no provider and becomes due after a time.
 func (d timers) add(kind wire.RequestType, after time.Duration) {
 	r := &store.Request{
 		ID: wire.RequestID(d.newID()), Stack: d.stack.Key, Operation: d.op.Number, Type: kind,
@@ -36,7 +36,7 @@ func (d timers) add(kind wire.RequestType, after time.Duration) {
 	d.newReq.add(r.ID)
 }
 
-// tie makes the row by which the operation that begins is brought together with its parent now and then.
+// tie adds the row that regularly synchronizes the new operation with its parent.
 func (d timers) tie() { d.add(store.TypeTie, tiePause) }
 
 // stop settles the timer of the operation, if it has one. The view is whole.

@@ -6,15 +6,15 @@ import (
 	"github.com/pintle-dev/pintle/internal/store"
 )
 
-// rememberedTokens is how many of a stack's last tokens are known. A client repeats a request within minutes, so that
-// few others came between.
+// rememberedTokens is the number of a stack's last tokens that are remembered. Clients repeat a request within
+// minutes, so few others come between.
 const rememberedTokens = 5
 
 // tokens recognizes repeated requests by the tokens of clients.
 type tokens struct{ *decision }
 
-// repeated reports whether a request was made before under the same token. The client then gets the answer it got, or
-// would have got, the first time. A token that stands for another call is an error.
+// repeated reports whether a request with the same token was made before. The client then gets the answer to the
+// first one. A token of another call is an error.
 func (d tokens) repeated(token string, call store.Call) (bool, error) {
 	if token == "" {
 		return false, nil
@@ -36,7 +36,7 @@ func (d tokens) taken(token string) error {
 	return d.dialect.refusals().tokenUsed(token, &d.stack)
 }
 
-// remember keeps the token of a request that began an operation.
+// remember stores the token of a request that started an operation.
 func (d tokens) remember(token string, call store.Call, operation string) {
 	if token == "" {
 		return

@@ -7,23 +7,23 @@ import (
 	"github.com/pintle-dev/pintle/internal/store"
 )
 
-// expanded is a template as far as it could be brought without asking anybody.
+// expanded is a template that is expanded as far as possible without calling a macro.
 type expanded struct {
-	// t is the template that a stack is made of; processed is its text if it is not the submitted one.
+	// t is the template of the stack, and processed is its text if that differs from the submitted one.
 	t         *template.Template
 	processed string
-	// call is the macro that is to be asked next, and raw the template in which it is called; t is nil then.
+	// call is the next macro to call, and raw the template that calls it; t is then nil.
 	call *template.Transform
 	raw  *template.Unexpanded
-	// scope has the parameters that macros are told.
+	// scope has the parameters that macros get.
 	scope *template.Scope
 }
 
 // transforms expands the transforms of a template, up to its next macro.
 type transforms struct{ *decision }
 
-// ofRevision returns the template of a revision for an operation that brings none of its own; t is the one that it goes by. Counted
-// resources of ROS are counted again, by the parameters of that operation.
+// ofRevision returns the template of a revision for an operation without a template of its own; t is the current one.
+// In ROS it expands counted resources again, with the operation's parameters.
 func (d transforms) ofRevision(before *store.Revision, t *template.Template) (expanded, error) {
 	language := d.dialect.language()
 	if language == template.CloudFormation || before.Processed == "" {
@@ -33,8 +33,8 @@ func (d transforms) ofRevision(before *store.Revision, t *template.Template) (ex
 	return expanded{t: submitted}, err
 }
 
-// expand brings a submitted template as far as it goes. It fails with [needSnippets] if it lacks some. previous has the
-// parameters of before, as of bind.
+// expand expands a submitted template as far as possible. It fails with [needSnippets] if snippets are missing.
+// before is the previous revision, or nil.
 func (d transforms) expand(s *submission, in *Options, before *store.Revision) (expanded, error) {
 	if s.raw == nil {
 		return expanded{t: s.t}, nil
@@ -43,7 +43,7 @@ func (d transforms) expand(s *submission, in *Options, before *store.Revision) (
 	if err != nil {
 		return expanded{}, err
 	}
-	// All of them are fetched now, also those that are included when macros have run.
+	// Fetch all of them now, including those that are included after macros have run.
 	need := &needSnippets{of: s}
 	for _, call := range s.raw.All() {
 		if !call.Include() {

@@ -8,12 +8,12 @@ import (
 	"github.com/pintle-dev/pintle/wire"
 )
 
-// tries finds what failed operations have left of a stack. The next update starts from the revision that the
-// stack last had, and finds in the instances what the operations since then have changed.
+// tries finds the remains of failed operations. The next update starts from the stack's last complete revision, and
+// finds later changes in the instances.
 type tries struct{ *decision }
 
-// needed returns those of an operation's tried revisions that it has to know: the newest, and those that alone declare
-// something that is there. However often a stack is tried again, there are no more of them than resources.
+// needed returns the tried revisions that an operation needs: the newest, and those that are the only ones to declare
+// an existing resource. So there are never more of them than resources, however often a stack is tried again.
 func (d tries) needed(op *store.Operation) ([]int, error) {
 	declared := set[wire.LogicalID]{}
 	for _, number := range []int{op.From, op.To} {
@@ -45,7 +45,7 @@ func (d tries) needed(op *store.Operation) ([]int, error) {
 	return still, nil
 }
 
-// declared returns the resources of a revision; 0 is nothing and has none.
+// declared returns the resources of a revision; revision 0 has none.
 func (d tries) declared(number int) ([]wire.LogicalID, error) {
 	if number == 0 {
 		return nil, nil
@@ -61,7 +61,7 @@ func (d tries) declared(number int) ([]wire.LogicalID, error) {
 	return ids, nil
 }
 
-// plan makes the plan of an operation from its From, maybe nothing, to its To.
+// plan returns the plan of an operation from its From, which may be 0, to its To.
 func (d tries) plan(op *store.Operation) ([]plan.Candidate, error) {
 	to, err := d.side(op.To)
 	if err != nil {
@@ -81,5 +81,5 @@ func (d tries) plan(op *store.Operation) ([]plan.Candidate, error) {
 	return plan.Retry(&from, to, tried)
 }
 
-// tried are the revisions that an operation goes by, or may go back to.
+// tried returns the revisions that an operation uses, or may roll back to.
 func tried(op *store.Operation) []int { return append([]int{op.From, op.To}, op.Tried...) }

@@ -11,18 +11,18 @@ import (
 	"github.com/pintle-dev/pintle/wire"
 )
 
-// UnknownTypes is what becomes of templates with resource types that nobody provides. The set is closed.
+// UnknownTypes is the handling of templates with resource types that have no provider. The set is closed.
 type UnknownTypes string
 
-// The ways with unknown types. The zero value is UnknownRefused.
+// The ways to handle unknown types. The zero value is UnknownRefused.
 const (
-	// UnknownRefused refuses the template.
+	// UnknownRefused rejects the template.
 	UnknownRefused UnknownTypes = ""
-	// UnknownRecorded keeps the resources as records: see [native.Schema.Recorded].
+	// UnknownRecorded stores the resources as records: see [native.Schema.Recorded].
 	UnknownRecorded UnknownTypes = "record"
 )
 
-// checkType refuses a resource type that nobody provides.
+// checkType rejects a resource type without a provider.
 func (e *environment) checkType(dialect Dialect, resourceType string) error {
 	schema := e.native.Schema(resourceType)
 	switch {
@@ -43,7 +43,7 @@ func (e *environment) checkType(dialect Dialect, resourceType string) error {
 		text, native.CloudName(schema.Dialect))
 }
 
-// runs says which types there are in a dialect.
+// runs lists the available types of a dialect.
 func (e *environment) runs(dialect Dialect) string {
 	of := wire.CloudFormation
 	if dialect.Name() == wire.ROS.String() {
@@ -71,7 +71,7 @@ func (e *environment) unrecognized(dialect Dialect, t *template.Template) (list 
 	return list, reasons
 }
 
-// checkRecognized refuses a template with types that nobody provides, each of which is told once.
+// checkRecognized rejects a template with types that have no provider. The error names each type once.
 func (e *environment) checkRecognized(dialect Dialect, t *template.Template) error {
 	var types, texts []string
 	list, reasons := e.unrecognized(dialect, t)
@@ -91,7 +91,8 @@ func (e *environment) checkRecognized(dialect Dialect, t *template.Template) err
 	return invalid(text)
 }
 
-// unrecognizedText refuses types in the words of the dialect's service. Source of those of ROS: messages quoted in public repositories.
+// unrecognizedText rejects types in the words of the dialect's service. Source for ROS: messages quoted in public
+// repositories.
 func unrecognizedText(dialect Dialect, types ...string) string {
 	if dialect == ROS {
 		return "Unknown resource Type : " + strings.Join(types, ", ")

@@ -11,20 +11,22 @@ import (
 	"github.com/pintle-dev/pintle/wire"
 )
 
-// UpdateStack is what it takes to update a stack.
+// UpdateStack is the input of [Engine.Update].
 type UpdateStack struct {
 	Options
 	Stack Ref
-	// Template is the new text; UsePrevious takes the stack's own.
+	// Template is the new text. UsePrevious uses the stack's own text instead.
 	Template    string
 	UsePrevious bool
-	// PolicyDuring is the stack policy for this update alone; empty for the stack's own.
+	// PolicyDuring is the stack policy for this update alone; empty means the stack's own.
 	PolicyDuring string
-	// Replace has what cannot be updated deleted and created again, in that order, and Taint the resources that it names whatever
-	// has changed. Of ROS, whose resources are never replaced otherwise.
+	// Replace deletes resources that cannot be updated and creates them again, in that order. Taint does the same for
+	// the resources that it names, even if they have not changed. Only for ROS, which never replaces resources
+	// otherwise.
 	Replace bool
 	Taint   []wire.LogicalID
-	// TimeoutMinutes is how long the update may take; when that has passed it has failed, and is rolled back. 0 means no limit. Of ROS.
+	// TimeoutMinutes is the time limit of the update, after which it fails and is rolled back. 0 means no limit. Only
+	// for ROS.
 	TimeoutMinutes int
 }
 
@@ -37,7 +39,7 @@ func (e *Engine) Update(ctx context.Context, in UpdateStack) (Started, error) {
 	if err := checkPolicies(in.Policy, in.PolicyDuring); err != nil {
 		return Started{}, inDialect(in.Stack.dialect(), err)
 	}
-	var s *submission // nil: the previous one
+	var s *submission // nil: the previous template
 	if !in.UsePrevious {
 		if s, err = e.submit(ctx, in.Stack.dialect(), in.Stack.Account, in.Stack.Region, in.Template); err != nil {
 			return Started{}, err
@@ -52,7 +54,7 @@ func (e *Engine) Update(ctx context.Context, in UpdateStack) (Started, error) {
 // update starts the update of a stack.
 type update struct{ *decision }
 
-// start decides an update to a submitted template; s is nil for the template in force.
+// start decides an update to a submitted template; s is nil for the current template.
 func (d update) start(in *UpdateStack, s *submission) error {
 	if again, err := tokens(d).repeated(in.Token, store.CallUpdate); again || err != nil {
 		return err
@@ -124,10 +126,10 @@ func (d update) start(in *UpdateStack, s *submission) error {
 	return nil
 }
 
-// errUnprepared refuses to go on with the template of a create whose macros have failed.
+// errUnprepared rejects the reuse of a template whose macros failed during a create.
 var errUnprepared = invalid("The macros of the previous template have not run, so that it cannot be used again. Give the template.")
 
-// unchanged reports whether there is nothing in a revision for which the stack would be updated from the one before.
+// unchanged reports whether a revision differs from the previous one in nothing that requires an update.
 func unchanged(before, after *store.Revision, from, to plan.Side) bool {
 	return slices.Equal(before.Tags, after.Tags) && before.Parameters.Equal(after.Parameters) && before.Outside.Equal(after.Outside) &&
 		slices.Equal(before.NotificationARNs, after.NotificationARNs) && slices.Equal(before.RollbackTriggers, after.RollbackTriggers) &&
@@ -146,7 +148,7 @@ func (d update) begin(revision store.Revision, t *template.Template, timeoutMinu
 	return operation(d).begin(candidates)
 }
 
-// plan adds the revision that the stack is to be updated to, and returns the plan of op, which it completes.
+// plan adds the new revision, and returns the plan of op, which it completes.
 func (d update) plan(revision store.Revision, t *template.Template, op *store.Operation) ([]plan.Candidate, error) {
 	op.Call, op.Kind, op.From, op.To = store.CallUpdate, store.KindUpdate, d.stack.Revision, revision.Number
 	if d.leftFailed() || d.op.Retry {
@@ -169,7 +171,8 @@ func (d update) plan(revision store.Revision, t *template.Template, op *store.Op
 	return candidates, nil
 }
 
-// runMacros begins to update the stack by running the macros of a template. Until they have, the stack stays what it is.
+// runMacros begins the update of a stack by running the macros of a template. Until they have run, the stack does not
+// change.
 func (d update) runMacros(in *UpdateStack, s *submission, e expanded, op store.Operation, policy string) error {
 	op.Call, op.Kind, op.From, op.To = store.CallUpdate, store.KindUpdate, d.stack.Revision, d.stack.Revision
 	stood := d.op.Stood
@@ -186,14 +189,14 @@ func (d update) runMacros(in *UpdateStack, s *submission, e expanded, op store.O
 	return macroRequests(d).send(p, e)
 }
 
-// leftFailed reports whether the last operation failed and was left as it was: the stack is neither at its old nor at its new
-// revision.
+// leftFailed reports whether the last operation failed without a complete rollback. The stack is then at neither its
+// old nor its new revision.
 func (d update) leftFailed() bool {
 	return d.stack.Phase == store.PhaseFailed || d.stack.Phase == store.PhaseRevertFailed
 }
 
-// check refuses an update unless the stack has come to rest in a state that an update can go from. From one that
-// failed and was left only the same kind of update can: what it might go back to is no state that ever stood.
+// check rejects an update unless the stack is idle in a status that allows one. After a failure without a rollback,
+// rollback has to be disabled, because there is no complete state to roll back to.
 func (d update) check(disableRollback bool) error {
 	switch d.stack.Phase {
 	case store.PhaseSucceeded:
@@ -217,7 +220,7 @@ func (d update) check(disableRollback bool) error {
 		return nil
 	case store.PhaseRevertFailed:
 		if d.stack.Kind == store.KindUpdate && d.dialect.rules().updatesRevert {
-			return nil // else there would be no way from it but its deletion
+			return nil // otherwise it could only be deleted
 		}
 	case store.PhasePrepare, store.PhaseApply, store.PhaseCleanup, store.PhaseRevert, store.PhaseRevertCleanup:
 	}
@@ -231,7 +234,7 @@ func (d update) refuse() error {
 	return d.dialect.refusals().busy(&d.stack, &d.op, d.status(), "updated")
 }
 
-// checkTypes refuses to change the type of what an operation that failed has left.
+// checkTypes rejects a change of type for a resource that a failed operation left.
 func (d update) checkTypes(candidates []plan.Candidate) error {
 	var changed []string
 	for _, c := range candidates {
@@ -247,7 +250,7 @@ func (d update) checkTypes(candidates []plan.Candidate) error {
 	return &plan.TypeError{Resources: changed}
 }
 
-// checkTaint refuses to recreate resources that do not exist.
+// checkTaint rejects the replacement of resources that do not exist.
 func (d update) checkTaint(named []wire.LogicalID, to plan.Side) error {
 	var missing []wire.LogicalID
 	for _, logical := range named {

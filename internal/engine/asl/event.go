@@ -40,7 +40,7 @@ type Event struct {
 	Type EventType
 	// State is the state that was entered or left.
 	State string
-	// Input is the input of a state or function, and Output is what either returned, as JSON.
+	// Input and Output are those of a state or function, as JSON.
 	Input  json.RawMessage
 	Output json.RawMessage
 	Error  string

@@ -53,7 +53,7 @@ type state struct {
 	catch              []catcher
 
 	choices   []rule // of Choice
-	otherwise string // Default; empty if there is none
+	otherwise string // Default, or empty
 	wait      waitTime
 
 	result                            json.RawMessage // of Pass

@@ -128,7 +128,7 @@ func key(stack store.Stack) store.EntryKey {
 	return store.EntryKey{Account: stack.Account, Region: stack.Region, Kind: "drift", Name: stack.Name}
 }
 
-// Last returns the last report of a stack, limited to results that are still valid. It is empty if there is none.
+// Last returns the last report of a stack, limited to results that are still valid. It may be empty.
 func (d *Detector) Last(ctx context.Context, stack store.Stack, instances []store.Instance) (Report, error) {
 	report, _, err := d.read(ctx, stack)
 	if err != nil {

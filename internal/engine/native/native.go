@@ -123,9 +123,9 @@ func New(types ...Type) (*Registry, error) {
 
 // Config is what the types of [CloudFormation] need from the program.
 type Config struct {
-	// SignalURL returns a presigned URL that accepts signals for key, for a stack in the region. Required.
+	// SignalURL returns a presigned URL that accepts signals for key of a stack in the region. Required.
 	SignalURL func(key wire.ResponseKey, region string) (string, error)
-	// ROSSignalURL returns a presigned URL that accepts signals for key, for a ROS stack of that name. Nil means
+	// ROSSignalURL returns a presigned URL that accepts signals for key of a ROS stack with that name. Nil means
 	// none.
 	ROSSignalURL func(key wire.ResponseKey, stackName string) (string, error)
 	// Template returns the text of a template by its URL. The error's text is for people. An error that wraps

@@ -12,7 +12,7 @@ import (
 )
 
 // waitCondition is AWS::CloudFormation::WaitCondition. It is created when enough signals have arrived, at its handle
-// or, with a CreationPolicy, for itself through SignalResource.
+// or, with a CreationPolicy, through SignalResource.
 type waitCondition struct{}
 
 var waitConditionSchema = Schema{
