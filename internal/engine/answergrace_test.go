@@ -94,7 +94,7 @@ func TestLinger(t *testing.T) {
 	})
 }
 
-// lingering makes a stack whose only resource has been asked for, and ends when no round is left.
+// lingering creates a stack, runs the test on the Create of its only resource, and waits for the timers.
 func lingering(t *testing.T, test func(w *world, r store.Request)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
@@ -105,7 +105,7 @@ func lingering(t *testing.T, test func(w *world, r store.Request)) {
 	})
 }
 
-// isMarked checks whether a request is known to have been delivered.
+// isMarked checks whether the delivery of a request is recorded.
 func (w *world) isMarked(id wire.RequestID, want bool) {
 	w.t.Helper()
 	row, err := w.store.Request(w.ctx, id)

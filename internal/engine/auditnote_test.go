@@ -9,7 +9,7 @@ import (
 	"github.com/pintle-dev/pintle/wire"
 )
 
-// TestNoted checks that a decision with a note is on the audit list, and a rejected call is not.
+// TestNoted checks that the audit list has a decision with a note, and not a rejected call.
 func TestNoted(t *testing.T) {
 	w := newWorld(t, engine.FidelityPintle)
 	w.must(w.create(`{"Resources": {"A": ` + resource("") + `}}`))
@@ -27,7 +27,8 @@ func TestNoted(t *testing.T) {
 	}
 }
 
-// Dependencies are those of the template in force, in its order, without what a condition leaves out.
+// TestDependencies checks that the dependencies are those of the current template, in its order, without resources
+// whose condition is false.
 func TestDependencies(t *testing.T) {
 	w := newWorld(t, engine.FidelityPintle)
 	w.must(w.create(`{"Conditions": {"Never": {"Fn::Equals": ["a", "b"]}}, "Resources": {

@@ -13,7 +13,7 @@ func (w *world) cancelUpdate(token string) error {
 	return w.engine.CancelUpdate(w.ctx, engine.CancelUpdate{Stack: w.ref(), Token: token})
 }
 
-// updating returns a world in which an update has updated A, is updating B and creating N, and has not come to C.
+// updating returns a world in the middle of an update: A is updated, B and N are in progress, and C has not started.
 func updating(t *testing.T, options engine.Options) *world {
 	t.Helper()
 	template := func(k string, more map[string]string) string {
@@ -36,7 +36,7 @@ func updating(t *testing.T, options engine.Options) *world {
 }
 
 // TestCancelUpdate checks that a cancel stops running resources, rolls back updated ones, and reports no event for
-// those that never started. The answers that arrive later say what to undo.
+// those that never started. Later answers determine the resources to undo.
 func TestCancelUpdate(t *testing.T) {
 	for name, options := range map[string]engine.Options{
 		"rollback": {Token: "update"}, "no rollback if it fails": {Token: "update", DisableRollback: true},
@@ -48,7 +48,7 @@ func TestCancelUpdate(t *testing.T) {
 			w.accept(n)
 			skip := len(w.events())
 			w.must(w.cancelUpdate("cancel"))
-			w.must(w.cancelUpdate("cancel")) // the same request once more
+			w.must(w.cancelUpdate("cancel")) // the same request again
 			wantCode(t, w.cancelUpdate("again"), engine.CodeValidation, "CancelUpdateStack cannot be called from current stack status")
 			w.succeed("A", "a")
 			if len(w.inbox) > 0 {
@@ -78,7 +78,8 @@ func TestCancelUpdate(t *testing.T) {
 	}
 }
 
-// The events of the rollback have the token of the request that caused it, and that token is used up.
+// TestCancelTokens checks that the events of the rollback have the token of the cancel, and that the token is used
+// up.
 func TestCancelTokens(t *testing.T) {
 	w := updating(t, engine.Options{Token: "update"})
 	wantCode(t, w.cancelUpdate("update"), engine.CodeTokenAlreadyExists, "update")
@@ -115,7 +116,7 @@ func TestCancelRefusals(t *testing.T) {
 	wantCode(t, w.cancelUpdate(""), engine.CodeValidation, status)
 	w.must(w.update(one(`"K": "w"`)))
 	w.succeed("C", "b")
-	wantCode(t, w.cancelUpdate(""), engine.CodeValidation, status) // it is cleaning up
+	wantCode(t, w.cancelUpdate(""), engine.CodeValidation, status) // the clean-up is in progress
 	err := w.engine.CancelUpdate(w.ctx, engine.CancelUpdate{Stack: engine.Ref{Account: account, Region: region, Stack: "ghost"}})
 	wantCode(t, err, engine.CodeValidation, "Stack [ghost] does not exist")
 }

@@ -7,7 +7,7 @@ import (
 	"github.com/pintle-dev/pintle/internal/store"
 )
 
-// Resources of IAM are records here, and need their client's consent as on AWS.
+// TestIdentityCapabilities checks that IAM resources, which are records here, need acknowledgement as on AWS.
 func TestIdentityCapabilities(t *testing.T) {
 	const (
 		role   = `{"Type": "AWS::IAM::Role", "Properties": {"Path": "/"}}`
@@ -17,7 +17,7 @@ func TestIdentityCapabilities(t *testing.T) {
 	for _, test := range []struct {
 		name, resource string
 		given          []string
-		want           string // the capability that is missing
+		want           string // the missing capability
 	}{
 		{"a role", role, nil, "CAPABILITY_IAM"},
 		{"another capability", role, []string{"CAPABILITY_AUTO_EXPAND"}, "CAPABILITY_IAM"},

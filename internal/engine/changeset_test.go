@@ -59,8 +59,8 @@ func (w *world) remove(name string) error {
 	return w.engine.DeleteChangeSet(w.ctx, engine.ChangeSetRef{Ref: named("S"), Name: name})
 }
 
-// sets returns name, status and execution status of the change set that was executed last, which only its ID finds, and of those
-// that the stack lists.
+// sets returns the name, status and execution status of the change set that was executed last, which only its ID
+// finds, and of those that the stack lists.
 func (w *world) sets() []string {
 	w.t.Helper()
 	list, err := w.engine.ChangeSets(w.ctx, w.stack())
@@ -121,7 +121,7 @@ func TestChangeSetCreatesStack(t *testing.T) {
 	_, err = w.engine.Rollback(w.ctx, engine.RollbackStack{Stack: named("S")})
 	wantCode(t, err, engine.CodeValidation, "cannot be called from current stack status")
 
-	// More sets may be made of it, and one is executed.
+	// The stack accepts more sets, and one of them is executed.
 	id := string(w.stack().ID)
 	set, err = w.planned(engine.CreateChangeSet{Stack: named(id), Name: "second", Kind: store.KindCreate, Template: one(`"K": "w"`)})
 	w.must(err)
@@ -143,7 +143,7 @@ func TestChangeSetCreatesStack(t *testing.T) {
 	_, err = w.planned(engine.CreateChangeSet{Name: "third", Kind: store.KindCreate, Template: one("")})
 	wantCode(t, err, engine.CodeValidation, "Stack [S] already exists and cannot be created again with the changeSet [third].")
 
-	// The set outlives its stack for those who know its ID.
+	// The ID finds the set after its stack is deleted.
 	w.delete()
 	w.succeed("C", "c")
 	outlived, err := w.engine.ChangeSet(w.ctx, engine.ChangeSetRef{Ref: named(""), Name: string(set.ID)})
@@ -160,7 +160,7 @@ func TestReviewIsDeleted(t *testing.T) {
 	_, err := w.planned(engine.CreateChangeSet{Name: "c", Kind: store.KindCreate, Template: one("")})
 	w.must(err)
 	w.must(w.remove("c"))
-	w.must(w.remove("c")) // gone already
+	w.must(w.remove("c")) // already deleted
 	w.wantSets()
 	if w.status() != "REVIEW_IN_PROGRESS" {
 		t.Errorf("the stack went with its change set: %s", w.status())
@@ -193,7 +193,7 @@ func TestChangeSetUpdatesStack(t *testing.T) {
 	_, err = w.planned(engine.CreateChangeSet{Name: "other", Kind: store.KindUpdate, Template: one(`"K": "x"`)})
 	w.must(err)
 	w.must(w.execute("u", func(in *engine.ExecuteChangeSet) { in.Token = "go" }))
-	w.must(w.execute("u", func(in *engine.ExecuteChangeSet) { in.Token = "go" })) // the same once more
+	w.must(w.execute("u", func(in *engine.ExecuteChangeSet) { in.Token = "go" })) // the same call again
 	w.succeed("C", "c")
 	w.must(w.execute("u", func(in *engine.ExecuteChangeSet) { in.Token = "go" }))
 	w.want(5, []string{
@@ -208,7 +208,7 @@ func TestChangeSetUpdatesStack(t *testing.T) {
 		t.Errorf("the inputs of the set are not the stack's: %+v %+v", s, revision)
 	}
 
-	// Another operation of the stack makes what waits obsolete; how the executed one went stays known.
+	// Another operation of the stack makes the pending set obsolete. The result of the executed one remains known.
 	_, err = w.planned(engine.CreateChangeSet{Name: "late", Kind: store.KindUpdate, Template: one(`"K": "late"`)})
 	w.must(err)
 	wantCode(t, w.execute("late", func(in *engine.ExecuteChangeSet) { in.Token = "go" }), engine.CodeTokenAlreadyExists, "go")
@@ -223,7 +223,7 @@ func TestChangeSetUpdatesStack(t *testing.T) {
 }
 
 // TestChangeSetExecutedAgain checks that executing a set again reports the status of the set's own operation,
-// whatever the stack does by then.
+// regardless of later operations.
 func TestChangeSetExecutedAgain(t *testing.T) {
 	w := created(t, one(`"K": "v"`), "C=c")
 	_, err := w.planned(engine.CreateChangeSet{Name: "u", Kind: store.KindUpdate, Template: one(`"K": "w"`)})
@@ -237,7 +237,7 @@ func TestChangeSetExecutedAgain(t *testing.T) {
 	wantCode(t, w.execute("u"), engine.CodeChangeSetStatus, "in its current execution status of [EXECUTE_COMPLETE]")
 }
 
-// The token of an execution is none of an update or a create, though it begins one.
+// TestChangeSetTokens checks that the token of an execution is not that of the update or create that it starts.
 func TestChangeSetTokens(t *testing.T) {
 	w := newWorld(t, engine.FidelityPintle)
 	_, err := w.planned(engine.CreateChangeSet{Name: "c", Kind: store.KindCreate, Template: one(`"K": "v"`)})
@@ -261,7 +261,7 @@ func TestChangeSetTokens(t *testing.T) {
 	wantCode(t, err, engine.CodeTokenAlreadyExists, "ClientRequestToken go was used for another operation on stack S")
 }
 
-// A stack that stands cannot be created again, whatever the set is called.
+// TestChangeSetCreatesAgain checks that a set cannot create an existing stack, under any name.
 func TestChangeSetCreatesAgain(t *testing.T) {
 	w := newWorld(t, engine.FidelityPintle)
 	in := engine.CreateChangeSet{Name: "c", Kind: store.KindCreate, Template: one(`"K": "v"`), Options: engine.Options{Token: "t"}}
@@ -273,7 +273,7 @@ func TestChangeSetCreatesAgain(t *testing.T) {
 	wantCode(t, err, engine.CodeAlreadyExists, "ChangeSet c cannot be created due to a mismatch with existing attribute ChangeSetType")
 	w.must(w.execute("c"))
 	w.succeed("C", "c")
-	again, err := w.planned(in) // the same request once more
+	again, err := w.planned(in) // the same request again
 	w.must(err)
 	if again.ID != set.ID {
 		t.Errorf("%s besides %s", again.ID, set.ID)
@@ -345,7 +345,7 @@ func TestChangeSetDeletesOnFailure(t *testing.T) {
 	w.succeed("C", "c")
 	gone()
 	w.now = w.now.Add(1e9)
-	plan(`{"Resources": {"C": {"Type": "Custom::Thing", "Properties": {"K": 1}}}}`) // it fails before anyone is asked
+	plan(`{"Resources": {"C": {"Type": "Custom::Thing", "Properties": {"K": 1}}}}`) // it fails before any request is sent
 	gone()
 }
 
@@ -435,7 +435,8 @@ func TestChangeSetNames(t *testing.T) {
 	wantCode(t, err, engine.CodeValidation, "has no previous template")
 }
 
-// What deploys that change nothing leave behind makes room; what can still be executed does not.
+// TestChangeSetLimit checks that the limit removes sets that failed because nothing changed, and keeps those that can
+// be executed.
 func TestChangeSetLimit(t *testing.T) {
 	w := created(t, one(`"K": "v"`), "C=c")
 	for i := range 100 {
@@ -459,7 +460,8 @@ func TestChangeSetLimit(t *testing.T) {
 	wantCode(t, err, engine.CodeLimitExceeded, "Stack [S] has 100 change sets")
 }
 
-// The inputs of a set are frozen, secrets among them, and nothing of a secret is shown.
+// TestChangeSetKeepsSecrets checks that the inputs of a set are frozen, including secrets, and that no secret is
+// shown.
 func TestChangeSetKeepsSecrets(t *testing.T) {
 	text := body(map[string]string{
 		"A": resource(`"Secret": {"Ref": "P"}, "Text": {"Fn::Sub": "is ${P}"}`), "B": resource(`"Of": {"Fn::GetAtt": ["A", "token"]}`),
@@ -489,7 +491,7 @@ func TestChangeSetKeepsSecrets(t *testing.T) {
 	}
 }
 
-// A set that is going to fail says so where people look.
+// TestChangeSetWarns checks that a set warns if its execution will fail.
 func TestChangeSetWarns(t *testing.T) {
 	w := created(t, one(`"K": "v"`), "C=c")
 	for name, test := range map[string]struct{ template, want string }{
@@ -509,14 +511,15 @@ func TestChangeSetWarns(t *testing.T) {
 	if want := "C: Action denied by stack policy"; !strings.Contains(set.Reason, want) {
 		t.Errorf("policy: %q, want %q", set.Reason, want)
 	}
-	// And that is what happens.
+	// The execution fails as predicted.
 	w.must(w.execute("token"))
 	if w.status() != "UPDATE_ROLLBACK_COMPLETE" || len(w.inbox) > 0 {
 		t.Errorf("%s\n%s", w.status(), w.history())
 	}
 }
 
-// A stack policy is not said to deny what may not happen, nor what it does not protect.
+// TestChangeSetWarnsOfWhatIsCertain checks that a set does not warn of denials by the stack policy for uncertain
+// changes, or for resources that it does not protect.
 func TestChangeSetWarnsOfWhatIsCertain(t *testing.T) {
 	follower := func(attributes ...string) map[string]string {
 		return map[string]string{"A": resource(`"K": "v"`), "B": resource(`"Of": {"Ref": "A"}`, attributes...)}
@@ -538,7 +541,7 @@ func TestChangeSetWarnsOfWhatIsCertain(t *testing.T) {
 		t.Errorf("%s\n%s", w.status(), w.history())
 	}
 
-	// N never belonged to a stack that stood.
+	// N never belonged to a complete stack.
 	change["N"], change["O"] = resource(""), resource("")
 	_, err = w.planned(engine.CreateChangeSet{Name: "n", Kind: store.KindUpdate, Template: body(change), OnFailure: "DO_NOTHING"})
 	w.must(err)
@@ -560,7 +563,7 @@ func TestChangeSetWarnsOfWhatIsCertain(t *testing.T) {
 	}
 }
 
-// Of much that is going to fail some is said.
+// TestChangeSetWarnsBriefly checks that a set with many problems only lists some of them.
 func TestChangeSetWarnsBriefly(t *testing.T) {
 	resources := map[string]string{}
 	for i := range 9 {
@@ -634,7 +637,8 @@ func text(p engine.Preview, property string) *string {
 	return &text
 }
 
-// concurrent makes the engine fit for many goroutines; it returns how many requests were handed over since.
+// concurrent makes the engine safe for many goroutines. It returns a function that counts the requests dispatched
+// since.
 func (w *world) concurrent() func() int {
 	w.t.Helper()
 	var sent atomic.Int64
@@ -646,7 +650,7 @@ func (w *world) concurrent() func() int {
 	return func() int { return int(sent.Load()) }
 }
 
-// Of two that execute the sets of one stack at once, one wins.
+// TestChangeSetRace checks that only one of two concurrent executions of a stack's sets succeeds.
 func TestChangeSetRace(t *testing.T) {
 	w := created(t, one(`"K": "v"`), "C=c")
 	for _, name := range []string{"a", "b"} {
@@ -674,7 +678,7 @@ func TestChangeSetRace(t *testing.T) {
 	}
 }
 
-// Equal requests that come at once make one set.
+// TestChangeSetCreationRace checks that equal concurrent requests create one set.
 func TestChangeSetCreationRace(t *testing.T) {
 	w := created(t, one(`"K": "v"`), "C=c")
 	in := engine.CreateChangeSet{

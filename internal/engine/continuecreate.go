@@ -133,7 +133,7 @@ func dependents(candidates []plan.Candidate, named []wire.LogicalID) []wire.Logi
 }
 
 // ignoreFailed treats the stack as created. Failed resources stay as they are: an update that still declares them, or
-// a delete of the stack, deletes any remains. The operation deletes now what only earlier attempts declared, because
+// a delete of the stack, deletes any remains. The operation deletes resources that only earlier attempts declared, because
 // no update would know of it.
 func (d continuation) ignoreFailed(in *ContinueCreate) error {
 	if err := d.whole(); err != nil {

@@ -12,7 +12,7 @@ import (
 	"github.com/pintle-dev/pintle/wire"
 )
 
-// The deadline is the earliest of all that there are.
+// TestDeadlines checks that the deadline is the earliest of all limits.
 func TestDeadlines(t *testing.T) {
 	start := time.Date(2026, 11, 21, 10, 0, 0, 0, time.UTC)
 	at := func(minutes int) time.Time { return start.Add(time.Duration(minutes) * time.Minute) }
@@ -88,7 +88,7 @@ func TestSettledIsTold(t *testing.T) {
 	w.executes(a)
 	w.executes(b)
 	w.answer(a, success("a"))
-	w.pass(time.Hour) // which is the end of b
+	w.pass(time.Hour) // which times out b
 	want := []string{fmt.Sprint(a.ID, " true"), fmt.Sprint(b.ID, " false")}
 	if diff := cmp.Diff(want, told[:min(len(told), 2)]); diff != "" {
 		t.Errorf("told (-want +got):\n%s", diff)

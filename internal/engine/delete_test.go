@@ -9,7 +9,7 @@ import (
 	"github.com/pintle-dev/pintle/wire"
 )
 
-// refuse answers a request with FAILED, and returns the reason that its event has.
+// refuse answers a request with FAILED, and returns the reason in its event.
 func (w *world) refuse(logical, id string) string {
 	w.t.Helper()
 	r := w.take(logical)
@@ -17,7 +17,7 @@ func (w *world) refuse(logical, id string) string {
 	return `"Received response status [FAILED] from custom resource. Message returned: r (RequestId: ` + string(r.ID) + `)"`
 }
 
-// roles returns the role of every instance, by physical id.
+// roles returns the role of every instance by physical ID.
 func (w *world) roles() map[string]store.Role {
 	w.t.Helper()
 	instances, err := w.store.Instances(w.ctx, w.stack().Key)
@@ -69,7 +69,8 @@ func TestDeleteRetains(t *testing.T) {
 	}
 }
 
-// What fails again is left behind on record, and what it held up is deleted.
+// TestForcedDelete checks that a forced delete records and leaves a resource that fails again, and deletes those that
+// waited for it.
 func TestForcedDelete(t *testing.T) {
 	w := undeletable(t)
 	n := len(w.events())
@@ -91,7 +92,8 @@ func TestForcedDelete(t *testing.T) {
 	}
 }
 
-// A client that asks for resources to be left must not have them deleted because its request comes at the wrong time.
+// TestLeavingIsForFailedDeletes checks that a delete is rejected if it retains resources and the stack's status does
+// not allow that. Otherwise it would delete them.
 func TestLeavingIsForFailedDeletes(t *testing.T) {
 	for _, fidelity := range fidelities {
 		w := newWorld(t, fidelity)
@@ -111,7 +113,7 @@ func TestLeavingIsForFailedDeletes(t *testing.T) {
 		w.delete()
 		check() // DELETE_IN_PROGRESS
 		w.succeed("C", "a")
-		w.must(w.deleteStack(retain)) // it is gone, and nobody minds
+		w.must(w.deleteStack(retain)) // it is already deleted, which is not an error
 		w.must(w.deleteStack(force))
 	}
 }
@@ -121,8 +123,8 @@ func TestLeavingIsForFailedDeletes(t *testing.T) {
 func TestRetainLeavesEveryInstance(t *testing.T) {
 	w := created(t, one(`"K": "v"`), "C=a")
 	w.must(w.update(one(`"K": "w"`)))
-	w.fail("C", "b", "r") // b is the resource now
-	w.fail("C", "b", "r") // and a waits for a clean-up that does not come
+	w.fail("C", "b", "r") // b is the current resource now
+	w.fail("C", "b", "r") // and a waits for a clean-up that never starts
 	if w.status() != "UPDATE_ROLLBACK_FAILED" {
 		t.Fatal(w.history())
 	}

@@ -15,7 +15,7 @@ import (
 	"github.com/pintle-dev/pintle/wire"
 )
 
-// found is a native type whose resources all exist already. The holder of one is "before NAME".
+// found is a native type whose resources all exist already. The holder of each is "before NAME".
 type found struct{}
 
 // Schema implements [native.Type].
@@ -30,7 +30,7 @@ func (found) Find(_ context.Context, r *store.Request) (native.Existing, error) 
 	return native.Existing{ID: r.Body.PhysicalID, Holder: "before " + string(r.Body.PhysicalID)}, nil
 }
 
-// Serve implements [native.Type]: resources whose names begin with "bad" cannot be imported or created.
+// Serve implements [native.Type]. Resources whose names begin with "bad" cannot be imported or created.
 func (found) Serve(_ context.Context, r *store.Request) (native.Result, error) {
 	name, _ := r.Body.Properties.Get("Name")
 	if r.Type != store.TypeDisown && strings.HasPrefix(name.Text(), "bad") {
@@ -48,14 +48,14 @@ func newFound(t *testing.T) *waiting {
 	return &waiting{world: newWorldOf(t, engine.FidelityPintle, types), types: types}
 }
 
-// existing is a resource of a template that exists already.
+// existing returns a resource for a template that already exists.
 func existing(name string, attributes ...string) string {
 	return `{"Type": "Test::Found", "DeletionPolicy": "Retain", "Properties": {"Name": "` + name + `"}` +
 		strings.Join(append([]string{""}, attributes...), ", ") + `}`
 }
 
-// TestImportIsGivenBack checks that an import that is rolled back gives the resource back, with the request of the import and the
-// previous holder. No step waits for that request, no user can answer it, and a failure is only recorded.
+// TestImportIsGivenBack checks that the rollback of an import returns the resource, with the request of the import
+// and the previous holder. No step waits for that request, no user can answer it, and a failure is only recorded.
 func TestImportIsGivenBack(t *testing.T) {
 	w := newFound(t)
 	_, err := w.planned(engine.CreateChangeSet{
@@ -96,7 +96,8 @@ func TestImportIsGivenBack(t *testing.T) {
 	}
 }
 
-// An import that failed and was left so is not given back before the next one: it would take the resource from that.
+// TestDiscardedImportIsNotGivenBack checks that a failed import without a rollback is not returned before the next
+// import, which would lose the resource.
 func TestDiscardedImportIsNotGivenBack(t *testing.T) {
 	w := newFound(t)
 	w.must(w.create(body(map[string]string{"H": resource("")})))
@@ -124,7 +125,7 @@ func TestDiscardedImportIsNotGivenBack(t *testing.T) {
 	}
 }
 
-// A change set with macros imports what exists of the resources that the macros return.
+// TestImportWithMacros checks that a change set imports the existing resources in the output of its macros.
 func TestImportWithMacros(t *testing.T) {
 	w := newFound(t)
 	w.macros("M", "N")

@@ -26,12 +26,13 @@ func wantCode(t *testing.T, err error, code engine.Code, message string) {
 	}
 }
 
-// An Update that fails with another id: that id is the resource now, and the rollback speaks to it.
+// TestFailedUpdateWithAnotherID checks that a failed Update with another ID changes the ID of the resource for the
+// rollback.
 func TestFailedUpdateWithAnotherID(t *testing.T) {
 	w := created(t, one(`"K": "v"`), "C=a")
 	w.must(w.update(one(`"K": "w"`)))
 	w.fail("C", "b", "half way")
-	w.succeed("C", "a") // the rollback Update, answered with the old id: b is the loser
+	w.succeed("C", "a") // the rollback Update, answered with the old ID: b is the loser
 	w.succeed("C", "b")
 	want := []string{
 		`-> Update C id=a {"K":"w"} was {"K":"v"}`,
@@ -44,7 +45,7 @@ func TestFailedUpdateWithAnotherID(t *testing.T) {
 	}
 }
 
-// A replacement that has to be undone: the new instance is deleted in the rollback's clean-up, the old one never.
+// TestReplacementIsUndone checks that the clean-up of a rollback deletes the new instance and never the old one.
 func TestReplacementIsUndone(t *testing.T) {
 	template := func(k string) string {
 		return body(map[string]string{"C": resource(`"K": "` + k + `"`), "X": resource(`"K": "`+k+`"`, `"DependsOn": "C"`)})
@@ -53,7 +54,7 @@ func TestReplacementIsUndone(t *testing.T) {
 	w.must(w.update(template("w")))
 	w.succeed("C", "b")
 	w.fail("X", "x", "r")
-	w.succeed("C", "a") // asked of b, answered with a
+	w.succeed("C", "a") // sent to b, answered with a
 	w.succeed("X", "x")
 	w.succeed("C", "b")
 	want := []string{
@@ -84,7 +85,7 @@ func TestDeletesGoAgainstTheDependencies(t *testing.T) {
 	w.must(w.create(one(""))) // the name is free at once
 }
 
-// What never reached its provider is not deleted there.
+// TestRefusedCreateNeedsNoDelete checks that a resource whose Create never reached the provider is not deleted.
 func TestRefusedCreateNeedsNoDelete(t *testing.T) {
 	w := newWorld(t, engine.FidelityPintle)
 	w.must(w.create(one("")))
@@ -175,7 +176,7 @@ func TestAnswersCountOnce(t *testing.T) {
 	}
 }
 
-// An answer that overtakes the note that its request was delivered is taken all the same.
+// TestAnswerBeforeAccepted checks that an answer is accepted even if it arrives before the report of the delivery.
 func TestAnswerBeforeAccepted(t *testing.T) {
 	w := newWorld(t, engine.FidelityPintle)
 	w.must(w.create(one("")))
@@ -254,7 +255,7 @@ func TestRefusals(t *testing.T) {
 	wantCode(t, w.update(strings.ReplaceAll(one(""), "Custom::Thing", "Custom::Other")), engine.CodeValidation,
 		"Update of resource type is not permitted")
 	wantCode(t, w.update(body(map[string]string{"C": resource("", `"DeletionPolicy": "Retain"`)})), engine.CodeValidation,
-		"No updates are to be performed.") // a policy does not count alone
+		"No updates are to be performed.") // a policy alone is not a change
 	w.must(w.update(body(map[string]string{"C": resource("")}, `"Outputs": {"O": {"Value": {"Ref": "C"}}}`)))
 	if w.status() != "UPDATE_COMPLETE" {
 		t.Errorf("an update of the outputs alone left the stack in %s", w.status())
@@ -278,7 +279,7 @@ func TestDisableRollback(t *testing.T) {
 	})
 	w.must(err)
 	w.fail("X", "x", "r")
-	w.succeed("C", "a") // it is not cancelled: what can stand shall stand
+	w.succeed("C", "a") // it is not cancelled, because resources that can succeed do
 	if got := w.events(); got[len(got)-1] != `S CREATE_FAILED "The following resource(s) failed to create: [X]. "` {
 		t.Errorf("last event %s", got[len(got)-1])
 	}
@@ -322,7 +323,7 @@ func TestResourcesShown(t *testing.T) {
 	}
 }
 
-// Run fires a timeout by itself, and stops when it is asked to.
+// TestRunFiresTimeouts checks that Run fires a timeout on its own, and stops when its context ends.
 func TestRunFiresTimeouts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		db, err := memory.New(memory.Config{})
@@ -374,7 +375,7 @@ func TestRunFiresTimeouts(t *testing.T) {
 	})
 }
 
-// Of a document that was not read to its end the real length is told.
+// TestAnswerThatWasCut checks that the reason has the full length of a document that was only read in part.
 func TestAnswerThatWasCut(t *testing.T) {
 	w := newWorld(t, engine.FidelityPintle)
 	w.must(w.create(one("")))
@@ -392,8 +393,8 @@ func TestMismatches(t *testing.T) {
 	}
 	for _, test := range []struct {
 		name   string
-		answer func(r store.Request) string // of the Create; nil answers rightly
-		delete string                       // the id that the Delete is answered with; empty for none
+		answer func(r store.Request) string // the answer to the Create; nil is a valid one
+		delete string                       // the ID in the answer to the Delete; empty for none
 		want   func(r store.Request) string
 	}{
 		{"none", nil, "", nil},
@@ -458,7 +459,8 @@ func TestMismatches(t *testing.T) {
 	}
 }
 
-// An answer that fails anyway keeps the reason of its provider when its copies are wrong, and the audit list says what differs.
+// TestROSMismatchOfFailure checks that a failed answer with wrong copies keeps its provider's reason, and that the
+// audit list has the differences.
 func TestROSMismatchOfFailure(t *testing.T) {
 	w := newROS(t, engine.Config{Fidelity: engine.FidelityAWS})
 	w.must(w.begin(engine.CreateStack{Template: oneROS("")}))
@@ -474,7 +476,7 @@ func TestROSMismatchOfFailure(t *testing.T) {
 	}
 }
 
-// ROS documents the copied fields as required and the id as one for all answers.
+// TestROSMismatches checks copies that ROS documents as required, and the ID, which it requires in all answers.
 func TestROSMismatches(t *testing.T) {
 	for fidelity, status := range map[engine.Fidelity]string{engine.FidelityPintle: "CREATE_COMPLETE", engine.FidelityAWS: "CREATE_ROLLBACK_COMPLETE"} {
 		w := newROS(t, engine.Config{Fidelity: fidelity})
@@ -496,7 +498,7 @@ func TestROSMismatches(t *testing.T) {
 	}
 }
 
-// A control character in its name must not carry a signature past the search for it.
+// TestSignatureInPieces checks that a signature is redacted even if a control character splits its name.
 func TestSignatureInPieces(t *testing.T) {
 	w := newWorld(t, engine.FidelityPintle)
 	w.must(w.create(one("")))

@@ -34,8 +34,8 @@ func (d *decision) stackEvent(phase store.Phase, reason string) {
 	})
 }
 
-// eventTime returns the time of the next event. It is at least a millisecond after the previous one, whatever the
-// clock does, so clients can sort by it. After a burst of events it is ahead of the clock.
+// eventTime returns the time of the next event. It is at least a millisecond after the previous one, even if the
+// clock is set back, so clients can sort by it. After a burst of events it is ahead of the clock.
 func (d *decision) eventTime() time.Time {
 	return maxTime(maxTime(d.now, d.op.Earliest), d.op.Latest.Add(time.Millisecond))
 }

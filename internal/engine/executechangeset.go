@@ -18,7 +18,7 @@ type ExecuteChangeSet struct {
 	DisableRollback *bool
 	// Caller identifies the client in ROS requests.
 	Caller string
-	// RetainExceptOnCreate makes a rollback delete what the operation created, even if its policy is Retain.
+	// RetainExceptOnCreate makes a rollback delete new resources even if their policy is Retain.
 	RetainExceptOnCreate bool
 }
 

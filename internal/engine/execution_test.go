@@ -27,7 +27,7 @@ const (
 	onTimeout     = "arn:aws:lambda:us-east-1:123456789012:function:onTimeout"
 )
 
-// waiter is the definition that CDK's provider framework makes.
+// waiter returns the definition that CDK's provider framework creates.
 func waiter(attempts int) string {
 	return fmt.Sprintf(`{"StartAt":"framework-isComplete-task","States":{"framework-isComplete-task":{"End":true,"Retry":[{"ErrorEquals":`+
 		`["States.ALL"],"IntervalSeconds":5,"MaxAttempts":%d,"BackoffRate":1}],"Catch":[{"ErrorEquals":["States.ALL"],"Next":`+
@@ -35,7 +35,7 @@ func waiter(attempts int) string {
 		attempts, isComplete, onTimeout)
 }
 
-// machineWorld is a world with a stack that has a machine, of which executions are started.
+// machineWorld returns a world with a stack that has a state machine.
 func machineWorld(t *testing.T) *world {
 	w := newWorld(t, engine.FidelityPintle)
 	w.must(w.create(body(map[string]string{"A": resource("")})))
@@ -56,7 +56,7 @@ func (w *world) execution(arn string) engine.MachineExecution {
 	return x
 }
 
-// call takes the task that was handed over and says what it is called with.
+// call takes the dispatched task, and checks the function that it calls.
 func (w *world) call(function string) store.Request {
 	w.t.Helper()
 	r := w.take(waiterMachine)
@@ -82,7 +82,8 @@ func (w *world) taskThrows(r store.Request, kind, cause string) {
 	w.must(w.engine.Report(w.ctx, r.ID, engine.Outcome{Kind: engine.Died, Error: kind, Cause: cause, Try: r.Execution.Try}))
 }
 
-// TestWaiterSucceeds is CDK's waiter: what is not done throws, and is asked again with the same event.
+// TestWaiterSucceeds runs CDK's waiter: the function throws while the work is not done, and is called again with the
+// same event.
 func TestWaiterSucceeds(t *testing.T) {
 	w := machineWorld(t)
 	input := `{"n": 1.50, "ResponseURL": "https://x/?X-Amz-Signature=0"}`
@@ -120,7 +121,7 @@ func TestWaiterSucceeds(t *testing.T) {
 	}
 }
 
-// TestWaiterTimesOut: what throws too often is caught, with all it has said.
+// TestWaiterTimesOut checks that a catcher gets the complete error of a function that throws too often.
 func TestWaiterTimesOut(t *testing.T) {
 	w := machineWorld(t)
 	started, err := w.startExecution(waiter(2), "w", `{}`)
@@ -185,7 +186,8 @@ func TestExecutionNames(t *testing.T) {
 	}
 }
 
-// TestExecutionsAreToldApart: only what is said of the try under way counts, and only by whom it is with.
+// TestExecutionsAreToldApart checks that only the report on the current try counts, and only from the node that has
+// it.
 func TestExecutionsAreToldApart(t *testing.T) {
 	w := machineWorld(t)
 	started, err := w.startExecution(waiter(5), "w", `{}`)
@@ -231,7 +233,8 @@ func TestStopExecution(t *testing.T) {
 	}
 }
 
-// TestExecutionsEndWithTheirMachine, and with their stack at the latest; until then the stack's delete does not end them.
+// TestExecutionsEndWithTheirMachine checks that executions end with their machine, or at the end of the stack's
+// delete at the latest.
 func TestExecutionsEndWithTheirMachine(t *testing.T) {
 	w := machineWorld(t)
 	for _, name := range []string{"a", "b", "c"} {
@@ -301,7 +304,7 @@ func TestExecutionsRunOutOfTime(t *testing.T) {
 	}
 }
 
-// TestExecutionIsTakenOver: what a node had in hand when it died is done again, as the same try.
+// TestExecutionIsTakenOver checks that the work of a dead node is repeated as the same try.
 func TestExecutionIsTakenOver(t *testing.T) {
 	w := machineWorld(t)
 	started, err := w.startExecution(waiter(5), "w", `{}`)
@@ -314,7 +317,7 @@ func TestExecutionIsTakenOver(t *testing.T) {
 	if len(ready) != 1 || ready[0].ID != before.ID || ready[0].Execution.Try != before.Execution.Try || payload(ready[0]) != `{}` {
 		t.Fatalf("the next node finds %+v", ready)
 	}
-	w.taskThrows(before, "Retry", "") // of a node that is dead
+	w.taskThrows(before, "Retry", "") // from a node that is dead
 	if r, err := w.store.Request(w.ctx, before.ID); err != nil || r.State != store.RequestReady || r.Execution.Try != 1 {
 		t.Errorf("it is %+v, %v", r, err)
 	}
@@ -324,7 +327,8 @@ func TestExecutionIsTakenOver(t *testing.T) {
 	}
 }
 
-// TestExecutionWaits is the state machine of pintle statemachine: it waits for as long as its input says, asks, and waits again.
+// TestExecutionWaits runs the state machine of pintle statemachine: it waits as long as its input says, calls the
+// function, and waits again.
 func TestExecutionWaits(t *testing.T) {
 	definition, err := statemachine.Definition(isComplete)
 	if err != nil {
@@ -348,7 +352,7 @@ func TestExecutionWaits(t *testing.T) {
 	}
 }
 
-// TestExecutionWaitsUntil covers the ways in which a wait ends: at a time, at one that is past, and before its time.
+// TestExecutionWaitsUntil covers the ends of a wait: a timestamp, a past timestamp, and a stop before the timestamp.
 func TestExecutionWaitsUntil(t *testing.T) {
 	w := machineWorld(t)
 	const until = `{"StartAt": "W", "TimeoutSeconds": 60, "States": {"W": {"Type": "Wait", "TimestampPath": "$", "End": true}}}`
@@ -383,10 +387,10 @@ func TestExecutionWaitsUntil(t *testing.T) {
 	}
 }
 
-// TestExecutionHasMostEvents: an execution that never calls a function ends all the same.
+// TestExecutionHasMostEvents checks that an execution that never calls a function still ends.
 func TestExecutionHasMostEvents(t *testing.T) {
 	w := machineWorld(t)
-	const passes = 900 // states, each of which has two events
+	const passes = 900 // states with two events each
 	states := map[string]any{"W": map[string]any{"Type": "Wait", "Seconds": 1, "Next": "P0"}}
 	for n := range passes {
 		states[fmt.Sprint("P", n)] = map[string]any{"Type": "Pass", "Next": fmt.Sprint("P", n+1)}
@@ -409,7 +413,7 @@ func TestExecutionHasMostEvents(t *testing.T) {
 	}
 }
 
-// TestExecutionHistory is about everything that can happen to an execution, and when.
+// TestExecutionHistory covers all events of an execution and their times.
 func TestExecutionHistory(t *testing.T) {
 	const definition = `{"StartAt": "W", "States": {
 		"W": {"Type": "Wait", "Seconds": 5, "Next": "A"},
@@ -494,7 +498,7 @@ func TestExecutionHistory(t *testing.T) {
 	}
 }
 
-// TestExecutionHistoryIsBounded: data that are large are kept of the newest events only.
+// TestExecutionHistoryIsBounded checks that large data are kept only for the newest events.
 func TestExecutionHistoryIsBounded(t *testing.T) {
 	w := machineWorld(t)
 	x, err := w.startExecution(waiter(5), "x", `"`+strings.Repeat("x", 100_000)+`"`)
@@ -547,8 +551,8 @@ func TestFunctionsOfExecutions(t *testing.T) {
 	}
 }
 
-// TestExecutionIsDurable: what was waited for when the process was killed is waited for by the next one, and nothing of its data is
-// in the file in clear.
+// TestExecutionIsDurable checks that the next process continues a wait after the first one is killed, and that the
+// file contains no data in clear text.
 func TestExecutionIsDurable(t *testing.T) {
 	keys, err := store.NewKeys(store.Key{ID: "k", Secret: bytes.Repeat([]byte{7}, 32)})
 	if err != nil {

@@ -7,7 +7,7 @@ import (
 	"github.com/pintle-dev/pintle/wire"
 )
 
-// Fire fires what is due now, as Run would.
+// Fire fires all due requests, as Run would.
 func (e *Engine) Fire(ctx context.Context) error {
 	ids, _, err := e.store.Due(ctx, dueBatch)
 	for _, id := range ids {
@@ -24,5 +24,5 @@ func (e *Engine) FireOne(ctx context.Context, id wire.RequestID) error {
 	return err
 }
 
-// Live says that the node lives and takes over from dead ones, as Run does now and then; now is its own time.
+// Live sends a heartbeat and takes over from dead nodes, as Run does regularly. now is the node's own time.
 func (e *Engine) Live(ctx context.Context, now time.Time) error { return e.members.live(ctx, now) }

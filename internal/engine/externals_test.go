@@ -13,12 +13,13 @@ import (
 	"github.com/pintle-dev/pintle/internal/store"
 )
 
-// still is a template of outputs alone: its only resource does not exist. An output is key, value, and name of its export.
+// still returns a template with outputs only, because its only resource has a false condition. An output is key,
+// value and export name.
 func still(outputs ...[3]string) string {
 	return body(map[string]string{"N": resource("", `"Condition": "No"`)}, `"Conditions": {"No": {"Fn::Equals": ["a", "b"]}}`, exporting(outputs...))
 }
 
-// exporting is a section of outputs; a value is JSON.
+// exporting returns a section of outputs. A value is JSON.
 func exporting(outputs ...[3]string) string {
 	members := make([]string, len(outputs))
 	for i, o := range outputs {
@@ -59,7 +60,7 @@ func (w *world) named(name string) store.Stack {
 	return stack
 }
 
-// is checks the state that a stack is in, and why.
+// is checks the state of a stack and its reason.
 func (w *world) is(name, status, reason string) {
 	w.t.Helper()
 	s := w.named(name)
@@ -84,7 +85,7 @@ func (w *world) course(name string) []string {
 	return lines
 }
 
-// trade compares all exports, each with its value and who imports it.
+// trade compares all exports, each with its value and importers.
 func (w *world) trade(want ...string) {
 	w.t.Helper()
 	exports, err := w.store.Exports(w.ctx, account, region, "", 100)
@@ -104,7 +105,7 @@ func TestImport(t *testing.T) {
 	w := newWorld(t, engine.FidelityPintle)
 	w.must(w.createNamed("Net", still([3]string{"Vpc", `"vpc-1"`, "net-Vpc"}, [3]string{"Own", `"x"`, ""}), engine.Options{}))
 	w.must(w.createNamed("App", body(map[string]string{"C": resource(`"In": ` + imported("net-Vpc"))}), engine.Options{}))
-	w.trade("net-Vpc of Net = vpc-1 [App]") // from the beginning
+	w.trade("net-Vpc of Net = vpc-1 [App]") // from the start
 	w.succeed("C", "c")
 	w.is("App", "CREATE_COMPLETE", "")
 	if diff := cmp.Diff([]string{`-> Create C id= {"In":"vpc-1"}`}, w.sent); diff != "" {
@@ -113,7 +114,7 @@ func TestImport(t *testing.T) {
 	w.must(w.createNamed("Other", still([3]string{"O", imported("net-Vpc"), "again"}), engine.Options{}))
 	w.trade("again of Other = vpc-1 []", "net-Vpc of Net = vpc-1 [App Other]")
 
-	// It stays what it is while it is in use.
+	// An export in use cannot change.
 	w.must(w.updateNamed("Net", still([3]string{"Vpc", `"vpc-2"`, "net-Vpc"})))
 	w.is("Net", "UPDATE_ROLLBACK_COMPLETE", "")
 	w.must(w.updateNamed("Net", still([3]string{"Vpc", `"vpc-1"`, "net-Vpc-2"})))
@@ -141,7 +142,7 @@ func TestImport(t *testing.T) {
 	w.must(w.updateNamed("Other", still([3]string{"O", `"mine"`, ""})))
 	w.trade("more of Net = m []", "net-Vpc of Net = vpc-1 [App]")
 	w.must(w.deleteNamed("App"))
-	w.trade("more of Net = m []", "net-Vpc of Net = vpc-1 [App]") // until it is gone
+	w.trade("more of Net = m []", "net-Vpc of Net = vpc-1 [App]") // until App is deleted
 	w.succeed("C", "c")
 	w.trade("more of Net = m []", "net-Vpc of Net = vpc-1 []")
 	w.must(w.deleteNamed("Net"))
@@ -180,7 +181,7 @@ func TestImportOfNothing(t *testing.T) {
 				want[i] = "S " + line
 			}
 			w.want(0, want)
-			if test.status == "CREATE_FAILED" { // and may be tried again
+			if test.status == "CREATE_FAILED" { // and it may be retried
 				w.must(w.createNamed("Net", still([3]string{"O", `"v"`, "gone"}), engine.Options{}))
 				_, err := w.engine.Update(w.ctx, engine.UpdateStack{
 					Stack:    engine.Ref{Account: account, Region: region, Stack: "App"},
@@ -195,7 +196,7 @@ func TestImportOfNothing(t *testing.T) {
 	}
 }
 
-// An update that fails goes back to the imports of before it; while it runs it holds both.
+// TestImportsOfAFailedUpdate checks that a failed update restores the previous imports, and holds both while it runs.
 func TestImportsOfAFailedUpdate(t *testing.T) {
 	w := newWorld(t, engine.FidelityPintle)
 	w.must(w.createNamed("Net", still([3]string{"A", `"a"`, "a"}, [3]string{"B", `"b"`, "b"}), engine.Options{}))
@@ -253,7 +254,8 @@ func TestExportOfATakenName(t *testing.T) {
 	w.trade("name of Three = 3 []", "own of Three = 3 []")
 }
 
-// A resource that is replaced while its id is imported: the update is undone, and the export is what it was.
+// TestReplacementOfWhatIsImported checks that replacing a resource whose ID is imported is rolled back, with the old
+// export.
 func TestReplacementOfWhatIsImported(t *testing.T) {
 	net := func(k string) string {
 		return body(map[string]string{"C": resource(`"K": "` + k + `"`)}, exporting([3]string{"Id", `{"Ref": "C"}`, "id"}))
@@ -265,7 +267,7 @@ func TestReplacementOfWhatIsImported(t *testing.T) {
 	w.must(w.updateNamed("Net", net("2")))
 	w.succeed("C", "b")
 	w.trade("id of Net = a [App]")
-	w.succeed("C", "z") // nor does the provider go back to a
+	w.succeed("C", "z") // nor does the provider return to a
 	w.trade("id of Net = a [App]")
 	for len(w.inbox) > 0 {
 		w.succeed("C", "x")
@@ -309,7 +311,7 @@ func TestStackOutput(t *testing.T) {
 	w.must(w.createNamed("App", read(""), engine.Options{}))
 	w.succeed("C", "c")
 	wantCode(t, w.updateNamed("App", read("")), engine.CodeValidation, "No updates are to be performed.")
-	w.must(w.updateNamed("Net", still([3]string{"Vpc", `"vpc-2"`, ""}))) // nothing holds it
+	w.must(w.updateNamed("Net", still([3]string{"Vpc", `"vpc-2"`, ""}))) // no stack imports it
 	w.is("Net", "UPDATE_COMPLETE", "")
 	w.must(w.updateNamed("App", read("")))
 	w.succeed("C", "c")
@@ -381,7 +383,8 @@ func TestImportFromItself(t *testing.T) {
 	w.must(w.deleteNamed("Net"))
 }
 
-// A change set shows what the import is now, says what is missing, and is carried out with what there is then.
+// TestImportInAChangeSet checks that a change set shows the current import and missing ones, and is executed with the
+// values at that time.
 func TestImportInAChangeSet(t *testing.T) {
 	w := newWorld(t, engine.FidelityPintle)
 	plan := func(set, template string) engine.ChangeSet {
@@ -397,7 +400,7 @@ func TestImportInAChangeSet(t *testing.T) {
 	app := body(map[string]string{"C": resource(`"In": ` + imported("name"))})
 	set := plan("first", app)
 	const warning = "[WARN] The execution of this change set is going to fail. "
-	if set.State != store.ChangeSetAvailable || set.Reason != "" { // clients that ask for values get a text of the service
+	if set.State != store.ChangeSetAvailable || set.Reason != "" { // clients that ask for values get the service's text
 		t.Errorf("%s %q", set.State, set.Reason)
 	}
 	lacking, err := set.Changes()

@@ -74,22 +74,22 @@ func lines(list []string) (text string) {
 	return text
 }
 
-// faultScenario is what a client does, and how the providers behave.
+// faultScenario is a client's calls and the behaviour of the providers.
 type faultScenario struct {
 	name  string
 	calls []faultCall
-	// does is what a provider does instead of what it is asked: "fail", "hang" or "replace", by "Create A", or by
-	// "Create A 2" for the second one only. By "Create A" it may also "wait": it is a process that is not done before it was
-	// asked again three times.
+	// does are the exceptions in a provider's behaviour, "fail", "hang" or "replace", by "Create A", or by "Create A
+	// 2" for the second one only. By "Create A" it may also be "wait": a process that is done only after three polls.
 	does map[string]string
-	// ends is a line of what it comes to.
+	// ends is a line of the result.
 	ends string
 }
 
-// faultCall is a call of a client, which repeats it until it was taken.
+// faultCall is a call of a client, which repeats it until it is accepted.
 type faultCall struct {
 	do func(context.Context, *engine.Engine) error
-	// meanwhile makes it while the operation before is under way and all that it can do is wait, and not when it has ended.
+	// meanwhile makes the call while the previous operation is in progress and can only wait, not after it has
+	// finished.
 	meanwhile bool
 }
 
@@ -123,18 +123,18 @@ var (
 	faultFirst = body(map[string]string{
 		"A": resource(`"P": "1"`), "B": resource(`"P": {"Fn::GetAtt": ["A", "Secret"]}`), "C": resource(`"P": {"Ref": "B"}`),
 	}, `"Outputs": {"Id": {"Value": {"Ref": "C"}}}`)
-	// A changes, B with it, C goes, D comes.
+	// A and B change, C is removed, D is added.
 	faultSecond = body(map[string]string{
 		"A": resource(`"P": "2"`), "B": resource(`"P": {"Ref": "A"}`), "D": resource(`"P": {"Ref": "B"}`),
 	}, `"Outputs": {"Id": {"Value": {"Ref": "D"}}}`)
 )
 
-// faultTrade is a template that imports name, and exports the id of its resource.
+// faultTrade returns a template that imports name, and exports the ID of its resource.
 func faultTrade(name string) string {
 	return body(map[string]string{"A": resource(`"P": ` + imported(name))}, exporting([3]string{"Id", `{"Ref": "A"}`, "id"}))
 }
 
-// creates, updates and deletes make calls for another stack than the one.
+// creates, updates and deletes return calls for another stack.
 func creates(name, template string) faultCall {
 	return faultCall{do: func(ctx context.Context, e *engine.Engine) error {
 		_, err := e.Create(ctx, engine.CreateStack{

@@ -22,19 +22,19 @@ import (
 	"github.com/pintle-dev/pintle/wire"
 )
 
-// fault is what befalls one write to the store.
+// fault is the failure of one write to the store.
 type fault int
 
 const (
-	// noFault is the run that the others are compared with.
+	// noFault is the run for comparison.
 	noFault fault = iota
-	// isRefused writes nothing, and says so.
+	// isRefused writes nothing, and returns an error.
 	isRefused
-	// isUnsure writes, and says that it failed, as a connection does that breaks during a commit.
+	// isUnsure writes and returns an error, like a connection that breaks during a commit.
 	isUnsure
-	// isDeadBefore ends the process before anything is written.
+	// isDeadBefore ends the process before the write.
 	isDeadBefore
-	// isDeadAfter ends it once all is written and before anybody has heard of it.
+	// isDeadAfter ends the process after the write, before it returns.
 	isDeadAfter
 )
 
@@ -42,17 +42,17 @@ var faults = map[fault]string{
 	isRefused: "refused", isUnsure: "done but reported failed", isDeadBefore: "crash before", isDeadAfter: "crash after",
 }
 
-// faultDatabase is where the rows lie. They outlive the process that uses them.
+// faultDatabase stores the rows. They survive the process that uses them.
 type faultDatabase interface {
 	// open opens the store as a process does.
 	open(now func() time.Time) (store.Store, error)
-	// died is notified that the process that had it open ended, with nothing done any more.
+	// died is notified that the process that had the store open ended without any further action.
 	died() error
-	// close closes what is still open.
+	// close closes the open stores.
 	close() error
 }
 
-// inMemory is rows that are simply still there.
+// inMemory is a database whose rows stay in memory.
 type inMemory struct{ rows *memory.Store }
 
 func (m *inMemory) open(now func() time.Time) (s store.Store, err error) {
@@ -65,7 +65,7 @@ func (m *inMemory) open(now func() time.Time) (s store.Store, err error) {
 func (*inMemory) died() error  { return nil }
 func (*inMemory) close() error { return nil }
 
-// inSQLite is a database file. A process that dies leaves a copy of the files as they are while it has them open.
+// inSQLite is a database file. A process that dies leaves a copy of the files in their current state.
 type inSQLite struct {
 	t     *testing.T
 	path  string
@@ -89,7 +89,7 @@ func (f *inSQLite) open(now func() time.Time) (store.Store, error) {
 	return s, nil
 }
 
-// quickDir is a directory in memory, if this machine has such: it is processes that die here, not machines.
+// quickDir returns a directory in memory if possible, because processes die here, not machines.
 func quickDir(t *testing.T) string {
 	dir, err := os.MkdirTemp("/dev/shm", "pintle-faults-*")
 	if err != nil {
@@ -121,7 +121,7 @@ func (f *inSQLite) died() error {
 
 func (f *inSQLite) close() error { return f.now.Close() }
 
-// inPostgres is a database of a server. A process that dies leaves only what it has committed.
+// inPostgres is a database of a server. A process that dies leaves only committed data.
 type inPostgres struct {
 	dsn string
 	now *postgres.Store
@@ -141,7 +141,7 @@ func (p *inPostgres) close() error { return p.now.Close() }
 
 var errWrite = errors.New("the disk is full")
 
-// faultyWrites is a store as one process has it, whose writes are counted, and of which one fails.
+// faultyWrites is the store of one process. It counts the writes and fails one of them.
 type faultyWrites struct {
 	store.Store
 	w    *faultWorld
@@ -189,48 +189,48 @@ func (s *faultyWrites) Reap(ctx context.Context, node store.Incarnation, silent 
 	return taken, err
 }
 
-// faultWorld is an engine, its client, its providers and time, all of which go on when something fails: the client repeats
-// a call, delivery a report, a provider its PUT, each until it gets the reply that it was taken.
+// faultWorld is an engine, its client, its providers and a clock. All of them continue after a failure: the client
+// repeats a call, delivery a report, and a provider its PUT, until they are accepted.
 type faultWorld struct {
 	t        *testing.T
 	scenario faultScenario
 	fault    fault
-	at       int // which write fails
+	at       int // the write that fails
 	writes   int
-	hit      string // what that was
+	hit      string // a description of that write
 
 	now      time.Time
 	database faultDatabase
 	rows     *faultyWrites
 	engine   *engine.Engine
 	ids      int
-	inbox    []store.Request // in the process's memory
-	untold   []telling       // the same: what became of requests that were sent, and the table does not know
-	calls    int             // that were taken
-	begun    bool            // the next one was made, and is repeated now
+	inbox    []store.Request // in memory of the process
+	untold   []telling       // also in memory: outcomes of requests that the table does not have
+	calls    int             // accepted calls
+	begun    bool            // the next call was made and is being repeated
 	provider faultProvider
 }
 
-// telling is an outcome that is to be reported.
+// telling is an outcome to report.
 type telling struct {
 	request store.Request
 	outcome engine.Outcome
 }
 
-// faultProvider is all providers. They are no part of the process, and know a request that comes again.
+// faultProvider is all providers. They are not part of the process, and recognize a repeated request.
 type faultProvider struct {
 	times   map[string]int // requests by "Create A"
 	answers map[wire.RequestID]string
-	// owed are answers that were not acknowledged yet, in order; taken those that were.
+	// owed are unacknowledged answers, in order; taken are acknowledged ones.
 	owed  []wire.RequestID
 	taken map[wire.RequestID]bool
-	// sent counts how often each request came.
+	// sent counts the deliveries of each request.
 	sent map[wire.RequestID]int
-	// things are what there is, by physical id.
+	// things are the existing resources by physical ID.
 	things map[wire.PhysicalID]wire.LogicalID
 }
 
-// ends runs the scenario and returns what it came to.
+// ends runs the scenario and returns the result.
 func (w *faultWorld) ends() []string {
 	w.t.Helper()
 	w.provider = faultProvider{
@@ -255,7 +255,7 @@ func (w *faultWorld) ends() []string {
 	return nil
 }
 
-// step lets the next thing happen; false if there is none.
+// step runs the next event, or returns false.
 func (w *faultWorld) step() bool {
 	switch {
 	case w.engine == nil || w.rows.dead:
@@ -278,7 +278,7 @@ func (w *faultWorld) step() bool {
 	return true
 }
 
-// start is a new process, on what the last one left.
+// start starts a new process on the state that the last one left.
 func (w *faultWorld) start() {
 	w.inbox, w.untold = nil, nil
 	if w.rows != nil && w.rows.dead {
@@ -299,7 +299,7 @@ func (w *faultWorld) start() {
 			return fmt.Sprintf("%08d-0000-4000-8000-000000000000", w.ids)
 		},
 	})
-	if err != nil { // the supervisor starts the node again
+	if err != nil { // the supervisor restarts the node
 		if !errors.Is(err, errWrite) {
 			w.t.Fatal(err)
 		}
@@ -307,7 +307,7 @@ func (w *faultWorld) start() {
 	}
 }
 
-// deliver carries a request to its provider, and reports that.
+// deliver delivers a request to its provider and reports that.
 func (w *faultWorld) deliver(row store.Request) {
 	p, r := &w.provider, row.Subject()
 	p.sent[r.ID]++
@@ -330,7 +330,7 @@ func (w *faultWorld) deliver(row store.Request) {
 	w.tell(row, accepted)
 }
 
-// tell reports an outcome. A process that waits says so once it is known to have the request.
+// tell reports an outcome. A process that waits reports it after it is known to have the request.
 func (w *faultWorld) tell(r store.Request, outcome engine.Outcome) {
 	try := 0
 	if r.Wait != nil {
@@ -346,7 +346,7 @@ func (w *faultWorld) tell(r store.Request, outcome engine.Outcome) {
 	}
 }
 
-// perform does what is asked, and returns the answer; none if the provider hangs.
+// perform carries out a request and returns the answer, or nothing if the provider hangs.
 func (w *faultWorld) perform(r store.Request, does string) string {
 	things := w.provider.things
 	id := r.Body.PhysicalID
@@ -370,7 +370,7 @@ func (w *faultWorld) perform(r store.Request, does string) string {
 	return document(r, success(string(id))+`, "Data": {"Secret": "s3cret"}, "NoEcho": true`)
 }
 
-// put sends an answer that is owed.
+// put sends an owed answer.
 func (w *faultWorld) put(id wire.RequestID) {
 	if err := w.engine.Answer(w.t.Context(), id, []byte(w.provider.answers[id]), 0); err == nil {
 		w.provider.owed = slices.DeleteFunc(w.provider.owed, func(r wire.RequestID) bool { return r == id })
@@ -378,7 +378,8 @@ func (w *faultWorld) put(id wire.RequestID) {
 	}
 }
 
-// claim reads the table as delivery does from time to time: a commit that was reported as failed handed nothing over.
+// claim reads the table as delivery does periodically, because a commit that was reported as failed dispatched
+// nothing.
 func (w *faultWorld) claim() bool {
 	left, err := w.rows.Claim(w.t.Context(), w.engine.Node(), 100, nil)
 	if err != nil {
@@ -388,8 +389,8 @@ func (w *faultWorld) claim() bool {
 	return len(left) > 0
 }
 
-// call makes the client's next call if its time has come. A refusal by which it is seen that the call was taken before
-// counts as taken.
+// call makes the client's next call when it is due. An error which shows that the call was accepted before counts as
+// accepted.
 func (w *faultWorld) call() bool {
 	c := w.scenario.calls[w.calls]
 	stacks, err := w.rows.Stacks(w.t.Context(), account, region, true, 0, 10)
@@ -414,7 +415,7 @@ func (w *faultWorld) call() bool {
 	return true
 }
 
-// pass moves time to what is due next; false if nothing ever is.
+// pass moves the clock to the next due time, or returns false.
 func (w *faultWorld) pass() bool {
 	_, next, err := w.rows.Due(w.t.Context(), 0)
 	if err != nil {
@@ -429,11 +430,11 @@ func (w *faultWorld) pass() bool {
 	if next.After(w.now) {
 		w.now = next
 	}
-	_ = w.engine.Fire(w.t.Context()) // what is not fired is still due
+	_ = w.engine.Fire(w.t.Context()) // it remains due if it is not fired
 	return true
 }
 
-// outcome is all that may be seen afterwards, but for ids and times.
+// outcome returns everything that is visible afterwards, except IDs and times.
 func (w *faultWorld) outcome() (lines []string) {
 	ctx := w.t.Context()
 	check := func(err error) {
@@ -468,13 +469,13 @@ func (w *faultWorld) outcome() (lines []string) {
 	for _, id := range slices.Sorted(maps.Keys(w.provider.things)) {
 		lines = append(lines, fmt.Sprintf("there is %s of %s", id, w.provider.things[id]))
 	}
-	for id := range w.provider.taken { // none that was acknowledged is lost
+	for id := range w.provider.taken { // no acknowledged answer is lost
 		r, err := w.rows.Request(ctx, id)
 		if err != nil || r.State != store.RequestSettled {
 			w.t.Errorf("the answer of %s %s was acknowledged, and the request is %s, error %v", r.Type, r.Logical, r.State, err)
 		}
 	}
-	for id, answer := range w.provider.answers { // none that was sent is forgotten
+	for id, answer := range w.provider.answers { // no answer is forgotten
 		r, err := w.rows.Request(ctx, id)
 		if err != nil || answer != "" && !w.provider.taken[id] {
 			w.t.Errorf("%s of %s was answered, and that was never taken; error %v", r.Type, r.Logical, err)
@@ -486,11 +487,12 @@ func (w *faultWorld) outcome() (lines []string) {
 	return lines
 }
 
-// anyID is an id of the engine's, or made of one; it counts those that came to nothing too.
+// anyID matches IDs that the engine generated, or names that contain one. They also count discarded ones.
 var anyID = regexp.MustCompile(`[0-9]{8}-0000-4000-8000-0{12}|S-[A-Z]-[A-Z0-9]{12}`)
 
-// history is the events of the stack, and those of each resource in their order: what two of them do at once may come in
-// any order. That a creation was initiated is told only if it was heard of before the answer.
+// history returns the events of the stack, and those of each resource in order, because concurrent resources may come
+// in any order. The event that a creation was initiated is optional: it depends on whether the delivery was reported
+// before the answer.
 func (w *faultWorld) history(key store.StackKey) []string {
 	rows, err := w.rows.Events(w.t.Context(), key, store.EventCursor{}, 1000)
 	if err != nil {

@@ -9,8 +9,8 @@ import (
 
 var fidelities = []engine.Fidelity{engine.FidelityPintle, engine.FidelityAWS}
 
-// A character that makes all events of a stack unreadable, and a way to answer for the provider, are kept from every reason
-// in both modes, whatever brings it.
+// TestReasonsAreFitForPeople checks that no reason contains a response URL, or a character that would make all events
+// unreadable, in both modes and from any source.
 func TestReasonsAreFitForPeople(t *testing.T) {
 	const url = "https://h/response/k?X-Amz-Signature=abcdef0123456789"
 	const said = "\x1b[31mred\x1b[0m\x00: " + url
@@ -37,7 +37,8 @@ func TestReasonsAreFitForPeople(t *testing.T) {
 	}
 }
 
-// A value that a secret flowed into is shown as the mask in properties, outputs and reasons, in both modes.
+// TestSecretsAreMaskedInBothModes checks that a value derived from a secret is masked in properties, outputs and
+// reasons in both modes.
 func TestSecretsAreMaskedInBothModes(t *testing.T) {
 	template := body(map[string]string{"C": resource(`"Login": {"Fn::Sub": "user:${P}"}`)}, noEchoP,
 		`"Outputs": {"Login": {"Value": {"Fn::Sub": "p=${P}"}}, "Key": {"Value": {"Fn::GetAtt": ["C", "key"]}}}`)

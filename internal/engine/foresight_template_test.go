@@ -20,7 +20,7 @@ func (f *foresight) parameters() []engine.Parameter {
 	return f.given
 }
 
-// policy makes a stack policy that denies something.
+// policy returns a stack policy that denies one action.
 func (f *foresight) policy() string {
 	action := []string{"Update:Modify", "Update:Replace", "Update:Delete", "Update:*"}[f.rng.IntN(4)]
 	text := fmt.Sprintf(`{"Statement": [{"Effect": "Allow", "Principal": "*", "Action": "Update:*", "Resource": "*"},
@@ -29,13 +29,13 @@ func (f *foresight) policy() string {
 	return text
 }
 
-// template makes a template, in which every resource may use those before it.
+// template returns a template in which every resource may refer to earlier ones.
 func (f *foresight) template() string {
 	resources := map[string]string{}
 	last := f.last
 	f.last = resources
 	keep := []int{0, 70, 90, 100}[f.rng.IntN(4)]
-	var before []string // those that may be used
+	var before []string // those that may be referred to
 	for i := range 7 {
 		id := "R" + string(rune('A'+i))
 		if was := last[id]; was != "" && f.chance(keep) && f.fits(was, before) {
@@ -90,7 +90,7 @@ func (f *foresight) template() string {
 
 var reference = regexp.MustCompile(`\bR[A-Z]\b`)
 
-// fits reports whether everything is there that a resource uses.
+// fits reports whether all resources exist that a resource refers to.
 func (f *foresight) fits(text string, before []string) bool {
 	for _, id := range reference.FindAllString(text, -1) {
 		if !slices.Contains(before, id) {
@@ -119,7 +119,7 @@ func (f *foresight) thing(before []string) string {
 
 func (f *foresight) shelf(before []string) string {
 	properties := `"Name": ` + f.scalar(before, 1)
-	for strings.Contains(properties, "Hidden") || strings.Contains(properties, "hid") { // a name is no secret: it becomes the id
+	for strings.Contains(properties, "Hidden") || strings.Contains(properties, "hid") { // not secret: it becomes the ID
 		properties = `"Name": ` + f.scalar(before, 1)
 	}
 	if f.chance(50) {
@@ -131,7 +131,7 @@ func (f *foresight) shelf(before []string) string {
 	return shelved(properties)
 }
 
-// expression makes what a property may be, so deep at most.
+// expression returns a value for a property, of limited depth.
 func (f *foresight) expression(before []string, depth int) string {
 	if depth > 0 {
 		switch f.rng.IntN(9) {
@@ -152,7 +152,7 @@ func (f *foresight) expression(before []string, depth int) string {
 	return f.scalar(before, depth)
 }
 
-// scalar makes an expression of which a scalar comes.
+// scalar returns an expression that evaluates to a scalar.
 func (f *foresight) scalar(before []string, depth int) string {
 	switch dice := f.rng.IntN(12); {
 	case dice < 3 && len(before) > 0:

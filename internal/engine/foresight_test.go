@@ -21,7 +21,7 @@ import (
 
 var foresightSeeds = flag.Uint64("foresight.seeds", 120, "how many lives TestForesight runs")
 
-// TestForesight executes change sets between random templates, and holds what is sent against what was foreseen.
+// TestForesight executes change sets between random templates, and compares the requests with the predicted changes.
 func TestForesight(t *testing.T) {
 	reached := map[string]int{}
 	for seed := range *foresightSeeds {
@@ -43,23 +43,23 @@ func TestForesight(t *testing.T) {
 	}
 }
 
-// foresight is one run of TestForesight: the life of one stack.
+// foresight is one run of TestForesight on one stack.
 type foresight struct {
 	*waiting
 	rng     *rand.Rand
 	reached map[string]int
 	log     []string
 	count   int
-	// last are the resources of the template before.
+	// last are the resources of the previous template.
 	last  map[string]string
 	given []engine.Parameter
 	// failing are the resources whose provider fails.
 	failing map[wire.LogicalID]bool
-	// asked are the requests of an operation before anything of it failed, by logical ID.
+	// asked are the requests of an operation before its first failure, by logical ID.
 	asked map[wire.LogicalID][]store.Request
-	// left are the instances that stand for nothing any more when an operation begins.
+	// left are the superseded instances at the start of an operation.
 	left map[int]bool
-	// made are what the providers have made, by id: how often each was updated.
+	// made are the resources of the providers by ID, each with its number of updates.
 	made map[wire.PhysicalID]int
 }
 
@@ -148,7 +148,7 @@ func (f *foresight) live() {
 	}
 }
 
-// instancesNow are the instances that stand for logical IDs.
+// instancesNow returns the current instances by logical ID.
 func (f *foresight) instancesNow() map[string]store.Instance {
 	f.t.Helper()
 	rows, err := f.store.Instances(f.ctx, f.stack().Key)
@@ -164,7 +164,7 @@ func (f *foresight) instancesNow() map[string]store.Instance {
 	return now
 }
 
-// serveThings answers everything that is asked.
+// serveThings answers all requests.
 func (f *foresight) serveThings() {
 	for len(f.inbox) > 0 {
 		r := f.take(string(f.inbox[f.rng.IntN(len(f.inbox))].Logical))
@@ -202,7 +202,7 @@ func (f *foresight) id(r store.Request, another bool) wire.PhysicalID {
 	return wire.PhysicalID(fmt.Sprintf("thing-%d", f.count))
 }
 
-// check holds what was sent against what was foreseen.
+// check compares the requests with the predicted changes.
 func (f *foresight) check(changes []plan.Change, before map[string]store.Instance) {
 	succeeded := f.stack().Phase == store.PhaseSucceeded
 	seen := map[wire.LogicalID]bool{}
@@ -314,7 +314,7 @@ func (f *foresight) checkModified(c *plan.Change, was store.Instance, succeeded 
 	}
 }
 
-// checkSent compares what was foreseen of a resource with what its provider got.
+// checkSent compares a predicted change with the request that the provider got.
 func (f *foresight) checkSent(c *plan.Change, r *store.Request) {
 	after, _ := c.After.Get(plan.Properties)
 	if !f.same(after, r.Body.Properties.Masked()) {
@@ -345,7 +345,7 @@ func (f *foresight) checkSent(c *plan.Change, r *store.Request) {
 	}
 }
 
-// same compares a value with what was foreseen of it.
+// same compares a value with its prediction.
 func (f *foresight) same(foreseen, got value.Value) bool {
 	switch {
 	case foreseen.Kind() == value.String && foreseen.Text() == plan.Unknown:
@@ -366,7 +366,7 @@ func (f *foresight) same(foreseen, got value.Value) bool {
 				return false
 			}
 		}
-		for _, m := range foreseen.Members() { // what is not known may turn out to be AWS::NoValue
+		for _, m := range foreseen.Members() { // an unknown value may turn out to be AWS::NoValue
 			if _, ok := got.Get(m.Key); !ok && !(m.Value.Kind() == value.String && m.Value.Text() == plan.Unknown) {
 				return false
 			}

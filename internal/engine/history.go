@@ -37,7 +37,7 @@ type HistoryEvent struct {
 	ID, Previous int
 	// At is the time of the event, to the millisecond.
 	At time.Time
-	// Cut is set if the data are no longer stored.
+	// Cut is set if the data were dropped.
 	Cut bool
 }
 

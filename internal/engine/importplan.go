@@ -46,7 +46,7 @@ func (r *ImportResource) text() string {
 	return strings.Join(values, "|")
 }
 
-// importRequest describes what a change set imports. Decisions only read it; the engine looks up resources between
+// importRequest describes the imports of a change set. Decisions only read it; the engine looks up resources between
 // decisions.
 type importRequest struct {
 	// only is set if the change set does nothing but import listed. Otherwise it imports

@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// TestLayers holds the layers that the comment of package engine names: a subject calls its own layer and those below it. It also
-// bounds the methods of a type.
+// TestLayers checks the layers in the comment of package engine: a subject calls its own layer and those below it. It
+// also limits the number of methods of a type.
 func TestLayers(t *testing.T) {
 	const mostMethods = 40
 	subject := regexp.MustCompile(`(?m)^type (\w+) struct\{ \*decision \}`)

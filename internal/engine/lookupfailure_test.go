@@ -19,7 +19,8 @@ func (denied) Find(context.Context, *store.Request) (native.Existing, error) {
 	return native.Existing{}, errors.New("AccessDenied: no permission for ssm:GetParameter")
 }
 
-// A lookup that fails after the macros have run fails the change set: no client is left to get the error.
+// TestImportWithMacrosLookupFails checks that a lookup that fails after the macros have run fails the change set,
+// because no client waits for the error.
 func TestImportWithMacrosLookupFails(t *testing.T) {
 	types, err := native.New(denied{})
 	if err != nil {

@@ -28,7 +28,7 @@ type preparation struct {
 	// ChangeSet is the new change set; "" if an operation is prepared.
 	ChangeSet store.ChangeSetID `json:",omitempty"`
 	Kind      store.Kind
-	// Body has the options of the change set, without what the macros determine.
+	// Body has the options of the change set, without the results of the macros.
 	Body *store.ChangeSetBody `json:",omitempty"`
 	// ImportExisting means that the change set imports added resources that exist.
 	ImportExisting bool `json:",omitempty"`

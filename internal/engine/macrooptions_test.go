@@ -11,7 +11,7 @@ import (
 	"github.com/pintle-dev/pintle/wire"
 )
 
-// A change set keeps the options that it was created with when its macros have run.
+// TestMacrosKeepOptionsOfChangeSet checks that a change set keeps its options after its macros have run.
 func TestMacrosKeepOptionsOfChangeSet(t *testing.T) {
 	w := newFound(t)
 	w.macros("M")

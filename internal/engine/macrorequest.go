@@ -81,8 +81,8 @@ func (d macroRequests) settle(r *store.Request, ending string) {
 	delete(d.madeReady, r.ID)
 }
 
-// withdraw settles the macro requests of a change set, or of the operation if set is "", because their replies are no
-// longer needed. The view is whole.
+// withdraw settles the macro requests of a change set, or of the operation if set is "", whose replies have become
+// useless. The view is whole.
 func (d macroRequests) withdraw(set store.ChangeSetID) {
 	for _, id := range sortedKeys(d.requests) {
 		if r := d.requests[id]; r.Type == store.TypeMacro && r.Body.ChangeSet == set && r.State != store.RequestSettled {

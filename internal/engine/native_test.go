@@ -15,7 +15,7 @@ import (
 	"github.com/pintle-dev/pintle/wire"
 )
 
-// shelf is a native type with a property of every kind of change. Its resources are called as the property Name says.
+// shelf is a native type with a property for every kind of change. The property Name is the name of the resource.
 type shelf struct{}
 
 // Schema implements [native.Type].
@@ -29,7 +29,7 @@ func (shelf) Schema() *native.Schema {
 	}
 }
 
-// Serve implements [native.Type]: a width of 9 is more than it can make.
+// Serve implements [native.Type]. A width of 9 fails.
 func (shelf) Serve(_ context.Context, r *store.Request) (native.Result, error) {
 	name, _ := r.Body.Properties.Get("Name")
 	if width, _ := r.Body.Properties.Get("Width"); r.Type != wire.Delete && width.Text() == "9" {
@@ -57,7 +57,7 @@ func shelved(properties string, attributes ...string) string {
 	return `{"Type": "Test::Shelf", "Properties": {` + properties + `}` + strings.Join(append([]string{""}, attributes...), ", ") + `}`
 }
 
-// stand creates a stack of a shelf a, and of the others given, and forgets its events.
+// stand creates a stack of a shelf a and the given resources, and returns the number of events so far.
 func (w *waiting) stand(resources map[string]string) int {
 	w.t.Helper()
 	w.must(w.create(body(resources)))
@@ -131,7 +131,8 @@ func TestNativeReplacement(t *testing.T) {
 		`S UPDATE_COMPLETE_CLEANUP_IN_PROGRESS`, `A DELETE_IN_PROGRESS id=a`, `A DELETE_COMPLETE id=a`, `S UPDATE_COMPLETE`)
 }
 
-// The new one cannot be made: the old one was never touched, and what there is of the new one goes.
+// TestNativeReplacementFails checks that a failed replacement does not touch the old resource, and deletes the
+// remains of the new one.
 func TestNativeReplacementFails(t *testing.T) {
 	w := newShelves(t)
 	at := w.stand(map[string]string{"A": shelved(`"Name": "a"`)})
@@ -154,7 +155,8 @@ func TestNativeReplacementFails(t *testing.T) {
 		`S UPDATE_ROLLBACK_COMPLETE`)
 }
 
-// Another resource fails after the replacement: the old one is taken back without a call, and the new one goes.
+// TestNativeReplacementIsUndone checks a failure after the replacement: the old resource is restored without a
+// request, and the new one is deleted.
 func TestNativeReplacementIsUndone(t *testing.T) {
 	for _, left := range []bool{false, true} {
 		w := newShelves(t)
@@ -190,7 +192,8 @@ func TestNativeReplacementIsUndone(t *testing.T) {
 	}
 }
 
-// The update is cancelled while the new one is made: it is deleted with the id that its Create tells.
+// TestNativeReplacementIsCancelled checks a cancel during the Create of the new resource, which is deleted by the ID
+// in the answer.
 func TestNativeReplacementIsCancelled(t *testing.T) {
 	for _, fidelity := range []engine.Fidelity{engine.FidelityPintle, engine.FidelityAWS} {
 		w := newShelves(t)
@@ -210,7 +213,8 @@ func TestNativeReplacementIsCancelled(t *testing.T) {
 	}
 }
 
-// A sibling fails in the decision that would have made the new one.
+// TestNativeReplacementIsNeverBegun checks a sibling that fails in the decision that would have created the new
+// resource.
 func TestNativeReplacementIsNeverBegun(t *testing.T) {
 	w := newShelves(t)
 	at := w.stand(map[string]string{"A": shelved(`"Name": "a"`), "B": shelved(`"Name": "z"`)})
@@ -308,7 +312,8 @@ func TestNativeDeclarations(t *testing.T) {
 	}
 }
 
-// What only evaluation shows fails the resource; with AWS's fidelity everything does.
+// TestNativeDeclarationsLate checks that problems that only evaluation shows fail the resource; with FidelityAWS all
+// problems do.
 func TestNativeDeclarationsLate(t *testing.T) {
 	parameters := `"Parameters": {"P": {"Type": "String", "Default": "x"}}`
 	for _, test := range []struct {
@@ -343,7 +348,7 @@ func TestNativeDeclarationsLate(t *testing.T) {
 	}
 }
 
-// That a change replaces a native resource is known before anybody is asked, and so is what a stack policy says of it.
+// TestNativeReplacementIsDenied checks that the stack policy denies a native replacement before any request is sent.
 func TestNativeReplacementIsDenied(t *testing.T) {
 	w := newShelves(t)
 	at := w.stand(map[string]string{"A": shelved(`"Name": "a"`)})
@@ -363,7 +368,8 @@ func TestNativeReplacementIsDenied(t *testing.T) {
 		`S UPDATE_COMPLETE_CLEANUP_IN_PROGRESS`, `S UPDATE_COMPLETE`)
 }
 
-// A change set says of a native type what is known before: it is changed, replaced, or refuses.
+// TestNativeChangeSet checks that a change set shows the effect on native types: a change, a replacement or a
+// refusal.
 func TestNativeChangeSet(t *testing.T) {
 	w := newShelves(t)
 	w.stand(map[string]string{

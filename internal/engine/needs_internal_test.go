@@ -6,7 +6,8 @@ import (
 	"testing"
 )
 
-// Lookups for a change set whose macros have run end with a problem, not with an error that is retried.
+// TestUnattendedLookupsAreBounded checks that lookups for a change set whose macros have run end with a problem, not
+// with an error that is retried.
 func TestUnattendedLookupsAreBounded(t *testing.T) {
 	n := &needLookups{of: &importRequest{unattended: true}}
 	for range maxFetches {

@@ -16,9 +16,9 @@ import (
 type nestedStacks struct{ *Engine }
 
 // Nest starts the work that a request wants from a nested stack. The same request may come any number of times. waits
-// means that the result is reported when the nested stack's operation gets there, whatever happens to this node. Nest
-// calls template for the text of a Create, and of an Update with the aim [store.AimReach], once it knows that there
-// is work to start. The errors of both are for people, except one that wraps [native.ErrAgain].
+// means that the result is reported when the nested stack's operation gets there, even if this node dies. Nest calls
+// template for the text of a Create, and of an Update with the aim [store.AimReach], once it knows that there is work
+// to start. The errors of both are for people, except one that wraps [native.ErrAgain].
 func (e *Engine) Nest(
 	ctx context.Context, r *store.Request, template func(context.Context) (string, error),
 ) (result native.Result, waits bool, err error) {

@@ -19,7 +19,7 @@ import (
 	"github.com/pintle-dev/pintle/wire"
 )
 
-// tree is a world in which stacks are nested: S is the root, and templates are kept by the names in their URLs.
+// tree is a world with nested stacks: S is the root, and templates are stored by the names in their URLs.
 type tree struct {
 	*world
 	types     *native.Registry
@@ -49,12 +49,12 @@ func newTreeOf(t *testing.T, fidelity engine.Fidelity) *tree {
 	return f
 }
 
-// nestedIn writes a nested stack of a template. more is JSON members of its properties.
+// nestedIn returns a nested stack with a template. more is JSON members of its properties.
 func nestedIn(url string, more ...string) string {
 	return `{"Type": "AWS::CloudFormation::Stack", "Properties": {"TemplateURL": "` + url + `"` + strings.Join(append([]string{""}, more...), ", ") + `}}`
 }
 
-// nest serves what is asked of nested stacks, as delivery does, and leaves what is asked of providers in the inbox.
+// nest serves requests for nested stacks, as delivery does, and leaves those for providers in the inbox.
 func (f *tree) nest() {
 	f.t.Helper()
 	for {
@@ -76,7 +76,7 @@ func (f *tree) serveNested(r store.Request) {
 	}
 }
 
-// nestedOutcome serves a request as delivery does; false if it is to be served again.
+// nestedOutcome serves a request as delivery does; false if it has to be served again.
 func nestedOutcome(ctx context.Context, types *native.Registry, r *store.Request) (engine.Outcome, bool) {
 	result, err := types.Serve(ctx, r)
 	switch {
@@ -107,7 +107,7 @@ func (f *tree) bad(logical, id string) {
 	f.say(logical, fmt.Sprintf(`"Status": "FAILED", "PhysicalResourceId": %q, "Reason": "no"`, id))
 }
 
-// named returns the newest stack whose name begins so: S is the root, S-A- the one nested as A.
+// named returns the newest stack whose name has a prefix: S is the root, S-A- the one nested as A.
 func (f *tree) named(prefix string) store.Stack {
 	f.t.Helper()
 	stacks, err := f.store.Stacks(f.ctx, account, region, true, 0, 100)
@@ -129,7 +129,7 @@ func (f *tree) is(prefix, status string) {
 	}
 }
 
-// told returns the events of a stack from a certain one on, without the random part of names.
+// told returns the events of a stack after the first skip ones, without the random part of names.
 func (f *tree) told(prefix string, skip int) []string {
 	f.t.Helper()
 	rows, err := f.store.Events(f.ctx, f.named(prefix).Key, store.EventCursor{}, 1000)
@@ -144,7 +144,7 @@ func (f *tree) told(prefix string, skip int) []string {
 	return lines[min(skip, len(lines)):]
 }
 
-// anonymous replaces the ids of nested stacks by their logical names.
+// anonymous replaces the IDs of nested stacks with their logical names.
 func (f *tree) anonymous(line string) string {
 	stacks, err := f.store.Stacks(f.ctx, account, region, true, 0, 100)
 	f.must(err)
@@ -168,7 +168,7 @@ func (f *tree) tells(prefix string, skip int, want ...string) {
 	}
 }
 
-// stand creates a root with what f.templates has of nested ones: every provider succeeds with the name of its resource.
+// stand creates a root with the nested stacks in f.templates. Every provider succeeds with the name of its resource.
 func (f *tree) stand(root string) {
 	f.t.Helper()
 	f.must(f.create(root))
@@ -176,7 +176,7 @@ func (f *tree) stand(root string) {
 	f.is("S", "CREATE_COMPLETE")
 }
 
-// easily lets every provider succeed until nothing is asked any more.
+// easily answers all requests with success until none is left.
 func (f *tree) easily() {
 	f.t.Helper()
 	for f.nest(); len(f.inbox) > 0; f.nest() {
@@ -218,7 +218,7 @@ func TestNestedCreate(t *testing.T) {
 	f.is("S-A-", "DELETE_COMPLETE")
 }
 
-// remove deletes the stack of that name.
+// remove deletes the stack with that name.
 func (f *tree) remove(name string) {
 	f.t.Helper()
 	_, err := f.engine.Delete(f.ctx, engine.DeleteStack{Stack: engine.Ref{Account: account, Region: region, Stack: string(f.named(name).ID)}})
@@ -231,7 +231,7 @@ func TestNestedCreateFails(t *testing.T) {
 	f.must(f.create(body(map[string]string{"A": nestedIn("child"), "B": nestedIn("none")})))
 	f.nest()
 	f.nest()
-	f.ok("C", "c") // it was cancelled, and says what there is
+	f.ok("C", "c") // it was cancelled, and its answer has the ID
 	f.ok("C", "c")
 	f.tells("S", 0, `S CREATE_IN_PROGRESS "User Initiated"`, `A CREATE_IN_PROGRESS id=`, `B CREATE_IN_PROGRESS id=`,
 		`A CREATE_IN_PROGRESS id=<S-A> "Resource creation Initiated"`,
@@ -288,7 +288,7 @@ func TestNestedWaitsForTheRoot(t *testing.T) {
 
 	at = len(f.told("S", 0))
 	childAt = len(f.told("S-A-", 0))
-	f.must(f.update(root("2"))) // nothing has changed anywhere
+	f.must(f.update(root("2"))) // nothing has changed
 	f.easily()
 	f.tells("S", at, `S UPDATE_IN_PROGRESS "User Initiated"`, `A UPDATE_IN_PROGRESS id=<S-A>`, `A UPDATE_COMPLETE id=<S-A>`,
 		`S UPDATE_COMPLETE_CLEANUP_IN_PROGRESS`, `S UPDATE_COMPLETE`)
@@ -297,7 +297,8 @@ func TestNestedWaitsForTheRoot(t *testing.T) {
 	}
 }
 
-// A failure elsewhere takes a nested stack back that has succeeded: what it replaced stands again.
+// TestNestedGoesBack checks that a failure elsewhere rolls back a nested stack that has succeeded, and restores
+// replaced resources.
 func TestNestedGoesBack(t *testing.T) {
 	f := newTree(t)
 	f.templates["child"] = body(map[string]string{"C": resource(`"V": 1`)}, childOutputs, childParameter)
@@ -335,7 +336,7 @@ func TestNestedGoesBack(t *testing.T) {
 		`C DELETE_COMPLETE id=c2`, `D DELETE_COMPLETE id=d`, `S UPDATE_ROLLBACK_COMPLETE`)
 }
 
-// TestNestedLeft checks that a nested stack of a root that was left as it failed waits until the root is rolled back.
+// TestNestedLeft checks that a nested stack of a failed root without a rollback waits until the root is rolled back.
 func TestNestedLeft(t *testing.T) {
 	f := newTree(t)
 	f.templates["child"] = body(map[string]string{"C": resource(`"V": 1`)}, childOutputs, childParameter)
@@ -353,7 +354,7 @@ func TestNestedLeft(t *testing.T) {
 	f.is("S", "UPDATE_FAILED")
 	f.is("S-A-", "UPDATE_COMPLETE_CLEANUP_IN_PROGRESS")
 
-	_, err = f.engine.Update(f.ctx, engine.UpdateStack{ // once more, and no better
+	_, err = f.engine.Update(f.ctx, engine.UpdateStack{ // again, with the same result
 		Stack: engine.Ref{Account: account, Region: region, Stack: "S"}, Template: root("3"), Options: engine.Options{DisableRollback: true},
 	})
 	f.must(err)
@@ -368,7 +369,8 @@ func TestNestedLeft(t *testing.T) {
 	f.is("S-A-", "UPDATE_ROLLBACK_COMPLETE")
 }
 
-// A nested stack that cannot be rolled back is gone on with, and a resource of it skipped, by the root.
+// TestNestedContinue checks that the root continues the failed rollback of a nested stack and skips one of its
+// resources.
 func TestNestedContinue(t *testing.T) {
 	for _, name := range []string{"A.C", "by its name"} {
 		f := newTree(t)
@@ -505,7 +507,7 @@ func TestNestedRefused(t *testing.T) {
 	}
 }
 
-// The delete of a nested stack by a client is up to the protection of its root, which only the root has.
+// TestNestedProtected checks that a client's delete of a nested stack depends on the root's termination protection.
 func TestNestedProtected(t *testing.T) {
 	f := newTree(t)
 	f.templates["child"] = body(map[string]string{"C": resource("")})
@@ -527,7 +529,7 @@ func TestNestedProtected(t *testing.T) {
 	f.remove("S-A-")
 	f.easily()
 	f.is("S-A-", "DELETE_COMPLETE")
-	f.remove("S") // and the root can still go
+	f.remove("S") // and the root can still be deleted
 	f.easily()
 	f.is("S", "DELETE_COMPLETE")
 }
@@ -555,7 +557,7 @@ func TestNestedAgain(t *testing.T) {
 	if len(stacks) != 2 {
 		t.Errorf("there are %d stacks", len(stacks))
 	}
-	f.pass(time.Minute) // the tie comes undone
+	f.pass(time.Minute) // the tie ends
 	open, err := f.store.Requests(f.ctx, f.named("S-A-").Key)
 	f.must(err)
 	if len(open) > 0 {
@@ -563,7 +565,8 @@ func TestNestedAgain(t *testing.T) {
 	}
 }
 
-// The delete of a nested stack that a client has begun becomes the parent's, which is told by the tie if by nobody else.
+// TestNestedDeleteAdopted checks that a parent adopts the delete of a nested stack that a client started, and learns
+// the result from the tie.
 func TestNestedDeleteAdopted(t *testing.T) {
 	f := newTree(t)
 	f.templates["child"] = body(map[string]string{"C": resource("")})
@@ -590,7 +593,7 @@ func TestNestedTooLate(t *testing.T) {
 	f.must(f.create(body(map[string]string{"A": nestedIn("child")})))
 	r := f.inbox[0]
 	f.inbox = nil
-	// While the template is fetched, another node settles the request.
+	// Another node settles the request while the template is fetched.
 	fetched := f.templates["child"]
 	_, waits, err := f.engine.Nest(f.ctx, &r, func(context.Context) (string, error) {
 		f.must(f.engine.Report(f.ctx, r.ID, engine.Outcome{Kind: engine.Provided, Text: "no template", Delivered: true}))

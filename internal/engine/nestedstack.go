@@ -87,8 +87,8 @@ func (d nestedStack) leavePreparing(n *nesting) error {
 	return nil
 }
 
-// undo decides to undo what the stack did for its parent, up to the clean-up. It returns false if nothing has to be
-// undone.
+// undo decides to undo what the stack did for its parent, up to the clean-up. It returns false if the stack did
+// nothing.
 func (d nestedStack) undo(n *nesting, skip []string, force bool) (bool, error) {
 	switch {
 	case !d.stack.Live || !d.isOf(n) || d.op.Kind != store.KindUpdate:
@@ -206,8 +206,8 @@ func (d nestedStack) abort(request wire.RequestID) error {
 	return scheduler(d).run()
 }
 
-// abandon rolls back or deletes what the stack did for a request that no parent waits for any more. A node that had
-// been declared dead started it too late.
+// abandon rolls back or deletes what the stack did for a request that no parent waits for any more. A node started it
+// too late, after it was declared dead.
 func (d nestedStack) abandon(request wire.RequestID) error {
 	if d.op.Parent == nil || d.op.Parent.Request != request || d.op.Phase.Final() {
 		return nil
@@ -234,8 +234,8 @@ func (d nestedStack) abandon(request wire.RequestID) error {
 	return scheduler(d).run()
 }
 
-// cameTo returns the outcome of a nested stack's operation for the request that waits for it; false if there is none
-// yet.
+// cameTo returns the outcome of a nested stack's operation for the request that waits for it; false before it has
+// one.
 func cameTo(stack *store.Stack, op *store.Operation) (Outcome, bool) {
 	outcome := Outcome{Kind: Provided, Delivered: true, Held: op.Held}
 	outcome.Result.PhysicalID = wire.PhysicalID(stack.ID)

@@ -16,7 +16,7 @@ import (
 	"github.com/pintle-dev/pintle/wire"
 )
 
-// absent is a store that is away from time to time.
+// absent is a store that is sometimes unavailable.
 type absent struct {
 	store.Store
 	away atomic.Bool
@@ -29,8 +29,8 @@ func (a *absent) Beat(ctx context.Context, node store.Incarnation) error {
 	return a.Store.Beat(ctx, node)
 }
 
-// TestNodesThatLiveAndDie: nodes that could not beat because the database was away do not take each other for dead when it
-// is back; one that has died is taken over from.
+// TestNodesThatLiveAndDie checks that nodes that could not send heartbeats during a database outage do not declare
+// each other dead afterwards, and that the work of a dead node is taken over.
 func TestNodesThatLiveAndDie(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		rows, err := memory.New(memory.Config{})
@@ -54,7 +54,7 @@ func TestNodesThatLiveAndDie(t *testing.T) {
 			}
 		}
 		first, kill := run()
-		time.Sleep(time.Second) // their beats do not fall together
+		time.Sleep(time.Second) // so that their heartbeats do not coincide
 		second, end := run()
 		defer end()
 		begin(t, first, "A", one(""))
@@ -87,7 +87,7 @@ func TestNodesThatLiveAndDie(t *testing.T) {
 	})
 }
 
-// firing counts how often each request is fired by a node.
+// firing counts how often a node fires each request.
 type firing struct {
 	store.Store
 	mu    sync.Mutex
@@ -103,7 +103,7 @@ func (f *firing) Apply(ctx context.Context, target store.Target, decide store.De
 	return f.Store.Apply(ctx, target, decide)
 }
 
-// restart forgets what was counted, and returns it.
+// restart resets the counts, and returns the old ones.
 func (f *firing) restart() map[wire.RequestID]int {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -112,7 +112,8 @@ func (f *firing) restart() map[wire.RequestID]int {
 	return fired
 }
 
-// TestTurns: of three nodes one fires what is due, each its share; what a dead node would have fired, another one does.
+// TestTurns checks that one of three nodes fires each due request, that all have a share, and that others take over a
+// dead node's share.
 func TestTurns(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		rows, err := memory.New(memory.Config{})
@@ -145,10 +146,11 @@ func TestTurns(t *testing.T) {
 				}
 			}))
 			defer stops[len(stops)-1]()
-			time.Sleep(300 * time.Millisecond) // their beats do not fall together
+			time.Sleep(300 * time.Millisecond) // so that their heartbeats do not coincide
 		}
 		time.Sleep(5 * time.Second)
-		// round asks for things that never come, and returns how often each node fired and how many are due forever.
+		// round sends requests that never get an answer, and returns how often each node fired and how many requests
+		// remain due.
 		round := func(name string, atLast func()) (each [3]int, all int, left int) {
 			t.Helper()
 			mu.Lock()

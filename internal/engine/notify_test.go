@@ -11,8 +11,8 @@ import (
 
 const watched = "arn:aws:sns:eu-west-1:123456789012:watchers"
 
-// told takes the notifications that were handed over and returns the status that each tells of, sorted: topics do not keep
-// an order.
+// told takes the dispatched notifications and returns the status in each, sorted, because topics do not keep an
+// order.
 func (w *world) told() (statuses []string) {
 	w.t.Helper()
 	var rest []store.Request
@@ -51,7 +51,7 @@ func TestNotifications(t *testing.T) {
 	wantLines(t, w.told(), "C CREATE_COMPLETE", "C CREATE_IN_PROGRESS", "S CREATE_COMPLETE")
 	w.quiet()
 
-	// A topic that cannot be told changes nothing, and it is on record.
+	// A failed notification is recorded and changes nothing else.
 	w.must(w.update(one(`"K": "2"`)))
 	for _, r := range w.inbox {
 		if r.Type == store.TypeNotification {
@@ -71,7 +71,7 @@ func TestNotifications(t *testing.T) {
 		t.Errorf("audit %+v", audit)
 	}
 
-	// The topics are part of what an update changes, and alone enough for one.
+	// A change of the topics alone is enough for an update.
 	_, err = w.engine.Update(w.ctx, engine.UpdateStack{
 		Stack: w.ref(), UsePrevious: true, Options: engine.Options{NotificationARNs: []string{}},
 	})

@@ -13,7 +13,7 @@ import (
 	"github.com/pintle-dev/pintle/wire"
 )
 
-// diary is an observer that writes down what it is told.
+// diary is an observer that records its calls.
 type diary struct{ lines []string }
 
 func (d *diary) note(words ...any) {
@@ -31,7 +31,7 @@ func (d *diary) Failed(dialect string, cause engine.Cause) { d.note(dialect, "fa
 func (d *diary) Silent(dialect string)                     { d.note(dialect, "silent") }
 func (d *diary) TookOver(requests int)                     { d.note("took over", requests) }
 
-// An observer is notified of each event once, whatever its result.
+// TestObserver checks that an observer is notified of each event once.
 func TestObserver(t *testing.T) {
 	told := &diary{}
 	w := newWorldWith(t, engine.Config{Fidelity: engine.FidelityPintle, Observer: told})
@@ -51,7 +51,7 @@ func TestObserver(t *testing.T) {
 	wants("a create", "cloudformation began create", "cloudformation answered success",
 		"cloudformation ended create succeeded 1m0s", "cloudformation answered duplicate")
 
-	// An update whose answers are wrong each in another way, and its rollback.
+	// An update whose answers are each invalid in a different way, and its rollback.
 	for _, test := range []struct {
 		body string
 		want engine.AnswerKind
@@ -67,7 +67,7 @@ func TestObserver(t *testing.T) {
 			"cloudformation failed answer", "cloudformation answered success", "cloudformation ended update reverted 0s")
 	}
 
-	// A delete that fails, is left, and is finished by hand; then the provider is heard after all.
+	// A delete that fails, is left, and is finished by hand; then the provider answers after all.
 	w.delete()
 	a = w.take("A")
 	w.accept(a)
@@ -84,7 +84,7 @@ func TestObserver(t *testing.T) {
 		"cloudformation ended delete succeeded 0s", "cloudformation answered duplicate")
 }
 
-// An observer is told what was taken over.
+// TestObserverOfTakeOver checks that the observer gets the number of requests that were taken over.
 func TestObserverOfTakeOver(t *testing.T) {
 	w := newWorld(t, engine.FidelityPintle)
 	w.must(w.create(body(map[string]string{"A": resource(""), "B": resource("")})))

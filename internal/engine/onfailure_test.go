@@ -21,8 +21,8 @@ func (w *world) rollBack(in engine.RollbackStack) error {
 	return err
 }
 
-// A create with OnFailure DELETE that fails is a delete from then on. It spares what a policy retains, but not what one
-// retains except on create.
+// TestDeleteOnFailure checks that a create with OnFailure DELETE that fails becomes a delete. It keeps a resource
+// whose policy is Retain, but not one whose policy is RetainExceptOnCreate.
 func TestDeleteOnFailure(t *testing.T) {
 	w := newWorld(t, engine.FidelityPintle)
 	w.createWith(body(map[string]string{
@@ -35,9 +35,9 @@ func TestDeleteOnFailure(t *testing.T) {
 	w.accept(c)
 	n := len(w.events())
 	reason := w.refuse("X", "x")
-	w.delete() // it is going already
+	w.delete() // the delete is already in progress
 	w.succeed("X", "x")
-	w.answer(c, success("c")) // cancelled, and yet it tells what there is to delete
+	w.answer(c, success("c")) // cancelled, but the answer has the ID for the Delete
 	w.succeed("C", "c")
 	w.succeed("B", "b")
 	w.want(n, []string{
@@ -57,7 +57,7 @@ func TestDeleteOnFailure(t *testing.T) {
 	w.must(w.create(one(""))) // the name is free
 }
 
-// The delete that a create became can fail, and be repeated as any other.
+// TestDeleteOnFailureFails checks that the delete that a create became can fail, and be repeated like any other.
 func TestDeleteOnFailureFails(t *testing.T) {
 	w := newWorld(t, engine.FidelityPintle)
 	w.createWith(one(`"K": "v"`), engine.CreateStack{DeleteOnFailure: true})
@@ -76,14 +76,15 @@ func TestDeleteOnFailureFails(t *testing.T) {
 	}
 }
 
-// A stack may be gone as it comes, because nothing of it could be asked for; and its outputs may be what failed.
+// TestDeleteOnFailureOfAnything checks a stack that is deleted at once because no request could be sent, and one
+// whose outputs failed.
 func TestDeleteOnFailureOfAnything(t *testing.T) {
 	w := newWorld(t, engine.FidelityPintle)
 	w.createWith(one(`"ServiceTimeout": 0`), engine.CreateStack{DeleteOnFailure: true})
 	if w.status() != "DELETE_COMPLETE" || w.stack().Live || len(w.inbox) > 0 {
 		t.Error(w.history())
 	}
-	w.now = w.now.Add(time.Second) // the newest stack is told by its time
+	w.now = w.now.Add(time.Second) // so that the stack is the newest one
 	w.createWith(body(map[string]string{"C": resource("")}, `"Outputs": {"O": {"Value": {"Fn::GetAtt": ["C", "none"]}}}`),
 		engine.CreateStack{DeleteOnFailure: true})
 	r := w.take("C")
@@ -98,7 +99,7 @@ func TestDeleteOnFailureOfAnything(t *testing.T) {
 	})
 }
 
-// A create that failed and was left is rolled back when its owner says so.
+// TestRollbackOfACreate checks that a create that failed without a rollback is rolled back at the client's request.
 func TestRollbackOfACreate(t *testing.T) {
 	for name, test := range map[string]struct {
 		in   engine.RollbackStack
@@ -134,8 +135,8 @@ func TestRollbackOfACreate(t *testing.T) {
 	}
 }
 
-// An update that failed and was left goes back to what the stack was: what it changed is updated, what it created is
-// deleted, what it never came to is not touched.
+// TestRollbackOfAnUpdate checks the rollback of an update that failed without one: it restores changed resources,
+// deletes new ones, and does not touch the rest.
 func TestRollbackOfAnUpdate(t *testing.T) {
 	template := func(k string, more ...string) string {
 		resources := map[string]string{
@@ -189,7 +190,8 @@ func TestRollbackOfAnUpdate(t *testing.T) {
 	)
 }
 
-// A resource that failed before anyone was asked is complete again without a call.
+// TestRollbackOfWhatWasNeverSent checks that the rollback sends no request for a resource that failed before its
+// request was sent.
 func TestRollbackOfWhatWasNeverSent(t *testing.T) {
 	w := created(t, one(`"K": "v"`), "C=a")
 	_, err := w.engine.Update(w.ctx, engine.UpdateStack{
@@ -206,7 +208,7 @@ func TestRollbackOfWhatWasNeverSent(t *testing.T) {
 	})
 }
 
-// A rollback that was asked for can fail, and be continued.
+// TestRollbackFailsAndIsContinued checks that a requested rollback can fail, and be continued.
 func TestRollbackFailsAndIsContinued(t *testing.T) {
 	w := created(t, one(`"K": "v"`), "C=a")
 	_, err := w.engine.Update(w.ctx, engine.UpdateStack{

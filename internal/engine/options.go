@@ -64,7 +64,7 @@ type Options struct {
 	Parallelism int
 	// DisableRollback keeps the state of a stack that failed.
 	DisableRollback bool
-	// RetainExceptOnCreate makes a rollback delete what the operation created, even if its policy is Retain.
+	// RetainExceptOnCreate makes a rollback delete new resources even if their policy is Retain.
 	RetainExceptOnCreate bool
 	// Policy is the stack policy after this operation, as JSON; empty keeps the stack's own. An update itself uses
 	// the policy that was in force before it.

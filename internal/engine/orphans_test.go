@@ -10,7 +10,7 @@ import (
 	"github.com/pintle-dev/pintle/wire"
 )
 
-// left returns what the stack has left behind, a line each.
+// left returns the resources that the stack has left behind, one line each.
 func (w *world) left() []string {
 	w.t.Helper()
 	list, err := w.engine.Left(w.ctx, w.stack())
@@ -29,7 +29,7 @@ func (w *world) wantLeft(want ...string) {
 	}
 }
 
-// What could not be cleaned up is listed, in both modes, though the resources of the stack do not show it.
+// TestOrphansAreListed checks that orphans are listed in both modes, although the stack's resources do not show them.
 func TestOrphansAreListed(t *testing.T) {
 	for _, fidelity := range fidelities {
 		t.Run(string(fidelity), func(t *testing.T) {
@@ -52,7 +52,7 @@ func TestOrphansAreListed(t *testing.T) {
 			if len(resources) != 1 || resources[0].PhysicalID != "b" {
 				t.Errorf("resources %+v", resources)
 			}
-			// The provider makes it the resource again: it is no orphan then, and not one to be deleted by hand.
+			// The provider makes it the current resource again, so a person must not delete it as an orphan.
 			w.must(w.update(one(`"K": "v"`)))
 			w.succeed("C", "a")
 			w.wantLeft()
@@ -64,7 +64,7 @@ func TestOrphansAreListed(t *testing.T) {
 	}
 }
 
-// Whatever is left by order is listed with the order.
+// TestRetainedIsListed checks that retained resources are listed with the reason.
 func TestRetainedIsListed(t *testing.T) {
 	kept := func(k string, more ...string) string {
 		return resource(`"K": "`+k+`"`, append(more, `"UpdateReplacePolicy": "Retain"`)...)

@@ -29,7 +29,7 @@ const (
 	// Waiting: the provider's process has done its part for now, and the engine has to poll the provider.
 	Waiting
 	// Silent: the provider's handler returned without an answer. It may be reported twice: first with a description
-	// of what may still answer, and again when no answer is possible any more.
+	// of what may still answer, and again when an answer has become impossible.
 	Silent
 	// Returned: a macro, or the function of an execution's task, has returned.
 	Returned

@@ -163,8 +163,8 @@ func (d phases) beginRollback(reason string) {
 // operation itself at that time.
 func (d phases) reserveEnd() { d.op.Latest = d.op.Latest.Add(time.Millisecond) }
 
-// beginDelete turns a failed create into a delete. The policies apply as in a rollback, because the resources never belonged to a
-// complete stack.
+// beginDelete turns a failed create into a delete. The policies apply as in a rollback, because the resources never
+// belonged to a complete stack.
 func (d phases) beginDelete(reason string) {
 	d.op.RollbackID = d.newID()
 	d.reserveEnd()

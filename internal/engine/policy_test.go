@@ -14,7 +14,7 @@ const (
 	denies    = `"Action denied by stack policy: Statement [#2] does not allow [ACTION] for resource [LogicalResourceId/DB];"`
 )
 
-// withPolicy creates a stack of DB and Web that may not do one thing to DB.
+// withPolicy creates a stack of DB and Web whose policy denies one action on DB.
 func withPolicy(t *testing.T, action string) (*world, string) {
 	w := newWorld(t, engine.FidelityPintle)
 	w.createWith(body(map[string]string{"DB": resource(`"K": "1"`), "Web": resource(`"K": "1"`)}),
@@ -39,7 +39,7 @@ func TestPolicyDeniesModify(t *testing.T) {
 		`S UPDATE_ROLLBACK_COMPLETE_CLEANUP_IN_PROGRESS`,
 		`S UPDATE_ROLLBACK_COMPLETE`,
 	})
-	// The override is for one update, and a policy given with an update is for those after it.
+	// The override is for one update, and the policy given with an update is for later ones.
 	_, err := w.engine.Update(w.ctx, engine.UpdateStack{
 		Stack: w.ref(), Template: changed, PolicyDuring: openAll, Options: engine.Options{Policy: `{"Statement": []}`},
 	})
@@ -56,7 +56,8 @@ func TestPolicyDeniesModify(t *testing.T) {
 	}
 }
 
-// Only the answer tells that a custom resource was replaced. It is brought back to what it was.
+// TestPolicyDeniesReplace checks a custom resource whose answer shows a denied replacement. The update is rolled
+// back.
 func TestPolicyDeniesReplace(t *testing.T) {
 	w, denied := withPolicy(t, "Update:Replace")
 	n := len(w.events())
@@ -80,7 +81,7 @@ func TestPolicyDeniesReplace(t *testing.T) {
 	}, `-> Update DB id=db {"K":"2"} was {"K":"1"}`, `-> Update DB id=db2 {"K":"1"} was {"K":"2"}`, `-> Delete DB id=db2 {"K":"2"}`)
 }
 
-// A removal that is denied fails the update before anybody is asked for anything.
+// TestPolicyDeniesDelete checks that a denied removal fails the update before any request is sent.
 func TestPolicyDeniesDelete(t *testing.T) {
 	w, denied := withPolicy(t, "Update:Delete")
 	n := len(w.events())
@@ -103,7 +104,7 @@ func TestPolicyDeniesDelete(t *testing.T) {
 	if got := w.status(); got != "UPDATE_COMPLETE" {
 		t.Error(got)
 	}
-	w.delete() // a policy is about updates
+	w.delete() // the policy only applies to updates
 	w.succeed("Web", "web")
 }
 
@@ -116,8 +117,9 @@ func TestPolicyIsChecked(t *testing.T) {
 	}
 }
 
-// A replacement that was denied, and left as it failed, is not allowed by trying the same once more: it is the retry's
-// clean-up that would delete what is protected. To go back to what there was is no replacement.
+// TestPolicyDeniesReplaceOfRetry checks that a retry does not allow a replacement that was denied in a failed update,
+// because the retry's clean-up would delete the protected resource. Returning to the old resource is not a
+// replacement.
 func TestPolicyDeniesReplaceOfRetry(t *testing.T) {
 	replaced := body(map[string]string{"DB": resource(`"K": "2"`), "Web": resource(`"K": "1"`)})
 	setUp := func(t *testing.T) (*world, string, int) {

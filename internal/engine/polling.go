@@ -15,7 +15,7 @@ const (
 	// failurePause is the minimum pause after a failed try.
 	failurePause = time.Second
 	// lastWords is the time limit of the last poll, which is made at the end of the provider's own time limit. Its
-	// result is the provider's final answer, and shows what has to be deleted.
+	// result is the provider's final answer, and identifies the resource to delete.
 	lastWords = time.Minute
 	// notServedFor is how long a node that cannot poll a provider leaves that to other nodes.
 	notServedFor = time.Minute

@@ -31,7 +31,7 @@ func (d pollRequests) lastSaid(r *store.Request, lead string) string {
 }
 
 // lessTime returns the time of the last poll for a cancelled request. It is before the request times out, because the
-// result shows what has to be deleted.
+// result identifies the resource to delete.
 func lessTime(r *store.Request, wait *store.Wait) time.Time {
 	return minTime(wait.End(), r.Due.Add(-lastWords))
 }
@@ -58,7 +58,7 @@ func (d pollRequests) stop(r *store.Request) {
 	}
 }
 
-// withdraw ends a poll. It drops the pending data, which may be large and are a secret that is no longer needed.
+// withdraw ends a poll. It drops the pending data, which may be large and secret.
 func (d pollRequests) withdraw(row *store.Request) {
 	body := *row.Body
 	body.Pending = value.Value{}

@@ -17,7 +17,7 @@ import (
 	"github.com/pintle-dev/pintle/wire"
 )
 
-// macros makes macros known, whose functions the test plays.
+// macros registers macros whose functions the test plays.
 func (w *world) macros(names ...string) {
 	w.t.Helper()
 	for _, name := range names {
@@ -46,7 +46,7 @@ func replying(r store.Request, fragment string) string {
 	return fmt.Sprintf(`{"requestId": %q, "status": "SUCCESS", "fragment": %s}`, r.ID, fragment)
 }
 
-// expanding are the options of a client that knows of macros.
+// expanding returns the options of a client that acknowledges macros.
 func expanding(parameters ...engine.Parameter) engine.Options {
 	return engine.Options{Parameters: parameters, Capabilities: []string{"CAPABILITY_AUTO_EXPAND"}}
 }
@@ -73,7 +73,7 @@ const twoMacros = `{"Transform": ["Whole", {"Name": "Last", "Parameters": {"A": 
 	"Parameters": {"P": {"Type": "String", "Default": "d"}, "Secret": {"Type": "String", "NoEcho": true}, "L": {"Type": "CommaDelimitedList", "Default": "a,b"}},
 	"Resources": {"A": {"Type": "Placeholder", "Properties": {"Fn::Transform": {"Name": "Inner", "Parameters": {"X": 1}}, "Y": {"Ref": "P"}}}}}`
 
-// TestMacros runs three macros, innermost first, and goes on with what they make.
+// TestMacros runs three macros, innermost first, and continues with their output.
 func TestMacros(t *testing.T) {
 	w := newWorld(t, engine.FidelityPintle)
 	w.macros("Whole", "Last", "Inner")
@@ -122,7 +122,7 @@ func TestMacros(t *testing.T) {
 		t.Errorf("the revision has %s, made to %s", revision.Template, revision.Processed)
 	}
 
-	// The previous template is the processed one: nobody is asked.
+	// The previous template is the processed one, so no macro is called.
 	_, err = w.engine.Update(w.ctx, engine.UpdateStack{Stack: w.ref(), UsePrevious: true, Options: expanding(
 		engine.Parameter{Key: "P", Value: "e"}, engine.Parameter{Key: "Secret", UsePrevious: true},
 	)})
@@ -132,7 +132,7 @@ func TestMacros(t *testing.T) {
 		t.Errorf("the stack is in %s", w.status())
 	}
 
-	// An update asks again, and goes back to what there was if a macro fails.
+	// An update calls the macros again, and is rolled back if one fails.
 	w.must(w.updateExpanding(strings.ReplaceAll(twoMacros, `"Y"`, `"Z"`), engine.Parameter{Key: "Secret", Value: "hush"}))
 	if w.status() != "UPDATE_IN_PROGRESS" {
 		t.Errorf("the stack is in %s", w.status())
@@ -148,7 +148,7 @@ func TestMacros(t *testing.T) {
 		t.Errorf("the revision is another one, %v", err)
 	}
 
-	// And with another outcome goes on.
+	// With another reply the update continues.
 	w.must(w.updateExpanding(strings.ReplaceAll(twoMacros, `"Y"`, `"Z"`), engine.Parameter{Key: "Secret", Value: "hush"}))
 	for _, name := range []string{"Inner", "Whole", "Last"} {
 		r := w.macro(name)
@@ -171,7 +171,7 @@ func TestMacros(t *testing.T) {
 
 const oneMacro = `{"Transform": "M", "Resources": {"A": 1}}`
 
-// TestMacroFails has every way in which a macro can fail, with the real service's words and with what is known besides.
+// TestMacroFails covers every failure of a macro, with the real service's text and Pintle's details.
 func TestMacroFails(t *testing.T) {
 	ok := func(r store.Request, fragment string) engine.Outcome {
 		return engine.Outcome{Kind: engine.Returned, Body: []byte(replying(r, fragment))}
@@ -234,7 +234,7 @@ func TestMacroFails(t *testing.T) {
 	}
 }
 
-// TestMacroSaysMuch has texts that are cut, of which no cut may leave half a secret.
+// TestMacroSaysMuch covers texts that are shortened; no partial secret may remain.
 func TestMacroSaysMuch(t *testing.T) {
 	const secret = "hunter2hunter2hunter2hunter2hunter2"
 	text := `{"Transform": "M", "Parameters": {"P": {"Type": "String", "NoEcho": true}}, "Resources": {"A": 1}}`
@@ -262,7 +262,7 @@ func TestMacroSaysMuch(t *testing.T) {
 	}
 }
 
-// TestMacroFailsOtherwise has what may become of a create besides its rollback.
+// TestMacroFailsOtherwise covers the alternatives to the rollback of a create.
 func TestMacroFailsOtherwise(t *testing.T) {
 	tests := []struct {
 		name string
@@ -288,7 +288,7 @@ func TestMacroFailsOtherwise(t *testing.T) {
 	}
 }
 
-// TestMacroAgain tries again what failed in macros, and rolls it back.
+// TestMacroAgain retries operations whose macros failed, and rolls one back.
 func TestMacroAgain(t *testing.T) {
 	w := newWorld(t, engine.FidelityPintle)
 	w.macros("M")
@@ -319,7 +319,7 @@ func TestMacroAgain(t *testing.T) {
 	w.fail("B", "b", "no")
 	update()
 	w.must(w.engine.CancelUpdate(w.ctx, engine.CancelUpdate{Stack: w.ref()}))
-	w.macro("M") // it is with the function, which nobody waits for
+	w.macro("M") // its function runs, but no operation waits for it
 	if w.status() != "UPDATE_FAILED" {
 		t.Fatalf("the stack is in %s", w.status())
 	}
@@ -332,7 +332,7 @@ func TestMacroAgain(t *testing.T) {
 	}
 }
 
-// TestMacroStopped stops operations while a macro runs. What it returns later changes nothing.
+// TestMacroStopped stops operations while a macro runs. Its later reply changes nothing.
 func TestMacroStopped(t *testing.T) {
 	const stood = `{"Resources": {"A": {"Type": "Custom::Thing", "Properties": {"ServiceToken": "` + token + `"}}}}`
 	tests := []struct {
@@ -391,7 +391,7 @@ func TestMacroStopped(t *testing.T) {
 	})
 }
 
-// TestMacroDiesWithItsNode asks again under the same id, and takes one answer.
+// TestMacroDiesWithItsNode checks that the macro is called again with the same ID, and that one reply is used.
 func TestMacroDiesWithItsNode(t *testing.T) {
 	w := newWorld(t, engine.FidelityPintle)
 	w.macros("M")
@@ -457,7 +457,7 @@ func TestMacroRefused(t *testing.T) {
 	}
 }
 
-// TestMacroChangeSet makes change sets by macros, which run once.
+// TestMacroChangeSet creates change sets with macros, which run once.
 func TestMacroChangeSet(t *testing.T) {
 	w := newWorld(t, engine.FidelityPintle)
 	w.macros("M")
@@ -512,7 +512,7 @@ func TestMacroChangeSet(t *testing.T) {
 	plan("none", store.KindUpdate, `{"Transform": "None", "Resources": {}}`)
 	is("none", "FAILED", "UNAVAILABLE", "No transform named 123456789012::None found.", 0)
 
-	// One that is deleted is not made any more, and one whose stack has changed meanwhile fails.
+	// A deleted set is not completed, and a set whose stack has changed fails.
 	plan("gone", store.KindUpdate, oneMacro)
 	r = w.macro("M")
 	w.must(w.engine.DeleteChangeSet(w.ctx, engine.ChangeSetRef{Ref: w.ref(), Name: "gone"}))
@@ -539,7 +539,7 @@ func TestMacroChangeSet(t *testing.T) {
 	}
 }
 
-// TestInclude includes snippets, with macros and without.
+// TestInclude includes snippets, with and without macros.
 func TestInclude(t *testing.T) {
 	snippets := map[string]string{"s3://b/one": "A:\n  Type: Custom::Thing\n  Properties: {ServiceToken: " + token + ", V: {Ref: P}}\n", "s3://b/props": `{"W": 1}`}
 	w := newWorldWith(t, engine.Config{Snippet: func(_ context.Context, location string) (string, error) {
@@ -568,7 +568,7 @@ func TestInclude(t *testing.T) {
 	const both = `{"Transform": "M", "Resources": {"A": {"Type": "Custom::Thing", "Metadata": {"Fn::Transform": "M"}, "Properties": {
 		"Fn::Transform": {"Name": "AWS::Include", "Parameters": {"Location": "s3://b/props"}}, "ServiceToken": "` + token + `"}}}}`
 	w.must(w.updateExpanding(both))
-	delete(snippets, "s3://b/props") // it is fetched once, before anything is asked
+	delete(snippets, "s3://b/props") // it is fetched once, before any macro is called
 	r := w.macro("M")
 	w.returns(r, replying(r, `{"m": 1}`))
 	r = w.macro("M")
@@ -590,7 +590,7 @@ func TestInclude(t *testing.T) {
 	}
 }
 
-// TestMacroEvent is what a function gets.
+// TestMacroEventIsSealed checks the event of a function, and that the store does not contain it in clear text.
 func TestMacroEventIsSealed(t *testing.T) {
 	w := newWorld(t, engine.FidelityPintle)
 	w.macros("Whole", "Last", "Inner")

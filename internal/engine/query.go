@@ -78,7 +78,7 @@ func (q Queries) Expected(ctx context.Context, stack store.Stack) ([]store.Insta
 }
 
 // FindOperation returns an operation by its own ID or that of its rollback, and its stack. It returns
-// [store.ErrNotFound] if there is none in the account and region.
+// [store.ErrNotFound] if the account and region have no such operation.
 func (q Queries) FindOperation(ctx context.Context, account, region, id string) (store.Stack, store.Operation, error) {
 	stack, operation, err := q.store.FindOperation(ctx, id)
 	if err == nil && (stack.Account != account || stack.Region != region) {

@@ -75,8 +75,8 @@ func (d removal) cleanUp(s *store.Step) error {
 	return d.deleteNext(s, true)
 }
 
-// deleteNext sends the Delete of the step's next instance that is marked for deletion. If there is none, the step is
-// done. detached means that the instance is no longer the one of its logical ID.
+// deleteNext sends the Delete of the step's next instance that is marked for deletion. Without such an instance, the
+// step is done. detached means that the instance is no longer the one of its logical ID.
 func (d removal) deleteNext(s *store.Step, detached bool) error {
 	for _, instance := range d.pendingDelete(s.Logical) {
 		if !instance.Reached {
@@ -213,7 +213,7 @@ func (d removal) orphan(i *store.Instance, reason string) {
 	d.resourceEvent(i, store.VerbDelete, store.ProgressSkipped, d.dialect.texts().left(reason), i.Body.Properties, false)
 }
 
-// discard deletes what a failed Create left, before the resource is created again.
+// discard deletes the remains of a failed Create, before the resource is created again.
 func (d removal) discard(s *store.Step, i *store.Instance) error {
 	s.Touched = true
 	if i.Imported {
@@ -248,7 +248,7 @@ func (d removal) unmark(logical wire.LogicalID) {
 	}
 }
 
-// cleaningUp reports whether the phase deletes what an update left behind.
+// cleaningUp reports whether the phase deletes the remains of an update.
 func (d removal) cleaningUp() bool {
 	return d.op.Phase == store.PhaseCleanup || d.op.Phase == store.PhaseRevertCleanup
 }

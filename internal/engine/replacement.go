@@ -96,8 +96,8 @@ func (d replacement) forget(i *store.Instance) {
 	}
 }
 
-// lastStood returns the instance of a logical ID that belonged to the last complete state of the stack; nil if there was none. The
-// view is whole.
+// lastStood returns the instance of a logical ID that belonged to the last complete state of the stack; nil if there
+// was none. The view is whole.
 func (d replacement) lastStood(logical wire.LogicalID) *store.Instance {
 	var stood *store.Instance
 	for _, number := range d.numbers[logical] {

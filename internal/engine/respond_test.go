@@ -14,7 +14,7 @@ import (
 	"github.com/pintle-dev/pintle/wire"
 )
 
-// respond answers for the provider of a resource, with SUCCESS if nothing else is said.
+// respond answers for the provider of a resource, with SUCCESS by default.
 func (w *world) respond(in engine.Respond) (engine.Responded, error) {
 	in.Stack, in.By = w.ref(), "key K of account A"
 	if in.Status == "" {
@@ -71,7 +71,7 @@ func TestRespond(t *testing.T) {
 	}
 }
 
-// The id that nobody gives is the one the resource has, else one that is made up.
+// TestRespondChoosesTheID checks the default ID of an answer: the resource's ID, or a generated one.
 func TestRespondChoosesTheID(t *testing.T) {
 	w := newWorld(t, engine.FidelityPintle)
 	w.must(w.create(one(`"K": "v"`)))
@@ -104,7 +104,8 @@ func TestRespondChoosesTheID(t *testing.T) {
 	}
 }
 
-// An Update keeps the attributes that the resource has, secret if they are, unless the answer says otherwise.
+// TestRespondKeepsAttributes checks that an Update keeps the resource's attributes and their secrecy unless the
+// answer has others.
 func TestRespondKeepsAttributes(t *testing.T) {
 	kept := `{"Data":{"a":"1","b":{"c":["2"]}},"NoEcho":false}`
 	for name, test := range map[string]struct {
@@ -143,7 +144,8 @@ func TestRespondKeepsAttributes(t *testing.T) {
 	}
 }
 
-// A success that lacks what others read would fail the stack, so it is refused unless it is forced.
+// TestRespondLacksAttributes checks that a success without attributes that others read is rejected unless it is
+// forced, because it would fail the stack.
 func TestRespondLacksAttributes(t *testing.T) {
 	reads := `{"Conditions": {"No": {"Fn::Equals": ["a", "b"]}}, "Resources": {"C": ` + resource(`"K": "v"`) + `,
 		"D": ` + resource(`"K": {"Fn::GetAtt": ["C", "key"]}, "L": {"Fn::If": ["No", {"Fn::GetAtt": ["C", "never"]}, "x"]}`) + `},
@@ -280,7 +282,7 @@ func TestRespondRefusals(t *testing.T) {
 	_, err = w.respond(engine.Respond{Logical: "C"})
 	wantCode(t, err, engine.CodeValidation, "Stack S does not wait for resource C.")
 
-	// A clean-up that waits for its next try is not answered either.
+	// A clean-up that waits for its next try cannot be answered either.
 	w = created(t, one(`"K": "v"`), "C=a")
 	w.must(w.update(one(`"K": "w"`)))
 	w.succeed("C", "b")
@@ -295,7 +297,7 @@ func TestRespondRefusals(t *testing.T) {
 	}
 }
 
-// Two requests of one resource do not happen, but if they do nobody guesses which one is meant.
+// TestRespondDoesNotGuess checks that an answer is rejected if a resource has two requests, which should not happen.
 func TestRespondDoesNotGuess(t *testing.T) {
 	w := newWorld(t, engine.FidelityPintle)
 	w.must(w.create(one("")))
@@ -313,7 +315,7 @@ func TestRespondDoesNotGuess(t *testing.T) {
 	w.must(err)
 }
 
-// The time limit of a create is a request that nobody answers.
+// TestRespondLeavesTheTimer checks that a person cannot answer the timer of a create.
 func TestRespondLeavesTheTimer(t *testing.T) {
 	w := newWorld(t, engine.FidelityPintle)
 	w.createWithin(1, false, false, one(""))

@@ -10,7 +10,7 @@ import (
 	"github.com/pintle-dev/pintle/internal/store"
 )
 
-// left is an update, or a create, that leaves the stack as it is if it fails.
+// left are the options of an update or create that is not rolled back when it fails.
 var left = engine.Options{DisableRollback: true}
 
 func (w *world) updateLeft(template string) error {
@@ -30,7 +30,7 @@ func TestRetryOfACreate(t *testing.T) {
 	if err == nil || !strings.HasPrefix(err.Error(), "This stack is currently in a non-terminal [CREATE_FAILED] state.") {
 		t.Errorf("an update with rollback: %v", err)
 	}
-	w.must(w.updateLeft(two)) // nothing changed, and yet there is something to do
+	w.must(w.updateLeft(two)) // nothing changed, but the failed resource has to be updated
 	w.succeed("B", "b")
 	w.succeed("B", "b2")
 	w.succeed("C", "c")
@@ -49,8 +49,8 @@ func TestRetryOfACreate(t *testing.T) {
 	}, `-> Create A id= {}`, `-> Create B id= {}`, `-> Delete B id=b {}`, `-> Create B id= {}`, `-> Create C id= {}`)
 }
 
-// What only a revision that was tried declares goes in the clean-up of the one that works, dependents first, and goes by
-// its own policy.
+// TestRetryLeavesOut checks that the clean-up of a successful retry deletes resources that only an earlier attempt
+// declared, dependents first, and with their own policies.
 func TestRetryLeavesOut(t *testing.T) {
 	w := newWorld(t, engine.FidelityPintle)
 	w.createWith(body(map[string]string{
@@ -85,14 +85,14 @@ func TestRetryLeavesOut(t *testing.T) {
 	})
 }
 
-// An update that failed twice goes back to where the stack last stood, in one rollback.
+// TestRetriesRolledBack checks that one rollback restores the last complete state after an update that failed twice.
 func TestRetriesRolledBack(t *testing.T) {
 	w := newWorld(t, engine.FidelityPintle)
 	w.must(w.create(body(map[string]string{"A": resource(`"K": "1"`), "B": resource(`"K": "1"`)})))
 	w.succeed("A", "a")
 	w.succeed("B", "b")
 	w.must(w.updateLeft(body(map[string]string{"A": resource(`"K": "2"`), "B": resource(`"K": "2"`), "N": resource("")})))
-	w.succeed("A", "a2") // another one
+	w.succeed("A", "a2") // with another ID
 	w.fail("B", "b", "no")
 	w.succeed("N", "n")
 	if got := w.status(); got != "UPDATE_FAILED" {
@@ -105,7 +105,7 @@ func TestRetriesRolledBack(t *testing.T) {
 	n := len(w.events())
 	w.sent = nil
 	w.must(w.rollBack(engine.RollbackStack{}))
-	w.succeed("A", "a") // the first one is back
+	w.succeed("A", "a") // the first ID is back
 	w.succeed("B", "b")
 	w.succeed("A", "a2")
 	w.succeed("M", "m")
@@ -134,7 +134,8 @@ func TestRetriesRolledBack(t *testing.T) {
 	}
 }
 
-// A stack that never stood has nothing to go back to, however often its create was tried.
+// TestRetryOfACreateRolledBack checks that a stack that was never complete is deleted by a rollback, after any number
+// of retries.
 func TestRetryOfACreateRolledBack(t *testing.T) {
 	setUp := func(t *testing.T) *world {
 		w := newWorld(t, engine.FidelityPintle)
@@ -198,7 +199,7 @@ func TestRetryOfACreateRolledBack(t *testing.T) {
 		if got := w.status(); got != "DELETE_FAILED" {
 			t.Fatal(got)
 		}
-		w.delete() // once more: B still stands on A, though only the revision that was tried first says so
+		w.delete() // again: B still depends on A, although only the first attempt declared it
 		w.succeed("B", "b")
 		w.succeed("A", "a")
 		if got := w.events()[len(w.events())-1]; got != "S DELETE_COMPLETE" || len(w.events()) < n {
@@ -207,7 +208,7 @@ func TestRetryOfACreateRolledBack(t *testing.T) {
 	})
 }
 
-// The Delete that makes room for a new Create can fail as any other.
+// TestRetryCannotDelete checks that the Delete that makes room for a new Create can fail like any other.
 func TestRetryCannotDelete(t *testing.T) {
 	w := newWorld(t, engine.FidelityPintle)
 	w.createWith(one(""), engine.CreateStack{Options: left})
@@ -259,7 +260,7 @@ func TestRetryChangesType(t *testing.T) {
 }
 
 // TestRetryCancelledWhileItMakesRoom checks that a cancel does not end the Delete that makes room for a new Create.
-// An event reports its result when it arrives, and the rollback deletes what is left.
+// An event reports its result when it arrives, and the rollback deletes the remains.
 func TestRetryCancelledWhileItMakesRoom(t *testing.T) {
 	for _, test := range []struct {
 		name   string
@@ -317,7 +318,7 @@ func TestRetryCancelledWhileItMakesRoom(t *testing.T) {
 	}
 }
 
-// The same update tried again does not say that the resource is already what it is to be.
+// TestRetryOfTheSameUpdate checks that retrying the same update does not send the new properties as the old ones.
 func TestRetryOfTheSameUpdate(t *testing.T) {
 	w := newWorld(t, engine.FidelityPintle)
 	w.must(w.create(body(map[string]string{"A": resource(`"K": 1`)})))
@@ -337,15 +338,15 @@ func TestRetryOfTheSameUpdate(t *testing.T) {
 	}
 }
 
-// A rollback that was asked to delete what a policy retains fails at another instance of the resource. What it did not come
-// to keeps its policy.
+// TestFailedRollbackKeepsWhatItDidNotReach checks a rollback with RetainExceptOnCreate that fails at another instance
+// of the resource. Resources that it did not reach keep their policies.
 func TestFailedRollbackKeepsWhatItDidNotReach(t *testing.T) {
 	w := newWorld(t, engine.FidelityPintle)
 	w.createWith(body(map[string]string{"A": resource(`"K": 1`), "X": resource("")}), engine.CreateStack{Options: left})
 	w.succeed("A", "a1")
 	w.fail("X", "x", "no")
 	w.must(w.updateLeft(body(map[string]string{"A": resource(`"K": 2`, `"DeletionPolicy": "Retain"`), "X": resource("")})))
-	w.succeed("A", "a2") // a1 is to go in the clean-up
+	w.succeed("A", "a2") // the clean-up should delete a1
 	w.fail("X", "x", "nor now")
 	w.must(w.rollBack(engine.RollbackStack{RetainExceptOnCreate: true}))
 	w.fail("A", "a1", "in use")
@@ -378,7 +379,7 @@ func TestRetryFailsWhileItMakesRoom(t *testing.T) {
 	w.fail("B", "b", "no")
 	w.answer(removing, success("a"))
 	n := len(w.events())
-	w.must(w.cancelUpdate("")) // the Delete of C is under way
+	w.must(w.cancelUpdate("")) // the Delete of C is in progress
 	w.succeed("C", "c")
 	w.succeed("B", "b")
 	w.want(n, []string{
@@ -391,7 +392,8 @@ func TestRetryFailsWhileItMakesRoom(t *testing.T) {
 	})
 }
 
-// The same in an update that stood before: what is left is deleted in the clean-up, which has begun by then.
+// TestRetryCancelledWhileItMakesRoomInAnUpdate checks the same in a stack that was complete before: the clean-up,
+// which has then started, deletes the remains.
 func TestRetryCancelledWhileItMakesRoomInAnUpdate(t *testing.T) {
 	w := newWorld(t, engine.FidelityPintle)
 	w.must(w.create(body(map[string]string{"K": resource("")})))
@@ -414,7 +416,8 @@ func TestRetryCancelledWhileItMakesRoomInAnUpdate(t *testing.T) {
 	})
 }
 
-// A cancelled Update is answered with another id when its resource is already to go: both are.
+// TestCancelledUpdateOfWhatIsToGo checks a cancelled Update that is answered with another ID when its resource is
+// marked for deletion. Both resources are deleted.
 func TestCancelledUpdateOfWhatIsToGo(t *testing.T) {
 	w := newWorld(t, engine.FidelityPintle)
 	w.must(w.create(body(map[string]string{"K": resource("")})))
@@ -439,10 +442,10 @@ func TestCancelledUpdateOfWhatIsToGo(t *testing.T) {
 	})
 }
 
-// What failed, and is as it is to be, does not stay failed in a stack that is well: neither when the retry asks for what
-// there is, nor when it is rolled back.
+// TestRetryOfWhatIsRight checks that a failed resource with the right properties does not stay failed, in a retry
+// that asks for these properties or in a rollback.
 func TestRetryOfWhatIsRight(t *testing.T) {
-	moved := strings.Replace(resource(`"K": "1"`), "CRTest", "Other", 1) // denied without a call
+	moved := strings.Replace(resource(`"K": "1"`), "CRTest", "Other", 1) // rejected without a request
 	setUp := func(t *testing.T) (*world, int) {
 		w := newWorld(t, engine.FidelityPintle)
 		w.must(w.create(body(map[string]string{"A": resource(`"K": "1"`), "B": resource(`"K": "1"`)})))
@@ -531,7 +534,7 @@ func TestRetryForgetsWhatIsGone(t *testing.T) {
 		w.succeed("C", "c")
 		w.fail("C", "c", "no")
 	}
-	if n := tried(); n != 2 { // the last one, and the first one for the sake of A and B
+	if n := tried(); n != 2 { // the last one, and the first one because of A and B
 		t.Errorf("%d revisions are kept in mind", n)
 	}
 	n := len(w.events())
@@ -551,8 +554,8 @@ func TestRetryForgetsWhatIsGone(t *testing.T) {
 	})
 }
 
-// A resource is replaced in an update that failed and was left, and the retry removes it: what was replaced keeps the
-// protection that it was declared with.
+// TestRetryRemovesWhatWasReplaced checks a resource that a failed update replaced and the retry removes. The replaced
+// instance keeps its declared protection.
 func TestRetryRemovesWhatWasReplaced(t *testing.T) {
 	w := newWorld(t, engine.FidelityPintle)
 	const kept = `"DeletionPolicy": "Retain", "UpdateReplacePolicy": "Retain"`
@@ -581,7 +584,8 @@ func TestRetryRemovesWhatWasReplaced(t *testing.T) {
 	})
 }
 
-// A provider that compares what is with what was would do nothing if both were the attempt that failed.
+// TestRetryOfAnUpdate checks that old and new properties in a retry differ. Otherwise a provider that compares them
+// would do nothing.
 func TestRetryOfAnUpdate(t *testing.T) {
 	w := newWorld(t, engine.FidelityPintle)
 	w.must(w.create(one(`"K": "1"`)))
@@ -594,7 +598,7 @@ func TestRetryOfAnUpdate(t *testing.T) {
 	w.must(w.updateLeft(one(`"K": "1"`)))
 	w.succeed("C", "c")
 	w.must(w.updateLeft(one(`"K": "4"`)))
-	w.fail("C", "c4", "no") // another one, and yet it failed
+	w.fail("C", "c4", "no") // another ID, although it failed
 	w.must(w.updateLeft(one(`"K": "4"`)))
 	w.succeed("C", "c4")
 	w.succeed("C", "c")

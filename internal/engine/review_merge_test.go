@@ -11,15 +11,15 @@ import (
 	"github.com/pintle-dev/pintle/internal/store"
 )
 
-// expand creates a root that agrees to macros, with what f.templates has of nested ones.
+// expand creates a root with the acknowledgement of macros and the nested stacks in f.templates.
 func (f *tree) expand(root string) {
 	f.t.Helper()
 	f.must(f.createExpanding(root, nil))
 	f.nest()
 }
 
-// TestDeleteNestedWhileItsMacrosRun keeps a client from deleting a nested stack for whose create its parent waits: the parent
-// would get the ID of a deleted stack.
+// TestDeleteNestedWhileItsMacrosRun checks that a client cannot delete a nested stack whose parent waits for its
+// create, because the parent would get the ID of a deleted stack.
 func TestDeleteNestedWhileItsMacrosRun(t *testing.T) {
 	f := newTree(t)
 	f.macros("M")
@@ -39,7 +39,7 @@ func TestDeleteNestedWhileItsMacrosRun(t *testing.T) {
 	f.is("S", "CREATE_COMPLETE")
 }
 
-// TestPreviousTemplateOfFailedMacros goes on from a create whose macros have failed and that was left: what it had is no template.
+// TestPreviousTemplateOfFailedMacros checks that the template of a create whose macros failed cannot be used again.
 func TestPreviousTemplateOfFailedMacros(t *testing.T) {
 	w := newWorld(t, engine.FidelityPintle)
 	w.macros("M")
@@ -65,7 +65,8 @@ func TestPreviousTemplateOfFailedMacros(t *testing.T) {
 	}
 }
 
-// TestDeleteNestedExportInUse tells a parent that its nested stack cannot be deleted, also where a client would only have an event.
+// TestDeleteNestedExportInUse checks that a parent gets an error if its nested stack cannot be deleted, even where a
+// client would get only an event.
 func TestDeleteNestedExportInUse(t *testing.T) {
 	for _, fidelity := range []engine.Fidelity{engine.FidelityPintle, engine.FidelityAWS} {
 		t.Run(string(fidelity), func(t *testing.T) {
@@ -86,7 +87,8 @@ func TestDeleteNestedExportInUse(t *testing.T) {
 	}
 }
 
-// TestUndoNestedExportInUse rolls a nested stack back whose new export another stack has begun to import while it was held.
+// TestUndoNestedExportInUse rolls back a nested stack whose new export another stack started to import while it was
+// held.
 func TestUndoNestedExportInUse(t *testing.T) {
 	f := newTree(t)
 	f.templates["child"] = still([3]string{"O", `"old"`, ""})
@@ -116,7 +118,8 @@ func TestUndoNestedExportInUse(t *testing.T) {
 	}
 }
 
-// TestMacroRepliesThatGrow bounds what is kept between macros by what can be read again, however much longer a text is in JSON.
+// TestMacroRepliesThatGrow checks that the state between macros is limited to a size that can be read again, even if
+// texts are longer in JSON.
 func TestMacroRepliesThatGrow(t *testing.T) {
 	w := newWorld(t, engine.FidelityPintle)
 	w.macros("M", "N")
@@ -128,7 +131,7 @@ func TestMacroRepliesThatGrow(t *testing.T) {
 	})
 }
 
-// updateLeaving updates the root, and leaves what fails.
+// updateLeaving updates the root without a rollback on failure.
 func (f *tree) updateLeaving(root string) {
 	f.t.Helper()
 	options := expanding()
@@ -158,7 +161,7 @@ func (f *tree) late(meanwhile func()) {
 	}
 }
 
-// TestForsakeWhileMacrosRun takes back what was begun too late, though what fails was to be left.
+// TestForsakeWhileMacrosRun checks that work that started too late is undone, even if failures are not rolled back.
 func TestForsakeWhileMacrosRun(t *testing.T) {
 	f := newTree(t)
 	f.macros("M")
@@ -171,11 +174,12 @@ func TestForsakeWhileMacrosRun(t *testing.T) {
 		f.easily()
 		f.is("S", "UPDATE_ROLLBACK_COMPLETE")
 	})
-	f.macro("M") // it was asked, and is of no use any more
+	f.macro("M") // it was called in vain
 	f.is("S-A-", "UPDATE_ROLLBACK_COMPLETE")
 }
 
-// TestUndoWhileMacrosRunAnew takes back what a try before has left, while the macros of a new one run.
+// TestUndoWhileMacrosRunAnew checks that the remains of an earlier attempt are undone while the macros of a retry
+// run.
 func TestUndoWhileMacrosRunAnew(t *testing.T) {
 	f := newTree(t)
 	f.macros("M")

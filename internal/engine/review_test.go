@@ -12,11 +12,11 @@ import (
 	"github.com/pintle-dev/pintle/wire"
 )
 
-// The tests in this file are of what is easily got wrong: each was a mistake once.
+// The tests in this file cover former bugs.
 
 const noEchoP = `"Parameters": {"P": {"Type": "String", "NoEcho": true}}`
 
-// shown is everything that people may read of a stack.
+// shown returns all texts about a stack that people can read.
 func (w *world) shown() string {
 	w.t.Helper()
 	audit, err := w.store.Audit(w.ctx, w.stack().Key, 100)
@@ -67,7 +67,8 @@ func TestNoTextTellsASecret(t *testing.T) {
 	}
 }
 
-// A provider that was given a secret as part of a longer text may tell the secret alone.
+// TestSecretsOfNeighboursAreMasked checks that a secret that a provider got as part of a longer text is masked on its
+// own.
 func TestSecretsOfNeighboursAreMasked(t *testing.T) {
 	w := newWorld(t, engine.FidelityPintle)
 	w.must(w.create(body(map[string]string{"C": resource(""), "D": resource(`"URL": {"Fn::Sub": "db://u:${C.key}@h"}`)})))
@@ -78,11 +79,11 @@ func TestSecretsOfNeighboursAreMasked(t *testing.T) {
 	}
 }
 
-// A request that waits to be delivered when it is cancelled has been handed over already.
+// TestCancelledRequestIsHandedOverOnce checks that a ready request that is cancelled is not dispatched again.
 func TestCancelledRequestIsHandedOverOnce(t *testing.T) {
 	w := newWorld(t, engine.FidelityPintle)
 	w.must(w.create(body(map[string]string{"C": resource(""), "X": resource("")})))
-	c := w.take("C") // and not accepted yet
+	c := w.take("C") // not accepted yet
 	w.fail("X", "x", "r")
 	w.succeed("X", "x")
 	if len(w.inbox) > 0 {
@@ -113,7 +114,7 @@ func TestNothingIsSentInVain(t *testing.T) {
 	}
 }
 
-// The ServiceTimeout of a Delete is the one in the properties that are deleted.
+// TestTimeoutGoesWithTheProperties checks that a Delete has the ServiceTimeout of the deleted properties.
 func TestTimeoutGoesWithTheProperties(t *testing.T) {
 	w := created(t, one(`"ServiceTimeout": 600`), "C=a")
 	w.must(w.update(one(`"ServiceTimeout": 2`)))
@@ -126,7 +127,7 @@ func TestTimeoutGoesWithTheProperties(t *testing.T) {
 	}
 }
 
-// There is nothing to retain of a resource whose provider never heard of it.
+// TestNeverReachedIsNotRetained checks that a resource that no provider knows is not retained.
 func TestNeverReachedIsNotRetained(t *testing.T) {
 	broken := body(map[string]string{"C": resource(""), "D": resource(`"ServiceTimeout": 0`, `"DeletionPolicy": "Retain"`)})
 	retained := func(w *world) {
@@ -159,8 +160,8 @@ func TestNeverReachedIsNotRetained(t *testing.T) {
 	retained(w)
 }
 
-// A delete after an update that could not be rolled back spares what UpdateReplacePolicy protects, and knows the
-// resources of both templates, in a second try too.
+// TestDeleteAfterFailedRollback checks that a delete after a failed rollback keeps resources that UpdateReplacePolicy
+// protects, and includes the resources of both templates, also in a second attempt.
 func TestDeleteAfterFailedRollback(t *testing.T) {
 	keep := `"UpdateReplacePolicy": "Retain"`
 	w := created(t, body(map[string]string{"C": resource(`"K": 1`, keep), "Y": resource(`"K": 1`)}), "C=a", "Y=y")
@@ -172,7 +173,7 @@ func TestDeleteAfterFailedRollback(t *testing.T) {
 	w.succeed("M", "m")
 	w.succeed("N", "n")
 	w.fail("Y", "y", "r")
-	w.fail("C", "b", "r") // asked to be as it was
+	w.fail("C", "b", "r") // its old properties were requested
 	w.succeed("Y", "y")
 	if w.status() != "UPDATE_ROLLBACK_FAILED" {
 		t.Fatal(w.history())
@@ -203,14 +204,14 @@ func TestDeleteAfterFailedRollback(t *testing.T) {
 	}
 }
 
-// Whatever the clock does, events can be distinguished by their ids and sorted by their times.
+// TestEventsInOneMillisecond checks that events have distinct IDs and ordered times, regardless of the clock.
 func TestEventsInOneMillisecond(t *testing.T) {
 	w := created(t, body(map[string]string{"C": resource(`"K": 1`), "X": resource(`"K": 1`, `"DependsOn": "C"`)}), "C=a", "X=x")
 	w.must(w.update(body(map[string]string{"C": resource(`"K": 2`), "X": resource(`"K": 2`, `"DependsOn": "C"`)})))
 	w.succeed("C", "b")
 	w.fail("X", "x", "r")
 	w.now = w.now.Add(-time.Hour)
-	w.succeed("C", "a") // the loser is the winner again
+	w.succeed("C", "a") // the loser is current again
 	w.succeed("X", "x")
 	w.succeed("C", "b")
 	w.delete()
@@ -234,7 +235,7 @@ func TestEventsInOneMillisecond(t *testing.T) {
 	}
 }
 
-// A resource that was brought back may have a new id, and the outputs tell it.
+// TestOutputsAfterRollback checks that outputs have the new ID of a restored resource.
 func TestOutputsAfterRollback(t *testing.T) {
 	outputs := `"Outputs": {"O": {"Value": {"Ref": "C"}}}`
 	template := func(k string) string {
@@ -253,7 +254,7 @@ func TestOutputsAfterRollback(t *testing.T) {
 	}
 }
 
-// A stack may come out without any resource.
+// TestNoResourceHolds checks a stack without resources.
 func TestNoResourceHolds(t *testing.T) {
 	w := newWorld(t, engine.FidelityPintle)
 	w.must(w.create(body(map[string]string{"C": resource("", `"Condition": "Never"`)},
@@ -274,8 +275,8 @@ func TestFencedNode(t *testing.T) {
 	for _, outcome := range []engine.Outcome{
 		{Kind: engine.Accepted, Local: true}, {Kind: engine.Refused, Text: "no route"}, {Kind: engine.Died, Text: "exited", Delivered: true},
 	} {
-		// by is what the node that took over reports before the first one: nothing, or that its process, or a
-		// provider elsewhere, has the request.
+		// by is the report of the node that took over, before the first node reports: nothing, or that its process or
+		// a provider elsewhere has the request.
 		for _, by := range []string{"nobody", "process", "elsewhere"} {
 			w := newWorld(t, engine.FidelityPintle)
 			w.must(w.create(one("")))
@@ -328,7 +329,7 @@ func TestDoneBeforeTheNodeDies(t *testing.T) {
 			t.Errorf("done: %v, then the request is %s, executed by %d, due %v, dispatched %d times", done, row.State, row.Executor, row.Due, len(again))
 		}
 		w.engine = other
-		w.must(w.engine.Report(w.ctx, r.ID, engine.Outcome{Kind: engine.Accepted})) // of a node that is not there any more
+		w.must(w.engine.Report(w.ctx, r.ID, engine.Outcome{Kind: engine.Accepted})) // from a node that no longer exists
 		w.answer(r, success("C-1"))
 		if w.status() != "CREATE_COMPLETE" {
 			t.Error(w.history())

@@ -15,7 +15,7 @@ type RollbackStack struct {
 	Token string
 	// RoleARN replaces the stack's role; empty keeps it.
 	RoleARN string
-	// RetainExceptOnCreate deletes what was created since the stack was last complete, even if its policy is Retain.
+	// RetainExceptOnCreate deletes new resources since the last complete state, even if their policy is Retain.
 	RetainExceptOnCreate bool
 }
 

@@ -8,8 +8,8 @@ import (
 	"github.com/pintle-dev/pintle/wire"
 )
 
-// unrevertible returns a world in which the rollback of an update has failed at A, on which B depends, and at D, while C
-// came back. N was created by the update.
+// unrevertible returns a world in which the rollback of an update has failed at A, on which B depends, and at D, and
+// has restored C. N was created by the update.
 func unrevertible(t *testing.T) *world {
 	t.Helper()
 	template := func(k string, more ...string) string {
@@ -39,7 +39,8 @@ func unrevertible(t *testing.T) *world {
 	return w
 }
 
-// A continued rollback asks for what is left to be done and for nothing else, in the order of the old template.
+// TestContinueDoesWhatIsLeft checks that a continued rollback sends only the remaining requests, in the order of the
+// old template.
 func TestContinueDoesWhatIsLeft(t *testing.T) {
 	w := unrevertible(t)
 	n := len(w.events())
@@ -66,7 +67,7 @@ func TestContinueDoesWhatIsLeft(t *testing.T) {
 		`-> Update X id=x {"K":"v"} was {"K":"w"}`, `-> Delete N id=n {}`)
 }
 
-// A forced one skips what failed before, and what fails now.
+// TestForcedContinue checks that a forced rollback skips resources that failed before, and those that fail now.
 func TestForcedContinue(t *testing.T) {
 	w := unrevertible(t)
 	n := len(w.events())
@@ -123,7 +124,7 @@ func TestContinueRefusals(t *testing.T) {
 	wantCode(t, err, engine.CodeValidation, "Stack [ghost] does not exist")
 
 	w = unrevertible(t)
-	for _, skip := range [][]wire.LogicalID{{"A", "X"}, {"A", "C"}, {"N"}, {"S.A"}} { // cancelled or failed, back, new, nested
+	for _, skip := range [][]wire.LogicalID{{"A", "X"}, {"A", "C"}, {"N"}, {"S.A"}} { // cancelled, restored, new, nested
 		err := w.continueRollback(engine.ContinueRollback{Skip: skip})
 		wantCode(t, err, engine.CodeValidation, "ResourcesToSkip: ["+string(skip[len(skip)-1])+"] cannot be skipped.")
 	}
@@ -194,7 +195,7 @@ func TestRollbackSparesTheOriginal(t *testing.T) {
 	w.succeed("A", "b")
 	w.fail("X", "x", "no")
 	n := len(w.events())
-	w.succeed("A", "c") // neither
+	w.succeed("A", "c") // neither of the two
 	w.succeed("X", "x")
 	w.succeed("A", "b")
 	w.want(n, []string{

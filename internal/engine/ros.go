@@ -70,7 +70,7 @@ func rosAction(kind store.Kind, phase store.Phase) string {
 }
 
 // ResourceStatus renders the state of a resource; without a verb, the resource has not been started. ROS has no
-// status for a retained resource. It is no longer the stack's, and DELETE_COMPLETE means only that.
+// status for a retained resource. DELETE_COMPLETE only means that the stack does not have it any more.
 func (ros) ResourceStatus(verb store.Verb, progress store.Progress) string {
 	if verb == "" {
 		return "INIT_COMPLETE"

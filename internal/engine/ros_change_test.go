@@ -14,7 +14,7 @@ import (
 	"github.com/pintle-dev/pintle/wire"
 )
 
-// changeLines are changes in a line each.
+// changeLines returns changes, one line each.
 func changeLines(t *testing.T, changes []engine.Change) []string {
 	t.Helper()
 	var lines []string
@@ -31,7 +31,8 @@ func changeLines(t *testing.T, changes []engine.Change) []string {
 	return lines
 }
 
-// A preview knows what the provider cannot decide, and shows what is declared besides Parameters.
+// TestROSPreview checks that a preview shows replacements, which the provider cannot decide in ROS, and declarations
+// outside Parameters.
 func TestROSPreview(t *testing.T) {
 	template := func(properties, k string) string {
 		return rosBody(map[string]string{"C": rosResource(`"K": `+k, properties), "D": rosResource(`"Of": {"Ref": "C"}`, "")})
@@ -130,7 +131,8 @@ func TestROSChangeSets(t *testing.T) {
 	refusedWith(t, err, engine.CodeChangeSetNotFound, "The ChangeSet 8acc3dcd-cf48-4fa1-863e-7c767b61fe42 could not be found.")
 }
 
-// A change set has the stack policy that it was made with: the next updates go by it.
+// TestROSChangeSetPolicy checks that a change set keeps the stack policy of its creation, which applies to later
+// updates.
 func TestROSChangeSetPolicy(t *testing.T) {
 	w := standing(t, engine.Config{}, rosBody(map[string]string{"C": rosResource("", ""), "D": rosResource("", "")}), "C=c", "D=d")
 	create := func(in engine.CreateChangeSet) (engine.Planned, error) {
@@ -159,7 +161,8 @@ func TestROSChangeSetPolicy(t *testing.T) {
 	}
 }
 
-// The same request for a change set is the same in everything, and has the codes of ROS if it is not.
+// TestROSChangeSetTwice checks that a repeated request for a change set has to match in everything, and that the
+// error codes are those of ROS.
 func TestROSChangeSetTwice(t *testing.T) {
 	w := standing(t, engine.Config{}, oneROS(`"K": 1`), "C=a")
 	create := func(in engine.CreateChangeSet) (engine.Planned, error) {
@@ -197,7 +200,7 @@ func TestROSCancelUpdate(t *testing.T) {
 	w := standing(t, engine.Config{}, oneROS(`"K": 1`), "C=a")
 	w.must(w.change(engine.UpdateStack{Template: oneROS(`"K": 2`)}))
 	w.must(w.engine.CancelUpdate(w.ctx, engine.CancelUpdate{Stack: w.rosRef()}))
-	w.succeed("C", "a") // the answer to what was cancelled
+	w.succeed("C", "a") // the answer to the cancelled request
 	w.succeed("C", "a")
 	w.happened([]string{
 		rosUpdateStarted,
@@ -210,7 +213,8 @@ func TestROSCancelUpdate(t *testing.T) {
 	}, `-> Update C id=a {"K":2} was {"K":1}`, `-> Update C id=a {"K":1} was {"K":2}`)
 }
 
-// Another stack's output is read by the name or by the id of the stack, and only of the same account.
+// TestROSStackOutputs checks that another stack's outputs are read by the stack's name or ID, and only in the same
+// account.
 func TestROSStackOutputs(t *testing.T) {
 	ids := 0
 	w := newROS(t, engine.Config{NewID: func() string {
@@ -239,7 +243,7 @@ func TestROSStackOutputs(t *testing.T) {
 	}
 }
 
-// A person may answer for a provider here too.
+// TestROSRespond checks that a person may answer for a provider in ROS too.
 func TestROSRespond(t *testing.T) {
 	w := newROS(t, engine.Config{})
 	w.must(w.begin(engine.CreateStack{Template: oneROS("")}))
@@ -257,7 +261,8 @@ func TestROSRespond(t *testing.T) {
 	}
 }
 
-// An Update of ROS that a person answers keeps the attributes too, and must have those that others read.
+// TestROSRespondKeepsAttributes checks that an answer by hand to an Update keeps the attributes in ROS too, and must
+// have those that others read.
 func TestROSRespondKeepsAttributes(t *testing.T) {
 	w := newROS(t, engine.Config{})
 	two := func(k, of string) string {
@@ -270,7 +275,7 @@ func TestROSRespondKeepsAttributes(t *testing.T) {
 		_, err := w.engine.Respond(w.ctx, in)
 		return err
 	}
-	w.must(w.begin(engine.CreateStack{Template: two("v", "Outputs")})) // all of them, whatever they are
+	w.must(w.begin(engine.CreateStack{Template: two("v", "Outputs")})) // all of them, with any names
 	w.accept(w.take("C"))
 	w.must(answer(engine.Respond{Data: []byte(`{"n": 1}`)}))
 	w.succeed("D", "d")
@@ -286,7 +291,7 @@ func TestROSRespondKeepsAttributes(t *testing.T) {
 	if err := answer(engine.Respond{}); err == nil || !strings.Contains(err.Error(), "The answer lacks the attribute m, read by resource D.") {
 		t.Errorf("error %v", err)
 	}
-	w.must(answer(engine.Respond{Set: []byte(`{"m": null}`)})) // which is a value in ROS
+	w.must(answer(engine.Respond{Set: []byte(`{"m": null}`)})) // a valid value in ROS
 	w.succeed("D", "d")
 	if status := w.rosStatus(); status != "UPDATE_COMPLETE" {
 		t.Errorf("the stack is %s", status)
@@ -357,7 +362,7 @@ func (w *rosWorld) reasonOf(phase store.Phase) string {
 	return ""
 }
 
-// current returns the id of what a logical ID stands for.
+// current returns the ID of a logical ID's current instance.
 func (w *rosWorld) current(logical string) string {
 	w.t.Helper()
 	list, err := w.engine.Resources(w.ctx, w.row())

@@ -11,7 +11,8 @@ import (
 	"github.com/pintle-dev/pintle/wire"
 )
 
-// TestROSUpfront refuses at the call what is known to be wrong with custom resources of ROS, wherever the template is checked.
+// TestROSUpfront checks that known problems with custom resources of ROS are rejected at the call, wherever the
+// template is checked.
 func TestROSUpfront(t *testing.T) {
 	for name, c := range map[string]struct{ properties, want string }{
 		"no token":         {`{"Timeout": 5}`, "ServiceToken is missing"},
@@ -46,7 +47,7 @@ func TestROSUpfront(t *testing.T) {
 	}
 }
 
-// A call accepts what it cannot know to be wrong, and what a local provider takes.
+// TestROSUpfrontAccepts checks that a call accepts values that are not known yet, and tokens of local providers.
 func TestROSUpfrontAccepts(t *testing.T) {
 	w := newROS(t, engine.Config{Upfront: true, Serves: func(token wire.ServiceToken) bool { return token == "http://mine" }})
 	text := `{"ROSTemplateFormatVersion": "2015-09-01", "Parameters": {"T": {"Type": "String"}, "N": {"Type": "Number"}}, "Resources": {
@@ -63,7 +64,7 @@ func TestROSUpfrontAccepts(t *testing.T) {
 	}
 }
 
-// TestROSUnknownType refuses unknown types in the words of ROS.
+// TestROSUnknownType checks that unknown types are rejected in the words of ROS.
 func TestROSUnknownType(t *testing.T) {
 	w := newROS(t, engine.Config{})
 	text := `{"ROSTemplateFormatVersion": "2015-09-01", "Resources": {"A": {"Type": "ALIYUN::FOO::Bar"}}}`

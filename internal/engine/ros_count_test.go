@@ -6,7 +6,7 @@ import (
 	"github.com/pintle-dev/pintle/internal/engine"
 )
 
-// TestROSCount has resources that are there as often as a parameter says, also when only the parameter changes.
+// TestROSCount checks that resources exist as often as a parameter says, even if only the parameter changes.
 func TestROSCount(t *testing.T) {
 	counted := rosBody(map[string]string{
 		"A": rosResource(`"I": {"Ref": "ALIYUN::Index"}`, "", `"Count": {"Ref": "N"}`),

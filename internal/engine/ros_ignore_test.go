@@ -11,7 +11,8 @@ import (
 	"github.com/pintle-dev/pintle/internal/store"
 )
 
-// ignored makes a stack that stands without what failed of its create: ids are answered with, and what has none fails.
+// ignored creates a stack that ignores the failures of its create. Resources with an ID succeed, and those without
+// one fail.
 func ignored(t *testing.T, template string, answers ...string) *rosWorld {
 	t.Helper()
 	w := newROS(t, engine.Config{})
@@ -34,7 +35,8 @@ func (w *rosWorld) ignore() {
 	w.must(err)
 }
 
-// A rollback goes back to where the stack stood: it does not create what it stood without.
+// TestROSRollbackToIgnored checks that a rollback restores the stack's complete state, without the resources that
+// were ignored.
 func TestROSRollbackToIgnored(t *testing.T) {
 	template := func(k string) string {
 		return rosBody(map[string]string{"A": rosResource(`"K": `+k, ""), "B": rosResource(`"K": `+k, `, "Timeout": 9`, `"DependsOn": "A"`)})
@@ -42,7 +44,7 @@ func TestROSRollbackToIgnored(t *testing.T) {
 	w := ignored(t, template("1"), "A=a", "B=")
 	w.must(w.change(engine.UpdateStack{Template: template("2")}))
 	w.succeed("A", "a")
-	w.answer(w.take("B"), `"Status": "SUCCESS"`) // the Delete of what is left of it
+	w.answer(w.take("B"), `"Status": "SUCCESS"`) // the Delete of its remains
 	w.refuses("B", "", "again")
 	w.succeed("A", "a")
 	w.answer(w.take("B"), `"Status": "SUCCESS"`)
@@ -57,7 +59,8 @@ func TestROSRollbackToIgnored(t *testing.T) {
 	}
 }
 
-// The reason of a failure is its own, whatever failed of a resource of that name before.
+// TestROSFailureAfterAnOrphan checks that the reason of a failure is its own, and not that of an earlier resource
+// with the same name.
 func TestROSFailureAfterAnOrphan(t *testing.T) {
 	template := func(more string) string {
 		resources := map[string]string{"A": rosResource("", "")}
@@ -83,7 +86,8 @@ func TestROSFailureAfterAnOrphan(t *testing.T) {
 	}
 }
 
-// What its policy kept when it was to be replaced is there, and is the stack's again when the update is rolled back.
+// TestROSRollbackTakesBackWhatWasKept checks that the rollback of an update restores a resource that its policy
+// retained when it was replaced.
 func TestROSRollbackTakesBackWhatWasKept(t *testing.T) {
 	template := func(token, k string) string {
 		return rosBody(map[string]string{
@@ -106,8 +110,8 @@ func TestROSRollbackTakesBackWhatWasKept(t *testing.T) {
 	}
 }
 
-// TestROSRollbackSparesIgnored checks that a resource that was never created gets no request, whatever happens to the
-// resources that it refers to.
+// TestROSRollbackSparesIgnored checks that a resource that was never created gets no request, even if the resources
+// that it refers to change.
 func TestROSRollbackSparesIgnored(t *testing.T) {
 	template := func(token, k string) string {
 		return rosBody(map[string]string{
@@ -155,7 +159,8 @@ func TestROSIgnoreDeletesWhatIsDeclaredNoMore(t *testing.T) {
 	}
 }
 
-// A rollback does not replace what the stack stood with, though the create that is taken for done was to make it otherwise.
+// TestROSRollbackKeepsWhatStood checks that a rollback does not replace a resource of the complete stack, even if the
+// ignored create would have changed it.
 func TestROSRollbackKeepsWhatStood(t *testing.T) {
 	w := newROS(t, engine.Config{})
 	w.must(w.begin(engine.CreateStack{

@@ -14,7 +14,7 @@ import (
 	"github.com/pintle-dev/pintle/wire"
 )
 
-// refusedWith compares the error of a call with the code and message of one of ROS.
+// refusedWith compares the error of a call with a ROS code and message.
 func refusedWith(t *testing.T, err error, code engine.Code, message string) {
 	t.Helper()
 	told, ok := engine.InputError(err)
@@ -36,7 +36,8 @@ const (
 	otherTokenJSON   = `"ServiceToken": "` + otherToken + `"`
 )
 
-// A create that failed deletes what the answer named, and without an id if it named nothing.
+// TestROSCreateFails checks that the rollback of a create deletes the ID in the answer, or sends no ID if there was
+// none.
 func TestROSCreateFails(t *testing.T) {
 	for _, test := range []struct{ name, id, answered string }{
 		{"with an id", "a", success("a")},
@@ -61,7 +62,7 @@ func TestROSCreateFails(t *testing.T) {
 	}
 }
 
-// Only what was sent without an id may be answered without one.
+// TestROSDeleteNeedsTheID checks that only a Delete without an ID may be answered without one.
 func TestROSDeleteNeedsTheID(t *testing.T) {
 	w := standing(t, engine.Config{}, oneROS(""), "C=a")
 	w.must(w.remove(engine.DeleteStack{}))
@@ -75,7 +76,7 @@ func TestROSDeleteNeedsTheID(t *testing.T) {
 func TestROSUpdateFails(t *testing.T) {
 	w := standing(t, engine.Config{}, oneROS(`"K": 1`), "C=a")
 	w.must(w.change(engine.UpdateStack{Template: oneROS(`"K": 2`), Options: engine.Options{DisableRollback: true}}))
-	id := w.refuses("C", "b", "not now") // the id of a failure says nothing
+	id := w.refuses("C", "b", "not now") // the ID in a failure is ignored
 	w.succeed("C", "a")
 	why := `CustomResourceFailed: resources.C: not now (RequestId: ` + string(id) + `)`
 	w.happened([]string{
@@ -89,7 +90,8 @@ func TestROSUpdateFails(t *testing.T) {
 	}, `-> Update C id=a {"K":2} was {"K":1}`, `-> Update C id=a {"K":1} was {"K":2}`)
 }
 
-// What could not be rolled back can be updated again, and goes back to where the stack last stood if that fails too.
+// TestROSUpdateAfterRollbackFailed checks that a stack can be updated after a failed rollback, and returns to its
+// last complete state if that update fails too.
 func TestROSUpdateAfterRollbackFailed(t *testing.T) {
 	w := standing(t, engine.Config{}, oneROS(`"K": 1`), "C=a")
 	w.must(w.change(engine.UpdateStack{Template: oneROS(`"K": 2`)}))
@@ -161,7 +163,7 @@ func TestROSTokenIsNotUpdated(t *testing.T) {
 	})
 }
 
-// With ReplacementOption the old resource goes first.
+// TestROSReplace checks that ReplacementOption deletes the old resource first.
 func TestROSReplace(t *testing.T) {
 	from := func(k string) string {
 		return rosBody(map[string]string{"C": rosResource(`"K": 1`, ""), "D": rosResource(`"Of": {"Ref": "C"}, "K": `+k, "")})
@@ -318,7 +320,8 @@ func TestROSTaint(t *testing.T) {
 	}, `-> Delete C id=a {"K":1}`, `-> Create C id= {"K":1}`)
 }
 
-// A change of nothing but Timeout and HttpConfig is noted for the next request, and nobody is asked.
+// TestROSTimeoutAlone checks that a change of only Timeout and HttpConfig is stored for the next request, and that no
+// request is sent.
 func TestROSTimeoutAlone(t *testing.T) {
 	w := standing(t, engine.Config{}, oneROS(`"K": 1`), "C=a")
 	w.must(w.change(engine.UpdateStack{Template: rosBody(map[string]string{
@@ -353,7 +356,8 @@ func TestROSSyncTimesOut(t *testing.T) {
 	}, `-> Create C id= {}`)
 }
 
-// TestROSTimeoutCountsTheSending has a Timeout of 10 s and a provider that needs 6 s to accept the request, which leaves it 4 s.
+// TestROSTimeoutCountsTheSending has a Timeout of 10 s and a provider that needs 6 s to accept the request, which
+// leaves it 4 s.
 func TestROSTimeoutCountsTheSending(t *testing.T) {
 	for took, left := range map[time.Duration]time.Duration{0: 10 * time.Second, 6 * time.Second: 4 * time.Second, 11 * time.Second: 0} {
 		w := newROS(t, engine.Config{})
@@ -373,7 +377,7 @@ func TestROSTimeoutCountsTheSending(t *testing.T) {
 	}
 }
 
-// TimeoutInMinutes counts for updates too.
+// TestROSUpdateExpires checks that TimeoutInMinutes also applies to updates.
 func TestROSUpdateExpires(t *testing.T) {
 	w := standing(t, engine.Config{}, oneROS(`"K": 1`), "C=a")
 	w.must(w.change(engine.UpdateStack{Template: rosBody(map[string]string{"C": rosResource(`"K": 2`, `, "Timeout": 43200`)}), TimeoutMinutes: 10}))
@@ -494,7 +498,7 @@ func TestROSContinueCreate(t *testing.T) {
 		w.must(goOn(w, engine.ContinueCreate{Template: rosBody(map[string]string{"B": rosResource("", "")})}))
 		w.succeed("B", "b3")
 		w.succeed("B", "b4")
-		w.succeed("A", "a2") // it is declared no more
+		w.succeed("A", "a2") // the template does not declare it any more
 		if diff := cmp.Diff([]string{
 			`-> Delete A id=a {}`, `-> Create A id= {}`, `-> Delete B id=b {"Of":"a"}`, `-> Create B id= {"Of":"a2"}`,
 			`-> Delete B id=b3 {"Of":"a2"}`, `-> Create B id= {}`, `-> Delete A id=a2 {}`,
@@ -543,7 +547,7 @@ func TestROSRefusals(t *testing.T) {
 	w.must(err)
 	w.must(w.remove(engine.DeleteStack{}))
 	w.succeed("C", "a")
-	w.must(w.remove(engine.DeleteStack{})) // it is gone
+	w.must(w.remove(engine.DeleteStack{})) // it is deleted
 	refusedWith(t, w.change(engine.UpdateStack{Template: oneROS("")}), engine.CodeStackNotFound, "The Stack ("+string(w.id)+") could not be found.")
 	w.id = "8acc3dcd-cf48-4fa1-863e-7c767b61fe42"
 	refusedWith(t, w.remove(engine.DeleteStack{}), engine.CodeStackNotFound, "The Stack ("+string(w.id)+") could not be found.")
@@ -552,7 +556,7 @@ func TestROSRefusals(t *testing.T) {
 	}
 }
 
-// Properties that are wrong fail the resource, and say all that is wrong at once.
+// TestROSProperties checks that invalid properties fail the resource, with all problems at once.
 func TestROSProperties(t *testing.T) {
 	for _, test := range []struct{ name, properties, want string }{
 		{"unknown", `, "Size": 1`, "Size is no property of a custom resource, which has ServiceToken, Timeout, Parameters and HttpConfig; what its provider is to get stands under Parameters"},
@@ -588,7 +592,7 @@ func TestROSProperties(t *testing.T) {
 	}
 }
 
-// A provider that tells its key, or the password in its URL, tells nobody.
+// TestROSSecrets checks that a signing key, or a password in a provider's URL, is masked in the provider's texts.
 func TestROSSecrets(t *testing.T) {
 	w := newROS(t, engine.Config{})
 	w.must(w.begin(engine.CreateStack{
@@ -684,7 +688,7 @@ func TestROSAttributes(t *testing.T) {
 	}
 }
 
-// No more resources are at work at once than the client wants.
+// TestROSParallelism checks that the number of resources in progress stays within the client's limit.
 func TestROSParallelism(t *testing.T) {
 	resources := map[string]string{}
 	for _, id := range []string{"A", "B", "C", "D", "E"} {
@@ -713,7 +717,8 @@ func TestROSParallelism(t *testing.T) {
 	}
 }
 
-// Of a create or an update that is under way, or was left as it failed, the resources are known with which nobody has begun.
+// TestROSExpected checks the resources that have not been started, in a create or update that is in progress or
+// failed without a rollback.
 func TestROSExpected(t *testing.T) {
 	w := newROS(t, engine.Config{})
 	expected := func(want ...string) {
@@ -743,7 +748,7 @@ func TestROSExpected(t *testing.T) {
 	w.must(w.remove(engine.DeleteStack{}))
 	list, err := w.engine.Expected(w.ctx, w.row())
 	w.must(err)
-	for _, i := range list { // what has never been is not deleted
+	for _, i := range list { // a resource that never existed is not deleted
 		if i.Logical == "Z" {
 			t.Errorf("%s is among those of a delete", i.Logical)
 		}
@@ -753,7 +758,7 @@ func TestROSExpected(t *testing.T) {
 	w.must(w.change(engine.UpdateStack{Template: rosBody(map[string]string{"A": rosResource(`"K": 2`, ""), "New": rosResource("", "", after("A"))})}))
 	expected("A Custom::Thing UPDATE_IN_PROGRESS", "Gone Custom::Thing CREATE_COMPLETE", "New Custom::Thing INIT_COMPLETE")
 	w.refuses("A", "a", "not now")
-	expected("A Custom::Thing UPDATE_IN_PROGRESS", "Gone Custom::Thing CREATE_COMPLETE") // on its way back: New is none of it
+	expected("A Custom::Thing UPDATE_IN_PROGRESS", "Gone Custom::Thing CREATE_COMPLETE") // rolling back, without New
 	w.succeed("A", "a")
 	expected("A Custom::Thing UPDATE_COMPLETE", "Gone Custom::Thing CREATE_COMPLETE")
 }

@@ -16,7 +16,7 @@ import (
 	"github.com/pintle-dev/pintle/internal/store"
 )
 
-// rosTree is a world in which stacks of ROS are nested: S is the root.
+// rosTree is a world with nested ROS stacks: S is the root.
 type rosTree struct {
 	*rosWorld
 	types     *native.Registry
@@ -44,7 +44,7 @@ func newROSTree(t *testing.T) *rosTree {
 	return f
 }
 
-// nest serves what is asked of nested stacks, as delivery does.
+// nest serves requests for nested stacks, as delivery does.
 func (f *rosTree) nest() {
 	f.t.Helper()
 	for {
@@ -60,7 +60,7 @@ func (f *rosTree) nest() {
 	}
 }
 
-// say answers for the provider of a resource of any of the stacks; FAILED if the id is empty.
+// say answers for the provider of a resource of any of the stacks; with FAILED if the ID is empty.
 func (f *rosTree) say(logical, id string) {
 	f.t.Helper()
 	f.nest()
@@ -105,7 +105,7 @@ const rosInner = `{"ROSTemplateFormatVersion": "2015-09-01",
 		"Parameters": {"Name": {"Ref": "Name"}, "List": {"Ref": "List"}, "Map": {"Ref": "Map"}}}}},
 	"Outputs": {"Id": {"Value": {"Fn::GetAtt": ["C", "id"]}}, "All": {"Value": {"Fn::GetAtt": ["C", "Outputs"]}}}}`
 
-// rosOuter writes a template that nests a stack and uses its outputs in a resource.
+// rosOuter returns a template that nests a stack and uses its outputs in a resource.
 func rosOuter(properties string) string {
 	return rosBody(map[string]string{
 		"N": `{"Type": "ALIYUN::ROS::Stack", "Properties": {` + properties + `}}`,
@@ -117,7 +117,8 @@ func byURL(parameters string) string {
 	return rosOuter(`"TemplateURL": "https://templates.example.com/inner.json", "Parameters": {` + parameters + `}`)
 }
 
-// TestROSNestedStack: a nested stack of ROS is created, updated and deleted with its parent, and its outputs keep their types.
+// TestROSNestedStack checks that a nested ROS stack is created, updated and deleted with its parent, and that outputs
+// keep their types.
 func TestROSNestedStack(t *testing.T) {
 	f := newROSTree(t)
 	f.templates["https://templates.example.com/inner.json"] = rosInner
@@ -143,7 +144,7 @@ func TestROSNestedStack(t *testing.T) {
 		t.Errorf("outputs %s", got)
 	}
 
-	// An update of the parent alone leaves the nested stack as it is; one of its parameters updates both.
+	// An update of only the parent does not change the nested stack. An update of a parameter changes both.
 	f.must(f.change(engine.UpdateStack{Template: strings.Replace(byURL(`"Name": "a", "List": ["x", "y"], "Map": {"k": [1, true]}`),
 		`"Of"`, `"More": 1, "Of"`, 1)}))
 	f.say("D", "d-1")
@@ -159,7 +160,7 @@ func TestROSNestedStack(t *testing.T) {
 	f.is("DELETE_COMPLETE", "DELETE_COMPLETE")
 }
 
-// TestROSNestedStackFails: what fails within, or after it, takes the nested stack back.
+// TestROSNestedStackFails checks that a failure inside the nested stack, or after it, rolls it back.
 func TestROSNestedStackFails(t *testing.T) {
 	standing := func(t *testing.T) *rosTree {
 		f := newROSTree(t)
@@ -175,7 +176,7 @@ func TestROSNestedStackFails(t *testing.T) {
 		f.templates["https://templates.example.com/inner.json"] = rosInner
 		f.must(f.begin(engine.CreateStack{Template: byURL(`"Name": "a"`)}))
 		f.say("C", "")
-		f.say("C", "gone") // the Delete of what was created
+		f.say("C", "gone") // the Delete of the created resource
 		f.is("CREATE_ROLLBACK_COMPLETE", "DELETE_COMPLETE")
 		if reason := f.reasonOf(store.PhaseRevert); !strings.Contains(reason, "The nested stack S-N-") {
 			t.Errorf("the root fails with %s", reason)
@@ -185,7 +186,7 @@ func TestROSNestedStackFails(t *testing.T) {
 		f := standing(t)
 		f.must(f.change(engine.UpdateStack{Template: byURL(`"Name": "b"`)}))
 		f.say("C", "")
-		f.say("C", "c-1") // back
+		f.say("C", "c-1") // rolled back
 		f.is("ROLLBACK_COMPLETE", "ROLLBACK_COMPLETE")
 	})
 	t.Run("update after", func(t *testing.T) {
@@ -193,7 +194,7 @@ func TestROSNestedStackFails(t *testing.T) {
 		f.must(f.change(engine.UpdateStack{Template: strings.Replace(byURL(`"Name": "b"`), `"Of"`, `"More": 1, "Of"`, 1)}))
 		f.say("C", "c-1")
 		f.say("D", "")
-		f.say("C", "c-1") // back
+		f.say("C", "c-1") // rolled back
 		f.say("D", "d-1")
 		f.is("ROLLBACK_COMPLETE", "ROLLBACK_COMPLETE")
 	})
@@ -209,7 +210,7 @@ func TestROSNestedStackFails(t *testing.T) {
 	})
 }
 
-// TestROSNestedStackIsRetained: a nested stack with the policy Retain outlives its parent.
+// TestROSNestedStackIsRetained checks that a nested stack with the policy Retain outlives its parent.
 func TestROSNestedStackIsRetained(t *testing.T) {
 	f := newROSTree(t)
 	var body any
@@ -230,7 +231,7 @@ func TestROSNestedStackIsRetained(t *testing.T) {
 	f.is("DELETE_COMPLETE", "CREATE_COMPLETE")
 }
 
-// TestROSNestedStackRefused: what cannot be nested fails the resource, and says why.
+// TestROSNestedStackRefused checks that a stack that cannot be nested fails the resource with a reason.
 func TestROSNestedStackRefused(t *testing.T) {
 	const url = "https://templates.example.com/inner.json"
 	for name, test := range map[string]struct{ inner, outer, want string }{
@@ -261,7 +262,7 @@ func TestROSNestedStackRefused(t *testing.T) {
 	}
 }
 
-// TestROSNestedStackIsOutOfTime: TimeoutMins bounds an operation of the nested stack.
+// TestROSNestedStackIsOutOfTime checks that TimeoutMins limits an operation of the nested stack.
 func TestROSNestedStackIsOutOfTime(t *testing.T) {
 	f := newROSTree(t)
 	f.templates["https://templates.example.com/inner.json"] = rosInner

@@ -20,7 +20,7 @@ const (
 	rosToken   = "acs:fc:cn-hangzhou:123456789012:functions/provider"
 )
 
-// rosWorld is a world with one stack of ROS.
+// rosWorld is a world with one ROS stack.
 type rosWorld struct {
 	*world
 	id   wire.StackID
@@ -32,7 +32,8 @@ func newROS(t *testing.T, config engine.Config) *rosWorld {
 	return &rosWorld{world: newWorldWith(t, config)}
 }
 
-// rosResource writes a custom resource: its Parameters as JSON members, then further properties, then further attributes.
+// rosResource returns a custom resource: its Parameters as JSON members, then further properties, then further
+// attributes.
 func rosResource(parameters, properties string, attributes ...string) string {
 	if !strings.Contains(properties, `"ServiceToken"`) {
 		properties = `"ServiceToken": "` + rosToken + `"` + properties
@@ -119,7 +120,7 @@ func (w *rosWorld) happened(events []string, sent ...string) {
 	w.mark, w.sent = len(lines), nil
 }
 
-// refuses plays a provider that fails, and says with which id, "" for none.
+// refuses plays a provider that fails with an ID, "" for none.
 func (w *rosWorld) refuses(logical, id, reason string) wire.RequestID {
 	w.t.Helper()
 	r := w.take(logical)
@@ -131,7 +132,7 @@ func (w *rosWorld) refuses(logical, id, reason string) wire.RequestID {
 	return r.ID
 }
 
-// standing returns a world in which the stack of a template stands.
+// standing returns a world with a complete stack of a template.
 func standing(t *testing.T, config engine.Config, template string, ids ...string) *rosWorld {
 	t.Helper()
 	w := newROS(t, config)

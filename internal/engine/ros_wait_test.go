@@ -16,7 +16,7 @@ import (
 	"github.com/pintle-dev/pintle/wire"
 )
 
-// rosWaiting is a world whose stack of ROS may have native resources.
+// rosWaiting is a world whose ROS stack may have native resources.
 type rosWaiting struct {
 	*rosWorld
 	types *native.Registry
@@ -41,7 +41,7 @@ func newROSWaiting(t *testing.T) *rosWaiting {
 	return w
 }
 
-// serve plays package delivery for the requests that there are.
+// serve plays package delivery for all requests in the inbox.
 func (w *rosWaiting) serve() {
 	w.t.Helper()
 	for len(w.inbox) > 0 {
@@ -104,8 +104,8 @@ func TestROSWaitCondition(t *testing.T) {
 	for name, test := range map[string]struct {
 		properties string
 		signals    []string
-		outputs    map[string]string // of a stack that stands, else nil
-		reason     string            // of a stack that failed
+		outputs    map[string]string // of a complete stack, otherwise nil
+		reason     string            // of a failed stack
 	}{
 		"no body": {"", []string{""}, map[string]string{"Data": `{"1":""}`}, ""},
 		"numbered": {`, "Count": 3`, []string{`{"data": "a"}`, `{"Status": "Success", "Data": "b"}`, `{"status": " SUCCESS "}`},
@@ -143,7 +143,7 @@ func TestROSWaitCondition(t *testing.T) {
 	}
 }
 
-// TestROSWaitConditionTimesOut: the time of a condition begins when it waits.
+// TestROSWaitConditionTimesOut checks that the time of a condition starts when it starts to wait.
 func TestROSWaitConditionTimesOut(t *testing.T) {
 	w := newROSWaiting(t)
 	w.must(w.begin(engine.CreateStack{Template: rosCondition("", `, "Count": 2`)}))
@@ -163,11 +163,12 @@ func TestROSWaitConditionTimesOut(t *testing.T) {
 	}
 }
 
-// TestROSWaitConditionUpdates: an update waits for the signals that are missing then, which the mode of the handle decides.
+// TestROSWaitConditionUpdates checks that an update waits for the signals that are missing, depending on the mode of
+// the handle.
 func TestROSWaitConditionUpdates(t *testing.T) {
 	for name, test := range map[string]struct {
 		before, after string // of the handle
-		signals       int    // after the update has begun
+		signals       int    // after the update has started
 		data, last    string
 	}{
 		"all are kept":    {"", "", 1, `{"1":"","2":"","3":""}`, `{"1":"","2":""}`},
@@ -210,7 +211,7 @@ func TestROSWaitConditionUpdates(t *testing.T) {
 	})
 }
 
-// TestROSWaitConditionIsCancelled: a rollback does not wait for what waits for signals.
+// TestROSWaitConditionIsCancelled checks that a rollback does not wait for a resource that waits for signals.
 func TestROSWaitConditionIsCancelled(t *testing.T) {
 	w := newROSWaiting(t)
 	w.must(w.begin(engine.CreateStack{Template: rosCondition("", "")}))
@@ -236,7 +237,7 @@ func TestROSWaitConditionIsCancelled(t *testing.T) {
 	}
 }
 
-// TestROSSleep: each kind of request takes the time that is declared for it, and no other resource waits longer.
+// TestROSSleep checks that each kind of request takes its declared time, and that no other resource waits longer.
 func TestROSSleep(t *testing.T) {
 	sleep := func(trigger string, more ...string) string {
 		resources := map[string]string{
@@ -285,7 +286,7 @@ func TestROSSleep(t *testing.T) {
 	step("DELETE_COMPLETE", 40*time.Second)
 }
 
-// TestROSRandomString: the text is of the classes that are asked for, and stays the same.
+// TestROSRandomString checks that the string consists of the requested character classes, and stays the same.
 func TestROSRandomString(t *testing.T) {
 	w := newROSWaiting(t)
 	random := func(properties string) string {

@@ -9,7 +9,8 @@ import (
 	"github.com/pintle-dev/pintle/internal/store"
 )
 
-// Outputs of other stacks of ROS are found by name and by ID, and have no value where there is none.
+// TestROSStackOutput checks that outputs of other ROS stacks are found by name and by ID, and that missing ones have
+// no value.
 func TestROSStackOutput(t *testing.T) {
 	w := newROS(t, engine.Config{})
 	net, err := w.engine.Create(w.ctx, engine.CreateStack{
@@ -33,7 +34,7 @@ func TestROSStackOutput(t *testing.T) {
 	}
 }
 
-// The time of Fn::FormatTime is that at which the operation began.
+// TestROSFormatTime checks that Fn::FormatTime uses the time at which the operation started.
 func TestROSFormatTime(t *testing.T) {
 	w := newROS(t, engine.Config{})
 	w.must(w.begin(engine.CreateStack{Template: oneROS(`"At": {"Fn::FormatTime": "%Y-%m-%dT%H:%M:%SZ"}`)}))

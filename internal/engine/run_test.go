@@ -16,7 +16,7 @@ import (
 	"github.com/pintle-dev/pintle/wire"
 )
 
-// meddler is a store that counts and, if it is told so, fails.
+// meddler is a store that counts calls and can be made to fail.
 type meddler struct {
 	store.Store
 	mu      sync.Mutex
@@ -47,7 +47,7 @@ func (m *meddler) Due(ctx context.Context, limit int) ([]wire.RequestID, time.Ti
 	return m.Store.Due(ctx, limit)
 }
 
-// running is an engine whose timers run on synctest's clock. The clock of its database differs by skew.
+// running returns an engine whose timers run on synctest's clock. The clock of its database differs by skew.
 func running(t *testing.T, skew time.Duration, cfg engine.Config) (e *engine.Engine, db *meddler, sent func() []store.Request) {
 	t.Helper()
 	inner, err := memory.New(memory.Config{Now: func() time.Time { return time.Now().Add(skew) }})
@@ -101,7 +101,7 @@ func accept(t *testing.T, e *engine.Engine, requests ...store.Request) {
 	}
 }
 
-// One stack that cannot be driven on must not stop the timers of all others.
+// TestOneBrokenTimer checks that one stack that cannot continue does not stop the timers of the others.
 func TestOneBrokenTimer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e, db, sent := running(t, 0, engine.Config{})
@@ -113,7 +113,7 @@ func TestOneBrokenTimer(t *testing.T) {
 		db.mu.Unlock()
 		accept(t, e, requests...)
 		time.Sleep(10 * time.Second)
-		if n := len(sent()); n != 3 { // the Delete of the other
+		if n := len(sent()); n != 3 { // the Delete of the other stack
 			t.Errorf("%d requests were sent, want 3", n)
 		}
 		if db.dues > 40 {
@@ -122,7 +122,7 @@ func TestOneBrokenTimer(t *testing.T) {
 	})
 }
 
-// A node and its database need not agree on the time.
+// TestClocksThatDiffer checks that a node and its database may disagree on the time.
 func TestClocksThatDiffer(t *testing.T) {
 	for _, skew := range []time.Duration{-time.Minute, time.Minute} {
 		synctest.Test(t, func(t *testing.T) {
@@ -140,7 +140,7 @@ func TestClocksThatDiffer(t *testing.T) {
 	}
 }
 
-// Run is woken by a deadline before the one that it waits for, and by no other.
+// TestOnlyAnEarlierDeadlineWakes checks that only a deadline before the one that Run waits for wakes it.
 func TestOnlyAnEarlierDeadlineWakes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e, db, sent := running(t, 0, engine.Config{})
@@ -168,7 +168,7 @@ func TestOnlyAnEarlierDeadlineWakes(t *testing.T) {
 	})
 }
 
-// A cancelled request has an earlier deadline than it had, and Run learns of it.
+// TestCancelMovesTheDeadline checks that a cancelled request gets an earlier deadline, and that Run respects it.
 func TestCancelMovesTheDeadline(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e, _, sent := running(t, 0, engine.Config{CancelledWait: 5 * time.Second})
@@ -194,7 +194,8 @@ func TestCancelMovesTheDeadline(t *testing.T) {
 	})
 }
 
-// An answer that changes nothing for those behind it is passed on to them without loading the stack link by link.
+// TestLongChainIsLoadedAtOnce checks that an answer that changes nothing for its dependents passes along them without
+// loading the stack step by step.
 func TestLongChainIsLoadedAtOnce(t *testing.T) {
 	inner, err := memory.New(memory.Config{})
 	if err != nil {
@@ -263,7 +264,7 @@ func TestHandedOn(t *testing.T) {
 		t.Fatalf("a node that was taken over from has ended the operation: %s", s)
 	}
 
-	// A request that only one node has ever owned was never sent if that node says so.
+	// A request that only one node has owned was not sent if that node reports so.
 	w.must(heir.Report(w.ctx, taken[0].ID, engine.Outcome{Kind: engine.Answered, Body: []byte(document(taken[0], success("x")))}))
 	_, err = heir.Create(w.ctx, engine.CreateStack{
 		Name: store.StackName{Account: account, Region: region, Name: "T"}, Template: body(map[string]string{"C": resource("")}),

@@ -157,7 +157,7 @@ func (run *runner) wakeUp() {
 }
 
 // Find returns the stack that a client refers to: a live one by its name, any by its ID. It returns
-// [store.ErrNotFound] if there is none in the account and region of the ref.
+// [store.ErrNotFound] if the account and region of the ref have no such stack.
 func (run *runner) Find(ctx context.Context, ref Ref) (store.Stack, error) {
 	if !ref.ByID && !strings.HasPrefix(ref.Stack, "arn:") {
 		return run.store.LiveStack(ctx, store.StackName{Account: ref.Account, Region: ref.Region, Name: ref.Stack})

@@ -221,7 +221,7 @@ func (d scheduler) cancelRunning() {
 }
 
 // cancel cancels a running step because another step failed or at a client's request. The request stays with the
-// provider. Only its answer shows what exists, so the rollback of the step waits a limited time for it.
+// provider. Only its answer shows which resource exists, so the rollback of the step waits a limited time for it.
 func (d scheduler) cancel(s *store.Step) {
 	request, instance := d.requests[s.Request], d.instances[s.Instance]
 	s.State = store.StepCancelled
@@ -243,7 +243,7 @@ func (d scheduler) cancel(s *store.Step) {
 		instance.PhysicalID = d.dialect.generateID(d.stack, s.Logical, d.random)
 		d.changeInstance(instance)
 	}
-	// No provider has a Create or Update that waits for signals, so there is no answer to wait for.
+	// No provider has a Create or Update that waits for signals, so no answer will come.
 	atOnce := request.Type != wire.Delete && request.Body.Await != nil ||
 		request.Type == wire.Create && d.fidelity == FidelityAWS && !request.Body.Native()
 	switch {
@@ -269,7 +269,7 @@ func (d scheduler) cancel(s *store.Step) {
 		d.changeRequest(request)
 		pollRequests(d).stop(request)
 		s.Request = ""
-	default: // keep polling: the answer shows what exists
+	default: // keep polling, because the answer has the ID
 		request.Cancelled = true
 		switch {
 		case request.Body.Aim != "":

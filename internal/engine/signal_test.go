@@ -22,7 +22,7 @@ const signature = "X-Amz-Signature=0123456789abcdef"
 type waiting struct {
 	*world
 	types *native.Registry
-	// keys are what the handles' URLs name, by logical ID, the newest each.
+	// keys are the newest keys in the handles' URLs, by logical ID.
 	keys map[wire.LogicalID]wire.ResponseKey
 }
 
@@ -65,7 +65,7 @@ func (w *waiting) report(r store.Request) {
 	w.must(w.engine.Report(w.ctx, r.ID, outcome))
 }
 
-// serveAll serves what there is to serve, until there is nothing.
+// serveAll serves all requests until none is left.
 func (w *waiting) serveAll() {
 	w.t.Helper()
 	for len(w.inbox) > 0 {
@@ -87,7 +87,8 @@ func (w *waiting) signalResource(logical, id string, failed bool) error {
 	})
 }
 
-// want compares the events from a certain one on, the stack's ARN abbreviated and the ids of handles by their names.
+// want compares the events after the first skip ones, with the stack's ARN abbreviated and the IDs of handles
+// replaced by their names.
 func (w *waiting) want(skip int, events ...string) {
 	w.t.Helper()
 	got := w.events()
@@ -189,7 +190,8 @@ func TestWaitConditionTimesOut(t *testing.T) {
 	}, waitRolledBack)...)
 }
 
-// A signal may come before there is anyone to wait for it, and before the one who waits was served.
+// TestEarlySignals checks that a signal may arrive before any resource waits for it, and before the waiting resource
+// was served.
 func TestEarlySignals(t *testing.T) {
 	w := newWaiting(t, engine.FidelityPintle)
 	w.must(w.create(body(map[string]string{"H": handle, "C": resource(`"URL": {"Ref": "H"}`), "W": `{"DependsOn": "C", ` +
@@ -210,13 +212,13 @@ func TestEarlySignals(t *testing.T) {
 	if w.status() != "CREATE_COMPLETE" {
 		t.Errorf("the stack is not created:\n%s", w.history())
 	}
-	w.report(asked) // by a node that did not learn of it
+	w.report(asked) // from a node that does not know the result
 	if n := strings.Count(w.history(), "W CREATE_COMPLETE"); n != 1 {
 		t.Errorf("it was created %d times", n)
 	}
 }
 
-// One handle may serve several conditions, and one that got its URL by a detour.
+// TestSharedHandle checks that one handle can serve several conditions, including one that gets its URL indirectly.
 func TestSharedHandle(t *testing.T) {
 	w := newWaiting(t, engine.FidelityPintle)
 	w.must(w.create(body(map[string]string{
@@ -276,7 +278,7 @@ func TestNotAHandle(t *testing.T) {
 	}
 }
 
-// A sibling's failure ends the wait at once: there is nobody whose answer could be waited for.
+// TestWaitIsCancelled checks that a sibling's failure ends the wait at once, because no answer has to be waited for.
 func TestWaitIsCancelled(t *testing.T) {
 	for _, fidelity := range []engine.Fidelity{engine.FidelityPintle, engine.FidelityAWS} {
 		for _, served := range []bool{true, false} {
@@ -330,7 +332,7 @@ func TestSignalResourceFails(t *testing.T) {
 	w := newWaiting(t, engine.FidelityPintle)
 	w.must(w.create(body(map[string]string{"W": policy}, data)))
 	r := w.take("W")
-	w.must(w.signalResource("W", "a", false)) // before it began to wait
+	w.must(w.signalResource("W", "a", false)) // before it starts to wait
 	w.must(w.signalResource("W", "a", true))
 	w.report(r)
 	w.serveAll()
@@ -367,7 +369,7 @@ func TestSignalsAreBounded(t *testing.T) {
 	}
 	full := "H has as many signals as it can keep: 1000, of 262144 bytes together"
 	refused(t, w.signal("H", "SUCCESS", "more", ""), full)
-	w.must(w.signal("H", "SUCCESS", "0", "")) // it is there
+	w.must(w.signal("H", "SUCCESS", "0", "")) // the handle exists
 
 	w.must(w.update(body(map[string]string{"I": handle})))
 	w.serveAll()
@@ -385,7 +387,7 @@ func TestSignalsAreBounded(t *testing.T) {
 	}
 }
 
-// refused checks the text of an error that a client can fix.
+// refused checks the text of an error that the client can fix.
 func refused(t *testing.T, err error, want string) {
 	t.Helper()
 	if input, ok := engine.InputError(err); !ok || input.Message != want {

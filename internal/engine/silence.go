@@ -18,7 +18,7 @@ const (
 	// textDocument is the reason if the handler returned the response instead of sending it.
 	textDocument = wire.TextReturned + " to its ResponseURL: it returned the response instead, and nothing reads what a handler returns. " +
 		"Send that document to ResponseURL before the handler returns."
-	// awaitsAWS describes what a silent request waits for with [FidelityAWS].
+	// awaitsAWS is the reason why a silent request waits with [FidelityAWS].
 	awaitsAWS = "with --fidelity aws it waits for its timeout, as AWS does"
 )
 

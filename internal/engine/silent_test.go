@@ -15,12 +15,12 @@ import (
 
 const settleTime = 5 * time.Second
 
-// returned plays a handler that returns without an answer; awaits is what may still answer.
+// returned returns the outcome of a handler that returns without an answer; awaits describes what may still answer.
 func returned(awaits string) engine.Outcome {
 	return engine.Outcome{Kind: engine.Silent, After: settleTime, Text: awaits}
 }
 
-// stored returns a request as it is now.
+// stored returns a request in its current state.
 func (w *world) stored(r store.Request) store.Request {
 	w.t.Helper()
 	row, err := w.store.Request(w.ctx, r.ID)
@@ -28,7 +28,7 @@ func (w *world) stored(r store.Request) store.Request {
 	return row
 }
 
-// creating returns a world that executes the Create of A, which may take an hour.
+// creating returns a world that executes the Create of A, with a time limit of an hour.
 func creating(t *testing.T, config engine.Config) (*world, store.Request) {
 	t.Helper()
 	w := newWorldWith(t, config)
@@ -43,7 +43,7 @@ func TestSilent(t *testing.T) {
 		told := &diary{}
 		w, a := creating(t, engine.Config{Observer: told})
 		w.report(a, returned(""))
-		w.report(a, returned("")) // delivery does not know that it was recorded
+		w.report(a, returned("")) // repeated, because delivery does not know that it was recorded
 		row := w.stored(a)
 		if row.State != store.RequestWaiting || !row.Silence.Settles() || !row.Due.Equal(w.now.Add(settleTime)) || row.Executor != w.engine.Node() {
 			t.Fatalf("%+v", row)
@@ -110,7 +110,7 @@ func TestSilent(t *testing.T) {
 		}
 		w.pass(10 * time.Minute)
 		w.report(a, returned("2 threads still run"))
-		w.report(a, returned("")) // they have ended
+		w.report(a, returned("")) // their work has finished
 		w.report(a, returned("again"))
 		if got := w.stored(a); !got.Due.Equal(w.now.Add(settleTime)) || !got.Silence.Settles() || !got.Silence.Since.Equal(since) {
 			t.Fatalf("%+v", got)
@@ -183,7 +183,7 @@ func TestSilent(t *testing.T) {
 	})
 }
 
-// A Delete and an Update fail as a Create does.
+// TestSilentUpdateAndDelete checks that a Delete and an Update fail like a Create.
 func TestSilentUpdateAndDelete(t *testing.T) {
 	w := newWorld(t, engine.FidelityPintle)
 	w.must(w.create(body(map[string]string{"A": resource("")})))
@@ -193,7 +193,7 @@ func TestSilentUpdateAndDelete(t *testing.T) {
 	w.executes(update)
 	w.report(update, returned(""))
 	w.pass(settleTime)
-	w.succeed("A", "a") // back
+	w.succeed("A", "a") // rolled back
 	if w.status() != "UPDATE_ROLLBACK_COMPLETE" {
 		t.Errorf("the stack is in %s", w.status())
 	}
@@ -207,7 +207,8 @@ func TestSilentUpdateAndDelete(t *testing.T) {
 	}
 }
 
-// A cancelled request whose handler returned silently is not waited for longer than that.
+// TestSilentCancelled checks that the rollback does not wait longer for a cancelled request whose handler returned
+// silently.
 func TestSilentCancelled(t *testing.T) {
 	w := newWorld(t, engine.FidelityPintle)
 	w.must(w.create(body(map[string]string{"A": resource(""), "B": resource("")})))
@@ -222,7 +223,7 @@ func TestSilentCancelled(t *testing.T) {
 	}
 }
 
-// A try of a request that waits ends it in the same way.
+// TestSilentTry checks that a poll that returns silently ends its request in the same way.
 func TestSilentTry(t *testing.T) {
 	w := newWorld(t, engine.FidelityPintle)
 	w.must(w.create(body(map[string]string{"A": resource("")})))
@@ -242,8 +243,8 @@ func TestSilentTry(t *testing.T) {
 	}
 }
 
-// A node that dies in the settle time loses nothing: what its process had is sent again, with all of its time; what runs on no
-// node is settled by the next one.
+// TestSilentTakenOver checks that nothing is lost if a node dies in the settle time. The work of its process is sent
+// again with its full time, and the next node settles requests that run on no node.
 func TestSilentTakenOver(t *testing.T) {
 	t.Run("the process died", func(t *testing.T) {
 		w, a := creating(t, engine.Config{})
@@ -253,7 +254,7 @@ func TestSilentTakenOver(t *testing.T) {
 		if got := w.stored(a); got.State != store.RequestReady {
 			t.Fatalf("it is %s", got.State)
 		}
-		w.must(first.Report(w.ctx, a.ID, returned(""))) // the dead speak
+		w.must(first.Report(w.ctx, a.ID, returned(""))) // the dead node reports
 		w.executes(a)
 		if got := w.stored(a); got.Silence != nil || !got.Due.Equal(w.now.Add(time.Hour)) {
 			t.Errorf("%+v", got)
@@ -283,7 +284,7 @@ func TestSilentTakenOver(t *testing.T) {
 	})
 }
 
-// Stacks of ROS go the same way.
+// TestSilentROS checks the same in ROS stacks.
 func TestSilentROS(t *testing.T) {
 	w := newROS(t, engine.Config{})
 	w.must(w.begin(engine.CreateStack{Template: oneROS(`"K": 1`)}))

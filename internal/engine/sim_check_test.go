@@ -16,7 +16,7 @@ import (
 	"github.com/pintle-dev/pintle/wire"
 )
 
-// invariant is something that is true of every life.
+// invariant is a condition that holds in every run.
 type invariant string
 
 // The invariants.
@@ -41,7 +41,7 @@ const (
 	noPanic      invariant = "nothing panics"
 )
 
-// breach is an invariant that was broken.
+// breach is a violated invariant.
 type breach struct {
 	invariant invariant
 	text      string
@@ -55,27 +55,28 @@ func (s *sim) breaks(i invariant, format string, args ...any) {
 
 func (s *sim) failed() bool { return len(s.broken) > 0 }
 
-// watch is what is looked at after every commit.
+// watch is the state that is checked after every commit.
 type watch struct {
-	// The rows as they are after the last commit, and the place of the last event.
+	// The rows after the last commit, and the position of the last event.
 	stack     store.Stack
 	op        store.Operation
 	instances []store.Instance
 	place     store.EventCursor
-	// places are the requests in the order in which they came to be.
+	// places are the positions of the requests in the order of their creation.
 	places map[wire.RequestID]int
-	// first are the nodes that had them first, moved those that another one had too.
+	// first are the nodes that had the requests first. moved are the requests that another node had too.
 	first map[wire.RequestID]store.Incarnation
 	moved map[wire.RequestID]bool
-	// resting are those that asked again and were delayed when they were looked at last.
+	// resting are the polls that were delayed at the last check.
 	resting map[wire.RequestID]bool
-	// delivered are the requests with their providers, and since when; settling those whose settle time runs, and its end.
+	// delivered are the requests with their providers, by delivery time. settling are those in their settle time, by
+	// its end.
 	delivered, settling map[wire.RequestID]time.Time
-	// asked are the resources of which something was asked in the phase under way.
+	// asked are the resources that got a request in the current phase.
 	asked []wire.LogicalID
-	// assumed is what a resource is taken to be, though it is not known to be.
+	// assumed are the assumed properties of resources whose real ones are unknown.
 	assumed map[wire.PhysicalID]value.Value
-	// heldBack says that something the stack exports was in use when a rollback published its outputs.
+	// heldBack is set if an export of the stack was in use when a rollback published its outputs.
 	heldBack bool
 	story    story
 }
@@ -108,19 +109,19 @@ func (s *sim) look() {
 	s.must(err)
 }
 
-// open returns the requests that are not settled.
+// open returns the unsettled requests.
 func (s *sim) open() []store.Request {
 	requests, err := s.rows.Requests(context.Background(), s.row().Key)
 	s.must(err)
 	return requests
 }
 
-// askedOf returns those that providers are to answer.
+// askedOf returns the requests that providers answer.
 func askedOf(requests []store.Request) []store.Request {
 	return slices.DeleteFunc(slices.Clone(requests), func(r store.Request) bool { return !r.Asks() || r.Type == store.TypeRead })
 }
 
-// current returns the instance that a logical id stands for, nil if there is none.
+// current returns the current instance of a logical ID, or nil.
 func (s *sim) current(logical wire.LogicalID) *store.Instance {
 	for n := range s.watch.instances {
 		if i := &s.watch.instances[n]; i.Role == store.RoleCurrent && i.Logical == logical {
@@ -130,7 +131,7 @@ func (s *sim) current(logical wire.LogicalID) *store.Instance {
 	return nil
 }
 
-// committed looks at what must be true at every moment: it is called after every commit of an engine.
+// committed checks the invariants that hold at every moment. It is called after every commit of an engine.
 func (s *sim) committed() {
 	w := &s.watch
 	number, kind, phase := w.op.Number, w.op.Kind, w.op.Phase
@@ -171,8 +172,8 @@ func (s *sim) committed() {
 	}
 }
 
-// handedOn notes whether a request is with another node than the one that had it first: nobody knows then what that one
-// has done with it.
+// handedOn records whether a request is at another node than the first one. Then the actions of the first node are
+// unknown.
 func (s *sim) handedOn(r store.Request) {
 	with := cmp.Or(r.Owner, r.Executor)
 	if s.watch.first[r.ID] == 0 {
@@ -195,7 +196,7 @@ func (s *sim) checkRequests() {
 				s.breaks(oneInFlight, "instance %d of %s has %s and %s", r.Instance, r.Logical, other.ID, r.ID)
 			}
 		}
-		bound := 5*time.Minute + s.setBack // maybe since
+		bound := 5*time.Minute + s.setBack // the clock may have been set back since
 		if r.Cancelled && r.State == store.RequestWaiting && r.Due.Sub(s.now) > bound {
 			s.breaks(itEnds, "a cancelled %s of %s is waited for another %v", r.Type, r.Logical, r.Due.Sub(s.now))
 		}
@@ -207,7 +208,7 @@ func (s *sim) checkRequests() {
 	}
 }
 
-// checkAsked looks at a request that has just come to be: whether it may be made now, and says the truth.
+// checkAsked checks a new request: whether it may be sent now, and whether its contents are right.
 func (s *sim) checkAsked(r store.Request, open []store.Request) {
 	op := s.watch.op
 	if op.Phase == store.PhaseRevert && r.Type == wire.Update {
@@ -242,8 +243,9 @@ func (s *sim) checkAsked(r store.Request, open []store.Request) {
 	}
 }
 
-// checkOld checks what an Update says the resource was: what its provider was asked to make of it last or, if that is what
-// it is asked once more, what it last confirmed or, if it is asked to go back to that once more, what it is to leave.
+// checkOld checks the old properties in an Update. They are the last requested ones. If the Update requests the same
+// ones again, they are the last confirmed ones. If those are also the same, they are the ones that the rollback
+// leaves.
 func (s *sim) checkOld(r store.Request) {
 	want, ok := s.ledger.last(r.Instance)
 	again := ok && want.Equal(r.Body.Properties)
@@ -252,7 +254,7 @@ func (s *sim) checkOld(r store.Request) {
 			want, ok = s.ledger.other(r.Instance, r.Body.Properties)
 		}
 		if !ok {
-			return // nothing else is known, of this physical resource at least
+			return // no other properties are known, at least of this physical resource
 		}
 	}
 	if !ok || !want.Equal(r.Body.OldProperties) {
@@ -261,7 +263,7 @@ func (s *sim) checkOld(r store.Request) {
 	}
 }
 
-// checkNeeds checks that all is ready that a resource needs which is created or updated, and was so before it.
+// checkNeeds checks that all dependencies of a created or updated resource are ready, and were so before it.
 func (s *sim) checkNeeds(r store.Request, open []store.Request) {
 	graph := s.to
 	if s.watch.op.Phase == store.PhaseRevert {
@@ -282,14 +284,14 @@ func (s *sim) checkNeeds(r store.Request, open []store.Request) {
 	}
 }
 
-// clearing reports whether what is under way is a Delete that makes room: of what a Create that failed has left, before the
-// next try.
+// clearing reports whether the Deletes of an operation may make room: they delete the remains of a failed Create
+// before the next attempt.
 func clearing(op store.Operation) bool {
 	return op.Kind == store.KindUpdate && op.Phase == store.PhaseApply
 }
 
-// checkDelete checks that nothing that is to go depends on what is deleted, that no policy keeps it, and that the
-// provider is given the properties it has.
+// checkDelete checks that no resource that will be deleted depends on the deleted one, that no policy retains it, and
+// that the provider gets its properties.
 func (s *sim) checkDelete(r store.Request) {
 	op := s.watch.op
 	own := s.graphOf(r.Logical, op.Kind, op.Phase)
@@ -320,7 +322,7 @@ func (s *sim) checkDelete(r store.Request) {
 	}
 }
 
-// graphOf returns the template whose graph and policies count when a resource is deleted.
+// graphOf returns the template whose graph and policies apply when a resource is deleted.
 func (s *sim) graphOf(logical wire.LogicalID, kind store.Kind, phase store.Phase) simTemplate {
 	declares := func(side simTemplate) bool { _, ok := side.resource(string(logical)); return ok }
 	sides := append([]simTemplate{s.to}, s.tried...)
@@ -339,7 +341,7 @@ func (s *sim) graphOf(logical wire.LogicalID, kind store.Kind, phase store.Phase
 	return simTemplate{}
 }
 
-// keeps reports whether a policy keeps an instance from being deleted.
+// keeps reports whether a policy protects an instance from deletion.
 func (s *sim) keeps(i store.Instance, op store.Operation) bool {
 	kind, phase := op.Kind, op.Phase
 	v := s.graphOf(i.Logical, kind, phase)
@@ -347,7 +349,7 @@ func (s *sim) keeps(i store.Instance, op store.Operation) bool {
 		switch {
 		case kind == store.KindUpdate && (phase == store.PhaseCleanup || phase == store.PhaseSucceeded):
 			made := s.graphOf(i.Logical, kind, store.PhaseRevertCleanup)
-			if _, ok := made.resource(string(i.Logical)); ok { // else it was removed, after a try that failed had replaced it
+			if _, ok := made.resource(string(i.Logical)); ok { // else it was replaced, then removed
 				v = made
 			}
 		case kind == store.KindUpdate && i.Number > op.Stood:
@@ -382,7 +384,7 @@ func (s *sim) checkLate(r store.Request, outcome engine.Outcome, err error, befo
 	}
 }
 
-// audited counts what is on record beside the events.
+// audited returns the number of entries in the audit list.
 func (s *sim) audited() int { return len(s.audit()) }
 
 func (s *sim) audit() []store.Audit {
@@ -391,5 +393,5 @@ func (s *sim) audit() []store.Audit {
 	return audit
 }
 
-// secret reports whether a text shows one of the secrets, which have it in their names.
+// secret reports whether a text shows one of the secrets, whose names contain "hush".
 func secret(text string) bool { return strings.Contains(text, "hush") }

@@ -10,7 +10,7 @@ import (
 	"github.com/pintle-dev/pintle/wire"
 )
 
-// story is what the events have told so far.
+// story is the state that the events so far have reported.
 type story struct {
 	ids  map[string]bool
 	last time.Time
@@ -18,14 +18,14 @@ type story struct {
 	operation int
 	kind      store.Kind
 	phase     store.Phase
-	// resources are what was created or updated, by logical id, and leaving what was deleted, by physical id. left says of
-	// a logical id that something has left it since it was created: maybe that was all there was.
+	// resources are the created or updated resources by logical ID, and leaving the deleted ones by physical ID. left
+	// marks logical IDs that lost an instance since their creation, possibly the only one.
 	resources map[wire.LogicalID]state
 	leaving   map[wire.PhysicalID]state
 	left      map[wire.LogicalID]bool
 }
 
-// state is what an event tells of a resource.
+// state is the state of a resource in an event.
 type state struct {
 	verb     store.Verb
 	progress store.Progress
@@ -55,8 +55,8 @@ var legalStates = map[state][]state{
 	createDone:   {updateRuns},
 	createFailed: {},
 	updateRuns:   {updateRuns, updateDone, updateFailed},
-	updateDone:   {updateRuns, updateDone}, // at once: the resource already is as the rollback wants it
-	updateFailed: {updateRuns, updateDone}, // or no provider was ever asked, or a client skips it
+	updateDone:   {updateRuns, updateDone}, // at once: the resource already has the state that the rollback wants
+	updateFailed: {updateRuns, updateDone}, // or no request was sent, or a client skips it
 }
 
 // legalLeaving is the same for the deletes of a physical id. A logical id may have several of these. A resource whose
@@ -86,7 +86,7 @@ func (s *sim) checkEvents() {
 		s.watch.place = row.Place
 		if row.Place.Operation != s.watch.story.operation {
 			s.watch.story.operation = row.Place.Operation
-			if row.Events[0].Phase == store.PhaseApply { // else it goes on with the one before
+			if row.Events[0].Phase == store.PhaseApply { // otherwise it continues the previous one
 				s.watch.story.kind, s.watch.story.phase = row.Events[0].Kind, ""
 			}
 		}
@@ -99,7 +99,7 @@ func (s *sim) checkEvents() {
 	}
 }
 
-// checkEvent checks that an event is later than the one before, has an id of its own, shows no secret and reports a
+// checkEvent checks that an event is later than the previous one, has a unique ID, shows no secret and reports a
 // legal transition.
 func (s *sim) checkEvent(e store.Event) {
 	y := &s.watch.story
@@ -138,7 +138,7 @@ func (s *sim) checkResourceEvent(e store.Event) {
 		if !slices.Contains(legalLeaving[own], next) || was == createRuns || was == updateRuns && next.progress != store.ProgressRunning {
 			s.breaks(wellTold, "%s %s: %v after %v, and %v of its logical id", e.Logical, e.Physical, next, own, was)
 		}
-		if e.Physical != "" { // else it never was
+		if e.Physical != "" { // otherwise it never existed
 			y.leaving[e.Physical] = next
 		}
 		y.left[e.Logical] = true
@@ -159,7 +159,8 @@ func (s *sim) checkResourceEvent(e store.Event) {
 	y.resources[e.Logical] = next
 }
 
-// returned notes that a provider has given a physical id: one that was retained, or is an orphan, is the stack's once more.
+// returned records that a provider returned a physical ID. A retained or orphaned resource with that ID belongs to
+// the stack again.
 func (y *story) returned(id wire.PhysicalID) {
 	switch y.leaving[id] {
 	case deleteSkipped, deleteFailed:
@@ -167,7 +168,7 @@ func (y *story) returned(id wire.PhysicalID) {
 	}
 }
 
-// countEvent tells coverage what an event tells.
+// countEvent counts an event for coverage.
 func (s *sim) countEvent(e store.Event) {
 	switch {
 	case strings.HasPrefix(e.Reason, wire.TextCreationCancelled):

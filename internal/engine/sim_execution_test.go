@@ -15,16 +15,16 @@ import (
 	"github.com/pintle-dev/pintle/wire"
 )
 
-// simState is a state of a machine of the simulation: a task with a retrier for what is flaky and one for all else.
+// simState is a state of a simulated machine: a task with one retrier for flaky errors and one for all others.
 type simState struct {
 	name, next, catch string
 	attempts          [2]int
 	timeout           time.Duration
-	// wait makes it a Wait state, which has none of the others but next.
+	// wait makes it a Wait state, which uses only name and next.
 	wait time.Duration
 }
 
-// simMachine is a machine, and simMachines are those that there are.
+// simMachine is a state machine, and simMachines are the ones in use.
 type simMachine struct {
 	states  []simState
 	timeout time.Duration
@@ -39,10 +39,10 @@ var simMachines = []simMachine{
 	{states: []simState{{name: "A", attempts: [2]int{2, 2}, next: "W"}, {name: "W", wait: 30 * time.Second, next: "B"}, {name: "B"}}, timeout: time.Minute},
 }
 
-// simInterval is the pause before a task is tried again, of what is flaky and of all else.
+// simInterval is the pause before a retry, after a flaky error and after any other.
 var simInterval = [2]time.Duration{time.Second, 5 * time.Second}
 
-// definition writes the machine down.
+// definition returns the machine's definition.
 func (m simMachine) definition() string {
 	states := map[string]any{}
 	for _, s := range m.states {
@@ -85,21 +85,21 @@ func (m simMachine) state(name string) simState {
 	return m.states[slices.IndexFunc(m.states, func(s simState) bool { return s.name == name })]
 }
 
-// simRun is an execution, and what is known of it from what was reported.
+// simRun is an execution, and the state that follows from the reports so far.
 type simRun struct {
 	machine simMachine
 	name    string
 	id      wire.RequestID
 	input   string
-	// last is the row as it was seen last; its ID is empty before that.
+	// last is the last known row; its ID is empty before the first one.
 	last store.Request
-	// payload is what the task is to be called with, by its try.
+	// payload is the expected input of the task, by try.
 	payload []string
-	// visits counts what tries of the state have come to since the execution came to it.
+	// visits counts the failed tries of the state since the execution entered it.
 	visits int
 }
 
-// simTask is what is being reported of a try, or done to an execution.
+// simTask is the report on a try in progress, or a stop of an execution.
 type simTask struct {
 	run     *simRun
 	try     int
@@ -145,7 +145,7 @@ func (s *sim) startRun() {
 			}
 			return
 		case errors.Is(err, engine.ErrExecutionExists) && try > 0 && run.last.State == store.RequestSettled:
-			return // it was started, and has ended, before anybody said so
+			return // it was started, and has finished, before the client got an answer
 		case try == 50 || !errors.Is(err, errFault):
 			s.breaks(runsEnd, "%s cannot be started: %v", run.name, err)
 			return
@@ -178,7 +178,7 @@ func (s *sim) runOf(id wire.RequestID) *simRun {
 	return s.runs[slices.IndexFunc(s.runs, func(r *simRun) bool { return r.id == id })]
 }
 
-// perform is the function that a task calls.
+// perform plays the function that a task calls.
 func (s *sim) perform(r store.Request, n *simNode) {
 	run, try := s.runOf(r.ID), r.Execution.Try
 	if want := run.payload[try-1]; payload(r) != want || r.Body.Token.Text() != functionOf(r.Execution.State) {
@@ -209,7 +209,7 @@ func (s *sim) perform(r store.Request, n *simNode) {
 	})
 }
 
-// reportTask tells the engine of a try until it has taken it.
+// reportTask reports a try to the engine until it is accepted.
 func (s *sim) reportTask(r store.Request, n *simNode, outcome engine.Outcome) {
 	run := s.runOf(r.ID)
 	outcome.Try = r.Execution.Try
@@ -235,7 +235,7 @@ func (s *sim) reportTask(r store.Request, n *simNode, outcome engine.Outcome) {
 	}
 }
 
-// checkRuns looks at the executions after a commit.
+// checkRuns checks the executions after a commit.
 func (s *sim) checkRuns() {
 	for _, run := range s.runs {
 		if run.last.State == store.RequestSettled {
@@ -243,7 +243,7 @@ func (s *sim) checkRuns() {
 		}
 		row, err := s.rows.Request(context.Background(), run.id)
 		if errors.Is(err, store.ErrNotFound) {
-			continue // it has not come to be yet
+			continue // it does not exist yet
 		}
 		s.must(err)
 		if !s.row().Live && row.State != store.RequestSettled {
@@ -265,7 +265,7 @@ func (s *sim) checkRuns() {
 	}
 }
 
-// checkMove looks at an execution that has moved: because of what, and whereto.
+// checkMove checks the cause and the target of an execution's move.
 func (s *sim) checkMove(run *simRun, row store.Request) {
 	was, is := run.last.Execution, row.Execution
 	t := s.tasking
@@ -343,7 +343,7 @@ func (s *sim) checkMove(run *simRun, row store.Request) {
 	}
 }
 
-// checkWait looks at when a wait ends that has just begun.
+// checkWait checks the end of a new wait.
 func (s *sim) checkWait(run *simRun, row store.Request) {
 	if !row.Execution.Waits || row.State == store.RequestSettled {
 		return
@@ -357,11 +357,11 @@ func (s *sim) checkWait(run *simRun, row store.Request) {
 	}
 }
 
-// endRuns lets the executions come to their end, which takes no operation of their stack.
+// endRuns lets the executions finish, which needs no operation of their stack.
 func (s *sim) endRuns() {
 	running := func(r *simRun) bool { return r.last.ID != "" && r.last.State != store.RequestSettled }
 	starts := s.machines
-	s.machines = false // else more may be started than end
+	s.machines = false // otherwise more may start than finish
 	defer func() { s.machines = starts }()
 	for steps := 0; slices.ContainsFunc(s.runs, running) && s.row().Live && !s.failed(); steps++ {
 		if steps > mostSteps {
@@ -373,7 +373,7 @@ func (s *sim) endRuns() {
 	}
 }
 
-// checkEnded looks at executions that have ended once more.
+// checkEnded checks finished executions again.
 func (s *sim) checkEnded() {
 	for _, run := range s.runs {
 		if run.last.State != store.RequestSettled {

@@ -24,8 +24,9 @@ const (
 	importedID wire.PhysicalID = "thing-before"
 )
 
-// TestImportSimulation imports a custom resource into a new stack, while nodes die, commits are lost and the provider answers late, twice,
-// or not at all. The stack has the resource if the answer said that it exists, and lets it go otherwise. No provider gets another request.
+// TestImportSimulation imports a custom resource into a new stack, while nodes die, commits are lost and the provider
+// answers late, twice, or not at all. The stack keeps the resource if the answer confirms that it exists, and
+// releases it otherwise. No provider gets another request.
 func TestImportSimulation(t *testing.T) {
 	covered := coverage{}
 	for seed := range uint64(*simImports) {
@@ -80,7 +81,7 @@ func simulateImport(seed uint64) (s *sim) {
 	begun := planned && s.call(simCall{note: "execute change set", call: func(e *engine.Engine) error {
 		_, err := e.ExecuteChangeSet(context.Background(), engine.ExecuteChangeSet{ChangeSet: set, Token: "import"})
 		if s.row().Kind != store.KindReview && s.row().Key != 0 {
-			return nil // it was begun by a call whose answer was lost
+			return nil // a call whose answer was lost has started it
 		}
 		return err
 	}})
@@ -100,10 +101,10 @@ func simulateImport(seed uint64) (s *sim) {
 	return s
 }
 
-// checkImported compares what became of an import with what its provider said.
+// checkImported compares the result of an import with the provider's answer.
 func (s *sim) checkImported() {
 	s.count("import: " + s.status())
-	says := drift.Unknown // until an answer in time says more
+	says := drift.Unknown // until an answer arrives in time
 	for id, result := range s.readings.results {
 		if s.request(id).Type == store.TypeImport {
 			says = result

@@ -10,18 +10,18 @@ import (
 	"github.com/pintle-dev/pintle/wire"
 )
 
-// ledger is what was really sent and said, kept apart from the engine's rows.
+// ledger records the real requests and answers, independently of the engine's rows.
 type ledger struct {
-	// sent is what the provider of each instance was last asked to make of it, oldest first.
+	// sent are the requests to the provider of each instance, oldest first.
 	sent map[int][]asking
-	// good is what a provider has confirmed, and data what it told of it, by physical id.
+	// good are the confirmed properties, and data the reported attributes, by physical ID.
 	good map[wire.PhysicalID]value.Value
 	data map[wire.PhysicalID]map[string]string
 	// kept are the instances that are known to be retained.
 	kept map[int]bool
-	// gone are the instances that the stack has let go.
+	// gone are the instances that the stack has released.
 	gone map[int]bool
-	// undoing are the requests that were to roll something back, with whether that is known to have succeeded.
+	// undoing are the requests of rollbacks, with whether they are known to have succeeded.
 	undoing map[wire.RequestID]bool
 }
 
@@ -39,7 +39,7 @@ func newLedger() ledger {
 	}
 }
 
-// last returns what an instance is to be updated from: what it was asked to be last, but for rollbacks that failed.
+// last returns the old properties for an Update of an instance: the last requested ones, apart from failed rollbacks.
 func (l ledger) last(instance int) (value.Value, bool) {
 	for _, a := range slices.Backward(l.sent[instance]) {
 		if good, undoing := l.undoing[a.request]; good || !undoing {
@@ -49,7 +49,7 @@ func (l ledger) last(instance int) (value.Value, bool) {
 	return value.Value{}, false
 }
 
-// other returns the last that an instance was asked to be besides what it is asked to be now.
+// other returns the last requested properties of an instance that differ from the current ones.
 func (l ledger) other(instance int, now value.Value) (value.Value, bool) {
 	for _, a := range slices.Backward(l.sent[instance]) {
 		if !a.properties.Equal(now) {
@@ -59,7 +59,7 @@ func (l ledger) other(instance int, now value.Value) (value.Value, bool) {
 	return value.Value{}, false
 }
 
-// forget forgets what was confirmed of an instance that the stack has just let go.
+// forget deletes the confirmed state of an instance that the stack has just released.
 func (l ledger) forget(i store.Instance) {
 	if !l.gone[i.Number] {
 		l.gone[i.Number] = true
@@ -68,7 +68,7 @@ func (l ledger) forget(i store.Instance) {
 	}
 }
 
-// asked notes that a provider was sent a Create or an Update of an instance, and reports whether it was before.
+// asked records that a provider got a Create or an Update of an instance, and reports whether it had got it before.
 func (l ledger) asked(instance int, r store.Request) (again bool) {
 	if r.Type == wire.Delete {
 		return false
@@ -80,29 +80,29 @@ func (l ledger) asked(instance int, r store.Request) (again bool) {
 	return again
 }
 
-// spared notes that it never was.
+// spared records that the provider never got the request.
 func (l ledger) spared(instance int, r store.Request) {
 	l.sent[instance] = slices.DeleteFunc(l.sent[instance], func(a asking) bool { return a.request == r.ID })
 }
 
-// settled notes what became of a request that has just been settled.
+// settled records the result of a request that was just settled.
 func (s *sim) settled(a *answering) {
 	switch {
 	case a.request.Type == store.TypeRead || a.request.Type == store.TypeImport:
 		s.hasRead(a)
-	case a.request.Type == store.TypeIsComplete: // what it asks about was sent
+	case a.request.Type == store.TypeIsComplete: // the request that it polls for was sent
 	case a.outcome.Kind == engine.Answered:
 		s.heard(a.request, a.outcome.Body)
 	case a.outcome.Delivered:
 	case a.outcome.Kind == engine.Waiting: // a process has it, and the clock was set beyond its deadline
 	case s.watch.moved[a.request.ID]:
-		s.ledger.asked(a.request.Instance, a.request) // for all the engine can know
+		s.ledger.asked(a.request.Instance, a.request) // as far as the engine can know
 	default:
 		s.ledger.spared(a.request.Instance, a.request)
 	}
 }
 
-// heard notes that an answer settled its request.
+// heard records that an answer settled its request.
 func (s *sim) heard(r store.Request, body []byte) {
 	response, err := wire.ParseResponse(body)
 	id := response.PhysicalResourceID
@@ -117,7 +117,7 @@ func (s *sim) heard(r store.Request, body []byte) {
 	}
 	s.watch.story.returned(id)
 	if now := s.current(r.Logical); now != nil && now.PhysicalID == id {
-		if _, undoing := s.ledger.undoing[r.ID]; undoing && now.Number != r.Instance { // it is to be undone there too
+		if _, undoing := s.ledger.undoing[r.ID]; undoing && now.Number != r.Instance { // it has to be undone there too
 			s.ledger.sent[now.Number] = append(s.ledger.sent[now.Number], asking{"", r.Body.OldProperties})
 		}
 		s.ledger.asked(now.Number, r)
@@ -134,7 +134,8 @@ func (s *sim) heard(r store.Request, body []byte) {
 	}
 }
 
-// assume notes which resources are taken to be what they were not asked to be: only what a client skips may be.
+// assume records the resources whose assumed properties were not requested. Only a client that skips resources causes
+// that.
 func (s *sim) assume() {
 	if s.row().Kind != store.KindUpdate || !s.forced && len(s.model.spared) == 0 {
 		return
@@ -151,7 +152,7 @@ func (s *sim) assume() {
 		s.note("%s is taken as rolled back", i.Logical)
 		s.ledger.sent[i.Number] = append(s.ledger.sent[i.Number], asking{"", i.Body.Properties})
 		s.ledger.good[i.PhysicalID] = i.Body.Properties
-		if s.ledger.data[i.PhysicalID] == nil { // its only answer was a failure: the last data of the resource still count
+		if s.ledger.data[i.PhysicalID] == nil { // its only answer was a failure, so the last data still apply
 			data := map[string]string{}
 			for _, m := range i.Body.Data.Members() {
 				data[m.Key] = m.Value.Text()

@@ -15,51 +15,52 @@ import (
 	"github.com/pintle-dev/pintle/wire"
 )
 
-// sim is one life of one stack.
+// sim is one simulated run of one stack.
 type sim struct {
 	seed     uint64
 	rng      *rand.Rand
 	now      time.Time
-	setBack  time.Duration // how much the clock has lost
+	setBack  time.Duration // how far the clock was set back
 	rows     *memory.Store
 	fidelity engine.Fidelity
-	// faults is of how many in a thousand commits the database refuses one; as often it is the last that a node sees.
+	// faults is the number of refused commits in a thousand. The number of commits after which a node dies is the
+	// same.
 	faults int
-	// killAt is the commit at which a node is killed, before it or after it; commits are those so far.
+	// killAt is the commit before or after which a node is killed. commits is the number so far.
 	killAt, commits int
-	// alone says that there is one node, which is started again when it dies. Else there are mostly two.
+	// alone is set if there is one node, which restarts when it dies. Otherwise there are usually two.
 	alone bool
-	// local says that the providers are processes of the node that has the request.
+	// local is set if the providers are processes of the node that has the request.
 	local bool
-	// neighbours says that there are other stacks, from which it imports and which import from it.
+	// neighbours is set if there are other stacks, one to import from and one that imports.
 	neighbours bool
-	// patient is in how many of a hundred times a process is not done, and wants to be asked again.
+	// patient is the percentage of processes that are not done and want to be polled.
 	patient int
-	// calm is how many in a hundred requests no provider fails at; in calm lives less is declared wrongly, too.
+	// calm is the percentage of requests at which no provider fails. In calm runs, fewer declarations are invalid.
 	calm  int
 	nodes []*simNode
-	lives int // nodes so far
-	// awaited says that one node will look for what dead ones left, of which there is some since lostSince.
+	lives int // number of nodes so far
+	// awaited is set if a node will look for the work of dead nodes. There has been such work since lostSince.
 	awaited   bool
 	lostSince time.Time
 	agenda    []appointment
-	// tick is what delays are a multiple of: in some lives much happens in one millisecond.
+	// tick is the granularity of delays: in some runs many events happen in one millisecond.
 	tick time.Duration
 	ids  int
 
 	model
-	// next is the model once the call that is being made has been accepted, nil if it changes nothing.
+	// next is the model after the current call is accepted, nil if the call does not change it.
 	next *model
-	// machines says that there are state machines too; runs are their executions, and tasking is what is being told of one.
+	// machines is set if there are state machines. runs are their executions, and tasking is the report in progress.
 	machines bool
 	runs     []*simRun
 	tasking  *simTask
 	readings readings
-	// importing says that the life is one import, see TestImportSimulation.
+	// importing is set if the run is one import, see TestImportSimulation.
 	importing bool
-	// answering is what is being reported, nil for nothing.
+	// answering is the report in progress, or nil.
 	answering *answering
-	// things are what the providers have made, by physical id.
+	// things are the providers' resources by physical ID.
 	things map[wire.PhysicalID]*thing
 	ledger ledger
 	watch  watch
@@ -70,39 +71,39 @@ type sim struct {
 	log       []string
 }
 
-// model is what is known of a stack from what was asked of it.
+// model is the state of a stack that follows from the calls.
 type model struct {
-	// from and to are the sides of the create or update under way, or of the last one; sides are those of a delete.
+	// from and to are the sides of the current or last create or update; sides are those of a delete.
 	from, to simTemplate
-	// tried are what was gone for since the stack stood at from, and left as it failed, newest first.
+	// tried are the failed targets since the stack was complete at from, newest first.
 	tried []simTemplate
 	sides []simTemplate
-	// denied is the action that the stack policy denies for all resources, "" for none.
+	// denied is the action that the stack policy denies for all resources, or "".
 	denied string
-	// spared are the resources that the operation is not to touch; forced says that it leaves behind what fails.
+	// spared are the resources that the operation must not touch. forced is set if it leaves failed resources behind.
 	spared []wire.LogicalID
 	forced bool
 }
 
-// appointment is something that will happen.
+// appointment is a future event.
 type appointment struct {
 	at   time.Time
 	what func()
-	// of is the node that it happens on; it does not outlive that. nil survives.
+	// of is the node on which it happens, and with which it disappears; nil for an event that survives nodes.
 	of *simNode
 }
 
 const (
-	// longest is how long an operation may take, in simulated time: a chain of resources, each of which times out on
-	// every Delete of all its instances.
+	// longest is the maximum duration of an operation in simulated time: a chain of resources, each of which times
+	// out on every Delete of all its instances.
 	longest = 24 * time.Hour
-	// mostSteps is how many things may happen meanwhile.
+	// mostSteps is the maximum number of steps of an operation.
 	mostSteps = 5000
-	// mostOperations is how many operations a life has, before the deletes that end it.
+	// mostOperations is the maximum number of operations before the final deletes.
 	mostOperations, mostDeletes = 6, 6
 )
 
-// simulate lives the life of a seed. recording keeps its history.
+// simulate runs the simulation of a seed. recording keeps its log.
 func simulate(seed uint64, recording bool) (s *sim) {
 	s = &sim{
 		seed: seed, rng: rand.New(rand.NewPCG(seed, 0)), now: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC), tick: 1,
@@ -137,7 +138,7 @@ func simulate(seed uint64, recording bool) (s *sim) {
 	return s
 }
 
-// live lets a stack go through its operations, and deletes it.
+// live runs the stack through its operations, and deletes it.
 func (s *sim) live() {
 	if s.neighbours {
 		s.neighbour(exporter)
@@ -173,7 +174,7 @@ func (s *sim) live() {
 	s.checkEnded()
 }
 
-// operate begins an operation and runs the world until it has ended.
+// operate starts an operation and runs the simulation until it has finished.
 func (s *sim) operate(name string, c simCall) {
 	began, last := s.now, s.watch.op.ID
 	accepted := s.call(c)
@@ -202,13 +203,13 @@ func (s *sim) operate(name string, c simCall) {
 	s.note("ended %s", s.status())
 	s.checkEnd()
 	s.checkAtRest()
-	for s.chance(97) && len(s.agenda) > 0 && !s.failed() { // mostly nothing late is left for the next operation
+	for s.chance(97) && len(s.agenda) > 0 && !s.failed() { // usually no late event remains for the next operation
 		s.step()
 	}
 }
 
-// call asks one node after the other for an operation until one has taken or refused it. It returns false if it was
-// refused.
+// call sends a call to one node after another until one has accepted or rejected it. It returns false if it was
+// rejected.
 func (s *sim) call(c simCall) bool {
 	s.note("%s", c.note)
 	s.next = c.next
@@ -231,7 +232,7 @@ func (s *sim) call(c simCall) bool {
 	}
 }
 
-// step moves time to the next thing that happens, and lets it happen.
+// step moves the clock to the next event, and runs it.
 func (s *sim) step() {
 	s.perhapsKill()
 	s.perhapsPause()
@@ -267,14 +268,14 @@ func (s *sim) step() {
 		ahead := time.Duration(s.rng.Int64N(int64(2 * time.Hour)))
 		s.now = s.now.Add(ahead)
 		if !s.lostSince.IsZero() {
-			s.lostSince = s.lostSince.Add(ahead) // nobody had this time to take over
+			s.lostSince = s.lostSince.Add(ahead) // no node had this time to take over
 		}
 		s.count("clock set forward")
 	}
 	s.proceed()
 }
 
-// proceed moves time to the next appointment or deadline, and lets that happen.
+// proceed moves the clock to the next appointment or deadline, and runs it.
 func (s *sim) proceed() {
 	s.awaitTakeover()
 	next := -1
@@ -293,7 +294,7 @@ func (s *sim) proceed() {
 	}
 	switch {
 	case due.IsZero() && s.row().Phase.Final():
-		return // a killed node took the last appointment
+		return // a killed node had the last appointment
 	case due.IsZero():
 		s.breaks(itEnds, "nothing will ever happen again: %s", s.status())
 		return
@@ -304,7 +305,7 @@ func (s *sim) proceed() {
 	}
 }
 
-// nextDue returns when the next request is due, zero for never.
+// nextDue returns the next due time, zero for none.
 func (s *sim) nextDue() time.Time {
 	ids, next, err := s.rows.Due(context.Background(), 1)
 	s.must(err)
@@ -314,7 +315,7 @@ func (s *sim) nextDue() time.Time {
 	return next
 }
 
-// later makes an appointment with chance.
+// later adds an appointment at a random time.
 func (s *sim) later(max time.Duration, of *simNode, what func()) {
 	s.agenda = append(s.agenda, appointment{s.now.Add(time.Duration(s.rng.Int64N(int64(max))).Truncate(s.tick)), what, of})
 }
@@ -336,7 +337,7 @@ func (s *sim) note(format string, args ...any) {
 	}
 }
 
-// must stops a life at an error of what the simulation itself does.
+// must stops the run after an error of the simulation itself.
 func (s *sim) must(err error) {
 	if err != nil {
 		panic(err)

@@ -13,13 +13,13 @@ import (
 
 var simMutations = flag.Bool("sim.mutations", false, "run TestMutations, which builds the engine anew for each of them")
 
-// mutation is a way to break the engine: one snippet of one file, which is found there exactly once, becomes another.
+// mutation is a way to break the engine: it replaces one snippet that occurs exactly once in a file.
 type mutation struct {
 	name, file string
 	from, to   string
-	// found are the invariants of which the simulation must find one broken.
+	// found are invariants; the simulation must find at least one of them violated.
 	found []invariant
-	// nested says that it is for the simulation of nested stacks to find, and ros that it is for that of stacks of ROS.
+	// nested is set if the simulation of nested stacks has to find it, and ros if that of ROS stacks has to.
 	nested, ros bool
 }
 
@@ -334,8 +334,8 @@ var mutations = []mutation{
 	},
 }
 
-// TestMutations breaks the engine on purpose, in one place at a time, and expects the simulation to find it and to say what
-// is broken. It builds the test's binary once for each, with the broken file laid over the true one.
+// TestMutations breaks the engine in one place at a time, and expects the simulation to find and name the violated
+// invariant. It builds the test binary once for each mutation, with the broken file as an overlay.
 func TestMutations(t *testing.T) {
 	switch {
 	case !*simMutations:
@@ -351,20 +351,20 @@ func TestMutations(t *testing.T) {
 	}
 }
 
-// TestMutationSnippets makes sure that every mutation still has its snippet in the code.
+// TestMutationSnippets checks that the code still contains the snippet of every mutation.
 func TestMutationSnippets(t *testing.T) {
 	for _, m := range mutations {
 		t.Run(m.name, func(t *testing.T) { m.read(t) })
 	}
 }
 
-// mostSeeds is within how many seeds a mutation must be found.
+// mostSeeds is the number of seeds within which a mutation must be found.
 const mostSeeds = 4000
 
-// mostNestedSeeds is the same for nested stacks, whose lives are longer.
+// mostNestedSeeds is the same for nested stacks, whose runs are longer.
 const mostNestedSeeds = 1000
 
-// mostROSSeeds is the same for stacks of ROS.
+// mostROSSeeds is the same for ROS stacks.
 const mostROSSeeds = 3000
 
 func (m mutation) mustBeFound(t *testing.T) {
@@ -389,7 +389,7 @@ func (m mutation) mustBeFound(t *testing.T) {
 	t.Errorf("the simulation finds something else than %q: %v\n%.2000s", m.found, err, out)
 }
 
-// read returns the file, which has the snippet.
+// read returns the file that contains the snippet.
 func (m mutation) read(t *testing.T) (path, text string) {
 	t.Helper()
 	path, err := filepath.Abs(m.file)

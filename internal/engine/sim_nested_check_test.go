@@ -9,7 +9,8 @@ import (
 	"github.com/pintle-dev/pintle/wire"
 )
 
-// checkDelete looks at a Delete as a provider gets it: nothing that the root stood on goes before the root has succeeded.
+// checkDelete checks a Delete as a provider gets it: the root's complete state must remain until the root has
+// succeeded.
 func (s *forest) checkDelete(r store.Request) {
 	root, status := s.root()
 	if !s.standing[r.Body.PhysicalID] || s.tainted || root.Kind == store.KindDelete {
@@ -20,7 +21,7 @@ func (s *forest) checkDelete(r store.Request) {
 	}
 }
 
-// checkRest looks at the root that has just come to rest, and all that is nested in it.
+// checkRest checks an idle root, and all stacks nested in it.
 func (s *forest) checkRest() {
 	root, status := s.root()
 	for _, stack := range s.all() {
@@ -34,7 +35,7 @@ func (s *forest) checkRest() {
 		}
 		s.count(what + nested)
 		ended := root.Phase == store.PhaseSucceeded || root.Phase == store.PhaseReverted
-		// One that could not be rolled back leaves what was not its turn yet as it is, for the next try.
+		// A failed rollback leaves the remaining stacks unchanged for the next attempt.
 		if stack.Phase == store.PhaseApply && root.Phase != store.PhaseRevertFailed {
 			s.breaks(allEnd, "the root is %s and %s is still %s", status, stack.Name, nested)
 		}
@@ -53,7 +54,7 @@ func (s *forest) checkRest() {
 	}
 }
 
-// checkStands checks that a stack that is at rest is what it is to be, down to its providers.
+// checkStands checks that an idle stack has the expected state, including its providers.
 func (s *forest) checkStands(stack store.Stack, want nestShape, agrees bool) {
 	revision, err := s.rows.Revision(context.Background(), stack.Key, stack.Revision)
 	s.must(err)
@@ -104,14 +105,14 @@ func (s *forest) checkStands(stack store.Stack, want nestShape, agrees bool) {
 	}
 }
 
-// checkAfter looks at everything once nothing more happens: no nested stack is without a parent that knows it, and no
-// provider has something that nobody knows.
+// checkAfter checks the final state: every nested stack has a parent that knows it, and the engine knows every
+// resource of a provider.
 func (s *forest) checkAfter() {
 	if len(s.broken) > 0 {
 		return
 	}
 	root, status := s.root()
-	known, given := map[wire.PhysicalID]bool{}, map[wire.PhysicalID]bool{} // given up
+	known, given := map[wire.PhysicalID]bool{}, map[wire.PhysicalID]bool{} // abandoned
 	names := map[string]int{}
 	rows := s.all()
 	for _, stack := range rows {
@@ -153,7 +154,7 @@ func (s *forest) checkAfter() {
 	}
 }
 
-// givenUp reports whether a nested stack, or one in which it is nested, could not be cleaned up, and is on record as that.
+// givenUp reports whether the clean-up of a nested stack, or of one that it is nested in, was abandoned and recorded.
 func (s *forest) givenUp(stack store.Stack, given map[wire.PhysicalID]bool) bool {
 	for stack.Parent != "" {
 		if given[wire.PhysicalID(stack.ID)] {

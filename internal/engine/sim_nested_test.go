@@ -23,7 +23,7 @@ import (
 
 var nestSeeds = flag.Int("sim.nested", 100, "how many seeds TestNestedSimulation runs")
 
-// The invariants of stacks that are nested.
+// The invariants of nested stacks.
 const (
 	rootEnds    invariant = "an operation of a root ends"
 	allEnd      invariant = "what is nested has ended when the root has"
@@ -34,9 +34,9 @@ const (
 	onceEach    invariant = "a request makes one nested stack"
 )
 
-// TestNestedSimulation runs whole lives of a root with stacks nested in it, two deep, each from a seed: creates, updates,
-// rollbacks and deletes, cancelled and not, with providers that fail, or give other ids, and nodes that are killed at any
-// commit, before it or after it, pause, and are taken over from.
+// TestNestedSimulation simulates a root with nested stacks, two levels deep, from a seed: creates, updates, rollbacks
+// and deletes, some of them cancelled. Providers fail or return other IDs. Nodes are killed before or after any
+// commit, pause, and are taken over.
 func TestNestedSimulation(t *testing.T) {
 	if *simSeed != 0 {
 		s := simulateNested(*simSeed, true)
@@ -93,15 +93,15 @@ var nestedMustCover = []string{
 	"nested in nested: UPDATE_COMPLETE", "nested in nested: UPDATE_ROLLBACK_COMPLETE",
 }
 
-// forest is one life of one root and what is nested in it.
+// forest is one simulated run of a root and its nested stacks.
 type forest struct {
 	seed      uint64
 	rng       *rand.Rand
 	now       time.Time
 	rows      *memory.Store
 	alone     bool
-	faults    int // of how many in a thousand commits the database refuses one; as often each is the last that a node sees
-	calm      int // how many in a hundred requests no provider fails at
+	faults    int // refused commits in a thousand; as many are the last that a node sees
+	calm      int // percentage of requests at which no provider fails
 	nodes     []*nestNode
 	lives     int
 	agenda    []nestAppointment
@@ -111,10 +111,10 @@ type forest struct {
 	things    map[wire.PhysicalID]*nestThing
 	served    map[wire.RequestID]bool
 
-	// standing are the things of the last state in which the root stood; from and to are the shapes of the operation.
+	// standing are the things of the root's last complete state; from and to are the shapes of the operation.
 	standing map[wire.PhysicalID]bool
 	from, to nestShape
-	tainted  bool // what the root stood on last is not known any more
+	tainted  bool // the root's last complete state is unknown
 
 	covered   coverage
 	broken    []breach
@@ -125,7 +125,7 @@ type forest struct {
 type nestThing struct {
 	stack   wire.StackID
 	logical wire.LogicalID
-	kind    string // R: another one needs another thing
+	kind    string // R: another value needs another thing
 	v       string
 	exists  bool
 }
@@ -196,7 +196,7 @@ func simulateNested(seed uint64, recording bool) (s *forest) {
 	return s
 }
 
-// live lets the root go through its operations, and deletes it.
+// live runs the root through its operations, and deletes it.
 func (s *forest) live() {
 	s.to = s.shape()
 	s.operate("create", func(e *engine.Engine) error {
@@ -265,7 +265,7 @@ func (s *forest) live() {
 	}
 }
 
-// operate begins an operation of the root and runs the world until everything has come to rest.
+// operate starts an operation of the root and runs the simulation until all stacks are idle.
 func (s *forest) operate(name string, call func(*engine.Engine) error) {
 	began := s.now
 	for try := 0; ; try++ {
@@ -317,12 +317,12 @@ func (s *forest) operate(name string, call func(*engine.Engine) error) {
 	s.count(name + ": " + status)
 	s.note("ended %s", status)
 	s.checkRest()
-	for n := 0; n < 5000 && s.rest() && len(s.broken) == 0; n++ { // ties come undone, late answers arrive
+	for n := 0; n < 5000 && s.rest() && len(s.broken) == 0; n++ { // ties end, late answers arrive
 	}
 	s.checkAfter()
 }
 
-// rest lets the next thing happen if there is one within the hour.
+// rest runs the next event if there is one soon.
 func (s *forest) rest() bool {
 	due := s.nextDue()
 	if len(s.agenda) == 0 && (due.IsZero() || due.Sub(s.now) > 2*time.Hour) {
@@ -331,7 +331,7 @@ func (s *forest) rest() bool {
 	return s.step()
 }
 
-// step moves time to the next thing that happens, and lets it happen; false if there is none.
+// step moves the clock to the next event, and runs it, or returns false.
 func (s *forest) step() bool {
 	s.bury()
 	s.perhapsPause()
@@ -382,14 +382,14 @@ func (s *forest) root() (store.Stack, string) {
 	return store.Stack{Live: true}, ""
 }
 
-// all returns every stack there ever was, newest first.
+// all returns all stacks, including deleted ones, newest first.
 func (s *forest) all() []store.Stack {
 	list, err := s.rows.Stacks(context.Background(), account, region, true, 0, 10_000)
 	s.must(err)
 	return list
 }
 
-// stuck tells what everybody waits for.
+// stuck lists the requests that every stack waits for.
 func (s *forest) stuck() string {
 	var lines []string
 	for _, stack := range s.all() {

@@ -14,12 +14,12 @@ import (
 	"github.com/pintle-dev/pintle/wire"
 )
 
-// nestShape is what a stack is to be: resources of its own, and stacks nested in it.
+// nestShape is the target of a stack: its own resources, and its nested stacks.
 type nestShape struct {
 	url    string
 	leaves []nestLeaf
 	nested []nestShape
-	// after is, of what is nested, the leaf whose id it is given; reads are leaves that read an output of something nested.
+	// after is the leaf whose ID the nested stacks get.
 	after string
 	id    string
 }
@@ -27,10 +27,10 @@ type nestShape struct {
 type nestLeaf struct {
 	id, v, kind string
 	needs       string // an earlier leaf
-	reads       string // something nested
+	reads       string // a nested stack
 }
 
-// shape draws what the root is to be.
+// shape draws a random target for the root.
 func (s *forest) shape() nestShape { return s.shapeOf("root", 0) }
 
 func (s *forest) shapeOf(url string, depth int) nestShape {
@@ -65,7 +65,7 @@ func (s *forest) shapeOf(url string, depth int) nestShape {
 	return shape
 }
 
-// text returns the template, and puts those of what is nested where they are fetched from.
+// text returns the template, and stores those of nested stacks at their URLs.
 func (v nestShape) text(s *forest) string {
 	resources := map[string]string{}
 	for _, leaf := range v.leaves {
@@ -144,7 +144,7 @@ func (n *nestNode) claim() {
 	}
 }
 
-// deliver carries a request to who is asked: the node itself, or a provider at a distance.
+// deliver delivers a request to its recipient: the node itself, or a remote provider.
 func (n *nestNode) deliver(r store.Request) {
 	s := n.sim
 	n.held[r.ID] = true
@@ -169,7 +169,7 @@ func (n *nestNode) deliver(r store.Request) {
 	})
 }
 
-// report tells the engine until it has taken it.
+// report reports to the engine until it is accepted.
 func (n *nestNode) report(r store.Request, outcome engine.Outcome) {
 	err := n.engine.Report(context.Background(), r.ID, outcome)
 	n.sim.note("node %d reports %s %s of %s %q: %v", n.number, outcome.Kind, r.Type, r.Logical, outcome.Text, err)
@@ -180,7 +180,7 @@ func (n *nestNode) report(r store.Request, outcome engine.Outcome) {
 	delete(n.held, r.ID)
 }
 
-// provide is a provider that gets a request.
+// provide plays a provider that gets a request.
 func (s *forest) provide(r store.Request) {
 	id := r.Body.PhysicalID
 	v, _ := r.Body.Properties.Get("V")
@@ -230,7 +230,7 @@ func (s *forest) tellProvided(r store.Request, said string) {
 	}
 }
 
-// makeThing makes a physical resource, or finds the one of that kind that the resource had.
+// makeThing creates a physical resource, or finds an earlier one of the resource and kind.
 func (s *forest) makeThing(r store.Request, kind string) wire.PhysicalID {
 	if r.Type == wire.Update {
 		for n := len(s.things); n > 0; n-- {
@@ -245,7 +245,7 @@ func (s *forest) makeThing(r store.Request, kind string) wire.PhysicalID {
 	return id
 }
 
-// bury ends the nodes that have seen their last commit, and others by chance.
+// bury stops the nodes that have seen their last commit, and others at random.
 func (s *forest) bury() {
 	for _, n := range slices.Clone(s.nodes) {
 		if !n.dying && (n.paused || s.faults == 0 || s.rng.IntN(400) > 0) {
@@ -267,7 +267,8 @@ func (s *forest) bury() {
 	}
 }
 
-// perhapsPause stops one of two nodes for a while. When it wakes it goes on as if nothing were, for a moment.
+// perhapsPause suspends one of two nodes for a while. It continues for a moment when it resumes, as if nothing had
+// happened.
 func (s *forest) perhapsPause() {
 	if len(s.nodes) < 2 || s.rng.IntN(150) > 0 || slices.ContainsFunc(s.nodes, func(n *nestNode) bool { return n.paused }) {
 		return
@@ -286,7 +287,7 @@ func (s *forest) perhapsPause() {
 	})
 }
 
-// look is what a node does every few seconds: it beats, and takes over from those that are dead.
+// look is the periodic check of a node: it sends a heartbeat, and takes over from dead nodes.
 func (n *nestNode) look() {
 	s := n.sim
 	s.beat()
@@ -318,7 +319,7 @@ func (s *forest) beat() {
 	}
 }
 
-// awaitTakeover has a node look for what dead ones left.
+// awaitTakeover makes a node look for the work of dead ones.
 func (s *forest) awaitTakeover() {
 	if s.alone || s.awaited || s.rng.IntN(10) > 0 && len(s.agenda) > 0 {
 		return
@@ -346,7 +347,8 @@ func (s *forest) anyNode() *nestNode {
 	return running[s.rng.IntN(len(running))]
 }
 
-// nestFaults fails an Apply now and then, before it or after it. Some failures are the last thing the process sees.
+// nestFaults makes an Apply fail at random, before or after it. Some failures are the last event that the process
+// sees.
 type nestFaults struct {
 	store.Store
 	node *nestNode

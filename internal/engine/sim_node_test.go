@@ -13,17 +13,17 @@ import (
 	"github.com/pintle-dev/pintle/wire"
 )
 
-// simNode is a process with an engine, and with a delivery that has requests in hand.
+// simNode is a process with an engine and a delivery that handles requests.
 type simNode struct {
 	sim    *sim
 	number int
 	engine *engine.Engine
-	// held are the requests that its delivery has in hand, handed those that it was ever handed.
+	// held are the requests that its delivery handles, and handed all that it has received.
 	held   map[wire.RequestID]bool
 	handed map[simTry]bool
-	// dying says that it has seen its last commit.
+	// dying is set if the node has seen its last commit.
 	dying bool
-	// awake says that the node has watched the others all along, paused that it is suspended, and gone that it has
+	// awake is set if the node has watched the others all along, paused if it is suspended, and gone if it has
 	// stopped.
 	awake, paused, gone bool
 }
@@ -33,13 +33,14 @@ const (
 	beatEvery = 2 * time.Second
 	// silence is how long a node may be silent before another one takes over.
 	silence = 10 * time.Second
-	// mostNodes is how many nodes there are at once.
+	// mostNodes is the maximum number of nodes at a time.
 	mostNodes = 2
-	// longestLost is how long requests may be with dead nodes. Others may die meanwhile, and the clock be set back.
+	// longestLost is how long requests may stay with dead nodes. Other nodes may die meanwhile, and the clock may be
+	// set back.
 	longestLost = 5 * time.Minute
 )
 
-// start starts a node, as a process does that may find what earlier ones left.
+// start starts a node, like a process that may find the state of earlier ones.
 func (s *sim) start() {
 	s.lives++
 	n := &simNode{sim: s, number: s.lives, held: map[wire.RequestID]bool{}, handed: map[simTry]bool{}}
@@ -67,14 +68,14 @@ func (s *sim) start() {
 	n.claim()
 }
 
-// dispatch takes what a node has just committed. It hands it to the providers in its own time.
+// dispatch accepts a node's committed requests, and delivers them later.
 func (n *simNode) dispatch(ready []store.Request) {
 	s := n.sim
 	for _, r := range ready {
 		if n.handed[tryOf(r)] {
 			s.breaks(oneInFlight, "%s of %s is handed over twice by one node", r.Type, r.Logical)
 		}
-		if s.rng.IntN(50) == 0 { // there is no room
+		if s.rng.IntN(50) == 0 { // the queue is full
 			s.later(5*time.Second, n, func() {
 				s.count("node swept")
 				n.claim()
@@ -85,7 +86,7 @@ func (n *simNode) dispatch(ready []store.Request) {
 	}
 }
 
-// claim reads again what the node owns.
+// claim reads the node's requests again.
 func (n *simNode) claim() {
 	left, err := n.sim.rows.Claim(context.Background(), n.engine.Node(), 1000, func(id wire.RequestID) bool { return n.held[id] })
 	n.sim.must(err)
@@ -94,7 +95,7 @@ func (n *simNode) claim() {
 	}
 }
 
-// deliver carries a request to its provider, which then does as chance will have it.
+// deliver delivers a request to its provider, which then acts at random.
 func (n *simNode) deliver(r store.Request) {
 	s := n.sim
 	n.held[r.ID], n.handed[tryOf(r)] = true, true
@@ -120,13 +121,13 @@ func (n *simNode) deliver(r store.Request) {
 	})
 }
 
-// drop forgets all that the node has in hand.
+// drop discards all work of a node.
 func (s *sim) drop(n *simNode) {
 	s.agenda = slices.DeleteFunc(s.agenda, func(a appointment) bool { return a.of == n })
 	clear(n.held)
 }
 
-// kill ends a node's process: what it had in memory is gone, its providers' processes too.
+// kill ends a node's process, with its memory and its providers' processes.
 func (s *sim) kill(n *simNode) {
 	s.note("node %d dies", n.number)
 	s.count("node killed")
@@ -175,7 +176,7 @@ func (s *sim) perhapsPause() {
 			n.look()
 			return
 		}
-		s.later(2*time.Second, n, n.look) // until then it goes on as if nothing were
+		s.later(2*time.Second, n, n.look) // until then it continues as if nothing had happened
 	})
 }
 
@@ -217,7 +218,7 @@ func (s *sim) beat() {
 	}
 }
 
-// lost counts the requests that no running node will deliver, or executes.
+// lost counts the requests that no running node will deliver or execute.
 func (s *sim) lost() int {
 	lost := 0
 	for _, r := range s.open() {
@@ -232,7 +233,7 @@ func (s *sim) lost() int {
 	return lost
 }
 
-// awaitTakeover makes a node look for what is lost.
+// awaitTakeover makes a node look for lost requests.
 func (s *sim) awaitTakeover() {
 	if s.alone || s.awaited {
 		return
@@ -256,7 +257,7 @@ func (s *sim) awaitTakeover() {
 	})
 }
 
-// anyNode returns a node that runs.
+// anyNode returns a running node.
 func (s *sim) anyNode() *simNode {
 	running := make([]*simNode, 0, mostNodes)
 	for _, n := range s.nodes {
@@ -267,8 +268,8 @@ func (s *sim) anyNode() *simNode {
 	return running[s.rng.IntN(len(running))]
 }
 
-// faultyStore fails an Apply now and then: before it, so that nothing was written, or after it, so that all was and
-// nobody knows. Some failures are the last thing the process sees.
+// faultyStore makes an Apply fail at random: before the write, or after it, so that its result is unknown. Some
+// failures are the last event that the process sees.
 type faultyStore struct {
 	store.Store
 	node *simNode
@@ -311,7 +312,7 @@ func (f *faultyStore) Apply(ctx context.Context, target store.Target, decide sto
 	return err
 }
 
-// last is the last Apply that a node sees: it is done or not, and nobody knows.
+// last is the last Apply that a node sees. done says whether it is executed, which no node knows.
 func (f *faultyStore) last(ctx context.Context, target store.Target, decide store.Decide, done bool) error {
 	s := f.node.sim
 	f.node.dying = true

@@ -12,26 +12,26 @@ import (
 	"github.com/pintle-dev/pintle/wire"
 )
 
-// simOperation is something that a client may ask of a stack.
+// simOperation is a call that a client may make for a stack.
 type simOperation struct {
 	name string
-	// weight is how often it is chosen among those that a status takes.
+	// weight is the relative frequency among the operations that a status allows.
 	weight int
-	// from are the statuses that take it; any other one must refuse it.
+	// from are the statuses that allow it; in any other it must be rejected.
 	from []string
 	draw func(*sim) simCall
 }
 
-// simCall is one asking, which may have to be repeated.
+// simCall is one call, which may have to be repeated.
 type simCall struct {
 	call func(*engine.Engine) error
-	// next is the model once it was accepted.
+	// next is the model after the call is accepted.
 	next *model
-	// how tells coverage what is special about it, note people what it is.
+	// how is a coverage label, and note a description for people.
 	how, note string
 }
 
-// simOperations are the operations besides the create with which a life begins. One line adds one.
+// simOperations are the operations after the initial create. One line adds one.
 var simOperations = []simOperation{
 	{"update", 90, []string{
 		"CREATE_COMPLETE", "CREATE_FAILED", "UPDATE_COMPLETE", "UPDATE_FAILED", "UPDATE_ROLLBACK_COMPLETE",
@@ -49,7 +49,7 @@ var simOperations = []simOperation{
 	}, (*sim).delete},
 }
 
-// choose draws one of the operations that a status takes.
+// choose draws one of the operations that a status allows.
 func (s *sim) choose(status string) *simOperation {
 	var fit []*simOperation
 	sum := 0
@@ -71,7 +71,7 @@ func (s *sim) choose(status string) *simOperation {
 	return nil
 }
 
-// intervene asks for something while an operation is under way: what may be asked for then, or what must be refused.
+// intervene makes a call while an operation is in progress: one that is allowed, or one that must be rejected.
 func (s *sim) intervene() {
 	if op := s.choose(s.status()); op != nil && s.chance(70) && !s.row().Phase.Final() {
 		s.call(op.draw(s))
@@ -80,7 +80,7 @@ func (s *sim) intervene() {
 	s.interlope()
 }
 
-// interlope asks for something that the stack does not take now, and sees that nothing comes of it.
+// interlope makes a call that the status does not allow, and checks that it changes nothing.
 func (s *sim) interlope() {
 	op := &simOperations[s.rng.IntN(len(simOperations))]
 	if slices.Contains(op.from, s.status()) {
@@ -94,7 +94,7 @@ func (s *sim) interlope() {
 	}
 }
 
-// token names a call. Now and then it is the name of the operation before.
+// token returns a token for a call. Sometimes it is that of the previous operation.
 func (s *sim) token(kind string) string {
 	if s.watch.op.Token != "" && s.rng.IntN(40) == 0 && kind != string(s.watch.op.Call) {
 		s.count("call with a used token")
@@ -103,7 +103,7 @@ func (s *sim) token(kind string) string {
 	return fmt.Sprint(kind, "-", s.ids, "-", s.rng.IntN(1_000_000))
 }
 
-// further is the model of an operation that goes on with what is there.
+// further returns the model of an operation that continues the previous one.
 func (s *sim) further() *model {
 	return &model{from: s.from, to: s.to, tried: s.tried, sides: s.sides, denied: s.denied}
 }
@@ -133,7 +133,7 @@ func (s *sim) create() simCall {
 	return simCall{
 		call: func(e *engine.Engine) error {
 			if s.row().Key != 0 && !s.row().Live {
-				return nil // the first try did it, and the stack is gone already
+				return nil // the first attempt succeeded, and the stack is already deleted
 			}
 			_, err := e.Create(context.Background(), in)
 			return err
@@ -144,7 +144,7 @@ func (s *sim) create() simCall {
 	}
 }
 
-// inForce returns the template that the stack goes by.
+// inForce returns the stack's current template.
 func (s *sim) inForce() simTemplate {
 	if s.status() == "UPDATE_ROLLBACK_COMPLETE" {
 		return s.from
@@ -163,7 +163,7 @@ func (s *sim) update() simCall {
 	}
 }
 
-// changeSet plans an update and then has it carried out.
+// changeSet plans an update and executes it.
 func (s *sim) changeSet() simCall {
 	next, in, how := s.goal()
 	set := engine.CreateChangeSet{
@@ -178,7 +178,7 @@ func (s *sim) changeSet() simCall {
 			if _, err := e.CreateChangeSet(context.Background(), set); err != nil && !errors.As(err, &input) {
 				return err
 			}
-			_, err := e.ExecuteChangeSet(context.Background(), execution) // refused if there is no such set, or nothing to do
+			_, err := e.ExecuteChangeSet(context.Background(), execution) // rejected without such a set, or without a change
 			return err
 		},
 		next: &next, how: how,
@@ -186,7 +186,7 @@ func (s *sim) changeSet() simCall {
 	}
 }
 
-// goal draws the target of an update. It retries a stack that was left as it failed.
+// goal draws the target of an update. It retries a stack that failed without a rollback.
 func (s *sim) goal() (next model, in engine.UpdateStack, how string) {
 	disableRollback := s.rng.IntN(6) == 0
 	switch s.status() {
@@ -213,7 +213,7 @@ func (s *sim) cancel() simCall {
 	}
 }
 
-// cancelAny cancels a create too.
+// cancelAny cancels an operation, including a create.
 func (s *sim) cancelAny() simCall {
 	in := engine.CancelUpdate{Stack: s.ref(), Token: s.token("cancel"), Create: true}
 	return simCall{
@@ -231,7 +231,7 @@ func (s *sim) rollback() simCall {
 	}
 }
 
-// continuation goes on with a rollback, and perhaps skips some of what it failed at.
+// continuation continues a rollback, and may skip some of the failed resources.
 func (s *sim) continuation() simCall {
 	in := engine.ContinueRollback{Stack: s.ref(), Token: s.token("continue"), Force: s.chance(25)}
 	next := s.further()
@@ -258,7 +258,7 @@ func (s *sim) continuation() simCall {
 	}
 }
 
-// delete returns a delete and, if the last one failed, perhaps one that leaves resources behind.
+// delete returns a delete. If the last one failed, it may leave resources behind.
 func (s *sim) delete() simCall {
 	in := engine.DeleteStack{Stack: s.ref(), Token: s.token("delete")}
 	if s.status() == "CREATE_IN_PROGRESS" { // the create becomes the delete
@@ -291,7 +291,7 @@ func (s *sim) delete() simCall {
 	}
 }
 
-// sidesLeft returns the templates from which there may be resources, the one in force first.
+// sidesLeft returns the templates that may have resources, the current one first.
 func (s *sim) sidesLeft() []simTemplate {
 	switch s.status() {
 	case "UPDATE_ROLLBACK_COMPLETE":
@@ -304,7 +304,7 @@ func (s *sim) sidesLeft() []simTemplate {
 	return []simTemplate{s.to}
 }
 
-// print is what a call that is refused, or an answer that comes too late, must leave as it is.
+// print is the state that a rejected call or a late answer must not change.
 type print struct {
 	version   int64
 	events    store.EventCursor
@@ -319,5 +319,5 @@ func (s *sim) print() print {
 	return print{s.watch.op.Version, s.watch.place, s.status(), *s.row(), s.watch.instances, len(s.open())}
 }
 
-// skipped reports whether the client wants a resource left as it is.
+// skipped reports whether the client skips a resource.
 func (m *model) skipped(logical wire.LogicalID) bool { return slices.Contains(m.spared, logical) }

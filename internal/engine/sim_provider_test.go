@@ -14,19 +14,18 @@ import (
 	"github.com/pintle-dev/pintle/wire"
 )
 
-// thing is a physical resource as its provider knows it.
+// thing is a physical resource of a provider.
 type thing struct {
 	logical wire.LogicalID
 	exists  bool
-	// told says that an answer which named it settled its request.
+	// told is set if an answer that named it settled its request.
 	told bool
-	// properties are what it is, by is the place of the request that made it so.
+	// properties are its properties, and by is the position of the request that set them.
 	properties value.Value
 	by         int
 }
 
-// handle is the provider's work. A request that comes a second time is worked off, and answered, a second time; row is that
-// request, or asks about it again.
+// handle plays the provider. It processes and answers a repeated request again. row is the request, or a poll for it.
 func (s *sim) handle(row store.Request, n *simNode) {
 	if s.importing && row.Type != store.TypeImport {
 		s.breaks(readNothing, "an import sends a %s of %s", row.Type, row.Logical)
@@ -93,7 +92,7 @@ func (s *sim) handle(row store.Request, n *simNode) {
 		if r.Type == wire.Create || (r.Type == wire.Update && s.chance(25)) {
 			id = s.make(r)
 		}
-		if s.chance(50) { // it did it, or some of it, and failed after
+		if s.chance(50) { // it did all or some of the work, and failed afterwards
 			s.become(id, r)
 		}
 		said := fmt.Sprintf("no luck with %s, was %s", r.Body.Properties.JSON(), r.Body.OldProperties.JSON())
@@ -127,7 +126,7 @@ func (s *sim) handle(row store.Request, n *simNode) {
 	s.answerLater(r, of, []byte(document(r, members)))
 }
 
-// make makes a physical resource: a new one or, for an Update, perhaps one that the provider has had before.
+// make creates a physical resource: a new one or, for an Update, possibly an earlier one of the provider.
 func (s *sim) make(r store.Request) wire.PhysicalID {
 	if r.Type == wire.Update && s.chance(30) {
 		for _, id := range slices.Sorted(maps.Keys(s.things)) {
@@ -141,9 +140,9 @@ func (s *sim) make(r store.Request) wire.PhysicalID {
 	return id
 }
 
-// become makes a physical resource what a request says. A provider that is sent an old request once more, by a node that
-// does not know that it was taken over from, is taken to see that it has a newer one, or that this one is over: no engine
-// can keep a message that was sent from arriving.
+// become applies a request to a physical resource. An old request may be sent again by a node that does not know that
+// it was taken over. The provider then recognizes that it has a newer one or that this one is finished, because no
+// engine can stop a message that was sent.
 func (s *sim) become(id wire.PhysicalID, r store.Request) {
 	th, place := s.things[id], s.watch.places[r.ID]
 	if th == nil || r.Type == wire.Delete || place < th.by || s.request(r.ID).State == store.RequestSettled {
@@ -152,7 +151,7 @@ func (s *sim) become(id wire.PhysicalID, r store.Request) {
 	th.properties, th.by = r.Body.Properties, place
 }
 
-// data is what a provider tells of what it has made: some of it changes with the resource, some never.
+// data returns a resource's attributes: some change with the resource, some never do.
 func (s *sim) data(r store.Request, id wire.PhysicalID) string {
 	v, _ := r.Body.Properties.Get("V")
 	switch dice := s.rng.IntN(100); {
@@ -165,11 +164,11 @@ func (s *sim) data(r store.Request, id wire.PhysicalID) string {
 	}
 }
 
-// answerLater answers a request, from a process of a node or from far away.
+// answerLater answers a request, from a process of a node or remotely.
 func (s *sim) answerLater(r store.Request, of *simNode, body []byte) {
 	delay := time.Minute
 	if s.chance(3) {
-		delay = 3 * time.Hour // late, mostly
+		delay = 3 * time.Hour // usually late
 	}
 	s.later(delay, of, func() {
 		s.report(r, nil, engine.Outcome{Kind: engine.Answered, Body: body})
@@ -179,7 +178,7 @@ func (s *sim) answerLater(r store.Request, of *simNode, body []byte) {
 	})
 }
 
-// notified is a topic that is notified of an event.
+// notified plays a topic that gets an event.
 func (s *sim) notified(r store.Request, n *simNode) {
 	text, _ := r.Body.Properties.Get("Message")
 	s.showsNone("notification", text.Text())
@@ -191,14 +190,14 @@ func (s *sim) notified(r store.Request, n *simNode) {
 	s.report(r, n, outcome)
 }
 
-// answering is an outcome on its way into the table.
+// answering is an outcome that is being reported.
 type answering struct {
 	request store.Request
 	outcome engine.Outcome
 }
 
-// report tells the engine until it has taken it, as delivery and patient providers do. It does not outlive the node if it
-// is one that tells; else it is a provider, which gets through to any.
+// report reports to the engine until it is accepted, like delivery and patient providers. With a node it ends with
+// that node. Without one, a provider reports, which reaches any node.
 func (s *sim) report(r store.Request, of *simNode, outcome engine.Outcome) {
 	n := of
 	if n == nil {

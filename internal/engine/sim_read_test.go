@@ -15,17 +15,17 @@ import (
 	"github.com/pintle-dev/pintle/wire"
 )
 
-// readNothing says what a detection is.
+// readNothing is the invariant of detections.
 const readNothing invariant = "a Read changes nothing, and a detection reports what its answer says"
 
-// readings are the Reads of a life.
+// readings are the Reads of a run.
 type readings struct {
-	// on says that the providers read, in this life.
+	// on is set if the providers declare Read.
 	on  bool
 	rng *rand.Rand
-	// says has what an answer means for its resource, by its body.
+	// says are the statuses that answers mean, by body.
 	says map[string]drift.Status
-	// results are what settled each Read means.
+	// results are the statuses that settled Reads mean.
 	results map[wire.RequestID]drift.Status
 }
 
@@ -39,7 +39,8 @@ func (r *readings) chance(percent int) bool { return r.rng.IntN(100) < percent }
 // declares is [engine.Config.Reads].
 func (s *sim) declares(context.Context, wire.ServiceToken, string) bool { return s.readings.on }
 
-// detect detects the drift of the stack, while nodes die and answers are lost, and compares the report with what was answered.
+// detect detects the drift of the stack, while nodes die and answers are lost, and compares the report with the
+// answers.
 func (s *sim) detect() {
 	ctx, stack := context.Background(), *s.row()
 	var report drift.Report
@@ -64,7 +65,7 @@ func (s *sim) detect() {
 		return
 	}
 	s.count("drift detected")
-	if s.readings.chance(30) { // once more, while the first is unanswered
+	if s.readings.chance(30) { // again, while the first one is unanswered
 		detector := drift.New(nil, s.rows, func() time.Time { return s.now })
 		detector.Ask(s.anyNode().engine)
 		if all, err := s.anyNode().engine.Resources(ctx, stack); err == nil {
@@ -78,7 +79,7 @@ func (s *sim) detect() {
 			s.breaks(itEnds, "a detection does not end")
 			return
 		}
-		if s.readings.chance(3) { // an update does not wait for it, and may begin meanwhile
+		if s.readings.chance(3) { // an update does not wait for it, and may start meanwhile
 			s.count("detection overtaken")
 			return
 		}
@@ -107,7 +108,7 @@ func (s *sim) detect() {
 	}
 }
 
-// detectTooEarly asks for a detection while an operation is in progress. Nothing is read then.
+// detectTooEarly requests a detection while an operation is in progress. It must not send any Read.
 func (s *sim) detectTooEarly() {
 	n := s.anyNode()
 	if all, err := n.engine.Resources(context.Background(), *s.row()); err == nil {
@@ -129,7 +130,8 @@ func (s *sim) reading() bool {
 	return false
 }
 
-// checkReads checks the Reads that are not settled: there is one for an instance as it is, and it says what that is.
+// checkReads checks the unsettled Reads: there is one at most for an existing instance, and it has the instance's
+// properties.
 func (s *sim) checkReads() {
 	open := map[int]store.Request{}
 	for _, r := range s.open() {
@@ -155,7 +157,7 @@ func (s *sim) checkReads() {
 	}
 }
 
-// readBack is a provider that is asked to read.
+// readBack plays a provider that gets a Read.
 func (s *sim) readBack(r store.Request, n *simNode) {
 	chance := s.readings.chance
 	s.count("read")
@@ -197,7 +199,7 @@ func (s *sim) readBack(r store.Request, n *simNode) {
 	s.answerLater(r, of, []byte(body))
 }
 
-// hasRead notes what settled a Read.
+// hasRead records the result of a Read.
 func (s *sim) hasRead(a *answering) {
 	s.readings.results[a.request.ID] = drift.Unknown
 	if a.outcome.Kind == engine.Answered {

@@ -7,8 +7,8 @@ import (
 	"github.com/pintle-dev/pintle/wire"
 )
 
-// checkEnd compares what the providers have with what the stack knows when an operation has ended: nothing that it was
-// told of may be lost, nothing may be under way, and no secret shown.
+// checkEnd compares the providers' resources with the stack's after an operation. No reported resource may be lost,
+// no work may be in progress, and no secret may be shown.
 func (s *sim) checkEnd() {
 	row, op := s.row(), s.watch.op
 	known := map[wire.PhysicalID]bool{}
@@ -16,7 +16,7 @@ func (s *sim) checkEnd() {
 		switch i.Role {
 		case store.RoleCurrent, store.RoleCondemned:
 			known[i.PhysicalID] = true
-		case store.RoleRetained, store.RoleOrphan: // if its provider gives it once more, the stack knows nothing of it
+		case store.RoleRetained, store.RoleOrphan: // if its provider returns it again, the stack does not know it
 			known[i.PhysicalID] = true
 			s.ledger.forget(i)
 		case store.RoleGone:
@@ -78,8 +78,8 @@ func (s *sim) showsNone(where string, texts ...string) {
 	}
 }
 
-// checkAtRest checks that every resource of a stack that ended well is what the template in force says, with the
-// references and attributes as they are now, that its provider has made that of it, and the outputs too.
+// checkAtRest checks a stack that finished successfully: its resources match the current template with current
+// references and attributes, the providers' resources match as well, and so do the outputs.
 func (s *sim) checkAtRest() {
 	switch s.status() {
 	case "CREATE_COMPLETE", "UPDATE_COMPLETE", "UPDATE_ROLLBACK_COMPLETE":
@@ -97,7 +97,7 @@ func (s *sim) checkAtRest() {
 		s.breaks(agreed, "%s: %d resources, want %d", status, len(current), v.active())
 	}
 	att := func(id, name string) string { return s.ledger.data[current[id].PhysicalID][name] }
-	// After a rollback they may be those of before, because one of them cannot be had any more, or was in use.
+	// After a rollback they may be the previous ones, because one of them could not be evaluated, or was in use.
 	outputs := status != "UPDATE_ROLLBACK_COMPLETE" || !s.watch.heldBack
 	for id := range current {
 		r, _ := v.resource(id)
@@ -124,7 +124,7 @@ func (s *sim) checkAtRest() {
 	}
 }
 
-// wanted returns what the properties of a resource must be.
+// wanted returns the expected properties of a resource.
 func (s *sim) wanted(
 	v simTemplate, r simResource, current map[string]store.Instance, att func(id, name string) string,
 ) map[string]string {
@@ -148,15 +148,15 @@ func (s *sim) wanted(
 	left := s.forced || s.skipped(i.Logical)
 	unreadable := r.reads != "" && att(r.reads, "att") == "" || r.hears != "" && att(r.hears, "hid") == ""
 	if left && i.Progress == store.ProgressSucceeded && unreadable {
-		return nil // it was skipped, and what it reads cannot be had any more
+		return nil // it was skipped, and the attribute that it reads no longer exists
 	}
 	if !left && s.status() == "UPDATE_ROLLBACK_COMPLETE" && s.assumed(i) {
-		return nil // it was skipped before, and nothing has touched it since
+		return nil // it was skipped before, and not touched since
 	}
 	return want
 }
 
-// checkThing checks that a provider has what its stack thinks it has, unless a client wanted it to think so.
+// checkThing checks that a provider's resource matches the stack's, unless a client skipped it.
 func (s *sim) checkThing(i store.Instance) {
 	th := s.things[i.PhysicalID]
 	if th == nil || !th.exists {
@@ -175,7 +175,7 @@ func (s *sim) checkThing(i store.Instance) {
 	}
 }
 
-// assumed reports whether a resource is what it is taken to be only because a client wanted it skipped.
+// assumed reports whether a resource's properties are only assumed because a client skipped it.
 func (s *sim) assumed(i store.Instance) bool {
 	properties, ok := s.watch.assumed[i.PhysicalID]
 	return ok && properties.Equal(i.Body.Properties)

@@ -23,7 +23,7 @@ var (
 	simROSSeed = flag.Uint64("sim.ros.seed", 0, "run this seed alone and print its history")
 )
 
-// The invariants of stacks of ROS, beside itEnds, accounted, agreed and truthful.
+// The invariants of ROS stacks, in addition to itEnds, accounted, agreed and truthful.
 const (
 	idStays      invariant = "the id of a resource stays"
 	oldFirst     invariant = "what is replaced goes first"
@@ -31,10 +31,10 @@ const (
 	withinBounds invariant = "no more is at work at once than the client wants"
 )
 
-// TestROSSimulation simulates the lives of ROS stacks with 1–5 resources. The templates have references, DependsOn,
-// tokens that change and DeletionPolicy. The clients update with or without ReplacementOption and TaintResources,
-// continue creates, cancel updates and limit parallelism. The providers fail, with or without having done the work,
-// with the same id, another id or none, or never answer. The node restarts.
+// TestROSSimulation simulates runs of ROS stacks with 1–5 resources. The templates have references, DependsOn, tokens
+// that change and DeletionPolicy. The clients update with or without ReplacementOption and TaintResources, continue
+// creates, cancel updates and limit parallelism. The providers fail before or after the work, answer with the same
+// ID, another ID or none, or never answer. The node restarts.
 func TestROSSimulation(t *testing.T) {
 	if *simROSSeed != 0 {
 		s := simulateROS(t, *simROSSeed)
@@ -67,7 +67,7 @@ func TestROSSimulation(t *testing.T) {
 	}
 }
 
-// rosSim is one life of a stack of ROS.
+// rosSim is one simulated run of a ROS stack.
 type rosSim struct {
 	ctx     context.Context
 	seed    uint64
@@ -82,28 +82,28 @@ type rosSim struct {
 	known   map[int]wire.PhysicalID // by instance
 	calm    int
 	bound   int
-	changes bool // the operation may replace anything
-	// lacking are the resources without which the stack stands, since what failed of its create was ignored.
-	// askew are those that are there, and were to be changed.
+	changes bool // the operation may replace any resource
+	// lacking are the resources that the complete stack does not have, because the failures of its create were
+	// ignored. askew are resources that exist but missed a change.
 	lacking, askew map[wire.LogicalID]bool
 	tainted        bool
-	// from and to are the templates of the operation under way, or of the last one.
+	// from and to are the templates of the current or last operation.
 	from, to rosTemplate
 	covered  coverage
 	broken   []breach
 	log      []string
 }
 
-// rosThing is what a provider has made.
+// rosThing is a resource of a provider.
 type rosThing struct {
 	logical    wire.LogicalID
 	token      string
 	properties string
-	// told says that the engine has got its id. In doubt are those whose properties are not certain.
+	// told is set if the engine knows its ID. doubt is set if its properties are not certain.
 	told, doubt bool
 }
 
-// rosTemplate is what a template declares, by logical id.
+// rosTemplate contains the declared resources by logical ID.
 type rosTemplate map[string]rosDeclared
 
 type rosDeclared struct {
@@ -337,7 +337,7 @@ func (s *rosSim) goOn() {
 	s.run("continue")
 }
 
-// lack notes what the stack stands without.
+// lack records the resources that the stack does not have.
 func (s *rosSim) lack() {
 	s.lacking, s.askew = map[wire.LogicalID]bool{}, map[wire.LogicalID]bool{}
 	for id := range s.to {
@@ -357,7 +357,7 @@ func (s *rosSim) lack() {
 	}
 }
 
-// run lets an operation come to its end.
+// run lets an operation finish.
 func (s *rosSim) run(name string) {
 	for steps := 0; !s.row().Phase.Final(); steps++ {
 		if s.check(); s.broken != nil {
@@ -443,18 +443,18 @@ func (s *rosSim) serve(r store.Request) {
 	}
 	s.note("answer to the %s of %s, done %v: %s", r.Type, r.Logical, does, members)
 	s.must(s.engine.Answer(s.ctx, r.ID, []byte(document(r, members)), 0))
-	if s.chance(10) { // it answers once more, and says something else
+	if s.chance(10) { // it answers again, with a different answer
 		s.count("answered twice")
 		s.must(s.engine.Answer(s.ctx, r.ID, []byte(document(r, `"Status": "SUCCESS", "PhysicalResourceId": "second"`)), 0))
 	}
 }
 
-// do does what is asked, and returns the id of what there is.
+// do carries out a request, and returns the ID of the resource.
 func (s *rosSim) do(r store.Request) wire.PhysicalID {
 	id := r.Body.PhysicalID
 	switch r.Type {
 	case wire.Create:
-		id = wire.PhysicalID(fmt.Sprintf("%s-%s", r.Logical, r.ID)) // the same when it is asked twice
+		id = wire.PhysicalID(fmt.Sprintf("%s-%s", r.Logical, r.ID)) // the same for a repeated request
 		s.things[id] = &rosThing{logical: r.Logical, token: r.Body.Token.Text(), properties: string(r.Body.Properties.JSON())}
 	case wire.Update:
 		if t := s.things[id]; t != nil {
@@ -465,7 +465,7 @@ func (s *rosSim) do(r store.Request) wire.PhysicalID {
 			break
 		}
 		s.count("deleted without an id")
-		for other, t := range s.things { // it looks for what it has made of the resource, and told nobody of
+		for other, t := range s.things { // it looks for unreported resources of its own
 			if t.logical == r.Logical && !t.told && t.token == r.Body.Token.Text() {
 				delete(s.things, other)
 			}
@@ -475,7 +475,7 @@ func (s *rosSim) do(r store.Request) wire.PhysicalID {
 	return id
 }
 
-// check looks at what must be true at every moment.
+// check checks the invariants that hold at every moment.
 func (s *rosSim) check() {
 	row := s.row()
 	op, err := s.rows.Operation(s.ctx, row.Key, row.Operation)
@@ -493,7 +493,7 @@ func (s *rosSim) check() {
 	}
 }
 
-// checkAsked looks at a request before its provider does.
+// checkAsked checks a request before its provider gets it.
 func (s *rosSim) checkAsked(r store.Request) {
 	row := s.row()
 	op, err := s.rows.Operation(s.ctx, row.Key, row.Operation)
@@ -531,12 +531,13 @@ func (s *rosSim) checkAsked(r store.Request) {
 	}
 }
 
-// stood reports whether an instance is one that the stack had when it last stood, and not what a rollback that failed has left.
+// stood reports whether an instance belonged to the stack's last complete state, and is not left from a failed
+// rollback.
 func (s *rosSim) stood(op store.Operation, i store.Instance) bool {
 	return len(op.Tried) == 0 && i.Number <= op.Stood
 }
 
-// checkAtRest looks at a stack that has come to rest: where it got where it was to be, the providers have what its template says.
+// checkAtRest checks an idle stack: after success, the providers' resources match its template.
 func (s *rosSim) checkAtRest() {
 	row := s.row()
 	side := s.to
@@ -587,7 +588,7 @@ func (s *rosSim) checkAtRest() {
 	s.checkLeaks(owned)
 }
 
-// checkLeaks looks for things of which the engine was told, and that it has forgotten.
+// checkLeaks looks for things that were reported to the engine and that it has lost.
 func (s *rosSim) checkLeaks(owned map[wire.PhysicalID]bool) {
 	for _, id := range slices.Sorted(maps.Keys(s.things)) {
 		if t := s.things[id]; t.told && !owned[id] {

@@ -10,8 +10,8 @@ import (
 // simSettle is how long an answer may take after a handler has returned without one.
 const simSettle = 5 * time.Second
 
-// silent plays a handler that returns without an answer. Something it has begun may still be at work for a while, here or on
-// no node.
+// silent plays a handler that returns without an answer. Work that it started may continue for a while, here or on no
+// node.
 func (s *sim) silent(row store.Request, n *simNode) {
 	s.count("returned silently")
 	if row.Wait != nil {

@@ -8,8 +8,7 @@ import (
 	"github.com/pintle-dev/pintle/internal/engine"
 )
 
-// simTemplate is a template of random resources, each of which may refer to those before it, with what is passed for its
-// parameters.
+// simTemplate is a template of random resources, each of which may refer to earlier ones, with its parameter values.
 type simTemplate struct {
 	resources map[string]simResource
 	// open and hidden are the parameters; hidden is NoEcho. extra is the condition of some resources.
@@ -22,18 +21,18 @@ type simResource struct {
 	v, timeout  int
 	needs       []string // by Ref
 	after       []string // by DependsOn
-	reads       string   // a resource of which it reads an attribute
-	hears       string   // one of which it reads a secret one
+	reads       string   // a resource whose attribute it reads
+	hears       string   // a resource whose secret attribute it reads
 	policy      string
 	replace     string // UpdateReplacePolicy
 	conditional bool
 	token       string
-	// imports is an export of a neighbour, "" for none; exported says that its id is exported.
+	// imports is an export of a neighbour, or ""; exported is set if the resource's ID is exported.
 	imports  string
 	exported bool
 }
 
-// template makes a template, or another version of one.
+// template returns a random template, or a new version of one.
 func (s *sim) template(from *simTemplate) simTemplate {
 	v := simTemplate{
 		resources: map[string]simResource{}, open: fmt.Sprint("open", s.rng.IntN(2)),
@@ -44,7 +43,7 @@ func (s *sim) template(from *simTemplate) simTemplate {
 	for i := range size {
 		id := "R" + string(rune('A'+i))
 		if from != nil && s.chance(15) {
-			continue // removed, or still not there
+			continue // removed, or still missing
 		}
 		r := simResource{
 			id: id, v: s.rng.IntN(3), timeout: 600,
@@ -58,7 +57,7 @@ func (s *sim) template(from *simTemplate) simTemplate {
 			r.token = strings.Replace(token, "CRTest", "Other", 1)
 		}
 		if s.chance(2) && !s.chance(s.calm) {
-			r.timeout = 9999 // refused before anyone is asked
+			r.timeout = 9999 // rejected before any request is sent
 		}
 		for _, other := range before {
 			switch dice := s.rng.IntN(100); {
@@ -78,7 +77,7 @@ func (s *sim) template(from *simTemplate) simTemplate {
 			}
 			r.exported = s.chance(70)
 		}
-		// What depends on something that may not be there may not be there either.
+		// A resource that depends on a conditional one has to be conditional too.
 		r.conditional = s.chance(15) || slices.ContainsFunc(r.all(), func(id string) bool { return v.resources[id].conditional })
 		v.resources[id] = r
 		before = append(before, id)
@@ -132,8 +131,8 @@ func (v simTemplate) parameters() []engine.Parameter {
 	}
 }
 
-// looped reports whether the template is written as loops, which say the same as the resources themselves. It takes no
-// chance of the simulation's, so that a seed plays what it always has.
+// looped reports whether the template is written as loops that are equivalent to the resources. It draws no random
+// number, so that seeds keep their meaning.
 func (v simTemplate) looped() bool { return v.open == "open1" && len(v.resources)%2 == 0 }
 
 func (v simTemplate) text() string {
@@ -174,7 +173,7 @@ func (v simTemplate) text() string {
 		}
 		resources[id] = strings.Replace(resource(properties, attributes...), token, r.token, 1)
 		if v.looped() {
-			// {"Ref": "X"} in a property says the same as the number itself.
+			// {"Ref": "X"} in a property is equivalent to the number itself.
 			text := strings.Replace(resources[id], fmt.Sprintf(`"V": %d,`, r.v), `"V": {"Ref": "X"},`, 1)
 			delete(resources, id)
 			resources["Fn::ForEach::"+id] = fmt.Sprintf(`["X", [%d], {"Fn::ForEach::I%s": ["L", ["%s"], {"R${L}": %s}]}]`, r.v, id, id[1:], text)

@@ -24,26 +24,27 @@ var (
 	simShards = flag.Int("sim.shards", 0, "how many lives run at once; 0 is one for each processor")
 )
 
-// TestSimulation runs whole lives of stacks, each from a seed, on simulated time and the memory store.
+// TestSimulation simulates the whole history of stacks, each from a seed, on simulated time and the memory store.
 //
 //	stacks       1–7 resources with Ref, Fn::GetAtt of open and secret attributes, DependsOn, conditions that toggle,
-//	             DeletionPolicy, UpdateReplacePolicy, a NoEcho parameter, outputs, a stack policy, topics to be told; some outputs and properties fail
-//	neighbours   in half of the lives two more stacks: one exports what the stack imports, one imports what it exports
-//	operations   1–6, of the table simOperations, with their options, then deletes until the stack is gone; operations
-//	             in states that refuse them, and with tokens that were used
-//	providers    succeed, fail (having done it or not), hang, die, answer rubbish, too much, twice or late, without an
-//	             id or with another one; at a distance, or as processes of the node, which die with it, and which may not
-//	             be done and want to be asked again; people answer for them
-//	nodes        one that is killed and started again, or two, one of which is killed or pauses, is taken over from and
-//	             wakes; killed before a commit, after it, between taking over and sending
-//	database     refuses a commit, replays a batch, says that it failed when it did not; its clock is set back and forward
-//	machines     in some lives executions of state machines, with retriers and catchers, whose tasks fail, hang, return late or
-//	             twice, and which are started twice, stopped, and aborted
-//	drift        in some lives detections, whose Reads fail, hang, are answered twice or late, or are overtaken by an update
+//	             DeletionPolicy, UpdateReplacePolicy, a NoEcho parameter, outputs, a stack policy and notification topics;
+//	             some outputs and properties fail
+//	neighbours   in half of the runs, two more stacks: one exports what the stack imports, one imports what it exports
+//	operations   1–6 from the table simOperations, with their options, then deletes until the stack is deleted; also
+//	             operations in statuses that reject them, and with used tokens
+//	providers    succeed, fail before or after the work, hang, die, send answers that are invalid, too long, repeated or
+//	             late, without an ID or with another one; they are remote, or processes of the node that die with it and
+//	             may have to be polled; people answer for them
+//	nodes        one that is killed and restarted, or two, one of which is killed or pauses, is taken over and resumes;
+//	             killed before or after a commit, or between taking over and sending
+//	database     rejects a commit, replays a batch, or reports a failure that did not happen; its clock is set back and
+//	             forward
+//	machines     in some runs, executions of state machines with retriers and catchers, whose tasks fail, hang, return late
+//	             or twice, and which are started twice, stopped and aborted
+//	drift        in some runs, detections, whose Reads fail, hang, are answered twice or late, or overlap an update
 //	fidelity     both
 //
-// What must be true of every life is in the list of invariants. A life is the same whenever it is lived again, whatever
-// runs beside it.
+// The invariants must hold in every run. A run depends only on its seed.
 func TestSimulation(t *testing.T) {
 	if *simSeed != 0 {
 		s := simulate(*simSeed, true)
@@ -51,7 +52,7 @@ func TestSimulation(t *testing.T) {
 		s.tell(t)
 		return
 	}
-	defer debug.SetGCPercent(debug.SetGCPercent(800)) // lives are short, and so is what they leave
+	defer debug.SetGCPercent(debug.SetGCPercent(800)) // runs are short and leave little garbage
 	began := time.Now()
 	covered, failed := simulateAll(*simFirst, *simSeeds)
 	if failed != nil {
@@ -71,11 +72,11 @@ func TestSimulation(t *testing.T) {
 	}
 }
 
-// replayEvery is of how many lives one is lived twice.
+// replayEvery is the interval of seeds that are simulated twice.
 const replayEvery = 50
 
-// simulateAll lives the lives of n seeds, several at once, until one breaks an invariant. Of those that did it returns
-// the one with the lowest seed: seeds are given out in order, so that is the lowest there is.
+// simulateAll simulates n seeds concurrently until a run violates an invariant. Of such runs it returns the one with
+// the lowest seed. Seeds are started in order, so no lower seed fails.
 func simulateAll(first uint64, n int) (coverage, *sim) {
 	var (
 		group  sync.WaitGroup
@@ -117,7 +118,7 @@ func simulateAll(first uint64, n int) (coverage, *sim) {
 	return all, failed
 }
 
-// live lives one life, and some of them twice.
+// live simulates a seed, and some seeds twice.
 func live(seed uint64) *sim {
 	if seed%replayEvery != 0 {
 		return simulate(seed, false)
@@ -129,7 +130,7 @@ func live(seed uint64) *sim {
 	return s
 }
 
-// tell reports what a life has broken and how to see it.
+// tell reports the violations of a run and how to reproduce them.
 func (s *sim) tell(t *testing.T) {
 	t.Helper()
 	for _, b := range s.broken {
@@ -140,7 +141,7 @@ func (s *sim) tell(t *testing.T) {
 	}
 }
 
-// coverage counts what came about.
+// coverage counts the situations that occurred.
 type coverage map[string]int
 
 func (c coverage) add(other coverage) {
@@ -149,7 +150,7 @@ func (c coverage) add(other coverage) {
 	}
 }
 
-// String is a table in three columns.
+// String returns a table in three columns.
 func (c coverage) String() string {
 	const columns = 3
 	var b strings.Builder
@@ -165,7 +166,7 @@ func (c coverage) String() string {
 	return b.String()
 }
 
-// mustCover is what thousands of lives cannot do without.
+// mustCover are the situations that must occur in thousands of runs.
 var mustCover = []string{
 	"create: CREATE_COMPLETE", "create: CREATE_FAILED", "create: ROLLBACK_COMPLETE", "create: ROLLBACK_FAILED",
 	"create: DELETE_COMPLETE", "create: DELETE_FAILED",

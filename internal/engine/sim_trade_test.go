@@ -13,22 +13,22 @@ import (
 	"github.com/pintle-dev/pintle/internal/store"
 )
 
-// The stack whose life is lived has neighbours: "Net" exports what it imports, "App" imports what it exports. They hold
-// outputs alone, so that their operations end with the calls that begin them.
+// The simulated stack has neighbours: "Net" has exports for it, and "App" imports from it. They only have outputs, so
+// their operations finish with the calls that start them.
 
 const (
 	exporter = "Net"
 	importer = "App"
-	// netExports is how many names the exporter may export.
+	// netExports is the number of names that the exporter may export.
 	netExports = 3
 )
 
 func netExport(n int) string { return fmt.Sprint("net-", n) }
 
-// exportOf is the name under which the id of a resource is exported.
+// exportOf returns the export name for a resource's ID.
 func exportOf(logical string) string { return "of-" + logical }
 
-// neighbour makes a call for one of the neighbours: it is created, updated or deleted.
+// neighbour creates, updates or deletes one of the neighbours.
 func (s *sim) neighbour(name string) {
 	ref := engine.Ref{Account: account, Region: region, Stack: name}
 	var outputs [][3]string
@@ -82,10 +82,10 @@ func (s *sim) neighbour(name string) {
 	}
 }
 
-// trade lets a neighbour do something.
+// trade makes a call for one of the neighbours.
 func (s *sim) trade() { s.neighbour([]string{exporter, importer}[s.rng.IntN(2)]) }
 
-// quit lets the importer go, so that the stack may.
+// quit deletes the importer, so that the stack can be deleted.
 func (s *sim) quit() {
 	ref := engine.Ref{Account: account, Region: region, Stack: importer}
 	s.call(simCall{note: "neighbour " + importer + " quits", call: func(e *engine.Engine) error {
@@ -94,7 +94,7 @@ func (s *sim) quit() {
 	}})
 }
 
-// exportsNow returns all exports by their names, with who imports them.
+// exportsNow returns all exports by name, with their importers.
 func (s *sim) exportsNow() map[string]store.Exported {
 	ctx := context.Background()
 	list, err := s.rows.Exports(ctx, account, region, "", 1000)
@@ -108,7 +108,7 @@ func (s *sim) exportsNow() map[string]store.Exported {
 	return exports
 }
 
-// checkTrade checks that every stack has what it imports, and exports what its outputs say.
+// checkTrade checks that every stack has its imports, and that its exports match its outputs.
 func (s *sim) checkTrade() {
 	ctx := context.Background()
 	exports := s.exportsNow()
@@ -149,12 +149,12 @@ func (s *sim) checkTrade() {
 	}
 }
 
-// inPlay are the revisions that a stack goes by, or may go to or back to.
+// inPlay returns the revisions that a stack uses, or may go to or back to.
 func inPlay(stack *store.Stack, op *store.Operation) []int {
 	numbers := append([]int{op.From, op.To}, op.Tried...)
 	switch {
 	case op.Kind == store.KindDelete, op.Phase == store.PhaseReverted && op.Kind == store.KindCreate, op.Call == store.CallReview:
-		return nil // what is to be deleted keeps what it had, and what was rolled back before had nothing
+		return nil // the exports end when a delete starts, and a rolled-back create has none
 	case op.Phase == store.PhaseSucceeded, op.Phase == store.PhaseReverted:
 		numbers = []int{stack.Revision}
 	}
@@ -172,7 +172,7 @@ func (s *sim) checkImport(by string, e store.Exported, name string, v value.Valu
 	}
 }
 
-// inUse reports whether somebody imports what the stack exports.
+// inUse reports whether a stack imports one of the stack's exports.
 func (s *sim) inUse() bool {
 	for _, e := range s.exportsNow() {
 		if e.Stack == s.row().Key && len(e.Importers) > 0 {
@@ -182,7 +182,7 @@ func (s *sim) inUse() bool {
 	return false
 }
 
-// countTrade tells coverage what an event of the stack tells.
+// countTrade counts an event about exports and imports for coverage.
 func (s *sim) countTrade(e store.Event) {
 	for text, what := range map[string]string{
 		"No export named": "import of nothing", "cannot be updated as it is in use": "export in use changed",
@@ -194,7 +194,7 @@ func (s *sim) countTrade(e store.Event) {
 	}
 }
 
-// keptFrom reports whether an error says that what a stack exports keeps it from its delete.
+// keptFrom reports whether an error says that the stack cannot be deleted because of its exports.
 func keptFrom(err error) bool {
 	var input *engine.Error
 	return errors.As(err, &input) && strings.HasPrefix(input.Message, "Delete canceled.")

@@ -9,7 +9,7 @@ import (
 	"github.com/pintle-dev/pintle/wire"
 )
 
-// simTry is a request that a node was handed, or one try of one that asks again.
+// simTry is a request that a node got, or one try of a poll.
 type simTry struct {
 	id  wire.RequestID
 	try int
@@ -25,8 +25,8 @@ func tryOf(r store.Request) simTry {
 	return simTry{id: r.ID}
 }
 
-// notDone reports that a process has done its part for now. The pending data is the number of the attempt that
-// reports it.
+// notDone reports that a process has done its part for now. The pending data is the number of the try that reports
+// it.
 func (s *sim) notDone(row store.Request, n *simNode) {
 	s.count("provider not done")
 	if row.Wait != nil {
@@ -44,13 +44,13 @@ func (s *sim) notDone(row store.Request, n *simNode) {
 	}
 	s.later(time.Second, n, func() {
 		s.report(row, n, outcome)
-		if s.chance(10) { // delivery does not know whether that was taken
+		if s.chance(10) { // delivery does not know whether that was accepted
 			s.later(2*time.Second, n, func() { s.report(row, n, outcome) })
 		}
 	})
 }
 
-// checkTry looks at a try as its provider gets it.
+// checkTry checks a poll as its provider gets it.
 func (s *sim) checkTry(row store.Request) {
 	s.count("asked again")
 	if s.watch.moved[row.ID] {
@@ -65,7 +65,7 @@ func (s *sim) checkTry(row store.Request) {
 	}
 }
 
-// checkWaits checks that whatever asks again belongs to one request that nobody else has, and which still has time.
+// checkWaits checks that every poll belongs to one request that only it polls for, and that still has time.
 func (s *sim) checkWaits() {
 	open := s.open()
 	about := map[wire.RequestID]store.Request{}
@@ -91,8 +91,8 @@ func (s *sim) checkWaits() {
 			s.breaks(askedRightly, "%s is asked again after %d failures", row.Logical, row.Wait.Failures)
 		}
 		end, rested, rests := row.Wait.End(), s.watch.resting[row.ID], row.State == store.RequestDelayed
-		late := row.State == store.RequestReady && rested && !s.now.Before(row.Wait.Deadline) || // is asked
-			rests && !rested && !row.Delivered.Before(end) || // was asked for the last time
+		late := row.State == store.RequestReady && rested && !s.now.Before(row.Wait.Deadline) || // is polled
+			rests && !rested && !row.Delivered.Before(end) || // was polled for the last time
 			rests && row.Due.After(end) || row.Due.After(row.Wait.Deadline)
 		if late {
 			s.breaks(askedRightly, "%s is %s at %s, due %s, and has time until %s", row.Logical, row.State, s.now, row.Due, end)

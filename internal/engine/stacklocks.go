@@ -37,8 +37,8 @@ func (t *turns) alone() bool {
 	return nodes == nil || len(*nodes) < 2
 }
 
-// due returns the due requests that this node fires, and the time until its turn for the next of the others; 0 if
-// there are none.
+// due returns the due requests that this node fires, and the time until its turn for the next of the others; 0
+// without others.
 func (t *turns) due(self store.Incarnation, due []wire.RequestID, now time.Time) (ours []wire.RequestID, wait time.Duration) {
 	if t.alone() {
 		t.seen = nil

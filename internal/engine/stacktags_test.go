@@ -24,7 +24,7 @@ func (labelled) Schema() *native.Schema {
 	}}
 }
 
-// Serve implements [native.Type] as shelf does, but a tag "bad" fails it.
+// Serve implements [native.Type] like shelf, but a tag "bad" fails it.
 func (l labelled) Serve(ctx context.Context, r *store.Request) (native.Result, error) {
 	for _, tag := range r.Body.Tags {
 		if tag.Key == "bad" {
@@ -44,7 +44,7 @@ func tagged(tags ...string) engine.Options {
 	return options
 }
 
-// serveTags serves what is asked of native types, and returns a line for each request, with its tags.
+// serveTags serves the requests of native types, and returns a line for each, with its tags.
 func (w *waiting) serveTags() []string {
 	w.t.Helper()
 	var lines []string
@@ -69,7 +69,8 @@ func newLabels(t *testing.T) *waiting {
 	return &waiting{world: newWorldOf(t, engine.FidelityPintle, types), types: types}
 }
 
-// An update of a stack's tags alone reaches the resources that can have tags, and its rollback restores them.
+// TestTagsOfStackReachResources checks that an update of only a stack's tags reaches the resources that can have
+// tags, and that its rollback restores them.
 func TestTagsOfStackReachResources(t *testing.T) {
 	w := newLabels(t)
 	label := func(properties string) string {
@@ -97,19 +98,19 @@ func TestTagsOfStackReachResources(t *testing.T) {
 	w.want(at, `S UPDATE_IN_PROGRESS "User Initiated"`, `L UPDATE_IN_PROGRESS id=l`, `L UPDATE_COMPLETE id=l`,
 		`S UPDATE_COMPLETE_CLEANUP_IN_PROGRESS`, `S UPDATE_COMPLETE`)
 
-	// Another resource fails: the tags return.
+	// Another resource fails: the tags are restored.
 	update(body(map[string]string{"L": label(`"Name": "l"`), "S": shelved(`"Name": "s", "Width": 9`, `"DependsOn": "L"`)}), "c=4")
 	want("L Update c=4", "S Update", "L Update a=2 b=3", "S Update")
 	if w.status() != "UPDATE_ROLLBACK_COMPLETE" {
 		t.Errorf("the stack is %s", w.status())
 	}
-	// The tags themselves fail: what may have become of them is undone.
+	// The tags themselves fail: their possible effects are undone.
 	update(template, "bad=1")
 	want("L Update bad=1", "L Update a=2 b=3")
 	if w.status() != "UPDATE_ROLLBACK_COMPLETE" {
 		t.Errorf("the stack is %s", w.status())
 	}
-	// A replacement is made with the tags of its stack, and its rollback keeps the old resource and its tags.
+	// A replacement is created with the tags of its stack. Its rollback keeps the old resource with its tags.
 	update(body(map[string]string{"L": label(`"Name": "m"`), "S": shelved(`"Name": "s", "Width": 9`, `"DependsOn": "L"`)}), "d=5")
 	want("L Create d=5", "S Update", "S Update", "L Delete")
 	update(template)
@@ -122,7 +123,7 @@ func (w *waiting) failTagged(logical string) {
 	w.must(w.engine.Report(w.ctx, w.take(logical).ID, engine.Outcome{Kind: engine.Provided, Text: "it failed", Delivered: true}))
 }
 
-// forgetTags makes the row of a resource one of an earlier version, which kept no tags.
+// forgetTags turns the row of a resource into one of an earlier version, which stored no tags.
 func (w *waiting) forgetTags(logical wire.LogicalID) {
 	w.t.Helper()
 	w.must(w.store.Apply(w.ctx, store.Target{Stack: w.stack().Key}, func(v *store.View) (store.Delta, error) {
@@ -140,7 +141,8 @@ func (w *waiting) forgetTags(logical wire.LogicalID) {
 // label is a resource that can have tags.
 const label = `{"Type": "Test::Labelled", "Properties": {"Name": "l"}}`
 
-// standsLabelled creates a stack of a label L with the tag a=1, and of a shelf S that depends on it, with more resources.
+// standsLabelled creates a stack of a label L with the tag a=1, and of a shelf S that depends on it, with more
+// resources.
 func (w *waiting) standsLabelled(resources map[string]string) {
 	w.t.Helper()
 	_, err := w.engine.Create(w.ctx, engine.CreateStack{
@@ -176,7 +178,8 @@ func (w *waiting) wantTags(status string, lines ...string) {
 	}
 }
 
-// A resource whose rollback is skipped counts as having the tags of before: the next update sends it the others again.
+// TestTagsOfSkippedResource checks that a resource whose rollback is skipped counts as having the old tags, so the
+// next update sends the new ones again.
 func TestTagsOfSkippedResource(t *testing.T) {
 	w := newLabels(t)
 	stack := map[string]string{"L": label, "S": shelved(`"Name": "s"`, `"DependsOn": "L"`)}
@@ -192,7 +195,8 @@ func TestTagsOfSkippedResource(t *testing.T) {
 	w.wantTags("UPDATE_COMPLETE", "L Update c=4")
 }
 
-// Rows of earlier versions have no tags. The next update passes those of the stack on, and no stack policy denies it that.
+// TestTagsOfEarlierVersion checks rows of earlier versions, which have no tags. The next update sends the stack's
+// tags, regardless of the stack policy.
 func TestTagsOfEarlierVersion(t *testing.T) {
 	const policy = `{"Statement": [{"Effect": "Allow", "Action": "Update:*", "Principal": "*", "Resource": "*"},
 		{"Effect": "Deny", "Action": "Update:*", "Principal": "*", "Resource": "LogicalResourceId/L"}]}`
@@ -233,7 +237,8 @@ func TestTagsOfEarlierVersion(t *testing.T) {
 	})
 }
 
-// A rollback does not pass tags on to a resource of an earlier version that the update did not reach.
+// TestTagsOfEarlierVersionInRollback checks that a rollback sends no tags to a resource of an earlier version that
+// the update did not reach.
 func TestTagsOfEarlierVersionInRollback(t *testing.T) {
 	w := newLabels(t)
 	stack := func(k string) map[string]string {
@@ -252,7 +257,7 @@ func TestTagsOfEarlierVersionInRollback(t *testing.T) {
 	w.wantTags("UPDATE_ROLLBACK_COMPLETE")
 }
 
-// A change set names the resources that get other tags.
+// TestTagsOfStackInChangeSet checks that a change set lists the resources whose tags change.
 func TestTagsOfStackInChangeSet(t *testing.T) {
 	w := newLabels(t)
 	template := body(map[string]string{

@@ -18,7 +18,7 @@ import (
 
 var update = flag.Bool("update", false, "write docs/states.md instead of comparing it")
 
-// TestStatesDocument keeps docs/states.md equal to the table that the engine goes by.
+// TestStatesDocument checks that docs/states.md matches the engine's table.
 func TestStatesDocument(t *testing.T) {
 	const path = "../../docs/states.md"
 	want := statesDocument()
@@ -138,7 +138,7 @@ stateDiagram-v2
 			switch verb {
 			case store.VerbImportRollback:
 				if progress == store.ProgressFailed {
-					continue // the resource is only let go
+					continue // the resource is only released
 				}
 				ros = "–"
 			case store.VerbImport:
@@ -171,16 +171,16 @@ depends on its stack: any operation that starts later makes the change set obsol
 	return b.Bytes()
 }
 
-// arrows are the moves between phases; the simulation checks that no other one is made. They stay within the kind of the
-// operation unless becomes says what the next phase is one of.
+// arrows are the transitions between phases. The simulation checks that no others occur. A transition keeps the kind
+// of the operation unless becomes is set.
 var arrows = []struct {
 	kind     store.Kind
 	from, to store.Phase
 	when     string
 	becomes  store.Kind
-	// nested says that only a nested stack moves so.
+	// nested is set if only a nested stack has this transition.
 	nested bool
-	// ros says that only a stack of ROS does.
+	// ros is set if only a ROS stack has it.
 	ros bool
 }{
 	{kind: store.KindReview, to: store.PhaseSucceeded, when: "a change set is created"},
@@ -239,7 +239,7 @@ var arrows = []struct {
 	{kind: store.KindDelete, from: store.PhaseApply, to: store.PhaseFailed, when: "a Delete failed"},
 }
 
-// legalMove reports whether the table has a move to a phase of an operation of some kind, of a stack that is not nested.
+// legalMove reports whether the table has a transition for a stack that is not nested.
 func legalMove(kind store.Kind, from store.Phase, becomes store.Kind, to store.Phase) bool {
 	for _, arrow := range arrows {
 		if !arrow.nested && !arrow.ros && arrow.kind == kind && arrow.from == from && arrow.to == to && cmp.Or(arrow.becomes, kind) == becomes {

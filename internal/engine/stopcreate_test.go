@@ -7,7 +7,8 @@ import (
 	"github.com/pintle-dev/pintle/internal/engine"
 )
 
-// halfCreated returns a world in which a create has made A, waits for B and C, and has not come to D.
+// halfCreated returns a world in the middle of a create: A is created, B and C are in progress, and D has not
+// started.
 func halfCreated(t *testing.T, in engine.CreateStack) (w *world, answers func()) {
 	t.Helper()
 	w = newWorld(t, engine.FidelityPintle)
@@ -20,7 +21,7 @@ func halfCreated(t *testing.T, in engine.CreateStack) (w *world, answers func())
 	w.accept(second)
 	return w, func() {
 		t.Helper()
-		w.answer(first, success("b")) // the answers say what there is to delete
+		w.answer(first, success("b")) // the answers have the IDs for the Deletes
 		w.succeed("B", "b")
 		w.answer(second, success("c"))
 		w.succeed("C", "c")
@@ -28,8 +29,8 @@ func halfCreated(t *testing.T, in engine.CreateStack) (w *world, answers func())
 	}
 }
 
-// TestDeleteDuringCreate checks that a stack can be deleted while it is created: what was made is deleted, what runs is
-// deleted when its provider has answered, and the rest never starts. The delete counts once.
+// TestDeleteDuringCreate checks that a stack can be deleted during its create. The delete removes finished resources
+// at once and running ones after their providers have answered; the rest never starts. It counts as one operation.
 func TestDeleteDuringCreate(t *testing.T) {
 	for name, in := range map[string]engine.CreateStack{
 		"rollback": {}, "failures are kept": {Options: engine.Options{DisableRollback: true}}, "limited": {TimeoutMinutes: 5},
@@ -59,7 +60,8 @@ func TestDeleteDuringCreate(t *testing.T) {
 	}
 }
 
-// TestCancelCreate checks that a cancelled create is rolled back, also if a failure would be left as it is or delete the stack.
+// TestCancelCreate checks that a cancelled create is rolled back, even if a failure would keep the stack or delete
+// it.
 func TestCancelCreate(t *testing.T) {
 	for name, in := range map[string]engine.CreateStack{
 		"rollback": {}, "failures are kept": {Options: engine.Options{DisableRollback: true}}, "failures are deleted": {DeleteOnFailure: true},
@@ -91,7 +93,8 @@ func TestCancelCreate(t *testing.T) {
 	}
 }
 
-// TestStopCreateIsRefused checks that a protected stack is not deleted, and that one of ROS is only if the caller says so.
+// TestStopCreateIsRefused checks that a protected stack is not deleted, and that a ROS stack is deleted only if the
+// caller asks for it.
 func TestStopCreateIsRefused(t *testing.T) {
 	w, _ := halfCreated(t, engine.CreateStack{TerminationProtection: true})
 	wantCode(t, w.deleteStack(engine.DeleteStack{}), engine.CodeValidation,
@@ -110,8 +113,8 @@ func TestStopCreateIsRefused(t *testing.T) {
 	}
 }
 
-// TestStopWhileAwaitingCancelled checks that a create that keeps its failures can still be deleted or cancelled while it only waits for
-// the result of a request that its time limit has cancelled.
+// TestStopWhileAwaitingCancelled checks a create without a rollback that only waits for the result of a request that
+// its time limit has cancelled. It can still be deleted or cancelled.
 func TestStopWhileAwaitingCancelled(t *testing.T) {
 	for name, test := range map[string]struct {
 		stop func(*world) error

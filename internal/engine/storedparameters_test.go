@@ -19,10 +19,10 @@ import (
 	"github.com/pintle-dev/pintle/wire"
 )
 
-// cupboard is a parameter store, and what requests were sent with.
+// cupboard is a parameter store, and the secrets that requests were sent with.
 type cupboard struct {
 	texts   map[string]string
-	read    []string // what was asked for
+	read    []string // the names that were read
 	err     error
 	secrets map[wire.RequestID][]string
 	lost    error
@@ -118,7 +118,7 @@ func TestStoredParameter(t *testing.T) {
 	w.answer(r, success("a"))
 }
 
-// TestStoredParameterOfChangeSet: a change set keeps what was read when it was made.
+// TestStoredParameterOfChangeSet checks that a change set keeps the values that were read at its creation.
 func TestStoredParameterOfChangeSet(t *testing.T) {
 	s := &cupboard{texts: map[string]string{"/p": "one"}}
 	w := newCupboardWorld(t, s)
@@ -134,7 +134,7 @@ func TestStoredParameterOfChangeSet(t *testing.T) {
 	}
 }
 
-// TestStoredParameterMeanwhile: a decision is made again with what it turns out to want.
+// TestStoredParameterMeanwhile checks that a decision is repeated with the values that it turns out to need.
 func TestStoredParameterMeanwhile(t *testing.T) {
 	s := &cupboard{texts: map[string]string{"/p": "one"}}
 	w := newCupboardWorld(t, s)
@@ -148,7 +148,8 @@ func TestStoredParameterMeanwhile(t *testing.T) {
 	wantCode(t, without.create(storedTemplate()), engine.CodeValidation, "Unable to fetch parameters [/p] from parameter store for this account.")
 }
 
-// TestHiddenSecrets: a secret that only delivery knows is not kept of an answer, wherever it is in it.
+// TestHiddenSecrets checks that no part of an answer that contains a secret that only delivery knows is stored in
+// clear text.
 func TestHiddenSecrets(t *testing.T) {
 	const secret = "hunter2\"x"
 	for _, lost := range []error{nil, errors.New("no such secret")} {

@@ -62,7 +62,7 @@ func (c Checker) submit(ctx context.Context, dialect Dialect, account, region, t
 }
 
 // macro returns the service token of a macro: one of the server's own, or one that a stack created. The error is
-// [store.ErrNotFound] if there is none.
+// [store.ErrNotFound] if it does not exist.
 func (c Checker) macro(ctx context.Context, account, region, written string) (string, error) {
 	of, name, ok := template.SplitMacro(written)
 	if !ok {

@@ -107,7 +107,7 @@ func TestCreateExpires(t *testing.T) {
 	})
 }
 
-// quiet says that nothing of the stack is left to wait for, and no timer to fire.
+// quiet checks that the stack has no open request and no timer.
 func (w *world) quiet() {
 	w.t.Helper()
 	requests, err := w.store.Requests(w.ctx, w.stack().Key)

@@ -10,8 +10,8 @@ import (
 	"github.com/pintle-dev/pintle/wire"
 )
 
-// Every request of an operation is of the trace of the call that has begun it, a rollback's and a second try's too, and the
-// answers that lead to them may be of any other.
+// TestTraces checks that every request of an operation has the trace of the call that started it, including requests
+// of a rollback or a second try. The traces of the answers that lead to them do not matter.
 func TestTraces(t *testing.T) {
 	w := newWorld(t, engine.FidelityPintle)
 	begin := func(call func()) string {
@@ -20,7 +20,7 @@ func TestTraces(t *testing.T) {
 		before := w.ctx
 		w.ctx = trace.NewContext(before, parent)
 		call()
-		w.ctx = trace.NewContext(before, trace.New()) // that of the answers
+		w.ctx = trace.NewContext(before, trace.New()) // the trace of the answers
 		return string(parent)
 	}
 	is := func(r store.Request, want string) {
@@ -65,7 +65,7 @@ func TestTraces(t *testing.T) {
 	}
 }
 
-// failing has a resource fail, and returns what it was asked.
+// failing fails a resource, and returns its request.
 func (w *world) failing(logical string) store.Request {
 	w.t.Helper()
 	r := w.take(logical)

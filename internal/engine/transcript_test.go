@@ -13,8 +13,8 @@ import (
 	"github.com/pintle-dev/pintle/wire"
 )
 
-// The tests in this file are the transcripts of the real service, by their letters. Where a history reads
-// differently from the real one, docs/protocol.md says so.
+// The tests in this file are transcripts of the real service. docs/protocol.md describes where a history differs from
+// the real one.
 
 func one(properties string) string { return body(map[string]string{"C": resource(properties)}) }
 
@@ -26,7 +26,7 @@ var createdC = []string{
 	`S CREATE_COMPLETE`,
 }
 
-// created returns a world in which the stack of a template stands, each resource with the id given.
+// created returns a world with a complete stack of a template, whose resources have the given IDs.
 func created(t *testing.T, template string, ids ...string) *world {
 	t.Helper()
 	w := newWorld(t, engine.FidelityPintle)
@@ -66,8 +66,8 @@ func TestTranscriptB(t *testing.T) {
 	}, `-> Create C id= {"K":"v"}`, `-> Delete C id=a {"K":"v"}`)
 }
 
-// The Create that is still running tells the id that the Delete needs; on the real service the Delete goes out with an
-// invented one and what the Create makes leaks.
+// TestTranscriptC checks that the answer to the running Create has the ID for the Delete. The real service sends the
+// Delete with a generated ID, and leaks the resource.
 func TestTranscriptC(t *testing.T) {
 	template := body(map[string]string{"C": resource(""), "X": resource("")})
 	failed := []string{
@@ -174,7 +174,7 @@ func TestTranscriptEReachesDependants(t *testing.T) {
 	n := len(w.events())
 	w.must(w.update(template("w")))
 	w.answer(w.take("C"), success("b")+data)
-	w.succeed("D", "d") // E is not asked: what it reads has not changed
+	w.succeed("D", "d") // E gets no request, because the attribute that it reads has not changed
 	w.succeed("C", "a")
 	w.want(n, append(replacedC[:4:4],
 		`D UPDATE_IN_PROGRESS id=d`,
@@ -233,14 +233,14 @@ func TestTranscriptG(t *testing.T) {
 		`S UPDATE_ROLLBACK_COMPLETE_CLEANUP_IN_PROGRESS`,
 		`S UPDATE_ROLLBACK_COMPLETE`,
 	}, `-> Update C id=a {"K":"w"} was {"K":"v"}`, `-> Update C id=a {"K":"v"} was {"K":"w"}`)
-	w.must(w.update(one(`"K": "x"`))) // the stack can be updated again, from what it was
+	w.must(w.update(one(`"K": "x"`))) // the stack can be updated again, from its old state
 	w.succeed("C", "a")
 	if last := w.sent[len(w.sent)-1]; last != `-> Update C id=a {"K":"x"} was {"K":"v"}` {
 		t.Errorf("the next update sent %s", last)
 	}
 }
 
-// transcriptH is the story until the rollback has failed.
+// transcriptH returns the world after the rollback has failed.
 func transcriptH(t *testing.T) *world {
 	t.Helper()
 	w := created(t, one(`"K": "v"`), "C=a")
@@ -280,7 +280,7 @@ func TestTranscriptH(t *testing.T) {
 				t.Errorf("sent %s", w.sent[sent:])
 			}
 			w.want(n, events)
-			w.must(w.update(one(`"K": "x"`))) // it is what it was, as far as the stack knows
+			w.must(w.update(one(`"K": "x"`))) // it has its old state, as far as the stack knows
 			w.succeed("C", "a")
 			if last := w.sent[len(w.sent)-1]; last != `-> Update C id=a {"K":"x"} was {"K":"v"}` {
 				t.Errorf("the next update sent %s", last)

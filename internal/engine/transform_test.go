@@ -8,7 +8,7 @@ import (
 	"github.com/pintle-dev/pintle/internal/store"
 )
 
-// looped is a template that makes a resource of every name; each has the value of Size, and how many there are.
+// looped is a template that creates a resource for every name. Each has the value of Size, and the number of names.
 const looped = `Transform: AWS::LanguageExtensions
 Parameters:
   Names: {Type: CommaDelimitedList}
@@ -65,7 +65,7 @@ func TestTransformLife(t *testing.T) {
 		t.Errorf("processed:\n%s", before)
 	}
 
-	// The previous template is the processed one: other names are not looped through, but Size is a parameter still.
+	// The previous template is the processed one: it does not loop over new names, but Size is still a parameter.
 	update := func(names, size string, more ...func(*engine.UpdateStack)) error {
 		in := engine.UpdateStack{Stack: named("S"), Template: looped, Options: engine.Options{Parameters: []engine.Parameter{
 			{Key: "Names", Value: names}, {Key: "Size", Value: size},
@@ -96,7 +96,7 @@ func TestTransformLife(t *testing.T) {
 	}
 	wantCode(t, update("A,C", "large"), engine.CodeValidation, "No updates are to be performed.")
 
-	// One that fails goes back to what was made of the template before.
+	// A failed update restores the output of the previous template.
 	w.must(update("A,C,D", "huge"))
 	w.succeed("ThingA", "a")
 	w.succeed("ThingC", "c")
@@ -138,7 +138,7 @@ func TestTransformChangeSets(t *testing.T) {
 		if previous {
 			in.Template, in.UsePrevious = "", true
 		}
-		set, err := w.planned(in) // it needs no capability: it shows what comes of the template
+		set, err := w.planned(in) // it needs no capability, because it shows the result of the transforms
 		w.must(err)
 		return set
 	}
@@ -166,7 +166,7 @@ func TestTransformChangeSets(t *testing.T) {
 		t.Errorf("changes:\n%s", got)
 	}
 	w.must(w.execute("less"))
-	w.succeed("ThingB", "b") // there is one less
+	w.succeed("ThingB", "b") // one resource less
 	w.succeed("ThingA", "a") // deleted
 	if w.status() != "UPDATE_COMPLETE" {
 		t.Errorf("%s\n%s", w.status(), w.history())

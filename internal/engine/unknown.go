@@ -55,7 +55,8 @@ func (e *environment) runs(dialect Dialect) string {
 	return "custom resources"
 }
 
-// unrecognized returns the resources and local variables of a template whose types have no provider, with the problem of each.
+// unrecognized returns the resources and local variables of a template whose types have no provider, with the problem
+// of each.
 func (e *environment) unrecognized(dialect Dialect, t *template.Template) (list []*template.Resource, reasons []error) {
 	for _, r := range t.Resources {
 		if err := e.checkType(dialect, r.Type); err != nil {

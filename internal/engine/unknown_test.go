@@ -26,7 +26,8 @@ func topic(name string) string {
 	return `{"Type": "AWS::SNS::Topic", "Properties": {"TopicName": "` + name + `", "Fifo": false}}`
 }
 
-// A resource of a type that nobody provides is a record: it has an id, attributes, properties, and says what it is.
+// TestRecordedTypes checks that a resource of a type without a provider is a record, with an ID, attributes,
+// properties and a remark.
 func TestRecordedTypes(t *testing.T) {
 	w := newRecording(t)
 	outputs := `"Outputs": {"Ref": {"Value": {"Ref": "T"}}, "Arn": {"Value": {"Fn::GetAtt": ["T", "TopicArn"]}}, ` +
@@ -66,7 +67,7 @@ func TestRecordedTypes(t *testing.T) {
 	w.must(w.update(body(map[string]string{"T": topic("b"), "C": custom}, outputs)))
 	w.serveAll()
 	w.want(at, `S UPDATE_IN_PROGRESS "User Initiated"`, `T UPDATE_IN_PROGRESS id=`+id,
-		`T UPDATE_COMPLETE id=`+id, // it is said once
+		`T UPDATE_COMPLETE id=`+id, // the remark appears once
 		`S UPDATE_COMPLETE_CLEANUP_IN_PROGRESS`, `S UPDATE_COMPLETE`)
 
 	w.must(w.update(body(map[string]string{"C": resource(`"Topic": "none"`)})))
@@ -78,7 +79,8 @@ func TestRecordedTypes(t *testing.T) {
 	}
 }
 
-// A type of the other cloud is refused, also where what nobody provides is recorded.
+// TestTypeOfTheOtherCloud checks that a type of the other cloud is rejected, even if types without a provider are
+// recorded.
 func TestTypeOfTheOtherCloud(t *testing.T) {
 	w := newRecording(t)
 	err := w.create(body(map[string]string{"F": `{"Type": "ALIYUN::FC::Function"}`}))

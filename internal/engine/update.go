@@ -196,7 +196,7 @@ func (d update) leftFailed() bool {
 }
 
 // check rejects an update unless the stack is idle in a status that allows one. After a failure without a rollback,
-// rollback has to be disabled, because there is no complete state to roll back to.
+// rollback has to be disabled, because the stack has no complete state to return to.
 func (d update) check(disableRollback bool) error {
 	switch d.stack.Phase {
 	case store.PhaseSucceeded:

@@ -14,8 +14,8 @@ import (
 	"github.com/pintle-dev/pintle/wire"
 )
 
-// TestWaitingHoldsNobodyUp has more tries due than a node looks at at once, which both nodes leave to others: what is due
-// behind them is fired all the same.
+// TestWaitingHoldsNobodyUp has more polls due than a node reads at a time, which both nodes leave to others. Later
+// due requests are fired nevertheless.
 func TestWaitingHoldsNobodyUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		rows, err := memory.New(memory.Config{})
@@ -55,7 +55,7 @@ func TestWaitingHoldsNobodyUp(t *testing.T) {
 			sent = nil
 			return list
 		}
-		time.Sleep(15 * time.Second) // they know of each other
+		time.Sleep(15 * time.Second) // they know each other
 		resources := map[string]string{}
 		for n := range 300 {
 			resources[fmt.Sprint("R", n)] = resource("")

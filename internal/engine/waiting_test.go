@@ -24,7 +24,7 @@ func (w *world) executes(r store.Request) {
 	w.report(r, engine.Outcome{Kind: engine.Accepted, Local: true})
 }
 
-// waits plays a process that has got a request, or a try, and returns that it is not done.
+// waits plays a process that has got a request or a poll, and reports that it is not done.
 func (w *world) waits(r store.Request, after time.Duration, pending string) {
 	w.t.Helper()
 	w.executes(r)
@@ -43,7 +43,7 @@ func (w *world) report(r store.Request, outcome engine.Outcome) {
 	w.must(w.engine.Report(w.ctx, r.ID, outcome))
 }
 
-// try takes the next try to ask about a request.
+// try takes the next poll for a request.
 func (w *world) try(r store.Request) store.Request {
 	w.t.Helper()
 	for i, row := range w.inbox {
@@ -56,7 +56,7 @@ func (w *world) try(r store.Request) store.Request {
 	return store.Request{}
 }
 
-// rows returns what of the requests of a stack that are not settled a person may see of a wait.
+// rows returns the visible state of a stack's unsettled requests, with their polls.
 func (w *world) rows() (lines []string) {
 	w.t.Helper()
 	open, err := w.store.Requests(w.ctx, w.stack().Key)
@@ -101,7 +101,7 @@ func TestWaiting(t *testing.T) {
 	}
 	w.executes(try)
 	w.must(w.engine.Answer(w.ctx, a.ID, []byte(document(a, success("a"))), 0))
-	w.report(try, notDone(time.Second, `3`)) // the process goes on to say what nobody needs any more
+	w.report(try, notDone(time.Second, `3`)) // the report has become useless
 	w.succeed("B", "b")
 	w.must(w.store.Apply(w.ctx, store.Target{Request: try.ID}, func(v *store.View) (store.Delta, error) {
 		if v.Request.State != store.RequestSettled || !v.Request.Body.Pending.IsNull() || v.Request.Body.Properties.IsNull() {
@@ -137,7 +137,7 @@ func TestWaitingPauses(t *testing.T) {
 	}
 }
 
-// TestWaitingReason is what is kept of what a provider says of its progress: a secret is not cut in two.
+// TestWaitingReason checks the stored text about a provider's progress: a secret is not cut in two.
 func TestWaitingReason(t *testing.T) {
 	w := newWorld(t, engine.FidelityPintle)
 	w.must(w.create(body(map[string]string{"A": resource("")}, noEchoP), engine.Parameter{Key: "P", Value: "5ec2e7"}))
@@ -157,8 +157,8 @@ func TestWaitingReason(t *testing.T) {
 	}
 }
 
-// TestWaitingTold is a wait that ends without an answer, of what was told before: a Create has made it, an Update is not to
-// lose what it has to the half of what takes its place.
+// TestWaitingTold checks a wait that ends without an answer after a report with an ID. The rollback of a Create
+// deletes the reported resource. An Update keeps the old one instead of an incomplete replacement.
 func TestWaitingTold(t *testing.T) {
 	w := newWorld(t, engine.FidelityPintle)
 	w.must(w.create(body(map[string]string{"A": resource(`"P": "1"`)})))
@@ -192,7 +192,7 @@ func TestWaitingTold(t *testing.T) {
 	}
 }
 
-// TestWaitingEnds is what ends a wait besides its answer: nothing is asked after it, and no row stays.
+// TestWaitingEnds covers the other ends of a wait: afterwards no poll and no row remain open.
 func TestWaitingEnds(t *testing.T) {
 	const said = ` Its provider said last: is at "x"`
 	silent := wire.TimeoutText("id-4")
@@ -232,7 +232,7 @@ func TestWaitingEnds(t *testing.T) {
 			try = w.try(a)
 			w.executes(try)
 			w.pass(40 * time.Second)
-			w.report(try, o) // and is to have the last word yet
+			w.report(try, o) // and gets one last poll
 			w.pass(0)
 			last := w.try(a)
 			w.executes(last)
@@ -271,7 +271,7 @@ func TestWaitingEnds(t *testing.T) {
 			w.report(try, o)
 			w.pass(time.Minute)
 			w.executes(w.try(a))
-			w.pass(time.Minute) // and the last words
+			w.pass(time.Minute) // and the last poll
 			if w.status() != "CREATE_IN_PROGRESS" {
 				w.t.Errorf("status %s", w.status())
 			}
@@ -354,14 +354,14 @@ func TestWaitingEnds(t *testing.T) {
 	}
 }
 
-// TestWaitingVoid is what is said of a try by those who no longer have it.
+// TestWaitingVoid checks reports on a poll from nodes that no longer have it.
 func TestWaitingVoid(t *testing.T) {
 	w := newWorld(t, engine.FidelityPintle)
 	w.must(w.create(body(map[string]string{"A": resource("")})))
 	a := w.take("A")
-	w.report(a, notDone(time.Second, `0`)) // not known to be executed: it is ready, and will be sent
+	w.report(a, notDone(time.Second, `0`)) // not accepted yet: it is ready, and will be sent
 	w.waits(a, time.Second, `1`)
-	w.report(a, notDone(time.Second, `2`)) // once more: its commit was not heard of
+	w.report(a, notDone(time.Second, `2`)) // again, because the result of the commit was lost
 	w.report(a, engine.Outcome{Kind: engine.Died, Text: "exit code 3", Delivered: true})
 	want := []string{"Create waiting", "IsComplete delayed try 1, 0 failed, is at 1"}
 	if diff := cmp.Diff(want, w.rows()); diff != "" {
@@ -390,8 +390,8 @@ func TestWaitingVoid(t *testing.T) {
 	}
 }
 
-// TestWaitingCancelled is a sibling that fails. The provider is asked on, within bounds: by its answer it is known what
-// there is to delete.
+// TestWaitingCancelled checks a sibling that fails. The engine keeps polling the provider for a limited time, because
+// the answer identifies the resource to delete.
 func TestWaitingCancelled(t *testing.T) {
 	two := body(map[string]string{"A": resource(""), "B": resource("")})
 	t.Run("answers", func(t *testing.T) {
@@ -476,7 +476,7 @@ func TestWaitingCancelled(t *testing.T) {
 			w.executes(a)
 			said := notDone(time.Minute, `1`)
 			said.ID = "real"
-			if fidelity == engine.FidelityPintle { // it is cancelled before, and has an invented id by then
+			if fidelity == engine.FidelityPintle { // it is cancelled before, and has a generated ID by then
 				w.fail("B", "b", "no")
 				w.report(a, said)
 			} else {
@@ -505,7 +505,7 @@ func TestWaitingCancelled(t *testing.T) {
 	})
 }
 
-// TestWaitingTakenOver is a node that dies while a try is with its process: another one asks with the same number.
+// TestWaitingTakenOver checks a node that dies while its process has a poll: another node polls with the same number.
 func TestWaitingTakenOver(t *testing.T) {
 	w := newWorld(t, engine.FidelityPintle)
 	w.must(w.create(body(map[string]string{"A": resource("")})))
@@ -525,7 +525,7 @@ func TestWaitingTakenOver(t *testing.T) {
 		t.Fatalf("taken over: %v", left)
 	}
 	try.Wait = left[0].Wait
-	w.must(second.Report(w.ctx, try.ID, engine.Outcome{Kind: engine.Waiting, Try: 1, Pending: []byte(`2`)})) // the dead speak
+	w.must(second.Report(w.ctx, try.ID, engine.Outcome{Kind: engine.Waiting, Try: 1, Pending: []byte(`2`)})) // a dead node
 	if diff := cmp.Diff([]string{"Create waiting", "IsComplete ready try 1, 0 failed, is at 1"}, w.rows()); diff != "" {
 		t.Errorf("rows (-want +got):\n%s", diff)
 	}
@@ -536,7 +536,7 @@ func TestWaitingTakenOver(t *testing.T) {
 	}
 }
 
-// another starts an engine that takes the place of the world's, and returns the one before.
+// another starts an engine that replaces the world's, and returns the previous one.
 func (w *world) another(serves func(wire.ServiceToken) bool) *engine.Engine {
 	w.t.Helper()
 	before := w.engine
@@ -553,8 +553,8 @@ func (w *world) another(serves func(wire.ServiceToken) bool) *engine.Engine {
 	return before
 }
 
-// TestWaitingAmongNodes: of two nodes the one without the provider's process leaves the asking to the other one, and asks
-// when nobody does.
+// TestWaitingAmongNodes checks that a node without the provider's process leaves polls to a node that has it, and
+// otherwise polls itself.
 func TestWaitingAmongNodes(t *testing.T) {
 	for _, others := range []bool{true, false} {
 		t.Run(fmt.Sprint("the other one has it ", others), func(t *testing.T) {
@@ -596,7 +596,7 @@ func TestWaitingAmongNodes(t *testing.T) {
 					}()
 					engines = append(engines, e)
 				}
-				time.Sleep(15 * time.Second) // they know of each other
+				time.Sleep(15 * time.Second) // they know each other
 				const stacks = 20
 				for n := range stacks {
 					begin(t, engines[1], fmt.Sprint("s", n), one(""))
@@ -606,7 +606,7 @@ func TestWaitingAmongNodes(t *testing.T) {
 				mu.Unlock()
 				for n, r := range all {
 					said := notDone(time.Minute, `1`)
-					if n%2 == 0 { // it is asked for the last time
+					if n%2 == 0 { // it is polled for the last time
 						said.Until = time.Now().Add(time.Minute)
 					}
 					for _, outcome := range []engine.Outcome{{Kind: engine.Accepted, Local: true}, said} {

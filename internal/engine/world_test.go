@@ -45,7 +45,7 @@ func newWorldOf(t *testing.T, fidelity engine.Fidelity, types *native.Registry) 
 	return newWorldWith(t, engine.Config{Fidelity: fidelity, Native: types})
 }
 
-// newWorldWith makes one whose engine has more settings.
+// newWorldWith returns a world whose engine has more settings.
 func newWorldWith(t *testing.T, config engine.Config) *world {
 	t.Helper()
 	w := &world{t: t, ctx: t.Context(), now: time.Date(2026, 11, 21, 10, 0, 0, 0, time.UTC)}
@@ -67,7 +67,8 @@ func newWorldWith(t *testing.T, config engine.Config) *world {
 	return w
 }
 
-// resource writes a custom resource of a template. attributes is JSON members without braces, e.g. `"DependsOn": "A"`.
+// resource returns a custom resource for a template. attributes is JSON members without braces, e.g. `"DependsOn":
+// "A"`.
 func resource(properties string, attributes ...string) string {
 	if properties != "" {
 		properties = ", " + properties
@@ -79,7 +80,7 @@ func resource(properties string, attributes ...string) string {
 	return `{"Type": "Custom::Thing", "Properties": {"ServiceToken": "` + token + `"` + properties + `}` + more + `}`
 }
 
-// body writes a template of resources, with further sections as JSON members.
+// body returns a template of resources, with further sections as JSON members.
 func body(resources map[string]string, sections ...string) string {
 	var members []string
 	for _, id := range slices.Sorted(mapKeys(resources)) {
@@ -135,7 +136,7 @@ func (w *world) continueRollback(in engine.ContinueRollback) error {
 	return err
 }
 
-// ref names the newest stack.
+// ref returns a reference to the newest stack.
 func (w *world) ref() engine.Ref {
 	w.t.Helper()
 	return engine.Ref{Account: account, Region: region, Stack: string(w.stack().ID)}
@@ -164,7 +165,7 @@ func (w *world) status() string {
 	return engine.CloudFormation.StackStatus(s.Kind, s.Phase)
 }
 
-// take waits for nothing: it returns the request of a logical ID that was handed over, in the order they came.
+// take returns the first dispatched request of a logical ID. It does not wait.
 func (w *world) take(logical string) store.Request {
 	w.t.Helper()
 	for i, r := range w.inbox {
@@ -186,13 +187,14 @@ func sentLine(r store.Request) string {
 	return line
 }
 
-// short drops the service token, which is in all of them.
+// short removes the service token, which all properties have.
 func short(properties []byte) string {
 	text := strings.ReplaceAll(string(properties), `"ServiceToken":"`+token+`",`, "")
 	return strings.ReplaceAll(text, `"ServiceToken":"`+token+`"`, "")
 }
 
-// answer plays the provider of one request: the members of a response document besides the copied ones.
+// answer plays the provider of one request. members are those of the response document in addition to the copied
+// ones.
 func (w *world) answer(r store.Request, members string) {
 	w.t.Helper()
 	w.must(w.engine.Report(w.ctx, r.ID, engine.Outcome{Kind: engine.Accepted}))
@@ -214,20 +216,20 @@ func success(id string) string {
 	return fmt.Sprintf(`"Status": "SUCCESS", "PhysicalResourceId": %q`, id)
 }
 
-// accept tells the engine that the provider has the request, and leaves it at that.
+// accept reports that the provider has the request.
 func (w *world) accept(r store.Request) {
 	w.t.Helper()
 	w.must(w.engine.Report(w.ctx, r.ID, engine.Outcome{Kind: engine.Accepted}))
 }
 
-// pass moves the clock and fires what is due.
+// pass moves the clock and fires due requests.
 func (w *world) pass(d time.Duration) {
 	w.t.Helper()
 	w.now = w.now.Add(d)
 	w.must(w.engine.Fire(w.ctx))
 }
 
-// events returns the events since the last call, one line each.
+// events returns the events, one line each.
 func (w *world) events() []string {
 	w.t.Helper()
 	var lines []string
@@ -257,7 +259,7 @@ func eventLine(e store.Event) string {
 	return line
 }
 
-// invented returns the id that the engine gave to a resource whose Create was cancelled.
+// invented returns the ID that the engine generated for a resource whose Create was cancelled.
 func (w *world) invented(logical string) string {
 	w.t.Helper()
 	for _, line := range w.events() {
@@ -272,7 +274,7 @@ func (w *world) invented(logical string) string {
 
 func (w *world) history() string { return strings.Join(w.events(), "\n") }
 
-// want compares the events from a certain one on, and then all requests that were sent, if any are given.
+// want compares the events after the first skip ones, and then all sent requests, if any are given.
 func (w *world) want(skip int, events []string, sent ...string) {
 	w.t.Helper()
 	got := w.events()

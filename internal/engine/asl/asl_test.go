@@ -18,8 +18,8 @@ const (
 	g = "arn:aws:lambda:us-east-1:123456789012:function:G:live"
 )
 
-// walk lets an execution go its way: what its tasks come to is given in their order, "=RESULT" or "!ERROR CAUSE". It returns a
-// line for each move.
+// walk runs an execution with the outcomes of its tasks in order, each "=RESULT" or "!ERROR CAUSE". It returns a line
+// for each move.
 func walk(t *testing.T, definition, input string, outcomes ...string) []string {
 	t.Helper()
 	m, err := asl.Parse(definition)
@@ -170,7 +170,7 @@ func TestProblems(t *testing.T) {
 	}
 }
 
-// TestUnsupported tells definitions that Step Functions takes from those that it refuses.
+// TestUnsupported checks which definitions may be valid for Step Functions, and which are not.
 func TestUnsupported(t *testing.T) {
 	state := func(fields string) string { return `{"StartAt": "A", "States": {"A": {` + fields + `}}}` }
 	task := `"Type": "Task", "Resource": "` + f + `", "End": true`
@@ -195,7 +195,7 @@ func TestUnsupported(t *testing.T) {
 	}
 }
 
-// FuzzParse: whatever is taken for a definition can be run, and ends or has a task in every move.
+// FuzzParse checks that every accepted definition can run, and that each move ends or has a task.
 func FuzzParse(f *testing.F) {
 	const fn = "arn:aws:lambda:us-east-1:123456789012:function:F"
 	for _, seed := range []string{

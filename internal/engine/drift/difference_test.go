@@ -45,7 +45,7 @@ func TestDifferences(t *testing.T) {
 	}
 }
 
-// What takes the place of a secret is shown as little as the secret itself.
+// TestSecretsAreHidden checks that the value that replaces a secret is hidden like the secret.
 func TestSecretsAreHidden(t *testing.T) {
 	secret := value.SecretStr("hunter2")
 	object := func(key string, v value.Value) value.Value { return value.Object(value.Member{Key: key, Value: v}) }

@@ -4,7 +4,8 @@
 // It compares only declared properties, and of those only the ones that a type can read back. Stored and returned
 // values contain no secrets.
 //
-// Source: CloudFormation API Reference, StackResourceDrift and PropertyDifference; User Guide, "Detect unmanaged configuration changes".
+// Source: CloudFormation API Reference, StackResourceDrift and PropertyDifference; User Guide, "Detect unmanaged
+// configuration changes".
 package drift
 
 import (

@@ -48,7 +48,7 @@ func TestMacro(t *testing.T) {
 			t.Errorf("error %v, %s", err, diff)
 		}
 	}
-	for range 2 { // what is served again comes to the same
+	for range 2 { // serving it again has the same result
 		got, err := serve(wire.Create, "M", "", "Name", "Echo", "FunctionName", "echo", "Description", "d")
 		if err != nil || got.PhysicalID != "Echo" {
 			t.Fatalf("got %+v, %v", got, err)

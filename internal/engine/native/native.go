@@ -69,7 +69,7 @@ type Declaration struct {
 	CreationPolicy value.Value
 }
 
-// Wanted is what a declaration requires apart from its properties.
+// Wanted are the requirements of a declaration apart from its properties.
 type Wanted struct {
 	// Timeout is the time limit of a request from its delivery.
 	Timeout time.Duration
@@ -121,7 +121,7 @@ func New(types ...Type) (*Registry, error) {
 	return g, nil
 }
 
-// Config is what the types of [CloudFormation] need from the program.
+// Config has the dependencies of the types of [CloudFormation].
 type Config struct {
 	// SignalURL returns a presigned URL that accepts signals for key of a stack in the region. Required.
 	SignalURL func(key wire.ResponseKey, region string) (string, error)

@@ -46,7 +46,7 @@ func request(kind wire.RequestType, resourceType string) *store.Request {
 	}}
 }
 
-// awaiting is the Create of a WaitCondition that waits for signals to a handle.
+// awaiting returns the Create of a WaitCondition that waits for signals to a handle.
 func awaiting(handle wire.LogicalID) *store.Request {
 	r := request(wire.Create, "AWS::CloudFormation::WaitCondition")
 	r.Body.Await = &store.Await{Count: 1, Handle: handle}
@@ -71,7 +71,7 @@ func TestServe(t *testing.T) {
 		{"condition of a handle", awaiting("Ready"), native.Result{PhysicalID: wire.PhysicalID(stackID + "/Ready")}},
 		{"condition, deleted", request(wire.Delete, "AWS::CloudFormation::WaitCondition"), native.Result{}},
 	} {
-		for range 2 { // what is served again comes to the same
+		for range 2 { // serving it again has the same result
 			got, err := types.Serve(t.Context(), test.r)
 			if diff := cmp.Diff(test.want, got); err != nil || diff != "" || got.Ref.HasSecret() != test.want.Ref.HasSecret() {
 				t.Errorf("%s: error %v, (-want +got):\n%s", test.name, err, diff)
@@ -131,7 +131,7 @@ func TestRecord(t *testing.T) {
 	}
 }
 
-// A type of Alibaba Cloud that nobody provides is a record of templates of ROS alone.
+// TestRecordsOfAlibabaCloud checks that an Alibaba Cloud type without a provider is a record in ROS templates only.
 func TestRecordsOfAlibabaCloud(t *testing.T) {
 	types, err := native.New()
 	if err != nil {
@@ -379,7 +379,7 @@ func (kindly) Schema() *native.Schema {
 	}}
 }
 
-// TestKeep checks that a record is kept under the id that its resource gets, and that an error fails the request.
+// TestKeep checks that a record is kept under its resource's ID, and that an error fails the request.
 func TestKeep(t *testing.T) {
 	var kept []string
 	failure := errors.New("the store is full")

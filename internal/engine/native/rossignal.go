@@ -13,7 +13,7 @@ import (
 // ParseROSSignal parses the body of a signal to the URL of a ROS handle. The body is empty, or an object with an
 // optional status, id, reason and data. The status is SUCCESS, FAILURE or WARNING. Case does not matter in keys and
 // statuses. By default, the status is SUCCESS, the ID is the number of signals so far plus 1, and reason and data are
-// empty. earlier are the signals so far. The error explains to the sender what to fix.
+// empty. earlier are the signals so far. The error helps the sender to fix the signal.
 //
 // Source: ROS, ALIYUN::ROS::WaitConditionHandle, for the ID and the reason; SignalResource for the states. Published
 // templates write Status, status, Success and SUCCESS.

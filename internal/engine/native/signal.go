@@ -24,7 +24,7 @@ const (
 
 // ParseSignal reads the document that is sent to the URL of a WaitConditionHandle: an object with a Status, SUCCESS
 // or FAILURE, a UniqueId, and optionally a Reason and Data. It drops characters that no event can contain. The error
-// explains to the sender what to fix.
+// helps the sender to fix the signal.
 func ParseSignal(body []byte) (store.Signal, error) {
 	if len(body) > MaxSignal {
 		return store.Signal{}, wrong("the signal is longer than 16384 bytes")
