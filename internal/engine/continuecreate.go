@@ -133,8 +133,8 @@ func dependents(candidates []plan.Candidate, named []wire.LogicalID) []wire.Logi
 }
 
 // ignoreFailed treats the stack as created. Failed resources stay as they are: an update that still declares them, or
-// a delete of the stack, deletes any remains. The operation deletes resources that only earlier attempts declared, because
-// no update would know of it.
+// a delete of the stack, deletes any remains. The operation deletes resources that only earlier attempts declared,
+// because no update would delete them.
 func (d continuation) ignoreFailed(in *ContinueCreate) error {
 	if err := d.whole(); err != nil {
 		return err

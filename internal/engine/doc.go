@@ -1,4 +1,5 @@
-// Package engine drives stacks: it decides what is asked of whom and what an answer means, and never dials out.
+// Package engine runs stacks: it decides which requests to send and how answers change a stack, and makes no network
+// calls.
 //
 // # Decisions
 //

@@ -135,7 +135,7 @@ func (o owners) recordOwners(
 }
 
 // CheckRecordedImport rejects a request of [store.TypeImport] for a recorded or custom resource if another stack has
-// come to own it since the import was planned. No service knows such a resource, so only the stacks can show it.
+// come to own it since the import was planned. No service knows such a resource, so only the stacks can answer.
 func (o owners) CheckRecordedImport(ctx context.Context, r *store.Request) error {
 	stack, err := o.store.Stack(ctx, r.Body.StackID)
 	if err != nil {

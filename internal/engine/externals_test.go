@@ -267,7 +267,7 @@ func TestReplacementOfWhatIsImported(t *testing.T) {
 	w.must(w.updateNamed("Net", net("2")))
 	w.succeed("C", "b")
 	w.trade("id of Net = a [App]")
-	w.succeed("C", "z") // nor does the provider return to a
+	w.succeed("C", "z") // the provider does not return to a either
 	w.trade("id of Net = a [App]")
 	for len(w.inbox) > 0 {
 		w.succeed("C", "x")

@@ -296,7 +296,7 @@ func (d importPlan) checkIdentifier(r *ImportResource, declared string) error {
 	return nil
 }
 
-// namedLiterally returns the resources to be added whose type supports imports and whose identifier is text in the
+// namedLiterally returns the added resources whose type supports imports and whose identifier is literal text in the
 // template. Source: CloudFormation User Guide, "Import AWS resources into a CloudFormation stack automatically".
 func (d importPlan) namedLiterally(t *template.Template, changes []plan.Change) []ImportResource {
 	var list []ImportResource

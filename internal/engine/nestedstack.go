@@ -206,8 +206,8 @@ func (d nestedStack) abort(request wire.RequestID) error {
 	return scheduler(d).run()
 }
 
-// abandon rolls back or deletes what the stack did for a request that no parent waits for any more. A node started it
-// too late, after it was declared dead.
+// abandon rolls back or deletes what the stack did for a request that no parent waits for any more. A node started
+// the operation too late, after it was declared dead.
 func (d nestedStack) abandon(request wire.RequestID) error {
 	if d.op.Parent == nil || d.op.Parent.Request != request || d.op.Phase.Final() {
 		return nil

@@ -72,7 +72,7 @@ type reports struct{ *decision }
 // because the request was already settled.
 func (d reports) take(outcome Outcome) (bool, error) {
 	if t := d.view.Request.Type; t == store.TypeTimer || t == store.TypeTie {
-		return false, store.ErrNotFound // no provider was asked
+		return false, store.ErrNotFound // no provider has it
 	}
 	request := d.requests[d.view.Request.ID]
 	d.hidden = outcome.hidden

@@ -133,7 +133,7 @@ func TestROSRollbackSparesIgnored(t *testing.T) {
 }
 
 // TestROSIgnoreDeletesWhatIsDeclaredNoMore checks that a resource that only an earlier attempt declared is deleted
-// when failed resources are ignored: no update would know of it.
+// when failed resources are ignored: no update would delete it.
 func TestROSIgnoreDeletesWhatIsDeclaredNoMore(t *testing.T) {
 	w := newROS(t, engine.Config{})
 	w.must(w.begin(engine.CreateStack{

@@ -48,7 +48,7 @@ var (
 )
 
 // legalStates lists the states that the next event of a logical id may report after the last one, except for deletes.
-// A logical id whose resource was left behind may be created again from any state but the running ones.
+// A logical ID whose resource was left behind may be created again from any state but the running ones.
 var legalStates = map[state][]state{
 	{}:           {createRuns},
 	createRuns:   {createRuns, createDone, createFailed},

@@ -178,7 +178,7 @@ func (s *sim) changeSet() simCall {
 			if _, err := e.CreateChangeSet(context.Background(), set); err != nil && !errors.As(err, &input) {
 				return err
 			}
-			_, err := e.ExecuteChangeSet(context.Background(), execution) // rejected without such a set, or without a change
+			_, err := e.ExecuteChangeSet(context.Background(), execution) // rejected if the set or the change is missing
 			return err
 		},
 		next: &next, how: how,

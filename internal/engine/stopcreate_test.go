@@ -93,8 +93,8 @@ func TestCancelCreate(t *testing.T) {
 	}
 }
 
-// TestStopCreateIsRefused checks that a protected stack is not deleted, and that a ROS stack is deleted only if the
-// caller asks for it.
+// TestStopCreateIsRefused checks that a protected stack is not deleted, and that a ROS stack is deleted only at the
+// caller's request.
 func TestStopCreateIsRefused(t *testing.T) {
 	w, _ := halfCreated(t, engine.CreateStack{TerminationProtection: true})
 	wantCode(t, w.deleteStack(engine.DeleteStack{}), engine.CodeValidation,

@@ -20,7 +20,7 @@ type Providers interface {
 	Read(ctx context.Context, stack store.Stack, instances []store.Instance) (map[wire.LogicalID]wire.RequestID, error)
 }
 
-// Pending is a resource whose provider was asked and has not answered yet.
+// Pending is a resource whose provider has not answered the Read yet.
 type Pending struct {
 	Logical  wire.LogicalID  `json:"logical"`
 	Physical wire.PhysicalID `json:"physical"`
