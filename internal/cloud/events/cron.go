@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// cron is a cron expression of EventBridge: six fields, in UTC. Source: EventBridge User Guide, cron expressions.
+// cron is an EventBridge cron expression: six fields, in UTC. Source: EventBridge User Guide, cron expressions.
 type cron struct {
 	minutes, hours, months, years set
 	// days and weekdays: exactly one of them is not nil.
@@ -15,7 +15,7 @@ type cron struct {
 	weekdays *weekdays
 }
 
-// set is the values of a field: values[v-min] says that v is one.
+// set holds the values of a field: values[v-min] is true if v is in the set.
 type set struct {
 	min    int
 	values []bool
@@ -34,7 +34,7 @@ type monthDays struct {
 type weekdays struct {
 	days set
 	last []int    // 6L: the last Friday of the month
-	nth  [][2]int // 3#2: the second Tuesday of the month; 0 is each
+	nth  [][2]int // 3#2: the second Tuesday of the month; 0 means each
 }
 
 var (
@@ -67,7 +67,7 @@ func parseCron(text string) (*cron, error) {
 			return nil, err
 		}
 	}
-	// A day of the month and a day of the week together mean nothing: one of them is ?.
+	// Exactly one of the day of the month and the day of the week must be "?".
 	switch {
 	case fields[4] == "?" && fields[2] != "?":
 		c.days = &monthDays{}
@@ -81,7 +81,8 @@ func parseCron(text string) (*cron, error) {
 	return c, err
 }
 
-// parseSet parses a field: values, ranges and steps, with commas between. special takes items that only this field has.
+// parseSet parses the comma-separated values, ranges and steps of a field. special parses items that are specific to
+// the field.
 func parseSet(text string, first, last int, names []string, special func(item string) bool) (set, error) {
 	s := set{min: first, values: make([]bool, last-first+1)}
 	for item := range strings.SplitSeq(text, ",") {
@@ -122,7 +123,7 @@ func parseSet(text string, first, last int, names []string, special func(item st
 	return s, nil
 }
 
-// number reads a value: a number, or a name that counts from first.
+// number parses a number, or a name that counts from first.
 func number(text string, names []string, first int) (int, bool) {
 	if i := slices.Index(names, strings.ToUpper(text)); i >= 0 {
 		return first + i, true
@@ -169,7 +170,7 @@ func (d *weekdays) special(item string) bool {
 	return false
 }
 
-// matches reports whether a day is meant; length is that of its month.
+// matches reports whether the expression includes a day. length is the number of days in its month.
 func (c *cron) matches(day time.Time, length int) bool {
 	of, weekday := day.Day(), int(day.Weekday())+1
 	if d := c.days; d != nil {
@@ -180,7 +181,7 @@ func (c *cron) matches(day time.Time, length int) bool {
 		slices.ContainsFunc(d.nth, func(n [2]int) bool { return n[0] == weekday && (n[1] == 0 || (of-1)/7+1 == n[1]) })
 }
 
-// nearest returns the weekday nearest to day n in the month of a day; 0 if the month has no such day. It is in the same month.
+// nearest returns the weekday nearest to day n in the same month, or 0 if the month has no such day.
 func nearest(in time.Time, n, length int) int {
 	if n > length {
 		return 0
@@ -201,7 +202,7 @@ func nearest(in time.Time, n, length int) int {
 	return n
 }
 
-// next returns the first minute after now that matches; zero if there is none.
+// next returns the first matching minute after now, or the zero time if there is none.
 func (c *cron) next(now time.Time) time.Time {
 	from := now.UTC().Truncate(time.Minute).Add(time.Minute)
 	for year := max(from.Year(), firstYear); year <= lastYear; year++ {

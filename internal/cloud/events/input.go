@@ -15,14 +15,14 @@ import (
 	"github.com/pintle-dev/pintle/internal/cloud/registry"
 )
 
-// event is what happened, as targets get it, and what the transformer of a target knows beside.
+// event is the event that targets get, with its rule and time for input transformers.
 type event struct {
 	rule registry.Rule
 	time time.Time
 	body map[string]any
 }
 
-// scheduled returns the event of a rule that fires by its schedule.
+// scheduled returns the event of a scheduled rule.
 func scheduled(rule registry.Rule, now time.Time) event {
 	return event{rule, now, map[string]any{
 		"version": "0", "id": uuid.NewString(), "detail-type": "Scheduled Event", "source": "aws.events", "account": rule.Place.Account,
@@ -30,7 +30,7 @@ func scheduled(rule registry.Rule, now time.Time) event {
 	}}
 }
 
-// input returns what a target gets of an event.
+// input returns the input of a target for an event.
 func input(t registry.Target, e event) ([]byte, error) {
 	switch {
 	case t.Input != nil:
@@ -51,7 +51,7 @@ func input(t registry.Target, e event) ([]byte, error) {
 	return encode(e.body)
 }
 
-// encode returns JSON without the escapes that are for pages.
+// encode returns JSON without HTML escapes.
 func encode(v any) ([]byte, error) {
 	var b bytes.Buffer
 	encoder := json.NewEncoder(&b)
@@ -216,7 +216,7 @@ func transform(t registry.Transformer, e event) ([]byte, error) {
 	return encode(out.String())
 }
 
-// filled returns the JSON of a value; inside a string its text.
+// filled returns the JSON of a value, or its text for use inside a string.
 func filled(v any, quoted bool) ([]byte, error) {
 	if !quoted {
 		return encode(v)

@@ -13,7 +13,7 @@ import (
 	"strings"
 )
 
-// Bounds of patterns. Source: EventBridge quotas.
+// Limits of patterns. Source: EventBridge quotas.
 const (
 	maxPattern      = 4096 // bytes
 	maxPatternDepth = 50
@@ -25,16 +25,17 @@ type Pattern struct {
 	either []Pattern // $or: one of them must match
 }
 
-// field is what a field must be: a pattern inside, or one of the conditions.
+// field is the required value of a field: a nested pattern, or one of the conditions.
 type field struct {
 	inside     *Pattern
 	conditions []condition
 }
 
-// condition is one allowed value. there says whether the field exists, and v is one of its values: of a list each, of an object none.
+// condition is an allowed value. there reports whether the field exists, and v is its value. For a list, the
+// condition is called for each item, and for an object with no value.
 type condition func(v any, there bool) bool
 
-// ParsePattern parses an EventPattern. Its errors quote names of fields only.
+// ParsePattern parses an EventPattern. Its errors quote only field names.
 func ParsePattern(text string) (Pattern, error) {
 	if len(text) > maxPattern {
 		return Pattern{}, fmt.Errorf("it has more than %d bytes", maxPattern)
@@ -50,7 +51,7 @@ func ParsePattern(text string) (Pattern, error) {
 	return parsePattern(object, 0)
 }
 
-// decode reads JSON with its numbers as they are written.
+// decode parses JSON and keeps the spelling of numbers.
 func decode(text []byte) (any, error) {
 	decoder := json.NewDecoder(bytes.NewReader(text))
 	decoder.UseNumber()
@@ -100,7 +101,7 @@ func parsePattern(object map[string]any, depth int) (p Pattern, err error) {
 			}
 			p.fields[name] = f
 		default:
-			return p, fmt.Errorf("%q must be an object or an array", name) // EventBridge's own words
+			return p, fmt.Errorf("%q must be an object or an array", name) // EventBridge's own text
 		}
 	}
 	return p, nil
@@ -126,7 +127,7 @@ func parseEither(v any, depth int) ([]Pattern, error) {
 	return either, nil
 }
 
-// parseCondition parses one of the values in the list of a field.
+// parseCondition parses an item in the list of a field.
 func parseCondition(v any) (condition, error) {
 	switch v := v.(type) {
 	case string, json.Number, bool, nil:
@@ -172,7 +173,7 @@ func parseOperator(operator string, operand any) (condition, error) {
 	return onText(match), nil
 }
 
-// onText is a condition on texts; nothing else fulfils it.
+// onText returns a condition that only matching texts meet.
 func onText(match func(string) bool) condition {
 	return func(v any, _ bool) bool {
 		text, ok := v.(string)
@@ -180,7 +181,7 @@ func onText(match func(string) bool) condition {
 	}
 }
 
-// ends is prefix or suffix by a way to compare.
+// ends returns a prefix or suffix match with the given comparison.
 func ends(operator, want string, equal func(a, b string) bool) func(string) bool {
 	return func(text string) bool {
 		if len(text) < len(want) {
@@ -193,7 +194,7 @@ func ends(operator, want string, equal func(a, b string) bool) func(string) bool
 	}
 }
 
-// parseTextOperator parses an operator on texts.
+// parseTextOperator parses an operator for texts.
 func parseTextOperator(operator, want string) (func(string) bool, error) {
 	switch operator {
 	case "prefix", "suffix":
@@ -218,9 +219,9 @@ func parseTextOperator(operator, want string) (func(string) bool, error) {
 	return nil, fmt.Errorf("Unrecognized match type %.32s", operator) //nolint:staticcheck // the service's own text
 }
 
-// wild reports whether a text matches a pattern in which * is any text, and \* and \\ are characters.
+// wild reports whether a text matches a pattern in which * stands for any text. \* and \\ are literal characters.
 func wild(pattern, text string) bool {
-	var parts []string // between the stars
+	var parts []string // between the asterisks
 	var part strings.Builder
 	for i := 0; i < len(pattern); i++ {
 		switch {
@@ -252,7 +253,7 @@ func wild(pattern, text string) bool {
 	return strings.HasSuffix(rest, last)
 }
 
-// parseAnythingBut parses the operand of anything-but: a value, a list of values, or an operator on texts.
+// parseAnythingBut parses the operand of anything-but: a value, a list of values, or an operator for texts.
 func parseAnythingBut(operand any) (condition, error) {
 	if object, ok := operand.(map[string]any); ok && len(object) == 1 {
 		for operator, of := range object {
@@ -312,7 +313,7 @@ func textsOf(v any) ([]string, error) {
 	return texts, nil
 }
 
-// parseNumeric parses the operand of numeric: one or two comparisons, e.g. [">", 0, "<=", 5].
+// parseNumeric parses the operand of numeric: one or two comparisons, such as [">", 0, "<=", 5].
 func parseNumeric(operand any) (condition, error) {
 	list, ok := operand.([]any)
 	if !ok || len(list) != 2 && len(list) != 4 {
@@ -354,7 +355,7 @@ func parseNumeric(operand any) (condition, error) {
 	}, nil
 }
 
-// same reports whether two values that are neither lists nor objects are equal; numbers by what they mean.
+// same reports whether two scalar values are equal. Numbers are compared by value.
 func same(a, b any) bool {
 	x, isNumber := a.(json.Number)
 	y, areNumbers := b.(json.Number)
@@ -373,7 +374,7 @@ func same(a, b any) bool {
 	return err == nil && err2 == nil && f == g
 }
 
-// Matches reports whether an event matches. Numbers in it are json.Number.
+// Matches reports whether an event matches the pattern. Numbers in the event are json.Number.
 func (p Pattern) Matches(event map[string]any) bool {
 	for name, f := range p.fields {
 		v, there := event[name]
@@ -390,11 +391,11 @@ func (f field) matches(v any, there bool) bool {
 		if isList {
 			return slices.ContainsFunc(list, func(one any) bool { return f.matches(one, true) })
 		}
-		object, _ := v.(map[string]any) // what is none has no fields, which a pattern may ask for
+		object, _ := v.(map[string]any) // any other value has no fields, and the pattern may require that
 		return f.inside.Matches(object)
 	}
 	return slices.ContainsFunc(f.conditions, func(c condition) bool {
-		if object, isObject := v.(map[string]any); isObject { // exists is about leaves
+		if object, isObject := v.(map[string]any); isObject { // exists applies to leaves only
 			return c(object, false)
 		}
 		if !isList {

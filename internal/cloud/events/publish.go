@@ -11,7 +11,8 @@ import (
 	"github.com/pintle-dev/pintle/internal/cloud/registry"
 )
 
-// MaxEntries is how many events one call may put, and maxEntry how long all of them may be, in bytes. Source: API Reference, PutEvents.
+// MaxEntries is the maximum number of events in a call, and maxEntry their maximum total length in bytes. Source: API
+// Reference, PutEvents.
 const (
 	MaxEntries = 10
 	maxEntry   = 256 << 10
@@ -21,14 +22,15 @@ const (
 type Entry struct {
 	Source, DetailType, Detail, Bus string
 	Resources                       []string
-	// Time is when it happened; zero means now.
+	// Time is when the event happened. Zero means now.
 	Time time.Time
 }
 
-// Result is what became of an entry: an id, or why it was not taken.
+// Result is the result of an entry: the ID of its event, or an error.
 type Result struct{ ID, Code, Message string }
 
-// Publish sends events to the targets of the rules of a place whose patterns they match. The results are those of the entries, in order.
+// Publish sends events to the targets of all rules of a place whose patterns match. The results are in the order of
+// the entries.
 func (r *Rules) Publish(ctx context.Context, place registry.Scope, entries []Entry) ([]Result, error) {
 	size := 0
 	for _, e := range entries {
@@ -60,7 +62,7 @@ func (r *Rules) Publish(ctx context.Context, place registry.Scope, entries []Ent
 	return results, nil
 }
 
-// Emit sends the event of a service, such as aws.s3, to the targets of the rules of a place whose patterns it matches.
+// Emit sends the event of a service, such as aws.s3, to the targets of all rules of a place whose patterns match.
 func (r *Rules) Emit(ctx context.Context, place registry.Scope, e Entry) error {
 	patterns, err := r.patterns(ctx, place)
 	if err != nil || len(patterns) == 0 {
@@ -74,7 +76,7 @@ func (r *Rules) Emit(ctx context.Context, place registry.Scope, e Entry) error {
 	return nil
 }
 
-// match sends an event to the targets of the rules whose patterns it matches.
+// match sends an event to the targets of the rules whose patterns match.
 func (r *Rules) match(ctx context.Context, patterns []listening, body map[string]any) {
 	for _, p := range patterns {
 		if p.pattern.Matches(body) {
@@ -98,14 +100,14 @@ func (r *Rules) patterns(ctx context.Context, place registry.Scope) ([]listening
 		}
 		pattern, err := ParsePattern(rule.Pattern)
 		if err != nil {
-			return nil, err // it was checked when the rule was made
+			return nil, err // the pattern was validated when the rule was created
 		}
 		list = append(list, listening{rule, pattern})
 	}
 	return list, err
 }
 
-// event returns the event of an entry, with its numbers as they are written, or why it is none.
+// event returns the event of an entry, or the result that rejects it. Numbers keep their spelling.
 func (e Entry) event(place registry.Scope, now time.Time) (map[string]any, *Result) {
 	missing := func(name string) *Result {
 		return &Result{Code: "InvalidArgument", Message: "Parameter " + name + " is not valid. Reason: " + name + " is a required argument."}
@@ -130,7 +132,7 @@ func (e Entry) event(place registry.Scope, now time.Time) (map[string]any, *Resu
 	return body, nil
 }
 
-// body returns the event of an entry.
+// body returns the JSON value of the event of an entry.
 func (e Entry) body(place registry.Scope, now time.Time) (map[string]any, error) {
 	detail, err := decode([]byte(e.Detail))
 	if _, ok := detail.(map[string]any); err != nil || !ok {
@@ -149,7 +151,7 @@ func (e Entry) body(place registry.Scope, now time.Time) (map[string]any, error)
 	}, nil
 }
 
-// hit calls the targets of a rule that an event matched.
+// hit calls the targets of a rule whose pattern matched.
 func (r *Rules) hit(ctx context.Context, e event) {
 	targets, err := r.targets(ctx, e.rule.Place, e.rule.Name)
 	if err != nil {
@@ -160,7 +162,8 @@ func (r *Rules) hit(ctx context.Context, e event) {
 	}
 }
 
-// call hands a target what it gets of an event. One that is not taken is logged, and then done is called at once.
+// call sends a target its input for an event. If the target does not accept it, call logs that and calls done at
+// once.
 func (r *Rules) call(ctx context.Context, t named, e event, done func()) {
 	payload, err := input(t.Of, e)
 	if err == nil {

@@ -22,11 +22,11 @@ type (
 	target = registry.Item[registry.Target]
 )
 
-// Error is an error as EventBridge reports it. Its texts hold no secrets.
+// Error is an EventBridge error. Its texts contain no secrets.
 type Error struct {
-	// Code is the name of the exception, e.g. ResourceNotFoundException.
+	// Code is the name of the exception, such as ResourceNotFoundException.
 	Code string
-	// Message is for people.
+	// Message is the text for users.
 	Message string
 	kind    error
 }
@@ -34,7 +34,8 @@ type Error struct {
 // Error returns the message.
 func (e *Error) Error() string { return e.Message }
 
-// Unwrap returns [registry.ErrNotFound] of a rule that does not exist, [registry.ErrExists] of one that another holder has made, or nil.
+// Unwrap returns [registry.ErrNotFound] if the rule does not exist, [registry.ErrExists] if another holder created
+// it, and otherwise nil.
 func (e *Error) Unwrap() error { return e.kind }
 
 func invalid(format string, args ...any) error {
@@ -49,18 +50,18 @@ func constraint(field, value, want string) error {
 	return invalid("1 validation error detected: Value '%.200s' at '%s' failed to satisfy constraint: %s", value, field, want)
 }
 
-// noRule is the error of a rule that does not exist.
+// noRule returns the error for a rule that does not exist.
 func noRule(name string) error {
 	return &Error{Code: "ResourceNotFoundException", Message: "Rule " + name + " does not exist on EventBus default.", kind: registry.ErrNotFound}
 }
 
-// DefaultBus is the name of the event bus that rules are on.
+// DefaultBus is the name of the event bus of all rules.
 const DefaultBus = "default"
 
-// CheckBus is the function of this name, for those who have the rules behind an interface.
+// CheckBus calls the function [CheckBus], for callers that use the rules through an interface.
 func (r *Rules) CheckBus(place registry.Scope, bus string) error { return CheckBus(place, bus) }
 
-// CheckBus returns an error unless a text names the default event bus of a place, which may be left out.
+// CheckBus returns an error unless bus is empty or the default event bus of a place.
 func CheckBus(place registry.Scope, bus string) error {
 	if bus == "" || bus == DefaultBus || bus == "arn:"+wire.Partition(place.Region)+":events:"+place.Region+":"+place.Account+":event-bus/"+DefaultBus {
 		return nil
@@ -88,12 +89,12 @@ func ParseARN(arn string) (registry.Scope, string, error) {
 
 var (
 	ruleName = regexp.MustCompile(`^[.\-_A-Za-z0-9]{1,64}$`)
-	// targetARN is the form of any target's ARN. Those that cannot be called here are kept, and never called.
+	// targetARN matches the ARN of any target. Targets that cannot be called here are stored, but never called.
 	targetARN = regexp.MustCompile(`^arn:[a-z-]+:[a-z0-9-]+:[a-z0-9-]*:[0-9]*:\S`)
 	targetID  = regexp.MustCompile(`^[.\-_A-Za-z0-9]{1,64}$`)
 )
 
-// CheckName returns EventBridge's error for what cannot be the name of a rule.
+// CheckName returns EventBridge's error for an invalid rule name.
 func CheckName(name string) error {
 	if !ruleName.MatchString(name) {
 		return constraint("name", name, `Member must satisfy regular expression pattern: [\.\-_A-Za-z0-9]+ and have 1 to 64 characters`)
@@ -103,7 +104,7 @@ func CheckName(name string) error {
 
 const maxDescription = 512
 
-// check returns why a rule cannot be, or its schedule.
+// check returns the parsed schedule of a rule, or an error if the rule is invalid.
 func check(of registry.Rule) (s Schedule, err error) {
 	if err := CheckName(of.Name); err != nil {
 		return s, err
@@ -127,9 +128,9 @@ func check(of registry.Rule) (s Schedule, err error) {
 	return s, nil
 }
 
-// Put makes a rule, or makes one that is there what is asked for: its place, name, schedule, pattern, description, role, Disabled, Poll
-// and, when it is made or has a holder, Tags. holder is who makes it, see catalog.Item, or empty for a client; the rule of another holder
-// is [registry.ErrExists] to one that is not empty. It returns the rule's ARN.
+// Put creates or updates a rule and returns its ARN. It sets the schedule, pattern, description, role, Disabled and
+// Poll. It also sets Tags if the rule is new or has a holder. holder is the creator, see [registry.Item], or empty
+// for a client. If a rule has another holder and holder is not empty, Put returns [registry.ErrExists].
 func (r *Rules) Put(ctx context.Context, holder string, of registry.Rule) (arn string, err error) {
 	schedule, err := check(of)
 	if err != nil {
@@ -143,10 +144,10 @@ func (r *Rules) Put(ctx context.Context, holder string, of registry.Rule) (arn s
 		}
 		was := i.Of
 		i.Of = of
-		if i.Of.Made = was.Made; holder == "" { // clients have calls of their own for tags
+		if i.Of.Made = was.Made; holder == "" { // clients have separate calls for tags
 			i.Of.Tags = was.Tags
 		}
-		if was.Schedule == of.Schedule && was.Disabled == of.Disabled && !was.Start.IsZero() { // its times go on
+		if was.Schedule == of.Schedule && was.Disabled == of.Disabled && !was.Start.IsZero() { // the schedule continues
 			i.Of.Start, i.Of.Next, i.Of.Fired, i.Of.Running, i.Of.Poll = was.Start, was.Next, was.Fired, was.Running, was.Poll
 			return nil
 		}
@@ -171,7 +172,7 @@ func (r *Rules) Put(ctx context.Context, holder string, of registry.Rule) (arn s
 	return ARN(of.Place, of.Name), nil
 }
 
-// begin has a schedule count from now.
+// begin starts the schedule of a rule now.
 func (r *Rules) begin(of *registry.Rule, s Schedule) {
 	of.Start, of.Fired, of.Running, of.Next = r.config.Now().UTC(), 0, false, time.Time{}
 	if of.Disabled {
@@ -183,7 +184,7 @@ func (r *Rules) begin(of *registry.Rule, s Schedule) {
 	}
 }
 
-// room returns an error if a place has as many rules as it may.
+// room returns an error if a place already has the maximum number of rules.
 func (r *Rules) room(ctx context.Context, place registry.Scope) error {
 	list, err := r.List(ctx, place, "", "", MaxRules)
 	if err == nil && len(list) == MaxRules {
@@ -192,7 +193,7 @@ func (r *Rules) room(ctx context.Context, place registry.Scope) error {
 	return err
 }
 
-// conflict is an error of the catalog in EventBridge's words.
+// conflict converts a catalog error to an EventBridge error.
 func conflict(err error, name string) error {
 	switch {
 	case errors.Is(err, registry.ErrNotFound):
@@ -209,7 +210,7 @@ func (r *Rules) Get(ctx context.Context, place registry.Scope, name string) (reg
 	return i.Of, err
 }
 
-// Owner returns who created a rule.
+// Owner returns the creator of a rule.
 func (r *Rules) Owner(ctx context.Context, place registry.Scope, name string) (string, error) {
 	i, err := r.item(ctx, place, name)
 	return i.Owner, err
@@ -223,7 +224,8 @@ func (r *Rules) item(ctx context.Context, place registry.Scope, name string) (it
 	return i, conflict(err, name)
 }
 
-// List returns up to limit rules of a place whose names have a prefix, by name, after one of them (empty: from the first).
+// List returns up to limit rules of a place whose names have a prefix, sorted by name. It starts after a name, or
+// with the first if after is empty.
 func (r *Rules) List(ctx context.Context, place registry.Scope, prefix, after string, limit int) ([]registry.Rule, error) {
 	start := registry.RuleName(place, "")
 	var list []registry.Rule
@@ -247,7 +249,7 @@ func (r *Rules) List(ctx context.Context, place registry.Scope, prefix, after st
 	}
 }
 
-// Enable enables a rule, whose schedule then counts from now, or disables it.
+// Enable enables or disables a rule. The schedule of a newly enabled rule starts now.
 func (r *Rules) Enable(ctx context.Context, place registry.Scope, name string, enabled bool) error {
 	return r.change(ctx, place, name, func(of *registry.Rule) error {
 		if of.Disabled != enabled {
@@ -272,7 +274,7 @@ func (r *Rules) change(ctx context.Context, place registry.Scope, name string, c
 	return conflict(err, name)
 }
 
-// Delete removes a rule that has no targets. One that does not exist is no error.
+// Delete removes a rule without targets. It succeeds if the rule does not exist.
 func (r *Rules) Delete(ctx context.Context, place registry.Scope, name string) error {
 	if err := CheckName(name); err != nil {
 		return err
@@ -293,7 +295,7 @@ func (r *Rules) Delete(ctx context.Context, place registry.Scope, name string) e
 
 const maxTags = 50
 
-// Tag adds tags to a rule. It returns an error if it would then have more than 50.
+// Tag adds tags to a rule. It returns an error if the rule would have more than 50.
 func (r *Rules) Tag(ctx context.Context, place registry.Scope, name string, tags map[string]string) error {
 	return r.change(ctx, place, name, func(of *registry.Rule) error {
 		all := maps.Clone(of.Tags)
@@ -318,7 +320,7 @@ func (r *Rules) Untag(ctx context.Context, place registry.Scope, name string, ke
 	})
 }
 
-// PutTargets adds targets to a rule, or replaces those of the same ids. Either all are taken or none.
+// PutTargets adds targets to a rule, or replaces those with the same IDs. It stores all targets or none.
 func (r *Rules) PutTargets(ctx context.Context, place registry.Scope, rule string, targets map[string]registry.Target) error {
 	i, err := r.item(ctx, place, rule)
 	if err != nil {
@@ -350,7 +352,7 @@ func (r *Rules) PutTargets(ctx context.Context, place registry.Scope, rule strin
 	if !i.Of.Poll || i.Of.Disabled {
 		return nil
 	}
-	// What polls begins to when it has something to call.
+	// A polling rule starts polling once it has a target.
 	return r.change(ctx, place, rule, func(of *registry.Rule) error {
 		schedule, err := check(*of)
 		r.begin(of, schedule)
@@ -403,7 +405,7 @@ func (r *Rules) checkTarget(id string, t registry.Target) error {
 	return checkTransformer(id, t.Transformer, longest)
 }
 
-// MessageGroup returns the MessageGroupId in the SqsParameters of a target; empty if it has none.
+// MessageGroup returns the MessageGroupId in the SqsParameters of a target, or "".
 func MessageGroup(t registry.Target) string {
 	var rest struct {
 		SqsParameters struct {
@@ -416,7 +418,7 @@ func MessageGroup(t registry.Target) string {
 	return rest.SqsParameters.MessageGroupID
 }
 
-// RemoveTargets removes targets of a rule. Ids that it does not have are left out.
+// RemoveTargets removes targets of a rule. It ignores unknown IDs.
 func (r *Rules) RemoveTargets(ctx context.Context, place registry.Scope, rule string, ids []string) error {
 	if _, err := r.item(ctx, place, rule); err != nil {
 		return err
@@ -432,7 +434,7 @@ func (r *Rules) RemoveTargets(ctx context.Context, place registry.Scope, rule st
 	return nil
 }
 
-// Targets returns the targets of a rule by their ids.
+// Targets returns the targets of a rule by ID.
 func (r *Rules) Targets(ctx context.Context, place registry.Scope, rule string) (map[string]registry.Target, error) {
 	if _, err := r.item(ctx, place, rule); err != nil {
 		return nil, err
@@ -445,7 +447,7 @@ func (r *Rules) Targets(ctx context.Context, place registry.Scope, rule string) 
 	return targets, err
 }
 
-// targets returns those of a rule, by id.
+// targets returns the targets of a rule, sorted by ID.
 func (r *Rules) targets(ctx context.Context, place registry.Scope, rule string) ([]named, error) {
 	items, err := r.config.Catalog.Targets.List(ctx, place, rule+"/", page)
 	var list []named
@@ -457,16 +459,16 @@ func (r *Rules) targets(ctx context.Context, place registry.Scope, rule string) 
 	return list, err
 }
 
-// named is a target with its id.
+// named is a target with its ID.
 type named struct{ target }
 
-// ID returns the target's id.
+// ID returns the ID of the target.
 func (t named) ID() string {
 	_, id, _ := strings.Cut(t.Name, "/")
 	return id
 }
 
-// RulesOf returns the names of the rules of a place that have a target, by name.
+// RulesOf returns the sorted names of the rules of a place that have a target.
 func (r *Rules) RulesOf(ctx context.Context, place registry.Scope, arn string) ([]string, error) {
 	var names []string
 	for after := ""; ; {

@@ -1,13 +1,14 @@
-// Package events is the local stand-in for Amazon EventBridge: rules with schedules that fire, on the default event bus.
+// Package events is the local stand-in for Amazon EventBridge: rules with schedules that fire, on the default event
+// bus.
 //
-// Rules and targets are in the catalog, so all nodes of a database have them and they survive kill -9. Each node looks for rules
-// that are due; the one that moves the rule's next time in the store fires it, so a rule fires at most once for each time of its
-// schedule. A node that dies at this moment loses that firing. A rule whose time passed while no node ran fires once, and not once
-// for each time that it missed.
+// Rules and targets are in the catalog, so all nodes of a database share them and they survive kill -9. Each node
+// looks for rules that are due. The node that updates the rule's next time in the store fires it, so a rule fires at
+// most once for each time of its schedule. A node that dies at this moment loses that firing. If no node ran at the
+// due time, the rule fires only once, even if it missed several times.
 //
-// Unless [Config.Exact], a rate rule that a function made fires after two seconds, and then at intervals that double up to the one
-// of its schedule: such rules poll for the end of something, and a person at a laptop waits. It does not fire while its targets are
-// still at work, for as long as the node lives that called them.
+// Unless [Config.Exact], a rate rule created by a function fires after two seconds, and then at intervals that double
+// up to the interval of its schedule. Such rules poll for the end of an operation, and the user is waiting. They do
+// not fire while their targets are still running, as long as the node that called the targets is alive.
 //
 // Source: EventBridge API Reference, version 2015-10-07; EventBridge User Guide.
 package events
@@ -22,49 +23,51 @@ import (
 	"github.com/pintle-dev/pintle/internal/cloud/registry"
 )
 
-// Bounds. Source: EventBridge quotas, and API Reference, Target.
+// Limits. Source: EventBridge quotas, and API Reference, Target.
 const (
-	// MaxTargets is how many targets a rule may have.
+	// MaxTargets is the maximum number of targets of a rule.
 	MaxTargets = 5
-	// MaxRules is how many rules an account may have in a region.
+	// MaxRules is the maximum number of rules of an account in a region.
 	MaxRules = 300
-	// MaxInput is how long the input of a target may be, in bytes; MaxExactInput with [Config.Exact].
+	// MaxInput is the maximum length of a target's input in bytes. With [Config.Exact] it is MaxExactInput.
 	MaxInput      = 256 << 10
 	MaxExactInput = 8192
 )
 
-// Intervals of a rule that polls, and how often a node looks for rules that others have made.
+// The first interval of a polling rule, and the interval at which a node looks for rules created by other nodes.
 const (
 	firstPoll = 2 * time.Second
 	lookEvery = 30 * time.Second
 	page      = 100
 )
 
-// Config is what rules are made of.
+// Config configures [Rules].
 type Config struct {
-	// Catalog has the rules. Required.
+	// Catalog stores the rules. Required.
 	Catalog *registry.Catalog
-	// Send hands a payload to a target in the name of the account of a place, and calls ended, once, when the target is done with it.
-	// An error means that it was not taken, and then ended is not called. Required.
+	// Send sends a payload to a target on behalf of the account of a place. It calls ended once, when the target has
+	// processed the payload. If Send returns an error, the target did not accept the payload and ended is not called.
+	// Required.
 	Send func(ctx context.Context, place registry.Scope, target registry.Target, payload []byte, ended func()) error
-	// Alone says that no other node has the rules, so that none has to be looked for, and none can be at work at the start.
+	// Alone means that this is the only node. It then need not look for rules of other nodes, and no target is
+	// running at the start.
 	Alone bool
-	// Exact keeps every rule to its schedule and inputs to EventBridge's length.
+	// Exact disables polling, and limits inputs to EventBridge's length.
 	Exact bool
 	// Now is the clock; nil means [time.Now].
 	Now func() time.Time
-	// Log gets what went wrong behind the scenes; nil discards it.
+	// Log gets background errors. Nil discards them.
 	Log *slog.Logger
 }
 
-// Rules are the rules of a catalog. Its methods may be called concurrently.
+// Rules are the rules of a catalog. Its methods are safe for concurrent use.
 type Rules struct {
 	config Config
 	wake   chan struct{} // holds one
 	sends  sync.WaitGroup
 }
 
-// New returns the rules of a catalog. Nothing fires before [Rules.Run].
+// New returns the rules of a catalog. No rule fires before [Rules.Run].
 func New(config Config) (*Rules, error) {
 	if config.Catalog == nil || config.Send == nil {
 		return nil, errors.New("rules: the catalog and what sends to targets are required")
@@ -78,7 +81,7 @@ func New(config Config) (*Rules, error) {
 	return &Rules{config: config, wake: make(chan struct{}, 1)}, nil
 }
 
-// look has Run look at the rules again.
+// look makes Run check the rules again.
 func (r *Rules) look() {
 	select {
 	case r.wake <- struct{}{}:
@@ -86,7 +89,7 @@ func (r *Rules) look() {
 	}
 }
 
-// Run fires rules that are due until ctx ends. No goroutine of it is left when it returns. The error is always nil.
+// Run fires rules that are due until ctx ends. No goroutine is left when it returns. The error is always nil.
 func (r *Rules) Run(ctx context.Context) error {
 	defer r.sends.Wait()
 	if r.config.Alone {
@@ -109,7 +112,7 @@ func (r *Rules) Run(ctx context.Context) error {
 	}
 }
 
-// timer returns what fires when the rules are to be looked at, nil for never.
+// timer returns a channel that receives when the rules must be checked again, or nil for never.
 func (r *Rules) timer(next time.Time, failed bool) (<-chan time.Time, func()) {
 	wait := lookEvery
 	switch {
@@ -143,7 +146,7 @@ func (r *Rules) each(ctx context.Context, do func(item) error) error {
 	}
 }
 
-// recover makes rules due whose targets were at work when the only node died.
+// recover makes rules due whose targets were running when the only node died.
 func (r *Rules) recover(ctx context.Context) {
 	err := r.each(ctx, func(i item) error {
 		if !i.Of.Running {
@@ -160,7 +163,7 @@ func (r *Rules) recover(ctx context.Context) {
 	}
 }
 
-// fire fires the rules that are due, and returns when the next one is; zero for never.
+// fire fires the rules that are due, and returns the next time one is due, or zero for never.
 func (r *Rules) fire(ctx context.Context) (next time.Time, err error) {
 	err = r.each(ctx, func(i item) error {
 		due := i.Of.Next
@@ -177,7 +180,7 @@ func (r *Rules) fire(ctx context.Context) (next time.Time, err error) {
 	return next, err
 }
 
-// claim fires a rule that is due, unless another node does, and returns when it is due again.
+// claim fires a rule that is due, unless another node does, and returns when the rule is due again.
 func (r *Rules) claim(ctx context.Context, i item) (next time.Time, err error) {
 	now := r.config.Now()
 	schedule, err := ParseSchedule(i.Of.Schedule)
@@ -192,7 +195,7 @@ func (r *Rules) claim(ctx context.Context, i item) (next time.Time, err error) {
 	claimed, err := r.config.Catalog.Rules.Put(ctx, i)
 	switch {
 	case errors.Is(err, registry.ErrChanged), errors.Is(err, registry.ErrNotFound):
-		r.look() // it is another one now
+		r.look() // the rule has changed
 		return time.Time{}, nil
 	case err != nil:
 		return time.Time{}, err
@@ -201,15 +204,15 @@ func (r *Rules) claim(ctx context.Context, i item) (next time.Time, err error) {
 	return claimed.Of.Next, nil
 }
 
-// polls reports whether a rule fires sooner than its schedule says.
+// polls reports whether a rule fires sooner than its schedule.
 func (r *Rules) polls(of registry.Rule, s Schedule) bool {
 	return of.Poll && !r.config.Exact && s.Period > 0 && pollInterval(of.Fired) < s.Period
 }
 
-// pollInterval returns the interval after so many firings of a rule that polls.
+// pollInterval returns the interval of a polling rule after a number of firings.
 func pollInterval(fired int) time.Duration { return firstPoll << min(fired, 20) }
 
-// send calls the targets of a rule that has fired, and waits for them if it polls.
+// send calls the targets of a rule that fired. If the rule polls, send waits for them.
 func (r *Rules) send(ctx context.Context, rule item, polls bool) {
 	place := rule.Of.Place
 	targets, err := r.targets(ctx, place, rule.Of.Name)
@@ -233,7 +236,7 @@ func (r *Rules) send(ctx context.Context, rule item, polls bool) {
 	}
 	_, err = r.config.Catalog.Rules.Change(ctx, rule.Scope, rule.Name, func(i *item) error {
 		if !i.Of.Running || i.Of.Fired != rule.Of.Fired {
-			return errSettled // it was put or fired again
+			return errSettled // the rule was updated or fired again
 		}
 		i.Of.Running = false
 		if soon := r.config.Now().Add(pollInterval(i.Of.Fired)); i.Of.Next.After(soon) {
@@ -248,5 +251,5 @@ func (r *Rules) send(ctx context.Context, rule item, polls bool) {
 	}
 }
 
-// errSettled says that a rule was changed meanwhile.
+// errSettled means that a rule changed meanwhile.
 var errSettled = errors.New("the rule was changed")

@@ -7,15 +7,15 @@ import (
 	"time"
 )
 
-// errSchedule is EventBridge's only word about a schedule that it does not take.
+// errSchedule is EventBridge's error for every invalid schedule.
 var errSchedule = errors.New("Parameter ScheduleExpression is not valid.") //nolint:staticcheck // the service's own text
 
-// maxSchedule is the length of the longest schedule, in bytes. Source: EventBridge API Reference, PutRule.
+// maxSchedule is the maximum length of a schedule in bytes. Source: EventBridge API Reference, PutRule.
 const maxSchedule = 256
 
-// Schedule is a parsed ScheduleExpression: rate(N UNIT), or cron(…) in UTC. The zero value is none.
+// Schedule is a parsed ScheduleExpression: rate(N UNIT), or cron(…) in UTC. The zero value never fires.
 type Schedule struct {
-	// Period is that of a rate; zero for a cron expression.
+	// Period is the period of a rate, and zero for a cron expression.
 	Period time.Duration
 	cron   *cron
 }
@@ -43,7 +43,7 @@ func cut(text, start string) (string, bool) {
 	return strings.CutSuffix(inner, ")")
 }
 
-// parseRate parses "1 minute" or "5 minutes": the unit is singular for 1 and for nothing else.
+// parseRate parses "1 minute" or "5 minutes". The unit is singular only for 1.
 func parseRate(text string) (Schedule, error) {
 	number, unit, ok := strings.Cut(text, " ")
 	n, err := strconv.Atoi(number)
@@ -63,7 +63,7 @@ func parseRate(text string) (Schedule, error) {
 	return Schedule{Period: time.Duration(n) * length}, nil
 }
 
-// Next returns the first time after now at which the schedule is due. A rate counts from a start. The zero time means never.
+// Next returns the first due time after now. A rate counts from start. The zero time means never.
 func (s Schedule) Next(start, now time.Time) time.Time {
 	switch {
 	case s.cron != nil:

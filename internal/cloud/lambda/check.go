@@ -12,7 +12,7 @@ import (
 	"github.com/pintle-dev/pintle/internal/provider/local"
 )
 
-// Bounds and defaults of a function. Source: CreateFunction, Lambda quotas.
+// Limits and defaults of a function. Source: CreateFunction, Lambda quotas.
 const (
 	defaultTimeout  = 3   // seconds
 	defaultMemory   = 128 // MB
@@ -26,7 +26,7 @@ const (
 	maxArchitecture = 1
 )
 
-// NoImages says why a function with a container image is refused, and what to do.
+// NoImages is the error for a function with a container image.
 const NoImages = "functions from container images are not supported: use Code as a zip file with a Runtime and a Handler, " +
 	"in the CDK with lambda.Function and Code.fromAsset instead of DockerImageFunction or Code.fromAssetImage"
 
@@ -45,7 +45,7 @@ var (
 	runtimeForm  = regexp.MustCompile(`^[a-z][a-z0-9.]{1,63}$`)
 )
 
-// checkName returns an error unless a function can be called so.
+// checkName returns an error if the name of a function is invalid.
 func checkName(i item) error {
 	switch {
 	case i.Of.Contract == registry.ContractFC && !fcName.MatchString(i.Name):
@@ -56,7 +56,7 @@ func checkName(i item) error {
 	return nil
 }
 
-// check fills in what a function has by default and returns an error if it cannot be one.
+// check sets the defaults of a function, and returns an error if the function is invalid.
 func check(f *registry.Function) error {
 	if f.Contract == registry.ContractFC {
 		return checkFC(f)
@@ -106,7 +106,8 @@ func check(f *registry.Function) error {
 
 var logLevels = []string{"TRACE", "DEBUG", "INFO", "WARN", "ERROR", "FATAL"}
 
-// checkEnvironment never says a value: it may be a secret.
+// checkEnvironment returns an error for invalid variables. The error never contains a value, because that may be a
+// secret.
 func checkEnvironment(env map[string]string) error {
 	var taken []string
 	for _, name := range slices.Sorted(maps.Keys(env)) {

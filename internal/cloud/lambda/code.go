@@ -20,7 +20,7 @@ import (
 	"github.com/pintle-dev/pintle/internal/provider/bootstrap"
 )
 
-// Bounds of code. Source: Lambda quotas; of the number of files Lambda says nothing.
+// Limits of code. Source: Lambda quotas. Lambda documents no limit for the number of files.
 const (
 	maxUnpacked = 250 << 20
 	maxFiles    = 100_000
@@ -29,16 +29,16 @@ const (
 
 const unreadable = "Could not unzip uploaded file. Please check your file, then try to upload again."
 
-// placeForm is what accounts and regions are made of: they are names of directories.
+// placeForm matches accounts and regions, which are used as directory names.
 var placeForm = regexp.MustCompile(`^[A-Za-z0-9-]{1,64}$`)
 
-// parcel is a zip file that is kept.
+// parcel is a stored zip file.
 type parcel struct {
 	sum  string // SHA-256, hexadecimal
 	size int64
 }
 
-// keep brings code into the directory of a place. When it returns, the zip file is on the disk and was looked through.
+// keep stores code in the directory of a place. When it returns, the zip file is durable and was validated.
 func (f *Functions) keep(ctx context.Context, place registry.Scope, code registry.Code, runtime, contract string) (parcel, error) {
 	if !placeForm.MatchString(place.Account) || !placeForm.MatchString(place.Region) {
 		return parcel{}, invalid("There are no functions in account %.64q, region %.64q.", place.Account, place.Region)
@@ -95,12 +95,12 @@ func tooLarge() error {
 	return invalid("Unzipped size must be smaller than %d bytes", maxUnpacked)
 }
 
-// codeFile returns the path of a zip file. Each place has its own, so that what is no longer needed can be seen.
+// codeFile returns the path of a zip file. Each place has its own directory, so that unused files can be found.
 func (f *Functions) codeFile(place registry.Scope, sum string) string {
 	return filepath.Join(f.config.CodeDir, place.Account, place.Region, sum+".zip")
 }
 
-// write keeps a zip file. Twice the same is kept once, and is new again for the sweep.
+// write stores a zip file. Identical files are stored once, with a new modification time for the sweep.
 func (f *Functions) write(place registry.Scope, body io.Reader) (p parcel, err error) {
 	dir := filepath.Dir(f.codeFile(place, "x"))
 	if err := os.MkdirAll(dir, 0o700); err != nil {
@@ -112,7 +112,7 @@ func (f *Functions) write(place registry.Scope, body io.Reader) (p parcel, err e
 	}
 	defer func() {
 		file.Close()
-		os.Remove(file.Name()) // which is gone if all went well
+		os.Remove(file.Name()) // already renamed on success
 	}()
 	sum := sha256.New()
 	size, err := io.Copy(io.MultiWriter(file, sum), io.LimitReader(body, maxUnpacked+1))
@@ -139,13 +139,13 @@ func (f *Functions) write(place registry.Scope, body io.Reader) (p parcel, err e
 	return p, syncDir(dir)
 }
 
-// syncDir makes the names in a directory last.
+// syncDir makes the names in a directory durable.
 func syncDir(dir string) error {
 	folder, err := os.Open(dir)
 	if err != nil {
 		return fmt.Errorf("keep code: %w", err)
 	}
-	_ = folder.Sync() // not every file system has it for directories
+	_ = folder.Sync() // some file systems do not support this for directories
 	return folder.Close()
 }
 
@@ -154,8 +154,9 @@ var (
 	commonLine = regexp.MustCompile(`\b(module\.exports|exports\.\w+|exports\[)`)
 )
 
-// packInline makes a zip file of the text of a template: index.py, index.js, or index.mjs if the text is an ECMAScript module,
-// which newer versions of Node would see by themselves. The same text always makes the same file.
+// packInline creates a zip file from the inline code of a template. The file in it is index.py, index.js, or
+// index.mjs if the text is an ECMAScript module, which only newer versions of Node detect. The output is
+// deterministic.
 func packInline(text, runtime string) ([]byte, error) {
 	language, ok := bootstrap.ForRuntime(runtime)
 	if !ok {
@@ -185,7 +186,7 @@ func packInline(text, runtime string) ([]byte, error) {
 	return b.Bytes(), nil
 }
 
-// examine looks through a zip file's list: what unpacking could not do is refused before anything depends on it.
+// examine checks the directory of a zip file, and rejects a file that cannot be unpacked.
 func examine(archive *zip.Reader) error {
 	if len(archive.File) == 0 {
 		return invalid("Uploaded file must be a non-empty zip")

@@ -11,35 +11,35 @@ import (
 	"github.com/pintle-dev/pintle/internal/provider/local"
 )
 
-// Declared is a function that is not in the catalog: a program that the caller has set up in the runtime, such as a
-// provider of a project file. Clients can call it, read its configuration and change its policy, but cannot change
+// Declared is a function that is not in the catalog: a program that the caller has configured in the runtime, such as
+// a provider of a project file. Clients can call it, read its configuration and change its policy, but cannot change
 // anything else.
 type Declared struct {
-	// Name is the function's name, as its process finds it in AWS_LAMBDA_FUNCTION_NAME.
+	// Name is the name of the function, which its process gets as AWS_LAMBDA_FUNCTION_NAME.
 	Name string
 	// Program is the name in the runtime.
 	Program string
-	// Runtime and Handler are shown, and may be empty.
+	// Runtime and Handler are for display, and may be empty.
 	Runtime, Handler string
-	// Timeout is how long a call may take. Zero means [local.DefaultTimeout].
+	// Timeout is the maximum duration of a call. Zero means [local.DefaultTimeout].
 	Timeout time.Duration
-	// Broken says why it cannot be run; nil if it can.
+	// Broken is the reason why the function cannot run, or nil.
 	Broken error
 }
 
-// Declarations finds declared functions. Its methods may be called concurrently.
+// Declarations finds declared functions. Its methods are safe for concurrent use.
 type Declarations interface {
-	// Function returns the function of a name.
+	// Function returns the function with a name.
 	Function(name string) (Declared, bool)
-	// Functions returns all, by name.
+	// Functions returns all functions, sorted by name.
 	Functions() []Declared
-	// Account is the one that may call them.
+	// Account returns the account that may call the functions.
 	Account() string
 }
 
-// declared returns the declared function that callers in a place mean by a text: a name, a partial ARN or an ARN. Account, region
-// and qualifier in an ARN do not matter, as they do not in the service token of a request. place may be zero; then the account is
-// that of the ARN.
+// declared returns the declared function that a caller in a place names by a name, a partial ARN or an ARN. As in the
+// service token of a request, the account, region and qualifier of an ARN are ignored. If place is zero, the account
+// is that of the ARN.
 func (f *Functions) declared(place registry.Scope, text string) (Declared, bool) {
 	if f.config.Declared == nil {
 		return Declared{}, false
@@ -62,7 +62,7 @@ func (f *Functions) declared(place registry.Scope, text string) (Declared, bool)
 	return f.config.Declared.Function(name)
 }
 
-// item returns what is shown of a declared function in a place.
+// item returns the item that clients in a place see of a declared function.
 func (d Declared) item(place registry.Scope) item {
 	return item{Scope: place, Name: d.Name, Of: registry.Function{
 		Runtime: d.Runtime, Handler: d.Handler, Timeout: int(cmp.Or(d.Timeout, local.DefaultTimeout) / time.Second),
@@ -70,7 +70,8 @@ func (d Declared) item(place registry.Scope) item {
 	}}
 }
 
-// Reference reads the name of a function as [ParseReference] does. The name of a declared function becomes one in the caller's place.
+// Reference parses the name of a function like [ParseReference]. A declared function gets a reference in the caller's
+// place.
 func (f *Functions) Reference(place registry.Scope, text, qualifier string) (Reference, error) {
 	if d, ok := f.declared(place, text); ok {
 		return Reference{Scope: place, Name: d.Name}, nil
@@ -78,7 +79,7 @@ func (f *Functions) Reference(place registry.Scope, text, qualifier string) (Ref
 	return ParseReference(place, text, qualifier)
 }
 
-// Show returns what is shown of a function that a client in a place names, declared ones included.
+// Show returns the item of a function that a client in a place names, including declared functions.
 func (f *Functions) Show(ctx context.Context, place registry.Scope, text, qualifier string) (item, error) {
 	if d, ok := f.declared(place, text); ok {
 		return d.item(place), nil
@@ -93,7 +94,7 @@ func (f *Functions) Show(ctx context.Context, place registry.Scope, text, qualif
 	return f.Get(ctx, r.Scope, r.ARN())
 }
 
-// Declared returns what is shown of the declared functions that callers in a place may call, by name.
+// Declared returns the items of the declared functions that callers in a place may call, sorted by name.
 func (f *Functions) Declared(place registry.Scope) []item {
 	if f.config.Declared == nil || place.Account != f.config.Declared.Account() {
 		return nil
@@ -105,7 +106,7 @@ func (f *Functions) Declared(place registry.Scope) []item {
 	return list
 }
 
-// Fixed returns why a client in a place cannot create or change the function that text names; nil if it can.
+// Fixed returns the reason why a client in a place cannot create or change a function, or nil if it can.
 func (f *Functions) Fixed(place registry.Scope, text string) error {
 	if d, ok := f.declared(place, text); ok {
 		return invalid("Function %s is a local provider: it is changed in pintle.yaml, not here.", d.Name)
@@ -116,7 +117,7 @@ func (f *Functions) Fixed(place registry.Scope, text string) error {
 	return nil
 }
 
-// exists returns [ErrNotFound] if there is no such function, neither in the catalog nor declared.
+// exists returns [ErrNotFound] if a function is neither in the catalog nor declared.
 func (f *Functions) exists(ctx context.Context, r Reference) error {
 	if _, ok := f.declared(r.Scope, r.Name); ok {
 		return nil
@@ -128,7 +129,7 @@ func (f *Functions) exists(ctx context.Context, r Reference) error {
 	return known(err, r)
 }
 
-// unknown is the error of a function that is not here where only declared ones are.
+// unknown returns the error for an unknown function on a server with declared functions only.
 func (f *Functions) unknown(r Reference) error {
 	return &Error{
 		Code: "ResourceNotFoundException", Status: http.StatusNotFound, kind: ErrNotFound,

@@ -19,8 +19,9 @@ import (
 
 type item = registry.Item[registry.Function]
 
-// Create makes a function. If its Holder has made it before, it becomes what is asked for now. Of what it is made, Code, CodeSize,
-// LayerCode, Modified, Revision and Last are set here. The error is an [*Error], [ErrExists] among them, or of the store or disk.
+// Create creates a function. If its Holder created it before, Create updates it. Create sets Code, CodeSize,
+// LayerCode, Modified, Revision and Last. The error is an [*Error], which may wrap [ErrExists], or an error of the
+// store or disk.
 func (f *Functions) Create(ctx context.Context, i item, code registry.Code) (item, error) {
 	if err := checkName(i); err != nil {
 		return i, err
@@ -45,7 +46,7 @@ func (f *Functions) Create(ctx context.Context, i item, code registry.Code) (ite
 	return f.replace(ctx, i)
 }
 
-// complete checks a function and adds what is made here. A nil code leaves the code as it is.
+// complete validates a function and fills in the fields that are set here. With a nil code, the code does not change.
 func (f *Functions) complete(ctx context.Context, i *item, code *registry.Code) error {
 	if err := check(&i.Of); err != nil {
 		return err
@@ -64,7 +65,7 @@ func (f *Functions) complete(ctx context.Context, i *item, code *registry.Code) 
 	return nil
 }
 
-// findLayers notes what the layers are. Those that the function had already may have been deleted.
+// findLayers sets the code of the layers. Layers that the function already has may have been deleted.
 func (f *Functions) findLayers(ctx context.Context, i *item) error {
 	before := i.Of.LayerCode
 	i.Of.LayerCode = nil
@@ -81,7 +82,7 @@ func (f *Functions) findLayers(ctx context.Context, i *item) error {
 		}
 		layer, err := f.config.Catalog.Layers.Get(ctx, r.Scope, r.name)
 		if err == nil {
-			err = f.renew(r.Scope, layer.Of.Code) // it may be deleted in this moment
+			err = f.renew(r.Scope, layer.Of.Code) // it may be about to be deleted
 		}
 		switch {
 		case err == nil:
@@ -104,7 +105,7 @@ func (f *Functions) findLayers(ctx context.Context, i *item) error {
 	return nil
 }
 
-// replace makes the function of this name what i says, but for what it has beside.
+// replace updates the function to i, and keeps the rest of its state.
 func (f *Functions) replace(ctx context.Context, i item) (item, error) {
 	changed, err := f.config.Catalog.Functions.Change(ctx, i.Scope, i.Name, func(there *item) error {
 		last := there.Of.Last
@@ -115,8 +116,8 @@ func (f *Functions) replace(ctx context.Context, i item) (item, error) {
 	return changed, known(err, of(i))
 }
 
-// Update makes a function what the item says; of its code only if one is given. The item is one of [Functions.Get],
-// changed, and the function must be at its Revision still; "" is any.
+// Update updates a function to the item, which is a changed result of [Functions.Get]. It changes the code only if
+// code is not nil. The function must still have the item's Revision, unless that is empty.
 func (f *Functions) Update(ctx context.Context, i item, code *registry.Code) (item, error) {
 	there, err := f.config.Catalog.Functions.Get(ctx, i.Scope, i.Name)
 	if err != nil {
@@ -131,7 +132,7 @@ func (f *Functions) Update(ctx context.Context, i item, code *registry.Code) (it
 		if read != "" && read != now.Of.Revision {
 			return registry.ErrChanged
 		}
-		if code == nil { // it may have been changed since it was read
+		if code == nil { // it may have changed since it was read
 			i.Of.Code, i.Of.CodeSize = now.Of.Code, now.Of.CodeSize
 		}
 		i.Of.Last = now.Of.Last
@@ -155,8 +156,8 @@ func (f *Functions) Get(ctx context.Context, place registry.Scope, name string) 
 	return i, known(err, r)
 }
 
-// List returns up to limit functions of a place by name, after one of them (empty: from the first). With versions, what was
-// published of each follows it. Declared functions are among them.
+// List returns up to limit functions of a place, sorted by name, including declared functions. It starts after a
+// name, or with the first if after is empty. With versions, the published versions of each function follow it.
 func (f *Functions) List(ctx context.Context, place registry.Scope, after string, limit int, versions bool) ([]item, error) {
 	declared, names := []item{}, map[string]bool{}
 	for _, i := range f.Declared(place) {
@@ -176,7 +177,7 @@ func (f *Functions) List(ctx context.Context, place registry.Scope, after string
 	return list[:min(limit, len(list))], nil
 }
 
-// listCatalog returns up to limit wanted functions of the catalog by name.
+// listCatalog returns up to limit wanted functions of the catalog, sorted by name.
 func (f *Functions) listCatalog(ctx context.Context, place registry.Scope, after string, limit int, wanted func(item) bool) ([]item, error) {
 	var list []item
 	for !f.config.DeclaredOnly && len(list) < limit {
@@ -196,7 +197,7 @@ func (f *Functions) listCatalog(ctx context.Context, place registry.Scope, after
 	return list, nil
 }
 
-// Versions returns what was published of a function, the oldest first.
+// Versions returns the published versions of a function, the oldest first.
 func (f *Functions) Versions(ctx context.Context, place registry.Scope, name string) ([]item, error) {
 	i, err := f.Get(ctx, place, name)
 	if err != nil {
@@ -215,8 +216,8 @@ func (f *Functions) Versions(ctx context.Context, place registry.Scope, name str
 	return list, nil
 }
 
-// Delete removes a function with all its versions, or one version if the name is NAME:VERSION. Calls that run go on. The error is
-// [ErrNotFound] if there is none.
+// Delete removes a function with all its versions, or one version if the name is NAME:VERSION. Running calls
+// continue. The error is [ErrNotFound] if it does not exist.
 func (f *Functions) Delete(ctx context.Context, place registry.Scope, name string) error {
 	r, err := ParseReference(place, name, "")
 	if err != nil {
@@ -256,7 +257,8 @@ func (f *Functions) Delete(ctx context.Context, place registry.Scope, name strin
 	return nil
 }
 
-// Publish makes a version of the function as it is and returns its number; if nothing was changed since the last, that one's.
+// Publish creates a version of the current function and returns its number. If nothing changed since the last
+// version, it returns the number of that one.
 func (f *Functions) Publish(ctx context.Context, place registry.Scope, name, description string) (version string, err error) {
 	r, err := ParseReference(place, name, "")
 	if err != nil {
@@ -277,11 +279,11 @@ func (f *Functions) Publish(ctx context.Context, place registry.Scope, name, des
 				return "", err
 			}
 		}
-		if err := f.renew(r.Scope, i.Of.Code); err != nil { // the function may be changed in this moment
+		if err := f.renew(r.Scope, i.Of.Code); err != nil { // the function may be about to change
 			return "", fmt.Errorf("publish a version of %s: its code: %w", r.Name, err)
 		}
 		n++
-		// The number first: it is never used twice, also if this breaks off here.
+		// Save the number first, so that it is never used twice, even after a crash at this point.
 		i.Of.Last = n
 		i, err = f.config.Catalog.Functions.Put(ctx, i)
 		if errors.Is(err, registry.ErrChanged) {
@@ -302,7 +304,7 @@ func (f *Functions) Publish(ctx context.Context, place registry.Scope, name, des
 	}
 }
 
-// sameVersion reports whether a version is still what the function is.
+// sameVersion reports whether a version still equals the function.
 func sameVersion(version, function registry.Function) bool {
 	for _, f := range []*registry.Function{&version, &function} {
 		f.Last, f.Concurrency, f.Description, f.Tags = 0, nil, "", nil

@@ -14,32 +14,32 @@ import (
 	"github.com/pintle-dev/pintle/internal/cloud/registry"
 )
 
-// Bounds of the configuration of asynchronous calls. Source: Lambda API Reference, PutFunctionEventInvokeConfig.
+// Limits of the configuration of asynchronous calls. Source: Lambda API Reference, PutFunctionEventInvokeConfig.
 const (
 	minEventAge = 60
 	maxEventAge = 6 * 60 * 60
 	maxRetries  = 2
 )
 
-// destinationForm is an ARN of a destination, with its service, its region and its account.
+// destinationForm matches the ARN of a destination: service, region and account.
 var destinationForm = regexp.MustCompile(`^arn:aws[a-zA-Z-]*:(lambda|sns|sqs|events):([a-z0-9-]+):([0-9]{12}):[^\s]{1,256}$`)
 
-// Result is how an asynchronous call ended, for its destination.
+// Result is the result of an asynchronous call, for its destination.
 type Result struct {
-	// Place is where the function is.
+	// Scope is the place of the function.
 	registry.Scope
 	// Function is the ARN of the function with its qualifier.
 	Function string
-	// Destination is the ARN of the function, the topic, the queue or the event bus that gets the record.
+	// Destination is the ARN of the function, topic, queue or event bus that gets the record.
 	Destination string
-	// Success says which of the two destinations that is.
+	// Success reports whether this is the destination for successful calls.
 	Success bool
-	// Record is the invocation record, JSON.
+	// Record is the invocation record as JSON.
 	Record []byte
 }
 
-// PutEventConfig sets how asynchronous calls of a function are tried and where their results go, instead of what was set before.
-// holder is the resource of a stack that sets it, empty for a client: the configuration of another holder is [ErrExists].
+// PutEventConfig replaces the retry settings and the destinations of asynchronous calls of a function. holder is the
+// stack resource that sets them, or empty for a client. A configuration of another holder is [ErrExists].
 func (f *Functions) PutEventConfig(
 	ctx context.Context, r Reference, holder string, of registry.EventConfig,
 ) (registry.Item[registry.EventConfig], error) {
@@ -64,7 +64,7 @@ func (f *Functions) PutEventConfig(
 	})
 }
 
-// UpdateEventConfig changes the configuration that is there, or returns [ErrNotFound].
+// UpdateEventConfig changes an existing configuration. It returns [ErrNotFound] if it does not exist.
 func (f *Functions) UpdateEventConfig(
 	ctx context.Context, r Reference, change func(*registry.EventConfig),
 ) (registry.Item[registry.EventConfig], error) {
@@ -76,13 +76,14 @@ func (f *Functions) UpdateEventConfig(
 	return made, noEventConfig(err, r)
 }
 
-// EventConfig returns the configuration of the asynchronous calls of a function, or [ErrNotFound].
+// EventConfig returns the configuration of the asynchronous calls of a function. It returns [ErrNotFound] if it does
+// not exist.
 func (f *Functions) EventConfig(ctx context.Context, r Reference) (registry.Item[registry.EventConfig], error) {
 	item, err := f.config.Catalog.EventConfigs.Get(ctx, r.Scope, eventConfigName(r))
 	return item, noEventConfig(err, r)
 }
 
-// EventConfigs returns those of the function and of its versions.
+// EventConfigs returns the configurations of a function and its versions.
 func (f *Functions) EventConfigs(ctx context.Context, r Reference) ([]registry.Item[registry.EventConfig], error) {
 	if err := f.exists(ctx, Reference{Scope: r.Scope, Name: r.Name}); err != nil {
 		return nil, err
@@ -107,12 +108,12 @@ func (f *Functions) EventConfigs(ctx context.Context, r Reference) ([]registry.I
 	}
 }
 
-// RemoveEventConfig removes the configuration, or returns [ErrNotFound].
+// RemoveEventConfig removes the configuration. It returns [ErrNotFound] if it does not exist.
 func (f *Functions) RemoveEventConfig(ctx context.Context, r Reference) error {
 	return noEventConfig(f.config.Catalog.EventConfigs.Delete(ctx, r.Scope, eventConfigName(r), 0), r)
 }
 
-// dropEventConfigs removes all of a function that is deleted.
+// dropEventConfigs removes all configurations of a function that is being deleted.
 func (f *Functions) dropEventConfigs(ctx context.Context, r Reference) error {
 	list, err := f.EventConfigs(ctx, r)
 	for _, item := range list {
@@ -123,7 +124,7 @@ func (f *Functions) dropEventConfigs(ctx context.Context, r Reference) error {
 	return err
 }
 
-// EventConfigARN returns the ARN of the function that a configuration is of, with its qualifier.
+// EventConfigARN returns the ARN of a configuration's function, with its qualifier.
 func EventConfigARN(item registry.Item[registry.EventConfig]) string {
 	name, qualifier, _ := strings.Cut(item.Name, ":")
 	return Reference{Scope: item.Scope, Name: name, Qualifier: qualifier}.ARN()
@@ -149,7 +150,7 @@ func noEventConfig(err error, r Reference) error {
 	}
 }
 
-// checkEventConfig refuses values out of bounds, and destinations that no record can be sent to.
+// checkEventConfig rejects values outside the limits, and destinations to which no record can be sent.
 func checkEventConfig(place registry.Scope, of registry.EventConfig) error {
 	if n := of.Retries; n != nil && (*n < 0 || *n > maxRetries) {
 		return constraint("maximumRetryAttempts", fmt.Sprint(*n), "Member must have value from 0 to 2")
@@ -165,7 +166,7 @@ func checkEventConfig(place registry.Scope, of registry.EventConfig) error {
 			return invalid("The destination %.300s is a bucket. The destinations here are functions, topics, queues and event buses.", arn)
 		case parts == nil:
 			return invalid("The provided destination config is invalid: %.300s is not the ARN of a function, a topic, a queue or an event bus.", arn)
-		case parts[3] != place.Account: // no policy here lets functions of another account send to it
+		case parts[3] != place.Account: // no policy allows functions of another account to send here
 			return invalid("The destination %.300s is in another account than the function, %s.", arn, place.Account)
 		case parts[1] == "events" && !strings.HasSuffix(arn, ":event-bus/default"):
 			return invalid("The destination %.300s does not exist: there is only the event bus default.", arn)
@@ -176,28 +177,28 @@ func checkEventConfig(place registry.Scope, of registry.EventConfig) error {
 	return nil
 }
 
-// These are the conditions with which an invocation record describes the end of an event. Source: Lambda developer
-// guide, "Capturing records of Lambda asynchronous invocations".
+// Conditions of an invocation record. Source: Lambda developer guide, "Capturing records of Lambda asynchronous
+// invocations".
 const (
 	conditionSuccess   = "Success"
 	conditionExhausted = "RetriesExhausted"
 	conditionTooOld    = "EventAgeExceeded"
 )
 
-// invocation is one event and its last try.
+// invocation is an event and its last attempt.
 type invocation struct {
 	id    string
 	call  Call
-	hops  int // how many functions led to it
+	hops  int // number of functions that led to it
 	tries int // that reached the function
 	last  tried
 }
 
-// tried is the end of one try.
+// tried is the result of one attempt.
 type tried struct {
 	item    registry.Item[registry.Function]
 	version string
-	// payload is what the function returned, or its error; failure is the kind of the latter, empty for none.
+	// payload is the result of the function, or its error. failure is the kind of the error, or empty.
 	payload []byte
 	failure string
 	kind    string // of the failure, for the log
@@ -216,7 +217,7 @@ type responseContext struct {
 	FunctionError string `json:"functionError,omitempty"`
 }
 
-// conclude sends the record of an event that came to its end to the destination for it, if there is one.
+// conclude sends the record of a finished event to its destination, if it has one.
 func (f *Functions) conclude(of registry.EventConfig, i invocation, condition string) {
 	success := condition == conditionSuccess
 	destination := of.OnFailure
@@ -257,7 +258,7 @@ func (f *Functions) conclude(of registry.EventConfig, i invocation, condition st
 	}
 }
 
-// eventConfig returns the configuration for events of a function, with the defaults for what is not set.
+// eventConfig returns the configuration for events of a function, with defaults.
 func (f *Functions) eventConfig(t tried) (of registry.EventConfig) {
 	if f.config.DeclaredOnly || t.item.Name == "" {
 		return of
@@ -271,13 +272,13 @@ func (f *Functions) eventConfig(t tried) (of registry.EventConfig) {
 	return item.Of
 }
 
-// functionOf returns the reference of a function's item.
+// functionOf returns the reference of a function item.
 func functionOf(i registry.Item[registry.Function]) Reference {
 	r := of(i)
 	return Reference{Scope: r.Scope, Name: r.Name}
 }
 
-// age is how old an event becomes at most.
+// age returns the maximum age of an event.
 func age(of registry.EventConfig) time.Duration {
 	if of.Age == 0 {
 		return maxAge

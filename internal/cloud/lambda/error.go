@@ -9,28 +9,28 @@ import (
 	"github.com/pintle-dev/pintle/internal/cloud/registry"
 )
 
-// Errors that callers branch on. An [*Error] with the code of Lambda's wraps them.
+// Errors for callers to check. An [*Error] with the code of Lambda wraps them.
 var (
-	// ErrNotFound means that there is no such function, version or layer.
+	// ErrNotFound means that a function, version or layer does not exist.
 	ErrNotFound = registry.ErrNotFound
-	// ErrExists means that somebody else has a function of this name.
+	// ErrExists means that another holder has a function with this name.
 	ErrExists = registry.ErrExists
 )
 
-// Error is an error as Lambda tells it. Its texts hold no secrets.
+// Error is a Lambda error. Its texts contain no secrets.
 type Error struct {
-	// Code is the name of the exception, e.g. ResourceNotFoundException.
+	// Code is the name of the exception, such as ResourceNotFoundException.
 	Code string
-	// Message is for people.
+	// Message is the text for users.
 	Message string
-	// Status is that of the answer by HTTP.
+	// Status is the HTTP status.
 	Status int
-	// Reason is a word that some exceptions have beside, e.g. ReservedFunctionConcurrentInvocationLimitExceeded.
+	// Reason is a further code of some exceptions, such as ReservedFunctionConcurrentInvocationLimitExceeded.
 	Reason string
 	kind   error
 }
 
-// Error returns the message and nothing else: native types show it.
+// Error returns only the message, because native types display it.
 func (e *Error) Error() string { return e.Message }
 
 // Unwrap returns [ErrNotFound], [ErrExists], [trace.ErrLoop] or nil.
@@ -40,7 +40,7 @@ func invalid(format string, args ...any) error {
 	return &Error{Code: "InvalidParameterValueException", Message: fmt.Sprintf(format, args...), Status: http.StatusBadRequest}
 }
 
-// constraint is the error of a value that no request may have.
+// constraint returns the error for an invalid value.
 func constraint(field, value, want string) error {
 	return &Error{
 		Code: "ValidationException", Status: http.StatusBadRequest,
@@ -58,7 +58,8 @@ func throttled(reason, message string) error {
 	return &Error{Code: "TooManyRequestsException", Message: message, Reason: reason, Status: http.StatusTooManyRequests}
 }
 
-// recursive is the error of an event to which too many functions have led. Source: Lambda API Reference, Invoke.
+// recursive returns the error for an event at the end of a chain of too many functions. Source: Lambda API Reference,
+// Invoke.
 func recursive(arn string) error {
 	return &Error{
 		Code: "RecursiveInvocationException", Status: http.StatusBadRequest, kind: trace.ErrLoop,
@@ -67,12 +68,12 @@ func recursive(arn string) error {
 	}
 }
 
-// errStopping means that this server is shutting down: a retry reaches another node, or this one after its restart.
+// errStopping means that this server is shutting down. A retry reaches another node, or this one after its restart.
 var errStopping = &Error{
 	Code: "ServiceException", Message: "The server is stopping: try again.", Status: http.StatusServiceUnavailable,
 }
 
-// known says what an error of the catalog means for the function.
+// known converts a catalog error to the error of a function.
 func known(err error, r Reference) error {
 	switch {
 	case errors.Is(err, registry.ErrNotFound):

@@ -12,14 +12,14 @@ import (
 
 const (
 	maxAge     = 6 * time.Hour // of an event that no process was free for
-	firstPause = time.Second   // until such an event is offered again, doubling
+	firstPause = time.Second   // first pause before such an event is retried, doubling
 	lastPause  = time.Minute
 )
 
 // InvokeEvent accepts an asynchronous call and returns. If the function fails, it is called again after each of the
 // configured pauses. A throttled call is retried for six hours. [Functions.PutEventConfig] reduces both. Unfinished
-// events are lost when this process ends. InvokeEvent refuses an event to which [trace.MaxHops] functions have led by
-// their destinations.
+// events are lost when this process ends. InvokeEvent refuses an event at the end of a chain of [trace.MaxHops]
+// functions that call each other as destinations.
 func (f *Functions) InvokeEvent(ctx context.Context, c Call) error {
 	t, err := f.find(ctx, c, MaxEvent, "Event")
 	if err != nil {
@@ -53,7 +53,7 @@ func (f *Functions) InvokeEvent(ctx context.Context, c Call) error {
 	return nil
 }
 
-// attempt calls the function until it has succeeded or failed often enough, and sends the record of that to a destination.
+// attempt calls the function until it succeeds or the last attempt fails, and sends the record to a destination.
 func (f *Functions) attempt(event invocation) {
 	id, c := event.id, event.call
 	born, failures := f.config.Now(), 0
@@ -108,7 +108,8 @@ func (f *Functions) attempt(event invocation) {
 	}
 }
 
-// once calls the function as it is now. The end of the call says which function that was also with an error, if it was found.
+// once calls the current version of the function. The result identifies the function even after an error, if it was
+// found.
 func (f *Functions) once(id string, c Call) (end tried, err error) {
 	t, err := f.target(f.ctx, c, MaxEvent, "Event")
 	if t.program == "" {

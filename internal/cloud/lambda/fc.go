@@ -13,21 +13,22 @@ import (
 	"github.com/pintle-dev/pintle/wire"
 )
 
-// Bounds of a function of Function Compute; the default of its time limit is that of Lambda. Source: Function Compute, CreateFunction.
+// Limits of a Function Compute function. The default time limit is that of Lambda. Source: Function Compute,
+// CreateFunction.
 const (
 	maxFCTimeout     = 86400 // seconds
 	maxFCMemory      = 65536 // MB
 	maxFCEnvironment = 8 << 10
 )
 
-// fcVariable is the name of an environment variable.
+// fcVariable matches the name of an environment variable.
 var fcVariable = regexp.MustCompile(`^[a-zA-Z][a-zA-Z0-9_]{0,255}$`)
 
-// fcName is what the ARN of a function of Function Compute ends with: functions/NAME or services/SERVICE/functions/NAME.
+// fcName matches the end of a Function Compute ARN: functions/NAME or services/SERVICE/functions/NAME.
 var fcName = regexp.MustCompile(`^(?:services/([a-zA-Z_][a-zA-Z0-9_-]{0,127})/)?functions/([a-zA-Z_][a-zA-Z0-9_-]{0,127})$`)
 
-// fcReference reads the ARN of a function of Function Compute, or the name of its item. Of what is published only the latest is
-// here; a version or an alias is a reference to none.
+// fcReference parses the ARN of a Function Compute function, or the name of its item. Only the latest version exists
+// here, so a reference to another version or an alias matches no function.
 func fcReference(place registry.Scope, text string) (Reference, bool) {
 	if fcName.MatchString(text) {
 		return Reference{Scope: place, Name: text}, true
@@ -43,10 +44,10 @@ func fcReference(place registry.Scope, text string) (Reference, bool) {
 	return r, true
 }
 
-// isFC reports whether a name of an item is that of a function of Function Compute.
+// isFC reports whether an item name belongs to a Function Compute function.
 func isFC(name string) bool { return strings.Contains(name, "/") }
 
-// runnableFC reports whether this machine runs a runtime of Function Compute.
+// runnableFC reports whether this machine can run a Function Compute runtime.
 func runnableFC(runtime string) bool {
 	if !runtimeForm.MatchString(runtime) {
 		return false
@@ -92,21 +93,21 @@ func checkFC(f *registry.Function) error {
 	return nil
 }
 
-// The variables of Alibaba Cloud's SDKs that hold a key.
+// The key variables of Alibaba Cloud's SDKs.
 const (
 	fcKeyID         = "ALIBABA_CLOUD_ACCESS_KEY_ID"
 	fcKeySecret     = "ALIBABA_CLOUD_ACCESS_KEY_SECRET"
 	fcSecurityToken = "ALIBABA_CLOUD_SECURITY_TOKEN"
 )
 
-// fcProvider completes what the runtime is to run with what a function of Function Compute is. A function with a key of its own keeps
-// it, and its calls go where that key is for.
+// fcProvider completes the runtime's provider for a Function Compute function. A function with its own key keeps it,
+// and calls the endpoints that the key is for.
 func (f *Functions) fcProvider(p *local.Provider, i item, dir string, layers []string) (err error) {
 	m := fcName.FindStringSubmatch(i.Name)
 	p.Contract, p.Initializer, p.Env = bootstrap.FC, i.Of.Initializer, map[string]string{}
 	if i.Of.Environment[fcKeyID] == "" {
 		for name, text := range f.config.Environment(i.Scope, p.Name) {
-			if !strings.HasPrefix(name, "AWS_") { // it is of another cloud
+			if !strings.HasPrefix(name, "AWS_") { // belongs to another cloud
 				p.Env[name] = text
 			}
 		}

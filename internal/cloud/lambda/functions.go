@@ -1,19 +1,19 @@
-// Package lambda is the local stand-in for AWS Lambda: it runs functions of templates and clients on the
-// installed interpreters.
+// Package lambda is the local stand-in for AWS Lambda: it runs functions of templates and clients on the installed
+// interpreters.
 //
 // The catalog holds the definition of each function, so every node serves it, also after a restart. The code of a
 // function is a zip file below [Config.CodeDir], named by its SHA-256. The file is durable before the catalog refers
-// to it. A node unpacks it below [Config.CacheDir] when it first needs it, and again if that directory was emptied.
-// Nodes on different machines share the directory of the code.
+// to it. A node unpacks it below [Config.CacheDir] on first use, and again if that directory was emptied. Nodes on
+// different machines share the code directory.
 //
-// If all processes are busy, a call waits for one, up to a bound. If the function has reserved concurrency, the call
+// If all processes are busy, a call waits for one, up to a limit. If the function has reserved concurrency, the call
 // is throttled instead, as on Lambda. Asynchronous events are kept in memory and tried three times.
 //
 // Functions of Alibaba Cloud Function Compute are defined, stored and prepared here in the same way. The package that
 // delivers requests calls the function that [Functions.Match] finds.
 //
 // Differences from Lambda: memory and disk are not limited, no role is assumed, architectures are only recorded, the
-// functions use the machine's own file system, and there is no /opt.
+// functions use the machine's own file system, and /opt does not exist.
 //
 // Source: AWS Lambda developer guide; Lambda API Reference, version 2015-03-31; Function Compute developer guide.
 package lambda
@@ -41,82 +41,85 @@ import (
 // Defaults of [Config].
 const (
 	DefaultConcurrency = local.DefaultConcurrency // processes of one function
-	DefaultQueue       = 1000                     // calls that wait for a process of one function, and events of all
-	DefaultMemory      = 256 << 20                // bytes of what all calls and events carry that have not ended
+	DefaultQueue       = 1000                     // calls that wait for a process of one function, and events in total
+	DefaultMemory      = 256 << 20                // bytes of payloads of all unfinished calls and events
 )
 
-// Runtime runs the processes. A [local.Runtime] is one.
+// Runtime runs the processes. [local.Runtime] implements it.
 type Runtime interface {
 	Set(local.Provider) error
 	Drop(name string)
 	Invoke(name string, event local.Event) error
 }
 
-// Objects has code that clients have put into buckets.
+// Objects provides code that clients put into buckets.
 type Objects interface {
-	// Open returns an object's bytes and how many there are, to an account. An empty version means the newest. An error that
-	// wraps catalog.ErrNotFound or fs.ErrNotExist says that there is none, one that wraps fs.ErrPermission that it is not the
-	// account's.
+	// Open returns the bytes and the size of an object to an account. An empty version means the newest. The error
+	// wraps catalog.ErrNotFound or fs.ErrNotExist if the object does not exist, and fs.ErrPermission if it belongs to
+	// another account.
 	Open(ctx context.Context, account, bucket, key, version string) (io.ReadCloser, int64, error)
 }
 
-// Config is what functions are made of.
+// Config configures [Functions].
 type Config struct {
-	// Catalog says what functions and layers there are. Required.
+	// Catalog stores the functions and layers. Required.
 	Catalog *registry.Catalog
-	// Runtime runs them; its Done is to call [Functions.Done]. Required.
+	// Runtime runs the functions. Its Done func must call [Functions.Done]. Required.
 	Runtime Runtime
-	// Objects is where code in buckets is; nil means that there are no buckets.
+	// Objects provides code in buckets. Nil disables this.
 	Objects Objects
-	// CodeDir is where zip files are kept, CacheDir where they are unpacked. Both are made when missing. Required.
+	// CodeDir is the directory of zip files, and CacheDir that of unpacked code. New creates both if they are
+	// missing. Required.
 	CodeDir, CacheDir string
-	// Environment returns the variables that a function of a place gets in addition to its own, which win: endpoints and
-	// credentials. name is the function's in the runtime. Nil means nothing.
+	// Environment returns variables that a function of a place gets in addition to its own: endpoints and
+	// credentials. The function's own take precedence. name is its name in the runtime. Nil adds none.
 	Environment func(place registry.Scope, name string) map[string]string
-	// Inside answers calls of functions that the program itself replaces, by the holder of the function in the catalog, and reports
-	// whether the function is one. Its error is that of the function. Nil means that every function runs.
+	// Inside serves calls of functions that the program itself implements, by their holder in the catalog. ok reports
+	// whether it implements the function. err is the function's error. Nil means that all functions run in the
+	// runtime.
 	Inside func(ctx context.Context, place registry.Scope, holder string, payload []byte) (reply []byte, err error, ok bool)
-	// Declared finds functions that are not in the catalog. They come before those of the catalog that have their names. Nil means
-	// that there are none.
+	// Declared finds functions that are not in the catalog. They take precedence over catalog functions with the same
+	// name. Nil means none.
 	Declared Declarations
-	// DeclaredOnly leaves the functions of the catalog out: none is found, created, changed or run, and no file is kept. CodeDir and
-	// CacheDir are not used then.
+	// DeclaredOnly disables the functions of the catalog: they cannot be found, created, changed or run, and no file
+	// is stored. CodeDir and CacheDir are then unused.
 	DeclaredOnly bool
-	// Secrets returns the secrets in the properties of a request of a custom resource, which its calls hide in the log of what they
-	// call. Nil means that there are none.
+	// Secrets returns the secrets in the properties of a custom resource request. Calls that belong to the request
+	// redact them in the logs of the called functions. Nil means none.
 	Secrets func(context.Context, wire.RequestID) []string
-	// Modules are directories node_modules that every Node function finds modules in, after its own.
+	// Modules are node_modules directories in which all Node functions find modules, after their own.
 	Modules []string
-	// Concurrency is how many processes one function may have that has none reserved. Zero means [DefaultConcurrency].
+	// Concurrency is the maximum number of processes of a function without reserved concurrency. Zero means
+	// [DefaultConcurrency].
 	Concurrency int
-	// Queue is how many calls may wait for a process of one function, and how many events may be kept. Zero means
+	// Queue is how many calls may wait for a process of one function, and how many events may be stored. Zero means
 	// [DefaultQueue].
 	Queue int
-	// Memory bounds the payloads of all calls and events that have not ended, in bytes. Zero means [DefaultMemory].
+	// Memory limits the payloads of all unfinished calls and events, in bytes. Zero means [DefaultMemory].
 	Memory int64
-	// Deliver sends the record of an event that ended to its destination. Nil sends none.
+	// Deliver sends the record of a finished event to its destination. Nil sends none.
 	Deliver func(context.Context, Result) error
-	// Pauses are those before an event is tried again whose function has failed. Nil means one minute, then two.
+	// Pauses are the pauses before retries of an event whose function failed. Nil means one minute, then two.
 	Pauses []time.Duration
 	// Now is the clock; nil means [time.Now].
 	Now func() time.Time
-	// Log gets what went wrong behind the scenes; nil discards it.
+	// Log gets background errors. Nil discards them.
 	Log *slog.Logger
 }
 
-// Functions stores and runs the local functions. Its methods may be called concurrently.
+// Functions stores and runs the local functions. Its methods are safe for concurrent use.
 type Functions struct {
 	config Config
-	ctx    context.Context // ends when it is closed
+	ctx    context.Context // ends on Close
 	cancel context.CancelFunc
 	wg     sync.WaitGroup // events
 	unpack singleflight.Group
 
-	mu       sync.Mutex // guards what follows
+	mu       sync.Mutex // guards the fields below
 	closed   bool
-	calls    map[string]*call    // that the runtime has, by ID
-	prepared map[string]prepared // what the runtime was told, by name there
-	turns    map[string]*turn    // of preparing a function, by name there
+	calls    map[string]*call    // in the runtime, by ID
+	prepared map[string]prepared // configured in the runtime, by name there
+	turns    map[string]*turn    // locks for preparing a function, by name in the runtime
 	used     map[string]time.Time
 	held     int64 // bytes of payloads
 	events   int
@@ -161,7 +164,7 @@ func New(config Config) (*Functions, error) {
 	return f, nil
 }
 
-// makeFolders makes the directories, and their paths absolute.
+// makeFolders creates the directories and makes their paths absolute.
 func (config *Config) makeFolders() error {
 	for _, dir := range []*string{&config.CodeDir, &config.CacheDir} {
 		absolute, err := filepath.Abs(*dir)
@@ -173,16 +176,16 @@ func (config *Config) makeFolders() error {
 			return err
 		}
 	}
-	// Code without a package.json of its own must not get one of the directories above, such as that of the CDK app.
+	// Without its own package.json, code must not use one in a directory above, such as that of the CDK app.
 	scope := filepath.Join(config.CacheDir, "package.json")
 	return os.WriteFile(scope, []byte("{}\n"), 0o600)
 }
 
-// sweepEvery is how often files that nothing needs are looked for.
+// sweepEvery is the interval of the search for unused files.
 const sweepEvery = 10 * time.Minute
 
-// Run removes files that are no longer needed, now and then, until ctx ends, and then closes the functions. No goroutine of
-// theirs is left when it returns. The error is always nil.
+// Run periodically removes unused files until ctx ends, and then closes the functions. No goroutine is left when it
+// returns. The error is always nil.
 func (f *Functions) Run(ctx context.Context) error {
 	ticker := time.NewTicker(sweepEvery)
 	defer ticker.Stop()
@@ -200,8 +203,8 @@ func (f *Functions) Run(ctx context.Context) error {
 	}
 }
 
-// Close gives up what events are still to be tried and returns when nothing of them runs. Calls that wait end when the runtime
-// does. The error is always nil. It may be called more than once.
+// Close drops the remaining events and waits until none is running. Waiting calls end when the runtime does. The
+// error is always nil. Close may be called more than once.
 func (f *Functions) Close() error {
 	f.mu.Lock()
 	f.closed = true

@@ -17,60 +17,61 @@ import (
 	"github.com/pintle-dev/pintle/wire"
 )
 
-// Bounds of what a function is called with, in bytes. Source: Lambda quotas.
+// Limits of payloads in bytes. Source: Lambda quotas.
 const (
 	MaxPayload = 6 << 20 // of a call
 	MaxEvent   = 1 << 20 // of an event
 )
 
-// Call is one call of a function.
+// Call is a call of a function.
 type Call struct {
-	// Place is the caller's. The zero one calls functions of any place, by their ARNs.
+	// Scope is the place of the caller. The zero value calls functions in any place by their ARNs.
 	registry.Scope
-	// Function names it: a name, a partial ARN or an ARN. Qualifier is beside it; empty if none was given.
+	// Function is a name, a partial ARN or an ARN. Qualifier is a separate qualifier, or empty.
 	Function, Qualifier string
 	// Payload is JSON. Empty means {}.
 	Payload []byte
-	// Tail asks for the end of the log.
+	// Tail requests the end of the log.
 	Tail bool
-	// Ended is called when an event has come to its end, after all tries; nil is not called. It is of [Functions.InvokeEvent] alone.
+	// Ended is called when an event is finished, after all attempts. Nil is not called. Only [Functions.InvokeEvent]
+	// uses it.
 	Ended func()
 }
 
-// Reply is how a call ended.
+// Reply is the result of a call.
 type Reply struct {
-	// ID is that of the call, which its log has too.
+	// ID is the ID of the call, which also appears in its log.
 	ID string
-	// Payload is what the function returned, or its error in Lambda's form.
+	// Payload is the result of the function, or its error in Lambda's format.
 	Payload []byte
-	// FunctionError is Unhandled if the function failed, else empty.
+	// FunctionError is "Unhandled" if the function failed, and otherwise empty.
 	FunctionError string
-	// Log is the end of the log, at most 4 KiB, if that was asked for.
+	// Log is the end of the log, at most 4 KiB, if requested.
 	Log []byte
 	// Version is $LATEST or the number of the version that ran.
 	Version string
 }
 
-// call is a call that has not ended.
+// call is a call in flight.
 type call struct {
 	request wire.RequestID
-	holds   int64              // bytes that it has of the bound
+	holds   int64              // bytes of the memory limit
 	done    chan local.Outcome // holds one
 }
 
-// target is what a call is for.
+// target is the target of a call.
 type target struct {
 	item    item
 	name    string // in the runtime
-	arn     string // as it was called
+	arn     string // as the caller named it
 	version string
-	program string // the name in the runtime of a declared function; else empty
+	program string // the runtime name of a declared function; otherwise empty
 	payload []byte
-	trace   trace.Parent // the call's
+	trace   trace.Parent // of the call
 }
 
-// Invoke calls a function and returns how that ended; also one that failed is a reply. The error is an [*Error], or of the store.
-// When ctx ends first, its error is returned, and the function runs on.
+// Invoke calls a function and returns its result. A failed function is a reply, too. The error is an [*Error], or an
+// error of the store. If ctx ends first, Invoke returns its error, and the function continues.
 func (f *Functions) Invoke(ctx context.Context, c Call) (Reply, error) {
 	t, err := f.target(ctx, c, MaxPayload, "RequestResponse")
 	if err != nil {
@@ -104,7 +105,7 @@ func (f *Functions) Invoke(ctx context.Context, c Call) (Reply, error) {
 	}
 }
 
-// inside returns the reply of a function that the program itself replaces.
+// inside returns the reply of a function that the program itself implements.
 func inside(id, version string, payload []byte, err error) (Reply, error) {
 	reply := Reply{ID: id, Version: version, Payload: payload}
 	if err != nil {
@@ -117,13 +118,13 @@ func inside(id, version string, payload []byte, err error) (Reply, error) {
 	return reply, nil
 }
 
-// Check returns the error that a call would have before anything runs.
+// Check returns the error with which a call would fail before the function runs.
 func (f *Functions) Check(ctx context.Context, c Call) error {
 	_, err := f.find(ctx, c, MaxPayload, "RequestResponse")
 	return err
 }
 
-// target finds out what a call is for, and makes the runtime have it.
+// target finds the target of a call, and prepares it in the runtime.
 func (f *Functions) target(ctx context.Context, c Call, limit int, kind string) (target, error) {
 	t, err := f.find(ctx, c, limit, kind)
 	if err != nil {
@@ -141,7 +142,7 @@ func (f *Functions) target(ctx context.Context, c Call, limit int, kind string) 
 	return t, nil
 }
 
-// find finds out what a call is for.
+// find finds the target of a call.
 func (f *Functions) find(ctx context.Context, c Call, limit int, kind string) (target, error) {
 	t, err := f.findFunction(ctx, c)
 	if err != nil {
@@ -166,12 +167,12 @@ func (f *Functions) find(ctx context.Context, c Call, limit int, kind string) (t
 	return t, nil
 }
 
-// findFunction finds the function that a call is for.
+// findFunction finds the function of a call.
 func (f *Functions) findFunction(ctx context.Context, c Call) (target, error) {
 	if d, ok := f.declared(c.Scope, c.Function); ok {
 		place := c.Scope
 		if r, err := ParseReference(registry.Scope{}, c.Function, ""); err == nil {
-			place = r.Scope // the handler finds in its context what it was called by
+			place = r.Scope // the handler's context contains the ARN that the caller used
 		}
 		if d.Broken != nil {
 			return target{}, invalid("Function %s cannot be run: %v", d.Name, d.Broken)
@@ -197,7 +198,8 @@ func reservedLimit() error {
 	return throttled("ReservedFunctionConcurrentInvocationLimitExceeded", "Rate Exceeded.")
 }
 
-// send hands a call to the runtime, which reports its end once to done. Until then it holds so many bytes of the bound.
+// send passes a call to the runtime. The result arrives on done once. Until then, the call holds that many bytes of
+// the memory limit.
 func (f *Functions) send(id string, t target, holds int64) (done chan local.Outcome, err error) {
 	request, resource, recorded := customResource(t.payload)
 	c := &call{holds: holds, done: make(chan local.Outcome, 1), request: request}
@@ -225,13 +227,14 @@ func (f *Functions) send(id string, t target, holds int64) (done chan local.Outc
 		return nil, throttled("ConcurrentInvocationLimitExceeded", "Rate Exceeded.")
 	case errors.Is(err, local.ErrClosed):
 		return nil, errStopping
-	case errors.Is(err, local.ErrUnknown): // it was deleted in this moment
+	case errors.Is(err, local.ErrUnknown): // it was just deleted
 		return nil, notFound(t.arn)
 	}
 	return nil, err
 }
 
-// Done takes the end of an event that the runtime reports. False means that it is not one of a call of [Functions].
+// Done processes the result of an event that the runtime reports. It returns false if the event is not a call of
+// [Functions].
 func (f *Functions) Done(id string, outcome local.Outcome) bool {
 	c := f.end(id)
 	if c != nil {
@@ -254,7 +257,7 @@ func (f *Functions) begin(id string, c *call) error {
 	return nil
 }
 
-// end returns the call that has the ID, if there is one, and forgets it.
+// end removes and returns the call with an ID, if it exists.
 func (f *Functions) end(id string) *call {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -278,8 +281,8 @@ func (f *Functions) Request(id string) (wire.RequestID, bool) {
 	return c.request, true
 }
 
-// recordedRequest returns the request of a custom resource that a payload is about: its own, or that in the record of an invocation, or
-// in a record within that record, and so on. It is empty if there is none.
+// recordedRequest returns the custom resource request in a payload. The request may be the payload itself, or be
+// nested in invocation records. It is empty if there is none.
 func recordedRequest(payload []byte) (request wire.RequestID) {
 	for n := 0; request == "" && payload != nil && n < maxRecords; n++ {
 		request, _, payload = customResource(payload)
@@ -287,11 +290,12 @@ func recordedRequest(payload []byte) (request wire.RequestID) {
 	return request
 }
 
-// maxRecords is how many records in records are searched.
+// maxRecords is the maximum number of nested records to search.
 const maxRecords = 16
 
-// customResource returns the request in a payload that is one of a custom resource, also in a notification of SNS, and a text that all
-// those about the resource share. Both are empty if it is none; recorded is then the payload in it if it is the record of an invocation.
+// customResource returns the custom resource request in a payload, directly or in an SNS notification, and a text
+// that identifies the resource. Both are empty if the payload has no request. If it is an invocation record, recorded
+// is the payload in it.
 func customResource(payload []byte) (request wire.RequestID, resource string, recorded []byte) {
 	type document struct {
 		RequestID   wire.RequestID `json:"RequestId"`

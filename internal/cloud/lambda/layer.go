@@ -11,14 +11,14 @@ import (
 	"github.com/pintle-dev/pintle/internal/cloud/registry"
 )
 
-// LayerReference returns the place and name, NAME:NUMBER, of the version of a layer that has an ARN.
+// LayerReference returns the place and the name, NAME:NUMBER, of the layer version with an ARN.
 func LayerReference(arn string) (place registry.Scope, name string, ok bool) {
 	r, ok := parseLayer(arn)
 	return r.Scope, r.name, ok
 }
 
-// CreateLayer makes the next version of a layer, whose item has the name without a number, and returns the version's ARN. If the
-// item's Holder has made one before, that is returned.
+// CreateLayer creates the next version of a layer and returns its ARN. The item has the name without a number. If the
+// item's Holder already created a version, CreateLayer returns that one.
 func (f *Functions) CreateLayer(ctx context.Context, i registry.Item[registry.Layer], code registry.Code) (arn string, err error) {
 	name := i.Name
 	if !layerName.MatchString(name) {
@@ -44,7 +44,7 @@ func (f *Functions) CreateLayer(ctx context.Context, i registry.Item[registry.La
 	return layerReference{i.Scope, i.Name, i.Of.Contract == registry.ContractFC}.arn(), err
 }
 
-// layerOf returns the ARN of the version that the item's holder has made; empty if there is none.
+// layerOf returns the ARN of the version that the item's holder created, or "".
 func (f *Functions) layerOf(ctx context.Context, i registry.Item[registry.Layer]) (string, error) {
 	const limit = 100
 	for after := i.Name + ":"; ; {
@@ -67,7 +67,8 @@ func (f *Functions) layerOf(ctx context.Context, i registry.Item[registry.Layer]
 	}
 }
 
-// nextLayer counts the versions of a layer, in an item of the layer's own name: no number is used twice.
+// nextLayer returns the next version number of a layer. An item with the layer's own name holds the counter, so that
+// no number is used twice.
 func (f *Functions) nextLayer(ctx context.Context, place registry.Scope, name string) (int, error) {
 	for {
 		counter, err := f.config.Catalog.Layers.Get(ctx, place, name)
@@ -88,7 +89,7 @@ func (f *Functions) nextLayer(ctx context.Context, place registry.Scope, name st
 	}
 }
 
-// Layer returns the version of a layer by its ARN, or [ErrNotFound].
+// Layer returns a layer version by its ARN. It returns [ErrNotFound] if it does not exist.
 func (f *Functions) Layer(ctx context.Context, arn string) (registry.Item[registry.Layer], error) {
 	r, ok := parseLayer(arn)
 	if !ok {
@@ -108,7 +109,7 @@ func noLayer() error {
 	}
 }
 
-// DeleteLayer removes the version of a layer. Functions that have it keep it. The error is [ErrNotFound] if there is none.
+// DeleteLayer removes a layer version. Functions that use it keep it. It returns [ErrNotFound] if it does not exist.
 func (f *Functions) DeleteLayer(ctx context.Context, arn string) error {
 	r, ok := parseLayer(arn)
 	if !ok {
@@ -124,7 +125,7 @@ func (f *Functions) DeleteLayer(ctx context.Context, arn string) error {
 	return err
 }
 
-// LayerARN returns the ARN of the version of a layer whose name, NAME:NUMBER, is given.
+// LayerARN returns the ARN of the layer version with a name, NAME:NUMBER.
 func LayerARN(place registry.Scope, name string) string {
 	return layerReference{place, name, false}.arn()
 }

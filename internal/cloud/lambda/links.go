@@ -10,17 +10,18 @@ import (
 	"strings"
 )
 
-// Limits of the symbolic links of a package, and of how many lead from one to the next.
+// Limits of the symbolic links in a package, and of the length of a chain of links.
 const (
 	maxLink  = 4 << 10 // bytes of a target
 	maxLinks = 4 << 20 // bytes of all targets
 	maxHops  = 40
 )
 
-// links are the symbolic links of a package: their targets by their names.
+// links maps the names of symbolic links in a package to their targets.
 type links map[string]string
 
-// checkLinks returns an error if a link leads out of the package, also by way of others, or if an entry lies below one.
+// checkLinks returns an error if a link leads out of the package, possibly through other links, or if an entry is
+// below a link.
 func checkLinks(archive *zip.Reader) error {
 	found, total := links{}, 0
 	for _, entry := range archive.File {
@@ -36,7 +37,7 @@ func checkLinks(archive *zip.Reader) error {
 		}
 		found[path.Clean(entry.Name)] = target
 	}
-	if len(found) == 0 { // as most packages
+	if len(found) == 0 { // the case for most packages
 		return nil
 	}
 	for _, entry := range archive.File {
@@ -70,9 +71,10 @@ func linkTarget(entry *zip.File) (string, error) {
 
 var errLeadsOut = errors.New("the link leads out of the package")
 
-// follow resolves a name as the system does, and returns an error if it leads out of the package or round in a circle.
+// follow resolves a name as the system does. It returns an error if the name leads out of the package or forms a
+// cycle.
 func (l links) follow(name string) error {
-	at := "." // which has no link in it
+	at := "." // contains no link
 	rest := strings.Split(name, "/")
 	for hops := 0; len(rest) > 0; {
 		part := rest[0]

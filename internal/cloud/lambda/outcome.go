@@ -10,11 +10,11 @@ import (
 	"github.com/pintle-dev/pintle/internal/provider/local"
 )
 
-// unhandled is what Lambda calls every error of a function.
+// unhandled is Lambda's name for every function error.
 const unhandled = "Unhandled"
 
-// ended returns what a caller gets of a call's end: the function's own bytes wherever it has said anything, Lambda's words for
-// what it could not say.
+// ended returns the caller's result of a call: the output of the function if it produced any, and otherwise Lambda's
+// message for the error.
 func ended(o local.Outcome, id string, timeout int) (payload []byte, functionError string) {
 	said := func(kind, text string) []byte { return errorReport(kind, "RequestId: "+id+" Error: "+text) }
 	switch o.Kind {
@@ -49,7 +49,7 @@ func exitText(o local.Outcome) string {
 	return "Runtime exited without providing a reason"
 }
 
-// isReport reports whether a body is what an error is told by. Anything else would be no JSON to the caller.
+// isReport reports whether a body is a JSON error report. Any other body may not be valid JSON for the caller.
 func isReport(body []byte) bool {
 	return bytes.HasPrefix(bytes.TrimSpace(body), []byte("{")) && json.Valid(body)
 }
@@ -67,7 +67,7 @@ func errorReport(kind, message string) []byte {
 
 const maxTail = 4 << 10
 
-// tail returns the end of a call's log, with the lines that Lambda puts around it.
+// tail returns the end of a call's log, with the lines that Lambda adds.
 func tail(o local.Outcome, id, version string, fn registry.Function, took time.Duration, now time.Time) []byte {
 	var b bytes.Buffer
 	fmt.Fprintf(&b, "START RequestId: %s Version: %s\n", id, version)

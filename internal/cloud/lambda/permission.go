@@ -11,12 +11,12 @@ import (
 	"github.com/pintle-dev/pintle/internal/cloud/registry"
 )
 
-// statementType is the type of the records that statements of the policies of functions are.
+// statementType is the record type of function policy statements.
 const statementType = "AWS::Lambda::Statement"
 
 func statementName(r Reference, id string) string { return statementType + "/" + r.row() + "/" + id }
 
-// AddStatement records a statement of a function's policy, which is not enforced.
+// AddStatement records a statement of a function's policy. Policies are not enforced.
 func (f *Functions) AddStatement(ctx context.Context, r Reference, id string, statement json.RawMessage) error {
 	if err := f.exists(ctx, r); err != nil {
 		return err
@@ -33,7 +33,7 @@ func (f *Functions) AddStatement(ctx context.Context, r Reference, id string, st
 	return err
 }
 
-// RemoveStatement removes one, or returns [ErrNotFound].
+// RemoveStatement removes a statement. It returns [ErrNotFound] if it does not exist.
 func (f *Functions) RemoveStatement(ctx context.Context, r Reference, id string) error {
 	if err := f.exists(ctx, r); err != nil {
 		return err
@@ -48,7 +48,7 @@ func (f *Functions) RemoveStatement(ctx context.Context, r Reference, id string)
 	return err
 }
 
-// Statements returns those of a function, by their ids.
+// Statements returns the statements of a function, sorted by ID.
 func (f *Functions) Statements(ctx context.Context, r Reference) ([]json.RawMessage, error) {
 	if err := f.exists(ctx, r); err != nil {
 		return nil, err
@@ -83,7 +83,7 @@ func (f *Functions) eachStatement(ctx context.Context, r Reference, do func(regi
 	}
 }
 
-// dropStatements removes all of a function that is deleted.
+// dropStatements removes all statements of a function that is being deleted.
 func (f *Functions) dropStatements(ctx context.Context, r Reference) error {
 	return f.eachStatement(ctx, r, func(i registry.Item[registry.Record]) error {
 		err := f.config.Catalog.Records.Delete(ctx, i.Scope, i.Name, 0)

@@ -21,20 +21,20 @@ import (
 	"github.com/pintle-dev/pintle/wire"
 )
 
-// prepared is what the runtime knows of a function.
+// prepared is the state of a function in the runtime.
 type prepared struct {
-	definition string // a text that changes with it
+	definition string // changes with the definition
 	code       []string
 }
 
-// turn is that of one function.
+// turn is the lock of one function.
 type turn struct {
 	mu    sync.Mutex
-	users int // who have it or wait for it
+	users int // number of callers that hold it or wait for it
 }
 
-// Match returns the name under which the runtime has the function that a service token names; it has it when Match returns. False
-// means that there is no such function here. The error is the store's, and means that nobody knows.
+// Match returns the runtime name of the function with a service token, and prepares the function in the runtime. ok
+// is false if the function does not exist. An error is one of the store, so whether the function exists is unknown.
 func (f *Functions) Match(ctx context.Context, token wire.ServiceToken) (name string, ok bool, err error) {
 	parsed, err := wire.ParseToken(token)
 	if err != nil || parsed.Service != wire.Lambda && parsed.Service != wire.FC {
@@ -55,8 +55,8 @@ func (f *Functions) Match(ctx context.Context, token wire.ServiceToken) (name st
 	return f.prepare(ctx, i), true, nil
 }
 
-// prepare makes the runtime have a function as it is in the catalog, and returns its name there. One that cannot be run fails
-// when it is called, as on Lambda, and says why.
+// prepare makes the runtime use the current definition of a function, and returns its name there. A function that
+// cannot run fails with the reason when it is called, as on Lambda.
 func (f *Functions) prepare(ctx context.Context, i item) string {
 	name := of(i).ARN()
 	definition := fmt.Sprintf("%d %s", i.Version, i.Of.Revision)
@@ -66,35 +66,35 @@ func (f *Functions) prepare(ctx context.Context, i item) string {
 	if now.definition == definition && f.there(now.code) {
 		return name
 	}
-	// One after the other, each with what the catalog says in its turn: who has read it before an update and comes late must not
-	// bring the old code back.
+	// Prepare one at a time, and read the catalog again after waiting. A caller that read an old definition must not
+	// restore the old code after an update.
 	leave := f.turn(name)
 	defer leave()
 	switch fresh, err := f.config.Catalog.Functions.Get(ctx, i.Scope, i.Name); {
 	case errors.Is(err, registry.ErrNotFound):
-		return name // it was deleted meanwhile, and the runtime knows nothing of it, or will not for long
-	case err == nil: // else what is known has to do
+		return name // it was deleted, and the runtime does not have it or will soon drop it
+	case err == nil: // after an error, use the known definition
 		i, definition = fresh, fmt.Sprintf("%d %s", fresh.Version, fresh.Of.Revision)
 	}
 	f.mu.Lock()
 	now = f.prepared[name]
 	f.mu.Unlock()
 	if now.definition == definition && f.there(now.code) {
-		return name // somebody else was quicker
+		return name // another caller was faster
 	}
 	provider, err := f.provider(name, i)
 	if err != nil {
 		provider = local.Provider{
 			Name: name, Contract: bootstrap.Lambda, Serve: broken(err), Concurrency: provider.Concurrency, Queue: provider.Queue,
 		}
-		definition = "" // it may have been a moment's trouble
+		definition = "" // the error may be temporary
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if err := f.config.Runtime.Set(provider); err != nil && !errors.Is(err, local.ErrClosed) {
 		f.config.Log.ErrorContext(ctx, "a function could not be set up", "function", name, "error", err)
 		provider = local.Provider{Name: name, Contract: bootstrap.Lambda, Serve: broken(err)}
-		_ = f.config.Runtime.Set(provider) // which fails only if the runtime is closed
+		_ = f.config.Runtime.Set(provider) // fails only if the runtime is closed
 		definition = ""
 	}
 	code := []string{i.Of.Code}
@@ -105,7 +105,7 @@ func (f *Functions) prepare(ctx context.Context, i item) string {
 	return name
 }
 
-// turn waits until nobody else makes the runtime have the function, and returns what gives the turn to the next.
+// turn locks the function's entry in the runtime, and returns the func that unlocks it.
 func (f *Functions) turn(name string) (leave func()) {
 	f.mu.Lock()
 	t := f.turns[name]
@@ -126,7 +126,7 @@ func (f *Functions) turn(name string) (leave func()) {
 	}
 }
 
-// there reports whether code is unpacked still, and notes that it is in use.
+// there reports whether code is still unpacked, and marks it as used.
 func (f *Functions) there(sums []string) bool {
 	for _, sum := range sums {
 		f.touch(sum)
@@ -137,7 +137,7 @@ func (f *Functions) there(sums []string) bool {
 	return true
 }
 
-// provider returns what the runtime is to run.
+// provider returns the runtime's definition of a function.
 func (f *Functions) provider(name string, i item) (local.Provider, error) {
 	p := local.Provider{
 		Name: name, Timeout: time.Duration(i.Of.Timeout) * time.Second, Handler: i.Of.Handler,
@@ -186,7 +186,7 @@ func (f *Functions) provider(name string, i item) (local.Provider, error) {
 	return p, err
 }
 
-// broken stands for a function that cannot be run.
+// broken returns a program for a function that cannot run. It reports the cause as an initialization error.
 func broken(cause error) local.ServeFunc {
 	return func(ctx context.Context, host local.Host) error {
 		report := errorReport("Runtime.InvalidEntrypoint", cause.Error())
@@ -205,7 +205,7 @@ func broken(cause error) local.ServeFunc {
 	}
 }
 
-// forget makes the runtime forget a function that is gone.
+// forget removes a deleted function from the runtime.
 func (f *Functions) forget(name string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -213,17 +213,18 @@ func (f *Functions) forget(name string) {
 	f.config.Runtime.Drop(name)
 }
 
-// secretName is what the names of variables with secrets have in them.
+// secretName matches the names of variables that are likely to contain secrets.
 var secretName = regexp.MustCompile(`(?i)(secret|passw|passphrase|private|credential|token|api_?key|access_?key)`)
 
-// keyVariables are the variables with what is secret of the keys that functions are given.
+// keyVariables are the variables with the secret parts of the keys that functions get.
 var keyVariables = [...]string{"AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN", "AWS_CONTAINER_AUTHORIZATION_TOKEN"}
 
-// minSecret is the length of a value that is hidden for its name's sake: shorter ones are words like "true".
+// minSecret is the minimum length of a value that is redacted because of its name. Shorter values are words such as
+// "true".
 const minSecret = 8
 
-// secrets returns the values of variables that must not show in a log: those that are known to be secrets, and those whose names
-// say so, but for ARNs, which say where a secret is.
+// secrets returns the values of variables that must not appear in a log: known secrets, and values whose names
+// suggest a secret, except ARNs, which only refer to one.
 func secrets(fn registry.Function) []string {
 	var list []string
 	for name, text := range fn.Environment {

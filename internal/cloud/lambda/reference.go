@@ -10,14 +10,14 @@ import (
 	"github.com/pintle-dev/pintle/wire"
 )
 
-// Latest is the qualifier of a function that was not published.
+// Latest is the qualifier of the unpublished function.
 const Latest = "$LATEST"
 
-// Reference names a function, or a version of it.
+// Reference identifies a function or a version of it.
 type Reference struct {
 	registry.Scope
 	Name string
-	// Qualifier is $LATEST or the number of a version; empty if none was given.
+	// Qualifier is $LATEST or a version number, or empty if none was given.
 	Qualifier string
 }
 
@@ -38,9 +38,9 @@ const (
 	maxQualifier = 128
 )
 
-// ParseReference reads the name of a function as clients in a place give it: a name, ACCOUNT:function:NAME or an ARN, each with or
-// without :QUALIFIER. qualifier is one given beside; empty if none was. With no place at all, an ARN is of any. It reads those of
-// functions of Function Compute too.
+// ParseReference parses the name of a function from a client in a place: a name, ACCOUNT:function:NAME or an ARN,
+// each with or without :QUALIFIER. qualifier is a separate qualifier, or empty. If place is zero, an ARN may be in
+// any place. It also parses the names of Function Compute functions.
 func ParseReference(place registry.Scope, text, qualifier string) (Reference, error) {
 	if r, ok := fcReference(place, text); ok {
 		if place != (registry.Scope{}) && r.Scope != place {
@@ -108,11 +108,11 @@ func of[T any](i registry.Item[T]) Reference {
 	return Reference{Scope: i.Scope, Name: name, Qualifier: qualifier}
 }
 
-// layerReference is a version of a layer.
+// layerReference identifies a layer version.
 type layerReference struct {
 	registry.Scope
 	name string // NAME:NUMBER
-	fc   bool   // it is one of Function Compute
+	fc   bool   // a Function Compute layer
 }
 
 func parseLayer(arn string) (layerReference, bool) {
@@ -126,7 +126,7 @@ func parseLayer(arn string) (layerReference, bool) {
 	return layerReference{registry.Scope{Account: m[2], Region: m[1]}, m[3] + ":" + m[4], fc}, true
 }
 
-// fcLayerForm is the ARN of a version of a layer of Function Compute.
+// fcLayerForm matches the ARN of a Function Compute layer version.
 var fcLayerForm = regexp.MustCompile(`^acs:fc:([a-z0-9-]+):([a-zA-Z0-9]+):layers/([a-zA-Z0-9_-]{1,140})/versions/([1-9][0-9]{0,17})$`)
 
 func (r layerReference) arn() string {

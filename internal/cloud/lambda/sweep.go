@@ -15,23 +15,23 @@ import (
 	"github.com/pintle-dev/pintle/internal/cloud/registry"
 )
 
-// lasts is how long a file that nothing needs is kept: the row that needs it may be on its way, and a process that uses the
-// directory may still run.
+// lasts is how long an unused file is kept. A row that refers to it may be about to be written, and a process that
+// uses the directory may still run.
 const lasts = time.Hour
 
-// cacheForm is the name of a directory that code was unpacked into, or is.
+// cacheForm matches the name of a directory with unpacked code, or one that is being unpacked.
 var cacheForm = regexp.MustCompile(`^([0-9a-f]{64}|new-[0-9]+)$`)
 
-// touch notes that what was unpacked of a zip file is in use.
+// touch marks the unpacked contents of a zip file as used.
 func (f *Functions) touch(sum string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.used[sum] = f.config.Now()
 }
 
-// sweep removes what nothing needs, of all places.
+// sweep removes the unused files of all places.
 func (f *Functions) sweep(ctx context.Context) {
-	accounts, _ := os.ReadDir(f.config.CodeDir) // what cannot be read is swept another time
+	accounts, _ := os.ReadDir(f.config.CodeDir) // unreadable directories are swept another time
 	for _, account := range accounts {
 		regions, _ := os.ReadDir(filepath.Join(f.config.CodeDir, account.Name()))
 		for _, region := range regions {
@@ -42,7 +42,7 @@ func (f *Functions) sweep(ctx context.Context) {
 	f.sweepCache()
 }
 
-// sweepPrepared forgets functions that another node has deleted.
+// sweepPrepared forgets functions that another node deleted.
 func (f *Functions) sweepPrepared(ctx context.Context) {
 	f.mu.Lock()
 	names := slices.Collect(maps.Keys(f.prepared))
@@ -50,7 +50,7 @@ func (f *Functions) sweepPrepared(ctx context.Context) {
 	for _, name := range names {
 		r, err := ParseReference(registry.Scope{}, name, "")
 		if err != nil {
-			continue // no region or account looks like this
+			continue // not a valid region or account
 		}
 		if _, err := f.config.Catalog.Functions.Get(ctx, r.Scope, r.row()); errors.Is(err, registry.ErrNotFound) {
 			f.forget(name)
@@ -58,7 +58,7 @@ func (f *Functions) sweepPrepared(ctx context.Context) {
 	}
 }
 
-// collect removes the zip files of a place that no function, version or layer has, if they are not new.
+// collect removes the zip files of a place that no function, version or layer uses, unless they are new.
 func (f *Functions) collect(ctx context.Context, place registry.Scope) {
 	dir := filepath.Dir(f.codeFile(place, "x"))
 	files, _ := os.ReadDir(dir)
@@ -86,8 +86,8 @@ func (f *Functions) collect(ctx context.Context, place registry.Scope) {
 	}
 }
 
-// discard removes a file, unless somebody has written or renewed it since it was looked at: it is taken away first, and put back
-// if it is new.
+// discard removes a file, unless it was written or renewed since it was checked. It renames the file first, and
+// restores it if it is new.
 func (f *Functions) discard(file string) error {
 	away := filepath.Join(filepath.Dir(file), "old-"+filepath.Base(file))
 	if err := os.Rename(file, away); err != nil {
@@ -103,13 +103,13 @@ func (f *Functions) discard(file string) error {
 	return os.Remove(away)
 }
 
-// renew makes a zip file count as new: the row that needs it is on its way.
+// renew sets the modification time of a zip file to now, because a row that refers to it is about to be written.
 func (f *Functions) renew(place registry.Scope, sum string) error {
 	now := f.config.Now()
 	return os.Chtimes(f.codeFile(place, sum), now, now)
 }
 
-// needed returns the sums of the code of a place.
+// needed returns the hashes of the code that a place uses.
 func (f *Functions) needed(ctx context.Context, place registry.Scope) (map[string]bool, error) {
 	const limit = 100
 	needed := map[string]bool{}
@@ -142,7 +142,7 @@ func (f *Functions) needed(ctx context.Context, place registry.Scope) (map[strin
 	}
 }
 
-// sweepCache removes what was unpacked and is not in use.
+// sweepCache removes unpacked code that is not in use.
 func (f *Functions) sweepCache() {
 	entries, _ := os.ReadDir(f.config.CacheDir)
 	f.mu.Lock()
@@ -157,9 +157,9 @@ func (f *Functions) sweepCache() {
 		name := entry.Name()
 		last, known := f.used[name]
 		switch {
-		case !entry.IsDir() || !cacheForm.MatchString(name): // others may keep something here too
+		case !entry.IsDir() || !cacheForm.MatchString(name): // not created by this package
 		case !known:
-			f.used[name] = now // it is from before this process, and may be needed soon
+			f.used[name] = now // from before this process, and may be needed soon
 		case now.Sub(last) > lasts:
 			delete(f.used, name)
 			if err := os.RemoveAll(filepath.Join(f.config.CacheDir, name)); err != nil {

@@ -13,7 +13,8 @@ import (
 	"github.com/pintle-dev/pintle/internal/cloud/registry"
 )
 
-// unpacked returns the directory of a zip file's content, unpacked if it is not there. One caller unpacks, the others wait for it.
+// unpacked returns the directory with the contents of a zip file. It unpacks the file if necessary. Concurrent
+// callers wait for the first.
 func (f *Functions) unpacked(place registry.Scope, sum string) (string, error) {
 	f.touch(sum)
 	dir := filepath.Join(f.config.CacheDir, sum)
@@ -26,7 +27,7 @@ func (f *Functions) unpacked(place registry.Scope, sum string) (string, error) {
 	return dir, err
 }
 
-// extract unpacks a zip file into a directory, which is there as a whole or not at all.
+// extract unpacks a zip file into a directory, atomically.
 func extract(file, dir string) (err error) {
 	archive, err := zip.OpenReader(file)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -43,7 +44,7 @@ func extract(file, dir string) (err error) {
 	if err != nil {
 		return fmt.Errorf("unpack code: %w", err)
 	}
-	defer os.RemoveAll(temporary) // which is gone if all went well
+	defer os.RemoveAll(temporary) // already renamed on success
 	root, err := os.OpenRoot(temporary)
 	if err != nil {
 		return fmt.Errorf("unpack code: %w", err)
@@ -60,17 +61,17 @@ func extract(file, dir string) (err error) {
 	}
 	if err := os.Rename(temporary, dir); err != nil {
 		if _, there := os.Stat(dir); there == nil {
-			return nil // another process was quicker, with the same content
+			return nil // another process unpacked the same contents first
 		}
 		return fmt.Errorf("unpack code: %w", err)
 	}
 	return nil
 }
 
-// extraction is a zip file on its way to the disk. Links are made last, so that nothing is written through one.
+// extraction unpacks a zip file. It creates links last, so that no file is written through one.
 type extraction struct {
 	root  *os.Root
-	left  int64 // bytes that may be written
+	left  int64 // bytes that may still be written
 	links []link
 }
 
@@ -97,12 +98,12 @@ func (x *extraction) add(entry *zip.File) error {
 		return err
 	}
 	defer body.Close()
-	// Who unpacks must be able to read it; nobody else has to.
+	// The user that unpacks the file must be able to read it. No other user needs access.
 	file, err := x.root.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, entry.Mode().Perm()&0o755|0o600)
 	if err != nil {
 		return err
 	}
-	// The list may lie about the size.
+	// The size in the directory may be wrong.
 	n, err := io.Copy(file, io.LimitReader(body, x.left+1))
 	if x.left -= n; x.left < 0 {
 		err = errors.Join(err, tooLarge())
@@ -110,7 +111,7 @@ func (x *extraction) add(entry *zip.File) error {
 	return errors.Join(err, file.Close())
 }
 
-// link makes the links and looks where they lead.
+// link creates the links and checks their targets.
 func (x *extraction) link() error {
 	for _, l := range x.links {
 		if err := x.root.Symlink(l.target, l.name); err != nil {

@@ -10,10 +10,10 @@ import (
 	"unicode"
 )
 
-// condition is a condition on an event that is JSON.
+// condition is a condition on a JSON event.
 type condition func(event any) bool
 
-// matchJSON reports whether a message is JSON that fulfils a condition.
+// matchJSON reports whether a message is JSON that meets a condition.
 func matchJSON(c condition, message string) bool {
 	decoder := json.NewDecoder(strings.NewReader(message))
 	decoder.UseNumber()
@@ -24,7 +24,7 @@ func matchJSON(c condition, message string) bool {
 	return c(event)
 }
 
-// parser reads the conditions of a pattern in braces:
+// parser parses the conditions of a pattern in braces:
 //
 //	{ ($.level = "ERROR" || $.status >= 500) && $.path != "/health*" }
 type parser struct {
@@ -32,7 +32,7 @@ type parser struct {
 	depth int
 }
 
-// maxDepth bounds how deep parentheses may be nested.
+// maxDepth is the maximum nesting depth of parentheses.
 const maxDepth = 50
 
 func parseCondition(text string) (condition, error) {
@@ -53,7 +53,7 @@ func parseCondition(text string) (condition, error) {
 
 func (p *parser) space() { p.rest = strings.TrimLeftFunc(p.rest, unicode.IsSpace) }
 
-// take reads a text if it comes next.
+// take consumes a text if it comes next.
 func (p *parser) take(text string) bool {
 	p.space()
 	rest, ok := strings.CutPrefix(p.rest, text)
@@ -92,7 +92,7 @@ func (p *parser) conjunction() (condition, error) {
 	return left, err
 }
 
-// single reads a condition in parentheses, or a comparison.
+// single parses a condition in parentheses, or a comparison.
 func (p *parser) single() (condition, error) {
 	if !p.take("(") {
 		return p.comparison()
@@ -139,7 +139,7 @@ func (p *parser) comparison() (condition, error) {
 	return nil, p.unexpected()
 }
 
-// value reads the value that a member is compared with.
+// value parses the value with which a member is compared.
 func (p *parser) value(path selector, operator string) (condition, error) {
 	p.space()
 	equality := operator == "=" || operator == "!="
@@ -179,7 +179,7 @@ func (p *parser) value(path selector, operator string) (condition, error) {
 	return texts(path, want, wildcards(text)), nil
 }
 
-// texts is a comparison of a member that is a text, or of the text of a number.
+// texts returns a comparison of a member that is a text, or of the text of a number.
 func texts(path selector, want bool, match func(string) bool) condition {
 	return func(event any) bool {
 		switch v, _ := path.in(event); v := v.(type) {
@@ -192,7 +192,7 @@ func texts(path selector, want bool, match func(string) bool) condition {
 	}
 }
 
-// numbers is a comparison of a member that is a number.
+// numbers returns a comparison of a member that is a number.
 func numbers(path selector, operator string, with float64) condition {
 	return func(event any) bool {
 		v, _ := path.in(event)
@@ -220,7 +220,7 @@ func numbers(path selector, operator string, with float64) condition {
 	}
 }
 
-// wildcards returns what matches a text in which an asterisk stands for any text.
+// wildcards returns a func that matches texts with a pattern in which an asterisk stands for any text.
 func wildcards(text string) func(string) bool {
 	parts := strings.Split(text, "*")
 	for i := range parts {
@@ -233,7 +233,7 @@ func wildcards(text string) func(string) bool {
 // selector is a path to a member, such as $.request.headers[0]: names and indexes.
 type selector []any
 
-// selector reads a path.
+// selector parses a path.
 func (p *parser) selector() (selector, error) {
 	if !p.take("$") {
 		return nil, p.unexpected()
@@ -270,7 +270,7 @@ func (p *parser) selector() (selector, error) {
 	}
 }
 
-// parseIndex reads what is between brackets: an index, or a name in quotation marks.
+// parseIndex parses the text between brackets: an index, or a quoted name.
 func parseIndex(text string) (any, error) {
 	if index, err := strconv.Atoi(text); err == nil && index >= 0 {
 		return index, nil

@@ -24,7 +24,7 @@ const (
 	hashBytes    = 16
 )
 
-// hashed is a name that any file system takes, and no two lists of texts share.
+// hashed returns a name that any file system accepts and that is unique to a list of texts.
 func hashed(parts ...string) string {
 	h := sha256.New()
 	for _, part := range parts {
@@ -36,7 +36,7 @@ func hashed(parts ...string) string {
 
 func (g *group) file(stream string) string { return filepath.Join(g.dir, hashed(stream)+extension) }
 
-// identity says which group a directory is.
+// identity identifies the group of a directory.
 type identity struct {
 	registry.Scope
 	Name string
@@ -71,7 +71,7 @@ func headerLine(h header) ([]byte, error) {
 	return append(text, '\n'), err
 }
 
-// writeHeader makes the file of a new stream, and returns its size.
+// writeHeader creates the file of a new stream, and returns its size.
 func writeHeader(file string, st *stream) (int64, error) {
 	text, err := headerLine(header{Stream: st.Name, Made: st.Made})
 	if err != nil {
@@ -80,7 +80,7 @@ func writeHeader(file string, st *stream) (int64, error) {
 	return int64(len(text)), os.WriteFile(file, text, 0o600)
 }
 
-// appendLine adds the line of an event: its time, when it came, its number and its message.
+// appendLine appends the line of an event: its time, its ingestion time, its number and its message.
 func appendLine(text []byte, e Event, ingested, seq int64) []byte {
 	message := e.Message
 	if len(message) > MaxMessage {
@@ -101,13 +101,14 @@ var (
 	unescape = strings.NewReplacer(`\\`, "\\", `\n`, "\n", `\r`, "\r")
 )
 
-// entry is an event as it is read.
+// entry is a parsed event.
 type entry struct {
 	Event
 	ingested, seq int64
 }
 
-// parseLine reads the line of an event without its end; false if it is damaged. Its message is still escaped.
+// parseLine parses the line of an event without its line break. It returns false if the line is damaged. The message
+// is still escaped.
 func parseLine(line []byte) (e entry, ok bool) {
 	for _, number := range []*int64{&e.Time, &e.ingested, &e.seq} {
 		text, rest, found := bytes.Cut(line, []byte{' '})
@@ -121,7 +122,7 @@ func parseLine(line []byte) (e entry, ok bool) {
 	return e, utf8.Valid(line)
 }
 
-// appendFile appends lines to a file. It first removes a partial line that a crash has left at the end.
+// appendFile appends lines to a file. It first removes a partial line that a crash left at the end.
 func appendFile(file string, text []byte) error {
 	f, err := os.OpenFile(file, os.O_RDWR, 0o600)
 	if err != nil {
@@ -134,7 +135,7 @@ func appendFile(file string, text []byte) error {
 	return errors.Join(err, f.Close())
 }
 
-// completeLines returns where the last complete line of a file ends, and cuts what is behind it.
+// completeLines returns the end of the last complete line of a file, and truncates the file there.
 func completeLines(f *os.File) (int64, error) {
 	info, err := f.Stat()
 	if err != nil {
@@ -159,11 +160,11 @@ func completeLines(f *os.File) (int64, error) {
 	return end, f.Truncate(end)
 }
 
-// maxLine bounds a line: every byte of a message may be escaped.
+// maxLine is the maximum length of a line: every byte of a message may be escaped.
 const maxLine = 2*MaxMessage + 1024
 
-// scan reads a stream and calls do for each of its events until that returns false. It returns the header, whose Stream is empty if the
-// file is damaged or does not exist.
+// scan reads a stream and calls do for each event until do returns false. It returns the header, whose Stream is
+// empty if the file is damaged or does not exist.
 func scan(file string, do func(entry) bool) (h header, size int64, err error) {
 	f, err := os.Open(file)
 	if err != nil {
@@ -172,7 +173,7 @@ func scan(file string, do func(entry) bool) (h header, size int64, err error) {
 		}
 		return h, 0, err
 	}
-	defer func() { _ = f.Close() }() // it is only read
+	defer func() { _ = f.Close() }() // opened for reading only
 	if info, err := f.Stat(); err == nil {
 		size = info.Size()
 	}
@@ -192,7 +193,7 @@ func scan(file string, do func(entry) bool) (h header, size int64, err error) {
 	return h, size, nil
 }
 
-// readStream reads what is known of a stream; nil if its file is damaged.
+// readStream reads the state of a stream. It returns nil if the file is damaged.
 func readStream(file string) (*stream, error) {
 	st := &stream{}
 	h, size, err := scan(file, func(e entry) bool {

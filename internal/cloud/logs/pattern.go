@@ -9,14 +9,15 @@ import (
 	"unicode/utf8"
 )
 
-// MaxPattern is how many characters a filter pattern may have. Source: CloudWatch Logs API Reference, FilterLogEvents.
+// MaxPattern is the maximum length of a filter pattern in characters. Source: CloudWatch Logs API Reference,
+// FilterLogEvents.
 const MaxPattern = 1024
 
-// Pattern is a filter pattern: which messages are wanted. The zero Pattern wants all.
+// Pattern is a filter pattern for messages. The zero Pattern matches all.
 //
 // Source: Amazon CloudWatch Logs User Guide, "Filter pattern syntax".
 type Pattern struct {
-	// all, any and none are terms. Terms of any count only if there are no others.
+	// all, any and none are terms. The terms of any count only if there are no others.
 	all, any, none []term
 	// json is the condition of a pattern in braces.
 	json condition
@@ -35,8 +36,8 @@ func (t term) in(message string) bool {
 	return strings.Contains(message, t.text)
 }
 
-// ParsePattern reads a filter pattern: terms, quoted phrases, -exclusions, ?alternatives, %regular expressions%, and conditions on JSON in
-// braces. The error is for people and says what is wrong.
+// ParsePattern parses a filter pattern: terms, quoted phrases, -exclusions, ?alternatives, %regular expressions%, and
+// conditions on JSON in braces. The error is for users.
 func ParsePattern(text string) (Pattern, error) {
 	var p Pattern
 	text = strings.TrimSpace(text)
@@ -71,7 +72,7 @@ func ParsePattern(text string) (Pattern, error) {
 	return p, nil
 }
 
-// parseTerm reads one term, and returns what is behind it.
+// parseTerm parses one term, and returns the rest of the text.
 func parseTerm(text string) (t term, rest string, err error) {
 	switch {
 	case strings.HasPrefix(text, `"`):
@@ -92,7 +93,7 @@ func parseTerm(text string) (t term, rest string, err error) {
 	return t, rest, err
 }
 
-// quotedText reads a text in quotation marks, in which a backslash stands before a quotation mark or a backslash.
+// quotedText parses a quoted text, in which a backslash escapes a quotation mark or a backslash.
 func quotedText(text string) (quoted, rest string, err error) {
 	var b strings.Builder
 	for i := 1; i < len(text); i++ {
@@ -109,7 +110,7 @@ func quotedText(text string) (quoted, rest string, err error) {
 	return "", "", errors.New("a quotation mark in the filter pattern is not closed")
 }
 
-// regularExpression reads an expression between percent signs.
+// regularExpression parses an expression between percent signs.
 func regularExpression(text string) (expression *regexp.Regexp, rest string, err error) {
 	end := strings.IndexByte(text[1:], '%')
 	if end < 0 {
@@ -123,7 +124,7 @@ func regularExpression(text string) (expression *regexp.Regexp, rest string, err
 	return expression, text[end+2:], nil
 }
 
-// Match reports whether a message is wanted.
+// Match reports whether a message matches the pattern.
 func (p Pattern) Match(message string) bool {
 	if p.json != nil {
 		return matchJSON(p.json, message)

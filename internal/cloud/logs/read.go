@@ -9,7 +9,7 @@ import (
 	"github.com/pintle-dev/pintle/internal/cloud/registry"
 )
 
-// Position is the place of an event in the order in which events are returned: by time, then by stream, then as they came.
+// Position is the position of an event in the order of results: by time, then by stream, then by arrival.
 type Position struct {
 	Time   int64
 	Stream string
@@ -21,32 +21,33 @@ func (p Position) Compare(o Position) int {
 	return cmp.Or(cmp.Compare(p.Time, o.Time), strings.Compare(p.Stream, o.Stream), cmp.Compare(p.Seq, o.Seq))
 }
 
-// Found is an event with where it is.
+// Found is an event with its position.
 type Found struct {
 	Position
 	Message string
-	// Ingested is when it came, in milliseconds since 1970.
+	// Ingested is the ingestion time, in milliseconds since 1970.
 	Ingested int64
 }
 
-// Query says which events of a group are wanted.
+// Query selects events of a group.
 type Query struct {
-	// Streams are the names of the streams, or else Prefix is what they begin with. Both empty means all.
+	// Streams are stream names. If it is empty, Prefix is a prefix of stream names. If both are empty, all streams
+	// are searched.
 	Streams []string
 	Prefix  string
-	// From and Until bound the times of events, in milliseconds since 1970, both included. A zero Until means no end.
+	// From and Until bound the times of events, inclusive, in milliseconds since 1970. A zero Until means no end.
 	From, Until int64
-	// After and Before leave out the events up to a position and from a position on; nil leaves out none.
+	// After excludes the events up to a position, and Before those from a position on. Nil excludes none.
 	After, Before *Position
-	// Match reports whether a message is wanted; nil wants all.
+	// Match reports whether a message is wanted. Nil means all.
 	Match func(message string) bool
-	// Limit and Bytes bound the answer. At least one event is returned, however long it is. Both are required.
+	// Limit and Bytes limit the result. At least one event is returned, however long it is. Both are required.
 	Limit, Bytes int
-	// Last asks for the last events instead of the first. They are returned in the same order.
+	// Last requests the last events instead of the first, in the same order.
 	Last bool
 }
 
-// Read returns events of a group in order, and whether there are more. Streams that do not exist have no events.
+// Read returns events of a group in order, and whether there are more. Unknown streams have no events.
 func (s *Store) Read(place registry.Scope, name string, q Query) (found []Found, more bool, err error) {
 	g, err := s.open(place, name, false)
 	if err != nil {
@@ -70,7 +71,7 @@ func (s *Store) Read(place registry.Scope, name string, q Query) (found []Found,
 	return found, more, nil
 }
 
-// wants reports whether a stream may have events that are asked for.
+// wants reports whether a stream may have matching events.
 func (q *Query) wants(st *stream) bool {
 	switch {
 	case st.Last == 0, st.Last < q.From, q.Until > 0 && st.First > q.Until, q.After != nil && st.Last < q.After.Time:
@@ -81,7 +82,7 @@ func (q *Query) wants(st *stream) bool {
 	return strings.HasPrefix(st.Name, q.Prefix)
 }
 
-// collector keeps the first or the last events that are asked for.
+// collector keeps the first or the last matching events.
 type collector struct {
 	query Query
 	found []Found
@@ -107,7 +108,7 @@ func (c *collector) add(stream string, e entry) {
 	}
 }
 
-// cut drops what is too much.
+// cut drops the events beyond the limit.
 func (c *collector) cut() {
 	slices.SortFunc(c.found, func(a, b Found) int { return a.Compare(b.Position) })
 	over := len(c.found) - c.query.Limit
@@ -122,7 +123,7 @@ func (c *collector) cut() {
 	}
 }
 
-// end returns what was found, within the bounds.
+// end returns the events within the limits.
 func (c *collector) end() ([]Found, bool) {
 	c.cut()
 	if c.query.Last {

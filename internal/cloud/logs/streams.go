@@ -1,23 +1,24 @@
 // Package logs is the local stand-in for CloudWatch Logs: it stores the events of log groups on disk.
 //
-// A group is a directory, a stream is a file in it that only grows:
+// A group is a directory, and a stream is an append-only file in it:
 //
 //	DIR/=GROUP/group.json      the account, the region and the name
 //	DIR/=GROUP/=STREAM.log     a header, then one line for each event
 //
-// Names are hashed, because those of log groups are longer than file names may be. Whether a group exists and for how long it keeps
-// events is in the catalog; this package gets it from [Config].Retention.
+// Names are hashed, because log group names may be longer than file names. The catalog holds the groups and their
+// retention; this package gets it from [Config].Retention.
 //
-// # What is durable
+// # Durability
 //
-// An event is in the file when [Store.Append] returns, so it survives the end of the process, kill -9 included. It is not flushed to the
-// disk: a crash of the machine may lose the last seconds. An incomplete last line is removed when the stream is next written.
+// An event is in the file when [Store.Append] returns, so it survives the end of the process, including kill -9. It
+// is not flushed to the disk, so a machine crash may lose the last seconds. An incomplete last line is removed at the
+// next write to the stream.
 //
-// # What is bounded
+// # Limits
 //
-// A stream has at most [MaxStream] bytes, a group [MaxGroup] bytes and [MaxStreams] streams, all groups [MaxTotal] bytes. Beyond that
-// the oldest events are removed: half of a stream, or the streams that were written longest ago. [Store.Run] removes streams whose
-// events are all older than the retention of their group.
+// A stream has at most [MaxStream] bytes, a group [MaxGroup] bytes and [MaxStreams] streams, and all groups
+// [MaxTotal] bytes. Beyond that the oldest events are removed: half of a stream, or the least recently written
+// streams. [Store.Run] removes streams whose events are all older than the retention of their group.
 package logs
 
 import (
@@ -37,55 +38,55 @@ import (
 	"github.com/pintle-dev/pintle/internal/cloud/registry"
 )
 
-// Errors that callers branch on.
+// Errors for callers to check.
 var (
 	ErrExists   = errors.New("the specified log stream already exists")
 	ErrNotFound = errors.New("the specified log stream does not exist")
 )
 
-// Bounds of what is kept, in bytes but for MaxStreams.
+// Limits, in bytes except MaxStreams.
 const (
 	MaxStream  = 4 << 20
 	MaxGroup   = 64 << 20
 	MaxTotal   = 512 << 20
-	MaxStreams = 1000 // of a group
-	// MaxMessage is how long one event may be. Source: CloudWatch Logs quotas, PutLogEvents.
+	MaxStreams = 1000 // per group
+	// MaxMessage is the maximum length of an event. Source: CloudWatch Logs quotas, PutLogEvents.
 	MaxMessage = 1 << 20
 )
 
 const sweepEvery = 10 * time.Minute
 
-// Config is what a [Store] is made of.
+// Config configures a [Store].
 type Config struct {
-	// Dir is the directory of the files. It is made if it does not exist. Required.
+	// Dir is the directory of the files. New creates it if it does not exist. Required.
 	Dir string
-	// Retention returns for how many days a group keeps events, zero for no limit. The error is [registry.ErrNotFound] if there is no such
-	// group, whose events are then removed. Required.
+	// Retention returns the retention of a group in days, zero for no limit. The error is [registry.ErrNotFound] if
+	// the group does not exist. Its events are then removed. Required.
 	Retention func(ctx context.Context, place registry.Scope, group string) (days int, err error)
 	// Now is the clock; nil means [time.Now].
 	Now func() time.Time
-	// Log gets what could not be written or removed; nil discards it.
+	// Log gets write and clean-up errors. Nil discards them.
 	Log *slog.Logger
 }
 
-// Event is one event of a stream.
+// Event is an event of a stream.
 type Event struct {
-	// Time is when it happened, in milliseconds since 1970.
+	// Time is when the event happened, in milliseconds since 1970.
 	Time    int64
 	Message string
 }
 
-// Stream is what is known of a stream.
+// Stream is the state of a stream.
 type Stream struct {
 	Name string
-	// Made is when it was created, First and Last when its first and last event happened, Ingested when the last one came; all in
-	// milliseconds since 1970. The last three are zero for a stream without events.
+	// Made is the creation time, First and Last are the times of the first and last event, and Ingested is the last
+	// ingestion time, all in milliseconds since 1970. The last three are zero for a stream without events.
 	Made, First, Last, Ingested int64
 	// Bytes is the size of its file.
 	Bytes int64
 }
 
-// Store keeps the events. Its methods may be called concurrently. There is one Store at a time for a directory.
+// Store stores events. Its methods are safe for concurrent use. Only one Store may use a directory.
 type Store struct {
 	config Config
 
@@ -93,7 +94,7 @@ type Store struct {
 	groups map[string]*group // by directory
 }
 
-// group is a group with its streams, once they are read.
+// group is a group with its streams, which are loaded on first use.
 type group struct {
 	dir string
 
@@ -107,7 +108,7 @@ type stream struct {
 	seq int64 // of the last event
 }
 
-// New opens the directory. It returns an error if the config lacks something.
+// New opens the directory. It returns an error if config is incomplete.
 func New(config Config) (*Store, error) {
 	if config.Dir == "" || config.Retention == nil {
 		return nil, errors.New("streams: the directory and the retention are required")
@@ -124,7 +125,7 @@ func New(config Config) (*Store, error) {
 	return &Store{config: config, groups: map[string]*group{}}, nil
 }
 
-// Run removes events that are too old or too many until ctx ends. The error is always nil.
+// Run removes expired and excess events until ctx ends. The error is always nil.
 func (s *Store) Run(ctx context.Context) error {
 	ticker := time.NewTicker(sweepEvery)
 	defer ticker.Stop()
@@ -138,7 +139,7 @@ func (s *Store) Run(ctx context.Context) error {
 	}
 }
 
-// open returns a group with its lock held, and its streams read. Without create, a group that has no directory has no streams.
+// open locks and returns a group, and loads its streams. Without create, a group without a directory has no streams.
 func (s *Store) open(place registry.Scope, name string, create bool) (*group, error) {
 	dir := hashed(place.Account, place.Region, name)
 	s.mu.Lock()
@@ -160,7 +161,7 @@ func (s *Store) open(place registry.Scope, name string, create bool) (*group, er
 	return g, nil
 }
 
-// make makes the directory of a group.
+// make creates the directory of a group.
 func (g *group) make(place registry.Scope, name string) error {
 	if err := os.Mkdir(g.dir, 0o700); err != nil {
 		if errors.Is(err, fs.ErrExist) {
@@ -171,7 +172,7 @@ func (g *group) make(place registry.Scope, name string) error {
 	return writeIdentity(g.dir, place, name)
 }
 
-// load reads what streams there are.
+// load reads the streams of a group.
 func (g *group) load() error {
 	if g.loaded {
 		return nil
@@ -196,7 +197,7 @@ func (g *group) load() error {
 	return nil
 }
 
-// Create makes an empty stream. It returns [ErrExists] if there is one of its name.
+// Create creates an empty stream. It returns [ErrExists] if the stream exists.
 func (s *Store) Create(place registry.Scope, group, name string) error {
 	g, err := s.open(place, group, true)
 	if err != nil {
@@ -220,8 +221,8 @@ func (s *Store) create(g *group, name string) error {
 	return g.trim(name)
 }
 
-// Append adds events to a stream, in their order. A stream that does not exist is made, and made reports that. A message that is longer
-// than [MaxMessage] is cut.
+// Append appends events to a stream, in order. It creates the stream if it does not exist, and reports that as made.
+// It truncates messages longer than [MaxMessage].
 func (s *Store) Append(place registry.Scope, group, name string, events ...Event) (made bool, err error) {
 	g, err := s.open(place, group, true)
 	if err != nil {
@@ -257,7 +258,7 @@ func (s *Store) Append(place registry.Scope, group, name string, events ...Event
 	return made, g.trim(name)
 }
 
-// saw counts an event.
+// saw updates the times for an event.
 func (st *stream) saw(at, ingested int64) {
 	if st.Last == 0 || at < st.First {
 		st.First = at
@@ -265,10 +266,10 @@ func (st *stream) saw(at, ingested int64) {
 	st.Last, st.Ingested = max(st.Last, at), max(st.Ingested, ingested)
 }
 
-// age orders streams: those that were written longest ago come first.
+// age returns the sort key that orders streams from the least to the most recently written.
 func (st *stream) age() int64 { return max(st.Made, st.Ingested) }
 
-// trim removes the oldest streams of a group that is too large, but not the one that is being written.
+// trim removes the oldest streams of a group that is too large, but not the one being written.
 func (g *group) trim(writing string) error {
 	total := int64(0)
 	for _, st := range g.streams {
@@ -292,7 +293,7 @@ func (g *group) trim(writing string) error {
 	return nil
 }
 
-// byAge returns the streams, those first that were written longest ago.
+// byAge returns the streams, the least recently written first.
 func (g *group) byAge() []*stream {
 	list := make([]*stream, 0, len(g.streams))
 	for _, st := range g.streams {
@@ -312,7 +313,7 @@ func (g *group) remove(st *stream) error {
 	return nil
 }
 
-// Delete removes a stream, or returns [ErrNotFound].
+// Delete removes a stream. It returns [ErrNotFound] if it does not exist.
 func (s *Store) Delete(place registry.Scope, group, name string) error {
 	g, err := s.open(place, group, false)
 	if err != nil {
@@ -340,7 +341,7 @@ func (s *Store) DeleteGroup(place registry.Scope, name string) error {
 	return nil
 }
 
-// Streams returns the streams of a group, by name.
+// Streams returns the streams of a group, sorted by name.
 func (s *Store) Streams(place registry.Scope, group string) ([]Stream, error) {
 	g, err := s.open(place, group, false)
 	if err != nil {

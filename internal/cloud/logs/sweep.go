@@ -20,8 +20,9 @@ type swept struct {
 	bytes  int64
 }
 
-// Sweep removes the events of groups that do not exist, streams whose events are all older than their group keeps them, and the oldest
-// streams if all of them together are too large. A stream that never had an event stays.
+// Sweep removes the events of deleted groups, and streams whose events are all older than the retention of their
+// group. If all streams together are too large, it also removes the oldest. It keeps a stream that never had an
+// event.
 func (s *Store) Sweep(ctx context.Context) {
 	entries, err := os.ReadDir(s.config.Dir)
 	if err != nil {
@@ -57,11 +58,11 @@ func (s *Store) Sweep(ctx context.Context) {
 	}
 }
 
-// sweepGroup removes what is too old of a group, and returns the streams that it keeps.
+// sweepGroup removes the expired streams of a group, and returns the others.
 func (s *Store) sweepGroup(ctx context.Context, dir string) ([]swept, error) {
 	id, err := readIdentity(dir)
 	if errors.Is(err, os.ErrNotExist) {
-		return nil, nil // it is being made or removed
+		return nil, nil // it is being created or removed
 	}
 	if err != nil {
 		return nil, err
@@ -92,7 +93,7 @@ func (s *Store) sweepGroup(ctx context.Context, dir string) ([]swept, error) {
 	return kept, nil
 }
 
-// Oldest returns the time before which a group that keeps events for so many days has none, in milliseconds since 1970.
+// Oldest returns the time before which a group with a retention in days has no events, in milliseconds since 1970.
 func (s *Store) Oldest(days int) int64 {
 	if days == 0 {
 		return 0

@@ -9,23 +9,22 @@ import (
 	"github.com/pintle-dev/pintle/internal/cloud/registry"
 )
 
-// assets matches the buckets that the CDK's bootstrap makes for assets, of which those of every account and region are there from
-// the start.
+// assets matches the asset buckets of CDK bootstrap stacks. These exist from the start for every account and region.
 var assets = regexp.MustCompile(`^cdk-[a-z0-9]{1,10}-assets-([0-9]{12})-([a-z]{2,4}(?:-[a-z]+)+-[0-9]{1,2})$`)
 
-// Names of the settings of a bucket that have a form of their own. All others are the documents that S3 has for them, by the name of
-// the sub-resource, such as "encryption"; what is no XML is as if it were not there.
+// Names of the bucket settings with a special format. All other settings are S3's XML documents, by the name of the
+// subresource, such as "encryption". A setting that is not XML counts as missing.
 const (
 	// SettingPolicy is the bucket policy, JSON.
 	SettingPolicy = "policy"
 	// SettingVersioning is Enabled or Suspended.
 	SettingVersioning = "versioning"
-	// SettingOwnership says who owns objects, S3's XML: see [Ownership].
+	// SettingOwnership is the object ownership, S3's XML: see [Ownership].
 	SettingOwnership = "ownershipControls"
 )
 
-// Ownership returns the [SettingOwnership] of one rule: BucketOwnerEnforced, BucketOwnerPreferred or ObjectWriter; false for any
-// other. Only with the last two a bucket takes access control lists.
+// Ownership returns the [SettingOwnership] for a rule: BucketOwnerEnforced, BucketOwnerPreferred or ObjectWriter. ok
+// is false for any other rule. A bucket accepts access control lists only with the last two.
 func Ownership(rule string) (setting string, ok bool) {
 	switch rule {
 	case "BucketOwnerEnforced", "BucketOwnerPreferred", "ObjectWriter":
@@ -35,9 +34,10 @@ func Ownership(rule string) (setting string, ok bool) {
 	return "", false
 }
 
-// Make makes a bucket of the item's name and owner. The owner is Of.Owner or, if that is empty, the item's Place. One that is there
-// and has the same holder is brought to what is asked; another is [registry.ErrExists]. A bucket for assets that no caller has asked
-// for yet is taken over by the first of its account who does; to all other accounts it is there.
+// Make creates a bucket with the item's name and owner. The owner is Of.Owner or, if that is empty, the item's Scope.
+// If the bucket exists and has the same holder, Make updates it. With another holder, it returns
+// [registry.ErrExists]. The first caller of its account takes over an unclaimed CDK asset bucket. For all other
+// accounts that bucket already exists.
 func (s *Store) Make(ctx context.Context, item registry.Item[registry.Bucket]) (registry.Item[registry.Bucket], error) {
 	if err := checkBucketName(item.Name); err != nil {
 		return item, err
@@ -58,7 +58,7 @@ func (s *Store) Make(ctx context.Context, item registry.Item[registry.Bucket]) (
 	is, err := s.config.Buckets.Get(ctx, registry.Global, item.Name)
 	switch {
 	case errors.Is(err, registry.ErrNotFound):
-		// A bucket that was removed may have left uploads behind.
+		// A removed bucket may have left uploads behind.
 		if err := s.root.RemoveAll(bucketDir(item.Name)); err != nil {
 			return item, cleanError("remove what was left", item.Name, err)
 		}
@@ -74,8 +74,8 @@ func (s *Store) Make(ctx context.Context, item registry.Item[registry.Bucket]) (
 	return s.config.Buckets.Put(ctx, item)
 }
 
-// Bucket returns a bucket, or [ErrNoBucket]. A bucket for the CDK's assets, `cdk-QUALIFIER-assets-ACCOUNT-REGION`, is always there, if
-// only with version 0: it is made when something is put into it, or it is changed.
+// Bucket returns a bucket, or [ErrNoBucket]. A CDK asset bucket, `cdk-QUALIFIER-assets-ACCOUNT-REGION`, always
+// exists, possibly with version 0. The first write or change creates its row.
 func (s *Store) Bucket(ctx context.Context, name string) (registry.Item[registry.Bucket], error) {
 	item, err := s.config.Buckets.Get(ctx, registry.Global, name)
 	if !errors.Is(err, registry.ErrNotFound) {
@@ -90,20 +90,21 @@ func (s *Store) Bucket(ctx context.Context, name string) (registry.Item[registry
 	return item, nil
 }
 
-// ensure is Bucket of one that is about to be written to.
+// ensure returns a bucket, and creates its row if necessary, before a write.
 func (s *Store) ensure(ctx context.Context, name string) (registry.Item[registry.Bucket], error) {
 	item, err := s.Bucket(ctx, name)
 	if err != nil || item.Version > 0 {
 		return item, err
 	}
 	item, err = s.Make(ctx, item)
-	if errors.Is(err, registry.ErrExists) || errors.Is(err, registry.ErrChanged) { // somebody else was faster
+	if errors.Is(err, registry.ErrExists) || errors.Is(err, registry.ErrChanged) { // another caller was faster
 		return s.Bucket(ctx, name)
 	}
 	return item, err
 }
 
-// Buckets returns up to limit buckets of an account, by name, after one of them (empty: from the first).
+// Buckets returns up to limit buckets of an account, sorted by name. It starts after a name, or with the first if
+// after is empty.
 func (s *Store) Buckets(ctx context.Context, account, after string, limit int) ([]registry.Item[registry.Bucket], error) {
 	var list []registry.Item[registry.Bucket]
 	for len(list) < limit {
@@ -124,8 +125,8 @@ func (s *Store) Buckets(ctx context.Context, account, after string, limit int) (
 // pageSize is how many buckets are read at a time.
 const pageSize = 100
 
-// Update changes a bucket from the version that the item has: [registry.ErrChanged] if it is at another, [ErrNoBucket] if it is not
-// there. Its owner and the time it was made stay.
+// Update changes a bucket. It returns [registry.ErrChanged] if the bucket does not have the item's version, and
+// [ErrNoBucket] if it does not exist. Its owner and creation time do not change.
 func (s *Store) Update(ctx context.Context, item registry.Item[registry.Bucket]) (registry.Item[registry.Bucket], error) {
 	is, err := s.config.Buckets.Get(ctx, registry.Global, item.Name)
 	if errors.Is(err, registry.ErrNotFound) {
@@ -134,7 +135,7 @@ func (s *Store) Update(ctx context.Context, item registry.Item[registry.Bucket])
 	if err != nil {
 		return item, err
 	}
-	if item.Version == 0 { // 0 would make a new one
+	if item.Version == 0 { // 0 would create a bucket
 		return item, fmt.Errorf("update bucket %s: no version is given", item.Name)
 	}
 	item.Scope, item.Of.Owner, item.Of.Made = registry.Global, is.Of.Owner, is.Of.Made
@@ -145,8 +146,8 @@ func (s *Store) Update(ctx context.Context, item registry.Item[registry.Bucket])
 	return item, err
 }
 
-// Change changes a bucket as change does, which may be called again with the bucket as it is then. Its error is returned as it is,
-// and nothing is changed.
+// Change applies change to a bucket. It calls change again, with the current bucket, after a concurrent change. If
+// change returns an error, Change returns that error and changes nothing.
 func (s *Store) Change(ctx context.Context, name string, change func(*registry.Bucket) error) error {
 	const tries = 10
 	for try := 1; ; try++ {
@@ -164,8 +165,8 @@ func (s *Store) Change(ctx context.Context, name string, change func(*registry.B
 	}
 }
 
-// Remove removes an empty bucket of the account of place. It returns [ErrNotEmpty], or [ErrNoBucket] if that account has no bucket of
-// the name. Uploads that are not complete go with it.
+// Remove removes an empty bucket of place's account, with its incomplete uploads. It returns [ErrNotEmpty], or
+// [ErrNoBucket] if the account has no such bucket.
 func (s *Store) Remove(ctx context.Context, place registry.Scope, name string) error {
 	if err := checkBucketName(name); err != nil {
 		return ErrNoBucket
@@ -187,7 +188,7 @@ func (s *Store) Remove(ctx context.Context, place registry.Scope, name string) e
 	if len(keys) > 0 {
 		return ErrNotEmpty
 	}
-	// A crash between the two leaves uploads of no bucket, which Make removes.
+	// After a crash between the two steps, uploads without a bucket remain. Make removes them.
 	if err := s.config.Buckets.Delete(ctx, registry.Global, name, is.Version); err != nil {
 		if errors.Is(err, registry.ErrNotFound) {
 			return ErrNoBucket
@@ -197,5 +198,5 @@ func (s *Store) Remove(ctx context.Context, place registry.Scope, name string) e
 	return cleanError("remove what was left", name, s.root.RemoveAll(bucketDir(name)))
 }
 
-// bucketDir is the directory of a bucket, whose name is valid.
+// bucketDir returns the directory of a bucket with a valid name.
 func bucketDir(bucket string) string { return bucketsDir + "/" + encodeName(bucket) }

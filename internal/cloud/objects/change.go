@@ -7,10 +7,10 @@ import (
 	"github.com/pintle-dev/pintle/internal/cloud/registry"
 )
 
-// ChangeKind is what happened to an object. Its text is the name of S3's event.
+// ChangeKind is the kind of a change to an object. Its text is the name of S3's event.
 type ChangeKind string
 
-// The kinds of changes. The set is closed.
+// The kinds of changes.
 const (
 	PutObject ChangeKind = "ObjectCreated:Put"
 	Copied    ChangeKind = "ObjectCreated:Copy"
@@ -20,11 +20,11 @@ const (
 	Untagged  ChangeKind = "ObjectTagging:Delete"
 )
 
-// Change is a change of an object that is durable.
+// Change is a durable change to an object.
 type Change struct {
 	Kind ChangeKind
 	Key  string
-	// Size and ETag are those of the object; zero for [Deleted].
+	// Size and ETag are those of the object. They are zero for [Deleted].
 	Size int64
 	ETag string
 	At   time.Time

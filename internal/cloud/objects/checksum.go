@@ -1,7 +1,7 @@
 package objects
 
 import (
-	"crypto/md5" // these are those that S3 has
+	"crypto/md5" // required by S3
 	"crypto/sha1"
 	"crypto/sha256"
 	"crypto/sha512"
@@ -12,7 +12,8 @@ import (
 	"strconv"
 )
 
-// Algorithm is that of the checksum which an object has besides its MD5, as S3 spells it. Empty means none.
+// Algorithm is the algorithm of the checksum that an object has in addition to its MD5, as S3 spells it. Empty means
+// none.
 type Algorithm string
 
 // The algorithms.
@@ -24,21 +25,21 @@ const (
 	SHA256    Algorithm = "SHA256"
 	SHA512    Algorithm = "SHA512"
 	MD5       Algorithm = "MD5"
-	// CRC64ECMA is that of OSS. S3 does not have it, so it is not one of [Algorithms].
+	// CRC64ECMA is the algorithm of OSS. S3 does not have it, so it is not one of [Algorithms].
 	CRC64ECMA Algorithm = "CRC64ECMA"
 )
 
-// Algorithms are those of S3.
+// Algorithms returns the algorithms of S3.
 func Algorithms() []Algorithm {
 	return []Algorithm{CRC32, CRC32C, CRC64NVME, SHA1, SHA256, SHA512, MD5}
 }
 
-// Checksum is a checksum as clients get it.
+// Checksum is a checksum in the form that clients get.
 type Checksum struct {
 	Algorithm Algorithm `json:"algorithm,omitempty"`
-	// Value is in base64; with Composite, a hyphen and the number of parts follow.
+	// Value is base64. With Composite, a hyphen and the number of parts follow.
 	Value string `json:"value,omitempty"`
-	// Composite says that it is the checksum of the parts' checksums.
+	// Composite means that it is the checksum of the checksums of the parts.
 	Composite bool `json:"composite,omitempty"`
 }
 
@@ -49,7 +50,7 @@ var (
 	ecma = crc64.MakeTable(crc64.ECMA)
 )
 
-// New returns a hash of the algorithm, nil for one that there is not.
+// New returns a hash for the algorithm, or nil if the algorithm is unknown.
 func (a Algorithm) New() hash.Hash {
 	switch a {
 	case CRC32:
@@ -72,7 +73,7 @@ func (a Algorithm) New() hash.Hash {
 	return nil
 }
 
-// composite returns the checksum of the checksums of parts; none if a part lacks one.
+// composite returns the checksum of the parts' checksums. It is empty if a part has none.
 func composite(a Algorithm, parts []Info) Checksum {
 	all := a.New()
 	if all == nil {

@@ -2,7 +2,7 @@ package objects
 
 import (
 	"context"
-	"crypto/md5" // which S3 makes entity tags of
+	"crypto/md5" // S3 derives entity tags from it
 	"crypto/rand"
 	"encoding/base64"
 	"encoding/binary"
@@ -16,14 +16,14 @@ import (
 	"path"
 )
 
-// A file is the data, then what is known of them as JSON, then the length of that in four bytes, then the mark.
+// A file contains the data, then its info as JSON, then the length of the JSON in four bytes, then the mark.
 const (
 	fileMark = "pintle object 1\n"
 	tailSize = 4 + len(fileMark)
 	maxInfo  = 64 << 10 // bytes of the JSON
 )
 
-// incoming is a file that is being written aside.
+// incoming is a temporary file that is being written.
 type incoming struct {
 	store *Store
 	file  *os.File
@@ -34,7 +34,7 @@ type incoming struct {
 	sum   hash.Hash // nil without an algorithm
 }
 
-// receive begins a file.
+// receive creates a temporary file.
 func (s *Store) receive(a Algorithm) (*incoming, error) {
 	name := incomingDir + "/" + rand.Text()
 	file, err := s.root.OpenFile(name, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
@@ -44,7 +44,7 @@ func (s *Store) receive(a Algorithm) (*incoming, error) {
 	return &incoming{store: s, file: file, name: name, limit: s.config.MaxObject, md5: md5.New(), sum: a.New()}, nil
 }
 
-// fill writes all of body, until ctx ends.
+// fill appends all of body, until ctx ends.
 func (in *incoming) fill(ctx context.Context, body io.Reader) error {
 	to := io.MultiWriter(in.file, in.md5)
 	if in.sum != nil {
@@ -72,7 +72,7 @@ func (p *patient) Read(b []byte) (int, error) {
 	return p.Reader.Read(b)
 }
 
-// sums returns what was computed of the data so far.
+// sums returns the sums of the data so far.
 func (in *incoming) sums() Sums {
 	sums := Sums{Size: in.size, MD5: in.md5.Sum(nil)}
 	if in.sum != nil {
@@ -81,7 +81,7 @@ func (in *incoming) sums() Sums {
 	return sums
 }
 
-// finish writes what is known of the data, and makes it all durable under its name aside.
+// finish writes the info and flushes the temporary file to the disk.
 func (in *incoming) finish(info Info) error {
 	text, err := json.Marshal(info)
 	if err != nil {
@@ -97,7 +97,7 @@ func (in *incoming) finish(info Info) error {
 	return errors.Join(in.file.Sync(), in.file.Close())
 }
 
-// place puts the file where it belongs, durably.
+// place renames the file to its final name, durably.
 func (in *incoming) place(name string) error {
 	dir := path.Dir(name)
 	if err := in.store.makeDir(dir); err != nil {
@@ -109,16 +109,16 @@ func (in *incoming) place(name string) error {
 	return in.store.syncDir(dir)
 }
 
-// drop removes the file, if it has not been placed.
+// drop removes the file, unless it was placed.
 func (in *incoming) drop() {
 	_ = in.file.Close()               // it may be closed
-	_ = in.store.root.Remove(in.name) // it may be placed; what stays is removed by New
+	_ = in.store.root.Remove(in.name) // it may be placed; New removes leftovers
 }
 
-// quoted returns a hash as an entity tag.
+// quoted formats a hash as an entity tag.
 func quoted(sum []byte) string { return `"` + hex.EncodeToString(sum) + `"` }
 
-// readFile opens a file and reads what is known of its data. The caller closes it.
+// readFile opens a file and reads its info. The caller closes it.
 func (s *Store) readFile(name string) (*os.File, Info, error) {
 	file, err := s.root.Open(name)
 	if err != nil {
@@ -131,14 +131,14 @@ func (s *Store) readFile(name string) (*os.File, Info, error) {
 	return file, info, nil
 }
 
-// readInfo reads what a file says of itself.
+// readInfo reads the info at the end of a file.
 func readInfo(file *os.File) (info Info, err error) {
 	damaged := func(what string) error { return fmt.Errorf("the file of an object is damaged: %s", what) }
 	is, err := file.Stat()
 	if err != nil {
 		return info, err
 	}
-	const guess = 2 << 10 // holds nearly all
+	const guess = 2 << 10 // enough for nearly all
 	end := make([]byte, min(is.Size(), guess))
 	if _, err := file.ReadAt(end, is.Size()-int64(len(end))); err != nil {
 		return info, err

@@ -26,27 +26,28 @@ func objectFile(bucket, key string) string { return objectsDir(bucket) + "/" + e
 
 func dirOf(file string) string { return path.Dir(file) }
 
-// Query says what of a bucket is listed.
+// Query selects the objects to list.
 type Query struct {
-	// Prefix is what keys begin with.
+	// Prefix is the prefix of keys.
 	Prefix string
-	// Delimiter ends the common prefix under which keys are counted as one, if it is in what follows Prefix. Empty means none.
+	// Delimiter groups keys: keys that share the text from Prefix up to the delimiter are listed as one common
+	// prefix. Empty means no groups.
 	Delimiter string
-	// After is the key, or the common prefix, after which the page begins. Empty means the first.
+	// After is the key or common prefix after which the page begins. Empty means the start.
 	After string
-	// Limit is how many keys and common prefixes there are at most. Zero means none.
+	// Limit is the maximum number of keys and common prefixes. Zero means none.
 	Limit int
 }
 
-// Page is a part of a list, in the order of the bytes of the keys.
+// Page is a part of a list, in the byte order of the keys.
 type Page struct {
 	Objects  []Info
 	Prefixes []string
-	// Next is After of the page that follows; empty if this is the last one.
+	// Next is After of the next page. It is empty on the last page.
 	Next string
 }
 
-// List returns a page of a bucket, or [ErrNoBucket]. A file that is damaged is left out and logged.
+// List returns a page of a bucket, or [ErrNoBucket]. It skips and logs damaged files.
 func (s *Store) List(ctx context.Context, bucket string, q Query) (Page, error) {
 	if _, err := s.Bucket(ctx, bucket); err != nil {
 		return Page{}, err
@@ -64,7 +65,7 @@ func (s *Store) List(ctx context.Context, bucket string, q Query) (Page, error) 
 	for _, key := range keys[from:] {
 		rest, ok := strings.CutPrefix(key, q.Prefix)
 		if !ok {
-			break // the keys with the prefix are all together
+			break // all keys with the prefix are adjacent
 		}
 		name, common := key, false
 		if q.Delimiter != "" {
@@ -99,7 +100,7 @@ func (s *Store) List(ctx context.Context, bucket string, q Query) (Page, error) 
 	return page, nil
 }
 
-// listed returns what is known of an object; false if it is gone or damaged.
+// listed returns the info of an object. It returns false if the object was deleted or is damaged.
 func (s *Store) listed(ctx context.Context, bucket, key string) (Info, bool) {
 	file, info, err := s.readFile(objectFile(bucket, key))
 	if err != nil {
@@ -108,11 +109,11 @@ func (s *Store) listed(ctx context.Context, bucket, key string) (Info, bool) {
 		}
 		return info, false
 	}
-	_ = file.Close() // it was only read
+	_ = file.Close() // opened for reading only
 	return info, true
 }
 
-// keysOf returns the keys of a bucket, sorted.
+// keysOf returns the sorted keys of a bucket.
 func (s *Store) keysOf(bucket string) ([]string, error) {
 	keys, err := s.walk(objectsDir(bucket), "", nil)
 	if err != nil {
@@ -122,7 +123,7 @@ func (s *Store) keysOf(bucket string) ([]string, error) {
 	return keys, nil
 }
 
-// walk adds the names that are encoded in a directory, each with the start that the directory stands for.
+// walk adds the names encoded in a directory. Each begins with start, which the directory stands for.
 func (s *Store) walk(dir, start string, names []string) ([]string, error) {
 	entries, err := s.names(dir)
 	if err != nil {
@@ -132,7 +133,7 @@ func (s *Store) walk(dir, start string, names []string) ([]string, error) {
 		part, ok := decodePart(e.Name()[1:])
 		switch {
 		case !ok:
-			// Somebody else's file.
+			// A file that this package did not create.
 		case e.Name()[0] == moreMark && e.IsDir():
 			if names, err = s.walk(dir+"/"+e.Name(), start+part, names); err != nil {
 				return nil, err

@@ -7,20 +7,21 @@ import (
 	"strings"
 )
 
-// s3Host matches the hosts of S3: with a bucket before it or not, of a region or not.
+// s3Host matches S3 hosts, with or without a bucket and a region.
 var s3Host = regexp.MustCompile(`^(?:([a-z0-9][a-z0-9.-]{1,61}[a-z0-9])\.)?s3(?:[.-]dualstack)?(?:[.-][a-z]{2,4}(?:-[a-z]+)+-[0-9]{1,2})?\.amazonaws\.com(?:\.cn)?$`)
 
-// ossHost matches the hosts of Alibaba Cloud's OSS with a bucket before them.
+// ossHost matches Alibaba Cloud OSS hosts with a bucket.
 var ossHost = regexp.MustCompile(`^([a-z0-9][a-z0-9-]{1,61}[a-z0-9])\.oss-[a-z0-9-]+\.aliyuncs\.com$`)
 
-// Locate tells which bucket and key a URL names: s3://BUCKET/KEY, oss://BUCKET/KEY, one of S3 in the style of paths or of hosts, one of
-// OSS, or one of this server's own. False means that it names none, or not in a way that S3 has. That there is such a bucket here, it does not say.
+// Locate returns the bucket and the key that a URL names. The URL is s3://BUCKET/KEY, oss://BUCKET/KEY, a path-style
+// or host-style S3 URL, an OSS URL, or a URL of this server. ok is false for any other URL. Locate does not check
+// whether the bucket exists.
 func (s *Store) Locate(rawURL string) (bucket, key string, ok bool) {
-	if name, found := strings.CutPrefix(rawURL, "s3://"); found { // a name as it is, nothing in it is encoded
+	if name, found := strings.CutPrefix(rawURL, "s3://"); found { // the key is not encoded
 		bucket, key, _ = strings.Cut(name, "/")
 		return bucket, key, checkBucketName(bucket) == nil && CheckKey(key) == nil
 	}
-	if name, found := strings.CutPrefix(rawURL, "oss://"); found { // so too, but for ?RegionId=REGION
+	if name, found := strings.CutPrefix(rawURL, "oss://"); found { // likewise, except ?RegionId=REGION
 		name, _, _ = strings.Cut(name, "?")
 		bucket, key, _ = strings.Cut(name, "/")
 		return bucket, key, checkBucketName(bucket) == nil && CheckKey(key) == nil
@@ -62,8 +63,8 @@ func (s *Store) Locate(rawURL string) (bucket, key string, ok bool) {
 	return bucket, key, true
 }
 
-// HostBucket returns the bucket that a host names, without a port, in the style of BUCKET.s3.localhost, BUCKET.s3.REGION.localhost
-// or BUCKET.localhost; false if it names none, or is the server's own.
+// HostBucket returns the bucket in a host without a port, such as BUCKET.s3.localhost, BUCKET.s3.REGION.localhost or
+// BUCKET.localhost. ok is false for a host without a bucket and for the server's own.
 func (s *Store) HostBucket(host string) (bucket string, ok bool) {
 	host = strings.ToLower(strings.TrimSuffix(host, "."))
 	name, ok := strings.CutSuffix(host, ".localhost")
@@ -74,7 +75,7 @@ func (s *Store) HostBucket(host string) (bucket string, ok bool) {
 		name = before
 	} else if before, found := strings.CutSuffix(name, ".s3"); found {
 		name = before
-	} else if strings.HasPrefix(name, "s3.") { // s3.REGION.localhost is no bucket
+	} else if strings.HasPrefix(name, "s3.") { // s3.REGION.localhost has no bucket
 		return "", false
 	}
 	return name, checkBucketName(name) == nil

@@ -5,26 +5,26 @@ import (
 	"unicode/utf8"
 )
 
-// maxName is how many bytes a name in a directory has at most. The shortest limit of common file systems is 255 bytes, with
-// encryption 143.
+// maxName is the maximum length in bytes of a name in a directory. The shortest limit of common file systems is 255
+// bytes, with encryption 143.
 const maxName = 140
 
 const (
 	nameMark = '=' // begins every name, so that none is empty, hidden, ".", ".." or a device
-	moreMark = '+' // begins the name of a directory in which a long name goes on
+	moreMark = '+' // begins the name of a directory that continues a long name
 )
 
-// encodeName encodes the name of a bucket or an object as a relative path. Bytes other than lower-case letters,
-// digits, hyphens, underscores and dots are percent-encoded, in lower case, so two names differ however a file system
-// compares them. A dot at the end is encoded, because Windows drops it. A name that is too long for one file name is
-// split into directories, whose names differ from every name that fits.
+// encodeName encodes the name of a bucket or an object as a relative path. It percent-encodes bytes other than
+// lower-case letters, digits, hyphens, underscores and dots, in lower case, so that names stay distinct on every file
+// system. It encodes a dot at the end, because Windows drops it. A name that is too long for one file name is split
+// into directories, whose names differ from every name that fits.
 func encodeName(name string) string {
 	const digits = "0123456789abcdef"
 	var b, line strings.Builder
 	for i := range len(name) {
 		c := name[i]
 		plain := 'a' <= c && c <= 'z' || '0' <= c && c <= '9' || c == '-' || c == '_' || c == '.' && i < len(name)-1
-		if line.Len() > maxName-5 { // a mark and a dot at the end of a part, encoded, have room
+		if line.Len() > maxName-5 { // leaves room for a mark and an encoded dot at the end of a part
 			b.WriteByte(moreMark)
 			b.WriteString(sealDot(line.String()))
 			b.WriteByte('/')
@@ -49,7 +49,7 @@ func sealDot(part string) string {
 	return part
 }
 
-// decodePart returns what one part of an encoded name stands for, without its mark; false if no name is encoded so.
+// decodePart decodes one part of an encoded name, without its mark. It returns false if the part is invalid.
 func decodePart(part string) (string, bool) {
 	var b strings.Builder
 	for i := 0; i < len(part); i++ {
@@ -70,8 +70,8 @@ func decodePart(part string) (string, bool) {
 	return b.String(), true
 }
 
-// CheckKey returns [ErrKey] for what no object's key can be: empty, longer than [MaxKey] bytes, not UTF-8, or with a character
-// that the lists of S3 could not hold.
+// CheckKey returns [ErrKey] for an invalid key: empty, longer than [MaxKey] bytes, not UTF-8, or with a character
+// that S3's XML lists cannot contain.
 func CheckKey(key string) error {
 	if key == "" || len(key) > MaxKey || !utf8.ValidString(key) {
 		return ErrKey
@@ -84,7 +84,7 @@ func CheckKey(key string) error {
 	return nil
 }
 
-// checkBucketName returns [ErrBucketName] for what S3 makes no bucket of.
+// checkBucketName returns [ErrBucketName] for a name that is invalid in S3.
 func checkBucketName(name string) error {
 	if len(name) < 3 || len(name) > 63 {
 		return ErrBucketName

@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// Attributes are what a client says of an object, and is told again.
+// Attributes are client-defined attributes of an object, which are returned with it.
 type Attributes struct {
 	ContentType        string `json:"contentType,omitempty"`
 	ContentEncoding    string `json:"contentEncoding,omitempty"`
@@ -18,50 +18,51 @@ type Attributes struct {
 	CacheControl       string `json:"cacheControl,omitempty"`
 	Expires            string `json:"expires,omitempty"`
 	Redirect           string `json:"redirect,omitempty"` // of a website
-	// Metadata are the client's own, by name without x-amz-meta-, in lower case. No more than [MaxMetadata] bytes.
+	// Metadata is the client's own metadata, by name without x-amz-meta-, in lower case. It has at most [MaxMetadata]
+	// bytes.
 	Metadata map[string]string `json:"metadata,omitempty"`
-	// Tags are at most [MaxTags].
+	// Tags has at most [MaxTags] entries.
 	Tags map[string]string `json:"tags,omitempty"`
-	// Encryption is the algorithm that was asked for, and is only recorded; empty means AES256.
+	// Encryption is the requested algorithm, which is only recorded. Empty means AES256.
 	Encryption string `json:"encryption,omitempty"`
-	// Appendable says that clients of OSS may append to it.
+	// Appendable means that OSS clients may append to the object.
 	Appendable bool `json:"appendable,omitempty"`
 }
 
-// Info is what is known of an object, or of a part of an upload.
+// Info describes an object, or a part of an upload.
 type Info struct {
 	Key string `json:"key"`
 	// Size is in bytes.
 	Size int64 `json:"size"`
-	// ETag is the entity tag, in quotation marks: the MD5 of the data or, of an object that was uploaded in parts, the MD5 of the
-	// parts' MD5s with their number.
+	// ETag is the quoted entity tag: the MD5 of the data. For an object uploaded in parts it is the MD5 of the parts'
+	// MD5s, with the number of parts.
 	ETag     string    `json:"etag"`
 	Modified time.Time `json:"modified"` // to the second
 	Checksum Checksum  `json:"checksum,omitzero"`
-	// Upload is the id of the upload it has come from in parts, empty if it has not.
+	// Upload is the ID of the multipart upload that created the object, or empty.
 	Upload string `json:"upload,omitempty"`
-	// Parts are how many those were.
+	// Parts is the number of its parts.
 	Parts int `json:"parts,omitempty"`
 	Attributes
 }
 
-// Sums are what was computed of data.
+// Sums are the computed sums of data.
 type Sums struct {
 	Size int64
 	MD5  []byte
-	// Checksum is that of the algorithm, in base64; empty without one.
+	// Checksum is the base64 checksum of the algorithm, or empty.
 	Checksum string
 }
 
-// Condition says when an object may be written or removed. The zero Condition is always fulfilled.
+// Condition is a condition for a write or delete. The zero Condition always holds.
 type Condition struct {
-	// IfMatch is the entity tag that the object has, or `*` for any object.
+	// IfMatch is the required entity tag of the object, or `*` for any object.
 	IfMatch string
-	// IfNone means that there is no object.
+	// IfNone requires that the object does not exist.
 	IfNone bool
 }
 
-// check returns [ErrPrecondition] unless the condition is fulfilled, and [ErrNoObject] if the object is missing that it asks for.
+// check returns [ErrPrecondition] unless the condition holds, and [ErrNoObject] if the required object is missing.
 func (c Condition) check(s *Store, file string) error {
 	if c == (Condition{}) {
 		return nil
@@ -76,14 +77,14 @@ func (c Condition) check(s *Store, file string) error {
 	if err != nil {
 		return err
 	}
-	_ = f.Close() // it was only read
+	_ = f.Close() // opened for reading only
 	if c.IfNone || c.IfMatch != "" && c.IfMatch != "*" && !SameTag(c.IfMatch, info.ETag) {
 		return ErrPrecondition
 	}
 	return nil
 }
 
-// SameTag reports whether two entity tags are the same, with or without quotation marks.
+// SameTag reports whether two entity tags are equal, with or without quotation marks.
 func SameTag(a, b string) bool { return bare(a) == bare(b) }
 
 func bare(tag string) string {
@@ -93,20 +94,20 @@ func bare(tag string) string {
 	return tag
 }
 
-// Options are how an object is put. The zero Options are good.
+// Options are options for writing an object. The zero value is valid.
 type Options struct {
 	Attributes
-	// Algorithm is that of the checksum which is computed and kept.
+	// Algorithm is the algorithm of the checksum to compute and store.
 	Algorithm Algorithm
-	// Verify is called with what was computed when all data are there and before the object is: its error is returned, and there is
-	// no object.
+	// Verify is called with the sums after all data was received. If it returns an error, the object is not created
+	// and the error is returned.
 	Verify    func(Sums) error
 	Condition Condition
 }
 
-// Put writes an object. When it returns, the object is durable, or nothing has changed. It returns [ErrNoBucket], [ErrKey],
-// [ErrTooLarge], [ErrMetadata], [ErrPrecondition], [ErrNoObject] for a condition on an object that is missing, or the error of
-// body or of Verify.
+// Put writes an object. When it returns, the object is durable, or nothing has changed. It returns [ErrNoBucket],
+// [ErrKey], [ErrTooLarge], [ErrMetadata], [ErrPrecondition], [ErrNoObject] for a condition on a missing object, or
+// the error of body or of Verify.
 func (s *Store) Put(ctx context.Context, bucket, key string, body io.Reader, o Options) (Info, error) {
 	return s.put(ctx, PutObject, bucket, key, body, o)
 }
@@ -129,8 +130,7 @@ func (s *Store) put(ctx context.Context, kind ChangeKind, bucket, key string, bo
 	return info, nil
 }
 
-// take receives data of an object, or of a part of one, and lets verify look at what was computed of them. The caller drops what has
-// come.
+// take receives the data of an object or a part, and calls verify with its sums. The caller drops the result.
 func (s *Store) take(ctx context.Context, bucket, key string, body io.Reader, a Algorithm, verify func(Sums) error) (*incoming, Info, error) {
 	in, err := s.receive(a)
 	if err != nil {
@@ -154,7 +154,7 @@ func (s *Store) take(ctx context.Context, bucket, key string, body io.Reader, a 
 	return in, info, nil
 }
 
-// check looks at what an object is to be, and returns its file.
+// check validates the bucket, the key and the attributes of an object, and returns its file.
 func (s *Store) check(ctx context.Context, bucket, key string, a *Attributes) (file string, err error) {
 	if _, err := s.ensure(ctx, bucket); err != nil {
 		return "", err
@@ -172,12 +172,12 @@ func (s *Store) check(ctx context.Context, bucket, key string, a *Attributes) (f
 	return objectFile(bucket, key), nil
 }
 
-// commit makes an object of what was received.
+// commit turns received data into an object.
 func (s *Store) commit(ctx context.Context, in *incoming, bucket, file string, info Info, c Condition) error {
 	if err := in.finish(info); err != nil {
 		return cleanError("write", bucket, err)
 	}
-	// The bucket may have been removed, and made again, meanwhile; while this lock is held it can't be.
+	// The bucket may have been removed and created again meanwhile. It can't be while this lock is held.
 	lock := s.bucketLock(bucket)
 	lock.RLock()
 	defer lock.RUnlock()
@@ -193,17 +193,17 @@ func (s *Store) commit(ctx context.Context, in *incoming, bucket, file string, i
 	return cleanError("write", bucket, in.place(file))
 }
 
-// Object is an object that is being read.
+// Object is an open object.
 type Object struct {
 	// ReadCloser reads its data. It must be closed.
 	io.ReadCloser
-	// Bucket is the one that it is in.
+	// Bucket is the bucket of the object.
 	Bucket string
 	Info
 	file *os.File
 }
 
-// Range returns a reader of the length bytes from first on, which ends with the object's Close.
+// Range returns a reader of up to length bytes from first on. It is valid until the object is closed.
 func (o Object) Range(first, length int64) io.Reader {
 	return io.NewSectionReader(o.file, first, min(length, o.Size-first))
 }
@@ -215,7 +215,7 @@ type reading struct {
 }
 
 // Open opens an object. Its reader keeps reading the same content if the object is replaced or removed meanwhile. The
-// version is empty or null; any other is [ErrNoVersion]. It returns [ErrNoBucket] or [ErrNoObject].
+// version must be empty or null; any other is [ErrNoVersion]. Open returns [ErrNoBucket] or [ErrNoObject].
 func (s *Store) Open(ctx context.Context, bucket, key, version string) (Object, error) {
 	if _, err := s.Bucket(ctx, bucket); err != nil {
 		return Object{}, err
@@ -236,7 +236,7 @@ func (s *Store) Open(ctx context.Context, bucket, key, version string) (Object, 
 	return Object{ReadCloser: reading{io.NewSectionReader(file, 0, info.Size), file}, Bucket: bucket, Info: info, file: file}, nil
 }
 
-// OpenFor is [Store.Open] on behalf of an account, which has no access to the buckets of others: [ErrDenied].
+// OpenFor is [Store.Open] on behalf of an account. It returns [ErrDenied] for buckets of other accounts.
 func (s *Store) OpenFor(ctx context.Context, account, bucket, key, version string) (Object, error) {
 	item, err := s.Bucket(ctx, bucket)
 	if err != nil {
@@ -248,10 +248,10 @@ func (s *Store) OpenFor(ctx context.Context, account, bucket, key, version strin
 	return s.Open(ctx, bucket, key, version)
 }
 
-// NullVersion is the version of objects in buckets that keep no others.
+// NullVersion is the version of objects in buckets without versioning.
 const NullVersion = "null"
 
-// Stat returns what is known of an object. Its errors are those of [Store.Open].
+// Stat returns the info of an object. Its errors are those of [Store.Open].
 func (s *Store) Stat(ctx context.Context, bucket, key, version string) (Info, error) {
 	o, err := s.Open(ctx, bucket, key, version)
 	if err != nil {
@@ -260,8 +260,8 @@ func (s *Store) Stat(ctx context.Context, bucket, key, version string) (Info, er
 	return o.Info, o.Close()
 }
 
-// Delete removes an object, if there is one and the condition is fulfilled. When it returns, that is durable. It returns
-// [ErrNoBucket] or what a [Condition] does.
+// Delete removes an object, if it exists and the condition holds. The removal is durable when Delete returns. It
+// returns [ErrNoBucket] or the errors of a [Condition].
 func (s *Store) Delete(ctx context.Context, bucket, key string, c Condition) error {
 	if _, err := s.Bucket(ctx, bucket); err != nil {
 		return err
@@ -276,7 +276,7 @@ func (s *Store) Delete(ctx context.Context, bucket, key string, c Condition) err
 	return err
 }
 
-// remove removes the file of an object, if there is one, and reports whether that is durable.
+// remove removes the file of an object, if it exists, and reports whether it durably removed one.
 func (s *Store) remove(bucket, file string, c Condition) (removed bool, err error) {
 	mine := s.keyLock(file)
 	mine.Lock()
@@ -294,7 +294,7 @@ func (s *Store) remove(bucket, file string, c Condition) (removed bool, err erro
 	return err == nil, cleanError("remove", bucket, err)
 }
 
-// DeleteAll removes objects, as far as there are such. When it returns without an error, that is durable.
+// DeleteAll removes the objects that exist. If it returns no error, the removal is durable.
 func (s *Store) DeleteAll(ctx context.Context, bucket string, keys []string) error {
 	if _, err := s.Bucket(ctx, bucket); err != nil {
 		return err
@@ -306,7 +306,7 @@ func (s *Store) DeleteAll(ctx context.Context, bucket string, keys []string) err
 			return err
 		}
 		if CheckKey(key) != nil {
-			continue // there is none
+			continue // it cannot exist
 		}
 		file := objectFile(bucket, key)
 		mine := s.keyLock(file)
@@ -331,8 +331,8 @@ func (s *Store) DeleteAll(ctx context.Context, bucket string, keys []string) err
 	return nil
 }
 
-// Copy writes an object that has the data of another, at least so far as it goes. Its attributes are those in o; with keep, those of
-// the other. The checksum is that of o.Algorithm or, if that is empty, of the other's.
+// Copy writes an object with the data of another. Its attributes are those in o, or with keep those of the source.
+// The checksum algorithm is o.Algorithm or, if that is empty, that of the source.
 func (s *Store) Copy(ctx context.Context, from Object, bucket, key string, keep bool, o Options) (Info, error) {
 	if keep {
 		o.Attributes = from.Attributes
@@ -343,8 +343,8 @@ func (s *Store) Copy(ctx context.Context, from Object, bucket, key string, keep 
 	return s.put(ctx, Copied, bucket, key, from, o)
 }
 
-// SetTags changes the tags of an object, and nothing else of it. It costs as much as a copy. It returns what [Store.Open] does, or
-// [ErrPrecondition] if the object is replaced meanwhile.
+// SetTags changes only the tags of an object. It rewrites the whole object. It returns the errors of [Store.Open],
+// and [ErrPrecondition] if the object was replaced meanwhile.
 func (s *Store) SetTags(ctx context.Context, bucket, key string, tags map[string]string) error {
 	from, err := s.Open(ctx, bucket, key, "")
 	if err != nil {

@@ -2,23 +2,23 @@
 //
 // A bucket is an item of the catalog; its objects are files below one directory:
 //
-//	DIR/buckets/=BUCKET/objects/=KEY          an object, with what is known of it at its end
-//	DIR/buckets/=BUCKET/uploads/=ID/…         the parts of an upload that is not complete
-//	DIR/incoming/…                            what is being written
+//	DIR/buckets/=BUCKET/objects/=KEY          an object, followed by its info
+//	DIR/buckets/=BUCKET/uploads/=ID/…         the parts of an incomplete upload
+//	DIR/incoming/…                            files that are being written
 //
-// Names are encoded so that none can leave its directory, is special to an operating system, or is the same as
-// another on a file system that ignores case. All access also goes through an [os.Root].
+// Names are encoded so that none can escape its directory, is special to an operating system, or equals another on a
+// case-insensitive file system. All access also goes through an [os.Root].
 //
-// # What is durable
+// # Durability
 //
-// An object is written aside, flushed, and renamed into its place as the last step, with its metadata in the same
-// file. Readers see the old object or the new one, and continue to read the one they have opened. [New] removes the
-// temporary files that a crash has left. Only one Store may use a directory at a time.
+// The store writes an object to a temporary file, flushes it, and renames it as the last step. The metadata is in the
+// same file. Readers see the old object or the new one, and continue to read the one they have opened. [New] removes
+// the temporary files that a crash has left. Only one Store may use a directory at a time.
 //
-// # What is bounded
+// # Limits
 //
 // Objects are streamed, never held in memory. Their size, the length of keys and metadata and the number of parts are
-// bounded. A listing reads all the names of a bucket, and the metadata of the objects that it returns.
+// limited. A listing reads all the names of a bucket, and the metadata of the objects that it returns.
 //
 // Source: Amazon S3 User Guide and API Reference, version 2006-03-01.
 package objects
@@ -41,7 +41,7 @@ import (
 	"github.com/pintle-dev/pintle/internal/cloud/registry"
 )
 
-// Errors that callers branch on.
+// Errors for callers to check.
 var (
 	ErrNoBucket     = errors.New("the specified bucket does not exist")
 	ErrDenied       = fmt.Errorf("%w: the bucket is another account's", fs.ErrPermission)
@@ -59,23 +59,23 @@ var (
 	ErrPrecondition = errors.New("at least one of the preconditions you specified did not hold")
 )
 
-// Bounds of what is kept.
+// Limits.
 const (
-	// DefaultMaxObject is how many bytes an object has at most, unless Config says otherwise: S3's limit of one PUT.
+	// DefaultMaxObject is the default maximum size of an object in bytes. It is S3's limit for one PUT.
 	DefaultMaxObject = 5 << 30
-	// MinPart is how many bytes every part but the last has at least, unless its upload says otherwise.
+	// MinPart is the default minimum size of every part but the last, in bytes.
 	MinPart = 5 << 20
-	// MaxParts is the highest number of a part.
+	// MaxParts is the highest part number.
 	MaxParts = 10_000
-	// MaxKey is how many bytes a key has at most.
+	// MaxKey is the maximum length of a key in bytes.
 	MaxKey = 1024
-	// MaxMetadata is how many bytes the names and values of an object's own metadata have at most.
+	// MaxMetadata is the maximum length in bytes of the names and values of an object's own metadata.
 	MaxMetadata = 2 << 10
-	// MaxTags is how many tags an object has at most.
+	// MaxTags is the maximum number of tags of an object.
 	MaxTags = 10
 )
 
-// Buckets is what is needed of the catalog. [registry.Catalog].Buckets is one.
+// Buckets is the part of the catalog that a [Store] needs. [registry.Catalog].Buckets implements it.
 type Buckets interface {
 	Get(ctx context.Context, place registry.Scope, name string) (registry.Item[registry.Bucket], error)
 	List(ctx context.Context, place registry.Scope, after string, limit int) ([]registry.Item[registry.Bucket], error)
@@ -83,33 +83,34 @@ type Buckets interface {
 	Delete(ctx context.Context, place registry.Scope, name string, version int64) error
 }
 
-// Config is what a [Store] is made of.
+// Config configures a [Store].
 type Config struct {
-	// Dir is the directory of the files; it is made if it is not there. Required.
+	// Dir is the directory of the files. New creates it if it does not exist. Required.
 	Dir string
 	// Buckets are the rows of the buckets. Required.
 	Buckets Buckets
-	// URL is where clients reach this server, for [Store.Locate]; nil means that no URL is its own.
+	// URL is the URL of this server for clients, for [Store.Locate]. Nil means that no URL belongs to the server.
 	URL *url.URL
-	// MaxObject is how many bytes an object has at most. Zero means [DefaultMaxObject].
+	// MaxObject is the maximum size of an object in bytes. Zero means [DefaultMaxObject].
 	MaxObject int64
-	// Changed is notified of each change of an object when it is durable, with the bucket. It must return soon. Nil gets nothing.
+	// Changed is called after each durable change of an object, with the bucket. It must return quickly. Nil is not
+	// called.
 	Changed func(ctx context.Context, bucket registry.Item[registry.Bucket], change Change)
 	// Now is the clock; nil means [time.Now].
 	Now func() time.Time
-	// Log gets what operators should know; nil discards it.
+	// Log gets messages for operators. Nil discards them.
 	Log *slog.Logger
 }
 
-// Store has the buckets and objects of a directory. It is safe for concurrent use. Make one with [New].
+// Store stores buckets and objects in a directory. It is safe for concurrent use. Create one with [New].
 type Store struct {
 	config Config
 	root   *os.Root
 	log    *slog.Logger
-	// seed spreads names over the locks.
+	// seed distributes names over the locks.
 	seed    maphash.Seed
-	buckets [64]sync.RWMutex // held for reading while an object is put in its place, for writing while its bucket is made or removed
-	keys    [256]sync.Mutex  // held while an object or an upload is changed
+	buckets [64]sync.RWMutex // read-locked while placing an object, write-locked while creating or removing its bucket
+	keys    [256]sync.Mutex  // locked while changing an object or an upload
 }
 
 const (
@@ -117,7 +118,7 @@ const (
 	incomingDir = "incoming"
 )
 
-// New opens the directory, and removes from it what writes have left that were cut off.
+// New opens the directory, and removes the leftovers of interrupted writes.
 func New(config Config) (*Store, error) {
 	if config.Dir == "" || config.Buckets == nil {
 		return nil, errors.New("objects: the directory and the buckets are required")
@@ -154,25 +155,25 @@ func New(config Config) (*Store, error) {
 	return s, nil
 }
 
-// Close closes the directory. Open objects stay readable; no other method may be called.
+// Close closes the directory. Open objects stay readable, but no other method may be called.
 func (s *Store) Close() error { return s.root.Close() }
 
-// MaxObject is how many bytes an object has at most.
+// MaxObject returns the maximum size of an object in bytes.
 func (s *Store) MaxObject() int64 { return s.config.MaxObject }
 
-// now is the time, as S3 tells it: to the second.
+// now returns the time to the second, as in S3.
 func (s *Store) now() time.Time { return s.config.Now().UTC().Truncate(time.Second) }
 
 func (s *Store) bucketLock(bucket string) *sync.RWMutex {
 	return &s.buckets[maphash.String(s.seed, bucket)%uint64(len(s.buckets))]
 }
 
-// keyLock is of an object or an upload. No two are held at a time.
+// keyLock returns the lock of an object or an upload. No two are held at a time.
 func (s *Store) keyLock(file string) *sync.Mutex {
 	return &s.keys[maphash.String(s.seed, file)%uint64(len(s.keys))]
 }
 
-// makeDir makes a directory and those above it, durably.
+// makeDir creates a directory and its parents, durably.
 func (s *Store) makeDir(dir string) error {
 	if dir == "." {
 		return nil
@@ -190,7 +191,7 @@ func (s *Store) makeDir(dir string) error {
 	return s.syncDir(above)
 }
 
-// syncDir makes the names in a directory durable, where the system can.
+// syncDir makes the names in a directory durable, if the system supports it.
 func (s *Store) syncDir(dir string) error {
 	if runtime.GOOS == "windows" {
 		return nil
@@ -202,7 +203,7 @@ func (s *Store) syncDir(dir string) error {
 	return errors.Join(d.Sync(), d.Close())
 }
 
-// names returns the names in a directory; none if it is not there.
+// names returns the entries of a directory, or none if it does not exist.
 func (s *Store) names(dir string) ([]fs.DirEntry, error) {
 	d, err := s.root.Open(dir)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -215,7 +216,7 @@ func (s *Store) names(dir string) ([]fs.DirEntry, error) {
 	return entries, errors.Join(err, d.Close())
 }
 
-// cleanError is an error without the path of the file it is about, which clients need not know.
+// cleanError removes the file path from an error, because clients need not know it.
 func cleanError(doing, bucket string, err error) error {
 	if err == nil {
 		return nil

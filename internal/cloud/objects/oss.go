@@ -1,6 +1,6 @@
 package objects
 
-// Settings of a bucket of OSS, by their names in [catalog.Bucket]. They are recorded and have no effect.
+// Settings of OSS buckets, by their names in [registry.Bucket]. They are recorded and have no effect.
 const (
 	SettingACL        = "oss.acl"
 	SettingStorage    = "oss.storageClass"
@@ -14,13 +14,13 @@ const (
 	DefaultRedundancy = "LRS"
 )
 
-// BucketACLs are the access control lists that a bucket may have.
+// BucketACLs returns the valid access control lists of a bucket.
 func BucketACLs() []string { return []string{Private, "public-read", "public-read-write"} }
 
-// StorageClasses are the storage classes that a bucket may have.
+// StorageClasses returns the valid storage classes of a bucket.
 func StorageClasses() []string {
 	return []string{StandardStorage, "IA", "Archive", "ColdArchive", "DeepColdArchive"}
 }
 
-// Redundancies are the ways to keep data that a bucket may have.
+// Redundancies returns the valid redundancy types of a bucket.
 func Redundancies() []string { return []string{DefaultRedundancy, "ZRS"} }

@@ -3,7 +3,7 @@ package objects
 import (
 	"cmp"
 	"context"
-	"crypto/md5" // which S3 makes entity tags of
+	"crypto/md5" // S3 derives entity tags from it
 	"crypto/rand"
 	"encoding/hex"
 	"encoding/json"
@@ -17,15 +17,16 @@ import (
 	"time"
 )
 
-// Upload is an object that comes in parts.
+// Upload is a multipart upload.
 type Upload struct {
 	ID    string    `json:"id"`
 	Key   string    `json:"key"`
 	Begun time.Time `json:"begun"`
-	// Algorithm is that of the checksums of the parts and, Whole says it, of the whole object; otherwise of the parts' checksums.
+	// Algorithm is the checksum algorithm of the parts. With Whole, the object gets a checksum of all its data, and
+	// otherwise one of the parts' checksums.
 	Algorithm Algorithm `json:"algorithm,omitempty"`
 	Whole     bool      `json:"whole,omitempty"`
-	// MinPart is how many bytes every part but the last has at least. Zero means [MinPart].
+	// MinPart is the minimum size of every part but the last, in bytes. Zero means [MinPart].
 	MinPart int64 `json:"minPart,omitempty"`
 	Attributes
 }
@@ -39,17 +40,17 @@ type Part struct {
 // Given is a part as a client names it.
 type Given struct {
 	Number int
-	// ETag is the part's, with or without quotation marks.
+	// ETag is the part's entity tag, with or without quotation marks.
 	ETag string
-	// Checksum is the part's in base64; empty if the client does not say.
+	// Checksum is the part's base64 checksum, or empty if the client does not send one.
 	Checksum string
 }
 
-const uploadName = "=upload" // the file that says what an upload is
+const uploadName = "=upload" // the file that describes an upload
 
 func uploadsDir(bucket string) string { return bucketDir(bucket) + "/uploads" }
 
-// uploadDir returns the directory of an upload, whatever id is; nothing else is there.
+// uploadDir returns the directory of an upload. It is safe for any ID.
 func uploadDir(bucket, id string) (string, error) {
 	if id == "" || len(id) > maxName/3 {
 		return "", ErrNoUpload
@@ -59,7 +60,7 @@ func uploadDir(bucket, id string) (string, error) {
 
 func partFile(dir string, number int) string { return fmt.Sprintf("%s/=part-%05d", dir, number) }
 
-// Begin begins an upload. It returns what [Store.Put] does of the bucket, the key and the attributes.
+// Begin starts an upload. For the bucket, the key and the attributes, it returns the errors of [Store.Put].
 func (s *Store) Begin(ctx context.Context, bucket string, u Upload) (Upload, error) {
 	if _, err := s.check(ctx, bucket, u.Key, &u.Attributes); err != nil {
 		return u, err
@@ -85,7 +86,7 @@ func (s *Store) Begin(ctx context.Context, bucket string, u Upload) (Upload, err
 	return u, s.commit(ctx, in, bucket, dir+"/"+uploadName, Info{Key: u.Key, Size: in.size}, Condition{})
 }
 
-// Upload returns an upload, or [ErrNoUpload]. The key has to be the upload's.
+// Upload returns an upload, or [ErrNoUpload]. The key must be that of the upload.
 func (s *Store) Upload(bucket, key, id string) (Upload, error) {
 	var u Upload
 	dir, err := uploadDir(bucket, id)
@@ -109,9 +110,9 @@ func (s *Store) Upload(bucket, key, id string) (Upload, error) {
 	return u, nil
 }
 
-// PutPart writes a part of an upload, in the place of one that has the number. Of o, Algorithm and Verify count; without an algorithm
-// it is the upload's. It returns [ErrNoBucket], [ErrNoUpload], [ErrPart] for a number that is not from 1 to [MaxParts], [ErrTooLarge],
-// or the error of body or of Verify.
+// PutPart writes a part of an upload, and replaces an existing part with the same number. It uses only Algorithm and
+// Verify of o. An empty algorithm means that of the upload. It returns [ErrNoBucket], [ErrNoUpload], [ErrPart] for a
+// number that is not from 1 to [MaxParts], [ErrTooLarge], or the error of body or of Verify.
 func (s *Store) PutPart(ctx context.Context, bucket, key, id string, number int, body io.Reader, o Options) (Info, error) {
 	if _, err := s.Bucket(ctx, bucket); err != nil {
 		return Info{}, err
@@ -141,13 +142,13 @@ func (s *Store) PutPart(ctx context.Context, bucket, key, id string, number int,
 	mine := s.keyLock(dir)
 	mine.Lock()
 	defer mine.Unlock()
-	if _, err := s.Upload(bucket, key, id); err != nil { // it may have been aborted, or gone with its bucket, meanwhile
+	if _, err := s.Upload(bucket, key, id); err != nil { // the upload or its bucket may have been removed
 		return info, err
 	}
 	return info, cleanError("write", bucket, in.place(partFile(dir, number)))
 }
 
-// Parts returns the parts of an upload, by number, or [ErrNoUpload].
+// Parts returns the parts of an upload, sorted by number, or [ErrNoUpload].
 func (s *Store) Parts(bucket, key, id string) (Upload, []Part, error) {
 	u, err := s.Upload(bucket, key, id)
 	if err != nil {
@@ -175,14 +176,14 @@ func (s *Store) Parts(bucket, key, id string) (Upload, []Part, error) {
 		if err != nil {
 			return u, nil, cleanError("read", bucket, err)
 		}
-		_ = file.Close() // it was only read
+		_ = file.Close() // opened for reading only
 		parts = append(parts, Part{number, info})
 	}
 	slices.SortFunc(parts, func(a, b Part) int { return cmp.Compare(a.Number, b.Number) })
 	return u, parts, nil
 }
 
-// Uploads returns the uploads of a bucket that are neither complete nor aborted, by key and beginning, or [ErrNoBucket].
+// Uploads returns the unfinished uploads of a bucket, sorted by key and start time, or [ErrNoBucket].
 func (s *Store) Uploads(ctx context.Context, bucket string) ([]Upload, error) {
 	if _, err := s.Bucket(ctx, bucket); err != nil {
 		return nil, err
@@ -195,7 +196,7 @@ func (s *Store) Uploads(ctx context.Context, bucket string) ([]Upload, error) {
 	for _, e := range entries {
 		file, info, err := s.readFile(uploadsDir(bucket) + "/" + e.Name() + "/" + uploadName)
 		if errors.Is(err, fs.ErrNotExist) {
-			continue // it has just ended
+			continue // it just ended
 		}
 		if err != nil {
 			return nil, cleanError("read", bucket, err)
@@ -230,7 +231,7 @@ func (s *Store) Abort(ctx context.Context, bucket, key, id string) error {
 	return cleanError("remove", bucket, s.dropUpload(bucket, dir))
 }
 
-// dropUpload removes an upload, what makes it one first.
+// dropUpload removes an upload, beginning with its description.
 func (s *Store) dropUpload(bucket, dir string) error {
 	if err := s.root.Remove(dir + "/" + uploadName); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
@@ -241,9 +242,10 @@ func (s *Store) dropUpload(bucket, dir string) error {
 	return s.syncDir(uploadsDir(bucket))
 }
 
-// Complete makes an object of parts of an upload, in their order, and ends the upload. Of o, Verify and Condition count; Verify gets
-// the sums of the whole object, with a checksum where the upload's is of the whole. Asked again for what it has completed, it returns
-// the object. It returns [ErrNoBucket], [ErrNoUpload], [ErrPart], [ErrPartOrder], [ErrTooSmall], [ErrTooLarge] or [ErrPrecondition].
+// Complete creates an object from parts of an upload, in their order, and ends the upload. It uses only Verify and
+// Condition of o. Verify gets the sums of the whole object, with a checksum if the upload is Whole. For an already
+// completed upload, Complete returns the object. It returns [ErrNoBucket], [ErrNoUpload], [ErrPart], [ErrPartOrder],
+// [ErrTooSmall], [ErrTooLarge] or [ErrPrecondition].
 func (s *Store) Complete(ctx context.Context, bucket, key, id string, given []Given, o Options) (Info, error) {
 	if _, err := s.Bucket(ctx, bucket); err != nil {
 		return Info{}, err
@@ -310,7 +312,7 @@ func (s *Store) Complete(ctx context.Context, bucket, key, id string, given []Gi
 	mine := s.keyLock(dir)
 	mine.Lock()
 	defer mine.Unlock()
-	// A crash before this is over leaves an upload that can be completed again, or aborted.
+	// After a crash before this line, the upload can be completed again, or aborted.
 	return info, cleanError("remove", bucket, s.dropUpload(bucket, dir))
 }
 
@@ -338,7 +340,7 @@ func choose(have []Part, given []Given, least int64) ([]Part, error) {
 	return parts, nil
 }
 
-// append adds a part to a file. It is [ErrPart] if the part was replaced meanwhile.
+// append appends a part to a file. It returns [ErrPart] if the part was replaced meanwhile.
 func (s *Store) append(ctx context.Context, in *incoming, dir string, part Part) error {
 	file, info, err := s.readFile(partFile(dir, part.Number))
 	if errors.Is(err, fs.ErrNotExist) {

@@ -14,7 +14,7 @@ import (
 	"github.com/pintle-dev/pintle/internal/cloud/registry"
 )
 
-// acmOperations are those of Certificate Manager. Source: ACM API Reference, version 2015-12-08.
+// acmOperations are the operations of Certificate Manager. Source: ACM API Reference, version 2015-12-08.
 var acmOperations = map[string]operation{
 	"RequestCertificate":     requestCertificate,
 	"DescribeCertificate":    describeCertificate,
@@ -26,10 +26,10 @@ var acmOperations = map[string]operation{
 
 const certificateType = "AWS::CertificateManager::Certificate"
 
-// maxNames bounds the names of a certificate. Source: ACM quotas, the most that can be requested.
+// maxNames is the maximum number of names of a certificate. Source: ACM quotas, the maximum that can be requested.
 const maxNames = 100
 
-// certificate is what is recorded of a certificate, as its resource type has it.
+// certificate is the recorded certificate, in the format of its resource type.
 type certificate struct {
 	Domain     string   `json:"DomainName"`
 	Names      []string `json:"SubjectAlternativeNames,omitempty"`
@@ -103,7 +103,7 @@ func noCertificate(arn string) error {
 	return awsapi.Refuse("ResourceNotFoundException", "Could not find certificate %.300s.", arn)
 }
 
-// validation returns the record that proves a domain. It is the same for a domain and its wildcard, as on AWS.
+// validation returns the DNS record that proves a domain. As on AWS, a domain and its wildcard share the record.
 func (c *call) validation(name string) object {
 	name = strings.TrimPrefix(name, "*.")
 	sum := sha256.Sum256([]byte(c.place.Account + " " + name))
@@ -112,7 +112,7 @@ func (c *call) validation(name string) object {
 	}
 }
 
-// describeCertificate describes a certificate. It is issued at once (chosen): no DNS server is asked for the record.
+// describeCertificate describes a certificate. By our choice it is issued at once, and no DNS server is queried.
 func describeCertificate(c *call) (object, error) {
 	r, cert, err := c.certificate()
 	if err != nil {
@@ -171,7 +171,7 @@ func listCertificates(c *call) (object, error) {
 	return answer, nil
 }
 
-// maxTags bounds the tags of a resource. Source: AWS General Reference, Tagging AWS resources.
+// maxTags is the maximum number of tags of a resource. Source: AWS General Reference, Tagging AWS resources.
 const maxTags = 50
 
 func tagCertificate(c *call) (object, error) {

@@ -10,7 +10,7 @@ import (
 	"github.com/pintle-dev/pintle/internal/cloud/registry"
 )
 
-// cloudfrontOperations are those of CloudFront. Source: Amazon CloudFront API Reference, version 2020-05-31.
+// cloudfrontOperations are the operations of CloudFront. Source: Amazon CloudFront API Reference, version 2020-05-31.
 var cloudfrontOperations = map[string]operation{
 	"CreateInvalidation": createInvalidation,
 	"GetInvalidation":    getInvalidation,
@@ -20,13 +20,14 @@ const distributionType = "AWS::CloudFront::Distribution"
 
 const invalidationsState = "invalidations"
 
-// maxInvalidations is how many invalidations of a distribution are kept, and maxPaths how many paths one has (AWS allows 3,000).
+// maxInvalidations is the number of stored invalidations of a distribution, and maxPaths the maximum number of paths
+// of one (AWS allows 3,000).
 const (
 	maxInvalidations = 20
 	maxPaths         = 3000
 )
 
-// invalidation is a requested invalidation. There is no cache, so it is complete at once.
+// invalidation is a requested invalidation. It is complete at once, because nothing is cached.
 type invalidation struct {
 	ID, Reference string
 	Paths         []string

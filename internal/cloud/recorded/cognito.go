@@ -12,7 +12,8 @@ import (
 	"github.com/pintle-dev/pintle/internal/cloud/registry"
 )
 
-// cognitoOperations are those of Cognito user pools. Source: Amazon Cognito user pools API Reference, version 2016-04-18.
+// cognitoOperations are the operations of Cognito user pools. Source: Amazon Cognito user pools API Reference,
+// version 2016-04-18.
 var cognitoOperations = map[string]operation{
 	"DescribeUserPoolClient": describePoolClient,
 	"DescribeUserPoolDomain": describePoolDomain,
@@ -25,7 +26,7 @@ const (
 
 const clientSecretState = "clientSecret"
 
-// describePoolClient describes a client. Its secret is made with the first call and kept.
+// describePoolClient describes a client. The first call generates and stores its secret.
 func describePoolClient(c *call) (object, error) {
 	id := strings.TrimSuffix(text(c.in, "ClientId"), ".ClientId")
 	secret, generated := "", false
@@ -62,7 +63,7 @@ func describePoolClient(c *call) (object, error) {
 	return object{"UserPoolClient": client}, nil
 }
 
-// describePoolDomain describes a domain. One that does not exist has an empty description, as on AWS.
+// describePoolDomain describes a domain. As on AWS, the description of an unknown domain is empty.
 func describePoolDomain(c *call) (object, error) {
 	domain := text(c.in, "Domain")
 	r, err := c.get(poolDomainType, domain)

@@ -9,8 +9,9 @@ import (
 	"github.com/pintle-dev/pintle/internal/cloud/registry"
 )
 
-// opensearchOperations and elasticsearchOperations are those of OpenSearch Service and its older API. Source: Amazon OpenSearch Service
-// API Reference, version 2021-01-01; Configuration API Reference, version 2015-01-01.
+// opensearchOperations and elasticsearchOperations are the operations of OpenSearch Service and its older API.
+// Source: Amazon OpenSearch Service API Reference, version 2021-01-01; Configuration API Reference, version
+// 2015-01-01.
 var (
 	opensearchOperations = map[string]operation{
 		"UpdateDomainConfig": func(c *call) (object, error) { return updateDomain(c, "AWS::OpenSearchService::Domain") },
@@ -20,10 +21,10 @@ var (
 	}
 )
 
-// maxPolicy bounds an access policy in bytes. Source: OpenSearch Service quotas.
+// maxPolicy is the maximum length of an access policy in bytes. Source: OpenSearch Service quotas.
 const maxPolicy = 100 << 10
 
-// updateDomain keeps the access policies of a domain.
+// updateDomain stores the access policies of a domain.
 func updateDomain(c *call, kind string) (object, error) {
 	name, policies := text(c.in, "DomainName"), text(c.in, "AccessPolicies")
 	for member := range c.in {

@@ -9,7 +9,7 @@ import (
 	"github.com/pintle-dev/pintle/internal/cloud/registry"
 )
 
-// dynamodbOperations are those of DynamoDB. Source: Amazon DynamoDB API Reference, version 2012-08-10.
+// dynamodbOperations are the operations of DynamoDB. Source: Amazon DynamoDB API Reference, version 2012-08-10.
 var dynamodbOperations = map[string]operation{
 	"DescribeTable": describeTable,
 	"UpdateTable":   updateTable,
@@ -17,10 +17,10 @@ var dynamodbOperations = map[string]operation{
 
 const replicasState = "replicas"
 
-// maxReplicas bounds the replicas of a table: more than AWS has regions.
+// maxReplicas is the maximum number of replicas of a table, more than AWS has regions.
 const maxReplicas = 100
 
-// tableTypes are the types of tables.
+// tableTypes are the resource types of tables.
 var tableTypes = []string{"AWS::DynamoDB::Table", "AWS::DynamoDB::GlobalTable"}
 
 // table returns a table by its name or ARN.

@@ -13,7 +13,7 @@ import (
 	"github.com/pintle-dev/pintle/internal/cloud/registry"
 )
 
-// ec2Operations are those of EC2. Source: Amazon EC2 API Reference, version 2016-11-15, and its error codes.
+// ec2Operations are the operations of EC2. Source: Amazon EC2 API Reference, version 2016-11-15, and its error codes.
 var ec2Operations = map[string]operation{
 	"DescribeAvailabilityZones":                     describeZones,
 	"DescribeSecurityGroups":                        describeGroups,
@@ -33,15 +33,16 @@ const (
 	acceleratedType     = "AWS::GlobalAccelerator::EndpointGroup"
 )
 
-// Security groups that stacks do not declare have the id of their VPC with one of these suffixes. The first one is what Fn::GetAtt
-// returns, see native.StandIn.
+// Security groups that stacks do not declare have the ID of their VPC with one of these suffixes. Fn::GetAtt returns
+// the first one, see native.StandIn.
 const (
 	defaultGroup     = ".DefaultSecurityGroup"
 	acceleratorGroup = ".GlobalAccelerator"
 	groupAttribute   = ".GroupId"
 )
 
-// maxRules bounds the rules of a security group in one direction. Source: Amazon VPC quotas, the most that can be requested.
+// maxRules is the maximum number of rules of a security group in one direction. Source: Amazon VPC quotas, the
+// maximum that can be requested.
 const maxRules = 1000
 
 func describeZones(c *call) (object, error) {
@@ -75,7 +76,7 @@ func unknownFilter(filter object) error {
 	return awsapi.Refuse("InvalidParameterValue", "The filter '%.100s' is invalid", text(filter, "Name"))
 }
 
-// passes reports whether a value matches one of a filter's, which may have the wildcards * and ?.
+// passes reports whether a value matches a filter, whose values may contain the wildcards * and ?.
 func passes(filter object, v string) bool {
 	for _, pattern := range texts(filter, "Values") {
 		pattern = strings.NewReplacer("[", `\[`, "/", "\x00").Replace(pattern)
@@ -106,19 +107,19 @@ func (r rule) same(other rule) bool {
 	return r.Protocol == other.Protocol && r.Peer == other.Peer && r.Of == other.Of && port(r.From) == port(other.From) && port(r.To) == port(other.To)
 }
 
-// group is a security group, and the record that its rules are attached to.
+// group is a security group, and the record to which its rules are attached.
 type group struct {
 	id, name, vpc, description string
 	kind, owner                string
 	rules                      rules
 }
 
-// rules are those of a group by direction.
+// rules are the rules of a group by direction.
 type rules map[string][]rule
 
 const rulesState = "rules"
 
-// groupsOf returns the groups that come with a VPC or that are one.
+// groupsOf returns the security groups of a record: those of a VPC, or the security group itself.
 func (c *call) groupsOf(r record) ([]group, error) {
 	kind, _, _ := strings.Cut(r.Name, "/")
 	self := rule{Protocol: "-1", Peer: "group", Of: r.id + defaultGroup, Owner: c.place.Account}
@@ -131,7 +132,8 @@ func (c *call) groupsOf(r record) ([]group, error) {
 		if err := r.state(rulesState+defaultGroup, &list[0].rules); err != nil {
 			return nil, err
 		}
-		// Global Accelerator makes a group in a VPC with its first endpoint there. Which VPC that is the record does not tell (chosen).
+		// Global Accelerator creates a group in a VPC with its first endpoint there. The record does not contain the
+		// VPC, so we choose one.
 		accelerated, err := c.all(acceleratedType)
 		if err != nil || len(accelerated) == 0 {
 			return list, err
@@ -157,7 +159,7 @@ func (c *call) groupsOf(r record) ([]group, error) {
 	return []group{g}, r.state(rulesState+groupAttribute, &g.rules)
 }
 
-// declaredRules returns the rules that a template declares in one item.
+// declaredRules returns the rules in one item of a template.
 func declaredRules(declared object) []rule {
 	number := func(name string) *int64 {
 		var n int64
@@ -180,7 +182,7 @@ func declaredRules(declared object) []rule {
 	return list
 }
 
-// group finds a group by its id, which may be what Ref or Fn::GetAtt returns.
+// group finds a group by its ID, which may be the result of Ref or Fn::GetAtt.
 func (c *call) group(id string) (group, error) {
 	kind, owner := groupType, strings.TrimSuffix(id, groupAttribute)
 	for _, suffix := range []string{defaultGroup, acceleratorGroup} {
@@ -207,7 +209,7 @@ func (c *call) group(id string) (group, error) {
 	return group{}, err
 }
 
-// groups returns all groups, by id.
+// groups returns all groups, sorted by ID.
 func (c *call) groups() ([]group, error) {
 	var list []group
 	for _, kind := range []string{vpcType, groupType} {
@@ -277,7 +279,7 @@ func describeGroups(c *call) (object, error) {
 	return out, nil
 }
 
-// permissions returns rules in the form of an output.
+// permissions converts rules for output.
 func permissions(list []rule) []any {
 	var out []any
 	for _, r := range list {
@@ -310,7 +312,7 @@ func permissions(list []rule) []any {
 	return out
 }
 
-// asked returns the rules that a call names.
+// asked returns the rules in a call.
 func asked(c *call) ([]rule, error) {
 	list := items(c.in, "IpPermissions")
 	if protocol := text(c.in, "IpProtocol"); protocol != "" {
@@ -426,7 +428,7 @@ type privateDNS struct{ Name, Verification, Value, State string }
 
 const privateDNSState = "privateDNS"
 
-// endpointService changes or only reads the private DNS name of the endpoint service that a call is about.
+// endpointService changes or reads the private DNS name of the endpoint service of a call.
 func endpointService(c *call, id string, change func(*privateDNS)) (r record, dns privateDNS, err error) {
 	r, err = c.change(endpointServiceType, strings.TrimSuffix(id, ".ServiceId"), func(r *record) error {
 		dns = privateDNS{}

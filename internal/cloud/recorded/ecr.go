@@ -8,7 +8,8 @@ import (
 	"github.com/pintle-dev/pintle/internal/cloud/registry"
 )
 
-// ecrOperations are those of ECR. Repositories have no images. Source: Amazon ECR API Reference, version 2015-09-21.
+// ecrOperations are the operations of ECR. Repositories have no images. Source: Amazon ECR API Reference, version
+// 2015-09-21.
 var ecrOperations = map[string]operation{
 	"DescribeRepositories": describeRepositories,
 	"ListTagsForResource":  listRepositoryTags,
@@ -84,7 +85,7 @@ func listRepositoryTags(c *call) (object, error) {
 	return object{"tags": r.tagList()}, nil
 }
 
-// noImages answers a list of images, of which there are none.
+// noImages returns an empty list of images.
 func noImages(c *call, member string) (object, error) {
 	if _, err := c.repository(text(c.in, "repositoryName")); err != nil {
 		return nil, err

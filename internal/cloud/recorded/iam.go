@@ -13,7 +13,7 @@ import (
 	"github.com/pintle-dev/pintle/internal/cloud/registry"
 )
 
-// iamOperations are those of IAM. Source: IAM API Reference, version 2010-05-08; IAM and STS quotas.
+// iamOperations are the operations of IAM. Source: IAM API Reference, version 2010-05-08; IAM and STS quotas.
 var iamOperations = map[string]operation{
 	"CreateOpenIDConnectProvider":             createOIDC,
 	"GetOpenIDConnectProvider":                getOIDC,
@@ -33,7 +33,7 @@ const (
 	maxThumbprints = 5
 )
 
-// oidc is what is recorded of an OIDC provider, as its resource type has it.
+// oidc is the recorded OIDC provider, in the format of its resource type.
 type oidc struct {
 	URL         string   `json:"Url"`
 	Clients     []string `json:"ClientIdList,omitempty"`
@@ -41,7 +41,7 @@ type oidc struct {
 	Tags        []any    `json:"Tags,omitempty"`
 }
 
-// oidcOf reads a provider. Its ARN follows from its URL.
+// oidcOf parses a provider. Its ARN is derived from its URL.
 func (c *call) oidcOf(r record) (p oidc, arn string, err error) {
 	if err := json.Unmarshal(r.Of.Properties, &p); err != nil {
 		return p, "", err
@@ -96,7 +96,7 @@ func createOIDC(c *call) (object, error) {
 	return object{"OpenIDConnectProviderArn": arn}, err
 }
 
-// createUnless makes a record if err says that there is none.
+// createUnless creates a record if err means that it does not exist.
 func (c *call) createUnless(err error, kind, id string, properties any) error {
 	if !isNotFound(err) {
 		return err
@@ -115,7 +115,7 @@ func isExists(err error, into *error) bool {
 	return errors.Is(err, registry.ErrExists)
 }
 
-// findOIDC finds a provider by its ARN, also one that a template declares, whose record has another id.
+// findOIDC finds a provider by its ARN. It also finds a provider from a template, whose record has another ID.
 func (c *call) findOIDC(arn string) (record, error) {
 	r, err := c.get(oidcType, arn)
 	if !errors.Is(err, registry.ErrNotFound) {
@@ -212,7 +212,7 @@ func removeOIDCClient(c *call) (object, error) {
 	})
 }
 
-// deleteOIDC deletes a provider. Deleting one that does not exist succeeds, as on AWS.
+// deleteOIDC deletes a provider. As on AWS, deleting a missing provider succeeds.
 func deleteOIDC(c *call) (object, error) {
 	r, err := c.findOIDC(text(c.in, "OpenIDConnectProviderArn"))
 	if err == nil {

@@ -11,7 +11,7 @@ import (
 	"github.com/pintle-dev/pintle/internal/cloud/registry"
 )
 
-// codedeployOperations are those of CodeDeploy. Source: AWS CodeDeploy API Reference, version 2014-10-06.
+// codedeployOperations are the operations of CodeDeploy. Source: AWS CodeDeploy API Reference, version 2014-10-06.
 var codedeployOperations = map[string]operation{
 	"CreateDeploymentConfig": createDeploymentConfig,
 	"DeleteDeploymentConfig": deleteDeploymentConfig,
@@ -19,7 +19,7 @@ var codedeployOperations = map[string]operation{
 
 const deploymentConfigType = "AWS::CodeDeploy::DeploymentConfig"
 
-// maxDeploymentConfigs bounds the deployment configurations of a region. Source: CodeDeploy quotas.
+// maxDeploymentConfigs is the maximum number of deployment configurations in a region. Source: CodeDeploy quotas.
 const maxDeploymentConfigs = 200
 
 func createDeploymentConfig(c *call) (object, error) {
@@ -44,7 +44,8 @@ func createDeploymentConfig(c *call) (object, error) {
 	return object{"deploymentConfigId": uuid.NewString()}, err
 }
 
-// deleteDeploymentConfig deletes a deployment configuration. Deleting one that does not exist succeeds: the API has no error for it.
+// deleteDeploymentConfig deletes a deployment configuration. Deleting a missing one succeeds, because the API has no
+// error for it.
 func deleteDeploymentConfig(c *call) (object, error) {
 	err := c.drop(deploymentConfigType, text(c.in, "deploymentConfigName"))
 	if errors.Is(err, registry.ErrNotFound) {
@@ -53,10 +54,11 @@ func deleteDeploymentConfig(c *call) (object, error) {
 	return nil, err
 }
 
-// syntheticsOperations are those of CloudWatch Synthetics. Source: CloudWatch Synthetics API Reference, version 2017-10-11.
+// syntheticsOperations are the operations of CloudWatch Synthetics. Source: CloudWatch Synthetics API Reference,
+// version 2017-10-11.
 var syntheticsOperations = map[string]operation{"GetCanary": getCanary}
 
-// getCanary describes a canary. It has no function, since nothing runs it.
+// getCanary describes a canary. It has no function, because canaries do not run.
 func getCanary(c *call) (object, error) {
 	name := text(c.in, "Name")
 	r, err := c.get("AWS::Synthetics::Canary", name)
@@ -73,7 +75,7 @@ func getCanary(c *call) (object, error) {
 	return object{"Canary": object{"Name": name, "Id": uuid.NewSHA1(uuid.NameSpaceOID, []byte(r.Owner)).String(), "Tags": tags}}, nil
 }
 
-// glueOperations are those of Glue. Source: AWS Glue Web API Reference, version 2017-03-31.
+// glueOperations are the operations of Glue. Source: AWS Glue Web API Reference, version 2017-03-31.
 var glueOperations = map[string]operation{
 	"CreatePartitionIndex": createIndex,
 	"GetPartitionIndexes":  getIndexes,
@@ -83,7 +85,8 @@ var glueOperations = map[string]operation{
 const (
 	glueTableType = "AWS::Glue::Table"
 	indexesState  = "partitionIndexes"
-	// maxIndexes bounds the partition indexes of a table. Source: AWS Glue, working with partition indexes.
+	// maxIndexes is the maximum number of partition indexes of a table. Source: AWS Glue, working with partition
+	// indexes.
 	maxIndexes = 3
 )
 
@@ -165,7 +168,8 @@ func deleteIndex(c *call) (object, error) {
 	})
 }
 
-// emrContainersOperations are those of EMR on EKS. Source: Amazon EMR on EKS API Reference, version 2020-10-01.
+// emrContainersOperations are the operations of EMR on EKS. Source: Amazon EMR on EKS API Reference, version
+// 2020-10-01.
 var emrContainersOperations = map[string]operation{"DescribeVirtualCluster": describeVirtualCluster}
 
 func describeVirtualCluster(c *call) (object, error) {

@@ -31,27 +31,27 @@ import (
 	"github.com/pintle-dev/pintle/wire"
 )
 
-// Config is what an [API] is made of.
+// Config configures an [API].
 type Config struct {
-	// Catalog has the records. Required.
+	// Catalog stores the records. Required.
 	Catalog *registry.Catalog
-	// Caller returns who signed a call; false is a fault of the server. Required.
+	// Caller returns the caller of a request. False means an internal error. Required.
 	Caller func(context.Context) (api.Caller, bool)
 	// Zones returns the availability zones of a region. Required.
 	Zones func(region string) []string
 	// Now is the clock; nil means [time.Now].
 	Now func() time.Time
-	// Log gets internal errors; nil discards them.
+	// Log gets internal errors. Nil discards them.
 	Log *slog.Logger
 }
 
-// API answers calls. It is safe for concurrent use.
+// API serves calls. It is safe for concurrent use.
 type API struct {
 	Config
 	models *awsapi.Models
 }
 
-// New returns an API. It returns an error if the config lacks something.
+// New returns an API. It returns an error if config is incomplete.
 func New(config Config) (*API, error) {
 	if config.Catalog == nil || config.Caller == nil || config.Zones == nil {
 		return nil, errors.New("recorded: the catalog, the caller and the zones are required")
@@ -65,16 +65,16 @@ func New(config Config) (*API, error) {
 	return &API{config, &awsapi.Models{}}, nil
 }
 
-// operation answers a call. An error that is not an [awsapi.Error] is internal.
+// operation serves a call. An error that is not an [awsapi.Error] is an internal error.
 type operation func(c *call) (map[string]any, error)
 
-// service is a service of AWS, or one of several that share a name in signatures.
+// service is an AWS service. Several services can share a name in signatures.
 type service struct {
 	model      string // see [awsapi.Models.Service]
 	operations map[string]operation
 }
 
-// services are the services by their names in the scope of a signature.
+// services maps names in the scope of a signature to services.
 var services = map[string][]service{
 	"ec2":     {{"ec2", ec2Operations}},
 	"iam":     {{"iam", iamOperations}},
@@ -92,10 +92,10 @@ var services = map[string][]service{
 	"emr-containers": {{"emr-containers", emrContainersOperations}},
 }
 
-// Services returns the names of the services in the scope of a signature, sorted.
+// Services returns the sorted names of the services in the scope of a signature.
 func Services() []string { return slices.Sorted(maps.Keys(services)) }
 
-// Operations returns the operations that are served of a service, sorted. The service is one of [Services].
+// Operations returns the sorted names of the supported operations of a service in [Services].
 func Operations(service string) []string {
 	var names []string
 	for _, s := range services[service] {
@@ -105,12 +105,12 @@ func Operations(service string) []string {
 	return slices.Compact(names)
 }
 
-// Handler returns the handler of a service, one of [Services].
+// Handler returns the handler of a service in [Services].
 func (a *API) Handler(name string) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { a.serve(name, w, r) })
 }
 
-// Refuse answers a call that is not let in, in the protocol of the service.
+// Refuse writes an error for a call that was not authenticated, in the protocol of the service.
 func (a *API) Refuse(name string, w http.ResponseWriter, e *awsapi.Error) {
 	model, err := a.models.Service(services[name][0].model)
 	if err != nil {
@@ -132,7 +132,7 @@ func (a *API) serve(name string, w http.ResponseWriter, r *http.Request) {
 	refused, ok := errors.AsType[*awsapi.Error](err)
 	if !ok {
 		if errors.Is(r.Context().Err(), context.Canceled) {
-			return // the client has gone
+			return // the client has disconnected
 		}
 		a.Log.ErrorContext(r.Context(), "internal failure", "service", name, "operation", operation, "error", err)
 		refused = &awsapi.Error{Code: "InternalFailure", Message: "An internal error occurred.", Status: http.StatusInternalServerError}
@@ -170,7 +170,7 @@ func (a *API) answer(name string, r *http.Request) (out map[string]any, model *a
 		out, err = do(&call{Context: r.Context(), api: a, place: registry.ScopeOf(caller), in: in})
 		return out, model, operation, err
 	}
-	variables := names.EndpointVariables(name, names.Of(r, name, func() string { return "" })) // none of these services is told by its version
+	variables := names.EndpointVariables(name, names.Of(r, name, func() string { return "" })) // the version does not matter here
 	if operation != "" {
 		variables = []string{model.EndpointVariable()}
 	}
@@ -179,7 +179,7 @@ func (a *API) answer(name string, r *http.Request) (out map[string]any, model *a
 		cmp.Or(operation, "the operation"), name, strings.Join(Operations(name), ", "), strings.Join(variables, " or "))
 }
 
-// call is one call.
+// call is an API call.
 type call struct {
 	context.Context
 	api   *API
@@ -192,25 +192,25 @@ func (c *call) now() time.Time { return c.api.Now().UTC() }
 // object is a structure of an input.
 type object = map[string]any
 
-// text returns a member that is text, "" if it is not set.
+// text returns a text member, or "" if it is not set.
 func text(in object, name string) string {
 	v, _ := in[name].(string)
 	return v
 }
 
-// integer returns a member that is a whole number.
+// integer returns an integer member.
 func integer(in object, name string) (int64, bool) {
 	v, ok := in[name].(int64)
 	return v, ok
 }
 
-// flag returns a member that is a boolean.
+// flag returns a boolean member.
 func flag(in object, name string) bool {
 	v, _ := in[name].(bool)
 	return v
 }
 
-// child returns a member that is a structure, nil if it is not set.
+// child returns a structure member, or nil if it is not set.
 func child(in object, name string) object {
 	v, _ := in[name].(object)
 	return v
@@ -240,7 +240,7 @@ func texts(in object, name string) []string {
 	return out
 }
 
-// anys makes a list of an output.
+// anys converts a list for output.
 func anys[T any](list []T) []any {
 	out := make([]any, len(list))
 	for i, v := range list {
@@ -257,14 +257,14 @@ func (c *call) arn(service, rest string) string {
 	return strings.Join([]string{"arn", wire.Partition(c.place.Region), service, region, c.place.Account, rest}, ":")
 }
 
-// missing is an error for something that does not exist, with a status of its own.
+// missing returns an error with a status for a resource that does not exist.
 func missing(status int, code, format string, args ...any) *awsapi.Error {
 	e := awsapi.Refuse(code, format, args...)
 	e.Status = status
 	return e
 }
 
-// global reports whether records of a type are those of all regions of an account.
+// global reports whether records of a type are shared by all regions of an account.
 func global(kind string) bool {
 	for _, prefix := range []string{"AWS::Route53::", "AWS::IAM::", "AWS::CloudFront::", "AWS::GlobalAccelerator::"} {
 		if strings.HasPrefix(kind, prefix) {
@@ -284,7 +284,7 @@ func placeOf(kind string, place registry.Scope) registry.Scope {
 // record is a recorded resource.
 type record struct {
 	registry.Item[registry.Record]
-	// id is the physical id, or what stands for it.
+	// id is the physical ID, or the ID that replaces it.
 	id         string
 	properties object
 }
@@ -298,7 +298,7 @@ func recordOf(item registry.Item[registry.Record]) (record, error) {
 	return r, json.Unmarshal(item.Of.Properties, &r.properties)
 }
 
-// state reads what was attached to a record into a value, and leaves the value if nothing was.
+// state reads an attached value into into. It leaves into unchanged if the value is not attached.
 func (r *record) state(name string, into any) error {
 	raw := r.Of.State[name]
 	if len(raw) == 0 {
@@ -327,7 +327,7 @@ func (c *call) get(kind, id string) (record, error) {
 	}
 	item, err := c.api.Catalog.Records.Get(c, placeOf(kind, c.place), kind+"/"+id)
 	if of, attribute, found := cutLast(id, "."); found && errors.Is(err, registry.ErrNotFound) && strings.HasSuffix(attribute, "Id") {
-		// Fn::GetAtt of an ID returns this, see native.StandIn.
+		// The ID may be the result of Fn::GetAtt, see native.StandIn.
 		item, err = c.api.Catalog.Records.Get(c, placeOf(kind, c.place), kind+"/"+of)
 	}
 	if err != nil {
@@ -336,7 +336,7 @@ func (c *call) get(kind, id string) (record, error) {
 	return recordOf(item)
 }
 
-// tags returns the tags of a record, with those of its stack and those of CloudFormation.
+// tags returns the tags of a record, including those of its stack and of CloudFormation.
 func (r *record) tags() map[string]string {
 	own := maps.Clone(r.Of.Tags)
 	for _, t := range items(r.properties, "Tags") {
@@ -348,7 +348,7 @@ func (r *record) tags() map[string]string {
 	return registry.TagsOf(r.Owner, own)
 }
 
-// tagList is tags in the form of most services, sorted by key.
+// tagList returns the tags in the format of most services, sorted by key.
 func (r *record) tagList() []any {
 	list, tags := []any{}, r.tags()
 	for _, key := range slices.Sorted(maps.Keys(tags)) {
@@ -365,7 +365,7 @@ func cutLast(s, separator string) (before, after string, found bool) {
 	return s, "", false
 }
 
-// valid reports whether a text can be the id of a record.
+// valid reports whether a text is a valid record ID.
 func valid(id string) bool {
 	return id != "" && len(id) <= 1024 && !strings.ContainsFunc(id, func(r rune) bool { return r < ' ' || r == 0x7f })
 }
@@ -373,10 +373,10 @@ func valid(id string) bool {
 // perPage is how many records are read from the store at a time.
 const perPage = 200
 
-// maxRecords bounds how many records of a type one call looks at.
+// maxRecords is the maximum number of records of a type that one call reads.
 const maxRecords = 10_000
 
-// all returns the records of a type, by id.
+// all returns the records of a type, sorted by ID.
 func (c *call) all(kind string) ([]record, error) {
 	var list []record
 	after := kind + "/"
@@ -405,7 +405,7 @@ func (c *call) all(kind string) ([]record, error) {
 	}
 }
 
-// change changes a record. The error of change is returned as it is.
+// change applies change to a record. If change returns an error, that error is returned unchanged.
 func (c *call) change(kind, id string, change func(*record) error) (record, error) {
 	if !valid(id) {
 		return record{}, registry.ErrNotFound
@@ -425,7 +425,7 @@ func (c *call) change(kind, id string, change func(*record) error) (record, erro
 	return changed, err
 }
 
-// create makes a record with properties. It returns [registry.ErrExists] if there is one with the id.
+// create creates a record with properties. It returns [registry.ErrExists] if the ID is taken.
 func (c *call) create(kind, id string, properties any) error {
 	raw, err := json.Marshal(properties)
 	if err != nil {
@@ -445,7 +445,7 @@ func (c *call) drop(kind, id string) error {
 	return c.api.Catalog.Records.Delete(c, placeOf(kind, c.place), kind+"/"+id, 0)
 }
 
-// page returns the part of a sorted list that comes after a token, and the token of the next part, "" for none.
+// page returns the part of a sorted list after a token, and the token of the next part, or "" on the last.
 func page[T any](list []T, key func(T) string, token string, limit, most int64) ([]T, string, error) {
 	if limit <= 0 || limit > most {
 		limit = most
@@ -477,7 +477,7 @@ var kept = []string{
 	"AWS::Synthetics::Canary",
 }
 
-// Keep keeps a recorded resource for later calls, as [native.Config] describes it. It ignores types that no call is about.
+// Keep stores a recorded resource for later calls, as [native.Config] describes. It ignores types that no call uses.
 func Keep(records *registry.Collection[registry.Record], now func() time.Time) func(context.Context, *store.Request, wire.PhysicalID) error {
 	return func(ctx context.Context, r *store.Request, id wire.PhysicalID) error {
 		kind := r.Body.ResourceType
@@ -513,5 +513,5 @@ func Keep(records *registry.Collection[registry.Record], now func() time.Time) f
 	}
 }
 
-// deletedState marks a record set of a stack that a call has deleted.
+// deletedState marks a record set of a stack that a call deleted.
 const deletedState = "deleted"

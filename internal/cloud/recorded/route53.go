@@ -17,7 +17,7 @@ import (
 	"github.com/pintle-dev/pintle/internal/engine/native"
 )
 
-// route53Operations are those of Route 53. Source: Amazon Route 53 API Reference, version 2013-04-01.
+// route53Operations are the operations of Route 53. Source: Amazon Route 53 API Reference, version 2013-04-01.
 var route53Operations = map[string]operation{
 	"ListHostedZones":          listZones,
 	"ListHostedZonesByName":    listZonesByName,
@@ -32,27 +32,28 @@ const (
 	recordSetType = "AWS::Route53::RecordSet"
 )
 
-// maxRecordSets bounds the record sets that calls make in a zone (chosen; AWS has a quota of 10,000).
+// maxRecordSets is the maximum number of record sets that calls create in a zone. It is our choice; the quota of AWS
+// is 10,000.
 const maxRecordSets = 1000
 
-// recordSetsState has the record sets that calls have made in a zone, by [recordSet.key].
+// recordSetsState holds the record sets that calls created in a zone, by [recordSet.key].
 const recordSetsState = "recordSets"
 
-// recordSet is a record set as calls write it.
+// recordSet is a record set from a call.
 type recordSet struct {
 	Name, Type    string
 	SetIdentifier string   `json:",omitempty"`
 	TTL           int64    `json:",omitempty"`
 	Values        []string `json:",omitempty"`
-	// Rest are the other members, as the API names them.
+	// Rest holds the other members, with their API names.
 	Rest object `json:",omitempty"`
 
-	stack string // the id of the record, of a record set that a stack declares
+	stack string // the record ID of a record set that a stack declares
 }
 
 func (s recordSet) key() string { return reversed(s.Name) + " " + s.Type + " " + s.SetIdentifier }
 
-// domain returns a domain name as Route 53 keeps it.
+// domain normalizes a domain name as Route 53 does.
 func domain(name string) string {
 	name = strings.ToLower(name)
 	if !strings.HasSuffix(name, ".") {
@@ -61,7 +62,7 @@ func domain(name string) string {
 	return name
 }
 
-// reversed returns a name with its labels in reverse order: Route 53 sorts by it.
+// reversed returns a name with its labels in reverse order, by which Route 53 sorts.
 func reversed(name string) string {
 	labels := strings.Split(strings.TrimSuffix(domain(name), "."), ".")
 	slices.Reverse(labels)
@@ -113,7 +114,7 @@ func getZone(c *call) (object, error) {
 	return out, nil
 }
 
-// most returns the number of items that a call asks for.
+// most returns the page size that a call requests.
 func most(in object, limit int64) (int64, error) {
 	n, set := integer(in, "MaxItems")
 	switch {
@@ -187,7 +188,7 @@ func listZonesByName(c *call) (object, error) {
 	return out, nil
 }
 
-// recordSets returns the record sets of a zone in their order: those it has from the start, those of stacks and those of calls.
+// recordSets returns the sorted record sets of a zone: its initial ones, those of stacks and those of calls.
 func (c *call) recordSets(zone record) ([]recordSet, error) {
 	name := domain(text(zone.properties, "Name"))
 	servers := native.NameServers(zone.id)
@@ -225,13 +226,13 @@ func (c *call) recordSets(zone record) ([]recordSet, error) {
 	return list, nil
 }
 
-// declaredSet reads a record set of a stack.
+// declaredSet parses a record set of a stack.
 func declaredSet(r record) recordSet {
 	s := recordSet{
 		Name: domain(text(r.properties, "Name")), Type: text(r.properties, "Type"), SetIdentifier: text(r.properties, "SetIdentifier"),
 		Values: texts(r.properties, "ResourceRecords"), stack: r.id,
 	}
-	s.TTL, _ = strconv.ParseInt(fmt.Sprint(r.properties["TTL"]), 10, 64) // 0 of an alias
+	s.TTL, _ = strconv.ParseInt(fmt.Sprint(r.properties["TTL"]), 10, 64) // 0 for an alias
 	if alias := child(r.properties, "AliasTarget"); alias != nil {
 		s.Rest = object{"AliasTarget": object{
 			"HostedZoneId": text(alias, "HostedZoneId"), "DNSName": domain(text(alias, "DNSName")),
@@ -260,7 +261,7 @@ func (s recordSet) out() object {
 	return o
 }
 
-// whole turns the numbers of kept JSON into whole ones, as models want them.
+// whole converts the numbers in stored JSON to integers, as models require.
 func whole(v any) any {
 	switch v := v.(type) {
 	case float64:
@@ -313,12 +314,12 @@ func listRecordSets(c *call) (object, error) {
 	return out, nil
 }
 
-// badChange is the error of a batch that cannot be applied.
+// badChange returns the error for a batch that cannot be applied.
 func badChange(format string, args ...any) error {
 	return awsapi.Refuse("InvalidChangeBatch", "["+format+"]", args...)
 }
 
-// askedSet reads the record set of a change.
+// askedSet parses the record set of a change.
 func askedSet(in object) recordSet {
 	s := recordSet{Name: domain(text(in, "Name")), Type: text(in, "Type"), SetIdentifier: text(in, "SetIdentifier"), Rest: object{}}
 	s.TTL, _ = integer(in, "TTL")
@@ -420,7 +421,7 @@ func changeInfo(id string, at time.Time) object {
 
 var changeForm = regexp.MustCompile(`^C([0-9A-F]{8})[A-Z2-7]{12}$`)
 
-// getChange describes a change by its id, which has the time. All changes are in sync.
+// getChange describes a change by its ID, which contains the time. All changes are in sync.
 func getChange(c *call) (object, error) {
 	id := strings.TrimPrefix(strings.TrimPrefix(text(c.in, "Id"), "/"), "change/")
 	parts := changeForm.FindStringSubmatch(id)

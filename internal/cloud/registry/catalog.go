@@ -2,8 +2,8 @@
 // of resources that are not emulated. It is kept in the store, so it is the same for all nodes and survives kill -9;
 // secrets in it are sealed there.
 //
-// A [Collection] has the resources of one kind. A resource is changed from the version that was read, so that two changes at
-// once do not undo each other.
+// A [Collection] holds the resources of one kind. Updates use optimistic concurrency: an update names the version
+// that was read, so concurrent updates do not overwrite each other.
 package registry
 
 import (
@@ -19,7 +19,7 @@ import (
 	"github.com/pintle-dev/pintle/wire"
 )
 
-// Errors that callers branch on.
+// Errors for callers to check.
 var (
 	ErrNotFound = store.ErrNotFound
 	ErrExists   = store.ErrExists
@@ -38,35 +38,36 @@ func ScopeOf(c api.Caller) Scope { return Scope{Account: c.Account, Region: c.Re
 // Global is the scope of resources whose names are globally unique, such as buckets.
 var Global = Scope{Account: "-", Region: "-"}
 
-// Item is a thing and who has made it.
+// Item is a resource with its scope, name and owner.
 type Item[T any] struct {
 	Scope
 	Name string
-	// Owner is who created it: a resource of a stack, see [OwnerOf], or "" for a client.
+	// Owner is the creator: a stack resource, see [OwnerOf], or "" for a client.
 	Owner string
-	// Version counts from 1; 0 is one that is new.
+	// Version counts from 1. It is 0 for a new item.
 	Version int64
 	Of      T
 }
 
-// OwnerOf names a resource of a stack and the request that has created it, so that one which is served twice knows what it has
-// made.
+// OwnerOf identifies a stack resource and the request that created it. If the request is served twice, the handler
+// can find the item that it created.
 func OwnerOf(stack wire.StackID, logical wire.LogicalID, created wire.RequestID) string {
 	return string(stack) + "|" + string(logical) + "|" + string(created)
 }
 
-// ResourceOf returns the resource in an owner that [OwnerOf] made. For other owners, logical is empty.
+// ResourceOf returns the stack resource in an owner from [OwnerOf]. For other owners, logical is empty.
 func ResourceOf(owner string) (stack wire.StackID, logical wire.LogicalID) {
 	id, rest, _ := strings.Cut(owner, "|")
 	name, _, _ := strings.Cut(rest, "|")
 	return wire.StackID(id), wire.LogicalID(name)
 }
 
-// SystemTags begin the names of tags that only AWS itself sets.
+// SystemTags is the prefix of tags that only AWS sets.
 const SystemTags = "aws:"
 
-// TagsOf returns the tags of a thing together with those that CloudFormation puts on what its stacks make: the name and the ARN of the
-// stack, and the logical ID. A holder that is not a resource of a stack adds none. The result is nil if there are no tags.
+// TagsOf returns tags together with those that CloudFormation sets on resources of a stack: the name and the ARN of
+// the stack, and the logical ID. If the holder is not a stack resource, TagsOf adds none. The result is nil if there
+// are no tags.
 func TagsOf(holder string, tags map[string]string) map[string]string {
 	stack, logical := ResourceOf(holder)
 	arn, err := wire.ParseStackARN(stack)
@@ -81,7 +82,7 @@ func TagsOf(holder string, tags map[string]string) map[string]string {
 	return all
 }
 
-// Rows is what is needed of a [store.Store].
+// Rows is the part of a [store.Store] that the catalog needs.
 type Rows interface {
 	Entry(ctx context.Context, key store.EntryKey) (store.Entry, error)
 	Entries(ctx context.Context, after store.EntryKey, limit int) ([]store.Entry, error)
@@ -89,7 +90,7 @@ type Rows interface {
 	DropEntry(ctx context.Context, key store.EntryKey, version int64) error
 }
 
-// Catalog is all there is. It is safe for concurrent use.
+// Catalog holds all collections. It is safe for concurrent use.
 type Catalog struct {
 	Functions     *Collection[Function]
 	Layers        *Collection[Layer]
@@ -98,20 +99,20 @@ type Catalog struct {
 	Subscriptions *Collection[Subscription]
 	Machines      *Collection[Machine]
 	Groups        *Collection[LogGroup]
-	// Rules are [Global], so that one list has all that may be due. See [RuleName].
+	// Rules are [Global], so that one list contains all rules that may be due. See [RuleName].
 	Rules   *Collection[Rule]
 	Targets *Collection[Target]
 	// Buckets are [Global].
 	Buckets *Collection[Bucket]
 	Records *Collection[Record]
 	Secrets *Collection[Secret]
-	// Tags are those of things that are not of this catalog, by their kind, a slash and their name.
+	// Tags are the tags of resources outside this catalog, by their kind, a slash and their name.
 	Tags *Collection[Tags]
-	// Keys are those of this cloud itself, by what they are for; [Global].
+	// Keys are the keys of the stand-ins themselves, by purpose. They are [Global].
 	Keys *Collection[Key]
 }
 
-// New returns the catalog that has these rows.
+// New returns the catalog stored in rows.
 func New(rows Rows) *Catalog {
 	return &Catalog{
 		Functions: &Collection[Function]{rows, "function"}, Layers: &Collection[Layer]{rows, "layer"},
@@ -124,7 +125,7 @@ func New(rows Rows) *Catalog {
 	}
 }
 
-// Collection has the resources of one kind.
+// Collection holds the resources of one kind.
 type Collection[T any] struct {
 	rows Rows
 	kind string
@@ -142,7 +143,7 @@ func (s *Collection[T]) item(e store.Entry) (Item[T], error) {
 	return i, nil
 }
 
-// Get returns a thing, or [ErrNotFound].
+// Get returns an item, or [ErrNotFound].
 func (s *Collection[T]) Get(ctx context.Context, place Scope, name string) (Item[T], error) {
 	e, err := s.rows.Entry(ctx, s.key(place, name))
 	if err != nil {
@@ -151,7 +152,8 @@ func (s *Collection[T]) Get(ctx context.Context, place Scope, name string) (Item
 	return s.item(e)
 }
 
-// List returns up to limit things of a place, by name, after one of them (empty: from the first).
+// List returns up to limit items of a scope, sorted by name. It starts after a name, or with the first if after is
+// empty.
 func (s *Collection[T]) List(ctx context.Context, place Scope, after string, limit int) ([]Item[T], error) {
 	entries, err := s.rows.Entries(ctx, s.key(place, after), limit)
 	if err != nil {
@@ -168,8 +170,8 @@ func (s *Collection[T]) List(ctx context.Context, place Scope, after string, lim
 	return list, nil
 }
 
-// Put adds a thing whose version is 0, or returns [ErrExists]; one with a version takes the place of that version, or it is
-// [ErrChanged] or [ErrNotFound]. It returns the thing as it is then.
+// Put adds an item whose version is 0, or returns [ErrExists]. With another version, it replaces that version, or
+// returns [ErrChanged] or [ErrNotFound]. It returns the stored item.
 func (s *Collection[T]) Put(ctx context.Context, i Item[T]) (Item[T], error) {
 	text, err := json.Marshal(i.Of)
 	if err != nil {
@@ -181,11 +183,11 @@ func (s *Collection[T]) Put(ctx context.Context, i Item[T]) (Item[T], error) {
 	return i, err
 }
 
-// tries is how often a change is tried whose thing was changed meanwhile.
+// tries is how often a change is tried if the item changes concurrently.
 const tries = 10
 
-// Change changes a thing as change does, which may be called again, with the thing as it is then. Its error is returned as it
-// is, and nothing is changed. It returns the thing as it is then, or [ErrNotFound].
+// Change applies change to an item and returns the stored item, or [ErrNotFound]. It calls change again, with the
+// current item, after a concurrent change. If change returns an error, Change returns that error and changes nothing.
 func (s *Collection[T]) Change(ctx context.Context, place Scope, name string, change func(*Item[T]) error) (Item[T], error) {
 	for try := 1; ; try++ {
 		i, err := s.Get(ctx, place, name)
@@ -202,7 +204,8 @@ func (s *Collection[T]) Change(ctx context.Context, place Scope, name string, ch
 	}
 }
 
-// Delete removes a thing, if it is at a version (0: whichever it is at), or returns [ErrNotFound] or [ErrChanged].
+// Delete removes an item with a version, or with any version if version is 0. It returns [ErrNotFound] or
+// [ErrChanged].
 func (s *Collection[T]) Delete(ctx context.Context, place Scope, name string, version int64) error {
 	return s.rows.DropEntry(ctx, s.key(place, name), version)
 }

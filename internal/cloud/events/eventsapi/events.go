@@ -17,27 +17,28 @@ import (
 	"github.com/pintle-dev/pintle/internal/cloud/registry"
 )
 
-// Target is what the header X-Amz-Target of a call has before the dot and the action.
+// Target is the prefix of the X-Amz-Target header, before the dot and the action.
 const Target = "AWSEvents"
 
-// MaxBody bounds a call, in bytes: the longest inputs of all targets of a rule, as JSON in JSON.
+// MaxBody is the maximum length of a request body in bytes: the longest inputs of all targets of a rule, as JSON in
+// JSON.
 const MaxBody = 4 << 20
 
 // Config configures the handler.
 type Config struct {
-	// Rules are what it is about. Required.
+	// Rules are the rules to serve. Required.
 	Rules *events.Rules
-	// Caller returns who signed a call; false is a fault of the server. Required.
+	// Caller returns the caller of a request. False means an internal error. Required.
 	Caller func(context.Context) (api.Caller, bool)
-	// Tokens makes paging tokens; nil means tokens that end with the process.
+	// Tokens creates paging tokens. Nil means tokens that become invalid when the process exits.
 	Tokens *query.Tokens
-	// Log gets internal errors; nil discards them.
+	// Log gets internal errors. Nil discards them.
 	Log *slog.Logger
 }
 
 type handler struct{ Config }
 
-// New returns a service that answers the actions about rules. It returns an error if the config lacks something.
+// New returns a service for the rule actions. It returns an error if config is incomplete.
 func New(config Config) (*awsjson.Service, error) {
 	if config.Rules == nil || config.Caller == nil {
 		return nil, errors.New("events: the rules and the caller are required")
@@ -72,7 +73,7 @@ func New(config Config) (*awsjson.Service, error) {
 	return service, nil
 }
 
-// told is an error of the rules as the protocol has it.
+// told converts an error of package events to one of the protocol.
 func told(err error) error {
 	if e, ok := errors.AsType[*events.Error](err); ok {
 		return &awsjson.Error{Code: e.Code, Message: e.Message}
@@ -84,7 +85,7 @@ func invalid(format string, args ...any) error {
 	return awsjson.Refuse("ValidationException", format, args...)
 }
 
-// who returns the caller, if its call is about the default event bus.
+// who returns the caller and its scope. It returns an error unless bus is the default event bus.
 func (f *handler) who(ctx context.Context, bus string) (api.Caller, registry.Scope, error) {
 	caller, ok := f.Caller(ctx)
 	if !ok {
@@ -94,7 +95,7 @@ func (f *handler) who(ctx context.Context, bus string) (api.Caller, registry.Sco
 	return caller, place, told(events.CheckBus(place, bus))
 }
 
-// resource returns the name of the rule of the caller that an ARN names.
+// resource returns the name of the caller's rule with an ARN.
 func (f *handler) resource(ctx context.Context, arn string) (registry.Scope, string, error) {
 	_, own, err := f.who(ctx, "")
 	if err != nil {
@@ -107,7 +108,7 @@ func (f *handler) resource(ctx context.Context, arn string) (registry.Scope, str
 	return own, name, told(err)
 }
 
-// limitOf returns how many results a page has.
+// limitOf returns the page size.
 func limitOf(limit *int) (int, error) {
 	if limit == nil {
 		return maxPage, nil

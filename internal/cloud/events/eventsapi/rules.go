@@ -95,7 +95,7 @@ func (f *handler) enable(enabled bool) func(context.Context, ruleInput) (nothing
 	}
 }
 
-// ruleView is a rule as it is shown.
+// ruleView is a rule in API output.
 type ruleView struct {
 	Name, Arn          string
 	EventPattern       string `json:",omitempty"`

@@ -12,16 +12,16 @@ import (
 	"github.com/pintle-dev/pintle/internal/cloud/registry"
 )
 
-// maxTargets is how many targets one call may name. Source: API Reference, PutTargets.
+// maxTargets is the maximum number of targets in one call. Source: API Reference, PutTargets.
 const maxTargets = 100
 
-// transformer is the structure InputTransformer.
+// transformer is the InputTransformer structure.
 type transformer struct {
 	InputPathsMap map[string]string `json:",omitempty"`
 	InputTemplate string
 }
 
-// targetView is the structure Target. Rest are the members that are only recorded.
+// targetView is the Target structure. rest holds the members that are only recorded.
 type targetView struct {
 	Id, Arn          string
 	RoleArn          string       `json:",omitempty"`
@@ -60,7 +60,7 @@ func (t targetView) MarshalJSON() ([]byte, error) {
 	return json.Marshal(all)
 }
 
-// target returns the target for the catalog.
+// target converts the target for the catalog.
 func (t targetView) target() (registry.Target, error) {
 	of := registry.Target{ARN: t.Arn, Role: t.RoleArn, Input: t.Input, InputPath: t.InputPath}
 	if t.InputTransformer != nil {
@@ -91,7 +91,8 @@ type putTargetsInput struct {
 	Targets []targetView
 }
 
-// failures is what calls about several targets return of those that were not done: none, since all are done or the call fails.
+// failures is the list of failed entries in the output of calls with several targets. It is always empty, because
+// such a call either succeeds for all targets or fails.
 type failures struct {
 	FailedEntryCount int
 	FailedEntries    []nothing
@@ -192,7 +193,7 @@ func (f *handler) listNames(ctx context.Context, in listTargetsInput) (out listN
 	return out, err
 }
 
-// page returns a page of sorted names and the token of the next.
+// page returns a page of sorted names and the token of the next page.
 func (f *handler) page(names []string, in listTargetsInput, scope string) (list []string, token string, err error) {
 	limit, err := limitOf(in.Limit)
 	if err != nil {

@@ -9,7 +9,7 @@ import (
 	"github.com/pintle-dev/pintle/internal/cloud/registry"
 )
 
-// settings are those of a function that CreateFunction and UpdateFunctionConfiguration take. What else they take is left out.
+// settings are the function settings of CreateFunction and UpdateFunctionConfiguration. Other settings are ignored.
 type settings struct {
 	Runtime       *string
 	Role          *string
@@ -18,7 +18,7 @@ type settings struct {
 	Timeout       *int
 	MemorySize    *int
 	Environment   *environment
-	Layers        []string // nil leaves them
+	Layers        []string // nil keeps them
 	LoggingConfig *logging
 	RevisionId    string
 }
@@ -47,7 +47,7 @@ func set[T any](field *T, value *T) {
 	}
 }
 
-// source is where code comes from.
+// source is the source of code.
 type source struct {
 	ZipFile                          []byte // base64 in JSON
 	S3Bucket, S3Key, S3ObjectVersion string
@@ -104,7 +104,7 @@ func (c *call) create() (answer, error) {
 	return c.shown(i, in.Publish, http.StatusCreated)
 }
 
-// shown answers with a function, published if that was asked for.
+// shown answers with a function, and publishes it first if requested.
 func (c *call) shown(i registry.Item[registry.Function], publish bool, status int) (answer, error) {
 	if publish {
 		version, err := c.config.Functions.Publish(c.ctx, i.Scope, i.Name, "")
@@ -142,7 +142,7 @@ func (c *call) get() (answer, error) {
 	return answer{value: out}, nil
 }
 
-// listTags returns the tags of a function, which the path names by its ARN.
+// listTags returns the tags of the function with the ARN in the path.
 func (c *call) listTags() (answer, error) {
 	i, err := c.function()
 	if err != nil {
@@ -182,7 +182,8 @@ func (c *call) updateConfiguration() (answer, error) {
 	return answer{value: view(i, false)}, nil
 }
 
-// toChange returns the function that is to be changed, if it is at the revision, where one is given.
+// toChange returns the function to change. It returns an error if a revision is given and the function has another
+// one.
 func (c *call) toChange(revision string) (registry.Item[registry.Function], error) {
 	r, err := c.reference()
 	if err == nil {

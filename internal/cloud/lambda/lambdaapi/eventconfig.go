@@ -22,7 +22,7 @@ type eventConfigInput struct {
 	DestinationConfig        *destinations
 }
 
-// apply sets what the input has.
+// apply applies the fields that are set in the input.
 func (in *eventConfigInput) apply(of *registry.EventConfig) {
 	if in.MaximumRetryAttempts != nil {
 		of.Retries = in.MaximumRetryAttempts
@@ -51,7 +51,7 @@ func eventConfigView(item registry.Item[registry.EventConfig]) eventConfigOutput
 	}
 }
 
-// putEventConfig is PutFunctionEventInvokeConfig: what it does not have is not set any more.
+// putEventConfig is PutFunctionEventInvokeConfig. It resets the fields that are missing in the input.
 func (c *call) putEventConfig() (answer, error) {
 	return c.setEventConfig("PutFunctionEventInvokeConfig", func(r lambda.Reference, in eventConfigInput) (registry.Item[registry.EventConfig], error) {
 		var of registry.EventConfig
@@ -60,7 +60,7 @@ func (c *call) putEventConfig() (answer, error) {
 	})
 }
 
-// updateEventConfig is UpdateFunctionEventInvokeConfig: what it does not have stays.
+// updateEventConfig is UpdateFunctionEventInvokeConfig. It keeps the fields that are missing in the input.
 func (c *call) updateEventConfig() (answer, error) {
 	return c.setEventConfig("UpdateFunctionEventInvokeConfig", func(r lambda.Reference, in eventConfigInput) (registry.Item[registry.EventConfig], error) {
 		return c.config.Functions.UpdateEventConfig(c.ctx, r, in.apply)
@@ -99,7 +99,7 @@ func (c *call) deleteEventConfig() (answer, error) {
 	return answer{status: http.StatusNoContent}, c.config.Functions.RemoveEventConfig(c.ctx, r)
 }
 
-// listEventConfigs answers with all in one page.
+// listEventConfigs returns all configurations in one page.
 func (c *call) listEventConfigs() (answer, error) {
 	r, err := c.reference()
 	if err != nil {

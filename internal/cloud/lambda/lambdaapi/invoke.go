@@ -9,7 +9,7 @@ import (
 	"github.com/pintle-dev/pintle/internal/cloud/lambda"
 )
 
-// excess is how much more than is allowed of a payload is read to say how large it is.
+// excess is how many bytes beyond the limit of a payload are read to report its size.
 const excess = 1 << 20
 
 func (c *call) invoke() (answer, error) {
@@ -52,7 +52,7 @@ func (c *call) invoke() (answer, error) {
 	return answer{bytes: reply.Payload, id: reply.ID}, nil
 }
 
-// payload reads what the function is called with. A little more is read, so that what is too large can be told.
+// payload reads the payload of a call. It reads beyond the limit to report the size in the error.
 func (c *call) payload(kind string) ([]byte, error) {
 	limit := int64(lambda.MaxPayload)
 	payload, err := io.ReadAll(io.LimitReader(c.r.Body, limit+excess))

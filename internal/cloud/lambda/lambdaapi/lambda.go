@@ -19,7 +19,7 @@ import (
 	"github.com/pintle-dev/pintle/internal/cloud/registry"
 )
 
-// Bounds of bodies in bytes.
+// Limits of bodies in bytes.
 const (
 	maxBody   = 1 << 20
 	maxUpload = 69905067 // 50 MB of a zip file in base64. Source: CreateFunction's own error
@@ -27,11 +27,11 @@ const (
 
 // Config configures the handler.
 type Config struct {
-	// Functions are what it is about. Required.
+	// Functions are the functions to serve. Required.
 	Functions *lambda.Functions
-	// Caller tells who signed a call; false is a fault of the server. Required.
+	// Caller returns the caller of a request. False means an internal error. Required.
 	Caller func(context.Context) (api.Caller, bool)
-	// Log gets internal errors; nil discards them.
+	// Log gets internal errors. Nil discards them.
 	Log *slog.Logger
 }
 
@@ -40,7 +40,7 @@ type handler struct {
 	mux    *http.ServeMux
 }
 
-// New returns an API. It returns an error if the config lacks something.
+// New returns the API. It returns an error if config is incomplete.
 func New(config Config) (http.Handler, error) {
 	if config.Functions == nil || config.Caller == nil {
 		return nil, errors.New("lambda: the functions and the caller are required")
@@ -89,15 +89,15 @@ func New(config Config) (http.Handler, error) {
 // ServeHTTP implements [http.Handler].
 func (f *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) { f.mux.ServeHTTP(w, r) }
 
-// answer is what a call is answered with: a value as JSON, or bytes as they are.
+// answer is the response to a call: a value to encode as JSON, or bytes.
 type answer struct {
-	status int // 0 is 200
+	status int // 0 means 200
 	value  any
 	bytes  []byte
 	id     string // of the request; empty for a new one
 }
 
-// call is one call.
+// call is an API call.
 type call struct {
 	*handler
 	w     http.ResponseWriter
@@ -125,7 +125,7 @@ func write(w http.ResponseWriter, a answer) {
 	if a.value != nil {
 		text, err := json.Marshal(a.value)
 		if err != nil {
-			panic(err) // texts, numbers, booleans and what was JSON always marshal
+			panic(err) // texts, numbers, booleans and valid JSON always marshal
 		}
 		body = text
 	}
@@ -145,13 +145,13 @@ func write(w http.ResponseWriter, a answer) {
 	}
 }
 
-// fail answers with an error.
+// fail writes an error.
 func (f *handler) fail(w http.ResponseWriter, r *http.Request, err error) {
 	told, ok := errors.AsType[*lambda.Error](err)
 	switch {
 	case ok:
 	case errors.Is(err, context.Canceled) && r.Context().Err() != nil:
-		return // the client has gone
+		return // the client has disconnected
 	default:
 		f.config.Log.ErrorContext(r.Context(), "a call of the functions failed", "method", r.Method, "error", err)
 		told = &lambda.Error{Code: "ServiceException", Message: "An error occurred and the request cannot be processed.", Status: http.StatusInternalServerError}
@@ -175,7 +175,7 @@ func (c *call) unknown() (answer, error) {
 	}
 }
 
-// read returns the body, which has limit bytes at most; operation is what it is for.
+// read returns the body of at most limit bytes. operation is for the error message.
 func (c *call) read(limit int64, operation string) ([]byte, error) {
 	body, err := io.ReadAll(http.MaxBytesReader(c.w, c.r.Body, limit))
 	var tooLarge *http.MaxBytesError
@@ -191,7 +191,7 @@ func (c *call) read(limit int64, operation string) ([]byte, error) {
 	return body, nil
 }
 
-// decode reads a body of JSON. What it does not know of it is left out, as AWS does.
+// decode parses a JSON body. Like AWS, it ignores unknown members.
 func decode[T any](c *call, limit int64, operation string) (in T, err error) {
 	body, err := c.read(limit, operation)
 	if err != nil || len(body) == 0 {
@@ -213,7 +213,7 @@ func invalidContent(text string) error {
 	}
 }
 
-// reference is the function that the path names, with the qualifier of the query.
+// reference returns the function in the path, with the qualifier in the query.
 func (c *call) reference() (lambda.Reference, error) {
 	return c.config.Functions.Reference(c.place, c.r.PathValue("name"), c.r.URL.Query().Get("Qualifier"))
 }

@@ -24,7 +24,7 @@ type permissionInput struct {
 
 var statementForm = regexp.MustCompile(`^[a-zA-Z0-9-_]{1,100}$`)
 
-// statement returns the statement of a policy that the input stands for.
+// statement returns the policy statement for the input.
 func (in permissionInput) statement(arn string) map[string]any {
 	principal := any(map[string]string{"AWS": in.Principal})
 	switch {
@@ -119,7 +119,7 @@ type layerInput struct {
 	CompatibleRuntimes []string
 }
 
-// layerOutput is what is shown of a version of a layer.
+// layerOutput is a layer version in API output.
 type layerOutput struct {
 	Content struct {
 		CodeSha256 string
@@ -156,7 +156,7 @@ func (c *call) publishLayer() (answer, error) {
 	return a, err
 }
 
-// ownLayer refuses the version of a layer that is another account's.
+// ownLayer returns an error if a layer version belongs to another account.
 func (c *call) ownLayer(arn string) error {
 	if place, _, ok := lambda.LayerReference(arn); ok && place.Account != c.place.Account {
 		return &lambda.Error{
@@ -180,12 +180,12 @@ func (c *call) showLayer(arn string) (answer, error) {
 		LayerArn: arn[:at], LayerVersionArn: arn, Description: i.Of.Description, CreatedDate: i.Of.Made.UTC().Format(timeForm),
 		CompatibleRuntimes: i.Of.Runtimes,
 	}
-	out.Version, _ = strconv.Atoi(arn[at+1:]) // the ARN was read already
+	out.Version, _ = strconv.Atoi(arn[at+1:]) // the ARN is valid
 	out.Content.CodeSha256, out.Content.CodeSize = sha(i.Of.Code), i.Of.CodeSize
 	return answer{value: out}, nil
 }
 
-// layerARN returns the ARN of the version that the path names.
+// layerARN returns the ARN of the layer version in the path.
 func (c *call) layerARN() string {
 	if name := c.r.PathValue("name"); strings.HasPrefix(name, "arn:") {
 		return name + ":" + c.r.PathValue("version")

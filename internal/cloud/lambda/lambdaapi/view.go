@@ -10,7 +10,7 @@ import (
 	"github.com/pintle-dev/pintle/internal/cloud/registry"
 )
 
-// configuration is the structure FunctionConfiguration.
+// configuration is the FunctionConfiguration structure.
 type configuration struct {
 	FunctionName     string
 	FunctionArn      string
@@ -52,10 +52,11 @@ type (
 	}
 )
 
-// timeForm is how Lambda writes times.
+// timeForm is Lambda's time format.
 const timeForm = "2006-01-02T15:04:05.000-0700"
 
-// view returns what is shown of a function. qualified is whether it was asked for with a qualifier, which its ARN then has.
+// view returns the configuration of a function. qualified is set if the request had a qualifier, which is then part
+// of the ARN.
 func view(i registry.Item[registry.Function], qualified bool) configuration {
 	name, version, published := strings.Cut(i.Name, ":")
 	r := lambda.Reference{Scope: i.Scope, Name: name, Qualifier: version}
@@ -86,7 +87,7 @@ func view(i registry.Item[registry.Function], qualified bool) configuration {
 	return c
 }
 
-// sha returns a SHA-256 in hexadecimal digits as Lambda has it.
+// sha converts a hexadecimal SHA-256 to Lambda's base64 form.
 func sha(digits string) string {
 	sum, err := hex.DecodeString(digits)
 	if err != nil {

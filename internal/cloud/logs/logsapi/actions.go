@@ -123,7 +123,7 @@ type describeOutput struct {
 	Token  string      `json:"nextToken,omitempty"`
 }
 
-// limitOf returns how many items a page has: most, unless the caller asks for fewer.
+// limitOf returns the page size: most, unless the caller requests fewer.
 func limitOf(limit *int, most int) (int, error) {
 	switch {
 	case limit == nil:
@@ -171,7 +171,7 @@ func (f *handler) describe(ctx context.Context, in describeInput) (out describeO
 				after = item.Name
 				continue
 			}
-			if len(out.Groups) == limit { // there is one more
+			if len(out.Groups) == limit { // there are more
 				out.Token, err = f.Tokens.Encode(scope, after)
 				return out, err
 			}
@@ -188,13 +188,13 @@ func (f *handler) describe(ctx context.Context, in describeInput) (out describeO
 	}
 }
 
-// before returns a text after which the names with a prefix come, and none that is before them.
+// before returns a text that sorts just before all names with a prefix.
 func before(prefix string) string {
 	if prefix == "" {
 		return ""
 	}
 	last := len(prefix) - 1
-	return prefix[:last] + string(rune(prefix[last]-1)) + "~" // which is behind all that a name may have
+	return prefix[:last] + string(rune(prefix[last]-1)) + "~" // sorts after all characters of a name
 }
 
 func matches(item registry.Item[registry.LogGroup], in describeInput) bool {
@@ -218,7 +218,8 @@ func view(item registry.Item[registry.LogGroup]) groupView {
 	return v
 }
 
-// named returns where the group of an ARN is. One of another account or region is none.
+// named returns the place and the name of the group with an ARN. The group must be in the caller's account and
+// region.
 func (f *handler) named(ctx context.Context, arn string) (place registry.Scope, name string, err error) {
 	if place, err = f.who(ctx); err != nil {
 		return place, "", err

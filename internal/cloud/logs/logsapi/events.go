@@ -13,11 +13,11 @@ import (
 	"github.com/pintle-dev/pintle/internal/cloud/registry"
 )
 
-// Bounds of calls about events. Source: CloudWatch Logs API Reference.
+// Limits of calls with events. Source: CloudWatch Logs API Reference.
 const (
 	maxEvents     = 10_000
 	maxPageBytes  = 1 << 20
-	maxBatch      = 1 << 20 // bytes of PutLogEvents, with eventOverhead for each event
+	maxBatch      = 1 << 20 // bytes of PutLogEvents, with eventOverhead per event
 	eventOverhead = 26
 	maxSpan       = 24 * time.Hour
 	maxAge        = 14 * 24 * time.Hour
@@ -91,7 +91,7 @@ func (f *handler) putEvents(ctx context.Context, in putInput) (out putOutput, er
 	return out, nil
 }
 
-// checkEvents returns why a batch of events cannot be put.
+// checkEvents returns an error if a batch of events is invalid.
 func checkEvents(events []inputEvent) error {
 	if len(events) == 0 || len(events) > maxEvents {
 		return invalid("1 validation error detected: Value at 'logEvents' failed to satisfy constraint: Member must have length from 1 to %d", maxEvents)
@@ -142,7 +142,7 @@ type getOutput struct {
 	Backward string        `json:"nextBackwardToken"`
 }
 
-// getEvents returns events of a stream. A token that leads past the first or the last event is returned again.
+// getEvents returns events of a stream. A token at the first or the last event is returned again.
 func (f *handler) getEvents(ctx context.Context, in getInput) (out getOutput, err error) {
 	group, err := f.group(ctx, in.Group, in.Identifier)
 	if err != nil {
@@ -161,7 +161,7 @@ func (f *handler) getEvents(ctx context.Context, in getInput) (out getOutput, er
 	if in.Start != nil {
 		q.From = max(q.From, *in.Start)
 	}
-	if in.End != nil { // which is not included
+	if in.End != nil { // exclusive
 		if q.Until = *in.End - 1; q.Until <= 0 {
 			return out, invalid("endTime must be greater than 0")
 		}
@@ -190,19 +190,19 @@ func (f *handler) getEvents(ctx context.Context, in getInput) (out getOutput, er
 	if len(found) > 0 {
 		first, last = found[0].Position, found[len(found)-1].Position
 	} else if in.Token == nil {
-		first.Time, last.Time = q.From, q.From // events that come later are behind it
+		first.Time, last.Time = q.From, q.From // later events come after this position
 	}
 	out.Forward, out.Backward = positionToken(forwardToken, last), positionToken(backwardToken, first)
 	return out, nil
 }
 
-// The beginnings of the tokens of GetLogEvents.
+// The prefixes of GetLogEvents tokens.
 const (
 	forwardToken  = "f/"
 	backwardToken = "b/"
 )
 
-// positionToken returns a token of GetLogEvents. It has the form of the service's: a direction, 56 digits and a letter.
+// positionToken returns a GetLogEvents token in the service's format: a direction, 56 digits and a letter.
 func positionToken(direction string, p logs.Position) string {
 	return direction + fmt.Sprintf("%037d%019d", p.Time, p.Seq) + "/s"
 }
@@ -242,12 +242,12 @@ type filteredEvent struct {
 
 type filterOutput struct {
 	Events []filteredEvent `json:"events"`
-	// Searched is empty: CloudWatch Logs does not report it any more either.
+	// Searched is always empty: CloudWatch Logs no longer reports it either.
 	Searched []struct{} `json:"searchedLogStreams"`
 	Token    string     `json:"nextToken,omitempty"`
 }
 
-// filter returns the events of a group that a pattern matches, of all its streams by time.
+// filter returns the events of all streams of a group that match a pattern, by time.
 func (f *handler) filter(ctx context.Context, in filterInput) (out filterOutput, err error) {
 	group, err := f.group(ctx, in.Group, in.Identifier)
 	if err != nil {
@@ -318,7 +318,7 @@ func (f *handler) allExist(place registry.Scope, group string, names []string) e
 	return nil
 }
 
-// eventID returns the id of an event: 56 digits, in the order of the events of a stream.
+// eventID returns the ID of an event: 56 digits, which sort in the order of the events of a stream.
 func eventID(p logs.Position) string {
 	sum := sha256.Sum256([]byte(p.Stream))
 	return fmt.Sprintf("%019d%018d%019d", p.Time, binary.BigEndian.Uint64(sum[:])%1e18, p.Seq)

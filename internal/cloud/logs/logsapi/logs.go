@@ -22,30 +22,30 @@ import (
 	"github.com/pintle-dev/pintle/wire"
 )
 
-// Target is what the header X-Amz-Target of a call has before the dot and the action.
+// Target is the prefix of the X-Amz-Target header, before the dot and the action.
 const Target = "Logs_20140328"
 
 // Config configures the handler.
 type Config struct {
 	// Groups are the log groups. Required.
 	Groups *registry.Collection[registry.LogGroup]
-	// Streams has the streams and events of the groups. Required.
+	// Streams holds the streams and events of the groups. Required.
 	Streams *logs.Store
-	// Records has the resource policies. Required.
+	// Records holds the resource policies. Required.
 	Records *registry.Collection[registry.Record]
-	// Caller tells who signed a call; false is a fault of the server. Required.
+	// Caller returns the caller of a request. False means an internal error. Required.
 	Caller func(context.Context) (api.Caller, bool)
-	// Tokens makes paging tokens; nil means tokens that end with the process.
+	// Tokens creates paging tokens. Nil means tokens that become invalid when the process exits.
 	Tokens *query.Tokens
 	// Now is the clock; nil means [time.Now].
 	Now func() time.Time
-	// Log gets internal errors; nil discards them.
+	// Log gets internal errors. Nil discards them.
 	Log *slog.Logger
 }
 
 type handler struct{ Config }
 
-// New returns a service that answers the actions about log groups. It returns an error if the config lacks something.
+// New returns a service for the log group actions. It returns an error if config is incomplete.
 func New(config Config) (*awsjson.Service, error) {
 	if config.Groups == nil || config.Streams == nil || config.Records == nil || config.Caller == nil {
 		return nil, errors.New("logs: the log groups, their streams, the records and the caller are required")
@@ -86,10 +86,10 @@ func New(config Config) (*awsjson.Service, error) {
 	return service, nil
 }
 
-// MaxBody bounds the body of a call, in bytes: a batch of events whose every character is escaped.
+// MaxBody is the maximum length of a request body in bytes: a batch of events in which every character is escaped.
 const MaxBody = 8 << 20
 
-// Bounds. Source: CloudWatch Logs API Reference.
+// Limits. Source: CloudWatch Logs API Reference.
 const (
 	maxTags = 50
 	maxPage = 50
@@ -101,7 +101,7 @@ var (
 	groupARN  = regexp.MustCompile(`^arn:aws[a-z-]*:logs:([a-z0-9-]+):([0-9A-Za-z]+):log-group:([.\-_/#A-Za-z0-9]{1,512})(?::\*)?$`)
 )
 
-// CheckName returns why a text cannot be the name of a log group, an error in the service's words.
+// CheckName returns the service's error for an invalid log group name.
 func CheckName(name string) error {
 	switch {
 	case !groupName.MatchString(name):
@@ -113,10 +113,10 @@ func CheckName(name string) error {
 	return nil
 }
 
-// retentions are the days that a policy may have.
+// retentions are the valid retention periods in days.
 var retentions = []int{1, 3, 5, 7, 14, 30, 60, 90, 120, 150, 180, 365, 400, 545, 731, 1096, 1827, 2192, 2557, 2922, 3288, 3653}
 
-// CheckRetention returns why lines cannot be kept for so many days, an error in the service's words.
+// CheckRetention returns the service's error for an invalid retention period.
 func CheckRetention(days int) error {
 	if slices.Contains(retentions, days) {
 		return nil
@@ -129,7 +129,7 @@ func CheckRetention(days int) error {
 		days, strings.Join(texts, ", "))
 }
 
-// ARN returns the ARN of a log group without the end that stands for its streams.
+// ARN returns the ARN of a log group without the suffix for its streams.
 func ARN(place registry.Scope, name string) string {
 	return "arn:" + wire.Partition(place.Region) + ":logs:" + place.Region + ":" + place.Account + ":log-group:" + name
 }
@@ -138,7 +138,7 @@ func invalid(format string, args ...any) *awsjson.Error {
 	return awsjson.Refuse("InvalidParameterException", format, args...)
 }
 
-// told is an error of the catalog in the service's words.
+// told converts a catalog error to the service's error.
 func told(err error) error {
 	switch {
 	case errors.Is(err, registry.ErrNotFound):

@@ -12,10 +12,10 @@ import (
 	"github.com/pintle-dev/pintle/internal/cloud/registry"
 )
 
-// PolicyType begins the names of the records of resource policies, those of stacks included.
+// PolicyType is the prefix of record names of resource policies, including those of stacks.
 const PolicyType = "AWS::Logs::ResourcePolicy"
 
-// Bounds of resource policies. Source: CloudWatch Logs API Reference, PutResourcePolicy.
+// Limits of resource policies. Source: CloudWatch Logs API Reference, PutResourcePolicy.
 const (
 	maxPolicies = 10
 	maxDocument = 5120
@@ -39,7 +39,7 @@ type policyOutput struct {
 	Policy policyView `json:"resourcePolicy"`
 }
 
-// policyProperties are what a record of a policy has.
+// policyProperties are the properties in the record of a policy.
 type policyProperties struct {
 	Name     string          `json:"PolicyName"`
 	Document json.RawMessage `json:"PolicyDocument"`
@@ -119,7 +119,7 @@ type policiesOutput struct {
 	Policies []policyView `json:"resourcePolicies"`
 }
 
-// describePolicies returns all policies: there are never more than fit on a page.
+// describePolicies returns all policies. They always fit on one page.
 func (f *handler) describePolicies(ctx context.Context, in policiesInput) (out policiesOutput, err error) {
 	place, err := f.who(ctx)
 	if err != nil {
@@ -155,7 +155,7 @@ func viewPolicy(item registry.Item[registry.Record]) policyView {
 	var p policyProperties
 	view := policyView{Name: strings.TrimPrefix(item.Name, PolicyType+"/"), Updated: item.Of.Made.UnixMilli()}
 	if json.Unmarshal(item.Of.Properties, &p) != nil {
-		return view // a template's, in another form
+		return view // from a template, in another format
 	}
 	if p.Name != "" {
 		view.Name = p.Name

@@ -23,7 +23,7 @@ func checkStream(name string) error {
 	return nil
 }
 
-// toldStream is an error of the streams in the service's words.
+// toldStream converts an error of the streams to the service's error.
 func toldStream(err error) error {
 	switch {
 	case errors.Is(err, logs.ErrNotFound):
@@ -101,7 +101,7 @@ type streamView struct {
 	Last     int64  `json:"lastEventTimestamp,omitempty"`
 	Ingested int64  `json:"lastIngestionTime,omitempty"`
 	ARN      string `json:"arn"`
-	// Stored is zero: CloudWatch Logs does not report it any more either.
+	// Stored is always zero: CloudWatch Logs no longer reports it either.
 	Stored int64 `json:"storedBytes"`
 }
 

@@ -1,10 +1,10 @@
 // Package bucketevents sends the events of buckets to functions, topics, queues and the default event bus.
 //
-// An event is sent when the change of the object is durable. What takes it keeps it in memory: events that are not delivered yet are lost
-// when the process is killed.
+// An event is sent once the change of the object is durable. Destinations keep events in memory, so undelivered
+// events are lost when the process is killed.
 //
-// Sources: Amazon S3 User Guide, "Event message structure", "EventBridge event message structure", "Configuring event notifications using
-// object key name filtering"; API Reference, PutBucketNotificationConfiguration.
+// Sources: Amazon S3 User Guide, "Event message structure", "EventBridge event message structure", "Configuring event
+// notifications using object key name filtering"; API Reference, PutBucketNotificationConfiguration.
 package bucketevents
 
 import (
@@ -27,26 +27,26 @@ import (
 	"github.com/pintle-dev/pintle/wire"
 )
 
-// Config is what [Events] are made of. All but Log are required.
+// Config configures [Events]. All fields except Log are required.
 type Config struct {
-	// Invoke hands an event to a function in the name of a place. It returns when the event is taken.
+	// Invoke sends an event to a function on behalf of a place. It returns once the event is accepted.
 	Invoke func(ctx context.Context, place registry.Scope, functionARN string, payload []byte) error
 	// Exists returns an error if a function does not exist.
 	Exists func(ctx context.Context, place registry.Scope, functionARN string) error
-	// Topics are the topics.
+	// Topics sends events to topics.
 	Topics *sns.Topics
-	// Queue accepts a text for a queue in the name of a place.
+	// Queue sends a text to a queue on behalf of a place.
 	Queue func(ctx context.Context, place registry.Scope, queueARN, text string) error
 	// Emit puts an event of a service on the default event bus of a place.
 	Emit func(ctx context.Context, place registry.Scope, e events.Entry) error
-	// Log gets what could not be delivered; nil discards it.
+	// Log gets delivery errors. Nil discards them.
 	Log *slog.Logger
 }
 
 // Events sends the events of buckets. It is safe for concurrent use.
 type Events struct{ config Config }
 
-// New returns events. It returns an error if the config lacks something.
+// New returns events. It returns an error if config is incomplete.
 func New(config Config) (*Events, error) {
 	if config.Invoke == nil || config.Exists == nil || config.Topics == nil || config.Queue == nil || config.Emit == nil {
 		return nil, errors.New("bucketevents: Invoke, Exists, Topics, Queue and Emit are required")
@@ -57,8 +57,8 @@ func New(config Config) (*Events, error) {
 	return &Events{config}, nil
 }
 
-// Check returns S3's error if a destination of a bucket's configuration is not one: its function or topic does not exist, or is not of
-// the bucket's account and region, or it is a FIFO queue. That a queue exists is not checked.
+// Check returns S3's error if a destination in a configuration is invalid: a function or topic that does not exist or
+// is not in the bucket's account and region, or a FIFO queue. It does not check whether a queue exists.
 func (e *Events) Check(ctx context.Context, owner registry.Scope, c Configuration) error {
 	for _, d := range c.all() {
 		arn := d.Topic + d.Queue + d.Function
@@ -73,7 +73,7 @@ func (e *Events) Check(ctx context.Context, owner registry.Scope, c Configuratio
 		var err error
 		switch {
 		case parts[4] != owner.Account:
-			err = registry.ErrNotFound // only resources of the bucket's account are here
+			err = registry.ErrNotFound // other accounts have no resources here
 		case d.Queue != "" && strings.HasSuffix(arn, ".fifo"):
 			return invalid("Unable to validate the following destination configurations: %.300s is a FIFO queue, which S3 does not support", arn)
 		case d.Function != "":
@@ -91,7 +91,7 @@ func (e *Events) Check(ctx context.Context, owner registry.Scope, c Configuratio
 	return nil
 }
 
-// Test sends the test event of S3 to the topics and the queues of a configuration that was put.
+// Test sends S3's test event to the topics and queues of a new configuration.
 func (e *Events) Test(ctx context.Context, bucket string, owner registry.Scope, c Configuration) {
 	text, err := json.Marshal(map[string]string{
 		"Service": "Amazon S3", "Event": "s3:TestEvent", "Time": stamp(time.Now()), "Bucket": bucket,
@@ -105,7 +105,7 @@ func (e *Events) Test(ctx context.Context, bucket string, owner registry.Scope, 
 	}
 }
 
-// Happened sends the event of a change to where the configuration of the bucket says.
+// Happened sends the event of a change to the destinations in the bucket's configuration.
 func (e *Events) Happened(ctx context.Context, bucket registry.Item[registry.Bucket], change objects.Change) {
 	text := bucket.Of.Settings[Setting]
 	if text == "" {
@@ -131,7 +131,7 @@ func (e *Events) Happened(ctx context.Context, bucket registry.Item[registry.Buc
 	}
 }
 
-// tell hands a text to a destination in the name of the owner of a bucket.
+// tell sends a text to a destination on behalf of the bucket's owner.
 func (e *Events) tell(ctx context.Context, bucket string, owner registry.Scope, d Destination, text []byte) {
 	var err error
 	switch parts := strings.SplitN(d.Function+d.Topic, ":", 6); {
@@ -149,7 +149,7 @@ func (e *Events) tell(ctx context.Context, bucket string, owner registry.Scope, 
 	}
 }
 
-// name returns the name of the event of a change.
+// name returns the event name of a change.
 func name(change objects.Change, bucket registry.Item[registry.Bucket]) string {
 	if change.Kind == objects.Deleted && bucket.Of.Settings[objects.SettingVersioning] == "Enabled" {
 		return "ObjectRemoved:DeleteMarkerCreated"
@@ -159,10 +159,10 @@ func name(change objects.Change, bucket registry.Item[registry.Bucket]) string {
 
 type object map[string]any
 
-// record returns the message that functions and topics get.
+// record returns the message for functions, topics and queues.
 func record(bucket registry.Item[registry.Bucket], id, event string, change objects.Change, sequencer string) []byte {
 	owner := bucket.Of.Owner
-	// A key is encoded as in the query of a URL, but for its slashes.
+	// Keys are encoded as in a URL query, except slashes.
 	of := object{"key": strings.ReplaceAll(url.QueryEscape(change.Key), "%2F", "/"), "sequencer": sequencer}
 	if strings.HasPrefix(event, "ObjectCreated:") {
 		of["size"] = change.Size
@@ -227,7 +227,7 @@ func entry(bucket registry.Item[registry.Bucket], event string, change objects.C
 	}
 }
 
-// sourceAddress stands for the client in all events.
+// sourceAddress is the client address in all events.
 const sourceAddress = "127.0.0.1"
 
 func bucketARN(bucket registry.Item[registry.Bucket]) string {

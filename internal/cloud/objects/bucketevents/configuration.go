@@ -11,10 +11,10 @@ import (
 	"github.com/google/uuid"
 )
 
-// Setting is the name of the setting of a bucket that has its configuration, as [Configuration.XML] writes it.
+// Setting is the name of the bucket setting that holds the configuration, as [Configuration.XML] writes it.
 const Setting = "notification"
 
-// Configuration says which events of a bucket go where. Its form is that of the documents of PutBucketNotificationConfiguration.
+// Configuration maps events of a bucket to destinations. It has the XML format of PutBucketNotificationConfiguration.
 type Configuration struct {
 	XMLName     xml.Name      `xml:"NotificationConfiguration"`
 	Topics      []Destination `xml:"TopicConfiguration"`
@@ -23,7 +23,7 @@ type Configuration struct {
 	EventBridge *struct{}     `xml:"EventBridgeConfiguration"`
 }
 
-// Destination is where events go. Exactly one of Topic, Queue and Function is set, by the list that it is in.
+// Destination is a destination for events. Exactly one of Topic, Queue and Function is set, depending on its list.
 type Destination struct {
 	ID       string   `xml:"Id,omitempty"`
 	Topic    string   `xml:"Topic,omitempty"`
@@ -33,18 +33,18 @@ type Destination struct {
 	Filter   *Filter  `xml:"Filter"`
 }
 
-// Filter says which keys are meant.
+// Filter selects keys.
 type Filter struct {
 	Rules []Rule `xml:"S3Key>FilterRule"`
 }
 
-// Rule is the beginning or the end of a key: its Name is prefix or suffix.
+// Rule matches the start or the end of a key. Name is prefix or suffix.
 type Rule struct {
 	Name  string
 	Value string
 }
 
-// Error is a refusal in the words of S3, whose code is InvalidArgument.
+// Error is S3's error for an invalid configuration. Its code is InvalidArgument.
 type Error struct{ Message string }
 
 // Error returns the message.
@@ -52,14 +52,14 @@ func (e *Error) Error() string { return e.Message }
 
 func invalid(format string, args ...any) error { return &Error{fmt.Sprintf(format, args...)} }
 
-// Bounds of a configuration. Source: Amazon S3 API Reference, NotificationConfiguration.
+// Limits of a configuration. Source: Amazon S3 API Reference, NotificationConfiguration.
 const (
 	maxDestinations = 100
 	maxFilter       = 1024 // characters of a value
 	maxID           = 255
 )
 
-// names are the events that a configuration may ask for, without "s3:". Source: Amazon S3 User Guide, "Event notification types".
+// names are the valid event names without "s3:". Source: Amazon S3 User Guide, "Event notification types".
 var names = []string{
 	"ObjectCreated:*", "ObjectCreated:Put", "ObjectCreated:Post", "ObjectCreated:Copy", "ObjectCreated:CompleteMultipartUpload",
 	"ObjectRemoved:*", "ObjectRemoved:Delete", "ObjectRemoved:DeleteMarkerCreated", "ReducedRedundancyLostObject",
@@ -70,7 +70,7 @@ var names = []string{
 	"IntelligentTiering", "ObjectAcl:Put", "ObjectTagging:*", "ObjectTagging:Put", "ObjectTagging:Delete",
 }
 
-// Parse reads a document. The error is an [Error], or one of the XML.
+// Parse parses a document. It returns an [Error], or an error of package xml.
 func Parse(text []byte) (Configuration, error) {
 	var c Configuration
 	if err := xml.Unmarshal(text, &c); err != nil {
@@ -79,7 +79,7 @@ func Parse(text []byte) (Configuration, error) {
 	return c, c.Validate()
 }
 
-// XML returns the document. Destinations without an id get one.
+// XML returns the document. Destinations without an ID get one.
 func (c *Configuration) XML() (string, error) {
 	for _, list := range [...][]Destination{c.Topics, c.Queues, c.Functions} {
 		for i := range list {
@@ -93,12 +93,12 @@ func (c *Configuration) XML() (string, error) {
 	return xml.Header + string(text), err
 }
 
-// Empty reports whether no events go anywhere.
+// Empty reports whether the configuration has no destination.
 func (c *Configuration) Empty() bool { return len(c.all()) == 0 && c.EventBridge == nil }
 
 func (c *Configuration) all() []Destination { return slices.Concat(c.Topics, c.Queues, c.Functions) }
 
-// Validate returns an [Error] if a configuration is not valid by itself.
+// Validate returns an [Error] if the configuration is invalid in itself.
 func (c *Configuration) Validate() error {
 	all := c.all()
 	if len(all) > maxDestinations {
@@ -159,14 +159,14 @@ func (d Destination) check() error {
 	return nil
 }
 
-// affixes returns what keys begin and end with.
+// affixes returns the prefix and the suffix of the filter.
 func (d Destination) affixes() (prefix, suffix string) {
 	if d.Filter == nil {
 		return "", ""
 	}
 	for _, rule := range d.Filter.Rules {
 		value := rule.Value
-		// Values are those of URLs, as keys are in events: a plus sign is a space.
+		// Values are URL-encoded like keys in events, where a plus sign is a space.
 		if decoded, err := url.QueryUnescape(value); err == nil && strings.ContainsAny(value, "%+") {
 			value = decoded
 		}
@@ -179,7 +179,7 @@ func (d Destination) affixes() (prefix, suffix string) {
 	return prefix, suffix
 }
 
-// overlaps reports whether one event of one object may be for two destinations.
+// overlaps reports whether two destinations may match the same event.
 func (d Destination) overlaps(o Destination) bool {
 	shared := slices.ContainsFunc(d.Events, func(a string) bool {
 		return slices.ContainsFunc(o.Events, func(b string) bool { return within(a, b) || within(b, a) })
@@ -190,13 +190,13 @@ func (d Destination) overlaps(o Destination) bool {
 		(strings.HasSuffix(suffix, otherSuffix) || strings.HasSuffix(otherSuffix, suffix))
 }
 
-// within reports whether an event is one that a name in a configuration, which may end in an asterisk, stands for.
+// within reports whether a name in a configuration, which may end in an asterisk, includes an event.
 func within(event, name string) bool {
 	head, any := strings.CutSuffix(name, "*")
 	return event == name || any && strings.HasPrefix(event, head)
 }
 
-// wants reports whether an event of an object is for a destination.
+// wants reports whether a destination gets an event of an object.
 func (d Destination) wants(event, key string) bool {
 	prefix, suffix := d.affixes()
 	return strings.HasPrefix(key, prefix) && strings.HasSuffix(key, suffix) &&

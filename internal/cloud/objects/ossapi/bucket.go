@@ -16,7 +16,7 @@ import (
 	"github.com/pintle-dev/pintle/internal/cloud/registry"
 )
 
-// maxDocument is how many bytes a body has that is not the data of an object: 10,000 parts fit.
+// maxDocument is the maximum length in bytes of a body other than object data. It is enough for 10,000 parts.
 const maxDocument = 4 << 20
 
 // owner is an account in a document.
@@ -27,10 +27,10 @@ type owner struct {
 
 func ownerOf(account string) owner { return owner{account, account} }
 
-// stamp returns a time as documents have it.
+// stamp formats a time for documents.
 func stamp(t time.Time) string { return t.UTC().Format("2006-01-02T15:04:05.000Z") }
 
-// location returns a region as documents have it.
+// location formats a region for documents.
 func location(region string) string { return "oss-" + region }
 
 // setting returns a setting of a bucket, or its default.
@@ -40,7 +40,7 @@ func setting(b registry.Bucket, name string) string {
 	}[name])
 }
 
-// document answers with a document.
+// document writes an XML document.
 func (c *call) document(body any) error {
 	text, err := xml.Marshal(body)
 	if err != nil {
@@ -50,11 +50,11 @@ func (c *call) document(body any) error {
 	c.w.Header().Set("Content-Type", "application/xml")
 	c.w.Header().Set("Content-Length", strconv.Itoa(len(text)))
 	c.w.WriteHeader(http.StatusOK)
-	_, _ = c.Write(text) // a client that left needs no answer
+	_, _ = c.Write(text) // the client may have disconnected
 	return nil
 }
 
-// done answers with a status and no body.
+// done writes a status without a body.
 func (c *call) done(status int) error {
 	if status == http.StatusOK {
 		c.w.Header().Set("Content-Length", "0")
@@ -63,7 +63,7 @@ func (c *call) done(status int) error {
 	return nil
 }
 
-// readDocument reads the body into a document. An empty body leaves the document as it is, if it may be empty.
+// readDocument parses the body as a document. With empty, an empty body leaves the document unchanged.
 func (c *call) readDocument(into any, empty bool) error {
 	text, err := io.ReadAll(io.LimitReader(c.body, maxDocument+1))
 	switch {
@@ -77,7 +77,7 @@ func (c *call) readDocument(into any, empty bool) error {
 	return c.checkMD5(text)
 }
 
-// oneOf returns a value that must be one of a list; the first is the default.
+// oneOf returns value if the list contains it, and the first item if value is empty.
 func oneOf(what, value string, list []string) (string, error) {
 	value = cmp.Or(value, list[0])
 	if !slices.Contains(list, value) {
@@ -86,7 +86,7 @@ func oneOf(what, value string, list []string) (string, error) {
 	return value, nil
 }
 
-// makeBucket is PutBucket. A bucket of the caller stays as it is: clients put the same one again.
+// makeBucket is PutBucket. It does not change a bucket that the caller already owns: clients repeat the call.
 func (c *call) makeBucket() error {
 	if err := checkBucketName(c.bucket); err != nil {
 		return err
@@ -132,7 +132,7 @@ func (c *call) makeBucket() error {
 	return c.done(http.StatusOK)
 }
 
-// change changes the bucket, whose settings are never nil in the function.
+// change changes the bucket. The settings that the function gets are never nil.
 func (c *call) change(change func(*registry.Bucket)) error {
 	return c.config.Objects.Change(c.ctx, c.bucket, func(b *registry.Bucket) error {
 		if b.Settings = maps.Clone(b.Settings); b.Settings == nil {
@@ -196,14 +196,14 @@ func (c *call) location() error {
 	}{Region: location(item.Of.Owner.Region)})
 }
 
-// versioning is GetBucketVersioning: it is never enabled.
+// versioning is GetBucketVersioning. Versioning is never enabled.
 func (c *call) versioning() error {
 	return c.document(struct {
 		XMLName xml.Name `xml:"VersioningConfiguration"`
 	}{})
 }
 
-// maxBuckets is how many buckets a page of a list has at most.
+// maxBuckets is the maximum number of buckets on a page.
 const maxBuckets = 1000
 
 // listBuckets is ListBuckets.
@@ -245,7 +245,7 @@ func (c *call) listBuckets() error {
 	return c.document(result)
 }
 
-// number returns a parameter from 1 to most, or the default if it is not given.
+// number returns a parameter from 1 to most, or fallback if it is missing.
 func (c *call) number(name string, fallback, most int) (int, error) {
 	text := c.query.Get(name)
 	if text == "" {

@@ -29,7 +29,7 @@ var (
 	badDigest   = refuse(http.StatusBadRequest, "InvalidDigest", "The Content-MD5 you specified was invalid.")
 )
 
-// known are the errors of the objects, in OSS's words. Source: OSS, HTTP status codes.
+// known maps errors of package objects to OSS errors. Source: OSS, HTTP status codes.
 var known = []struct {
 	err           error
 	status        int
@@ -59,7 +59,7 @@ var known = []struct {
 	{registry.ErrChanged, http.StatusConflict, "OperationConflict", "Another call is changing the bucket. Please try again."},
 }
 
-// of returns an error as the client sees it.
+// of converts an error for the client.
 func (c *call) of(err error) *oss.Error {
 	if refused, ok := errors.AsType[*oss.Error](err); ok {
 		return refused
@@ -81,7 +81,7 @@ func (c *call) of(err error) *oss.Error {
 	return &oss.Error{Code: "InternalError", Message: "We encountered an internal error. Please try again.", Status: http.StatusInternalServerError}
 }
 
-// refuse answers with an error.
+// refuse writes an error.
 func (c *call) refuse(err error) {
 	oss.WriteError(c.w, c.r, c.id, c.bucket, c.key, c.of(err))
 }

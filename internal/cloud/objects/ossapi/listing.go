@@ -9,7 +9,7 @@ import (
 	"github.com/pintle-dev/pintle/internal/cloud/objects"
 )
 
-// maxKeys is how many keys a page of a list has at most, and a DeleteMultipleObjects.
+// maxKeys is the maximum number of keys on a page and in DeleteMultipleObjects.
 const maxKeys = 1000
 
 // content is an object in a list.
@@ -24,7 +24,7 @@ type content struct {
 // prefixed is a common prefix in a list.
 type prefixed struct{ Prefix string }
 
-// encoder returns how texts of a list are written.
+// encoder returns the func that encodes texts of a list.
 func (c *call) encoder() (func(string) string, error) {
 	switch c.query.Get("encoding-type") {
 	case "":

@@ -10,7 +10,7 @@ import (
 	"github.com/pintle-dev/pintle/internal/cloud/objects"
 )
 
-// minPart is how many bytes every part but the last has at least. Source: OSS, UploadPart.
+// minPart is the minimum size in bytes of every part but the last. Source: OSS, UploadPart.
 const minPart = 100 << 10
 
 // beginUpload is InitiateMultipartUpload.
@@ -230,7 +230,7 @@ func (c *call) listUploads() error {
 		EncodingType: c.query.Get("encoding-type"), Bucket: c.bucket, Prefix: text(prefix), KeyMarker: text(key), UploadIDMarker: id,
 		MaxUploads: limit,
 	}
-	// Uploads are sorted by key and beginning. The marker names the last one of a page.
+	// Uploads are sorted by key and start time. The marker is the last upload of the previous page.
 	passed := key == ""
 	for _, u := range all {
 		if !passed {

@@ -21,16 +21,17 @@ import (
 const (
 	metaHeader = "X-Oss-Meta-"
 	sourceName = "X-Oss-Copy-Source"
-	// untyped is the type of data for which a client gave none.
+	// untyped is the default content type.
 	untyped = "application/octet-stream"
 	// checksumHeader is the CRC-64 of an object, which clients compare.
 	checksumHeader = "X-Oss-Hash-Crc64ecma"
 )
 
-// etag returns an entity tag as OSS has it, in upper case.
+// etag returns an entity tag in upper case, as in OSS.
 func etag(tag string) string { return strings.ToUpper(tag) }
 
-// checksum returns the CRC-64 of an object as OSS has it, a decimal number; empty if the object has none: S3 put it.
+// checksum returns the CRC-64 of an object as a decimal number, as in OSS. It is empty for an object that was put
+// through S3.
 func checksum(info objects.Info) string {
 	sum, err := base64.StdEncoding.DecodeString(info.Checksum.Value)
 	if info.Checksum.Algorithm != objects.CRC64ECMA || err != nil || len(sum) != 8 {
@@ -50,7 +51,7 @@ func kindOf(info objects.Info) string {
 	return "Normal"
 }
 
-// attributes reads what the headers say of an object.
+// attributes reads object attributes from the headers.
 func (c *call) attributes() (objects.Attributes, error) {
 	h := c.r.Header
 	a := objects.Attributes{
@@ -84,7 +85,7 @@ func (c *call) attributes() (objects.Attributes, error) {
 	return a, nil
 }
 
-// options returns how the data of the body are put.
+// options returns the options for writing the data in the body.
 func (c *call) options() (objects.Options, error) {
 	o := objects.Options{Algorithm: objects.CRC64ECMA}
 	if c.r.ContentLength > c.config.Objects.MaxObject() {
@@ -105,7 +106,7 @@ func (c *call) options() (objects.Options, error) {
 	return o, err
 }
 
-// md5 returns the MD5 that the client gave; nil for none.
+// md5 returns the MD5 that the client sent, or nil.
 func (c *call) md5() ([]byte, error) {
 	text := c.r.Header.Get("Content-Md5")
 	if text == "" {
@@ -118,7 +119,7 @@ func (c *call) md5() ([]byte, error) {
 	return sum, nil
 }
 
-// checkMD5 returns an error if a document is not the one whose MD5 the client gave.
+// checkMD5 returns an error if a document does not have the MD5 that the client sent.
 func (c *call) checkMD5(text []byte) error {
 	want, err := c.md5()
 	sum := md5.Sum(text)
@@ -128,7 +129,7 @@ func (c *call) checkMD5(text []byte) error {
 	return err
 }
 
-// exists replaces the error of a condition that there is no object.
+// exists converts the error of a failed IfNone condition.
 func exists(err error) error {
 	if errors.Is(err, objects.ErrPrecondition) {
 		return refuse(http.StatusConflict, "FileAlreadyExists", "The object you specified already exists and can not be overwritten.")
@@ -158,7 +159,7 @@ func (c *call) putObject() error {
 	return c.done(http.StatusOK)
 }
 
-// stored tells the client what is stored now.
+// stored sets the headers that describe the stored object.
 func (c *call) stored(info objects.Info) {
 	c.w.Header().Set("Etag", etag(info.ETag))
 	if sum := checksum(info); sum != "" {
@@ -166,7 +167,7 @@ func (c *call) stored(info objects.Info) {
 	}
 }
 
-// source opens the object that is copied. The caller closes it.
+// source opens the source object of a copy. The caller closes it.
 func (c *call) source() (objects.Object, error) {
 	path, _, _ := strings.Cut(c.r.Header.Get(sourceName), "?")
 	path, err := url.PathUnescape(path)
@@ -249,7 +250,7 @@ func (c *call) appendObject() error {
 		if !there.Appendable {
 			return refuse(http.StatusConflict, "ObjectNotAppendable", "The object is not appendable.")
 		}
-		// The MD5 that the client gave is that of what it sends.
+		// The MD5 from the client is that of the appended data.
 		sent := md5.New()
 		want := o.Verify
 		if want != nil {
@@ -311,7 +312,7 @@ func (c *call) getObject() error {
 	}
 	c.w.WriteHeader(status)
 	if c.r.Method != http.MethodHead {
-		// A client that left needs no answer, and one that stays sees that the body is cut off.
+		// The client may have disconnected. Otherwise it notices that the body is incomplete.
 		_, _ = io.Copy(c, &untilDone{c.ctx, o.Range(first, length)})
 	}
 	return nil
@@ -352,14 +353,14 @@ func (c *call) describe(info objects.Info) {
 	if len(info.Tags) > 0 {
 		h.Set("X-Oss-Tagging-Count", strconv.Itoa(len(info.Tags)))
 	}
-	for name, values := range c.query { // which are signed
+	for name, values := range c.query { // they are signed
 		if header, ok := strings.CutPrefix(name, "response-"); ok && overridable[header] {
 			h.Set(header, values[0])
 		}
 	}
 }
 
-// overridable are the headers that a request may replace in its answer.
+// overridable are the response headers that a request may replace.
 var overridable = map[string]bool{
 	"content-type": true, "content-language": true, "content-disposition": true, "content-encoding": true, "cache-control": true,
 	"expires": true,

@@ -1,11 +1,11 @@
 // Package ossapi is the API of Alibaba Cloud's Object Storage Service (OSS) over package objects.
 //
-// It serves the calls that clients make for assets: buckets, objects, copies, uploads in parts, and lists. Any other call is refused
-// with the code NotImplemented and the name of what was asked for.
+// It serves the calls that clients make for assets: buckets, objects, copies, multipart uploads and lists. It refuses
+// any other call with the code NotImplemented and the name of the operation.
 //
-// A [Verifier] finds out who signed a call, by signature V1 or V4, in a header or in a URL; a [Handler] answers a call that was let in. The
-// signatures of OSS do not cover bodies, so a body is read only after its sender is known. A bucket belongs to its account alone:
-// access control lists are recorded and returned, and give access to no other caller.
+// The caller of this package verifies signatures with package oss: V1 or V4, in a header or in a URL. OSS signatures
+// do not cover bodies, so a body is read only after the sender is authenticated. Only the account that owns a bucket
+// can use it: access control lists are recorded and returned, but give no access to other callers.
 //
 // Source: OSS, API reference, version 2014-08-15 and the signatures V1 and V4.
 package ossapi
@@ -31,24 +31,24 @@ import (
 
 // Config configures a [Handler].
 type Config struct {
-	// Objects has the buckets and objects. Required.
+	// Objects stores the buckets and objects. Required.
 	Objects *objects.Store
-	// Caller returns who signed a call; false is a fault of the server. Required.
+	// Caller returns the caller of a request. False means an internal error. Required.
 	Caller func(context.Context) (api.Caller, bool)
-	// Idle is how long a client may take for the next bytes of a body. Zero means [DefaultIdle]. It replaces the time limits of the
-	// server while a body is read or written.
+	// Idle is how long a client may pause while it sends or reads a body. Zero means [DefaultIdle]. It replaces the
+	// time limits of the server while a body is read or written.
 	Idle time.Duration
-	// Log gets internal errors; nil discards them.
+	// Log gets internal errors. Nil discards them.
 	Log *slog.Logger
 }
 
-// DefaultIdle is how long a client may take for the next bytes, unless Config says otherwise.
+// DefaultIdle is the default of Config.Idle.
 const DefaultIdle = 30 * time.Second
 
-// Handler answers calls. It is an [http.Handler], and safe for concurrent use.
+// Handler serves calls. It is an [http.Handler], and safe for concurrent use.
 type Handler struct{ config Config }
 
-// New returns an API. It returns an error if the config lacks something.
+// New returns the API. It returns an error if config is incomplete.
 func New(config Config) (*Handler, error) {
 	if config.Objects == nil || config.Caller == nil {
 		return nil, errors.New("oss: the objects and the caller are required")
@@ -84,10 +84,10 @@ func (f *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// sandbox makes a browser treat a page in an object as one of no origin, so that its scripts cannot call this server.
+// sandbox makes a browser treat a page in an object as having no origin, so that its scripts cannot call this server.
 const sandbox = "sandbox allow-downloads allow-forms allow-modals allow-popups allow-scripts"
 
-// call is one call.
+// call is an API call.
 type call struct {
 	*Handler
 	ctx    context.Context
@@ -102,13 +102,13 @@ type call struct {
 	bucket, key string
 }
 
-// Write implements [io.Writer]: it writes to the client, with a deadline of its own.
+// Write implements [io.Writer]. It writes to the client, and sets a new deadline each time.
 func (c *call) Write(p []byte) (int, error) {
 	_ = c.limits.SetWriteDeadline(time.Now().Add(c.config.Idle)) // a connection without deadlines does not need one
 	return c.w.Write(p)
 }
 
-// serve answers a call, or returns the error to answer with.
+// serve serves a call, or returns the error to write.
 func (c *call) serve() error {
 	asked := c.asked()
 	what := c.r.Method + " " + strings.Join(asked, "&")
@@ -136,7 +136,7 @@ func (c *call) serve() error {
 	return serve(c)
 }
 
-// bucketCalls and objectCalls are the calls about a bucket and an object, by the method and the parameters that name a sub-resource.
+// bucketCalls and objectCalls are the calls for a bucket and an object, by the method and the subresource parameters.
 var (
 	bucketCalls = map[string]func(*call) error{
 		"GET ":           (*call).listObjects,
@@ -173,14 +173,14 @@ var (
 	}
 )
 
-// plain are parameters that do not name a sub-resource. Signatures and overrides of headers do not either.
+// plain are parameters that do not name a subresource, except those of signatures and header overrides.
 var plain = []string{
 	"prefix", "delimiter", "marker", "max-keys", "encoding-type", "list-type", "continuation-token", "start-after", "fetch-owner",
 	"key-marker", "upload-id-marker", "max-uploads", "part-number-marker", "max-parts", "OSSAccessKeyId", "Expires", "Signature",
 	"security-token", "sequential", "regionList", "tag-key", "tag-value",
 }
 
-// asked returns the parameters that name a sub-resource, sorted.
+// asked returns the sorted parameters that name a subresource.
 func (c *call) asked() []string {
 	var names []string
 	for name := range c.query {
@@ -193,7 +193,7 @@ func (c *call) asked() []string {
 	return names
 }
 
-// unserved is the error for a call that OSS has and this server does not.
+// unserved returns the error for an OSS call that this server does not support.
 func (c *call) unserved(asked []string) error {
 	of := "the service"
 	switch {

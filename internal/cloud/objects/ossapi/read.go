@@ -12,8 +12,8 @@ import (
 	"github.com/pintle-dev/pintle/internal/cloud/objects"
 )
 
-// condition returns an error if a condition of a request that reads does not hold: notModified if the client has the object, or
-// [objects.ErrPrecondition].
+// condition checks the conditions of a read request. It returns notModified if the client already has the object, and
+// [objects.ErrPrecondition] if another condition fails.
 func (c *call) condition(info objects.Info, prefix string) error {
 	h := c.r.Header
 	since := func(name string) (at time.Time, ok bool) {
@@ -38,7 +38,7 @@ func (c *call) condition(info objects.Info, prefix string) error {
 	return nil
 }
 
-// listed reports whether a list of entity tags has one. Case does not count.
+// listed reports whether a list of entity tags contains tag, ignoring case.
 func listed(list, tag string) bool {
 	for one := range strings.SplitSeq(list, ",") {
 		one = strings.TrimPrefix(strings.TrimSpace(one), "W/")
@@ -49,12 +49,12 @@ func listed(list, tag string) bool {
 	return false
 }
 
-// oneRange matches the ranges that are respected.
+// oneRange matches the supported ranges.
 var oneRange = regexp.MustCompile(`^bytes=(?:([0-9]{1,18})-([0-9]{0,18})|-([0-9]{1,18}))$`)
 
 var errRange = errors.New("the range is not satisfiable")
 
-// parseRange returns the first byte and the number of bytes of a range in an object of a size.
+// parseRange returns the first byte and the length of a range in an object with a size.
 func parseRange(text string, size int64) (first, length int64, err error) {
 	match := oneRange.FindStringSubmatch(text)
 	if match == nil {
@@ -79,7 +79,7 @@ func parseRange(text string, size int64) (first, length int64, err error) {
 	return first, last - first + 1, nil
 }
 
-// span returns what of an object is asked for. A range that is not valid is ignored, unless the client asks for an error.
+// span returns the requested part of an object. It ignores an invalid range, unless the client requests an error.
 func (c *call) span(size int64) (first, length int64, status int, err error) {
 	text := c.r.Header.Get("Range")
 	if text == "" {

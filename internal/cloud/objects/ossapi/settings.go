@@ -10,13 +10,13 @@ import (
 	"github.com/pintle-dev/pintle/internal/cloud/registry"
 )
 
-// maxBucketTags is how many tags a bucket has at most.
+// maxBucketTags is the maximum number of tags of a bucket.
 const maxBucketTags = 20
 
-// objectACLs are the access control lists that an object may have: those that give access to its owner alone.
+// objectACLs returns the valid access control lists of an object: those that give access only to its owner.
 func objectACLs() []string { return []string{"default", objects.Private} }
 
-// acl answers with an access control list.
+// acl writes an access control list.
 func (c *call) acl(list string) error {
 	return c.document(struct {
 		XMLName           xml.Name `xml:"AccessControlPolicy"`
@@ -65,7 +65,7 @@ func (c *call) setObjectACL() error {
 	return c.done(http.StatusOK)
 }
 
-// tag is one in a document.
+// tag is a tag in a document.
 type tag struct{ Key, Value string }
 
 // tagging is a document of tags.
@@ -74,7 +74,7 @@ type tagging struct {
 	Tags    []tag    `xml:"TagSet>Tag"`
 }
 
-// tags answers with tags, by name.
+// tags writes tags, sorted by name.
 func (c *call) tags(tags map[string]string) error {
 	var document tagging
 	for name, value := range tags {
@@ -84,7 +84,7 @@ func (c *call) tags(tags map[string]string) error {
 	return c.document(document)
 }
 
-// readTags reads a document of tags.
+// readTags parses a document of tags.
 func (c *call) readTags(most int) (map[string]string, error) {
 	var document tagging
 	if err := c.readDocument(&document, false); err != nil {

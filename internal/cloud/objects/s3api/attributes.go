@@ -12,11 +12,11 @@ import (
 
 const (
 	metaHeader = "X-Amz-Meta-"
-	// untold is the type of data of which no client has told another.
+	// untold is the default content type.
 	untold = "binary/octet-stream"
 )
 
-// attributes reads what the headers say of an object.
+// attributes reads object attributes from the headers.
 func (c *call) attributes() (objects.Attributes, error) {
 	h := c.r.Header
 	a := objects.Attributes{
@@ -55,7 +55,7 @@ func (c *call) attributes() (objects.Attributes, error) {
 }
 
 // checkACL refuses the access control lists that a bucket does not accept. Unless the object ownership of the bucket
-// allows others, those are all except the canned lists private and bucket-owner-full-control. An accepted list has no
+// allows others, it accepts only the canned lists private and bucket-owner-full-control. An accepted list has no
 // effect.
 func (c *call) checkACL() error {
 	wanted := false
@@ -81,7 +81,7 @@ func (c *call) checkACL() error {
 	return refuse(http.StatusBadRequest, "AccessControlListNotSupported", "The bucket does not allow ACLs")
 }
 
-// headerTags reads tags in the form of a query.
+// headerTags parses tags in the format of a URL query.
 func headerTags(text string) (map[string]string, error) {
 	if text == "" {
 		return nil, nil
@@ -100,7 +100,7 @@ func headerTags(text string) (map[string]string, error) {
 	return tags, checkTags(tags, objects.MaxTags)
 }
 
-// describe puts what is known of an object into the headers of the answer; its checksum only if all of it is answered.
+// describe sets the headers that describe an object. It includes the checksum only if the whole object is returned.
 func (c *call) describe(info objects.Info, whole bool) {
 	h := c.reply.Header()
 	h.Set("ETag", info.ETag)
@@ -126,7 +126,7 @@ func (c *call) describe(info objects.Info, whole bool) {
 	}
 }
 
-// encryption returns what clients get of an object's encryption.
+// encryption returns the encryption of an object for clients.
 func encryption(info objects.Info) string {
 	if info.Encryption != "" {
 		return info.Encryption
@@ -134,7 +134,7 @@ func encryption(info objects.Info) string {
 	return "AES256"
 }
 
-// tellChecksum puts a checksum into the headers of the answer, if S3 has such.
+// tellChecksum sets the checksum headers, if S3 has the algorithm.
 func (c *call) tellChecksum(sum objects.Checksum) {
 	if sum.Value != "" && ofS3(sum.Algorithm) {
 		c.reply.Header().Set(checksumName(sum.Algorithm), sum.Value)
@@ -149,13 +149,13 @@ func checksumType(sum objects.Checksum) string {
 	return "FULL_OBJECT"
 }
 
-// stored puts what is known of an object that was stored into the headers of the answer.
+// stored sets the headers that describe the stored object.
 func (c *call) stored(info objects.Info) {
 	h := c.reply.Header()
 	h.Set("ETag", info.ETag)
 	h.Set("X-Amz-Server-Side-Encryption", encryption(info))
 	if bucket, err := c.config.Objects.Bucket(c.ctx, c.bucket); err == nil && bucket.Of.Settings[objects.SettingVersioning] != "" {
-		h.Set("X-Amz-Version-Id", objects.NullVersion) // clients of a bucket with versions want to know it
+		h.Set("X-Amz-Version-Id", objects.NullVersion) // for clients that use versioning
 	}
 	c.tellChecksum(info.Checksum)
 }

@@ -2,7 +2,7 @@ package s3api
 
 import (
 	"bytes"
-	"crypto/md5" // which clients send
+	"crypto/md5" // clients send it
 	"encoding/base64"
 	"io"
 	"net/http"
@@ -13,22 +13,22 @@ import (
 	"github.com/pintle-dev/pintle/internal/cloud/objects"
 )
 
-// maxDocument is how many bytes a body has that is not an object's data: 10,000 parts have their place.
+// maxDocument is the maximum length in bytes of a body other than object data. It is enough for 10,000 parts.
 const maxDocument = 4 << 20
 
 const checksumHeader = "X-Amz-Checksum-"
 
-// upload is what a client says of a body that it sends.
+// upload describes a body as declared by the client.
 type upload struct {
 	length  int64 // of the data
 	md5     []byte
 	chunks  *chunked // nil if the body is the data
 	algo    objects.Algorithm
-	value   string // of the checksum, in base64; empty if it comes behind the data
+	value   string // base64 checksum; empty if it follows the data
 	trailer bool
 }
 
-// declared reads what the headers say of the body, and makes the request's body the data.
+// declared parses the headers that describe the body, and replaces the request's body with the decoded data.
 func (c *call) declared() (*upload, error) {
 	u := &upload{length: c.r.ContentLength}
 	h := c.r.Header
@@ -85,7 +85,7 @@ func (c *call) declared() (*upload, error) {
 	return u, nil
 }
 
-// hasName reports whether lists name a header.
+// hasName reports whether lists contain a header name.
 func hasName(lists []string, header string) bool {
 	for _, list := range lists {
 		for name := range strings.SplitSeq(list, ",") {
@@ -97,7 +97,7 @@ func hasName(lists []string, header string) bool {
 	return false
 }
 
-// verify compares what was computed of the data with what the client has said.
+// verify compares the sums of the data with those that the client declared.
 func (u *upload) verify(sums objects.Sums) error {
 	if sums.Size != u.length {
 		return incomplete
@@ -117,7 +117,7 @@ func (u *upload) verify(sums objects.Sums) error {
 	return nil
 }
 
-// receive makes the body the data of an object or part, of which c.upload says what is to be checked.
+// receive prepares the body as the data of an object or part, and sets c.upload to the checks for it.
 func (c *call) receive() error {
 	u, err := c.declared()
 	if err != nil {
@@ -155,14 +155,14 @@ func (c *call) readBody() error {
 		all.Write(c.body)
 		sums.Checksum = base64.StdEncoding.EncodeToString(all.Sum(nil))
 	}
-	// The parts of an upload come with the checksum of the object, not of the document.
+	// The checksum in this request is that of the object, not of the document.
 	if c.query.Has("uploadId") {
 		u.algo, u.trailer = "", false
 	}
 	return u.verify(sums)
 }
 
-// options are how the data of c.upload are put.
+// options returns the options for writing the data of c.upload.
 func (c *call) options(condition objects.Condition) objects.Options {
 	o := objects.Options{Condition: condition}
 	if c.upload != nil {
@@ -171,7 +171,7 @@ func (c *call) options(condition objects.Condition) objects.Options {
 	return o
 }
 
-// algorithm reads that of the checksum which something is to get; empty is none.
+// algorithm parses the requested checksum algorithm. Empty means none.
 func (c *call) algorithm() (objects.Algorithm, error) {
 	algo := objects.Algorithm(strings.ToUpper(c.r.Header.Get("X-Amz-Checksum-Algorithm")))
 	if algo != "" && !ofS3(algo) {
@@ -180,15 +180,15 @@ func (c *call) algorithm() (objects.Algorithm, error) {
 	return algo, nil
 }
 
-// ofS3 reports whether S3 has an algorithm: an object that was put by OSS has another.
+// ofS3 reports whether S3 has an algorithm. Objects put through OSS have another one.
 func ofS3(a objects.Algorithm) bool { return slices.Contains(objects.Algorithms(), a) }
 
-// checksumName is the header of an algorithm.
+// checksumName returns the header name of an algorithm.
 func checksumName(a objects.Algorithm) string {
 	return http.CanonicalHeaderKey(checksumHeader + string(a))
 }
 
-// writeCondition reads the condition of a request that writes or removes.
+// writeCondition parses the condition of a write or delete request.
 func (c *call) writeCondition() (objects.Condition, error) {
 	none := c.r.Header.Get("If-None-Match")
 	if none != "" && none != "*" {

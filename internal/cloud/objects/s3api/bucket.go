@@ -10,10 +10,10 @@ import (
 	"github.com/pintle-dev/pintle/internal/cloud/registry"
 )
 
-// stamp is a time as documents have it.
+// stamp formats a time for documents.
 func stamp(at time.Time) string { return at.UTC().Format("2006-01-02T15:04:05.000Z") }
 
-// makeBucket makes a bucket, in the region that the body names or else in the caller's.
+// makeBucket creates a bucket in the region in the body, or in the caller's region.
 func (c *call) makeBucket() error {
 	if err := c.readBody(); err != nil {
 		return err
@@ -52,10 +52,10 @@ func (c *call) makeBucket() error {
 	return c.reply.nothing(http.StatusOK)
 }
 
-// maxRegion is how long the name of a region is at most.
+// maxRegion is the maximum length of a region name.
 const maxRegion = 64
 
-// newBucket makes a bucket of the caller. In us-east-1 one may make what one has.
+// newBucket creates a bucket for the caller. In us-east-1, creating an own bucket again succeeds.
 func (c *call) newBucket(name, region string, settings map[string]string) error {
 	is, err := c.config.Objects.Bucket(c.ctx, name)
 	switch {
@@ -72,13 +72,13 @@ func (c *call) newBucket(name, region string, settings map[string]string) error 
 	item := registry.Item[registry.Bucket]{Scope: registry.Scope{Account: c.caller.Account, Region: region}, Name: name}
 	item.Of.Settings = settings
 	_, err = c.config.Objects.Make(c.ctx, item)
-	if errors.Is(err, registry.ErrExists) { // somebody was faster
+	if errors.Is(err, registry.ErrExists) { // another caller was faster
 		return refuse(http.StatusConflict, "OperationAborted", "A conflicting conditional operation is currently in progress against this resource. Please try again.")
 	}
 	return err
 }
 
-// maxBuckets is how many buckets are listed.
+// maxBuckets is the maximum number of buckets in a list.
 const maxBuckets = 10_000
 
 // listBuckets lists the caller's buckets.
@@ -102,7 +102,7 @@ func (c *call) listBuckets() error {
 	return c.reply.document(document)
 }
 
-// headBucket says that there is the bucket, and where.
+// headBucket reports that a bucket exists, and its region.
 func (c *call) headBucket() error {
 	item, err := c.config.Objects.Bucket(c.ctx, c.bucket)
 	if err != nil {
@@ -112,7 +112,7 @@ func (c *call) headBucket() error {
 	return c.reply.nothing(http.StatusOK)
 }
 
-// deleteBucket removes a bucket that has no objects.
+// deleteBucket removes an empty bucket.
 func (c *call) deleteBucket() error {
 	if err := c.config.Objects.Remove(c.ctx, registry.Scope{Account: c.caller.Account}, c.bucket); err != nil {
 		return err
@@ -120,7 +120,7 @@ func (c *call) deleteBucket() error {
 	return c.reply.nothing(http.StatusNoContent)
 }
 
-// location answers where a bucket is; us-east-1 has no name there.
+// location writes the region of a bucket. The name of us-east-1 is empty here.
 func (c *call) location() error {
 	item, err := c.config.Objects.Bucket(c.ctx, c.bucket)
 	if err != nil {

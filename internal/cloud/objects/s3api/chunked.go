@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// Bounds of a body in chunks that are not data.
+// Limits of the parts of a chunked body that are not data.
 const (
 	maxChunkLine = 4 << 10 // bytes
 	maxTrailers  = 16
@@ -17,14 +17,14 @@ const (
 
 var errChunk = refuse(http.StatusBadRequest, "InvalidRequest", "The body is not encoded as aws-chunked has it.")
 
-// chunked reads the data of a body that is encoded as aws-chunked. The signatures of chunks are skipped: the endpoint has verified that
-// of the headers, and a checksum comes with the data or after them.
+// chunked decodes a body in aws-chunked encoding. It skips the signatures of chunks: the endpoint has verified the
+// signature of the headers, and a checksum comes with the data or after it.
 type chunked struct {
 	from *bufio.Reader
 	left int64 // of the chunk
-	read bool  // a chunk has been read, after which there is an end of line
+	read bool  // a chunk has been read, and its line break follows
 	done bool
-	// trailers are the headers after the data, once these have been read to their end.
+	// trailers are the headers after the data. They are set at the end of the body.
 	trailers http.Header
 }
 
@@ -32,7 +32,7 @@ func newChunked(from io.Reader) *chunked {
 	return &chunked{from: bufio.NewReaderSize(from, 16<<10), trailers: http.Header{}}
 }
 
-// Read implements [io.Reader]. At the end of the data it has read the trailers.
+// Read implements [io.Reader]. At the end of the data it has also read the trailers.
 func (c *chunked) Read(p []byte) (int, error) {
 	if c.done {
 		return 0, io.EOF
@@ -48,12 +48,12 @@ func (c *chunked) Read(p []byte) (int, error) {
 	n, err := c.from.Read(p[:min(int64(len(p)), c.left)])
 	c.left -= int64(n)
 	if errors.Is(err, io.EOF) {
-		err = io.ErrUnexpectedEOF // the last chunk is empty, and has not come
+		err = io.ErrUnexpectedEOF // the empty last chunk is missing
 	}
 	return n, err
 }
 
-// next reads the beginning of a chunk, or all that is after the last.
+// next reads the header of a chunk, or the trailers after the last chunk.
 func (c *chunked) next() error {
 	if c.read {
 		line, err := c.line()
@@ -84,12 +84,12 @@ func (c *chunked) next() error {
 	return io.EOF
 }
 
-// end reads the trailers, and wants nothing after them.
+// end reads the trailers, and returns an error if anything follows them.
 func (c *chunked) end() error {
 	for count := 0; ; count++ {
 		line, err := c.line()
 		if errors.Is(err, io.ErrUnexpectedEOF) && line == "" {
-			return nil // some clients leave out the empty line
+			return nil // some clients omit the empty line
 		}
 		if err != nil {
 			return err
@@ -103,7 +103,7 @@ func (c *chunked) end() error {
 		}
 		c.trailers.Add(strings.TrimSpace(name), strings.TrimSpace(value))
 	}
-	for { // some end with one more
+	for { // some clients send another empty line
 		line, err := c.line()
 		if errors.Is(err, io.ErrUnexpectedEOF) && line == "" {
 			return nil
@@ -114,7 +114,7 @@ func (c *chunked) end() error {
 	}
 }
 
-// line reads a line. At the end of the body it returns what there is and [io.ErrUnexpectedEOF].
+// line reads a line. At the end of the body it returns the rest and [io.ErrUnexpectedEOF].
 func (c *chunked) line() (string, error) {
 	var line []byte
 	for {

@@ -7,7 +7,7 @@ import (
 	"github.com/pintle-dev/pintle/internal/cloud/objects"
 )
 
-// deleteObject removes an object, if there is one.
+// deleteObject removes an object, if it exists.
 func (c *call) deleteObject() error {
 	condition, err := c.writeCondition()
 	if err != nil {
@@ -19,7 +19,7 @@ func (c *call) deleteObject() error {
 	return c.reply.nothing(http.StatusNoContent)
 }
 
-// maxDeleted is how many objects one call removes.
+// maxDeleted is the maximum number of objects in one call.
 const maxDeleted = 1000
 
 type objectName struct {
@@ -27,7 +27,7 @@ type objectName struct {
 	VersionID string `xml:"VersionId,omitempty"`
 }
 
-// deletion is an object that is to be removed, if ETag is its entity tag or empty.
+// deletion is an object to remove. If ETag is set, the object must have that entity tag.
 type deletion struct {
 	objectName
 	ETag string
@@ -38,7 +38,7 @@ type notDeleted struct {
 	Code, Message string
 }
 
-// deleteObjects removes the objects that the body names. Those that do not exist count as removed.
+// deleteObjects removes the objects in the body. Missing objects count as removed.
 func (c *call) deleteObjects() error {
 	if err := c.readBody(); err != nil {
 		return err

@@ -15,7 +15,7 @@ import (
 	"github.com/pintle-dev/pintle/internal/cloud/registry"
 )
 
-// fault is an error as the client sees it.
+// fault is an error for the client.
 type fault struct {
 	code, message string
 	status        int
@@ -39,7 +39,7 @@ func badDigest(what string) error {
 	return refuse(http.StatusBadRequest, "BadDigest", "The %s you specified did not match the calculated checksum.", what)
 }
 
-// Errors that are always the same.
+// Errors with a fixed text.
 var (
 	denied       = refuse(http.StatusForbidden, "AccessDenied", "Access Denied")
 	notAllowed   = refuse(http.StatusMethodNotAllowed, "MethodNotAllowed", "The specified method is not allowed against this resource.")
@@ -50,7 +50,7 @@ var (
 	notModified = refuse(http.StatusNotModified, "NotModified", "Not Modified")
 )
 
-// unserved is the error for what S3 has and this server has not.
+// unserved returns the error for an S3 feature that this server does not support.
 func unserved(asked ...string) error {
 	return refuse(http.StatusNotImplemented, "NotImplemented", "This version of Pintle does not serve ?%.100s of S3. "+
 		"To use another S3, set AWS_ENDPOINT_URL_S3.", strings.Join(asked, "&"))
@@ -63,7 +63,7 @@ func keyError(key string) error {
 	return refuse(http.StatusBadRequest, "InvalidURI", "Couldn't parse the specified URI: a key is UTF-8 without control characters.")
 }
 
-// known are the errors of the objects, as S3 calls them.
+// known maps errors of package objects to S3 errors.
 var known = []struct {
 	err    error
 	status int
@@ -84,7 +84,7 @@ var known = []struct {
 	{registry.ErrChanged, http.StatusConflict, "OperationAborted"},
 }
 
-// of returns an error as the client sees it.
+// of converts an error for the client.
 func (c *call) of(err error) *fault {
 	if told, ok := errors.AsType[*fault](err); ok {
 		return told
@@ -123,14 +123,14 @@ func (c *call) of(err error) *fault {
 	return &fault{"InternalError", "We encountered an internal error. Please try again.", http.StatusInternalServerError}
 }
 
-// refuse answers with an error, if nothing is answered yet.
+// refuse writes an error, unless the response has begun.
 func (c *call) refuse(err error) {
 	if !c.reply.begun {
 		c.reply.error(err)
 	}
 }
 
-// error answers with an error.
+// error writes an error.
 func (r *reply) error(err error) {
 	c := r.call
 	told := c.of(err)
@@ -145,7 +145,7 @@ func (r *reply) error(err error) {
 	}
 }
 
-// body is the document of an error.
+// body returns the document of an error.
 func (f *fault) body(id, bucket, key string) []byte {
 	document := struct {
 		XMLName    xml.Name `xml:"Error"`
@@ -162,7 +162,7 @@ func (f *fault) body(id, bucket, key string) []byte {
 	return append([]byte(xml.Header), text...)
 }
 
-// WriteError answers with an error of the endpoint: code, message and status are given.
+// WriteError writes an error of the endpoint.
 func WriteError(w http.ResponseWriter, r *http.Request, code, message string, status int) {
 	id := newRequestID()
 	body := (&fault{code, message, status}).body(id, "", "")

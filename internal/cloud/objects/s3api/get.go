@@ -13,7 +13,7 @@ import (
 	"github.com/pintle-dev/pintle/internal/cloud/objects"
 )
 
-// getObject answers GET and HEAD of an object, or of a range of it.
+// getObject serves GET and HEAD of an object, or of a range.
 func (c *call) getObject() error {
 	o, err := c.config.Objects.Open(c.ctx, c.bucket, c.key, c.query.Get("versionId"))
 	if err != nil {
@@ -54,10 +54,10 @@ func (c *call) getObject() error {
 	if _, err := io.Copy(c.reply, data); err != nil && c.ctx.Err() == nil {
 		c.config.Log.WarnContext(c.ctx, "an object was answered in part", "bucket", c.bucket, "error", err)
 	}
-	return nil // the length tells the client what is missing
+	return nil // the length shows the client that data is missing
 }
 
-// overrides are the parameters that replace headers of an answer.
+// overrides are the parameters that replace response headers.
 var overrides = map[string]string{
 	"response-cache-control":       "Cache-Control",
 	"response-content-disposition": "Content-Disposition",
@@ -70,15 +70,15 @@ var overrides = map[string]string{
 // byteRange is a part of an object.
 type byteRange struct{ first, length int64 }
 
-// String is the range as a header asks for it.
+// String returns the range in the format of a Range header.
 func (r byteRange) String() string { return fmt.Sprintf("bytes=%d-%d", r.first, r.first+r.length-1) }
 
-// rangeForm matches the ranges that S3 respects. For any other it returns the whole object.
+// rangeForm matches the ranges that S3 supports. For any other, S3 returns the whole object.
 var rangeForm = regexp.MustCompile(`^bytes=(?:([0-9]{1,18})-([0-9]{0,18})|-([0-9]{1,18}))$`)
 
 var badRange = refuse(http.StatusRequestedRangeNotSatisfiable, "InvalidRange", "The requested range is not satisfiable")
 
-// parseRange reads the range that is asked of an object; nil is all of it.
+// parseRange parses the requested range of an object. Nil means the whole object.
 func parseRange(text string, size int64) (*byteRange, error) {
 	match := rangeForm.FindStringSubmatch(text)
 	if match == nil {
@@ -103,7 +103,8 @@ func parseRange(text string, size int64) (*byteRange, error) {
 	return &byteRange{first, last - first + 1}, nil
 }
 
-// readCondition returns the error for a condition of a request that reads, or with a prefix of the source of a copy, that does not hold.
+// readCondition returns the error for a failed condition of a read request. A prefix selects the conditions for the
+// source of a copy.
 func readCondition(h http.Header, info objects.Info, prefix string) error {
 	match, none := h.Get(prefix+"If-Match"), h.Get(prefix+"If-None-Match")
 	since := func(name string) (at time.Time, ok bool) {
@@ -131,7 +132,7 @@ func readCondition(h http.Header, info objects.Info, prefix string) error {
 	return nil
 }
 
-// listed reports whether a list of entity tags has one.
+// listed reports whether a list of entity tags contains tag.
 func listed(list, tag string) bool {
 	for one := range strings.SplitSeq(list, ",") {
 		one = strings.TrimPrefix(strings.TrimSpace(one), "W/")

@@ -10,7 +10,7 @@ import (
 	"github.com/pintle-dev/pintle/internal/cloud/objects"
 )
 
-// maxListed is how many keys and common prefixes a list has at most.
+// maxListed is the maximum number of keys and common prefixes on a page.
 const maxListed = 1000
 
 // standard is the storage class of all objects.
@@ -31,16 +31,16 @@ type content struct {
 
 type ownerID struct{ ID, DisplayName string }
 
-// owner is the caller's account, to which all that it lists belongs.
+// owner returns the caller's account, which owns everything it can list.
 func (c *call) owner() ownerID { return ownerID{c.caller.Account, c.caller.Account} }
 
-// listing is what a request asks of a list of objects.
+// listing holds the parameters of a list of objects.
 type listing struct {
 	objects.Query
 	encoding string
 }
 
-// listing reads the parameters that all lists of objects have.
+// listing parses the parameters that all lists of objects share.
 func (c *call) listing() (listing, error) {
 	l := listing{Query: objects.Query{Prefix: c.query.Get("prefix"), Delimiter: c.query.Get("delimiter")}}
 	var err error
@@ -51,7 +51,7 @@ func (c *call) listing() (listing, error) {
 	return l, err
 }
 
-// limit reads how many entries of a list are asked for: [maxListed] at most, and unless the request says otherwise.
+// limit parses the page size: [maxListed] at most, which is also the default.
 func (c *call) limit(parameter string) (int, error) {
 	text := c.query.Get(parameter)
 	if text == "" {
@@ -64,7 +64,7 @@ func (c *call) limit(parameter string) (int, error) {
 	return int(min(limit, maxListed)), nil
 }
 
-// encoding reads how keys are encoded; empty is not at all.
+// encoding parses the encoding of keys. Empty means none.
 func (c *call) encoding() (string, error) {
 	encoding := c.query.Get("encoding-type")
 	if encoding != "" && encoding != "url" {
@@ -73,7 +73,7 @@ func (c *call) encoding() (string, error) {
 	return encoding, nil
 }
 
-// text encodes a key, or a part of one, as the request asks.
+// text encodes a key or a part of one as requested.
 func (l listing) text(s string) string {
 	if l.encoding == "" {
 		return s
@@ -103,7 +103,7 @@ func (l listing) contents(infos []objects.Info, owner *ownerID) []content {
 	return all
 }
 
-// listObjects lists a bucket in the first form that S3 had.
+// listObjects lists a bucket with version 1 of the operation.
 func (c *call) listObjects() error {
 	l, err := c.listing()
 	if err != nil {
@@ -133,13 +133,13 @@ func (c *call) listObjects() error {
 		MaxKeys: l.Limit, EncodingType: l.encoding, IsTruncated: page.Next != "", Contents: l.contents(page.Objects, &owner),
 		CommonPrefixes: l.prefixes(page.Prefixes),
 	}
-	if l.Delimiter != "" { // without one, clients take the last key
+	if l.Delimiter != "" { // without one, clients use the last key
 		result.NextMarker = l.text(page.Next)
 	}
 	return c.reply.document(result)
 }
 
-// listObjectsV2 lists a bucket.
+// listObjectsV2 lists a bucket with version 2 of the operation.
 func (c *call) listObjectsV2() error {
 	l, err := c.listing()
 	if err != nil {

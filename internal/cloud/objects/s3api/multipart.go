@@ -11,10 +11,10 @@ import (
 	"github.com/pintle-dev/pintle/internal/cloud/objects"
 )
 
-// uploads answers a call about an upload in parts.
+// uploads serves the calls for multipart uploads.
 type uploads struct{ *call }
 
-// createMultipartUpload begins an object that comes in parts.
+// createMultipartUpload starts a multipart upload.
 func (c uploads) createMultipartUpload() error {
 	algo, err := c.algorithm()
 	if err != nil {
@@ -50,7 +50,7 @@ func (c uploads) createMultipartUpload() error {
 	}{Namespace: namespace, Bucket: c.bucket, Key: c.key, UploadID: u.ID})
 }
 
-// partNumber reads the number of a part. The error is [objects.ErrPart] if it is not a number.
+// partNumber parses the number of a part. The error is [objects.ErrPart] if it is not a number.
 func (c uploads) partNumber() (int, error) {
 	number, err := strconv.Atoi(c.query.Get("partNumber"))
 	if err != nil {
@@ -73,7 +73,7 @@ func (c uploads) uploadPart() error {
 		return err
 	}
 	c.stored(info)
-	c.reply.Header().Del("X-Amz-Checksum-Type") // parts have none
+	c.reply.Header().Del("X-Amz-Checksum-Type") // not returned for parts
 	return c.reply.nothing(http.StatusOK)
 }
 
@@ -104,7 +104,7 @@ func (c uploads) uploadPartCopy() error {
 	return c.copied("CopyPartResult", info)
 }
 
-// completeMultipartUpload makes an object of the parts that the body names.
+// completeMultipartUpload creates an object from the parts in the body.
 func (c uploads) completeMultipartUpload() error {
 	if err := c.readBody(); err != nil {
 		return err
@@ -156,7 +156,7 @@ func (c uploads) completeMultipartUpload() error {
 	}{Namespace: namespace, Location: scheme + "://" + c.r.Host + c.path, Bucket: c.bucket, Key: c.key, ETag: info.ETag})
 }
 
-// verifyObject compares what was computed of a whole object with what the headers say of it.
+// verifyObject compares the sums of a whole object with the headers.
 func (c uploads) verifyObject(sums objects.Sums) error {
 	h := c.r.Header
 	if size := h.Get("X-Amz-Mp-Object-Size"); size != "" && size != strconv.FormatInt(sums.Size, 10) {

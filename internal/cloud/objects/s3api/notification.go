@@ -7,7 +7,8 @@ import (
 	"github.com/pintle-dev/pintle/internal/cloud/objects/bucketevents"
 )
 
-// putNotification changes where the events of a bucket go. An empty configuration ends all.
+// putNotification changes the notification configuration of a bucket. An empty configuration disables all
+// notifications.
 func (c bucketSettings) putNotification() error {
 	configuration, err := bucketevents.Parse(c.body)
 	if err != nil {

@@ -32,7 +32,7 @@ func (c *call) putObject() error {
 	return c.reply.nothing(http.StatusOK)
 }
 
-// copyObject stores what another object has.
+// copyObject stores a copy of another object.
 func (c *call) copyObject() error {
 	from, err := c.source()
 	if err != nil {
@@ -81,7 +81,7 @@ func (c *call) copyObject() error {
 	return c.copied("CopyObjectResult", info)
 }
 
-// source opens the object that is copied, if the conditions for it hold.
+// source opens the source object of a copy, if its conditions hold.
 func (c *call) source() (objects.Object, error) {
 	text, version, _ := strings.Cut(c.r.Header.Get("X-Amz-Copy-Source"), "?versionId=")
 	if version == "" {
@@ -100,13 +100,13 @@ func (c *call) source() (objects.Object, error) {
 		return from, err
 	}
 	if err := readCondition(c.r.Header, from.Info, "X-Amz-Copy-Source-"); err != nil {
-		_ = from.Close() // it was not read
+		_ = from.Close() // opened for reading only
 		return objects.Object{}, err
 	}
 	return from, nil
 }
 
-// copied answers with what a copy has become.
+// copied writes the result of a copy.
 func (c *call) copied(root string, info objects.Info) error {
 	return c.reply.document(struct {
 		XMLName      xml.Name

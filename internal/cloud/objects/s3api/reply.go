@@ -6,14 +6,14 @@ import (
 	"time"
 )
 
-// namespace is that of S3's documents.
+// namespace is the XML namespace of S3 documents.
 const namespace = "http://s3.amazonaws.com/doc/2006-03-01/"
 
-// sandbox makes a browser treat a page as one of no origin. Otherwise a script in an object could call this server as a page of its own,
-// with an Authorization header that no other page can send.
+// sandbox makes a browser treat a page as having no origin. Otherwise a script in an object could call this server
+// from a page of the same origin, with an Authorization header that no other page can send.
 const sandbox = "sandbox allow-downloads allow-forms allow-modals allow-popups allow-scripts"
 
-// reply is the answer on its way out.
+// reply is a response in progress.
 type reply struct {
 	http.ResponseWriter
 	call   *call
@@ -38,12 +38,12 @@ func (r *reply) Write(p []byte) (int, error) {
 	return r.ResponseWriter.Write(p)
 }
 
-// extend gives what is written next a time of its own.
+// extend sets a new deadline for the next write.
 func (r *reply) extend() {
-	_ = r.limits.SetWriteDeadline(time.Now().Add(r.call.config.Idle)) // where there are no deadlines, none is missed
+	_ = r.limits.SetWriteDeadline(time.Now().Add(r.call.config.Idle)) // a connection without deadlines does not need one
 }
 
-// document answers with a document.
+// document writes a document.
 func (r *reply) document(body any) error {
 	text, err := xml.Marshal(body)
 	if err != nil {
@@ -55,7 +55,7 @@ func (r *reply) document(body any) error {
 	return nil
 }
 
-// nothing answers with a status alone.
+// nothing writes a status without a body.
 func (r *reply) nothing(status int) error {
 	r.WriteHeader(status)
 	return nil

@@ -1,8 +1,9 @@
-// Package s3api is the API of S3 over the buckets and objects of package objects: the calls of handlers, SDKs, the AWS CLI and the CDK's
-// tools. Each operation is a method named as S3 names it.
+// Package s3api is the API of S3 over the buckets and objects of package objects: the calls of handlers, SDKs, the
+// AWS CLI and the CDK's tools. Each operation is a method with S3's name.
 //
-// The caller of this package verifies signatures. Only the account that owns a bucket can use it: policies, like all settings of a
-// bucket, are recorded and answered, not enforced. No answer has a header that lets the page of a browser read it.
+// The caller of this package verifies signatures. Only the account that owns a bucket can use it: policies, like all
+// settings of a bucket, are recorded and returned, but not enforced. No response has a header that lets a web page
+// read it.
 //
 // Source: Amazon S3 API Reference, version 2006-03-01.
 package s3api
@@ -29,34 +30,34 @@ import (
 
 // Config configures the handler.
 type Config struct {
-	// Objects has the buckets and objects. Required.
+	// Objects stores the buckets and objects. Required.
 	Objects *objects.Store
-	// Caller tells who signed a call; false is a fault of the server. Required.
+	// Caller returns the caller of a request. False means an internal error. Required.
 	Caller func(context.Context) (api.Caller, bool)
-	// Notifications checks the notification configurations of buckets. Nil takes all that are valid by themselves.
+	// Notifications checks the notification configurations of buckets. Nil accepts all that are valid in themselves.
 	Notifications Notifications
-	// Idle is how long a client may take for the next bytes of a body. Zero means [DefaultIdle]. While bytes come or go, the time
-	// limits of the server that the API is in do not count.
+	// Idle is how long a client may pause while it sends or reads a body. Zero means [DefaultIdle]. It replaces the
+	// time limits of the server while a body is read or written.
 	Idle time.Duration
-	// Log gets internal errors; nil discards them.
+	// Log gets internal errors. Nil discards them.
 	Log *slog.Logger
 }
 
-// Notifications is where the events of buckets go. A [bucketevents.Events] is one.
+// Notifications checks and tests destinations for bucket events. [bucketevents.Events] implements it.
 type Notifications interface {
 	// Check returns a [bucketevents.Error] if a destination does not exist.
 	Check(ctx context.Context, owner registry.Scope, c bucketevents.Configuration) error
-	// Test sends the test events of a configuration that was put.
+	// Test sends the test events of a new configuration.
 	Test(ctx context.Context, bucket string, owner registry.Scope, c bucketevents.Configuration)
 }
 
-// DefaultIdle is how long a client may take for the next bytes, unless Config says otherwise.
+// DefaultIdle is the default of Config.Idle.
 const DefaultIdle = 30 * time.Second
 
-// Handler answers the calls. It is an [http.Handler].
+// Handler serves the calls. It is an [http.Handler].
 type Handler struct{ config Config }
 
-// New returns an API. It returns an error if the config lacks something.
+// New returns the API. It returns an error if config is incomplete.
 func New(config Config) (http.Handler, error) {
 	if config.Objects == nil || config.Caller == nil {
 		return nil, errors.New("s3: the objects and the caller are required")
@@ -75,7 +76,7 @@ func New(config Config) (http.Handler, error) {
 func (f *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	c := &call{Handler: f, ctx: r.Context(), id: newRequestID()}
 	c.reply = &reply{ResponseWriter: w, call: c, limits: http.NewResponseController(w)}
-	c.r = r.Clone(r.Context()) // its headers and its body are changed
+	c.r = r.Clone(r.Context()) // its headers and body are changed
 	c.r.Body = intake.Paced(r.Body, c.reply.limits, f.config.Idle)
 	c.query, c.path = r.URL.Query(), r.URL.EscapedPath()
 	c.hoisted()
@@ -90,7 +91,7 @@ func (f *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// call is one call.
+// call is an API call.
 type call struct {
 	*Handler
 	ctx    context.Context
@@ -102,12 +103,12 @@ type call struct {
 
 	bucket, key string
 	path        string // of the URL, escaped, as the client sent it
-	// upload is what is to be checked of the body; body is the body, where it is read beforehand.
+	// upload holds the checks for the body. body is the body, if it was read in advance.
 	upload *upload
 	body   []byte
 }
 
-// serve answers a call, or returns the error to answer with.
+// serve serves a call, or returns the error to write.
 func (c *call) serve() error {
 	c.place()
 	switch {
@@ -139,7 +140,7 @@ func (c *call) place() {
 	c.bucket, c.key, _ = strings.Cut(strings.TrimPrefix(c.r.URL.Path, "/"), "/")
 }
 
-// hoisted puts the headers that a presigned URL has among its parameters, as SDKs make them, in their place. They are signed.
+// hoisted copies headers that SDKs put into the parameters of a presigned URL back into the headers. They are signed.
 func (c *call) hoisted() {
 	if !c.query.Has("X-Amz-Signature") {
 		return
@@ -152,7 +153,7 @@ func (c *call) hoisted() {
 	}
 }
 
-// signing are the parameters of a presigned URL that are no headers.
+// signing are the parameters of a presigned URL that are not headers.
 var signing = [...]string{
 	"X-Amz-Algorithm", "X-Amz-Credential", "X-Amz-Date", "X-Amz-Expires", "X-Amz-Signedheaders", "X-Amz-Signature", "X-Amz-Security-Token",
 	"X-Amz-Content-Sha256",
@@ -177,8 +178,8 @@ func (c *call) enter(bucket string) error {
 	return nil
 }
 
-// subresources returns what of a bucket or object is asked for, other than itself. A parameter that S3 has not is read over in a
-// request that reads, and may be anything in one that writes.
+// subresources returns the requested subresources of a bucket or object. It ignores unknown parameters in read
+// requests, but treats them as subresources in write requests.
 func subresources(method string, query url.Values) []string {
 	reads := method == http.MethodGet || method == http.MethodHead
 	var found []string
@@ -194,7 +195,7 @@ func subresources(method string, query url.Values) []string {
 	return found
 }
 
-// special are the parameters that ask for something else than the bucket or object itself.
+// special are the parameters that name a subresource.
 var special = [...]string{
 	"abac", "accelerate", "acl", "analytics", "attributes", "cors", "delete", "encryption", "intelligent-tiering", "inventory", "legal-hold",
 	"lifecycle", "location", "logging", "metadataConfiguration", "metadataTable", "metrics", "notification", "object-lock",
@@ -202,14 +203,14 @@ var special = [...]string{
 	"select", "select-type", "session", "tagging", "torrent", "uploadId", "uploads", "versioning", "versions", "website",
 }
 
-// plain are parameters that name nothing else than the bucket or object itself.
+// plain are the parameters that do not name a subresource.
 var plain = [...]string{
 	"x-id", "list-type", "prefix", "delimiter", "max-keys", "marker", "continuation-token", "start-after", "fetch-owner", "encoding-type",
 	"versionId", "key-marker", "version-id-marker", "upload-id-marker", "max-uploads", "part-number-marker", "max-parts",
 	"max-buckets", "bucket-region",
 }
 
-// serveBucket answers what is asked of a bucket.
+// serveBucket serves the calls for a bucket.
 func (c *call) serveBucket() error {
 	asked, method := subresources(c.r.Method, c.query), c.r.Method
 	if len(asked) == 0 {
@@ -250,7 +251,7 @@ func (c *call) serveBucket() error {
 	}
 }
 
-// serveObject answers what is asked of an object.
+// serveObject serves the calls for an object.
 func (c *call) serveObject() error {
 	if err := objects.CheckKey(c.key); err != nil {
 		return keyError(c.key)
@@ -292,7 +293,7 @@ func (c *call) serveObject() error {
 	return unserved(asked...)
 }
 
-// copying reports whether the data come from another object.
+// copying reports whether the data comes from another object.
 func (c *call) copying() bool { return c.r.Header.Get("X-Amz-Copy-Source") != "" }
 
 func newRequestID() string { return rand.Text()[:16] }

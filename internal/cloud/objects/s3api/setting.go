@@ -13,14 +13,14 @@ import (
 	"github.com/pintle-dev/pintle/internal/cloud/objects/bucketevents"
 )
 
-// setting is one of a bucket that is recorded and answered as it was put.
+// setting is a bucket setting that is recorded and returned as it was put.
 type setting struct {
-	root string // the element of its document; empty for JSON
-	// missing is the code, and its message, of a bucket that has none; document is what it has instead.
+	root string // the root element of its document; empty for JSON
+	// missing and message are the error of a bucket without the setting. document is returned instead, if set.
 	missing, message, document string
 }
 
-// settings are those there are, by the name of the sub-resource.
+// settings are the supported settings, by the name of the subresource.
 var settings = map[string]setting{
 	objects.SettingPolicy: {missing: "NoSuchBucketPolicy", message: "The bucket policy does not exist"},
 	"encryption": {root: "ServerSideEncryptionConfiguration", document: `<Rule><ApplyServerSideEncryptionByDefault><SSEAlgorithm>AES256</SSEAlgorithm>` +
@@ -36,16 +36,16 @@ var settings = map[string]setting{
 		message: "The bucket ownership controls were not found"},
 }
 
-// Bounds of a setting, in bytes.
+// Limits of a setting, in bytes.
 const (
 	maxPolicy  = 20 << 10
 	maxSetting = 128 << 10
 )
 
-// bucketSettings answers a call about a setting of a bucket, or about tags.
+// bucketSettings serves the calls for bucket settings and tags.
 type bucketSettings struct{ *call }
 
-// setting answers, records or removes a setting.
+// setting returns, records or removes a setting.
 func (c bucketSettings) setting(name string) error {
 	is, ok := settings[name]
 	if !ok {
@@ -80,7 +80,7 @@ func (c bucketSettings) setting(name string) error {
 	return notAllowed
 }
 
-// check refuses what is not the document of a setting.
+// check refuses an invalid document of a setting.
 func (s setting) check(text []byte) error {
 	if s.root == "" {
 		var policy map[string]json.RawMessage
@@ -100,7 +100,7 @@ func (s setting) check(text []byte) error {
 	return nil
 }
 
-// rootOf returns the name of the root of a document; empty if it is not well-formed.
+// rootOf returns the name of the root element of a document, or "" if the document is not well-formed.
 func rootOf(text []byte) string {
 	decoder := xml.NewDecoder(bytes.NewReader(text))
 	root, depth := "", 0
@@ -116,7 +116,7 @@ func rootOf(text []byte) string {
 		case xml.StartElement:
 			if depth == 0 {
 				if root != "" {
-					return "" // there are two
+					return "" // a second root
 				}
 				root = token.Name.Local
 			}
@@ -129,7 +129,7 @@ func rootOf(text []byte) string {
 	}
 }
 
-// getSetting answers a setting, or what there is instead.
+// getSetting returns a setting, or its default.
 func (c bucketSettings) getSetting(name string, is setting) error {
 	item, err := c.config.Objects.Bucket(c.ctx, c.bucket)
 	if err != nil {
@@ -140,7 +140,7 @@ func (c bucketSettings) getSetting(name string, is setting) error {
 	if is.root != "" {
 		kind = "application/xml"
 		if !strings.HasPrefix(text, "<") {
-			text = "" // a template's, in another form
+			text = "" // from a template, in another format
 		}
 	}
 	if text == "" {

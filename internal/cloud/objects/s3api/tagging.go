@@ -12,7 +12,7 @@ import (
 	"github.com/pintle-dev/pintle/internal/cloud/registry"
 )
 
-// maxBucketTags is how many tags a bucket has at most.
+// maxBucketTags is the maximum number of tags of a bucket.
 const maxBucketTags = 50
 
 type tag struct{ Key, Value string }
@@ -23,7 +23,7 @@ type tagging struct {
 	Tags      []tag    `xml:"TagSet>Tag"`
 }
 
-// checkTags refuses tags that S3 does not take.
+// checkTags refuses tags that are invalid in S3.
 func checkTags(tags map[string]string, most int) error {
 	if len(tags) > most {
 		return refuse(http.StatusBadRequest, "BadRequest", "There can be no more than %d tags.", most)
@@ -39,7 +39,7 @@ func checkTags(tags map[string]string, most int) error {
 	return nil
 }
 
-// readTags reads tags from the body.
+// readTags parses the tags in the body.
 func (c bucketSettings) readTags(most int) (map[string]string, error) {
 	if err := c.readBody(); err != nil {
 		return nil, err
@@ -58,7 +58,7 @@ func (c bucketSettings) readTags(most int) (map[string]string, error) {
 	return tags, checkTags(tags, most)
 }
 
-// answerTags answers with tags.
+// answerTags writes tags.
 func (c bucketSettings) answerTags(tags map[string]string) error {
 	document := tagging{Namespace: namespace}
 	for _, name := range slices.Sorted(maps.Keys(tags)) {
@@ -67,7 +67,7 @@ func (c bucketSettings) answerTags(tags map[string]string) error {
 	return c.reply.document(document)
 }
 
-// bucketTagging answers, changes or removes the tags of a bucket.
+// bucketTagging returns, changes or removes the tags of a bucket.
 func (c bucketSettings) bucketTagging() error {
 	var tags map[string]string
 	switch c.r.Method {
@@ -107,7 +107,7 @@ func (c bucketSettings) bucketTagging() error {
 	return c.reply.nothing(http.StatusNoContent)
 }
 
-// ownTags returns tags without those of the system, which a client may send back as they are.
+// ownTags returns tags without the system tags, which a client may only send back unchanged.
 func ownTags(tags, system map[string]string) (map[string]string, error) {
 	own := map[string]string{}
 	for name, value := range tags {
@@ -121,7 +121,7 @@ func ownTags(tags, system map[string]string) (map[string]string, error) {
 	return own, nil
 }
 
-// objectTagging answers, changes or removes the tags of an object.
+// objectTagging returns, changes or removes the tags of an object.
 func (c bucketSettings) objectTagging() error {
 	switch c.r.Method {
 	case http.MethodGet:

@@ -16,7 +16,7 @@ type pendingUpload struct {
 	Initiated        string
 }
 
-// listMultipartUploads lists the uploads of a bucket that are neither complete nor aborted.
+// listMultipartUploads lists the unfinished uploads of a bucket.
 func (c uploads) listMultipartUploads() error {
 	limit, err := c.limit("max-uploads")
 	if err != nil {
@@ -56,7 +56,7 @@ func (c uploads) listMultipartUploads() error {
 		Delimiter: l.text(l.Delimiter), EncodingType: encoding, MaxUploads: limit,
 	}
 	var last objects.Upload
-	prefix := "" // the common one that was counted last; those with one are all together
+	prefix := "" // the last common prefix; uploads with the same one are adjacent
 	for _, u := range following(uploads, key, id) {
 		rest, ok := strings.CutPrefix(u.Key, l.Prefix)
 		if !ok {
@@ -87,8 +87,8 @@ func (c uploads) listMultipartUploads() error {
 	return c.reply.document(result)
 }
 
-// following returns the uploads that follow a key or, with an ID, an upload of that key. If that upload has ended meanwhile, all that are
-// left of its key follow: clients abort what they have listed and ask for more.
+// following returns the uploads that follow a key or, with an ID, an upload of that key. If that upload has ended
+// meanwhile, all remaining uploads of its key follow: clients abort the listed uploads and request the next page.
 func following(uploads []objects.Upload, key, id string) []objects.Upload {
 	if key == "" {
 		return uploads

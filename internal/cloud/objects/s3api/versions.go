@@ -9,15 +9,15 @@ import (
 	"github.com/pintle-dev/pintle/internal/cloud/registry"
 )
 
-// Objects have one version, null, also in a bucket whose versioning is enabled: that is recorded.
+// Objects have one version, null, also in a bucket with versioning, which is only recorded.
 
-// The states of versioning that can be put.
+// The versioning states that can be put.
 const (
 	versioningEnabled   = "Enabled"
 	versioningSuspended = "Suspended"
 )
 
-// getBucketVersioning answers whether versioning was enabled or suspended.
+// getBucketVersioning returns the versioning state.
 func (c bucketSettings) getBucketVersioning() error {
 	item, err := c.config.Objects.Bucket(c.ctx, c.bucket)
 	if err != nil {
@@ -36,7 +36,7 @@ func (c bucketSettings) getBucketVersioning() error {
 	return c.reply.document(document)
 }
 
-// putBucketVersioning records whether versioning is enabled.
+// putBucketVersioning records the versioning state.
 func (c bucketSettings) putBucketVersioning() error {
 	if err := c.readBody(); err != nil {
 		return err
@@ -58,7 +58,7 @@ func (c bucketSettings) putBucketVersioning() error {
 	return c.reply.nothing(http.StatusOK)
 }
 
-// set changes a setting of a bucket; an empty one removes it.
+// set changes a setting of a bucket. An empty text removes it.
 func (c bucketSettings) set(bucket, name, text string) error {
 	return c.config.Objects.Change(c.ctx, bucket, func(b *registry.Bucket) error {
 		settings := make(map[string]string, len(b.Settings)+1)
