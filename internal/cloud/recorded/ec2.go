@@ -133,7 +133,7 @@ func (c *call) groupsOf(r record) ([]group, error) {
 			return nil, err
 		}
 		// Global Accelerator creates a group in a VPC with its first endpoint there. The record does not contain the
-		// VPC, so we choose one.
+		// VPC, so every VPC gets one.
 		accelerated, err := c.all(acceleratedType)
 		if err != nil || len(accelerated) == 0 {
 			return list, err

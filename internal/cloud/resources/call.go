@@ -19,15 +19,16 @@ type Call struct {
 	*store.Request
 	// Kind is the resource's type.
 	Kind string
-	// Place is where the stack is, and what it makes.
+	// Place is the account and region of the stack and its resources.
 	Place registry.Scope
-	// Partition is that of the ARNs of AWS; empty in Alibaba Cloud.
+	// Partition is the partition of AWS ARNs. It is empty for Alibaba Cloud.
 	Partition string
 	// Declared are the properties.
 	Declared value.Value
 }
 
-// Read reads a request for a resource of a type. The error says that its stack is nowhere.
+// Read reads a request for a resource of a type. It returns an error if the request lacks the account and region of
+// its stack.
 func Read(kind string, r *store.Request) (*Call, error) {
 	c := &Call{
 		Request: r, Kind: kind, Declared: r.Body.Properties, Place: registry.Scope{Account: r.Body.Account, Region: r.Body.Region},
@@ -46,18 +47,18 @@ func Read(kind string, r *store.Request) (*Call, error) {
 	return c, nil
 }
 
-// Physical is the physical id of what there is.
+// Physical returns the current physical ID.
 func (c *Call) Physical() string { return string(c.Body.PhysicalID) }
 
-// Holder is who makes what a Create makes.
+// Holder returns the holder of resources that a Create creates.
 func (c *Call) Holder() string { return registry.OwnerOf(c.Body.StackID, c.Logical, c.ID) }
 
-// Made reports whether a holder is the call's resource, by whichever request.
+// Made reports whether the call's resource is the holder, in this or an earlier request.
 func (c *Call) Made(holder string) bool {
 	return strings.HasPrefix(holder, registry.OwnerOf(c.Body.StackID, c.Logical, ""))
 }
 
-// ARN returns an ARN of the call's region and account.
+// ARN returns an ARN in the call's region and account.
 func (c *Call) ARN(service, rest string) string {
 	if c.Partition == "" {
 		return "acs:" + service + ":" + c.Place.Region + ":" + c.Place.Account + ":" + rest
@@ -65,7 +66,7 @@ func (c *Call) ARN(service, rest string) string {
 	return "arn:" + c.Partition + ":" + service + ":" + c.Place.Region + ":" + c.Place.Account + ":" + rest
 }
 
-// At returns what is at a path of the declared properties; null if there is nothing.
+// At returns the value at a path in the declared properties, or null.
 func (c *Call) At(path ...string) value.Value {
 	v := c.Declared
 	for _, key := range path {
@@ -74,10 +75,10 @@ func (c *Call) At(path ...string) value.Value {
 	return v
 }
 
-// Text returns the text of a scalar at a path, "" if there is none.
+// Text returns the text of the scalar at a path, or "".
 func (c *Call) Text(path ...string) string { return c.At(path...).Text() }
 
-// Number returns a whole number at a path, 0 if there is none; that it is one the schema has seen to.
+// Number returns the integer at a path, or 0. The schema has validated it.
 func (c *Call) Number(path ...string) int {
 	n, err := strconv.Atoi(c.Text(path...))
 	if err != nil {
@@ -118,8 +119,8 @@ func (c *Call) badMap(path []string) error {
 	return c.Bad(path[len(path)-1], "be an object with String (or simple type) properties")
 }
 
-// Tags returns the tags of the stack and those of the property Tags, a list of keys and values or, of some types, an object. A tag of
-// the property replaces one of the stack.
+// Tags returns the tags of the stack and of the property Tags. The property is a list of keys and values or, for some
+// types, an object. Its tags take precedence.
 func (c *Call) Tags() (map[string]string, error) {
 	tags := TagMap(c.Body.Tags)
 	add := func(key, text string) {
@@ -146,7 +147,7 @@ func (c *Call) Tags() (map[string]string, error) {
 	return tags, nil
 }
 
-// TagMap returns tags by key, nil if there are none.
+// TagMap returns tags by key, or nil if there are none.
 func TagMap(tags []store.Tag) map[string]string {
 	if len(tags) == 0 {
 		return nil
@@ -158,13 +159,13 @@ func TagMap(tags []store.Tag) map[string]string {
 	return byKey
 }
 
-// Reverts reports whether an Update is to undo drift. Requests of earlier versions do not say so, and without tags it is the only reason
-// for an Update that changes no property.
+// Reverts reports whether an Update must revert drift. Requests of earlier versions lack the flag. Without tags, an
+// Update that changes no property can have no other reason.
 func (c *Call) Reverts() bool {
 	return c.Body.Revert || c.Body.Tags == nil && c.Body.OldProperties.Equal(c.Declared)
 }
 
-// Name returns the name that is declared, or one that is made up with at most limit bytes.
+// Name returns the declared name, or a generated one of at most limit bytes.
 func (c *Call) Name(property string, limit int) string {
 	if name := c.Text(property); name != "" {
 		return name
@@ -178,7 +179,8 @@ func (c *Call) Changed(property string) bool {
 	return !was.Equal(c.At(property))
 }
 
-// Rest returns the properties that are not among the names, which have blanks between them, as JSON; nil if there are none.
+// Rest returns the properties that are not in known, a list separated by spaces, as JSON. It returns nil if there are
+// none.
 func (c *Call) Rest(known string) json.RawMessage {
 	names := strings.Fields(known)
 	rest := value.Object()
@@ -193,7 +195,7 @@ func (c *Call) Rest(known string) json.RawMessage {
 	return rest.JSON()
 }
 
-// Result is that of what is called id, with attributes as pairs of a name and a text.
+// Result returns the result for a physical ID, with attributes as pairs of a name and a text.
 func Result(id string, attributes ...string) native.Result {
 	v := value.Object()
 	for i := 0; i < len(attributes); i += 2 {

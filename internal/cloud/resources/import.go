@@ -10,13 +10,13 @@ import (
 	"github.com/pintle-dev/pintle/wire"
 )
 
-// Importer is a [Maker] of things that can become resources of a stack though something else made them.
+// Importer is a [Maker] whose existing objects can be imported into a stack.
 type Importer interface {
-	// Existing returns the physical ID and the holder of what the call's physical ID identifies, or [registry.ErrNotFound]. An error of
-	// type [Reason] says the same in the words of the service.
+	// Existing returns the physical ID and the holder of the object with the call's physical ID, or
+	// [registry.ErrNotFound]. An error of type [Reason] is the service's own text for that.
 	Existing(ctx context.Context, c *Call) (id, holder string, err error)
-	// Adopt makes [Call.Heir] the holder of what its physical ID names, and returns all attributes. It changes nothing else. If
-	// [Call.MayAdopt] does not allow that, the error is [registry.ErrExists].
+	// Adopt makes [Call.Heir] the holder of the object with the call's physical ID, and returns all attributes. It
+	// changes nothing else. It returns [registry.ErrExists] unless [Call.MayAdopt] allows it.
 	Adopt(ctx context.Context, c *Call) (native.Result, error)
 }
 
@@ -40,7 +40,8 @@ func (t *resource) Find(ctx context.Context, r *store.Request) (native.Existing,
 	return native.Existing{ID: wire.PhysicalID(id), Holder: holder}, err
 }
 
-// adopt serves a request of [store.TypeImport] or [store.TypeDisown]. A Disown succeeds if another request has the resource by now.
+// adopt serves a request of [store.TypeImport] or [store.TypeDisown]. A Disown succeeds if another request has taken
+// over the resource meanwhile.
 func (t *resource) adopt(ctx context.Context, c *Call) (native.Result, error) {
 	importer, ok := t.maker.(Importer)
 	if !ok {
@@ -66,8 +67,9 @@ func (t *resource) adopt(ctx context.Context, c *Call) (native.Result, error) {
 	return result, err
 }
 
-// Heir returns the holder of a resource after the call: the call's resource of a stack or, when an import is undone, the holder before it.
-// That is not a resource which an earlier import of the same stack left: then it is none.
+// Heir returns the holder of a resource after the call. That is the call's stack resource or, when an import is
+// undone, the previous holder. If the previous holder is left over from an earlier import into the same stack, Heir
+// returns "".
 func (c *Call) Heir() string {
 	switch {
 	case c.Type != store.TypeDisown:
@@ -78,9 +80,9 @@ func (c *Call) Heir() string {
 	return c.Body.Holder
 }
 
-// MayAdopt reports whether a call may take a resource from a holder. An import may if the holder is the one in the request, the same
-// logical resource of the stack by an earlier request, or none, because another import may just have been undone. A request that undoes an
-// import may if that import made the holder.
+// MayAdopt reports whether a call may take a resource from a holder. An import may if the holder is the one in the
+// request, or the same logical resource in an earlier request. It also may if there is no holder, because another
+// import may just have been undone. A request that undoes an import may if that import set the holder.
 func (c *Call) MayAdopt(holder string) bool {
 	if c.Type == store.TypeDisown {
 		return holder == registry.OwnerOf(c.Body.StackID, c.Logical, c.Body.Import)
@@ -88,7 +90,7 @@ func (c *Call) MayAdopt(holder string) bool {
 	return holder == "" || holder == c.Body.Holder || c.Made(holder)
 }
 
-// Adopt makes the call's resource the holder of a thing of a shelf.
+// Adopt makes the call's resource the holder of an item in a collection.
 func Adopt[T any](
 	ctx context.Context, c *Call, shelf *registry.Collection[T], place registry.Scope, name string,
 ) (registry.Item[T], error) {

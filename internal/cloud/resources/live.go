@@ -12,10 +12,10 @@ import (
 	"github.com/pintle-dev/pintle/internal/store"
 )
 
-// Viewer is a [Maker] that can read back what it made.
+// Viewer is a [Maker] that can read back its resources.
 type Viewer interface {
-	// View returns the current properties of what the call's physical id names, as far as they can be compared with declared ones. The
-	// error is [registry.ErrNotFound] if there is nothing under the id.
+	// View returns the current properties of the resource with the call's physical ID, as far as they can be compared
+	// with declared ones. The error is [registry.ErrNotFound] if the resource does not exist.
 	View(ctx context.Context, c *Call) (value.Value, error)
 }
 
@@ -36,7 +36,7 @@ func (t *resource) Live(ctx context.Context, r *store.Request) (value.Value, err
 	return c.withoutStackTags(live), err
 }
 
-// withoutStackTags returns live properties without the tags that the resource has from its stack: no property declares them.
+// withoutStackTags removes the tags of the stack from live properties, because no property declares them.
 func (c *Call) withoutStackTags(live value.Value) value.Value {
 	tags, has := live.Get("Tags")
 	if !has || len(c.Body.Tags) == 0 {
@@ -65,7 +65,7 @@ func (t recorder) View(ctx context.Context, c *Call) (value.Value, error) {
 	return value.Parse(there.Of.Properties)
 }
 
-// TagList returns tags as a property has them, sorted by key.
+// TagList returns tags as a property value, sorted by key.
 func TagList(tags map[string]string) value.Value {
 	items := make([]value.Value, 0, len(tags))
 	for _, key := range slices.Sorted(maps.Keys(tags)) {

@@ -11,17 +11,18 @@ import (
 	"github.com/pintle-dev/pintle/wire"
 )
 
-// Off returns the check that a server without a cloud makes before it serves a resource of one of the cloud's types
-// as a record. A resource that the cloud made, or has to make, is not a record. Its requests get an error that wraps
-// [native.ErrAgain], so they wait for a server that has the cloud. recording says that the server takes new resources
-// of these types as records. holder returns the holder of the resource in a call's physical id.
+// Off returns the check that a server without local cloud emulation makes before it serves a resource of one of these
+// types as a record. A resource that was or must be created by the emulation is not a record. Requests for it get an
+// error that wraps [native.ErrAgain], so they wait for a server with the emulation. recording means that the server
+// accepts new resources of these types as records. holder returns the holder of the resource with a call's physical
+// ID.
 func Off(recording bool, holder func(context.Context, *Call) (string, error)) func(context.Context, *store.Request) error {
 	return func(ctx context.Context, r *store.Request) error {
 		if r.Type == wire.Create || r.Type == store.TypeImport {
 			if recording {
 				return nil
 			}
-			return fmt.Errorf("%w: %w", native.ErrAgain, ErrOff) // this server would have refused the template
+			return fmt.Errorf("%w: %w", native.ErrAgain, ErrOff) // this server would have rejected the template
 		}
 		c, err := Read(r.Body.ResourceType, r)
 		if err != nil {

@@ -12,21 +12,22 @@ import (
 // RecordType is a resource type that Pintle only records: no client reads it, or no local service enforces it.
 type RecordType struct {
 	Table
-	// Global says that names are taken in all regions of an account.
+	// Global means that names are unique across all regions of an account.
 	Global bool
-	// ID returns the physical id of what a Create makes.
+	// ID returns the physical ID for a Create.
 	ID func(c *Call) string
-	// Lenient is a boolean property. If it is true, a Create accepts an existing object of that name unchanged, and
-	// an Update leaves it. Empty means none.
+	// Lenient is a boolean property. If it is true, a Create accepts an existing object with that name unchanged, and
+	// an Update leaves it unchanged. Empty means none.
 	Lenient string
-	// Earlier reports whether a physical ID is one of a version that did not know the type, and recorded its resources elsewhere. Nil says
-	// that none is.
+	// Earlier reports whether a physical ID is from an earlier version that did not know the type and recorded its
+	// resources elsewhere. Nil means that none is.
 	Earlier func(id string) bool
-	// Attributes returns pairs of a name and a text for what is there, which was last changed then; nil returns none.
+	// Attributes returns pairs of a name and a text for a record and the time of its last change. A nil func returns
+	// none.
 	Attributes func(c *Call, id string, made registry.Item[registry.Record], changed time.Time) []string
 }
 
-// Place is where records of the type are kept.
+// Place returns the scope of the type's records.
 func (t *RecordType) Place(c *Call) registry.Scope {
 	if t.Global {
 		return registry.Scope{Account: c.Place.Account, Region: registry.Global.Region}
@@ -34,12 +35,12 @@ func (t *RecordType) Place(c *Call) registry.Scope {
 	return c.Place
 }
 
-// Record returns the maker of a type that is only recorded, in a catalog, with the time of now.
+// Record returns the maker of a type that is only recorded in a catalog. now is the clock.
 func Record(t RecordType, things *registry.Catalog, now func() time.Time) Maker {
 	return recorder{t, things, now}
 }
 
-// recorder makes records.
+// recorder is the maker of records.
 type recorder struct {
 	RecordType
 	things *registry.Catalog
@@ -88,7 +89,7 @@ func (t recorder) Remove(ctx context.Context, c *Call) error {
 	return Drop(ctx, c, t.things.Records, t.Place(c), c.RecordName(c.Physical()))
 }
 
-// RecordName is the name of the record of what is called id.
+// RecordName returns the record name of a physical ID.
 func (c *Call) RecordName(id string) string { return c.Kind + "/" + id }
 
 func (t recorder) lenient(c *Call) bool { return t.Lenient != "" && c.Text(t.Lenient) == "true" }

@@ -13,7 +13,7 @@ import (
 	"github.com/pintle-dev/pintle/wire"
 )
 
-// resource is one type.
+// resource is a type.
 type resource struct {
 	Table
 	schema   *native.Schema
@@ -22,8 +22,8 @@ type resource struct {
 	patience time.Duration
 }
 
-// New returns the type of a table, made by a maker. Where ready is false it can be declared and fails when it is served. Patience is
-// how long one request may take; zero means [DefaultPatience].
+// New returns the type with a table and a maker. If ready is false, the type can be declared, but requests for it
+// fail. patience is how long one request may take; zero means [DefaultPatience].
 func New(t Table, m Maker, ready bool, patience time.Duration) native.Type {
 	return &resource{Table: t, schema: t.Schema(), maker: m, ready: ready, patience: cmp.Or(patience, DefaultPatience)}
 }
@@ -47,7 +47,7 @@ func (t *resource) Declare(d native.Declaration) (native.Wanted, error) {
 	case name.Text() == "":
 		return wanted, t.badName("not be empty")
 	case t.Dialect != wire.ROS && dynamic.Has(name):
-		return wanted, nil // Serve checks what the reference stands for
+		return wanted, nil // Serve checks the value of the reference
 	case t.Letters != nil && (len(name.Text()) > t.Longest || !t.Letters.MatchString(name.Text())):
 		return wanted, t.badName(fmt.Sprintf("be 1 to %d characters that match %s", t.Longest, t.Letters))
 	}
@@ -77,7 +77,7 @@ func (t *resource) Serve(ctx context.Context, r *store.Request) (native.Result, 
 	return result, err
 }
 
-// recheck checks properties again now that their dynamic references are resolved.
+// recheck checks the properties again after dynamic references are resolved.
 func (t *resource) recheck(c *Call) error {
 	if err := t.schema.CheckValues(c.Declared); err != nil {
 		return err
@@ -93,14 +93,14 @@ func (t *resource) serve(ctx context.Context, c *Call) (native.Result, error) {
 	case wire.Update:
 		result, err := t.maker.Update(ctx, c)
 		if _, lost := errors.AsType[lostError](err); lost && c.Reverts() {
-			return t.maker.Create(ctx, c) // the drift of what a client has deleted is undone
+			return t.maker.Create(ctx, c) // reverts the drift of a resource that a client deleted
 		}
 		return result, err
 	case store.TypeImport, store.TypeDisown:
 		return t.adopt(ctx, c)
 	case wire.Delete:
 		return native.Result{}, t.maker.Remove(ctx, c)
-	case wire.Read: // of providers only
+	case wire.Read: // only for providers
 	}
 	return native.Result{}, fmt.Errorf("resources of type %s are not asked for a %s", t.schema.Name, c.Type)
 }

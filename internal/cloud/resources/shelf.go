@@ -9,13 +9,13 @@ import (
 	"github.com/pintle-dev/pintle/internal/engine/native"
 )
 
-// lookPatience is how long it may take to see what a failed Create has left.
+// lookPatience bounds the check for leftovers of a failed Create.
 const lookPatience = 5 * time.Second
 
-// Failed is the end of a Create that came to an error. find tells who holds what is there under the name: if it is this very
-// request, the result has the id, so that it is cleaned up.
+// Failed returns the result of a failed Create. find returns the holder of the object with the name. If that is this
+// request, the result has the ID, so that the object is cleaned up.
 func (c *Call) Failed(ctx context.Context, id, name string, err error, find func(context.Context) (holder string, err error)) (native.Result, error) {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), lookPatience) // the error may be that ctx ended
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), lookPatience) // err may mean that ctx ended
 	defer cancel()
 	holder, unknown := find(ctx)
 	if unknown == nil && holder == c.Holder() {
@@ -27,7 +27,7 @@ func (c *Call) Failed(ctx context.Context, id, name string, err error, find func
 	return native.Result{}, err
 }
 
-// Holding finds who holds what is on a shelf under a name.
+// Holding returns a func that returns the holder of an item in a collection.
 func Holding[T any](shelf *registry.Collection[T], place registry.Scope, name string) func(context.Context) (string, error) {
 	return func(ctx context.Context) (string, error) {
 		there, err := shelf.Get(ctx, place, name)
@@ -35,8 +35,8 @@ func Holding[T any](shelf *registry.Collection[T], place registry.Scope, name st
 	}
 }
 
-// Put adds a thing to a shelf, or brings the one that the same request has made to what is asked; the thing of another one is
-// [registry.ErrExists].
+// Put adds an item to a collection, or updates the item that the same request created. It returns
+// [registry.ErrExists] for the item of another holder.
 func Put[T any](ctx context.Context, c *Call, shelf *registry.Collection[T], item registry.Item[T]) (registry.Item[T], error) {
 	item.Owner, item.Version = c.Holder(), 0
 	made, err := shelf.Put(ctx, item)
@@ -52,7 +52,7 @@ func Put[T any](ctx context.Context, c *Call, shelf *registry.Collection[T], ite
 	})
 }
 
-// Change changes a thing of a shelf, which must be there.
+// Change changes an existing item in a collection.
 func Change[T any](ctx context.Context, c *Call, shelf *registry.Collection[T], place registry.Scope, name string, to func(*T)) (registry.Item[T], error) {
 	made, err := shelf.Change(ctx, place, name, func(there *registry.Item[T]) error {
 		to(&there.Of)
@@ -64,7 +64,7 @@ func Change[T any](ctx context.Context, c *Call, shelf *registry.Collection[T], 
 	return made, err
 }
 
-// Own reports whether what is on a shelf under a name is there and made by the call's resource.
+// Own reports whether an item exists in a collection and belongs to the call's resource.
 func Own[T any](ctx context.Context, c *Call, shelf *registry.Collection[T], place registry.Scope, name string) (bool, error) {
 	there, err := shelf.Get(ctx, place, name)
 	if errors.Is(err, registry.ErrNotFound) {
@@ -73,7 +73,7 @@ func Own[T any](ctx context.Context, c *Call, shelf *registry.Collection[T], pla
 	return err == nil && c.Made(there.Owner), err
 }
 
-// Drop removes a thing of a shelf if the call's resource has made it.
+// Drop deletes an item from a collection if it belongs to the call's resource.
 func Drop[T any](ctx context.Context, c *Call, shelf *registry.Collection[T], place registry.Scope, name string) error {
 	if mine, err := Own(ctx, c, shelf, place, name); err != nil || !mine {
 		return err
@@ -81,7 +81,7 @@ func Drop[T any](ctx context.Context, c *Call, shelf *registry.Collection[T], pl
 	return IgnoreMissing(shelf.Delete(ctx, place, name, 0))
 }
 
-// IgnoreMissing is for deletes: what is not there is deleted.
+// IgnoreMissing ignores [registry.ErrNotFound], so that deletes are idempotent.
 func IgnoreMissing(err error) error {
 	if errors.Is(err, registry.ErrNotFound) {
 		return nil

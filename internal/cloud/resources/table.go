@@ -11,30 +11,31 @@ import (
 	"github.com/pintle-dev/pintle/wire"
 )
 
-// Table says what may be declared of a type. Its lists are names with blanks between them.
-// Source: the resource schemas of CloudFormation, properties, required, createOnlyProperties and readOnlyProperties.
+// Table lists the properties of a type. Its lists are names separated by spaces. Source: the resource schemas of
+// CloudFormation, properties, required, createOnlyProperties and readOnlyProperties.
 type Table struct {
 	Name string
-	// Dialect is that of the templates that may declare the type.
+	// Dialect is the dialect of the templates that may declare the type.
 	Dialect wire.Dialect
-	// Texts, Numbers, Truths, Lists, Objects and Documents are the properties by their kinds.
+	// Texts, Numbers, Truths, Lists, Objects and Documents are the properties by kind.
 	Texts, Numbers, Truths, Lists, Objects, Documents string
-	// Required are those that must be there, Replaces those whose change makes a new resource.
+	// Required are the required properties. A change to one of Replaces replaces the resource.
 	Required, Replaces string
-	// Attributes are what Fn::GetAtt reads in addition to properties. In templates of CloudFormation it reads every property that is
-	// declared, except those in Unreadable. Source: the resource schemas, writeOnlyProperties; recorded answers, D8.
+	// Attributes are what Fn::GetAtt reads in addition to properties. In CloudFormation templates, it reads every
+	// declared property, except those in Unreadable. Source: the resource schemas, writeOnlyProperties; recorded
+	// answers, D8.
 	Attributes, Unreadable string
-	// Identifier are the properties that together identify an existing resource. Empty means that none can be imported.
-	// Source: the resource schemas, primaryIdentifier.
+	// Identifier are the properties that together identify an existing resource. Empty means that none can be
+	// imported. Source: the resource schemas, primaryIdentifier.
 	Identifier string
-	// Named is the property that names the resource, empty for none. A name has at most Longest bytes and matches
-	// Letters. If Letters is nil, the maker checks the name.
+	// Named is the property that names the resource, or empty. A name has at most Longest bytes and matches Letters.
+	// If Letters is nil, the maker checks the name.
 	Named   string
 	Longest int
 	Letters *regexp.Regexp
 }
 
-// Schema returns the table in the form of package native.
+// Schema converts the table to a schema of package native.
 func (t *Table) Schema() *native.Schema {
 	s := &native.Schema{Name: t.Name, Dialect: t.Dialect, Attributes: strings.Fields(t.Attributes)}
 	if t.Identifier != "" {
@@ -68,7 +69,7 @@ func (t *Table) Schema() *native.Schema {
 	return s
 }
 
-// parseBounds reads LEAST-MOST. What tables say is fixed, so what cannot be read is a mistake of this program.
+// parseBounds parses LEAST-MOST. Tables are constants, so an error is a bug in this program.
 func parseBounds(text string) (least, most int64) {
 	if n, err := fmt.Sscanf(text, "%d-%d", &least, &most); n != 2 || err != nil {
 		panic("bad bounds " + text)

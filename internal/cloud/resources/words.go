@@ -9,7 +9,7 @@ import (
 	"github.com/pintle-dev/pintle/wire"
 )
 
-// Reason is an error in the service's own words.
+// Reason is an error with the service's own text.
 type Reason string
 
 // Error implements error.
@@ -18,7 +18,7 @@ func (r Reason) Error() string { return string(r) }
 // Reasonf returns a [Reason].
 func Reasonf(format string, args ...any) error { return Reason(fmt.Sprintf(format, args...)) }
 
-// Dialect is that of the call's stack.
+// Dialect returns the dialect of the call's stack.
 func (c *Call) Dialect() wire.Dialect {
 	if c.Partition == "" {
 		return wire.ROS
@@ -26,7 +26,7 @@ func (c *Call) Dialect() wire.Dialect {
 	return wire.CloudFormation
 }
 
-// Taken is the reason of a Create whose name is another's, in the words of the service. holder has what is there.
+// Taken returns the service's error for a Create whose name is taken. holder has the existing object.
 func (c *Call) Taken(name, holder string) error {
 	switch {
 	case c.Made(holder) && c.Dialect() == wire.ROS:
@@ -41,7 +41,7 @@ func (c *Call) Taken(name, holder string) error {
 	return errors.New(name + " already exists")
 }
 
-// Lost is the reason of an Update of what is not there, in the words of the service.
+// Lost returns the service's error for an Update of a missing resource.
 func (c *Call) Lost() error {
 	if c.Dialect() == wire.ROS {
 		return lostError{Reason("The resource of type " + c.Kind + " (" + c.Physical() + ") could not be found.")}
@@ -55,10 +55,10 @@ type lostError struct{ Reason }
 // Unwrap returns the reason.
 func (e lostError) Unwrap() error { return e.Reason }
 
-// Bad is the reason of a request whose property must be something else, e.g. "be a list", in the words of the service.
+// Bad returns the service's error for an invalid property, such as "be a list".
 func (c *Call) Bad(property, must string) error { return native.BadValue(c.Dialect(), property, must) }
 
-// badName is the reason of a declaration of a name.
+// badName returns the error for an invalid declared name.
 func (t *Table) badName(must string) error {
 	if t.Dialect == wire.ROS {
 		return native.BadValue(t.Dialect, t.Named, must)

@@ -7,22 +7,23 @@ import (
 	"strings"
 )
 
-// Bounds of a generated password, in characters. Source: Secrets Manager API Reference, GetRandomPassword.
+// Limits of a generated password in characters. Source: Secrets Manager API Reference, GetRandomPassword.
 const (
 	DefaultLength = 32
 	maxLength     = 4096
 	maxExcluded   = 4096
 )
 
-// Password says how to generate a password. The zero value generates 32 characters with at least one of each type.
+// Password configures the generation of a password. The zero value generates 32 characters with at least one of each
+// type.
 type Password struct {
-	// Exclude has characters that the password must not contain.
+	// Exclude contains characters that the password must not contain.
 	Exclude string
 	// NoLowercase, NoUppercase, NoNumbers and NoPunctuation exclude whole types of characters.
 	NoLowercase, NoUppercase, NoNumbers, NoPunctuation bool
 	// Space also allows the space character.
 	Space bool
-	// Length is the number of characters, 1 to 4096; nil means 32.
+	// Length is the number of characters, 1 to 4096. Nil means 32.
 	Length *int
 	// NotEach allows a password that lacks one of the included types.
 	NotEach bool
@@ -73,7 +74,7 @@ func (p Password) Generate() (string, error) {
 	for len(password) < length {
 		password = append(password, pick(all))
 	}
-	for i := len(password) - 1; i > 0; i-- { // the required characters must not always come first
+	for i := len(password) - 1; i > 0; i-- { // so that the required characters are not always first
 		j := random(i + 1)
 		password[i], password[j] = password[j], password[i]
 	}
@@ -91,7 +92,7 @@ func (p Password) allowed(from string) string {
 
 func pick(from string) byte { return from[random(len(from))] }
 
-// random returns a number from 0 to n-1, each as likely as the others.
+// random returns a uniformly distributed number from 0 to n-1.
 func random(n int) int {
 	i, err := rand.Int(rand.Reader, big.NewInt(int64(n)))
 	if err != nil {

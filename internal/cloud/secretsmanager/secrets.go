@@ -1,8 +1,10 @@
-// Package secretsmanager is the local stand-in for Secrets Manager: secrets, their versions and the staging labels of those.
+// Package secretsmanager is the local stand-in for Secrets Manager: secrets, their versions and the staging labels of
+// those.
 //
 // Secrets are items of the catalog, so the store seals them. No error quotes a value.
 //
-// Source: Secrets Manager API Reference, version 2017-10-17; Secrets Manager User Guide, "What's in a Secrets Manager secret?".
+// Source: Secrets Manager API Reference, version 2017-10-17; Secrets Manager User Guide, "What's in a Secrets Manager
+// secret?".
 package secretsmanager
 
 import (
@@ -21,13 +23,13 @@ import (
 	"github.com/pintle-dev/pintle/wire"
 )
 
-// Staging labels that Secrets Manager itself moves.
+// Staging labels that Secrets Manager moves by itself.
 const (
 	Current  = "AWSCURRENT"
 	Previous = "AWSPREVIOUS"
 )
 
-// Bounds. Source: Secrets Manager quotas. maxUnstaged is chosen: AWS keeps about 100 versions without a label.
+// Limits. Source: Secrets Manager quotas. maxUnstaged is our choice: AWS keeps about 100 versions without a label.
 const (
 	maxValue       = 64 << 10 // bytes
 	maxStages      = 20       // labels of all versions of a secret
@@ -39,7 +41,7 @@ const (
 	maxWindow      = 30
 )
 
-// Codes of errors, as clients see them.
+// Error codes for clients.
 const (
 	CodeNotFound   = "ResourceNotFoundException"
 	CodeExists     = "ResourceExistsException"
@@ -49,16 +51,17 @@ const (
 	CodeLimit      = "LimitExceededException"
 )
 
-// Error is the caller's fault, with the code and the message that clients see.
+// Error is a client error, with the code and the message for clients.
 type Error struct{ Code, Message string }
 
 // Error implements error.
 func (e *Error) Error() string { return e.Message }
 
-// Missing reports that the whole secret is missing, rather than one of its versions.
+// Missing reports whether the whole secret is missing, rather than one of its versions.
 func (e *Error) Missing() bool { return e == errNotFound }
 
-// Is reports that a missing secret, version or value is [registry.ErrNotFound].
+// Is reports that a missing secret, version or value is [registry.ErrNotFound], and an existing one
+// [registry.ErrExists].
 func (e *Error) Is(target error) bool {
 	return target == registry.ErrNotFound && e.Code == CodeNotFound || target == registry.ErrExists && e.Code == CodeExists
 }
@@ -81,7 +84,7 @@ type Secrets struct {
 	now   func() time.Time
 }
 
-// New returns the secrets of a catalog. A nil clock is the system's.
+// New returns the secrets of a catalog. A nil clock means the system clock.
 func New(shelf *registry.Collection[registry.Secret], now func() time.Time) *Secrets {
 	if now == nil {
 		now = time.Now
@@ -89,7 +92,7 @@ func New(shelf *registry.Collection[registry.Secret], now func() time.Time) *Sec
 	return &Secrets{shelf, now}
 }
 
-// Value is what a version of a secret holds: Text or Binary, or neither.
+// Value is the value of a secret version: Text or Binary, or neither.
 type Value struct {
 	Text   *string
 	Binary []byte
@@ -129,10 +132,10 @@ type NewSecret struct {
 	Description, Key  string
 	Tags              map[string]string
 	Value             Value
-	Token             string // becomes the id of the version; empty for a new one
+	Token             string // becomes the version ID; empty for a new one
 	Holder            string // see registry.OwnerOf
 	Rest              []byte
-	GenerateIfMissing func() (Value, error) // called if Value is empty and the secret is new; nil for none
+	GenerateIfMissing func() (Value, error) // called if Value is empty and the secret is new; may be nil
 }
 
 var (
@@ -140,7 +143,7 @@ var (
 	tokenForm = regexp.MustCompile(`^[\x21-\x7e]{32,64}$`)
 )
 
-// CheckName returns an [Error] if a text cannot be the name of a secret.
+// CheckName returns an [Error] if a secret name is invalid.
 func CheckName(name string) error {
 	if !nameForm.MatchString(name) {
 		return refuse(CodeValidation, "Invalid name. Must be a valid name containing alphanumeric characters, or any of the following: -/_+=.@!")
@@ -180,8 +183,8 @@ func checkTags(tags map[string]string) error {
 // suffixLetters are the characters of the suffix of an ARN.
 const suffixLetters = lowercase + uppercase + numbers
 
-// Create makes a secret. A repeated call with the token of the first version and the same value returns the secret as it is, and so
-// does a repeated call of the same holder.
+// Create creates a secret. A repeated call with the token of the first version and the same value returns the
+// existing secret, and so does a repeated call with the same holder.
 func (s *Secrets) Create(ctx context.Context, in NewSecret) (Item, error) {
 	for _, err := range []error{CheckName(in.Name), in.Value.check(), checkToken(in.Token), checkTexts(in.Description, in.Key), checkTags(in.Tags)} {
 		if err != nil {
@@ -223,7 +226,7 @@ func (s *Secrets) Create(ctx context.Context, in NewSecret) (Item, error) {
 	return made, err
 }
 
-// again is the answer to a Create whose name is taken.
+// again returns the result of a Create whose name is taken.
 func (s *Secrets) again(there Item, in NewSecret) (Item, error) {
 	switch {
 	case in.Holder != "" && there.Owner == in.Holder:
@@ -252,11 +255,11 @@ func arnPrefix(place registry.Scope) string {
 	return "arn:" + wire.Partition(place.Region) + ":secretsmanager:" + place.Region + ":" + place.Account + ":secret:"
 }
 
-// suffixSize is how long the end of an ARN is, with its hyphen.
+// suffixSize is the length of the ARN suffix with its hyphen.
 const suffixSize = 7
 
-// Find returns a secret by its name, its ARN, or its ARN without the suffix. One that is marked for deletion is found too. A missing
-// one is [registry.ErrNotFound].
+// Find returns a secret by its name, its ARN, or its ARN without the suffix, even if it is marked for deletion. It
+// returns [registry.ErrNotFound] for a missing secret.
 func (s *Secrets) Find(ctx context.Context, place registry.Scope, id string) (Item, error) {
 	if !strings.HasPrefix(id, "arn:") {
 		return s.get(ctx, place, id)
@@ -278,7 +281,7 @@ func (s *Secrets) Find(ctx context.Context, place registry.Scope, id string) (It
 	return s.get(ctx, place, rest)
 }
 
-// get returns a secret by its name. One whose recovery window is over is removed first.
+// get returns a secret by its name. It first removes a secret whose recovery window has ended.
 func (s *Secrets) get(ctx context.Context, place registry.Scope, name string) (Item, error) {
 	i, err := s.shelf.Get(ctx, place, name)
 	if errors.Is(err, registry.ErrNotFound) {
@@ -295,7 +298,8 @@ func (s *Secrets) get(ctx context.Context, place registry.Scope, name string) (I
 
 func (s *Secrets) over(i Item) bool { return !i.Of.Due.IsZero() && !i.Of.Due.After(s.now()) }
 
-// List returns up to limit secrets of a place, by name, after one of them. more reports whether there are others.
+// List returns up to limit secrets of a place, sorted by name, that come after a name. more reports whether there are
+// others.
 func (s *Secrets) List(ctx context.Context, place registry.Scope, after string, limit int) (list []Item, more bool, err error) {
 	for {
 		page, err := s.shelf.List(ctx, place, after, limit+1)
@@ -338,7 +342,8 @@ func (s *Secrets) change(ctx context.Context, place registry.Scope, id string, c
 	return changed, err
 }
 
-// Version returns a version of a secret: by its id, by a staging label, or the current one if both are empty.
+// Version returns a version of a secret by its ID or a staging label. If both are empty, it returns the current
+// version.
 func (s *Secrets) Version(ctx context.Context, place registry.Scope, id, versionID, stage string) (Item, registry.SecretVersion, error) {
 	i, err := s.Find(ctx, place, id)
 	switch {
@@ -365,8 +370,8 @@ func (s *Secrets) Version(ctx context.Context, place registry.Scope, id, version
 	return i, registry.SecretVersion{}, refuse(CodeNotFound, "Secrets Manager can't find the specified secret value for staging label: %.256s", stage)
 }
 
-// Put adds a version with staging labels, AWSCURRENT if there are none. token becomes its id; a repeated call with the same token and
-// value changes nothing.
+// Put adds a version with staging labels. Without labels, the version gets AWSCURRENT. token becomes its ID. A
+// repeated call with the same token and value changes nothing.
 func (s *Secrets) Put(ctx context.Context, place registry.Scope, id, token string, v Value, stages []string) (i Item, added registry.SecretVersion, err error) {
 	if v.empty() {
 		return i, added, refuse(CodeRequest, "You must provide either SecretString or SecretBinary.")
@@ -421,7 +426,7 @@ func (s *Secrets) add(i *Item, token string, v Value, stages []string) (registry
 	return i.Of.Versions[len(i.Of.Versions)-1], nil
 }
 
-// move attaches a label to a version and takes it from the others. AWSPREVIOUS follows AWSCURRENT.
+// move attaches a label to a version and removes it from the others. AWSPREVIOUS follows AWSCURRENT.
 func move(i *Item, stage string, to int) {
 	for at := range i.Of.Versions {
 		v := &i.Of.Versions[at]
@@ -442,7 +447,7 @@ func move(i *Item, stage string, to int) {
 	}
 }
 
-// prune removes the oldest versions without a label, and refuses too many labels.
+// prune removes the oldest versions without a label, and returns an error if there are too many labels.
 func prune(i *Item) error {
 	stages, unstaged := 0, 0
 	for _, v := range i.Of.Versions {
@@ -463,7 +468,7 @@ func prune(i *Item) error {
 	return nil
 }
 
-// Change says what to change of a secret: nil fields stay.
+// Change describes changes to a secret. Nil fields do not change.
 type Change struct {
 	Description, Key *string
 	Tags             *map[string]string
@@ -472,7 +477,8 @@ type Change struct {
 	Rest             *[]byte
 }
 
-// Update changes a secret. With a value it adds a version, which becomes the current one; its id is returned, "" without a value.
+// Update changes a secret. With a value, it adds a version, which becomes the current one, and returns the ID of that
+// version. Otherwise the ID is "".
 func (s *Secrets) Update(ctx context.Context, place registry.Scope, id string, c Change) (i Item, versionID string, err error) {
 	description, key := "", ""
 	if c.Description != nil {
@@ -515,7 +521,7 @@ func (s *Secrets) Update(ctx context.Context, place registry.Scope, id string, c
 	return i, versionID, err
 }
 
-// MoveStage attaches a staging label to the version to and takes it from the version from; either may be empty, not both.
+// MoveStage attaches a staging label to version to and removes it from version from. One of them may be empty.
 func (s *Secrets) MoveStage(ctx context.Context, place registry.Scope, id, stage, from, to string) (Item, error) {
 	if err := checkStages([]string{stage}); err != nil {
 		return Item{}, err
@@ -566,7 +572,8 @@ func (s *Secrets) Tag(ctx context.Context, place registry.Scope, id string, put 
 	return err
 }
 
-// Delete marks a secret for deletion after a number of days, nil for 30. It returns the secret with the time of its removal.
+// Delete marks a secret for deletion after a number of days. Nil means 30. It returns the secret with the time of its
+// removal.
 func (s *Secrets) Delete(ctx context.Context, place registry.Scope, id string, days *int) (Item, error) {
 	window := maxWindow
 	if days != nil {
@@ -582,7 +589,8 @@ func (s *Secrets) Delete(ctx context.Context, place registry.Scope, id string, d
 	})
 }
 
-// Remove deletes a secret at once, also one that is marked for deletion. It returns the secret as it was, and the time.
+// Remove deletes a secret immediately, even if it is marked for deletion. It returns the previous secret and the
+// time.
 func (s *Secrets) Remove(ctx context.Context, place registry.Scope, id string) (Item, time.Time, error) {
 	now := s.now().UTC()
 	i, err := s.Find(ctx, place, id)
@@ -596,7 +604,7 @@ func (s *Secrets) Remove(ctx context.Context, place registry.Scope, id string) (
 	return i, now, err
 }
 
-// Restore takes back a deletion whose window is not over. Restoring a secret that is not deleted changes nothing.
+// Restore cancels a deletion within its recovery window. It does not change a secret that is not marked for deletion.
 func (s *Secrets) Restore(ctx context.Context, place registry.Scope, id string) (Item, error) {
 	i, err := s.Find(ctx, place, id)
 	if err != nil {

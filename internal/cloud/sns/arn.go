@@ -10,18 +10,18 @@ import (
 
 var topicName = regexp.MustCompile(`^[A-Za-z0-9_-]{1,256}$`)
 
-// ARN returns the ARN of a topic; of a subscription, whose name is TOPIC:ID, too.
+// ARN returns the ARN of a topic, or of a subscription, whose name is TOPIC:ID.
 func ARN(place registry.Scope, name string) string {
 	return "arn:" + wire.Partition(place.Region) + ":sns:" + place.Region + ":" + place.Account + ":" + name
 }
 
-// ParseARN takes the ARN of a topic apart. Any other text is an [Error] about the parameter TopicArn.
+// ParseARN parses the ARN of a topic. For any other text it returns an [Error] about the parameter TopicArn.
 func ParseARN(arn string) (registry.Scope, string, error) {
 	return parse(arn, "TopicArn", 6)
 }
 
-// ParseSubscriptionARN takes the ARN of a subscription apart: its name is TOPIC:ID. Any other text is an [Error] about the
-// parameter SubscriptionArn.
+// ParseSubscriptionARN parses the ARN of a subscription, whose name is TOPIC:ID. For any other text it returns an
+// [Error] about the parameter SubscriptionArn.
 func ParseSubscriptionARN(arn string) (registry.Scope, string, error) {
 	return parse(arn, "SubscriptionArn", 7)
 }

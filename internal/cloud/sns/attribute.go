@@ -8,16 +8,16 @@ import (
 	"unicode/utf8"
 )
 
-// maxAttribute is how long the value of an attribute may be, in bytes. Source: SNS quotas, a policy has 30 KB.
+// maxAttribute is the maximum length of an attribute value in bytes. Source: SNS quotas, a policy has 30 KB.
 const maxAttribute = 30 << 10
 
-// errUnknown says that there is no such attribute.
+// errUnknown is the error for an unknown attribute.
 var errUnknown = errors.New("there is no such attribute")
 
-// feedback are the attributes about delivery status logs.
+// feedback matches the attributes for delivery status logs.
 var feedback = regexp.MustCompile(`^(?:Application|Firehose|HTTP|Lambda|SQS)(?:SuccessFeedbackRoleArn|FailureFeedbackRoleArn|SuccessFeedbackSampleRate)$`)
 
-// checkTopicAttribute refuses an attribute that a topic cannot have here. Its errors have no secret in them.
+// checkTopicAttribute returns an error for an unsupported topic attribute. The error contains no secret.
 func checkTopicAttribute(name, value string) error {
 	if len(value) > maxAttribute {
 		return fmt.Errorf("%s: the value is longer than %d bytes", name, maxAttribute)
@@ -56,7 +56,7 @@ func checkTopicAttribute(name, value string) error {
 	return errUnknown
 }
 
-// checkSubscriptionAttribute is that of a subscription with a protocol.
+// checkSubscriptionAttribute returns an error for an unsupported attribute of a subscription with a protocol.
 func checkSubscriptionAttribute(protocol, name, value string) error {
 	if len(value) > maxAttribute {
 		return fmt.Errorf("%s: the value is longer than %d bytes", name, maxAttribute)
@@ -89,7 +89,7 @@ func checkJSON(name, value string) error {
 	return nil
 }
 
-// defaultPolicy is the policy of a topic to which none was given. Policies are recorded and not enforced.
+// defaultPolicy returns the default policy of a topic. Policies are recorded and not enforced.
 func defaultPolicy(arn, account string) string {
 	return `{"Version":"2008-10-17","Id":"__default_policy_ID","Statement":[{"Effect":"Allow","Sid":"__default_statement_ID","Principal":{"AWS":"*"},` +
 		`"Action":["SNS:GetTopicAttributes","SNS:SetTopicAttributes","SNS:AddPermission","SNS:RemovePermission","SNS:DeleteTopic",` +

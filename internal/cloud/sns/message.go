@@ -15,37 +15,37 @@ import (
 	"github.com/pintle-dev/pintle/internal/provider/local"
 )
 
-// MaxMessage is how long a message with its attributes may be, in bytes; those of a batch together too. Source: SNS API Reference,
-// Publish.
+// MaxMessage is the maximum length in bytes of a message with its attributes, and of all messages of a batch. Source:
+// SNS API Reference, Publish.
 const MaxMessage = 256 << 10
 
 const (
-	maxSubject    = 100 // characters; it must have fewer
-	maxAttributes = 100 // of a message. Source: ours
+	maxSubject    = 100 // characters; a subject must be shorter
+	maxAttributes = 100 // per message; our choice
 )
 
-// Message is what is published.
+// Message is a message to publish.
 type Message struct {
 	// Subject may be empty.
 	Subject string
-	// Message is the text; with the Structure "json" an object of texts by protocol, of which "default" must be there.
+	// Message is the text. If Structure is "json", it is an object of texts by protocol, with a member "default".
 	Message   string
 	Structure string
-	// Attributes by name.
+	// Attributes are the message attributes by name.
 	Attributes map[string]Attribute
 }
 
 // Attribute is a message attribute.
 type Attribute struct {
-	// Type is String, Number, Binary or String.Array, and may have a dot and a label of the client's own behind it.
+	// Type is String, Number, Binary or String.Array, optionally followed by a dot and a custom label.
 	Type string
-	// String is the value, of Binary it is base64.
+	// String is the value. It is base64 for Binary.
 	String string
 }
 
 var attributeName = regexp.MustCompile(`^[A-Za-z0-9_.-]{1,256}$`)
 
-// texts are what of a message goes to whom: by protocol, "" for all others.
+// texts are the texts of a message by protocol. The key "" is for all other protocols.
 type texts map[string]string
 
 func (t texts) of(protocol string) string {
@@ -55,7 +55,7 @@ func (t texts) of(protocol string) string {
 	return t[""]
 }
 
-// check refuses what SNS refuses, and returns the texts.
+// check validates the message as SNS does, and returns its texts.
 func (m *Message) check() (texts, error) {
 	if m.Message == "" {
 		return nil, invalid("Empty message")
@@ -90,7 +90,7 @@ func (m *Message) check() (texts, error) {
 	}
 	split := texts{}
 	for protocol, text := range by {
-		if text, ok := text.(string); ok { // what is no text is left out, as SNS does
+		if text, ok := text.(string); ok { // like SNS, ignore other values
 			split[protocol] = text
 		}
 	}
@@ -102,7 +102,7 @@ func (m *Message) check() (texts, error) {
 	return split, nil
 }
 
-// shown returns the attributes as subscribers get them.
+// shown returns the attributes for subscribers.
 func (m *Message) shown() map[string]local.NotificationAttribute {
 	attributes := make(map[string]local.NotificationAttribute, len(m.Attributes))
 	for name, a := range m.Attributes {
@@ -111,13 +111,13 @@ func (m *Message) shown() map[string]local.NotificationAttribute {
 	return attributes
 }
 
-// queued returns the attributes as those of a message in SQS.
+// queued returns the attributes for an SQS message.
 func (m *Message) queued() map[string]sqs.Attribute {
 	attributes := make(map[string]sqs.Attribute, len(m.Attributes))
 	for name, a := range m.Attributes {
 		of := sqs.Attribute{Type: a.Type, String: a.String}
 		if kind, _, _ := strings.Cut(a.Type, "."); kind == "Binary" {
-			of.Binary, _ = base64.StdEncoding.DecodeString(a.String) // check has decoded it
+			of.Binary, _ = base64.StdEncoding.DecodeString(a.String) // check has validated it
 		}
 		attributes[name] = of
 	}
@@ -158,7 +158,7 @@ func shorten(text string) string {
 	return text
 }
 
-// event returns what a function gets for a message.
+// event returns the event for a function.
 func event(m *notification.Message, subscription string) []byte {
 	return local.Notification{
 		TopicARN: m.TopicARN, SubscriptionARN: subscription, MessageID: m.MessageID, Subject: m.Subject, Message: m.Message,

@@ -12,8 +12,9 @@ import (
 	"github.com/pintle-dev/pintle/internal/cloud/sns/notification"
 )
 
-// Publish takes a message for all subscribers of a topic that are confirmed, and returns its id. It does not wait for them. What
-// SNS refuses is an [Error]; one with the code Throttled says that too much is under way.
+// Publish accepts a message for all confirmed subscribers of a topic, and returns its ID. It does not wait for
+// deliveries. An invalid message is an [Error]. An [Error] with the code Throttled means that too many messages are
+// in flight.
 func (t *Topics) Publish(ctx context.Context, arn string, m Message) (messageID string, err error) {
 	split, err := m.check()
 	if err != nil {
@@ -28,7 +29,7 @@ func (t *Topics) Publish(ctx context.Context, arn string, m Message) (messageID 
 		return "", err
 	}
 	id := uuid.NewString()
-	signed := map[string]notification.Message{} // by the text: the signature is over no more of it than all subscribers get
+	signed := map[string]notification.Message{} // by text: subscribers with the same text share a signature
 	var sends []*send
 	for _, s := range subscriptions {
 		if s.Of.Token != "" {
@@ -63,7 +64,7 @@ func (t *Topics) Publish(ctx context.Context, arn string, m Message) (messageID 
 	return id, t.carry(sends...)
 }
 
-// askToConfirm sends a URL its token.
+// askToConfirm sends a URL its confirmation token.
 func (t *Topics) askToConfirm(ctx context.Context, topic registry.Item[registry.Topic], s registry.Item[registry.Subscription]) error {
 	p := &notification.Message{
 		Type: notification.SubscriptionConfirmation, MessageID: uuid.NewString(), TopicARN: s.Of.Topic, Token: s.Of.Token,
@@ -77,8 +78,8 @@ func (t *Topics) askToConfirm(ctx context.Context, topic registry.Item[registry.
 	return t.carry(&send{to: s, id: p.MessageID, kind: p.Type, body: p.Encode()})
 }
 
-// Subscribers says whether there is a topic, which functions have subscribed to it, and how many other subscriptions are
-// confirmed.
+// Subscribers reports whether a topic exists, which functions have subscribed to it, and how many other subscriptions
+// are confirmed.
 func (t *Topics) Subscribers(ctx context.Context, arn string) (known bool, functions []string, others int, err error) {
 	if _, _, err := ParseARN(arn); err != nil {
 		return false, nil, 0, nil //nolint:nilerr // any other ARN cannot be one of a local topic
@@ -99,10 +100,10 @@ func (t *Topics) Subscribers(ctx context.Context, arn string) (known bool, funct
 	return err == nil, functions, others, err
 }
 
-// Carrier is the topics for those who send texts: its Publish returns the error alone.
+// Carrier adapts topics for senders of texts: its Publish returns only an error.
 type Carrier struct{ *Topics }
 
-// Publish is that of [Topics] for a message that is a subject and a text.
+// Publish calls [Topics.Publish] with a subject and a text.
 func (c Carrier) Publish(ctx context.Context, arn, subject, message string) error {
 	_, err := c.Topics.Publish(ctx, arn, Message{Subject: subject, Message: message})
 	return err

@@ -18,19 +18,19 @@ import (
 	"github.com/pintle-dev/pintle/internal/cloud/sqs"
 )
 
-// send is one message on its way to one subscriber.
+// send is the delivery of one message to one subscriber.
 type send struct {
 	to   registry.Item[registry.Subscription]
 	id   string // of the message
 	kind string
 	raw  bool
 	body []byte
-	// attributes are those of a bare text for a queue.
+	// attributes are the attributes of a raw message for a queue.
 	attributes map[string]sqs.Attribute
 	hops       int // see [trace.WithHops]
 }
 
-// carry takes all of these or none: an error says that too much is under way.
+// carry starts all of these deliveries or none. It returns an error if too many are in flight.
 func (t *Topics) carry(sends ...*send) error {
 	size := 0
 	for _, s := range sends {
@@ -62,7 +62,7 @@ func (t *Topics) landed(s *send) {
 	t.bytes -= len(s.body)
 }
 
-// persist tries until the subscriber has the message, or will never have it.
+// persist retries until the subscriber has the message, or delivery fails for good.
 func (t *Topics) persist(s *send) {
 	end := time.Now().Add(t.config.RetryFor)
 	for n := 0; ; n++ {
@@ -77,7 +77,7 @@ func (t *Topics) persist(s *send) {
 	}
 }
 
-// try hands the message over once. Final errors are not worth another try.
+// try delivers the message once. A final error is not worth a retry.
 func (t *Topics) try(s *send) (final bool, err error) {
 	if s.to.Of.Protocol == "lambda" {
 		err := t.config.Invoke(trace.WithHops(t.ctx, s.hops), s.to.Of.Endpoint, s.body)
@@ -113,13 +113,13 @@ func (t *Topics) post(ctx context.Context, s *send) (final bool, err error) {
 	if err != nil {
 		var wrapped *url.Error
 		if errors.As(err, &wrapped) {
-			err = wrapped.Err // without the URL, which may hold a password
+			err = wrapped.Err // without the URL, which may contain a password
 		}
 		var forbidden *guard.AddressError
 		return errors.As(err, &forbidden), err
 	}
 	defer response.Body.Close()
-	_, _ = io.CopyN(io.Discard, response.Body, 64<<10) // so that the connection may be used again
+	_, _ = io.CopyN(io.Discard, response.Body, 64<<10) // so that the connection can be reused
 	status := response.StatusCode
 	if status >= 200 && status <= 299 {
 		return false, nil
@@ -127,7 +127,7 @@ func (t *Topics) post(ctx context.Context, s *send) (final bool, err error) {
 	return status < 500 && status != http.StatusTooManyRequests, fmt.Errorf("%d %s", status, http.StatusText(status))
 }
 
-// name is a subscriber as a log may show it: the query and the user of a URL may hold keys.
+// name returns a subscriber's name for the log, without the query and the user of a URL, which may contain keys.
 func name(s registry.Subscription) string {
 	if confirmed(s.Protocol) {
 		return s.Endpoint

@@ -20,18 +20,18 @@ import (
 )
 
 const (
-	// maxSubscriptions is how many a topic has at most. Source: ours; SNS has 12,500,000.
+	// maxSubscriptions is the maximum number of subscriptions of a topic. It is our choice; SNS allows 12,500,000.
 	maxSubscriptions = 200
-	// maxEndpoint is how long an endpoint may be, in bytes. Source: ours.
+	// maxEndpoint is the maximum length of an endpoint in bytes. It is our choice.
 	maxEndpoint = 2048
 	page        = 100
 )
 
-// Subscribe makes a subscription from Holder and from Topic, Protocol, Endpoint and Attributes of Of, and returns its
-// ARN. A function or a queue is confirmed at once; a URL is sent a token. Each endpoint of a topic has one
-// subscription. If it exists already, Subscribe returns its ARN, and sends an unconfirmed URL its token once more. If
+// Subscribe creates a subscription from Holder and from Topic, Protocol, Endpoint and Attributes of Of, and returns
+// its ARN. A function or a queue is confirmed at once. A URL gets a confirmation token. Each endpoint of a topic has
+// one subscription. If it already exists, Subscribe returns its ARN, and sends an unconfirmed URL its token again. If
 // Holder is "", the attributes must then be the same. Otherwise they are replaced, and Holder becomes the new holder.
-// A failure is an [Error]; it is [registry.ErrNotFound] if the topic does not exist.
+// A failure is an [Error]. It is [registry.ErrNotFound] if the topic does not exist.
 func (t *Topics) Subscribe(ctx context.Context, item registry.Item[registry.Subscription]) (arn string, err error) {
 	topic, err := t.Topic(ctx, item.Of.Topic)
 	if err != nil {
@@ -88,7 +88,7 @@ func (t *Topics) Subscribe(ctx context.Context, item registry.Item[registry.Subs
 	return ARN(made.Scope, made.Name), nil
 }
 
-// checkSubscription refuses protocols, endpoints and attributes that a subscription cannot have here.
+// checkSubscription rejects unsupported protocols, endpoints and attributes.
 func checkSubscription(s *registry.Subscription) error {
 	if len(s.Endpoint) > maxEndpoint {
 		return invalid("Endpoint")
@@ -135,20 +135,20 @@ func checkSubscription(s *registry.Subscription) error {
 // confirmed reports whether subscriptions with a protocol are confirmed at once.
 func confirmed(protocol string) bool { return protocol == "lambda" || protocol == "sqs" }
 
-// heeded reports whether the value of an attribute has an effect.
+// heeded reports whether an attribute with this value has an effect.
 func heeded(name, value string) bool {
 	return value != "" && !(name == "RawMessageDelivery" && value == "false") && name != "FilterPolicy"
 }
 
 // identity returns the last part of a subscription's ARN. It cannot be guessed, and it is the same for the same
-// endpoint and topic, so two concurrent calls make one subscription.
+// endpoint and topic, so two concurrent calls create one subscription.
 func identity(topic registry.Item[registry.Topic], s registry.Subscription) string {
 	sum := keyed(topic, "subscription "+s.Protocol+" "+s.Endpoint)
-	sum[6], sum[8] = sum[6]&0x0f|0x40, sum[8]&0x3f|0x80 // the form of a UUID of version 4
+	sum[6], sum[8] = sum[6]&0x0f|0x40, sum[8]&0x3f|0x80 // the format of a version 4 UUID
 	return fmt.Sprintf("%x-%x-%x-%x-%x", sum[:4], sum[4:6], sum[6:8], sum[8:10], sum[10:16])
 }
 
-// token is what confirms a subscription.
+// token returns the confirmation token of a subscription.
 func token(topic registry.Item[registry.Topic], subscription string) string {
 	return hex.EncodeToString(keyed(topic, "token "+subscription))
 }
@@ -159,13 +159,13 @@ func keyed(topic registry.Item[registry.Topic], text string) []byte {
 	return h.Sum(nil)
 }
 
-// belongs reports whether a subscription is one of a topic, and not of an earlier one that had its name.
+// belongs reports whether a subscription belongs to a topic, rather than to an earlier one with its name.
 func belongs(s registry.Item[registry.Subscription], topic registry.Item[registry.Topic]) bool {
 	return s.Name == topic.Name+":"+identity(topic, s.Of)
 }
 
-// Confirm confirms the subscription of a URL with the token that was sent to it, and returns its ARN. Authenticated says that only
-// calls that are signed may end it. To confirm once more is no error.
+// Confirm confirms the subscription of a URL with the token that was sent to it, and returns its ARN. With
+// authenticated, only signed calls may end the subscription. Confirming again succeeds.
 func (t *Topics) Confirm(ctx context.Context, topicARN, given string, authenticated bool) (arn string, err error) {
 	topic, err := t.Topic(ctx, topicARN)
 	if err != nil {
@@ -186,7 +186,7 @@ func (t *Topics) Confirm(ctx context.Context, topicARN, given string, authentica
 				return nil
 			})
 			if errors.Is(err, registry.ErrNotFound) {
-				break // it was ended meanwhile
+				break // it was deleted meanwhile
 			}
 			if err != nil {
 				return "", err
@@ -197,7 +197,7 @@ func (t *Topics) Confirm(ctx context.Context, topicARN, given string, authentica
 	return "", invalid("Token")
 }
 
-// Unsubscribe ends a subscription. One that is not there is no error.
+// Unsubscribe deletes a subscription. It succeeds if the subscription does not exist.
 func (t *Topics) Unsubscribe(ctx context.Context, arn string) error {
 	place, name, err := ParseSubscriptionARN(arn)
 	if err != nil {
@@ -206,7 +206,7 @@ func (t *Topics) Unsubscribe(ctx context.Context, arn string) error {
 	return t.drop(ctx, registry.Item[registry.Subscription]{Scope: place, Name: name})
 }
 
-// Subscription returns a subscription; an [Error] that is [registry.ErrNotFound] if there is none.
+// Subscription returns a subscription. If it does not exist, the error is an [Error] that is [registry.ErrNotFound].
 func (t *Topics) Subscription(ctx context.Context, arn string) (registry.Item[registry.Subscription], error) {
 	place, name, err := ParseSubscriptionARN(arn)
 	if err != nil {
@@ -219,7 +219,7 @@ func (t *Topics) Subscription(ctx context.Context, arn string) (registry.Item[re
 	return s, err
 }
 
-// SubscriptionAttributes returns the attributes of a subscription as GetSubscriptionAttributes shows them.
+// SubscriptionAttributes returns the attributes of a subscription, as in GetSubscriptionAttributes.
 func (t *Topics) SubscriptionAttributes(ctx context.Context, arn string) (map[string]string, error) {
 	s, err := t.Subscription(ctx, arn)
 	if err != nil {
@@ -235,7 +235,7 @@ func (t *Topics) SubscriptionAttributes(ctx context.Context, arn string) (map[st
 	return all, nil
 }
 
-// SetSubscriptionAttribute sets an attribute of a subscription; an empty value takes it back.
+// SetSubscriptionAttribute sets an attribute of a subscription. An empty value removes it.
 func (t *Topics) SetSubscriptionAttribute(ctx context.Context, arn, name, value string) error {
 	place, full, err := ParseSubscriptionARN(arn)
 	if err != nil {
@@ -260,7 +260,7 @@ func (t *Topics) SetSubscriptionAttribute(ctx context.Context, arn, name, value 
 	return err
 }
 
-// Subscriptions returns all subscriptions of a topic, by name.
+// Subscriptions returns all subscriptions of a topic, sorted by name.
 func (t *Topics) Subscriptions(ctx context.Context, topicARN string) ([]registry.Item[registry.Subscription], error) {
 	topic, err := t.Topic(ctx, topicARN)
 	if err != nil {
@@ -269,7 +269,8 @@ func (t *Topics) Subscriptions(ctx context.Context, topicARN string) ([]registry
 	return t.subscriptions(ctx, topic)
 }
 
-// AllSubscriptions returns up to limit subscriptions of a place, by name, after one of them (empty: from the first).
+// AllSubscriptions returns up to limit subscriptions of a place, sorted by name. It starts after a name, or with the
+// first if after is empty.
 func (t *Topics) AllSubscriptions(ctx context.Context, place registry.Scope, after string, limit int) ([]registry.Item[registry.Subscription], error) {
 	return t.config.Catalog.Subscriptions.List(ctx, place, after, limit)
 }
@@ -284,7 +285,7 @@ func (t *Topics) subscriptions(ctx context.Context, topic registry.Item[registry
 	return list, err
 }
 
-// each calls do for each row of a subscription to a topic's name.
+// each calls do for each subscription row with a topic's name.
 func (t *Topics) each(ctx context.Context, place registry.Scope, topic string, do func(registry.Item[registry.Subscription]) error) error {
 	for after := topic + ":"; ; {
 		items, err := t.config.Catalog.Subscriptions.List(ctx, place, after, page)
@@ -306,7 +307,7 @@ func (t *Topics) each(ctx context.Context, place registry.Scope, topic string, d
 	}
 }
 
-// signatureVersion is that of a topic's messages.
+// signatureVersion returns the signature version of a topic's messages.
 func signatureVersion(topic registry.Item[registry.Topic]) string {
 	return cmp.Or(topic.Of.Attributes["SignatureVersion"], "1")
 }

@@ -11,12 +11,12 @@ import (
 	"github.com/pintle-dev/pintle/internal/cloud/registry"
 )
 
-// maxTags is how many tags a topic has at most. Source: SNS API Reference, TagResource.
+// maxTags is the maximum number of tags of a topic. Source: SNS API Reference, TagResource.
 const maxTags = 50
 
-// Create makes a topic. One that is there already is returned if a client asks (Holder "") and neither attributes nor tags are
-// others; if its own holder asks again it is brought to what is asked. For any other holder it is [registry.ErrExists]. What is
-// wrong with the item is an [Error].
+// Create creates a topic. If the topic exists, the result depends on Holder. For a client (""), Create returns the
+// topic if attributes and tags match. For its own holder, it updates the topic. For any other holder, it returns
+// [registry.ErrExists]. An invalid item is an [Error].
 func (t *Topics) Create(ctx context.Context, item registry.Item[registry.Topic]) (registry.Item[registry.Topic], error) {
 	if !topicName.MatchString(item.Name) {
 		return item, invalid("Topic Name")
@@ -33,7 +33,7 @@ func (t *Topics) Create(ctx context.Context, item registry.Item[registry.Topic])
 		there, err := t.config.Catalog.Topics.Get(ctx, item.Scope, item.Name)
 		switch {
 		case errors.Is(err, registry.ErrNotFound):
-			continue // it has just been deleted
+			continue // it was just deleted
 		case err != nil:
 			return item, err
 		case item.Owner == "":
@@ -49,7 +49,7 @@ func (t *Topics) Create(ctx context.Context, item registry.Item[registry.Topic])
 	}
 }
 
-// same returns an error if a topic differs from what is asked for.
+// same returns an error if a topic differs from the requested one.
 func same(there, asked registry.Topic) error {
 	for name, value := range asked.Attributes {
 		if there.Attributes[name] != value {
@@ -62,7 +62,7 @@ func same(there, asked registry.Topic) error {
 	return nil
 }
 
-// checkTopic refuses attributes and tags that a topic cannot have, and drops those that say what is so anyway.
+// checkTopic rejects unsupported attributes and tags, and drops attributes that are defaults.
 func checkTopic(topic *registry.Topic) error {
 	kept := map[string]string{}
 	for name, value := range topic.Attributes {
@@ -89,7 +89,7 @@ func checkTags(tags map[string]string) error {
 	return nil
 }
 
-// Topic returns a topic; an [Error] that is [registry.ErrNotFound] if there is none.
+// Topic returns a topic. If it does not exist, the error is an [Error] that is [registry.ErrNotFound].
 func (t *Topics) Topic(ctx context.Context, arn string) (registry.Item[registry.Topic], error) {
 	place, name, err := ParseARN(arn)
 	if err != nil {
@@ -102,13 +102,13 @@ func (t *Topics) Topic(ctx context.Context, arn string) (registry.Item[registry.
 	return topic, err
 }
 
-// List returns up to limit topics of a place, by name, after one of them (empty: from the first).
+// List returns up to limit topics of a place, sorted by name. It starts after a name, or with the first if after is
+// empty.
 func (t *Topics) List(ctx context.Context, place registry.Scope, after string, limit int) ([]registry.Item[registry.Topic], error) {
 	return t.config.Catalog.Topics.List(ctx, place, after, limit)
 }
 
-// Attributes returns the attributes of a topic as GetTopicAttributes shows them: those that were set, and those that follow from
-// it and its subscriptions.
+// Attributes returns the attributes of a topic, as in GetTopicAttributes: those that were set, and derived ones.
 func (t *Topics) Attributes(ctx context.Context, arn string) (map[string]string, error) {
 	topic, err := t.Topic(ctx, arn)
 	if err != nil {
@@ -134,7 +134,7 @@ func (t *Topics) Attributes(ctx context.Context, arn string) (map[string]string,
 	return all, nil
 }
 
-// SetAttribute sets an attribute of a topic; an empty value takes it back.
+// SetAttribute sets an attribute of a topic. An empty value removes it.
 func (t *Topics) SetAttribute(ctx context.Context, arn, name, value string) error {
 	if err := checkTopicAttribute(name, value); err != nil {
 		if errors.Is(err, errUnknown) {
@@ -149,7 +149,7 @@ func (t *Topics) SetAttribute(ctx context.Context, arn, name, value string) erro
 	return err
 }
 
-// Update replaces the attributes and tags of a topic by the item's, whose Place and Name say which.
+// Update replaces the attributes and tags of the topic with the item's scope and name.
 func (t *Topics) Update(ctx context.Context, item registry.Item[registry.Topic]) (registry.Item[registry.Topic], error) {
 	if err := checkTopic(&item.Of); err != nil {
 		return item, err
@@ -160,7 +160,7 @@ func (t *Topics) Update(ctx context.Context, item registry.Item[registry.Topic])
 	})
 }
 
-// Tag adds tags to a topic, or gives them other values.
+// Tag adds or changes tags of a topic.
 func (t *Topics) Tag(ctx context.Context, arn string, tags map[string]string) error {
 	_, err := t.change(ctx, arn, func(topic *registry.Topic) error {
 		if topic.Tags == nil {
@@ -172,7 +172,7 @@ func (t *Topics) Tag(ctx context.Context, arn string, tags map[string]string) er
 	return err
 }
 
-// Untag removes tags from a topic. Those it has not are no error.
+// Untag removes tags from a topic. It ignores missing ones.
 func (t *Topics) Untag(ctx context.Context, arn string, keys []string) error {
 	_, err := t.change(ctx, arn, func(topic *registry.Topic) error {
 		for _, key := range keys {
@@ -195,14 +195,14 @@ func (t *Topics) change(ctx context.Context, arn string, change func(*registry.T
 	return topic, err
 }
 
-// Delete deletes a topic and its subscriptions. One that is not there is no error.
+// Delete deletes a topic and its subscriptions. It succeeds if the topic does not exist.
 func (t *Topics) Delete(ctx context.Context, arn string) error {
 	place, name, err := ParseARN(arn)
 	if err != nil {
 		return err
 	}
-	// Delete the topic first, so that no client can subscribe to it any more. Subscriptions that a crash leaves
-	// behind then belong to no topic, not even to a new one with the same name.
+	// Delete the topic first, so that no client can subscribe to it any more. After a crash, the remaining
+	// subscriptions belong to no topic, not even to a new one with the same name.
 	if err := t.config.Catalog.Topics.Delete(ctx, place, name, 0); err != nil && !errors.Is(err, registry.ErrNotFound) {
 		return err
 	}
@@ -218,7 +218,7 @@ func (t *Topics) Delete(ctx context.Context, arn string) error {
 	})
 }
 
-// drop deletes a subscription that may be gone already.
+// drop deletes a subscription, if it still exists.
 func (t *Topics) drop(ctx context.Context, s registry.Item[registry.Subscription]) error {
 	if err := t.config.Catalog.Subscriptions.Delete(ctx, s.Scope, s.Name, 0); err != nil && !errors.Is(err, registry.ErrNotFound) {
 		return err

@@ -14,8 +14,8 @@
 //
 // # Queues
 //
-// Queues get the message in the form that a URL gets, or the bare text with the message attributes as SQS attributes.
-// A subscription of a queue is confirmed at once.
+// Queues get the message in the same format as URLs, or the raw text with the message attributes as SQS attributes. A
+// subscription of a queue is confirmed at once.
 //
 // # URLs
 //
@@ -25,13 +25,13 @@
 //
 // # Signatures
 //
-// Every message is signed as SNS does it, with version 1 (SHA-1) or 2 (SHA-256), as the attribute SignatureVersion of
-// its topic says. All nodes share the key. It is made when it is first needed and stored in the catalog; see package
+// Every message is signed as in SNS, with version 1 (SHA-1) or 2 (SHA-256), depending on the topic attribute
+// SignatureVersion. All nodes share the key. It is created on first use and stored in the catalog; see package
 // notification.
 //
-// Sources: Amazon SNS API Reference, version 2010-03-31; SNS developer guide, "HTTP/HTTPS notification JSON format", "Verifying the
-// signatures of Amazon SNS messages", "Message delivery retries"; AWS Lambda developer guide, "Invoking Lambda functions with Amazon
-// SNS notifications".
+// Sources: Amazon SNS API Reference, version 2010-03-31; SNS developer guide, "HTTP/HTTPS notification JSON format",
+// "Verifying the signatures of Amazon SNS messages", "Message delivery retries"; AWS Lambda developer guide,
+// "Invoking Lambda functions with Amazon SNS notifications".
 package sns
 
 import (
@@ -52,61 +52,62 @@ import (
 
 // Defaults of [Config].
 const (
-	DefaultRetryFor = time.Minute            // trying again what may pass
-	DefaultBackoff  = 200 * time.Millisecond // bound of the first pause between two tries
-	DefaultDrain    = 5 * time.Second        // for what is under way when Close is called
+	DefaultRetryFor = time.Minute            // for retries of temporary errors
+	DefaultBackoff  = 200 * time.Millisecond // upper bound of the first pause between two tries
+	DefaultDrain    = 5 * time.Second        // for deliveries in flight when Close is called
 )
 
-// Bounds that have no setting.
+// Limits that have no setting.
 const (
-	// maxUnderWay and maxBytes are how many messages to one subscriber each are in hand, and how long they are together.
+	// maxUnderWay is the maximum number of deliveries in flight, and maxBytes their maximum total size.
 	maxUnderWay = 4096
 	maxBytes    = 64 << 20
-	// maxPosts is how many of them are posted at a time.
+	// maxPosts is the maximum number of concurrent posts.
 	maxPosts = 64
-	// postTimeout is how long a URL may take. Source: SNS developer guide, 15 seconds.
+	// postTimeout bounds a post to a URL. Source: SNS developer guide, 15 seconds.
 	postTimeout = 15 * time.Second
-	// maxBackoff bounds the pause between two tries.
+	// maxBackoff is the maximum pause between two tries.
 	maxBackoff = 10 * time.Second
 )
 
-// Config is what [Topics] are made of.
+// Config configures [Topics].
 type Config struct {
-	// Catalog has the topics, the subscriptions and the key. Required.
+	// Catalog stores the topics, the subscriptions and the key. Required.
 	Catalog *registry.Catalog
-	// Invoke hands an event to a function. It returns when the function's side has taken it, not when it has run. An error that is
-	// [registry.ErrNotFound] or [trace.ErrLoop] is final, any other is tried again. The context has the hops of the message: see
-	// [trace.WithHops]. Required.
+	// Invoke sends an event to a function. It returns when the event is accepted, not when the function has run. An
+	// error that is [registry.ErrNotFound] or [trace.ErrLoop] is final. Any other error is retried. The context has
+	// the hops of the message: see [trace.WithHops]. Required.
 	Invoke func(ctx context.Context, functionARN string, payload []byte) error
-	// Queue accepts a message for a subscriber of a topic's place that is a queue. It returns when the message is accepted, not when the
-	// queue has it. Another try of an error that is [sqs.ErrBusy] may succeed. Nil means that topics have no queues.
+	// Queue accepts a message for a queue that subscribes to a topic in place. It returns when the message is
+	// accepted, not when the queue has it. An error that is [sqs.ErrBusy] is worth a retry. Nil means that topics do
+	// not support queues.
 	Queue func(ctx context.Context, place registry.Scope, queueARN string, m sqs.Message) error
-	// PublicURL is where subscribers reach this server: certificates and links in messages are below it. Required.
+	// PublicURL is the URL of this server for subscribers. Certificates and links in messages are below it. Required.
 	PublicURL string
-	// AllowPrivate lets messages go to URLs in private networks, this machine included.
+	// AllowPrivate allows URLs in private networks, including this machine.
 	AllowPrivate bool
-	// Log gets what could not be delivered. Nil discards it.
+	// Log gets delivery errors. Nil discards them.
 	Log *slog.Logger
 	// Now is the clock; nil means [time.Now].
 	Now func() time.Time
-	// RetryFor is how long a message is tried again. Zero means [DefaultRetryFor].
+	// RetryFor is how long a delivery is retried. Zero means [DefaultRetryFor].
 	RetryFor time.Duration
-	// Backoff bounds the first pause between two tries; it doubles up to ten seconds, and the pause is a random part of it. Zero
-	// means [DefaultBackoff].
+	// Backoff is the upper bound of the first pause between two tries. The bound doubles up to ten seconds, and each
+	// pause is a random part of it. Zero means [DefaultBackoff].
 	Backoff time.Duration
-	// Drain is how long Close waits for what is under way. Zero means [DefaultDrain].
+	// Drain is how long Close waits for deliveries in flight. Zero means [DefaultDrain].
 	Drain time.Duration
 }
 
 // Topics stores the local topics and delivers their messages. Create it with [New] and close it with [Topics.Close].
-// Its methods may be called concurrently.
+// Its methods are safe for concurrent use.
 type Topics struct {
 	config Config
 	client *http.Client
 	signer *notification.Signer
-	posts  chan struct{} // one for each post at a time
+	posts  chan struct{} // limits concurrent posts
 
-	ctx    context.Context // of what is under way
+	ctx    context.Context // of deliveries in flight
 	cancel context.CancelFunc
 	wg     sync.WaitGroup
 
@@ -116,7 +117,7 @@ type Topics struct {
 	closed   bool
 }
 
-// New returns topics. It returns an error if the config lacks something.
+// New returns topics. It returns an error if config is invalid.
 func New(config Config) (*Topics, error) {
 	switch {
 	case config.Catalog == nil || config.Invoke == nil || config.PublicURL == "":
@@ -158,8 +159,8 @@ func New(config Config) (*Topics, error) {
 // Signer returns the signer of the messages, which serves their certificate.
 func (t *Topics) Signer() *notification.Signer { return t.signer }
 
-// Close takes no more messages, waits no longer than Config.Drain for those that are under way, and drops the rest. No goroutine
-// of it is left when it returns.
+// Close accepts no more messages, waits up to Config.Drain for deliveries in flight, and drops the rest. No goroutine
+// is left when it returns.
 func (t *Topics) Close() {
 	t.mu.Lock()
 	t.closed = true
@@ -171,12 +172,12 @@ func (t *Topics) Close() {
 	t.client.CloseIdleConnections()
 }
 
-// Error is a refusal in SNS's words.
+// Error is an SNS error.
 type Error struct {
-	// Code is SNS's, e.g. InvalidParameter, and Status the HTTP status that goes with it.
+	// Code is SNS's code, such as InvalidParameter, and Status is its HTTP status.
 	Code   string
 	Status int
-	// Message is for people. It quotes no secret.
+	// Message is the text for users. It contains no secret.
 	Message string
 }
 
@@ -188,7 +189,7 @@ func (e *Error) Temporary() bool {
 	return e.Status == http.StatusTooManyRequests || e.Status >= http.StatusInternalServerError
 }
 
-// Is makes an error with the code NotFound a [registry.ErrNotFound].
+// Is reports that an error with the code NotFound is [registry.ErrNotFound].
 func (e *Error) Is(target error) bool { return target == registry.ErrNotFound && e.Code == "NotFound" }
 
 func invalid(format string, args ...any) error {

@@ -13,18 +13,18 @@ import (
 	"github.com/pintle-dev/pintle/internal/base/guard"
 )
 
-// callTimeout is how long one try may take.
+// callTimeout bounds one try.
 const callTimeout = 15 * time.Second
 
-// send is a message on its way to a queue.
+// send is the delivery of a message to a queue.
 type send struct {
 	client    *awscall.Client
-	url       string // of the SQS
+	url       string // of the SQS endpoint
 	arn, name string // of the queue
 	message   Message
 }
 
-// persist tries until the queue has the message, or will never have it.
+// persist retries until the queue has the message, or delivery fails for good.
 func (q *Queues) persist(s send) {
 	end := time.Now().Add(q.config.RetryFor)
 	for tries := 1; ; tries++ {
@@ -48,10 +48,11 @@ func (q *Queues) warn(s send, tries int, err error) {
 		slog.Any("error", err), slog.String("remedy", remedy))
 }
 
-// errNoCall is the error of a message that no call was free for within its time.
+// errNoCall is the error for a message that found no free call in time.
 var errNoCall = errors.New("no call became free: calls for other messages took too long")
 
-// try sends the message once, if a call is free before end. The URL of the queue is asked for each time: a queue may be created again.
+// try sends the message once, if a call is free before end. It looks up the URL of the queue each time, because the
+// queue may have been created again.
 func (q *Queues) try(s send, end time.Time) error {
 	select {
 	case q.calls <- struct{}{}:
@@ -98,7 +99,7 @@ func attributes(of map[string]Attribute) map[string]any {
 	return all
 }
 
-// final reports whether another try would fail too.
+// final reports whether a retry would fail too.
 func final(err error) bool {
 	if _, ok := errors.AsType[*guard.AddressError](err); ok || errors.Is(err, context.Canceled) {
 		return true
@@ -108,7 +109,7 @@ func final(err error) bool {
 		!strings.Contains(answer.Code, "Throttl")
 }
 
-// missing reports whether an error says that the queue does not exist.
+// missing reports whether an error means that the queue does not exist.
 func missing(err error) bool {
 	answer, ok := errors.AsType[*awscall.Error](err)
 	return ok && (strings.HasSuffix(answer.Code, "NonExistentQueue") || strings.HasSuffix(answer.Code, "QueueDoesNotExist"))

@@ -1,10 +1,11 @@
-// Package sqs sends messages to SQS queues. Pintle has no queues of its own: the variable AWS_ENDPOINT_URL_SQS of the
-// server's environment names the SQS to use.
+// Package sqs sends messages to SQS queues. Pintle has no queues of its own: the variable AWS_ENDPOINT_URL_SQS in the
+// server's environment sets the SQS endpoint to use.
 //
 // A message is held in memory until its queue has accepted it. The package retries temporary errors for a while, then
 // drops the message and logs that. Undelivered messages are lost when the process is killed.
 //
-// Sources: Amazon SQS API Reference, GetQueueUrl, SendMessage, "Common errors"; Amazon SQS developer guide, "Message quotas".
+// Sources: Amazon SQS API Reference, GetQueueUrl, SendMessage, "Common errors"; Amazon SQS developer guide, "Message
+// quotas".
 package sqs
 
 import (
@@ -20,61 +21,62 @@ import (
 	"github.com/pintle-dev/pintle/internal/cloud/registry"
 )
 
-// Variable is the environment variable that names the SQS.
+// Variable is the environment variable with the SQS endpoint.
 const Variable = "AWS_ENDPOINT_URL_SQS"
 
 // Defaults of [Config].
 const (
-	DefaultRetryFor = time.Minute            // trying again what may pass
+	DefaultRetryFor = time.Minute            // for retries of temporary errors
 	DefaultBackoff  = 200 * time.Millisecond // before the second try; it doubles
-	DefaultDrain    = 5 * time.Second        // for what is in flight when Close is called
+	DefaultDrain    = 5 * time.Second        // for messages in flight when Close is called
 )
 
-// Bounds that have no setting.
+// Limits that have no setting.
 const (
 	maxInFlight = 4096             // messages
-	maxBytes    = 64 << 20         // of all that they hold
+	maxBytes    = 64 << 20         // total size of the messages
 	maxCalls    = 16               // at a time
 	maxBackoff  = 10 * time.Second // between two tries
 )
 
-// ErrNoEndpoint is the error of a message for a queue when the environment names no SQS.
+// ErrNoEndpoint is the error for a message to a queue when no SQS endpoint is set.
 var ErrNoEndpoint = errors.New("Pintle has no SQS queues: set " + Variable + " in the environment of pintle serve to the URL of an SQS that has the queue") //nolint:staticcheck // a name begins it
 
-// ErrBusy is the error of a message when too many are in flight.
+// ErrBusy is the error for a message when too many are in flight.
 var ErrBusy = errors.New("too many messages for queues are in flight")
 
-// Config is what [Queues] are made of.
+// Config configures [Queues].
 type Config struct {
-	// Client returns what calls SQS for queues of an account, and the URL that it calls. A nil client means that no SQS is configured. Required.
+	// Client returns the client for the SQS queues of an account, and the URL that it calls. A nil client means that
+	// no SQS is configured. Required.
 	Client func(ctx context.Context, account string) (client *awscall.Client, url string, err error)
-	// Log gets what could not be delivered. Nil discards it.
+	// Log gets delivery errors. Nil discards them.
 	Log *slog.Logger
-	// RetryFor is how long a message is tried again. Zero means [DefaultRetryFor].
+	// RetryFor is how long a message is retried. Zero means [DefaultRetryFor].
 	RetryFor time.Duration
 	// Backoff is the first pause between two tries. Zero means [DefaultBackoff].
 	Backoff time.Duration
-	// Drain is how long Close waits for what is in flight. Zero means [DefaultDrain].
+	// Drain is how long Close waits for messages in flight. Zero means [DefaultDrain].
 	Drain time.Duration
 }
 
-// Message is what a queue gets.
+// Message is a message for a queue.
 type Message struct {
 	Body string
-	// Group is the message group of a message for a FIFO queue; otherwise empty.
+	// Group is the message group for a FIFO queue, and empty for other queues.
 	Group string
 	// Attributes are the message attributes, by name.
 	Attributes map[string]Attribute
 }
 
-// Attribute is a message attribute. Type is String, Number, Binary or one of them with a label after a dot.
+// Attribute is a message attribute. Type is String, Number or Binary, optionally followed by a dot and a label.
 type Attribute struct {
 	Type   string
 	String string
 	Binary []byte
 }
 
-// size is how many bytes the texts of a message have.
+// size returns the size of a message in bytes.
 func (m Message) size() int {
 	size := len(m.Body) + len(m.Group)
 	for name, a := range m.Attributes {
@@ -83,10 +85,11 @@ func (m Message) size() int {
 	return size
 }
 
-// Queues send messages. Make them with [New] and end them with [Queues.Close]. Methods may be called concurrently.
+// Queues sends messages. Create it with [New] and close it with [Queues.Close]. Its methods are safe for concurrent
+// use.
 type Queues struct {
 	config Config
-	calls  chan struct{} // one for each call at a time
+	calls  chan struct{} // limits concurrent calls
 	ctx    context.Context
 	cancel context.CancelFunc
 	wg     sync.WaitGroup
@@ -97,7 +100,7 @@ type Queues struct {
 	closed   bool
 }
 
-// New returns queues. It returns an error if the config has no client.
+// New returns queues. It returns an error if config has no client.
 func New(config Config) (*Queues, error) {
 	if config.Client == nil {
 		return nil, errors.New("sqs: Client is required")
@@ -113,8 +116,8 @@ func New(config Config) (*Queues, error) {
 	return q, nil
 }
 
-// Send accepts a message for a queue and returns. It does not wait until the queue has the message. The error is [ErrNoEndpoint],
-// [ErrBusy], that of an ARN that is not a queue's, or that of a place that is not the queue's: a place sends to queues of its own account.
+// Send accepts a message for a queue and returns. It does not wait until the queue has the message. It returns
+// [ErrNoEndpoint], [ErrBusy], or an error for an ARN that is not a queue's or belongs to another account than place.
 func (q *Queues) Send(ctx context.Context, place registry.Scope, arn string, m Message) error {
 	queue, name, err := ParseARN(arn)
 	if err != nil {
@@ -149,8 +152,8 @@ func (q *Queues) Send(ctx context.Context, place registry.Scope, arn string, m M
 	return nil
 }
 
-// Close accepts no more messages, waits no longer than Config.Drain for those in flight, and drops the rest. No goroutine of it is left
-// when it returns.
+// Close accepts no more messages, waits up to Config.Drain for those in flight, and drops the rest. No goroutine is
+// left when it returns.
 func (q *Queues) Close() {
 	q.mu.Lock()
 	q.closed = true

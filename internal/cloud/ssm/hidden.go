@@ -13,15 +13,15 @@ import (
 	"github.com/pintle-dev/pintle/wire"
 )
 
-// remembered is how many requests' secrets are kept.
+// remembered is the number of requests whose secrets are kept.
 const remembered = 4096
 
-// mostSecrets is how many secrets of one request are kept, the newest.
+// mostSecrets is the maximum number of secrets kept per request. The newest are kept.
 const mostSecrets = 4 * dynamic.Limit
 
-// Hidden remembers the secrets that requests were sent with, so that they can be found in the answers. It keeps them
-// in memory only. For a request that another node or an earlier process has sent, it reads the secrets again, so it
-// misses a secret that was changed meanwhile. It is safe for concurrent use.
+// Hidden remembers the secrets that were sent in requests, so that they can be found in the responses. It keeps them
+// in memory only. For a request from another node or an earlier process, it reads the secrets again, so it misses a
+// secret that was changed meanwhile. It is safe for concurrent use.
 type Hidden struct {
 	*Reader
 	requests Requests
@@ -31,17 +31,17 @@ type Hidden struct {
 	order []wire.RequestID // by age
 }
 
-// Requests is what [Hidden] needs of a [store.Store].
+// Requests is the part of a [store.Store] that [Hidden] needs.
 type Requests interface {
 	Request(ctx context.Context, id wire.RequestID) (store.Request, error)
 }
 
-// NewHidden returns a memory of what a reader has resolved.
+// NewHidden returns a Hidden for the secrets that a reader resolves.
 func NewHidden(reader *Reader, requests Requests) *Hidden {
 	return &Hidden{Reader: reader, requests: requests, known: make(map[wire.RequestID][]string)}
 }
 
-// Remember notes what a request is sent with. What it was sent with before is not forgotten, unless there is too much of it.
+// Remember records the secrets in a request. It keeps those from earlier attempts of the request, up to the limit.
 func (h *Hidden) Remember(id wire.RequestID, secrets []string) {
 	if !h.config.ResolveSecrets {
 		return
@@ -56,17 +56,17 @@ func (h *Hidden) Remember(id wire.RequestID, secrets []string) {
 		}
 		h.order = append(h.order, id)
 	}
-	known := slices.Clip(before) // what was recalled is not changed
+	known := slices.Clip(before) // do not change the slice that Recall returned
 	for _, secret := range secrets {
-		if !slices.Contains(known, secret) { // it is sent again and again
+		if !slices.Contains(known, secret) { // a request may be sent repeatedly
 			known = append(known, secret)
 		}
 	}
 	h.known[id] = known[max(len(known)-mostSecrets, 0):]
 }
 
-// Recall returns the secrets that a request was sent with. The error says that they cannot be read now; nobody knows then
-// what an answer gives away.
+// Recall returns the secrets in a request. An error means that they cannot be read now, so it is unknown which
+// secrets a response contains.
 func (h *Hidden) Recall(ctx context.Context, id wire.RequestID) ([]string, error) {
 	if !h.config.ResolveSecrets {
 		return nil, nil
@@ -97,7 +97,7 @@ func (h *Hidden) secretsOf(ctx context.Context, r store.Request) (secrets []stri
 	for _, v := range []value.Value{r.Body.Properties, r.Body.OldProperties, r.Body.Token} {
 		found, err := dynamic.In(v)
 		if err != nil {
-			continue // nobody resolves what is no reference
+			continue // an invalid reference is never resolved
 		}
 		for _, reference := range found {
 			if reference.Service.Secret() {

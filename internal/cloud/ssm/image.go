@@ -6,13 +6,13 @@ import (
 	"regexp"
 )
 
-// imageParameter is the form of the names of public parameters whose value is the ID of a machine image. Source: Systems Manager User
-// Guide, public parameters; the documentation of ECS, EKS and Bottlerocket about theirs.
+// imageParameter matches the names of public parameters whose value is the ID of a machine image. Source: Systems
+// Manager User Guide, public parameters; the documentation of ECS, EKS and Bottlerocket.
 var imageParameter = regexp.MustCompile(`^/aws/service/(ami-amazon-linux-latest/|ami-windows-latest/|ami-macos-latest/|canonical/ubuntu/|debian/|` +
 	`freebsd/|marketplace/|redhat/|suse/|neuron/.*/image_id$|deeplearning/.*/ami-id$|(ecs|eks)/optimized-ami/.*/image_id$|bottlerocket/.*/image_id$)`)
 
-// image returns the ID of the machine image that a public parameter names, which is the same for the same name. There is no such
-// image. It returns false if the name is not that of such a parameter.
+// image returns the machine image ID of a public parameter. The ID is derived from the name, and the image does not
+// exist. ok is false for any other parameter.
 func image(name string) (string, bool) {
 	if len(name) > maxPublicName || !imageParameter.MatchString(name) {
 		return "", false
@@ -21,5 +21,5 @@ func image(name string) (string, bool) {
 	return "ami-" + hex.EncodeToString(sum[:])[:17], true
 }
 
-// maxPublicName is how long the name of a parameter may be. Source: Systems Manager, PutParameter.
+// maxPublicName is the maximum length of a parameter name. Source: Systems Manager, PutParameter.
 const maxPublicName = 2048

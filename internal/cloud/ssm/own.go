@@ -10,7 +10,7 @@ import (
 	"github.com/pintle-dev/pintle/internal/store"
 )
 
-// Rows is what [Own] needs of a [store.Store].
+// Rows is the part of a [store.Store] that [Own] needs.
 type Rows interface {
 	Parameter(ctx context.Context, key store.ParameterKey, version int64) (store.Parameter, error)
 	PutParameter(ctx context.Context, parameter store.Parameter, overwrite bool) (version int64, err error)
@@ -20,8 +20,8 @@ type Rows interface {
 // Own is the server's own parameter store.
 type Own struct{ rows Rows }
 
-// NewOwn returns the parameter store that has these rows, and what every one has from the start: [Bootstrap], and AWS's public
-// parameters of machine images.
+// NewOwn returns the parameter store in rows. It also contains [Bootstrap] and AWS's public parameters for machine
+// images from the start.
 func NewOwn(rows Rows) *Own { return &Own{rows} }
 
 // Parameter implements [Source].
@@ -42,13 +42,14 @@ func (o *Own) Parameter(ctx context.Context, place registry.Scope, name string, 
 	return p, err
 }
 
-// Put adds a version to a parameter and returns its number. The error is [store.ErrExists] if there are some and they are
-// not to be overwritten.
+// Put adds a version to a parameter and returns its number. Unless overwrite is set, it returns [store.ErrExists] if
+// the parameter exists.
 func (o *Own) Put(ctx context.Context, parameter store.Parameter, overwrite bool) (int64, error) {
 	return o.rows.PutParameter(ctx, parameter, overwrite)
 }
 
-// Delete removes a parameter, or returns [store.ErrNotFound]. What every store has from the start comes back.
+// Delete removes a parameter, or returns [store.ErrNotFound]. A deleted built-in parameter gets its initial value
+// again.
 func (o *Own) Delete(ctx context.Context, place registry.Scope, name string) error {
 	return o.rows.DeleteParameter(ctx, store.ParameterKey{Account: place.Account, Region: place.Region, Name: name})
 }
@@ -59,7 +60,7 @@ type OwnSecrets struct {
 	next Secrets
 }
 
-// NewOwnSecrets returns a source of the server's own secrets. It asks next for secrets that are not there; nil asks nobody.
+// NewOwnSecrets returns a source of the server's own secrets. It reads missing secrets from next, unless that is nil.
 func NewOwnSecrets(own *secretsmanager.Secrets, next Secrets) *OwnSecrets {
 	return &OwnSecrets{own, next}
 }

@@ -1,10 +1,10 @@
 // Package ssm resolves references to parameters of the Systems Manager Parameter Store and to secrets of Secrets
 // Manager. Templates name parameters by their types (AWS::SSM::Parameter::Value<…>) and both by dynamic references.
 //
-// A [Source] is where parameters are: in the server's own store ([Own]), or behind an API ([Remote]). A [Reader] reads what is
-// wanted for a stack, with a limit of time.
+// A [Source] provides parameters, from the server's own store ([Own]) or from an API ([Remote]). A [Reader] reads the
+// values for a stack within a time limit.
 //
-// Errors never hold a value.
+// Errors never contain a value.
 package ssm
 
 import (
@@ -22,48 +22,48 @@ import (
 	"github.com/pintle-dev/pintle/internal/store"
 )
 
-// Bootstrap is what the server's own store has from the start: the version of the CDK's bootstrap stack, as the templates of
-// aws-cdk-lib and the CDK's command look for it. A parameter that is put goes before it.
+// Bootstrap is a built-in parameter of the server's own store: the version of the CDK's bootstrap stack, which
+// aws-cdk-lib templates and the CDK command look up. A stored parameter with this name takes precedence.
 const (
 	Bootstrap        = "/cdk-bootstrap/hnb659fds/version"
 	BootstrapVersion = "33"
 )
 
-// Source is where parameters are. Its methods may be called by many goroutines at once.
+// Source provides parameters. Its methods are safe for concurrent use.
 type Source interface {
-	// Parameter returns a version of a parameter, the newest one for version 0. The error is [store.ErrNotFound] if there is
-	// none; any other error may pass.
+	// Parameter returns a version of a parameter, the newest for version 0. It returns [store.ErrNotFound] for a
+	// missing one. Any other error may be temporary.
 	Parameter(ctx context.Context, place registry.Scope, name string, version int64) (store.Parameter, error)
 }
 
-// Secrets is where secrets are.
+// Secrets provides secrets.
 type Secrets interface {
-	// Secret returns the text of a secret, of which a reference says which version. The error is [store.ErrNotFound] if there
-	// is none; any other error may pass.
+	// Secret returns the text of the secret version in a reference. It returns [store.ErrNotFound] for a missing one.
+	// Any other error may be temporary.
 	Secret(ctx context.Context, place registry.Scope, reference dynamic.Reference) (string, error)
 }
 
-// Config is what a [Reader] is made of.
+// Config configures a [Reader].
 type Config struct {
-	// Parameters is where parameters are. Required.
+	// Parameters provides the parameters. Required.
 	Parameters Source
-	// Secrets is where secrets are; nil is nowhere.
+	// Secrets provides the secrets. Nil means that there are none.
 	Secrets Secrets
-	// ResolveSecrets has references to secrets resolved. CloudFormation does not, in custom resources.
+	// ResolveSecrets resolves references to secrets in custom resources. CloudFormation does not.
 	ResolveSecrets bool
 	// ResolveNative resolves references to secrets in the properties of native types, as CloudFormation does.
 	ResolveNative bool
-	// Timeout bounds all that is read for one template or request. Zero means [DefaultTimeout].
+	// Timeout bounds all reads for one template or request. Zero means [DefaultTimeout].
 	Timeout time.Duration
 }
 
-// DefaultTimeout is how long all that is read at once may take.
+// DefaultTimeout is the default of Config.Timeout.
 const DefaultTimeout = 10 * time.Second
 
-// Reader reads for stacks. It is safe for concurrent use.
+// Reader reads values for stacks. It is safe for concurrent use.
 type Reader struct{ config Config }
 
-// New returns a reader. It returns an error if a required field is missing or a number is negative.
+// New returns a reader. It returns an error if a required field is missing or the timeout is negative.
 func New(config Config) (*Reader, error) {
 	if config.Parameters == nil || config.Timeout < 0 {
 		return nil, errors.New("parameters: a source is required, and the timeout must not be negative")
@@ -74,7 +74,7 @@ func New(config Config) (*Reader, error) {
 	return &Reader{config}, nil
 }
 
-// Stored returns what there is under names that a template reads its parameters from. The error is that of the source.
+// Stored returns the parameters with the names in a template. The error is that of the source.
 func (r *Reader) Stored(ctx context.Context, account, region string, names []string) (map[string]template.Stored, error) {
 	ctx, cancel := context.WithTimeout(ctx, r.config.Timeout)
 	defer cancel()
@@ -101,7 +101,7 @@ func (r *Reader) Stored(ctx context.Context, account, region string, names []str
 	return stored, nil
 }
 
-// Selector takes NAME, NAME:VERSION or the ARN of a parameter apart; false for what is none in that place.
+// Selector parses NAME, NAME:VERSION or the ARN of a parameter. ok is false for an invalid text or another place.
 func Selector(place registry.Scope, given string) (name string, version int64, ok bool) {
 	if rest, isARN := strings.CutPrefix(given, "arn:"); isARN {
 		parts := strings.SplitN(rest, ":", 5) // partition, ssm, region, account, parameter/NAME
@@ -112,7 +112,7 @@ func Selector(place registry.Scope, given string) (name string, version int64, o
 		if path, ok = strings.CutPrefix(parts[4], "parameter"); !ok || !strings.HasPrefix(path, "/") {
 			return "", 0, false
 		}
-		if given = path; strings.Count(path, "/") == 1 { // of a name without a path the ARN has it too
+		if given = path; strings.Count(path, "/") == 1 { // the ARN has a slash even if the name has no path
 			given = strings.TrimPrefix(path, "/")
 		}
 	}
@@ -129,13 +129,13 @@ func Selector(place registry.Scope, given string) (name string, version int64, o
 	return name, version, name != "" && version > 0
 }
 
-// Wants reports whether a reference is resolved in the properties of a native type, or of another one.
+// Wants reports whether a reference is resolved in the properties of a native type, or of another type.
 func (r *Reader) Wants(reference dynamic.Reference, native bool) bool {
 	return !reference.Service.Secret() || r.config.ResolveSecrets || native && r.config.ResolveNative
 }
 
-// Resolve returns the values of references, by their texts. The value of a secret is marked as one. missing has the references
-// without a value, with the reason, by their texts. The error is a temporary one and names the reference.
+// Resolve returns the values of references, by their texts. Values of secrets are marked as secret. missing has the
+// reasons for references without a value. An error is temporary and names the reference.
 func (r *Reader) Resolve(ctx context.Context, account, region string, references []dynamic.Reference) (
 	resolved map[string]value.Value, missing map[string]string, err error,
 ) {
@@ -161,7 +161,7 @@ func (r *Reader) Resolve(ctx context.Context, account, region string, references
 	return resolved, missing, nil
 }
 
-// one resolves one reference. why says why there is nothing, empty if there is.
+// one resolves one reference. why is the reason if it has no value, and otherwise empty.
 func (r *Reader) one(ctx context.Context, place registry.Scope, reference dynamic.Reference) (text, why string, err error) {
 	switch reference.Service {
 	case dynamic.SSM, dynamic.SSMSecure:
@@ -196,7 +196,7 @@ func (r *Reader) one(ctx context.Context, place registry.Scope, reference dynami
 	return "", "there is no such service", nil
 }
 
-// member returns a member of the object that a secret is.
+// member returns a member of a secret that is a JSON object.
 func member(text, key string) (found, why string) {
 	const wording = "Could not find a value associated with JSONKey in SecretString" // CloudFormation's own
 	var object map[string]json.RawMessage

@@ -14,7 +14,7 @@ import (
 )
 
 // Remote reads parameters and secrets from AWS, or from a stand-in. It uses the credentials of its client, so a stack
-// may read what these may read, if its account may use them.
+// whose account is allowed to use them can read whatever these credentials can.
 type Remote struct {
 	allowed func(account, call string) error
 	connect func(ctx context.Context, region string) (*awscall.Client, error)
@@ -23,9 +23,9 @@ type Remote struct {
 	clients map[string]*awscall.Client
 }
 
-// NewRemote returns a source that calls with the clients that connect returns, one for each region. It is called when a
-// client is first needed, and again after an error. allowed returns an error if stacks of an account may not have them make a call,
-// such as ssm:GetParameter; nil allows everything.
+// NewRemote returns a source that uses the clients from connect, one per region. It calls connect on first use and
+// again after an error. allowed returns an error if stacks of an account may not make a call through these clients,
+// such as ssm:GetParameter. Nil allows all calls.
 func NewRemote(
 	allowed func(account, call string) error, connect func(ctx context.Context, region string) (*awscall.Client, error),
 ) *Remote {
@@ -35,7 +35,7 @@ func NewRemote(
 	return &Remote{allowed: allowed, connect: connect, clients: make(map[string]*awscall.Client)}
 }
 
-// maxRegions is how many clients are kept. A region is whatever a client of ours calls one.
+// maxRegions is the maximum number of cached clients, because clients of the server choose region names freely.
 const maxRegions = 64
 
 func (r *Remote) client(ctx context.Context, place registry.Scope, call string) (*awscall.Client, error) {
@@ -108,13 +108,13 @@ func (r *Remote) Secret(ctx context.Context, place registry.Scope, reference dyn
 	return text, nil
 }
 
-// Final is an error that does not pass.
+// Final is a permanent error.
 type Final struct{ Text string }
 
 // Error implements error.
 func (f *Final) Error() string { return f.Text }
 
-// absence tells what is not there, and what else does not pass by itself, from what may.
+// absence separates missing values and other permanent errors from temporary errors.
 func absence(err error, codes ...string) error {
 	var answered *awscall.Error
 	if !errors.As(err, &answered) {

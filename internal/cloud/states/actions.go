@@ -19,16 +19,16 @@ import (
 	"github.com/pintle-dev/pintle/internal/store"
 )
 
-// Bounds. Source: Step Functions API Reference.
+// Limits. Source: Step Functions API Reference.
 const (
 	maxName    = 80
 	maxError   = 256
 	maxCause   = 32768
 	maxResults = 1000
-	results    = 100 // unless the client says otherwise
+	results    = 100 // default page size
 )
 
-// stamp is a time as the protocol has it: seconds since 1970.
+// stamp is a time in the format of the protocol: seconds since 1970.
 type stamp time.Time
 
 // MarshalJSON implements [json.Marshaler].
@@ -48,7 +48,7 @@ var (
 	executionARN = regexp.MustCompile(`^(arn:aws[a-z-]*:states:[a-z0-9-]+:[0-9A-Za-z]+:)execution:([^:\s]{1,80}):([^:\s]{1,80})$`)
 )
 
-// machine finds a state machine. One of another account or region is none.
+// machine finds a state machine in the caller's account and region.
 func (f *handler) machine(ctx context.Context, arn string) (found registry.Item[registry.Machine], err error) {
 	place, err := f.caller(ctx)
 	if err != nil {
@@ -73,7 +73,7 @@ func badARN(arn string) error {
 	return refuse("InvalidArn", "Invalid Arn: '%.256s'", arn)
 }
 
-// checkExecution refuses the ARN of what cannot be an execution of the caller's.
+// checkExecution returns an error for an ARN that cannot be an execution of the caller.
 func (f *handler) checkExecution(ctx context.Context, arn string) error {
 	place, err := f.caller(ctx)
 	if err != nil {
@@ -105,7 +105,7 @@ func noExecution(arn string) error {
 	return refuse("ExecutionDoesNotExist", "Execution Does Not Exist: '%s'", arn)
 }
 
-// forbidden are the characters that the name of an execution may not have, besides spaces and control characters.
+// forbidden are the characters that an execution name must not contain, in addition to spaces and control characters.
 const forbidden = "<>{}[]?*\"#%\\^|~`$&,;:/"
 
 func checkName(name string) error {
@@ -173,7 +173,7 @@ type describeInput struct {
 	Included string `json:"includedData"`
 }
 
-// details say of data that they are told.
+// details describes data that is returned in full.
 type details struct {
 	Included bool `json:"included"`
 }
@@ -253,7 +253,7 @@ func (f *handler) stop(ctx context.Context, in stopInput) (out stopOutput, err e
 	return stopOutput{stampOf(x.Stopped)}, err
 }
 
-// checkResults returns how many results a page has.
+// checkResults returns the page size.
 func checkResults(n int) (int, error) {
 	if n < 0 || n > maxResults {
 		return 0, invalid("Value '%d' at 'maxResults' failed to satisfy constraint: Member must have value between 0 and %d", n, maxResults)

@@ -28,7 +28,7 @@ type historyOutput struct {
 	Token  string         `json:"nextToken,omitempty"`
 }
 
-// historyEvent is an event as the API writes it. At most one of the details is set.
+// historyEvent is an event in API output. At most one of the details is set.
 type historyEvent struct {
 	At       *stamp `json:"timestamp"`
 	Type     string `json:"type"`
@@ -72,12 +72,13 @@ type eventDetails struct {
 	Role          string     `json:"roleArn,omitempty"`
 }
 
-// truncated says whether data are missing that are kept no more.
+// truncated reports whether data was dropped from the store.
 type truncated struct {
 	Truncated bool `json:"truncated"`
 }
 
-// historyToken begins a token of GetExecutionHistory. The last event of the page and the name of the execution follow.
+// historyToken is the prefix of a GetExecutionHistory token, before the last event of the page and the name of the
+// execution.
 const historyToken = "history:"
 
 func (f *handler) history(ctx context.Context, in historyInput) (out historyOutput, err error) {
@@ -125,7 +126,7 @@ func (f *handler) history(ctx context.Context, in historyInput) (out historyOutp
 	return out, nil
 }
 
-// readHistoryToken returns the event that a page ended with, of an execution of a name.
+// readHistoryToken returns the last event of the previous page from a token for the named execution.
 func readHistoryToken(token, name string) (last int, ok bool) {
 	text, err := base64.RawURLEncoding.DecodeString(token)
 	if err != nil {
@@ -136,10 +137,10 @@ func readHistoryToken(token, name string) (last int, ok bool) {
 	return last, err == nil && n == 2 && of == name
 }
 
-// nameOf returns the name that an ARN ends with.
+// nameOf returns the name at the end of an ARN.
 func nameOf(arn string) string { return arn[strings.LastIndexByte(arn, ':')+1:] }
 
-// writeEvent writes an event, with or without what states and functions were given and returned.
+// writeEvent converts an event for output, with or without the data of states and functions.
 func writeEvent(e *engine.HistoryEvent, data bool, machine, role string) historyEvent {
 	out := historyEvent{At: stampOf(e.At), Type: string(e.Type), ID: e.ID, Previous: e.Previous}
 	d := &eventDetails{Name: e.State, Error: e.Error, Cause: e.Cause}
@@ -174,7 +175,7 @@ func writeEvent(e *engine.HistoryEvent, data bool, machine, role string) history
 		input()
 		d.Resource, d.Timeout = e.Function, int(e.Timeout.Seconds())
 		out.LambdaScheduled = d
-	case asl.EventLambdaStarted: // it has no details
+	case asl.EventLambdaStarted: // has no details
 	case asl.EventLambdaSucceeded:
 		output()
 		out.LambdaSucceeded = d
@@ -207,13 +208,13 @@ func writeEvent(e *engine.HistoryEvent, data bool, machine, role string) history
 	return out
 }
 
-// invoked adds what all events of lambda:invoke have.
+// invoked adds the details that all lambda:invoke events share.
 func invoked(d *eventDetails) *eventDetails {
 	d.ResourceType, d.Resource = "lambda", "invoke"
 	return d
 }
 
-// invokeParameters are those of lambda:invoke.
+// invokeParameters returns the parameters of lambda:invoke.
 func invokeParameters(e *engine.HistoryEvent, data bool) string {
 	parameters := struct {
 		FunctionName string

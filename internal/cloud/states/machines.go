@@ -33,7 +33,7 @@ type listedMachine struct {
 	Created *stamp `json:"creationDate"`
 }
 
-// machineToken begins a token of ListStateMachines; the name of the last machine follows.
+// machineToken is the prefix of a ListStateMachines token, before the name of the last machine.
 const machineToken = "machine:"
 
 func (f *handler) listMachines(ctx context.Context, in listMachinesInput) (out listMachinesOutput, err error) {
@@ -71,7 +71,7 @@ func machineARNOf(place registry.Scope, name string) string {
 	return "arn:" + wire.Partition(place.Region) + ":states:" + place.Region + ":" + place.Account + ":stateMachine:" + name
 }
 
-// standard is the type of a machine whose template does not say.
+// standard is the default type of a machine.
 const standard = "STANDARD"
 
 type machineInput struct {
@@ -148,8 +148,8 @@ type machineOfOutput struct {
 	Logging    any    `json:"loggingConfiguration,omitempty"`
 }
 
-// describeMachineOf describes the machine of an execution with the definition that the execution runs. A machine that is deleted has
-// neither a role nor a logging configuration.
+// describeMachineOf describes the machine of an execution with the definition that the execution runs. A deleted
+// machine has no role and no logging configuration.
 func (f *handler) describeMachineOf(ctx context.Context, in machineOfInput) (out machineOfOutput, err error) {
 	all, err := checkIncluded(in.Included)
 	if err != nil {
@@ -173,7 +173,7 @@ func (f *handler) describeMachineOf(ctx context.Context, in machineOfInput) (out
 	return out, nil
 }
 
-// ownMachine returns the machine of a name in the place of the caller, or [registry.ErrNotFound].
+// ownMachine returns the caller's machine with a name, or [registry.ErrNotFound].
 func (f *handler) ownMachine(ctx context.Context, name string) (found registry.Item[registry.Machine], err error) {
 	place, err := f.caller(ctx)
 	if err != nil {
@@ -182,8 +182,8 @@ func (f *handler) ownMachine(ctx context.Context, name string) (found registry.I
 	return f.Machines.Get(ctx, place, name)
 }
 
-// logging returns the logging configuration of a template as the API spells it, whose names begin with small letters. It is nil
-// if there is none.
+// logging returns the logging configuration of a template in the API's format, whose names begin with lower-case
+// letters. It returns nil if there is none.
 func logging(text json.RawMessage) any {
 	var v any
 	if len(text) == 0 || json.Unmarshal(text, &v) != nil {

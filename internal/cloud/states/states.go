@@ -16,21 +16,22 @@ import (
 	"github.com/pintle-dev/pintle/internal/store"
 )
 
-// Target is what the header X-Amz-Target of a call has before the dot and the action.
+// Target is the prefix of the X-Amz-Target header, before the dot and the action.
 const Target = "AWSStepFunctions"
 
-// maxBody bounds a call, in bytes: the longest input, every character of which may be escaped.
+// maxBody is the maximum length of a request body in bytes: the longest input with every character escaped.
 const maxBody = 2 << 20
 
-// Machines finds state machines. The shelf of a catalog is one.
+// Machines finds state machines. The catalog's collection of machines implements it.
 type Machines interface {
-	// Get returns the machine of a name, or [registry.ErrNotFound].
+	// Get returns the machine with a name, or [registry.ErrNotFound].
 	Get(ctx context.Context, place registry.Scope, name string) (registry.Item[registry.Machine], error)
-	// List returns up to limit machines of a place, by name, after one of them (empty: from the first).
+	// List returns up to limit machines of a place, sorted by name. It starts after a name, or with the first if
+	// after is empty.
 	List(ctx context.Context, place registry.Scope, after string, limit int) ([]registry.Item[registry.Machine], error)
 }
 
-// Engine runs executions. [engine.Engine] is one.
+// Engine runs executions. [engine.Engine] implements it.
 type Engine interface {
 	StartExecution(ctx context.Context, in engine.MachineExecution) (engine.MachineExecution, error)
 	Execution(ctx context.Context, arn string) (engine.MachineExecution, error)
@@ -41,20 +42,19 @@ type Engine interface {
 
 // Config configures the handler.
 type Config struct {
-	// Machines are the state machines that there are. Required.
+	// Machines finds the state machines. Required.
 	Machines Machines
-	// Engine runs them. Required.
+	// Engine runs their executions. Required.
 	Engine Engine
-	// Caller tells who signed a call; false is a fault of the server. Required.
+	// Caller returns the caller of a request. False means an internal error. Required.
 	Caller func(context.Context) (api.Caller, bool)
-	// Log gets internal errors; nil discards them.
+	// Log gets internal errors. Nil discards them.
 	Log *slog.Logger
 }
 
 type handler struct{ Config }
 
-// New returns a service that answers the actions about state machines and their executions. It returns an error if the config
-// lacks something.
+// New returns a service for state machines and their executions. It returns an error if config is incomplete.
 func New(config Config) (*awsjson.Service, error) {
 	if config.Machines == nil || config.Engine == nil || config.Caller == nil {
 		return nil, errors.New("states: the machines, the engine and the caller are required")
@@ -78,7 +78,7 @@ func New(config Config) (*awsjson.Service, error) {
 	return service, nil
 }
 
-// caller returns the place that a call is about.
+// caller returns the place of the caller.
 func (f *handler) caller(ctx context.Context) (registry.Scope, error) {
 	caller, ok := f.Caller(ctx)
 	if !ok {

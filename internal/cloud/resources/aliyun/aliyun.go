@@ -3,11 +3,11 @@
 // it would have.
 //
 // The tables list the properties and attributes in the CDK for ROS and in the ROS reference of resource types. That
-// reference also says whether a property can change. To change one that cannot, Pintle replaces the resource, if the
-// update allows that.
+// reference also states which properties can change. If another property changes, Pintle replaces the resource,
+// provided that the update allows it.
 //
-// Source: ROS, resource types by service; packages ros-cdk-fc 1.9.0, ros-cdk-fc3 1.11.0, ros-cdk-ram 1.12.0, ros-cdk-mns and
-// ros-cdk-sls 1.15.0 of Alibaba Cloud.
+// Source: ROS, resource types by service; packages ros-cdk-fc 1.9.0, ros-cdk-fc3 1.11.0, ros-cdk-ram 1.12.0,
+// ros-cdk-mns and ros-cdk-sls 1.15.0 of Alibaba Cloud.
 package aliyun
 
 import (
@@ -19,31 +19,30 @@ import (
 	"github.com/pintle-dev/pintle/internal/engine/native"
 )
 
-// Functions is Function Compute. Create of what the same holder has made, and Delete of what is not there, are as package
-// functions tells.
+// Functions is Function Compute. Create and Delete are idempotent as in package lambda.
 type Functions interface {
 	Create(ctx context.Context, item registry.Item[registry.Function], code registry.Code) (registry.Item[registry.Function], error)
-	// Update changes the definition, and the code unless that is nil.
+	// Update changes the definition, and the code unless code is nil.
 	Update(ctx context.Context, item registry.Item[registry.Function], code *registry.Code) (registry.Item[registry.Function], error)
 	Delete(ctx context.Context, place registry.Scope, name string) error
 	CreateLayer(ctx context.Context, item registry.Item[registry.Layer], code registry.Code) (arn string, err error)
 	DeleteLayer(ctx context.Context, arn string) error
 }
 
-// Config is what the types act on. Where a part is nil the types can be declared, and fail when they are served: that is for
-// programs that only look at templates.
+// Config holds the dependencies of the types. If one is nil, its types can be declared, but requests for them fail.
+// This is for programs that only read templates.
 type Config struct {
 	Functions Functions
 	Objects   Buckets
-	// Catalog has what there is.
+	// Catalog stores the resources.
 	Catalog *registry.Catalog
-	// Now is the clock. Nil is the system's.
+	// Now is the clock. Nil means the system clock.
 	Now func() time.Time
 	// Patience is how long one request may take. Zero means [resources.DefaultPatience].
 	Patience time.Duration
 }
 
-// Types returns the types, to be added to a registry of native ones.
+// Types returns the types for a registry of native types.
 func Types(c Config) []native.Type {
 	if c.Now == nil {
 		c.Now = time.Now

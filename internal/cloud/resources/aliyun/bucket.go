@@ -14,7 +14,7 @@ import (
 	"github.com/pintle-dev/pintle/wire"
 )
 
-// Buckets is OSS, as far as buckets are concerned.
+// Buckets is the bucket part of OSS.
 type Buckets interface {
 	Make(ctx context.Context, item registry.Item[registry.Bucket]) (registry.Item[registry.Bucket], error)
 	Change(ctx context.Context, name string, change func(*registry.Bucket) error) error
@@ -63,7 +63,7 @@ func (t bucket) Update(ctx context.Context, c *resources.Call) (native.Result, e
 	return bucketResult(c, c.Physical()), nil
 }
 
-// Remove implements [resources.Maker]. With DeletionForce, the objects of the bucket are deleted with it.
+// Remove implements [resources.Maker]. With DeletionForce, it also deletes the objects in the bucket.
 func (t bucket) Remove(ctx context.Context, c *resources.Call) error {
 	name := c.Physical()
 	if mine, err := resources.Own(ctx, c, t.Catalog.Buckets, registry.Global, name); err != nil || !mine {
@@ -89,7 +89,7 @@ func (t bucket) Remove(ctx context.Context, c *resources.Call) error {
 		for _, info := range found.Objects {
 			keys = append(keys, info.Key)
 		}
-		if len(keys) == 0 { // what is there cannot be read
+		if len(keys) == 0 { // the remaining files cannot be read
 			return resources.Reasonf("the objects of bucket %s cannot be listed", name)
 		}
 		if err := t.Objects.DeleteAll(ctx, name, keys); err != nil {
@@ -98,7 +98,7 @@ func (t bucket) Remove(ctx context.Context, c *resources.Call) error {
 	}
 }
 
-// bucketOf makes a bucket what is declared, as far as calls of OSS return it.
+// bucketOf sets the declared properties that OSS calls return.
 func bucketOf(c *resources.Call, b *registry.Bucket) (err error) {
 	if b.Tags, err = c.TextMap("Tags"); err != nil {
 		return err

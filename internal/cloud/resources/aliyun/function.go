@@ -17,7 +17,8 @@ import (
 	"github.com/pintle-dev/pintle/wire"
 )
 
-// Names of functions and services of Function Compute. Source: ROS, ALIYUN::FC::Function and ALIYUN::FC::Service.
+// fcNameLength is the maximum length of names in Function Compute. Source: ROS, ALIYUN::FC::Function and
+// ALIYUN::FC::Service.
 const fcNameLength = 128
 
 var fcLetters = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_-]*$`)
@@ -48,10 +49,11 @@ var (
 	}
 )
 
-// maxSource is how long the text of a function in a template may be, in characters. Source: ROS, ALIYUN::FC::Function, SourceCode.
+// maxSource is the maximum length of inline code in characters. Source: ROS, ALIYUN::FC::Function, SourceCode.
 const maxSource = 4096
 
-// function is ALIYUN::FC::Function, whose functions are in services, and ALIYUN::FC3::Function, where there are none.
+// function is ALIYUN::FC::Function, whose functions belong to services, and ALIYUN::FC3::Function, which has no
+// services.
 type function struct {
 	Config
 	read func(*resources.Call) (registry.Function, error)
@@ -79,7 +81,7 @@ func (t function) Create(ctx context.Context, c *resources.Call) (native.Result,
 	return t.result(ctx, c, id, made.Owner)
 }
 
-// Update implements [resources.Maker]. The name of the file of a text depends on the runtime.
+// Update implements [resources.Maker]. The file name of inline code depends on the runtime.
 func (t function) Update(ctx context.Context, c *resources.Call) (native.Result, error) {
 	of, err := t.read(c)
 	if err != nil {
@@ -112,11 +114,11 @@ func (t function) Remove(ctx context.Context, c *resources.Call) error {
 	return resources.IgnoreMissing(t.Functions.Delete(ctx, c.Place, name))
 }
 
-// rowName is the name in the catalog of a call's function. A change of the service makes another resource, so what is declared is
-// that of the function with the id.
+// rowName returns the catalog name of a call's function. A changed service replaces the resource, so the declared
+// service is that of the function with the ID.
 func rowName(c *resources.Call, id string) string { return registry.FCName(c.Text("ServiceName"), id) }
 
-// checkService returns an error if a function is for a service that is not there.
+// checkService returns an error if the service of a function does not exist.
 func (t function) checkService(ctx context.Context, c *resources.Call) error {
 	name := c.Text("ServiceName")
 	if name == "" {
@@ -134,7 +136,7 @@ func (t function) result(ctx context.Context, c *resources.Call, id, holder stri
 		"ARN", c.ARN("fc", rowName(c, id)), "FunctionId", uniqueID(holder), "FunctionName", id,
 	}
 	if name := c.Text("ServiceName"); name != "" {
-		// A service that was taken away since, by a request that came twice, has the id of none.
+		// A duplicate request may have deleted the service meanwhile. The service ID is then empty.
 		there, err := t.Catalog.Records.Get(ctx, c.Place, serviceRecord(name))
 		if err != nil && !errors.Is(err, registry.ErrNotFound) {
 			return native.Result{PhysicalID: wire.PhysicalID(id)}, err
@@ -144,7 +146,7 @@ func (t function) result(ctx context.Context, c *resources.Call, id, holder stri
 	return resources.Result(id, attributes...), nil
 }
 
-// uniqueID returns an id derived from holder. A function that is created again under the same name gets a new id.
+// uniqueID returns an ID derived from holder. A function that is created again under the same name gets a new ID.
 func uniqueID(holder string) string { return uuid.NewSHA1(uuid.NameSpaceURL, []byte(holder)).String() }
 
 // functionOf2 reads the declaration of a Function Compute 2.0 function, except for its code.
@@ -158,7 +160,7 @@ func functionOf2(c *resources.Call) (registry.Function, error) {
 	return f, err
 }
 
-// functionOf3 reads what is declared of one of 3.0.
+// functionOf3 reads the declaration of a Function Compute 3.0 function, except for its code.
 func functionOf3(c *resources.Call) (registry.Function, error) {
 	f, err := functionOf(c)
 	if err == nil {
@@ -171,7 +173,7 @@ func functionOf3(c *resources.Call) (registry.Function, error) {
 	return f, err
 }
 
-// functionOf reads what both have.
+// functionOf reads the properties that both versions share.
 func functionOf(c *resources.Call) (registry.Function, error) {
 	if !c.At("CustomContainerConfig").IsNull() || c.Text("Runtime") == "custom-container" {
 		return registry.Function{}, errors.New("functions from container images are not supported: use Code, with a Runtime and a Handler")
@@ -193,7 +195,8 @@ func functionOf(c *resources.Call) (registry.Function, error) {
 	return f, nil
 }
 
-// codeOf reads where the code of a function is: a zip file comes before a text, and a text before an object of OSS.
+// codeOf reads the code source of a function: a zip file takes precedence over inline code, and inline code over an
+// OSS object.
 func codeOf(c *resources.Call) (registry.Code, error) {
 	archive, source := c.At("Code", "ZipFile"), c.At("Code", "SourceCode")
 	switch {

@@ -18,7 +18,7 @@ var layerTable = resources.Table{
 	Named:      "LayerName", Longest: fcNameLength, Letters: fcLetters,
 }
 
-// layer is ALIYUN::FC::Layer: a version of a layer, whose id is its ARN.
+// layer is ALIYUN::FC::Layer: a layer version, whose ID is its ARN.
 type layer struct{ Config }
 
 // Create implements [resources.Maker].
@@ -39,7 +39,7 @@ func (t layer) Create(ctx context.Context, c *resources.Call) (native.Result, er
 	return layerResult(arn), nil
 }
 
-// Update implements [resources.Maker]: every property makes a new version, so there is nothing to change.
+// Update implements [resources.Maker]. It changes nothing, because every changed property creates a new version.
 func (layer) Update(_ context.Context, c *resources.Call) (native.Result, error) {
 	return layerResult(c.Physical()), nil
 }
@@ -48,7 +48,7 @@ func (layer) Update(_ context.Context, c *resources.Call) (native.Result, error)
 func (t layer) Remove(ctx context.Context, c *resources.Call) error {
 	name, version, ok := layerNamed(c.Physical())
 	if !ok {
-		return nil // the id of a Create that made nothing
+		return nil // the ID of a failed Create
 	}
 	if mine, err := resources.Own(ctx, c, t.Catalog.Layers, c.Place, name+":"+version); err != nil || !mine {
 		return err
@@ -56,7 +56,7 @@ func (t layer) Remove(ctx context.Context, c *resources.Call) error {
 	return resources.IgnoreMissing(t.Functions.DeleteLayer(ctx, c.Physical()))
 }
 
-// layerNamed returns the name and the version in the ARN of a layer.
+// layerNamed returns the name and the version in a layer ARN.
 func layerNamed(arn string) (name, version string, ok bool) {
 	_, rest, ok := strings.Cut(arn, ":layers/")
 	name, version, found := strings.Cut(rest, "/versions/")

@@ -9,13 +9,14 @@ import (
 	"github.com/pintle-dev/pintle/wire"
 )
 
-// mnsName is how long the name of a queue or topic may be. Source: ROS, ALIYUN::MNS::Queue and ALIYUN::MNS::Topic.
+// mnsName is the maximum length of a queue or topic name. Source: ROS, ALIYUN::MNS::Queue and ALIYUN::MNS::Topic.
 const mnsName = 256
 
-// mnsLetters are those of such names; a topic's begins with a letter, which the service checks and is not checked here.
+// mnsLetters matches queue and topic names. The service requires that a topic name begins with a letter, which is not
+// checked here.
 var mnsLetters = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9-]*$`)
 
-// queueType and topicType are records: what is sent to them by their ARNs goes to a local provider of the name.
+// queueType and topicType are only recorded. Messages sent to their ARNs go to a local provider with that name.
 var (
 	queueType = resources.RecordType{
 		Table: resources.Table{
@@ -40,7 +41,8 @@ var (
 	}
 )
 
-// mnsAttributes returns the attributes of a queue or a topic. ARN and ARN.WithSlash are the two service tokens of the same one.
+// mnsAttributes returns the attributes of a queue or a topic. ARN and ARN.WithSlash are the two service tokens of the
+// same one.
 func mnsAttributes(kind, name, url string) func(*resources.Call, string, registry.Item[registry.Record], time.Time) []string {
 	return func(c *resources.Call, id string, _ registry.Item[registry.Record], _ time.Time) []string {
 		return []string{

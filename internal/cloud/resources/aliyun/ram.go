@@ -14,10 +14,10 @@ import (
 	"github.com/pintle-dev/pintle/wire"
 )
 
-// ramLetters are those of the names of RAM. Source: ROS, ALIYUN::RAM::Role.
+// ramLetters matches RAM names. Source: ROS, ALIYUN::RAM::Role.
 var ramLetters = regexp.MustCompile(`^[A-Za-z0-9._@-]+$`)
 
-// The types of RAM. Their names are taken in all regions of an account.
+// The RAM types. Their names are unique across all regions of an account.
 var (
 	roleType = resources.RecordType{
 		Table: resources.Table{
@@ -73,7 +73,7 @@ var (
 	attachToUserType = attachType("User")
 )
 
-// attachType is the type of what gives a policy to a role or a user.
+// attachType returns the type that attaches a policy to a role or a user.
 func attachType(to string) resources.RecordType {
 	properties := "PolicyName PolicyType " + to + "Name"
 	return resources.RecordType{
@@ -85,17 +85,17 @@ func attachType(to string) resources.RecordType {
 	}
 }
 
-// ramARN is an ARN of RAM, which is of no region.
+// ramARN returns a RAM ARN, which has no region.
 func ramARN(c *resources.Call, rest string) string { return "acs:ram::" + c.Place.Account + ":" + rest }
 
-// number returns an id in the form of those of RAM, eighteen digits.
+// number returns an ID in RAM's format, eighteen digits.
 func number(holder string) string {
 	sum := sha256.Sum256([]byte(holder))
 	return "3" + strconv.FormatUint(binary.BigEndian.Uint64(sum[:])%1e17+1e17, 10)[1:]
 }
 
-// letters returns letters and digits that are always the same for a use and a holder. They open nothing: a key of a user of this
-// cloud is known to nobody else.
+// letters returns letters and digits derived from a use and a holder. They give no access: no verifier knows the keys
+// of emulated users.
 func letters(use, holder string, count int) string {
 	sum := sha256.Sum256([]byte(use + "|" + holder))
 	return base32.StdEncoding.EncodeToString(sum[:])[:count]

@@ -18,28 +18,28 @@ var records = []resources.RecordType{
 	enableType, triggerType,
 }
 
-// called returns a function that makes the physical id from a required name property.
+// called returns a function that derives the physical ID from a required name property.
 func called(property string) func(*resources.Call) string {
 	return func(c *resources.Call) string { return c.Text(property) }
 }
 
-// madeUp makes an id of a resource that has no name.
+// madeUp returns a generated ID for a resource without a name.
 func madeUp(c *resources.Call) string { return c.Name("", 0) }
 
-// itself returns the only attribute of a resource, which is its id.
+// itself returns the ID as the only attribute.
 func itself(attribute string) func(*resources.Call, string, registry.Item[registry.Record], time.Time) []string {
 	return func(_ *resources.Call, id string, _ registry.Item[registry.Record], _ time.Time) []string {
 		return []string{attribute, id}
 	}
 }
 
-// logLetters are those of the names of projects and logstores. Source: ROS, ALIYUN::SLS::Project and ALIYUN::SLS::Logstore.
+// The patterns of project and logstore names. Source: ROS, ALIYUN::SLS::Project and ALIYUN::SLS::Logstore.
 var (
 	projectLetters  = regexp.MustCompile(`^[a-z0-9][a-z0-9-]+[a-z0-9]$`)
 	logstoreLetters = regexp.MustCompile(`^[a-z0-9][a-z0-9_-]+[a-z0-9]$`)
 )
 
-// logName is how long those may be.
+// logName is the maximum length of such a name.
 const logName = 63
 
 var projectType = resources.RecordType{
@@ -52,7 +52,7 @@ var projectType = resources.RecordType{
 	ID: called("Name"), Attributes: itself("Name"),
 }
 
-// logstoreType has ids with the project in them: logstores of several projects may be called alike.
+// logstoreType has IDs that include the project, because logstores in several projects may have the same name.
 var logstoreType = resources.RecordType{
 	Table: resources.Table{
 		Name: "ALIYUN::SLS::Logstore", Dialect: wire.ROS,
@@ -68,7 +68,7 @@ var logstoreType = resources.RecordType{
 	},
 }
 
-// enableType is what has a service of the cloud switched on. Two resources may ask for the same.
+// enableType enables a cloud service. Several resources may enable the same one.
 var enableType = resources.RecordType{
 	Table: resources.Table{
 		Name: "ALIYUN::ROS::AutoEnableService", Dialect: wire.ROS,

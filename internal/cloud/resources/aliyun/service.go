@@ -37,10 +37,10 @@ var serviceType = resources.RecordType{
 	},
 }
 
-// serviceRecord is the name of the record of a service.
+// serviceRecord returns the record name of a service.
 func serviceRecord(name string) string { return serviceType.Name + "/" + name }
 
-// service keeps a service, which is a record, as long as it has functions.
+// service makes services, which are records. It does not remove one that has functions.
 type service struct {
 	resources.Maker
 	things *registry.Catalog
@@ -73,7 +73,7 @@ func (t service) Remove(ctx context.Context, c *resources.Call) error {
 	return t.Maker.Remove(ctx, c)
 }
 
-// tagged adds the tags to the attributes of what was made.
+// tagged adds the tags to the attributes of a result.
 func tagged(c *resources.Call) func(native.Result, error) (native.Result, error) {
 	return func(r native.Result, err error) (native.Result, error) {
 		if err != nil {

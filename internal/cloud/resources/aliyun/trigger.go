@@ -8,7 +8,8 @@ import (
 	"github.com/pintle-dev/pintle/wire"
 )
 
-// triggerType is ALIYUN::FC::Trigger. It is a record: nothing here fires a trigger, and its URLs are those of the service.
+// triggerType is ALIYUN::FC::Trigger. It is only recorded: triggers never fire here, and their URLs are those of the
+// real service.
 var triggerType = resources.RecordType{
 	Table: resources.Table{
 		Name: "ALIYUN::FC::Trigger", Dialect: wire.ROS,

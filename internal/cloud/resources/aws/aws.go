@@ -3,11 +3,11 @@
 //
 // A type is a table and a maker. The table lists the properties that a template may declare, with the names in
 // CloudFormation's own resource schema. The maker creates, updates and removes the resource through the packages of
-// the cloud, each behind a port. Pintle accepts and records the properties that a maker does not use: it rejects no
-// property that the service has, and does not enforce permissions.
+// the cloud, each behind an interface. Pintle accepts and records the properties that a maker does not use: it
+// rejects no property that the service has, and does not enforce permissions.
 //
-// Every object records its holder: the stack, the resource and the request of the Create. A request that is served
-// twice finds what it has created by the holder, and a Delete removes no object that another resource created.
+// Every object records its holder: the stack, the resource and the request of the Create. If a request is served
+// twice, the second attempt finds the object by its holder. A Delete removes no object that another resource created.
 package aws
 
 import (
@@ -26,20 +26,21 @@ import (
 	"github.com/pintle-dev/pintle/internal/store"
 )
 
-// Functions is Lambda. Create of what the same holder has made, and Delete of what is not there, are as package lambda tells.
+// Functions is Lambda. Create and Delete are idempotent as in package lambda.
 type Functions interface {
 	Create(ctx context.Context, item registry.Item[registry.Function], code registry.Code) (registry.Item[registry.Function], error)
-	// Update changes the definition, and the code unless that is nil.
+	// Update changes the definition, and the code unless code is nil.
 	Update(ctx context.Context, item registry.Item[registry.Function], code *registry.Code) (registry.Item[registry.Function], error)
 	// Delete removes a function with its versions, or one version, whose name is NAME:NUMBER.
 	Delete(ctx context.Context, place registry.Scope, name string) error
-	// Publish returns the number of a version; of a function that has not changed, that of the last one.
+	// Publish returns the number of a new version, or of the last one if the function has not changed.
 	Publish(ctx context.Context, place registry.Scope, name, description string) (version string, err error)
-	// PutEventConfig sets the configuration of asynchronous calls; that of another holder is registry.ErrExists.
+	// PutEventConfig sets the configuration of asynchronous calls. It returns registry.ErrExists if another holder
+	// set it.
 	PutEventConfig(ctx context.Context, r lambda.Reference, holder string, of registry.EventConfig) (registry.Item[registry.EventConfig], error)
 	EventConfig(ctx context.Context, r lambda.Reference) (registry.Item[registry.EventConfig], error)
 	RemoveEventConfig(ctx context.Context, r lambda.Reference) error
-	// CreateLayer returns the ARN of a new version of the layer, or of the one that the holder has made.
+	// CreateLayer returns the ARN of a new layer version, or of the one that the holder created before.
 	CreateLayer(ctx context.Context, item registry.Item[registry.Layer], code registry.Code) (arn string, err error)
 	DeleteLayer(ctx context.Context, arn string) error
 }
@@ -49,7 +50,7 @@ type Topics interface {
 	Create(ctx context.Context, item registry.Item[registry.Topic]) (registry.Item[registry.Topic], error)
 	Update(ctx context.Context, item registry.Item[registry.Topic]) (registry.Item[registry.Topic], error)
 	Delete(ctx context.Context, arn string) error
-	// Subscribe makes a subscription, or gives one that is there the item's holder and attributes.
+	// Subscribe creates a subscription. If it exists, it gets the item's holder and attributes.
 	Subscribe(ctx context.Context, item registry.Item[registry.Subscription]) (arn string, err error)
 	Unsubscribe(ctx context.Context, arn string) error
 	Subscriptions(ctx context.Context, topicARN string) ([]registry.Item[registry.Subscription], error)
@@ -57,9 +58,9 @@ type Topics interface {
 
 // Rules is EventBridge.
 type Rules interface {
-	// CheckBus returns an error unless a text names the default event bus, which may be left out.
+	// CheckBus returns an error unless bus is empty or the default event bus.
 	CheckBus(place registry.Scope, bus string) error
-	// Put makes a rule, or changes the one that the holder has; another one's is catalog.ErrExists.
+	// Put creates a rule, or changes the holder's. It returns registry.ErrExists if another holder has it.
 	Put(ctx context.Context, holder string, of registry.Rule) (arn string, err error)
 	Delete(ctx context.Context, place registry.Scope, name string) error
 	Targets(ctx context.Context, place registry.Scope, rule string) (map[string]registry.Target, error)
@@ -67,7 +68,7 @@ type Rules interface {
 	RemoveTargets(ctx context.Context, place registry.Scope, rule string, ids []string) error
 }
 
-// Buckets is S3, as far as buckets are concerned.
+// Buckets is the bucket part of S3.
 type Buckets interface {
 	Make(ctx context.Context, item registry.Item[registry.Bucket]) (registry.Item[registry.Bucket], error)
 	Change(ctx context.Context, name string, change func(*registry.Bucket) error) error
@@ -75,15 +76,15 @@ type Buckets interface {
 	Remove(ctx context.Context, place registry.Scope, name string) error
 }
 
-// Logs is CloudWatch Logs, as far as groups are not just rows.
+// Logs is the part of CloudWatch Logs that is not in the catalog.
 type Logs interface {
 	// DeleteGroup removes the streams and events of a group.
 	DeleteGroup(place registry.Scope, name string) error
 }
 
-// Notifications is where the events of buckets go.
+// Notifications checks and tests destinations for bucket events.
 type Notifications interface {
-	// Check returns an error for people if a destination does not exist.
+	// Check returns an error for users if a destination does not exist.
 	Check(ctx context.Context, owner registry.Scope, c bucketevents.Configuration) error
 	Test(ctx context.Context, bucket string, owner registry.Scope, c bucketevents.Configuration)
 }
@@ -95,14 +96,14 @@ type Parameters interface {
 	Delete(ctx context.Context, place registry.Scope, name string) error
 }
 
-// Executions is Step Functions, as far as machines are not just rows.
+// Executions is the part of Step Functions that is not in the catalog.
 type Executions interface {
-	// AbortExecutions ends what runs of a machine.
+	// AbortExecutions aborts the running executions of a machine.
 	AbortExecutions(ctx context.Context, machineARN string) error
 }
 
-// Config is what the types act on. A type whose port is nil can be declared, and fails when it is served: that is for programs
-// that only look at templates.
+// Config holds the dependencies of the types. If one is nil, its types can be declared, but requests for them fail.
+// This is for programs that only read templates.
 type Config struct {
 	Functions  Functions
 	Topics     Topics
@@ -114,20 +115,20 @@ type Config struct {
 	// Notifications is required with Objects.
 	Notifications Notifications
 	Secrets       *secretsmanager.Secrets
-	// Catalog has what there is.
+	// Catalog stores the resources.
 	Catalog *registry.Catalog
-	// Open opens an object of a bucket to an account, of version "" the newest: for definitions of state machines. Nil opens
-	// none.
+	// Open opens an object on behalf of an account, for state machine definitions. An empty version means the newest.
+	// Nil disables this.
 	Open func(ctx context.Context, account, bucket, key, version string) (io.ReadCloser, error)
-	// CheckMachine returns what is wrong with the definition of a state machine, without what is secret in it; nil takes all.
+	// CheckMachine returns the error in a state machine definition, without secrets. Nil accepts all definitions.
 	CheckMachine func(definition string) error
-	// Now is the clock. Nil is the system's.
+	// Now is the clock. Nil means the system clock.
 	Now func() time.Time
 	// Patience is how long one request may take. Zero means [resources.DefaultPatience].
 	Patience time.Duration
 }
 
-// Types returns the types, to be added to a registry of native ones.
+// Types returns the types for a registry of native types.
 func Types(c Config) []native.Type {
 	if c.Now == nil {
 		c.Now = time.Now

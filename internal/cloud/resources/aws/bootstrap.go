@@ -10,7 +10,7 @@ import (
 	"github.com/pintle-dev/pintle/internal/cloud/resources"
 )
 
-// The types that the CDK's bootstrap stack has beside those.
+// Further types of the CDK bootstrap stack.
 var (
 	repositoryTable = resources.Table{
 		Name:       "AWS::ECR::Repository",

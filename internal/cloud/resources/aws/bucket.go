@@ -26,10 +26,10 @@ var bucketTable = resources.Table{
 	Named:      "BucketName",
 }
 
-// bucketName is how long the name of a bucket may be. Source: S3, bucket naming rules.
+// bucketName is the maximum length of a bucket name. Source: S3, bucket naming rules.
 const bucketName = 63
 
-// bucket is AWS::S3::Bucket. The bucket of the CDK's assets is there from the start, and becomes that of the stack that declares
+// bucket is AWS::S3::Bucket. The CDK asset bucket exists from the start, and is taken over by the stack that declares
 // it.
 type bucket struct{ Config }
 
@@ -60,7 +60,7 @@ func (t bucket) Create(ctx context.Context, c *resources.Call) (native.Result, e
 
 // Update implements [resources.Maker].
 func (t bucket) Update(ctx context.Context, c *resources.Call) (native.Result, error) {
-	// A configuration that clients have put, such as the CDK's handler, stays unless the declared one changes.
+	// A configuration from a client, such as the CDK's handler, stays unless the declared one changes.
 	changed := c.Changed("NotificationConfiguration")
 	events, err := t.notification(ctx, c)
 	if err != nil {
@@ -99,13 +99,13 @@ func (t bucket) Remove(ctx context.Context, c *resources.Call) error {
 	}
 }
 
-// bucketOf makes a bucket what is declared, as far as clients can see it.
+// bucketOf sets the declared properties that clients can see.
 func bucketOf(c *resources.Call, b *registry.Bucket) (err error) {
 	if b.Tags, err = c.Tags(); err != nil {
 		return err
 	}
 	ownership := ""
-	for _, rule := range c.At("OwnershipControls", "Rules").Items() { // there is one
+	for _, rule := range c.At("OwnershipControls", "Rules").Items() { // there is at most one
 		declared, _ := rule.Get("ObjectOwnership")
 		var ok bool
 		if ownership, ok = objects.Ownership(declared.Text()); !ok {
@@ -125,7 +125,7 @@ func bucketOf(c *resources.Call, b *registry.Bucket) (err error) {
 	return nil
 }
 
-// domain is that of the service's names in the call's partition.
+// domain returns the domain of service names in the call's partition.
 func domain(c *resources.Call) string {
 	if c.Partition == "aws-cn" {
 		return "amazonaws.com.cn"
@@ -142,8 +142,8 @@ func bucketResult(c *resources.Call, name string) native.Result {
 		"WebsiteURL", "http://"+name+".s3-website"+websiteMark(region)+region+"."+domain(c))
 }
 
-// websiteMark is what is before the region in the address of a website: a hyphen in the older regions, a dot in all others.
-// Source: S3, website endpoints.
+// websiteMark returns the separator before the region in a website address: a hyphen in older regions, a dot in all
+// others. Source: S3, website endpoints.
 func websiteMark(region string) string {
 	switch region {
 	case "us-east-1", "us-west-1", "us-west-2", "us-gov-west-1", "ap-southeast-1", "ap-southeast-2", "ap-northeast-1", "eu-west-1", "sa-east-1":

@@ -18,11 +18,11 @@ var bucketPolicyTable = resources.Table{
 }
 
 // bucketPolicy is AWS::S3::BucketPolicy. Clients can read the policy, but Pintle does not enforce it. A bucket has
-// only one policy. The holder is one of the bucket's settings, so that policy and holder change together. A policy
-// that a client puts in its place has the same holder.
+// only one policy. The holder is stored as a setting of the bucket, so that policy and holder change together. If a
+// client replaces the policy, the holder stays.
 type bucketPolicy struct{ Config }
 
-// policyHolder is the name of that setting, which no client can ask for.
+// policyHolder is the name of that setting, which clients cannot read.
 const policyHolder = "policy holder"
 
 // Create implements [resources.Maker].
@@ -75,7 +75,7 @@ func (t bucketPolicy) Remove(ctx context.Context, c *resources.Call) error {
 	return err
 }
 
-// set makes the policy of a bucket the declared one, unless what there is fails the check.
+// set sets the declared policy on a bucket, unless check returns an error for the current settings.
 func (t bucketPolicy) set(ctx context.Context, c *resources.Call, bucket string, check func(settings map[string]string) error) error {
 	document, err := document(c, "PolicyDocument")
 	if err != nil {
@@ -96,7 +96,7 @@ func (t bucketPolicy) set(ctx context.Context, c *resources.Call, bucket string,
 	})
 }
 
-// document returns the text of a property that is an object or its text.
+// document returns the text of a property that is an object or JSON text.
 func document(c *resources.Call, property string) (string, error) {
 	v := c.At(property)
 	if v.Kind() == value.Map {

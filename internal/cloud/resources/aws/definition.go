@@ -11,10 +11,10 @@ import (
 	"github.com/pintle-dev/pintle/internal/language/value"
 )
 
-// maxDefinition is how long the definition of a state machine may be, in bytes. Source: Step Functions, quotas.
+// maxDefinition is the maximum length of a state machine definition in bytes. Source: Step Functions, quotas.
 const maxDefinition = 1 << 20
 
-// definition returns the text of a state machine's definition, with what is substituted in it.
+// definition returns a state machine definition after substitution.
 func (t machine) definition(ctx context.Context, c *resources.Call) (string, error) {
 	given := 0
 	for _, property := range []string{"Definition", "DefinitionString", "DefinitionS3Location"} {
@@ -69,7 +69,7 @@ func (t machine) stored(ctx context.Context, c *resources.Call) (string, error) 
 	return string(text), nil
 }
 
-// substituted returns an object with all that stands for something in its texts replaced.
+// substituted returns an object with all placeholders in its texts replaced.
 func substituted(v value.Value, by map[string]string) value.Value {
 	switch v.Kind() {
 	case value.String:
@@ -91,7 +91,7 @@ func substituted(v value.Value, by map[string]string) value.Value {
 	return v
 }
 
-// substitute replaces every ${name} that is known, in one pass: what is put in is not looked at again.
+// substitute replaces every known ${name} in one pass. It does not process inserted text again.
 func substitute(text string, by map[string]string) string {
 	if len(by) == 0 {
 		return text

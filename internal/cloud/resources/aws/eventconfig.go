@@ -21,7 +21,8 @@ var eventConfigTable = resources.Table{
 	Named: "FunctionName", Longest: 140, Letters: functionForm,
 }
 
-// eventConfig is AWS::Lambda::EventInvokeConfig. Its physical ID is the name of the function and the qualifier, with a bar between them.
+// eventConfig is AWS::Lambda::EventInvokeConfig. Its physical ID is the function name, a vertical bar and the
+// qualifier.
 type eventConfig struct{ Config }
 
 // Create implements [resources.Maker].
@@ -30,7 +31,8 @@ func (t eventConfig) Create(ctx context.Context, c *resources.Call) (native.Resu
 	return t.put(ctx, c, id)
 }
 
-// Update implements [resources.Maker]. A version of Pintle that only recorded the type made none, and called it otherwise.
+// Update implements [resources.Maker]. An earlier version only recorded the type, with other IDs, so the
+// configuration may not exist yet.
 func (t eventConfig) Update(ctx context.Context, c *resources.Call) (native.Result, error) {
 	return t.put(ctx, c, c.Physical())
 }
@@ -72,7 +74,8 @@ func (t eventConfig) Remove(ctx context.Context, c *resources.Call) error {
 	return resources.IgnoreMissing(t.Functions.RemoveEventConfig(ctx, r))
 }
 
-// eventConfigOf returns the function of the call. An ID of a version of Pintle that only recorded the type says nothing of it.
+// eventConfigOf returns the function of the call. The ID from an earlier version that only recorded the type does not
+// contain it.
 func eventConfigOf(c *resources.Call) lambda.Reference {
 	name, qualifier, ok := strings.Cut(c.Physical(), "|")
 	if !ok {

@@ -2,7 +2,7 @@ package aws
 
 import "regexp"
 
-// Forms of names. Sources: the resource schemas of CloudFormation.
+// Patterns of names. Sources: the resource schemas of CloudFormation.
 var (
 	identityLetters  = regexp.MustCompile(`^[\w+=,.@-]+$`)
 	machineLetters   = regexp.MustCompile(`^[\w-]+$`)

@@ -30,7 +30,7 @@ var functionTable = resources.Table{
 // function is AWS::Lambda::Function.
 type function struct{ Config }
 
-// Defaults of a function, and the longest name. Source: Lambda, CreateFunction.
+// Defaults of a function, and the maximum length of its name. Source: Lambda, CreateFunction.
 const (
 	functionTimeout = 3
 	functionMemory  = 128
@@ -55,7 +55,7 @@ func (t function) Create(ctx context.Context, c *resources.Call) (native.Result,
 	return functionResult(c, made.Name), t.declares(ctx, made)
 }
 
-// declares notes the code that the stack gave a function: any other code is drift.
+// declares records the code that the stack gave a function. Any other code is drift.
 func (t function) declares(ctx context.Context, made registry.Item[registry.Function]) error {
 	_, err := t.Catalog.Functions.Change(ctx, made.Scope, made.Name, func(now *registry.Item[registry.Function]) error {
 		now.Of.Declared = made.Of.Code
@@ -64,7 +64,7 @@ func (t function) declares(ctx context.Context, made registry.Item[registry.Func
 	return err
 }
 
-// drifted reports whether an Update is to undo drift, and the code of the function is not the declared one.
+// drifted reports whether an Update must revert the code of the function because it is not the declared code.
 func (t function) drifted(ctx context.Context, c *resources.Call) (bool, error) {
 	if !c.Reverts() {
 		return false, nil
@@ -73,8 +73,8 @@ func (t function) drifted(ctx context.Context, c *resources.Call) (bool, error) 
 	return there.Of.Declared != "" && there.Of.Declared != there.Of.Code, resources.IgnoreMissing(err)
 }
 
-// Update implements [resources.Maker]. The code is fetched only if it is declared otherwise, for its object may be gone; inline code is a
-// file whose name depends on the runtime.
+// Update implements [resources.Maker]. It fetches the code only if its declaration changed, because the object may
+// have been deleted. The file name of inline code depends on the runtime.
 func (t function) Update(ctx context.Context, c *resources.Call) (native.Result, error) {
 	of, err := functionOf(c)
 	if err != nil {
@@ -122,7 +122,7 @@ func functionResult(c *resources.Call, name string) native.Result {
 	return r
 }
 
-// functionOf reads what is declared of a function, but for its code.
+// functionOf reads the declaration of a function, except for its code.
 func functionOf(c *resources.Call) (registry.Function, error) {
 	if c.Text("PackageType") == "Image" || !c.At("Code", "ImageUri").IsNull() {
 		return registry.Function{}, errors.New(lambda.NoImages)
@@ -160,7 +160,7 @@ func functionOf(c *resources.Call) (registry.Function, error) {
 	return f, nil
 }
 
-// codeOf reads where a function's or a layer's code is.
+// codeOf reads the code source of a function or layer.
 func codeOf(c *resources.Call, property string) (registry.Code, error) {
 	if inline := c.At(property, "ZipFile"); !inline.IsNull() {
 		runtime := c.Text("Runtime")

@@ -22,15 +22,16 @@ var groupTable = resources.Table{
 	Named: "LogGroupName", Longest: groupName, Letters: groupLetters,
 }
 
-// groupName is how long the name of a log group may be. Source: CloudWatch Logs, CreateLogGroup.
+// groupName is the maximum length of a log group name. Source: CloudWatch Logs, CreateLogGroup.
 const groupName = 512
 
-// retentions are the days for which lines can be kept. Source: CloudWatch Logs, PutRetentionPolicy.
+// retentions are the valid retention periods in days. Source: CloudWatch Logs, PutRetentionPolicy.
 var retentions = []int{
 	1, 3, 5, 7, 14, 30, 60, 90, 120, 150, 180, 365, 400, 545, 731, 1096, 1827, 2192, 2557, 2922, 3288, 3653,
 }
 
-// group is AWS::Logs::LogGroup. One that is there because a function logged to it becomes that of the stack that declares it.
+// group is AWS::Logs::LogGroup. A group that a function created by logging is taken over by the stack that declares
+// it.
 type group struct{ Config }
 
 // Create implements [resources.Maker].
@@ -50,7 +51,7 @@ func (t group) Create(ctx context.Context, c *resources.Call) (native.Result, er
 	return groupResult(c, name), nil
 }
 
-// adopt gives the call's resource a group that no client has created, or returns [registry.ErrExists].
+// adopt takes over a group that no client created, or returns [registry.ErrExists].
 func (t group) adopt(ctx context.Context, c *resources.Call, name string, of registry.LogGroup) error {
 	_, err := t.Catalog.Groups.Change(ctx, c.Place, name, func(i *registry.Item[registry.LogGroup]) error {
 		if !i.Of.Implicit || i.Owner != "" {

@@ -11,7 +11,7 @@ import (
 	"github.com/pintle-dev/pintle/internal/cloud/resources"
 )
 
-// The types of IAM.
+// The IAM types.
 var (
 	roleTable = resources.Table{
 		Name:       "AWS::IAM::Role",
@@ -35,7 +35,7 @@ var (
 	}
 )
 
-// path is that of an identity, which begins and ends with a slash.
+// path returns the path of an identity, which begins and ends with a slash.
 func path(c *resources.Call) string {
 	if path := c.Text("Path"); path != "" {
 		return path
@@ -63,8 +63,8 @@ func managedPolicyAttributes(c *resources.Call, id string, made registry.Item[re
 	}
 }
 
-// unique returns an id in IAM's format, derived from holder. A resource that is created again under the same name
-// gets a new id.
+// unique returns an ID in IAM's format, derived from holder. A resource that is created again under the same name
+// gets a new ID.
 func unique(prefix, holder string) string {
 	sum := uuid.NewSHA1(uuid.NameSpaceURL, []byte(holder))
 	return prefix + strings.ToUpper(strings.ReplaceAll(sum.String(), "-", ""))[:17]

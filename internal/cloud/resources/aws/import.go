@@ -24,7 +24,7 @@ func (t function) Existing(ctx context.Context, c *resources.Call) (id, holder s
 	return c.Physical(), there.Owner, err
 }
 
-// Adopt implements [resources.Importer]. Versions that no resource has are the function's.
+// Adopt implements [resources.Importer]. It also adopts the versions that have no resource.
 func (t function) Adopt(ctx context.Context, c *resources.Call) (native.Result, error) {
 	there, err := t.Catalog.Functions.Get(ctx, c.Place, c.Physical())
 	if err != nil {
@@ -74,7 +74,7 @@ func (t layer) Adopt(ctx context.Context, c *resources.Call) (native.Result, err
 	return resources.Result(c.Physical(), "LayerVersionArn", c.Physical()), err
 }
 
-// layerNamed is the name of a layer version, NAME:NUMBER.
+// layerNamed returns the name of a layer version, NAME:NUMBER.
 func layerNamed(c *resources.Call) string {
 	return strings.TrimPrefix(c.Physical(), c.ARN("lambda", "layer:"))
 }
@@ -211,7 +211,7 @@ func (t bucketPolicy) Adopt(ctx context.Context, c *resources.Call) (native.Resu
 	return resources.Result(c.Physical()), err
 }
 
-// Existing implements [resources.Importer]. The holder is on record if a stack made the parameter.
+// Existing implements [resources.Importer]. If a stack created the parameter, a record has the holder.
 func (t parameter) Existing(ctx context.Context, c *resources.Call) (id, holder string, err error) {
 	if _, err := t.Parameters.Parameter(ctx, c.Place, c.Physical(), 0); err != nil {
 		return "", "", err
@@ -232,7 +232,7 @@ func (t parameter) Adopt(ctx context.Context, c *resources.Call) (native.Result,
 	name := c.RecordName(c.Physical())
 	_, err = resources.Adopt(ctx, c, t.Catalog.Records, c.Place, name)
 	switch {
-	case c.Type == store.TypeDisown && err == nil && c.Heir() == "": // a parameter of a client has no record
+	case c.Type == store.TypeDisown && err == nil && c.Heir() == "": // a client's parameter has no record
 		err = resources.IgnoreMissing(t.Catalog.Records.Delete(ctx, c.Place, name, 0))
 	case c.Type == store.TypeImport && errors.Is(err, registry.ErrNotFound) && c.Body.Holder == "":
 		_, err = t.Catalog.Records.Put(ctx, registry.Item[registry.Record]{
@@ -272,7 +272,8 @@ func (t secret) Adopt(ctx context.Context, c *resources.Call) (native.Result, er
 	return secretResult(there), nil
 }
 
-// unknownSecret returns the error of a lookup: [registry.ErrNotFound], or the reason why the text identifies no secret.
+// unknownSecret returns the error of a lookup: [registry.ErrNotFound], or the reason why the text does not identify a
+// secret.
 func unknownSecret(err error) error {
 	if errors.Is(err, registry.ErrNotFound) {
 		return err

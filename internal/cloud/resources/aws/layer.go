@@ -20,11 +20,11 @@ var layerTable = resources.Table{
 	Named:      "LayerName", Longest: 256, Letters: layerLetters,
 }
 
-// layerName is how long the name of a layer may be. Source: Lambda, PublishLayerVersion.
+// layerName is the maximum length of a layer name. Source: Lambda, PublishLayerVersion.
 const layerName = 140
 
-// layer is AWS::Lambda::LayerVersion. A layer without a name has that of the resource, so stacks may share it: each has
-// versions of its own.
+// layer is AWS::Lambda::LayerVersion. A layer without a name uses the logical ID. Stacks may then share the layer,
+// with separate versions.
 type layer struct{ Config }
 
 // Create implements [resources.Maker].
@@ -49,7 +49,7 @@ func (t layer) Create(ctx context.Context, c *resources.Call) (native.Result, er
 	return resources.Result(arn, "LayerVersionArn", arn), nil
 }
 
-// Update implements [resources.Maker]: every property makes a new version, so there is nothing to change.
+// Update implements [resources.Maker]. It changes nothing, because every changed property creates a new version.
 func (layer) Update(_ context.Context, c *resources.Call) (native.Result, error) {
 	return resources.Result(c.Physical(), "LayerVersionArn", c.Physical()), nil
 }
@@ -58,7 +58,7 @@ func (layer) Update(_ context.Context, c *resources.Call) (native.Result, error)
 func (t layer) Remove(ctx context.Context, c *resources.Call) error {
 	_, name, ok := strings.Cut(c.Physical(), ":layer:")
 	if !ok {
-		return nil // the id of a Create that made nothing
+		return nil // the ID of a failed Create
 	}
 	if mine, err := resources.Own(ctx, c, t.Catalog.Layers, c.Place, name); err != nil || !mine {
 		return err

@@ -14,7 +14,7 @@ import (
 	"github.com/pintle-dev/pintle/internal/store"
 )
 
-// texts returns an object of pairs of a name and a text.
+// texts returns an object from pairs of a name and a text.
 func texts(pairs ...string) value.Value {
 	v := value.Object()
 	for i := 0; i < len(pairs); i += 2 {
@@ -23,14 +23,14 @@ func texts(pairs ...string) value.Value {
 	return v
 }
 
-// withObject adds a member whose text is JSON; an empty text is null.
+// withObject adds a member from JSON text. An empty text is null.
 func withObject(v value.Value, name, text string) (value.Value, error) {
 	if text == "" {
 		return v.With(name, value.Value{}), nil
 	}
 	parsed, err := value.Parse([]byte(text))
 	if err != nil {
-		return v, errors.New(name + " is not JSON") // the error of the parser could quote a secret
+		return v, errors.New(name + " is not JSON") // the parser's error could quote a secret
 	}
 	return v.With(name, parsed), nil
 }
@@ -49,7 +49,7 @@ func (t parameter) View(ctx context.Context, c *resources.Call) (value.Value, er
 	return live.With("Value", text), nil
 }
 
-// View implements [resources.Viewer]. Code that is not what the stack last gave the function is shown by its hash, as Lambda shows it.
+// View implements [resources.Viewer]. Code that the stack did not set is shown as a hash, as in Lambda.
 func (t function) View(ctx context.Context, c *resources.Call) (value.Value, error) {
 	there, err := t.Catalog.Functions.Get(ctx, c.Place, c.Physical())
 	if err != nil {
@@ -128,8 +128,8 @@ func (t rule) View(ctx context.Context, c *resources.Call) (value.Value, error) 
 	return withObject(live, "EventPattern", there.Of.Pattern)
 }
 
-// View implements [resources.Viewer]. A definition that is what the declaration comes to is shown as declared: the substitutions are already
-// made in it.
+// View implements [resources.Viewer]. If the definition equals the declared one after substitution, View returns it
+// as declared.
 func (t machine) View(ctx context.Context, c *resources.Call) (value.Value, error) {
 	there, err := t.Catalog.Machines.Get(ctx, c.Place, machineNamed(c))
 	if err != nil {
@@ -191,7 +191,7 @@ func (t bucketPolicy) View(ctx context.Context, c *resources.Call) (value.Value,
 	return withObject(texts("Bucket", there.Name), "PolicyDocument", policy)
 }
 
-// View implements [resources.Viewer]. As on AWS, the value is not compared: it is rotated behind the stack's back on purpose.
+// View implements [resources.Viewer]. As on AWS, the value is not compared, because rotation changes it on purpose.
 func (t secret) View(ctx context.Context, c *resources.Call) (value.Value, error) {
 	there, err := t.Secrets.Find(ctx, c.Place, c.Physical())
 	if err != nil {

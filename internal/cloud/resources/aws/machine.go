@@ -27,13 +27,13 @@ var machineTable = resources.Table{
 	Named:      "StateMachineName", Longest: machineName, Letters: machineLetters,
 }
 
-// machineName is how long the name of a state machine may be. Source: Step Functions, CreateStateMachine.
+// machineName is the maximum length of a state machine name. Source: Step Functions, CreateStateMachine.
 const machineName = 80
 
-// machine is AWS::StepFunctions::StateMachine. What runs of it keeps the definition that it began with.
+// machine is AWS::StepFunctions::StateMachine. A running execution keeps the definition with which it started.
 type machine struct{ Config }
 
-// Create implements [resources.Maker]. A name that is made up lacks that of the stack, as the service's.
+// Create implements [resources.Maker]. As in the service, a generated name does not contain the stack name.
 func (t machine) Create(ctx context.Context, c *resources.Call) (native.Result, error) {
 	of, err := t.machineOf(ctx, c)
 	if err != nil {
@@ -67,8 +67,8 @@ func (t machine) Update(ctx context.Context, c *resources.Call) (native.Result, 
 	return machineResult(c, machineNamed(c)), nil
 }
 
-// Remove implements [resources.Maker]. The row goes first, so that nothing is started any more; what runs is ended also if the row is
-// gone, for a Delete may have been cut off between the two.
+// Remove implements [resources.Maker]. It deletes the row first, so that no new execution starts. It aborts
+// executions even if the row does not exist, because an earlier Delete may have been interrupted in between.
 func (t machine) Remove(ctx context.Context, c *resources.Call) error {
 	there, err := t.Catalog.Machines.Get(ctx, c.Place, machineNamed(c))
 	switch {
@@ -81,7 +81,7 @@ func (t machine) Remove(ctx context.Context, c *resources.Call) error {
 		return err
 	}
 	if !strings.HasPrefix(c.Physical(), machineARN(c, "")) {
-		return nil // the id of a Create that made nothing
+		return nil // the ID of a failed Create
 	}
 	return t.Executions.AbortExecutions(ctx, c.Physical())
 }
@@ -92,7 +92,7 @@ func machineNamed(c *resources.Call) string {
 	return strings.TrimPrefix(c.Physical(), machineARN(c, ""))
 }
 
-// machineResult tells the revision too, which is INITIAL until the first update.
+// machineResult also returns the revision, which is INITIAL until the first update.
 func machineResult(c *resources.Call, name string) native.Result {
 	arn, revision := machineARN(c, name), "INITIAL"
 	if c.Type == wire.Update {

@@ -10,7 +10,7 @@ import (
 	"github.com/pintle-dev/pintle/internal/language/value"
 )
 
-// notification reads the declared NotificationConfiguration of a bucket. The error is a reason in the words of S3.
+// notification reads the declared NotificationConfiguration of a bucket. The error is S3's reason.
 func (t bucket) notification(ctx context.Context, c *resources.Call) (bucketevents.Configuration, error) {
 	var of bucketevents.Configuration
 	of.Functions = destinations(c, "LambdaConfigurations", "Function", func(d *bucketevents.Destination, arn string) { d.Function = arn })
@@ -30,7 +30,7 @@ func (t bucket) notification(ctx context.Context, c *resources.Call) (bucketeven
 	return of, err
 }
 
-// destinations reads one of the lists of a NotificationConfiguration.
+// destinations reads a list of a NotificationConfiguration.
 func destinations(c *resources.Call, list, member string, set func(*bucketevents.Destination, string)) []bucketevents.Destination {
 	var found []bucketevents.Destination
 	for _, item := range c.At("NotificationConfiguration", list).Items() {
@@ -57,7 +57,7 @@ func textOf(v value.Value, name string) string {
 	return member.Text()
 }
 
-// notify gives a bucket a configuration.
+// notify sets the notification configuration of a bucket.
 func notify(b *registry.Bucket, of bucketevents.Configuration) error {
 	if of.Empty() {
 		delete(b.Settings, bucketevents.Setting)

@@ -10,12 +10,12 @@ import (
 	"github.com/pintle-dev/pintle/internal/store"
 )
 
-// Off is what [resources.Off] returns, of these types.
+// Off is [resources.Off] for these types.
 func Off(things *registry.Catalog, recording bool) func(context.Context, *store.Request) error {
 	return resources.Off(recording, func(ctx context.Context, c *resources.Call) (string, error) { return holderOf(ctx, things, c) })
 }
 
-// holderOf returns who has made what a call's physical id names.
+// holderOf returns the holder of the resource with a call's physical ID.
 func holderOf(ctx context.Context, things *registry.Catalog, c *resources.Call) (string, error) {
 	switch c.Kind {
 	case functionTable.Name:

@@ -25,15 +25,15 @@ var parameterTable = resources.Table{
 	Named:      "Name", Longest: 2048, Letters: parameterLetters,
 }
 
-// Bounds of a value, in characters, by tiers. Source: Systems Manager, PutParameter.
+// Maximum lengths of a value in characters, by tier. Source: Systems Manager, PutParameter.
 const (
 	standardValue = 4096
 	advancedValue = 8192
 )
 
-// parameter is AWS::SSM::Parameter. The parameter store does not keep which resource put a parameter, so a record in
-// the catalog does. The parameter of the CDK's bootstrap stack, [ssm.Bootstrap], exists from the start. That stack
-// takes it over.
+// parameter is AWS::SSM::Parameter. The parameter store does not record which resource created a parameter, so the
+// catalog does. The parameter of the CDK's bootstrap stack, [ssm.Bootstrap], exists from the start. That stack takes
+// it over.
 type parameter struct{ Config }
 
 // Create implements [resources.Maker].
@@ -51,7 +51,7 @@ func (t parameter) Create(ctx context.Context, c *resources.Call) (native.Result
 		return c.Failed(ctx, name, name, err, resources.Holding(t.Catalog.Records, c.Place, c.RecordName(name)))
 	}
 	_, err = t.Parameters.Put(ctx, of, name == ssm.Bootstrap)
-	if errors.Is(err, store.ErrExists) && record.Version > 1 { // this request may have put it before
+	if errors.Is(err, store.ErrExists) && record.Version > 1 { // an earlier attempt of this request may have put it
 		var there store.Parameter
 		if there, err = t.Parameters.Parameter(ctx, c.Place, name, 0); err == nil && !same(there, of) {
 			err = store.ErrExists
@@ -70,8 +70,8 @@ func (t parameter) Create(ctx context.Context, c *resources.Call) (native.Result
 	return parameterResult(c, name), nil
 }
 
-// tag gives a parameter the tags that it is asked to have, instead of those that an earlier request gave it or may have given it, which its
-// record names. Tags that clients put stay.
+// tag replaces the tags from earlier requests with the wanted ones. The record has the tags that earlier requests set
+// or may have set. Tags from clients stay.
 func (t parameter) tag(ctx context.Context, c *resources.Call, name string) error {
 	wanted, err := c.Tags()
 	if err != nil {
@@ -86,7 +86,7 @@ func (t parameter) tag(ctx context.Context, c *resources.Call, name string) erro
 		})
 		return resources.IgnoreMissing(err)
 	}
-	err = note(func() map[string]string { // before they are written: the program may stop after that
+	err = note(func() map[string]string { // record them first, in case of a crash
 		maps.Copy(given, wanted)
 		return maps.Clone(given)
 	})
@@ -99,7 +99,7 @@ func (t parameter) tag(ctx context.Context, c *resources.Call, name string) erro
 	return note(func() map[string]string { return wanted })
 }
 
-// replaceTags removes tags of a parameter and puts others.
+// replaceTags removes tags of a parameter and adds others.
 func (t parameter) replaceTags(ctx context.Context, c *resources.Call, name string, old, wanted map[string]string) error {
 	change := func(there *registry.Item[registry.Tags]) error {
 		tags := registry.Tags{}
@@ -127,8 +127,8 @@ func (t parameter) replaceTags(ctx context.Context, c *resources.Call, name stri
 	}
 }
 
-// claim records that the resource created the parameter. An older record whose parameter a client has deleted has no
-// owner. claim takes it over once the record is older than a request may take.
+// claim records that the resource created the parameter. If a client deleted the parameter of an older record, that
+// record has no owner. claim takes it over once the record is older than a request may take.
 func (t parameter) claim(ctx context.Context, c *resources.Call, name string) (registry.Item[registry.Record], error) {
 	record := registry.Item[registry.Record]{Scope: c.Place, Name: c.RecordName(name), Of: registry.Record{Made: t.Now().UTC()}}
 	made, err := resources.Put(ctx, c, t.Catalog.Records, record)
@@ -186,12 +186,12 @@ func (t parameter) Remove(ctx context.Context, c *resources.Call) error {
 	return resources.Drop(ctx, c, t.Catalog.Records, c.Place, c.RecordName(c.Physical()))
 }
 
-// same reports whether a parameter is what is asked for.
+// same reports whether a parameter has the requested properties.
 func same(there, asked store.Parameter) bool {
 	return there.Type == asked.Type && there.Value == asked.Value && there.Description == asked.Description && there.Pattern == asked.Pattern
 }
 
-// parameterResult has the value as it is declared, so one that is secret stays so.
+// parameterResult returns the value as declared, so that a secret value stays secret.
 func parameterResult(c *resources.Call, name string) native.Result {
 	r := resources.Result(name)
 	r.Attributes = value.Object(value.Member{Key: "Type", Value: c.At("Type")}, value.Member{Key: "Value", Value: c.At("Value")})

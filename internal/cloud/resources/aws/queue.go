@@ -8,7 +8,7 @@ import (
 	"github.com/pintle-dev/pintle/internal/cloud/resources"
 )
 
-// queueTable is that of queues, which are only recorded: messages for them go to another SQS.
+// queueTable is the table of queues, which are only recorded. Messages for them go to another SQS.
 var queueTable = resources.Table{
 	Name:       "AWS::SQS::Queue",
 	Identifier: "QueueUrl",
@@ -21,7 +21,7 @@ var queueTable = resources.Table{
 	Replaces:  "FifoQueue QueueName", Attributes: "Arn QueueName QueueUrl",
 }
 
-// Parts of the name of a queue. Source: SQS, CreateQueue.
+// Parts of a queue name. Source: SQS, CreateQueue.
 const (
 	maxQueueName = 80
 	fifoSuffix   = ".fifo"
@@ -39,7 +39,7 @@ func queueURL(c *resources.Call) string {
 	return queueURLOf(c, name)
 }
 
-// earlierQueue reports whether an ID is a name: that of a version that did not know the type.
+// earlierQueue reports whether an ID is a name, as in earlier versions that did not know the type.
 func earlierQueue(id string) bool { return !strings.Contains(id, "/") }
 
 func queueURLOf(c *resources.Call, name string) string {

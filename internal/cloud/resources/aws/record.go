@@ -38,7 +38,7 @@ var topicPolicyTable = resources.Table{
 	Required: "PolicyDocument Topics", Attributes: "Id",
 }
 
-// named returns a maker of ids that are names, declared by a property or made up.
+// named returns a func that returns the declared or a generated name as the ID.
 func named(property string, limit int) func(*resources.Call) string {
 	return func(c *resources.Call) string { return c.Name(property, limit) }
 }

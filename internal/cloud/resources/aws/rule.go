@@ -22,7 +22,7 @@ var ruleTable = resources.Table{
 	Named: "Name",
 }
 
-// maxRuleName is how long the name of a rule may be. Source: EventBridge, PutRule.
+// maxRuleName is the maximum length of a rule name. Source: EventBridge, PutRule.
 const maxRuleName = 64
 
 // rule is AWS::Events::Rule, on the default event bus.
@@ -53,7 +53,8 @@ func (t rule) Update(ctx context.Context, c *resources.Call) (native.Result, err
 	return ruleResult(c, c.Physical()), nil
 }
 
-// Remove implements [resources.Maker]. The targets go first, as the service asks; a Delete that was cut off finds the rule again.
+// Remove implements [resources.Maker]. It removes the targets first, as the service requires. After an interruption,
+// the next Delete finds the rule again.
 func (t rule) Remove(ctx context.Context, c *resources.Call) error {
 	mine, err := resources.Own(ctx, c, t.Catalog.Rules, registry.Global, registry.RuleName(c.Place, c.Physical()))
 	if err != nil || !mine {
@@ -69,7 +70,7 @@ func (t rule) Remove(ctx context.Context, c *resources.Call) error {
 	return resources.IgnoreMissing(err)
 }
 
-// put makes the rule of a holder what is declared, with its targets.
+// put creates or updates the rule of a holder and its targets.
 func (t rule) put(ctx context.Context, c *resources.Call, name, holder string) error {
 	if err := t.Rules.CheckBus(c.Place, c.Text("EventBusName")); err != nil {
 		return err
@@ -108,7 +109,7 @@ func (t rule) put(ctx context.Context, c *resources.Call, name, holder string) e
 	return t.Rules.PutTargets(ctx, c.Place, name, wanted)
 }
 
-// targetsOf reads the targets that a rule declares.
+// targetsOf reads the declared targets of a rule.
 func targetsOf(c *resources.Call) (map[string]registry.Target, error) {
 	targets := map[string]registry.Target{}
 	for _, declared := range c.At("Targets").Items() {

@@ -36,7 +36,7 @@ var (
 	}
 )
 
-// ofSecret is the id of a resource that belongs to a secret.
+// ofSecret returns the ID of a resource that belongs to a secret.
 func ofSecret(c *resources.Call) string { return c.Text("SecretId") }
 
 // secret is AWS::SecretsManager::Secret.
@@ -69,7 +69,7 @@ func (t secret) Create(ctx context.Context, c *resources.Call) (native.Result, e
 	return secretResult(made), nil
 }
 
-// secretActs are the properties that are more than recorded.
+// secretActs are the properties that have an effect.
 const secretActs = "Description GenerateSecretString KmsKeyId Name SecretString Tags"
 
 // Update implements [resources.Maker]. The secret gets a new value only if its declaration changed.
@@ -117,12 +117,13 @@ func (t secret) generated(ctx context.Context, c *resources.Call, token string, 
 	return generate()
 }
 
-// versionToken is the id of the version that a request adds, as long as Secrets Manager wants it. It is the same each time the request is served.
+// versionToken returns the ID of the version that a request adds, with the length that Secrets Manager requires. It
+// is the same each time the request is served.
 func versionToken(c *resources.Call) string {
 	return strings.Repeat("0", max(0, 32-len(c.ID))) + string(c.ID)
 }
 
-// Remove implements [resources.Maker]. As on AWS, there is no recovery window.
+// Remove implements [resources.Maker]. As on AWS, the secret has no recovery window.
 func (t secret) Remove(ctx context.Context, c *resources.Call) error {
 	there, err := t.Secrets.Find(ctx, c.Place, c.Physical())
 	if err != nil || !c.Made(there.Owner) {
@@ -137,7 +138,7 @@ func secretResult(made secretsmanager.Item) native.Result {
 	return resources.Result(arn, "Id", arn)
 }
 
-// secretError makes an error of package secretsmanager the reason of an event, as CloudFormation words those of Secrets Manager.
+// secretError converts an error of package secretsmanager to the reason of an event, in CloudFormation's format.
 func secretError(err error) error {
 	if told, ok := errors.AsType[*secretsmanager.Error](err); ok {
 		return resources.Reasonf("%s (Service: SecretsManager, Error Code: %s)", told.Message, told.Code)
@@ -149,7 +150,7 @@ func secretError(err error) error {
 const generateMembers = "ExcludeCharacters ExcludeLowercase ExcludeNumbers ExcludePunctuation ExcludeUppercase GenerateStringKey IncludeSpace " +
 	"PasswordLength RequireEachIncludedType SecretStringTemplate"
 
-// secretValue returns the value that is declared, or what generates it. Both are empty for a secret without a value.
+// secretValue returns the declared value, or the func that generates it. Both are empty for a secret without a value.
 func secretValue(c *resources.Call) (secretsmanager.Value, func() (secretsmanager.Value, error), error) {
 	text, declared := c.At("SecretString"), c.At("GenerateSecretString")
 	switch {
@@ -187,7 +188,7 @@ func secretValue(c *resources.Call) (secretsmanager.Value, func() (secretsmanage
 	}, nil
 }
 
-// passwordOf reads the members of GenerateSecretString that describe the password.
+// passwordOf parses the password options in GenerateSecretString.
 func passwordOf(c *resources.Call, declared value.Value) (p secretsmanager.Password, err error) {
 	flags := map[string]*bool{
 		"ExcludeLowercase": &p.NoLowercase, "ExcludeNumbers": &p.NoNumbers, "ExcludePunctuation": &p.NoPunctuation,

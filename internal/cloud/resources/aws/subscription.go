@@ -68,12 +68,12 @@ func (t subscription) subscribe(ctx context.Context, c *resources.Call) (arn str
 	}})
 }
 
-// subscriptionNamed returns the place and name of the subscription in the call's physical id. Its region is that of
-// the topic, which may differ from the stack's.
+// subscriptionNamed returns the place and the name of the subscription with the call's physical ID. Its region is
+// that of the topic, which may differ from the stack's.
 func subscriptionNamed(c *resources.Call) (place registry.Scope, name string) {
 	fields := strings.SplitN(c.Physical(), ":", 6) // arn, partition, sns, region, account
 	if len(fields) < 6 {
-		return c.Place, c.Physical() // the id of a Create that made nothing
+		return c.Place, c.Physical() // the ID of a failed Create
 	}
 	return registry.Scope{Region: fields[3], Account: fields[4]}, fields[5]
 }

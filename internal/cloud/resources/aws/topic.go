@@ -21,7 +21,7 @@ var topicTable = resources.Table{
 	Named: "TopicName",
 }
 
-// topicName is how long the name of a topic may be. Source: SNS, CreateTopic.
+// topicName is the maximum length of a topic name. Source: SNS, CreateTopic.
 const topicName = 256
 
 // topic is AWS::SNS::Topic.
@@ -72,8 +72,8 @@ func (t topic) Update(ctx context.Context, c *resources.Call) (native.Result, er
 	return topicResult(c.Physical()), nil
 }
 
-// Remove implements [resources.Maker]. The topic's subscriptions go with it, also if the topic is gone, for a Delete may have been cut off
-// between the two.
+// Remove implements [resources.Maker]. It also deletes the topic's subscriptions. It does so even if the topic does
+// not exist, because an earlier Delete may have been interrupted in between.
 func (t topic) Remove(ctx context.Context, c *resources.Call) error {
 	there, err := t.Catalog.Topics.Get(ctx, c.Place, topicNamed(c))
 	switch {
@@ -82,12 +82,12 @@ func (t topic) Remove(ctx context.Context, c *resources.Call) error {
 	case resources.IgnoreMissing(err) != nil:
 		return err
 	case !strings.HasPrefix(c.Physical(), c.ARN("sns", "")):
-		return nil // the id of a Create that made nothing
+		return nil // the ID of a failed Create
 	}
 	return resources.IgnoreMissing(t.Topics.Delete(ctx, c.Physical()))
 }
 
-// subscribe makes the subscriptions that a topic declares, and ends those that it declared before.
+// subscribe creates the declared subscriptions of a topic, and removes those that were declared before.
 func (t topic) subscribe(ctx context.Context, c *resources.Call, arn string, wanted []registry.Subscription) error {
 	kept := map[string]bool{}
 	for _, s := range wanted {
@@ -118,7 +118,7 @@ func topicResult(arn string) native.Result {
 	return resources.Result(arn, "TopicArn", arn, "TopicName", arn[strings.LastIndex(arn, ":")+1:])
 }
 
-// inline reads the subscriptions that a topic declares.
+// inline reads the declared subscriptions of a topic.
 func inline(c *resources.Call) ([]registry.Subscription, error) {
 	var list []registry.Subscription
 	for _, item := range c.At("Subscription").Items() {
@@ -132,8 +132,8 @@ func inline(c *resources.Call) ([]registry.Subscription, error) {
 	return list, nil
 }
 
-// topicOf reads what is declared of a topic. What SNS calls by the same name is an attribute of it; the policies of FIFO topics
-// and of the protection of data are recorded with the resource.
+// topicOf reads the declaration of a topic. Properties with the name of an SNS attribute become attributes. Archive
+// and data protection policies are recorded with the resource.
 func topicOf(c *resources.Call) (registry.Topic, error) {
 	tags, err := c.Tags()
 	if err != nil {
@@ -143,7 +143,7 @@ func topicOf(c *resources.Call) (registry.Topic, error) {
 		"ContentBasedDeduplication", "DisplayName", "FifoTopic", "KmsMasterKeyId", "SignatureVersion", "TracingConfig")}, nil
 }
 
-// attributesOf returns properties as SNS has them, as a map of texts: objects as JSON, and without those that are false.
+// attributesOf returns properties as SNS attributes: texts, with objects as JSON and without false values.
 func attributesOf(c *resources.Call, names ...string) map[string]string {
 	var attributes map[string]string
 	for _, name := range names {

@@ -24,7 +24,7 @@ var versionTable = resources.Table{
 }
 
 // version is AWS::Lambda::Version. Publishing an unchanged function again returns the existing version, so a version
-// has a holder of its own. Until a resource claims it, it has the holder of the function.
+// has its own holder. Until a resource claims it, it has the holder of the function.
 type version struct{ Config }
 
 // Create implements [resources.Maker].
@@ -59,11 +59,11 @@ func (t version) Create(ctx context.Context, c *resources.Call) (native.Result, 
 	return versionResult(c.ARN("lambda", "function:"+name+":"+number)), nil
 }
 
-// codeSha256 returns the hash of code as Lambda shows it.
+// codeSha256 returns the hash of code in Lambda's format.
 func codeSha256(code string) string {
 	sum, err := hex.DecodeString(code)
 	if err != nil {
-		return "" // no function has such code
+		return "" // such code cannot exist
 	}
 	return base64.StdEncoding.EncodeToString(sum)
 }
@@ -72,7 +72,7 @@ func versionResult(arn string) native.Result {
 	return resources.Result(arn, "FunctionArn", arn, "Version", arn[strings.LastIndex(arn, ":")+1:])
 }
 
-// Update implements [resources.Maker]: what can change without a new version is recorded with the resource.
+// Update implements [resources.Maker]. Properties that do not need a new version are recorded with the resource.
 func (t version) Update(ctx context.Context, c *resources.Call) (native.Result, error) {
 	if _, err := t.Catalog.Functions.Get(ctx, c.Place, versionNamed(c)); err != nil {
 		if errors.Is(err, registry.ErrNotFound) {
@@ -91,15 +91,16 @@ func (t version) Remove(ctx context.Context, c *resources.Call) error {
 	return resources.IgnoreMissing(t.Functions.Delete(ctx, c.Place, versionNamed(c)))
 }
 
-// versionNamed is the name of a version, NAME:NUMBER.
+// versionNamed returns the name of a version, NAME:NUMBER.
 func versionNamed(c *resources.Call) string {
 	return strings.TrimPrefix(c.Physical(), c.ARN("lambda", "function:"))
 }
 
-// functionNamed returns the name in what names a function: a name or an ARN, whole or partial, with a qualifier or none.
+// functionNamed returns the name in a reference to a function: a name or a full or partial ARN, with or without a
+// qualifier.
 func functionNamed(text string) string {
 	return functionForm.FindStringSubmatch(text)[1]
 }
 
-// functionForm is what names a function, of which the group is the name. Source: Lambda, PublishVersion.
+// functionForm matches a reference to a function. Its group is the name. Source: Lambda, PublishVersion.
 var functionForm = regexp.MustCompile(`^(?:(?:arn:[\w-]+:lambda:[\w-]+:)?(?:\w+:)?function:)?([\w-]+)(?::[$\w-]+)?$`)

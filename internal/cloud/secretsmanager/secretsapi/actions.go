@@ -32,7 +32,7 @@ func tagList(tags map[string]string) []tag {
 	return list
 }
 
-// identity is the part that most answers have.
+// identity is the common part of most responses.
 type identity struct {
 	ARN       string
 	Name      string
@@ -113,7 +113,7 @@ type secretInput struct {
 	SecretID string `json:"SecretId"`
 }
 
-// secretView is what DescribeSecret and ListSecrets show of a secret.
+// secretView is a secret in the output of DescribeSecret and ListSecrets.
 type secretView struct {
 	ARN             string
 	Name            string
@@ -132,7 +132,7 @@ func view(i secretsmanager.Item) secretView {
 	}
 }
 
-// stages are the versions that have staging labels.
+// stages returns the versions with staging labels.
 func stages(i secretsmanager.Item) map[string][]string {
 	list := make(map[string][]string)
 	for _, v := range i.Of.Versions {
@@ -182,15 +182,16 @@ type listOutput struct {
 	NextToken  string `json:",omitempty"`
 }
 
-// maxList is how many secrets a page has. Source: Secrets Manager API Reference, ListSecrets.
+// maxList is the maximum page size. Source: Secrets Manager API Reference, ListSecrets.
 const maxList = 100
 
-// afterSecret is a place in a list of secrets, which is in the order of names.
+// afterSecret is a position in a list of secrets, which is sorted by name.
 type afterSecret struct {
 	Name string `json:"n"`
 }
 
-// list shows secrets by name. A filter narrows the page that is read, so a page may be shorter than the limit.
+// list returns secrets, sorted by name. Filters apply to the page that was read, so a page may be shorter than the
+// limit.
 func (c *call) list(in listInput) (out listOutput, err error) {
 	out.SecretList = []listEntry{}
 	limit := maxList
@@ -230,7 +231,8 @@ func (c *call) list(in listInput) (out listOutput, err error) {
 	return out, err
 }
 
-// passes reports whether a secret passes all filters: one of the values of each must begin a text of the key. "!" negates a value.
+// passes reports whether a secret passes all filters. For each filter, one of the values must be a prefix of a text
+// for its key. "!" negates a value.
 func passes(i secretsmanager.Item, filters []filter) bool {
 	for _, f := range filters {
 		var texts []string
@@ -405,7 +407,7 @@ type versionsOutput struct {
 	identity
 }
 
-// versions shows all versions on one page: a secret has few.
+// versions returns all versions on one page, because a secret has only a few.
 func (c *call) versions(in versionsInput) (out versionsOutput, err error) {
 	if err := required(in.SecretID); err != nil {
 		return out, err

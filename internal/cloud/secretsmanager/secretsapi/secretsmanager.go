@@ -1,6 +1,6 @@
 // Package secretsapi is the API of AWS Secrets Manager.
 //
-// Rotation, replication and resource policies are not served.
+// It does not support rotation, replication and resource policies.
 //
 // Source: Secrets Manager API Reference, version 2017-10-17; AWS JSON 1.1 protocol.
 package secretsapi
@@ -18,27 +18,27 @@ import (
 	"github.com/pintle-dev/pintle/internal/cloud/secretsmanager"
 )
 
-// Target is what the header X-Amz-Target of a call begins with; the name of the action follows after a dot.
+// Target is the prefix of the X-Amz-Target header, before the dot and the action.
 const Target = "secretsmanager"
 
-// MaxBody bounds the body of a call in bytes: a secret of 64 KiB, escaped or in Base64.
+// MaxBody is the maximum length of a request body in bytes: a secret of 64 KiB, escaped or in base64.
 const MaxBody = 512 << 10
 
 // Config configures the service.
 type Config struct {
-	// Secrets are the secrets. Required.
+	// Secrets are the secrets to serve. Required.
 	Secrets *secretsmanager.Secrets
-	// Caller returns who signed a call; false is a fault of the server. Required.
+	// Caller returns the caller of a request. False means an internal error. Required.
 	Caller func(context.Context) (api.Caller, bool)
-	// Tokens makes paging tokens; nil means tokens that end with the process.
+	// Tokens creates paging tokens. Nil means tokens that become invalid when the process exits.
 	Tokens *query.Tokens
-	// Log gets internal errors; nil discards them.
+	// Log gets internal errors. Nil discards them.
 	Log *slog.Logger
 }
 
 type handler struct{ Config }
 
-// New returns a service that answers the actions. It returns an error if a required field is missing.
+// New returns the service. It returns an error if a required field is missing.
 func New(config Config) (*awsjson.Service, error) {
 	if config.Secrets == nil || config.Caller == nil {
 		return nil, errors.New("secretsmanager: the secrets and the caller are required")
@@ -72,7 +72,7 @@ func New(config Config) (*awsjson.Service, error) {
 	return service, nil
 }
 
-// call is one call.
+// call is an API call.
 type call struct {
 	*handler
 	ctx   context.Context
@@ -94,7 +94,7 @@ func handle[In, Out any](service *awsjson.Service, f *handler, name string, do f
 	})
 }
 
-// seconds is a time as the protocol has it; nil for none.
+// seconds converts a time for the protocol. The zero time is nil.
 func seconds(at time.Time) *float64 {
 	if at.IsZero() {
 		return nil

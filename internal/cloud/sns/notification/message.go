@@ -17,9 +17,9 @@ const (
 	SubscriptionConfirmation = "SubscriptionConfirmation"
 )
 
-// Message is the document that SNS posts to an HTTP endpoint. Its fields are in the order in which SNS writes them. [Signer.Sign]
-// sets Timestamp, SignatureVersion, Signature and SigningCertURL.
-// Source: SNS developer guide, HTTP/HTTPS notification JSON format.
+// Message is the document that SNS posts to an HTTP endpoint, with fields in the order of SNS. [Signer.Sign] sets
+// Timestamp, SignatureVersion, Signature and SigningCertURL. Source: SNS developer guide, HTTP/HTTPS notification
+// JSON format.
 type Message struct {
 	Type              string
 	MessageID         string `json:"MessageId"`
@@ -67,8 +67,8 @@ func (m *Message) Encode() []byte {
 	return b.Bytes()
 }
 
-// Header returns the headers of the POST that carries a message. The subscription is its ARN, empty for a confirmation.
-// Source: SNS developer guide, HTTP/HTTPS headers.
+// Header returns the headers of the POST that carries a message. subscription is an ARN. It is empty for a
+// confirmation. Source: SNS developer guide, HTTP/HTTPS headers.
 func Header(kind, id, topic, subscription string) http.Header {
 	header := http.Header{}
 	header.Set("Content-Type", "text/plain; charset=UTF-8")

@@ -1,9 +1,10 @@
 // Package notification makes and signs the messages that SNS posts to HTTP endpoints.
 //
-// A [Signer] signs with one RSA key and serves the certificate of that key. With a catalog, all nodes share the key; without one,
-// the key lives as long as the Signer.
+// A [Signer] signs with an RSA key and serves the certificate of that key. With a catalog, all nodes share the key.
+// Without one, each Signer has its own temporary key.
 //
-// Sources: SNS developer guide, "HTTP/HTTPS notification JSON format" and "Verifying the signatures of Amazon SNS messages".
+// Sources: SNS developer guide, "HTTP/HTTPS notification JSON format" and "Verifying the signatures of Amazon SNS
+// messages".
 package notification
 
 import (
@@ -38,27 +39,28 @@ const (
 	// keyName is the name of the key in the catalog.
 	keyName = "sns"
 	keyBits = 2048
-	// lifetime is how long a certificate is valid. A new key replaces it when less than renewal of that is left.
+	// lifetime is the validity period of a certificate. The key is replaced when less than renewal is left.
 	lifetime = 10 * 365 * 24 * time.Hour
 	renewal  = 30 * 24 * time.Hour
 )
 
-// CertificatePath is the beginning of a certificate's path, below the public URL.
+// CertificatePath is the prefix of a certificate's path below the public URL.
 const CertificatePath = "/SimpleNotificationService-"
 
 // Config configures a [Signer].
 type Config struct {
-	// Keys keeps the key for all nodes. Nil means that the Signer has a key of its own.
+	// Keys stores the key for all nodes. Nil means that the Signer has its own key.
 	Keys *registry.Collection[registry.Key]
-	// PublicURL is where receivers reach this server: the certificate and the links in messages are below it. Required.
+	// PublicURL is the URL of this server for receivers. The certificate and the links in messages are below it.
+	// Required.
 	PublicURL string
-	// Log gets what operators should know. Nil discards it.
+	// Log gets messages for operators. Nil discards them.
 	Log *slog.Logger
 	// Now is the clock. Nil means [time.Now].
 	Now func() time.Time
 }
 
-// Signer signs messages. Make one with [NewSigner]; its methods may be called concurrently.
+// Signer signs messages. Create one with [NewSigner]. Its methods are safe for concurrent use.
 type Signer struct {
 	config Config
 
@@ -66,7 +68,7 @@ type Signer struct {
 	known *signingKey
 }
 
-// NewSigner returns a signer. It reads or makes the key when that is first needed.
+// NewSigner returns a signer. It reads or creates the key on first use.
 func NewSigner(config Config) (*Signer, error) {
 	if config.PublicURL == "" {
 		return nil, errors.New("notification: the public URL is required")
@@ -88,7 +90,7 @@ type signingKey struct {
 	until       time.Time
 }
 
-// key returns the key. It reads or makes it once.
+// key returns the key. It reads or creates the key on first use.
 func (s *Signer) key(ctx context.Context) (*signingKey, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -125,7 +127,7 @@ func (s *Signer) key(ctx context.Context) (*signingKey, error) {
 		if item.Of, err = newKey(s.config.Now()); err != nil {
 			return nil, fmt.Errorf("make the key of SNS: %w", err)
 		}
-		// Another node may be faster; then its key is the one to read.
+		// Another node may be faster. Read its key then.
 		_, err = s.config.Keys.Put(ctx, item)
 		if err != nil && !errors.Is(err, registry.ErrExists) && !errors.Is(err, registry.ErrChanged) && !errors.Is(err, registry.ErrNotFound) {
 			return nil, fmt.Errorf("keep the key of SNS: %w", err)
@@ -133,7 +135,7 @@ func (s *Signer) key(ctx context.Context) (*signingKey, error) {
 	}
 }
 
-// newKey makes a key and its certificate, both as PEM.
+// newKey creates a key and its certificate, both as PEM.
 func newKey(now time.Time) (registry.Key, error) {
 	private, err := rsa.GenerateKey(rand.Reader, keyBits)
 	if err != nil {
@@ -161,7 +163,7 @@ func newKey(now time.Time) (registry.Key, error) {
 	return registry.Key{Secret: secret, Made: now.UTC()}, nil
 }
 
-// parseKey parses the result of newKey. Its errors quote none of it.
+// parseKey parses the result of newKey. Its errors do not quote it.
 func parseKey(secret []byte) (*signingKey, error) {
 	damaged := errors.New("the key of SNS in the catalog is damaged")
 	private, rest := pem.Decode(secret)
@@ -185,14 +187,14 @@ func parseKey(secret []byte) (*signingKey, error) {
 	}, nil
 }
 
-// sign returns the signature of a text, for a version of the format.
+// sign returns the signature of a text for a version of the format.
 func (k *signingKey) sign(text, version string) (string, error) {
 	hash, digest := crypto.SHA1, []byte(nil)
 	if version == "2" {
 		sum := sha256.Sum256([]byte(text))
 		hash, digest = crypto.SHA256, sum[:]
 	} else {
-		sum := sha1.Sum([]byte(text)) // what version 1 of the format is
+		sum := sha1.Sum([]byte(text)) // version 1 of the format uses SHA-1
 		digest = sum[:]
 	}
 	signature, err := rsa.SignPKCS1v15(nil, k.private, hash, digest)
@@ -202,8 +204,8 @@ func (k *signingKey) sign(text, version string) (string, error) {
 	return base64.StdEncoding.EncodeToString(signature), nil
 }
 
-// Sign completes a message: it sets the timestamp, the signature and the URL of the certificate. The version is "1" for SHA-1 or
-// "2" for SHA-256.
+// Sign sets the timestamp, the signature and the certificate URL of a message. The version is "1" for SHA-1 or "2"
+// for SHA-256.
 func (s *Signer) Sign(ctx context.Context, m *Message, version string) error {
 	key, err := s.key(ctx)
 	if err != nil {
@@ -216,12 +218,12 @@ func (s *Signer) Sign(ctx context.Context, m *Message, version string) error {
 	return err
 }
 
-// Link returns a call of SNS as a URL for the recipient of a message.
+// Link returns the URL of an SNS call for the recipient of a message.
 func (s *Signer) Link(query url.Values) string { return s.config.PublicURL + "/?" + query.Encode() }
 
-// Post returns the body and the headers of a notification for an endpoint that stands in for the subscribers of a topic. Such an
-// endpoint has no subscription: its ARN is made of the topic's, and the UnsubscribeURL changes nothing. The id must be the same
-// each time that the same message is sent.
+// Post returns the body and the headers of a notification for an endpoint that replaces the subscribers of a topic.
+// Such an endpoint has no subscription. Its subscription ARN is derived from the topic's, and the UnsubscribeURL has
+// no effect. The ID must be the same each time the same message is sent.
 func (s *Signer) Post(ctx context.Context, topicARN, id, subject, message string) (body []byte, header http.Header, err error) {
 	subscription := topicARN + ":" + uuid.NewSHA1(uuid.NameSpaceURL, []byte(topicARN)).String()
 	m := Message{
@@ -234,8 +236,8 @@ func (s *Signer) Post(ctx context.Context, topicARN, id, subject, message string
 	return m.Encode(), Header(m.Type, id, topicARN, subscription), nil
 }
 
-// Certificate serves the certificate at the path that messages name, below any path of the public URL. It needs no
-// authentication.
+// Certificate returns a handler that serves the certificate at the path in messages, below any path of the public
+// URL. It needs no authentication.
 func (s *Signer) Certificate() http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Method != http.MethodGet && r.Method != http.MethodHead {
@@ -254,6 +256,6 @@ func (s *Signer) Certificate() http.Handler {
 			return
 		}
 		w.Header().Set("Content-Type", "application/x-pem-file")
-		_, _ = w.Write(key.certificate) // a client that is gone needs none
+		_, _ = w.Write(key.certificate) // fails only if the client has disconnected
 	})
 }

@@ -19,16 +19,16 @@ import (
 )
 
 const (
-	// Version is the version of the API.
+	// Version is the API version.
 	Version = "2010-03-31"
-	// Namespace is the xmlns of its replies.
+	// Namespace is the XML namespace of responses.
 	Namespace = "http://sns.amazonaws.com/doc/2010-03-31/"
 )
 
-// maxBody holds a message, or a batch, in which each byte takes three.
+// maxBody is the maximum length of a request body: a message or a batch in which each byte is encoded as three.
 const maxBody = 4*sns.MaxMessage + 64<<10
 
-// Topics is what the API needs of [sns.Topics].
+// Topics is the part of [sns.Topics] that the API needs.
 type Topics interface {
 	Create(ctx context.Context, item registry.Item[registry.Topic]) (registry.Item[registry.Topic], error)
 	Delete(ctx context.Context, arn string) error
@@ -53,11 +53,11 @@ type Topics interface {
 type Config struct {
 	// Topics is required.
 	Topics Topics
-	// Caller tells who signed a call; false is one that nobody has signed, see [Unsigned]. Required.
+	// Caller returns the caller of a request. False means that the request is not signed, see [Unsigned]. Required.
 	Caller func(context.Context) (api.Caller, bool)
-	// Tokens makes paging tokens; nil means tokens that end with the process.
+	// Tokens creates paging tokens. Nil means tokens that become invalid when the process exits.
 	Tokens *query.Tokens
-	// Log gets internal errors; nil discards them.
+	// Log gets internal errors. Nil discards them.
 	Log *slog.Logger
 }
 
@@ -67,7 +67,7 @@ type handler struct {
 	tokens *query.Tokens
 }
 
-// New returns a service that answers SNS's operations. It returns an error if the config lacks something.
+// New returns a service for SNS's operations. It returns an error if config is incomplete.
 func New(config Config) (*query.Service, error) {
 	if config.Topics == nil || config.Caller == nil {
 		return nil, errors.New("sns: the topics and the caller are required")
@@ -116,7 +116,7 @@ func Unsigned(r *http.Request) bool {
 	return action == "ConfirmSubscription" || action == "Unsubscribe"
 }
 
-// Follow answers a request that is [Unsigned]. Such a link has no Version in it.
+// Follow returns a handler for [Unsigned] requests. Such links have no Version.
 func Follow(service *query.Service) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		form := r.URL.Query()
@@ -129,7 +129,7 @@ func Follow(service *query.Service) http.Handler {
 	})
 }
 
-// shown turns errors of the topics into the client's.
+// shown converts errors of package sns for the client.
 func shown(err error) *query.Error {
 	told, ok := errors.AsType[*sns.Error](err)
 	if !ok {
@@ -146,7 +146,7 @@ func invalid(what string) *query.Error {
 	return query.Fault("InvalidParameter", "Invalid parameter: %s", what)
 }
 
-// who returns the place of the caller, whom there must be.
+// who returns the place of the caller. It returns an error for an unsigned request.
 func (f *handler) who(ctx context.Context) (registry.Scope, error) {
 	caller, ok := f.caller(ctx)
 	if !ok {
@@ -155,7 +155,7 @@ func (f *handler) who(ctx context.Context) (registry.Scope, error) {
 	return registry.ScopeOf(caller), nil
 }
 
-// own refuses what is not the caller's own: policies are not enforced, but accounts are kept apart.
+// own refuses resources of other accounts. Policies are not enforced, but accounts are isolated.
 func (f *handler) own(ctx context.Context, arn string, parse func(string) (registry.Scope, string, error), parameter string) error {
 	place, err := f.who(ctx)
 	if err != nil {
@@ -181,10 +181,10 @@ func (f *handler) ownSubscription(ctx context.Context, arn string) error {
 	return f.own(ctx, arn, sns.ParseSubscriptionARN, "SubscriptionArn")
 }
 
-// pageSize is how many items a page of a list has. Source: SNS, ListTopics.
+// pageSize is the number of items on a page. Source: SNS, ListTopics.
 const pageSize = 100
 
-// page reads the token of a page of a place's list.
+// page decodes the token of a page in a place's list.
 func (f *handler) page(ctx context.Context, action string, token *string) (place registry.Scope, scope, after string, err error) {
 	if place, err = f.who(ctx); err != nil {
 		return place, "", "", err
@@ -196,7 +196,7 @@ func (f *handler) page(ctx context.Context, action string, token *string) (place
 	return place, scope, after, err
 }
 
-// next returns the token of the page that comes after a name, nil if this page was not full.
+// next returns the token of the page after a name, or nil if this page is not full.
 func (f *handler) next(scope string, count int, name func() string) (*string, error) {
 	if count < pageSize {
 		return nil, nil
@@ -205,7 +205,7 @@ func (f *handler) next(scope string, count int, name func() string) (*string, er
 	return &token, err
 }
 
-// entry is one of a map's.
+// entry is a map entry.
 type entry struct {
 	Key   string `query:"key"`
 	Value string `query:"value"`

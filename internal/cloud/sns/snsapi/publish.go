@@ -10,7 +10,7 @@ import (
 	"github.com/pintle-dev/pintle/internal/cloud/sns"
 )
 
-// message is what Publish and each entry of PublishBatch have.
+// message holds the fields of Publish and of each entry of PublishBatch.
 type message struct {
 	Message                string `query:",required,secret"`
 	Subject                *string
@@ -114,7 +114,7 @@ type publishBatchOutput struct {
 	Failed     []unpublished
 }
 
-// maxBatch is how many messages a batch has at most. Source: SNS API Reference, PublishBatch.
+// maxBatch is the maximum number of messages in a batch. Source: SNS API Reference, PublishBatch.
 const maxBatch = 10
 
 var batchID = regexp.MustCompile(`^[A-Za-z0-9_-]{1,80}$`)

@@ -22,7 +22,7 @@ type subscriptionOutput struct {
 	SubscriptionARN string `query:"SubscriptionArn"`
 }
 
-// What stands for the ARN of a subscription that waits for its token, in the answer of Subscribe and in lists.
+// Placeholders for the ARN of an unconfirmed subscription, in the response of Subscribe and in lists.
 const (
 	pending     = "pending confirmation"
 	pendingList = "PendingConfirmation"
@@ -46,7 +46,7 @@ func (f *handler) subscribe(ctx context.Context, in subscribeInput) (out subscri
 	if err == nil && made.Of.Token == "" {
 		return subscriptionOutput{arn}, nil
 	}
-	return subscriptionOutput{pending}, nil // also if it has ended meanwhile
+	return subscriptionOutput{pending}, nil // also if it was deleted meanwhile
 }
 
 type confirmInput struct {
@@ -55,7 +55,7 @@ type confirmInput struct {
 	AuthenticateOnUnsubscribe string
 }
 
-// confirmSubscription needs no signature, but without one nobody can ask that to end it takes one.
+// confirmSubscription needs no signature. Without one, the call cannot require that Unsubscribe is signed.
 func (f *handler) confirmSubscription(ctx context.Context, in confirmInput) (out subscriptionOutput, err error) {
 	_, signed := f.caller(ctx)
 	if signed {
@@ -136,7 +136,7 @@ type listByTopicInput struct {
 	NextToken *string
 }
 
-// listSubscriptionsByTopic shows all of them at once: a topic has few.
+// listSubscriptionsByTopic returns all subscriptions in one page, because a topic has only a few.
 func (f *handler) listSubscriptionsByTopic(ctx context.Context, in listByTopicInput) (out subscriptionsOutput, err error) {
 	if err := f.ownTopic(ctx, in.TopicARN); err != nil {
 		return out, err

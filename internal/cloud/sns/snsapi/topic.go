@@ -56,7 +56,7 @@ func mapOf(entries []entry) (map[string]string, error) {
 	return all, nil
 }
 
-// tagsOf returns nil for tags that were not given.
+// tagsOf returns nil if no tags were given.
 func tagsOf(tags []tag) (map[string]string, error) {
 	if tags == nil {
 		return nil, nil
@@ -144,7 +144,7 @@ type resourceInput struct {
 
 type tagsOutput struct{ Tags []tag }
 
-// ofResource gives an error about a topic the name that the calls about tags have for it.
+// ofResource converts a topic error to the code that the tag calls use.
 func ofResource(err error) error {
 	if errors.Is(err, registry.ErrNotFound) {
 		return refuse("ResourceNotFound", "Resource does not exist", http.StatusNotFound)

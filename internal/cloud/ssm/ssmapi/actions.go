@@ -16,7 +16,7 @@ import (
 	"github.com/pintle-dev/pintle/internal/store"
 )
 
-// Bounds of a parameter. Source: Systems Manager API Reference, PutParameter; quotas.
+// Limits of a parameter. Source: Systems Manager API Reference, PutParameter; quotas.
 const (
 	maxName        = 1011
 	maxLevels      = 15
@@ -32,7 +32,7 @@ var (
 	reservedName  = regexp.MustCompile(`(?i)^/?(?:aws|ssm)`)
 )
 
-// call is one call.
+// call is an API call.
 type call struct {
 	*handler
 	ctx   context.Context
@@ -116,7 +116,7 @@ func (c *call) put(in putInput) (out putOutput, err error) {
 	}
 	if err == nil && tags != nil {
 		err = c.changeTags(in.Name, func(there registry.Tags) error {
-			clear(there) // of one that had the name before
+			clear(there) // from an earlier parameter with the name
 			maps.Copy(there, tags)
 			return nil
 		})
@@ -141,7 +141,7 @@ func checkName(name string) error {
 	return nil
 }
 
-// parameterView is the structure Parameter.
+// parameterView is the Parameter structure.
 type parameterView struct {
 	Name             string
 	Type             string
@@ -165,7 +165,7 @@ func (c *call) get(in getInput) (out getOutput, err error) {
 	return out, err
 }
 
-// read returns a parameter as it is shown.
+// read returns the view of a parameter.
 func (c *call) read(given string, decrypted bool) (view parameterView, err error) {
 	name, version, ok := ssm.Selector(c.place, given)
 	if !ok {
@@ -246,9 +246,10 @@ func (c *call) remove(in removeInput) (out awsjson.None, err error) {
 	return out, err
 }
 
-// drop deletes a parameter and its tags; false means that there is none.
+// drop deletes a parameter and its tags. It returns false if the parameter does not exist.
 func (c *call) drop(name string) (found bool, err error) {
-	// The tags first: what a crash leaves is a parameter without them, and never tags for one that gets the name later.
+	// Delete the tags first. A crash may then leave a parameter without tags, but never tags for a later parameter
+	// with the name.
 	if c.config.Tags != nil {
 		if err := c.config.Tags.Delete(c.ctx, c.place, registry.ParameterTags(name), 0); err != nil && !errors.Is(err, registry.ErrNotFound) {
 			return false, err

@@ -17,10 +17,10 @@ import (
 	"github.com/pintle-dev/pintle/internal/store"
 )
 
-// Target is what the header X-Amz-Target of a call begins with; the name of the action follows after a dot.
+// Target is the prefix of the X-Amz-Target header, before the dot and the action.
 const Target = "AmazonSSM"
 
-// Store is the parameters. [ssm.Own] is one.
+// Store stores parameters. [ssm.Own] implements it.
 type Store interface {
 	Parameter(ctx context.Context, place registry.Scope, name string, version int64) (store.Parameter, error)
 	Put(ctx context.Context, parameter store.Parameter, overwrite bool) (int64, error)
@@ -29,25 +29,25 @@ type Store interface {
 
 // Config configures the handler.
 type Config struct {
-	// Store has the parameters. Required.
+	// Store stores the parameters. Required.
 	Store Store
-	// Caller tells who signed a call; false is a fault of the server. Required.
+	// Caller returns the caller of a request. False means an internal error. Required.
 	Caller func(context.Context) (api.Caller, bool)
-	// Tags are those of parameters. Nil means that they have none.
+	// Tags stores the tags of parameters. Nil means that they have none.
 	Tags *registry.Collection[registry.Tags]
-	// Records say which stacks made parameters. Nil means that none did.
+	// Records stores which stacks created parameters. Nil means that none did.
 	Records *registry.Collection[registry.Record]
 	// Partition returns the partition of a region. Required.
 	Partition func(region string) string
 	// Now is the clock; nil means [time.Now].
 	Now func() time.Time
-	// Log gets internal errors; nil discards them.
+	// Log gets internal errors. Nil discards them.
 	Log *slog.Logger
 }
 
 type handler struct{ config Config }
 
-// New returns a service that answers the actions. It returns an error if the config lacks something.
+// New returns the service. It returns an error if config is incomplete.
 func New(config Config) (*awsjson.Service, error) {
 	if config.Store == nil || config.Caller == nil || config.Partition == nil {
 		return nil, errors.New("ssm: the store, the caller and the partition are required")
@@ -90,5 +90,5 @@ func invalid(format string, args ...any) error {
 	return refuse("ValidationException", format, args...)
 }
 
-// newPlaceholder stands for a secret that is asked for without decryption.
+// newPlaceholder returns a placeholder for a secret that is read without decryption.
 func newPlaceholder() string { return "encrypted:" + rand.Text() }

@@ -10,12 +10,12 @@ import (
 	"github.com/pintle-dev/pintle/internal/store"
 )
 
-// maxTags is how many tags a parameter has at most. Source: Systems Manager API Reference, AddTagsToResource.
+// maxTags is the maximum number of tags of a parameter. Source: Systems Manager API Reference, AddTagsToResource.
 const maxTags = 50
 
 type tag struct{ Key, Value string }
 
-// tagsOf returns the tags that a parameter is put with, nil if there are none.
+// tagsOf returns the tags in a put request, or nil.
 func (c *call) tagsOf(in putInput) (registry.Tags, error) {
 	switch {
 	case len(in.Tags) == 0 || c.config.Tags == nil:
@@ -28,7 +28,7 @@ func (c *call) tagsOf(in putInput) (registry.Tags, error) {
 	return tags, add(tags, in.Tags)
 }
 
-// add adds tags, or gives them other values.
+// add adds or changes tags.
 func add(tags registry.Tags, more []tag) error {
 	for _, t := range more {
 		if t.Key == "" || len([]rune(t.Key)) > 128 || len([]rune(t.Value)) > 256 {
@@ -42,7 +42,8 @@ func add(tags registry.Tags, more []tag) error {
 	return nil
 }
 
-// changeTags changes the tags of a parameter. The function may be called again; with its error nothing is changed.
+// changeTags applies change to the tags of a parameter. It may call change again. If change returns an error, nothing
+// changes.
 func (c *call) changeTags(name string, change func(registry.Tags) error) error {
 	place := c.place
 	for {
@@ -65,7 +66,7 @@ type resourceInput struct {
 	ID           string `json:"ResourceId"`
 }
 
-// resource refuses what is no parameter.
+// resource returns an error unless the resource is an existing parameter.
 func (c *call) resource(in resourceInput) error {
 	if in.ResourceType != "Parameter" {
 		return refuse("InvalidResourceType", "The resource type isn't valid: this version of Pintle has tags of parameters, not of %.64q.", in.ResourceType)
@@ -129,7 +130,7 @@ func (c *call) listTags(in resourceInput) (out tagsOutput, err error) {
 	return out, nil
 }
 
-// holder returns the resource of a stack that made a parameter, empty for none: package aws has it on record.
+// holder returns the stack resource that created a parameter, or "". Package aws records it.
 func (c *call) holder(name string) (string, error) {
 	if c.config.Records == nil {
 		return "", nil
