@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
@@ -13,7 +14,7 @@ import (
 )
 
 func (a *app) envCommand() *cobra.Command {
-	var data, projectDir, shell string
+	var data, projectDir, shell, output string
 	cmd := &cobra.Command{
 		Use:   "env",
 		Short: "Print the variables that point clients of AWS and Alibaba Cloud at the running server",
@@ -34,68 +35,107 @@ gives them the endpoint of a service, so pass it to each client:
     --endpoint ${ALIBABA_CLOUD_ROS_ENDPOINT#http://} --insecure
   new RPCClient({endpoint: process.env.ALIBABA_CLOUD_ROS_ENDPOINT, apiVersion: '2019-09-10',
     accessKeyId: process.env.ALIBABA_CLOUD_ACCESS_KEY_ID,
-    accessKeySecret: process.env.ALIBABA_CLOUD_ACCESS_KEY_SECRET})`,
+    accessKeySecret: process.env.ALIBABA_CLOUD_ACCESS_KEY_SECRET})
+
+With -o json, the command prints an object for programs: "set" has the variables and
+their values, "unset" the names of variables that would make clients ignore them.`,
 		Args: cobra.NoArgs,
 		RunE: a.command(func(ctx context.Context, _ []string) error {
 			p, err := a.locate(projectDir, data)
 			if err != nil {
 				return err
 			}
-			return a.printEnvironment(ctx, p, shell)
+			asJSON, err := wantJSON(output)
+			if err != nil {
+				return err
+			}
+			set, unset, ok := shellForms(shell)
+			if !ok {
+				return usagef("use sh, fish or powershell", "--shell %q is unknown", shell)
+			}
+			e, err := a.environment(ctx, p)
+			if err != nil {
+				return err
+			}
+			if asJSON {
+				return a.document(e)
+			}
+			for _, name := range e.Unset {
+				fmt.Fprintf(a.stdout, unset+"\n", name)
+			}
+			for _, v := range e.Set {
+				fmt.Fprintf(a.stdout, set+"\n", v[0], quoteFor(shell, v[1]))
+			}
+			return nil
 		}),
 	}
 	flags := cmd.Flags()
 	flags.StringVar(&data, "data", "", "data `DIR` (default: .pintle next to pintle.yaml)")
 	flags.StringVar(&projectDir, "project", "", "`DIR` with pintle.yaml (default: the current directory)")
 	flags.StringVar(&shell, "shell", "sh", "`SHELL` to print for: sh, fish or powershell")
+	outputFlag(cmd, &output)
 	fromEnvironment(flags, "data", "project")
 	choices(cmd, "shell", "sh", "fish", "powershell")
 	return cmd
 }
 
-func (a *app) printEnvironment(ctx context.Context, p place, shell string) error {
-	set, unset, ok := shellForms(shell)
-	if !ok {
-		return usagef("use sh, fish or powershell", "--shell %q is unknown", shell)
+// environment is a change of environment variables.
+type environment struct {
+	Set   orderedVariables `json:"set"`
+	Unset []string         `json:"unset"`
+}
+
+// orderedVariables are names with their values, in the order in which a shell gets them. JSON has them as an object.
+type orderedVariables [][2]string
+
+func (v orderedVariables) MarshalJSON() ([]byte, error) {
+	object := make(map[string]string, len(v))
+	for _, variable := range v {
+		object[variable[0]] = variable[1]
 	}
+	return json.Marshal(object)
+}
+
+// environment returns the variables for clients of the server that runs on the data directory.
+func (a *app) environment(ctx context.Context, p place) (environment, error) {
+	e := environment{Unset: []string{}}
 	hint := "start one with: pintle serve --dev" + p.named()
 	if p.dataGiven == "" && p.given == "" {
 		hint += "\nfor a server of another directory, use --project DIR or --data DIR"
 	}
 	if !node.Exists(p.data) {
-		return failed(fmt.Errorf("no server is running on %s", a.short(p.data)), hint)
+		return e, failed(fmt.Errorf("no server is running on %s", a.short(p.data)), hint)
 	}
 	lock, err := node.Acquire(p.data)
 	if err == nil {
-		return errors.Join(failed(fmt.Errorf("no server is running on %s", a.short(p.data)), hint), lock.Release())
+		return e, errors.Join(failed(fmt.Errorf("no server is running on %s", a.short(p.data)), hint), lock.Release())
 	}
 	held, ok := errors.AsType[*node.HeldError](err)
 	if !ok {
-		return failed(err)
+		return e, failed(err)
 	}
 	record, ok := live(ctx, held)
 	if !ok || !record.Serving {
-		return failed(fmt.Errorf("%w, but not by a server", held), hint)
+		return e, failed(fmt.Errorf("%w, but not by a server", held), hint)
 	}
 	// A session token of another account would make every call fail. Some SDKs, that of the CDK among them, prefer a profile to keys.
 	for _, name := range []string{"AWS_SESSION_TOKEN", "AWS_PROFILE", "AWS_DEFAULT_PROFILE", "AWS_IGNORE_CONFIGURED_ENDPOINT_URLS", aliyunToken, "ALIBABA_CLOUD_PROFILE"} {
 		if a.getenv(name) != "" {
-			fmt.Fprintf(a.stdout, unset+"\n", name)
+			e.Unset = append(e.Unset, name)
 		}
 	}
-	var variables [][2]string
 	services := []string{"CLOUDFORMATION", "SSM", "STS"}
 	if record.Cloud {
 		services = functionenv.Services()
 		// Keep the endpoint that the user has set for all other services.
 		if a.getenv(functionenv.Endpoint) == "" {
-			variables = append(variables, [2]string{functionenv.Endpoint, record.URL})
+			e.Set = append(e.Set, [2]string{functionenv.Endpoint, record.URL})
 		}
 	}
 	for _, service := range services {
-		variables = append(variables, [2]string{functionenv.EndpointPrefix + service, record.URL})
+		e.Set = append(e.Set, [2]string{functionenv.EndpointPrefix + service, record.URL})
 	}
-	for _, v := range append(variables, [][2]string{
+	e.Set = append(e.Set, [][2]string{
 		{"AWS_ACCESS_KEY_ID", record.Client.ID},
 		{"AWS_SECRET_ACCESS_KEY", record.Client.Secret},
 		{"AWS_REGION", record.Region},
@@ -105,10 +145,8 @@ func (a *app) printEnvironment(ctx context.Context, p place, shell string) error
 		{aliyunRegion, a.rosRegionOr("")},
 		{rosEndpoint, record.URL},
 		{"PINTLE_WEBHOOK_SECRET", string(record.Webhook)},
-	}...) {
-		fmt.Fprintf(a.stdout, set+"\n", v[0], quoteFor(shell, v[1]))
-	}
-	return nil
+	}...)
+	return e, nil
 }
 
 // shellForms returns how a shell sets and unsets a variable.

@@ -32,6 +32,7 @@ var advancedFlags = []string{
 	"allow", "allow-account", "allow-private", "audit-log", "endpoint", "fidelity", "keep-audit", "keep-deleted", "keep-events",
 	"keep-requests", "key-command", "key-file", "limit", "macro", "metrics", "metrics-token-file", "no-schema", "node-modules",
 	"resolve-secrets", "ssm", "unknown-types", "zones", "logical-id", "settle", "sns", "listen", "public-url", "request",
+	"until-stdin-closes",
 }
 
 // The widths of help texts: the one without a terminal, and the smallest one that texts are wrapped at.

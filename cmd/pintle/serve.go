@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"log/slog"
 	"net"
@@ -22,7 +23,7 @@ type serveOptions struct {
 	listen, data, project, publicURL, credentials, region, fidelity, logLevel string
 	database, unknownTypes                                                    string
 	providers                                                                 providerOptions
-	dev, allowPrivate, console                                                bool
+	dev, allowPrivate, console, untilStdinCloses                              bool
 	functions                                                                 functionOptions
 	keys                                                                      keyOptions
 	keep                                                                      keepOptions
@@ -64,6 +65,7 @@ func (a *app) serveCommand() *cobra.Command {
 	o.rosAnswers.flags(flags)
 	o.monitor.flags(cmd)
 	flags.StringArrayVar(&o.zones, "zones", nil, "zones that Fn::GetAZs returns for a region, `REGION=NAME,NAME`; may be repeated (default: REGIONa, REGIONb and REGIONc)")
+	flags.BoolVar(&o.untilStdinCloses, "until-stdin-closes", false, "stop when standard input closes, as it does when the process that started the server ends")
 	flags.StringVar(&o.logLevel, "log-level", "", "lowest `LEVEL` to log: debug, info, warn or error (default info)")
 	fromEnvironment(flags, "listen", "data", "database", "project", "provider", "builtin", "allow", "allow-account", "dev", "public-url", "credentials", "region",
 		"allow-private", "console", "log-level", "metrics", "metrics-token-file", "audit-log")
@@ -87,7 +89,11 @@ and pass its URL as --public-url:
   pintle serve --database postgres://pintle@db/pintle --key-file /etc/pintle/keys
 
 Set the password in PGPASSWORD, a .pgpass file or PINTLE_DATABASE: other local users
-can see command-line arguments.` + environmentTable(flags)
+can see command-line arguments.
+
+A program that starts a server for its own use, such as a test, passes
+--until-stdin-closes and keeps a pipe to the server's standard input open. The server
+stops when the program closes the pipe, and also when the program is killed.` + environmentTable(flags)
 	return cmd
 }
 
@@ -103,6 +109,12 @@ func (a *app) serve(ctx context.Context, o *serveOptions) (err error) {
 	}
 	if config.UnknownTypes, err = p.unknownTypes(o.unknownTypes, o.dev); err != nil {
 		return err
+	}
+	if o.untilStdinCloses {
+		var stop context.CancelFunc
+		ctx, stop = context.WithCancel(ctx)
+		defer stop()
+		go a.stopWithStdin(stop, config.Log)
 	}
 	list, err := a.providers(p, o.providers)
 	if err != nil {
@@ -124,6 +136,9 @@ func (a *app) serve(ctx context.Context, o *serveOptions) (err error) {
 		return err
 	}
 	n, err := node.Open(ctx, config)
+	if ctx.Err() != nil && errors.Is(err, context.Canceled) {
+		return nil // the server was stopped while it started
+	}
 	if err != nil {
 		if op, ok := errors.AsType[*net.OpError](err); ok && op.Op == "listen" { // and not that of a database
 			return failed(err, "use another address with --listen or --metrics")
@@ -215,6 +230,15 @@ func (a *app) serveConfig(o *serveOptions) (c node.Config, err error) {
 		c.CredentialsFile = a.path(o.credentials)
 	}
 	return c, nil
+}
+
+// stopWithStdin discards standard input and calls stop when it ends. A read of standard input cannot be interrupted, so this goroutine
+// may outlive the server and ends with the process.
+func (a *app) stopWithStdin(stop context.CancelFunc, log *slog.Logger) {
+	_, err := io.Copy(io.Discard, a.stdin)
+	log.Info("standard input is closed: stopping the server")
+	warn(log, err)
+	stop()
 }
 
 // warn logs what is no reason to end.

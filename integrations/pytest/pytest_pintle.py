@@ -21,9 +21,7 @@ import inspect
 import json
 import os
 import pathlib
-import shlex
 import shutil
-import signal
 import subprocess
 import sys
 import time
@@ -34,6 +32,7 @@ import pytest
 __all__ = ["Server", "check", "pintle_server"]
 
 _START_SECONDS = 60
+_STOP_SECONDS = 30
 
 # pintle prints UTF-8, whatever the locale is.
 _TEXT: typing.Any = {"encoding": "utf-8", "errors": "replace"}
@@ -124,7 +123,7 @@ def _reasons(cloudformation: typing.Any, stack: str) -> list[str]:
         for event in page["StackEvents"]:  # the newest is the first
             if "FAILED" in event["ResourceStatus"] and "ResourceStatusReason" in event:
                 reasons.insert(0, f"{event['LogicalResourceId']}: {event['ResourceStatusReason']}")
-            if event["PhysicalResourceId"] == stack and event["ResourceStatus"] in ("CREATE_IN_PROGRESS", "UPDATE_IN_PROGRESS"):
+            if event["PhysicalResourceId"] == stack and event["ResourceStatus"] in ("CREATE_IN_PROGRESS", "UPDATE_IN_PROGRESS", "DELETE_IN_PROGRESS"):
                 return reasons
     return reasons
 
@@ -144,15 +143,19 @@ def _text(finding: dict) -> str:
 class Server:
     """A running ``pintle serve --dev``, which serves CloudFormation and the services around it on a port of 127.0.0.1.
 
-    ``url`` is its address, and ``env`` has the variables that point AWS clients at it.
+    ``url`` is its address, and ``env`` has the variables that point AWS clients at it. The server also stops if this process is killed.
     """
 
     def __init__(self, directory: pathlib.Path, options: typing.Sequence[str], cwd: pathlib.Path) -> None:
         self._log = directory / "log"
         self._data = directory / "data"
-        command = [_program(), "serve", "--dev", "--listen", "127.0.0.1:0", "--data", str(self._data), *options]
+        flags = ["--dev", "--listen", "127.0.0.1:0", "--data", str(self._data), "--until-stdin-closes"]
+        # Variables such as PINTLE_DATABASE would set flags.
+        self._variables = {name: value for name, value in os.environ.items() if not name.startswith("PINTLE_")}
         with open(self._log, "wb") as log:
-            self._process = subprocess.Popen(command, cwd=cwd, stdin=subprocess.DEVNULL, stdout=log, stderr=log)
+            self._process = subprocess.Popen(
+                [_program(), "serve", *flags, *options], cwd=cwd, env=self._variables, stdin=subprocess.PIPE, stdout=log, stderr=log
+            )
         try:
             self.env = self._environment()
         except BaseException:
@@ -163,10 +166,10 @@ class Server:
     def _environment(self) -> dict[str, str]:
         end = time.monotonic() + _START_SECONDS
         while True:
-            done = subprocess.run([_program(), "env", "--data", str(self._data)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, **_TEXT)
+            command = [_program(), "env", "--data", str(self._data), "-o", "json"]
+            done = subprocess.run(command, env=self._variables, stdout=subprocess.PIPE, stderr=subprocess.PIPE, **_TEXT)
             if done.returncode == 0:
-                words = shlex.split(done.stdout, comments=True)
-                return dict(word.rstrip(";").split("=", 1) for word in words if "=" in word)
+                return json.loads(done.stdout)["set"]
             if self._process.poll() is not None:
                 raise RuntimeError(f"pintle serve exited with status {self._process.returncode}: {self.log()}")
             if time.monotonic() > end:
@@ -232,15 +235,36 @@ class Server:
                 return found
             time.sleep(0.1)
 
+    def delete(self, stack: str) -> None:
+        """Deletes a stack and waits until it is deleted. If that fails, the test fails with the reasons."""
+        __tracebackhide__ = True
+        cloudformation = self.client("cloudformation")
+        try:
+            found = cloudformation.describe_stacks(StackName=stack)["Stacks"][0]
+        except cloudformation.exceptions.ClientError:
+            return  # there is no such stack
+        cloudformation.delete_stack(StackName=stack)
+        while found["StackStatus"] != "DELETE_COMPLETE":
+            if found["StackStatus"] == "DELETE_FAILED":
+                reasons = _reasons(cloudformation, found["StackId"])
+                pytest.fail("\n".join([f"{stack} is DELETE_FAILED", *reasons]), pytrace=False)
+            time.sleep(0.1)
+            found = cloudformation.describe_stacks(StackName=found["StackId"])["Stacks"][0]
+
     def stop(self) -> None:
         """Stops the server and waits until it has exited."""
-        if self._process.poll() is None:
-            self._process.send_signal(signal.SIGTERM)
-            try:
-                self._process.wait(30)
-            except subprocess.TimeoutExpired:
-                self._process.kill()
-                self._process.wait()
+        assert self._process.stdin is not None
+        try:
+            self._process.stdin.close()
+        except BrokenPipeError:
+            pass  # it has exited
+        if os.name == "posix" and self._process.poll() is None:
+            self._process.terminate()  # a fork of this process may still hold the pipe
+        try:
+            self._process.wait(_STOP_SECONDS)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            self._process.wait()
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

@@ -4,7 +4,11 @@ import (
 	"bytes"
 	_ "embed"
 	"encoding/json"
+	"errors"
+	"io/fs"
+	"os"
 	"path"
+	"path/filepath"
 	"strings"
 )
 
@@ -31,9 +35,16 @@ type npmPackage struct {
 	OS           []string          `json:"os,omitempty"`
 	CPU          []string          `json:"cpu,omitempty"`
 	Bin          map[string]string `json:"bin,omitempty"`
+	Exports      any               `json:"exports,omitempty"`
 	Optional     map[string]string `json:"optionalDependencies,omitempty"`
 	Engines      map[string]string `json:"engines,omitempty"`
 	PreferUnplug bool              `json:"preferUnplugged,omitempty"`
+}
+
+// npmExport is a file that a package exports, with its types. Compilers read the conditions in order.
+type npmExport struct {
+	Types   string `json:"types"`
+	Default string `json:"default"`
 }
 
 // npmScope returns the scope of the packages with programs. Users install the main package, of which the package for
@@ -75,8 +86,33 @@ func (r *release) npmMain(documents []entry) (name string, archive []byte, err e
 			files = append(files, d)
 		}
 	}
-	archive, err = r.npmArchive(about, files)
+	testing, err := r.npmTesting()
+	if err != nil {
+		return "", nil, err
+	}
+	if len(testing) > 0 {
+		about.Exports = map[string]any{
+			"./testing": npmExport{"./testing.d.ts", "./testing.js"}, "./package.json": "./package.json",
+		}
+	}
+	archive, err = r.npmArchive(about, append(files, testing...))
 	return npmFile(about), archive, err
+}
+
+// npmTesting returns the module that starts a server for a test, with its types. It is empty for a source without one.
+func (r *release) npmTesting() ([]entry, error) {
+	var files []entry
+	for _, name := range []string{"testing.js", "testing.d.ts"} {
+		text, err := os.ReadFile(filepath.Join(r.source, "integrations", "node", "testing", name))
+		if errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		files = append(files, entry{name, bytes.ReplaceAll(text, []byte("@pintle-dev/"), []byte(r.npmScope())), false})
+	}
+	return files, nil
 }
 
 func (r *release) npmPackage(name string) npmPackage {

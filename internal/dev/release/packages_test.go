@@ -103,6 +103,39 @@ print(d.version, d.requires, [(e.group, e.name, e.value) for e in d.entry_points
 	}
 }
 
+// TestNPMTesting installs the package with the module that starts servers for tests, and imports it both ways.
+func TestNPMTesting(t *testing.T) {
+	npm, node := require.Tool(t, "npm"), require.Tool(t, "node")
+	r := release{name: "tool", source: source(t), out: t.TempDir(), version: "v1.0.0"}
+	testing := filepath.Join("integrations", "node", "testing")
+	if err := os.CopyFS(filepath.Join(r.source, testing), os.DirFS(filepath.Join("..", "..", "..", testing))); err != nil {
+		t.Fatal(err)
+	}
+	name, archive, err := r.npmMain(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := r.write(name, archive); err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "package.json"), []byte("{}"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	runIn(t, dir, npm, "install", "--offline", "--no-audit", "--no-fund", "--omit=optional", filepath.Join(r.out, name))
+	const load = "const required = require('tool/testing'); import('tool/testing').then((m) => console.log(typeof m.startServer, m.startServer === required.startServer))"
+	if got := runIn(t, dir, node, "-e", load); got != "function true\n" {
+		t.Errorf("got %s", got)
+	}
+	code, err := os.ReadFile(filepath.Join(dir, "node_modules", "tool", "testing.js"))
+	if err != nil || !strings.Contains(string(code), "`@tool-dev/${process.platform}-${process.arch}/bin/") {
+		t.Errorf("the module looks for the program elsewhere: %v", err)
+	}
+	if _, err := os.Stat(filepath.Join(dir, "node_modules", "tool", "testing.d.ts")); err != nil {
+		t.Error(err)
+	}
+}
+
 // TestNPM installs the two packages with npm, without a registry, runs the program through npx, and removes them again.
 func TestNPM(t *testing.T) {
 	npm, npx := require.Tool(t, "npm"), require.Tool(t, "npx")
