@@ -129,7 +129,7 @@ func settle(r wire.Request, o outcome, hide *redact.Secrets) wire.Response {
 			w = fail(w, fmt.Sprintf("a Delete cannot change the physical ID, the handler answered %q to the Delete of %q",
 				id, r.PhysicalResourceID))
 		}
-	case Read: // it does not change the ID
+	case Read, Plan: // they do not change the ID
 	}
 	if r.Dialect == wire.ROS {
 		w = settleROS(w, r, id)

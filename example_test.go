@@ -78,7 +78,7 @@ func ExampleHandlerFunc() {
 			return pintle.Answer{ID: pintle.PhysicalID(props.Name), Attributes: map[string]any{"Length": len(props.Name)}}, nil
 		case pintle.Delete:
 			return pintle.Answer{}, nil
-		case pintle.Read: // which a function never gets
+		case pintle.Read, pintle.Plan: // which a function never gets
 		}
 		return pintle.Answer{}, fmt.Errorf("unknown request %q", r.Type)
 	}))

@@ -19,7 +19,7 @@ import (
 
 // Aliases for types of package wire.
 type (
-	// RequestType is [Create], [Update], [Delete] or [Read]. Only Pintle sends a Read.
+	// RequestType is [Create], [Update], [Delete], [Read] or [Plan]. Only Pintle sends a Read or a Plan.
 	RequestType = wire.RequestType
 	// Dialect is the service that a request comes from: [CloudFormation] or [ROS].
 	Dialect = wire.Dialect
@@ -43,6 +43,8 @@ const (
 	Delete = wire.Delete
 	// Read asks for the current state of a resource. Only a handler with a [Reader] gets it.
 	Read = wire.Read
+	// Plan asks what a Create or an Update would do. Only a handler with a [Planner] gets it.
+	Plan = wire.Plan
 )
 
 // The services.
@@ -82,7 +84,7 @@ func (f HandlerFunc) Handle(ctx context.Context, r *Request) (Answer, error) { r
 
 // Request is a request from the service.
 type Request struct {
-	// Type is Create, Update or Delete, or Read if the provider is a [Reader].
+	// Type is Create, Update or Delete, Read if the provider is a [Reader], or Plan if it is a [Planner].
 	Type RequestType
 	// Dialect is the service that sent the request: CloudFormation or ROS.
 	Dialect Dialect
@@ -97,7 +99,8 @@ type Request struct {
 	RequestID RequestID
 	// LogicalID is the name of the resource in the template.
 	LogicalID LogicalID
-	// ID is the recorded physical ID. It is empty for a Create and set for an Update, Delete or Read.
+	// ID is the recorded physical ID. It is empty for a Create and for the Plan of one. It is set for an
+	// Update, Delete or Read.
 	ID PhysicalID
 	// ResourceType is the type in the template, e.g. "Custom::Site". Old services leave it empty.
 	ResourceType string
@@ -107,7 +110,7 @@ type Request struct {
 	// in them into a string, and adds ServiceToken. ROS sends the Parameters of the template unchanged. See
 	// [Request.Decode].
 	RawProperties json.RawMessage
-	// RawOldProperties are the properties before an Update, a JSON object; "{}" for Create and Delete.
+	// RawOldProperties are the properties before an Update or a Plan of one, a JSON object; "{}" for Create and Delete.
 	RawOldProperties json.RawMessage
 
 	surroundings

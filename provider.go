@@ -17,9 +17,10 @@ import (
 //   - [Validator] checks what tags cannot express.
 //   - [Migrator] reads the properties of earlier versions.
 //   - [Reader] reads resources back, for drift detection and imports.
+//   - [Planner] refuses a change or announces a replacement before anything is done.
 //
-// Behind HTTP and queues, the methods are called concurrently, but never for two requests of one resource at once.
-// All methods must be idempotent, because a request can be delivered twice.
+// Behind HTTP and queues, the methods are called concurrently, but never for two requests of one resource at once,
+// except [Planner.Plan]. All methods must be idempotent, because a request can be delivered twice.
 type Provider[P, A any] interface {
 	// Create makes the resource. An error without an ID reports that nothing was made. An error with an ID reports
 	// that something was made, and a Delete with that ID follows.
@@ -52,7 +53,7 @@ type Poller[P, A any] interface {
 
 // Validator is implemented by a provider that checks more than tags can express.
 type Validator[P any] interface {
-	// Validate is called before Create and Update, with properties that satisfy their tags. Its error fails the request
+	// Validate is called before Create, Update and Plan, with properties that satisfy their tags. Its error fails the request
 	// before anything is done.
 	Validate(ctx context.Context, r *ValidateRequest[P]) error
 }
@@ -105,7 +106,7 @@ func (r *DeleteRequest[P]) SetState(state any) { r.state = state }
 
 // ValidateRequest asks whether properties are valid.
 type ValidateRequest[P any] struct {
-	// Request is the original request: a Create or an Update.
+	// Request is the original request: a Create, an Update or a Plan.
 	Request
 	// Properties are decoded, and satisfy their tags.
 	Properties P
@@ -118,7 +119,7 @@ type MigrateRequest struct {
 	// Properties are a decoded JSON object without ServiceToken and ServiceTimeout. Migrate changes it in place.
 	// Numbers have the type [json.Number].
 	Properties map[string]any
-	// Old reports that these are the old properties of an Update.
+	// Old reports that these are the old properties of an Update or a Plan.
 	Old bool
 }
 

@@ -18,7 +18,7 @@ import (
 // Resource is a [Handler] that [New] makes from a [Provider].
 type Resource struct {
 	properties, attributes *shape
-	migrates, reads        bool
+	migrates, reads, plans bool
 	handle                 func(context.Context, *Request) (Answer, error)
 }
 
@@ -27,7 +27,7 @@ type Resource struct {
 //	pintle.Main(pintle.New(site{}))
 //
 // It panics if the provider's types are invalid: an unknown option in a tag, an invalid default, a field type that
-// cannot hold a property, or a method Poll, Read, Validate or Migrate with the wrong signature.
+// cannot hold a property, or a method Poll, Read, Plan, Validate or Migrate with the wrong signature.
 //
 // The json tags name the fields of the properties. Fields are read from the values that CloudFormation sends: "5"
 // into a number, "true" into a bool, "90s" or a number of seconds into a [time.Duration], a string into a type with
@@ -56,7 +56,10 @@ func New[P, A any](p Provider[P, A], opts ...Option) *Resource {
 	if err != nil {
 		panic(fmt.Sprintf("pintle: provider %T: %v", p, err))
 	}
-	return &Resource{properties: x.properties, attributes: x.attributes, migrates: x.migrator != nil, reads: x.reader != nil, handle: x.handle}
+	return &Resource{
+		properties: x.properties, attributes: x.attributes, migrates: x.migrator != nil, reads: x.reader != nil, plans: x.planner != nil,
+		handle: x.handle,
+	}
 }
 
 // Handle calls the provider for one request.
@@ -69,6 +72,7 @@ type resource[P, A any] struct {
 	provider               Provider[P, A]
 	poller                 Poller[P, A] // nil if the provider does not implement it; likewise for the others
 	reader                 Reader[P, A]
+	planner                Planner[P]
 	validator              Validator[P]
 	migrator               Migrator
 	policy                 PollPolicy
@@ -82,6 +86,7 @@ func newResource[P, A any](p Provider[P, A], o options) (*resource[P, A], error)
 	x := &resource[P, A]{provider: p, policy: o.policy}
 	x.poller, _ = p.(Poller[P, A])
 	x.reader, _ = p.(Reader[P, A])
+	x.planner, _ = p.(Planner[P])
 	x.validator, _ = p.(Validator[P])
 	x.migrator, _ = p.(Migrator)
 	for _, optional := range []struct {
@@ -91,6 +96,7 @@ func newResource[P, A any](p Provider[P, A], o options) (*resource[P, A], error)
 	}{
 		{"Poll", x.poller != nil, reflect.TypeFor[Poller[P, A]]()},
 		{"Read", x.reader != nil, reflect.TypeFor[Reader[P, A]]()},
+		{"Plan", x.planner != nil, reflect.TypeFor[Planner[P]]()},
 		{"Validate", x.validator != nil, reflect.TypeFor[Validator[P]]()},
 		{"Migrate", x.migrator != nil, reflect.TypeFor[Migrator]()},
 	} {
@@ -149,6 +155,8 @@ func (x *resource[P, A]) handle(ctx context.Context, r *Request) (Answer, error)
 		return x.remove(ctx, r, properties)
 	case Read:
 		return x.readBack(ctx, r)
+	case Plan:
+		return x.plan(ctx, r)
 	}
 	return Answer{}, fmt.Errorf("unknown request type %q", r.Type)
 }

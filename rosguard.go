@@ -35,6 +35,8 @@ func (g rosGuard) Handle(ctx context.Context, r *Request) (Answer, error) {
 			return Answer{}, errors.New("the Read names no resource")
 		}
 		return g.Handler.Handle(ctx, r)
+	case Plan:
+		return g.Handler.Handle(ctx, r)
 	case Update, Delete:
 	}
 	own := *r

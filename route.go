@@ -99,6 +99,9 @@ func (t *router) Handle(ctx context.Context, r *Request) (Answer, error) {
 	if h != nil && r.Type == Read && !reads(h) {
 		return Answer{}, errNoRead
 	}
+	if h != nil && r.Type == Plan && !plans(h) {
+		return Answer{}, errNoPlan
+	}
 	if h != nil {
 		return h.Handle(ctx, r)
 	}

@@ -21,7 +21,8 @@ const AnyType = "*"
 // strings. Where the schema requires a string, a template may also have a number or boolean, since that becomes a string
 // on the way. Immutable properties are listed as createOnlyProperties, as in the schemas of CloudFormation's registry.
 // Secret properties are writeOnly. A provider with a [Migrator] has x-migrates in the schema of its properties, because
-// it may accept other properties too. A type whose provider is a [Reader] has the member reads with the value true.
+// it may accept other properties too. A type whose provider is a [Reader] has the member reads with the value true, and
+// one whose provider is a [Planner] the member plans.
 // Without a handler made by New, Schema returns an error.
 func Schema(handlers ...Handler) ([]byte, error) {
 	types := map[string]any{}
@@ -63,6 +64,9 @@ func (r *Resource) schema() map[string]any {
 	schema := map[string]any{"properties": properties, "attributes": out.root(r.attributes.base())}
 	if r.reads {
 		schema["reads"] = true
+	}
+	if r.plans {
+		schema["plans"] = true
 	}
 	return schema
 }

@@ -118,7 +118,7 @@ func (s *Server) ServeEvent(ctx context.Context, event []byte) error {
 	return err
 }
 
-// Invoke is [Server.ServeEvent] with the result that the function must return: JSON, "{}" for a request.
+// Invoke is [Server.ServeEvent] with the result that the function must return: JSON, "{}" for a request, its answer for a [Plan].
 func (s *Server) Invoke(ctx context.Context, event []byte) ([]byte, error) {
 	deadline, ok := ctx.Deadline()
 	if !ok {
@@ -162,6 +162,8 @@ func (s *Server) event(ctx context.Context, event []byte, deadline time.Time, ho
 		a, err := s.take(ctx, d)
 		switch {
 		case err != nil:
+		case a.request.RequestType == Plan:
+			result = a.body
 		case a.waiting == nil:
 			err = s.send(ctx, a)
 		case d.hosted:
@@ -245,10 +247,13 @@ func (s *Server) take(ctx context.Context, d delivery) (answered, error) {
 	a.by = b.send
 	if err != nil {
 		response, ok := unanswerable(r, err)
-		if !ok {
+		if !ok || r.RequestType == Plan {
 			return a, err
 		}
 		return s.encode(a, response, Answer{}, hide)
+	}
+	if r.RequestType == Plan {
+		return s.plan(ctx, a, b, hide)
 	}
 	if r.RequestType == Delete && (r.PhysicalResourceID == CreateFailed || r.PhysicalResourceID == cdkCreateFailed) {
 		a.log.Info("nothing to delete, the Create had failed")
@@ -392,6 +397,9 @@ func (s *Server) encode(a answered, w wire.Response, answer Answer, hide *redact
 
 // send sends the answer to the response URL.
 func (s *Server) send(ctx context.Context, a answered) error {
+	if a.request.RequestType == Plan {
+		return errPlanReply
+	}
 	ctx, cancel := s.clock.WithDeadline(ctx, a.by)
 	defer cancel()
 	if err := s.sender.send(ctx, a.request.Dialect, s.responseURL(a.request), a.body, a.log); err != nil {
@@ -408,6 +416,9 @@ func (s *Server) send(ctx context.Context, a answered) error {
 }
 
 func (s *Server) sent(a answered) {
+	if a.request.RequestType == Plan {
+		return // the log has the plan
+	}
 	a.log.Info("answered", "status", a.response.Status, "physicalId", a.response.PhysicalResourceID,
 		"reason", a.response.Reason, "bytes", len(a.body), "took", s.clock.Now().Sub(a.start).Round(time.Millisecond))
 }

@@ -63,13 +63,15 @@ func (s *service) rosRequest(r wire.Request, properties, old Map) (wire.Request,
 	r.Dialect, r.StackID, r.StackName, r.RegionID = wire.ROS, rosStack, "test", "cn-hangzhou"
 	r.ResourceOwnerID, r.CallerID = "1234567890123456", "2345678901234567"
 	query := "?stackname=test&stackid=" + rosStack + "&resource=" + resourceName + "&expire=1767229200&signature=" + signature
-	r.ResponseURL = "https://ros.invalid/response" + query
-	r.IntranetResponseURL = "http://100.100.100.110/response" + query
+	if r.RequestType != pintle.Plan { // which has none
+		r.ResponseURL = "https://ros.invalid/response" + query
+		r.IntranetResponseURL = "http://100.100.100.110/response" + query
+	}
 	var err error
 	if r.ResourceProperties, err = json.Marshal(orNone(properties)); err != nil {
 		return r, fmt.Errorf("properties: %w", err)
 	}
-	if r.RequestType == pintle.Update {
+	if r.RequestType == pintle.Update || r.RequestType == pintle.Plan && r.PhysicalResourceID != "" {
 		if r.OldResourceProperties, err = json.Marshal(orNone(old)); err != nil {
 			return r, fmt.Errorf("old properties: %w", err)
 		}
@@ -92,19 +94,8 @@ func (s *service) deliverOnce(ctx context.Context, document []byte) error {
 		return s.server.ServeEvent(ctx, document)
 	case ROSWeb, ROSWebSync:
 	}
-	url := provider
-	if s.life.Transport == ROSWebSync {
-		url += "/sync"
-	}
-	signed, err := wire.ROSSigning{Key: signKey, URL: url}.Sign(document, s.clock.Now())
+	w, err := s.post(ctx, document)
 	if err != nil {
-		return err
-	}
-	r := httptest.NewRequestWithContext(ctx, http.MethodPost, url, bytes.NewReader(signed))
-	r.Header.Set("Content-Type", "application/json")
-	w := httptest.NewRecorder()
-	s.server.ServeHTTP(w, r)
-	if err := s.server.Shutdown(ctx); err != nil { // the reply may come before the answer
 		return err
 	}
 	switch {
@@ -120,6 +111,23 @@ func (s *service) deliverOnce(ctx context.Context, document []byte) error {
 	}
 	s.put = w.Body.Bytes()
 	return nil
+}
+
+// post sends a signed request over HTTP and returns the reply.
+func (s *service) post(ctx context.Context, document []byte) (*httptest.ResponseRecorder, error) {
+	url := provider
+	if s.life.Transport == ROSWebSync {
+		url += "/sync"
+	}
+	signed, err := wire.ROSSigning{Key: signKey, URL: url}.Sign(document, s.clock.Now())
+	if err != nil {
+		return nil, err
+	}
+	r := httptest.NewRequestWithContext(ctx, http.MethodPost, url, bytes.NewReader(signed))
+	r.Header.Set("Content-Type", "application/json")
+	w := httptest.NewRecorder()
+	s.server.ServeHTTP(w, r)
+	return w, s.server.Shutdown(ctx) // the reply may come before the answer
 }
 
 // received checks how an answer came to the response URL.

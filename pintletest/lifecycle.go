@@ -63,7 +63,8 @@ type Step struct {
 	// Name appears in messages.
 	Name string
 	// Type is the request. Empty means Create if there is no resource, Delete if there is one and Properties is nil, and
-	// Update otherwise. A [pintle.Read] changes nothing.
+	// Update otherwise. A [pintle.Read] and a [pintle.Plan] change nothing. A Plan is that of a Create if there is no resource, and
+	// that of an Update otherwise.
 	Type pintle.RequestType
 	// Properties are those in the template, without ServiceToken. Nil means none for a Create and an Update; a Delete and a Read
 	// have those of the resource.
@@ -91,8 +92,10 @@ type Step struct {
 
 	// WantID is the physical ID that the answer must have. Empty means any.
 	WantID pintle.PhysicalID
-	// WantReplacement means that an Update must replace the resource. Otherwise it must not.
+	// WantReplacement means that an Update must replace the resource, or a Plan must announce that. Otherwise it must not.
 	WantReplacement bool
+	// WantReason is a part of the reason that a Plan gives for a replacement.
+	WantReason string
 	// WantAttributes are exactly those that the answer must have. Nil means any; an empty Map means none.
 	WantAttributes Map
 	// WantNoEcho is whether the answer must be NoEcho. It applies if WantAttributes is not nil, in CloudFormation.
@@ -102,7 +105,8 @@ type Step struct {
 	WantProperties Map
 	// WantGone is whether the answer to a Read must be that the resource is gone.
 	WantGone bool
-	// WantError is a part of the reason of the failure. Empty means that the request must succeed.
+	// WantError is a part of the reason of the failure, or of that of a Plan that refuses the change. Empty means that the request
+	// must succeed.
 	WantError string
 	// WantRollbackError is the same for the request that rolls a failed step back.
 	WantRollbackError string

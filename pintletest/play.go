@@ -94,6 +94,9 @@ func (s *service) play(ctx context.Context, now thing, step Step) thing {
 	case pintle.Read:
 		s.read(ctx, now, step)
 		return now
+	case pintle.Plan:
+		s.plan(ctx, now, step)
+		return now
 	}
 	s.problem("%q is no request", step.Type)
 	return now

@@ -68,6 +68,12 @@ func (s *provided) Reads() bool {
 	return ok && r.Reads()
 }
 
+// Plans reports whether the provider answers a Plan.
+func (s *provided) Plans() bool {
+	p, ok := s.life.Handler.(interface{ Plans() bool })
+	return ok && p.Plans()
+}
+
 // Handle calls the provider.
 func (s *provided) Handle(ctx context.Context, r *pintle.Request) (pintle.Answer, error) {
 	if s.expire {
@@ -116,12 +122,14 @@ func (s *service) request(kind pintle.RequestType, id pintle.PhysicalID, propert
 		r.ServiceToken = ""
 		return s.rosRequest(r, properties, old)
 	}
-	r.ResponseURL = "https://bucket.invalid/" + r.Key().String() + "?X-Amz-Signature=" + signature
+	if kind != pintle.Plan { // which has none
+		r.ResponseURL = "https://bucket.invalid/" + r.Key().String() + "?X-Amz-Signature=" + signature
+	}
 	var err error
 	if r.ResourceProperties, err = encode(properties); err != nil {
 		return r, err
 	}
-	if kind == pintle.Update {
+	if kind == pintle.Update || kind == pintle.Plan && id != "" {
 		r.OldResourceProperties, err = encode(old)
 	}
 	return r, err

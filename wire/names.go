@@ -18,7 +18,7 @@ type RequestID string
 // apart.
 type ServiceToken string
 
-// RequestType is what a provider is asked to do: [Create], [Update] or [Delete], or, by Pintle only, [Read].
+// RequestType is what a provider is asked to do: [Create], [Update] or [Delete], or, by Pintle only, [Read] or [Plan].
 type RequestType string
 
 // The request types, as they are spelled in a request.
@@ -32,12 +32,16 @@ const (
 // providers whose schema declares it. Neither CloudFormation nor ROS sends it.
 const Read RequestType = "Read"
 
+// Plan asks what a Create or an Update with these properties would do, and changes nothing. It is an extension of Pintle, which sends
+// it only to providers whose schema declares it. It has no response URL: its answer is a [Planned], the result of the invocation.
+const Plan RequestType = "Plan"
+
 // Valid reports whether t is one of the three request types of the services.
 func (t RequestType) Valid() bool {
 	switch t {
 	case Create, Update, Delete:
 		return true
-	case Read:
+	case Read, Plan:
 	}
 	return false
 }

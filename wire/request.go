@@ -15,13 +15,13 @@ import (
 type Request struct {
 	// Dialect says which service it is. It is not in the document; [ParseRequest] finds it out.
 	Dialect Dialect
-	// RequestType is always set. Pintle sends [Read] too.
+	// RequestType is always set. Pintle sends [Read] and [Plan] too.
 	RequestType RequestType
 	// ServiceToken is sent with every request of CloudFormation, though the reference does not list it and its samples
 	// lack it. ROS does not send it.
 	ServiceToken ServiceToken
 	// ResponseURL is where the provider sends its response: by PUT to CloudFormation, by POST to ROS. Its signature is a
-	// secret. In a request of ROS it may be empty: the reply to a web[sync] token is the response.
+	// secret. In a request of ROS it may be empty: the reply to a web[sync] token is the response. A [Plan] has none.
 	ResponseURL string
 	// IntranetResponseURL is the same for providers inside Alibaba Cloud, in a request of ROS. [ParseRequest] takes
 	// InnerResponseURL for it if the request has no other.
@@ -38,7 +38,7 @@ type Request struct {
 	RequestID RequestID
 	// LogicalResourceID is sent back in the response.
 	LogicalResourceID LogicalID
-	// PhysicalResourceID is the recorded ID; empty for a Create, set for the others. In ROS it may be missing from them: a
+	// PhysicalResourceID is the recorded ID; empty for a Create and for a Plan of one, set for the others. In ROS it may be missing from them: a
 	// Delete after a Create that failed has none to send.
 	PhysicalResourceID PhysicalID
 	// ResourceType is the type in the template, e.g. "Custom::Site".
@@ -46,7 +46,7 @@ type Request struct {
 	// ResourceProperties is a JSON object, of which CloudFormation made every scalar a string, with ServiceToken in it. In
 	// ROS it is what the template has under Parameters, as it is there. It may be nil.
 	ResourceProperties json.RawMessage
-	// OldResourceProperties is the JSON object of the state before an Update, nil for the others.
+	// OldResourceProperties is the JSON object of the state before an Update or a Plan of one, nil for the others.
 	OldResourceProperties json.RawMessage
 	// Extra holds the members that this package does not know, nil if there are none. They are written last, by name.
 	Extra map[string]json.RawMessage
@@ -86,7 +86,7 @@ func (e *RequestError) Error() string {
 
 // ParseRequest reads a request of at most [MaxRequest] bytes. RequestType, ResponseURL, StackId, RequestId and
 // LogicalResourceId must be there, for Update, Delete and Read PhysicalResourceId too; the properties must be objects. In
-// ROS ResponseURL and PhysicalResourceId may be missing. A request is one of ROS if its StackId is not an ARN and it
+// ROS and in a Plan ResponseURL and PhysicalResourceId may be missing. A request is one of ROS if its StackId is not an ARN and it
 // has a member that only ROS sends, or if its StackId is a UUID and it has no ServiceToken. The error is a
 // [RequestError] with every problem. ParseRequest also returns the members that it could read, so that a provider may
 // still be able to answer. It does not validate the text of IDs and of the URL.
@@ -100,10 +100,11 @@ func ParseRequest(text []byte) (Request, error) {
 	}
 	p := requestParser{fields: fields}
 	ros := isROS(fields)
+	kind := RequestType(p.text("RequestType", true))
 	r := Request{
-		RequestType:           RequestType(p.text("RequestType", true)),
+		RequestType:           kind,
 		ServiceToken:          ServiceToken(p.text("ServiceToken", false)),
-		ResponseURL:           p.text("ResponseURL", !ros),
+		ResponseURL:           p.text("ResponseURL", !ros && kind != Plan),
 		StackID:               StackID(p.text("StackId", true)),
 		RequestID:             RequestID(p.text("RequestId", true)),
 		LogicalResourceID:     LogicalID(p.text("LogicalResourceId", true)),
@@ -121,7 +122,7 @@ func ParseRequest(text []byte) (Request, error) {
 		r.RegionID = p.text("RegionId", false)
 	}
 	switch r.RequestType {
-	case Create, "":
+	case Create, Plan, "":
 		r.PhysicalResourceID = PhysicalID(p.text("PhysicalResourceId", false))
 	case Update, Delete, Read:
 		r.PhysicalResourceID = PhysicalID(p.text("PhysicalResourceId", !ros))
@@ -180,7 +181,7 @@ func (r Request) Encode() ([]byte, error) {
 	var w objectWriter
 	w.text("RequestType", string(r.RequestType), true)
 	w.text("ServiceToken", string(r.ServiceToken), false)
-	w.text("ResponseURL", r.ResponseURL, r.Dialect == CloudFormation)
+	w.text("ResponseURL", r.ResponseURL, r.Dialect == CloudFormation && r.RequestType != Plan)
 	if r.Dialect == ROS {
 		w.text("IntranetResponseURL", r.IntranetResponseURL, false)
 		w.text("InnerResponseURL", r.InnerResponseURL, false)

@@ -232,7 +232,7 @@ func (s *sim) checkAsked(r store.Request, open []store.Request) {
 		}
 	case wire.Delete:
 		s.checkDelete(r)
-	case wire.Read:
+	case wire.Read, wire.Plan:
 	}
 	if r.Type != wire.Create && r.Body.PhysicalID == "" {
 		s.breaks(truthful, "%s of %s has no physical id", r.Type, r.Logical)

@@ -209,7 +209,7 @@ func (s *forest) provide(r store.Request) {
 		if th := s.things[id]; th != nil && !failing {
 			th.exists = false
 		}
-	case wire.Read:
+	case wire.Read, wire.Plan:
 	}
 	if th := s.things[id]; th != nil && r.Type != wire.Delete && (!failing || r.Type == wire.Create) {
 		th.v = v.Text()

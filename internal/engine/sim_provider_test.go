@@ -109,7 +109,7 @@ func (s *sim) handle(row store.Request, n *simNode) {
 			if th := s.things[id]; th != nil {
 				th.exists = false
 			}
-		case wire.Read:
+		case wire.Read, wire.Plan:
 		}
 		s.become(id, r)
 		members = success(string(id)) + s.data(r, id)

@@ -470,7 +470,7 @@ func (s *rosSim) do(r store.Request) wire.PhysicalID {
 				delete(s.things, other)
 			}
 		}
-	case wire.Read:
+	case wire.Read, wire.Plan:
 	}
 	return id
 }

@@ -40,7 +40,7 @@ func (s verification) verify(p reply) {
 					r.PhysicalResourceID)
 			}
 		}
-	case wire.Read: // which changes nothing
+	case wire.Read, wire.Plan: // which change nothing
 	}
 }
 

@@ -40,6 +40,8 @@ type Type struct {
 	Properties, Attributes *Schema
 	// Reads reports whether the provider answers a Read.
 	Reads bool
+	// Plans reports whether the provider answers a Plan.
+	Plans bool
 }
 
 // Parse reads a document. It must be a JSON object with an object resourceTypes in it.
@@ -53,7 +55,7 @@ func Parse(text []byte) (*Document, error) {
 	var in struct {
 		ResourceTypes map[string]struct {
 			Properties, Attributes *node
-			Reads                  bool
+			Reads, Plans           bool
 		} `json:"resourceTypes"`
 	}
 	if err := json.Unmarshal(text, &in); err != nil {
@@ -67,7 +69,7 @@ func Parse(text []byte) (*Document, error) {
 	}
 	d := &Document{types: map[string]Type{}}
 	for name, t := range in.ResourceTypes {
-		d.types[name] = Type{Properties: rooted(t.Properties), Attributes: rooted(t.Attributes), Reads: t.Reads}
+		d.types[name] = Type{Properties: rooted(t.Properties), Attributes: rooted(t.Attributes), Reads: t.Reads, Plans: t.Plans}
 	}
 	return d, nil
 }

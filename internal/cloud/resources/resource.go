@@ -100,7 +100,7 @@ func (t *resource) serve(ctx context.Context, c *Call) (native.Result, error) {
 		return t.adopt(ctx, c)
 	case wire.Delete:
 		return native.Result{}, t.maker.Remove(ctx, c)
-	case wire.Read: // only for providers
+	case wire.Read, wire.Plan: // only for providers
 	}
 	return native.Result{}, fmt.Errorf("resources of type %s are not asked for a %s", t.schema.Name, c.Type)
 }

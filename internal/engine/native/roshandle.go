@@ -53,7 +53,7 @@ func (t rosHandle) Serve(_ context.Context, r *store.Request) (Result, error) {
 	case wire.Create:
 	case wire.Update:
 		key, _ = ROSHandleKey(string(r.Body.PhysicalID))
-	case wire.Delete, wire.Read: // no native type gets a Read
+	case wire.Delete, wire.Read, wire.Plan: // no native type gets a Read
 		return Result{}, nil
 	}
 	if t.signalURL == nil {

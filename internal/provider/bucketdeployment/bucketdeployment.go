@@ -102,7 +102,7 @@ func (h Handler) Handle(ctx context.Context, r *pintle.Request) (pintle.Answer, 
 		if err == nil && p.versions {
 			versions, err = d.objectVersions(ctx)
 		}
-	case pintle.Read: // functions never get a Read
+	case pintle.Read, pintle.Plan: // functions never get a Read
 	}
 	if err == nil && p.distribution != "" {
 		err = d.invalidate(ctx, string(r.RequestID))

@@ -171,6 +171,8 @@ func (d *Delivery) requestOf(r store.Request) (wire.Request, error) {
 		request.PhysicalResourceID = r.Body.PhysicalID
 	case wire.Read, store.TypeImport: // an import reads the resource to import
 		request.RequestType, request.PhysicalResourceID = wire.Read, r.Body.PhysicalID
+	case wire.Plan: // which is never a row
+		return wire.Request{}, errors.New("a Plan is not delivered")
 	default:
 		return wire.Request{}, fmt.Errorf("requests of the type %q cannot be delivered", string(r.Type))
 	}

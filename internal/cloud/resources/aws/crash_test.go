@@ -154,7 +154,7 @@ func (l life) crash(w *world, kind wire.RequestType, at int, after bool) bool {
 		r, want = w.request(kind, l.resourceType, l.changed, l.first, id), l.becomes
 	case wire.Delete:
 		want = ""
-	case wire.Create, wire.Read:
+	case wire.Create, wire.Read, wire.Plan:
 	}
 	w.rows.left, w.rows.after = at, after
 	_, err := w.types.Serve(w.ctx, r)

@@ -1,0 +1,182 @@
+package pintle
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"strings"
+
+	"github.com/pintle-dev/pintle/internal/base/redact"
+	"github.com/pintle-dev/pintle/wire"
+)
+
+// Planner is implemented by a provider that can say what it would do before anything is done. Pintle asks it in "pintle deploy
+// --dry-run", in "pintle validate" and for change sets. The schema of the provider declares it, see [Schema]. CloudFormation and ROS
+// never send a Plan.
+//
+// A plan is a forecast: Create and Update still decide. An Update that makes a new resource sets Replaces, whatever Plan has said.
+type Planner[P any] interface {
+	// Plan returns what a Create or an Update with these properties would do. It has no side effects. The package calls it with
+	// properties that satisfy their tags and the [Validator]. An error refuses the change, and its text is the explanation that
+	// people see. [ErrGone] reports that the resource does not exist, so that an Update would make a new one.
+	//
+	// Plan may be called while another request of the resource is in progress. It should return within seconds.
+	Plan(ctx context.Context, r *PlanRequest[P]) (PlanResponse, error)
+}
+
+// PlanRequest asks what a Create or an Update would do.
+type PlanRequest[P any] struct {
+	// Request is the request as it came. Its Type is Plan. Its ID is that of the existing resource, and empty if there is none.
+	// It has a RequestID of its own. Before the stack exists, StackID is not the final one either, so [Request.Token] and
+	// [Request.Name] return other values than in the Create.
+	Request
+	// Properties are the wanted ones, decoded and checked.
+	Properties P
+	// Old are the present properties, as in an [UpdateRequest]. Nil means that the resource would be created.
+	Old *P
+	// OldProblems is that of an [UpdateRequest].
+	OldProblems []string
+	// Immutable are the names of the immutable properties that change. The package announces a replacement for them, unless Plan
+	// refuses the change. It is nil for a Create.
+	Immutable []string
+}
+
+// PlanResponse is what a Create or an Update would do. The zero value means that it creates the resource, or changes it in place.
+type PlanResponse struct {
+	// Replace announces that an Update will make a new resource. It is ignored for a Create. In ROS, which cannot replace a resource
+	// in an Update, it refuses the change.
+	Replace bool
+	// Reason says why the resource is replaced, e.g. "the engine cannot be upgraded in place". At most 1,024 bytes of it are shown.
+	Reason string
+}
+
+// maxPlanReason is how many bytes of the reason of a plan are sent.
+const maxPlanReason = 1024
+
+// plannable is a [Handler] that can say whether it answers a [Plan]. All others never get one.
+type plannable interface{ Plans() bool }
+
+// plans reports whether a handler answers a Plan.
+func plans(h Handler) bool {
+	p, ok := h.(plannable)
+	return ok && p.Plans()
+}
+
+var errNoPlan = errors.New("this provider has no method Plan")
+
+// Plans reports whether the provider is a [Planner]. A handler that wraps another one and has this method gets Plan requests too if
+// the result is true; without it, it never does.
+func (r *Resource) Plans() bool { return r.plans }
+
+// Plans reports whether the handler for the type answers a [Plan].
+func (n *named) Plans() bool { return plans(n.Handler) }
+
+// Plans reports whether the wrapped handler answers a [Plan].
+func (a *alwaysDelete) Plans() bool { return plans(a.Handler) }
+
+// plan answers a Plan. A refusal is an answer; an error means that the provider cannot plan.
+func (x *resource[P, A]) plan(ctx context.Context, r *Request) (Answer, error) {
+	if x.planner == nil {
+		return Answer{}, errNoPlan
+	}
+	refuse := func(err error) (Answer, error) {
+		if ctx.Err() != nil {
+			return Answer{}, err // it ran out of time
+		}
+		r.Log().Info("the plan refuses the change", "error", logText(err))
+		return planned(wire.Refuse, cmp.Or(err.Error(), "the provider refuses the change without an explanation")), nil
+	}
+	properties, err := x.wanted(ctx, r)
+	if err != nil {
+		return refuse(err)
+	}
+	p := &PlanRequest[P]{Request: *r, Properties: properties}
+	if r.ID != "" {
+		old, problems, err := x.former(ctx, r)
+		if err != nil {
+			return refuse(err)
+		}
+		change, err := x.immutableChange(properties, old)
+		if err != nil {
+			return refuse(err)
+		}
+		if p.Immutable = change.names; p.Immutable != nil && r.Dialect == wire.ROS {
+			return refuse(noReplacement(r, change.names))
+		}
+		p.Old, p.OldProblems = &old, problems
+	}
+	response, err := x.planner.Plan(ctx, p)
+	switch {
+	case errors.Is(err, ErrGone) && r.ID != "":
+		response = PlanResponse{Replace: true, Reason: err.Error()}
+	case err != nil:
+		return refuse(err)
+	}
+	response.Replace = response.Replace || p.Immutable != nil
+	switch {
+	case r.ID == "" || !response.Replace:
+		return planned(wire.InPlace, ""), nil
+	case r.Dialect == wire.ROS:
+		return refuse(errors.New(joinTexts("; ", "ROS cannot replace a resource in an Update", response.Reason)))
+	}
+	return planned(wire.Replace, joinTexts("; ", areImmutable(p.Immutable), response.Reason)), nil
+}
+
+// areImmutable says that properties are immutable; "" if there are none.
+func areImmutable(names []string) string {
+	switch len(names) {
+	case 0:
+		return ""
+	case 1:
+		return names[0] + " is immutable"
+	}
+	return strings.Join(names, ", ") + " are immutable"
+}
+
+// joinTexts joins the texts that are not empty.
+func joinTexts(separator string, texts ...string) string {
+	var all []string
+	for _, text := range texts {
+		if text != "" {
+			all = append(all, text)
+		}
+	}
+	return strings.Join(all, separator)
+}
+
+func planned(change wire.Consequence, reason string) Answer {
+	return Answer{State: &wire.Planned{Change: change, Reason: reason}} // there is no Poller in a Plan, for which State would be
+}
+
+// plan has a Plan answered. Nothing about it is remembered, and it waits for no other request of the resource.
+func (s *Server) plan(ctx context.Context, a answered, b budget, hide *redact.Secrets) (answered, error) {
+	r := newRequest(a.request, a.log)
+	r.surroundings = surroundings{log: a.log, clock: s.clock, hide: hide, deadline: b.handler, plain: s.ros.PlainSecrets}
+	o := ask(ctx, s.handler, r, b)
+	a.running = o.running
+	answer, ok := o.answer.State.(*wire.Planned)
+	switch {
+	case o.err != nil:
+		a.log.Error("handler failed", "error", logText(o.err))
+		answer = &wire.Planned{Error: cmp.Or(o.err.Error(), "the handler failed with an error that has no text")}
+	case !ok:
+		answer = &wire.Planned{Error: errNoPlan.Error()} // a handler that wraps the provider has lost its answer
+	}
+	own := *answer
+	own.Reason, own.Error = cutPlan(redacted(hide, own.Reason)), cutPlan(redacted(hide, own.Error))
+	var err error
+	a.body, err = own.Encode()
+	a.log.Info("planned", "change", own.Change, "reason", own.Reason, "problem", own.Error)
+	return a, err
+}
+
+// cutPlan bounds a text in the answer to a Plan.
+func cutPlan(text string) string {
+	if text = wire.CleanText(text); len(text) > maxPlanReason {
+		text = strings.ToValidUTF8(text[:maxPlanReason], "") + "…"
+	}
+	return text
+}
+
+// errPlanReply is the failure of a Plan that came by a way without a reply.
+var errPlanReply = errors.New("a Plan has no response URL and is answered in the reply alone, which this one does not have")

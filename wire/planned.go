@@ -1,0 +1,72 @@
+package wire
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+)
+
+// plannedField is the member of the answer to a [Plan] that has everything.
+const plannedField = "PintlePlan"
+
+// Consequence is what an operation would do to a resource, by the answer to a [Plan].
+type Consequence string
+
+// The consequences, as they are spelled in an answer.
+const (
+	// InPlace creates the resource, or changes the existing one.
+	InPlace Consequence = "InPlace"
+	// Replace makes a new resource, and the old one is deleted after it.
+	Replace Consequence = "Replace"
+	// Refuse fails the operation before anything is done.
+	Refuse Consequence = "Refuse"
+)
+
+// Valid reports whether c is one of the three consequences. Case counts.
+func (c Consequence) Valid() bool {
+	switch c {
+	case InPlace, Replace, Refuse:
+		return true
+	}
+	return false
+}
+
+// Planned is the answer to a [Plan]. It is an extension of Pintle, and the result of the invocation, or the reply over HTTP: a Plan
+// has no response URL. The document has one member, PintlePlan, a JSON object.
+type Planned struct {
+	// Change is what the operation would do. It is empty if Error is set.
+	Change Consequence `json:"change,omitempty"`
+	// Reason is why the resource is replaced or the change refused, for people. Empty means none.
+	Reason string `json:"reason,omitempty"`
+	// Error is why the provider cannot plan, such as a panic. Empty means that it can.
+	Error string `json:"error,omitempty"`
+}
+
+// Encode returns the answer as JSON. It fails if there is neither a valid Change nor an Error.
+func (p Planned) Encode() ([]byte, error) {
+	if p.Error == "" && !p.Change.Valid() {
+		return nil, fmt.Errorf("the change %.40q is not %s, %s or %s", string(p.Change), InPlace, Replace, Refuse)
+	}
+	return json.Marshal(map[string]Planned{plannedField: p})
+}
+
+// ParsePlanned reads the answer to a [Plan], of at most [MaxResponse] bytes. Its texts lose their control characters, see
+// [CleanText]. The error says what is wrong with the document, and does not quote it.
+func ParsePlanned(body []byte) (Planned, error) {
+	if len(body) > MaxResponse {
+		return Planned{}, fmt.Errorf("the answer to the Plan is %d bytes long, %d are allowed", len(body), MaxResponse)
+	}
+	var document map[string]json.RawMessage
+	if json.Unmarshal(cleanUTF8(body), &document) != nil || !isSet(document[plannedField]) {
+		return Planned{}, errors.New("the answer to the Plan is not a JSON object with a member " + plannedField)
+	}
+	var p Planned
+	if json.Unmarshal(document[plannedField], &p) != nil {
+		return Planned{}, errors.New("the member " + plannedField + " of the answer to the Plan has another form")
+	}
+	p.Reason, p.Error = CleanText(p.Reason), CleanText(p.Error)
+	if p.Error == "" && !p.Change.Valid() {
+		return Planned{}, fmt.Errorf("the answer to the Plan has no change that is %s, %s or %s", InPlace, Replace, Refuse)
+	}
+	return p, nil
+}
