@@ -7,8 +7,8 @@ import (
 	"github.com/pintle-dev/pintle/internal/language/template"
 )
 
-// checkCapabilities rejects a template with IAM resources that the caller has not acknowledged. Pintle only records
-// these resources.
+// checkCapabilities rejects a template with IAM resources that the caller has not acknowledged, as CloudFormation does,
+// although they exist only locally.
 func (d binding) checkCapabilities(t *template.Template, given []string) error {
 	if !d.dialect.rules().consents {
 		return nil
