@@ -56,7 +56,7 @@ func TestNames(t *testing.T) {
 	}
 }
 
-// Many may install at once, and what was damaged is fixed.
+// TestInstall installs the files concurrently and repairs damaged ones.
 func TestInstall(t *testing.T) {
 	for tool, language := range map[string]bootstrap.Language{"python3": bootstrap.Python, "node": bootstrap.Node} {
 		t.Run(tool, func(t *testing.T) {
@@ -88,7 +88,7 @@ func TestInstall(t *testing.T) {
 			if diff := cmp.Diff(want, tree(t, dir)); diff != "" {
 				t.Error(diff)
 			}
-			// Without a Runtime API there is nothing to run for.
+			// Without a Runtime API, the program exits.
 			cmd := exec.Command(program.Interpreter, program.Args("f", []string{"handler"})[1:]...)
 			cmd.Env = append(os.Environ(), "AWS_LAMBDA_RUNTIME_API=127.0.0.1:1", "LAMBDA_TASK_ROOT="+dir)
 			if out, err := cmd.CombinedOutput(); err == nil {

@@ -13,7 +13,7 @@ import (
 	"github.com/pintle-dev/pintle/internal/provider/bootstrap"
 )
 
-// repository is a local repository of Maven for tests.
+// repository is a local Maven repository for tests.
 type repository struct {
 	t   *testing.T
 	dir string
@@ -30,7 +30,7 @@ func (r repository) put(path, text string) {
 	}
 }
 
-// client puts a version of the client there, without the artifacts that it depends on.
+// client adds a version of the client to the repository, without its dependencies.
 func (r repository) client(version, dependencies string) {
 	folder := "com/amazonaws/aws-lambda-java-runtime-interface-client/" + version + "/aws-lambda-java-runtime-interface-client-" + version
 	r.put(folder+".jar", "no archive")
@@ -41,7 +41,7 @@ func dependency(group, name, version, more string) string {
 	return "<dependency><groupId>" + group + "</groupId><artifactId>" + name + "</artifactId><version>" + version + "</version>" + more + "</dependency>"
 }
 
-// Of the clients in the repository, the newest counts that has all that it depends on.
+// TestJavaClientOfRepository checks that the newest client with all its dependencies is used.
 func TestJavaClientOfRepository(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		t.Skip("the client runs on Linux")
@@ -70,7 +70,8 @@ func TestJavaClientOfRepository(t *testing.T) {
 	}
 }
 
-// A client in the handler's own code comes before the repository's, and its native library is unpacked once.
+// TestJavaClientOfCode checks that a client in the handler's code takes precedence over the repository's, and that its
+// native library is unpacked once.
 func TestJavaClientOfCode(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		t.Skip("the client runs on Linux")

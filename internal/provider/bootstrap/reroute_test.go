@@ -10,8 +10,8 @@ import (
 	"github.com/pintle-dev/pintle/internal/provider/bootstrap"
 )
 
-// Connections to port 443 are changed for loopback hosts that a response URL names, and for no others. Where they lead is seen in
-// the port of what is connected: nothing listens at it.
+// TestReroute checks that connections to port 443 are redirected only for loopback hosts in a response URL. It looks at
+// the port of the connection; no program listens on it.
 func TestReroute(t *testing.T) {
 	python := `
 import sys

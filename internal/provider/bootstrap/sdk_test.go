@@ -12,7 +12,7 @@ import (
 	"github.com/pintle-dev/pintle/internal/provider/bootstrap"
 )
 
-// TestSDKOfVersion2 holds that version 2 of AWS's SDK for Node calls the endpoints of the environment, which it does not know.
+// TestSDKOfVersion2 checks that version 2 of AWS's SDK for Node, which does not support endpoint variables, uses them.
 func TestSDKOfVersion2(t *testing.T) {
 	require.Tool(t, "node")
 	program, err := bootstrap.Node.Install(t.TempDir(), "node")

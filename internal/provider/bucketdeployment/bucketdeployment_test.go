@@ -23,7 +23,7 @@ import (
 
 type m = map[string]any
 
-// bucket is an S3 with one bucket in memory, and a CloudFront.
+// bucket is an in-memory S3 with one bucket, and a CloudFront.
 type bucket struct {
 	mu      sync.Mutex
 	objects map[string]string
@@ -184,7 +184,7 @@ func TestDeploy(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			b := newBucket(map[string]string{"_/a.zip": archive, "other": "o", "to/old": "x"})
 			b.tags = test.tags
-			for range 2 { // repeating a request changes nothing
+			for range 2 { // a repeated request changes nothing
 				answer, err := b.handle(t, test.kind, test.properties, test.old)
 				if (err == nil) != (test.reason == "") || err != nil && !strings.Contains(err.Error(), test.reason) {
 					t.Fatalf("error %v, want %q", err, test.reason)

@@ -27,7 +27,7 @@ func write(t *testing.T, dir string, files map[string]string) {
 	}
 }
 
-// Each file is saved with another text in turn: those count that are what the program is made of.
+// TestFiles changes each file in turn. Only changes of build inputs are reported.
 func TestFiles(t *testing.T) {
 	t.Setenv("GOPROXY", "off")
 	t.Setenv("GOFLAGS", "-mod=mod")
@@ -35,7 +35,7 @@ func TestFiles(t *testing.T) {
 	for name, test := range map[string]struct {
 		target string
 		files  map[string]string
-		run    []string // files that may be executed
+		run    []string // executable files
 		count  []string
 		others []string
 	}{
@@ -131,7 +131,7 @@ func TestFiles(t *testing.T) {
 	}
 }
 
-// A package in a directory that go does not understand is watched by itself.
+// TestFilesOfNoModule checks that a package in a directory outside a module is watched alone.
 func TestFilesOfNoModule(t *testing.T) {
 	dir := t.TempDir()
 	t.Setenv("PATH", "")

@@ -93,7 +93,7 @@ func TestHandled(t *testing.T) {
 	}
 }
 
-// A call that takes too long fails, and its event has time left to say so.
+// TestTimeout checks that a slow call fails while its event still has time to report that.
 func TestTimeout(t *testing.T) {
 	release := make(chan struct{})
 	s := newServices(t, func(_ string, r *http.Request, _ string) (int, string) {
@@ -117,7 +117,7 @@ func TestTimeout(t *testing.T) {
 	}
 }
 
-// A configuration that cannot be read fails those who need it, until it is fixed.
+// TestConfigurationMended checks that an invalid configuration fails requests until it is fixed.
 func TestConfigurationMended(t *testing.T) {
 	s := newServices(t, parameter)
 	surroundings(t, "", map[string]string{"AWS_ENDPOINT_URL": "localhost:1"})

@@ -7,7 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// Where calls go is what the AWS SDK's own clients make of the environment and the configuration file.
+// TestEndpoints compares the endpoints with those that the AWS SDK's own clients use.
 func TestEndpoints(t *testing.T) {
 	const file = `
 [default]
@@ -48,7 +48,7 @@ elastic_load_balancing_v2 =
 			"AWS_ENDPOINT_URL_COGNITO_IDENTITY_PROVIDER":    "http://g",
 			"AWS_ENDPOINT_URL_SSM":                          "",
 			"AWS_ENDPOINT_URL_NOTHING":                      "http://h",
-			"AWS_ENDPOINT_URL_SECRETSMANAGER":               "http://i", // the SDKs want an underscore between words
+			"AWS_ENDPOINT_URL_SECRETSMANAGER":               "http://i", // the SDKs require an underscore between words
 			"AWS_ENDPOINT_URL_ELASTIC_LOAD_BALANCING_V2_OR": "http://j",
 		}, own: map[string]string{"s3": "http://a", "dynamodb": "http://b", "apigateway": "http://c", "elbv2": "http://d", "secretsmanager": "http://e",
 			"route53": "http://f", "cognito-idp": "http://g"}},
@@ -95,7 +95,7 @@ func TestVariants(t *testing.T) {
 	}
 }
 
-// Each service is called where it is.
+// TestEndpointCalled checks that each service is called at its endpoint.
 func TestEndpointCalled(t *testing.T) {
 	all, own := newServices(t, parameter), newServices(t, parameter)
 	surroundings(t, "", map[string]string{"AWS_ENDPOINT_URL": all.url, "AWS_ENDPOINT_URL_SECRETS_MANAGER": own.url})

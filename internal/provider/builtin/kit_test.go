@@ -17,19 +17,19 @@ import (
 	"github.com/pintle-dev/pintle/internal/provider/local"
 )
 
-// patience is how long a test waits for what must come, before it says what did not.
+// patience is how long a test waits before it fails.
 const patience = 30 * time.Second
 
 type m = map[string]any
 
-// surroundings makes an environment in which the AWS SDK finds only what the test puts there, and returns the path of the
+// surroundings creates an environment in which the AWS SDK finds only the test's settings. It returns the path of the
 // configuration file.
 func surroundings(t *testing.T, configuration string, variables map[string]string) string {
 	t.Helper()
 	for _, variable := range os.Environ() {
 		if name, _, _ := strings.Cut(variable, "="); strings.HasPrefix(name, "AWS_") {
 			t.Setenv(name, "")
-			if err := os.Unsetenv(name); err != nil { // t.Setenv puts back what it was
+			if err := os.Unsetenv(name); err != nil { // t.Setenv restores the old value
 				t.Fatal(err)
 			}
 		}
@@ -57,12 +57,12 @@ const (
 	roleToken  = "role-token-0123456789abcdef0123456789abc"
 )
 
-// services stands for AWS, or for one of its services.
+// services emulates AWS, or one of its services.
 type services struct {
 	url string
 
 	mu    sync.Mutex
-	asked []string // who signed, the region, the service and the action
+	asked []string // the signer, region, service and action of each call
 }
 
 func newServices(t *testing.T, answer func(action string, r *http.Request, body string) (status int, text string)) *services {
@@ -102,7 +102,7 @@ func (s *services) requests() []string {
 	return s.asked
 }
 
-// kit is a runtime with the provider, and all that it writes.
+// kit is a runtime with the provider, and records its output.
 type kit struct {
 	*local.Runtime
 	t       *testing.T
@@ -115,7 +115,7 @@ type kit struct {
 	written bytes.Buffer
 }
 
-// signature is in each response URL.
+// signature is part of each response URL.
 const signature = "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
 
 func newKit(t *testing.T, a AWS) *kit {
@@ -152,7 +152,7 @@ func newKit(t *testing.T, a AWS) *kit {
 	return k
 }
 
-// writer is where the log of the runtime goes.
+// writer writes the log of the runtime.
 type writer struct{ k *kit }
 
 func (w writer) Write(p []byte) (int, error) {
@@ -161,7 +161,7 @@ func (w writer) Write(p []byte) (int, error) {
 	return w.k.written.Write(p)
 }
 
-// handle has a request handled and returns its answer.
+// handle sends a request and returns its answer.
 func (k *kit) handle(id string, request m, secrets ...string) map[string]any {
 	k.t.Helper()
 	whole := m{"RequestType": "Create", "ResponseURL": k.url, "RequestId": id, "LogicalResourceId": "Thing", "ResourceType": "Custom::AWS",
@@ -185,7 +185,7 @@ func (k *kit) handle(id string, request m, secrets ...string) map[string]any {
 		k.t.Fatal("no outcome was reported")
 	}
 	var answer map[string]any
-	text := <-k.answers // which came before the outcome
+	text := <-k.answers // it arrived before the outcome
 	if err := json.Unmarshal([]byte(text), &answer); err != nil {
 		k.t.Fatalf("%v: %s", err, text)
 	}
@@ -205,14 +205,14 @@ func (k *kit) log(id string) string {
 	return strings.Join(own, "\n")
 }
 
-// everything is all that was written.
+// everything returns the whole output.
 func (k *kit) everything() string {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	return k.written.String()
 }
 
-// asText is a call as the CDK writes it.
+// asText formats a call like the CDK.
 func asText(t *testing.T, call m) string {
 	t.Helper()
 	text, err := json.Marshal(call)

@@ -10,10 +10,11 @@ import (
 	"github.com/pintle-dev/pintle/internal/provider/project"
 )
 
-// hush is the value of a NoEcho parameter. It is in what the template sends, and comes back in errors.
+// hush is the value of a NoEcho parameter. The template sends it, and errors contain it.
 const hush = `open "sesame" + 7`
 
-// telling is a service that tells all it knows, the secrets of requests included, as some do where a signature is wrong.
+// telling is a service that returns everything it knows, including the secrets of requests, as some do for a wrong
+// signature.
 func telling(fails bool) func(action string, r *http.Request, body string) (int, string) {
 	return func(action string, r *http.Request, body string) (int, string) {
 		switch {
@@ -36,7 +37,8 @@ func telling(fails bool) func(action string, r *http.Request, body string) (int,
 	}
 }
 
-// No log of the provider or of what runs it has a secret: of the process, of a role, of a template, or of the response URL.
+// TestSecrets checks that no log of the provider or the runtime contains a secret of the process, a role, a template or
+// the response URL.
 func TestSecrets(t *testing.T) {
 	for _, fails := range []bool{false, true} {
 		s := newServices(t, telling(fails))
@@ -59,7 +61,7 @@ func TestSecrets(t *testing.T) {
 					if answer["Status"] != want {
 						t.Errorf("%s: answered %v, want %s", id, answer, want)
 					}
-					// The engine hides the template's secrets in a reason. What it cannot know must not be there.
+					// The engine redacts the template's secrets in a reason. It does not know these.
 					for _, secret := range []string{ownSecret, ownToken, roleSecret, roleToken} {
 						if reason := fmt.Sprint(answer["Reason"]); strings.Contains(reason, secret) {
 							t.Errorf("%s: the reason has a secret: %s", id, reason)
@@ -74,7 +76,7 @@ func TestSecrets(t *testing.T) {
 				}
 			}
 		}
-		// The names of attributes may be logged, or not; their values never.
+		// The names of attributes may be logged; their values must not.
 		for _, logged := range []bool{true, false} {
 			id := fmt.Sprintf("names-%t", logged)
 			call := m{"service": "STS", "action": "getSessionToken", "logApiResponseData": logged}

@@ -14,7 +14,7 @@ func TestIsCDK(t *testing.T) {
 	for name, want := range map[string]bool{
 		"AWS679f53fac002430cb0da5b7982bd22872D164C4C":          true,
 		"stack-AWS679f53fac002430cb0da5b7982bd2287-abcdefgh":   true,
-		"stack-AWS679f53fac002430cb0da5b7982bd-abcdefgh":       false, // cut off, so that only the logical ID tells
+		"stack-AWS679f53fac002430cb0da5b7982bd-abcdefgh":       false, // truncated, so that only the logical ID shows it
 		"LogRetentionaae0aa3c5b4d4f87b02d85b201efdd8aFD4BFC8A": false,
 		"": false,
 	} {
@@ -24,7 +24,8 @@ func TestIsCDK(t *testing.T) {
 	}
 }
 
-// With what functions are told, calls go where functions' calls go, with their keys, and everything may be called.
+// TestTold checks that with a function's environment, calls have the function's endpoints and keys, and all calls are
+// allowed.
 func TestTold(t *testing.T) {
 	assume := func(action string, r *http.Request, body string) (int, string) {
 		if action == "AssumeRole" {
@@ -39,7 +40,7 @@ func TestTold(t *testing.T) {
 		name    string
 		call    m
 		environ func(here, elsewhere string) []string
-		want    []string // what was asked here, and then elsewhere
+		want    []string // calls to the first service, and to the second
 	}{
 		{"this server", get, nil, []string{"OURS eu-west-1 ssm GetParameter"}},
 		{"a role of this server", role, nil, []string{"OURS eu-west-1 sts AssumeRole", "ROLE eu-west-1 ssm GetParameter"}},
@@ -65,7 +66,7 @@ func TestTold(t *testing.T) {
 				environ = test.environ(here.url, elsewhere.url)
 			}
 			env := functionenv.Variables(functionenv.Config{Environ: environ, URL: here.url, Key: functionenv.Key{ID: "OURS", Secret: "s"}})
-			if profile := env["AWS_PROFILE"]; profile != "" { // as the process has it then
+			if profile := env["AWS_PROFILE"]; profile != "" { // as in the environment of the process
 				t.Setenv("AWS_PROFILE", profile)
 				t.Setenv("AWS_ACCESS_KEY_ID", "")
 				t.Setenv("AWS_SECRET_ACCESS_KEY", "")

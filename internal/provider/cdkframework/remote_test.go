@@ -27,10 +27,10 @@ import (
 	"github.com/pintle-dev/pintle/internal/provider/project"
 )
 
-// patience is how long a test waits for what must come, before it says what did not.
+// patience is how long a test waits before it fails.
 const patience = 30 * time.Second
 
-// kit is a runtime with a function F, in Python, and what became of events of others.
+// kit is a runtime with a Python function F. It records the outcomes of other events.
 type kit struct {
 	*local.Runtime
 	t     *testing.T
@@ -152,7 +152,7 @@ func TestFunctionIsFoundAtEachCall(t *testing.T) {
 	}
 }
 
-// More calls than a function may have at once or in its queue wait for their turn.
+// TestFunctionIsBusy checks that calls wait if the function's processes and queue are full.
 func TestFunctionIsBusy(t *testing.T) {
 	k := newKit(t, answering, func(c *local.Config) { c.Queue = 1 })
 	var all sync.WaitGroup
@@ -172,14 +172,14 @@ func TestFunctionIsGivenUp(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
 	defer cancel()
 	_, err := k.function()(ctx, []byte("{}"))
-	// Both clocks run out at the same time.
+	// Both deadlines expire at the same time.
 	if !errors.Is(err, context.DeadlineExceeded) && !strings.Contains(fmt.Sprint(err), "at the event's deadline") &&
 		!strings.Contains(fmt.Sprint(err), "the event's deadline passed") {
 		t.Errorf("got %v", err)
 	}
 }
 
-// answers is where the framework sends answers.
+// answers returns a response URL and the answers that it receives.
 func answers(t *testing.T) (url string, got <-chan string) {
 	bodies := make(chan string, 100)
 	server := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
@@ -202,7 +202,7 @@ func request(t *testing.T, url string) []byte {
 	return text
 }
 
-// serve makes P a provider whose handler has F do the work.
+// serve makes P a provider whose handler calls F.
 func (k *kit) serve() {
 	k.t.Helper()
 	handler := pintle.HandlerFunc(func(ctx context.Context, r *pintle.Request) (pintle.Answer, error) {
@@ -226,7 +226,7 @@ func TestServe(t *testing.T) {
 	k := newKit(t, answering, nil)
 	k.serve()
 	url, got := answers(t)
-	// Delivered again it is answered again.
+	// A second delivery gets the answer again.
 	for range 2 {
 		if err := k.Invoke("P", local.Event{ID: "r1", Payload: request(t, url)}); err != nil {
 			t.Fatal(err)
@@ -240,7 +240,8 @@ func TestServe(t *testing.T) {
 	}
 }
 
-// A program that stops answers nothing for a request whose function it has finished: the next one handles it again.
+// TestStopped checks that a stopping process sends no answer for a request whose function it has finished. The next one
+// handles the request again.
 func TestStopped(t *testing.T) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -255,7 +256,7 @@ func TestStopped(t *testing.T) {
 	if err := k.Invoke("P", local.Event{ID: "r1", Payload: request(t, url)}); err != nil {
 		t.Fatal(err)
 	}
-	begun, err := listener.Accept() // the function runs
+	begun, err := listener.Accept() // the function is running
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -10,8 +10,8 @@ import (
 
 const elsewhere = "arn:aws:lambda:us-east-1:222222222222:function:theirs"
 
-// TestFunctionOfAnotherAccount: the functions and topics of an account are asked by its own stacks alone; for others they are as if
-// they were not here.
+// TestFunctionOfAnotherAccount checks that only stacks of an account can use its functions and topics. For other stacks
+// they do not exist.
 func TestFunctionOfAnotherAccount(t *testing.T) {
 	configureAWS(t, "", "")
 	theirs := named{"theirs": {Name: "theirs", URL: "http://127.0.0.1:1/", Account: "222222222222"}}

@@ -36,7 +36,7 @@ const (
 	mns   = "acs:mns:cn-beijing:1234567890123456:/topics/thing"
 )
 
-// configureAlibaba makes the environment the only source of keys and endpoints; an empty key is none.
+// configureAlibaba makes the environment the only source of keys and endpoints. An empty key means none.
 func configureAlibaba(t *testing.T, endpoint, key string) {
 	t.Helper()
 	token := ""
@@ -59,8 +59,8 @@ func macOf(of func() hash.Hash, key, text string) []byte {
 	return m.Sum(nil)
 }
 
-// wantAuthorization is what the service would compute for a call. It is written from the services' pages, and not with the code
-// that signs.
+// wantAuthorization computes the signature that the service expects. It follows the services' documentation and does
+// not use the signing code.
 func wantAuthorization(r *http.Request, body []byte, id, secret string) string {
 	h := r.Header
 	sum := md5.Sum(body)
@@ -108,7 +108,7 @@ func wantAuthorization(r *http.Request, body []byte, id, secret string) string {
 	return "MNS " + id + ":" + base64.StdEncoding.EncodeToString(macOf(sha1.New, secret, text))
 }
 
-// fakeAlibaba answers each call that is signed as it should be by the next of the replies, the last forever.
+// fakeAlibaba answers each correctly signed call with the next of the replies, and repeats the last one.
 func fakeAlibaba(t *testing.T, id string, replies ...func(http.ResponseWriter)) (*httptest.Server, chan sent) {
 	t.Helper()
 	calls := make(chan sent, 100)
@@ -149,7 +149,7 @@ func replies(status int) func(http.ResponseWriter) {
 	return func(w http.ResponseWriter) { w.WriteHeader(status) }
 }
 
-// TestAlibabaOutcomes: what the services say, and what of it may pass.
+// TestAlibabaOutcomes checks the outcomes of the services' responses, and which of them are temporary.
 func TestAlibabaOutcomes(t *testing.T) {
 	type list = []func(http.ResponseWriter)
 	notHere := ". No local provider is named thing either"
@@ -221,14 +221,14 @@ func TestAlibabaOutcomes(t *testing.T) {
 	}
 }
 
-// TestAlibabaCalls: where calls go, and what is in them.
+// TestAlibabaCalls checks the targets and contents of calls.
 func TestAlibabaCalls(t *testing.T) {
 	server, calls := fakeAlibaba(t, "AKID", replies(202))
 	configureAlibaba(t, server.URL, "AKID")
 	tests := map[string]struct {
 		token, path string
 		header      map[string]string
-		base64      bool // what queues and topics get
+		base64      bool // for queues and topics
 	}{
 		"2.0": {fc2, "/2016-08-15/services/shop.LATEST/functions/thing/invocations", map[string]string{
 			"X-Fc-Invocation-Type": "Async", "X-Fc-Account-Id": "1234567890123456", "X-Fc-Security-Token": "token-of-AKID",
@@ -236,7 +236,7 @@ func TestAlibabaCalls(t *testing.T) {
 		}, false},
 		"3.0": {fc3, "/2023-03-30/functions/thing/invocations", map[string]string{
 			"X-Fc-Invocation-Type": "Async", "X-Acs-Action": "InvokeFunction", "X-Acs-Version": "2023-03-30", "X-Acs-Security-Token": "token-of-AKID",
-		}, true}, // a function gets its event as it is
+		}, true}, // a function gets the unchanged event
 		"queue":           {queue, "/queues/thing/messages", map[string]string{"X-Mns-Version": "2015-06-06", "Security-Token": "token-of-AKID"}, false},
 		"slash queue":     {strings.Replace(queue, ":queues", ":/queues", 1), "/queues/thing/messages", nil, false},
 		"topic":           {mns, "/topics/thing/messages", map[string]string{"X-Mns-Version": "2015-06-06", "Content-Type": "application/xml"}, false},
@@ -322,7 +322,7 @@ func TestAlibabaRefusals(t *testing.T) {
 func TestAlibabaUnreachable(t *testing.T) {
 	server, _ := fakeAlibaba(t, "AKID", replies(202))
 	configureAlibaba(t, server.URL, "AKID")
-	server.Close() // and no one listens there
+	server.Close() // no program listens there now
 	w := startROS(t, "https://pintle.example/ros/response", func(c *delivery.Config, _ *world) { c.RetryFor = 50 * time.Millisecond })
 	w.Dispatch([]store.Request{rosRequest(wire.Create, fc3)})
 	got, ok := w.next(t).Outcome.(delivery.Refused)

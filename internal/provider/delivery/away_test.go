@@ -11,8 +11,8 @@ import (
 	"github.com/pintle-dev/pintle/wire"
 )
 
-// TestAway: what is for a function or a local topic, and every task of an execution, waits for a node that has them, and
-// does not go to AWS.
+// TestAway checks that requests for functions and local topics, and the tasks of executions, wait for a node that has
+// these, and do not go to AWS.
 func TestAway(t *testing.T) {
 	server, calls := fakeAWS(t, func(w http.ResponseWriter) { w.WriteHeader(http.StatusAccepted) })
 	configureAWS(t, server.URL, "AKIDEXAMPLE")

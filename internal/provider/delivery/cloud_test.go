@@ -20,7 +20,7 @@ import (
 	"github.com/pintle-dev/pintle/internal/store"
 )
 
-// A trace, as the W3C has it and as AWS has it.
+// A trace in the formats of the W3C and of AWS.
 const (
 	parent = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"
 	xray   = "Root=1-4bf92f35-77b34da6a3ce929d0e0e4736;Parent=00f067aa0ba902b7;Sampled=1"
@@ -31,7 +31,8 @@ const (
 	topic    = "arn:aws:sns:us-east-1:000000000000:thing"
 )
 
-// configureAWS makes the environment the SDK's only source; an empty endpoint is none, an empty key no credentials.
+// configureAWS makes the environment the SDK's only source. An empty endpoint means none, and an empty key no
+// credentials.
 func configureAWS(t *testing.T, endpoint, key string) {
 	for name, value := range map[string]string{
 		"AWS_ACCESS_KEY_ID":                      key,
@@ -50,14 +51,14 @@ func configureAWS(t *testing.T, endpoint, key string) {
 	}
 }
 
-// call is what reached the service.
+// call is a call that reached the service.
 type call struct {
 	path, query, kind string
 	body              string
 	trace             string
 }
 
-// fakeAWS answers each call by the next of the replies, the last forever.
+// fakeAWS answers each call with the next of the replies, and repeats the last one.
 func fakeAWS(t *testing.T, replies ...func(http.ResponseWriter)) (*httptest.Server, chan call) {
 	calls := make(chan call, 100)
 	n := 0
@@ -179,7 +180,8 @@ func TestLambdaCall(t *testing.T) {
 	checkDocument(t, body)
 }
 
-// TestConfiguration: certificates of AWS_CA_BUNDLE are trusted, and a bad endpoint of a service that is not called does not matter.
+// TestConfiguration checks that certificates of AWS_CA_BUNDLE are trusted, and that a bad endpoint of another service
+// does not matter.
 func TestConfiguration(t *testing.T) {
 	server, calls := fakeAWS(t, lambdaAccepts)
 	private := httptest.NewTLSServer(server.Config.Handler)
@@ -226,7 +228,7 @@ func TestSNSCall(t *testing.T) {
 	}
 }
 
-// checkDocument checks that the text is the request "a", secrets in clear.
+// checkDocument checks that the text is the request "a", with secrets in clear text.
 func checkDocument(t *testing.T, text string) {
 	t.Helper()
 	var document struct {
@@ -289,7 +291,7 @@ func TestCloudRefusals(t *testing.T) {
 func TestCloudUnreachable(t *testing.T) {
 	server, _ := fakeAWS(t, lambdaAccepts)
 	configureAWS(t, server.URL, "AKIDEXAMPLE")
-	server.Close() // and no one listens there
+	server.Close() // no program listens there now
 	w := start(t, func(c *delivery.Config, _ *world) { c.RetryFor = 500 * time.Millisecond })
 	w.Dispatch([]store.Request{request("a", 1, function)})
 	got, ok := w.next(t).Outcome.(delivery.Refused)
@@ -299,7 +301,7 @@ func TestCloudUnreachable(t *testing.T) {
 	}
 }
 
-// TestCredentialsFoundLater checks that a first failure is not remembered.
+// TestCredentialsFoundLater checks that a first failure is not cached.
 func TestCredentialsFoundLater(t *testing.T) {
 	server, _ := fakeAWS(t, lambdaAccepts)
 	configureAWS(t, server.URL, "")

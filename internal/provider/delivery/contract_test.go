@@ -13,7 +13,7 @@ import (
 	"github.com/pintle-dev/pintle/wire"
 )
 
-// taker takes every event for Thing.
+// taker accepts every event for Thing.
 type taker struct{ events chan local.Event }
 
 func (taker) Match(wire.ServiceToken) (delivery.Provider, bool) {
@@ -28,7 +28,7 @@ func (t taker) Invoke(_ string, event local.Event) error {
 	return nil
 }
 
-// Whose functions a provider is called like follows its token, which the handler is told too.
+// TestContractFollowsTheToken checks that the token decides the contract, and that the handler gets the token.
 func TestContractFollowsTheToken(t *testing.T) {
 	taken := taker{make(chan local.Event, 1)}
 	w := start(t, func(c *delivery.Config, _ *world) { c.Local = taken })
@@ -44,7 +44,7 @@ func TestContractFollowsTheToken(t *testing.T) {
 	}
 }
 
-// limited takes every event for a provider with a timeout, whose process is new.
+// limited accepts every event for a provider with a timeout and a new process.
 type limited struct{ taker }
 
 func (limited) Match(wire.ServiceToken) (delivery.Provider, bool) {
@@ -57,7 +57,7 @@ func (l limited) Invoke(_ string, event local.Event) error {
 	return nil
 }
 
-// TestWithinCountsInitialization: a new process may take longer than its timeout, which begins when it is initialized.
+// TestWithinCountsInitialization checks that a new process may exceed its timeout by the time of its initialization.
 func TestWithinCountsInitialization(t *testing.T) {
 	w := start(t, func(c *delivery.Config, _ *world) { c.Local = limited{taker{make(chan local.Event, 1)}} })
 	w.Dispatch([]store.Request{request("a", 1, localFunction)})

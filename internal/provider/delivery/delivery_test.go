@@ -24,7 +24,7 @@ import (
 
 func TestMain(m *testing.M) {
 	if mode := os.Getenv("PROVIDER_MODE"); mode != "" {
-		provide(mode) // this is a provider's process
+		provide(mode) // the test runs as a provider's process
 		return
 	}
 	os.Exit(m.Run())
@@ -58,7 +58,7 @@ func request(id string, stack store.StackKey, token string) store.Request {
 	}
 }
 
-// table is the request table: rows are ready until they were reported.
+// table is the request table: rows are ready until they have been reported.
 type table struct {
 	mu   sync.Mutex
 	rows []store.Request
@@ -93,7 +93,7 @@ type reported struct {
 	Outcome delivery.Outcome
 }
 
-// world is a running delivery and what is around it.
+// world is a running delivery with its surroundings.
 type world struct {
 	*delivery.Delivery
 	table    *table
@@ -103,7 +103,8 @@ type world struct {
 	ended    chan struct{}
 }
 
-// start runs a delivery with the config, completed and changed. When the test ends, nothing secret may be in its log.
+// start runs a delivery with the completed and changed config. At the end of the test, its log must not contain
+// secrets.
 func start(t *testing.T, change func(*delivery.Config, *world)) *world {
 	t.Helper()
 	base, err := url.Parse("http://127.0.0.1:4600/response")
@@ -170,7 +171,7 @@ func checkClean(t *testing.T, text string) {
 	}
 }
 
-// next returns the next outcome, checked for secrets.
+// next returns the next outcome, after checking it for secrets.
 func (w *world) next(t *testing.T) reported {
 	t.Helper()
 	select {
@@ -200,7 +201,7 @@ func (b *lockedBuffer) String() string {
 	return b.b.String()
 }
 
-// refusedAtOnce is a request that comes to an end without leaving the process.
+// refusedAtOnce returns a request that is refused without leaving the process.
 func refusedAtOnce(id string, stack store.StackKey) store.Request {
 	return request(id, stack, "acs:fc:x")
 }
@@ -243,7 +244,7 @@ func TestStartClaimsWhatIsReady(t *testing.T) {
 		if got := w.next(t); got.ID != "mine" {
 			t.Errorf("reported %s, want mine", got.ID)
 		}
-		time.Sleep(time.Minute) // of the bubble's time: several readings of the table
+		time.Sleep(time.Minute) // in the bubble's time: several reads of the table
 		synctest.Wait()
 		if len(w.outcomes) > 0 {
 			t.Errorf("reported %+v too", <-w.outcomes)
@@ -297,7 +298,7 @@ func TestDispatchOfASettledRequestIsDropped(t *testing.T) {
 		w.Dispatch([]store.Request{r, r})
 		w.next(t)
 		synctest.Wait()
-		w.Dispatch([]store.Request{r}) // the commit's own hand-over, overtaken by a reading of the table
+		w.Dispatch([]store.Request{r}) // the commit's own dispatch, after a read of the table
 		synctest.Wait()
 		if len(w.outcomes) > 0 {
 			t.Error("it was delivered twice")
@@ -313,7 +314,7 @@ func TestTakenOverRequestsAreNotSent(t *testing.T) {
 		w.Dispatch([]store.Request{refusedAtOnce("a", 1)})
 		w.next(t)
 		synctest.Wait()
-		node = 2 // the node was declared dead, joined again, and took its own rows over
+		node = 2 // the node was declared dead, rejoined, and took over its own rows
 		old := refusedAtOnce("b", 1)
 		again := refusedAtOnce("a", 1)
 		again.Owner = 2

@@ -84,7 +84,7 @@ func TestTaskInLambda(t *testing.T) {
 	}
 }
 
-// TestTaskThatTakesTooLong: what is over is the time of the state, which a machine knows by its own name.
+// TestTaskThatTakesTooLong checks that the state's timeout is reported by the error name of state machines.
 func TestTaskThatTakesTooLong(t *testing.T) {
 	done := make(chan struct{})
 	server := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
@@ -151,7 +151,7 @@ func TestTaskInProcess(t *testing.T) {
 	} {
 		t.Run(mode, func(t *testing.T) {
 			w := startLocal(t, mode, "", nil)
-			for try := 1; try <= 2; try++ { // one after the other, each for itself
+			for try := 1; try <= 2; try++ { // each try is independent
 				w.Dispatch([]store.Request{taskRequest(localTask, try)})
 				got := w.next(t)
 				if diff := cmp.Diff(polled(try, delivery.Accepted{Local: true}), got); diff == "" {
@@ -166,7 +166,7 @@ func TestTaskInProcess(t *testing.T) {
 	}
 }
 
-// processes are processes that a test ends itself.
+// processes are processes that the test controls.
 type processes struct{ events chan local.Event }
 
 func (p processes) Match(token wire.ServiceToken) (delivery.Provider, bool) {
@@ -181,8 +181,8 @@ func (p processes) Invoke(_ string, event local.Event) error {
 	return nil
 }
 
-// TestTriesAreToldApart: the end of a try that was given up says nothing of the next one, which another function may have; a try
-// that is sent once more is not begun once more.
+// TestTriesAreToldApart checks that the end of an abandoned try does not affect the next one, which may run on another
+// node. A try that is sent again does not start again.
 func TestTriesAreToldApart(t *testing.T) {
 	p := processes{make(chan local.Event, 10)}
 	var node atomic.Int64
@@ -207,7 +207,7 @@ func TestTriesAreToldApart(t *testing.T) {
 	if first.ID == second.ID || len(first.ID) != 36 {
 		t.Errorf("the tries are %s and %s", first.ID, second.ID)
 	}
-	node.Store(2) // the node was declared dead, came back, and took over its own rows
+	node.Store(2) // the node was declared dead, rejoined, and took over its own rows
 	again := taskRequest(localTask, 2)
 	again.Owner = 2
 	w.Dispatch([]store.Request{again})
@@ -236,7 +236,8 @@ func TestTriesAreToldApart(t *testing.T) {
 	}
 }
 
-// TestNextTryIsDelivered at once, though it is made ready by the report of the one before, which is then still in hand.
+// TestNextTryIsDelivered checks that the next try is delivered immediately, although the report of the previous one
+// makes it ready while that is still in the queue.
 func TestNextTryIsDelivered(t *testing.T) {
 	server, calls := fakeAWS(t, func(w http.ResponseWriter) { fmt.Fprint(w, `1`) })
 	configureAWS(t, server.URL, "AKIDEXAMPLE")

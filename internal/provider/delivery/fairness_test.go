@@ -19,7 +19,7 @@ import (
 	"github.com/pintle-dev/pintle/wire"
 )
 
-// counted is a table that knows how many of the requests it gave are in hand.
+// counted is a table that counts how many of its requests are in the queue.
 type counted struct {
 	*sqlite.Store
 	mu         sync.Mutex
@@ -39,8 +39,8 @@ func (c *counted) take(n int) {
 	c.most = max(c.most, c.hand)
 }
 
-// TestABigStackStarvesNobody makes a stack of 10,000 ready requests, and while it has filled the queue many small ones. They
-// are sent as soon as there is room, and no more is in hand at any time than the queue holds.
+// TestABigStackStarvesNobody creates a stack with 10,000 ready requests and, after it has filled the queue, many small
+// ones. The small ones are sent as soon as there is room. The queue never exceeds its limit.
 func TestABigStackStarvesNobody(t *testing.T) {
 	const big, small, queue = 10_000, 40, 64
 	keys, err := store.NewKeys(store.Key{ID: "a", Secret: bytes.Repeat([]byte{'a'}, store.KeySize)})
@@ -122,7 +122,7 @@ func TestABigStackStarvesNobody(t *testing.T) {
 		t.Fatal(err)
 	}
 	d.Dispatch(add(1, "Thing", big))
-	rows.take(queue) // that is what of them it can have taken
+	rows.take(queue) // the maximum that it can have taken
 	for key := store.StackKey(2); key < 2+small; key++ {
 		d.Dispatch(add(key, "Small", 1))
 	}

@@ -22,7 +22,7 @@ import (
 
 const localTopic = "arn:aws:sns:eu-west-1:84969EXAMPLE:Thing"
 const laterTopic = "arn:aws:sns:us-west-2:84969EXAMPLE:Thing" // of the provider whose answers come later
-const briefTopic = "arn:aws:sns:sa-east-1:84969EXAMPLE:Thing" // of the provider that has little time
+const briefTopic = "arn:aws:sns:sa-east-1:84969EXAMPLE:Thing" // of the provider with a short timeout
 const localFunction = "arn:aws:lambda:eu-west-1:84969EXAMPLE:function:Thing:live"
 
 // startLocal is start with a provider named Thing, which is this test binary in the given mode.
@@ -136,7 +136,8 @@ func TestLocalEnvelopes(t *testing.T) {
 	checkDocument(t, strings.Replace(sns.Message, `"a2"`, `"a"`, 1))
 }
 
-// TestQuietEnds checks that a handler's return is not a death, and that nothing is when AWS would keep quiet.
+// TestQuietEnds checks that a handler's return is not reported as a death, and that with FidelityAWS an exit is not
+// either.
 func TestQuietEnds(t *testing.T) {
 	for mode, fidelity := range map[string]bool{"returns": false, "exits": true} {
 		t.Run(mode, func(t *testing.T) {
@@ -161,13 +162,13 @@ func TestQuietEnds(t *testing.T) {
 	}
 }
 
-// TestOver checks that a request whose function has returned is no longer this node's to execute. Nothing runs there, so no
-// time is lost to look for it.
+// TestOver checks that this node stops executing a request when its function has returned. The node does not wait for
+// the first look, because nothing runs any more.
 func TestOver(t *testing.T) {
 	w := startLocal(t, "returns", "", func(_ *delivery.Config, l *local.Config) {
 		done := l.Done
 		l.Done = func(id string, o local.Outcome) {
-			o.Over = true // as a function of Lambda
+			o.Over = true // as for a Lambda function
 			done(id, o)
 		}
 	})
@@ -179,7 +180,7 @@ func TestOver(t *testing.T) {
 	}
 }
 
-// TestBusyProviderIsWaitedFor gives one process more than its queue holds, and more than may wait for it.
+// TestBusyProviderIsWaitedFor sends one process more requests than its queue holds, and more than may wait for it.
 func TestBusyProviderIsWaitedFor(t *testing.T) {
 	const n = 20
 	w := startLocal(t, "returns", "", func(c *delivery.Config, l *local.Config) { c.Queue, l.Queue = 8, 1 })
@@ -202,7 +203,7 @@ func TestBusyProviderIsWaitedFor(t *testing.T) {
 	}
 }
 
-// TestRunningInvocationIsNotRepeated takes a request over while this node's own process still executes it.
+// TestRunningInvocationIsNotRepeated takes over a request while this node's own process still executes it.
 func TestRunningInvocationIsNotRepeated(t *testing.T) {
 	came, leave := make(chan struct{}, 2), make(chan struct{})
 	collector := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
@@ -235,7 +236,7 @@ func TestRunningInvocationIsNotRepeated(t *testing.T) {
 	}
 }
 
-// TestProviderTheRuntimeDoesNotKnow has a matching rule that is ahead of the runtime.
+// TestProviderTheRuntimeDoesNotKnow matches a provider before the runtime knows it.
 func TestProviderTheRuntimeDoesNotKnow(t *testing.T) {
 	w := startLocal(t, "returns", "", func(c *delivery.Config, l *local.Config) { l.Providers = nil })
 	w.Dispatch([]store.Request{request("a", 1, "Thing")})
@@ -245,7 +246,7 @@ func TestProviderTheRuntimeDoesNotKnow(t *testing.T) {
 	}
 }
 
-// TestQueuedRequestIsNotAccepted keeps one process busy: what waits for it has not begun, and its time must not run.
+// TestQueuedRequestIsNotAccepted keeps one process busy. A waiting request has not begun, so its time must not run.
 func TestQueuedRequestIsNotAccepted(t *testing.T) {
 	came, leave := make(chan struct{}, 3), make(chan struct{})
 	collector := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {
@@ -270,7 +271,7 @@ func TestQueuedRequestIsNotAccepted(t *testing.T) {
 	for range 3 {
 		<-queued
 	}
-	leave <- struct{}{} // a ends, and only now another one begins
+	leave <- struct{}{} // a finishes, and only then the next one begins
 	<-came
 	if len(came) > 0 {
 		t.Fatal("two events are in one process")
@@ -286,7 +287,7 @@ func TestQueuedRequestIsNotAccepted(t *testing.T) {
 	}
 }
 
-// TestWaitingForAProcessEndsWithRun: the request stays in the table.
+// TestWaitingForAProcessEndsWithRun checks that a waiting request stays in the table when Run ends.
 func TestWaitingForAProcessEndsWithRun(t *testing.T) {
 	came, leave := make(chan struct{}, 1), make(chan struct{})
 	collector := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// connection is one between two addresses.
+// connection is a connection between two addresses.
 type connection struct {
 	net.Conn
 	local, remote string

@@ -31,7 +31,7 @@ func macroRequest(token string) store.Request {
 
 const macroText = `{"requestId":"a","Password":"hunter2&more"}`
 
-// named are local providers that are no processes, by name.
+// named are local providers without processes, by name.
 type named map[string]delivery.Provider
 
 func (n named) Match(token wire.ServiceToken) (delivery.Provider, bool) {

@@ -12,7 +12,7 @@ import (
 	"github.com/pintle-dev/pintle/wire"
 )
 
-// TestMisspelled: a token that is a typing mistake away from a declared provider never reaches AWS.
+// TestMisspelled checks that a token with a typo of a declared provider's name never reaches AWS.
 func TestMisspelled(t *testing.T) {
 	near := strings.Replace(function, "thing", "thinng", 1)
 	tests := map[string]struct {
@@ -57,7 +57,7 @@ func TestMisspelled(t *testing.T) {
 	}
 }
 
-// TestNearestProvider: every error about an unknown provider suggests the nearest declared one.
+// TestNearestProvider checks that every error about an unknown provider suggests the most similar declared one.
 func TestNearestProvider(t *testing.T) {
 	for token, dialect := range map[string]wire.Dialect{
 		"orderz": wire.CloudFormation, "ordesr": wire.ROS,

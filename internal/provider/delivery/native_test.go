@@ -14,7 +14,7 @@ import (
 	"github.com/pintle-dev/pintle/wire"
 )
 
-// builtin is a native type that does what the logical ID says.
+// builtin is a native type whose behaviour depends on the logical ID.
 type builtin struct{ hangs chan struct{} }
 
 func (builtin) Schema() *native.Schema { return &native.Schema{Name: "Test::Builtin"} }
@@ -80,8 +80,8 @@ func TestNative(t *testing.T) {
 	})
 }
 
-// TestNativeIsInterrupted checks that a request that a stop interrupts gets no report; the node that owns the row
-// next serves it again.
+// TestNativeIsInterrupted checks that a request interrupted by a stop gets no report. The next owner of the row handles
+// it again.
 func TestNativeIsInterrupted(t *testing.T) {
 	hangs := make(chan struct{})
 	types, err := native.New(builtin{hangs})

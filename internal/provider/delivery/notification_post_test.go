@@ -20,13 +20,13 @@ import (
 	"github.com/pintle-dev/pintle/wire"
 )
 
-// subscriberPost is what an endpoint got.
+// subscriberPost is a request that an endpoint received.
 type subscriberPost struct {
 	header http.Header
 	body   []byte
 }
 
-// endpoint serves an HTTP endpoint that replies with a status and a text, and passes on what it got.
+// endpoint serves an HTTP endpoint that replies with a status and a text. It sends each received request to posts.
 func endpoint(t *testing.T, reply func(n int, w http.ResponseWriter)) (url string, posts chan subscriberPost) {
 	t.Helper()
 	posts = make(chan subscriberPost, 10)
@@ -68,7 +68,7 @@ func TestURLBehindTopic(t *testing.T) {
 	if r := w.next(t); r.Outcome != (delivery.Accepted{}) {
 		t.Errorf("outcome %+v", r.Outcome)
 	}
-	for range 2 { // the second is the same message again
+	for range 2 { // the second is the same message
 		post := <-posts
 		document := snstest.Verify(t, post.body)
 		checkDocument(t, document["Message"])
@@ -100,7 +100,7 @@ func TestURLBehindTopic(t *testing.T) {
 	}
 }
 
-// SNS ignores what an endpoint replies.
+// TestURLBehindTopicAnswersInReply checks that an endpoint's reply is ignored, as by SNS.
 func TestURLBehindTopicAnswersInReply(t *testing.T) {
 	url, posts := endpoint(t, func(_ int, w http.ResponseWriter) {
 		_, _ = io.WriteString(w, `{"Status":"SUCCESS","PhysicalResourceId":"p"}`)
@@ -118,7 +118,7 @@ func TestURLBehindTopicAnswersInReply(t *testing.T) {
 	}
 }
 
-// Every other URL gets the request document: behind other tokens, and by delivery: webhook.
+// TestURLGetsDocument checks that other URLs get the request document: for other tokens, and with delivery: webhook.
 func TestURLGetsDocument(t *testing.T) {
 	for name, test := range map[string]struct {
 		token   string
@@ -145,7 +145,7 @@ func TestURLGetsDocument(t *testing.T) {
 	}
 }
 
-// A key that cannot be read for a moment holds a request up, and no longer.
+// TestURLBehindTopicWithoutKey checks that a temporary failure to read the key only delays a request.
 func TestURLBehindTopicWithoutKey(t *testing.T) {
 	url, posts := endpoint(t, func(int, http.ResponseWriter) {})
 	w := start(t, func(c *delivery.Config, _ *world) {
@@ -161,7 +161,7 @@ func TestURLBehindTopicWithoutKey(t *testing.T) {
 	}
 }
 
-// hesitant fails the first time.
+// hesitant fails on the first call.
 type hesitant struct {
 	*notification.Signer
 	asked bool
@@ -175,7 +175,7 @@ func (h *hesitant) Post(ctx context.Context, topicARN, id, subject, message stri
 	return h.Signer.Post(ctx, topicARN, id, subject, message)
 }
 
-// mapped serves every token by one provider.
+// mapped serves every token with one provider.
 type mapped struct{ delivery.Provider }
 
 func (m mapped) Match(wire.ServiceToken) (delivery.Provider, bool) { return m.Provider, true }

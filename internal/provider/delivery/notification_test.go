@@ -18,7 +18,7 @@ import (
 	"github.com/pintle-dev/pintle/wire"
 )
 
-// stackEvent returns a ready row that tells a topic of an event.
+// stackEvent returns a ready row that notifies a topic of an event.
 func stackEvent(topic string) store.Request {
 	r := request("n", 1, topic)
 	r.Type, r.Logical = store.TypeNotification, ""
@@ -46,7 +46,7 @@ func TestNotificationToSNS(t *testing.T) {
 	}
 }
 
-// A URL that stands in for a topic gets the events of stacks as SNS posts them to its subscribers.
+// TestNotificationToURL checks that a URL mapped to a topic gets the events of stacks in the form of SNS.
 func TestNotificationToURL(t *testing.T) {
 	url, posts := endpoint(t, func(int, http.ResponseWriter) {})
 	w := start(t, func(c *delivery.Config, _ *world) { c.Local, c.Notifications = atURL(url), signedBy(t) })
@@ -63,7 +63,7 @@ func TestNotificationToURL(t *testing.T) {
 	}
 }
 
-// By delivery: webhook they come unsigned by SNS, as a webhook.
+// TestNotificationToWebhook checks that with delivery: webhook, events come as a webhook without SNS's signature.
 func TestNotificationToWebhook(t *testing.T) {
 	url, posts := endpoint(t, func(int, http.ResponseWriter) {})
 	w := start(t, func(c *delivery.Config, _ *world) {
@@ -83,7 +83,7 @@ func TestNotificationToWebhook(t *testing.T) {
 	}
 }
 
-// atURL serves every token behind one URL.
+// atURL serves every token by one URL.
 type atURL string
 
 func (u atURL) Match(wire.ServiceToken) (delivery.Provider, bool) {

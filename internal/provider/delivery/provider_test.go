@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// provide is the main of a provider's process: it handles events as its mode says.
+// provide is the main function of a provider's process. Its mode decides how it handles events.
 func provide(mode string) {
 	if mode == "init" {
 		fmt.Println("no database at hunter2&more")
@@ -36,18 +36,18 @@ func provide(mode string) {
 		case "errs":
 			post(api+id+"/error", `{"errorType":"Oops","errorMessage":"bad password hunter2&more"}`)
 			continue
-		case "throws": // what it was called with
+		case "throws": // throws the event
 			post(api+id+"/error", fmt.Sprintf(`{"errorType":"Retry","errorMessage":%q,"trace":[]}`, event))
 			continue
 		case "echoes":
 			post(api+id+"/response", string(event))
 			continue
-		case "waits": // returns what the collector says, if it may
+		case "waits": // returns the collector's reply if it may wait
 			if response.Header.Get("Pintle-Waits") == "true" {
 				post(api+id+"/response", post(os.Getenv("COLLECTOR")+"?arn="+response.Header.Get("Lambda-Runtime-Invoked-Function-Arn"), string(event)))
 				continue
 			}
-		case "collects": // hands the event on and ends when the collector answers that
+		case "collects": // forwards the event and exits if the collector asks for it
 			if post(os.Getenv("COLLECTOR")+"?arn="+response.Header.Get("Lambda-Runtime-Invoked-Function-Arn"), string(event)) == "exit" {
 				os.Exit(4)
 			}

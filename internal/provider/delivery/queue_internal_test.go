@@ -29,7 +29,7 @@ func TestStacksTakeTurns(t *testing.T) {
 		got = append(got, string(s.request.ID))
 		sends = append(sends, s)
 	}
-	// A stack gets a quarter of eight sends.
+	// A stack gets a quarter of the eight sends.
 	if diff := cmp.Diff("a1 b1 c1 a2 c2", strings.Join(got, " ")); diff != "" {
 		t.Error(diff)
 	}

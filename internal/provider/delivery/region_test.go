@@ -9,8 +9,9 @@ import (
 	"github.com/pintle-dev/pintle/wire"
 )
 
-// TestRecordedD22: a Lambda function of another region than the stack's is not asked to create a resource, as a topic is not. A declared
-// provider is in every region, except where answers are to be those of AWS. Source: recorded answers, D22.
+// TestRecordedD22 checks that a Lambda function in a different region than the stack's is not asked to create a
+// resource, like a topic. A declared provider serves every region, unless FidelityAWS is set. Source: recorded answers,
+// D22.
 func TestRecordedD22(t *testing.T) {
 	const there = "arn:aws:lambda:eu-west-1:222222222222:function:theirs"
 	const refused = there + " is in eu-west-1, and a service token must be in the region of its stack, us-east-1"
@@ -20,7 +21,7 @@ func TestRecordedD22(t *testing.T) {
 		account     string // of the function; empty for a declared provider
 		request     wire.RequestType
 		aws         bool
-		want        string // the refusal, empty if the provider is asked
+		want        string // the error, empty if the provider gets the request
 	}{
 		{"a function of the region", here, "222222222222", wire.Create, true, ""},
 		{"a function of another region", there, "222222222222", wire.Create, false, refused},
@@ -30,7 +31,7 @@ func TestRecordedD22(t *testing.T) {
 		{"a declared provider, with the fidelity of AWS", there, "", wire.Create, true, refused},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			// No process has the name, so that a request that is passed on is refused for that.
+			// No process has this name, so a request that passes the check is refused for that.
 			provider := named{"theirs": {Name: "theirs", Account: test.account}}
 			w := start(t, func(c *delivery.Config, _ *world) { c.Local, c.FidelityAWS = provider, test.aws })
 			r := request("a", 1, test.token)

@@ -26,7 +26,7 @@ type book struct {
 	mu      sync.Mutex
 	texts   map[string]string
 	secrets bool
-	fail    int // how often it fails before it does not
+	fail    int // number of failures before it succeeds
 	asked   []string
 	known   map[wire.RequestID][]string
 }
@@ -66,7 +66,7 @@ func (b *book) Remember(id wire.RequestID, secrets []string) {
 	b.known[id] = secrets
 }
 
-// reader is a provider behind a URL that says what it gets.
+// reader is a provider behind a URL that reports the requests it receives.
 func reader(t *testing.T, status int) (url string, got chan map[string]any) {
 	got = make(chan map[string]any, 10)
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -104,7 +104,7 @@ func TestReferencesAreResolved(t *testing.T) {
 	if diff := cmp.Diff(want, event["ResourceProperties"]); diff != "" {
 		t.Error(diff)
 	}
-	// A reference among the old properties that no longer exists does not hold the request up.
+	// A missing reference among the old properties does not fail the request.
 	want["Gone"] = "{{resolve:ssm:/gone}}"
 	if diff := cmp.Diff(want, event["OldResourceProperties"]); diff != "" {
 		t.Error(diff)
@@ -135,7 +135,7 @@ func TestReferencesThatStayAsTheyAre(t *testing.T) {
 	if diff := cmp.Diff(map[string]any{"K": literal}, (<-got)["ResourceProperties"]); diff != "" || len(b.asked) > 0 {
 		t.Errorf("asked %q, %s", b.asked, diff)
 	}
-	// The end of a resource is not held up by what is gone already.
+	// A missing reference does not fail a Delete.
 	r = request("2", 1, url)
 	r.Type, r.Body.PhysicalID = wire.Delete, "p"
 	r.Body.Properties = value.Object(value.Member{Key: "K", Value: value.Str("{{resolve:ssm:/gone}}")})
@@ -174,7 +174,7 @@ func TestReferencesThatCannotBeResolved(t *testing.T) {
 	}
 }
 
-// A reference that is put together of a secret has it in its middle, and errors quote the reference alone.
+// TestReferencesMadeOfSecrets checks references that contain a secret. Errors quote only the reference.
 func TestReferencesMadeOfSecrets(t *testing.T) {
 	for _, text := range []string{
 		"a {{resolve:ssm:/hunter2:3}} b", "a {{resolve:ssm:/x:hunter2}} b", "a {{resolve:ssm:/hunter2/x}} b",

@@ -46,8 +46,8 @@ func TestPersist(t *testing.T) {
 	tests := map[string]struct {
 		timeout time.Duration
 		try     func(n int) verdict
-		within  time.Duration // it took no longer
-		beyond  time.Duration // nor less
+		within  time.Duration // maximum duration
+		beyond  time.Duration // minimum duration
 		want    Outcome
 	}{
 		"at once":   {time.Hour, func(int) verdict { return verdict{outcome: Accepted{}} }, 0, 0, Accepted{}},
@@ -99,8 +99,8 @@ func TestPersist(t *testing.T) {
 	}
 }
 
-// TestPersistCountsFromTheFirstTry takes 6 seconds to reach a provider. In ROS its time has run since the first try; AWS counts from
-// the moment at which the provider has the request.
+// TestPersistCountsFromTheFirstTry takes 6 seconds to reach a provider. In ROS, the provider's time begins with the
+// first try. In AWS, it begins when the provider has the request.
 func TestPersistCountsFromTheFirstTry(t *testing.T) {
 	tests := map[string]struct {
 		dialect string

@@ -29,7 +29,7 @@ const (
 	rosAccount = "0000123456789012"
 )
 
-// rosRequest returns a ready row of a stack of ROS.
+// rosRequest returns a ready row of a ROS stack.
 func rosRequest(kind wire.RequestType, token string) store.Request {
 	r := store.Request{
 		ID: "B288A0BE-D927-4888-B0F7-B35EF84B6E6F", Stack: 1, Logical: "A[0]", Type: kind, State: store.RequestReady, Owner: 1,
@@ -67,7 +67,7 @@ func object(members ...value.Member) value.Value { return value.Object(members..
 
 func member(key, text string) value.Member { return value.Member{Key: key, Value: value.Str(text)} }
 
-// startROS is start with response URLs of ROS below a base, which is on loopback if empty.
+// startROS is start with ROS response URLs below a base, which defaults to loopback.
 func startROS(t *testing.T, base string, change func(*delivery.Config, *world)) *world {
 	t.Helper()
 	if base == "" {
@@ -92,7 +92,7 @@ func startROS(t *testing.T, base string, change func(*delivery.Config, *world)) 
 	})
 }
 
-// sent is a request as a provider behind a URL gets it.
+// sent is a request that a provider behind a URL received.
 type sent struct {
 	header http.Header
 	body   []byte
@@ -109,7 +109,7 @@ func capture(t *testing.T) (*httptest.Server, chan sent) {
 	return server, got
 }
 
-// TestROSInnerResponseURL sends the URL under both names if that is asked for.
+// TestROSInnerResponseURL checks that the URL is sent under both names if configured.
 func TestROSInnerResponseURL(t *testing.T) {
 	for _, both := range []bool{false, true} {
 		server, got := capture(t)
@@ -118,15 +118,15 @@ func TestROSInnerResponseURL(t *testing.T) {
 		w.Dispatch([]store.Request{r})
 		w.next(t)
 		var members map[string]string
-		_ = json.Unmarshal((<-got).body, &members) // members that are no texts are of no interest
+		_ = json.Unmarshal((<-got).body, &members) // members that are not strings are ignored
 		if inner, ok := members["InnerResponseURL"]; ok != both || both && inner != members["IntranetResponseURL"] {
 			t.Errorf("asked for: %t; InnerResponseURL %q, IntranetResponseURL %q", both, inner, members["IntranetResponseURL"])
 		}
 	}
 }
 
-// TestROSDocuments: a request has the members of its type and no other, since there are providers that refuse what they do not
-// know; and the types of what the template has under Parameters survive.
+// TestROSDocuments checks that a request has exactly the members of its type, because some providers reject unknown
+// ones. The JSON types of values under Parameters are preserved.
 func TestROSDocuments(t *testing.T) {
 	common := map[string]any{
 		"StackId": rosStack, "StackName": "my-stack", "ResourceOwnerId": rosAccount, "CallerId": "987654321", "RegionId": "cn-hangzhou",
@@ -207,7 +207,7 @@ func TestROSDocuments(t *testing.T) {
 
 const rosAnswer = `{"Status":"SUCCESS","PhysicalResourceId":"p"}`
 
-// TestROSWebOutcomes: what the replies of providers behind URLs come to, and what is sent again.
+// TestROSWebOutcomes checks the outcomes of replies of providers behind URLs, and which requests are retried.
 func TestROSWebOutcomes(t *testing.T) {
 	status := func(codes ...int) func(int, http.ResponseWriter) {
 		return func(n int, w http.ResponseWriter) { w.WriteHeader(codes[min(n, len(codes)-1)]) }
@@ -298,10 +298,11 @@ func halfROSAnswer(n int, w http.ResponseWriter) {
 	fmt.Fprint(w, rosAnswer)
 }
 
-// TestROSConnectionRefused: what never left this machine may be sent again, also a Create that is not idempotent.
+// TestROSConnectionRefused checks that a request that was never sent may be retried, even a Create that is not
+// idempotent.
 func TestROSConnectionRefused(t *testing.T) {
 	server := httptest.NewServer(http.NotFoundHandler())
-	server.Close() // and no one listens there
+	server.Close() // no program listens there now
 	w := startROS(t, "", func(c *delivery.Config, _ *world) { c.RetryFor = 50 * time.Millisecond })
 	w.Dispatch([]store.Request{rosRequest(wire.Create, "web:"+server.URL)})
 	got, ok := w.next(t).Outcome.(delivery.Refused)
@@ -335,11 +336,11 @@ func TestROSSilence(t *testing.T) {
 	}
 }
 
-// TestROSResponseLimit: how long an answer may be is a setting.
+// TestROSResponseLimit checks the configurable limit of an answer.
 func TestROSResponseLimit(t *testing.T) {
 	long := `{"Status":"SUCCESS","Data":{"x":"` + strings.Repeat("x", 100_000) + `"}}`
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		w.(http.Flusher).Flush() // so that no length is told
+		w.(http.Flusher).Flush() // so that the response has no Content-Length
 		fmt.Fprint(w, long)
 	}))
 	defer server.Close()
@@ -356,7 +357,7 @@ func TestROSResponseLimit(t *testing.T) {
 	}
 }
 
-// TestROSSigned: with a SignKey the document is signed again each time that it is sent, over the headers and the URL.
+// TestROSSigned checks that with a SignKey the document is signed each time it is sent, over the headers and the URL.
 func TestROSSigned(t *testing.T) {
 	for _, kind := range []string{"", "application/json", "application/x-www-form-urlencoded"} {
 		server, got := capture(t)
@@ -393,7 +394,7 @@ func TestROSSigned(t *testing.T) {
 	}
 }
 
-// fromForm makes a document of a form: what is JSON but for a string is that.
+// fromForm converts a form to a JSON document. Values that are not strings are JSON in the form.
 func fromForm(t *testing.T, body []byte) []byte {
 	t.Helper()
 	fields, err := url.ParseQuery(string(body))
@@ -455,7 +456,8 @@ func TestROSHTTPConfigRefused(t *testing.T) {
 	}
 }
 
-// TestROSSecretsStay: a provider that tells everything it got does not get that into a text.
+// TestROSSecretsStay checks that the secrets of a request do not reach a text, even if the provider returns the
+// request.
 func TestROSSecretsStay(t *testing.T) {
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		body, _ := io.ReadAll(r.Body)
@@ -479,14 +481,15 @@ func TestROSSecretsStay(t *testing.T) {
 	}
 }
 
-// TestROSCreateIsPostedOnce: also by the client below, to which a header that a resource may have says that a request can be repeated.
+// TestROSCreateIsPostedOnce checks that Go's HTTP client does not retry a Create either. A header from the resource
+// could mark it as repeatable.
 func TestROSCreateIsPostedOnce(t *testing.T) {
 	var creates atomic.Int64
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		body, _ := io.ReadAll(r.Body)
 		if strings.Contains(string(body), `"Create"`) {
 			creates.Add(1)
-			panic(http.ErrAbortHandler) // the connection, which was good for the one before, is closed
+			panic(http.ErrAbortHandler) // closes the connection, which served the previous request
 		}
 	}))
 	defer server.Close()
@@ -506,7 +509,8 @@ func TestROSCreateIsPostedOnce(t *testing.T) {
 	}
 }
 
-// TestROSPartsOfSecretsStay: a text has the token of a header without its scheme, more often than not, and the URL with its query.
+// TestROSPartsOfSecretsStay checks that parts of secrets are redacted: texts often contain a header's token without its
+// scheme, and a URL with its query.
 func TestROSPartsOfSecretsStay(t *testing.T) {
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.WriteHeader(403)
@@ -550,7 +554,7 @@ func TestROSWebGuarded(t *testing.T) {
 	}
 }
 
-// TestROSTokens: what ROS has no way for.
+// TestROSTokens checks service tokens that ROS does not support.
 func TestROSTokens(t *testing.T) {
 	for token, want := range map[string]string{
 		"https://example.com/hook": "in a template of ROS a service token that is a URL begins with web: or web[sync]:, as in web:https://example.com/hook",
@@ -567,7 +571,7 @@ func TestROSTokens(t *testing.T) {
 	}
 }
 
-// TestROSReferences: what looks like a dynamic reference of AWS is a text in ROS.
+// TestROSReferences checks that a dynamic reference of AWS is ordinary text in ROS.
 func TestROSReferences(t *testing.T) {
 	server, got := capture(t)
 	w := startROS(t, "", func(c *delivery.Config, _ *world) {
@@ -582,7 +586,7 @@ func TestROSReferences(t *testing.T) {
 	}
 }
 
-// TestROSMappedURL: a provider that the operator has mapped a token to is called as any of Pintle's.
+// TestROSMappedURL checks that a URL which the operator mapped a token to is called like any of Pintle's providers.
 func TestROSMappedURL(t *testing.T) {
 	server, got := capture(t)
 	w := startROS(t, "", func(c *delivery.Config, _ *world) {
@@ -601,7 +605,8 @@ func TestROSMappedURL(t *testing.T) {
 	}
 }
 
-// TestROSStop: what a provider has when this node is cut off is not sent again by the next one, unless it may be.
+// TestROSStop checks that the next node does not repeat a request that a provider received before this node was
+// stopped, unless it is idempotent.
 func TestROSStop(t *testing.T) {
 	tests := map[string]struct {
 		kind    wire.RequestType
@@ -623,7 +628,7 @@ func TestROSStop(t *testing.T) {
 				report := c.Report
 				c.Report = func(ctx context.Context, id wire.RequestID, o delivery.Outcome) error {
 					if ctx.Err() != nil {
-						return ctx.Err() // as a database does
+						return ctx.Err() // like a database
 					}
 					return report(ctx, id, o)
 				}
@@ -646,8 +651,8 @@ func TestROSStop(t *testing.T) {
 	}
 }
 
-// TestROSLocalEvents: a local process gets what a function would, behind a queue or a topic what its trigger makes of
-// the message.
+// TestROSLocalEvents checks that a local process gets the same event as a function. For a queue or a topic, that is the
+// event of its trigger.
 func TestROSLocalEvents(t *testing.T) {
 	events := make(chan []byte, 1)
 	collector := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
@@ -659,7 +664,7 @@ func TestROSLocalEvents(t *testing.T) {
 	const message = "B288A0BED9274888B0F7B35EF84B6E6F"
 	tests := map[string]struct {
 		token string
-		// envelope, of what a trigger makes, has REQUEST instead of the document.
+		// envelope is the trigger's event, with REQUEST instead of the document.
 		envelope string
 	}{
 		"function of 3.0": {token: "acs:fc:cn-beijing:1234567890123456:functions/Thing"},
@@ -675,7 +680,7 @@ func TestROSLocalEvents(t *testing.T) {
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			w := startLocal(t, "collects", collector.URL, func(c *delivery.Config, l *local.Config) {
-				l.Providers[0].Contract = bootstrap.Lambda // what collects asks as Lambda's do
+				l.Providers[0].Contract = bootstrap.Lambda // collects uses the Runtime API of Lambda
 				c.Now = func() time.Time { return now }
 				c.ResponseURL = func(store.Request) (string, error) { return "http://127.0.0.1:1/?a=1&signature=00", nil }
 			})
@@ -711,7 +716,7 @@ func TestROSLocalEvents(t *testing.T) {
 	}
 }
 
-// TestROSMappedAnswer: a provider that the operator has mapped a token to may answer in its response too, within the same limit.
+// TestROSMappedAnswer checks that a provider behind a mapped URL may answer in its response, within the same limit.
 func TestROSMappedAnswer(t *testing.T) {
 	long := `{"Status":"SUCCESS","Data":{"x":"` + strings.Repeat("x", 5000) + `"}}`
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
@@ -731,7 +736,8 @@ func TestROSMappedAnswer(t *testing.T) {
 	}
 }
 
-// TestROSNotification: a URL is told how a stack ended, as it is, and that is tried again like anything that may be.
+// TestROSNotification checks that a URL gets the result of a stack operation unchanged, and that the notification is
+// retried.
 func TestROSNotification(t *testing.T) {
 	const message = `{"Outputs":[],"StackId":"8acc3dcd","StackName":"s","Status":"CREATE_COMPLETE"}`
 	var tries atomic.Int64

@@ -13,10 +13,10 @@ import (
 	"github.com/pintle-dev/pintle/internal/store"
 )
 
-// settling is what is reported when nothing may answer any more.
+// settling is reported when no source of an answer is left.
 var settling = delivery.Silent{Settle: local.Settle}
 
-// startSilent is startLocal with a handler that returns and sends nothing. change may alter what is known of its return.
+// startSilent is startLocal with a handler that returns without sending an answer. change may alter its outcome.
 func startSilent(t *testing.T, change func(*delivery.Config, *local.Outcome)) *world {
 	t.Helper()
 	return startLocal(t, "returns", "", func(c *delivery.Config, l *local.Config) {
@@ -34,7 +34,7 @@ func startSilent(t *testing.T, change func(*delivery.Config, *local.Outcome)) *w
 	})
 }
 
-// sends dispatches a Create and returns what is reported after Accepted.
+// sends dispatches a Create and returns the outcome after Accepted.
 func (w *world) sends(t *testing.T, r store.Request) delivery.Outcome {
 	t.Helper()
 	w.Dispatch([]store.Request{r})
@@ -93,7 +93,8 @@ func TestSilent(t *testing.T) {
 	})
 }
 
-// Work that never ends, such as that of a thread which a handler starts once, counts until the provider's timeout.
+// TestSilentPastItsTime checks that work that never ends, such as a permanent thread, counts only until the provider's
+// timeout.
 func TestSilentPastItsTime(t *testing.T) {
 	w := startSilent(t, func(_ *delivery.Config, o *local.Outcome) {
 		o.Work = func(context.Context) string { return "1 thread (metrics)" }
@@ -101,7 +102,7 @@ func TestSilentPastItsTime(t *testing.T) {
 	w.Dispatch([]store.Request{request("a", 1, briefTopic)})
 	w.next(t)
 	got := w.next(t).Outcome
-	if silent, _ := got.(delivery.Silent); silent.Awaits != "" { // else its time was over at the first look already
+	if silent, _ := got.(delivery.Silent); silent.Awaits != "" { // otherwise the timeout expired before the first look
 		if silent.Awaits != "its process still works on it: 1 thread (metrics)" || silent.Until.IsZero() {
 			t.Errorf("%+v", silent)
 		}
@@ -151,8 +152,8 @@ func TestSilentAndSettled(t *testing.T) {
 	}
 }
 
-// TestNotSilent checks that the handler of a notification need not answer, and that a handler whose result is the
-// answer has answered.
+// TestNotSilent checks that the handler of a notification need not answer, and that a result inside this process is the
+// answer.
 func TestNotSilent(t *testing.T) {
 	for name, r := range map[string]store.Request{"notification": stackEvent(localTopic), "inside": request("a", 1, localTopic)} {
 		t.Run(name, func(t *testing.T) {
@@ -176,7 +177,7 @@ func TestNotSilent(t *testing.T) {
 	}
 }
 
-// A provider whose answers come later is never given up because its handler returned.
+// TestAnswersLater checks that a provider with answers: later does not fail because its handler returned.
 func TestAnswersLater(t *testing.T) {
 	w := startSilent(t, nil)
 	got, _ := w.sends(t, request("a", 1, laterTopic)).(delivery.Silent)

@@ -20,12 +20,12 @@ import (
 )
 
 const (
-	// subscribedTopic is a local topic whose name is not that of a local provider.
+	// subscribedTopic is a local topic with a different name than any local provider.
 	subscribedTopic = "arn:aws:sns:us-east-1:000000000000:Requests"
 	subscriber      = "arn:aws:lambda:us-east-1:000000000000:function:Thing"
 )
 
-// someTopics are the topics of a machine: what is said of each is told first, then taken.
+// someTopics are the local topics. For each message, they report the subscribers first, and then accept it.
 type someTopics struct {
 	functions []string
 	others    int
@@ -63,13 +63,14 @@ func (s *someTopics) Publish(_ context.Context, arn, subject, message string) er
 	return nil
 }
 
-// lasting is an error that says whether it lasts.
+// lasting is an error that may be permanent.
 type lasting bool
 
 func (lasting) Error() string     { return "hunter2&more is wrong" }
 func (l lasting) Temporary() bool { return !bool(l) }
 
-// TestTopicOfOneFunction: the function gets the notification as a local provider does, so that its death is known.
+// TestTopicOfOneFunction checks that a single function gets the notification like a local provider, so that its death
+// is reported.
 func TestTopicOfOneFunction(t *testing.T) {
 	events := make(chan [2]string, 1)
 	collector := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -172,7 +173,7 @@ func TestTopicElsewhere(t *testing.T) {
 	}
 }
 
-// A function that is mapped to a URL gets the request there.
+// TestTopicToURL checks that a function that is mapped to a URL gets the request there.
 func TestTopicToURL(t *testing.T) {
 	posted := make(chan string, 1)
 	server := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
@@ -191,7 +192,7 @@ func TestTopicToURL(t *testing.T) {
 	checkDocument(t, <-posted)
 }
 
-// onlyAt has one token, at a URL.
+// onlyAt serves one token by a URL.
 type onlyAt struct {
 	token wire.ServiceToken
 	url   string

@@ -14,7 +14,7 @@ import (
 	"github.com/pintle-dev/pintle/wire"
 )
 
-// atLast are processes that cannot be told at first.
+// atLast are processes that match a token only after some lookups.
 type atLast struct {
 	processes
 	left *atomic.Int64
@@ -27,7 +27,8 @@ func (a atLast) Match(token wire.ServiceToken) (delivery.Provider, bool) {
 	return a.processes.Match(token)
 }
 
-// TestUnsure: as long as it cannot be told who serves a token, no one is sent what is for it; AWS least of all.
+// TestUnsure checks that a request is not sent anywhere, and not to AWS in particular, before it is known which
+// provider serves its token.
 func TestUnsure(t *testing.T) {
 	for name, r := range map[string]store.Request{"request": request("r", 1, localTask), "task": taskRequest(localTask, 1)} {
 		t.Run(name, func(t *testing.T) {

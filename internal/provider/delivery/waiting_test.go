@@ -19,7 +19,7 @@ import (
 	"github.com/pintle-dev/pintle/wire"
 )
 
-// poll returns a ready row of node 1 that asks again about request(about, 1, token).
+// poll returns a ready row of node 1 that polls about request(about, 1, token).
 func poll(id, about, token string, try int, pending string) store.Request {
 	r := request(id, 1, token)
 	r.Type, r.Body.Asked, r.Body.Pending = store.TypeIsComplete, r.Type, value.SecretStr(pending)
@@ -36,7 +36,7 @@ func waitingOf(n string) delivery.Waiting {
 	}
 }
 
-// TestWaiting hands a request over, whose process is not done, and then the tries that ask again.
+// TestWaiting sends a request whose process is not done, and then the polls.
 func TestWaiting(t *testing.T) {
 	for name, token := range map[string]string{"topic": localTopic, "function": localFunction, "subscriber": subscribedTopic} {
 		t.Run(name, func(t *testing.T) {
@@ -57,7 +57,7 @@ func TestWaiting(t *testing.T) {
 					t.Errorf("(-want +got):\n%s", diff)
 				}
 			}
-			for try := 1; try <= 3; try++ { // one row, ready again
+			for try := 1; try <= 3; try++ { // one row, ready again for each try
 				w.Dispatch([]store.Request{poll("p", "a", token, try, `{"n": 7}`)})
 				event := <-events
 				if token == localFunction && event[0] != token {
@@ -78,7 +78,7 @@ func TestWaiting(t *testing.T) {
 						t.Errorf("(-want +got):\n%s", diff)
 					}
 				}
-				w.Dispatch([]store.Request{poll("p", "a", token, try, `{"n": 7}`)}) // read before that was recorded
+				w.Dispatch([]store.Request{poll("p", "a", token, try, `{"n": 7}`)}) // read from the table before the try was recorded
 			}
 			w.stop()
 			<-w.ended
@@ -89,7 +89,7 @@ func TestWaiting(t *testing.T) {
 	}
 }
 
-// TestWaitingNeedsAProcess: what asks again goes to no cloud and no URL.
+// TestWaitingNeedsAProcess checks that polls are sent to no cloud and to no URL.
 func TestWaitingNeedsAProcess(t *testing.T) {
 	w := start(t, func(c *delivery.Config, _ *world) {
 		c.Local = nil
@@ -104,7 +104,8 @@ func TestWaitingNeedsAProcess(t *testing.T) {
 	}
 }
 
-// TestDeathOfATryIsTold also where that of a request is not: the service knows nothing of tries.
+// TestDeathOfATryIsTold checks that the death of a poll's process is reported even with FidelityAWS, because the
+// service knows no polls.
 func TestDeathOfATryIsTold(t *testing.T) {
 	w := startLocal(t, "exits", "", func(c *delivery.Config, _ *local.Config) { c.FidelityAWS = true })
 	w.Dispatch([]store.Request{poll("p", "a", localTopic, 1, `{}`)})
@@ -115,8 +116,8 @@ func TestDeathOfATryIsTold(t *testing.T) {
 	}
 }
 
-// TestRunningRequestIsNotAskedAbout has a request in a process while a try about it comes, for another node had it
-// meanwhile: what comes of the process is the outcome of the try.
+// TestRunningRequestIsNotAskedAbout checks a poll that arrives while a process still executes its request, because
+// another node owned the request in between. The outcome of the process is reported for the poll.
 func TestRunningRequestIsNotAskedAbout(t *testing.T) {
 	came, leave := make(chan struct{}, 2), make(chan struct{})
 	collector := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {

@@ -15,7 +15,7 @@ import (
 	"github.com/pintle-dev/pintle/internal/store"
 )
 
-// TestSign checks a signature that the Standard Webhooks libraries agree on.
+// TestSign checks a signature from the Standard Webhooks libraries.
 func TestSign(t *testing.T) {
 	secret, err := base64.StdEncoding.DecodeString("MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw")
 	if err != nil {

@@ -230,10 +230,10 @@ func TestStopWaitsForWhatIsBeingSent(t *testing.T) {
 	}
 }
 
-// hanging serves nothing until its client goes.
+// hanging sends no response until its client disconnects.
 func hanging(t *testing.T, came chan struct{}) *httptest.Server {
 	server := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
-		_, _ = io.Copy(io.Discard, r.Body) // only then does the server see the client go
+		_, _ = io.Copy(io.Discard, r.Body) // only then does the server notice that the client disconnects
 		if came != nil {
 			came <- struct{}{}
 		}
@@ -294,7 +294,7 @@ func TestOverflowOverRealConnections(t *testing.T) {
 
 func TestConnectionRefused(t *testing.T) {
 	server := httptest.NewServer(http.NotFoundHandler())
-	server.Close() // and no one listens there
+	server.Close() // no program listens there now
 	w := start(t, func(c *delivery.Config, _ *world) { c.RetryFor = 50 * time.Millisecond })
 	w.Dispatch([]store.Request{request("a", 1, server.URL+"/hook")})
 	got, ok := w.next(t).Outcome.(delivery.Refused)
@@ -320,7 +320,7 @@ func TestPlainServerBehindHTTPS(t *testing.T) {
 
 func TestUntrustedCertificate(t *testing.T) {
 	server := httptest.NewUnstartedServer(http.NotFoundHandler())
-	server.Config.ErrorLog = log.New(io.Discard, "", 0) // it would tell of our refusal
+	server.Config.ErrorLog = log.New(io.Discard, "", 0) // it would log the refused connection
 	server.StartTLS()
 	defer server.Close()
 	w := start(t, nil)

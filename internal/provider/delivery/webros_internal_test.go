@@ -7,7 +7,7 @@ import (
 	"github.com/pintle-dev/pintle/wire"
 )
 
-// TestPatience: a provider with sync has ten seconds, whatever Timeout says.
+// TestPatience checks that a provider with sync has ten seconds, regardless of Timeout.
 func TestPatience(t *testing.T) {
 	for token, want := range map[wire.ServiceToken]time.Duration{
 		"web:http://x": time.Hour, "web[idempotent]:http://x": time.Hour, "web[sync]:http://x": 10 * time.Second, "web[idempotent,sync]:http://x": 10 * time.Second,

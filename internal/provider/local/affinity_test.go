@@ -7,8 +7,8 @@ import (
 	"github.com/pintle-dev/pintle/internal/provider/local"
 )
 
-// TestAffinity checks that an event goes to the process that had the resource's last one, also when that has yet to say that
-// it is done, and to another one when it does not come to an end.
+// TestAffinity checks that an event goes to the process that had the resource's last event, even if that has not
+// finished yet, but to another one if it does not finish.
 func TestAffinity(t *testing.T) {
 	k := newKit(t, "handle", func(_ *local.Config, p *local.Provider) { p.Concurrency = 3 })
 	p := newPost(t)
@@ -30,7 +30,7 @@ func TestAffinity(t *testing.T) {
 
 	invoke("a1", "A", task{Do: "release", Answer: p.addr()})
 	first := p.accept()
-	invoke("a2", "A", task{Do: "describe"}) // while the first has not said that it is done
+	invoke("a2", "A", task{Do: "describe"}) // the first has not finished yet
 	first.release(t)
 	if r := k.next(); r.id != "a1" {
 		t.Fatalf("%s ended before a1", r.id)
@@ -47,7 +47,7 @@ func TestAffinity(t *testing.T) {
 	}
 	invoke("c1", "C", task{Do: "describe"}) // another resource does not wait
 	second := pid("c1")
-	invoke("b2", "B", task{Do: "describe"}) // b1 does not end
+	invoke("b2", "B", task{Do: "describe"}) // b1 does not finish
 	if got := pid("b2"); got == first.pid {
 		t.Errorf("b2 was handled by the process that has b1")
 	}

@@ -7,7 +7,7 @@ import (
 	"github.com/pintle-dev/pintle/internal/provider/local"
 )
 
-// one is a provider of one process.
+// one is a provider with a single process.
 func one(_ *local.Config, p *local.Provider) { p.Concurrency = 1 }
 
 func TestCancel(t *testing.T) {
@@ -41,7 +41,7 @@ func TestCancel(t *testing.T) {
 		k.invoke("a", task{Do: "release", Answer: post.addr()})
 		process := post.accept()
 		k.Cancel("a", time.Hour)
-		k.Cancel("a", 0) // the first counts
+		k.Cancel("a", 0) // the first call counts
 		process.release(t)
 		if got := k.next().outcome; got.Kind != local.Returned {
 			t.Errorf("%v", got)
@@ -81,7 +81,8 @@ func TestCancel(t *testing.T) {
 	})
 }
 
-// The time of an event begins when a process is started for it, not when that process is ready for events at last.
+// TestStartedBeforeInitialization checks that the time of an event begins when its process is started, not when that is
+// ready.
 func TestStartedBeforeInitialization(t *testing.T) {
 	k := newKit(t, "init-hang", func(c *local.Config, _ *local.Provider) { c.InitTimeout = time.Hour })
 	started := make(chan time.Duration, 1)
@@ -94,7 +95,7 @@ func TestStartedBeforeInitialization(t *testing.T) {
 		t.Fatal(err)
 	}
 	select {
-	case most := <-started: // the process hangs, and would for an hour
+	case most := <-started: // the process hangs for an hour
 		if want := time.Hour + local.DefaultTimeout; most != want {
 			t.Errorf("it may take %s, want %s", most, want)
 		}

@@ -6,16 +6,18 @@ import (
 	"slices"
 )
 
-// HideUsers has a runtime behave as on a system that does not report the user of a connection. No event was accepted before.
+// HideUsers makes the runtime behave as on a system that does not report the user of a connection. Call it before the
+// first event.
 func (r *Runtime) HideUsers() {
 	r.isForeign = func(net.Conn) (bool, int, error) { return false, 0, errors.ErrUnsupported }
 }
 
-// TakePorts has the next processes get ports at which the listeners listen, as if programs of another user had taken them meanwhile.
+// TakePorts assigns the ports of the listeners to the next processes, as if programs of another user had taken them in
+// the meantime.
 func (r *Runtime) TakePorts(listeners ...net.Listener) {
 	var taken []string
 	for _, l := range listeners {
-		_, port, _ := net.SplitHostPort(l.Addr().String()) // it is an address of TCP
+		_, port, _ := net.SplitHostPort(l.Addr().String()) // it is a TCP address
 		taken = append(taken, port)
 	}
 	r.listensForeign = func(at net.Addr) bool {

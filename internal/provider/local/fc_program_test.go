@@ -17,11 +17,11 @@ import (
 type fcTold struct {
 	Header http.Header
 	Env    []string
-	Inits  int // calls of the initializer before
+	Inits  int // previous calls of the initializer
 	Body   string
 }
 
-// fcHandle does what an event says. ok is false for a function that fails.
+// fcHandle executes the task in an event. ok is false if the function fails.
 func fcHandle(header http.Header, payload []byte, inits int) (result []byte, ok bool) {
 	var t task
 	if err := json.Unmarshal(payload, &t); err != nil {
@@ -48,8 +48,8 @@ func fcHandle(header http.Header, payload []byte, inits int) (result []byte, ok 
 	panic("unknown task " + t.Do)
 }
 
-// runFCProgram asks for events as the runtime does that Alibaba Cloud publishes for Go: it asks for the next one before it is
-// done with the last, never gives up asking, wants status 200, and takes no event whose deadline or timeout is not a number.
+// runFCProgram behaves like Alibaba Cloud's runtime for Go. It asks for the next event before it has finished the last,
+// never stops asking, expects the status 200, and rejects events without a numeric deadline or timeout.
 func runFCProgram() {
 	base := "http://" + os.Getenv("FC_RUNTIME_API") + "/2020-11-11/runtime/invocation/"
 	client := &http.Client{}
@@ -100,7 +100,7 @@ func fcNext(client *http.Client, url string) (http.Header, []byte, error) {
 	return response.Header, payload, err
 }
 
-// runFCServer is a custom runtime: it listens for events.
+// runFCServer is a custom runtime, which listens for events.
 func runFCServer() {
 	listener, err := net.Listen("tcp", "127.0.0.1:"+os.Getenv("FC_SERVER_PORT"))
 	if err != nil {

@@ -22,7 +22,7 @@ import (
 
 const fcToken = "acs:fc:cn-beijing:1234567890123456:services/shop.v2/functions/thing"
 
-// sendFC invokes P with an event for a token of Function Compute.
+// sendFC invokes P with an event for a Function Compute token.
 func (k *kit) sendFC(id, payload string, secrets ...string) local.Outcome {
 	k.t.Helper()
 	event := local.Event{
@@ -34,7 +34,7 @@ func (k *kit) sendFC(id, payload string, secrets ...string) local.Outcome {
 	return k.next().outcome
 }
 
-// told is what the program was told in an event that has it describe itself.
+// told returns the program's description of an event.
 func (k *kit) told(o local.Outcome) (header, env map[string]string, told fcTold) {
 	k.t.Helper()
 	if err := json.Unmarshal(o.Result, &told); err != nil {
@@ -53,7 +53,8 @@ func (k *kit) told(o local.Outcome) (header, env map[string]string, told fcTold)
 	return header, env, told
 }
 
-// A program that asks and one that listens are told the same, and end the same.
+// TestFCPrograms checks that programs that ask for events and programs that listen get the same data and have the same
+// outcomes.
 func TestFCPrograms(t *testing.T) {
 	for _, behaviour := range []string{"fc", "fc-http"} {
 		t.Run(behaviour, func(t *testing.T) {
@@ -135,7 +136,7 @@ func TestFCPrograms(t *testing.T) {
 	}
 }
 
-// A process that does not start is reported at once, and so is one that takes too long.
+// TestFCProgramsFail checks that failed and slow starts are reported immediately.
 func TestFCProgramsFail(t *testing.T) {
 	for _, behaviour := range []string{"fc", "fc-http"} {
 		t.Run(behaviour, func(t *testing.T) {
@@ -166,7 +167,7 @@ func TestFCProgramsFail(t *testing.T) {
 	}
 }
 
-// A program that asks for the next event while it is in progress is not done with the last one.
+// TestFCAsksEarly checks that a request for the next event does not end the current one.
 func TestFCAsksEarly(t *testing.T) {
 	k := newKit(t, "fc", func(_ *local.Config, p *local.Provider) { p.Contract, p.Concurrency = bootstrap.FC, 1 })
 	for i := range 20 {
@@ -291,7 +292,7 @@ func TestFCHandlers(t *testing.T) {
 	}
 }
 
-// An initializer may be in a file of its own, and one that does not exist is reported.
+// TestFCInitializer checks an initializer in a separate file, and one that does not exist.
 func TestFCInitializer(t *testing.T) {
 	for _, test := range []struct{ tool, file, code, other, otherCode string }{
 		{"python3", "user.py", "import shared\ndef handler(event, context):\n    return shared.started\n", "more/first.py",
@@ -318,7 +319,7 @@ func TestFCInitializer(t *testing.T) {
 	}
 }
 
-// A provider that does not say what it is written for is called as each event has it, by processes of their own.
+// TestContractFollowsTheEvent checks that a provider without a contract uses that of each event, in separate processes.
 func TestContractFollowsTheEvent(t *testing.T) {
 	require.Tool(t, "python3")
 	files := map[string]string{"user.py": "import os\ndef handler(event, context):\n    return type(event).__name__ + ' ' + str(os.getpid())\n"}
@@ -337,7 +338,7 @@ func TestContractFollowsTheEvent(t *testing.T) {
 	if len(kinds["bytes"]) != 4 || len(kinds["dict"]) != 2 || len(slices.Compact(kinds["bytes"])) != 1 || kinds["bytes"][0] == kinds["dict"][0] {
 		t.Errorf("got %v", kinds)
 	}
-	// One that says so is called as it says.
+	// A provider with a contract always uses it.
 	for contract, want := range map[bootstrap.Contract]string{bootstrap.Lambda: "dict", bootstrap.FC: "bytes"} {
 		k := newScriptKit(t, files, project.Provider{Target: "user.py"}, func(_ *local.Config, p *local.Provider) { p.Contract = contract })
 		for _, o := range []local.Outcome{k.sendFC("1", "{}"), k.send("1", "{}")} {
@@ -363,7 +364,7 @@ func TestFCTarget(t *testing.T) {
 		want                     string // the kind and path, or the error
 	}{
 		{"", "nodejs20", "index.handler", nil, "Python or Node handler DIR"},
-		{"", "python3", "none.handler", nil, "Python or Node handler DIR"}, // which its process reports
+		{"", "python3", "none.handler", nil, "Python or Node handler DIR"}, // its process reports this
 		{"", "python3.10", "handler", nil, `bad handler "handler": want FILE.FUNCTION, such as index.handler`},
 		{"", "go1", "main", nil, "executable DIR/main"},
 		{"", "go1", "index.handler", nil, "executable DIR/bootstrap"},
@@ -396,7 +397,8 @@ func TestFCTarget(t *testing.T) {
 	}
 }
 
-// A function of a template says itself which it is, and its command is started where its code is.
+// TestFCFunction checks that a template's function has its own identity, and that its command starts in its code
+// directory.
 func TestFCFunction(t *testing.T) {
 	require.Tool(t, "python3")
 	dir := tree(t, map[string]string{"app.py": `
@@ -450,7 +452,7 @@ func TestFCEnv(t *testing.T) {
 	}
 }
 
-// A function of Function Compute that may wait can wait, too.
+// TestFCWaits checks that a Function Compute function can wait if that is allowed.
 func TestFCWaits(t *testing.T) {
 	for _, behaviour := range []string{"fc", "fc-http"} {
 		k := newKit(t, behaviour, func(_ *local.Config, p *local.Provider) { p.Contract = bootstrap.FC })
@@ -479,7 +481,7 @@ func TestFCWaits(t *testing.T) {
 	}
 }
 
-// TestFCPortTaken has another program take the port of a custom runtime before the runtime listens there.
+// TestFCPortTaken takes the port of a custom runtime before the runtime listens on it.
 func TestFCPortTaken(t *testing.T) {
 	take := func(n int) (list []net.Listener) {
 		for range n {

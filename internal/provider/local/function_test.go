@@ -28,7 +28,7 @@ func TestFunctionTarget(t *testing.T) {
 		{"", "nodejs24.x", "app.handler", "Python or Node handler "},
 		{"", "python3.13", "app.handler", "Python or Node handler "},
 		{"", "python3.13", "pkg/mod.handler", "Python or Node handler "},
-		{"", "nodejs22.x", "none.handler", "Python or Node handler "}, // which its process reports
+		{"", "nodejs22.x", "none.handler", "Python or Node handler "}, // its process reports this
 		{"", "nodejs22.x", "handler", `bad handler "handler": want FILE.FUNCTION, such as index.handler`},
 		{"", "nodejs22.x", "../app.handler", `bad handler "../app.handler": it leads out of the function's code`},
 		{"", "python3.13", "..app.handler", "bad handler \"..app.handler\": it leads out of the function's code"},
@@ -63,7 +63,8 @@ func TestFunctionTarget(t *testing.T) {
 	}
 }
 
-// A function gets its own name and settings; of the environment it gets what processes need, and its layers' directories in their order.
+// TestFunctionEnvironment checks a function's name, settings, inherited variables, and layer directories in their
+// order.
 func TestFunctionEnvironment(t *testing.T) {
 	k := newKit(t, "handle", func(c *local.Config, p *local.Provider) {
 		c.Environ = []string{"PATH=/bin", "HOME=/me", "OWN=1", "AWS_PROFILE=p", "AWS_REGION=eu-west-3", "https_proxy=http://proxy", "LANG=C"}
@@ -90,7 +91,7 @@ func TestFunctionEnvironment(t *testing.T) {
 	}
 	dir := filepath.Dir(os.Args[0])
 	stream := of["AWS_LAMBDA_LOG_STREAM_NAME"]
-	if !strings.Contains(stream, "/f[7]") { // the group is not the function's alone
+	if !strings.Contains(stream, "/f[7]") { // several functions use the group
 		t.Errorf("the log stream is %s", stream)
 	}
 	for _, name := range []string{"AWS_LAMBDA_LOG_STREAM_NAME", "AWS_LAMBDA_RUNTIME_API", behaviourVar} {
@@ -113,7 +114,7 @@ func TestFunctionEnvironment(t *testing.T) {
 	}
 }
 
-// A queue of a provider's own, and none.
+// TestProviderQueue checks a provider's own queue length, and no queue.
 func TestProviderQueue(t *testing.T) {
 	post := newPost(t)
 	k := newKit(t, "handle", func(_ *local.Config, p *local.Provider) { p.Concurrency, p.Queue = 1, -1 })

@@ -11,7 +11,8 @@ import (
 	"github.com/pintle-dev/pintle/internal/provider/project"
 )
 
-// crhelper waits for two minutes before it answers a Delete, for CloudWatch Logs, which is not here.
+// TestHelperWaits checks crhelper's pause of two minutes before it answers a Delete, which is only useful for
+// CloudWatch Logs.
 func TestHelperWaits(t *testing.T) {
 	require.Tool(t, "python3")
 	libraries := filepath.Join(require.Handlers(t), "python")

@@ -14,7 +14,8 @@ import (
 // invocationID is the form of the IDs that handlers see.
 var invocationID = regexp.MustCompile(`^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$`)
 
-// A handler sees an ID of its own for each time it gets an event, and never the ID that the event has for the caller.
+// TestInvocationID checks that a handler sees a new ID each time it gets an event, and never the caller's ID of the
+// event.
 func TestInvocationID(t *testing.T) {
 	script := func(file, code string) func(t *testing.T) *kit {
 		return func(t *testing.T) *kit {

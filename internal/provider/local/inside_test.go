@@ -17,7 +17,8 @@ import (
 	"github.com/pintle-dev/pintle/internal/provider/local"
 )
 
-// newInsideKit returns a runtime whose provider P is a function of the test. It fails the test if that outlives the runtime.
+// newInsideKit returns a runtime whose provider P is a function of the test. The test fails if the function outlives
+// the runtime.
 func newInsideKit(t *testing.T, serve local.ServeFunc, change func(*local.Config, *local.Provider)) *kit {
 	t.Helper()
 	k := &kit{t: t, done: make(chan report, 100)}
@@ -49,7 +50,7 @@ func newInsideKit(t *testing.T, serve local.ServeFunc, change func(*local.Config
 	return k
 }
 
-// events calls handle for each event of the host and posts what it returns, as a program would.
+// events calls handle for each event of the host and posts the result, like a program.
 func events(handle func(ctx context.Context, host local.Host, event string) string) local.ServeFunc {
 	return func(ctx context.Context, host local.Host) error {
 		base := "http://" + host.Address + "/2018-06-01/runtime/invocation/"
@@ -94,7 +95,7 @@ func TestInside(t *testing.T) {
 	}
 }
 
-// What it does wrong harms no one else.
+// TestInsideFails checks that a failing function does not affect others.
 func TestInsideFails(t *testing.T) {
 	for name, test := range map[string]struct {
 		serve local.ServeFunc
@@ -133,7 +134,7 @@ func TestInsideFails(t *testing.T) {
 	}
 }
 
-// A runtime that closes lets finish what can be finished in the grace.
+// TestInsideStops checks that a closing runtime lets events finish within the grace period.
 func TestInsideStops(t *testing.T) {
 	begun := make(chan struct{}, 2)
 	serve := events(func(ctx context.Context, host local.Host, event string) string {

@@ -14,11 +14,11 @@ import (
 	"github.com/pintle-dev/pintle/internal/provider/project"
 )
 
-// javaHome returns an environment whose home directory has AWS's libraries, or none.
+// javaHome returns an environment with a home directory that may contain AWS's libraries.
 func javaHome(home string) []string { return []string{"PATH=" + os.Getenv("PATH"), "HOME=" + home} }
 
-// Every form of a handler in Java runs, as a function whose package has the libraries or whose layer has them, and on the client
-// of Maven's local repository.
+// TestJavaFunction runs every form of a Java handler: with the libraries in its package, in a layer, or in Maven's
+// local repository.
 func TestJavaFunction(t *testing.T) {
 	require.Tool(t, "java")
 	whole, bare, layer := t.TempDir(), t.TempDir(), t.TempDir()
@@ -76,7 +76,7 @@ func TestJavaFunction(t *testing.T) {
 	}
 }
 
-// A project file names a jar, or a directory with classes, and the handler's class.
+// TestJavaProvider checks a project file with a jar, or a directory with classes, and the handler's class.
 func TestJavaProvider(t *testing.T) {
 	require.Tool(t, "java")
 	dir := t.TempDir()

@@ -16,10 +16,10 @@ import (
 	"github.com/pintle-dev/pintle/internal/provider/local"
 )
 
-// patience is how long a test waits for what must come, before it says what did not.
+// patience is how long a test waits before it fails.
 const patience = 30 * time.Second
 
-// kit is a runtime and what it reported.
+// kit is a runtime with its reports.
 type kit struct {
 	*local.Runtime
 	t    *testing.T
@@ -78,7 +78,7 @@ func (k *kit) next() report {
 	k.t.Helper()
 	select {
 	case r := <-k.done:
-		k.work = r.outcome.Work // which no test compares
+		k.work = r.outcome.Work // no test compares it
 		if r.outcome.Delivered != (r.outcome.Invocation != "") {
 			k.t.Errorf("the invocation of %s is %q, and delivered is %t", r.id, r.outcome.Invocation, r.outcome.Delivered)
 		}
@@ -90,7 +90,7 @@ func (k *kit) next() report {
 	}
 }
 
-// run invokes and returns the outcome.
+// run sends a task and returns the outcome.
 func (k *kit) run(id string, t task, secrets ...string) local.Outcome {
 	k.t.Helper()
 	k.invoke(id, t, secrets...)
@@ -107,7 +107,7 @@ func (k *kit) logged() []string {
 	return append([]string(nil), k.lines...)
 }
 
-// post is where processes connect to be seen.
+// post is a listener that processes connect to, so that the test can observe them.
 type post struct {
 	t *testing.T
 	net.Listener
@@ -124,7 +124,7 @@ func newPost(t *testing.T) *post {
 
 func (p *post) addr() string { return p.Addr().String() }
 
-// visitor is a process that connected.
+// visitor is a connected process.
 type visitor struct {
 	net.Conn
 	reader *bufio.Reader
@@ -160,7 +160,7 @@ func (v *visitor) release(t *testing.T) {
 	}
 }
 
-// gone waits until the process has finished, which breaks its connection.
+// gone waits until the process has exited, which breaks its connection.
 func (v *visitor) gone(t *testing.T) {
 	t.Helper()
 	if err := v.SetReadDeadline(time.Now().Add(patience)); err != nil {
@@ -171,7 +171,7 @@ func (v *visitor) gone(t *testing.T) {
 	}
 }
 
-// runHost is a program with a runtime, for the test that kills it.
+// runHost is a program with a runtime. A test kills it.
 func runHost() {
 	target, err := local.ParseTarget("", os.Args[0])
 	if err != nil {

@@ -22,7 +22,7 @@ import (
 	"github.com/pintle-dev/pintle/internal/provider/local"
 )
 
-// withoutLog compares outcomes without their logs, and without the reports of which their texts are made.
+// withoutLog compares outcomes without their logs, and without the reports that their texts were made of.
 var withoutLog = cmpopts.AcyclicTransformer("WithoutLog", func(o local.Outcome) local.Outcome {
 	o.Log = nil
 	switch o.Kind {
@@ -92,7 +92,7 @@ func TestOutcomes(t *testing.T) {
 			if diff := cmp.Diff(test.want, got, withoutLog); diff != "" {
 				t.Error(diff)
 			}
-			// Whatever happened, the next event is served.
+			// In all cases, the next event is handled.
 			after := k.run("after", task{Do: "answer", Answer: "1"})
 			if diff := cmp.Diff(local.Outcome{Kind: local.Returned, Delivered: true, Result: []byte("1")}, after); diff != "" {
 				t.Error(diff)
@@ -112,7 +112,7 @@ func TestResultIsDroppedUnlessWanted(t *testing.T) {
 	}
 }
 
-// A function of Lambda that has returned is over; of another handler that is not known.
+// TestOver checks that Over is set after the return of a Lambda function, but not of other handlers.
 func TestOver(t *testing.T) {
 	for _, function := range []bool{false, true} {
 		k := newKit(t, "handle", func(_ *local.Config, p *local.Provider) {
@@ -220,7 +220,7 @@ func TestDeadline(t *testing.T) {
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
 			k := newKit(t, test.behaviour, nil)
-			if test.want.Delivered { // then a process must be there in time
+			if test.want.Delivered { // then a process must exist in time
 				k.run("warm", task{Do: "answer"})
 			}
 			event := local.Event{ID: "1", Payload: task{Do: "hang"}.payload(), Deadline: time.Now().Add(test.in)}
@@ -325,7 +325,7 @@ func TestQueueIsBounded(t *testing.T) {
 		t.Errorf("got %v, want ErrBusy", err)
 	}
 	busy.release(t)
-	for _, id := range []string{"1", "2", "3"} { // in their order
+	for _, id := range []string{"1", "2", "3"} { // in order
 		if r := k.next(); r.id != id || r.outcome.Kind != local.Returned {
 			t.Errorf("got %s %v, want %s returned", r.id, r.outcome, id)
 		}
@@ -379,7 +379,7 @@ func TestWarmProcessThatDiedIsReplaced(t *testing.T) {
 	}
 	first.gone(t)
 	for i := range 3 {
-		// The event may still reach the dying process's last call, but no later one may.
+		// The dying process's pending request may still get this event, but no later one.
 		got := k.run(fmt.Sprint("again", i), task{Do: "answer", Dial: p.addr()})
 		if got.Kind == local.Returned {
 			if second := p.accept(); second.pid == first.pid {
@@ -399,7 +399,7 @@ func TestCloseLeavesNoProcess(t *testing.T) {
 	})
 	k.run("idle", task{Do: "answer", Dial: p.addr()})
 	visitors := []*visitor{p.accept()}
-	k.invoke("hang", task{Do: "hang", Dial: p.addr()}) // in the idle one
+	k.invoke("hang", task{Do: "hang", Dial: p.addr()}) // in the idle process
 	k.invoke("stubborn", task{Do: "stubborn", Answer: p.addr()})
 	k.invoke("child", task{Do: "child", Answer: p.addr()})
 	k.invoke("last", task{Do: "answer", Dial: p.addr()})
@@ -477,7 +477,7 @@ func TestSetReplaces(t *testing.T) {
 	k := newKit(t, "handle", func(_ *local.Config, p *local.Provider) { p.Concurrency = 1 })
 	k.invoke("1", task{Do: "release", Answer: p.addr()})
 	old := p.accept()
-	k.invoke("2", task{Do: "describe"}) // queued for the old one
+	k.invoke("2", task{Do: "describe"}) // queued for the old provider
 
 	target, err := local.ParseTarget("", os.Args[0])
 	if err != nil {
@@ -543,7 +543,7 @@ func TestNewRefuses(t *testing.T) {
 	}
 }
 
-// A process is told which trace its event belongs to.
+// TestTraceOfAnEvent checks that a process gets the trace of its event.
 func TestTraceOfAnEvent(t *testing.T) {
 	k := newKit(t, "handle", nil)
 	event := local.Event{

@@ -50,7 +50,7 @@ func TestReportedErrorIsScrubbedOfSecrets(t *testing.T) {
 	k := newKit(t, "handle", nil)
 	report := `{"errorType":"hunter2","errorMessage":"login with hunter2 refused"}`
 	got := k.run("1", task{Do: "error", Answer: report}, "hunter2")
-	// Who called gets the report as it is.
+	// The caller gets the unredacted report.
 	want := local.Outcome{
 		Kind: local.Errored, Delivered: true, Type: "*****", Message: "login with ***** refused", Result: []byte(report),
 	}
@@ -81,8 +81,8 @@ func TestSecretStaysHiddenInALaterEvent(t *testing.T) {
 	}
 }
 
-// The mark that orders log and answer must hold for each of many events: a line that is read too late would be given
-// to the wrong one, or miss the tail.
+// TestLinesBelongToTheirEvent sends many events to test the mark that synchronizes log and answer. A line that is read
+// too late would belong to the wrong event or be missing from the tail.
 func TestLinesBelongToTheirEvent(t *testing.T) {
 	k := newKit(t, "handle", func(_ *local.Config, p *local.Provider) { p.Concurrency = 1 })
 	var want []string

@@ -13,7 +13,8 @@ import (
 	"github.com/pintle-dev/pintle/internal/provider/project"
 )
 
-// TestForeignUser has another local user ask for the event of a provider's process, whose address is in /proc for everyone.
+// TestForeignUser lets another local user ask for the event of a provider's process. Every user can find its address in
+// /proc.
 func TestForeignUser(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("only root can run a process as another user")
@@ -39,7 +40,7 @@ func TestForeignUser(t *testing.T) {
 		cmd := exec.CommandContext(t.Context(), "bash", "-c", script, "bash", address)
 		cmd.Dir = "/"
 		cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: uid, Gid: uid}}
-		out, _ := cmd.CombinedOutput() // a connection that is refused fails in several ways
+		out, _ := cmd.CombinedOutput() // a refused connection fails in several ways
 		return string(out)
 	}
 	if out := next(65534); strings.Contains(out, "secret") || strings.Contains(out, "HTTP/1.1") {

@@ -22,7 +22,8 @@ import (
 // secretAddress is the address of a Runtime API with a secret.
 var secretAddress = regexp.MustCompile(`^127\.0\.0\.1:\d+/[A-Z2-7]{26}$`)
 
-// Where the system does not report whose a connection is, the address has a secret, and no request without it gets an event.
+// TestSecretAddress checks that the address contains a secret where the system does not report the user of a
+// connection, and that requests without it get no event.
 func TestSecretAddress(t *testing.T) {
 	for _, contract := range []struct{ name, variable, next string }{
 		{"lambda", "AWS_LAMBDA_RUNTIME_API", "/2018-06-01/runtime/invocation/next"},
@@ -69,7 +70,7 @@ func TestSecretAddress(t *testing.T) {
 	}
 }
 
-// ask sends a request with a path as it is.
+// ask sends a request with an unchanged path.
 func ask(t *testing.T, host, path string) (status int, body string) {
 	t.Helper()
 	conn, err := net.Dial("tcp", host)
@@ -90,7 +91,8 @@ func ask(t *testing.T, host, path string) (status int, body string) {
 	return response.StatusCode, b.String()
 }
 
-// Clients of the Runtime API that others wrote, and the programs of our own, take an address with a secret.
+// TestClientsWithSecret checks that third-party clients of the Runtime API and Pintle's own programs accept an address
+// with a secret.
 func TestClientsWithSecret(t *testing.T) {
 	echo := json.RawMessage(`{"a":1}`)
 	for _, behaviour := range []string{"aws-lambda-go", "fc", "fc-http"} {

@@ -9,7 +9,8 @@ import (
 	"time"
 )
 
-// TestEndedProcessIsNotSignalled: once it is waited for, its id may be that of another process group.
+// TestEndedProcessIsNotSignalled checks that a reaped process is not signalled, because another process group may have
+// its ID.
 func TestEndedProcessIsNotSignalled(t *testing.T) {
 	other := exec.Command("sleep", "1000")
 	other.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
@@ -26,7 +27,7 @@ func TestEndedProcessIsNotSignalled(t *testing.T) {
 	if err := other.Process.Signal(syscall.SIGINT); err != nil {
 		t.Fatal(err)
 	}
-	_ = other.Wait() // how it ended is looked at next
+	_ = other.Wait() // the status is checked next
 	if status, ok := other.ProcessState.Sys().(syscall.WaitStatus); !ok || status.Signal() != syscall.SIGINT {
 		t.Errorf("another process was ended: %v", other.ProcessState)
 	}

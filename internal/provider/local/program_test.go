@@ -14,7 +14,7 @@ import (
 	"github.com/pintle-dev/pintle/internal/provider/local"
 )
 
-// answerer is a provider in a few lines: it answers every event with its own directory.
+// answerer is a minimal provider that answers every event with its own directory.
 const answerer = `package main
 
 import (
@@ -39,14 +39,14 @@ func main() {
 }
 `
 
-// goKit returns a kit whose provider is the Go package, and what progress said.
+// goKit returns a kit with the Go package as its provider, and the progress messages.
 func goKit(t *testing.T, dir, cache string) (*kit, *[]string) {
 	t.Helper()
 	target, err := local.ParseTarget(dir, ".")
 	if err != nil {
 		t.Fatal(err)
 	}
-	var said []string // by one goroutine at a time
+	var said []string // appended by one goroutine at a time
 	k := newKit(t, "handle", func(c *local.Config, p *local.Provider) {
 		c.CacheDir = cache
 		c.Progress = func(provider, text string) { said = append(said, text) }
@@ -79,7 +79,7 @@ func TestGoPackageIsBuiltOnce(t *testing.T) {
 	}
 	built := builtFile(t, cache)
 
-	// Another runtime asks the go tool, which finds that nothing has changed.
+	// A new runtime calls go build again, which finds nothing to do.
 	k, said = goKit(t, dir, cache)
 	if got := k.run("again", task{}); got.Kind != local.Returned {
 		t.Errorf("got %v", got)
@@ -125,7 +125,7 @@ func TestGoPackageWithAMistake(t *testing.T) {
 	if got.Kind != local.InitFailed || got.Delivered || !strings.Contains(strings.Join(got.Log, "\n"), complaint) {
 		t.Errorf("got %v %q, want InitFailed with the compiler's complaint", got, got.Log)
 	}
-	// Once the mistake is gone, the next event finds the provider working.
+	// After the mistake is fixed, the next event succeeds.
 	fixed := "package main\n\nimport \"os\"\n\nfunc main() { os.Exit(5) }\n"
 	if err := os.WriteFile(filepath.Join(dir, "main.go"), []byte(fixed), 0o600); err != nil {
 		t.Fatal(err)
@@ -158,8 +158,8 @@ func TestPrepareIsCancelled(t *testing.T) {
 	}
 }
 
-// TestOnePackageOfTwoProviders builds it for both at once. The go tool may write its output in place, and two of them
-// would spoil each other's, or run into a process that has it open.
+// TestOnePackageOfTwoProviders builds a package for two providers at once. The go tool may write its output in place,
+// so that two concurrent builds would damage it, or fail because a process uses the file.
 func TestOnePackageOfTwoProviders(t *testing.T) {
 	tool, err := exec.LookPath("go")
 	if err != nil {
@@ -195,7 +195,7 @@ func TestOnePackageOfTwoProviders(t *testing.T) {
 	}
 }
 
-// TestFailingBuildIsShared gives a provider that cannot be built more than one event: not each may cost a build.
+// TestFailingBuildIsShared sends several events to a provider that cannot be built. They must share builds.
 func TestFailingBuildIsShared(t *testing.T) {
 	const events = 24
 	dir := tree(t, map[string]string{

@@ -19,14 +19,14 @@ import (
 	"github.com/aws/aws-lambda-go/lambda"
 )
 
-// The test binary is also every provider of the tests: with this variable set it runs the behaviour it names.
+// The test binary is also every provider of the tests: this variable selects the behaviour.
 const behaviourVar = "TEST_PROVIDER"
 
-// schemaVar makes the test program one that knows the command schema: a file in which it counts how often it was asked,
-// or none.
+// schemaVar makes the test binary support the schema command. It is a file in which the binary counts its runs, or
+// "none".
 const schemaVar = "TEST_SCHEMA"
 
-// schemaEndVar is a file that says how it ends instead: killed, or with an exit code.
+// schemaEndVar is a file with the way to exit instead: killed, or an exit code.
 const schemaEndVar = "TEST_SCHEMA_END"
 
 func TestMain(m *testing.M) {
@@ -63,7 +63,7 @@ func tellSchema(mode string) {
 	os.Exit(0)
 }
 
-// task is the payload of an event: what the provider is to do with it.
+// task is the payload of an event: the instructions for the provider.
 type task struct {
 	Print  []string `json:",omitempty"` // on standard error, first
 	Dial   string   `json:",omitempty"` // an address to connect to, and to stay connected to
@@ -109,7 +109,7 @@ func runProvider(behaviour string) {
 			return event, nil
 		})
 	}
-	hinted := "" // the invocation whose handler left work behind
+	hinted := "" // the invocation whose handler left work running
 	for {
 		id, payload, header := api.next()
 		var t task
@@ -142,7 +142,7 @@ func runProvider(behaviour string) {
 			signal.Ignore(syscall.SIGTERM)
 			dial(t.Answer)
 			hang()
-		case "last-answer": // on SIGTERM
+		case "last-answer": // after SIGTERM
 			terms := make(chan os.Signal, 1)
 			signal.Notify(terms, syscall.SIGTERM)
 			dial(t.Answer)
@@ -173,7 +173,7 @@ func runProvider(behaviour string) {
 		case "stop-computing":
 			computing.Store(false)
 			api.post("invocation/"+id+"/response", "null")
-		case "hint": // says that it goes on working
+		case "hint": // reports remaining work
 			request, err := http.NewRequest(http.MethodPost, string(api)+"invocation/"+id+"/response", strings.NewReader("null"))
 			if err != nil {
 				panic(err)
@@ -185,10 +185,10 @@ func runProvider(behaviour string) {
 			}
 			response.Body.Close()
 			hinted = id
-		case "idle": // reports twice that it does no longer
+		case "idle": // reports twice that the work has finished
 			path := "invocation/" + hinted + "/idle"
 			api.post("invocation/"+id+"/response", fmt.Sprint([]int{api.post(path, ""), api.post(path, "")}))
-		case "release": // waits until the test lets it go
+		case "release": // waits until the test releases it
 			conn := dial(t.Answer)
 			_, _ = io.ReadAll(conn)
 			api.post("invocation/"+id+"/response", "null")
@@ -208,11 +208,11 @@ func runProvider(behaviour string) {
 }
 
 func hang() {
-	signal.Notify(make(chan os.Signal, 1), syscall.SIGUSR1) // else the runtime calls it a deadlock
+	signal.Notify(make(chan os.Signal, 1), syscall.SIGUSR1) // otherwise the Go runtime reports a deadlock
 	select {}
 }
 
-// dial connects and says who it is; the connection breaks when the process ends.
+// dial connects and identifies itself. The connection breaks when the process exits.
 func dial(addr string) net.Conn {
 	conn, err := net.Dial("tcp", addr)
 	if err != nil {
@@ -223,10 +223,10 @@ func dial(addr string) net.Conn {
 	return conn
 }
 
-// computing says that a goroutine of the provider uses the CPU.
+// computing means that a goroutine of the provider is using the CPU.
 var computing atomic.Bool
 
-var kept []net.Conn // so that no connection is collected and closed
+var kept []net.Conn // so that connections are not garbage-collected and closed
 
 type runtimeClient string
 
@@ -253,7 +253,7 @@ func (c runtimeClient) post(path, body string) int {
 	return response.StatusCode
 }
 
-// asBrowser returns the statuses of calls that a page in a browser could make.
+// asBrowser returns the statuses of calls that a web page in a browser could make.
 func (c runtimeClient) asBrowser() []int {
 	var statuses []int
 	for _, change := range []func(*http.Request){

@@ -38,7 +38,7 @@ func FuzzRedactedLine(f *testing.F) {
 			if strings.ContainsFunc(got, func(r rune) bool { return r != '\t' && unicode.IsControl(r) }) {
 				t.Errorf("control characters in %q", got)
 			}
-			// A secret may appear where masking joins what was apart, or in a mask.
+			// A secret may appear where masking joins separate parts, or inside a mask.
 			if plain := clean(secret); len(plain) > 8 && !strings.ContainsAny(plain, "*…\r\n") &&
 				!strings.Contains(secret, "REDACTED") && strings.Contains(got, plain) {
 				t.Errorf("%q shows %q", got, plain)

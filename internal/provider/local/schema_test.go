@@ -13,8 +13,8 @@ import (
 	"github.com/pintle-dev/pintle/internal/provider/local"
 )
 
-// teller returns a runtime with a script P that counts its runs in a file and then does what the text says; or with a
-// program that runs the script, which is not a script itself.
+// teller returns a runtime with a script P that counts its runs in a file and then executes the text. Instead, P may be
+// a program that runs the script and is not a script itself.
 func teller(t *testing.T, text, schemas string) (r *local.Runtime, runs func() int) {
 	t.Helper()
 	dir := t.TempDir()
@@ -63,14 +63,14 @@ func TestSchema(t *testing.T) {
 					t.Errorf("error %v, want %q", err, test.fails)
 				}
 			}
-			if runs() != 2 { // a script may be made of more than the one file
+			if runs() != 2 { // a script may consist of several files
 				t.Errorf("ran %d times, want 2", runs())
 			}
 		})
 	}
 }
 
-// The answers of programs are kept by their content and the environment that they are given.
+// TestSchemaIsKept checks that schemas are cached by the content and the environment of the program.
 func TestSchemaIsKept(t *testing.T) {
 	schemas := filepath.Join(t.TempDir(), "new", "schemas")
 	target, err := local.ParseTarget("", os.Args[0])
@@ -104,7 +104,7 @@ func TestSchemaIsKept(t *testing.T) {
 	if err != nil || len(files) != 2 {
 		t.Errorf("kept %v, %v; want one answer and one that there is none", files, err)
 	}
-	for _, f := range files { // what is not an answer is not taken for one
+	for _, f := range files { // other files are not cached schemas
 		if err := os.WriteFile(filepath.Join(schemas, f.Name()), []byte("{"), 0o600); err != nil {
 			t.Fatal(err)
 		}
@@ -131,7 +131,8 @@ func TestSchemaIsKept(t *testing.T) {
 	}
 }
 
-// That a program has no schema may have been for others to fix: it counts for a while. That someone killed it says nothing.
+// TestNoSchemaIsKeptForAWhile checks that the absence of a schema is cached for a limited time, because it may have a
+// temporary cause. A killed program is not cached.
 func TestNoSchemaIsKeptForAWhile(t *testing.T) {
 	schemas, counted := t.TempDir(), filepath.Join(t.TempDir(), "counted")
 	target, err := local.ParseTarget("", os.Args[0])

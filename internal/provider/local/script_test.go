@@ -26,7 +26,7 @@ import (
 	"github.com/pintle-dev/pintle/internal/provider/project"
 )
 
-// newScriptKit returns a runtime with a provider P of the files.
+// newScriptKit returns a runtime with a provider P made of the files.
 func newScriptKit(t *testing.T, files map[string]string, declared project.Provider, change func(*local.Config, *local.Provider)) *kit {
 	t.Helper()
 	declared.Name = "P"
@@ -66,7 +66,7 @@ func (k *kit) send(id, payload string, secrets ...string) local.Outcome {
 	return k.next().outcome
 }
 
-// Handlers that do what an event tells them, in each language.
+// Handlers in each language that execute the instructions in an event.
 const (
 	pythonHandler = `
 import json, logging, os, sys
@@ -192,7 +192,7 @@ type scriptCase struct {
 	want          local.Outcome
 }
 
-// commonCases are those of both languages, whose words for an error differ.
+// commonCases are the cases of both languages, which have different error texts.
 func commonCases(handler, valueError string) []scriptCase {
 	returned := func(result string) local.Outcome {
 		return local.Outcome{Kind: local.Returned, Delivered: true, Result: []byte(result)}
@@ -219,7 +219,7 @@ func runCases(t *testing.T, k *kit, cases []scriptCase) {
 		t.Run(test.name, func(t *testing.T) {
 			got := k.send(strings.ReplaceAll(test.name, " ", "-"), test.payload, "hunter2-hunter2")
 			want := test.want
-			if want.Result != nil { // compared as JSON, whose form the languages choose
+			if want.Result != nil { // compared as JSON, because the languages format it differently
 				var gotValue, wantValue any
 				if err := errors.Join(json.Unmarshal(got.Result, &gotValue), json.Unmarshal(want.Result, &wantValue)); err != nil {
 					t.Fatalf("%v: %s", err, got.Result)
@@ -232,7 +232,7 @@ func runCases(t *testing.T, k *kit, cases []scriptCase) {
 			if diff := cmp.Diff(want, got, withoutLog); diff != "" {
 				t.Errorf("%s\n%s", diff, strings.Join(got.Log, "\n"))
 			}
-			// Whatever happened, the next event is served.
+			// In all cases, the next event is handled.
 			after := k.send("after", `{"do":"nothing"}`)
 			if diff := cmp.Diff(local.Outcome{Kind: local.Returned, Delivered: true, Result: []byte("null")}, after, withoutLog); diff != "" {
 				t.Error(diff)
@@ -288,7 +288,7 @@ func TestPython(t *testing.T) {
 		}},
 	))
 	k.wantLogged("close: [ERROR] ValueError: its output is closed")
-	// What DynamoDB makes of numbers is one to the last digit.
+	// DynamoDB's decimal numbers keep their precision.
 	if o := k.send("decimal", `{"do":"decimal"}`); string(o.Result) != `{"price": 1.50, "many": [5, 1E+30], "s": "Decimal"}` {
 		t.Errorf("got %+v", o)
 	}
@@ -326,7 +326,7 @@ func TestNode(t *testing.T) {
 	k.wantLogged("print: printed ****", "print: on stderr", "raise: Invoke Error\tRangeError: no such user: me", "user.js")
 }
 
-// A handler in Node may end in many ways, and be exported in many.
+// TestNodeStyles checks the ways in which a Node handler can be exported and can finish.
 func TestNodeStyles(t *testing.T) {
 	require.Tool(t, "node")
 	tests := map[string]struct {
@@ -373,7 +373,7 @@ func TestNodeStyles(t *testing.T) {
 	}
 }
 
-// wantResult compares what a handler returned, or the error it ended in.
+// wantResult compares a handler's result or error.
 func wantResult(t *testing.T, o local.Outcome, want string) {
 	t.Helper()
 	got := string(o.Result)
@@ -404,7 +404,7 @@ func TestNodePackageType(t *testing.T) {
 	}
 	k := newScriptKit(t, files, project.Provider{Target: "old/wrong.js"}, nil)
 	o := k.send("1", "{}")
-	// Newer versions of Node see by the syntax that it is a module.
+	// Newer versions of Node detect modules by their syntax.
 	if o.Kind != local.Returned && (o.Type != "Runtime.UserCodeSyntaxError" || !strings.HasSuffix(o.Message, `: call the file .mjs, or put "type": "module" into package.json`)) {
 		t.Errorf("got %s", o)
 	}
@@ -444,7 +444,7 @@ func TestPythonStyles(t *testing.T) {
 	})
 }
 
-// A directory is laid out as an unpacked Lambda package.
+// TestScriptFolders checks a directory with the layout of an unpacked Lambda package.
 func TestScriptFolders(t *testing.T) {
 	require.Tool(t, "python3")
 	require.Tool(t, "node")
@@ -482,7 +482,7 @@ func TestScriptFolders(t *testing.T) {
 	}
 }
 
-// An executable script with a #! line is a program, unless a handler in it is named.
+// TestScriptOrProgram checks that an executable script with a #! line is a program, unless it has a named handler.
 func TestScriptOrProgram(t *testing.T) {
 	require.Tool(t, "python3")
 	files := map[string]string{"f.py": "#!/usr/bin/env python3\ndef run(event, context): return 1\n"}
@@ -526,7 +526,7 @@ func TestNoInterpreter(t *testing.T) {
 	}
 }
 
-// answers is where handlers send their answers.
+// answers is the server for handlers' answers.
 type answers struct {
 	*httptest.Server
 	got chan answer
@@ -552,7 +552,7 @@ func newAnswers(t *testing.T, status int) *answers {
 
 const answerPath = "/response/a%7Cb?X-Amz-Signature=0123456789abcdef&X-Amz-Date=1"
 
-// request is the event of a Create, whose response URL is at the server.
+// request returns a Create event with a response URL on the server.
 func (a *answers) request(t *testing.T) string {
 	text, err := json.Marshal(map[string]any{
 		"RequestType": "Create", "ResponseURL": a.URL + answerPath, "StackId": "arn:stack", "RequestId": "r1",
@@ -565,7 +565,7 @@ func (a *answers) request(t *testing.T) string {
 }
 
 func TestAnswerModules(t *testing.T) {
-	t.Setenv("http_proxy", "http://127.0.0.1:1") // which is not for what is on this machine
+	t.Setenv("http_proxy", "http://127.0.0.1:1") // must not be used for this machine
 	inline := map[string]string{
 		"cfnresponse": "import cfnresponse\ndef handler(event, context):\n" +
 			"  cfnresponse.send(event, context, cfnresponse.SUCCESS, {'A': 'b'}, 'id-1', noEcho=True)\n",
@@ -611,7 +611,8 @@ func TestAnswerModules(t *testing.T) {
 	}
 }
 
-// Handlers of the CDK and many others send their answer by https to the host and path of the response URL.
+// TestRerouted checks handlers of the CDK and others, which send their answer by https to the host and path of the
+// response URL.
 func TestRerouted(t *testing.T) {
 	require.Tool(t, "node")
 	const send = `
@@ -652,7 +653,7 @@ const send = (https, event, how) => new Promise((resolve, reject) => {
 			})
 		}
 	}
-	// Requests to other URLs than the response URL go to their own address: here to a port that does not speak TLS.
+	// Requests to URLs other than the response URL keep their address: here a port that does not speak TLS.
 	t.Run("another", func(t *testing.T) {
 		listener, err := net.Listen("tcp", "127.0.0.1:0")
 		if err != nil {
@@ -686,7 +687,8 @@ func quote(t *testing.T, text string) string {
 	return string(quoted)
 }
 
-// What runs handlers is found again when it is gone, and nothing is left in the handler's directory.
+// TestBootstrapIsInstalled checks that a deleted boot script is installed again, and that the handler's directory stays
+// unchanged.
 func TestBootstrapIsInstalled(t *testing.T) {
 	require.Tool(t, "python3")
 	dir := tree(t, map[string]string{"f.py": "import g\ndef handler(event, context): return 1", "g.py": ""})
@@ -713,7 +715,7 @@ func TestBootstrapIsInstalled(t *testing.T) {
 		if err := os.RemoveAll(cache); err != nil {
 			t.Fatal(err)
 		}
-		if err := k.Set(provider); err != nil { // with new processes
+		if err := k.Set(provider); err != nil { // starts new processes
 			t.Fatal(err)
 		}
 	}
@@ -730,7 +732,7 @@ func TestBootstrapIsInstalled(t *testing.T) {
 	}
 }
 
-// wantPrivate checks that there are files, which no one else may write: they are run.
+// wantPrivate checks that files exist and that no other user may write them, because they are executed.
 func wantPrivate(t *testing.T, dir string) {
 	t.Helper()
 	files := 0

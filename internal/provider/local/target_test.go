@@ -16,7 +16,7 @@ import (
 	"github.com/pintle-dev/pintle/internal/provider/project"
 )
 
-// tree writes files into a new directory; those that begin with #! are executable.
+// tree writes files into a new directory. Files that begin with #! are executable.
 func tree(t *testing.T, files map[string]string) string {
 	t.Helper()
 	dir := t.TempDir()

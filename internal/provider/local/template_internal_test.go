@@ -11,7 +11,7 @@ import (
 	"github.com/pintle-dev/pintle/internal/dev/require"
 )
 
-// A template ends when no process has needed it for the idle time.
+// TestTemplateIdles checks that a template exits when no process has needed it for the idle time.
 func TestTemplateIdles(t *testing.T) {
 	require.Tool(t, "python3")
 	dir := t.TempDir()

@@ -19,7 +19,7 @@ import (
 	"github.com/pintle-dev/pintle/internal/provider/local"
 )
 
-// pythonFunction is a function in Python for the tests of its process.
+// pythonFunction returns a Python function for tests.
 func pythonFunction(t *testing.T, name, code string, env map[string]string, more map[string]string) local.Provider {
 	t.Helper()
 	files := map[string]string{"index.py": code}
@@ -37,7 +37,7 @@ func pythonFunction(t *testing.T, name, code string, env map[string]string, more
 	}
 }
 
-// functionKit is a kit with functions.
+// functionKit returns a kit with functions.
 func functionKit(t *testing.T, idle time.Duration, functions ...local.Provider) *kit {
 	t.Helper()
 	require.Tool(t, "python3")
@@ -70,10 +70,10 @@ def handler(event, context):
             "env": dict(os.environ), "path": sys.path[0], "zone": __import__("time").tzname[0], "name": context.function_name}
 `
 
-// Functions in Python have one parent, which has loaded the interpreter. Each has its own environment and directory, and nothing of
-// another one's is in its memory or in the parent's.
+// TestForkedFunctions checks that Python functions have one parent, which has loaded the interpreter. Each has its own
+// environment and directory. The memory of a function and of the parent contains nothing of other functions.
 func TestForkedFunctions(t *testing.T) {
-	const secret = "hunter2-and-more" // written backwards where it is looked for
+	const secret = "hunter2-and-more" // written backwards where the test searches for it
 	looking := describing + `
 def found(pid, secret):
     with open("/proc/%d/maps" % pid) as maps, open("/proc/%d/mem" % pid, "rb", 0) as memory:
@@ -134,7 +134,7 @@ def handler(event, context):
 	}
 }
 
-// TestForkedFunctionsThatDiffer checks that a function gets an interpreter of its own only if it changes the files or
+// TestForkedFunctionsThatDiffer checks that a function gets its own interpreter only if it changes the files or
 // variables that an interpreter reads at its start.
 func TestForkedFunctionsThatDiffer(t *testing.T) {
 	code := `
@@ -153,7 +153,7 @@ def handler(event, context):
 		pythonFunction(t, "module", code, nil, map[string]string{"decimal.py": "mine = True\n"}),
 		pythonFunction(t, "locale", code, map[string]string{"LC_CTYPE": "C.utf8"}, nil),
 		pythonFunction(t, "library", code, nil, map[string]string{"lib/libx.so.1": ""}))
-	// The interpreter sets LC_CTYPE itself where the machine has no locale of the name in LANG.
+	// The interpreter sets LC_CTYPE itself if the machine lacks the locale in LANG.
 	var library struct{ Locale string }
 	k.returns("library", "{}", &library)
 	for name, want := range map[string]string{
@@ -163,7 +163,7 @@ def handler(event, context):
 		"locale":   `{"forked":false,"optimize":0,"own":false,"argv":["index.py"],"locale":"C.utf8"}`,
 		"library":  `{"forked":false,"optimize":0,"own":false,"argv":["index.py"],"locale":"` + library.Locale + `"}`,
 	} {
-		if runtime.GOOS != "linux" { // which does not show whether a process was forked
+		if runtime.GOOS != "linux" { // other systems do not show whether a process was forked
 			want = regexp.MustCompile(`"forked":\w+`).ReplaceAllString(want, `"forked":null`)
 		}
 		o := k.call(name, "{}")
@@ -173,7 +173,7 @@ def handler(event, context):
 	}
 }
 
-// How a forked process ends is known as of any other.
+// TestForkedFunctionEnds checks that the exit of a forked process is reported like any other.
 func TestForkedFunctionEnds(t *testing.T) {
 	code := `
 import os, signal, subprocess, sys, time
@@ -205,7 +205,7 @@ def handler(event, context):
 	}
 }
 
-// A template that dies takes its processes with it, and the next process gets a new one.
+// TestTemplateDies checks that the processes of a dead template die with it, and that the next process gets a new one.
 func TestTemplateDies(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		t.Skip("only Linux ends a process with its parent")

@@ -16,7 +16,7 @@ import (
 	"github.com/pintle-dev/pintle/internal/provider/project"
 )
 
-// makeVenv makes a virtual environment without packages.
+// makeVenv creates a virtual environment without packages.
 func makeVenv(t *testing.T, dir string) {
 	t.Helper()
 	if out, err := exec.Command("python3", "-m", "venv", "--without-pip", dir).CombinedOutput(); err != nil {
@@ -24,7 +24,7 @@ func makeVenv(t *testing.T, dir string) {
 	}
 }
 
-// basePython puts a python3 first on PATH that belongs to no virtual environment, as the one of the tests may.
+// basePython puts a python3 first on PATH that belongs to no virtual environment. The one of the tests may.
 func basePython(t *testing.T) {
 	t.Helper()
 	out, err := exec.Command("python3", "-c", "import sys; print(sys._base_executable if sys.prefix != sys.base_prefix else sys.executable)").Output()
@@ -38,7 +38,8 @@ func basePython(t *testing.T) {
 	t.Setenv("PATH", dir+string(filepath.ListSeparator)+os.Getenv("PATH"))
 }
 
-// A Python handler is run by the nearest virtual environment of its project, else by the active one, else by what is on PATH.
+// TestVirtualEnv checks that a Python handler runs in the nearest virtual environment of its project, else in the
+// active one, else with the python3 on PATH.
 func TestVirtualEnv(t *testing.T) {
 	require.Tool(t, "python3")
 	basePython(t)
@@ -57,7 +58,7 @@ def handler(event, context):
 	own := filepath.Join(root, "own")
 	makeVenv(t, own)
 	for name, test := range map[string]struct {
-		files  []string // that are there, besides the handler in project/src/h.py
+		files  []string // existing files, in addition to the handler in project/src/h.py
 		venvs  []string
 		active string
 		env    string // VIRTUAL_ENV of the provider
@@ -116,7 +117,7 @@ def handler(event, context):
 	}
 }
 
-// The virtual environment of the one who starts Pintle does not run code that came with a template.
+// TestVirtualEnvNotForFunctions checks that code from a template does not run in the user's virtual environment.
 func TestVirtualEnvNotForFunctions(t *testing.T) {
 	require.Tool(t, "python3")
 	basePython(t)
@@ -148,12 +149,13 @@ func TestBrokenVirtualEnv(t *testing.T) {
 	}
 }
 
-// A module that is missing when the handler is loaded is one sentence, with the command that installs it, and nothing in the log.
+// TestMissingModules checks that a module that is missing at load time is reported in one sentence with the command
+// that installs it, and not in the log.
 func TestMissingModules(t *testing.T) {
 	require.Tool(t, "python3")
 	basePython(t)
 	require.Tool(t, "node")
-	// Without the packages that happen to be installed.
+	// Hide the packages that happen to be installed.
 	bare := func(text string) string {
 		return "import sys\nsys.path[:] = [p for p in sys.path if 'site-packages' not in p and 'dist-packages' not in p]\n" + text
 	}
@@ -162,7 +164,7 @@ func TestMissingModules(t *testing.T) {
 		files      map[string]string
 		function   bool
 		modules    string // a directory of the function's modules
-		late       bool   // it is loaded by the function, whose error says so
+		late       bool   // the function imports it when it is called, and its error reports that
 		want       string // DIR and PYTHON stand for the handler's directory and its interpreter
 	}{
 		"boto3": {
@@ -272,7 +274,7 @@ func TestMissingModules(t *testing.T) {
 				t.Errorf("got %+v\nwant %s", o, want)
 			}
 			lines := 0
-			if test.function { // which has a log of its own
+			if test.function { // it has its own log
 				lines = 1
 			}
 			if len(o.Log) != lines || strings.Contains(string(o.Result), "bootstrap") {

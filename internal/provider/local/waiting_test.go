@@ -12,7 +12,7 @@ import (
 	"github.com/pintle-dev/pintle/wire"
 )
 
-// TestWaitingResult is what becomes of what a handler returns that may say that it waits.
+// TestWaitingResult checks results that ask to wait, valid and invalid.
 func TestWaitingResult(t *testing.T) {
 	k := newKit(t, "handle", nil)
 	run := func(id, answer string) local.Outcome {
@@ -30,7 +30,7 @@ func TestWaitingResult(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
-	// The runtime, which knows every secret, shortens a long reason: a cut before redacting would leave part of a
+	// The runtime, which knows every secret, shortens a long reason. Truncating before redacting would leave part of a
 	// secret.
 	for n := range 12 {
 		reason := strings.Repeat("x", wire.MaxWaitingReason-n) + "hunter2, " + strings.Repeat("y", 10)
@@ -76,7 +76,8 @@ func TestWaitingResult(t *testing.T) {
 	}
 }
 
-// TestWaitsHeader: only a provider that is asked again learns that it may wait, and a result that is wanted is none the less one.
+// TestWaitsHeader checks that only a provider that can be polled gets the header, and that a requested result is
+// returned anyway.
 func TestWaitsHeader(t *testing.T) {
 	k := newKit(t, "handle", nil)
 	for _, waits := range []bool{false, true} {

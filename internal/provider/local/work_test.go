@@ -14,7 +14,7 @@ import (
 	"github.com/pintle-dev/pintle/internal/provider/project"
 )
 
-// Handlers that leave something behind, which ends when the gate replies.
+// Handlers that leave work running, which ends when the gate replies.
 const (
 	pythonLeaves = `
 import concurrent.futures, subprocess, sys, threading, urllib.request
@@ -51,7 +51,7 @@ exports.handler = async ({do: what, gate}) => {
 `
 )
 
-// still waits until the process works for the event or, if it should not, no longer does.
+// still waits until the process is working for the event, or if want is false, until it is not.
 func still(t *testing.T, work func(context.Context) string, want bool) string {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
@@ -117,7 +117,7 @@ func TestWork(t *testing.T) {
 	}
 }
 
-// An executable that computes after it has returned is seen by its use of the CPU, on Linux.
+// TestWorkOfAnExecutable checks that an executable that computes after its return is detected by its CPU use, on Linux.
 func TestWorkOfAnExecutable(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		t.Skip("only Linux shows what a process uses")
@@ -149,7 +149,7 @@ func TestNoWorkIsSeen(t *testing.T) {
 	}
 }
 
-// A runner's report is bounded, redacted, and taken once.
+// TestWorkIsBounded checks that a runner's report is truncated, redacted, and accepted once.
 func TestWorkIsBounded(t *testing.T) {
 	k := newKit(t, "handle", func(_ *local.Config, p *local.Provider) { p.Concurrency = 1 })
 	k.run("1", task{Do: "hint", Answer: strings.Repeat("secret123 ", 100)}, "secret123")

@@ -20,7 +20,7 @@ import (
 	"github.com/pintle-dev/pintle/internal/provider/project"
 )
 
-// The JSON Schema of the file, with which editors check it, knows the keys that the reader knows.
+// TestSchemaKeys checks that the JSON Schema for editors has the same keys as the reader.
 func TestSchemaKeys(t *testing.T) {
 	type object struct {
 		Properties map[string]any
@@ -66,7 +66,8 @@ Draft7Validator.check_schema(schema)
 validator = Draft7Validator(schema)
 print(json.dumps({name: [error.message for error in validator.iter_errors(file)] for name, file in files.items()}))`
 
-// It accepts the files of all examples and tests that the reader accepts, and refuses what the reader refuses for its form.
+// TestSchema checks that the schema accepts all project files of examples and tests that the reader accepts, and
+// rejects those with formal errors.
 func TestSchema(t *testing.T) {
 	python := require.Python(t, "jsonschema")
 	files, refused := projects(t), map[string]bool{}
@@ -112,7 +113,7 @@ func TestSchema(t *testing.T) {
 	}
 }
 
-// projects returns the project files of examples and of scripts that the reader accepts, by where they are.
+// projects returns the project files of examples and scripts that the reader accepts, by path.
 func projects(t *testing.T) map[string]string {
 	t.Helper()
 	root := filepath.Join("..", "..", "..")
