@@ -17,7 +17,7 @@ import (
 	"github.com/pintle-dev/pintle/internal/api/audit"
 )
 
-// entries reads a log.
+// entries reads the entries of a log.
 func entries(t *testing.T, path string) (list []audit.Entry) {
 	t.Helper()
 	text, err := os.ReadFile(path)
@@ -54,7 +54,8 @@ func TestLines(t *testing.T) {
 	}
 }
 
-// A file is appended to by its owner only, and what is written after it was moved away and opened again is in another one.
+// TestFileIsReopened checks that only the owner may write the file, and that entries go to a new file after the old one
+// was moved away and the log reopened.
 func TestFileIsReopened(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "audit.log")
 	l, err := audit.Open(path, nil)
@@ -106,7 +107,7 @@ func TestFileIsReopened(t *testing.T) {
 	}
 }
 
-// narrow takes so many bytes, and then says that there is no space.
+// narrow accepts a number of bytes and then returns an error: no space.
 type narrow struct {
 	bytes.Buffer
 	space int
@@ -117,12 +118,12 @@ func (n *narrow) Write(text []byte) (int, error) {
 		n.space -= len(text)
 		return n.Buffer.Write(text)
 	}
-	written, _ := n.Buffer.Write(text[:n.space]) // it never fails
+	written, _ := n.Buffer.Write(text[:n.space]) // never fails
 	n.space = 0
 	return written, syscall.ENOSPC
 }
 
-// A line that was cut off, for want of space or by a crash, spoils none that comes after it.
+// TestTornLines checks that a line that was cut off, by a full disk or a crash, does not damage later ones.
 func TestTornLines(t *testing.T) {
 	for space := range 40 {
 		out := &narrow{space: space}
@@ -184,7 +185,7 @@ func TestNoLog(t *testing.T) {
 	}
 }
 
-// Whatever clients choose for names, a line is a line, and no longer than it may be.
+// TestHostileNames checks that each entry is one line of limited length, even if clients choose hostile names.
 func TestHostileNames(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "audit.log")
 	l, err := audit.Open(path, nil)

@@ -88,7 +88,7 @@ func TestNew(t *testing.T) {
 	awsjson.Handle(s, "Get", func(context.Context, input) (input, error) { return input{}, nil })
 }
 
-// No body makes the service panic.
+// FuzzBody checks that no body makes the service panic.
 func FuzzBody(f *testing.F) {
 	f.Add(`{"Name": "a", "Count": 1e400}`)
 	f.Add("[]")

@@ -12,7 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// actions are all operations of the API.
+// actions are all actions of the API.
 var actions = strings.Fields(`
 	ActivateOrganizationsAccess ActivateType BatchDescribeTypeConfigurations CancelUpdateStack ContinueUpdateRollback
 	CreateChangeSet CreateGeneratedTemplate CreateStack CreateStackInstances CreateStackRefactor CreateStackSet
@@ -32,8 +32,8 @@ var actions = strings.Fields(`
 	StopStackSetOperation TestType UpdateGeneratedTemplate UpdateStack UpdateStackInstances UpdateStackSet
 	UpdateTerminationProtection ValidateTemplate`)
 
-// TestActions calls every operation there is. None may be one that could not be found, or a fault of the server's, and
-// the page about the API names them all.
+// TestActions calls every action. None may be unknown or cause a server error, and the documentation of the API must
+// name all of them.
 func TestActions(t *testing.T) {
 	var methods []string
 	client := reflect.TypeFor[*sdk.Client]()
@@ -64,7 +64,7 @@ func TestActions(t *testing.T) {
 	}
 }
 
-// FuzzForms sends forms that no one would send. Whatever they say is the client's fault, and the reply is XML.
+// FuzzForms sends arbitrary forms. Every error must be a client error, and the response must be XML.
 func FuzzForms(f *testing.F) {
 	for _, seed := range []string{
 		"DescribeEvents&StackName=live&Filters.FailedEvents=true&NextToken=x", "DescribeEvents&OperationId=x&Filters=",

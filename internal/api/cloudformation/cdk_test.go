@@ -14,7 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestCDKDeploys makes the calls that the CDK's CLI makes, in its order and with its tests of what comes back.
+// TestCDKDeploys makes the same calls as the CDK's CLI, in the same order and with the same checks of responses.
 func TestCDKDeploys(t *testing.T) {
 	w := newWorld(t)
 	const stack = "App"
@@ -23,10 +23,10 @@ func TestCDKDeploys(t *testing.T) {
 	fail := `"Status": "FAILED", "PhysicalResourceId": "id-of-%s", "Reason": "no"`
 	for run, test := range []struct {
 		name   string
-		before func(c *cdk) // what was done to the stack meanwhile
+		before func(c *cdk) // changes to the stack before the run
 		k      string
 		answer string
-		want   []string // the statuses that are told on the way, oldest first
+		want   []string // the displayed statuses, oldest first
 	}{
 		{"the first", nil, "1", succeed, []string{
 			"App CREATE_IN_PROGRESS", "R CREATE_IN_PROGRESS", "R CREATE_IN_PROGRESS", "R CREATE_COMPLETE", "App CREATE_COMPLETE",
@@ -69,7 +69,7 @@ func TestCDKDeploys(t *testing.T) {
 	}
 }
 
-// cdk is a client that does as the CDK's CLI does.
+// cdk is a client that behaves like the CDK's CLI.
 type cdk struct {
 	*world
 	stack string
@@ -78,7 +78,7 @@ type cdk struct {
 
 const cdkChangeSet = "cdk-deploy-change-set"
 
-// lookup returns the stack, nil if the answer is the one by which the CLI knows that there is none.
+// lookup returns the stack, or nil if the error tells the CLI that the stack does not exist.
 func (c *cdk) lookup() *types.Stack {
 	c.t.Helper()
 	out, err := c.client.DescribeStacks(c.t.Context(), &sdk.DescribeStacksInput{StackName: &c.stack})
@@ -90,7 +90,7 @@ func (c *cdk) lookup() *types.Stack {
 	return &out.Stacks[0]
 }
 
-// destroy deletes the stack by its id and looks until it is gone.
+// destroy deletes the stack by its ID and waits until it is deleted.
 func (c *cdk) destroy() {
 	c.t.Helper()
 	stack := c.lookup()
@@ -102,7 +102,7 @@ func (c *cdk) destroy() {
 	}
 }
 
-// plan makes the change set, after the one of that name was deleted, and looks until it is settled.
+// plan deletes an existing change set with the name, creates a new one, and waits until it is ready.
 func (c *cdk) plan(template string) *sdk.DescribeChangeSetOutput {
 	c.t.Helper()
 	ctx, kind := c.t.Context(), types.ChangeSetTypeCreate
@@ -121,7 +121,7 @@ func (c *cdk) plan(template string) *sdk.DescribeChangeSetOutput {
 		StackName: &c.stack, ChangeSetName: str(cdkChangeSet), ChangeSetType: kind, TemplateBody: &template,
 		ClientToken: str("create6f8a4f0e-3c39-4d0c-9a39-0d3f5b8c6a55"), Description: str("CDK Changeset for execution 6f8a4f0e-3c39-4d0c-9a39-0d3f5b8c6a55"),
 		IncludeNestedStacks: aws.Bool(true), DeploymentConfig: &types.DeploymentConfig{Mode: "STANDARD"},
-		ImportExistingResources: aws.Bool(true), // of cdk bootstrap, and of cdk deploy with the flag of that name
+		ImportExistingResources: aws.Bool(true), // as in cdk bootstrap, and in cdk deploy with the flag of that name
 		Capabilities:            []types.Capability{types.CapabilityCapabilityIam, types.CapabilityCapabilityNamedIam, types.CapabilityCapabilityAutoExpand},
 	})
 	c.must(err)
@@ -138,8 +138,8 @@ func isChangeSetNotFound(err error) bool {
 	return ok
 }
 
-// deploy brings the stack to a template, and returns what the CLI shows of its events; nothing if it finds nothing to do.
-// answer is what the provider says.
+// deploy updates the stack to a template, and returns the events that the CLI shows, or nothing if the template has no
+// changes. answer is the provider's answer.
 func (c *cdk) deploy(template, answer string) []string {
 	c.t.Helper()
 	ctx := c.t.Context()
@@ -152,7 +152,7 @@ func (c *cdk) deploy(template, answer string) []string {
 		text, err := c.client.GetTemplate(ctx, &sdk.GetTemplateInput{StackName: stack.StackId, TemplateStage: types.TemplateStageOriginal})
 		c.must(err)
 		if *text.TemplateBody == template {
-			// It would be skipped. With --force, or other tags, it is not.
+			// The CLI skips this, unless it has --force or other tags.
 			planned := c.plan(template)
 			if planned.Status != types.ChangeSetStatusFailed || !strings.HasPrefix(*planned.StatusReason, "The submitted information didn't contain changes.") {
 				c.t.Errorf("nothing to do: %s %s", planned.Status, aws.ToString(planned.StatusReason))
@@ -162,7 +162,7 @@ func (c *cdk) deploy(template, answer string) []string {
 			return nil
 		}
 	}
-	seen := map[string]bool{} // the CLI begins at the time of the execution
+	seen := map[string]bool{} // the CLI starts at the time of the execution
 	if stack != nil {
 		c.events(*stack.StackId, seen)
 	}
@@ -184,7 +184,7 @@ func (c *cdk) deploy(template, answer string) []string {
 	return shown
 }
 
-// events returns the events that were not seen yet, oldest first.
+// events returns the new events, oldest first.
 func (c *cdk) events(stack string, seen map[string]bool) []string {
 	c.t.Helper()
 	out, err := c.client.DescribeStackEvents(c.t.Context(), &sdk.DescribeStackEventsInput{StackName: &stack})

@@ -22,7 +22,7 @@ const changeTemplate = `{"Parameters": {"Size": {"Type": "String"}, "Secret": {"
   "Old": {"Type": "Custom::Thing", "DeletionPolicy": "Retain", "Properties": {"ServiceToken": "` + token + `"}}
 }}`
 
-// TestChangeSets walks a stack through its change sets.
+// TestChangeSets tests all operations on the change sets of a stack.
 func TestChangeSets(t *testing.T) {
 	w := newWorld(t)
 	ctx := t.Context()
@@ -34,7 +34,7 @@ func TestChangeSets(t *testing.T) {
 	})
 	w.must(err)
 
-	// The stack is there for those who look for it, and nothing is in it.
+	// The stack exists but is empty.
 	stack := w.describe("s")
 	if stack.StackStatus != types.StackStatusReviewInProgress || aws.ToString(stack.StackStatusReason) != "User Initiated" ||
 		stack.ChangeSetId != nil || stack.LastUpdatedTime != nil || stack.Description != nil || stack.Parameters != nil || len(stack.Tags) > 0 {
@@ -92,7 +92,7 @@ func TestChangeSets(t *testing.T) {
 		t.Errorf("executed: %s %s", set.Status, set.ExecutionStatus)
 	}
 
-	// An update, with its values shown to those who ask.
+	// An update, with its values shown on request.
 	after := strings.NewReplacer(`"a": 1, "b": 2`, `"a": 3, "b": 4`, `"Old"`, `"New"`).Replace(changeTemplate)
 	_, err = w.client.CreateChangeSet(ctx, &sdk.CreateChangeSetInput{
 		StackName: str("s"), ChangeSetName: str("change"), TemplateBody: &after,
@@ -146,7 +146,7 @@ func TestChangeSets(t *testing.T) {
 		t.Errorf("listed: %s", summaries)
 	}
 
-	// What changes nothing fails, and can only be deleted.
+	// A change set without changes fails and can only be deleted.
 	_, err = w.client.CreateChangeSet(ctx, &sdk.CreateChangeSetInput{
 		StackName: str("s"), ChangeSetName: str("same"), UsePreviousTemplate: aws.Bool(true),
 		Parameters: []types.Parameter{{ParameterKey: str("Size"), UsePreviousValue: aws.Bool(true)}, {ParameterKey: str("Secret"), UsePreviousValue: aws.Bool(true)}},
@@ -162,7 +162,7 @@ func TestChangeSets(t *testing.T) {
 		"400 InvalidChangeSetStatus: ChangeSet ["+*set.ChangeSetId+"] cannot be executed in its current status of [FAILED]"; got != want {
 		t.Errorf("got %s, want %s", got, want)
 	}
-	for range 2 { // the second time it is gone
+	for range 2 { // the second time it does not exist
 		_, err = w.client.DeleteChangeSet(ctx, &sdk.DeleteChangeSetInput{ChangeSetName: str("same"), StackName: str("s")})
 		w.must(err)
 	}
@@ -180,7 +180,7 @@ func TestChangeSets(t *testing.T) {
 	}
 }
 
-// TestChangeSetEvents holds what DescribeEvents tells of a change set, and that an EXPRESS one is not rolled back.
+// TestChangeSetEvents checks the events of a change set, and that an EXPRESS one is not rolled back.
 func TestChangeSetEvents(t *testing.T) {
 	w := newWorld(t)
 	w.mustPost("Action=CreateChangeSet&StackName=s&ChangeSetType=CREATE&ChangeSetName=c&DeploymentConfig.Mode=EXPRESS&TemplateBody=" + escape(fixed))
@@ -213,8 +213,9 @@ func TestChangeSetEvents(t *testing.T) {
 	}
 }
 
-// TestChangeSetNameAgain is the call sequence of aws-actions/aws-cloudformation-github-deploy: every deployment creates a change set of
-// one name, waits for it, executes it, and deletes it only if it failed. Source: recorded answers of CloudFormation, D1.
+// TestChangeSetNameAgain is the call sequence of aws-actions/aws-cloudformation-github-deploy: every deployment creates
+// a change set with the same name, waits for it, executes it, and deletes it only if it failed. Source: recorded
+// answers of CloudFormation, D1.
 func TestChangeSetNameAgain(t *testing.T) {
 	w := newWorld(t)
 	ctx := t.Context()
@@ -255,7 +256,8 @@ func TestChangeSetNameAgain(t *testing.T) {
 	ids = append(ids, change(types.ChangeSetTypeUpdate, "L")) // a deployment that fails and is rolled back
 	deploy(ids[2], types.ExecutionStatusExecuteFailed, failed, done)
 
-	// Without a change the action deletes the failed change set, or leaves it with no-delete-failed-changeset: then the next one is refused.
+	// Without changes, the action deletes the failed change set, or keeps it with no-delete-failed-changeset. Then the
+	// next one is refused.
 	same := change(types.ChangeSetTypeUpdate, "M")
 	if got := w.refusal("Action=CreateChangeSet&StackName=s&ChangeSetName=s-CS&UsePreviousTemplate=true"); !strings.HasPrefix(got, "400 AlreadyExistsException") {
 		t.Errorf("a name that a failed change set holds: %s", got)
@@ -265,7 +267,7 @@ func TestChangeSetNameAgain(t *testing.T) {
 	ids = append(ids, change(types.ChangeSetTypeUpdate, "XL"))
 	deploy(ids[3], types.ExecutionStatusExecuteComplete, done)
 
-	// Every executed change set stays readable by its ARN, also when the stack is deleted.
+	// Every executed change set stays readable by its ARN, even after the stack is deleted.
 	_, err = w.client.DeleteStack(ctx, &sdk.DeleteStackInput{StackName: str("s")})
 	w.must(err)
 	w.provide(done)
@@ -278,7 +280,7 @@ func TestChangeSetNameAgain(t *testing.T) {
 	}
 }
 
-// TestChangeSetPages holds the pages of a long list of changes.
+// TestChangeSetPages checks the pages of a long list of changes.
 func TestChangeSetPages(t *testing.T) {
 	w := newWorld(t)
 	var members []string
@@ -319,7 +321,7 @@ func TestChangeSetPages(t *testing.T) {
 	}
 }
 
-// TestChangeSetMessages holds the texts for what cannot be done.
+// TestChangeSetMessages checks the error texts.
 func TestChangeSetMessages(t *testing.T) {
 	w := newWorld(t)
 	id := w.create(&sdk.CreateStackInput{StackName: str("live"), TemplateBody: &fixed})
@@ -374,7 +376,7 @@ func TestChangeSetMessages(t *testing.T) {
 	}
 }
 
-// TestChangeSetShapes holds the elements that are there though nothing is in them, and those that are not.
+// TestChangeSetShapes checks which empty elements are present in the XML and which are not.
 func TestChangeSetShapes(t *testing.T) {
 	w := newWorld(t)
 	w.create(&sdk.CreateStackInput{StackName: str("live"), TemplateBody: &fixed})
@@ -419,7 +421,8 @@ func (w *world) describe(name string) types.Stack {
 	return out.Stacks[0]
 }
 
-// TestCreateOverReview creates a stack where a change set has reserved the name. Source: recorded answers of CloudFormation, D11.
+// TestCreateOverReview creates a stack whose name a change set has reserved. Source: recorded answers of
+// CloudFormation, D11.
 func TestCreateOverReview(t *testing.T) {
 	w := newWorld(t)
 	ctx := t.Context()
@@ -440,7 +443,7 @@ func TestCreateOverReview(t *testing.T) {
 		t.Errorf("the change set is %s", old.ExecutionStatus)
 	}
 
-	// An update that passes no capabilities keeps those of the stack. Source: the same, D5.
+	// An update without capabilities keeps those of the stack. Source: the same, D5.
 	_, err = w.client.UpdateStack(ctx, &sdk.UpdateStackInput{
 		StackName: str("s"), TemplateBody: str(strings.Replace(fixed, "{", `{"Outputs": {"O": {"Value": "v"}}, `, 1)),
 	})
@@ -469,7 +472,7 @@ func parametersOf(list []types.Parameter) string {
 	return strings.Join(texts, " ")
 }
 
-// changesOf writes the changes of a set, a line each, and what belongs to them below.
+// changesOf formats the changes of a set, one line each, with their details below.
 func changesOf(set *sdk.DescribeChangeSetOutput) []string {
 	var lines []string
 	for _, c := range set.Changes {

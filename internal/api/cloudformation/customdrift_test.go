@@ -19,7 +19,7 @@ import (
 	"github.com/pintle-dev/pintle/wire"
 )
 
-// newReading is a world whose providers read resources of the type Custom::Readable.
+// newReading returns a world whose providers support Read for resources of the type Custom::Readable.
 func newReading(t *testing.T) *world {
 	return newWorld(t, func(w *world, config *cloudformation.Config) {
 		detector := drift.New(nil, w.store, nil)
@@ -41,7 +41,7 @@ func (w *world) createReadables() {
 	})
 }
 
-// readAnswers answers the Reads with the states by logical ID and returns the types and names of the requests.
+// readAnswers answers the Reads with the states by logical ID. It returns the types and names of the requests.
 func (w *world) readAnswers(states map[wire.LogicalID]string) (asked []string) {
 	w.t.Helper()
 	taken := w.take()
@@ -66,7 +66,8 @@ func success(state string) string {
 
 const same = `{"properties": {"Size": "5", "Text": "a", "Tags": {"x": "1", "y": "2"}, "List": ["a", "b"], "Password": "hunter2", "Key": "in the template"}, "secret": ["Key"]}`
 
-// TestDriftOfCustomResources: the providers that declare a Read are asked, and the differences are reported without secrets.
+// TestDriftOfCustomResources checks that providers that declare a Read get one, and that differences are reported
+// without secrets.
 func TestDriftOfCustomResources(t *testing.T) {
 	w := newReading(t)
 	w.createReadables()
@@ -76,7 +77,7 @@ func TestDriftOfCustomResources(t *testing.T) {
 	if running.DetectionStatus != types.StackDriftDetectionStatusDetectionInProgress || running.DriftedStackResourceCount != nil {
 		t.Errorf("before the answers: %s, %v", running.DetectionStatus, running.DriftedStackResourceCount)
 	}
-	// A second detection does not ask again what is being asked.
+	// A second detection does not repeat pending Reads.
 	_, err = w.client.DetectStackDrift(t.Context(), &sdk.DetectStackDriftInput{StackName: str("s")})
 	w.must(err)
 	asked := w.readAnswers(map[wire.LogicalID]string{
@@ -126,7 +127,7 @@ func TestDriftOfCustomResources(t *testing.T) {
 	}
 }
 
-// TestDriftOfOneCustomResource waits for the provider. A provider that fails leaves the state unknown.
+// TestDriftOfOneCustomResource waits for the provider. If the provider fails, the status is unknown.
 func TestDriftOfOneCustomResource(t *testing.T) {
 	w := newReading(t)
 	w.createReadables()
@@ -170,7 +171,8 @@ func TestDriftOfOneCustomResource(t *testing.T) {
 	}
 }
 
-// TestRevertDriftOfCustomResources: a change set that reverts drift updates what drifted, with the declared properties as the old ones.
+// TestRevertDriftOfCustomResources checks that a change set that reverts drift updates drifted resources, with the
+// declared properties as the old ones.
 func TestRevertDriftOfCustomResources(t *testing.T) {
 	w := newReading(t)
 	w.createReadables()
@@ -205,7 +207,7 @@ func TestRevertDriftOfCustomResources(t *testing.T) {
 	}
 }
 
-// TestDriftResultsEnd: a result ends with the next change of its resource, and so does a Read that is unanswered.
+// TestDriftResultsEnd checks that a result is valid until the next change of its resource, and so is a pending Read.
 func TestDriftResultsEnd(t *testing.T) {
 	w := newReading(t)
 	w.createReadables()
@@ -233,7 +235,8 @@ func TestDriftResultsEnd(t *testing.T) {
 	}
 }
 
-// TestDriftHidesSecretsOfTheStack: what a provider reads is shown without the secrets that other resources or its own answers have.
+// TestDriftHidesSecretsOfTheStack checks that the secrets of other resources and of the provider's own answers are
+// masked in the live state.
 func TestDriftHidesSecretsOfTheStack(t *testing.T) {
 	w := newReading(t)
 	_, err := w.client.CreateStack(t.Context(), &sdk.CreateStackInput{

@@ -14,7 +14,7 @@ import (
 	"github.com/pintle-dev/pintle/wire"
 )
 
-// readableResource is a resource whose provider reads.
+// readableResource returns a resource whose provider supports Read.
 func readableResource(resourceType string) map[string]any {
 	return map[string]any{"Type": resourceType, "DeletionPolicy": "Retain", "Properties": map[string]any{"ServiceToken": token, "Size": 5}}
 }
@@ -31,7 +31,7 @@ func (w *world) plansImport(stack string, d declared, listed ...types.ResourceTo
 	return set
 }
 
-// imports executes a change set, answers the requests, and returns those and the events of resources.
+// imports executes a change set and answers the requests. It returns the requests and the events of resources.
 func (w *world) imports(set *sdk.DescribeChangeSetOutput, answer string) (asked, events []string) {
 	w.t.Helper()
 	_, err := w.client.ExecuteChangeSet(w.t.Context(), &sdk.ExecuteChangeSetInput{ChangeSetName: set.ChangeSetId})
@@ -56,7 +56,8 @@ func (w *world) imports(set *sdk.DescribeChangeSetOutput, answer string) (asked,
 	return asked, events
 }
 
-// TestImportOfCustomResource: the provider is asked to read, and its answer gives the attributes. Nothing is created.
+// TestImportOfCustomResource checks that the provider gets a Read, whose answer has the attributes. No resource is
+// created.
 func TestImportOfCustomResource(t *testing.T) {
 	w := newReading(t)
 	d := declared{"R": readableResource("Custom::Readable")}
@@ -75,7 +76,7 @@ func TestImportOfCustomResource(t *testing.T) {
 	}, events); diff != "" {
 		t.Error(diff)
 	}
-	// The attributes are there, and the next update is one of an ordinary resource.
+	// The attributes exist, and the next update is an ordinary one.
 	_, err := w.client.UpdateStack(t.Context(), &sdk.UpdateStackInput{StackName: str("s"), TemplateBody: str(strings.Replace(
 		strings.Replace(*d.body(), `"Size":5`, `"Size":7`, 1), `{"Resources"`, `{"Outputs": {"Path": {"Value": {"Fn::GetAtt": "R.Path"}}}, "Resources"`, 1))})
 	w.must(err)
@@ -88,14 +89,14 @@ func TestImportOfCustomResource(t *testing.T) {
 	if stack := w.describe("s"); stack.StackStatus != types.StackStatusUpdateComplete || *stack.Outputs[0].OutputValue != "/dev/2" {
 		t.Errorf("%s %v", stack.StackStatus, stack.Outputs)
 	}
-	// Another stack cannot have it.
+	// Another stack cannot import the resource.
 	again := w.plansImport("other", d, named("Custom::Readable", "R", "PhysicalResourceId", "disk-1"))
 	if again.Status != types.ChangeSetStatusFailed || !strings.Contains(*again.StatusReason, "disk-1 already exists in stack arn:") {
 		t.Errorf("%s %s", again.Status, aws.ToString(again.StatusReason))
 	}
 }
 
-// TestImportOfCustomResourceFails: an import that fails gives the resource back, and no provider gets a Delete.
+// TestImportOfCustomResourceFails checks that a failed import releases the resource without a Delete.
 func TestImportOfCustomResourceFails(t *testing.T) {
 	for answer, reason := range map[string]string{
 		`"Status": "SUCCESS", "PhysicalResourceId": "disk-1", "PintleState": {"gone": true}`: `Custom::Readable "disk-1" does not exist: its provider reports that it is gone`,
@@ -122,7 +123,7 @@ func TestImportOfCustomResourceFails(t *testing.T) {
 	}
 }
 
-// TestImportOfCustomResourceIsRefused: a provider that cannot tell what exists, and identifiers that are none.
+// TestImportOfCustomResourceIsRefused checks providers without Read support, and invalid identifiers.
 func TestImportOfCustomResourceIsRefused(t *testing.T) {
 	w := newReading(t)
 	set := w.plansImport("s", declared{"R": readableResource("Custom::Thing")}, named("Custom::Thing", "R", "PhysicalResourceId", "disk-1"))
@@ -148,7 +149,7 @@ func TestImportOfCustomResourceIsRefused(t *testing.T) {
 	}
 }
 
-// TestImportAnsweredByHand: an operator may answer the Read of an import for a provider that hangs.
+// TestImportAnsweredByHand checks that an operator can answer the Read of an import if the provider hangs.
 func TestImportAnsweredByHand(t *testing.T) {
 	w := newReading(t)
 	set := w.plansImport("s", declared{"R": readableResource("Custom::Readable")}, named("Custom::Readable", "R", "PhysicalResourceId", "disk-1"))

@@ -14,7 +14,7 @@ import (
 	"github.com/pintle-dev/pintle/internal/store"
 )
 
-// drifts detects the drift of a stack and returns its status and that of each checked resource.
+// drifts detects the drift of a stack. It returns the stack's status and that of each checked resource.
 func (n *natives) drifts(stack string) (status types.StackDriftStatus, count int32, resources map[string]types.StackResourceDrift) {
 	n.Helper()
 	detection, err := n.client.DetectStackDrift(n.Context(), &sdk.DetectStackDriftInput{StackName: &stack})
@@ -38,8 +38,8 @@ func (n *natives) drifts(stack string) (status types.StackDriftStatus, count int
 	return end.StackDriftStatus, *end.DriftedStackResourceCount, resources
 }
 
-// TestDriftOfNativeTypes: what a client changes behind the stack's back is found, and secrets are masked.
-// Source: CloudFormation API Reference, StackResourceDrift, PropertyDifference, StackDriftInformation.
+// TestDriftOfNativeTypes checks that changes by other clients are detected, and that secrets are masked. Source:
+// CloudFormation API Reference, StackResourceDrift, PropertyDifference, StackDriftInformation.
 func TestDriftOfNativeTypes(t *testing.T) {
 	n := newNatives(t)
 	const resources = `
@@ -125,7 +125,7 @@ func TestDriftOfNativeTypes(t *testing.T) {
 		t.Errorf("actual properties %s", got)
 	}
 
-	// The result is kept, and shown with the stack and its resources.
+	// The result is stored and shown with the stack and its resources.
 	stack := n.settled("s")
 	if stack.DriftInformation.StackDriftStatus != types.StackDriftStatusDrifted || stack.DriftInformation.LastCheckTimestamp == nil {
 		t.Errorf("the stack shows %+v", stack.DriftInformation)
@@ -154,7 +154,7 @@ func TestDriftOfNativeTypes(t *testing.T) {
 		t.Errorf("a secret is shown: %s", text)
 	}
 
-	// One resource is checked alone, and the others keep their results.
+	// A check of one resource keeps the results of the others.
 	_, err = n.own.Put(t.Context(), store.Parameter{
 		ParameterKey: store.ParameterKey{Account: account, Region: region, Name: "/plain"}, Type: store.ParameterString, Value: "one", Description: "d",
 	}, true)
@@ -174,8 +174,8 @@ func TestDriftOfNativeTypes(t *testing.T) {
 	}
 }
 
-// TestRevertDrift: a change set of the mode REVERT_DRIFT brings resources back to what is declared, those that were deleted included.
-// Source: CloudFormation API Reference, CreateChangeSet, DeploymentMode.
+// TestRevertDrift checks that a change set in the mode REVERT_DRIFT restores the declared state of resources, including
+// deleted ones. Source: CloudFormation API Reference, CreateChangeSet, DeploymentMode.
 func TestRevertDrift(t *testing.T) {
 	n := newNatives(t)
 	const template = `{"Resources": {

@@ -17,7 +17,8 @@ import (
 	"github.com/pintle-dev/pintle/wire"
 )
 
-// fidelityRows are the rows of the table in docs/api.md of what is answered otherwise by choice, with the tests that hold both answers.
+// fidelityRows are the rows of the table of intended differences in docs/api.md, with the tests that check both
+// answers.
 var fidelityRows = map[string]string{
 	"outputs, exports and Metadata made of NoEcho parameters or attributes":                        "recorded_d14_test.go TestRecordedD14",
 	"defaults and `AllowedValues` of NoEcho parameters in GetTemplateSummary and ValidateTemplate": "fidelity_test.go TestFidelityOfSummaries",
@@ -35,7 +36,7 @@ var fidelityRows = map[string]string{
 	"reasons of events, such as an invalid response or a timeout":                                  "../../../cmd/pintle/fidelity_test.go TestFidelity",
 }
 
-// TestFidelityTable compares the table with the tests: a row without a test fails, and so does a test without a row.
+// TestFidelityTable compares the table with the tests. A row without a test fails, and so does a test without a row.
 func TestFidelityTable(t *testing.T) {
 	page, err := os.ReadFile("../../../docs/api.md")
 	if err != nil {
@@ -69,7 +70,7 @@ func TestFidelityTable(t *testing.T) {
 	}
 }
 
-// fidelities returns a world for each fidelity.
+// fidelities returns one world for each fidelity.
 func fidelities(t *testing.T) map[engine.Fidelity]*world {
 	t.Helper()
 	types, err := native.CloudFormation(native.Config{SignalURL: func(wire.ResponseKey, string) (string, error) { return "", nil }})
@@ -84,8 +85,8 @@ func fidelities(t *testing.T) map[engine.Fidelity]*world {
 	return worlds
 }
 
-// TestFidelityOfSummaries shows the default of a NoEcho parameter. That AWS shows it in clear is an assumption: the template that it is
-// read from is shown in clear too.
+// TestFidelityOfSummaries shows the default of a NoEcho parameter. It is an assumption that AWS shows it in clear text:
+// AWS also shows the template with that default in clear text.
 func TestFidelityOfSummaries(t *testing.T) {
 	body := `{"Parameters": {"P": {"Type": "String", "NoEcho": true, "Default": "planted", "AllowedValues": ["planted", "other"]}}, ` +
 		`"Resources": {"R": ` + resource("") + `}}`
@@ -109,7 +110,8 @@ func TestFidelityOfSummaries(t *testing.T) {
 	}
 }
 
-// TestFidelityOfRefusals refuses without an explanation only with the fidelity of AWS, and what fails in its turn there not at all.
+// TestFidelityOfRefusals checks that only with AWS fidelity, errors have no explanation, and calls are accepted that
+// fail later.
 func TestFidelityOfRefusals(t *testing.T) {
 	native := func(properties, output string) string {
 		return `{"Resources": {"H": {"Type": "AWS::CloudFormation::WaitConditionHandle"}, "W": {"Type": "AWS::CloudFormation::WaitCondition", ` +

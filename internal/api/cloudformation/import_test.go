@@ -44,7 +44,7 @@ func parameterResource(name, text string, more ...string) map[string]any {
 	return r
 }
 
-// puts makes a parameter as a client would.
+// puts creates a parameter like a client.
 func (n *natives) puts(name, text string) {
 	n.Helper()
 	_, err := n.own.Put(n.Context(), store.Parameter{
@@ -121,8 +121,8 @@ func changeOf(set *sdk.DescribeChangeSetOutput) []string {
 	return lines
 }
 
-// TestImport imports resources that clients made into a new stack and into an existing one.
-// Source: CloudFormation User Guide, "Import AWS resources into a CloudFormation stack"; events as users published them.
+// TestImport imports resources that clients created, into a new stack and into an existing one. Source: CloudFormation
+// User Guide, "Import AWS resources into a CloudFormation stack"; events published by users.
 func TestImport(t *testing.T) {
 	n := newNatives(t)
 	n.puts("/a", "kept")
@@ -185,7 +185,7 @@ func TestImport(t *testing.T) {
 	}
 }
 
-// TestImportIsRolledBack lets a resource go whose neighbour cannot be imported any more. It can be imported again.
+// TestImportIsRolledBack releases a resource because another one can no longer be imported. It can be imported again.
 func TestImportIsRolledBack(t *testing.T) {
 	n := newNatives(t)
 	n.puts("/a", "kept")
@@ -248,8 +248,8 @@ func TestImportIsRolledBack(t *testing.T) {
 	}
 }
 
-// TestImportRefusals holds what CreateChangeSet answers to an import that is not possible.
-// Source: CloudFormation, as others measured it.
+// TestImportRefusals checks the errors of CreateChangeSet for impossible imports. Source: CloudFormation, as measured
+// by others.
 func TestImportRefusals(t *testing.T) {
 	n := newNatives(t)
 	n.puts("/a", "1")
@@ -313,7 +313,7 @@ func TestImportRefusals(t *testing.T) {
 		t.Errorf("tags and a role: %v", err)
 	}
 
-	// A resource that does not exist, or that another stack owns, fails the change set.
+	// A resource that does not exist, or that another stack owns, makes the change set fail.
 	for name, of := range map[string]struct{ resource, want string }{
 		"missing": {"/ghost", "Resource of type 'AWS::SSM::Parameter' with identifier '/ghost' was not found."},
 		"owned":   {"/x", "/x already exists in stack " + id},
@@ -327,8 +327,8 @@ func TestImportRefusals(t *testing.T) {
 	}
 }
 
-// TestImportExistingResources imports what exists of what a change set adds.
-// Source: CloudFormation User Guide, "Import AWS resources into a CloudFormation stack automatically".
+// TestImportExistingResources imports the existing resources among those that a change set adds. Source: CloudFormation
+// User Guide, "Import AWS resources into a CloudFormation stack automatically".
 func TestImportExistingResources(t *testing.T) {
 	n := newNatives(t)
 	n.puts("/a", "kept")
@@ -356,7 +356,7 @@ func TestImportExistingResources(t *testing.T) {
 	if stack := n.settled("s"); stack.StackStatus != types.StackStatusCreateComplete || n.parameter("/a") != "kept" || n.parameter("/b") != "1" {
 		t.Fatalf("%s\n%s", stack.StackStatus, n.reasons("s"))
 	}
-	// An update imports too. When it fails, what it imported stays.
+	// An update imports too. When it fails, it keeps the imported resources.
 	n.puts("/c", "kept")
 	update := create.with("C", parameterResource("/c", "1", "RetainExceptOnCreate")).with("D", map[string]any{
 		"Type": "AWS::SSM::Parameter", "DependsOn": "C", "Properties": map[string]any{"Name": "/d", "Type": "String", "Value": "1", "AllowedPattern": "^x$"},
@@ -367,7 +367,7 @@ func TestImportExistingResources(t *testing.T) {
 	if stack := n.settled("s"); stack.StackStatus != types.StackStatusUpdateRollbackComplete || n.parameter("/c") != "kept" {
 		t.Fatalf("%s, the value is %q\n%s", stack.StackStatus, n.parameter("/c"), n.reasons("s"))
 	}
-	// A name that a function makes is not looked for.
+	// A computed name is not looked up.
 	computed := create.with("C", map[string]any{"Type": "AWS::SSM::Parameter", "DeletionPolicy": "Retain", "Properties": map[string]any{
 		"Name": map[string]string{"Fn::Sub": "/c"}, "Type": "String", "Value": "1",
 	}})
@@ -378,8 +378,8 @@ func TestImportExistingResources(t *testing.T) {
 	}
 }
 
-// TestImportOfAStackThatIsLeft: a stack that failed and was left has what it imported. Its rollback lets that go, and an update
-// keeps it.
+// TestImportOfAStackThatIsLeft checks a failed stack that was not rolled back. It keeps its imported resources. Its
+// rollback releases them, and an update keeps them.
 func TestImportOfAStackThatIsLeft(t *testing.T) {
 	n := newNatives(t)
 	for _, stack := range []string{"back", "again"} {
@@ -413,7 +413,7 @@ func TestImportOfAStackThatIsLeft(t *testing.T) {
 	}
 }
 
-// TestResourceIdentifierSummaries holds what GetTemplateSummary returns for imports.
+// TestResourceIdentifierSummaries checks the import data of GetTemplateSummary.
 func TestResourceIdentifierSummaries(t *testing.T) {
 	n := newNatives(t)
 	d := declared{

@@ -13,7 +13,7 @@ import (
 	"github.com/pintle-dev/pintle/internal/cloud/registry"
 )
 
-// unmakable is a resource whose Create fails after that of another one.
+// unmakable returns a resource whose Create fails, after that of another one.
 func unmakable(name, after string) map[string]any {
 	return map[string]any{"Type": "AWS::SSM::Parameter", "DependsOn": after, "Properties": map[string]any{
 		"Name": name, "Type": "String", "Value": "1", "AllowedPattern": "^x$",
@@ -30,7 +30,7 @@ func (n *natives) importExisting(stack, name string, kind types.ChangeSetType, d
 	return set
 }
 
-// settles executes a change set and expects a status of its stack.
+// settles executes a change set and checks the final status of the stack.
 func (n *natives) settles(stack string, set *sdk.DescribeChangeSetOutput, want types.StackStatus) {
 	n.Helper()
 	n.executes(set)
@@ -54,7 +54,8 @@ func (n *natives) creates(stack string, d declared) {
 	}
 }
 
-// TestImportAgain: the change sets after an import that was rolled back plan from what the stack has, not from that import.
+// TestImportAgain checks that change sets after a rolled-back import plan from the stack's current state, not from that
+// import.
 func TestImportAgain(t *testing.T) {
 	n := newNatives(t)
 	n.puts("/a", "kept")
@@ -84,7 +85,8 @@ func TestImportAgain(t *testing.T) {
 	n.settles("s", set, types.StackStatusImportComplete)
 }
 
-// TestImportExistingResourcesAgain: a change set whose update was rolled back because of another resource is fixed and imports.
+// TestImportExistingResourcesAgain fixes a change set whose update was rolled back because of another resource. The
+// fixed one imports.
 func TestImportExistingResourcesAgain(t *testing.T) {
 	n := newNatives(t)
 	n.puts("/a", "kept")
@@ -105,7 +107,7 @@ func TestImportExistingResourcesAgain(t *testing.T) {
 	n.settles("s", set, types.StackStatusUpdateComplete)
 }
 
-// TestImportIsAlwaysRolledBack: an import refuses to delete or to leave a stack that it fails in.
+// TestImportIsAlwaysRolledBack checks that an import cannot disable the rollback or delete the stack on failure.
 func TestImportIsAlwaysRolledBack(t *testing.T) {
 	n := newNatives(t)
 	n.puts("/a", "1")
@@ -121,7 +123,8 @@ func TestImportIsAlwaysRolledBack(t *testing.T) {
 	}
 }
 
-// TestImportAfterAFailureThatIsLeft: a change set imports what the one before could not, and UpdateStack does not.
+// TestImportAfterAFailureThatIsLeft checks that a change set imports the resources that the previous one could not, and
+// that UpdateStack does not.
 func TestImportAfterAFailureThatIsLeft(t *testing.T) {
 	n := newNatives(t)
 	for _, stack := range []string{"plain", "set", "lost"} {
@@ -144,7 +147,7 @@ func TestImportAfterAFailureThatIsLeft(t *testing.T) {
 			}
 			continue
 		}
-		if stack == "lost" { // the resource was imported, and the answer was lost
+		if stack == "lost" { // the resource was imported, but the answer was lost
 			id := *n.settled(stack).StackId
 			_, err := n.catalog.Records.Put(t.Context(), registry.Item[registry.Record]{
 				Scope: registry.Scope{Account: account, Region: region}, Name: "AWS::SSM::Parameter/" + name, Owner: id + "|A|request",
@@ -164,7 +167,7 @@ func TestImportAfterAFailureThatIsLeft(t *testing.T) {
 	}
 }
 
-// TestPoliciesOfWhatWasImported: what is not a rollback goes by the policies of an imported resource.
+// TestPoliciesOfWhatWasImported checks that the policies of an imported resource apply outside rollbacks.
 func TestPoliciesOfWhatWasImported(t *testing.T) {
 	n := newNatives(t)
 	for _, stack := range []string{"deleted", "removed"} {
@@ -195,7 +198,7 @@ func TestPoliciesOfWhatWasImported(t *testing.T) {
 	}
 }
 
-// TestImportOfWhatIsNotInForce refuses a listed resource whose condition is false.
+// TestImportOfWhatIsNotInForce rejects a listed resource whose condition is false.
 func TestImportOfWhatIsNotInForce(t *testing.T) {
 	n := newNatives(t)
 	_, err := n.planned(&sdk.CreateChangeSetInput{

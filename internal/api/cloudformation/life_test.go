@@ -45,10 +45,10 @@ const lifeTemplate = `{
   }
 }`
 
-// answer is a success whose data is secret.
+// answer is a success with secret data.
 const answer = `"Status": "SUCCESS", "PhysicalResourceId": "id-of-%s", "NoEcho": true, "Data": {"Password": "swordfish"}`
 
-// TestLife follows one stack through every operation with the SDK's own client.
+// TestLife runs every operation on one stack with the SDK's own client.
 func TestLife(t *testing.T) {
 	w := newWorld(t)
 	ctx := t.Context()
@@ -124,7 +124,7 @@ func TestLife(t *testing.T) {
 		t.Errorf("resources: %+v", one.StackResources)
 	}
 
-	// An update keeps what it is not told to change.
+	// An update keeps everything that it does not mention.
 	next := strings.Replace(lifeTemplate, `"Size": {"Ref": "Size"}`, `"Size": "other"`, 1)
 	next = strings.Replace(next, "two things", "two other things", 1)
 	updated, err := w.client.UpdateStack(ctx, &sdk.UpdateStackInput{
@@ -142,7 +142,7 @@ func TestLife(t *testing.T) {
 	if got.LastUpdatedTime == nil || *updated.StackId != id {
 		t.Errorf("the update of %s: %v", *updated.StackId, got.LastUpdatedTime)
 	}
-	// Tags are taken away by an empty list only, and that alone is an update.
+	// Only an empty list removes the tags, and that alone is an update.
 	updated, err = w.client.UpdateStack(ctx, &sdk.UpdateStackInput{
 		StackName: &id, UsePreviousTemplate: new(true), Tags: []types.Tag{},
 		Parameters: []types.Parameter{{ParameterKey: str("Key"), UsePreviousValue: new(true)}},
@@ -168,7 +168,7 @@ func TestLife(t *testing.T) {
 	}
 	want.StackStatus, want.EnableTerminationProtection = types.StackStatusDeleteComplete, nil
 	got = describe(id)
-	if len(got.LastOperations) == 1 { // a delete tells no one its id
+	if len(got.LastOperations) == 1 { // a delete returns no ID
 		want.LastOperations[0] = types.OperationEntry{OperationType: types.OperationTypeDeleteStack, OperationId: got.LastOperations[0].OperationId}
 	}
 	if diff := cmp.Diff(want, got, loose); diff != "" {
@@ -185,7 +185,7 @@ func TestLife(t *testing.T) {
 		t.Errorf("live stacks: %v %v", all.Stacks, err)
 	}
 
-	// Its whole history, and the secret in nothing of it.
+	// Its complete history, without the secret.
 	_, events := w.post("Action=DescribeStackEvents&StackName=" + escape(id))
 	for _, line := range []string{
 		"<ClientRequestToken>token-1</ClientRequestToken>", "<ClientRequestToken>token-2</ClientRequestToken>",
@@ -202,7 +202,8 @@ func TestLife(t *testing.T) {
 	}
 }
 
-// TestAlwaysPresent looks at the elements themselves, since SDKs do not tell an empty one from none.
+// TestAlwaysPresent checks the XML elements themselves, because SDKs do not distinguish an empty element from a missing
+// one.
 func TestAlwaysPresent(t *testing.T) {
 	w := newWorld(t)
 	_, err := w.client.CreateStack(t.Context(), &sdk.CreateStackInput{StackName: str("s"), TemplateBody: &fixed})
@@ -246,7 +247,7 @@ func TestTerminationProtection(t *testing.T) {
 	}
 }
 
-// TestDisableRollback holds both spellings against what they do, and a failure's reasons.
+// TestDisableRollback checks the effects of both options, and the reasons of a failure.
 func TestDisableRollback(t *testing.T) {
 	w := newWorld(t)
 	for name, in := range map[string]*sdk.CreateStackInput{
@@ -301,7 +302,7 @@ func TestValidateTemplate(t *testing.T) {
 	}
 }
 
-// TestEventProperties holds the properties in events against the protocol: one JSON text of strings.
+// TestEventProperties checks that the properties in events are one JSON text of strings.
 func TestEventProperties(t *testing.T) {
 	w := newWorld(t)
 	w.create(&sdk.CreateStackInput{StackName: str("s"), TemplateBody: str(`{"Resources": {"R": ` + resource(`"N": 10000000, "L": [true]`) + `}}`)})

@@ -8,7 +8,7 @@ import (
 	sdk "github.com/aws/aws-sdk-go-v2/service/cloudformation"
 )
 
-// TestMessages holds every sentence that clients compare against what is said, and every refusal of ours.
+// TestMessages checks all error texts that clients compare, and all of Pintle's own.
 func TestMessages(t *testing.T) {
 	w := newWorld(t)
 	id := w.create(&sdk.CreateStackInput{StackName: str("live"), TemplateBody: &fixed})
@@ -39,7 +39,7 @@ func TestMessages(t *testing.T) {
 		tags += fmt.Sprintf("&Tags.member.%d.Key=k%d&Tags.member.%d.Value=v", i+1, i, i+1)
 	}
 	tests := []struct{ form, want string }{
-		// Stacks that are not there, as they were given.
+		// Stacks that do not exist, with the name from the request.
 		{"Action=DescribeStacks&StackName=ghost", named + "Stack with id ghost does not exist"},
 		{"Action=DescribeStacks&StackName=" + ghost, named + "Stack with id " + ghost + " does not exist"},
 		{"Action=DescribeStacks&StackName=" + elsewhere, named + "Stack with id " + elsewhere + " does not exist"},
@@ -175,7 +175,7 @@ func TestMessages(t *testing.T) {
 		{"Action=DescribeStackResourceDrifts&StackName=ghost", named + "Stack [ghost] does not exist"},
 		{"Action=DescribeStackResourceDrifts&StackName=live&NextToken=x", named + "NextToken is not one that this list gave out: start again without it."},
 
-		// Resource types, and the way of a deployment.
+		// Resource types, and deployment modes.
 		{"Action=CreateStack&StackName=new&ResourceTypes.member.1=AWS::*&ResourceTypes.member.2=Custom::Other" + body,
 			named + "Resource type Custom::Thing is not allowed by parameter ResourceTypes [AWS::*, Custom::Other]"},
 		{"Action=UpdateStack&StackName=live&UsePreviousTemplate=true&ResourceTypes.member.1=Custom::Thin",
@@ -191,13 +191,13 @@ func TestMessages(t *testing.T) {
 	}
 	for _, test := range tests {
 		got := w.refusal(test.form)
-		if test.want == "" { // the whole set is too long to repeat
+		if test.want == "" { // the complete list is too long to repeat
 			if !strings.HasPrefix(got, named) || !strings.Contains(got, "at 'stackStatusFilter'") || !strings.Contains(got, "IMPORT_ROLLBACK_COMPLETE") {
 				t.Errorf("%.80s:\n got %s", test.form, got)
 			}
 			continue
 		}
-		if got != test.want && !(strings.HasSuffix(test.want, "[AWS::SQS::Queue]") && strings.HasPrefix(got, test.want)) { // what follows is ours
+		if got != test.want && !(strings.HasSuffix(test.want, "[AWS::SQS::Queue]") && strings.HasPrefix(got, test.want)) { // the rest of the text is Pintle's own
 			t.Errorf("%.100s:\n got %s\nwant %s", test.form, got, test.want)
 		}
 	}
@@ -206,7 +206,7 @@ func TestMessages(t *testing.T) {
 	}
 }
 
-// TestSilence holds what must not be an error.
+// TestSilence checks calls that must not return an error.
 func TestSilence(t *testing.T) {
 	w := newWorld(t)
 	w.create(&sdk.CreateStackInput{StackName: str("live"), TemplateBody: &fixed})

@@ -26,7 +26,7 @@ func (w *world) operationEvents(in sdk.DescribeEventsInput) []types.OperationEve
 	return events
 }
 
-// lines renders events: what they are of, how it stands, and what of the operation.
+// lines formats events: the resource, its status, and the status of the operation.
 func lines(events []types.OperationEvent) []string {
 	texts := make([]string, len(events))
 	for i, e := range events {
@@ -52,8 +52,8 @@ func (w *world) lastOperations(stack string) (list []string, ids []string) {
 	return list, ids
 }
 
-// TestOperations follows the operations of a stack: an update that rolls itself back ends failed, and its rollback is
-// an operation of its own.
+// TestOperations checks the operations of a stack. An update that is rolled back automatically has failed, and its
+// rollback is an operation of its own.
 func TestOperations(t *testing.T) {
 	w := newWorld(t)
 	id := w.create(&sdk.CreateStackInput{StackName: str("s"), TemplateBody: &fixed})
@@ -63,7 +63,7 @@ func TestOperations(t *testing.T) {
 	})
 	w.must(err)
 	w.answerOnce(fails)
-	w.answerOnce(fails) // and the rollback
+	w.answerOnce(fails) // and the one of the rollback
 
 	types1, ids := w.lastOperations(id)
 	if diff := cmp.Diff([]string{"ROLLBACK", "UPDATE_STACK"}, types1); diff != "" {
@@ -169,8 +169,8 @@ func TestOperations(t *testing.T) {
 	}
 }
 
-// TestOperationsOfACreate holds what becomes of a create that fails: its rollback, its delete, or what a client does
-// about it later.
+// TestOperationsOfACreate checks the operations after a failed create: its rollback, its delete, or a later operation
+// of a client.
 func TestOperationsOfACreate(t *testing.T) {
 	for name, test := range map[string]struct {
 		in   sdk.CreateStackInput
@@ -217,8 +217,8 @@ func TestOperationsOfACreate(t *testing.T) {
 	}
 }
 
-// TestOperationEventPaging reads a history whose pages end anywhere, also between an event and the end of an operation
-// that is made of it.
+// TestOperationEventPaging reads a history whose pages end anywhere, even between an event and the end of an operation
+// that is derived from it.
 func TestOperationEventPaging(t *testing.T) {
 	w := newWorld(t)
 	for _, n := range []int{96, 97, 98, 99, 130} {
@@ -258,7 +258,7 @@ func TestOperationEventPaging(t *testing.T) {
 			t.Errorf("%d resources: failures %v", n, lines(failed))
 		}
 	}
-	// A token belongs to its selection.
+	// A token is valid only for its selection.
 	page, err := w.client.DescribeEvents(t.Context(), &sdk.DescribeEventsInput{StackName: str("s130")})
 	w.must(err)
 	_, ids := w.lastOperations("s130")

@@ -12,7 +12,7 @@ import (
 	"github.com/aws/smithy-go"
 )
 
-// TestDeploymentConfig holds which failures are rolled back.
+// TestDeploymentConfig checks which failures are rolled back.
 func TestDeploymentConfig(t *testing.T) {
 	express, standard := types.DeploymentConfigModeExpress, types.DeploymentConfigModeStandard
 	w := newWorld(t)
@@ -40,7 +40,7 @@ func TestDeploymentConfig(t *testing.T) {
 		if got := w.status(name); got != want {
 			t.Errorf("%s: %s, want %s", name, got, want)
 		}
-		// Deletes and rollbacks go the same way in both modes.
+		// Deletes and rollbacks are the same in both modes.
 		if test.left {
 			_, err := w.client.RollbackStack(t.Context(), &sdk.RollbackStackInput{StackName: &name, DeploymentConfig: test.in.DeploymentConfig})
 			w.must(err)
@@ -52,7 +52,7 @@ func TestDeploymentConfig(t *testing.T) {
 	}
 }
 
-// TestResourceTypes holds what a list of types allows; what it does not is in TestMessages.
+// TestResourceTypes checks which types a list allows. TestMessages checks the rejected ones.
 func TestResourceTypes(t *testing.T) {
 	w := newWorld(t)
 	plain := strings.ReplaceAll(fixed, "Custom::Thing", "AWS::CloudFormation::CustomResource")
@@ -84,8 +84,8 @@ func code(err error) string {
 	return ""
 }
 
-// TestTokens repeats requests with their tokens, at once and after others came between. Only the first of each starts
-// something, and each repetition is told what the first one was.
+// TestTokens repeats requests with their tokens, immediately and after other requests. Only the first one starts an
+// operation, and each repetition returns its result.
 func TestTokens(t *testing.T) {
 	w := newWorld(t)
 	ctx := t.Context()
@@ -97,7 +97,7 @@ func TestTokens(t *testing.T) {
 		t.Helper()
 		return len(w.since(0, "s"))
 	}
-	// again makes a request twice, plays the provider after the first time, and returns the operation.
+	// again makes a request twice, answers for the provider after the first time, and returns the operation.
 	again := func(name string, call func() (*string, error)) *string {
 		t.Helper()
 		first, err := call()
@@ -134,7 +134,7 @@ func TestTokens(t *testing.T) {
 	first := again("update", update("one", 1))
 	again("update", update("two", 2))
 
-	// A repetition of an earlier one does not take the stack back.
+	// Repeating an earlier request does not change the stack back.
 	n := events()
 	for name, call := range map[string]struct {
 		again func() (*string, error)
@@ -146,7 +146,7 @@ func TestTokens(t *testing.T) {
 		}
 	}
 
-	// A token stands for one kind of request.
+	// A token is valid for one kind of request.
 	taken := "TokenAlreadyExistsException"
 	_, err := update("create", 3)()
 	if code(err) != taken {
@@ -162,7 +162,7 @@ func TestTokens(t *testing.T) {
 		t.Errorf("a continued rollback under the token of an update: %v", err)
 	}
 
-	// A cancel, whose token is that of the rollback's events.
+	// A cancel, whose token is in the events of the rollback.
 	_, err = update("three", 3)()
 	w.must(err)
 	cancel := func(token string) error {
@@ -184,7 +184,7 @@ func TestTokens(t *testing.T) {
 		t.Errorf("an update under the token of a cancel: %v", err)
 	}
 
-	// What could not be done leaves its token free.
+	// A failed call does not use up its token.
 	if _, err := update("five", 2)(); code(err) != "ValidationError" {
 		t.Errorf("an update without a change: %v", err)
 	}

@@ -11,7 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// wide is a template of n resources that depend on nothing, so that the first transition writes n+1 events.
+// wide returns a template of n independent resources, so that the first transition writes n+1 events.
 func wide(n int, more string) string {
 	var members []string
 	for i := range n {
@@ -20,8 +20,8 @@ func wide(n int, more string) string {
 	return `{"Resources": {` + strings.Join(members, ", ") + `}}`
 }
 
-// TestEventPaging reads a long history page by page, while it grows at its new end. No event may be skipped or come
-// twice, though pages end inside transitions.
+// TestEventPaging reads a long history page by page while new events are added. No event may be skipped or repeated,
+// although pages end inside transitions.
 func TestEventPaging(t *testing.T) {
 	w := newWorld(t)
 	w.create(&sdk.CreateStackInput{StackName: str("s"), TemplateBody: str(wide(130, ""))})
@@ -41,7 +41,7 @@ func TestEventPaging(t *testing.T) {
 		if len(out.StackEvents) != 100 {
 			t.Errorf("page %d has %d events and a next one", pages, len(out.StackEvents))
 		}
-		if pages == 1 { // the stack moves on meanwhile
+		if pages == 1 { // the stack changes in the meantime
 			_, err := w.client.UpdateStack(t.Context(), &sdk.UpdateStackInput{StackName: str("s"), TemplateBody: str(wide(130, `"New": 1`))})
 			w.must(err)
 			w.provide(`"Status": "SUCCESS", "PhysicalResourceId": "id-of-%s"`)
@@ -57,7 +57,7 @@ func TestEventPaging(t *testing.T) {
 		t.Errorf("%d of %d events are different", n, len(got))
 	}
 
-	// A token belongs to one list of one stack.
+	// A token is valid for one list of one stack.
 	w.create(&sdk.CreateStackInput{StackName: str("other"), TemplateBody: &fixed})
 	first, err := w.client.DescribeStackEvents(t.Context(), &sdk.DescribeStackEventsInput{StackName: str("s")})
 	w.must(err)

@@ -13,7 +13,7 @@ import (
 	"github.com/pintle-dev/pintle/internal/store"
 )
 
-// looked is an engine that reports how often a stack was looked for.
+// looked is an engine that counts how often a stack is looked up.
 type looked struct {
 	cloudformation.Engine
 	times int
@@ -26,11 +26,12 @@ func (l *looked) Find(ctx context.Context, ref engine.Ref) (store.Stack, error) 
 	return l.Engine.Find(ctx, ref)
 }
 
-// The caller after a stack whose operation has just begun is told how that has finished, if it ends soon; otherwise how it is.
+// TestPatience checks that DescribeStacks returns the result of an operation that has just begun if it finishes soon,
+// and otherwise the current state.
 func TestPatience(t *testing.T) {
 	for name, test := range map[string]struct {
 		patience time.Duration
-		answerAt int // which look
+		answerAt int // number of the lookup
 		want     types.StackStatus
 	}{
 		"none":     {0, 2, types.StackStatusCreateInProgress},
@@ -58,8 +59,8 @@ func TestPatience(t *testing.T) {
 	}
 }
 
-// TestPatienceWithADeletedStack deletes a stack while DescribeStacks waits. The stack existed when the call arrived, so the answer
-// describes it. rain, for example, takes from this answer the ID that it polls.
+// TestPatienceWithADeletedStack deletes a stack while DescribeStacks waits. The stack existed when the call arrived, so
+// the answer describes it. Clients such as rain use the ID in this answer for polling.
 func TestPatienceWithADeletedStack(t *testing.T) {
 	for name, successor := range map[string]bool{"name is free": false, "another stack has the name": true} {
 		t.Run(name, func(t *testing.T) {
@@ -71,7 +72,7 @@ func TestPatienceWithADeletedStack(t *testing.T) {
 					if looks < 0 {
 						return
 					}
-					if looks++; looks != 2 { // the first look finds the stack in DELETE_IN_PROGRESS
+					if looks++; looks != 2 { // the first lookup finds the stack in DELETE_IN_PROGRESS
 						return
 					}
 					w.provide(`"Status": "SUCCESS", "PhysicalResourceId": "id-of-%s"`)

@@ -7,7 +7,7 @@ import (
 	sdk "github.com/aws/aws-sdk-go-v2/service/cloudformation"
 )
 
-// TestStackPolicy sets a policy, sees an update go by it, and overrides it for the next.
+// TestStackPolicy sets a policy, checks that it applies to an update, and overrides it for the next one.
 func TestStackPolicy(t *testing.T) {
 	w := newWorld(t)
 	ctx := t.Context()

@@ -6,8 +6,8 @@ import (
 	sdk "github.com/aws/aws-sdk-go-v2/service/cloudformation"
 )
 
-// What functions of parameters and mappings come to is known at the call, which is refused if they cannot be evaluated: before there is
-// a stack, and with AWS's text. FindInMap was recorded on 2023-06-12.
+// TestRecordedD3 checks that a template whose functions of parameters and mappings cannot be evaluated is refused at
+// the call, before a stack exists, with AWS's text. FindInMap was recorded on 2023-06-12.
 func TestRecordedD3(t *testing.T) {
 	w := newWorld(t)
 	w.create(&sdk.CreateStackInput{StackName: str("live"), TemplateBody: &fixed})
@@ -39,7 +39,7 @@ func TestRecordedD3(t *testing.T) {
 	if len(stacks.Stacks) != 1 {
 		t.Errorf("refused calls left %d stacks, want the one that was there", len(stacks.Stacks))
 	}
-	// A branch that is not taken, and what depends on a resource, are not looked at.
+	// The branch that is not selected, and functions that depend on a resource, are not evaluated.
 	body := of(`{"Fn::If": ["No", `+lookup+`, "p"]}`, `{"Fn::Select": [9, {"Fn::Split": [",", {"Ref": "R"}]}]}`)
 	_, err = w.client.CreateStack(t.Context(), &sdk.CreateStackInput{StackName: str("open"), TemplateBody: &body})
 	w.must(err)

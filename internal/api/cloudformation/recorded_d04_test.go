@@ -8,7 +8,8 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/cloudformation/types"
 )
 
-// Fn::If chooses a DeletionPolicy and an UpdateReplacePolicy without a transform. Recorded on 2026-01-23.
+// TestRecordedD4 checks that Fn::If selects a DeletionPolicy and an UpdateReplacePolicy without a transform. Recorded
+// on 2026-01-23.
 func TestRecordedD4(t *testing.T) {
 	const keep = `{"Fn::If": ["Keep", "Retain", "Delete"]}`
 	policies := func(deletion, replace string) string {

@@ -16,7 +16,7 @@ func thing(property string) *string {
 	return aws.String(`{"Resources": {"C": ` + resource(property) + `}}`)
 }
 
-// described returns a stack as DescribeStacks shows it.
+// described returns a stack as in DescribeStacks.
 func (w *world) described(name *string) types.Stack {
 	w.t.Helper()
 	out, err := w.client.DescribeStacks(w.t.Context(), &sdk.DescribeStacksInput{StackName: name})
@@ -24,8 +24,8 @@ func (w *world) described(name *string) types.Stack {
 	return out.Stacks[0]
 }
 
-// Recorded on AWS (D5): capabilities stay through updates that pass none, ChangeSetId goes with a direct update or a rollback, and a
-// stack in ROLLBACK_COMPLETE has a DeletionTime.
+// TestRecordedD5 checks that updates without capabilities keep those of the stack, that a direct update or a rollback
+// clears ChangeSetId, and that a stack in ROLLBACK_COMPLETE has a DeletionTime.
 func TestRecordedD5(t *testing.T) {
 	w, ctx, name := newWorld(t), t.Context(), aws.String("stack")
 	w.create(&sdk.CreateStackInput{StackName: name, TemplateBody: thing(`"K": "1"`), Capabilities: []types.Capability{types.CapabilityCapabilityIam}})
@@ -64,8 +64,8 @@ func TestRecordedD5(t *testing.T) {
 	}
 }
 
-// Recorded on AWS (D10): {} clears a stack policy, StackPolicyURL is fetched, and GetStackPolicy shows the policy of an update while
-// that runs.
+// TestRecordedD10 checks that {} clears a stack policy, that StackPolicyURL is fetched, and that GetStackPolicy returns
+// the policy of a running update.
 func TestRecordedD10(t *testing.T) {
 	const allows = `{"Statement": [{"Effect": "Allow", "Principal": "*", "Action": "Update:*", "Resource": "*"}]}`
 	denies := strings.Replace(allows, "Allow", "Deny", 1)
@@ -116,7 +116,8 @@ func TestRecordedD10(t *testing.T) {
 	}
 }
 
-// A RollbackConfiguration is kept and shown, also in a change set, until another is given.
+// TestRollbackConfiguration checks that a RollbackConfiguration is stored and shown, also in a change set, until it is
+// replaced.
 func TestRollbackConfiguration(t *testing.T) {
 	w, ctx, name := newWorld(t), t.Context(), aws.String("stack")
 	shown := func(c *types.RollbackConfiguration) string {

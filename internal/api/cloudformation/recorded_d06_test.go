@@ -9,8 +9,9 @@ import (
 	"github.com/pintle-dev/pintle/internal/store"
 )
 
-// Ref in Parameters of the section Transform reaches the macro as it is written. This stays different by choice: AWS's documentation says
-// so, and a recording of 2023-01-30 shows it resolved. docs/macros.md says that too.
+// TestRecordedD6 checks that Ref in Parameters of the section Transform reaches the macro unresolved. This difference
+// is intended: AWS's documentation says so, but a recording of 2023-01-30 shows it resolved. docs/macros.md documents
+// it.
 func TestRecordedD6(t *testing.T) {
 	w := newWorld(t)
 	w.must(w.store.PutProvider(t.Context(), store.Provider{Name: store.ServedMacro("M"), Definition: []byte("{}")}))

@@ -11,7 +11,8 @@ import (
 	"github.com/pintle-dev/pintle/internal/store"
 )
 
-// Fn::Transform inside properties takes a list of macros, which run one after the other: each gets what the one before has returned.
+// TestRecordedD7 checks that Fn::Transform inside properties accepts a list of macros, each of which gets the result of
+// the previous one.
 func TestRecordedD7(t *testing.T) {
 	w := newWorld(t)
 	for _, name := range []string{"First", "Second"} {

@@ -12,7 +12,8 @@ import (
 	"github.com/pintle-dev/pintle/wire"
 )
 
-// Fn::GetAtt reads every readable property of a type in the registry, in addition to its attributes.
+// TestRecordedD8 checks that Fn::GetAtt reads every readable property of a registry type, in addition to its
+// attributes.
 func TestRecordedD8(t *testing.T) {
 	types, err := native.CloudFormation(native.Config{
 		SignalURL: func(wire.ResponseKey, string) (string, error) { return "", nil }, More: aws.Types(aws.Config{}),
@@ -49,7 +50,7 @@ func TestRecordedD8(t *testing.T) {
 	}
 	for _, test := range []struct{ attribute, resource, name string }{
 		{`"Topic", "Colour"`, "Topic", "Colour"},
-		{`"F", "Code"`, "F", "Code"}, // it can only be written
+		{`"F", "Code"`, "F", "Code"}, // a write-only property
 	} {
 		got := w.refusal("Action=ValidateTemplate&TemplateBody=" + escape(topic(test.attribute)))
 		want := "resource " + test.resource + " does not support attribute type " + test.name + " in Fn::GetAtt"

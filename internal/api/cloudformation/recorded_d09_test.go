@@ -19,10 +19,10 @@ import (
 	"github.com/pintle-dev/pintle/internal/store/memory"
 )
 
-// The tests in this file hold the API to answers that were recorded on CloudFormation.
+// The tests in this file compare the API with answers that were recorded on CloudFormation.
 
-// newClockWorld returns a world whose store reads the time from now, and a function that sets it.
-// Its stacks may have native types.
+// newClockWorld returns a world whose store reads the time from a settable clock, and a function that sets it. Its
+// stacks may use native types.
 func newClockWorld(t *testing.T, start time.Time, natives ...native.Type) (*world, func(time.Time)) {
 	t.Helper()
 	var now atomic.Int64
@@ -47,8 +47,8 @@ func newClockWorld(t *testing.T, start time.Time, natives ...native.Type) (*worl
 	return newWorld(t, open), set
 }
 
-// TestRecordedD15 expects the events of a stack to have distinct timestamps in the order in which they happened, on a
-// clock that stands still and on one that was set back.
+// TestRecordedD15 checks that the events of a stack have distinct timestamps in order, on a stopped clock and on one
+// that was set back.
 func TestRecordedD15(t *testing.T) {
 	start := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 	w, set := newClockWorld(t, start)
@@ -86,7 +86,7 @@ func TestRecordedD15(t *testing.T) {
 	increasing("DescribeEvents", times)
 }
 
-// box is a native type that another Name replaces.
+// box is a native type that is replaced if its Name changes.
 type box struct{}
 
 // Schema implements [native.Type].
@@ -125,8 +125,8 @@ func replacing(t *testing.T) func(values bool) []string {
 	}
 }
 
-// TestRecordedD9 expects two details for a property that takes a parameter which changes, and static details for
-// references to a resource that is certainly replaced, with dynamic twins where values are shown.
+// TestRecordedD9 checks two details for a property with a changed parameter, and static details for references to a
+// resource that is certainly replaced. Where values are shown, the latter have dynamic twins.
 func TestRecordedD9(t *testing.T) {
 	describe := replacing(t)
 	if diff := cmp.Diff([]string{
@@ -153,7 +153,8 @@ func TestRecordedD9(t *testing.T) {
 	}
 }
 
-// TestRecordedD20 expects Changes in the order of logical IDs, and a BeforeContext without the values of references.
+// TestRecordedD20 checks that Changes are sorted by logical ID, and that a BeforeContext omits the values of
+// references.
 func TestRecordedD20(t *testing.T) {
 	got := replacing(t)(true)
 	const unknown = "{{changeSet:KNOWN_AFTER_APPLY}}"

@@ -7,7 +7,8 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/cloudformation/types"
 )
 
-// Removing only UpdateReplacePolicy is an update, while adding it is none. Recorded on 2025-08-08.
+// TestRecordedD12 checks that removing only UpdateReplacePolicy is an update, while adding it is not. Recorded on
+// 2025-08-08.
 func TestRecordedD12(t *testing.T) {
 	w := newWorld(t)
 	kept := `{"Resources": {"R": ` + resource("", `"UpdateReplacePolicy": "Retain"`) + `}}`

@@ -7,7 +7,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/cloudformation/types"
 )
 
-// List<String> is a type of parameters, though it is not documented.
+// TestRecordedD13 checks the undocumented parameter type List<String>.
 func TestRecordedD13(t *testing.T) {
 	w := newWorld(t)
 	body := `{"Parameters": {"L": {"Type": "List<String>"}}, "Resources": {"R": ` + resource(`"L": {"Ref": "L"}`) + `},

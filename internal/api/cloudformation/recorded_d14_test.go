@@ -11,8 +11,8 @@ import (
 	"github.com/pintle-dev/pintle/internal/api/cloudformation"
 )
 
-// Recorded on AWS (D14): outputs and Metadata made of a NoEcho parameter, or of an attribute that a provider declares NoEcho, are in clear.
-// Pintle masks them unless it is to keep to AWS. The parameter itself is masked in both.
+// TestRecordedD14 checks that AWS returns outputs and Metadata with values of NoEcho parameters or attributes in clear
+// text. Pintle masks them unless it has AWS fidelity. The parameter itself is masked in both.
 func TestRecordedD14(t *testing.T) {
 	for _, clear := range []bool{false, true} {
 		t.Run(fmt.Sprintf("clear %v", clear), func(t *testing.T) {

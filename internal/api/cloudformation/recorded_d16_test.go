@@ -10,7 +10,7 @@ import (
 	"github.com/pintle-dev/pintle/internal/engine"
 )
 
-// A key of a snippet of AWS::Include overrides the key of that name next to the call.
+// TestRecordedD16 checks that a key in a snippet of AWS::Include overrides the same key next to the call.
 func TestRecordedD16(t *testing.T) {
 	w := worldWith(t, func(c *engine.Config) {
 		c.Snippet = func(context.Context, string) (string, error) { return `{"A": "of the snippet", "B": "2"}`, nil }

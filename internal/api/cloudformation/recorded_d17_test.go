@@ -10,8 +10,8 @@ import (
 	"github.com/pintle-dev/pintle/internal/engine"
 )
 
-// TestRecordedD17 expects a change set whose resource imports a name without an export to say so only to those who ask for
-// property values, and to show the value as unknown.
+// TestRecordedD17 checks a change set with an import that has no matching export. The warning appears only if property
+// values are requested, and the value is shown as unknown.
 func TestRecordedD17(t *testing.T) {
 	for _, fidelity := range []engine.Fidelity{engine.FidelityPintle, engine.FidelityAWS} {
 		t.Run(string(fidelity), func(t *testing.T) {

@@ -10,7 +10,8 @@ import (
 	"github.com/pintle-dev/pintle/wire"
 )
 
-// A native type without a required property is refused at the call, by CreateStack as by CreateChangeSet: AWS validates early today.
+// TestRecordedD18 checks that CreateStack and CreateChangeSet reject a native type without a required property, because
+// AWS now validates early.
 func TestRecordedD18(t *testing.T) {
 	types, err := native.CloudFormation(native.Config{SignalURL: func(wire.ResponseKey, string) (string, error) { return "", nil }})
 	if err != nil {

@@ -13,7 +13,7 @@ import (
 	"github.com/pintle-dev/pintle/internal/language/template"
 )
 
-// Texts. Those without a date are of the row D21 of the recorded answers, which has none.
+// TestRecordedD21 checks error texts. Those without a date are from row D21 of the recorded answers, which has none.
 func TestRecordedD21(t *testing.T) {
 	// An S3 without buckets.
 	empty := httptest.NewServer(http.HandlerFunc(func(out http.ResponseWriter, _ *http.Request) {
@@ -63,7 +63,8 @@ func TestRecordedD21(t *testing.T) {
 		}
 	}
 
-	// The text for a name that is not in the parameter store hides which one, so it is that of the fidelity of AWS.
+	// The text for a name that is not in the parameter store does not contain the name, so it is used only with AWS
+	// fidelity.
 	byDefault := strings.Replace(stored, `<String>"`, `<String>", "Default": "/none"`, 1)
 	const given = "&Parameters.member.1.ParameterKey=P&Parameters.member.1.ParameterValue=/none"
 	const unfetched = "Unable to fetch parameters [/none] from parameter store for this account."

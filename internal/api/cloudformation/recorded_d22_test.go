@@ -1,3 +1,3 @@
 package cloudformation_test
 
-// Row D22, a Lambda ServiceToken of another region, is the delivery's: TestRecordedD22 is in internal/provider/delivery.
+// Row D22, a Lambda ServiceToken in another region, is tested by TestRecordedD22 in internal/provider/delivery.

@@ -10,8 +10,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// GetTemplateSummary and ValidateTemplate describe templates of SAM, whose transform they name. Only AWS expands it, so that such a
-// template still makes no stack.
+// TestRecordedD23 checks that GetTemplateSummary and ValidateTemplate describe SAM templates and name their transform.
+// Only AWS expands it, so such a template still cannot create a stack.
 func TestRecordedD23(t *testing.T) {
 	w := newWorld(t)
 	body := `{"Transform": "AWS::Serverless-2016-10-31", "Description": "d", "Parameters": {"P": {"Type": "String", "Default": "v"}},
@@ -35,7 +35,8 @@ func TestRecordedD23(t *testing.T) {
 	}
 }
 
-// The SAM CLI declares its transform also in the template of its own bucket, which has nothing that the transform expands.
+// TestServerlessTransformWithoutServerlessResources checks the template of the SAM CLI's own bucket, which declares the
+// transform without using it.
 func TestServerlessTransformWithoutServerlessResources(t *testing.T) {
 	w, ctx, name := newWorld(t), t.Context(), aws.String("managed")
 	body := aws.String(`{"Transform": "AWS::Serverless-2016-10-31", "Resources": {"C": ` + resource(`"K": "1"`) + `}}`)

@@ -11,7 +11,8 @@ import (
 	"github.com/pintle-dev/pintle/internal/language/template"
 )
 
-// An update may pass the value that the stack resolved a stored parameter to, instead of its name. Recorded once, on 2025-09-24.
+// TestRecordedD24 checks that an update may pass the resolved value of a stored parameter instead of its name. Recorded
+// once, on 2025-09-24.
 func TestRecordedD24(t *testing.T) {
 	stored := map[string]string{"/a": "one two", "/b": "/a"}
 	w := worldWith(t, func(c *engine.Config) {

@@ -29,12 +29,12 @@ import (
 	"github.com/pintle-dev/pintle/wire"
 )
 
-// noStreams are the streams of log groups in which nothing was written.
+// noStreams contains empty log groups.
 type noStreams struct{}
 
 func (noStreams) DeleteGroup(registry.Scope, string) error { return nil }
 
-// natives is the API before an engine whose native types act on parameters, secrets and records.
+// natives is the API in front of an engine with native types for parameters, secrets and records.
 type natives struct {
 	*testing.T
 	client  *sdk.Client
@@ -112,7 +112,7 @@ func (n *natives) must(err error) {
 	}
 }
 
-// create creates a stack and returns it as it is at the end.
+// create creates a stack and returns its final state.
 func (n *natives) create(name, template string) types.Stack {
 	n.Helper()
 	_, err := n.client.CreateStack(n.Context(), &sdk.CreateStackInput{
@@ -122,7 +122,7 @@ func (n *natives) create(name, template string) types.Stack {
 	return n.settled(name)
 }
 
-// settled waits for the end of an operation: DescribeStacks does.
+// settled waits for the end of an operation, by DescribeStacks.
 func (n *natives) settled(name string) types.Stack {
 	n.Helper()
 	stacks, err := n.client.DescribeStacks(n.Context(), &sdk.DescribeStacksInput{StackName: &name})
@@ -150,7 +150,8 @@ func (n *natives) value(name string) string {
 	return p.Value
 }
 
-// TestRecordedD2References: references to secrets are resolved in properties of native types, and masked wherever those are shown.
+// TestRecordedD2References checks that references to secrets are resolved in properties of native types, and masked in
+// all output.
 func TestRecordedD2References(t *testing.T) {
 	n := newNatives(t)
 	text := `{"password": "hunter2", "port": 5432}`
@@ -178,7 +179,8 @@ func TestRecordedD2References(t *testing.T) {
 	}
 }
 
-// TestRecordedD2Refusals: a name must not be a secret, and what a reference stands for must be there and fit.
+// TestRecordedD2Refusals checks that a name must not be a secret, and that the value of a reference must exist and be
+// valid.
 func TestRecordedD2Refusals(t *testing.T) {
 	n := newNatives(t)
 	text := `{"name": "hunter2"}`
@@ -209,8 +211,8 @@ func TestRecordedD2Refusals(t *testing.T) {
 	}
 }
 
-// TestRecordedD2Secure: ssm-secure is refused by the call where CloudFormation does not support it.
-// Source of the text: aws/serverless-application-model issue 1528, lumigo-io/lumigo-cdk-constructs issue 62.
+// TestRecordedD2Secure checks that ssm-secure is refused at the call where CloudFormation does not support it. Source
+// of the text: aws/serverless-application-model issue 1528, lumigo-io/lumigo-cdk-constructs issue 62.
 func TestRecordedD2Secure(t *testing.T) {
 	n := newNatives(t)
 	function := func(value string) string {

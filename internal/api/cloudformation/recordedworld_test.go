@@ -9,13 +9,13 @@ import (
 	"github.com/pintle-dev/pintle/internal/store"
 )
 
-// The tests TestRecordedDnn compare answers with those that were recorded on AWS, one test for each row in which Pintle once
-// differed. Each case has the date of the recording where it is known.
+// The tests TestRecordedDnn compare answers with those recorded on AWS, one test for each row in which Pintle once
+// differed. Cases have the date of the recording if it is known.
 
-// errPrefix begins the refusals of most rows.
+// errPrefix is the prefix of most errors.
 const errPrefix = "400 ValidationError: "
 
-// worldWith is newWorld with another configuration of the engine.
+// worldWith is newWorld with a different configuration of the engine.
 func worldWith(t *testing.T, change func(*engine.Config), configure ...func(*cloudformation.Config)) *world {
 	t.Helper()
 	return newWorld(t, func(w *world, c *cloudformation.Config) {
@@ -35,7 +35,7 @@ func worldWith(t *testing.T, change func(*engine.Config), configure ...func(*clo
 	})
 }
 
-// refusals sends each template to the calls that read one and are refused.
+// refusals sends a template in each call that reads one, and returns the errors.
 func (w *world) refusals(body string) map[string]string {
 	return map[string]string{
 		"CreateStack":     w.refusal("Action=CreateStack&StackName=refused&TemplateBody=" + escape(body)),

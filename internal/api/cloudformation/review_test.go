@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// TestStackInReview makes every call about a stack that holds change sets only, and again when it is deleted.
+// TestStackInReview makes every call for a stack that has only change sets, and again after its deletion.
 func TestStackInReview(t *testing.T) {
 	w := newWorld(t)
 	w.mustPost("Action=CreateChangeSet&StackName=s&ChangeSetName=c&ChangeSetType=CREATE&TemplateBody=" + escape(fixed))
@@ -38,7 +38,7 @@ func TestStackInReview(t *testing.T) {
 		{"DescribeStackResources", "<StackResources/>"},
 		{"ListStackResources", "<StackResourceSummaries/>"},
 		{"DescribeStackResource&LogicalResourceId=R", refused + "Resource R does not exist for stack s"},
-		{"GetTemplate", "<TemplateBody/>"}, // clients take that for a template in which nothing is
+		{"GetTemplate", "<TemplateBody/>"}, // clients treat that as an empty template
 		{"GetTemplate&TemplateStage=Processed", "<TemplateBody/>"},
 		{"GetTemplateSummary", refused + "GetTemplateSummary cannot be called on REVIEW_IN_PROGRESS stacks."},
 		{"GetStackPolicy", done},

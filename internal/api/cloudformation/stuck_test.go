@@ -17,7 +17,7 @@ const (
 	fails    = `"Status": "FAILED", "PhysicalResourceId": "id-of-%s", "Reason": "stuck"`
 )
 
-// answerOnce answers what has been handed over, and not what comes of it.
+// answerOnce answers the pending requests, but not the ones that follow.
 func (w *world) answerOnce(members string) {
 	w.t.Helper()
 	for _, r := range w.take() {
@@ -25,7 +25,7 @@ func (w *world) answerOnce(members string) {
 	}
 }
 
-// status returns a stack's status as a client sees it.
+// status returns a stack's status from DescribeStacks.
 func (w *world) status(name string) types.StackStatus {
 	w.t.Helper()
 	out, err := w.client.DescribeStacks(w.t.Context(), &sdk.DescribeStacksInput{StackName: &name})
@@ -33,7 +33,7 @@ func (w *world) status(name string) types.StackStatus {
 	return out.Stacks[0].StackStatus
 }
 
-// since returns the events after the first skipped ones, oldest first, without the ids of requests.
+// since returns the events after the first skip ones, oldest first, without request IDs.
 func (w *world) since(skip int, name string) []string {
 	w.t.Helper()
 	out, err := w.client.DescribeStackEvents(w.t.Context(), &sdk.DescribeStackEventsInput{StackName: &name})
@@ -49,7 +49,7 @@ func (w *world) since(skip int, name string) []string {
 	return lines[skip:]
 }
 
-// TestDeleteOfAStuckStack retains one resource, and forces another stack away.
+// TestDeleteOfAStuckStack deletes a stack while retaining a resource, and force-deletes another stack.
 func TestDeleteOfAStuckStack(t *testing.T) {
 	w := newWorld(t)
 	for name, test := range map[string]struct {
@@ -85,12 +85,12 @@ func TestDeleteOfAStuckStack(t *testing.T) {
 	}
 }
 
-// updatable is a template of one resource with a property to change.
+// updatable returns a template of one resource with a property to change.
 func updatable(v string) *string {
 	return str(`{"Resources": {"R": ` + resource(`"V": "`+v+`"`) + `}}`)
 }
 
-// TestContinueUpdateRollback is transcript H with the SDK's client: tried again, skipped and forced.
+// TestContinueUpdateRollback is transcript H with the SDK's client: a retry, a skip, and a forced one.
 func TestContinueUpdateRollback(t *testing.T) {
 	w := newWorld(t)
 	for name, test := range map[string]struct {
@@ -168,7 +168,7 @@ func TestOnFailureDelete(t *testing.T) {
 	}
 }
 
-// TestRollbackStack rolls back a create and an update that were left as they failed.
+// TestRollbackStack rolls back a failed create and a failed update.
 func TestRollbackStack(t *testing.T) {
 	w := newWorld(t)
 	retained := str(`{"Resources": {"R": ` + resource("", `"DeletionPolicy": "Retain"`) + `}}`)

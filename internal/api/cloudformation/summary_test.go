@@ -15,7 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 )
 
-// described is a template with everything that a summary tells of.
+// described is a template with everything that a summary reports.
 var described = `{
   "AWSTemplateFormatVersion": "2010-09-09",
   "Description": "a thing",
@@ -65,7 +65,7 @@ func TestGetTemplateSummary(t *testing.T) {
 	if got, err := w.client.GetTemplateSummary(t.Context(), &sdk.GetTemplateSummaryInput{StackName: &id}); err != nil || *got.Description != "a thing" {
 		t.Errorf("a deleted stack by its ARN: %v", err)
 	}
-	// A foreign type is a warning if the client wants it so.
+	// A foreign type is a warning if the client requests that.
 	foreign := `{"Resources": {"Q": {"Type": "AWS::SQS::Queue"}, "P": {"Type": "AWS::SQS::Queue"}, "R": ` + resource("") + `}}`
 	got, err := w.client.GetTemplateSummary(t.Context(), &sdk.GetTemplateSummaryInput{TemplateBody: &foreign, TemplateSummaryConfig: lenient})
 	w.must(err)
@@ -89,7 +89,7 @@ func TestAccountLimits(t *testing.T) {
 	}
 }
 
-// exporting is a template that exports n outputs, the first of them a secret.
+// exporting returns a template with n exports, the first of them secret.
 func exporting(n int) *string {
 	var outputs []string
 	for i := range n {
@@ -103,14 +103,14 @@ func exporting(n int) *string {
 		`}, "Outputs": {"Own": {"Value": "x"}, ` + strings.Join(outputs, ", ") + `}}`)
 }
 
-// TestListExports reads pages that end inside a stack, of which one is deleted meanwhile.
+// TestListExports reads pages that end inside a stack. One stack is deleted in the meantime.
 func TestListExports(t *testing.T) {
 	w := newWorld(t)
 	var ids []string
 	for i, n := range []int{60, 60, 1, 60} {
 		ids = append(ids, w.create(&sdk.CreateStackInput{StackName: str(fmt.Sprint("s", i)), TemplateBody: exporting(n)}))
 	}
-	// A stack that is not up exports nothing.
+	// A stack that is not complete exports nothing.
 	_, err := w.client.CreateStack(t.Context(), &sdk.CreateStackInput{StackName: str("s9"), TemplateBody: exporting(1)})
 	w.must(err)
 	read := func(between func()) (names []string, pages int) {
@@ -149,7 +149,7 @@ func TestListExports(t *testing.T) {
 		w.provide(succeeds)
 		w.create(&sdk.CreateStackInput{StackName: str("n0"), TemplateBody: exporting(3)})
 	})
-	if len(names) != 101 { // and that of s9, which has been created meanwhile; n0 comes before all of them
+	if len(names) != 101 { // and that of s9, which has been created in the meantime; n0 is first
 		t.Errorf("%d exports, want the 100 of before all stacks were deleted", len(names))
 	}
 	if names, _ = read(nil); len(names) != 4 { // three of n0, and s9
@@ -157,7 +157,7 @@ func TestListExports(t *testing.T) {
 	}
 }
 
-// TestDrift goes the way of a client that wants to know of drift.
+// TestDrift makes the calls of a client that checks for drift.
 func TestDrift(t *testing.T) {
 	w := newWorld(t)
 	id := w.create(&sdk.CreateStackInput{StackName: str("s"), TemplateBody: &fixed})

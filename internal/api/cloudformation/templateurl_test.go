@@ -12,7 +12,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/cloudformation/types"
 )
 
-// TestTemplateByURL has every call that takes a template take one that is longer than a call may be.
+// TestTemplateByURL passes a template that is longer than a call to every call that accepts one.
 func TestTemplateByURL(t *testing.T) {
 	text := func(mark string) string {
 		return fmt.Sprintf(`{"Description": "%s", "Parameters": {"P": {"Type": "String", "Default": "%s"}}, "Resources": {"C": {`+

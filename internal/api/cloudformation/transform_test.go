@@ -9,7 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// looped is a template that makes a resource of every name.
+// looped is a template with one resource for each name.
 var looped = `{"Transform": "AWS::LanguageExtensions", "Parameters": {"Names": {"Type": "CommaDelimitedList"}},
   "Resources": {"Fn::ForEach::Things": ["Name", {"Ref": "Names"}, {"Thing${Name}": ` + resource("") + `}]}}`
 

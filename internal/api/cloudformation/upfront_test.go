@@ -8,9 +8,8 @@ import (
 	"github.com/pintle-dev/pintle/internal/engine"
 )
 
-// TestUpfront refuses at the call what is known to fail: every mistake in properties that the engine reads, names joined
-// as AWS does. With the fidelity of
-// AWS a custom resource fails when it has its turn.
+// TestUpfront checks that calls which are certain to fail are rejected: for every mistake in properties that the engine
+// reads, with names joined as on AWS. With AWS fidelity, a custom resource fails only during the operation.
 func TestUpfront(t *testing.T) {
 	custom := func(properties string) string {
 		return `{"Parameters": {"T": {"Type": "String", "Default": "7200"}}, "Resources": {"R": {"Type": "Custom::Thing", "Properties": {` + properties + `}}}}`

@@ -32,8 +32,8 @@ const (
 	token   = "arn:aws:sns:eu-west-1:84969EXAMPLE:CRTest"
 )
 
-// world is the API in front of an engine on a memory store, on a local socket. Requests from the engine wait until
-// the test plays the provider.
+// world is the API in front of an engine with an in-memory store, on a local socket. Requests of the engine wait until
+// the test answers for the provider.
 type world struct {
 	t      *testing.T
 	store  store.Store
@@ -97,7 +97,7 @@ func (w *world) must(err error) {
 	}
 }
 
-// create creates a stack and plays its providers to the end.
+// create creates a stack and answers for its providers until it is complete.
 func (w *world) create(in *sdk.CreateStackInput) string {
 	w.t.Helper()
 	out, err := w.client.CreateStack(w.t.Context(), in)
@@ -106,7 +106,7 @@ func (w *world) create(in *sdk.CreateStackInput) string {
 	return *out.StackId
 }
 
-// take returns the requests that were handed over.
+// take removes and returns the dispatched requests.
 func (w *world) take() []store.Request {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -115,8 +115,8 @@ func (w *world) take() []store.Request {
 	return taken
 }
 
-// provide answers requests until there are none: members are those of the response besides the copied ones, %s in them
-// is the logical id.
+// provide answers requests until none are left. members are added to the copied members of the response, and %s in them
+// is the logical ID.
 func (w *world) provide(members string) {
 	w.t.Helper()
 	for requests := w.take(); len(requests) > 0; requests = w.take() {
@@ -134,7 +134,7 @@ func (w *world) answer(r store.Request, members string) {
 	w.must(w.engine.Answer(w.t.Context(), r.ID, []byte(body), 0))
 }
 
-// post sends a form as it is and returns the status and the body of the reply.
+// post sends a form unchanged and returns the status and the body of the response.
 func (w *world) post(form string) (int, string) {
 	w.t.Helper()
 	reply, err := http.Post(w.url, "application/x-www-form-urlencoded", strings.NewReader("Version=2010-05-15&"+form))
@@ -145,7 +145,7 @@ func (w *world) post(form string) (int, string) {
 	return reply.StatusCode, string(body)
 }
 
-// refusal sends a form and returns "status code: message" of the error, or the body if it was none.
+// refusal sends a form and returns the error as "status code: message", or the body if the call succeeds.
 func (w *world) refusal(form string) string {
 	w.t.Helper()
 	status, body := w.post(form)
@@ -158,7 +158,7 @@ func (w *world) refusal(form string) string {
 	return fmt.Sprintf("%d %s: %s", status, reply.Error.Code, reply.Error.Message)
 }
 
-// resource writes a custom resource; members are more of its JSON.
+// resource returns the JSON of a custom resource. members are added to it.
 func resource(properties string, members ...string) string {
 	if properties != "" {
 		properties = ", " + properties

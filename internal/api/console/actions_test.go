@@ -69,7 +69,7 @@ func TestRefusals(t *testing.T) {
 	lacks(t, "what was recorded", strings.ReplaceAll(w.recorded(), "sign-in", ""), " respond", " delete", " cancel")
 }
 
-// An answer by hand does what one of a provider does, and is on the audit list.
+// TestRespond checks that a manual answer has the same effect as a provider's, and is on the audit list.
 func TestRespond(t *testing.T) {
 	w := newWorld(t, nil)
 	stack := w.create("s", resources("A", resource(""), "B", resource(`"Of": {"Fn::GetAtt": ["A", "Name"]}`)), engine.Options{})
@@ -100,7 +100,8 @@ func TestRespond(t *testing.T) {
 	wants(t, "what was recorded", w.recorded(), "!respond respond !respond")
 }
 
-// The actions of a stack go the way of the engine's other endpoints, each with its entry on the audit list.
+// TestActions checks that a stack's actions use the same engine calls as the APIs, and that each has an entry on the
+// audit list.
 func TestActions(t *testing.T) {
 	w := newWorld(t, nil)
 	b := w.as(console.Operator)
@@ -168,7 +169,8 @@ func TestActions(t *testing.T) {
 	}
 }
 
-// A change set is shown with what it changes, and executed or deleted.
+// TestChangeSets checks that the page of a change set shows its changes, and that a change set can be executed and
+// deleted.
 func TestChangeSets(t *testing.T) {
 	w := newWorld(t, nil)
 	b := w.as(console.Operator)

@@ -15,8 +15,8 @@ import (
 	"github.com/pintle-dev/pintle/wire"
 )
 
-// TestLiveList checks that a list of stacks reports what changes on its page, that streams of one page share their looks, and
-// that an account learns nothing of another's stacks.
+// TestLiveList checks that a list of stacks reports the changes on its page, that streams of one page share their
+// checks, and that an account sees no stacks of others.
 func TestLiveList(t *testing.T) {
 	w := newWorld(t, nil)
 	w.create("first", resources("A", resource("")), engine.Options{})
@@ -41,7 +41,7 @@ func TestLiveList(t *testing.T) {
 	if event, data := all(); event != "change" || !strings.Contains(data, "2 stacks, 2 in progress") {
 		t.Errorf("the rollback of the first: %s: %s", event, data)
 	}
-	w.stop() // after which streams end
+	w.stop() // ends all streams
 	for event, data := other(); event != ""; event, data = other() {
 		if event != "ping" {
 			t.Errorf("another account gets %s: %s", event, data)
@@ -49,7 +49,8 @@ func TestLiveList(t *testing.T) {
 	}
 }
 
-// TestLiveLog checks that a page of a request reports each line that its provider prints, and ends after the request has.
+// TestLiveLog checks that a request's page reports each line that its provider prints, and that the stream ends after
+// the request.
 func TestLiveLog(t *testing.T) {
 	var lines atomic.Int32
 	w := newWorld(t, func(c *console.Config, _ *server.Config) {
@@ -94,7 +95,7 @@ func TestLiveLog(t *testing.T) {
 	}
 }
 
-// TestTemplatePage checks that a template comes in parts, and is masked in each of its stages and dialects.
+// TestTemplatePage checks that a long template has several parts, and is masked in each stage and dialect.
 func TestTemplatePage(t *testing.T) {
 	w := newWorld(t, nil)
 	var text strings.Builder
@@ -121,7 +122,7 @@ func TestTemplatePage(t *testing.T) {
 	wants(t, "JSON on one line", b.page(pathOf(minified, "template")), "&#34;Resources&#34;: {\n    &#34;A&#34;: {\n")
 }
 
-// TestStopCreate checks that a create can be cancelled, and deleted while it is in progress.
+// TestStopCreate checks that a create in progress can be cancelled, and deleted.
 func TestStopCreate(t *testing.T) {
 	w := newWorld(t, nil)
 	b := w.as(console.Operator)
@@ -138,7 +139,7 @@ func TestStopCreate(t *testing.T) {
 	for range 2 { // the providers answer
 		w.succeed("A", "a")
 	}
-	for range 2 { // and delete what there is
+	for range 2 { // and delete the created resources
 		w.succeed("A", "a")
 	}
 	wants(t, "a create that was cancelled", b.page(pathOf(w.stack("one"))), "ROLLBACK_COMPLETE", "0 done", "1 rolled back", "1 not started")
@@ -155,7 +156,7 @@ func TestStopCreate(t *testing.T) {
 	}
 }
 
-// TestEmptyStates checks that a list without rows says what to do.
+// TestEmptyStates checks that an empty list says what to do.
 func TestEmptyStates(t *testing.T) {
 	w := newWorld(t, nil)
 	b := w.as(console.Viewer)
@@ -165,7 +166,7 @@ func TestEmptyStates(t *testing.T) {
 	wants(t, "no audit", b.page("/console/audit"), "Nothing was recorded yet.")
 }
 
-// TestTemplateKeys checks that keys and passwords which a template of ROS declares openly are masked, as on the page of a request.
+// TestTemplateKeys checks that keys and passwords in a ROS template are masked, as on the page of a request.
 func TestTemplateKeys(t *testing.T) {
 	w := newWorld(t, nil)
 	const text = `ROSTemplateFormatVersion: '2015-09-01'

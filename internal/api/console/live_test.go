@@ -11,7 +11,7 @@ import (
 	"github.com/pintle-dev/pintle/internal/server"
 )
 
-// stream opens the stream of an operation; next returns the name of the next event and its data, "" at the end.
+// stream opens the stream of an operation. next returns the name and the data of the next event, "" at the end.
 func (b *browser) stream(path string) (code int, next func() (event, data string)) {
 	b.t.Helper()
 	r, err := http.NewRequestWithContext(b.ctx, http.MethodGet, b.url+path, nil)
@@ -37,7 +37,7 @@ func (b *browser) stream(path string) (code int, next func() (event, data string
 	}
 }
 
-// A stream tells of every change until its operation has finished, and of nothing after that.
+// TestLive checks that a stream reports every change until its operation has finished, and then ends.
 func TestLive(t *testing.T) {
 	w := newWorld(t, nil)
 	stack := w.create("s", resources("A", resource(""), "B", resource("", `"DependsOn": "A"`)), engine.Options{})
@@ -59,7 +59,7 @@ func TestLive(t *testing.T) {
 	w.succeed("B", "b")
 	for _, next := range []func() (string, string){first, second} {
 		event, data := next()
-		for event == "change" { // what was seen before the last answer
+		for event == "change" { // a state from before the last answer
 			event, data = next()
 		}
 		if event != "end" || !strings.Contains(data, "CREATE_COMPLETE") {
@@ -75,7 +75,7 @@ func TestLive(t *testing.T) {
 	}
 }
 
-// Streams are bounded, end with the server, and are for those who have signed in.
+// TestStreams checks that streams are limited, end with the server, and require a session.
 func TestStreams(t *testing.T) {
 	w := newWorld(t, func(c *console.Config, _ *server.Config) { c.Streams = 1 })
 	stack := w.create("s", resources("A", resource("")), engine.Options{})
@@ -89,7 +89,7 @@ func TestStreams(t *testing.T) {
 	if code, _ := b.stream(path); code != 503 {
 		t.Errorf("one too many: %d", code)
 	}
-	w.stop() // a stream that continued would be cut off, which is an error
+	w.stop() // the test fails if a stream has to be aborted
 	for {
 		event, _ := next()
 		if event == "" {

@@ -13,7 +13,7 @@ import (
 	"github.com/pintle-dev/pintle/internal/store"
 )
 
-// No page shows a secret, and what others wrote is text on every page.
+// TestSecrets checks that no page shows a secret, and that external texts are escaped.
 func TestSecrets(t *testing.T) {
 	w := newWorld(t, nil)
 	b := w.as(console.Operator)
@@ -37,7 +37,7 @@ func TestSecrets(t *testing.T) {
 		Stack: refOf("s"), Logical: "B", Status: "FAILED", Reason: "it has planted-password and " + hostile, By: hostile,
 	})
 	w.must(err)
-	w.succeed("B", "b") // the delete of what was created
+	w.succeed("B", "b") // the delete of the created resource
 	w.succeed("A", "a")
 	paths := []string{
 		"/console/", pathOf(stack), pathOf(stack, "events"), pathOf(stack, "graph"), pathOf(stack, "operations", "1"),
@@ -55,7 +55,8 @@ func TestSecrets(t *testing.T) {
 	lacks(t, "the log", w.log.String(), "planted")
 }
 
-// A provider that hands a secret out which it was sent makes it known to other resources and to outputs, and to no page.
+// TestSecretsHandedOn checks a provider that returns a secret from its request. Other resources and outputs get it, but
+// no page shows it.
 func TestSecretsHandedOn(t *testing.T) {
 	w := newWorld(t, nil)
 	stack := w.create("s", `{"Parameters": {"Password": {"Type": "String", "NoEcho": true}}, "Resources": {
@@ -80,7 +81,7 @@ func TestSecretsHandedOn(t *testing.T) {
 	}
 }
 
-// TestSignedURLs checks that a viewer cannot act through a URL that someone else has signed.
+// TestSignedURLs checks that a viewer cannot use a URL that someone else has signed.
 func TestSignedURLs(t *testing.T) {
 	w := newWorld(t, nil)
 	const signed = "https://bucket.s3.amazonaws.com/key?X-Amz-Credential=AKIAPLANTED%2F20261123&X-Amz-Expires=900&X-Amz-Signature=0123456789abcdefplanted"
@@ -101,7 +102,8 @@ func TestSignedURLs(t *testing.T) {
 	}
 }
 
-// What opens a provider's endpoint is shown of no request, though its template has it in clear.
+// TestHowAProviderIsCalled checks that no page of a request shows the credentials of a provider's endpoint, even if the
+// template contains them in clear text.
 func TestHowAProviderIsCalled(t *testing.T) {
 	w := newWorld(t, nil)
 	b := w.as(console.Viewer)
@@ -121,10 +123,10 @@ func TestHowAProviderIsCalled(t *testing.T) {
 	}
 }
 
-// linked finds the next page.
+// linked finds the link to the next page.
 var linked = regexp.MustCompile(`rel="next" href="([^"]+)"`)
 
-// pages follows a list to its end, and counts what a pattern finds on each page.
+// pages follows a list to its end, and counts the matches of a pattern on each page.
 func (b *browser) pages(path, pattern string) (counts []int, all []string) {
 	b.t.Helper()
 	rows := regexp.MustCompile(pattern)
@@ -159,7 +161,7 @@ func (b *browser) paged(what, path, pattern string, distinct int, want ...int) {
 	}
 }
 
-// Every list of a large stack comes in pages, and has everything on one of them.
+// TestPaging checks that every list of a large stack has pages, and that every item is on exactly one page.
 func TestPaging(t *testing.T) {
 	w := newWorld(t, nil)
 	var pairs []string
@@ -220,7 +222,8 @@ func TestPaging(t *testing.T) {
 	}
 }
 
-// What stacks have left behind is listed with its stack and the reason, and stacks of ROS are shown in its words.
+// TestLeftAndROS checks that retained resources are listed with their stack and the reason, and that ROS stacks have
+// ROS's statuses.
 func TestLeftAndROS(t *testing.T) {
 	w := newWorld(t, nil)
 	b := w.as(console.Viewer)
@@ -256,7 +259,7 @@ func TestLeftAndROS(t *testing.T) {
 	wants(t, "what a key of the account sees", w.with("AKIAPLAIN", "plain-keys-own-secret").page("/console/"), "ros-stack")
 }
 
-// Stacks that are not looked for are not passed over in silence.
+// TestManyRegions checks that the page says so if not all regions are searched.
 func TestManyRegions(t *testing.T) {
 	w := newWorld(t, nil)
 	for n := range 101 {
@@ -271,7 +274,8 @@ func TestManyRegions(t *testing.T) {
 	lacks(t, "what an account sees", w.with("AKIAPLAIN", "plain-keys-own-secret").page("/console/"), note)
 }
 
-// Every resource that failed or waits links to its request, whose page has all that is known of its answers.
+// TestRequestLinks checks that every failed or pending resource links to its request, whose page shows everything known
+// about its answers.
 func TestRequestLinks(t *testing.T) {
 	w := newWorld(t, func(c *console.Config, _ *server.Config) { c.Logs = nil })
 	stack := w.create("s", resources("A", resource(""), "B", resource("")), engine.Options{DisableRollback: true})

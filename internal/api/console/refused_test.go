@@ -17,7 +17,7 @@ import (
 	"github.com/pintle-dev/pintle/wire"
 )
 
-// hidden finds a hidden field of a page.
+// hidden returns the value of a hidden field.
 func hidden(t *testing.T, page, name string) string {
 	t.Helper()
 	found := regexp.MustCompile(`name="` + name + `" value="([^"]*)"`).FindStringSubmatch(page)
@@ -27,8 +27,8 @@ func hidden(t *testing.T, page, name string) string {
 	return found[1]
 }
 
-// The answer to a form that was refused is at the address of that form. Whatever loads it again has to ask for the page that it
-// shows, and must not send the form once more: the stack may have come to a standing by then in which it is not refused.
+// TestRefusedPageIsAskedForByItsOwnAddress checks that a reload of the page after a rejected form requests the page by
+// its own URL. It must not send the form again, because the stack may have changed so that the form is now accepted.
 func TestRefusedPageIsAskedForByItsOwnAddress(t *testing.T) {
 	w := newWorld(t, nil)
 	stack := w.create("s", resources("A", resource("")), engine.Options{})
@@ -73,7 +73,8 @@ func TestNoticeIsGivenOnce(t *testing.T) {
 	lacks(t, "the page without the notice", b.page(pathOf(stack)+"?after=0"), "data-page", "The operation is retried.")
 }
 
-// A page on which a form is filled in is not loaded again by itself, and what was typed is there after a refusal, but no secret.
+// TestFillingIn checks that a page with a form is not reloaded automatically, and that a rejected form keeps its input
+// except secrets.
 func TestFillingIn(t *testing.T) {
 	w := newWorld(t, nil)
 	w.create("s", resources("A", resource("")), engine.Options{})
@@ -91,7 +92,8 @@ func TestFillingIn(t *testing.T) {
 	lacks(t, "what was refused", page, "typed-secret")
 }
 
-// The form of an answer begins with what the resource has, and says what others read. Secret attributes stay out of it.
+// TestFormBeginsWithTheResource checks that the answer form contains the resource's attributes and lists those that
+// others read. Secret attributes are omitted.
 func TestFormBeginsWithTheResource(t *testing.T) {
 	w := newWorld(t, nil)
 	two := func(size, of string) string {
@@ -137,7 +139,8 @@ func TestFormBeginsWithTheResource(t *testing.T) {
 	}
 }
 
-// An action that was decided on when the stack stood otherwise is refused; a form that is sent twice acts once, and says so.
+// TestStaleAndRepeated checks that an action is rejected if the stack has changed since the page was shown. A form that
+// is sent twice acts once, and the page says so.
 func TestStaleAndRepeated(t *testing.T) {
 	w := newWorld(t, nil)
 	one := func(size string) string { return resources("A", resource(`"Size": "`+size+`"`)) }
@@ -176,7 +179,7 @@ func TestStaleAndRepeated(t *testing.T) {
 	wants(t, "the events", b.page(pathOf(stack, "events")), "DELETE_COMPLETE")
 }
 
-// Whatever an operator asks for is recorded, also where there was nothing to be found.
+// TestNothingToActOnIsRecorded checks that every action is recorded, even if its object does not exist.
 func TestNothingToActOnIsRecorded(t *testing.T) {
 	w := newWorld(t, nil)
 	stack := w.create("s", resources("A", resource("")), engine.Options{})
@@ -199,7 +202,7 @@ func TestNothingToActOnIsRecorded(t *testing.T) {
 	}
 }
 
-// A user whose session is over sees that nothing was done.
+// TestSessionOver checks that after the session has expired, the page says that nothing was changed.
 func TestSessionOver(t *testing.T) {
 	w := newWorld(t, nil)
 	stack := w.create("s", resources("A", resource("")), engine.Options{})
@@ -210,7 +213,7 @@ func TestSessionOver(t *testing.T) {
 	wants(t, "the page", body, "Your session has expired, and nothing was changed.", `data-page="/console/sign-in"`)
 }
 
-// From what failed one comes to the request, its log included.
+// TestFailureLeadsToItsRequest checks that a failure links to its request and its log.
 func TestFailureLeadsToItsRequest(t *testing.T) {
 	w := newWorld(t, nil)
 	stack := w.create("s", resources("A", resource("")), engine.Options{DisableRollback: true})
@@ -225,7 +228,7 @@ func TestFailureLeadsToItsRequest(t *testing.T) {
 	wants(t, "the request", b.page("/console/requests/"+string(r.ID)), "a line that it &lt;printed&gt;")
 }
 
-// A number beyond all pages is a wrong address.
+// TestFarPages checks that a page number beyond the last page is an error.
 func TestFarPages(t *testing.T) {
 	w := newWorld(t, nil)
 	stack := w.create("s", resources("A", resource(`"Size": "1"`)), engine.Options{})
@@ -246,7 +249,7 @@ func TestFarPages(t *testing.T) {
 	}
 }
 
-// A page that is not done in time says so, and is not an empty one.
+// TestTooSlow checks that a page that exceeds its time limit says so, and is not empty.
 func TestTooSlow(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	w := newWorld(t, func(c *console.Config, _ *server.Config) {
@@ -271,15 +274,15 @@ func TestTooSlow(t *testing.T) {
 	wants(t, "the page", reply.Body.String(), "The server did not finish in time")
 }
 
-// A request for a nested stack has no time of its own, and leads to that stack, as the resource does; one that is to be sent again is
-// not given up then.
+// TestNestedAndDelayed checks that a request for a nested stack has no deadline and links to that stack, as does the
+// resource. A delayed request does not time out either.
 func TestNestedAndDelayed(t *testing.T) {
 	w := newWorld(t, nil)
 	child := w.create("child", resources("A", resource("")), engine.Options{})
 	w.take("A")
 	stack := w.create("s", resources("N", resource("")), engine.Options{})
 	r := w.take("N")
-	// The rows are as the engine writes them for a nested stack.
+	// The rows are like the engine's for a nested stack.
 	w.must(w.store.Apply(w.ctx, store.Target{Request: r.ID}, func(v *store.View) (store.Delta, error) {
 		row, instance := v.Requests[r.ID], v.Instances[r.Instance]
 		body, of := *row.Body, *instance.Body

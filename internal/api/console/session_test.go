@@ -15,7 +15,7 @@ import (
 	"github.com/pintle-dev/pintle/internal/store"
 )
 
-// noted is the last answer of a client that follows nothing.
+// noted returns the response to a request without following redirects.
 func (b *browser) noted(path string) (int, http.Header) {
 	b.t.Helper()
 	b.client.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
@@ -24,7 +24,7 @@ func (b *browser) noted(path string) (int, http.Header) {
 	return code, header
 }
 
-// A link begins one session, for a while, and nothing else does.
+// TestLinks checks that a link begins one session, within its time limit, and that other links begin none.
 func TestLinks(t *testing.T) {
 	w := newWorld(t, nil)
 	stranger := w.browser()
@@ -87,7 +87,7 @@ func TestLinks(t *testing.T) {
 	wants(t, "the newest of many links", w.browser().page(last), "the user of this machine")
 }
 
-// A link works at whichever node of the store the browser comes to, and at one of them.
+// TestLinksOfNodes checks that a link works on any node of the store, but only once.
 func TestLinksOfNodes(t *testing.T) {
 	w := newWorld(t, nil)
 	config := w.console.Config
@@ -118,7 +118,7 @@ func TestLinksOfNodes(t *testing.T) {
 	}
 }
 
-// No one keeps others out by trying links that are none.
+// TestLinkInSpiteOfTries checks that attempts with invalid links do not lock out other users.
 func TestLinkInSpiteOfTries(t *testing.T) {
 	w := newWorld(t, nil)
 	path, err := w.console.Link(w.ctx, console.Identity{Name: "somebody", Role: console.Viewer})
@@ -135,8 +135,8 @@ func TestLinkInSpiteOfTries(t *testing.T) {
 	wants(t, "the page", w.browser().page(path), "somebody (viewer)")
 }
 
-// A browser that comes from another site sends no cookie, nor with what it is redirected to after a link to sign in. It is led on by a
-// page.
+// TestComingFromElsewhere checks that a browser that comes from another site stays signed in. It sends no cookie then,
+// not even after a redirect, so a page makes it repeat the request.
 func TestComingFromElsewhere(t *testing.T) {
 	w := newWorld(t, nil)
 	elsewhere := http.Header{"Sec-Fetch-Site": {"cross-site"}, "Sec-Fetch-Dest": {"document"}, "Sec-Fetch-Mode": {"navigate"}}
@@ -157,7 +157,7 @@ func TestComingFromElsewhere(t *testing.T) {
 	}
 }
 
-// Cookies that this server did not sign, or that were signed out, are none.
+// TestCookies checks that cookies are invalid if this server did not sign them, or after sign-out.
 func TestCookies(t *testing.T) {
 	w := newWorld(t, nil)
 	b := w.as(console.Viewer)
@@ -187,7 +187,8 @@ func TestCookies(t *testing.T) {
 	}
 }
 
-// Keys of the credentials file begin sessions of their role and account. A secret is shown and logged nowhere.
+// TestKeys checks that keys of the credentials file begin sessions with their role and account. No page and no log
+// shows a secret.
 func TestKeys(t *testing.T) {
 	w := newWorld(t, nil)
 	mine := w.create("mine", resources("A", resource("")), engine.Options{})
@@ -234,7 +235,7 @@ func TestKeys(t *testing.T) {
 	wants(t, "what was recorded", w.recorded(), "sign-in !sign-in")
 }
 
-// A console behind https says so to browsers.
+// TestSecure checks the attributes for a console behind https.
 func TestSecure(t *testing.T) {
 	w := newWorld(t, func(c *console.Config, _ *server.Config) { c.Secure = true })
 	path, err := w.console.Link(w.ctx, console.Identity{Name: "somebody", Role: console.Viewer})
@@ -244,7 +245,7 @@ func TestSecure(t *testing.T) {
 	wants(t, "the header", header.Get("Strict-Transport-Security"), "max-age")
 }
 
-// Every page forbids what it does not need, and a development server answers to no foreign name.
+// TestHeaders checks that every page blocks unneeded content, and that a development server rejects foreign host names.
 func TestHeaders(t *testing.T) {
 	w := newWorld(t, nil)
 	b := w.as(console.Viewer)

@@ -32,7 +32,7 @@ const (
 	token   = "arn:aws:sns:eu-west-1:84969EXAMPLE:CRTest"
 )
 
-// world is an engine with a console on a local server. The test plays the providers.
+// world is an engine with a console on a local server. The test answers for the providers.
 type world struct {
 	t       *testing.T
 	ctx     context.Context
@@ -68,7 +68,7 @@ func (b *locked) String() string {
 	return b.text.String()
 }
 
-// keysFile has an operator, a viewer, one of whom nothing is said, and one of another account.
+// keysFile has the keys of an operator, a viewer, a user without a role, and a user of another account.
 const keysFile = `[one]
 aws_access_key_id = AKIAOPERATOR
 aws_secret_access_key = operators-own-secret
@@ -164,7 +164,7 @@ func (w *world) must(err error) {
 	}
 }
 
-// resource writes a custom resource of a template.
+// resource returns the JSON of a custom resource.
 func resource(properties string, attributes ...string) string {
 	if properties != "" {
 		properties = ", " + properties
@@ -173,7 +173,7 @@ func resource(properties string, attributes ...string) string {
 		strings.Join(append([]string{""}, attributes...), ", ") + `}`
 }
 
-// resources writes a template of resources by name, in pairs.
+// resources returns a template with resources, given as pairs of name and JSON.
 func resources(pairs ...string) string {
 	var list []string
 	for i := 0; i < len(pairs); i += 2 {
@@ -215,7 +215,7 @@ func (w *world) status(name string) string {
 	return engine.CloudFormation.StackStatus(stack.Kind, stack.Phase)
 }
 
-// take returns the next request for a resource, which its provider then has.
+// take returns the next request for a resource and marks it as delivered.
 func (w *world) take(logical string) store.Request {
 	w.t.Helper()
 	w.mu.Lock()
@@ -260,7 +260,7 @@ func (w *world) audit(stack store.Stack) string {
 	return strings.Join(texts, "\n")
 }
 
-// recorded returns the recorded actions, in order: their names, with ! before a refused one.
+// recorded returns the names of the recorded actions, in order, with ! before rejected ones.
 func (w *world) recorded() string {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -287,7 +287,7 @@ func (w *world) browser() *browser {
 	return &browser{w, &http.Client{Jar: jar}}
 }
 
-// as returns a browser with a session, begun by a link.
+// as returns a browser with a session that a link began.
 func (w *world) as(role console.Role) *browser {
 	w.t.Helper()
 	path, err := w.console.Link(w.ctx, console.Identity{Name: "somebody", Role: role})
@@ -336,7 +336,7 @@ func (b *browser) get(path string) (int, string) {
 	return code, body
 }
 
-// page returns a page that must be there.
+// page returns a page, which must exist.
 func (b *browser) page(path string) string {
 	b.t.Helper()
 	code, body := b.get(path)
@@ -374,7 +374,7 @@ func (b *browser) act(path string, pairs ...string) (int, string) {
 	return b.post(path, form)
 }
 
-// done is act of what must be done.
+// done is act for an action that must succeed.
 func (b *browser) done(path string, pairs ...string) string {
 	b.t.Helper()
 	code, body := b.act(path, pairs...)

@@ -13,7 +13,7 @@ import (
 	"github.com/pintle-dev/pintle/internal/api/fetch"
 )
 
-// aS3 is a server that has objects by their paths, and says of others what S3 says.
+// aS3 is a server with objects by path. Its other responses are those of S3.
 func aS3(t *testing.T, objects map[string]string) string {
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		text, ok := objects[r.URL.RequestURI()]
@@ -38,7 +38,7 @@ func aS3(t *testing.T, objects map[string]string) string {
 	return server.URL
 }
 
-// configured sets what the AWS SDK is configured with; an empty key is none.
+// configured sets the configuration of the AWS SDK. An empty key means none.
 func configured(t *testing.T, endpoint, key string) {
 	for _, name := range []string{"AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"} {
 		t.Setenv(name, key)

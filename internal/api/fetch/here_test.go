@@ -16,7 +16,7 @@ import (
 	"github.com/pintle-dev/pintle/internal/api/fetch"
 )
 
-// objects has buckets as this machine could, and counts what is not closed.
+// objects emulates local buckets, and counts unclosed bodies.
 type objects struct {
 	texts map[string]string // by URL
 	open  int
@@ -48,8 +48,8 @@ func (o *opened) Close() error {
 	return nil
 }
 
-// TestObjectsOfThisMachine checks that an object in a local bucket is read there, in whatever form its URL is
-// written, and that any other object is read from S3.
+// TestObjectsOfThisMachine checks that an object in a local bucket is read locally, in all forms of its URL, and that
+// any other object is read from S3.
 func TestObjectsOfThisMachine(t *testing.T) {
 	const own = "http://127.0.0.1:4600"
 	elsewhere := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "of a server") }))

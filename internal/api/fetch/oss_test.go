@@ -11,7 +11,7 @@ import (
 	"github.com/pintle-dev/pintle/internal/api/fetch"
 )
 
-// TestOSS reads templates from OSS on this machine, and from no other.
+// TestOSS checks that templates are read from the local OSS only.
 func TestOSS(t *testing.T) {
 	texts := map[string]string{
 		"oss://shop/t.yaml": "Resources: {}", "oss://shop/t.yaml?RegionId=cn-beijing": "beijing", "oss://shop/long": strings.Repeat("x", fetch.MaxBytes+1),

@@ -18,7 +18,7 @@ import (
 func request(ctx context.Context, body io.Reader) *http.Request {
 	r, err := http.NewRequestWithContext(ctx, http.MethodPost, "http://127.0.0.1/", body)
 	if err != nil {
-		panic(err) // the URL is good
+		panic(err) // the URL is valid
 	}
 	return r
 }
@@ -69,7 +69,7 @@ func TestRead(t *testing.T) {
 	}
 }
 
-// inHalves returns a reader that knows no length and gives few bytes at a time.
+// inHalves returns a reader of unknown length that returns a few bytes at a time.
 func inHalves(text string) io.Reader {
 	return io.MultiReader(bytes.NewReader([]byte(text[:len(text)/2])), bytes.NewReader([]byte(text[len(text)/2:])))
 }
@@ -102,7 +102,7 @@ func closed() chan string {
 	return c
 }
 
-// TestMakeWay has more bytes sent than the budget allows.
+// TestMakeWay sends more bytes than the budget allows.
 func TestMakeWay(t *testing.T) {
 	bodies := intake.New(intake.Config{Total: 1000, Memory: 10, Dir: t.TempDir()})
 	var senders sync.WaitGroup
@@ -111,7 +111,7 @@ func TestMakeWay(t *testing.T) {
 		more, ended = make(chan string), make(chan error, 1)
 		stop := make(chan struct{})
 		from := &parts{sent: make(chan string)}
-		senders.Go(func() { // as a connection that is closed at once when it is asked to
+		senders.Go(func() { // like a connection that is closed immediately on abort
 			defer close(from.sent)
 			for {
 				select {
@@ -139,16 +139,16 @@ func TestMakeWay(t *testing.T) {
 	}
 	more, long := send(600)
 	other, shorter := send(300)
-	for range 2 { // when the second part is taken, the bytes of the first are counted
+	for range 2 { // when the second part is read, the bytes of the first are counted
 		more <- ""
 		other <- ""
 	}
 
-	// A longer one than all others does not displace them.
+	// A body longer than all others does not abort them.
 	if _, err := bodies.Read(request(t.Context(), strings.NewReader(strings.Repeat("x", 700))), 1<<20); !errors.Is(err, intake.ErrBusy) {
 		t.Errorf("the longest body: %v", err)
 	}
-	// A short one displaces the longest.
+	// A short body aborts the longest.
 	body, err := bodies.Read(request(t.Context(), strings.NewReader(strings.Repeat("x", 200))), 1<<20)
 	if err != nil {
 		t.Fatalf("a short body: %v", err)
@@ -156,7 +156,7 @@ func TestMakeWay(t *testing.T) {
 	if err := <-long; !errors.Is(err, intake.ErrBusy) {
 		t.Errorf("the longest body ended with %v", err)
 	}
-	// A body whose sender is known counts no more.
+	// A body with a known sender no longer counts.
 	body.Release()
 	last, err := bodies.Read(request(t.Context(), strings.NewReader(strings.Repeat("x", 700))), 1<<20)
 	if err != nil {
@@ -166,7 +166,7 @@ func TestMakeWay(t *testing.T) {
 	if err != nil || known.Size() != 2000 {
 		t.Errorf("a body of a known sender: %v", err)
 	}
-	close(other) // which did not have to make way
+	close(other) // it was not aborted
 	if err := <-shorter; !errors.Is(err, io.ErrUnexpectedEOF) {
 		t.Errorf("the shorter body ended with %v", err)
 	}

@@ -32,7 +32,7 @@ func read(t *testing.T, path string) string {
 	return string(text)
 }
 
-// told returns the names of all metrics that a server tells, by their kinds.
+// told returns the kinds of all metrics of a server, by name.
 func told(t *testing.T) map[string]string {
 	t.Helper()
 	d := &database{now: time.Now()}
@@ -45,7 +45,8 @@ func told(t *testing.T) map[string]string {
 	return names
 }
 
-// The page has a row for every metric of ours and for nothing else, and the kind is the right one.
+// TestMetricsAreDocumented checks that the documentation has a row with the right kind for each of Pintle's metrics,
+// and no other rows.
 func TestMetricsAreDocumented(t *testing.T) {
 	documented := map[string]string{}
 	for _, row := range regexp.MustCompile("(?m)^\\| `(pintle_[a-z_]+)(?:\\{[^}`]*\\})?` \\| (\\w+) \\|").FindAllStringSubmatch(read(t, page), -1) {
@@ -64,10 +65,10 @@ func TestMetricsAreDocumented(t *testing.T) {
 	}
 }
 
-// metricName finds what looks like a metric in an expression.
+// metricName matches metric names in an expression.
 var metricName = regexp.MustCompile(`\b(?:pintle|go|process)_[a-z_]+\b`)
 
-// exist complains of metrics in a text that no server tells.
+// exist fails the test if a text contains a metric that no server has.
 func exist(t *testing.T, where, text string) {
 	t.Helper()
 	names := told(t)
@@ -129,7 +130,7 @@ func TestAlerts(t *testing.T) {
 	}
 }
 
-// The rules fire on the failures that they are about, and not on what is no failure.
+// TestAlertsFire checks that the rules fire on their failures only.
 func TestAlertsFire(t *testing.T) {
 	promtool := require.Tool(t, "promtool")
 	dir := t.TempDir()

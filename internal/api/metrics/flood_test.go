@@ -14,8 +14,8 @@ import (
 	"github.com/pintle-dev/pintle/internal/api/metrics"
 )
 
-// Strangers that hold connections to the listener of scrapes, or ask for metrics and do not read them, keep no scraper out, and
-// do not use up the descriptors of the server.
+// TestScrapesInFlood checks that strangers cannot block scrapers or use up the server's file descriptors. They hold
+// connections to the metrics listener open, or request metrics without reading them.
 func TestScrapesInFlood(t *testing.T) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -40,7 +40,7 @@ func TestScrapesInFlood(t *testing.T) {
 		}
 		defer conn.Close()
 		if i%2 == 0 {
-			_, _ = io.WriteString(conn, scrapes) // it may have had to make way
+			_, _ = io.WriteString(conn, scrapes) // fails if it was closed in favour of others
 		}
 		conns = append(conns, conn)
 	}

@@ -16,7 +16,7 @@ import (
 	"github.com/pintle-dev/pintle/internal/store"
 )
 
-// scrape returns what a scraper is told.
+// scrape returns the response to a scrape.
 func scrape(t *testing.T, m *metrics.Metrics) string {
 	t.Helper()
 	w := httptest.NewRecorder()
@@ -36,14 +36,14 @@ func says(t *testing.T, text string, lines ...string) {
 	}
 }
 
-// database plays a database whose figures take their time and may fail, on a clock of its own.
+// database emulates a database whose figures take time and may fail, with its own clock.
 type database struct {
 	now   time.Time
 	took  time.Duration
 	err   error
 	full  error // its disk
 	reads int
-	given time.Duration // for a reading
+	given time.Duration // the time limit of a read
 }
 
 func (d *database) figures(ctx context.Context) (store.Figures, error) {
@@ -74,12 +74,12 @@ func TestFiguresOfTheDatabase(t *testing.T) {
 		`pintle_store_rows{table="event"} 7`, "pintle_commit_queue_length 5",
 		`pintle_delivery_requests{state="in-hand"} 6`, `pintle_delivery_requests{state="waiting"} 3`, `pintle_delivery_requests{state="sending"} 2`,
 		`pintle_requests_in_flight{state="waiting",type="Create"} 4`, `pintle_requests_oldest_age_seconds{state="waiting",type="Create"} 60`,
-		// A type that has no series of its own makes none.
+		// Types without their own series are counted as "other".
 		`pintle_requests_in_flight{state="ready",type="other"} 3`, `pintle_requests_oldest_age_seconds{state="ready",type="other"} 3600`,
 	)
 }
 
-// However often a server is scraped, its database is asked for no more than a share of the time.
+// TestFiguresStand checks that the database is read for at most a share of the time, however often a server is scraped.
 func TestFiguresStand(t *testing.T) {
 	for _, test := range []struct {
 		took, stands time.Duration
@@ -101,7 +101,8 @@ func TestFiguresStand(t *testing.T) {
 	}
 }
 
-// While the database does not respond, a scrape has no figures of it, but has all others.
+// TestFiguresOfNoDatabase checks that while the database does not respond, a scrape omits its figures but contains all
+// others.
 func TestFiguresOfNoDatabase(t *testing.T) {
 	d := &database{now: time.Date(2026, 11, 23, 0, 0, 0, 0, time.UTC), err: errors.New("away")}
 	m := watched(d)
@@ -115,7 +116,7 @@ func TestFiguresOfNoDatabase(t *testing.T) {
 	says(t, scrape(t, m), "pintle_store_up 1", "pintle_members 3")
 }
 
-// A database that can be read and not written is not up, and what it holds is told.
+// TestFiguresOfFullDatabase checks that a read-only database is reported as not up, with its figures.
 func TestFiguresOfFullDatabase(t *testing.T) {
 	d := &database{now: time.Date(2026, 11, 23, 0, 0, 0, 0, time.UTC), full: errors.New("the disk is full"), took: time.Second}
 	m := watched(d)
@@ -125,8 +126,8 @@ func TestFiguresOfFullDatabase(t *testing.T) {
 	says(t, scrape(t, m), "pintle_store_up 1", "pintle_members 3")
 }
 
-// A database that keeps a reading waiting until its time is over is told as away, to a scraper that still listens, and as back
-// as soon as one that fails at once.
+// TestFiguresOfSlowDatabase checks a database that exceeds the time limit of a read. A scrape reports it as unavailable
+// before the scraper times out, and as available again as soon as after an immediate failure.
 func TestFiguresOfSlowDatabase(t *testing.T) {
 	d := &database{now: time.Date(2026, 11, 23, 0, 0, 0, 0, time.UTC), err: context.DeadlineExceeded, took: 5 * time.Second}
 	m := watched(d)

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// FuzzReadResponse: whatever is sent is either a response that can be passed on, or refused as the client's mistake.
+// FuzzReadResponse checks that any input is either a valid response or a client error.
 func FuzzReadResponse(f *testing.F) {
 	for _, text := range []string{
 		`{"status": "SUCCESS"}`, `{"status": "FAILED", "reason": "r", "data": {"a": [1]}, "noEcho": true}`, `{"status": 1}`, `[]`,

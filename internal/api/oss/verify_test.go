@@ -11,7 +11,7 @@ import (
 	"github.com/pintle-dev/pintle/internal/base/acs"
 )
 
-// A key, and one with a token.
+// A permanent key, and a temporary one with a token.
 const (
 	keyID, secret  = "AKIDEXAMPLE", "wJalrXUtnFEMI/K7MDENG+bPxRfiCYEXAMPLEKEY"
 	tokenID, token = "STS.EXAMPLE", "token/of+this=key"
@@ -21,7 +21,7 @@ var noon = time.Date(2026, 11, 26, 12, 0, 0, 0, time.UTC)
 
 const host = "http://bucket.oss-cn-beijing-internal.aliyuncs.com"
 
-// find knows the keys of the tests; others are good in a header if dev is true.
+// find knows the keys of the tests. If dev is true, unknown keys are valid in a header.
 func find(dev bool) oss.Find {
 	return func(id, given, _ string) (oss.Key, *oss.Error) {
 		switch {
@@ -56,7 +56,7 @@ func v4(r *http.Request, at time.Time, additional ...string) {
 	r.Header.Set("Authorization", acs.OSSAlgorithm+" Credential="+keyID+"/"+scope.Scope()+", "+list+"Signature="+sign)
 }
 
-// url4 returns the query of a URL that is signed by V4.
+// url4 returns the query of a URL with a V4 signature.
 func url4(at time.Time, expires int, id string) string {
 	scope := acs.OSSScope{Time: at.Format("20060102T150405Z"), Region: "cn-beijing", Product: "oss"}
 	query := "?x-oss-signature-version=" + acs.OSSAlgorithm + "&x-oss-date=" + scope.Time + "&x-oss-expires=" + strconv.Itoa(expires) +
@@ -68,7 +68,7 @@ func url4(at time.Time, expires int, id string) string {
 	return query + "&x-oss-signature=" + acs.SignatureOSS4(r, acs.OSSObject{Bucket: "bucket", Key: "k"}, scope, false, secret)
 }
 
-// url1 returns the query of a URL that is signed by V1.
+// url1 returns the query of a URL with a V1 signature.
 func url1(until time.Time, id string) string {
 	r, err := http.NewRequest(http.MethodGet, host+"/k", nil)
 	if err != nil {
@@ -140,7 +140,7 @@ func TestVerify(t *testing.T) {
 	}
 }
 
-// TestClaimed is about requests of other services, which must not be taken for those of OSS.
+// TestClaimed checks that requests for other services are not treated as OSS requests.
 func TestClaimed(t *testing.T) {
 	for _, request := range []struct{ url, authorization string }{
 		{"http://127.0.0.1:4600/", ""},
@@ -162,7 +162,7 @@ func TestClaimed(t *testing.T) {
 	}
 }
 
-// No request makes Verify panic, pass, or quote what it was given.
+// FuzzVerify checks that no request makes Verify panic or succeed, and that errors do not quote the input.
 func FuzzVerify(f *testing.F) {
 	f.Add("OSS "+keyID+":c2lnbmF0dXJl", "Thu, 26 Nov 2026 12:00:00 GMT", "/bucket/k?acl")
 	f.Add(acs.OSSAlgorithm+" Credential="+keyID+"/20261126/cn-beijing/oss/aliyun_v4_request,Signature=00", "20261126T120000Z", "/bucket/k")

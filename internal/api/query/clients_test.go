@@ -75,13 +75,13 @@ type createInput struct {
 	}
 }
 
-// API is a CloudFormation of three operations that remembers what it was asked to create.
+// face is an API with three operations. It records the creates.
 type face struct {
 	mu      sync.Mutex
 	created []createInput
 }
 
-// reason holds what is hard to carry in XML.
+// reason contains characters that are difficult in XML.
 const reason = "a <b> & \"c\" 'd'\r\nπ ]]> \x1b[31mred"
 
 func (f *face) serve(t *testing.T) string {
@@ -165,7 +165,7 @@ func TestSDKForGo(t *testing.T) {
 	}
 }
 
-// wantCreated is what the clients ask to create.
+// wantCreated is the create that all clients send.
 func wantCreated() createInput {
 	want := createInput{
 		StackName: "s", TemplateBody: new("{\"a\": \"+ &=%é\"}\r\n"), Capabilities: []string{"CAPABILITY_IAM"}, NotificationARNs: []string{},

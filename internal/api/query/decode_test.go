@@ -54,7 +54,7 @@ type pair struct {
 	Value string `query:"value"`
 }
 
-// decodeForm decodes a form as a request would be.
+// decodeForm decodes a form like a request.
 func decodeForm(text string) (input, []string, error) {
 	var in input
 	values, err := url.ParseQuery(text)
@@ -231,7 +231,8 @@ func TestWrongTypesPanic(t *testing.T) {
 	}
 }
 
-// No form makes Decode panic; what it takes satisfies the constraints; what it refuses is the client's fault.
+// FuzzDecode checks that no form makes decode panic, that accepted input satisfies the constraints, and that other
+// input is a client error.
 func FuzzDecode(f *testing.F) {
 	f.Add("StackName=s&Tags.member.1.Key=a&Tags.member.1.Value=b&Capabilities.member.1=CAPABILITY_IAM")
 	f.Add("StackName=s&Names=&Next.Next.StackName=t&Rollback.Triggers.member.1.Arn=x&Since=2026-11-21T10:38:42Z")

@@ -78,7 +78,8 @@ func TestEncodeNoResult(t *testing.T) {
 	}
 }
 
-// Whatever the text, the document is well-formed and gives it back, but for what XML cannot carry.
+// FuzzEncodeText checks that the document is well-formed for any text, and contains the text except characters that XML
+// does not allow.
 func FuzzEncodeText(f *testing.F) {
 	f.Add("a & b <c> ]]> \r\n \x1b[0m \xff \uffff")
 	f.Fuzz(func(t *testing.T, text string) {
@@ -92,7 +93,7 @@ func FuzzEncodeText(f *testing.F) {
 		var want strings.Builder
 		for i, c := range text {
 			if c == utf8.RuneError {
-				want.WriteRune(c) // of a byte that is not UTF-8 as well as of the character
+				want.WriteRune(c) // a replaced byte, or the character itself
 			} else if c >= ' ' && c != 0xFFFE && c != 0xFFFF || strings.ContainsRune("\t\n\r", c) {
 				want.WriteString(text[i : i+utf8.RuneLen(c)])
 			}

@@ -31,7 +31,7 @@ type nameOutput struct {
 	ID      string `query:"RequestId"`
 }
 
-// serve starts a service with operations that end in every way, and returns its URL.
+// serve starts a service whose operations have all kinds of results, and returns its URL.
 func serve(t *testing.T, log io.Writer) string {
 	t.Helper()
 	s, err := query.New(query.Config{
@@ -79,7 +79,7 @@ func TestService(t *testing.T) {
 		header                    http.Header
 		status                    int
 		want                      string
-		logged                    string // in the log, nowhere else
+		logged                    string // only in the log
 	}{
 		{name: "post", body: "Action=CreateStack&Version=2010-05-15&StackName=s", status: 200, want: created},
 		{name: "get", method: "GET", query: "Action=CreateStack&Version=2010-05-15&StackName=s", status: 200, want: created},
@@ -166,7 +166,7 @@ func TestTooManyParameters(t *testing.T) {
 	}
 }
 
-// TestFormMemory: a form costs no more than a small multiple of its size, however its names are made.
+// TestFormMemory checks that the memory of a form is a small multiple of its size for any names.
 func TestFormMemory(t *testing.T) {
 	s, err := query.New(query.Config{Name: "x", Namespace: "urn:x", Version: "1"})
 	if err != nil {
@@ -190,7 +190,7 @@ func TestFormMemory(t *testing.T) {
 	}
 }
 
-// TestFailureOfATimeout: a request whose time ran out is the server's trouble, one whose client left is not.
+// TestFailureOfATimeout checks that a timeout is logged as an error of the server, unlike a client that disconnects.
 func TestFailureOfATimeout(t *testing.T) {
 	for name, test := range map[string]struct {
 		end  func(context.Context) (context.Context, context.CancelFunc)

@@ -74,7 +74,7 @@ func TestTokens(t *testing.T) {
 	}
 }
 
-// No text but one that was given out is a token.
+// FuzzTokens checks that only issued tokens are valid.
 func FuzzTokens(f *testing.F) {
 	tokens := newTokens(f, "sixteen bytes or more")
 	good, err := tokens.Encode("s", position{"a", 1})

@@ -41,7 +41,7 @@ var (
 	clock = regexp.MustCompile(`^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d$`)
 )
 
-// A stack from its creation to what is left of it after its deletion, as clients see it.
+// TestLife checks a stack from its creation to the records after its deletion, as clients see it.
 func TestLife(t *testing.T) {
 	w := newWorld(t)
 	id := w.call("CreateStack", "StackName", "s", "TemplateBody", rich, "Parameters.1.ParameterKey", "Password", "Parameters.1.ParameterValue", "hunter2",
@@ -109,7 +109,7 @@ func TestLife(t *testing.T) {
 		t.Errorf("template %q", got)
 	}
 
-	// An update that keeps its parameters, and one of nothing.
+	// An update that keeps its parameters, and one without changes.
 	changed := strings.Replace(rich, "Size: !Ref Size", "Size: 8", 1)
 	if got := w.refused("UpdateStack", "StackId", id, "TemplateBody", rich, "UsePreviousParameters", "true"); got != "400 NotSupported: Update the completely same stack is not supported." {
 		t.Error(got)
@@ -132,7 +132,7 @@ func TestLife(t *testing.T) {
 		t.Error(got["Status"], got["UpdateTime"])
 	}
 
-	// Deleted, once that is allowed.
+	// Delete the stack after disabling deletion protection.
 	if got := w.refused("DeleteStack", "StackId", id); !strings.HasPrefix(got, "400 NotSupported: Delete of stack s with deletion protection") {
 		t.Error(got)
 	}
@@ -168,7 +168,8 @@ func TestLife(t *testing.T) {
 	}
 }
 
-// A create that fails is rolled back, and says what failed; the same request is one.
+// TestCreateFails checks that a failed create is rolled back and reports the failure, and that a repeated request does
+// not create a second stack.
 func TestCreateFails(t *testing.T) {
 	w := newWorld(t)
 	arguments := []string{"StackName", "s", "TemplateBody", plain(`"N": 1`), "ClientToken", "token-1"}
@@ -180,7 +181,7 @@ func TestCreateFails(t *testing.T) {
 		t.Error(got)
 	}
 	w.fail("no disk")
-	w.succeed("a") // of the Delete
+	w.succeed("a") // the Delete
 	got := w.call("GetStack", "StackId", id)
 	if got["Status"] != "CREATE_ROLLBACK_COMPLETE" {
 		t.Error(got["Status"], got["StatusReason"])
@@ -217,7 +218,7 @@ func TestNotificationURLs(t *testing.T) {
 	}
 }
 
-// A create that failed and was left is continued, with what fails or without it.
+// TestContinueCreateStack continues a failed create, with the failed resources or without them.
 func TestContinueCreateStack(t *testing.T) {
 	w := newWorld(t)
 	two := `{"ROSTemplateFormatVersion": "2015-09-01", "Parameters": {"P": {"Type": "String"}, "Q": {"Type": "String"}}, "Resources": {"A": ` +
@@ -236,7 +237,7 @@ func TestContinueCreateStack(t *testing.T) {
 	if got := w.call("ContinueCreateStack", "StackId", id, "Parameters.1.ParameterKey", "P", "Parameters.1.ParameterValue", "p2")["StackId"]; got != id {
 		t.Error(got)
 	}
-	if r := w.next(); r.Type == wire.Delete { // of what the first try may have left
+	if r := w.next(); r.Type == wire.Delete { // deletes the result of the first attempt
 		w.succeed("b")
 	}
 	if r := w.succeed("b"); string(r.Body.Properties.JSON()) != `{"P":"p2","Q":"q"}` {
@@ -264,7 +265,7 @@ func TestContinueCreateStack(t *testing.T) {
 	}
 }
 
-// A resource with which no one has begun is shown, and counted, from the beginning of the operation.
+// TestResourcesToCome checks that resources that have not begun are shown and counted from the start of the operation.
 func TestResourcesToCome(t *testing.T) {
 	w := newWorld(t)
 	second := strings.Replace(thing(""), `{"Type"`, `{"DependsOn": "A", "Type"`, 1)
@@ -317,7 +318,7 @@ func TestResourcesToCome(t *testing.T) {
 	shows(id, "A: UPDATE_COMPLETE", "1 1 0 0 0")
 }
 
-// What cannot be updated is made again only if that is asked for.
+// TestReplacement checks that a resource that cannot be updated is replaced only on request.
 func TestReplacement(t *testing.T) {
 	w := newWorld(t)
 	id := w.create("s", "")
@@ -367,7 +368,7 @@ func TestListStacks(t *testing.T) {
 		{"RegionId cn-beijing", ""},
 	} {
 		got := w.call("ListStacks", strings.Fields(c.parameters)...)
-		list := strings.Fields(names(got["Stacks"], "StackName")) // the newest first, but some are of one moment
+		list := strings.Fields(names(got["Stacks"], "StackName")) // newest first, but some have the same time
 		slices.Sort(list)
 		if list := strings.Join(list, " "); list != c.want {
 			t.Errorf("%s: %q, want %q", c.parameters, list, c.want)

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// The calls that have no local answer are refused by name, with what to do instead.
+// TestRefusedCalls checks that the actions without a local answer are refused by name, with an alternative.
 func TestRefusedCalls(t *testing.T) {
 	w := newWorld(t)
 	for action := range strings.FieldsSeq(`CreateStackGroup ListStackGroups CreateStackInstances StopStackGroupOperation CreateTemplateScratch

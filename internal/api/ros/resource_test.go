@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// TestResourceTimes creates a resource and updates it: it keeps the time of its creation.
+// TestResourceTimes checks that an updated resource keeps its creation time.
 func TestResourceTimes(t *testing.T) {
 	w := newWorld(t)
 	id := w.create("s", `"N": 1`)

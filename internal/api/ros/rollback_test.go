@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// TestRollbackFails updates a stack by a provider that refuses the update, and the update of the rollback too.
+// TestRollbackFails updates a stack with a provider that fails the update and also the rollback.
 func TestRollbackFails(t *testing.T) {
 	w := newWorld(t)
 	id := w.create("s", `"N": 1`)
@@ -29,7 +29,7 @@ func TestRollbackFails(t *testing.T) {
 	}
 }
 
-// TestCreateRollbackFails creates a stack by a provider that refuses the creation, and the deletion after that.
+// TestCreateRollbackFails creates a stack with a provider that fails the create and also the delete.
 func TestCreateRollbackFails(t *testing.T) {
 	w := newWorld(t)
 	id := w.call("CreateStack", "StackName", "s", "TemplateBody", plain(""))["StackId"].(string)

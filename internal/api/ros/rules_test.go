@@ -5,7 +5,8 @@ import (
 	"testing"
 )
 
-// Each call that brings parameters is refused when an assertion does not hold; ValidateTemplate has no parameters to check.
+// TestRules checks that each call with parameters is refused if an assertion fails. ValidateTemplate has no parameters
+// to check.
 func TestRules(t *testing.T) {
 	w := newWorld(t)
 	ruled := strings.Replace(plain(""), `"Resources"`, `"Parameters": {"Env": {"Type": "String"}, "Zones": {"Type": "CommaDelimitedList"}},
@@ -45,7 +46,7 @@ func TestRules(t *testing.T) {
 			t.Errorf("CreateChangeSet %s: %s", kind, got)
 		}
 	}
-	w.call("CreateStack", with("dev", "b", "StackName", "tmp-shop")...) // whose condition does not hold
+	w.call("CreateStack", with("dev", "b", "StackName", "tmp-shop")...) // the condition of its rule is false
 	w.succeed("b")
 	w.call("ValidateTemplate", "TemplateBody", ruled)
 	if got := w.refused("ValidateTemplate", "TemplateBody", strings.Replace(ruled, `"Assert":`, `"Asserts":`, 1)); !strings.HasPrefix(got, "400 StackValidationFailed: ") {

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// TestTemplates takes a template that is kept through its life.
+// TestTemplates tests all actions on a stored template.
 func TestTemplates(t *testing.T) {
 	w := newWorld(t)
 	one, two := plain(`"N": 1`), plain(`"N": 2`)
@@ -18,7 +18,7 @@ func TestTemplates(t *testing.T) {
 		t.Errorf("%v", got)
 	}
 
-	// Another body is another version, the same is not; a name alone is not either.
+	// A different body creates a new version. The same body or only a new name does not.
 	for _, c := range []struct{ version, body string }{{"v2", two}, {"v2", two}, {"v3", one}} {
 		if got := w.call("UpdateTemplate", "TemplateId", id, "TemplateBody", c.body); got["TemplateVersion"] != c.version || got["TemplateId"] != id {
 			t.Errorf("%v, want %s", got, c.version)
@@ -51,7 +51,7 @@ func TestTemplates(t *testing.T) {
 		t.Error(got)
 	}
 
-	// Stacks, change sets and previews are made of them.
+	// Stacks, change sets and previews use stored templates.
 	stack := w.call("CreateStack", "StackName", "s", "TemplateId", id, "TemplateVersion", "v2")["StackId"].(string)
 	if r := w.succeed("x"); !strings.Contains(string(r.Body.Properties.JSON()), `"N":2`) {
 		t.Errorf("the provider got %s", r.Body.Properties.JSON())
@@ -113,7 +113,7 @@ func TestTemplateRefusals(t *testing.T) {
 	}
 }
 
-// TestTemplateVersions keeps the versions of calls at the same time, and at most a hundred.
+// TestTemplateVersions checks that concurrent updates keep all versions, up to a hundred.
 func TestTemplateVersions(t *testing.T) {
 	w := newWorld(t)
 	id := w.call("CreateTemplate", "TemplateName", "shop", "TemplateBody", plain(`"N": 0`))["TemplateId"].(string)

@@ -8,7 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// declared is a template with parameters of many attributes.
+// declared is a template whose parameters have many attributes.
 const declared = `{"ROSTemplateFormatVersion": "2015-09-01", "Description": {"en": "Things.", "zh-cn": "x"}, "Metadata": {"ALIYUN::ROS::Interface": {"ParameterGroups": []}},
 	"Parameters": {
 		"Size": {"Type": "Number", "Default": 1, "AllowedValues": [1, 2], "Label": {"en": "How large"}, "MaxValue": 9},

@@ -9,7 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// tags returns the tags of a stack as ListTagResources and GetStack have them, which is the same.
+// tags returns the tags of a stack from ListTagResources, which must equal those of GetStack.
 func (w *world) tags(id string) string {
 	w.t.Helper()
 	list := w.call("ListTagResources", "ResourceType", "stack", "ResourceId.1", id)
@@ -28,7 +28,7 @@ func (w *world) tags(id string) string {
 	return strings.Join(pairs, " ")
 }
 
-// TestTags calls as the alicloud_ros_stack of Terraform does: it creates a stack without tags and tags it after that.
+// TestTags makes the calls of Terraform's alicloud_ros_stack: it creates a stack without tags and adds the tags later.
 func TestTags(t *testing.T) {
 	w := newWorld(t)
 	id := w.create("s", `"N": 1`)
@@ -134,7 +134,7 @@ func TestTagRefusals(t *testing.T) {
 			"400 MissingParameter: One of the input parameters ResourceIds,Tags should be specified."},
 		{"ListTagResources", []string{"ResourceType", "stack", "Tag.1.Key", "k1", "NextToken", "nonsense"},
 			"400 InvalidParameter: The specified parameter NextToken is invalid, it is not one that ListTagResources has returned for such a call."},
-		{"ListTagResources", []string{"ResourceType", "stack", "Tag.1.Key", "k1", "NextToken", "c3RhY2sgOTk5"}, // of a stack that is not there
+		{"ListTagResources", []string{"ResourceType", "stack", "Tag.1.Key", "k1", "NextToken", "c3RhY2sgOTk5"}, // of a missing stack
 			"400 InvalidParameter: The specified parameter NextToken is invalid, it is not one that ListTagResources has returned for such a call."},
 	} {
 		if got := w.refused(c.action, c.pairs...); got != c.want {
@@ -146,7 +146,7 @@ func TestTagRefusals(t *testing.T) {
 	}
 }
 
-// TestTagPages walks through the pages of all stacks that have a tag: each is on one page, once.
+// TestTagPages reads all pages of the stacks with a tag. Each stack is on exactly one page.
 func TestTagPages(t *testing.T) {
 	w := newWorld(t)
 	want := map[string]bool{}

@@ -26,18 +26,18 @@ const (
 	region  = "cn-hangzhou"
 )
 
-// object is a JSON object of a reply.
+// object is a JSON object in a response.
 type object = map[string]any
 
-// world is the API in front of an engine on a memory store. Requests from the engine wait until the test plays the
-// provider.
+// world is the API in front of an engine with an in-memory store. Requests of the engine wait until the test answers
+// for the provider.
 type world struct {
 	t       *testing.T
 	store   store.Store
 	engine  *engine.Engine
 	service *rpc.Service
 
-	// clock is how far the database's clock is ahead, in nanoseconds.
+	// clock is the offset of the database's clock in nanoseconds.
 	clock atomic.Int64
 
 	mu    sync.Mutex
@@ -75,7 +75,7 @@ func (w *world) must(err error) {
 	}
 }
 
-// ask calls an action with parameters in pairs, in the region of the tests, and returns the reply.
+// ask calls an action with pairs of parameters, in the region of the tests, and returns the response.
 func (w *world) ask(action string, pairs ...string) (int, object) {
 	w.t.Helper()
 	parameters := url.Values{"RegionId": {region}}
@@ -89,7 +89,7 @@ func (w *world) ask(action string, pairs ...string) (int, object) {
 	return recorder.Code, reply
 }
 
-// call is ask of what succeeds.
+// call is ask for a call that must succeed.
 func (w *world) call(action string, pairs ...string) object {
 	w.t.Helper()
 	status, reply := w.ask(action, pairs...)
@@ -99,14 +99,14 @@ func (w *world) call(action string, pairs ...string) object {
 	return reply
 }
 
-// refused is ask of what does not; it returns status, code and message.
+// refused is ask for a call that must fail. It returns status, code and message.
 func (w *world) refused(action string, pairs ...string) string {
 	w.t.Helper()
 	status, reply := w.ask(action, pairs...)
 	return fmt.Sprintf("%d %v: %v", status, reply["Code"], reply["Message"])
 }
 
-// answer answers the next request with what a provider sends besides what it copies.
+// answer answers the next request with a status and additional members.
 func (w *world) answer(status string, more string) store.Request {
 	w.t.Helper()
 	w.mu.Lock()
@@ -122,7 +122,7 @@ func (w *world) answer(status string, more string) store.Request {
 	return r
 }
 
-// next returns the request that is answered next.
+// next returns the request that will be answered next.
 func (w *world) next() store.Request {
 	w.t.Helper()
 	w.mu.Lock()
@@ -147,13 +147,13 @@ func (w *world) fail(reason string) {
 	w.answer("FAILED", fmt.Sprintf(`"Reason": %q`, reason))
 }
 
-// status returns that of a stack.
+// status returns the status of a stack.
 func (w *world) status(id string) string {
 	w.t.Helper()
 	return w.call("GetStack", "StackId", id)["Status"].(string)
 }
 
-// plain is a template with one resource.
+// plain returns a template with one resource.
 func plain(parameters string) string {
 	return `{"ROSTemplateFormatVersion": "2015-09-01", "Description": "A thing.", "Resources": {"A": ` + thing(parameters) + `}}`
 }
@@ -162,7 +162,7 @@ func thing(parameters string) string {
 	return `{"Type": "Custom::Thing", "Properties": {"ServiceToken": "web:http://localhost/", "Parameters": {` + parameters + `}}}`
 }
 
-// create makes a stack that stands, of the template plain.
+// create creates a stack with the template plain, and waits until it is complete.
 func (w *world) create(name, parameters string, more ...string) string {
 	w.t.Helper()
 	id := w.call("CreateStack", append([]string{"StackName", name, "TemplateBody", plain(parameters)}, more...)...)["StackId"].(string)
@@ -170,7 +170,7 @@ func (w *world) create(name, parameters string, more ...string) string {
 	return id
 }
 
-// names returns a member of each item of a list.
+// names returns one member of each item of a list.
 func names(list any, member string) string {
 	var all []string
 	items, _ := list.([]any)
@@ -190,7 +190,7 @@ func byKey(list any, key, value string) object {
 	return made
 }
 
-// broken is an engine that cannot find anything.
+// broken is an engine that fails every lookup.
 type broken struct{ ros.Engine }
 
 func (broken) Find(context.Context, engine.Ref) (store.Stack, error) {

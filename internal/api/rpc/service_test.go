@@ -166,7 +166,7 @@ func TestReply(t *testing.T) {
 	}
 }
 
-// A member named Code is what clients take for an error.
+// TestHandleRefusesCode checks that an output must not have a member Code, because clients treat it as an error.
 func TestHandleRefusesCode(t *testing.T) {
 	defer func() {
 		if recover() == nil {
@@ -178,7 +178,7 @@ func TestHandleRefusesCode(t *testing.T) {
 	})
 }
 
-// FuzzDecode fills inputs from whatever parameters there are. What it fills keeps what the tags say.
+// FuzzDecode decodes arbitrary parameters. The result must satisfy the tags.
 func FuzzDecode(f *testing.F) {
 	f.Add("RegionId=r&StackName=abc&Minutes=10&Tags.1.Key=k&Names.2=x&Inner.A=b")
 	f.Add("Tags.1=x&Tags.0.Key=y&Names.-1=x&Names.99999999999999999999=x&Tags.1.Key.Key=z")

@@ -22,7 +22,7 @@ const secret = "correct horse battery staple"
 
 var now = time.Date(2026, 11, 22, 5, 0, 0, 0, time.UTC)
 
-// common are the parameters of a call that V1 signs.
+// common returns the parameters of a call for a V1 signature.
 func common(more ...string) url.Values {
 	p := url.Values{
 		"Action": {"GetStack"}, "Version": {"2019-09-10"}, "AccessKeyId": {"AKID"}, "SignatureMethod": {"HMAC-SHA1"},
@@ -50,7 +50,7 @@ func post(query, form url.Values) *http.Request {
 	return r
 }
 
-// headers returns a call that V3 signs.
+// headers returns a call with a V3 signature.
 func headers(query, form url.Values, more ...string) *http.Request {
 	r := post(query, form)
 	body := form.Encode()
@@ -72,14 +72,14 @@ func authorize(r *http.Request) *http.Request {
 	return authorizeOver(r, acs.SignedV3(r.Header))
 }
 
-// authorizeOver signs a request over the headers that are named, and no others.
+// authorizeOver signs a request over the named headers only.
 func authorizeOver(r *http.Request, names []string) *http.Request {
 	signature := acs.SignatureV3(r, names, r.Header.Get("x-acs-content-sha256"), secret)
 	r.Header.Set("Authorization", acs.Algorithm+" Credential=AKID,SignedHeaders="+strings.Join(names, ";")+",Signature="+signature)
 	return r
 }
 
-// python returns a call as the SDK for Python signs it: over all headers that it sets.
+// python returns a call in the form of the SDK for Python, which signs all headers that it sets.
 func python() *http.Request {
 	r := headers(nil, url.Values{"TemplateBody": {"{}"}}, "Accept", "application/json", "User-Agent", "AlibabaCloud (Linux) Python/3.11")
 	names := append(acs.SignedV3(r.Header), "accept", "user-agent")
@@ -87,7 +87,7 @@ func python() *http.Request {
 	return authorizeOver(r, names)
 }
 
-// unsigned returns a call whose signature covers all headers but one.
+// unsigned returns a call whose signature covers all headers except one.
 func unsigned(name string) *http.Request {
 	r := python()
 	signed := slices.DeleteFunc(append(acs.SignedV3(r.Header), "accept", "user-agent"), func(other string) bool { return other == name })
@@ -100,7 +100,7 @@ func reversed(names []string) []string {
 	return names
 }
 
-// with changes a request that was signed.
+// with changes a signed request.
 func with(r *http.Request, change func(*http.Request)) *http.Request {
 	change(r)
 	return r
@@ -119,7 +119,7 @@ func TestAdmit(t *testing.T) {
 	for _, c := range []struct {
 		name string
 		r    *http.Request
-		want string // the code; "" lets it in
+		want string // the code; "" if the call is accepted
 	}{
 		{"v1 get", get(signed("GET", common())), ""},
 		{"v1 with an empty type, as the CLI sends it", get(signed("GET", common("SignatureType", ""))), ""},
@@ -168,7 +168,7 @@ func TestAdmit(t *testing.T) {
 		{"v3", headers(query, form), ""},
 		{"v3 without a body", headers(query, nil), ""},
 		{"v3 without a body and with a type that is not signed", with(headers(query, nil, "Content-Type", ""), func(r *http.Request) {
-			r.Header.Set("Content-Type", "application/octet-stream") // after the signature
+			r.Header.Set("Content-Type", "application/octet-stream") // after signing
 		}), ""},
 		{"v3 with a token", headers(query, nil, "x-acs-security-token", "t"), ""},
 		{"v3 other query", with(headers(query, form), func(r *http.Request) { r.URL.RawQuery = "RegionId=cn-beijing" }), "SignatureDoesNotMatch"},
@@ -222,8 +222,8 @@ func TestAdmit(t *testing.T) {
 	}
 }
 
-// The first SDK for Python reads what follows the first colon of this message, and fails where there is none. No value of a
-// parameter is in it.
+// TestAdmitMismatchV1 checks that the message contains a colon, because the first SDK for Python reads the text after
+// it and fails without one. The message must not contain parameter values.
 func TestAdmitMismatchV1(t *testing.T) {
 	v := rpc.NewVerifier(rpc.VerifierConfig{Now: func() time.Time { return now }})
 	p := common("Parameters.1.ParameterValue", "NoEchoValue", "SecurityToken", "SecretToken", "Signature", "x")
@@ -241,8 +241,9 @@ func TestAdmitMismatchV1(t *testing.T) {
 	}
 }
 
-// The Python SDKs sign accept and user-agent, too. These are requests that they sent, with the signatures they computed.
-// Source: alibabacloud-ros20190910 3.7.0 with alibabacloud-tea-openapi 0.4.6, and 3.6.0 with 0.3.16, from PyPI.
+// TestAdmitPythonSDK checks requests of the Python SDKs, with the signatures that they computed. They also sign accept
+// and user-agent. Source: alibabacloud-ros20190910 3.7.0 with alibabacloud-tea-openapi 0.4.6, and 3.6.0 with 0.3.16,
+// from PyPI.
 func TestAdmitPythonSDK(t *testing.T) {
 	at := time.Date(2026, 11, 24, 10, 40, 50, 0, time.UTC)
 	v := rpc.NewVerifier(rpc.VerifierConfig{Now: func() time.Time { return at }})
@@ -304,7 +305,7 @@ func TestAdmitParameters(t *testing.T) {
 	}
 }
 
-// A call that was let in is not let in again, whatever its signature is.
+// TestAdmitOnce checks that an accepted call is not accepted again with any signature.
 func TestAdmitOnce(t *testing.T) {
 	at := now
 	v := rpc.NewVerifier(rpc.VerifierConfig{Now: func() time.Time { return at }})
@@ -351,7 +352,7 @@ func TestAdmitOthers(t *testing.T) {
 	}
 }
 
-// Where any signature is good, a page of a browser has none.
+// TestAdmitBrowser checks that requests from a web page are rejected where any signature is valid.
 func TestAdmitBrowser(t *testing.T) {
 	v := rpc.NewVerifier(rpc.VerifierConfig{})
 	anyKey := func(*rpc.Call) (rpc.Secret, *rpc.Error) { return rpc.Secret{Any: true}, nil }
@@ -368,7 +369,7 @@ func TestAdmitBrowser(t *testing.T) {
 		}
 	}
 	r := headers(nil, nil)
-	r.Header.Set("User-Agent", "Mozilla/5.0") // the header itself is what a page cannot send
+	r.Header.Set("User-Agent", "Mozilla/5.0") // a page cannot send the Authorization header
 	if call, refused := v.Admit(r, anyKey); call == nil {
 		t.Error(refused)
 	}
@@ -387,7 +388,7 @@ func TestAdmitBounds(t *testing.T) {
 	}
 }
 
-// FuzzAdmit reads whatever may come. It finds what panics.
+// FuzzAdmit reads arbitrary requests, which must not cause a panic.
 func FuzzAdmit(f *testing.F) {
 	f.Add("GET", signed("GET", common()).Encode(), "", "")
 	f.Add("POST", "", signed("POST", common()).Encode(), "")

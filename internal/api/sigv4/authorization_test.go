@@ -70,8 +70,7 @@ func TestDev(t *testing.T) {
 	}
 }
 
-// TestDevKnownKey: a request with a known key must be signed with its secret, even on a development server that
-// accepts any other key.
+// TestDevKnownKey checks that a known key requires its secret, even on a development server that accepts any other key.
 func TestDevKnownKey(t *testing.T) {
 	v, err := sigv4.New(sigv4.Config{Dev: true, Lookup: lookup, Now: func() time.Time { return noon }})
 	if err != nil {
@@ -140,7 +139,7 @@ func TestContext(t *testing.T) {
 	}
 }
 
-// No header makes Verify panic, pass, or quote what it was given.
+// FuzzVerify checks that no header makes Verify panic or succeed, and that errors do not quote the input.
 func FuzzVerify(f *testing.F) {
 	f.Add("AWS4-HMAC-SHA256 "+scope+", SignedHeaders=host;x-amz-date, "+signature, "20261121T120000Z", "/a/../b?c=d")
 	f.Add("AWS4-HMAC-SHA256 Credential=AKIDEXAMPLE/20261121/eu-west-1/s3/aws4_request,SignedHeaders=host,"+signature, "", "//")

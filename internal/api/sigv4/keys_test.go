@@ -154,7 +154,7 @@ func TestSecretIsNeverPrinted(t *testing.T) {
 	}
 }
 
-// Parse never panics, and every key it returns can be used.
+// FuzzParse checks that Parse never panics, and that every key it returns is usable.
 func FuzzParse(f *testing.F) {
 	f.Add([]byte("[default]\naws_access_key_id = A\naws_secret_access_key = 0123456789abcdef\naws_account_id = 000000000000\n"))
 	f.Add([]byte("[a\n=\n#"))

@@ -15,7 +15,7 @@ import (
 	"github.com/pintle-dev/pintle/internal/api/sigv4"
 )
 
-// presign returns a request that the SDK's signer has put a signature into the URL of.
+// presign returns a request with a signature in its URL, made by the SDK's signer.
 func presign(t testing.TB, method, target string, id, service, hash string, at time.Time, change func(*http.Request)) *http.Request {
 	t.Helper()
 	r, err := http.NewRequest(method, target, http.NoBody)
@@ -66,7 +66,7 @@ func TestPresigned(t *testing.T) {
 		method, path        string
 		id, service, hash   string
 		at                  time.Time
-		before, after       func(*http.Request) // changes, before and after the request is signed
+		before, after       func(*http.Request) // changes before and after the request is signed
 		code, text, bodyErr string
 	}{
 		{name: "get", before: hour},
@@ -170,7 +170,8 @@ func TestPresigned(t *testing.T) {
 	}
 }
 
-// TestPresignedDev is what keeps pages of browsers out of a development server: they can't know a key of it.
+// TestPresignedDev checks that presigned URLs need a known key even on a development server, so that web pages cannot
+// make them.
 func TestPresignedDev(t *testing.T) {
 	v, err := sigv4.New(sigv4.Config{Lookup: lookup, Dev: true, Now: func() time.Time { return noon }})
 	if err != nil {

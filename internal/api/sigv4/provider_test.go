@@ -9,8 +9,8 @@ import (
 	"github.com/pintle-dev/pintle/internal/api/sigv4"
 )
 
-// The signature of the provider SDK, which has code of its own so that its importers inherit nothing, is one that the
-// verifier takes.
+// TestVerifyProviderSDK checks that the verifier accepts signatures of the provider SDK, which has its own signing code
+// to avoid dependencies.
 func TestVerifyProviderSDK(t *testing.T) {
 	v, err := sigv4.New(sigv4.Config{Lookup: lookup})
 	if err != nil {

@@ -29,7 +29,7 @@ var session = sigv4.Session{Partition: "aws", Account: "111122223333", Role: "de
 
 func TestSessions(t *testing.T) {
 	sessions := newSessions(t, "0123456789abcdef")
-	issued := newSessions(t, "0123456789abcdef").Issue(session) // by another node
+	issued := newSessions(t, "0123456789abcdef").Issue(session) // issued by another node
 	foreign := newSessions(t, "another key of 24 bytes.").Issue(session)
 	second := sessions.Issue(session)
 	if second.ID == issued.ID || second.Secret == issued.Secret {
@@ -58,7 +58,7 @@ func TestSessions(t *testing.T) {
 		at                time.Time
 		unsigned          bool // the token is added after the signature
 		code              string
-		dev               sigv4.Identity // where any key is good; zero if the code is the same
+		dev               sigv4.Identity // if any key is valid; zero if the code is the same
 	}{
 		"good":           {id: issued.ID, secret: string(issued.Secret), token: token, dev: mine},
 		"its last":       {id: issued.ID, secret: string(issued.Secret), token: token, at: session.Until.Add(-time.Second), dev: mine},
@@ -130,7 +130,7 @@ func TestSessions(t *testing.T) {
 	}
 }
 
-// No token makes Verify panic, or lets anybody in.
+// FuzzSessionToken checks that no token makes Verify panic or succeed.
 func FuzzSessionToken(f *testing.F) {
 	sessions, err := sigv4.NewSessions([]byte("0123456789abcdef"))
 	if err != nil {
@@ -157,7 +157,7 @@ func FuzzSessionToken(f *testing.F) {
 	})
 }
 
-// A presigned URL is as good as the key that has signed it, and no longer.
+// TestPresignedBySession checks that a presigned URL is valid only as long as its key.
 func TestPresignedBySession(t *testing.T) {
 	sessions := newSessions(t, "0123456789abcdef")
 	issued := sessions.Issue(session)

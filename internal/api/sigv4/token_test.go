@@ -9,7 +9,7 @@ import (
 	"github.com/pintle-dev/pintle/internal/api/sigv4"
 )
 
-// A key that another service has made for a session is good with its token alone.
+// TestKeyWithToken checks that a session key of another service is valid only with its token.
 func TestKeyWithToken(t *testing.T) {
 	v, err := sigv4.New(sigv4.Config{Now: func() time.Time { return noon }, Lookup: func(id string) (sigv4.Key, bool) {
 		key, ok := lookup(id)

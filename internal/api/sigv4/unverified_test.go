@@ -16,7 +16,7 @@ import (
 	"github.com/pintle-dev/pintle/internal/api/sigv4"
 )
 
-// counted counts the bytes that were read of a body.
+// counted counts the bytes that are read of a body.
 type counted struct {
 	from io.Reader
 	read int
@@ -28,7 +28,7 @@ func (c *counted) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// TestUnverifiedBodies sends bodies with the ID of a key that exists and a signature by another secret.
+// TestUnverifiedBodies sends bodies with the ID of an existing key and a signature by another secret.
 func TestUnverifiedBodies(t *testing.T) {
 	v, err := sigv4.New(sigv4.Config{
 		Lookup: func(id string) (sigv4.Key, bool) {

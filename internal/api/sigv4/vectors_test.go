@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// The vectors are requests of the AWS Signature Version 4 test suite with the signatures it publishes for them. Its
-// get-space and get-utf8 are left out: their paths are not encoded, so they cannot arrive over HTTP.
+// TestVerifyPublishedVectors verifies requests of the AWS Signature Version 4 test suite with their published
+// signatures. It omits get-space and get-utf8, whose unencoded paths cannot arrive over HTTP.
 func TestVerifyPublishedVectors(t *testing.T) {
 	v := newVerifier(t, time.Date(2015, 8, 30, 12, 36, 0, 0, time.UTC))
 	const form = "application/x-www-form-urlencoded"

@@ -64,7 +64,7 @@ func newDoor(t testing.TB, v *sigv4.Verifier) *door {
 	return d
 }
 
-// send signs r with the SDK's signer and sends it; change may spoil it in between.
+// send signs r with the SDK's signer and sends it. change may modify it in between.
 func (d *door) send(t rapid.TB, r *http.Request, service, hash string, at time.Time, change func(*http.Request)) {
 	t.Helper()
 	signer := v4.NewSigner(func(o *v4.SignerOptions) { o.DisableURIPathEscaping = service == "s3" })
@@ -274,7 +274,7 @@ func TestVerifyRefuses(t *testing.T) {
 	}
 }
 
-// A service may have a bound of its own.
+// TestVerifyLongBodyOfService checks the body limit of a single service.
 func TestVerifyLongBodyOfService(t *testing.T) {
 	d := newDoor(t, newVerifier(t, noon))
 	for length, want := range map[int]string{2000: "", 2001: "RequestEntityTooLarge"} {
@@ -299,7 +299,7 @@ func TestVerifyS3BodyIsHashedWhileRead(t *testing.T) {
 	}
 }
 
-// Whatever a client may send, the SDK's signature of it is found right, and wrong once a bit of it is flipped.
+// TestVerifyAnyRequest checks arbitrary requests: the SDK's signature is valid, and invalid after flipping a bit.
 func TestVerifyAnyRequest(t *testing.T) {
 	d := newDoor(t, newVerifier(t, noon))
 	segment := rapid.StringMatching(`[-a-zA-Z0-9 ._~:/?#@!$&'()*+,;=%|é]{0,8}`)

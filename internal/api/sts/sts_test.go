@@ -21,7 +21,7 @@ import (
 
 const secret = "wJalrXUtnFEMI/K7MDENG+bPxRfiCYEXAMPLEKEY"
 
-// door is the API behind a verifier, as the server's is.
+// door is the API behind a verifier, as in the server.
 type door struct {
 	url string
 	now time.Time
@@ -153,7 +153,7 @@ func TestAssumeRole(t *testing.T) {
 	}
 }
 
-// On a development server a role may be of any account, and is of its own then.
+// TestAssumeRoleAnywhere checks that on a development server a role may belong to any account, which its keys then use.
 func TestAssumeRoleAnywhere(t *testing.T) {
 	d, ctx := newDoor(t, true, true), t.Context()
 	out, err := d.client("any", "any", "").AssumeRole(ctx, &client.AssumeRoleInput{

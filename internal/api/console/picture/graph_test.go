@@ -12,8 +12,8 @@ import (
 	"github.com/pintle-dev/pintle/internal/api/console/picture"
 )
 
-// No two boxes overlap, all are within the picture, every arrow begins at the far side of the box it comes from and ends at the near
-// side of a later one, and without rings there is an arrow for each need.
+// TestGraphs checks that boxes do not overlap and are inside the picture. Every arrow begins at the far side of its box
+// and ends at the near side of a later one. Without cycles, every dependency has an arrow.
 func TestGraphs(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(300) {
@@ -34,7 +34,8 @@ func TestGraphs(t *testing.T) {
 	}
 }
 
-// randomGraph returns nodes in any order, of which each needs only ones with smaller numbers, and how many needs there are.
+// randomGraph returns nodes in random order, and the number of dependencies. Each node depends only on nodes with
+// smaller numbers.
 func randomGraph(r *rand.Rand) (nodes []picture.Node, needs int) {
 	n := 1 + r.IntN(40)
 	dense := r.IntN(4)
@@ -42,7 +43,7 @@ func randomGraph(r *rand.Rand) (nodes []picture.Node, needs int) {
 		node := picture.Node{ID: fmt.Sprint("R", i), Status: "CREATE_COMPLETE"}
 		for j := range i {
 			if r.IntN(n) < dense || (dense == 3 && j == i-1) {
-				node.Needs = append(node.Needs, fmt.Sprint("R", j), fmt.Sprint("R", j)) // twice is once
+				node.Needs = append(node.Needs, fmt.Sprint("R", j), fmt.Sprint("R", j)) // a duplicate counts once
 				needs++
 			}
 		}
@@ -75,7 +76,8 @@ func checkBoxes(t *testing.T, where string, root element) []box {
 
 var numbers = regexp.MustCompile(`-?\d+`)
 
-// checkEdge holds an arrow to its boxes. Its path goes from the first point to the last of those before the arrow's head.
+// checkEdge checks that an arrow connects its boxes. The path goes from its first point to the last one before the
+// arrowhead.
 func checkEdge(t *testing.T, seed uint64, boxes []box, path string) {
 	t.Helper()
 	line, _, _ := strings.Cut(path[1:], "M")
@@ -102,7 +104,8 @@ func checkEdge(t *testing.T, seed uint64, boxes []box, path string) {
 	}
 }
 
-// Arrows of a graph whose layers can be ordered without crossings do not cross: two rows of a ladder, given in opposite orders.
+// TestUntangled checks that arrows do not cross in a graph that can be drawn without crossings: two rows of a ladder,
+// given in opposite orders.
 func TestUntangled(t *testing.T) {
 	t.Parallel()
 	var nodes []picture.Node
@@ -124,7 +127,7 @@ func TestRings(t *testing.T) {
 	t.Parallel()
 	nodes := []picture.Node{
 		{ID: "A", Needs: []string{"C"}}, {ID: "B", Needs: []string{"A"}}, {ID: "C", Needs: []string{"B"}},
-		{ID: "A", Needs: []string{"B"}}, // not the first of its id
+		{ID: "A", Needs: []string{"B"}}, // not the first with this id
 	}
 	root := graph(t, nodes, picture.Options{})
 	if n := len(checkBoxes(t, "ring", root)); n != 3 {
@@ -138,7 +141,7 @@ func TestRings(t *testing.T) {
 	}
 }
 
-// Whatever it is given, a picture has bounded size and says what is not in it.
+// TestBounds checks that any picture has a limited size and reports omissions.
 func TestBounds(t *testing.T) {
 	t.Parallel()
 	const many = 10_000

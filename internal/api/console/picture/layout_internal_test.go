@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// What drawing costs grows with the nodes and needs given, and beyond that no more than the bounds of what is drawn allow. It is
-// counted, not timed.
+// TestCost checks that the cost of drawing grows with the input, plus at most a fixed cost for the drawn part. It
+// counts steps instead of time.
 func TestCost(t *testing.T) {
 	t.Parallel()
 	const drawnAtMost = 2_000_000 // for 300 nodes, 1,500 edges and 4,000 bends in all rounds
@@ -33,11 +33,11 @@ func TestCost(t *testing.T) {
 		}
 	}
 	for _, ends := range []func(i, j int) bool{
-		func(i, j int) bool { return i < j },                        // everything needs everything before it
-		func(i, j int) bool { return i%150 != j%150 },               // rings
-		func(i, j int) bool { return i < 150 && j >= 150 },          // two layers, all with all
-		func(i, j int) bool { return j == i+1 || j == 299-i },       // a chain, and arrows across it
-		func(i, j int) bool { return j-i == 1 || i == 0 && j > i },  // a chain whose links all need the first
+		func(i, j int) bool { return i < j },                        // everything depends on all earlier nodes
+		func(i, j int) bool { return i%150 != j%150 },               // cycles
+		func(i, j int) bool { return i < 150 && j >= 150 },          // two layers, all connected
+		func(i, j int) bool { return j == i+1 || j == 299-i },       // a chain with crossing arrows
+		func(i, j int) bool { return j-i == 1 || i == 0 && j > i },  // a chain whose nodes all depend on the first
 		func(i, j int) bool { return i < j && j-i <= 5 && i%3 > 0 }, // a band
 	} {
 		var edges []edge
@@ -54,7 +54,7 @@ func TestCost(t *testing.T) {
 	}
 }
 
-// Of a name that is too long both ends are seen, and what is written has at most so many columns.
+// TestCut checks that a shortened name shows both ends and has at most the given number of columns.
 func TestCut(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {

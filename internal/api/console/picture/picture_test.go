@@ -20,7 +20,7 @@ import (
 
 var update = flag.Bool("update", false, "write the golden files anew")
 
-// begin is when everything in these tests begins.
+// begin is the start time of all tests.
 var begin = time.Date(2026, 3, 1, 9, 30, 0, 0, time.UTC)
 
 func after(d time.Duration) time.Time { return begin.Add(d) }
@@ -116,7 +116,8 @@ func chain(n int) []picture.Node {
 	return nodes
 }
 
-// An image has no links within it for readers of a screen, so a picture with links is not one.
+// TestRole checks that a picture with links does not have the role img, because screen readers ignore links within an
+// image.
 func TestRole(t *testing.T) {
 	t.Parallel()
 	for link, want := range map[string]string{
@@ -143,7 +144,7 @@ func TestRole(t *testing.T) {
 	}
 }
 
-// The title and the description are what the root is labelled by, and pictures of one page do not share ids.
+// TestLabels checks that the title and the description label the root, and that pictures on one page share no ids.
 func TestLabels(t *testing.T) {
 	t.Parallel()
 	root := timeline(t, steps(), picture.Options{ID: "op 7\"", Title: "Create <it>", Now: after(time.Minute)})
@@ -179,7 +180,7 @@ func TestWriteError(t *testing.T) {
 	}
 }
 
-// narrow takes so many bytes.
+// narrow accepts a limited number of bytes.
 type narrow struct {
 	room int
 	err  error
@@ -192,7 +193,7 @@ func (n *narrow) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// Whatever the texts are, what comes is XML, with as many rows and boxes as there were, and shows the texts.
+// FuzzText checks that any texts result in XML with the right number of rows and boxes, which shows the texts.
 func FuzzText(f *testing.F) {
 	f.Add("Name", "CREATE_COMPLETE", "/console/", "Title")
 	f.Add("</svg><script>", "\"'&<>", "javascript:alert(1)", "]]>")
@@ -231,7 +232,7 @@ func check(t *testing.T, root element, name, link string) {
 	}
 }
 
-// element is a part of a picture as a reader of XML finds it.
+// element is an element of a parsed picture.
 type element struct {
 	XMLName  xml.Name
 	Attrs    []xml.Attr `xml:",any,attr"`
@@ -248,7 +249,7 @@ func (e element) attr(name string) string {
 	return ""
 }
 
-// number is an attribute that has to be one.
+// number returns an attribute that must be a number.
 func (e element) number(t testing.TB, name string) int {
 	t.Helper()
 	var n int
@@ -258,7 +259,7 @@ func (e element) number(t testing.TB, name string) int {
 	return n
 }
 
-// find returns the elements below e of which want is true, in order.
+// find returns the elements below e that match want, in order.
 func (e element) find(want func(element) bool) []element {
 	var found []element
 	for _, c := range e.Children {
@@ -274,7 +275,7 @@ func (e element) all(name string) []element {
 	return e.find(func(e element) bool { return e.XMLName.Local == name })
 }
 
-// classed returns those that have class among their classes.
+// classed returns the elements with a class.
 func (e element) classed(class string) []element {
 	return e.find(func(e element) bool { return strings.Contains(" "+e.attr("class")+" ", " "+class+" ") })
 }

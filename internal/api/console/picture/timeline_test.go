@@ -13,7 +13,8 @@ import (
 	"github.com/pintle-dev/pintle/internal/api/console/picture"
 )
 
-// What stands below the name is the status, the time and what is left of it. A status that is too long is cut, the times are not.
+// TestSaid checks the text below the name: the status, the elapsed time and the remaining time. A long status is
+// truncated, but not the times.
 func TestSaid(t *testing.T) {
 	t.Parallel()
 	var got []string
@@ -47,7 +48,7 @@ func TestTicks(t *testing.T) {
 		2 * time.Hour:           "0, 15 min, 30 min, 45 min, 1 h, 1 h 15 min, 1 h 30 min, 1 h 45 min, 2 h",
 		30 * 24 * time.Hour:     "0, 5 d, 10 d, 15 d, 20 d, 25 d, 30 d",
 		36525 * 24 * time.Hour:  "0, 5120 d, 10240 d, 15360 d, 20480 d, 25600 d, 30720 d, 35840 d",
-		106751 * 24 * time.Hour: "0, 5120 d, 10240 d, 15360 d, 20480 d, 25600 d, 30720 d, 35840 d", // as long as a Duration can be
+		106751 * 24 * time.Hour: "0, 5120 d, 10240 d, 15360 d, 20480 d, 25600 d, 30720 d, 35840 d", // the longest Duration
 	} {
 		root := timeline(t, []picture.Bar{{Name: "A", Start: begin, End: after(span)}}, picture.Options{})
 		var got []string
@@ -60,7 +61,7 @@ func TestTicks(t *testing.T) {
 	}
 }
 
-// A window has as many rows as it may, and says which they are.
+// TestWindow checks that a window has at most the allowed rows, and names the range.
 func TestWindow(t *testing.T) {
 	t.Parallel()
 	bars := make([]picture.Bar, 10_000)
@@ -94,8 +95,8 @@ func TestWindow(t *testing.T) {
 	}
 }
 
-// Bars, ghosts and retries are within the chart, each bar begins no later than those that began after it, and a bar that has more
-// time left than another that began with it has no smaller ghost.
+// TestBars checks that bars, ghosts and retries are inside the chart. Bars are in the order of their start times, and
+// of two bars with the same start, the one with more time left has no smaller ghost.
 func TestBars(t *testing.T) {
 	t.Parallel()
 	const left, right = 340, 960 - 16
@@ -140,7 +141,7 @@ func TestBars(t *testing.T) {
 	}
 }
 
-// A narrow timeline has no width of its own, and all in it is between its edges.
+// TestNarrow checks that a narrow timeline has no width of its own, and that everything is between its edges.
 func TestNarrow(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(100) {
@@ -173,7 +174,7 @@ func randomBars(r *rand.Rand) []picture.Bar {
 		if r.IntN(4) > 0 {
 			b.Start = after(time.Duration(r.Int64N(int64(time.Hour))))
 			if r.IntN(2) > 0 {
-				b.End = b.Start.Add(time.Duration(r.Int64N(int64(time.Hour))) - time.Minute) // some before they began
+				b.End = b.Start.Add(time.Duration(r.Int64N(int64(time.Hour))) - time.Minute) // some end before they begin
 			}
 			b.Deadline = after(time.Duration(r.Int64N(int64(1000 * time.Hour))))
 			for range r.IntN(70) {
