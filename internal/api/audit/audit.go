@@ -50,11 +50,10 @@ type Who struct {
 	Key     string `json:"key,omitempty"`
 	Account string `json:"account,omitempty"`
 	ARN     string `json:"arn,omitempty"`
-	// User is the name of a person who is not identified by a key, such as a user of the console. Role is that user's
-	// role.
+	// User is the name of a person without a key, such as a user of the console. Role is that user's role.
 	User string `json:"user,omitempty"`
 	Role string `json:"role,omitempty"`
-	// Local means the server's own user, who runs a command on this machine.
+	// Local means the server's own user running a command on this machine.
 	Local bool `json:"local,omitempty"`
 }
 
@@ -122,8 +121,8 @@ func (l *Log) reopen() error {
 	return err
 }
 
-// torn reports whether a file ends within a line, for example because the disk was full. It returns false for a file
-// that is not regular or cannot be read.
+// torn reports whether a file ends within a line, e.g. because the disk was full. It returns false for a file that is
+// not regular or cannot be read.
 func torn(path string) bool {
 	if info, err := os.Stat(path); err != nil || !info.Mode().IsRegular() || info.Size() == 0 { // a pipe would wait for its other end
 		return false
@@ -193,7 +192,7 @@ func (l *Log) Write(e Entry) error {
 	return nil
 }
 
-// Close closes the log. Further calls are no-ops.
+// Close closes the log. Further calls do nothing.
 func (l *Log) Close() error {
 	if l == nil {
 		return nil

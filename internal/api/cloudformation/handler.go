@@ -203,7 +203,7 @@ const (
 	noStackQuoted  = "Stack '%s' does not exist"
 )
 
-// find returns a stack: a live one by name, or any by ARN. missing is the error message.
+// find returns a live stack by name, or any stack by ARN. missing is the error message.
 func (f *handler) find(ctx context.Context, given, missing string) (store.Stack, error) {
 	ref, err := f.ref(ctx, given)
 	if err != nil {

@@ -19,7 +19,7 @@ type getTemplateOutput struct {
 	StagesAvailable []string
 }
 
-// getTemplate returns the submitted text or, for the stage Processed, the text after transforms. Without transforms
+// getTemplate returns the submitted text, or the text after transforms if the stage is Processed. Without transforms
 // these are equal. A stack that has only change sets has an empty template, which clients such as the CDK expect.
 func (f *handler) getTemplate(ctx context.Context, in getTemplateInput) (out getTemplateOutput, err error) {
 	var revision store.Revision

@@ -18,8 +18,8 @@ type offer struct {
 	Label string
 	// Text describes the action.
 	Text string
-	// Confirm requires the user to type the stack's name. Skip allows resources to be left out by name. Force offers to
-	// continue although some resources fail.
+	// Confirm requires the user to type the stack's name. Skip offers to leave out resources by name, and Force to leave
+	// out all that fail.
 	Confirm, Skip, Force bool
 }
 

@@ -122,11 +122,11 @@ type Config struct {
 	// Key signs sessions. It has at least 16 bytes. All nodes share it, so that a session is valid on all of them.
 	// Required.
 	Key []byte
-	// Keys looks up an access key by ID, for users who sign in with one. Nil allows only links.
+	// Keys looks up the access key of a sign-in by ID. Nil allows only links.
 	Keys func(id string) (sigv4.Key, bool)
 	// Secure means that browsers reach the server only by https, so that cookies get the attribute Secure.
 	Secure bool
-	// Progress describes what delays an unsettled request, redacted. Logs returns the last redacted log lines of a
+	// Progress describes the cause of a request's delay, redacted. Logs returns the last redacted log lines of a
 	// request's provider, oldest first. Both may be nil.
 	Progress func(wire.RequestID) string
 	Logs     func(context.Context, wire.RequestID) ([]string, error)

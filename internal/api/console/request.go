@@ -200,8 +200,8 @@ func (c *Console) fillAnswer(ctx context.Context, view *requestView, shown func(
 	return nil
 }
 
-// fillForm fills the answer form with the resource's physical ID and, for an Update, its attributes. Secret attributes
-// are omitted.
+// fillForm fills the answer form with the resource's physical ID, and with its attributes for an Update. Secret
+// attributes are omitted.
 func (c *Console) fillForm(ctx context.Context, view *requestView, hidden []string) error {
 	view.Form.PhysicalID = string(view.Request.Body.PhysicalID)
 	if row := view.Instance; row != nil {

@@ -219,7 +219,7 @@ func (c *Console) fillWaiting(ctx context.Context, v *visit, view *stackView) er
 	return nil
 }
 
-// progress describes what delays a request, or returns "".
+// progress describes the cause of a request's delay, or returns "".
 func (c *Console) progress(r *store.Request) string {
 	text := ""
 	if c.Progress != nil {

@@ -87,8 +87,8 @@ func (c *Connections) Parsed(ctx context.Context) {
 	}
 }
 
-// Verified reports that a request with this context was authenticated, so its connection is no longer subject to the
-// limits.
+// Verified reports that a request with this context was authenticated, so its connection does not count towards the
+// limits any more.
 func (c *Connections) Verified(ctx context.Context) {
 	if conn, ok := ctx.Value(connKey{}).(net.Conn); ok {
 		c.remove(conn)

@@ -34,7 +34,7 @@ type Request struct {
 	RemainingSeconds *int64 `json:"remainingSeconds,omitempty"`
 	// Silent is set if the provider's handler is known to have returned without an answer.
 	Silent *Silent `json:"silent,omitempty"`
-	// Progress describes what delays the request, or the last progress that a polled provider reported.
+	// Progress describes the cause of a delay, or the last progress that a polled provider reported.
 	Progress string `json:"progress,omitempty"`
 	// Tries is how often the provider was polled and was not done or did not respond.
 	Tries int `json:"tries,omitempty"`

@@ -79,7 +79,7 @@ type Hooks struct {
 	Owner func(context.Context) bool
 	// Keys returns the keys that the store needs.
 	Keys func(context.Context) (Keys, error)
-	// Progress describes what delays an unsettled request, redacted, or returns "".
+	// Progress describes the cause of a request's delay, redacted, or returns "".
 	Progress func(wire.RequestID) string
 	// Console returns the path of a page that begins a console session for the caller. An [Error] is shown to the
 	// client. Nil rejects the call.

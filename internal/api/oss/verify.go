@@ -1,6 +1,5 @@
-// Package oss is the protocol of Alibaba Cloud's Object Storage Service: who signed a call, in a header or in a URL, by
-// either version of signatures, which bucket and object it names, and how it is refused. The contents of buckets are
-// handled by package objects.
+// Package oss implements the request side of Alibaba Cloud's Object Storage Service: it verifies the signature of a
+// call, finds the bucket and object, and writes errors. The contents of buckets are handled by package objects.
 package oss
 
 import (

@@ -40,7 +40,7 @@ type createChangeSetOutput struct {
 // changeSets answers the actions on change sets.
 type changeSets struct{ *handler }
 
-// createChangeSet plans an update of the stack with StackId or, for the type CREATE, a new stack with StackName.
+// createChangeSet plans an update of the stack StackId, or a new stack StackName if the type is CREATE.
 func (f changeSets) createChangeSet(ctx context.Context, in createChangeSetInput) (out createChangeSetOutput, err error) {
 	caller, err := f.who(ctx)
 	if err != nil {

@@ -246,7 +246,7 @@ func progressOf(instances []store.Instance) *progressView {
 	return view
 }
 
-// failureOf returns the first failure, or nil if it is no longer known.
+// failureOf returns the first failure, or nil if it is not known any more.
 func failureOf(instances []store.Instance) *failureView {
 	var first *store.Instance
 	for i := range instances {

@@ -29,7 +29,7 @@ type getTemplateOutput struct {
 	*templateView
 }
 
-// getTemplate returns the submitted text or, for the stage Processed, the text with its counted resources expanded. The
+// getTemplate returns the submitted text. For the stage Processed, the counted resources in it are expanded. The
 // default stage is Original, unlike on ROS, so that the result can be submitted again.
 func (f *handler) getTemplate(ctx context.Context, in getTemplateInput) (getTemplateOutput, error) {
 	out := getTemplateOutput{StackID: in.StackID, ChangeSetID: in.ChangeSetID, RegionID: in.RegionID}

@@ -5,16 +5,19 @@
 // registered with [Handle]: a function from a struct of inputs to a struct of outputs, or an error. The tags of an
 // input define the spelling and the constraints of a parameter:
 //
-//			type createStackInput struct {
-//				StackName        string      `rpc:",required" length:",255"`
-//				TimeoutInMinutes int         `range:"10,1440"`
-//				Parameters       []parameter `length:",200"` // Parameters.1.ParameterKey and so on
-//			}
+//	type createStackInput struct {
+//		StackName        string      `rpc:",required" length:",255"`
+//		TimeoutInMinutes int         `range:"10,1440"`
+//		Parameters       []parameter `length:",200"` // Parameters.1.ParameterKey and so on
+//	}
 //
-//	  - rpc:"Name,option" is the spelling; empty means the field's own. The option required makes the parameter mandatory.
-//	  - length:"least,most" limits a text in characters and a list in items; range:"least,most" a number. Either side may be empty.
-//	  - pattern:"…" is a regular expression (RE2) that must match the whole text; enum:"A,B" is the set of allowed texts. On a
-//	    list of texts both apply to each item.
+// The tags are:
+//
+//   - rpc:"Name,option" is the spelling; empty means the field's own. The option required makes the parameter mandatory.
+//   - length:"least,most" limits a text in characters and a list in items; range:"least,most" limits a number. Either
+//     side may be empty.
+//   - pattern:"…" is a regular expression (RE2) that must match the whole text; enum:"A,B" is the set of allowed texts.
+//     On a list of texts both apply to each item.
 //
 // Fields are strings, booleans, integers, pointers to these (nil if not given), structs, and lists of texts or structs.
 // The fields of embedded structs are promoted. An empty text counts as not given, because clients send it for omitted

@@ -12,7 +12,7 @@ type Error struct {
 // Error returns the code and the message.
 func (e *Error) Error() string { return e.Code + ": " + e.Message }
 
-// Refusal returns the parts of the error, for code that reads a body which is verified while it is read.
+// Refusal returns the parts of the error. It is for code that reads a body which is verified while it is read.
 func (e *Error) Refusal() (code, message string, status int) { return e.Code, e.Message, e.Status }
 
 func refuse(code string, status int, message string) *Error {

@@ -3,16 +3,16 @@
 // A [Verifier] authenticates the sender of a request. It reads the header, looks up the access key, builds the
 // canonical request from the received one, and compares the signatures in constant time. The result is an [Identity].
 // Its Region and Service come from the credential scope and so also say where the request is to go. If the request is
-// rejected, the [Error] has the code and the text of AWS, for any protocol.
+// rejected, the [Error] has the code and the text of AWS. Any protocol can render it.
 //
 // The keys are in a separate file, see [Keys].
 //
-// Signatures may be in the header and, for S3, in the query of a presigned URL. A web page can make a browser send such
-// a URL, but never the header. The header therefore protects a development server on loopback, where every key is
-// valid. Even there, a presigned URL is verified and needs a key that the server knows.
+// Signatures may be in the header. For S3, they may also be in the query of a presigned URL. A web page can make a
+// browser send such a URL, but never the header. The header therefore protects a development server on loopback, where
+// every key is valid. Even there, a presigned URL is verified and needs a key that the server knows.
 //
-// Source: IAM User Guide, "Create a signed AWS API request" and "Troubleshoot Signature Version 4 signing"; S3 API Reference,
-// "Authenticating Requests: Using Query Parameters".
+// Source: IAM User Guide, "Create a signed AWS API request" and "Troubleshoot Signature Version 4 signing"; S3 API
+// Reference, "Authenticating Requests: Using Query Parameters".
 package sigv4
 
 import (
@@ -194,12 +194,12 @@ func (v *Verifier) find(keyID string, tokens []string) (key Key, session *Sessio
 // KeyOwner is the identity of an access key.
 type KeyOwner struct {
 	Identity
-	// Secret is the key's secret. It is empty for an unknown key, for which any signature is valid.
+	// Secret is the key's secret. It is empty for an unknown key. Then any signature is valid.
 	Secret Secret
 	Known  bool
 }
 
-// Find returns the owner of an access key, for code that verifies other signatures than AWS's. token is that of a
+// Find returns the owner of an access key. It is for code that verifies other signatures than AWS's. token is that of a
 // temporary key, or "". The identity gets the region and service. The error is an [*Error].
 func (v *Verifier) Find(keyID, token, region, service string) (KeyOwner, error) {
 	var tokens []string

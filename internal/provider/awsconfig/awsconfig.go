@@ -1,5 +1,5 @@
-// Package awsconfig makes clients of AWS from the AWS SDK's configuration of this process: environment variables and shared files.
-// No setting comes from a template.
+// Package awsconfig makes clients of AWS from the AWS SDK's configuration of this process: environment variables and
+// shared files. No setting comes from a template.
 package awsconfig
 
 import (
@@ -68,8 +68,8 @@ func Credentials(ctx context.Context, region string) (aws.CredentialsProvider, e
 	return loaded.Credentials, nil
 }
 
-// ServiceVariable returns the environment variable with the endpoint of one service, e.g. AWS_ENDPOINT_URL_API_GATEWAY for the
-// service whose SDK ID is "API Gateway".
+// ServiceVariable returns the environment variable with the endpoint of one service, e.g. AWS_ENDPOINT_URL_API_GATEWAY
+// for the service whose SDK ID is "API Gateway".
 func ServiceVariable(id string) string {
 	return EndpointVariable + "_" + strings.ToUpper(strings.ReplaceAll(id, " ", "_"))
 }

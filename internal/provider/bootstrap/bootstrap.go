@@ -159,9 +159,9 @@ const ProjectVariable = "PINTLE_PROJECT"
 // see the variable.
 const PatientVariable = "PINTLE_PATIENT"
 
-// Install writes the program's files below dir, unless they exist, for an interpreter such as the one that
-// [Language.Interpreter] returns. It leaves the programs of other versions alone, because running processes may use
-// them. It is safe for concurrent use, also by several processes.
+// Install writes the program's files below dir unless they exist. The interpreter is the one to use, such as the result
+// of [Language.Interpreter]. It leaves the programs of other versions alone, because running processes may use them. It
+// is safe for concurrent use, also by several processes.
 func (l Language) Install(dir, interpreter string) (Program, error) {
 	folder, script := "files/python", "bootstrap.py"
 	if l == Node {

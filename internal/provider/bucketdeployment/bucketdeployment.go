@@ -1,22 +1,24 @@
 // Package bucketdeployment is the provider of BucketDeployment of the AWS CDK: it unpacks archives from buckets into
 // another bucket.
 //
-// The CDK's handler runs `aws s3 sync` from a Lambda layer of 22 MB. This package makes the same S3 calls itself, with [awscall], so it
-// needs neither Python nor the AWS CLI.
+// The CDK's handler runs `aws s3 sync` from a Lambda layer of 22 MB. This package makes the same S3 calls itself, with
+// [awscall], so it needs neither Python nor the AWS CLI.
 //
 // # Limits
 //
-// Archives are read from an anonymous temporary file and are never extracted to disk, so no entry can be written outside the bucket.
-// Memory holds a few parts of 8 MiB and the list of file names. See the constants for the size limits.
+// Archives are read from an anonymous temporary file and are never extracted to disk, so no entry can be written
+// outside the bucket. Memory holds a few parts of 8 MiB and the list of file names. See the constants for the size
+// limits.
 //
 // # Differences from the CDK's handler
 //
 // The physical ID of a new resource derives from the request, so a request that is delivered twice gets the same one. A
 // WaitForDistributionInvalidation of false is respected; the handler treats the text "false" as true. An update without
-// OldResourceProperties deploys; the handler stops without an answer if RetainOnDelete is false. Error messages don't repeat the
-// properties. CloudFront invalidations are only logged where Pintle itself answers for CloudFront.
+// OldResourceProperties deploys; the handler stops without an answer if RetainOnDelete is false. Error messages don't
+// repeat the properties. CloudFront invalidations are only logged where Pintle itself answers for CloudFront.
 //
-// Source: aws-cdk-lib, custom-resource-handlers/dist/aws-s3-deployment/bucket-deployment-handler/index.py; AWS CLI, s3 sync.
+// Source: aws-cdk-lib, custom-resource-handlers/dist/aws-s3-deployment/bucket-deployment-handler/index.py; AWS CLI, s3
+// sync.
 package bucketdeployment
 
 import (
@@ -139,8 +141,8 @@ func (d deployment) remove(ctx context.Context) error {
 	return d.empty(ctx, d.bucket, d.prefix)
 }
 
-// ownerTag begins the tags of buckets that deployments own. The CDK sets one for each deployment of the stack, so the bucket loses it
-// when the deployment leaves the template, but keeps it when the resource is replaced.
+// ownerTag begins the tags of buckets that deployments own. The CDK sets one for each deployment of the stack, so the
+// bucket loses it when the deployment leaves the template, but keeps it when the resource is replaced.
 const ownerTag = "aws-cdk:cr-owned"
 
 // owned reports whether a tag of the bucket says that a deployment owns the prefix.

@@ -1,7 +1,8 @@
 // Package buildinputs lists the files that a provider program is built from.
 //
-//   - A Go package: its files, the files of the packages that it needs from the same module, the same workspace or a replaced
-//     directory, the files that they embed, and go.mod, go.sum and go.work. Tests and other modules are not included.
+//   - A Go package: its files, the files of the packages that it needs from the same module, the same workspace or a
+//     replaced directory, the files that they embed, and go.mod, go.sum and go.work. Tests and other modules are not
+//     included.
 //   - A Python or Node handler: the files of its language in its directory and those below, and package.json.
 //   - A Java handler: its jar, or the classes, jars and resources of its directory.
 //   - A directory with a bootstrap: its executable files and its scripts.

@@ -25,7 +25,8 @@ const hotswapURL = "required-to-be-present-by-cfn"
 // IsDeployment reports whether a logical ID is that of a function that the CDK creates for BucketDeployments.
 func IsDeployment(logical string) bool { return strings.Contains(logical, deploymentFunction) }
 
-// Deployments answers the requests of BucketDeployments of the CDK. It is safe for concurrent use. Make one with [NewDeployments].
+// Deployments answers the requests of BucketDeployments of the CDK. It is safe for concurrent use. Make one with
+// [NewDeployments].
 type Deployments struct{ handler *handler }
 
 // NewDeployments returns deployments with the endpoints and credentials of a. Allow and All are ignored: the calls are

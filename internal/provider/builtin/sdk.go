@@ -28,10 +28,10 @@ const (
 // SDK is the server side of the AWS SDK that is built into the Python and Node runtimes, for [local.Config]. It makes
 // AWS calls for handler processes, with the credentials and endpoints of the process. It is safe for concurrent use.
 //
-// A call is a JSON object with the members service, action, region, endpoints, credentials, maxAttempts and input. Endpoints maps
-// variables such as AWS_ENDPOINT_URL_S3 to URLs. The response has action and output, or error with code, message, status, requestId
-// and action; a status of 0 means that no service responded. Bytes are {"$bytes": base64}, streams of an output {"$stream": base64},
-// and times of an output {"$time": milliseconds since 1970}.
+// A call is a JSON object with the members service, action, region, endpoints, credentials, maxAttempts and input.
+// Endpoints maps variables such as AWS_ENDPOINT_URL_S3 to URLs. The response has action and output, or error with code,
+// message, status, requestId and action; a status of 0 means that no service responded. Bytes are {"$bytes": base64},
+// streams of an output {"$stream": base64}, and times of an output {"$time": milliseconds since 1970}.
 type SDK struct {
 	mu   sync.Mutex
 	made map[sdkKey]*awscall.Client

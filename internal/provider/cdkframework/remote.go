@@ -91,8 +91,8 @@ func (c *Calls) Request(id string) (request string, ok bool) {
 	return "", false
 }
 
-// Function returns a provider of the runtime as a Go function that gets an event and returns the result. Errors name it
-// by what. Each call uses find to look up the provider's name in the runtime.
+// Function returns a provider of the runtime as a Go function that gets an event and returns the result. Errors contain
+// the name what. Each call uses find to look up the provider's name in the runtime.
 func (c *Calls) Function(what string, find func() (string, error)) func(ctx context.Context, event []byte) ([]byte, error) {
 	return func(ctx context.Context, event []byte) ([]byte, error) {
 		name, err := find()

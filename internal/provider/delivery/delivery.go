@@ -6,12 +6,12 @@
 // reads. Both are fair: stacks take turns.
 //
 // The service token decides where a request goes. A request without one is for a native type and is handled in this
-// process. Local providers match first, by name, whatever the account and region in the token. Local topics come next,
-// then http(s) URLs, Lambda functions and SNS topics. Temporary errors (a refused connection, 429, 5xx, a throttled
-// call) are retried for a minute with jitter. Permanent errors (another 4xx, missing permissions) fail immediately with
-// the error text of the service. Each send has one [Outcome], which is reported until the engine accepts it. The row
-// stays ready until then, so after a crash the request is sent again. Providers may therefore get a request twice, with
-// the same RequestId.
+// process. Local providers match first. They match by name, regardless of the account and region in the token. Local
+// topics come next, then http(s) URLs, Lambda functions and SNS topics. Temporary errors (a refused connection, 429,
+// 5xx, a throttled call) are retried for a minute with jitter. Permanent errors (another 4xx, missing permissions) fail
+// immediately with the error text of the service. Each send has one [Outcome], which is reported until the engine
+// accepts it. The row stays ready until then, so after a crash the request is sent again. Providers may therefore get a
+// request twice, with the same RequestId.
 //
 // # Dynamic references
 //
@@ -112,12 +112,12 @@ type Config struct {
 	// these, and the tasks of executions, wait for a node that has them. Nil means that this node has them.
 	Away func(ctx context.Context, token wire.ServiceToken) bool
 	// CalledOut reports whether a process of a local provider has called a service of this server since the given time.
-	// The called service, such as a function, may still send the answer. Nil means that no process ever does.
+	// The called service, such as a function, may still send the answer. Nil means that no process calls services.
 	CalledOut func(provider string, since time.Time) bool
 	// Native handles the requests of native types, which have no service token. Nil means none.
 	Native *native.Registry
-	// CheckImport returns an error if a custom resource must not be imported, for example because a stack now has it.
-	// If the error wraps native.ErrAgain, the request is sent later. Nil allows every import.
+	// CheckImport returns an error if a custom resource must not be imported, e.g. because a stack now has it. If the
+	// error wraps native.ErrAgain, the request is sent later. Nil allows every import.
 	CheckImport func(ctx context.Context, r *store.Request) error
 	// References resolves the dynamic references in properties each time a request is sent. Nil leaves them unresolved.
 	References References
@@ -271,8 +271,8 @@ func (d *Delivery) Done(id string, outcome local.Outcome) {
 }
 
 // Run sends requests until ctx ends, starting with all ready requests in the table. Then it waits for sends in flight,
-// at most for Config.Drain. All other requests stay ready in the table. When Run returns, its goroutines have ended.
-// The error is always nil. Run may be called once.
+// at most for Config.Drain. All other requests stay ready in the table. When Run returns, all its goroutines are
+// finished. The error is always nil. Run may be called once.
 func (d *Delivery) Run(ctx context.Context) error {
 	// Sends and reports outlive ctx by the drain.
 	hard, cancel := context.WithCancel(context.WithoutCancel(ctx))

@@ -36,8 +36,8 @@ type silent struct {
 
 func (silent) outcome() {}
 
-// DefaultAfterAnswer is how long a handler may continue after its request was answered, for logs, clean-up and its own
-// records. Then its process is ended. A handler that needs more time has to answer last.
+// DefaultAfterAnswer is how long a handler may continue after its request was answered. It may need the time for logs,
+// clean-up and its own records. Then its process is ended. A handler that needs more time has to answer last.
 const DefaultAfterAnswer = 10 * time.Second
 
 // Settled informs the delivery that a request is settled, by an answer or in another way. The delivery then stops
@@ -55,8 +55,8 @@ func (d *Delivery) Settled(id wire.RequestID, answered bool) {
 	d.config.Local.Cancel(string(id), grace)
 }
 
-// listen reports a silent return when no answer has come after a pause. It continues until there is no possible source
-// of an answer, the request is settled, or soft ends.
+// listen reports a silent return when no answer has come after a pause. It continues until no source of an answer is
+// left, the request is settled, or soft ends.
 func (d *Delivery) listen(soft, hard context.Context, e end, s silent) {
 	defer d.runs.leaveSilent(e.of.about, e.settled)
 	pause := d.config.Look
@@ -100,8 +100,9 @@ func (s silent) until(e end) time.Time {
 	return e.began.Add(s.provider.Timeout)
 }
 
-// awaits describes what may still answer, and reports whether that is final. The work of a process counts only until
-// its time is over. Otherwise, a thread or a child process that a handler started permanently would block the request.
+// awaits describes the possible source of an answer, and reports whether that is final. The work of a process counts
+// only until its timeout. Otherwise, a thread or a child process that a handler started permanently would block the
+// request.
 func (d *Delivery) awaits(ctx context.Context, e end, s silent) (text string, lasting bool) {
 	switch {
 	case s.provider.Later:

@@ -26,7 +26,7 @@ const (
 	contentForm = "application/x-www-form-urlencoded"
 )
 
-// maxConfigHeaders limits the size of an HttpConfig's headers in bytes, to what servers commonly accept.
+// maxConfigHeaders limits the size of an HttpConfig's headers in bytes, to the usual limit of servers.
 const maxConfigHeaders = 32 << 10
 
 // sendWebROS sends a ROS request to the URL in its service token, as HttpConfig specifies.

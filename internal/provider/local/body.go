@@ -20,7 +20,7 @@ type body interface {
 	pid() int
 	// wait waits until it has exited, and kills its remaining child processes.
 	wait() error
-	// terminate asks it to exit, and kill forces it to. Both are no-ops after it has exited.
+	// terminate asks it to exit, and kill forces it to. Both do nothing after it has exited.
 	terminate()
 	kill()
 	// end describes how it ended. when completes the sentence.

@@ -23,11 +23,11 @@ func (c *cancellation) begin(grace time.Duration) {
 	})
 }
 
-// Cancel ends the event with this ID, because its result is no longer needed: it was answered in another way, or its
-// time has expired. An event that no process has received is dropped. A process that handles the event has the grace
-// period to return. Then it is asked to end, and killed after [Config.Grace]. Unless the handler returns, the event
-// ends as [Stopped]. Cancel does not wait. It ignores finished and unknown events. If it is called twice for an event,
-// the first call counts.
+// Cancel ends the event with this ID. Call it when the result is not needed any more: the request was answered in
+// another way, or has timed out. An event that no process has received is dropped. A process that handles the event has
+// the grace period to return. Then it is asked to end, and killed after [Config.Grace]. Unless the handler returns, the
+// event ends as [Stopped]. Cancel does not wait. It ignores finished and unknown events. If it is called twice for an
+// event, the first call counts.
 func (r *Runtime) Cancel(id string, grace time.Duration) {
 	r.mu.Lock()
 	c := r.cancels[id]
@@ -46,8 +46,8 @@ func (r *Runtime) ended(event Event) {
 	}
 }
 
-// cancelled ends an event that a process handles and whose result is no longer needed. It returns the handler's outcome
-// if the handler returns in time, and [Stopped] otherwise.
+// cancelled ends a cancelled event that a process handles. It returns the handler's outcome if the handler returns in
+// time, and [Stopped] otherwise.
 func (w *worker) cancelled(inv *invocation) Outcome {
 	p := w.process
 	timer := time.NewTimer(inv.event.cancel.grace)

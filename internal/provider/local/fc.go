@@ -89,8 +89,8 @@ const (
 	lastPort  = 32767
 )
 
-// port returns a free local port for one process, or "" if there is none. The caller returns the port with release.
-// Until then no other process of this runtime gets it, so that a process never receives the events of another one.
+// port returns a free local port for one process, or "". The caller returns the port with release. Until then no other
+// process of this runtime gets it, so that a process never receives the events of another one.
 func (r *Runtime) port() string {
 	for range 1000 {
 		port := strconv.Itoa(firstPort + mathrand.IntN(lastPort-firstPort+1)) // need not be hard to guess

@@ -25,7 +25,7 @@ type FCCode struct {
 // codePath is the directory of a function's code on Function Compute.
 const codePath = "/code/"
 
-// FCTarget returns the target of a Function Compute function, for a [Provider] with that Contract. A handler's file
+// FCTarget returns the target of a Function Compute function. The [Provider] must have that Contract. A handler's file
 // need not exist: its process reports a missing file. An error means that no process could start at all.
 func FCTarget(c FCCode) (Target, error) {
 	if language, ok := bootstrap.ForRuntime(c.Runtime); ok {

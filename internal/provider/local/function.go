@@ -16,8 +16,8 @@ import (
 
 // Function makes a provider a function of Lambda or, by [Provider.Contract], of Function Compute. Its processes get the
 // same environment as in the cloud. From [Config.Environ] they inherit only the variables that a process needs to find
-// its programs, files, certificates and proxies. The reason is that their code comes from a template and not from the
-// user who started this program.
+// its programs, files, certificates and proxies. The reason is that their code comes from a template and not from this
+// program's user.
 type Function struct {
 	// Name and Version are those of the function. An empty version means $LATEST, or LATEST on Function Compute, where
 	// it is the qualifier.
@@ -39,8 +39,8 @@ type Function struct {
 	LogFormat string
 	// LogLevel is the minimum level of a JSON line: TRACE, DEBUG, INFO, WARN, ERROR or FATAL. Empty means INFO.
 	LogLevel string
-	// Layers are the directories of the unpacked layers, the bottom layer first. There is no /opt: the layers are on
-	// the search paths for programs, libraries and modules.
+	// Layers are the directories of the unpacked layers, the bottom layer first. The directory /opt does not exist: the
+	// layers are on the search paths for programs, libraries and modules.
 	Layers []string
 	// Modules are directories of Node modules, tried after the function's own and those of its layers.
 	Modules []string

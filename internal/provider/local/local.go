@@ -97,8 +97,8 @@ type Event struct {
 	cancel *cancellation // set by Invoke
 	// Started is called when the event has a process, new or free. Until then it waited for one, or for a build. A new
 	// process may still have to initialize. Started is called at most once, before Handed and [Config.Done], under the
-	// same rules. most is the maximum remaining time of the process: its time for the event and, if it is new, for its
-	// initialization. Started may be nil.
+	// same rules. most is the maximum remaining time of the process: the timeout of the event and, if it is new, that
+	// of its initialization. Started may be nil.
 	Started func(most time.Duration)
 	// Handed is called when a process has received the event, at most once, before [Config.Done] and under the same
 	// rules. It may be nil.
@@ -126,15 +126,15 @@ type Config struct {
 	Logger *slog.Logger
 	// Environ is the base environment of processes, as KEY=VALUE. Nil means os.Environ() without PINTLE_*.
 	Environ []string
-	// Env is added to Environ for every provider, for example AWS_ENDPOINT_URL. If that variable is set and there are
-	// no credentials, dummy credentials are added.
+	// Env is added to Environ for every provider, for example AWS_ENDPOINT_URL. If that variable is set without
+	// credentials, dummy credentials are added.
 	Env map[string]string
 	// Trust changes the complete environment of a process before it starts, so that the process trusts the listener of
 	// the response URLs. program is false for a Python or Node handler and for a Go package, which need fewer changes.
 	// Nil changes nothing.
 	Trust func(env map[string]string, program bool) error
-	// AWS serves the calls of the AWS SDK that is built into the Python and Node runtimes: a POST with one call, from a process
-	// of this runtime. Nil disables the built-in SDK.
+	// AWS serves the calls of the AWS SDK that is built into the Python and Node runtimes: a POST with one call, from a
+	// process of this runtime. Nil disables the built-in SDK.
 	AWS http.Handler
 	// Region and Account are used in ARNs and AWS_REGION. Empty means [DefaultRegion] and [DefaultAccount].
 	Region, Account string
@@ -235,7 +235,7 @@ func setDefault[T comparable](field *T, value T) {
 }
 
 // Run waits until ctx ends and then closes the runtime. When it returns, all goroutines and processes of the runtime
-// have ended. The error is always nil.
+// are finished. The error is always nil.
 func (r *Runtime) Run(ctx context.Context) error {
 	select {
 	case <-ctx.Done():
@@ -245,7 +245,7 @@ func (r *Runtime) Run(ctx context.Context) error {
 }
 
 // Close ends all processes: SIGTERM to each group, SIGKILL after the grace period. Events that did not finish in that
-// time are reported as [Stopped]. Close returns after every process has ended and every event was reported. The error
+// time are reported as [Stopped]. Close returns after every process has exited and every event was reported. The error
 // is always nil. It may be called more than once.
 func (r *Runtime) Close() error {
 	r.mu.Lock()

@@ -84,7 +84,7 @@ func (l *logs) sync() {
 	}
 }
 
-// finish reads the remaining output after the process has ended, and closes the pipe. A descendant outside the process
+// finish reads the remaining output after the process has exited, and closes the pipe. A descendant outside the process
 // group may keep the pipe open, so finish waits at most for patience.
 func (l *logs) finish(patience time.Duration) {
 	l.writer.Close()

@@ -76,8 +76,8 @@ type Outcome struct {
 	// has at most 6 MiB and is set only if [Event.WantResult] was set. It is not redacted, because it goes to the
 	// caller of the function.
 	Result []byte
-	// Waiting says when and with what to poll, for [Waiting]; else nil. All of it is redacted except Pending, which is
-	// the handler's own secret. The reason is not truncated.
+	// Waiting says when and with which state to poll. It is nil unless the Kind is [Waiting]. All of it is redacted
+	// except Pending, which is the handler's own secret. The reason is not truncated.
 	Waiting *wire.Waiting
 	// Over, for [Returned], means that the process does no more work for the event, because it is a cloud function,
 	// which stops when its handler returns. For other providers this is unknown.
@@ -86,9 +86,9 @@ type Outcome struct {
 	Inside bool
 	// Document, for [Returned], means that the handler returned a response document, which Lambda ignores too.
 	Document bool
-	// Work, for [Returned], describes what the process still does for the event, such as "1 thread", or returns "". It
-	// may be called repeatedly, but not concurrently. It takes up to a second unless ctx ends. Nil means that there is
-	// no such work or that it is unknown: see Over and Inside.
+	// Work, for [Returned], describes the remaining work of the process for the event, such as "1 thread", or returns
+	// "". It may be called repeatedly, but not concurrently. It takes up to a second unless ctx ends. Nil means that
+	// the process has no such work or that it is unknown: see Over and Inside.
 	Work func(ctx context.Context) string
 	// Log is the end of the process's output since it received the event (since its start, if this was its first): at
 	// most 20 lines and 4 KiB. For a failed build, it is the end of the build's output.

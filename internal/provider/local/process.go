@@ -16,7 +16,7 @@ import (
 	"github.com/pintle-dev/pintle/internal/provider/bootstrap"
 )
 
-// lastWords is how long input is still read after a process has ended: requests in flight, and output that a process
+// lastWords is how long input is still read after a process has exited: requests in flight, and output that a process
 // outside its group keeps open.
 const lastWords = time.Second
 
@@ -252,7 +252,7 @@ func (p *process) gone() bool {
 	}
 }
 
-// wanted describes what the process must do to get its first event.
+// wanted describes how the process gets its first event.
 func (p *process) wanted() string {
 	if p.fc == nil || p.fc.port == "" {
 		return "ask for an event"

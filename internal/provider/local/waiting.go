@@ -8,7 +8,7 @@ import (
 	"github.com/pintle-dev/pintle/wire"
 )
 
-// head stores the beginning of what is written to it.
+// head stores the beginning of its input.
 type head struct {
 	text bytes.Buffer // not embedded: io.Copy would use its ReadFrom, which stores everything
 	keep int

@@ -24,8 +24,8 @@ const (
 	headerWorking = "Pintle-Working"
 )
 
-// work is what a process still does for an event after its handler has returned. It is evidence, not proof: a runner's
-// report is a hint, and the operating system shows only that something runs.
+// work is the remaining work of a process for an event after its handler has returned. It is evidence, not proof: a
+// runner's report is a hint, and the operating system shows only that something runs.
 type work struct {
 	process *process
 	began   time.Time // when the event was sent
@@ -41,8 +41,8 @@ func (w *work) done() {
 	w.hint = ""
 }
 
-// what describes what the process still does for the event, such as "1 thread (Thread-7)", or returns "". It takes a
-// quarter of a second if it has to measure CPU use, and less if ctx ends.
+// what describes the remaining work in words, such as "1 thread (Thread-7)", or returns "". It takes a quarter of a
+// second if it has to measure CPU use, and less if ctx ends.
 func (w *work) what(ctx context.Context) string {
 	p := w.process
 	if p.ends() {

@@ -4,7 +4,7 @@ package local
 
 import "time"
 
-// Only Linux shows other processes without the help of a program. Other systems rely on what runners report.
+// Only Linux shows other processes without the help of a program. Other systems rely on the reports of runners.
 
 func (*process) bornSince(time.Time) bool { return false }
 

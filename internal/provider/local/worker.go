@@ -160,7 +160,7 @@ func (w *worker) failed() {
 	w.retryAt = time.Now().Add(pause)
 }
 
-// hand sends the event to the process. If it fails, the process has ended when hand returns, unless the event was
+// hand sends the event to the process. If it fails, the process has exited when hand returns, unless the event was
 // cancelled.
 func (w *worker) hand(inv *invocation) (Outcome, bool) {
 	p, config := w.process, &w.runtime.config

@@ -70,8 +70,8 @@ type Options struct {
 	Start time.Time
 	// Width is the width of a timeline in pixels, 480 to 4000. Zero means 960.
 	Width int
-	// Narrow draws a timeline as wide as its page, with the texts of a row above its bar, for windows of at least 320
-	// pixels.
+	// Narrow draws a timeline as wide as its page, with the texts of a row above its bar. It fits windows of at least
+	// 320 pixels.
 	Narrow bool
 	// Rows is the maximum number of rows of a timeline, 1 to 1000. Zero means 100.
 	Rows int
