@@ -21,8 +21,7 @@ import (
 	"github.com/pintle-dev/pintle/internal/dev/require"
 )
 
-// TestAbsent checks that clients of services that this server does not have get an error that they can read, in all
-// protocols.
+// TestAbsent checks that clients of services that this server does not have get a readable error, in all protocols.
 func TestAbsent(t *testing.T) {
 	w := newWorld(t, nil)
 	client, err := awscall.New(awscall.Config{
@@ -62,12 +61,12 @@ func TestAbsent(t *testing.T) {
 	}
 }
 
-// names reports whether a message has a variable as a word.
+// names reports whether a message contains a variable as a word.
 func names(message, variable string) bool {
 	return slices.Contains(strings.Fields(message), variable)
 }
 
-// TestAbsentBoto3 checks what boto3 reports about services that this server does not have.
+// TestAbsentBoto3 checks the errors of boto3 for services that this server does not have.
 func TestAbsentBoto3(t *testing.T) {
 	python := require.Python(t, "boto3")
 	w := newWorld(t, nil)
@@ -113,7 +112,7 @@ func TestAbsentGo(t *testing.T) {
 	}
 }
 
-// TestAbsentJava checks the same for clients of the SDK for Java: a service of each protocol that they have.
+// TestAbsentJava checks the same for clients of the SDK for Java, with a service for each protocol.
 func TestAbsentJava(t *testing.T) {
 	java, sdk := require.Tool(t, "java"), filepath.Join(require.Java(t), "sdk")
 	w := newWorld(t, nil)

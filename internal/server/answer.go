@@ -16,7 +16,7 @@ const ResponsePath = "response"
 const retryAfter = "1"
 
 // answer accepts a provider's response and replies 200 only when the response is durable. Like S3, it accepts a body
-// that is too long, malformed, late or a duplicate; the engine decides what the response means. Like S3, it refuses a
+// that is too long, malformed, late or a duplicate. The engine decides how to interpret it. Like S3, it refuses a
 // request without a Content-Length.
 func (s *Server) answer(w http.ResponseWriter, r *http.Request) {
 	if r.Method != http.MethodPut && r.Method != http.MethodPost {

@@ -19,7 +19,7 @@ import (
 	"github.com/pintle-dev/pintle/wire"
 )
 
-// TestAnswers: whatever a provider PUTs is acknowledged, and what it means is in the stack.
+// TestAnswers checks that every PUT of a provider is acknowledged, and that the stack reflects its meaning.
 func TestAnswers(t *testing.T) {
 	tests := map[string]struct {
 		body   func(store.Request) string
@@ -69,7 +69,7 @@ func reasons(w *world, stack store.StackKey) string {
 	return all.String()
 }
 
-// TestRefusedAnswers: what is not a request to a URL that was given out never reaches the engine.
+// TestRefusedAnswers checks that requests to URLs that were not issued never reach the engine.
 func TestRefusedAnswers(t *testing.T) {
 	w := newWorld(t, nil)
 	r := w.create("s")
@@ -122,7 +122,7 @@ func TestRefusedAnswers(t *testing.T) {
 	}
 }
 
-// TestEncodings: clients write the URL in ways that mean the same, and proxies change the host.
+// TestEncodings checks equivalent spellings of the URL by clients, and hosts changed by proxies.
 func TestEncodings(t *testing.T) {
 	w := newWorld(t, nil)
 	r := w.create("s")
@@ -133,7 +133,7 @@ func TestEncodings(t *testing.T) {
 	}
 }
 
-// TestPublicPath: behind a proxy the response URLs have a path before them, which it may strip or not.
+// TestPublicPath checks response URLs with a path behind a proxy that strips it or not.
 func TestPublicPath(t *testing.T) {
 	for _, strip := range []bool{false, true} {
 		w := newWorld(t, func(w *world, c *server.Config) {
@@ -156,7 +156,7 @@ func TestPublicPath(t *testing.T) {
 	}
 }
 
-// TestWithoutLength: a PUT that does not say how long its body is, as a probe of the URL by hand, is not an answer.
+// TestWithoutLength checks that a PUT without a length, such as a manual probe of the URL, is not an answer.
 func TestWithoutLength(t *testing.T) {
 	w := newWorld(t, nil)
 	r := w.create("s")
@@ -175,7 +175,7 @@ func TestWithoutLength(t *testing.T) {
 			t.Errorf("HTTP/%s: %d %s, the stack is %s", version, reply.StatusCode, text, w.status("s"))
 		}
 	}
-	// Without a length, but in chunks, the end of the body is known.
+	// A chunked body has no length, but its end is known.
 	body := success(r, "x")
 	conn, err := net.Dial("tcp", target.Host)
 	w.must(err)
@@ -190,7 +190,7 @@ func TestWithoutLength(t *testing.T) {
 	}
 }
 
-// TestTruncated: an answer whose sender broke off is not an answer.
+// TestTruncated checks that an incomplete body is not an answer.
 func TestTruncated(t *testing.T) {
 	w := newWorld(t, nil)
 	r := w.create("s")
@@ -211,10 +211,10 @@ func TestTruncated(t *testing.T) {
 	}
 }
 
-// broken is a store whose decisions fail while told to.
+// broken is a store whose decisions fail on request.
 type broken struct {
 	store.Store
-	fail chan error // one error for each decision that is to fail
+	fail chan error // one error for each decision to fail
 }
 
 func (b *broken) Apply(ctx context.Context, target store.Target, decide store.Decide) error {
@@ -226,7 +226,7 @@ func (b *broken) Apply(ctx context.Context, target store.Target, decide store.De
 	}
 }
 
-// TestNotRecorded: an answer that could not be made durable is not acknowledged, and may be sent again.
+// TestNotRecorded checks that an answer that could not be made durable is not acknowledged, and can be sent again.
 func TestNotRecorded(t *testing.T) {
 	fail := make(chan error, 1)
 	w := newWorld(t, func(w *world, _ *server.Config) { w.store = &broken{w.store, fail} })

@@ -15,7 +15,7 @@ import (
 	"github.com/pintle-dev/pintle/wire"
 )
 
-// takesROS makes a world's server one that has response URLs of ROS.
+// takesROS enables response URLs of ROS on a world's server.
 func takesROS(change func(*server.ROSAnswers)) func(*world, *server.Config) {
 	return func(w *world, c *server.Config) {
 		signer, err := wire.NewROSSigner([]byte("correct horse battery staple"))
@@ -40,7 +40,7 @@ func (w *world) rosURL(r store.Request, at time.Time) string {
 
 const rosAccount = "0000111122223333"
 
-// createROS starts the creation of a stack of ROS.
+// createROS starts the creation of a ROS stack.
 func (w *world) createROS(name, template string) engine.Ref {
 	w.t.Helper()
 	started, err := w.engine.Create(w.t.Context(), engine.CreateStack{
@@ -56,7 +56,7 @@ func rosTemplate(token, more string) string {
 		`", "Timeout": 60, "Parameters": {"X": 1, "Y": true}` + more + `}}}, "Outputs": {"Z": {"Value": {"Fn::GetAtt": ["R", "z"]}}}}`
 }
 
-// statusROS returns the status of a stack of ROS as it is in the store.
+// statusROS returns the status of a ROS stack in the store.
 func (w *world) statusROS(name string) string {
 	w.t.Helper()
 	stack, err := w.engine.Find(w.t.Context(), engine.Ref{Account: rosAccount, Region: "cn-hangzhou", Stack: name})
@@ -64,7 +64,7 @@ func (w *world) statusROS(name string) string {
 	return engine.ROS.StackStatus(stack.Kind, stack.Phase)
 }
 
-// paddedROS is an answer of that many bytes, or as many as it takes.
+// paddedROS returns an answer of at least size bytes.
 func paddedROS(r store.Request, size int) string {
 	body := fmt.Sprintf(`{"Status": "SUCCESS", "StackId": %q, "RequestId": %q, "LogicalResourceId": %q, "PhysicalResourceId": "x", "Data": {"z": 1}}`,
 		r.Body.StackID, r.ID, r.Logical)
@@ -75,7 +75,7 @@ var rosHeaders = http.Header{"Content-Type": {"application/json"}, "Date": {"Tue
 
 type rosReply struct{ RequestID, Code, Message string }
 
-// TestROSAnswers: how answers are sent to ROS, and what becomes of them.
+// TestROSAnswers checks how answers are sent to ROS, and their results.
 func TestROSAnswers(t *testing.T) {
 	strict := func(a *server.ROSAnswers) { a.NeedHeaders = true }
 	put := func(a *server.ROSAnswers) { a.TakePut = true }
@@ -156,7 +156,7 @@ func TestROSAnswers(t *testing.T) {
 	}
 }
 
-// TestROSAnswersOnce: what comes twice, late, for nothing, or too late is told so.
+// TestROSAnswersOnce checks the replies to duplicate and late answers, and to answers without a request.
 func TestROSAnswersOnce(t *testing.T) {
 	w := newWorld(t, takesROS(nil))
 	r := w.create("s")
@@ -189,7 +189,7 @@ func TestROSAnswersOnce(t *testing.T) {
 	}
 }
 
-// TestROSPath: behind a proxy the URLs have a path before them, which it may strip or not; without a signer there are none.
+// TestROSPath checks URLs with a path behind a proxy that strips it or not, and a server without a signer.
 func TestROSPath(t *testing.T) {
 	w := newWorld(t, func(w *world, c *server.Config) {
 		takesROS(nil)(w, c)

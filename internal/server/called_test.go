@@ -13,7 +13,8 @@ import (
 	"github.com/pintle-dev/pintle/internal/server"
 )
 
-// The server says who makes a call before it is served, whether that may change something, and that it failed.
+// TestCalled checks that the server reports the caller of each call before it is served, whether the call may change
+// something, and failures.
 func TestCalled(t *testing.T) {
 	var mu sync.Mutex
 	var got []string
@@ -49,7 +50,7 @@ func TestCalled(t *testing.T) {
 		w.must(err)
 		w.must(answer.Body.Close())
 	}
-	w.must(w.end()) // what follows an answer has happened then
+	w.must(w.end()) // work after the reply is then done
 	want := []string{"events by me", "served", "read by me", "served", "events by me", "served", "failed"}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)

@@ -10,13 +10,13 @@ import (
 	"github.com/pintle-dev/pintle/internal/dev/require"
 )
 
-// still is a template without a resource, of which the outputs are all there is.
+// still returns a template that only has outputs.
 func still(outputs string) string {
 	return `{"Conditions": {"No": {"Fn::Equals": ["a", "b"]}}, "Resources": {"N": {"Type": "Custom::N", "Condition": "No",
 		"Properties": {"ServiceToken": "arn:aws:sns:eu-west-1:111122223333:N"}}}, "Outputs": {` + outputs + `}}`
 }
 
-// TestAWSCLIExports drives a stack that exports and one that imports with the AWS CLI as it is.
+// TestAWSCLIExports drives an exporting and an importing stack with the unmodified AWS CLI.
 func TestAWSCLIExports(t *testing.T) {
 	tool := require.Tool(t, "aws")
 	w := newClientWorld(t)
@@ -25,7 +25,7 @@ func TestAWSCLIExports(t *testing.T) {
 		t.Helper()
 		cmd := exec.CommandContext(t.Context(), tool, append([]string{"cloudformation"}, args...)...)
 		cmd.Env = append(environment, "AWS_DEFAULT_OUTPUT=text")
-		out, _ := cmd.CombinedOutput() // what is refused is told there
+		out, _ := cmd.CombinedOutput() // it contains errors
 		return strings.Join(strings.Fields(string(out)), " ")
 	}
 	expect := func(want string, args ...string) {

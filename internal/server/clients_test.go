@@ -33,12 +33,12 @@ const (
 	clientSecret = "0123456789abcdef0123456789"
 )
 
-// thing is a provider that knows nothing of Pintle: an HTTP server that takes a request, and later answers it at its
-// response URL the way the cfn-response module does.
+// thing is a provider that does not depend on Pintle: an HTTP server that accepts a request, and later answers it at
+// its response URL like the cfn-response module.
 type thing struct {
 	t        *testing.T
 	url      string
-	answered chan string // "TYPE STATUS" of every answer, once it was acknowledged
+	answered chan string // "TYPE STATUS" of every acknowledged answer
 	wg       sync.WaitGroup
 }
 
@@ -112,7 +112,7 @@ func (p *thing) answer(event []byte) {
 	p.answered <- request.RequestType + " " + status
 }
 
-// wait waits until the provider has answered so.
+// wait waits until the provider has sent these answers.
 func (p *thing) wait(want ...string) {
 	p.t.Helper()
 	for _, answer := range want {
@@ -122,7 +122,7 @@ func (p *thing) wait(want ...string) {
 	}
 }
 
-// newClientWorld is a server that verifies signatures and delivers to providers behind URLs.
+// newClientWorld returns a server that verifies signatures and delivers to providers at URLs.
 func newClientWorld(t *testing.T) *world {
 	t.Helper()
 	keys, err := sigv4.Parse([]byte("[default]\naws_access_key_id = " + clientKey + "\naws_secret_access_key = " + clientSecret +
@@ -155,7 +155,7 @@ func newClientWorld(t *testing.T) *world {
 	return w
 }
 
-// reported joins delivery to the engine, as the program does.
+// reported converts outcomes of delivery for the engine, as the program does.
 func reported(o delivery.Outcome) engine.Outcome {
 	switch o := o.(type) {
 	case delivery.Accepted:
@@ -174,7 +174,7 @@ func reported(o delivery.Outcome) engine.Outcome {
 	panic(fmt.Sprintf("outcome %T", o))
 }
 
-// greeting writes a template in YAML, with short forms.
+// greeting returns a template in YAML, with short forms.
 func greeting(token string) string {
 	return `AWSTemplateFormatVersion: "2010-09-09"
 Description: says hello
@@ -198,7 +198,8 @@ Outputs:
 `
 }
 
-// environment keeps a client to the server of the test: its key, and no file, proxy or service of the machine's.
+// environment returns an environment in which a client uses only the test's server and key, and no file, proxy or
+// service of the machine.
 func (w *world) environment() []string {
 	own := slices.DeleteFunc(os.Environ(), func(v string) bool { return strings.HasPrefix(v, "AWS_") })
 	nowhere := filepath.Join(w.t.TempDir(), "none")
@@ -207,7 +208,7 @@ func (w *world) environment() []string {
 		"AWS_EC2_METADATA_DISABLED=true", "AWS_PAGER=", "AWS_MAX_ATTEMPTS=1", "NO_PROXY=*", "no_proxy=*")
 }
 
-// TestAWSCLI drives a stack with the AWS CLI as it is.
+// TestAWSCLI drives a stack with the unmodified AWS CLI.
 func TestAWSCLI(t *testing.T) {
 	tool := require.Tool(t, "aws")
 	w := newClientWorld(t)
@@ -238,7 +239,7 @@ func TestAWSCLI(t *testing.T) {
 		"--query", "[Description,sort(Parameters[].ParameterKey)]")
 	run(cfn, "create-stack", "--stack-name", "hello", "--template-body", "file://"+file, "--tags", "Key=team,Value=web",
 		"--capabilities", "CAPABILITY_IAM")
-	p.wait("Create SUCCESS") // then the CLI's waiter, which looks twice a minute, is content at once
+	p.wait("Create SUCCESS") // then the CLI's waiter, which checks twice a minute, succeeds at once
 	run(cfn, "wait", "stack-create-complete", "--stack-name", "hello")
 	expect("CREATE_COMPLETE Hello, World! team web", cfn, "describe-stacks", "--stack-name", "hello",
 		"--query", "Stacks[0].[StackStatus,Outputs[0].OutputValue,Tags[0].Key,Tags[0].Value]")
@@ -271,7 +272,7 @@ func TestAWSCLI(t *testing.T) {
 	}
 }
 
-// TestAWSDeploy runs aws cloudformation deploy, which goes by change sets: create, update, and nothing to do.
+// TestAWSDeploy runs aws cloudformation deploy, which uses change sets: create, update, and no change.
 func TestAWSDeploy(t *testing.T) {
 	tool := require.Tool(t, "aws")
 	w := newClientWorld(t)
@@ -407,7 +408,7 @@ assert cfn.describe_stacks()["Stacks"] == []
 assert cfn.describe_stacks(StackName=stack)["Stacks"][0]["StackStatus"] == "DELETE_COMPLETE"
 `
 
-// TestBoto3 does the same with boto3, failures and their waiters too.
+// TestBoto3 does the same with boto3, including failures and waiters.
 func TestBoto3(t *testing.T) {
 	python := require.Python(t, "boto3")
 	w := newClientWorld(t)

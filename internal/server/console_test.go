@@ -14,7 +14,8 @@ import (
 	"github.com/pintle-dev/pintle/internal/server"
 )
 
-// A stream of the console lasts as long as it is let. Every other page has a bounded time, whatever it is asked for as.
+// TestConsoleTimes checks that a console stream has no time limit, and that every other page has one, regardless of
+// its Accept header.
 func TestConsoleTimes(t *testing.T) {
 	w := newWorld(t, func(_ *world, c *server.Config) {
 		c.Console = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -45,7 +46,7 @@ func TestConsoleTimes(t *testing.T) {
 	}
 }
 
-// Forms that come slowly keep no one out.
+// TestConsoleSlowForms checks that slow forms do not block other requests.
 func TestConsoleSlowForms(t *testing.T) {
 	w := newWorld(t, func(_ *world, c *server.Config) {
 		c.Concurrency, c.Wait = 1, time.Millisecond
@@ -60,7 +61,7 @@ func TestConsoleSlowForms(t *testing.T) {
 	_, err = fmt.Fprint(slow, "POST /console/sign-in HTTP/1.1\r\nHost: localhost\r\nContent-Length: 4\r\nExpect: 100-continue\r\n\r\n")
 	w.must(err)
 	lines := bufio.NewReader(slow)
-	line, err := lines.ReadString('\n') // it reads the body now
+	line, err := lines.ReadString('\n') // it is reading the body now
 	w.must(err)
 	if !strings.Contains(line, "100 Continue") {
 		t.Fatal(line)
@@ -83,7 +84,7 @@ func TestConsoleSlowForms(t *testing.T) {
 	}
 }
 
-// stuck is the writer of a client that does not read. It says when something is written to it.
+// stuck is the writer of a client that does not read. It signals writes.
 type stuck struct {
 	http.ResponseWriter
 	writes chan struct{}
@@ -96,7 +97,7 @@ func (s *stuck) Write(text []byte) (int, error) {
 	return len(text), nil
 }
 
-// Clients that do not read pages do not keep others out.
+// TestConsoleSlowReaders checks that clients that do not read pages do not block other requests.
 func TestConsoleSlowReaders(t *testing.T) {
 	w := newWorld(t, func(_ *world, c *server.Config) {
 		c.Concurrency, c.Wait = 1, time.Millisecond

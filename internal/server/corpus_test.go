@@ -20,7 +20,7 @@ import (
 	"github.com/pintle-dev/pintle/internal/store"
 )
 
-// beyondCreate are cases of the corpus with a problem that a CreateStack does not answer with, and why.
+// beyondCreate are cases of the corpus with an error that CreateStack does not report, and the reasons.
 var beyondCreate = map[string]string{
 	"exports_export-empty":     "outputs come after the resources, which have no provider here",
 	"exports_export-of-secret": "outputs come after the resources, which have no provider here",
@@ -35,7 +35,7 @@ func TestCorpus(t *testing.T) {
 		t.Fatalf("no corpus: %v", err)
 	}
 	w := newWorld(t, nil)
-	client := cloudformation.New(w.client().Options(), func(o *cloudformation.Options) { o.Region = "eu-central-1" }) // that of the cases
+	client := cloudformation.New(w.client().Options(), func(o *cloudformation.Options) { o.Region = "eu-central-1" }) // the cases' region
 	for _, file := range files {
 		name := strings.TrimSuffix(filepath.Base(file), ".txtar")
 		archive, err := txtar.ParseFile(file)
@@ -59,11 +59,11 @@ func TestCorpus(t *testing.T) {
 				if _, text, placed := strings.Cut(first, ": "); placed && strings.Trim(first[:strings.Index(first, ": ")], "0123456789:") == "" {
 					first = text
 				}
-				if strings.HasPrefix(first, "Template error: Fn::Select cannot select ") { // AWS says less: recorded answers, D3
+				if strings.HasPrefix(first, "Template error: Fn::Select cannot select ") { // AWS reports less: recorded answers, D3
 					first = "Template error: Fn::Select requires a list argument with two elements: an integer index and a list"
 				}
 				told, ok := errors.AsType[smithy.APIError](err)
-				if err == nil { // what only evaluation shows fails the resource, or the stack
+				if err == nil { // an error found during evaluation fails the resource or the stack
 					ok = slices.ContainsFunc(reasonsOf(t, client, stack), func(reason string) bool { return strings.HasPrefix(reason, strings.TrimSuffix(first, ".")) })
 				} else {
 					ok = ok && told.ErrorCode() == "ValidationError" && told.ErrorMessage() == first
@@ -103,7 +103,8 @@ func TestCorpus(t *testing.T) {
 	}
 }
 
-// furnish puts into the parameter store what an account of the corpus has there, and returns false if it has more than that.
+// furnish fills the parameter store as a case of the corpus requires. It returns false if the case requires more than
+// that.
 func (w *world) furnish(account string) bool {
 	w.t.Helper()
 	var has map[string]map[string]string
@@ -124,7 +125,7 @@ func (w *world) furnish(account string) bool {
 	return true
 }
 
-// reasonsOf are those of a stack's events.
+// reasonsOf returns the reasons in a stack's events.
 func reasonsOf(t *testing.T, client *cloudformation.Client, stack *string) (list []string) {
 	t.Helper()
 	out, err := client.DescribeStackEvents(t.Context(), &cloudformation.DescribeStackEventsInput{StackName: stack})

@@ -11,7 +11,7 @@ import (
 	"github.com/pintle-dev/pintle/internal/server"
 )
 
-// timed is an answer whose connection remembers its deadlines.
+// timed is a response writer that records the deadlines of its connection.
 type timed struct {
 	*httptest.ResponseRecorder
 	read []time.Duration // from now
@@ -24,7 +24,7 @@ func (w *timed) SetReadDeadline(at time.Time) error {
 
 func (w *timed) SetWriteDeadline(time.Time) error { return nil }
 
-// TestDeadlineOfStrangers: who only says that a call takes long has no connection for long, and none that is refused.
+// TestDeadlineOfStrangers checks that an unauthenticated or refused request does not extend its connection for long.
 func TestDeadlineOfStrangers(t *testing.T) {
 	for name, test := range map[string]struct {
 		id       string

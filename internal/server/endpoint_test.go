@@ -26,7 +26,7 @@ import (
 	"github.com/pintle-dev/pintle/wire"
 )
 
-// TestDoor: who may enter a development server, and where a call goes.
+// TestDoor checks which requests a development server accepts, and where they go.
 func TestDoor(t *testing.T) {
 	w := newWorld(t, nil)
 	const list = "Action=ListStacks&Version=2010-05-15"
@@ -102,7 +102,7 @@ func TestDoor(t *testing.T) {
 	}
 }
 
-// TestRawDoor: what no HTTP client would send.
+// TestRawDoor sends requests that no HTTP client would send.
 func TestRawDoor(t *testing.T) {
 	w := newWorld(t, nil)
 	const form = "Action=ListStacks&Version=2010-05-15"
@@ -149,7 +149,7 @@ func TestRawDoor(t *testing.T) {
 	}
 }
 
-// TestKeys: beyond development the signature is verified, and the key says on whose behalf.
+// TestKeys checks that other servers verify the signature, and that the key determines the account.
 func TestKeys(t *testing.T) {
 	keys, err := sigv4.Parse([]byte(`[default]
 aws_access_key_id = AKIAONE
@@ -183,7 +183,7 @@ pintle_role = deployer
 			t.Errorf("%s: %v, want %q", test.id, err, test.code)
 		}
 	}
-	// The Host is not looked at here: the signature covers it.
+	// The Host header is not checked here, because the signature covers it.
 	status, _, body := w.send(http.MethodPost, w.url, "", http.Header{"Host": {"pintle.example"}, "Authorization": {anyKey("cloudformation")}})
 	if status != 403 || !strings.Contains(body, "InvalidClientTokenId") {
 		t.Errorf("%d %s", status, body)
@@ -214,7 +214,7 @@ func TestNewRefuses(t *testing.T) {
 	}
 }
 
-// FuzzDoor: no request that is not signed gets in, and none makes the server panic.
+// FuzzDoor checks that no unsigned request is accepted, and that none makes the server panic.
 func FuzzDoor(f *testing.F) {
 	s, err := memory.New(memory.Config{})
 	if err != nil {

@@ -23,7 +23,7 @@ import (
 	"github.com/pintle-dev/pintle/internal/server"
 )
 
-// half is a request whose rest is never sent.
+// half returns a request whose rest is never sent.
 func half(method, target, host, length, body string, header http.Header) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s %s HTTP/1.1\r\nHost: %s\r\n", method, target, host)
@@ -36,7 +36,7 @@ func half(method, target, host, length, body string, header http.Header) string 
 	return b.String()
 }
 
-// forged is the header of a request with the ID of a key that exists and a signature by another secret.
+// forged returns the headers of a request with the ID of an existing key and a signature with another secret.
 func forged(t *testing.T, service string) http.Header {
 	t.Helper()
 	r, err := http.NewRequest(http.MethodPost, "http://127.0.0.1/", nil)
@@ -51,8 +51,8 @@ func forged(t *testing.T, service string) http.Header {
 	return r.Header
 }
 
-// TestFlood holds far more connections with unfinished requests open than the server has turns for, of every kind that needs no key, and
-// calls every endpoint with good keys.
+// TestFlood opens far more connections with unfinished requests than the server has slots, of every kind that needs
+// no key. It then calls every endpoint with valid keys.
 func TestFlood(t *testing.T) {
 	const turns, strangers = 4, 64
 	w := newWorld(t, func(_ *world, config *server.Config) {
@@ -77,7 +77,7 @@ func TestFlood(t *testing.T) {
 	client := cloudformation.New(cloudformation.Options{
 		BaseEndpoint: &w.url, Region: region, RetryMaxAttempts: 1,
 		Credentials: credentials.NewStaticCredentialsProvider("AKKNOWN", "secret", ""),
-		// A connection of its own for every call: one that was authenticated before would be safe.
+		// Use a new connection for every call, because an authenticated one would be safe.
 		HTTPClient: &http.Client{Transport: &http.Transport{DisableKeepAlives: true}, Timeout: 20 * time.Second},
 	})
 	name := "s"
@@ -91,7 +91,7 @@ func TestFlood(t *testing.T) {
 	long := strings.Repeat("x", 60<<10)
 	kinds := []string{
 		"",     // nothing
-		"\x16", // the beginning of TLS
+		"\x16", // the beginning of a TLS record
 		half(http.MethodPost, "/", host, "", "", form),
 		half(http.MethodPost, "/", host, "1000", "A", form),
 		half(http.MethodPost, "/?AccessKeyId=AKKNOWN", host, "1000", "A", form),
@@ -109,7 +109,7 @@ func TestFlood(t *testing.T) {
 		}
 		defer conn.Close()
 		if _, err := io.WriteString(conn, kinds[i%len(kinds)]); err != nil {
-			t.Logf("connection %d: %v", i, err) // it had to make way
+			t.Logf("connection %d: %v", i, err) // it was closed for another one
 		}
 	}
 
@@ -143,7 +143,7 @@ func TestFlood(t *testing.T) {
 	}
 }
 
-// TestSlowSender has a provider with a good URL stop in the middle of its answer, on a server with one turn.
+// TestSlowSender makes a provider with a valid URL stop in the middle of its answer, on a server with one slot.
 func TestSlowSender(t *testing.T) {
 	w := newWorld(t, func(_ *world, config *server.Config) { config.Concurrency = 1 })
 	slow, other := w.create("slow"), w.create("other")

@@ -34,7 +34,7 @@ func TestAsS3(t *testing.T) {
 	key := wire.ResponseKey{StackID: r.Body.StackID, LogicalID: r.Logical, RequestID: r.ID}
 	now := time.Now()
 	type put struct {
-		contentType string // "-" for a header that is there and empty
+		contentType string // "-" for an empty header
 		at          time.Time
 		life        time.Duration
 		change      func(string) string
@@ -93,7 +93,7 @@ func TestAsS3(t *testing.T) {
 	}
 }
 
-// answered is what a PUT was answered: the status, and code and message of the error if it is one.
+// answered sends a PUT and returns the status, and the code and message of an error.
 func answered(t *testing.T, client *http.Client, target, contentType string, r store.Request) (status int, code, message string) {
 	t.Helper()
 	req, err := http.NewRequestWithContext(t.Context(), http.MethodPut, target, strings.NewReader(success(r, "x")))

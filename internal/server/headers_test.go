@@ -15,8 +15,8 @@ import (
 	"github.com/pintle-dev/pintle/internal/server"
 )
 
-// Headers of many fields take far more memory than their bytes. Whole ones are refused before their body is read, and unfinished ones
-// make way.
+// TestManyHeaders sends headers with many fields, which take far more memory than their bytes. Complete ones are
+// refused before their body is read, and connections with unfinished ones are closed when necessary.
 func TestManyHeaders(t *testing.T) {
 	const strangers = 64
 	w := newWorld(t, func(_ *world, config *server.Config) { config.Connections = strangers })
@@ -48,8 +48,8 @@ func TestManyHeaders(t *testing.T) {
 		w.must(err)
 		conns = append(conns, conn)
 	}
-	// A header that has been unfinished for a while makes way for the next connection.
-	for end := time.Now().Add(8 * time.Second); ; { // less than a header may take
+	// A connection with a header that has been unfinished for a while is closed for the next connection.
+	for end := time.Now().Add(8 * time.Second); ; { // shorter than the header timeout
 		more, err := net.Dial("tcp", host)
 		w.must(err)
 		w.must(conns[0].SetReadDeadline(time.Now().Add(100 * time.Millisecond)))
@@ -64,7 +64,8 @@ func TestManyHeaders(t *testing.T) {
 	}
 }
 
-// A burst of ordinary clients is not an attack: their headers are unfinished for a moment, and all are served.
+// TestBurst checks that a burst of ordinary clients is not treated as an attack: all are served, although their
+// headers are briefly unfinished.
 func TestBurst(t *testing.T) {
 	const strangers = 64
 	w := newWorld(t, func(_ *world, config *server.Config) { config.Connections = strangers })

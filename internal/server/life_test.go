@@ -12,7 +12,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/sts"
 )
 
-// TestLife drives a stack with the SDK's client and answers at the response URLs, up to the SDK's own waiters.
+// TestLife drives a stack with the SDK's client and waiters, and answers at the response URLs.
 func TestLife(t *testing.T) {
 	w := newWorld(t, nil)
 	ctx, client, name := t.Context(), w.client(), aws.String("life")
@@ -36,7 +36,7 @@ func TestLife(t *testing.T) {
 	_, err = client.UpdateStack(ctx, &cloudformation.UpdateStackInput{StackName: name, TemplateBody: aws.String(template("2"))})
 	w.must(err)
 	updated := w.take()
-	// The replacement's clean-up is handed over with the answer of the update.
+	// The answer to the update also starts the clean-up of the replaced resource.
 	if status, _, body := w.put(w.responseURL(updated), success(updated, "two")); status != 200 {
 		t.Fatalf("answer: %d %s", status, body)
 	}
@@ -47,7 +47,7 @@ func TestLife(t *testing.T) {
 	w.put(w.responseURL(cleanup), success(cleanup, "one"))
 	w.must(cloudformation.NewStackUpdateCompleteWaiter(client).Wait(ctx, describe, time.Minute))
 
-	// A second and a late answer are taken, and change nothing.
+	// A duplicate and a late answer are accepted, and change nothing.
 	if status, _, _ := w.put(target, success(created, "other")); status != 200 {
 		t.Errorf("a late answer: %d", status)
 	}
@@ -63,7 +63,7 @@ func TestLife(t *testing.T) {
 	w.put(w.responseURL(deleted), success(deleted, "two"))
 	w.must(cloudformation.NewStackDeleteCompleteWaiter(client).Wait(ctx, describe, time.Minute))
 
-	// Every request was logged, and no signature with it.
+	// Every request is logged without its signature.
 	log := w.log.String()
 	if !strings.Contains(log, "path=/response/arn:aws:cloudformation") || !strings.Contains(log, "method=PUT") {
 		t.Errorf("the answers are not in the log:\n%s", log)
@@ -85,7 +85,7 @@ func TestCallerIdentity(t *testing.T) {
 	}
 }
 
-// TestRegions: a stack is seen only in the region of the signature's scope.
+// TestRegions checks that a stack is visible only in the region of the signature's scope.
 func TestRegions(t *testing.T) {
 	w := newWorld(t, nil)
 	w.create("here")

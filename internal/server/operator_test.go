@@ -22,7 +22,7 @@ import (
 
 type provider = operator.Provider
 
-// TestOperator: the API of the command line, end to end.
+// TestOperator tests the operator API end to end.
 func TestOperator(t *testing.T) {
 	defined := map[string]string{}
 	var asked wire.RequestID
@@ -138,7 +138,8 @@ func TestOperator(t *testing.T) {
 	}
 }
 
-// TestOperatorWaits: of a request whose provider is not done it is shown what that said; the row that asks again is not.
+// TestOperatorWaits checks that a request whose provider is not done shows the provider's progress, but not the row
+// that polls it.
 func TestOperatorWaits(t *testing.T) {
 	w := newWorld(t, nil)
 	_, err := w.client().CreateStack(t.Context(), &cloudformation.CreateStackInput{StackName: aws.String("s"), TemplateBody: aws.String(template("1"))})
@@ -157,7 +158,7 @@ func TestOperatorWaits(t *testing.T) {
 	}
 }
 
-// TestOperatorWithoutHooks: a server without the other parts has nothing to tell, and says so.
+// TestOperatorWithoutHooks checks the replies of a server without hooks.
 func TestOperatorWithoutHooks(t *testing.T) {
 	w := newWorld(t, nil)
 	r := w.create("s")

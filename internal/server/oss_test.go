@@ -15,7 +15,7 @@ import (
 	"github.com/pintle-dev/pintle/internal/server"
 )
 
-// TestOSS is about the way of calls of OSS to its API, on a development server that has one key.
+// TestOSS checks how OSS calls reach their API on a development server with one key.
 func TestOSS(t *testing.T) {
 	var entries []audit.Entry
 	w := newWorld(t, func(_ *world, c *server.Config) {

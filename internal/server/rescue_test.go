@@ -13,14 +13,14 @@ import (
 	"github.com/pintle-dev/pintle/wire"
 )
 
-// own calls Pintle's own API with any key.
+// own calls the operator API with any key.
 func (w *world) own(method, path, body string) (int, string) {
 	w.t.Helper()
 	status, _, text := w.send(method, w.url+"/pintle/v1/"+path, body, http.Header{"Authorization": {anyKey("pintle")}})
 	return status, strings.TrimSpace(text)
 }
 
-// TestRespond: a person answers for the provider; the audit list tells who that was, by the id of the key.
+// TestRespond checks that an operator can answer for a provider, and that the audit log records the key ID.
 func TestRespond(t *testing.T) {
 	w := newWorld(t, nil)
 	r := w.create("s")
@@ -79,7 +79,7 @@ func TestRespond(t *testing.T) {
 	}
 }
 
-// TestLeft: what a stack gave up is listed with what to do about it.
+// TestLeft checks that resources abandoned by a stack are listed with a remedy.
 func TestLeft(t *testing.T) {
 	w := newWorld(t, nil)
 	r := w.create("s")

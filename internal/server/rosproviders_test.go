@@ -22,7 +22,7 @@ import (
 	"github.com/pintle-dev/pintle/wire"
 )
 
-// signals is told whenever something has happened that may have changed a stack.
+// signals is notified of events that may have changed a stack.
 type signals chan struct{}
 
 func (s signals) tell() {
@@ -32,13 +32,13 @@ func (s signals) tell() {
 	}
 }
 
-// RoundTrip tells of each answer that has been sent.
+// RoundTrip signals each sent answer.
 func (s signals) RoundTrip(r *http.Request) (*http.Response, error) {
 	defer s.tell()
 	return http.DefaultTransport.RoundTrip(r)
 }
 
-// hosted is a provider in this process, for the names that it has.
+// hosted provides local providers, by name.
 type hosted struct {
 	names  map[wire.ServiceToken]delivery.Provider
 	invoke func(event []byte)
@@ -57,7 +57,7 @@ func (h hosted) Invoke(_ string, event local.Event) error {
 	return nil
 }
 
-// summing adds X and Y, as the sample of ROS does, and fails when it is asked to.
+// summing adds X and Y, like ROS's example, and fails on request.
 func summing(_ context.Context, r *pintle.Request) (pintle.Answer, error) {
 	var p struct {
 		X, Y int
@@ -72,7 +72,8 @@ func summing(_ context.Context, r *pintle.Request) (pintle.Answer, error) {
 	return pintle.Answer{ID: "sum-1", Attributes: map[string]any{"z": p.X + p.Y}}, nil
 }
 
-// TestROSProviders: a provider made with the SDK gets requests of ROS, and answers them, by every way there is.
+// TestROSProviders tests a provider made with the SDK, which gets requests of ROS and answers them, with every kind
+// of service token.
 func TestROSProviders(t *testing.T) {
 	const key = "a key of the test"
 	const (
@@ -82,7 +83,7 @@ func TestROSProviders(t *testing.T) {
 		topic    = "acs:mns:cn-beijing:1234567890123456:topics/sum"
 	)
 	tests := map[string]struct {
-		token string // URL stands for the provider's
+		token string // URL is replaced with the provider's URL
 		here  bool   // the token names a local provider
 		more  string
 	}{
@@ -129,7 +130,7 @@ func TestROSProviders(t *testing.T) {
 					provider.ServeHTTP(w, r)
 					return
 				}
-				body, _ := io.ReadAll(r.Body) // a call of a service, which hands it on
+				body, _ := io.ReadAll(r.Body) // a service call, which is forwarded
 				var message struct{ MessageBody string }
 				if xml.Unmarshal(body, &message) == nil {
 					body = []byte(message.MessageBody)
@@ -176,7 +177,7 @@ func TestROSProviders(t *testing.T) {
 	}
 }
 
-// deliverROS joins a delivery to the engine, with local providers.
+// deliverROS connects delivery to the engine, with local providers.
 func (w *world) deliverROS(here delivery.Local, happened signals) {
 	w.t.Helper()
 	d, err := delivery.New(delivery.Config{
@@ -200,7 +201,7 @@ func (w *world) deliverROS(here delivery.Local, happened signals) {
 	})
 }
 
-// become waits until a stack of ROS has a status.
+// become waits until a ROS stack has a status.
 func (w *world) become(ref engine.Ref, want string, happened signals) {
 	w.t.Helper()
 	for {

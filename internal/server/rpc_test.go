@@ -13,7 +13,7 @@ import (
 	"github.com/pintle-dev/pintle/internal/server"
 )
 
-// rosCall is a call of ROS that V1 signs with a secret.
+// rosCall returns a ROS call with a V1 signature.
 func rosCall(method, action, secret string, more ...string) url.Values {
 	p := url.Values{
 		"Action": {action}, "Version": {"2019-09-10"}, "AccessKeyId": {"AKID"}, "SignatureMethod": {"HMAC-SHA1"}, "SignatureVersion": {"1.0"},
@@ -91,7 +91,7 @@ func TestROSDoor(t *testing.T) {
 	}
 }
 
-// A development server takes any key, though not from everywhere.
+// TestROSDoorOfDevelopment checks that a development server accepts any key, but only under loopback names.
 func TestROSDoorOfDevelopment(t *testing.T) {
 	w := newWorld(t, nil)
 	if status, reply := w.ros("POST", rosCall("POST", "DescribeRegions", "any"), nil); status != 200 {
@@ -106,7 +106,7 @@ func TestROSDoorOfDevelopment(t *testing.T) {
 			t.Error(method, status, reply)
 		}
 	}
-	// Requests signed as for AWS still reach the AWS APIs.
+	// Requests signed for AWS still reach the AWS APIs.
 	if status, text := w.call("cloudformation", "Action=ListStacks&Version=2010-05-15"); status != 200 {
 		t.Error(status, text)
 	}

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// TestROSUnsigned: a call of ROS without a signature is refused in ROS's format, by query and by form.
+// TestROSUnsigned checks that an unsigned ROS call is refused in ROS's format, in the query and as a form.
 func TestROSUnsigned(t *testing.T) {
 	w := newWorld(t, nil)
 	const call = "Action=ListStacks&Version=2019-09-10&RegionId=cn-hangzhou"

@@ -14,10 +14,10 @@ import (
 	"github.com/pintle-dev/pintle/internal/store"
 )
 
-// gate is a store whose decisions about requests wait until the test lets them, or their context ends.
+// gate is a store whose decisions about requests wait until the test opens it, or their context ends.
 type gate struct {
 	store.Store
-	entered chan struct{} // one for each decision that waits
+	entered chan struct{} // one for each waiting decision
 	open    chan struct{}
 	inside  atomic.Int32 // decisions that have not returned
 }
@@ -68,7 +68,7 @@ func (w *world) putLater(target, body string) <-chan outcome {
 	return done
 }
 
-// TestDrain: an answer that is being recorded when the server is asked to end is still acknowledged.
+// TestDrain checks that an answer that is being recorded when the server is stopped is still acknowledged.
 func TestDrain(t *testing.T) {
 	var g *gate
 	w := newWorld(t, func(w *world, _ *server.Config) { g = newGate(w) })
@@ -76,7 +76,7 @@ func TestDrain(t *testing.T) {
 	answered := w.putLater(w.responseURL(r), success(r, "x"))
 	<-g.entered
 	w.stop()
-	// The listener closes first, so a refused connection says that the drain has begun.
+	// The listener closes first, so a refused connection means that the drain has started.
 	for {
 		conn, err := net.Dial("tcp", strings.TrimPrefix(w.url, "http://"))
 		if err != nil {
@@ -101,7 +101,7 @@ func TestDrain(t *testing.T) {
 	}
 }
 
-// TestDrainIsBounded: what does not end is cut off, its handler with it, and never acknowledged.
+// TestDrainIsBounded checks that a request that does not finish is cancelled, and never acknowledged.
 func TestDrainIsBounded(t *testing.T) {
 	var g *gate
 	w := newWorld(t, func(w *world, c *server.Config) {
@@ -126,7 +126,7 @@ func TestDrainIsBounded(t *testing.T) {
 	}
 }
 
-// TestHangUp: a sender that goes away after its answer has answered.
+// TestHangUp checks that an answer counts even if its sender disconnects afterwards.
 func TestHangUp(t *testing.T) {
 	var g *gate
 	w := newWorld(t, func(w *world, _ *server.Config) { g = newGate(w) })
@@ -153,7 +153,7 @@ func TestHangUp(t *testing.T) {
 	}
 }
 
-// TestBusy: beyond the bound the sender of an answer is asked to try again, and calls are served all the same.
+// TestBusy checks that senders of answers beyond the limit get a retry status, and that calls are still served.
 func TestBusy(t *testing.T) {
 	var g *gate
 	w := newWorld(t, func(w *world, c *server.Config) {
@@ -178,7 +178,7 @@ func TestBusy(t *testing.T) {
 	}
 }
 
-// TestBusyCalls: the same for calls.
+// TestBusyCalls checks the same for calls.
 func TestBusyCalls(t *testing.T) {
 	entered, open := make(chan struct{}), make(chan struct{})
 	w := newWorld(t, func(_ *world, c *server.Config) {
@@ -205,7 +205,7 @@ func TestBusyCalls(t *testing.T) {
 	}
 }
 
-// TestPanic: a panic is one failed request, told without detail.
+// TestPanic checks that a panic fails only one request, without details in the reply.
 func TestPanic(t *testing.T) {
 	w := newWorld(t, func(_ *world, c *server.Config) {
 		c.Hooks.Providers = func(context.Context) ([]provider, error) { panic("index out of cheese") }
@@ -222,7 +222,8 @@ func TestPanic(t *testing.T) {
 	}
 }
 
-// TestReadiness: red while the check fails, asked at most once a second, and without detail.
+// TestReadiness checks that the server is not ready while the check fails, and that it checks at most once a second
+// and reports no details.
 func TestReadiness(t *testing.T) {
 	now := time.Date(2026, 11, 21, 10, 0, 0, 0, time.UTC)
 	checks, failure := 0, error(nil)
@@ -256,7 +257,7 @@ func TestReadiness(t *testing.T) {
 	}
 }
 
-// TestServeFails: a listener that is no more ends Serve with an error.
+// TestServeFails checks that a failed listener ends Serve with an error.
 func TestServeFails(t *testing.T) {
 	var listener net.Listener
 	w := newWorld(t, func(_ *world, c *server.Config) { listener = c.Listener })

@@ -292,7 +292,7 @@ func (s *Server) issue() func(sts.Session) sts.Keys {
 	}
 }
 
-// Handler returns the handler of all endpoints, for use in another HTTP server.
+// Handler returns the handler of all endpoints. Use it to embed the server in another HTTP server.
 func (s *Server) Handler() http.Handler { return s.exchange(http.HandlerFunc(s.route)) }
 
 // Serve serves the listener until ctx ends. It then reports not ready, closes the listener and waits up to

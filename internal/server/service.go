@@ -27,8 +27,8 @@ type Service struct {
 	Version string
 	// Paths indicates that calls use paths. Otherwise all calls are to the root.
 	Paths bool
-	// Timeout bounds a call including its body, for services that need longer than others. Such calls do not use the
-	// slots of other calls. Zero means Config.Timeout.
+	// Timeout bounds a call including its body. Set it for a service that needs longer than others. Such calls do not
+	// use the slots of other calls. Zero means Config.Timeout.
 	Timeout time.Duration
 
 	turns turns

@@ -12,8 +12,8 @@ import (
 	"github.com/pintle-dev/pintle/internal/server"
 )
 
-// TestFaces: a service that is given gets the calls that are signed for it, with its own paths and times, and refuses
-// in its own form.
+// TestFaces checks that an additional service gets the calls that are signed for it, with its own paths and timeout,
+// and refuses calls in its own format.
 func TestFaces(t *testing.T) {
 	var deadline time.Duration
 	handler := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

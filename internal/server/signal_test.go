@@ -21,7 +21,7 @@ const waits = `{"Resources": {
 	"Wait": {"Type": "AWS::CloudFormation::WaitCondition", "Properties": {"Handle": {"Ref": "Handle"}, "Timeout": 600, "Count": 2}}},
 	"Outputs": {"URL": {"Value": {"Ref": "Handle"}}, "Data": {"Value": {"Fn::GetAtt": ["Wait", "Data"]}}}}`
 
-// provide serves the native types as package delivery does.
+// provide serves the native types like package delivery.
 func (w *world) provide() {
 	w.t.Helper()
 	for {
@@ -44,7 +44,8 @@ func (w *world) provide() {
 	}
 }
 
-// TestSignals: a handle's URL, as anyone may read it who may describe the stack, takes signals and nothing else.
+// TestSignals checks that a handle's URL only accepts signals. Every caller that can describe the stack can read this
+// URL.
 func TestSignals(t *testing.T) {
 	w := newWorld(t, nil)
 	_, err := w.client().CreateStack(t.Context(), &cloudformation.CreateStackInput{StackName: aws.String("waits"), TemplateBody: aws.String(waits)})
@@ -112,7 +113,7 @@ func (w *world) putAs(method, target, body string) (int, http.Header, string) {
 	return w.send(method, target, body, http.Header{"Content-Type": {""}})
 }
 
-// TestSignalResourceByTheCLI drives a wait condition with a CreationPolicy with the AWS CLI as it is.
+// TestSignalResourceByTheCLI signals a wait condition with a CreationPolicy, using the unmodified AWS CLI.
 func TestSignalResourceByTheCLI(t *testing.T) {
 	tool := require.Tool(t, "aws")
 	w := newClientWorld(t)

@@ -21,7 +21,7 @@ import (
 	"github.com/pintle-dev/pintle/internal/store"
 )
 
-// TestParameters: the Parameter Store's API, as a client sees it.
+// TestParameters tests the Parameter Store API from a client's view.
 func TestParameters(t *testing.T) {
 	w := newWorld(t, nil)
 	client, err := awscall.New(awscall.Config{
@@ -103,7 +103,7 @@ func TestParameters(t *testing.T) {
 	refused("DeleteParameter", m{"Name": "/x"}, "ParameterNotFound", "/x")
 	refused("DescribeParameters", nil, "UnknownOperationException", "DescribeParameters")
 
-	// As the CDK shares values between regions: it tags what is in use, and deletes many at once.
+	// Like the CDK when it shares values between regions: tag used parameters, and delete many at once.
 	parameter := func(name string, more m) m {
 		more["ResourceType"], more["ResourceId"] = "Parameter", name
 		return more
@@ -146,7 +146,7 @@ func TestParameters(t *testing.T) {
 	}
 }
 
-// TestParametersOfStacks: clients see the name that was passed, and what was read.
+// TestParametersOfStacks checks that clients see both the passed name and the value that was read.
 func TestParametersOfStacks(t *testing.T) {
 	const name, key = "/cdk-bootstrap/hnb659fds/version", "BootstrapVersion"
 	const body = `{"Parameters": {"BootstrapVersion": {"Type": "AWS::SSM::Parameter::Value<String>", "Default": "` + name + `"}},
@@ -209,7 +209,7 @@ except ssm.exceptions.ParameterNotFound:
     print("done")
 `
 
-// TestParametersWithBoto3 does it with boto3, unmodified.
+// TestParametersWithBoto3 tests the API with the unmodified boto3.
 func TestParametersWithBoto3(t *testing.T) {
 	python := require.Python(t, "boto3")
 	w := newWorld(t, nil)
@@ -221,7 +221,7 @@ func TestParametersWithBoto3(t *testing.T) {
 	}
 }
 
-// TestParametersWithAWSCLI does it with the AWS CLI.
+// TestParametersWithAWSCLI tests the API with the AWS CLI.
 func TestParametersWithAWSCLI(t *testing.T) {
 	tool := require.Tool(t, "aws")
 	w := newWorld(t, nil)

@@ -16,7 +16,7 @@ import (
 	"github.com/pintle-dev/pintle/internal/engine"
 )
 
-// The longest that a waiter may wait here for what comes, and for what never does.
+// The longest waits for events that must occur, and for events that must not.
 const (
 	ample = time.Minute
 	scant = 50 * time.Millisecond
@@ -27,7 +27,7 @@ type waited struct {
 	*world
 	client *cloudformation.Client
 	name   string
-	// between runs after the waiter has looked for the first time and will look again.
+	// between runs after the waiter's first check, if it will check again.
 	between func()
 }
 
@@ -59,7 +59,7 @@ func (w *waited) updates(disableRollback bool) {
 	w.must(err)
 }
 
-// plans creates a change set of the stack, with its name, to what creates makes.
+// plans creates a change set with the name of the stack and the template of creates.
 func (w *waited) plans(kind types.ChangeSetType) {
 	w.t.Helper()
 	body := template("1")
@@ -75,7 +75,7 @@ func (w *waited) deletes() {
 	w.must(err)
 }
 
-// byARN makes the waiter wait by the stack's id.
+// byARN makes the waiter use the stack's ID.
 func (w *waited) byARN() {
 	w.t.Helper()
 	stack, err := w.engine.Find(w.t.Context(), engine.Ref{Account: "000000000000", Region: region, Stack: w.name})
@@ -83,7 +83,7 @@ func (w *waited) byARN() {
 	w.name = string(stack.ID)
 }
 
-// look wraps what a waiter makes of a look.
+// look wraps the waiter's evaluation of a check.
 func look[In, Out any](w *waited, judge func(context.Context, In, Out, error) (bool, error)) func(context.Context, In, Out, error) (bool, error) {
 	return func(ctx context.Context, in In, out Out, err error) (bool, error) {
 		again, err := judge(ctx, in, out, err)
@@ -96,7 +96,7 @@ func look[In, Out any](w *waited, judge func(context.Context, In, Out, error) (b
 	}
 }
 
-// TestGoWaiters runs every waiter of the SDK to each of its ends.
+// TestGoWaiters runs every waiter of the SDK to each possible end.
 func TestGoWaiters(t *testing.T) {
 	type waiter func(*waited, time.Duration) error
 	exists := func(w *waited, most time.Duration) error {
@@ -158,7 +158,7 @@ func TestGoWaiters(t *testing.T) {
 		wait    waiter
 		before  func(*waited)
 		between func(*waited)
-		// want is what the waiter's error says, empty for none; status is what the stack then is.
+		// want is part of the waiter's error, or empty. status is the final status of the stack.
 		want, status string
 	}{
 		"exists":                 {exists, nil, func(w *waited) { w.creates(false) }, "", "CREATE_IN_PROGRESS"},
@@ -306,12 +306,12 @@ fails("type_registration_complete", "not supported by this version", Registratio
 assert done == set(cfn.waiter_names), set(cfn.waiter_names) - done
 `
 
-// TestBoto3Waiters does the same with boto3, whose waiters are another implementation.
+// TestBoto3Waiters does the same with boto3, whose waiters are implemented independently.
 func TestBoto3Waiters(t *testing.T) {
 	python := require.Python(t, "boto3")
 	w := newClientWorld(t)
 	p := newThing(t)
-	p.answered = make(chan string, 1024) // no one reads along
+	p.answered = make(chan string, 1024) // nothing reads from it
 	file := filepath.Join(t.TempDir(), "hello.yaml")
 	w.must(os.WriteFile(file, []byte(greeting(p.url)), 0o600))
 	cmd := exec.CommandContext(t.Context(), python, "-c", botoWaiters, file)

@@ -54,7 +54,7 @@ type world struct {
 
 	mu    sync.Mutex
 	inbox []store.Request
-	// dispatch, if set, takes requests instead of the inbox.
+	// dispatch, if set, gets requests instead of the inbox.
 	dispatch func([]store.Request)
 }
 
@@ -76,7 +76,7 @@ func (b *lockedBuffer) String() string {
 	return b.text.String()
 }
 
-// newWorld starts a development server, changed by the function, which may be nil.
+// newWorld starts a development server. change may be nil.
 func newWorld(t *testing.T, change func(*world, *server.Config)) *world {
 	t.Helper()
 	w := &world{t: t, ended: make(chan error, 1)}
@@ -145,7 +145,7 @@ func (w *world) must(err error) {
 	}
 }
 
-// end stops the server and returns what Serve returned.
+// end stops the server and returns the error of Serve.
 func (w *world) end() error {
 	w.stop()
 	err := <-w.ended
@@ -153,7 +153,7 @@ func (w *world) end() error {
 	return err
 }
 
-// client is the SDK's own, with any key.
+// client returns the SDK's client, with any key.
 func (w *world) client() *cloudformation.Client {
 	return cloudformation.New(cloudformation.Options{
 		BaseEndpoint: &w.url, Region: region, RetryMaxAttempts: 1, HTTPClient: awshttp.Client(),
@@ -161,7 +161,7 @@ func (w *world) client() *cloudformation.Client {
 	})
 }
 
-// create starts the creation of a stack of one resource and returns its request.
+// create starts the creation of a stack with one resource and returns its request.
 func (w *world) create(name string) store.Request {
 	w.t.Helper()
 	_, err := w.client().CreateStack(w.t.Context(), &cloudformation.CreateStackInput{StackName: &name, TemplateBody: aws.String(template("1"))})
@@ -169,7 +169,7 @@ func (w *world) create(name string) store.Request {
 	return w.take()
 }
 
-// take returns the next request that was handed over, and tells the engine that the provider has it.
+// take returns the next dispatched request, and reports to the engine that the provider has accepted it.
 func (w *world) take() store.Request {
 	w.t.Helper()
 	w.mu.Lock()
@@ -188,7 +188,7 @@ func template(size string) string {
 		"Outputs": {"Id": {"Value": {"Ref": "R"}}}}`
 }
 
-// responseURL returns the URL to answer a request at.
+// responseURL returns the response URL of a request.
 func (w *world) responseURL(r store.Request) string {
 	w.t.Helper()
 	key := wire.ResponseKey{StackID: r.Body.StackID, LogicalID: r.Logical, RequestID: r.ID}
@@ -202,13 +202,13 @@ func success(r store.Request, id string) string {
 		r.Body.StackID, r.ID, r.Logical, id)
 }
 
-// put answers as cfn-response does: a PUT with an empty content type.
+// put answers like cfn-response: a PUT with an empty content type.
 func (w *world) put(target, body string) (int, http.Header, string) {
 	w.t.Helper()
 	return w.send(http.MethodPut, target, body, http.Header{"Content-Type": {""}})
 }
 
-// send sends a request and reads the reply. A Host header is the request's host.
+// send sends a request and reads the reply. A Host header sets the request's host.
 func (w *world) send(method, target, body string, header http.Header) (int, http.Header, string) {
 	w.t.Helper()
 	r, err := http.NewRequestWithContext(w.t.Context(), method, target, strings.NewReader(body))
@@ -228,7 +228,8 @@ func (w *world) send(method, target, body string, header http.Header) (int, http
 	return reply.StatusCode, reply.Header, string(text)
 }
 
-// anyKey is an Authorization header that a development server takes: well-formed, signed by no one.
+// anyKey returns an Authorization header that a development server accepts: well-formed, but with an invalid
+// signature.
 func anyKey(service string) string {
 	return "AWS4-HMAC-SHA256 Credential=AKID/20261121/" + region + "/" + service + "/aws4_request, SignedHeaders=host, Signature=" +
 		strings.Repeat("0", 64)
@@ -243,7 +244,7 @@ func (w *world) call(service, form string) (int, string) {
 	return status, body
 }
 
-// status returns a stack's status as it is in the store.
+// status returns a stack's status in the store.
 func (w *world) status(name string) string {
 	w.t.Helper()
 	stack, err := w.engine.Find(w.t.Context(), engine.Ref{Account: "000000000000", Region: region, Stack: name})

@@ -1,4 +1,4 @@
-// Package acs signs calls of Alibaba Cloud's services, in each of the signature versions in use.
+// Package acs signs calls of Alibaba Cloud services with all signature versions in use.
 //
 // RPC calls are signed in their parameters (V1, HMAC-SHA1) or in their headers (V3, ACS3-HMAC-SHA256). The package
 // computes the string to sign for both sides: a client signs it, and a server computes it again to verify a

@@ -9,7 +9,7 @@ import (
 	"github.com/pintle-dev/pintle/internal/base/acs"
 )
 
-// The vector of the page about V1: the same call is signed wherever its parameters are.
+// TestSignatureV1 uses the example of the V1 page: the signature is the same wherever the parameters are.
 func TestSignatureV1(t *testing.T) {
 	parameters, err := url.ParseQuery("AccessKeyId=testid&Action=DescribeRegions&Format=XML&SignatureMethod=HMAC-SHA1" +
 		"&SignatureNonce=3ee8c1b8-83d3-44af-a94f-4e0ad82fd6cf&SignatureVersion=1.0&Timestamp=2016-02-23T12:46:24Z&Version=2014-05-26" +
@@ -26,7 +26,7 @@ func TestSignatureV1(t *testing.T) {
 	if got := acs.SignatureV1("GET", parameters, "testsecret"); got != "OLeaidS1JvxuMvnyHOwuJ+uX5qY=" {
 		t.Errorf("signature %s", got)
 	}
-	// The page about the API of ROS shows that value for its own call too, which has another one.
+	// The page about the ROS API shows this value for its own call too, although the parameters differ.
 	parameters, err = url.ParseQuery("AccessKeyId=testid&Action=DescribeRegions&Format=XML&SignatureMethod=HMAC-SHA1" +
 		"&SignatureNonce=3ee8c1b8-83d3-44af-a94f-4e0ad82fd6cf&SignatureVersion=1.0&Timestamp=2016-02-23T12:46:24Z&Version=2019-09-10")
 	if err != nil {
@@ -37,7 +37,7 @@ func TestSignatureV1(t *testing.T) {
 	}
 }
 
-// The vector of the page about V3.
+// TestSignatureV3 uses the example of the V3 page.
 func TestSignatureV3(t *testing.T) {
 	r := httptest.NewRequest("POST", "https://ecs.cn-shanghai.aliyuncs.com/?RegionId=cn-shanghai&ImageId="+
 		"win2019_1809_x64_dtc_zh-cn_40G_alibase_20230811.vhd", strings.NewReader(""))

@@ -26,7 +26,7 @@ func TestFind(t *testing.T) {
 	const cli, ini = ".aliyun/config.json", ".alibabacloud/credentials"
 	tests := map[string]struct {
 		files map[string]string
-		env   map[string]string // HOME stands for the directory
+		env   map[string]string // HOME is the directory
 		want  acs.Credentials
 		err   string
 	}{

@@ -7,8 +7,8 @@ import (
 	"github.com/pintle-dev/pintle/internal/base/acs"
 )
 
-// TestSignatureOSS has signatures that the SDK of OSS for Python, alibabacloud_oss_v2 1.4.1, made on 2023-12-16 at 16:20:57 with the
-// key ak and the secret sk.
+// TestSignatureOSS uses signatures that the OSS SDK for Python, alibabacloud_oss_v2 1.4.1, made on 2023-12-16 at
+// 16:20:57 with the key ak and the secret sk.
 func TestSignatureOSS(t *testing.T) {
 	const base = "http://bucket.oss-cn-hangzhou.aliyuncs.com"
 	put := http.Header{

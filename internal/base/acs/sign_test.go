@@ -13,7 +13,7 @@ import (
 	"github.com/pintle-dev/pintle/internal/base/acs"
 )
 
-// The vectors of the Go SDK of Function Compute 2.0.
+// TestSignatureFC uses the examples of the Go SDK of Function Compute 2.0.
 func TestSignatureFC(t *testing.T) {
 	query := url.Values{"xyz": {}, "foo": {"bar"}, "key2": {"123"}, "key1": {"xyz", "abc"}, "key3/~x-y_z.a#b": {"value/~x-y_z.a#b"}}
 	want := "/path/action with space\nfoo=bar\nkey1=abc\nkey1=xyz\nkey2=123\nkey3/~x-y_z.a#b=value/~x-y_z.a#b\nxyz"
@@ -38,7 +38,8 @@ func TestSignatureFC(t *testing.T) {
 	}
 }
 
-// The sample of the page that tells how the string to sign is obtained. It masks the last four characters of the signature.
+// TestSignatureMNS uses the example of the page about the string to sign. It masks the last four characters of the
+// signature.
 func TestSignatureMNS(t *testing.T) {
 	r := httptest.NewRequest("GET", "https://1.mns.cn-hangzhou.aliyuncs.com/MyQueue", nil)
 	r.Header.Set("Date", "Thu, 09 Jul 2015 03:01:34 GMT")
@@ -48,7 +49,7 @@ func TestSignatureMNS(t *testing.T) {
 	}
 }
 
-// TestSign checks the parameters and headers that signing adds to a call. Test vectors cover the signatures
+// TestSign checks the parameters and headers that signing adds to a call. Other tests cover the signatures
 // themselves.
 func TestSign(t *testing.T) {
 	at := time.Date(2026, 11, 22, 4, 5, 6, 0, time.FixedZone("", 3600))

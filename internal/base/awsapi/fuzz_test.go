@@ -9,7 +9,7 @@ import (
 	"github.com/pintle-dev/pintle/internal/base/awsapi"
 )
 
-// FuzzInput reads requests in every protocol. A request that cannot be read is refused with an [awsapi.Error].
+// FuzzInput reads requests in every protocol. An invalid request is refused with an [awsapi.Error].
 func FuzzInput(f *testing.F) {
 	models := &awsapi.Models{}
 	requests := []struct{ service, method, path, target string }{

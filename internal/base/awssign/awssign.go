@@ -1,4 +1,4 @@
-// Package awssign signs calls of AWS with Signature Version 4. It imports only the standard library, because programs
+// Package awssign signs AWS calls with Signature Version 4. It imports only the standard library, because programs
 // that import the provider SDK depend on it.
 package awssign
 

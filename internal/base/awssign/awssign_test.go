@@ -8,7 +8,7 @@ import (
 	"github.com/pintle-dev/pintle/internal/base/awssign"
 )
 
-// The vector is of the test suite that AWS publishes for its Signature Version 4.
+// TestSign uses an example of the Signature Version 4 test suite that AWS publishes.
 func TestSign(t *testing.T) {
 	r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, "https://example.amazonaws.com/", nil)
 	if err != nil {

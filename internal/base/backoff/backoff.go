@@ -1,4 +1,4 @@
-// Package backoff computes and waits the pauses between the tries of an operation.
+// Package backoff computes the pauses between retries of an operation, and waits for them.
 package backoff
 
 import (

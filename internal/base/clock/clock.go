@@ -1,4 +1,4 @@
-// Package clock is the time as the SDK sees it, so that tests can simulate it.
+// Package clock is the clock of the SDK, which tests can simulate.
 package clock
 
 import (

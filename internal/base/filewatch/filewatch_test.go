@@ -24,7 +24,7 @@ func write(t *testing.T, path, text string) {
 	}
 }
 
-// aged gives a file a time long ago, so that what it holds is remembered.
+// aged sets the time of a file to long ago, so that its hash is cached.
 func aged(t *testing.T, path string) {
 	t.Helper()
 	old := time.Now().Add(-time.Hour).Truncate(time.Second)
@@ -42,7 +42,7 @@ func TestLook(t *testing.T) {
 	}
 	var looker filewatch.Looker
 	before, folders := looker.Look(groups)
-	if diff := cmp.Diff([]string{dir}, folders); diff != "" { // the nearest that is there
+	if diff := cmp.Diff([]string{dir}, folders); diff != "" { // the nearest existing ancestor
 		t.Errorf("folders (-want +got):\n%s", diff)
 	}
 	if diff := cmp.Diff([]string{"one", "two"}, before.Changed(nil)); diff != "" {
@@ -90,7 +90,7 @@ func check(t *testing.T, err error) {
 	}
 }
 
-// A file that is larger than what is read has changed when its size or its time has.
+// TestLookAtLarge checks that a file larger than the read limit counts as changed if its size or time changes.
 func TestLookAtLarge(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "large")
 	write(t, file, "")
@@ -108,7 +108,7 @@ func TestLookAtLarge(t *testing.T) {
 	}
 }
 
-// With events or without, a save ends the wait.
+// TestWait checks that a save ends the wait, with and without events.
 func TestWait(t *testing.T) {
 	for name, config := range map[string]filewatch.Config{
 		"events":    {Quiet: time.Millisecond, Every: time.Hour},
@@ -133,7 +133,7 @@ func TestWait(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			// A directory that is removed and made again is watched again.
+			// A directory that is removed and created again is watched again.
 			check(t, os.RemoveAll(dir))
 			check(t, os.MkdirAll(dir, 0o700))
 			if err := w.Wait(ctx); err != nil {
@@ -157,7 +157,8 @@ func TestWait(t *testing.T) {
 	}
 }
 
-// Files that send no events are looked at more often, but not because of a directory that has just gone.
+// TestBroken checks that polling speeds up for files that send no events, but not because of a directory that was
+// just removed.
 func TestBroken(t *testing.T) {
 	w := filewatch.New(filewatch.Config{Poll: time.Millisecond, Every: time.Hour})
 	dir := t.TempDir()

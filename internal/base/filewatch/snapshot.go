@@ -42,7 +42,7 @@ type Tree struct {
 	Deep bool
 	// Extensions are the name suffixes to include, with the dot.
 	Extensions []string
-	// Except are name suffixes to exclude, whatever else includes them.
+	// Except are name suffixes to exclude, even if another field includes them.
 	Except []string
 	// Executables includes all executable files.
 	Executables bool
@@ -177,8 +177,8 @@ func (l *Looker) file(path string, sum hash.Hash, next map[string]entry) {
 	_, _ = sum.Write(e.sum[:])
 }
 
-// read returns the entry of a file, from the cache if the file cannot have changed. ok is false if there is no such
-// file.
+// read returns the entry of a file, from the cache if the file cannot have changed. ok is false if the file does not
+// exist.
 func (l *Looker) read(path string) (e entry, ok bool) {
 	info, err := os.Stat(path)
 	if err != nil || !info.Mode().IsRegular() {

@@ -26,7 +26,7 @@ const most = 20 // times quiet
 type Config struct {
 	// Quiet is how long Wait waits after the last event. Editors and tools write files in several steps.
 	Quiet time.Duration
-	// Every is the polling interval in addition to events, for file systems that send none.
+	// Every is the polling interval in addition to events. Some file systems send none.
 	Every time.Duration
 	// Poll is the polling interval without events.
 	Poll time.Duration

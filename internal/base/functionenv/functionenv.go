@@ -130,7 +130,7 @@ func Chooses(variables map[string]string) bool {
 }
 
 // Configured returns the name of the setting that configures AWS calls, such as AWS_PROFILE or ~/.aws/credentials, or
-// "" if there is none. home is the user's home directory, or empty.
+// "" if nothing configures them. home is the user's home directory, or empty.
 func Configured(environ []string, home string) string {
 	own := read(environ)
 	for _, name := range slices.Concat([]string{keyID}, sources, []string{configFile, credentialsFile}) {

@@ -13,7 +13,7 @@ import (
 
 const here = "http://127.0.0.1:4600"
 
-// everywhere is what a function is told where all services are at one URL.
+// everywhere returns the variables of a function if all services are at one URL.
 func everywhere(url string, more map[string]string) map[string]string {
 	all := map[string]string{
 		"AWS_ENDPOINT_URL": url, "AWS_ENDPOINT_URL_CLOUDFORMATION": here, "AWS_ENDPOINT_URL_CLOUDWATCH_LOGS": here, "AWS_ENDPOINT_URL_LAMBDA": here,
@@ -24,7 +24,7 @@ func everywhere(url string, more map[string]string) map[string]string {
 	return all
 }
 
-// ours are the keys of the server, and nothing of its user.
+// ours returns the keys of the server and the variables that disable the user's.
 func ours(more map[string]string) map[string]string {
 	all := map[string]string{
 		"AWS_ACCESS_KEY_ID": "OURS", "AWS_SECRET_ACCESS_KEY": "our secret", "AWS_CONFIG_FILE": os.DevNull,
@@ -103,7 +103,7 @@ func TestConfigured(t *testing.T) {
 		"an endpoint":    {"", []string{"AWS_ENDPOINT_URL_S3=http://minio"}, "AWS_ENDPOINT_URL_S3"},
 		"another's file": {"", []string{"AWS_CONFIG_FILE=/etc/aws"}, "AWS_CONFIG_FILE"},
 	} {
-		environ := append(test.environ, "AWS_EC2_METADATA_DISABLED=true") // wherever this test runs
+		environ := append(test.environ, "AWS_EC2_METADATA_DISABLED=true") // on any machine
 		if got := functionenv.Configured(environ, test.home); got != test.want {
 			t.Errorf("%s: got %q, want %q", name, got, test.want)
 		}

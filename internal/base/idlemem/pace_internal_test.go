@@ -16,7 +16,7 @@ func TestPercent(t *testing.T) {
 	}
 }
 
-// TestPace lets much live, and lets it go again: each time the collections that follow tell.
+// TestPace allocates and releases a large live heap. The following collections adjust the percentage each time.
 func TestPace(t *testing.T) {
 	t.Setenv("GOGC", "")
 	stop := Pace()
@@ -27,7 +27,7 @@ func TestPace(t *testing.T) {
 		}
 		for set() != want {
 			runtime.GC()
-			runtime.Gosched() // finalizers run beside
+			runtime.Gosched() // finalizers run concurrently
 		}
 		runtime.KeepAlive(lives)
 	}
@@ -47,7 +47,7 @@ func TestPaceLeavesGOGCAlone(t *testing.T) {
 	}
 }
 
-// set returns the percentage that is set.
+// set returns the current percentage.
 func set() int {
 	percent := debug.SetGCPercent(usual)
 	debug.SetGCPercent(percent)

@@ -11,10 +11,10 @@ import (
 	"github.com/pintle-dev/pintle/internal/base/idlemem"
 )
 
-// garbage is what TestRest allocates and drops, in bytes.
+// garbage is how many bytes TestRest allocates and drops.
 const garbage = 64 << 20
 
-// TestRest has a process of its own, which no other test makes larger.
+// TestRest runs in its own process, so that other tests do not affect the memory.
 func TestRest(t *testing.T) {
 	if os.Getenv("PINTLE_TEST_REST") == "" {
 		test := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestRest$", "-test.v")
@@ -63,7 +63,7 @@ func touched(n int) []byte {
 	return list
 }
 
-// resident returns how many kB of a kind the process has in memory.
+// resident returns the resident memory of a kind in kB.
 func resident(t *testing.T, kind string) int {
 	t.Helper()
 	text, err := os.ReadFile("/proc/self/status")

@@ -5,15 +5,15 @@ import (
 	"time"
 )
 
-// TestWatch goes through a server's day: times are processor time, a line for each look.
+// TestWatch simulates a day of a server. Times are processor time, and each line is a check.
 func TestWatch(t *testing.T) {
 	const busy = every / quiet
 	var w watch
 	var now time.Duration
 	for i, look := range []struct {
 		why  string
-		uses time.Duration // since the look before
-		cost time.Duration // of the Rest, if there is one
+		uses time.Duration // since the last check
+		cost time.Duration // of the Rest, if any
 		want bool
 	}{
 		{"the start is over", busy, 10 * time.Millisecond, true},

@@ -115,7 +115,7 @@ type conn struct {
 	err      error                    // of the decision
 }
 
-// decide waits for the first byte and, if that begins a TLS record, for the end of the handshake.
+// decide waits for the first byte. If that begins a TLS record, it also waits for the end of the handshake.
 func (c *conn) decide() {
 	timer := time.AfterFunc(handshakeTimeout, func() { c.Conn.Close() })
 	defer timer.Stop()

@@ -6,7 +6,7 @@
 // byte of each connection, and continues with TLS if that byte begins a TLS record.
 //
 // The certificate is valid for loopback names only. [Open] creates an authority restricted to those names, and
-// discards its key before it returns. No key is ever written to disk. The certificate is valid for ten years, longer
+// discards its key before it returns. Keys are never written to disk. The certificate is valid for ten years, longer
 // than any process or response URL is in use, so it is never renewed. The next Open creates another one.
 //
 // [Endpoint.Trust] adds variables to a child's environment. They make its TLS libraries trust the certificate in

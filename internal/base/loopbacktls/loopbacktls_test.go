@@ -24,7 +24,7 @@ import (
 	"software.sslmate.com/src/go-pkcs12"
 )
 
-// patience is how long a test waits for what must come.
+// patience bounds the waits in tests.
 const patience = 30 * time.Second
 
 func open(t *testing.T) *Endpoint {
@@ -45,7 +45,8 @@ func open(t *testing.T) *Endpoint {
 	return d
 }
 
-// served serves an endpoint with the bounds of a real server and returns its address and what its open connections are counted by.
+// served serves an endpoint with the limits of a real server. It returns the address and a counter of open
+// connections.
 func served(t *testing.T, d *Endpoint) (address string, connections *sync.WaitGroup) {
 	t.Helper()
 	connections = &sync.WaitGroup{}
@@ -71,7 +72,7 @@ func served(t *testing.T, d *Endpoint) (address string, connections *sync.WaitGr
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		_ = server.Serve(d.Listener()) // ends when it is closed
+		_ = server.Serve(d.Listener()) // until the listener is closed
 	}()
 	t.Cleanup(func() {
 		server.Close()
@@ -80,7 +81,7 @@ func served(t *testing.T, d *Endpoint) (address string, connections *sync.WaitGr
 	return d.Listener().Addr().String(), connections
 }
 
-// pool returns what trusts the endpoint.
+// pool returns a certificate pool that trusts the endpoint.
 func pool(t *testing.T, d *Endpoint) *x509.CertPool {
 	t.Helper()
 	pool := x509.NewCertPool()
@@ -122,7 +123,7 @@ func TestBothProtocols(t *testing.T) {
 	}
 }
 
-// A refusal that comes before the body was read reaches a client that sends the body first.
+// TestRefusalIsRead checks that a client that sends its body first receives a refusal sent before the body was read.
 func TestRefusalIsRead(t *testing.T) {
 	d := open(t)
 	address, _ := served(t, d)
@@ -137,7 +138,7 @@ func TestRefusalIsRead(t *testing.T) {
 			t.Fatal(err)
 		}
 		fmt.Fprintf(conn, "PUT /refuse HTTP/1.1\r\nHost: x\r\nContent-Length: %d\r\n\r\n", len(body))
-		_, _ = conn.Write(body) // which may break off
+		_, _ = conn.Write(body) // the connection may be closed early
 		response, err := http.ReadResponse(bufio.NewReader(conn), nil)
 		if err != nil {
 			t.Errorf("%s: %v", scheme, err)
@@ -148,7 +149,8 @@ func TestRefusalIsRead(t *testing.T) {
 	}
 }
 
-// The certificate outlives every process, is for loopback only, and a strict verifier takes it.
+// TestCertificate checks that the certificate is valid long enough, is for loopback only, and is accepted by a strict
+// verifier.
 func TestCertificate(t *testing.T) {
 	d := open(t)
 	pair := d.listener.config.Certificates[0]
@@ -176,7 +178,7 @@ func TestCertificate(t *testing.T) {
 	if len(authority.PermittedIPRanges) != 2 || len(authority.PermittedDNSDomains) != 1 || !authority.PermittedDNSDomainsCritical {
 		t.Errorf("the authority may certify more than loopback: %+v", authority)
 	}
-	// Nothing on disk holds a key.
+	// No file contains a key.
 	env := map[string]string{}
 	if err := d.Trust(env, false); err != nil {
 		t.Fatal(err)
@@ -211,7 +213,7 @@ func TestCovers(t *testing.T) {
 	}
 }
 
-// TestTrust checks that the certificates that the environment trusts stay trusted, and that its options are kept.
+// TestTrust checks that certificates trusted by the environment stay trusted, and that its options are kept.
 func TestTrust(t *testing.T) {
 	d := open(t)
 	own := filepath.Join(t.TempDir(), "own.pem")
@@ -249,7 +251,7 @@ func TestTrust(t *testing.T) {
 		t.Errorf("got %v, %v", env, err)
 	}
 
-	// The file is made again when what it was made of has changed, and not before.
+	// The file is written again only after its source changes.
 	env = map[string]string{"SSL_CERT_FILE": own}
 	again := map[string]string{"SSL_CERT_FILE": own}
 	if err := errors.Join(d.Trust(env, false), d.Trust(again, false)); err != nil || env["SSL_CERT_FILE"] != again["SSL_CERT_FILE"] {
@@ -303,7 +305,7 @@ func TestTrustJava(t *testing.T) {
 	}
 }
 
-// Whatever is sent, and however slowly, others are served meanwhile.
+// TestGarbageBlocksNobody checks that invalid and slow input does not block other clients.
 func TestGarbageBlocksNobody(t *testing.T) {
 	d := open(t)
 	address, connections := served(t, d)
@@ -329,7 +331,7 @@ func TestGarbageBlocksNobody(t *testing.T) {
 			t.Errorf("%s: got %q", scheme, got)
 		}
 	}
-	// One that does not trust the endpoint.
+	// A client that does not trust the endpoint.
 	if conn, err := tls.Dial("tcp", address, &tls.Config{RootCAs: x509.NewCertPool()}); err == nil {
 		conn.Close()
 		t.Error("a client without the certificate trusts it")
@@ -367,7 +369,8 @@ func recordedHello(t *testing.T) []byte {
 	return hello[:n]
 }
 
-// A connection is closed when its client has not finished the handshake in time, also when each byte comes soon.
+// TestHandshakeTimeout checks that a connection is closed if its client does not finish the handshake in time, even
+// if the client sends bytes continuously.
 func TestHandshakeTimeout(t *testing.T) {
 	hello := recordedHello(t)
 	for name, send := range map[string]func(net.Conn){
@@ -381,7 +384,7 @@ func TestHandshakeTimeout(t *testing.T) {
 				time.Sleep(time.Second)
 			}
 		},
-		"deaf": func(c net.Conn) { _, _ = c.Write(hello) }, // it does not read the answer
+		"deaf": func(c net.Conn) { _, _ = c.Write(hello) }, // does not read the response
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -407,7 +410,8 @@ func TestHandshakeTimeout(t *testing.T) {
 	}
 }
 
-// The listener can be closed at any time, and again; then it accepts no more and its files are gone.
+// TestClose checks that the listener can be closed at any time and repeatedly. It then accepts no connections, and
+// its files are removed.
 func TestClose(t *testing.T) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -418,7 +422,7 @@ func TestClose(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	conn, err := net.Dial("tcp", l.Addr().String()) // which is not accepted
+	conn, err := net.Dial("tcp", l.Addr().String()) // never accepted
 	if err != nil {
 		t.Fatal(err)
 	}

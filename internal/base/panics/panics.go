@@ -1,5 +1,5 @@
-// Package panics describes recovered panics in logs and errors without the values that they carry. A panic value may
-// quote input, and with it a secret that the recovering code does not know and cannot redact.
+// Package panics describes recovered panics in logs and errors without their values. A panic value may quote input,
+// and with it a secret that the recovering code does not know and cannot redact.
 package panics
 
 import (

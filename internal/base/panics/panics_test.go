@@ -57,11 +57,11 @@ func TestHandler(t *testing.T) {
 	}
 }
 
-// recovers finds where panics are recovered, and the name that their value gets.
+// recovers matches a recover call and the variable that holds its value.
 var recovers = regexp.MustCompile(`(?:(\w+) := |\()recover\(\)`)
 
-// TestEveryRecoveryIsMasked searches the repository: a recovered value may be compared, raised again, given to this package or to a masker
-// that knows the secrets of its request, and used in no other way.
+// TestEveryRecoveryIsMasked searches the repository. A recovered value may be compared, raised again, passed to this
+// package or passed to a masker that knows the secrets of its request. Any other use fails the test.
 func TestEveryRecoveryIsMasked(t *testing.T) {
 	root := filepath.Join("..", "..", "..")
 	found := 0
@@ -106,7 +106,7 @@ func TestEveryRecoveryIsMasked(t *testing.T) {
 	}
 }
 
-// allowed reports whether a line uses a recovered value only to compare it, to raise it again, or by this package.
+// allowed reports whether a line uses a recovered value only to compare it, to raise it again, or with this package.
 func allowed(line, value string) bool {
 	for _, use := range []string{"panics.Cause(" + value + ")", "panic(" + value + ")", value + " != nil", value + ".(error)", "; " + value + " {", value + ": "} {
 		line = strings.ReplaceAll(line, use, "")
@@ -114,9 +114,9 @@ func allowed(line, value string) bool {
 	return !regexp.MustCompile(`\b` + value + `\b`).MatchString(strings.ReplaceAll(line, `"`+value+`"`, ""))
 }
 
-// masked are the lines that keep a recovered value for a masker that knows the secrets of the request.
+// masked are the lines that pass a recovered value to a masker that knows the secrets of the request.
 var masked = map[string]bool{
-	// Its log masks what it knows, and so does the response.
+	// The log and the response are both masked.
 	`answer.go: o = outcome{err: fmt.Errorf("panic: %v", p)}`:                                                  true,
 	`answer.go: r.Log().Error("panic in the handler", "panic", fmt.Sprint(p), "trace", string(debug.Stack()))`: true,
 }

@@ -1,4 +1,4 @@
-// Package redact masks secrets in texts, in each encoding in which a secret can appear.
+// Package redact masks secrets in texts, in their common encodings.
 //
 // # Supported encodings
 //

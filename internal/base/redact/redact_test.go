@@ -83,7 +83,7 @@ func TestCut(t *testing.T) {
 	}
 }
 
-// FuzzMask: a secret that is longer than the mask is not in what remains, and what remains stays in its order.
+// FuzzMask checks that a secret longer than the mask does not remain, and that the rest keeps its order.
 func FuzzMask(f *testing.F) {
 	f.Add("password: hunter2", "hunter2", "ter2")
 	f.Add("aabaabaab", "aab", "baa")
@@ -104,7 +104,7 @@ func FuzzMask(f *testing.F) {
 	})
 }
 
-// BenchmarkMask masks a line of 1 MiB that holds no secret.
+// BenchmarkMask masks a line of 1 MiB without a secret.
 func BenchmarkMask(b *testing.B) {
 	var line strings.Builder
 	for i := 0; line.Len() < 1<<20; i++ {

@@ -13,7 +13,7 @@ import (
 	"github.com/pintle-dev/pintle/internal/base/redact"
 )
 
-// masked replaces a secret in a text by the mask.
+// masked masks a secret in a text.
 func masked(text, secret string) string {
 	var s redact.Secrets
 	s.Add(secret)
@@ -24,7 +24,7 @@ var secrets = []string{
 	"hunter2-and-more", "pass/word+1==?", "a<b>&\"c\\d'e", "grüße/日本 🙂x", "tab\tand\nline", "50% off & more=", "=~$;:@,#!()*[]{}|^`",
 }
 
-// TestFound: what encoders make of a secret is masked, whatever stands before and after it.
+// TestFound checks that the output of encoders for a secret is masked, with any text before and after it.
 func TestFound(t *testing.T) {
 	encodings := map[string]func(string) string{
 		"JSON": func(s string) string { b, _ := json.Marshal(s); return string(b) },
@@ -62,7 +62,7 @@ func TestFound(t *testing.T) {
 			if !strings.Contains(got, "*****") {
 				t.Errorf("%s of %q is not found in %s", name, secret, text)
 			}
-			// The text that remains, the ends of a base64 group, is too short to guess the secret from.
+			// The rest, at the ends of a base64 group, is too short to reveal the secret.
 			if left := len(got) - len("before ***** after"); left > 24 {
 				t.Errorf("%s of %q: left is %s", name, secret, got)
 			}
@@ -70,10 +70,10 @@ func TestFound(t *testing.T) {
 	}
 }
 
-// TestBase64Anywhere: at every place in what is encoded, with any bytes around it, at most the two characters that it shares with its
-// neighbours are left at each end.
+// TestBase64Anywhere encodes a secret at every offset with random bytes around it. At each end, at most the two characters
+// that it shares with its neighbours remain.
 func TestBase64Anywhere(t *testing.T) {
-	random := rand.New(rand.NewPCG(1, 2)) // the same bytes each time
+	random := rand.New(rand.NewPCG(1, 2)) // deterministic
 	for range 3000 {
 		secret := bytesOf(random, 5+random.IntN(40))
 		before, after := bytesOf(random, random.IntN(9)), bytesOf(random, random.IntN(9))
@@ -147,7 +147,7 @@ func smallHex(s string) string {
 	return string(b)
 }
 
-// jsonOf is a JSON encoder that escapes what others leave.
+// jsonOf is a JSON encoder with additional escapes.
 func jsonOf(s string, escape func(rune) bool, slash, format string) string {
 	var b strings.Builder
 	for _, r := range s {

@@ -1,5 +1,5 @@
-// Package seal keeps records secret and whole where others can read or write them: AES-256 in Galois/Counter Mode,
-// under keys that are derived from the texts a program is given.
+// Package seal encrypts and authenticates records with AES-256 in Galois/Counter Mode, under keys derived from
+// secrets in the configuration.
 //
 // A sealed record contains the ID of its key, so that keys can be rotated: a [Box] seals with its first key and opens
 // with any. The record is bound to a place that it does not contain: a record that was moved elsewhere does not open.

@@ -1,4 +1,4 @@
-// Package secretfile checks that a file which holds secrets is unreadable for other users.
+// Package secretfile checks that other users cannot read a file with secrets.
 //
 // A file of the process's own user must be accessible to that user only (mode 0600 or less). A file of root may also
 // be readable by its group (0640 or less). This is how Kubernetes mounts the secrets of a pod whose user is not root,

@@ -20,9 +20,9 @@ func TestPrivate(t *testing.T) {
 		{0o400, pintle, pintle, true},
 		{0o640, pintle, pintle, false},
 		{0o604, pintle, pintle, false},
-		{0o440, root, pintle, true}, // a secret of Kubernetes with an fsGroup
+		{0o440, root, pintle, true}, // a Kubernetes secret with an fsGroup
 		{0o640, root, pintle, true},
-		{0o460, root, pintle, false}, // its group may change it
+		{0o460, root, pintle, false}, // its group may write to it
 		{0o450, root, pintle, false},
 		{0o444, root, pintle, false},
 		{0o600, root, root, true},
@@ -55,7 +55,7 @@ func TestFile(t *testing.T) {
 	}
 }
 
-// What takes the place of a file has its owner, group and mode, or is its maker's alone.
+// TestLike checks that a replacement gets the owner, group and mode of the old file, or stays private to its creator.
 func TestLike(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("a file has no such bits there")
@@ -101,7 +101,7 @@ func TestLikeOfOthers(t *testing.T) {
 	if runtime.GOOS == "windows" || self() == 0 {
 		t.Skip("everybody who runs this may give files away")
 	}
-	info, err := os.Stat(string(filepath.Separator)) // it is root's
+	info, err := os.Stat(string(filepath.Separator)) // owned by root
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,5 +1,5 @@
-// Package trace carries the W3C Trace Context of a call in a [context.Context]. It records nothing: callers and
-// providers record spans, and the code between them passes the context on unchanged.
+// Package trace carries the W3C Trace Context of a call in a [context.Context]. It does not record spans: callers and
+// providers do, and the code between them passes the context on unchanged.
 //
 // It also counts the functions in a chain of calls, to detect loops.
 //

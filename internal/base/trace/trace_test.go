@@ -17,7 +17,7 @@ func TestParse(t *testing.T) {
 	for text, want := range map[string]trace.Parent{
 		"00-" + id + "-" + parent + "-01":                      "00-" + id + "-" + parent + "-01",
 		" 00-" + id + "-" + parent + "-00\t":                   "00-" + id + "-" + parent + "-00",
-		"00-" + id + "-" + parent + "-0b":                      "00-" + id + "-" + parent + "-01", // flags that are not known yet
+		"00-" + id + "-" + parent + "-0b":                      "00-" + id + "-" + parent + "-01", // unknown flags
 		"00-" + id + "-" + parent + "-fe":                      "00-" + id + "-" + parent + "-00",
 		"cc-" + id + "-" + parent + "-09":                      "00-" + id + "-" + parent + "-01",
 		"cc-" + id + "-" + parent + "-01-more":                 "00-" + id + "-" + parent + "-01",

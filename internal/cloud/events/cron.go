@@ -202,7 +202,7 @@ func nearest(in time.Time, n, length int) int {
 	return n
 }
 
-// next returns the first matching minute after now, or the zero time if there is none.
+// next returns the first matching minute after now, or the zero time if no minute matches.
 func (c *cron) next(now time.Time) time.Time {
 	from := now.UTC().Truncate(time.Minute).Add(time.Minute)
 	for year := max(from.Year(), firstYear); year <= lastYear; year++ {

@@ -7,7 +7,7 @@ import (
 	"github.com/pintle-dev/pintle/internal/cloud/registry"
 )
 
-// TestPattern holds matches against the examples of the EventBridge User Guide, comparison operators.
+// TestPattern compares matches with the examples of the EventBridge User Guide, comparison operators.
 func TestPattern(t *testing.T) {
 	const event = `{"source": "aws.ec2", "detail-type": "state", "resources": ["arn:one", "arn:two"], "detail": {"state": "Running", "n": 3.0, "big": 300,
 		"none": null, "on": true, "empty": "", "list": [], "ip": "10.0.0.7", "file": "dir/a.png", "c": {"d": "x"}, "objects": [{"k": 1}, {"k": 2}]}}`

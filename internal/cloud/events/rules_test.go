@@ -21,7 +21,7 @@ var home = registry.Scope{Account: "000000000000", Region: "us-east-1"}
 
 const function = "arn:aws:lambda:us-east-1:000000000000:function:User"
 
-// world is the rules of nodes that share a catalog, on the clock of a test, and what they sent.
+// world is the rules of nodes that share a catalog, on a simulated clock, and the sent events.
 type world struct {
 	t       *testing.T
 	catalog *registry.Catalog
@@ -29,7 +29,7 @@ type world struct {
 
 	mu   sync.Mutex
 	sent []string
-	// took is how long a target takes; refuse is its error.
+	// took is the duration of a target, and refuse its error.
 	took   time.Duration
 	refuse error
 }
@@ -43,7 +43,7 @@ func newWorld(t *testing.T) *world {
 	return &world{t: t, catalog: registry.New(rows), start: time.Now()}
 }
 
-// node returns rules of a node that runs until the returned func is called.
+// node returns the rules of a node that runs until the returned func is called.
 func (w *world) node(change func(*Config)) (*Rules, func()) {
 	w.t.Helper()
 	config := Config{Catalog: w.catalog, Alone: true, Send: w.send}
@@ -83,7 +83,7 @@ func (w *world) send(_ context.Context, place registry.Scope, target registry.Ta
 	return nil
 }
 
-// takes returns what was sent since the last call of it.
+// takes returns the events sent since the last call.
 func (w *world) takes() []string {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -115,7 +115,7 @@ func (w *world) sees(want ...string) {
 	}
 }
 
-// TestRun: a rule fires by its schedule, and no longer when it is disabled or deleted.
+// TestRun checks that a rule fires on its schedule until it is disabled or deleted.
 func TestRun(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)
@@ -138,7 +138,8 @@ func TestRun(t *testing.T) {
 	})
 }
 
-// TestPoll: what a function made to poll fires soon, then less and less often up to its schedule, and not before its targets are done.
+// TestPoll checks that a polling rule of a function fires soon, then at growing intervals up to its schedule, and not
+// before its targets are done.
 func TestPoll(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)
@@ -152,11 +153,11 @@ func TestPoll(t *testing.T) {
 		w.put(r, registry.Rule{Name: "poll", Schedule: "rate(1 minute)", Poll: true}, "1")
 		time.Sleep(6 * time.Minute)
 		w.sees("1m3s User 1", "1m10s User 1", "1m21s User 1", "1m40s User 1", "2m15s User 1", "3m15s User 1",
-			"4m1s User 1", "5m1s User 1", "6m1s User 1", "7m1s User 1") // those by its schedule, which counts from the last change
+			"4m1s User 1", "5m1s User 1", "6m1s User 1", "7m1s User 1") // on its schedule, which starts at the last change
 	})
 }
 
-// TestExact: with the fidelity of AWS such a rule keeps to its schedule.
+// TestExact checks that such a rule follows its schedule with the fidelity of AWS.
 func TestExact(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)
@@ -173,7 +174,7 @@ func TestExact(t *testing.T) {
 	})
 }
 
-// TestRestart: a rule whose time passed while no node ran fires once, and goes on with its schedule.
+// TestRestart checks that a rule that was due while no node ran fires once, and continues its schedule.
 func TestRestart(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)
@@ -191,7 +192,7 @@ func TestRestart(t *testing.T) {
 	})
 }
 
-// TestRestartWhilePolling: a rule whose target was at work when the only node died fires at once.
+// TestRestartWhilePolling checks that a rule whose target was running when the only node died fires at once.
 func TestRestartWhilePolling(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)
@@ -208,7 +209,7 @@ func TestRestartWhilePolling(t *testing.T) {
 	})
 }
 
-// TestNodes: of several nodes one fires a rule, also after the node died that the rule was made on.
+// TestNodes checks that only one of several nodes fires a rule, even after the node that created the rule died.
 func TestNodes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)
@@ -227,7 +228,7 @@ func TestNodes(t *testing.T) {
 	})
 }
 
-// TestRefusedTarget: a target that does not take an event does not keep its rule from firing.
+// TestRefusedTarget checks that a target that does not accept an event does not stop its rule.
 func TestRefusedTarget(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)
@@ -302,7 +303,7 @@ func TestPutTargetsRefuses(t *testing.T) {
 	if err := r.PutTargets(t.Context(), home, "none", nil); !errors.Is(err, registry.ErrNotFound) {
 		t.Errorf("targets of no rule: %v", err)
 	}
-	// A target that cannot be called here is kept, for templates that declare it.
+	// A target that cannot be called here is stored, because a template may declare it.
 	w.must(r.PutTargets(t.Context(), home, "a", map[string]registry.Target{"1": {ARN: function}, "2": {ARN: "arn:aws:sqs:us-east-1:000000000000:q"}}))
 	if err := r.Delete(t.Context(), home, "a"); err == nil || err.Error() != "Rule can't be deleted since it has targets." {
 		t.Errorf("a rule with targets is deleted: %v", err)
@@ -313,7 +314,7 @@ func TestPutTargetsRefuses(t *testing.T) {
 	}
 }
 
-// TestInput holds what targets get against the examples of the EventBridge User Guide.
+// TestInput compares the inputs of targets with the examples of the EventBridge User Guide.
 func TestInput(t *testing.T) {
 	body, err := decode([]byte(`{"version":"0","id":"7bf7","detail-type":"EC2 Instance State-change Notification","source":"aws.ec2","account":"111122223333",
 		"time":"2015-11-11T21:29:54Z","region":"us-east-1","resources":["arn:aws:ec2:us-east-1:111122223333:instance/i-abcd1111"],

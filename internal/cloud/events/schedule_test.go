@@ -17,7 +17,7 @@ func at(t *testing.T, text string) time.Time {
 	return parsed
 }
 
-// TestCron holds next times against the examples of the EventBridge User Guide and a calendar.
+// TestCron compares next times with the examples of the EventBridge User Guide and a calendar.
 func TestCron(t *testing.T) {
 	for _, test := range []struct{ cron, after, want string }{
 		{"15 10 * * ? *", "2026-11-24 10:14:59", "2026-11-24 10:15:00"},

@@ -19,7 +19,7 @@ import (
 	"github.com/pintle-dev/pintle/wire"
 )
 
-// Delivery sends requests to a function by the name that Match returns.
+// TestMatch checks that delivery can send requests to a function by the name from Match.
 func TestMatch(t *testing.T) {
 	require.Tool(t, "node")
 	w := newWorld(t, nil)
@@ -50,7 +50,7 @@ func TestMatch(t *testing.T) {
 	if o := <-done; string(o.Result) != `"`+arn+`"` {
 		t.Errorf("%+v", o)
 	}
-	// A function with a reserved concurrency of 0 fails at once, where Lambda would retry for hours.
+	// A function with a reserved concurrency of 0 fails at once. Lambda would retry for hours.
 	of, zero := node("index.handler"), 0
 	of.Concurrency = &zero
 	w.create("off", of, inline(""))
@@ -65,11 +65,11 @@ func TestMatch(t *testing.T) {
 	}
 }
 
-// gate has a function "gated", each call of which says that it came and waits until it may go.
+// gate creates a function "gated". Each call of it signals its start and waits until the gate is open.
 func gate(w *world, concurrency *int) (came <-chan string, open func()) {
 	names, opened := make(chan string, 100), make(chan struct{})
 	w.mux.HandleFunc("PUT /gate", func(_ http.ResponseWriter, r *http.Request) {
-		body, _ := io.ReadAll(r.Body) // what came is what there is
+		body, _ := io.ReadAll(r.Body) // a partial body is fine
 		names <- string(body)
 		select {
 		case <-opened:
@@ -82,7 +82,7 @@ func gate(w *world, concurrency *int) (came <-chan string, open func()) {
 	return names, sync.OnceFunc(func() { close(opened) })
 }
 
-// observed is a runtime that says when it has taken an event.
+// observed is a runtime that signals accepted events.
 type observed struct {
 	lambda.Runtime
 	taken chan<- struct{}
@@ -96,7 +96,7 @@ func (o observed) Invoke(name string, event local.Event) error {
 	return err
 }
 
-// Calls wait for a process, up to a bound; with reserved concurrency they do not.
+// TestBusy checks that calls wait for a process, up to a limit, and that they do not with reserved concurrency.
 func TestBusy(t *testing.T) {
 	require.Tool(t, "node")
 	one := 1
@@ -170,7 +170,7 @@ func TestBusy(t *testing.T) {
 	}
 }
 
-// An event is tried three times, under one id.
+// TestEvents checks that an event is tried three times, with the same ID.
 func TestEvents(t *testing.T) {
 	require.Tool(t, "node")
 	w := newWorld(t, func(c *lambda.Config) {
@@ -216,7 +216,7 @@ exports.handler = async (event, context) => {
 	if diff := cmp.Diff([]string{"a1", "a2", "a3"}, got); diff != "" {
 		t.Error(diff)
 	}
-	// One that fails three times is given up: what comes next is another event's.
+	// An event that fails three times is dropped. The next message is from another event.
 	if err := send(`{"name":"b","until":9}`); err != nil {
 		t.Fatal(err)
 	}
@@ -243,7 +243,7 @@ exports.handler = async (event, context) => {
 	}
 }
 
-// The log in JSON is what CDK's framework asks for, to keep silent.
+// TestLogFormat checks the JSON log format, which the CDK's framework requests to suppress its log.
 func TestLogFormat(t *testing.T) {
 	require.Tool(t, "node")
 	require.Tool(t, "python3")
@@ -277,7 +277,7 @@ func TestLogFormat(t *testing.T) {
 	}
 }
 
-// Neither what is known to be secret nor what is named so shows in a log.
+// TestSecretsInLogs checks that neither known secrets nor values of secret-sounding variables appear in a log.
 func TestSecretsInLogs(t *testing.T) {
 	require.Tool(t, "python3")
 	w := newWorld(t, nil)
@@ -299,7 +299,8 @@ func TestSecretsInLogs(t *testing.T) {
 	}
 }
 
-// The keys that functions are given may be the user's own, and a function that prints its environment prints them.
+// TestKeysInLogs checks that a function that prints its environment does not print its keys, which may be the user's
+// own.
 func TestKeysInLogs(t *testing.T) {
 	require.Tool(t, "python3")
 	w := newWorld(t, func(c *lambda.Config) {

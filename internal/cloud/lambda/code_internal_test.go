@@ -47,7 +47,7 @@ func archive(t testing.TB, entries ...entry) []byte {
 	return b.Bytes()
 }
 
-// unpackTo unpacks a zip file into the directory in of a new one, and lists all files afterwards: below in, and next to it.
+// unpackTo unpacks a zip file into the subdirectory in of a new directory, and lists all files below both.
 func unpackTo(t testing.TB, text []byte) (dir string, list []string, err error) {
 	t.Helper()
 	dir = t.TempDir()
@@ -118,7 +118,7 @@ func TestExtract(t *testing.T) {
 	}
 }
 
-// A list that lies about sizes does not fill the disk.
+// TestExtractIsBounded checks that a zip file with wrong sizes does not fill the disk.
 func TestExtractIsBounded(t *testing.T) {
 	zeros := strings.Repeat("\x00", 1<<20)
 	var b bytes.Buffer
@@ -140,7 +140,7 @@ func TestExtractIsBounded(t *testing.T) {
 	if _, _, err := unpackTo(t, text); !errors.As(err, &told) || told.Message != "Unzipped size must be smaller than 262144000 bytes" {
 		t.Errorf("as it says: %v", err)
 	}
-	// In the list at the end the uncompressed size is 24 bytes after the signature.
+	// In the central directory, the uncompressed size is 24 bytes after the signature.
 	for at := 0; ; {
 		next := bytes.Index(text[at:], []byte("PK\x01\x02"))
 		if next < 0 {
@@ -154,7 +154,7 @@ func TestExtractIsBounded(t *testing.T) {
 	}
 }
 
-// No zip file can write outside the directory, and an error leaves nothing.
+// FuzzExtract checks that no zip file can write outside the directory, and that an error leaves no files.
 func FuzzExtract(f *testing.F) {
 	f.Add(archive(f, entry{"bin/run", "x", 0o755}, entry{"b", "bin/run", fs.ModeSymlink | 0o777}))
 	f.Add(archive(f, entry{"../x", "x", 0o644}))
@@ -198,7 +198,7 @@ func FuzzParseReference(f *testing.F) {
 	})
 }
 
-// A file that is old when it is looked at and new when it is taken away stays.
+// TestDiscard checks that a file is kept if it was old when checked, but is new when removed.
 func TestDiscard(t *testing.T) {
 	dir := t.TempDir()
 	now := time.Now()
@@ -239,7 +239,7 @@ func TestCustomResource(t *testing.T) {
 	}
 }
 
-// TestRecordedRequest: the functions that are destinations log records of invocations, with what the request holds.
+// TestRecordedRequest checks that destination functions log invocation records with the data of the request.
 func TestRecordedRequest(t *testing.T) {
 	const request = `{"RequestId":"r","StackId":"s","LogicalResourceId":"L","ResponseURL":"u"}`
 	for payload, want := range map[string]string{

@@ -19,7 +19,7 @@ import (
 	"github.com/pintle-dev/pintle/wire"
 )
 
-// declarations are two functions of the account of home: User, which runs, and Broken.
+// declarations are two functions in the account of home: User, which runs, and Broken.
 type declarations struct{}
 
 func (declarations) Account() string { return home.Account }
@@ -69,7 +69,8 @@ func newDeclared(t *testing.T, change func(*lambda.Config)) *world {
 	return w
 }
 
-// TestDeclaredByName: a declared function is called by its name and by whatever ARN its handler was invoked by.
+// TestDeclaredByName checks that a declared function can be called by its name and by any ARN with which its handler
+// was invoked.
 func TestDeclaredByName(t *testing.T) {
 	w := newDeclared(t, nil)
 	const own, token = "arn:aws:lambda:us-east-1:000000000000:function:User", "arn:aws:lambda:eu-west-1:123456789012:function:User"
@@ -100,7 +101,7 @@ func TestDeclaredByName(t *testing.T) {
 	}
 }
 
-// TestDeclaredSecrets: the NoEcho values of the request that an event is about do not show in the log.
+// TestDeclaredSecrets checks that the NoEcho values of an event's request do not appear in the log.
 func TestDeclaredSecrets(t *testing.T) {
 	w := newDeclared(t, func(c *lambda.Config) {
 		c.Secrets = func(_ context.Context, id wire.RequestID) []string {
@@ -123,8 +124,8 @@ func TestDeclaredSecrets(t *testing.T) {
 	}
 }
 
-// TestDeclaredAmongOthers: declared functions are listed, shown and given permissions next to those of the catalog, before one of the
-// same name, and are not changed.
+// TestDeclaredAmongOthers checks that declared functions are listed, shown and given permissions like those of the
+// catalog. They take precedence over one with the same name, and cannot be changed.
 func TestDeclaredAmongOthers(t *testing.T) {
 	w := newDeclared(t, nil)
 	for _, name := range []string{"A", "User", "Z"} {
@@ -165,7 +166,7 @@ func TestDeclaredAmongOthers(t *testing.T) {
 	}
 }
 
-// TestDeclaredOnly: functions of the catalog are neither found nor made, and their files are left alone.
+// TestDeclaredOnly checks that functions of the catalog are neither found nor created, and that their files are kept.
 func TestDeclaredOnly(t *testing.T) {
 	w := newDeclared(t, nil)
 	w.create("A", python("index.handler"), inline("def handler(e, c): return 1"))

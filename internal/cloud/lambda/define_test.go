@@ -44,7 +44,7 @@ func TestCreateIsOnceForItsHolder(t *testing.T) {
 	}
 }
 
-// A version stays what the function was.
+// TestVersions checks that a version does not change when its function does.
 func TestVersions(t *testing.T) {
 	require.Tool(t, "node")
 	w := newWorld(t, nil)
@@ -187,7 +187,8 @@ func TestRefused(t *testing.T) {
 	}
 }
 
-// Code comes from a bucket as assets do, and what no function has any more goes, after a while.
+// TestCodeFromABucket checks that code can come from a bucket, like assets, and that unused code is removed after a
+// while.
 func TestCodeFromABucket(t *testing.T) {
 	require.Tool(t, "python3")
 	now := time.Now()

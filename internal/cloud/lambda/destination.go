@@ -24,7 +24,7 @@ const (
 // destinationForm matches the ARN of a destination: service, region and account.
 var destinationForm = regexp.MustCompile(`^arn:aws[a-zA-Z-]*:(lambda|sns|sqs|events):([a-z0-9-]+):([0-9]{12}):[^\s]{1,256}$`)
 
-// Result is the result of an asynchronous call, for its destination.
+// Result is the result of an asynchronous call that its destination gets.
 type Result struct {
 	// Scope is the place of the function.
 	registry.Scope
@@ -201,7 +201,7 @@ type tried struct {
 	// payload is the result of the function, or its error. failure is the kind of the error, or empty.
 	payload []byte
 	failure string
-	kind    string // of the failure, for the log
+	kind    string // of the failure; only logged
 }
 
 type recordContext struct {

@@ -16,7 +16,7 @@ import (
 	"github.com/pintle-dev/pintle/internal/dev/require"
 )
 
-// TestDestinations compares records with those of the Lambda developer guide.
+// TestDestinations compares records with those in the Lambda developer guide.
 func TestDestinations(t *testing.T) {
 	require.Tool(t, "python3")
 	results := make(chan lambda.Result, 10)
@@ -96,7 +96,7 @@ def handler(event, context):
 	}, v); diff != "" {
 		t.Errorf("failure (-want +got):\n%s", diff)
 	}
-	// The configuration goes with its function.
+	// Deleting the function deletes the configuration.
 	if err := w.Delete(t.Context(), home, "f"); err != nil {
 		t.Fatal(err)
 	}
@@ -111,7 +111,7 @@ func TestOldEvents(t *testing.T) {
 	now := time.Date(2026, 11, 27, 12, 0, 0, 0, time.UTC)
 	w := newWorld(t, func(c *lambda.Config) {
 		calls := 0
-		c.Now = func() time.Time { // later with every look
+		c.Now = func() time.Time { // advances with every call
 			calls++
 			return now.Add(time.Duration(calls) * time.Minute)
 		}
@@ -186,11 +186,12 @@ func TestEventConfigs(t *testing.T) {
 	}
 }
 
-// TestDestinationLoop: functions that call each other by their destinations without end are stopped, as Lambda's are.
+// TestDestinationLoop checks that functions that call each other forever through their destinations are stopped, as
+// on Lambda.
 func TestDestinationLoop(t *testing.T) {
 	require.Tool(t, "python3")
 	ended := make(chan error, 1)
-	runs := 0 // each waits for the one before it
+	runs := 0 // each waits for the previous one
 	var w *world
 	w = newWorld(t, func(c *lambda.Config) {
 		c.Deliver = func(ctx context.Context, r lambda.Result) error {

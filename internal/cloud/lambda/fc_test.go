@@ -16,24 +16,24 @@ import (
 	"github.com/pintle-dev/pintle/wire"
 )
 
-// hangzhou is a place of ROS, where functions of Function Compute are.
+// hangzhou is the place of Function Compute functions.
 var hangzhou = registry.Scope{Account: "0000000000000000", Region: "cn-hangzhou"}
 
-// fc is a function of Function Compute.
+// fc returns a Function Compute function.
 func fc(name, runtime string) registry.Item[registry.Function] {
 	return registry.Item[registry.Function]{Scope: hangzhou, Name: name, Of: registry.Function{
 		Contract: registry.ContractFC, Runtime: runtime, Handler: "index.handler", Timeout: 30,
 	}}
 }
 
-// told is what a handler says of what it was called with.
+// told is a handler's report of its call.
 type told struct {
 	Type, Function, Service, Region, Account, Word, Key string
 	Sum                                                 int
 }
 
-// TestFunctionsOfFunctionCompute: their handlers get bytes, are told which function they are, and know nothing of Lambda; the one
-// of a service is another than the one of the same name in none.
+// TestFunctionsOfFunctionCompute checks that handlers get bytes and the name of their function, and nothing of
+// Lambda. A function of a service differs from one with the same name without a service.
 func TestFunctionsOfFunctionCompute(t *testing.T) {
 	require.Tool(t, "python3")
 	require.Tool(t, "node")
@@ -91,8 +91,8 @@ def handler(event, context):
 	}
 }
 
-// TestFunctionComputeAnswers: a handler as templates of ROS have them in their text posts its answer, and what it logs is the
-// request's.
+// TestFunctionComputeAnswers checks that an inline handler of a ROS template posts its answer, and that its log
+// belongs to the request.
 func TestFunctionComputeAnswers(t *testing.T) {
 	require.Tool(t, "python3")
 	w := newWorld(t, nil)
@@ -140,7 +140,8 @@ def handler(event, context):
 	}
 }
 
-// TestFunctionComputeNames: what no function is called by is none, and what is changed or deleted is so for the next call.
+// TestFunctionComputeNames checks that invalid names match no function, and that changes and deletions apply to the
+// next call.
 func TestFunctionComputeNames(t *testing.T) {
 	require.Tool(t, "python3")
 	w := newWorld(t, nil)

@@ -14,8 +14,8 @@ import (
 	"github.com/pintle-dev/pintle/internal/dev/require"
 )
 
-// TestSurroundingsOfFunctionCompute: functions of Function Compute find layers, the directories of Node modules and the keys of the
-// server, which the log does not show. One with a key of its own has no other.
+// TestSurroundingsOfFunctionCompute checks that Function Compute functions find layers, the directories of Node
+// modules and the keys of the server, which the log does not show. A function with its own key gets no other.
 func TestSurroundingsOfFunctionCompute(t *testing.T) {
 	require.Tool(t, "python3")
 	require.Tool(t, "node")

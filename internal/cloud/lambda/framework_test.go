@@ -16,7 +16,7 @@ import (
 	"github.com/pintle-dev/pintle/internal/dev/require"
 )
 
-// folder returns a zip file of the CDK's code as an app uploads it.
+// folder returns a zip file of the CDK's code, as an app uploads it.
 func folder(t *testing.T, name string) registry.Code {
 	t.Helper()
 	dir := filepath.Join(require.CDK(t), name)
@@ -35,14 +35,14 @@ func folder(t *testing.T, name string) registry.Code {
 	return registry.Code{Zip: pack(t, files)}
 }
 
-// answers is where functions answer to custom resources, and where they start executions.
+// answers receives the responses of functions to custom resource requests, and their new executions.
 type answers struct {
 	url        string
 	got        chan map[string]any
 	executions chan string
 }
 
-// answersOf has the world's server take answers, at a path that is known, and executions.
+// answersOf makes the world's server accept responses at a fixed path, and executions.
 func answersOf(w *world) answers {
 	a := answers{url: w.url + "/response/1?X-Amz-Signature=0123456789abcdef0123456789abcdef", got: make(chan map[string]any, 10), executions: make(chan string, 10)}
 	w.mux.HandleFunc("PUT /response/1", func(rw http.ResponseWriter, r *http.Request) {
@@ -78,7 +78,7 @@ func (a answers) event(change map[string]any) string {
 	return string(text)
 }
 
-// The CDK's provider framework as it ships it, over functions of users, without any package of npm's.
+// TestFramework runs the CDK's provider framework as shipped, over user functions, without any npm package.
 func TestFramework(t *testing.T) {
 	require.Tool(t, "node")
 	w := newWorld(t, nil)
@@ -122,12 +122,12 @@ exports.isComplete = async (event) => ({IsComplete: event.ResourceProperties.A !
 	if diff := cmp.Diff(want, <-a.got); diff != "" {
 		t.Error(diff)
 	}
-	// The framework keeps silent, and what the user's function says belongs to the request.
+	// The framework logs nothing, and the log of the user's function belongs to the request.
 	if diff := cmp.Diff([]string{"r-1 user-on-event: onEvent Create b"}, w.logged()); diff != "" {
 		t.Error(diff)
 	}
 
-	// A user's error reaches the answer with where it was thrown.
+	// A user's error is in the response, with its stack trace.
 	if got := w.invoke("on-event", a.event(map[string]any{"ResourceProperties": map[string]any{"A": "fail"}})); got != "null" {
 		t.Fatal(got)
 	}
@@ -138,7 +138,7 @@ exports.isComplete = async (event) => ({IsComplete: event.ResourceProperties.A !
 		t.Errorf("%v", failed)
 	}
 
-	// With isComplete it starts an execution, asks by throwing, and gives up by what it has thrown.
+	// With isComplete, the framework starts an execution, polls by throwing an error, and ends with the thrown error.
 	if got := w.invoke("begin", a.event(nil)); got != "null" {
 		t.Fatal(got)
 	}
@@ -194,7 +194,7 @@ func TestCoreEntrypoint(t *testing.T) {
 	}
 }
 
-// Inline code finds the modules that Lambda puts beside it.
+// TestInlineResponse checks that inline code finds the modules that Lambda provides for it.
 func TestInlineResponse(t *testing.T) {
 	require.Tool(t, "node")
 	require.Tool(t, "python3")
@@ -218,8 +218,8 @@ func TestInlineResponse(t *testing.T) {
 	}
 }
 
-// TestStandIns calls the stand-ins for the SDK in all their forms, with their errors. An SDK that is installed next
-// to the function's code takes precedence.
+// TestStandIns calls all forms of the SDK stand-ins, with their errors. An SDK that is installed next to the
+// function's code takes precedence.
 func TestStandIns(t *testing.T) {
 	require.Tool(t, "node")
 	w := newWorld(t, nil)

@@ -15,7 +15,7 @@ import (
 	"github.com/pintle-dev/pintle/internal/dev/require"
 )
 
-// Every form that a handler may have, and every way in which one may end.
+// TestInvoke checks every form of a handler, and every way in which a call can end.
 func TestInvoke(t *testing.T) {
 	require.Tool(t, "node")
 	require.Tool(t, "python3")
@@ -75,7 +75,7 @@ func TestInvoke(t *testing.T) {
 	}
 }
 
-// program is a runtime of one's own, in as few lines as they can be.
+// program is a minimal custom runtime.
 const program = `#!/bin/sh
 exec python3 -c '
 import http.client, json, os
@@ -94,7 +94,8 @@ func inlineZip(t *testing.T, name, text string) registry.Code {
 	return registry.Code{Zip: pack(t, map[string]string{name: text})}
 }
 
-// TestLongErrorIsNotCut checks that a long error comes back whole, because the CDK's waiter sends its state in one.
+// TestLongErrorIsNotCut checks that a long error is returned in full, because the CDK's waiter sends its state in
+// one.
 func TestLongErrorIsNotCut(t *testing.T) {
 	require.Tool(t, "node")
 	w := newWorld(t, nil)
@@ -105,7 +106,8 @@ func TestLongErrorIsNotCut(t *testing.T) {
 	}
 }
 
-// A function is told what it is and gets nothing of this process's environment but what every process needs.
+// TestEnvironment checks that a function gets its own variables, and only the necessary ones of this process's
+// environment.
 func TestEnvironment(t *testing.T) {
 	require.Tool(t, "python3")
 	t.Setenv("OF_THE_SHELL", "1")
@@ -132,7 +134,8 @@ def handler(event, context):
 	}
 }
 
-// Layers are found where each language looks; the later wins, and one that is deleted stays with those who have it.
+// TestLayers checks that layers are found where each language looks, and that later layers take precedence. A deleted
+// layer stays available to functions that use it.
 func TestLayers(t *testing.T) {
 	require.Tool(t, "node")
 	require.Tool(t, "python3")
@@ -193,7 +196,7 @@ func TestLayers(t *testing.T) {
 	}
 }
 
-// TestAnotherNode checks that another node, and this one after a restart, serves existing functions, also when the
+// TestAnotherNode checks that another node, and this one after a restart, serves existing functions, even if the
 // unpacked code was deleted.
 func TestAnotherNode(t *testing.T) {
 	require.Tool(t, "node")

@@ -282,7 +282,7 @@ func (f *Functions) Request(id string) (wire.RequestID, bool) {
 }
 
 // recordedRequest returns the custom resource request in a payload. The request may be the payload itself, or be
-// nested in invocation records. It is empty if there is none.
+// nested in invocation records. It is empty if the payload has no request.
 func recordedRequest(payload []byte) (request wire.RequestID) {
 	for n := 0; request == "" && payload != nil && n < maxRecords; n++ {
 		request, _, payload = customResource(payload)

@@ -26,15 +26,15 @@ import (
 	"github.com/pintle-dev/pintle/internal/store/memory"
 )
 
-// patience is how long a test waits for what must come, before it says what did not.
+// patience bounds the waits in tests.
 const patience = 30 * time.Second
 
 var home = registry.Scope{Account: "000000000000", Region: "us-east-1"}
 
-// key is the one that the world's server knows.
+// key is the key that the world's server knows.
 var key = sigv4.Key{ID: "AKIAFUNCTIONS", Secret: "not-for-anyone", Account: "000000000000"}
 
-// world is functions with all that is around them. Nodes of a world share the catalog and the directory of the code.
+// world is functions with their dependencies. Nodes of a world share the catalog and the code directory.
 type world struct {
 	*lambda.Functions
 	t       *testing.T
@@ -103,7 +103,7 @@ func newNode(t *testing.T, things *registry.Catalog, dir string, change func(*la
 	return w
 }
 
-// serve has the functions at the server, for those who sign with the key.
+// serve serves the functions on the server to callers with the key.
 func (w *world) serve() {
 	verifier, err := sigv4.New(sigv4.Config{
 		Lookup:  func(id string) (sigv4.Key, bool) { return key, id == key.ID },
@@ -162,7 +162,7 @@ func (o objects) Open(_ context.Context, _, bucket, key, _ string) (io.ReadClose
 	return file, info.Size(), nil
 }
 
-// pack returns a zip file. A name that ends in * is a program.
+// pack returns a zip file. A name that ends in * is executable.
 func pack(t *testing.T, files map[string]string) []byte {
 	t.Helper()
 	var b bytes.Buffer
@@ -195,7 +195,7 @@ func pack(t *testing.T, files map[string]string) []byte {
 
 func inline(text string) registry.Code { return registry.Code{Inline: &text} }
 
-// create makes a function.
+// create creates a function.
 func (w *world) create(name string, of registry.Function, code registry.Code) registry.Item[registry.Function] {
 	w.t.Helper()
 	i, err := w.Create(w.t.Context(), registry.Item[registry.Function]{Scope: home, Name: name, Of: of}, code)
@@ -225,10 +225,10 @@ func python(handler string) registry.Function {
 	return registry.Function{Runtime: "python3.13", Handler: handler, Timeout: 30}
 }
 
-// puts takes bodies.
+// puts returns a handler that passes on request bodies.
 func puts(into chan<- string) http.HandlerFunc {
 	return func(_ http.ResponseWriter, r *http.Request) {
-		body, _ := io.ReadAll(r.Body) // what came is what there is
+		body, _ := io.ReadAll(r.Body) // a partial body is fine
 		into <- string(body)
 	}
 }

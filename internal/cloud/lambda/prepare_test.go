@@ -15,11 +15,11 @@ import (
 	"github.com/pintle-dev/pintle/wire"
 )
 
-// lateRows are rows of which one reading comes late.
+// lateRows are rows that can delay a read.
 type lateRows struct {
 	registry.Rows
 	mu   sync.Mutex
-	hold chan chan struct{} // gets what lets the next reading go on once it has read; nil holds none
+	hold chan chan struct{} // gets a channel that releases the next read after it has read; nil delays none
 }
 
 func (r *lateRows) Entry(ctx context.Context, key store.EntryKey) (store.Entry, error) {
@@ -36,7 +36,7 @@ func (r *lateRows) Entry(ctx context.Context, key store.EntryKey) (store.Entry, 
 	return e, err
 }
 
-// lastSet is a runtime that keeps only the last provider that was set.
+// lastSet is a runtime that keeps only the last provider.
 type lastSet struct {
 	mu      sync.Mutex
 	timeout time.Duration
@@ -80,7 +80,7 @@ func TestUpdateIsNotUndoneByWhoComesLate(t *testing.T) {
 	rows.mu.Unlock()
 	var late sync.WaitGroup
 	late.Go(match)
-	goOn := <-held // it has read the function as it was
+	goOn := <-held // it has read the old function
 	i.Of.Timeout = 77
 	if _, err := f.Update(t.Context(), i, nil); err != nil {
 		t.Fatal(err)
@@ -93,7 +93,7 @@ func TestUpdateIsNotUndoneByWhoComesLate(t *testing.T) {
 	}
 }
 
-// TestUpdatesAtOnce: an update of the definition does not bring back the code of before, nor one of the code the definition.
+// TestUpdatesAtOnce checks that concurrent updates of the definition and the code do not undo each other.
 func TestUpdatesAtOnce(t *testing.T) {
 	inner, err := memory.New(memory.Config{})
 	if err != nil {
@@ -123,7 +123,7 @@ func TestUpdatesAtOnce(t *testing.T) {
 			t.Error(err)
 		}
 	})
-	goOn := <-held // it has read the function as it was
+	goOn := <-held // it has read the old function
 	code := inline("exports.handler = 2")
 	changed, err := f.Update(t.Context(), made, &code)
 	if err != nil {
@@ -136,7 +136,7 @@ func TestUpdatesAtOnce(t *testing.T) {
 		t.Errorf("the code is %s, want %s; the timeout is %d, want 77; %v", is.Of.Code, changed.Of.Code, is.Of.Timeout, err)
 	}
 	code = inline("exports.handler = 3")
-	if _, err := f.Update(t.Context(), changed, &code); err == nil { // it was read before the other update
+	if _, err := f.Update(t.Context(), changed, &code); err == nil { // read before the other update
 		t.Error("the code was changed with the definition of before")
 	}
 }

@@ -21,7 +21,7 @@ import (
 	"github.com/pintle-dev/pintle/internal/dev/require"
 )
 
-// services answers as services of four protocols do, and keeps what they were asked.
+// services implements services with four protocols, and records their calls.
 type services struct {
 	url string
 
@@ -47,8 +47,8 @@ func (s *services) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	parts := strings.Split(strings.Split(scope, ",")[0]+"////", "/")
 	service := parts[2] + "/" + parts[3]
 	parameters := r.URL.Query()
-	parameters.Del("x-id")                                           // which the installed SDK adds
-	uri := cmp.Or(strings.TrimSuffix(r.URL.EscapedPath(), "/"), "/") // which not all put behind a bucket
+	parameters.Del("x-id")                                           // added by the installed SDK
+	uri := cmp.Or(strings.TrimSuffix(r.URL.EscapedPath(), "/"), "/") // not all clients add it after a bucket
 	if len(parameters) > 0 {
 		uri += "?" + strings.TrimSuffix(strings.ReplaceAll(parameters.Encode()+"&", "=&", "&"), "&")
 	}
@@ -97,7 +97,7 @@ func (s *services) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// calls returns what the services were asked since the last time.
+// calls returns the calls since the last time.
 func (s *services) calls() []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -106,21 +106,21 @@ func (s *services) calls() []string {
 	return asked
 }
 
-// bundle begins as what esbuild makes of a module, which the CDK's own handlers are.
+// bundle is the beginning of an esbuild module, the format of the CDK's own handlers.
 const bundle = `
 const copy = (to, from) => { for (const name of Object.getOwnPropertyNames(from)) if (!(name in to)) Object.defineProperty(to, name, {get: () => from[name]}); return to }
 const toESM = (mod) => copy(Object.create(Object.getPrototypeOf(mod)), mod)
 const s3 = toESM(require('@aws-sdk/client-s3')), ec2 = require('@aws-sdk/client-ec2'), ddb = require('@aws-sdk/client-dynamodb')
 `
 
-// A handler that calls AWS needs no package: what it gets is the same as with AWS's own.
+// TestBuiltInSDK checks that a handler that calls AWS needs no package, and gets the same results as with AWS's own.
 func TestBuiltInSDK(t *testing.T) {
 	require.Tool(t, "node")
 	t.Run("built in", func(t *testing.T) { testSDK(t, "") })
 	t.Run("installed", func(t *testing.T) { testSDK(t, filepath.Join(require.CDK(t), "node_modules")) })
 }
 
-// testSDK calls services with packages of a directory, or with the built-in ones.
+// testSDK calls services with packages from a directory, or with the built-in ones.
 func testSDK(t *testing.T, modules string) {
 	w, s := newWorld(t, func(c *lambda.Config) {
 		if modules != "" {
@@ -180,7 +180,7 @@ exports.handler = async () => {
 	}
 }
 
-// TestBuiltInSDKLacks checks that the built-in SDK reports what it does not support, with a remedy.
+// TestBuiltInSDKLacks checks that the built-in SDK reports unsupported features, with a remedy.
 func TestBuiltInSDKLacks(t *testing.T) {
 	require.Tool(t, "node")
 	w, s := newWorld(t, nil), newServices(t)
@@ -217,7 +217,7 @@ exports.handler = async () => {
 	}
 }
 
-// Modules import the built-in SDK by name, as a whole, and later.
+// TestBuiltInSDKOfModules checks that modules can import the built-in SDK by name, as a namespace, and dynamically.
 func TestBuiltInSDKOfModules(t *testing.T) {
 	require.Tool(t, "node")
 	w, s := newWorld(t, nil), newServices(t)
@@ -241,10 +241,10 @@ export const handler = async () => {
 	}
 }
 
-// Python functions have boto3 where the interpreter has none.
+// TestBuiltInBoto3 checks that Python functions have boto3 even if the interpreter does not.
 func TestBuiltInBoto3(t *testing.T) {
 	interpreter := require.Tool(t, "python3")
-	venv := filepath.Join(t.TempDir(), "venv") // which has the standard library and nothing else
+	venv := filepath.Join(t.TempDir(), "venv") // has only the standard library
 	if out, err := exec.Command(interpreter, "-m", "venv", "--without-pip", venv).CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}

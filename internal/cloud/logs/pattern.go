@@ -17,7 +17,7 @@ const MaxPattern = 1024
 //
 // Source: Amazon CloudWatch Logs User Guide, "Filter pattern syntax".
 type Pattern struct {
-	// all, any and none are terms. The terms of any count only if there are no others.
+	// all, any and none are terms. The terms of any count only if all and none are empty.
 	all, any, none []term
 	// json is the condition of a pattern in braces.
 	json condition

@@ -7,7 +7,7 @@ import (
 	"github.com/pintle-dev/pintle/internal/cloud/logs"
 )
 
-// Source: CloudWatch Logs User Guide, "Filter pattern syntax"; the events are its examples in other words.
+// Source: CloudWatch Logs User Guide, "Filter pattern syntax". The events are variants of its examples.
 func TestPattern(t *testing.T) {
 	const object = `{"level": "ERROR", "status": 503, "request": {"path": "/health/a", "tags": ["x", "y"]}, "ok": false, "none": null, "n": "12"}`
 	for _, test := range []struct {
@@ -92,7 +92,7 @@ func TestPatternRefused(t *testing.T) {
 	}
 }
 
-// No pattern makes the parser panic.
+// FuzzPattern checks that no pattern makes the parser panic.
 func FuzzPattern(f *testing.F) {
 	f.Add(`ERROR -"a b" ?c %d%`, "message")
 	f.Add(`{ ($.a[0].b = "x*" || $.c >= 1.5e3) && $.d NOT EXISTS }`, `{"a": [{"b": "x"}]}`)

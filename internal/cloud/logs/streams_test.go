@@ -21,7 +21,7 @@ var (
 	noon = time.Date(2026, 11, 22, 12, 0, 0, 0, time.UTC)
 )
 
-// world is a store over a directory, with the retention of its groups.
+// world is a store in a directory, with the retention of its groups.
 type world struct {
 	t    *testing.T
 	dir  string
@@ -67,7 +67,7 @@ func (w *world) append(stream string, at time.Time, messages ...string) {
 	}
 }
 
-// read returns the messages of a query, with their streams, and whether there are more.
+// read returns the messages of a query with their streams, and whether there are more.
 func (w *world) read(q logs.Query) (list []string, more bool) {
 	w.t.Helper()
 	if q.Limit == 0 {
@@ -101,7 +101,7 @@ func TestNew(t *testing.T) {
 	}
 }
 
-// Events are there after the store is opened again, in the order of their times, whatever characters they have.
+// TestRead checks that events survive a restart, in the order of their times, with any characters.
 func TestRead(t *testing.T) {
 	w := newWorld(t)
 	odd := "a\\n\nb\r\\ ü\t"
@@ -133,7 +133,7 @@ func TestRead(t *testing.T) {
 	}
 }
 
-// A caller that follows pages with the position of the last event sees each event once.
+// TestPages checks that a caller that continues from the position of the last event sees each event once.
 func TestPages(t *testing.T) {
 	w := newWorld(t)
 	for i := range 3000 {
@@ -203,7 +203,7 @@ func TestStreams(t *testing.T) {
 	}
 }
 
-// A line that a crash cut off is dropped, and the events around it are not.
+// TestLineThatWasCutOff checks that a line truncated by a crash is dropped, and that the events around it are kept.
 func TestLineThatWasCutOff(t *testing.T) {
 	w := newWorld(t)
 	w.append("s", noon, "1")
@@ -223,7 +223,8 @@ func TestLineThatWasCutOff(t *testing.T) {
 	}
 }
 
-// Of a stream that is too large the newest events stay, and of a group the streams that were written last.
+// TestBounds checks that the newest events of a stream that is too large are kept, and the most recently written
+// streams of a group.
 func TestBounds(t *testing.T) {
 	w := newWorld(t)
 	long := strings.Repeat("x", 100_000)
@@ -260,7 +261,7 @@ func TestBounds(t *testing.T) {
 	}
 }
 
-// A sweep removes streams whose events are all too old, and groups that do not exist.
+// TestSweep checks that a sweep removes streams whose events are all expired, and deleted groups.
 func TestSweep(t *testing.T) {
 	w := newWorld(t)
 	w.days["g"] = 1

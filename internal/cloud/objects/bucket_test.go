@@ -76,7 +76,7 @@ func TestBucket(t *testing.T) {
 	}
 }
 
-// TestBucketAssets is about the buckets that are there before anybody has made them.
+// TestBucketAssets tests the buckets that exist without being created.
 func TestBucketAssets(t *testing.T) {
 	w := newWorld(t, nil)
 	ctx := t.Context()
@@ -106,7 +106,7 @@ func TestBucketAssets(t *testing.T) {
 			t.Errorf("%s: %v", none, err)
 		}
 	}
-	// A template may make it its own, as that of the CDK's bootstrap does.
+	// A template may take it over, as the CDK's bootstrap template does.
 	owner := registry.Scope{Account: "123456789012", Region: "eu-central-1"}
 	item, err := w.Make(ctx, bucketItem{Scope: owner, Name: name, Owner: "stack|StagingBucket|1"})
 	if err != nil || item.Owner == "" {
@@ -140,7 +140,7 @@ func TestBuckets(t *testing.T) {
 	}
 }
 
-// racing is the catalog, in which somebody else is faster.
+// racing is the catalog with a concurrent change before a write.
 type racing struct {
 	objects.Buckets
 	before func()

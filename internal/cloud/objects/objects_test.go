@@ -27,7 +27,7 @@ var (
 	noon = time.Date(2026, 1, 2, 12, 0, 0, 500, time.UTC)
 )
 
-// world is a store and what it stands on.
+// world is a store with its dependencies.
 type world struct {
 	*objects.Store
 	dir     string
@@ -45,7 +45,7 @@ func newWorld(t testing.TB, change func(*objects.Config)) *world {
 	return w
 }
 
-// open opens the store, as a process does that comes after another.
+// open opens the store, like a new process.
 func (w *world) open(t testing.TB, change func(*objects.Config)) {
 	t.Helper()
 	config := objects.Config{Dir: w.dir, Buckets: w.buckets, Now: func() time.Time { return noon }}
@@ -56,7 +56,7 @@ func (w *world) open(t testing.TB, change func(*objects.Config)) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { _ = s.Close() }) // it may have been closed by the test
+	t.Cleanup(func() { _ = s.Close() }) // the test may have closed it
 	w.Store = s
 }
 
@@ -87,7 +87,7 @@ func (w *world) read(t testing.TB, bucket, key string) (string, error) {
 	return string(text), errors.Join(err, o.Close())
 }
 
-// files returns how many files there are below a directory of the store.
+// files returns the number of files below a directory of the store.
 func (w *world) files(t testing.TB, below string) int {
 	t.Helper()
 	count := 0
@@ -135,7 +135,7 @@ func TestObject(t *testing.T) {
 	if err != nil || string(part) != "89" {
 		t.Errorf("the range is %q, %v", part, err)
 	}
-	// A reader that has opened the object continues to read the old content.
+	// An open reader continues to read the old content.
 	w.put(t, "things", "a/grüße", "another")
 	if err := w.Delete(t.Context(), "things", "a/grüße", objects.Condition{}); err != nil {
 		t.Error(err)
@@ -243,7 +243,7 @@ func TestPutRefused(t *testing.T) {
 	}
 }
 
-// TestCrash is about what a process leaves that ends in the middle of a write: nothing that the next one sees or keeps.
+// TestCrash checks that a process that dies during a write leaves nothing that the next one sees or keeps.
 func TestCrash(t *testing.T) {
 	w := newWorld(t, nil)
 	w.make(t, "things")
@@ -251,7 +251,7 @@ func TestCrash(t *testing.T) {
 	reader, writer := io.Pipe()
 	done := make(chan error, 1)
 	crashed := w.Store
-	go func() { // ends when the pipe is closed, below
+	go func() { // ends when the pipe is closed below
 		_, err := crashed.Put(context.WithoutCancel(t.Context()), "things", "a", reader, objects.Options{})
 		done <- err
 	}()
@@ -369,7 +369,7 @@ func TestList(t *testing.T) {
 						break
 					}
 				}
-				sorted := cmpopts.SortSlices(func(a, b string) bool { return a < b }) // a page has its prefixes apart
+				sorted := cmpopts.SortSlices(func(a, b string) bool { return a < b }) // a page lists its prefixes separately
 				if diff := cmp.Diff(test.want, got, cmpopts.EquateEmpty(), sorted); diff != "" {
 					t.Errorf("by %d: %s", limit, diff)
 				}

@@ -52,7 +52,7 @@ func TestUpload(t *testing.T) {
 			w.putPart(t, u, 7, "replaced")
 			second := w.putPart(t, u, 7, "end")
 			first := w.putPart(t, u, 2, five)
-			w.open(t, nil) // another process goes on
+			w.open(t, nil) // another process continues
 			list, err := w.Uploads(t.Context(), "things")
 			if err != nil {
 				t.Fatal(err)

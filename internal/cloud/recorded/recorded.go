@@ -1,4 +1,4 @@
-// Package recorded answers calls of AWS services about resources that stacks only record, such as a VPC or a hosted
+// Package recorded serves calls of AWS services for resources that stacks only record, such as a VPC or a hosted
 // zone. It serves the read and attach calls that the CDK's own custom resource handlers make. If a call attaches
 // something to a resource, it is stored with the record of the resource. If a call creates a resource, such as an
 // OIDC provider, the resource is recorded too.

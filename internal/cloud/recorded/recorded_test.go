@@ -59,7 +59,7 @@ func newWorld(t *testing.T) *world {
 		t.Fatal(err)
 	}
 	server := httptest.NewServer(http.HandlerFunc(func(out http.ResponseWriter, r *http.Request) {
-		service := strings.Split(r.Header.Get("Authorization"), "/")[3] // of the credential scope
+		service := strings.Split(r.Header.Get("Authorization"), "/")[3] // in the credential scope
 		api.Handler(service).ServeHTTP(out, r)
 	}))
 	t.Cleanup(server.Close)
@@ -72,7 +72,7 @@ func newWorld(t *testing.T) *world {
 	return w
 }
 
-// serve has a recorded resource created, changed or deleted by its stack.
+// serve creates, changes or deletes a recorded resource of a stack.
 func (w *world) serve(kind wire.RequestType, resourceType, id, properties string) {
 	w.t.Helper()
 	declared, err := value.Parse([]byte(properties))
@@ -87,7 +87,7 @@ func (w *world) serve(kind wire.RequestType, resourceType, id, properties string
 	}
 }
 
-// does makes a call, which succeeds with the values at paths such as Items.0.Name.
+// does makes a call, which must succeed with the values at paths such as Items.0.Name.
 func (w *world) does(service, action string, in m, want ...string) map[string]any {
 	w.t.Helper()
 	out, err := w.client.Call(w.t.Context(), service, action, in)
@@ -120,7 +120,7 @@ func flatten(path string, v any, into map[string]any) {
 	}
 }
 
-// fails makes a call, which is refused with a code.
+// fails makes a call, which must be refused with a code.
 func (w *world) fails(code, service, action string, in m) (message string) {
 	w.t.Helper()
 	_, err := w.client.Call(w.t.Context(), service, action, in)
@@ -136,7 +136,7 @@ func TestSecurityGroups(t *testing.T) {
 	w.serve(wire.Create, "AWS::EC2::VPC", "vpc", `{"CidrBlock": "10.0.0.0/16"}`)
 	w.serve(wire.Create, "AWS::EC2::SecurityGroup", "own", `{"VpcId": "vpc", "GroupDescription": "d", "SecurityGroupIngress":
 		[{"IpProtocol": "tcp", "FromPort": "80", "ToPort": 80, "CidrIp": "10.0.0.0/8"}]}`)
-	const group = "vpc.DefaultSecurityGroup" // what Fn::GetAtt returns
+	const group = "vpc.DefaultSecurityGroup" // the value of Fn::GetAtt
 	every := []any{m{"IpProtocol": "-1", "IpRanges": []any{m{"CidrIp": "0.0.0.0/0"}}}}
 	itself := []any{m{"IpProtocol": "-1", "UserIdGroupPairs": []any{m{"GroupId": group, "UserId": account}}}}
 	w.does("EC2", "describeSecurityGroups", m{"Filters": []any{m{"Name": "vpc-id", "Values": []any{"vpc"}}, m{"Name": "group-name", "Values": []any{"def*"}}}},
@@ -147,7 +147,7 @@ func TestSecurityGroups(t *testing.T) {
 	w.does("EC2", "describeSecurityGroups", m{"GroupIds": []any{group}}, "SecurityGroups.0.GroupName=default",
 		"SecurityGroups.0.IpPermissions.0.IpProtocol=", "SecurityGroups.0.IpPermissionsEgress.0.IpProtocol=")
 	w.fails("InvalidPermission.NotFound", "EC2", "revokeSecurityGroupEgress", m{"GroupId": group, "IpPermissions": every})
-	w.serve(wire.Update, "AWS::EC2::VPC", "vpc", `{"CidrBlock": "10.0.0.0/8"}`) // which leaves the rules
+	w.serve(wire.Update, "AWS::EC2::VPC", "vpc", `{"CidrBlock": "10.0.0.0/8"}`) // leaves the rules unchanged
 	w.fails("InvalidPermission.NotFound", "EC2", "revokeSecurityGroupIngress", m{"GroupId": group, "IpPermissions": itself})
 	w.does("EC2", "authorizeSecurityGroupIngress", m{"GroupId": group, "IpPermissions": itself})
 	w.fails("InvalidPermission.Duplicate", "EC2", "authorizeSecurityGroupIngress", m{"GroupId": group, "IpPermissions": itself})
@@ -277,7 +277,7 @@ func TestReplicas(t *testing.T) {
 	w.fails("ResourceNotFoundException", "DynamoDB", "describeTable", m{"TableName": "no"})
 }
 
-// TestClientSecret checks that the secret of a client stays the same and is in no log.
+// TestClientSecret checks that the secret of a client stays the same and is not logged.
 func TestClientSecret(t *testing.T) {
 	w := newWorld(t)
 	w.serve(wire.Create, "AWS::Cognito::UserPoolClient", "client", `{"UserPoolId": "pool", "GenerateSecret": "true"}`)
@@ -341,7 +341,7 @@ func TestOthers(t *testing.T) {
 	w.does("emr-containers", "describeVirtualCluster", m{"id": "vc.Id"}, "virtualCluster.id=vc") // as Fn::GetAtt returns it
 }
 
-// TestUnserved checks that other operations are refused with the variable that leads to another server.
+// TestUnserved checks that other operations are refused with the variable that sets another endpoint.
 func TestUnserved(t *testing.T) {
 	w := newWorld(t)
 	for service, call := range map[string][2]string{

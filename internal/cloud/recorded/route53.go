@@ -406,7 +406,7 @@ func changeRecordSets(c *call) (object, error) {
 	if err != nil {
 		return nil, err
 	}
-	// A record set of a stack that a call deletes or overwrites is no longer listed as the stack declares it.
+	// A record set of a stack that a call deletes or overwrites is not listed any more in its declared form.
 	for _, id := range slices.Concat(hidden, shown) {
 		if _, err := c.change(recordSetType, id, func(r *record) error { return r.attach(deletedState, true) }); err != nil && !errors.Is(err, registry.ErrNotFound) {
 			return nil, err

@@ -66,8 +66,8 @@ func ResourceOf(owner string) (stack wire.StackID, logical wire.LogicalID) {
 const SystemTags = "aws:"
 
 // TagsOf returns tags together with those that CloudFormation sets on resources of a stack: the name and the ARN of
-// the stack, and the logical ID. If the holder is not a stack resource, TagsOf adds none. The result is nil if there
-// are no tags.
+// the stack, and the logical ID. If the holder is not a stack resource, TagsOf adds none. The result is nil without
+// tags.
 func TagsOf(holder string, tags map[string]string) map[string]string {
 	stack, logical := ResourceOf(holder)
 	arn, err := wire.ParseStackARN(stack)

@@ -36,7 +36,7 @@ func TestShelf(t *testing.T) {
 	}
 	raced := false
 	changed, err := things.Functions.Change(ctx, home, "f", func(i *registry.Item[registry.Function]) error {
-		if !raced { // somebody else is faster
+		if !raced { // a concurrent change
 			raced = true
 			other := *i
 			other.Of.Handler = "index.handler"

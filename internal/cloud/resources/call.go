@@ -119,8 +119,8 @@ func (c *Call) badMap(path []string) error {
 	return c.Bad(path[len(path)-1], "be an object with String (or simple type) properties")
 }
 
-// Tags returns the tags of the stack and of the property Tags. The property is a list of keys and values or, for some
-// types, an object. Its tags take precedence.
+// Tags returns the tags of the stack and of the property Tags. The property is a list of keys and values, or an
+// object in some types. Its tags take precedence.
 func (c *Call) Tags() (map[string]string, error) {
 	tags := TagMap(c.Body.Tags)
 	add := func(key, text string) {
@@ -147,7 +147,7 @@ func (c *Call) Tags() (map[string]string, error) {
 	return tags, nil
 }
 
-// TagMap returns tags by key, or nil if there are none.
+// TagMap returns tags by key, or nil for an empty list.
 func TagMap(tags []store.Tag) map[string]string {
 	if len(tags) == 0 {
 		return nil

@@ -1,4 +1,4 @@
-// Package resources has what the native resource types of AWS and of Alibaba Cloud share.
+// Package resources has the code that the native resource types of AWS and Alibaba Cloud share.
 //
 // A type is a [Table] of its properties and a [Maker], which creates, updates and removes resources. [New] combines
 // both into a native type. Every object records its holder: the stack, the resource and the request of the Create. If

@@ -81,7 +81,7 @@ func (c *Call) Heir() string {
 }
 
 // MayAdopt reports whether a call may take a resource from a holder. An import may if the holder is the one in the
-// request, or the same logical resource in an earlier request. It also may if there is no holder, because another
+// request, or the same logical resource in an earlier request. It also may if the holder is empty, because another
 // import may just have been undone. A request that undoes an import may if that import set the holder.
 func (c *Call) MayAdopt(holder string) bool {
 	if c.Type == store.TypeDisown {

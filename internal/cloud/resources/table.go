@@ -21,9 +21,9 @@ type Table struct {
 	Texts, Numbers, Truths, Lists, Objects, Documents string
 	// Required are the required properties. A change to one of Replaces replaces the resource.
 	Required, Replaces string
-	// Attributes are what Fn::GetAtt reads in addition to properties. In CloudFormation templates, it reads every
-	// declared property, except those in Unreadable. Source: the resource schemas, writeOnlyProperties; recorded
-	// answers, D8.
+	// Attributes are the names that Fn::GetAtt reads in addition to properties. In CloudFormation templates, it reads
+	// every declared property, except those in Unreadable. Source: the resource schemas, writeOnlyProperties;
+	// recorded answers, D8.
 	Attributes, Unreadable string
 	// Identifier are the properties that together identify an existing resource. Empty means that none can be
 	// imported. Source: the resource schemas, primaryIdentifier.

@@ -1,5 +1,4 @@
-// Package secretsmanager is the local stand-in for Secrets Manager: secrets, their versions and the staging labels of
-// those.
+// Package secretsmanager is the local stand-in for Secrets Manager: secrets, their versions, and staging labels.
 //
 // Secrets are items of the catalog, so the store seals them. No error quotes a value.
 //
@@ -281,7 +280,7 @@ func (s *Secrets) Find(ctx context.Context, place registry.Scope, id string) (It
 	return s.get(ctx, place, rest)
 }
 
-// get returns a secret by its name. It first removes a secret whose recovery window has ended.
+// get returns a secret by its name. It first removes a secret whose recovery window is past.
 func (s *Secrets) get(ctx context.Context, place registry.Scope, name string) (Item, error) {
 	i, err := s.shelf.Get(ctx, place, name)
 	if errors.Is(err, registry.ErrNotFound) {

@@ -50,7 +50,7 @@ func (w *world) refused(err error, code string) {
 
 func text(s string) secretsmanager.Value { return secretsmanager.Value{Text: &s} }
 
-// labels writes the versions of a secret with their labels.
+// labels formats the versions of a secret with their labels.
 func (w *world) labels(id string) string {
 	w.Helper()
 	i, err := w.Find(w.Context(), home, id)
@@ -87,7 +87,7 @@ func TestVersions(t *testing.T) {
 	w.refused(err, secretsmanager.CodeExists)
 	put(3, "AWSPENDING")
 	want("1 AWSPREVIOUS, 2 AWSCURRENT, 3 AWSPENDING")
-	// As a rotation function ends.
+	// Like the end of a rotation function.
 	_, err = w.MoveStage(t.Context(), home, "a", secretsmanager.Current, token(1), token(3))
 	w.refused(err, secretsmanager.CodeParameter)
 	_, err = w.MoveStage(t.Context(), home, "a", secretsmanager.Current, token(2), token(3))

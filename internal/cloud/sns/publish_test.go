@@ -120,7 +120,7 @@ func TestPublishToFunction(t *testing.T) {
 	}
 }
 
-// A URL gets nothing but its token until that has come back.
+// TestPublishToURL checks that a URL gets only its token until it has returned that.
 func TestPublishToURL(t *testing.T) {
 	w, ctx := newWorld(t, nil), t.Context()
 	w.topic(t, map[string]string{"SignatureVersion": "2"})
@@ -296,7 +296,7 @@ func TestPublishRefuses(t *testing.T) {
 	w.publish(t, sns.Message{Message: strings.Repeat("m", sns.MaxMessage), Subject: strings.Repeat("s", 99)})
 }
 
-// Too much under way is refused, and taken once there is room.
+// TestThrottled checks that too many messages in flight are refused, and accepted again once there is room.
 func TestThrottled(t *testing.T) {
 	release := make(chan struct{})
 	w := newWorld(t, func(c *sns.Config) {
@@ -375,7 +375,8 @@ func TestCarrier(t *testing.T) {
 	}
 }
 
-// TestHops: what a function's destination published knows how many functions led to it, and the error of a loop is not tried again.
+// TestHops checks that a message published by a function's destination carries the number of functions in the chain,
+// and that a loop error is not retried.
 func TestHops(t *testing.T) {
 	hops := make(chan int, 2)
 	w := newWorld(t, func(c *sns.Config) {

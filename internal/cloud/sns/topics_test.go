@@ -36,7 +36,7 @@ type invoked struct {
 	payload  []byte
 }
 
-// world is topics and what is around them.
+// world is topics with their dependencies.
 type world struct {
 	*sns.Topics
 	catalog *registry.Catalog
@@ -188,7 +188,8 @@ func TestCreate(t *testing.T) {
 	}
 }
 
-// A topic that is deleted takes its subscriptions along, and one that a crash leaves behind is none of a later topic.
+// TestDelete checks that a topic is deleted with its subscriptions, and that one left behind by a crash does not
+// belong to a later topic.
 func TestDelete(t *testing.T) {
 	w, ctx := newWorld(t, nil), t.Context()
 	w.topic(t, nil)
@@ -311,7 +312,7 @@ func TestSubscribeQueue(t *testing.T) {
 	}
 }
 
-// TestSubscribeAtOnce: two who subscribe one endpoint at once make one subscription.
+// TestSubscribeAtOnce checks that two concurrent calls for one endpoint create one subscription.
 func TestSubscribeAtOnce(t *testing.T) {
 	w := newWorld(t, nil)
 	w.topic(t, nil)
@@ -337,7 +338,8 @@ func TestSubscribeAtOnce(t *testing.T) {
 	}
 }
 
-// Many subscriptions, of a topic whose name begins others' names too, are all found and no others.
+// TestManySubscriptions checks that all subscriptions of a topic are found, and none of topics whose names begin with
+// its name.
 func TestManySubscriptions(t *testing.T) {
 	w, ctx := newWorld(t, nil), t.Context()
 	for _, name := range []string{"S", "T", "T-2", "T0", "Ta"} {
@@ -369,7 +371,7 @@ type post struct {
 	body   string
 }
 
-// serve returns a URL that hands every request to the test.
+// serve returns a URL that passes every request to the test.
 func serve(t *testing.T, status func(n int) int) (url string, posts chan post) {
 	t.Helper()
 	posts = make(chan post, 100)
@@ -397,5 +399,5 @@ func TestSubscriptionLimit(t *testing.T) {
 	}
 	_, err := w.Subscribe(t.Context(), subscription("lambda", functionARN, nil))
 	refused(t, "one more", err, "SubscriptionLimitExceeded", "a topic has 200 subscriptions at most")
-	w.subscribe(t, "lambda", fmt.Sprint(functionARN, 7), nil) // is there
+	w.subscribe(t, "lambda", fmt.Sprint(functionARN, 7), nil) // exists
 }

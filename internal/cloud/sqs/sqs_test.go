@@ -41,7 +41,7 @@ func (l *logs) String() string {
 	return l.b.String()
 }
 
-// newQueues returns queues of the SQS at a URL, and their log.
+// newQueues returns queues in the SQS at a URL, and their log.
 func newQueues(t *testing.T, url string, change func(*sqs.Config)) (*sqs.Queues, *logs) {
 	t.Helper()
 	log := &logs{}
@@ -102,7 +102,7 @@ func TestSend(t *testing.T) {
 	}
 }
 
-// TestNotDelivered is about messages that never arrive: the log says why, and what to do.
+// TestNotDelivered tests messages that never arrive: the log has the reason and a remedy.
 func TestNotDelivered(t *testing.T) {
 	dead, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -151,7 +151,7 @@ func TestRefused(t *testing.T) {
 	}
 }
 
-// TestClose drops what its queue does not take, and accepts no more.
+// TestClose checks that Close drops messages that their queue does not accept, and that no further ones are accepted.
 func TestClose(t *testing.T) {
 	silent, err := net.Listen("tcp", "127.0.0.1:0") // connections to it get no response
 	if err != nil {

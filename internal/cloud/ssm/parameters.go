@@ -47,7 +47,7 @@ type Secrets interface {
 type Config struct {
 	// Parameters provides the parameters. Required.
 	Parameters Source
-	// Secrets provides the secrets. Nil means that there are none.
+	// Secrets provides the secrets. Nil means none.
 	Secrets Secrets
 	// ResolveSecrets resolves references to secrets in custom resources. CloudFormation does not.
 	ResolveSecrets bool

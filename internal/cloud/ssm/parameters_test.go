@@ -31,7 +31,7 @@ const (
 	region  = "eu-west-1"
 )
 
-// filled returns a store that has some parameters.
+// filled returns a store with some parameters.
 func filled(t *testing.T) *memory.Store {
 	t.Helper()
 	rows, err := memory.New(memory.Config{})
@@ -79,7 +79,7 @@ func TestStored(t *testing.T) {
 	}
 }
 
-// TestImages is about public parameters of machine images, which have the same stand-in in every region.
+// TestImages tests public parameters of machine images, which have the same stand-in in every region.
 func TestImages(t *testing.T) {
 	r := newReader(t, ssm.Config{Parameters: ssm.NewOwn(filled(t))})
 	names := []string{
@@ -149,7 +149,7 @@ func TestWants(t *testing.T) {
 	}
 }
 
-// broken fails where nobody should ask it.
+// broken fails if it is called.
 type broken struct{}
 
 func (broken) Secret(context.Context, registry.Scope, dynamic.Reference) (string, error) {
@@ -284,7 +284,7 @@ func TestRemote(t *testing.T) {
 	}
 }
 
-// rows has requests.
+// rows are requests.
 type rows map[wire.RequestID]store.Request
 
 func (r rows) Request(_ context.Context, id wire.RequestID) (store.Request, error) {
@@ -319,7 +319,7 @@ func TestHidden(t *testing.T) {
 	h.Remember("c", []string{"x"})
 	h.Remember("c", []string{"y"})
 	recall("c", "x", "y")
-	for range 1000 { // it is sent again, and the secret is changed then
+	for range 1000 { // it is sent again, and the secret changes in between
 		h.Remember("c", []string{"x", "y"})
 	}
 	h.Remember("c", []string{"z"})

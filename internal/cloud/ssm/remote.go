@@ -14,7 +14,7 @@ import (
 )
 
 // Remote reads parameters and secrets from AWS, or from a stand-in. It uses the credentials of its client, so a stack
-// whose account is allowed to use them can read whatever these credentials can.
+// whose account is allowed to use them has the same access.
 type Remote struct {
 	allowed func(account, call string) error
 	connect func(ctx context.Context, region string) (*awscall.Client, error)

@@ -173,7 +173,7 @@ type describeInput struct {
 	Included string `json:"includedData"`
 }
 
-// details describes data that is returned in full.
+// details reports whether the output includes the data.
 type details struct {
 	Included bool `json:"included"`
 }

@@ -183,7 +183,7 @@ func (f *handler) ownMachine(ctx context.Context, name string) (found registry.I
 }
 
 // logging returns the logging configuration of a template in the API's format, whose names begin with lower-case
-// letters. It returns nil if there is none.
+// letters. It returns nil if the template has none.
 func logging(text json.RawMessage) any {
 	var v any
 	if len(text) == 0 || json.Unmarshal(text, &v) != nil {

@@ -35,8 +35,8 @@ const (
 	task    = `{"StartAt": "A", "States": {"A": {"Type": "Task", "End": true, "Resource": "arn:aws:lambda:eu-west-1:000000000000:function:F"}}}`
 )
 
-// world is an API over a real engine and catalog, whose functions return at once what they are called with, or throw it if that
-// is an object with an errorType.
+// world is an API over a real engine and catalog. Its functions return their input at once, or throw it if it is an
+// object with an errorType.
 type world struct {
 	url    string
 	engine *engine.Engine

@@ -1,4 +1,4 @@
-// Package awshttp is an HTTP client with which the AWS SDK for Go can call a server on the same machine.
+// Package awshttp is an HTTP client for the AWS SDK for Go that can call a server on the same machine.
 //
 // The SDK closes the body of a request as soon as the response begins. A fast local server may respond before the
 // transport has checked for the end of the body. The transport then treats the closed body as a failed write and

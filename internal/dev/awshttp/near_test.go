@@ -12,7 +12,7 @@ import (
 	"github.com/pintle-dev/pintle/internal/dev/awshttp"
 )
 
-// Without the package about one call in thirty fails here.
+// TestResponsesArriveWhole fails for about one call in thirty without this package.
 func TestResponsesArriveWhole(t *testing.T) {
 	long := `<GetCallerIdentityResponse xmlns="https://sts.amazonaws.com/doc/2011-06-15/"><GetCallerIdentityResult><Arn>` +
 		strings.Repeat("x", 1<<16) + `</Arn></GetCallerIdentityResult></GetCallerIdentityResponse>`

@@ -26,7 +26,7 @@ import (
 	"github.com/pintle-dev/pintle"
 )
 
-// TestMain lets this binary be a function as well.
+// TestMain also runs the functions to measure, depending on the environment.
 func TestMain(m *testing.M) {
 	switch os.Getenv("BENCH_FUNCTION") {
 	case "pintle":
@@ -74,9 +74,9 @@ const (
 	overheadEvents = 5000
 )
 
-// BenchmarkOverhead measures what an event costs from one call of a Runtime API to the next, answer included, in a
-// process of this SDK and in one of aws-lambda-go with its package cfn, in turns. The one checks properties, remembers the
-// answer and guards the time; the other does none of that.
+// BenchmarkOverhead measures the cost of an event from one call of a Runtime API to the next, including the response.
+// It alternates between a process with this SDK and one with package cfn of aws-lambda-go. This SDK also checks
+// properties, records responses and enforces deadlines.
 func BenchmarkOverhead(b *testing.B) {
 	for b.Loop() {
 		var ours, theirs, ratios, cpu []float64
@@ -97,10 +97,10 @@ func median(list []float64) float64 {
 	return list[len(list)/2]
 }
 
-// cost is that of an event in µs.
+// cost is the cost of an event in µs.
 type cost struct{ took, cpu float64 }
 
-// eventCost runs a function and feeds it events, one after the other.
+// eventCost runs a function and sends it events, one after the other.
 func eventCost(b *testing.B, name string) cost {
 	b.Helper()
 	var n, answers int
@@ -108,7 +108,7 @@ func eventCost(b *testing.B, name string) cost {
 	all := make(chan struct{})
 	var server *httptest.Server
 	mux := http.NewServeMux()
-	// One call after the other, so that nothing here needs a lock.
+	// Calls are sequential, so no lock is needed here.
 	mux.HandleFunc("GET /2018-06-01/runtime/invocation/next", func(w http.ResponseWriter, r *http.Request) {
 		if n++; n == overheadWarm {
 			began = time.Now()
@@ -116,7 +116,7 @@ func eventCost(b *testing.B, name string) cost {
 		if n > overheadWarm+overheadEvents {
 			ended = time.Now()
 			close(all)
-			<-r.Context().Done() // of the process, which is killed
+			<-r.Context().Done() // ends when the process is killed
 			return
 		}
 		w.Header().Set("Lambda-Runtime-Aws-Request-Id", fmt.Sprint("i-", n))

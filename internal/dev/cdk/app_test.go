@@ -17,19 +17,20 @@ import (
 	"github.com/pintle-dev/pintle/internal/dev/require"
 )
 
-// app is one of testdata and the directory from which it is deployed.
+// app is an app in testdata, with the directory from which it is deployed.
 type app struct {
 	t      *testing.T
 	cloud  *cloud
 	source string // its program
-	// assembly is the directory of what the program has synthesized; empty if each command runs the program.
+	// assembly is the directory of the synthesized app. If it is empty, each command runs the program.
 	assembly string
 	dir      string
 	tools    string // where the CDK is installed
-	seen     int    // bytes of the ledger that the test has looked at
+	seen     int    // bytes of the ledger that were already checked
 }
 
-// newApp returns the app of a directory of testdata, and a server for it. Its functions find no packages of the AWS SDK but those of the server.
+// newApp returns the app in a testdata directory, with a server for it. Its functions find only the AWS SDK packages
+// of the server.
 func newApp(t *testing.T, name string, serve ...string) *app {
 	t.Helper()
 	require.Tool(t, "node")
@@ -48,7 +49,7 @@ func absolute(t *testing.T, path string) string {
 	return path
 }
 
-// command returns one of the CDK, ready to run, with the app's context as KEY=VALUE.
+// command returns a CDK command, with the app's context as KEY=VALUE.
 func (a *app) command(context []string, args ...string) *exec.Cmd {
 	cdk := filepath.Join(a.tools, "node_modules", ".bin", "cdk")
 	program := a.assembly
@@ -64,19 +65,19 @@ func (a *app) command(context []string, args ...string) *exec.Cmd {
 	cmd.Env = []string{
 		"PATH=" + os.Getenv("PATH"), "HOME=" + a.dir, "TMPDIR=" + os.TempDir(), "NODE_PATH=" + filepath.Join(a.tools, "node_modules"),
 		"NO_PROXY=127.0.0.1,localhost", "CI=1", "CDK_DISABLE_CLI_TELEMETRY=true", "CDK_DISABLE_VERSION_CHECK=1",
-		"CDK_VALIDATION=false", // seconds of each command, in which CDK reads its own template
+		"CDK_VALIDATION=false", // takes seconds per command, to validate CDK's own template
 		"AWS_ENDPOINT_URL=" + a.cloud.url, "AWS_ACCESS_KEY_ID=test", "AWS_SECRET_ACCESS_KEY=test", "AWS_REGION=" + region, "AWS_EC2_METADATA_DISABLED=true",
 	}
 	return cmd
 }
 
-// cdk runs a command and returns what it printed.
+// cdk runs a command and returns its output.
 func (a *app) cdk(context []string, args ...string) (string, error) {
 	out, err := a.command(context, args...).CombinedOutput()
 	return string(out), err
 }
 
-// does runs a command that succeeds.
+// does runs a command that must succeed.
 func (a *app) does(context []string, args ...string) string {
 	a.t.Helper()
 	out, err := a.cdk(context, args...)
@@ -86,10 +87,10 @@ func (a *app) does(context []string, args ...string) string {
 	return out
 }
 
-// outputs are those of stacks, by their names.
+// outputs are stack outputs, by stack name.
 type outputs map[string]map[string]string
 
-// deploys runs cdk deploy of all stacks, which succeeds, and returns their outputs.
+// deploys runs cdk deploy for all stacks, which must succeed, and returns their outputs.
 func (a *app) deploys(context []string, more ...string) outputs {
 	a.t.Helper()
 	file := filepath.Join(a.dir, "outputs.json")
@@ -108,7 +109,7 @@ func (a *app) deploys(context []string, more ...string) outputs {
 	return o
 }
 
-// fails runs cdk deploy, which fails and says the reason.
+// fails runs cdk deploy, which must fail with a reason.
 func (a *app) fails(reason string, context []string, more ...string) {
 	a.t.Helper()
 	out, err := a.cdk(context, append([]string{"deploy", "--all", "--require-approval", "never", "--progress", "events"}, more...)...)
@@ -117,7 +118,7 @@ func (a *app) fails(reason string, context []string, more ...string) {
 	}
 }
 
-// differs runs cdk diff, which prints the texts.
+// differs runs cdk diff, which must print the texts.
 func (a *app) differs(context []string, texts ...string) {
 	a.t.Helper()
 	out := a.does(context, "diff")
@@ -128,7 +129,7 @@ func (a *app) differs(context []string, texts ...string) {
 	}
 }
 
-// destroys runs cdk destroy of all stacks.
+// destroys runs cdk destroy for all stacks.
 func (a *app) destroys() {
 	a.t.Helper()
 	a.does(nil, "destroy", "--all", "--force")
@@ -136,7 +137,7 @@ func (a *app) destroys() {
 
 func (a *app) ledger() string { return filepath.Join(a.dir, "ledger") }
 
-// entries returns what handlers have written since the last call.
+// entries returns the ledger entries since the last call.
 func (a *app) entries() []map[string]any {
 	a.t.Helper()
 	text, err := os.ReadFile(a.ledger())
@@ -155,7 +156,8 @@ func (a *app) entries() []map[string]any {
 	return list
 }
 
-// saw checks what handlers have written since the last call: of each entry the members of the names, where - is one that is not there.
+// saw compares the ledger entries since the last call. For each entry it compares the named members, with - for a
+// missing one.
 func (a *app) saw(names string, want ...string) {
 	a.t.Helper()
 	var got []string
@@ -175,7 +177,7 @@ func (a *app) saw(names string, want ...string) {
 	}
 }
 
-// same checks the outputs of a deploy.
+// same compares the outputs of a deployment.
 func (a *app) same(got, want outputs) {
 	a.t.Helper()
 	if diff := cmp.Diff(want, got); diff != "" {

@@ -20,7 +20,7 @@ import (
 	"github.com/pintle-dev/pintle/internal/dev/awshttp"
 )
 
-// patience is how long is waited for what must come.
+// patience bounds the waits in tests.
 const patience = time.Minute
 
 const region = "eu-west-1"
@@ -34,7 +34,7 @@ var built struct {
 func TestMain(m *testing.M) {
 	code := m.Run()
 	if built.dir != "" {
-		_ = os.RemoveAll(built.dir) // it is a temporary one
+		_ = os.RemoveAll(built.dir) // a temporary directory
 	}
 	os.Exit(code)
 }
@@ -57,15 +57,15 @@ func pintle(t *testing.T) string {
 	return built.path
 }
 
-// cloud is a `pintle serve --dev` in a process of its own.
+// cloud is a `pintle serve --dev` process.
 type cloud struct {
 	t    *testing.T
 	dir  string // its home; the data is below
 	url  string
 	args []string
-	env  []string // of the process, in addition to what all have
+	env  []string // additional environment of the process
 	cmd  *exec.Cmd
-	done chan struct{} // it has ended
+	done chan struct{} // closed when it has exited
 }
 
 // newCloud starts a server and waits until it is ready. It ends with the test.
@@ -107,7 +107,7 @@ func (c *cloud) start() {
 	}
 	c.done = make(chan struct{})
 	go func(cmd *exec.Cmd, done chan<- struct{}) { // ends with the process
-		_ = cmd.Wait() // it is killed in the end
+		_ = cmd.Wait() // it is killed at the end
 		close(done)
 	}(c.cmd, c.done)
 	c.until("the server is ready", func() bool {
@@ -115,17 +115,17 @@ func (c *cloud) start() {
 		if err != nil {
 			return false
 		}
-		_ = response.Body.Close() // only its status is of interest
+		_ = response.Body.Close() // only the status matters
 		return response.StatusCode == http.StatusOK
 	})
 }
 
-// kill ends the process as a power cut would.
+// kill kills the process, as in a power failure.
 func (c *cloud) kill() {
 	if c.cmd == nil {
 		return
 	}
-	_ = c.cmd.Process.Kill() // it may have ended by itself
+	_ = c.cmd.Process.Kill() // it may have exited
 	<-c.done
 	c.cmd = nil
 }
@@ -140,7 +140,7 @@ func (c *cloud) output() string {
 	return strings.ToValidUTF8(string(text), "?")
 }
 
-// until waits for something that another process does.
+// until waits for a change in another process.
 func (c *cloud) until(what string, is func() bool) {
 	c.t.Helper()
 	deadline := time.After(patience)
@@ -162,7 +162,7 @@ func (c *cloud) cloudFormation() *cloudformation.Client {
 		Credentials: credentials.NewStaticCredentialsProvider("test", "test", "")})
 }
 
-// call makes a call of any service and returns its flattened result as texts.
+// call calls a service and returns its flattened result as texts.
 func (c *cloud) call(service, action string, params map[string]any) (map[string]string, error) {
 	c.t.Helper()
 	client, err := awscall.New(awscall.Config{Region: region, Endpoint: c.url, Credentials: credentials.NewStaticCredentialsProvider("test", "test", "")})
@@ -177,7 +177,7 @@ func (c *cloud) call(service, action string, params map[string]any) (map[string]
 	return texts, err
 }
 
-// status returns that of a stack by its name or ID, and its reason.
+// status returns the status and the reason of a stack, by its name or ID.
 func (c *cloud) status(stack string) (status, reason string) {
 	c.t.Helper()
 	out, err := c.cloudFormation().DescribeStacks(c.t.Context(), &cloudformation.DescribeStacksInput{StackName: &stack})
@@ -195,7 +195,7 @@ func (c *cloud) stands(stack, want string) {
 	}
 }
 
-// gone checks that there is no stack of the name.
+// gone checks that no stack has the name.
 func (c *cloud) gone(stack string) {
 	c.t.Helper()
 	if got, _ := c.status(stack); !strings.Contains(got, "Stack with id "+stack+" does not exist") {

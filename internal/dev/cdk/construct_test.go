@@ -9,9 +9,11 @@ import (
 // constructCase is a construct of testdata/constructs.
 type constructCase struct {
 	name string
-	// base and changed are expressions that an output of the stack matches as KEY=VALUE; empty if it has none.
+	// base and changed are regular expressions for an output of the stack as KEY=VALUE. They are empty if it has no
+	// output.
 	base, changed string
-	// failure is the reason why the failing change fails; empty for that of the parameter that such a change has.
+	// failure is the reason of the failing change. If it is empty, the reason is that of the parameter in such a
+	// change.
 	failure string
 }
 
@@ -19,7 +21,7 @@ var constructCases = []constructCase{
 	{name: "Provider", base: "Out=Hello Ada", changed: "Out=Hello Blaise", failure: "Nobody cannot be greeted"},
 	{name: "ProviderIsComplete", base: "Out=Hello Ada", changed: "Out=Hello Blaise", failure: "Nobody cannot be greeted"},
 	{name: "CustomResourceProvider", base: "Out=Hello Ada", changed: "Out=Hello Blaise", failure: "Nobody cannot be greeted"},
-	// The output is the version of a parameter. To roll the change back makes another version.
+	// The output is a parameter version. Rolling back the change creates another version.
 	{name: "AwsCustomResource", base: "Out=1$", changed: "Out=[23]$", failure: "allowedPattern"},
 	{name: "CfnJson"},
 	{name: "CfnJsonStringify", base: `Out={"servers":\["ns-.*","ns-.*","ns-.*","ns-.*"\],"changed":false}`,
@@ -70,8 +72,9 @@ var constructCases = []constructCase{
 // eksProvider is the construct whose handler needs an issuer.
 const eksProvider = "EksOpenIdConnectProvider"
 
-// TestConstructs takes the constructs of aws-cdk-lib with custom resources through the life of a stack, all of them with
-// one command a step. With -update it writes into docs/cdk.md how long each operation took; nothing is asserted about that.
+// TestConstructs takes the aws-cdk-lib constructs with custom resources through the life of a stack, all of them with
+// one command per step. With -update it writes the duration of each operation to docs/cdk.md. Durations are not
+// checked.
 func TestConstructs(t *testing.T) {
 	l := life{
 		app: newApp(t, "constructs"), cases: constructCases, ids: map[string]string{}, seconds: map[string][]float64{},

@@ -13,7 +13,8 @@ import (
 	"github.com/pintle-dev/pintle/internal/dev/require"
 )
 
-// TestDestinations is about AWS::Lambda::EventInvokeConfig: a function, a topic and the event bus get the records of asynchronous calls.
+// TestDestinations tests AWS::Lambda::EventInvokeConfig: a function, a topic and the event bus get the records of
+// asynchronous calls.
 func TestDestinations(t *testing.T) {
 	t.Parallel()
 	require.Tool(t, "python3")
@@ -84,7 +85,7 @@ func TestDestinations(t *testing.T) {
 		t.Errorf("the rule's target gets %v", event)
 	}
 
-	// A rule that sends a function the same input for each of its results would call it without end.
+	// A rule that sends a function the same input for each of its results would loop forever.
 	if _, err := c.call("Lambda", "invoke", map[string]any{"FunctionName": "Looped", "InvocationType": "Event", "Payload": `{"name": "loop"}`}); err != nil {
 		t.Fatal(err)
 	}

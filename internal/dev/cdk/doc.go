@@ -1,7 +1,6 @@
-// Package cdk deploys apps of the AWS CDK with the real command of the CDK on a real server. It has no code but
-// tests.
+// Package cdk tests deployments of AWS CDK apps with the real CDK command on a real server. It contains only tests.
 //
 // The apps are in testdata, one per directory. Each has a stack and handlers that append their requests to a ledger,
-// a file that the test reads. Neither the app nor the command can tell that this is not AWS: the tests only set an
-// endpoint and keys, as users do. tools/cdkapps/install installs the CDK, and make cdk runs all tests.
+// a file that the test reads. The tests only set an endpoint and keys, as users do, so neither the app nor the
+// command is adapted to Pintle. tools/cdkapps/install installs the CDK, and make cdk runs all tests.
 package cdk

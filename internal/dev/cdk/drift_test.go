@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// TestDrift is about cdk drift, and the construct Secret.
+// TestDrift tests cdk drift and the construct Secret.
 func TestDrift(t *testing.T) {
 	a := newApp(t, "drift")
 	made := a.deploys(nil)["Drift"]

@@ -7,7 +7,7 @@ import (
 	"github.com/pintle-dev/pintle/internal/dev/require"
 )
 
-// TestCore is about the provider of the core library, and about stacks that are deployed without change sets.
+// TestCore tests the provider of the core library, and deployments without change sets.
 func TestCore(t *testing.T) {
 	a := newApp(t, "core")
 	const names, direct = "type id seats window url", "--method=direct"
@@ -31,7 +31,7 @@ func TestCore(t *testing.T) {
 	a.saw(names, "Delete table-for-6 6 true ...")
 }
 
-// TestInline is about code that is in the template, in both languages.
+// TestInline tests inline code in both languages.
 func TestInline(t *testing.T) {
 	require.Tool(t, "python3")
 	a := newApp(t, "inline")
@@ -53,7 +53,7 @@ func TestInline(t *testing.T) {
 	a.saw(names, "python Delete drawer", "node Delete drawer")
 }
 
-// TestNotice is about requests that are notifications of a topic, and about the mode of deploying that does not wait.
+// TestNotice tests requests that arrive as topic notifications, and the deployment mode that does not wait.
 func TestNotice(t *testing.T) {
 	require.Tool(t, "python3")
 	a := newApp(t, "notice")

@@ -15,21 +15,21 @@ import (
 	"github.com/pintle-dev/pintle/internal/dev/require"
 )
 
-// generatedSchema is the schema that the constructs of the apps in testdata/generated come from.
+// generatedSchema is the schema for the constructs of the apps in testdata/generated.
 const generatedSchema = "../../author/generate/testdata/schema.json"
 
-// wantProperties are the properties that each app gives its construct.
+// wantProperties are the properties that each app sets on its construct.
 const wantProperties = `{
 	"Name": "a", "Pages": [{"Title": "Home", "Weight": 3}], "Groups": {"admins": [{"Member": "m"}]}, "Labels": {"k": "v"}, "Level": 2,
 	"Menu": {"Title": "Top", "Entries": [{"Title": "Below"}]}, "Origin": {"class": true, "from": "x"}, "Private": true, "Timeout": "30s",
 	"URLs": ["a", "b"]
 }`
 
-// program is an app in a directory of its own, with the construct that it uses.
+// program is an app in its own directory, with the construct that it uses.
 type program struct {
 	t          *testing.T
 	dir        string
-	tools, cdk string // what was installed
+	tools, cdk string // installed tools
 }
 
 func newProgram(t *testing.T, f generate.Format, pkg, sub string, sources ...string) *program {
@@ -93,7 +93,7 @@ func (p *program) run(name string, args ...string) []byte {
 	return out
 }
 
-// compile compiles TypeScript with the modules of a directory.
+// compile compiles TypeScript with the modules in a directory.
 func (p *program) compile(modules, file string) {
 	p.t.Helper()
 	if err := os.Symlink(filepath.Join(modules, "node_modules"), filepath.Join(p.dir, "node_modules")); err != nil {
@@ -104,7 +104,8 @@ func (p *program) compile(modules, file string) {
 		"--module", "commonjs", "--skipLibCheck", "--typeRoots", filepath.Join(installed, "@types"), "--types", "node", file)
 }
 
-// A provider's schema becomes a construct that compiles in each language, and that writes the same resource in all of them.
+// TestGenerated checks that a provider's schema becomes a construct that compiles in each language, and that all of
+// them produce the same resource.
 func TestGenerated(t *testing.T) {
 	format := func(t *testing.T, language string) generate.Format {
 		t.Helper()
@@ -125,7 +126,7 @@ func TestGenerated(t *testing.T) {
 			return newProgram(t, format(t, "python"), "", "", "testdata/generated/app.py").run(require.Tool(t, "python3"), "app.py")
 		},
 		"go": func(t *testing.T) []byte {
-			require.Tool(t, "node") // on which the CDK runs
+			require.Tool(t, "node") // required by the CDK
 			p := newProgram(t, format(t, "go"), "sites", "sites", "testdata/generated/main.go",
 				"../../../tools/cdklanguages/go.mod", "../../../tools/cdklanguages/go.sum")
 			return p.run("go", "run", ".")
@@ -180,7 +181,7 @@ func decoded(t *testing.T, text string) map[string]any {
 	return v
 }
 
-// So it is with the ROS CDK.
+// TestGeneratedROS is TestGenerated for the ROS CDK.
 func TestGeneratedROS(t *testing.T) {
 	require.Tool(t, "node")
 	t.Parallel()
@@ -202,7 +203,7 @@ func TestGeneratedROS(t *testing.T) {
 	}
 }
 
-// The command writes a construct from a provider's program, and an app deploys a resource of it with that provider.
+// TestGeneratedDeploys generates a construct from a provider's program, and deploys an app with it and that provider.
 func TestGeneratedDeploys(t *testing.T) {
 	require.Tool(t, "node")
 	p := &program{t: t, dir: t.TempDir(), tools: require.CDKLanguages(t), cdk: require.CDKCLI(t)}
@@ -218,7 +219,7 @@ func TestGeneratedDeploys(t *testing.T) {
 	if first["Login"] == "" || first["Id"] == "" {
 		t.Fatalf("the outputs are %v", first)
 	}
-	second := a.deploys([]string{"region=south"})["typed"] // which is immutable
+	second := a.deploys([]string{"region=south"})["typed"] // an immutable property
 	if second["Id"] == first["Id"] {
 		t.Errorf("the account %s was not replaced", first["Id"])
 	}

@@ -16,7 +16,8 @@ import (
 	"github.com/pintle-dev/pintle/internal/dev/require"
 )
 
-// TestImport is about cdk import, cdk deploy --import-existing-resources, and imports by the AWS CLI through a kill.
+// TestImport tests cdk import, cdk deploy --import-existing-resources, and imports with the AWS CLI during which the
+// server is killed.
 func TestImport(t *testing.T) {
 	a := newApp(t, "import")
 	a.deploys(nil)
@@ -62,7 +63,8 @@ func TestImport(t *testing.T) {
 	}
 }
 
-// TestImportIsGivenBack rolls an import back: the bucket has the tags of no stack then, also after a kill, and another stack can import it.
+// TestImportIsGivenBack rolls back an import. The bucket then has no stack tags, even after a kill, and another stack
+// can import it.
 func TestImportIsGivenBack(t *testing.T) {
 	t.Parallel()
 	c := newCloud(t)
@@ -96,7 +98,7 @@ func TestImportIsGivenBack(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if slices.Contains(buckets, "import-gone") { // since the change set was created
+		if slices.Contains(buckets, "import-gone") { // deleted after the change set was created
 			call("deleteBucket", map[string]any{"Bucket": "import-gone"})
 		}
 		if _, err := client.ExecuteChangeSet(t.Context(), &cloudformation.ExecuteChangeSetInput{ChangeSetName: set.Id}); err != nil {
@@ -124,7 +126,7 @@ func TestImportIsGivenBack(t *testing.T) {
 	})
 }
 
-// importsThroughKill imports a parameter with the AWS CLI into a new stack, and kills the server meanwhile.
+// importsThroughKill imports a parameter into a new stack with the AWS CLI, and kills the server during the import.
 func (a *app) importsThroughKill() {
 	a.t.Helper()
 	cli := require.Tool(a.t, "aws")

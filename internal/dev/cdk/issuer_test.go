@@ -17,8 +17,8 @@ import (
 	"time"
 )
 
-// issuer serves https://localhost, whose certificate a handler reads, and returns the file of its authority. It returns
-// false if it cannot listen on that port: the CDK's handler connects to no other.
+// issuer serves https://localhost, whose certificate a handler reads, and returns the file of its authority. It
+// returns false if it cannot listen on that port, because the CDK's handler uses no other.
 func issuer(t *testing.T) (authority string, ok bool) {
 	t.Helper()
 	listener, err := net.Listen("tcp", "localhost:443")

@@ -16,10 +16,10 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// concurrency is how many stacks have an operation at a time.
+// concurrency is the number of concurrent stack operations.
 const concurrency = 6
 
-// life is that of the stacks of constructs.
+// life runs the life cycle of the stacks of constructs.
 type life struct {
 	*app
 	cases   []constructCase
@@ -30,7 +30,7 @@ type life struct {
 // assemblyOf returns the directory of a variant of the app.
 func (l *life) assemblyOf(variant string) string { return filepath.Join(l.dir, variant) }
 
-// synthesizes runs the program of the app for its variants.
+// synthesizes runs the app's program for its variants.
 func (l *life) synthesizes(variants ...string) {
 	l.t.Helper()
 	var group errgroup.Group
@@ -64,7 +64,7 @@ func (l *life) creates() {
 	l.took()
 }
 
-// staysTheSame deploys without a change. The stacks take turns, so that each has seconds of its own.
+// staysTheSame deploys without a change. The stacks are deployed one after the other, so that each can be timed.
 func (l *life) staysTheSame() {
 	l.t.Helper()
 	cmd := l.command(nil, "deploy", "--all", "--require-approval", "never", "--concurrency", "1")
@@ -108,8 +108,8 @@ func (l *life) changes() {
 	l.took()
 }
 
-// rollsBack has a change of each stack fail. The command only makes the change sets, because it deploys no further stack
-// after the first failure.
+// rollsBack makes a change of each stack fail. The CDK command only creates the change sets, because it stops
+// deploying after the first failure.
 func (l *life) rollsBack() {
 	l.t.Helper()
 	const changeSet = "failing"
@@ -197,7 +197,7 @@ func (l *life) operation(name string) []types.StackEvent {
 	return nil
 }
 
-// took records the seconds of the last operation of each stack.
+// took records the duration of each stack's last operation in seconds.
 func (l *life) took() {
 	l.t.Helper()
 	for _, c := range l.cases {
@@ -219,8 +219,8 @@ func (l *life) matches(stack, want string, got map[string]string) {
 	}
 }
 
-// hidesClientSecret checks that the secret of a stack's user pool client is neither in the server's log nor in the stack's
-// events.
+// hidesClientSecret checks that the secret of a stack's user pool client appears neither in the server's log nor in
+// the stack's events.
 func (a *app) hidesClientSecret(stack string) {
 	a.t.Helper()
 	out, err := a.cloud.cloudFormation().DescribeStackResources(a.t.Context(), &cloudformation.DescribeStackResourcesInput{StackName: &stack})

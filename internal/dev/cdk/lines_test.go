@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// lineTimes is what a command prints, and when it prints each line. Use one value for both streams of a command, and read
-// it after Run.
+// lineTimes records the lines that a command prints and their times. Use one value for both streams of a command, and
+// read it after Run.
 type lineTimes struct {
 	lines   []string
 	times   []time.Time
@@ -29,7 +29,7 @@ func (l *lineTimes) Write(p []byte) (int, error) {
 	}
 }
 
-// after returns the first line from an index on that begins with a text.
+// after returns the index of the first line from an index on that has a prefix.
 func (l *lineTimes) after(prefix string, from int) (int, bool) {
 	at := slices.IndexFunc(l.lines[min(from, len(l.lines)):], func(line string) bool {
 		return strings.HasPrefix(line, prefix)

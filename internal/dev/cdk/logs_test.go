@@ -10,7 +10,8 @@ import (
 	"github.com/pintle-dev/pintle/internal/dev/require"
 )
 
-// TestLogs is about the log of a function: a deploy that fails prints it, cdk watch follows it, and it survives a crash of the server.
+// TestLogs tests the log of a function: a failed deployment prints it, cdk watch follows it, and it survives a server
+// crash.
 func TestLogs(t *testing.T) {
 	require.Tool(t, "python3")
 	a := newApp(t, "inline")
@@ -31,7 +32,7 @@ func TestLogs(t *testing.T) {
 	has := a.watches()
 	a.cloud.until("cdk watch has synthesized", func() bool { return has("Synthesis time") })
 	a.cloud.until("cdk watch has deployed", func() bool { return has("deployment time", "no changes") })
-	a.cloud.until("cdk watch prints the line", func() bool { // it shows lines from some moment on
+	a.cloud.until("cdk watch prints the line", func() bool { // it shows only lines after some point in time
 		_, err := a.cloud.call("lambda", "Invoke", map[string]any{
 			"FunctionName": name, "Payload": `{"RequestType": "Delete", "ResourceProperties": {"Word": "watched"}}`,
 		})
@@ -42,7 +43,7 @@ func TestLogs(t *testing.T) {
 	})
 }
 
-// TestWatch is about cdk watch: it hot-swaps a function whose code changes, and prints what the function logs then.
+// TestWatch tests cdk watch: it hot-swaps a function whose code changes, and prints the function's new log lines.
 func TestWatch(t *testing.T) {
 	require.Tool(t, "python3")
 	a := newApp(t, "watch")
@@ -57,7 +58,7 @@ func TestWatch(t *testing.T) {
 		}
 	}
 	says("line one")
-	a.deploys(nil) // cdk watch itself deploys only what can be hot-swapped
+	a.deploys(nil) // cdk watch itself deploys only hot-swappable changes
 	has := a.watches()
 	a.cloud.until("cdk watch has deployed", func() bool { return has("deployment time", "no changes") })
 	says("line two")
@@ -70,8 +71,8 @@ func TestWatch(t *testing.T) {
 	})
 }
 
-// watches runs cdk watch on the directory watched until the test ends. The function that it returns reports whether the command has
-// printed one of some texts.
+// watches runs cdk watch on the directory watched until the test ends. The returned func reports whether the command
+// has printed one of the texts.
 func (a *app) watches() func(texts ...string) bool {
 	a.t.Helper()
 	if err := os.WriteFile(filepath.Join(a.dir, "cdk.json"), []byte(`{"watch": {"include": ["watched/**"]}}`), 0o600); err != nil {
@@ -101,7 +102,7 @@ func (a *app) watches() func(texts ...string) bool {
 	}
 }
 
-// logical returns the logical id of a stack's resource that begins with a text.
+// logical returns the logical ID with a prefix in a stack.
 func (a *app) logical(stack, prefix string) string {
 	a.t.Helper()
 	list, err := a.cloud.call("cloudformation", "ListStackResources", map[string]any{"StackName": stack})

@@ -15,8 +15,8 @@ import (
 	"github.com/pintle-dev/pintle/internal/dev/require"
 )
 
-// A new project for AWS has a construct of its provider, which an app deploys together with a generated one of the resource. With the
-// other options it gives the function what they say.
+// TestNewProject checks that a new AWS project has a construct for its provider, and that an app deploys it with a
+// generated construct for the resource. The other options configure the function.
 func TestNewProject(t *testing.T) {
 	require.Tool(t, "node")
 	require.Tool(t, "zip")

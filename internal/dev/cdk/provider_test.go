@@ -8,7 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestGreeting is about onEvent: two resources of one provider, whose logs are kept for a day.
+// TestGreeting tests onEvent with two resources of one provider, whose logs are kept for a day.
 func TestGreeting(t *testing.T) {
 	a := newApp(t, "greeting")
 	const names = "type of id old"
@@ -49,7 +49,8 @@ func TestGreeting(t *testing.T) {
 	a.saw(names, "Delete Second greeting-Carl -", "Delete First greeting-Ada -")
 }
 
-// TestOrder is about isComplete: what never is complete, what is at the third look, and what breaks.
+// TestOrder tests isComplete: a resource that never completes, one that completes at the third check, and one that
+// fails.
 func TestOrder(t *testing.T) {
 	a := newApp(t, "order")
 	const names = "function type id item"
@@ -79,8 +80,8 @@ func TestOrder(t *testing.T) {
 	a.saw(names, "on_event Delete order-Order pie", "is_complete Delete order-Order pie")
 }
 
-// TestKilled kills the server during the creation of a resource. The operation continues after the restart, and the
-// command, whose requests failed in between, succeeds.
+// TestKilled kills the server while it creates a resource. The operation continues after the restart, and the command
+// succeeds, although its requests failed in between.
 func TestKilled(t *testing.T) {
 	a := newApp(t, "order")
 	context := []string{"item=bread", "patience=240"}
@@ -103,7 +104,7 @@ func TestKilled(t *testing.T) {
 	}
 	a.cloud.until("the order is looked at", looked(2))
 	a.cloud.kill()
-	a.entries() // a look that was under way
+	a.entries() // a check that was in progress
 	looks = 0
 	a.cloud.start()
 	a.cloud.until("it is looked at again", looked(1))
@@ -125,7 +126,7 @@ func TestKilled(t *testing.T) {
 	a.destroys()
 }
 
-// TestShared is about one provider of a known name, which the resources of two stacks have.
+// TestShared tests a named provider that resources of two stacks share.
 func TestShared(t *testing.T) {
 	a := newApp(t, "shared")
 	const names = "type stack name"

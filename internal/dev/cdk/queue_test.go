@@ -45,7 +45,7 @@ func (q otherSQS) creates(names ...string) {
 	}
 }
 
-// takes returns the next message of a queue, flattened, once it is there.
+// takes waits for the next message of a queue and returns it flattened.
 func (q otherSQS) takes(a *app, name string) map[string]any {
 	q.t.Helper()
 	url := q.call("getQueueUrl", map[string]any{"QueueName": name})["QueueUrl"]
@@ -74,7 +74,8 @@ func body(t *testing.T, message map[string]any) map[string]any {
 	return of
 }
 
-// TestQueues is about queues in an SQS that the server's environment names: they get the events of a bucket, a topic and a rule.
+// TestQueues tests queues in the SQS that the server's environment sets. They get the events of a bucket, a topic and
+// a rule.
 func TestQueues(t *testing.T) {
 	a := newApp(t, "queues")
 	queues := otherSQS{t, mototest.New(t)}
@@ -131,7 +132,7 @@ func TestQueues(t *testing.T) {
 	a.destroys()
 }
 
-// TestNoQueues is about the same app where the environment names no SQS.
+// TestNoQueues tests the same app on a server whose environment sets no SQS.
 func TestNoQueues(t *testing.T) {
 	a := newApp(t, "queues")
 	got := a.deploys(nil)["Queues"]

@@ -10,7 +10,7 @@ import (
 	"github.com/pintle-dev/pintle/internal/dev/require"
 )
 
-// TestParameter is about AwsCustomResource.
+// TestParameter tests AwsCustomResource.
 func TestParameter(t *testing.T) {
 	a := newApp(t, "parameter")
 	stored := func(want string) {
@@ -41,10 +41,10 @@ func TestParameter(t *testing.T) {
 	}
 }
 
-// TestFile is about functions that make calls themselves, in both languages.
+// TestFile tests functions that make calls themselves, in both languages.
 func TestFile(t *testing.T) {
 	a := newApp(t, "file")
-	// writes are what the writer was asked; how often the other one looks is not told here.
+	// writes returns the requests to the writer. It ignores how often the other function checked.
 	writes := func() (list []string) {
 		for _, e := range a.entries() {
 			if e["type"] != "look" {
@@ -56,7 +56,7 @@ func TestFile(t *testing.T) {
 	}
 	wrote := func(want ...string) {
 		t.Helper()
-		// What depends on nothing runs side by side.
+		// Independent resources are created concurrently.
 		if got := writes(); strings.Join(sorted(got), "\n") != strings.Join(sorted(want), "\n") {
 			t.Errorf("the writer saw %q, want %q", got, want)
 		}
@@ -81,12 +81,12 @@ func TestFile(t *testing.T) {
 	a.cloud.stands("Files", "UPDATE_ROLLBACK_COMPLETE")
 	wrote("Update First recipes/rye.txt", "Update First recipes/rye.txt")
 
-	a.destroys() // with the bucket, which has to be empty
+	a.destroys() // including the bucket, which must be empty
 	a.cloud.gone("Files")
 	wrote("Delete First recipes/rye.txt", "Delete Second")
 }
 
-// TestBucket is about a bucket that the CDK's own handlers configure and empty. They find no package of the AWS SDK.
+// TestBucket tests a bucket that the CDK's own handlers configure and empty. They find no AWS SDK package.
 func TestBucket(t *testing.T) {
 	require.Tool(t, "python3")
 	a := newApp(t, "bucket")
@@ -115,7 +115,7 @@ func TestBucket(t *testing.T) {
 		events, err := a.cloud.call("cloudwatch-logs", "FilterLogEvents", told)
 		return err == nil && strings.HasSuffix(events["events.0.message"], "told of out/a") && events["events.1.message"] == ""
 	})
-	a.deploys(append(change, "keep=true")) // which says in the tags that objects are to be left alone
+	a.deploys(append(change, "keep=true")) // records in the tags that objects must be kept
 	if got, err := a.cloud.call("s3", "listObjectsV2", map[string]any{"Bucket": bucket}); err != nil || got["KeyCount"] != "2" {
 		t.Errorf("objects %v (%v), want both", got, err)
 	}
@@ -127,7 +127,7 @@ func TestBucket(t *testing.T) {
 	}
 }
 
-// TestBootstrap is about the stack that CDK wants in every account, and which only cdk gc needs here.
+// TestBootstrap tests the bootstrap stack. The CDK requires it in every account, but here only cdk gc needs it.
 func TestBootstrap(t *testing.T) {
 	a := newApp(t, "core")
 	before := a.deploys(nil)

@@ -12,9 +12,9 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/cloudformation/types"
 )
 
-// TestTagsOfStacks reads the tags of CloudFormation, and those of the stack, on what a stack makes by the calls of the services. An update
-// of the stack's tags alone reaches the resources.
-// Source: CloudFormation User Guide, resource tag; service API references.
+// TestTagsOfStacks reads the tags of CloudFormation and of the stack from resources through the service APIs. A
+// change of only the stack's tags also updates the resources. Source: CloudFormation User Guide, resource tag;
+// service API references.
 func TestTagsOfStacks(t *testing.T) {
 	t.Parallel()
 	c := newCloud(t)
@@ -87,7 +87,7 @@ func TestTagsOfStacks(t *testing.T) {
 				}
 			}
 			without := absent
-			if logical == "Group" || logical == "Parameter" || logical == "Repository" { // which have their own
+			if logical == "Group" || logical == "Parameter" || logical == "Repository" { // these have their own
 				without = append(slices.Clone(absent), "of-stack")
 			}
 			for _, text := range without {
@@ -113,7 +113,7 @@ func TestTagsOfStacks(t *testing.T) {
 	if err != nil || !slices.Contains(slices.Collect(maps.Values(out)), "kept") {
 		t.Errorf("the tags of the parameter are %v, %v: a client's is missing", out, err)
 	}
-	// The tags of the stack are no drift.
+	// Stack tags are not drift.
 	drift, err := client.DetectStackDrift(t.Context(), &cloudformation.DetectStackDriftInput{StackName: aws.String("Tagged")})
 	if err != nil {
 		t.Fatal(err)

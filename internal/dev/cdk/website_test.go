@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// TestWebsite deploys BucketDeployments, which Pintle answers itself.
+// TestWebsite deploys BucketDeployments, which Pintle implements itself.
 func TestWebsite(t *testing.T) {
 	a := newApp(t, "website")
 	out := a.deploys(nil)["Website"]
@@ -68,11 +68,11 @@ func TestWebsite(t *testing.T) {
 
 	a.fails("is not a zip file", []string{"text=fifth", "wrong=true"})
 	a.cloud.stands("Website", "UPDATE_ROLLBACK_COMPLETE")
-	says("web/static/hello.txt", "second") // what the stack last had
+	says("web/static/hello.txt", "second") // the last contents of the stack
 
 	a.deploys([]string{"prefix=other", "text=sixth"})
 	holds(below("other/")...)
 	says("other/hello.txt", "sixth")
-	a.destroys() // with the bucket, which has to be empty
+	a.destroys() // including the bucket, which must be empty
 	a.cloud.gone("Website")
 }

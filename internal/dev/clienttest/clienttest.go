@@ -1,4 +1,4 @@
-// Package clienttest holds handlers that send their answer with the HTTP clients of several languages. The tests of
+// Package clienttest has handlers that send their response with the HTTP clients of several languages. The tests of
 // every component that issues response URLs run the same table, so that pintle check accepts no handler that the
 // engine cannot run. The handlers also refuse an invocation whose ID equals the request ID.
 package clienttest

@@ -1,4 +1,4 @@
-// Package gatewaytest starts versitygw, an independent S3 server that verifies signatures, for tests.
+// Package gatewaytest starts versitygw for tests. It is an independent S3 server that verifies signatures.
 package gatewaytest
 
 import (
@@ -34,8 +34,8 @@ type Config struct {
 	Buckets []string
 }
 
-// New starts a gateway that ends with the test. It returns a transport that sends all requests there, whatever their
-// host. The gateway listens on a Unix socket. If the program is not installed, New skips the test; see
+// New starts a gateway that ends with the test. It returns a transport that sends all requests there, regardless of
+// their host. The gateway listens on a Unix socket. If the program is not installed, New skips the test; see
 // [require.Tool].
 func New(t testing.TB, c Config) *http.Transport {
 	t.Helper()

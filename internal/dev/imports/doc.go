@@ -1,3 +1,3 @@
-// Package imports holds the rules about which package may import which, and the map of packages in CONTRIBUTING.md. It has no code but
+// Package imports checks the import rules between packages, and the package map in CONTRIBUTING.md. It contains only
 // tests.
 package imports

@@ -23,7 +23,8 @@ const (
 	module = "github.com/pintle-dev/pintle"
 )
 
-// tiers are the directories of packages. A package imports packages of its own tier and of those before it. "." is the root package.
+// tiers are the tiers of package directories. A package imports packages of its own tier and of earlier ones. "." is
+// the root package.
 var tiers = [][]string{
 	{"internal/base"},
 	{"internal/language", "wire"},
@@ -36,25 +37,25 @@ var tiers = [][]string{
 	{"internal/author"},
 	{"internal/server"},
 	{"cmd"},
-	{"internal/dev"}, // what only tests and make targets need
+	{"internal/dev"}, // only for tests and make targets
 }
 
 // apart are packages that do not import each other although their tiers allow it.
 var apart = map[string][]string{
-	"internal/engine":   {".", "awscall"},    // it decides, and never dials out
-	"internal/provider": {"internal/engine"}, // cmd/pintle joins the two by ports of one method
+	"internal/engine":   {".", "awscall"},    // it decides, and never connects to anything
+	"internal/provider": {"internal/engine"}, // cmd/pintle connects the two through interfaces with one method
 	"internal/store":    {".", "awscall"},
 	"internal/server":   {"internal/cloud"}, // cmd/pintle adds the APIs of services
 }
 
-// inherited are packages of which the users of the SDK inherit all imports, those of tests included: they have the standard library and
-// each other.
+// inherited are packages whose imports, including those of tests, users of the SDK inherit. They may import only the
+// standard library and each other.
 var inherited = []string{
 	".", "awslambda", "cdkprovider", "pintletest", "statemachine", "waiter", "wire", "internal/language/value",
 	"internal/base/awssign", "internal/base/clearjson", "internal/base/clock", "internal/base/seal", "internal/base/redact", "internal/base/suggest", "internal/base/trace",
 }
 
-// modules are the modules of others, and where they may be imported.
+// modules are the third-party modules, and the packages that may import them.
 var modules = map[string][]string{
 	"github.com/aws/aws-lambda-go":        {"awslambda"},
 	"github.com/aws/aws-sdk-go-v2":        {"awscall", "cmd", "internal/api/fetch", "internal/dev/bench", "internal/provider"},
@@ -77,13 +78,13 @@ var modules = map[string][]string{
 
 // code is a package of this module.
 type code struct {
-	dir      string // with slashes, from the root
+	dir      string // with slashes, relative to the root
 	synopsis string
-	imports  map[string][]string // the files that have each
-	tested   map[string][]string // those of tests
+	imports  map[string][]string // the importing files by imported package
+	tested   map[string][]string // likewise for tests
 }
 
-// packages reads the packages of this module but its examples.
+// packages reads the packages of this module except its examples.
 func packages(t *testing.T) []*code {
 	t.Helper()
 	return slices.DeleteFunc(read(t, root), func(c *code) bool { return within(c.dir, []string{"bench", "examples", "tools"}) })
@@ -146,7 +147,7 @@ func (c *code) add(t *testing.T, name string, file *ast.File) {
 	}
 }
 
-// within reports whether a directory is one of some, or below it. The root is itself alone.
+// within reports whether a directory is in a list, or below a directory in it. The root matches only itself.
 func within(dir string, folders []string) bool {
 	return slices.ContainsFunc(folders, func(folder string) bool {
 		return dir == folder || folder != "." && strings.HasPrefix(dir, folder+"/")
@@ -157,7 +158,7 @@ func tier(dir string) int {
 	return slices.IndexFunc(tiers, func(folders []string) bool { return within(dir, folders) })
 }
 
-// ours returns the directory of a package of this module.
+// ours returns the directory of a package in this module.
 func ours(what string) (string, bool) {
 	if what == module {
 		return ".", true
@@ -167,7 +168,7 @@ func ours(what string) (string, bool) {
 
 func standard(what string) bool { return !strings.Contains(strings.Split(what, "/")[0], ".") }
 
-// TestTiers: imports go one way. Tests may drive their package through later tiers, but not those of the heart.
+// TestTiers checks that imports follow the tiers. Tests may use later tiers, except in the core packages.
 func TestTiers(t *testing.T) {
 	heart := []string{"internal/base", "internal/language", "internal/store", "internal/engine", "wire"}
 	for _, c := range packages(t) {
@@ -197,7 +198,7 @@ func TestTiers(t *testing.T) {
 	}
 }
 
-// TestExamples: an example imports what its reader can.
+// TestExamples checks that examples import only packages that their readers can import.
 func TestExamples(t *testing.T) {
 	for _, c := range read(t, filepath.Join(root, "examples")) {
 		for what, files := range c.imports {
@@ -208,7 +209,7 @@ func TestExamples(t *testing.T) {
 	}
 }
 
-// TestInherited: who imports the SDK gets nothing along.
+// TestInherited checks that the SDK has no further dependencies.
 func TestInherited(t *testing.T) {
 	for _, c := range packages(t) {
 		if !slices.Contains(inherited, c.dir) {
@@ -226,7 +227,7 @@ func TestInherited(t *testing.T) {
 	}
 }
 
-// TestModules: each module of others has its place.
+// TestModules checks where third-party modules are imported.
 func TestModules(t *testing.T) {
 	used := map[string]bool{}
 	for _, c := range packages(t) {
@@ -253,7 +254,7 @@ func TestModules(t *testing.T) {
 	}
 }
 
-// TestMap: CONTRIBUTING.md lists each package with what it says of itself. With -update it is written.
+// TestMap checks that CONTRIBUTING.md lists each package with its synopsis. With -update it writes the list.
 func TestMap(t *testing.T) {
 	const begin, end = "<!-- packages -->\n", "<!-- end of packages -->"
 	var list strings.Builder
@@ -292,7 +293,7 @@ func TestMap(t *testing.T) {
 	}
 }
 
-// about is what a package says of itself, without its name.
+// about returns the synopsis of a package without its name.
 func about(c *code) string {
 	for _, start := range []string{"Package " + path.Base(c.dir) + " ", "Package pintle ", "Command " + path.Base(c.dir) + " "} {
 		if rest, ok := strings.CutPrefix(c.synopsis, start); ok {

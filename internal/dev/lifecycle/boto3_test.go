@@ -16,7 +16,7 @@ import (
 	"github.com/pintle-dev/pintle/internal/dev/require"
 )
 
-// TestTranscriptsByBoto3 plays some of the transcripts with boto3, as the other client that reads this API by itself.
+// TestTranscriptsByBoto3 plays some of the transcripts with boto3, which implements the API independently.
 func TestTranscriptsByBoto3(t *testing.T) {
 	require.Python(t, "boto3")
 	for _, c := range readChapters(t) {
@@ -34,7 +34,7 @@ func TestTranscriptsByBoto3(t *testing.T) {
 	}
 }
 
-// botoLoop makes the calls that it reads, a line of JSON each, and writes what came of them.
+// botoLoop makes the calls that it reads, one line of JSON each, and writes their results.
 const botoLoop = `
 import boto3, botocore.exceptions, json, re, sys
 api = boto3.client("cloudformation")
@@ -77,7 +77,7 @@ func newBotoClient(t *testing.T, url string) client {
 	}
 	t.Cleanup(func() {
 		_ = in.Close()
-		_ = cmd.Wait() // killed with the test's context, if its input has not ended it
+		_ = cmd.Wait() // killed with the test's context, unless it has exited
 	})
 	return &botoClient{in, bufio.NewReader(out)}
 }

@@ -25,16 +25,16 @@ type part struct {
 	scene *scene
 }
 
-// scene is a transcript: what is played against one server.
+// scene is a transcript, which is played against its own server.
 type scene struct {
 	name     string
 	settings []string
 	given    []string
 	steps    []step
-	left     []string // behind, when all is over
+	left     []string // resources left behind at the end
 }
 
-// step is something that is done, and what is seen then.
+// step is an action and its expected results.
 type step struct {
 	do     string
 	want   []string
@@ -67,7 +67,7 @@ func parseChapter(name string, text []byte) (chapter, error) {
 	for _, f := range archive.Files {
 		c.templates[f.Name] = string(f.Data)
 	}
-	heading := "" // of the transcripts that follow
+	heading := "" // of the following transcripts
 	for _, paragraph := range paragraphs(string(archive.Comment)) {
 		title, isTitle := strings.CutPrefix(paragraph, "# ")
 		section, isSection := strings.CutPrefix(paragraph, "## ")

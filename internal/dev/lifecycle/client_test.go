@@ -18,7 +18,7 @@ import (
 
 // client is a client of CloudFormation's API.
 type client interface {
-	// call makes a call by its name in the API, and returns the result as JSON. An error of the API is a [refusal].
+	// call makes a call by its name in the API, and returns the result as JSON. An API error is a [refusal].
 	call(ctx context.Context, operation string, parameters map[string]any) ([]byte, error)
 }
 
@@ -77,7 +77,7 @@ func (c goClient) call(ctx context.Context, operation string, parameters map[str
 	return nil, fmt.Errorf("no transcript has called %s before", operation)
 }
 
-// invoke makes one call of the SDK. The fields of inputs and outputs are named as the API's members are.
+// invoke makes a call with the SDK. Its inputs and outputs have the field names of the API.
 func invoke[In, Out any](
 	ctx context.Context, parameters []byte, method func(context.Context, *In, ...func(*cloudformation.Options)) (*Out, error),
 ) ([]byte, error) {
@@ -94,7 +94,7 @@ func invoke[In, Out any](
 	return json.Marshal(out)
 }
 
-// parseCall reads a call as the AWS CLI would be asked to make it.
+// parseCall parses a call in the syntax of the AWS CLI.
 func parseCall(line string, templates map[string]string) (operation string, parameters map[string]any, err error) {
 	words := strings.Fields(line)
 	parameters = map[string]any{}
@@ -131,7 +131,7 @@ func parseCall(line string, templates map[string]string) (operation string, para
 	return pascal(words[0]), parameters, nil
 }
 
-// importShorthand is a resource to import in the shorthand syntax of the AWS CLI.
+// importShorthand matches a resource to import in the shorthand syntax of the AWS CLI.
 var importShorthand = regexp.MustCompile(`^ResourceType=([\w:]+),LogicalResourceId=(\w+),ResourceIdentifier=\{(\w+)=([\w-]+)\}$`)
 
 func parseImport(word string) (map[string]any, error) {
@@ -144,7 +144,7 @@ func parseImport(word string) (map[string]any, error) {
 	}, nil
 }
 
-// pascal turns a name of the AWS CLI into one of the API.
+// pascal converts a name of the AWS CLI to the API's.
 func pascal(name string) string {
 	var b strings.Builder
 	for _, part := range strings.Split(name, "-") {

@@ -1,11 +1,11 @@
-// Package lifecycle tests that stacks go through their life as CloudFormation's do. It has no code but tests.
+// Package lifecycle tests that stacks have the same life cycle as in CloudFormation. It contains only tests.
 //
-// Each file in testdata is a chapter: prose with transcripts in between. A transcript shows call by call what a
-// client sees of a stack and what a provider sees of its resources. The test plays each transcript against its own
-// server with sockets and a database. The client uses the AWS SDK, and the provider is an HTTP server that answers at
-// the response URL. The test compares all events and all requests, in order. The transcripts are written by hand from
-// the documented behaviour of the service; no tool regenerates them from the engine. docs/lifecycle.md is generated
-// from the chapters, so its tables always match the tests.
+// Each file in testdata is a chapter: prose with transcripts in between. A transcript shows, call by call, a client's
+// view of a stack and a provider's view of its resources. The test plays each transcript against its own server with
+// sockets and a database. The client uses the AWS SDK, and the provider is an HTTP server that answers at the
+// response URL. The test compares all events and all requests, in order. The transcripts are written by hand from the
+// documented behaviour of the service; no tool regenerates them from the engine. docs/lifecycle.md is generated from
+// the chapters, so its tables always match the tests.
 //
 // The syntax of a transcript:
 //

@@ -16,7 +16,7 @@ import (
 
 var update = flag.Bool("update", false, "write docs/lifecycle.md instead of comparing it")
 
-// TestDocument keeps docs/lifecycle.md equal to the chapters, which TestTranscripts proves.
+// TestDocument checks that docs/lifecycle.md matches the chapters, which TestTranscripts verifies.
 func TestDocument(t *testing.T) {
 	const path = "../../../docs/lifecycle.md"
 	want, err := document(readChapters(t))
@@ -86,7 +86,7 @@ func document(chapters []chapter) ([]byte, error) {
 
 var notInAnchors = regexp.MustCompile(`[^a-z0-9 -]`)
 
-// anchor returns the name that GitHub gives a heading.
+// anchor returns GitHub's anchor for a heading.
 func anchor(title string) string {
 	return strings.ReplaceAll(notInAnchors.ReplaceAllString(strings.ToLower(title), ""), " ", "-")
 }
@@ -128,9 +128,9 @@ func (c chapter) writePart(b *bytes.Buffer, p part) error {
 
 func lines(text string) []string { return strings.Split(strings.TrimSuffix(text, "\n"), "\n") }
 
-// difference renders the way from one template to another, a long one without what is far from any change.
+// difference renders the differences between two templates. It omits lines far from any change in a long template.
 func difference(from, to []string) string {
-	// common[i][j] is how many lines from[i:] and to[j:] have in common.
+	// common[i][j] is the number of lines that from[i:] and to[j:] have in common.
 	common := make([][]int, len(from)+1)
 	for i := range common {
 		common[i] = make([]int, len(to)+1)

@@ -21,8 +21,7 @@ type event struct {
 	Timestamp                                       time.Time
 }
 
-// ofStack reports whether the event is the stack's own.
-// recordedType is the type of the resources in transcripts that no provider makes.
+// recordedType is the type of the resources in transcripts that have no provider.
 const recordedType = "AWS::DynamoDB::Table"
 
 func (e event) recorded() bool { return e.ResourceType == recordedType }
@@ -43,7 +42,7 @@ var (
 func (p *player) events() ([]event, error) {
 	var all []event
 	for token := ""; ; {
-		in := map[string]any{"StackName": p.stackID} // a deleted stack is found by its id only
+		in := map[string]any{"StackName": p.stackID} // a deleted stack is found only by its ID
 		if token != "" {
 			in["NextToken"] = token
 		}
@@ -71,7 +70,7 @@ func (p *player) events() ([]event, error) {
 	}
 }
 
-// eventsUntil waits until there are so many events. If they do not come it returns those there are, and an error.
+// eventsUntil waits for n events. If they do not arrive, it returns the existing ones and an error.
 func (p *player) eventsUntil(n int) ([]event, error) {
 	for {
 		all, err := p.events()
@@ -94,7 +93,7 @@ func (p *player) lines(events []event) []string {
 	return lines
 }
 
-// line renders an event as the transcripts have it.
+// line renders an event in transcript format.
 func (p *player) line(e event) string {
 	var b strings.Builder
 	if e.ofStack() {
@@ -108,7 +107,7 @@ func (p *player) line(e event) string {
 			fmt.Fprintf(&b, " properties that are no JSON: %v", err)
 		}
 		if e.recorded() {
-			properties["ServiceToken"] = usualToken // which is not shown
+			properties["ServiceToken"] = usualToken // so that it is not shown
 		}
 		b.WriteString(" " + p.plain(short(properties)))
 	}
@@ -121,7 +120,7 @@ func (p *player) line(e event) string {
 	return b.String()
 }
 
-// checkEvents checks what no transcript shows of events.
+// checkEvents checks the properties of events that transcripts do not show.
 func (p *player) checkEvents(fresh []event) error {
 	known := map[string]bool{}
 	for _, e := range p.seen {
@@ -152,7 +151,7 @@ func (p *player) checkEvent(e event) error {
 		named := logical + "-" + e.ResourceStatus + "-" + e.Timestamp.UTC().Format(instant)
 		id = regexp.MustCompile("^" + regexp.QuoteMeta(named) + "$|" + detachedEventID.String())
 	}
-	// A rollback is an operation of its own, as is a delete that a create becomes.
+	// A rollback is a separate operation, and so is a delete that replaces a create.
 	begins := e.ofStack() && strings.HasSuffix(e.ResourceStatus, "_IN_PROGRESS") && !strings.Contains(e.ResourceStatus, "CLEANUP")
 	if begins == (e.OperationId == p.operation) {
 		return fmt.Errorf("its operation is %q, and before it was %q", e.OperationId, p.operation)
@@ -173,7 +172,7 @@ func (p *player) checkEvent(e event) error {
 	return nil
 }
 
-// checkStatus checks that the stack is what its last event says.
+// checkStatus checks that the stack's status is that of its last event.
 func (p *player) checkStatus() error {
 	text, err := p.client.call(p.ctx, "DescribeStacks", map[string]any{"StackName": p.stackID})
 	if err != nil {
@@ -207,7 +206,7 @@ func deref(s *string) string {
 	return *s
 }
 
-// changeSet returns what DescribeChangeSet tells: the two statuses, then the changes.
+// changeSet returns the two statuses and the changes from DescribeChangeSet.
 func (p *player) changeSet(parameters map[string]any) ([]string, error) {
 	text, err := p.client.call(p.ctx, "DescribeChangeSet", parameters)
 	if err != nil {

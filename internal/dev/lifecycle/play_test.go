@@ -32,36 +32,36 @@ func TestTranscripts(t *testing.T) {
 	}
 }
 
-// patience is how long something may take that happens by itself: far more than it does.
+// patience bounds the wait for something that happens by itself. It is far longer than necessary.
 const patience = 30 * time.Second
 
 const stackName = "demo"
 
-// player plays one scene.
+// player plays a scene.
 type player struct {
 	t        *testing.T
 	ctx      context.Context
 	world    *world
 	client   client
 	provider *provider
-	// templates have the provider's address for their service tokens.
+	// templates are the templates with the provider's address in their service tokens.
 	templates map[string]string
 
 	stackID string
-	token   string // of the last call that was taken
-	before  string // and of the one before
+	token   string // of the last accepted call
+	before  string // of the one before
 	calls   int
-	// operation is the id of the last that began.
+	// operation is the ID of the last operation.
 	operation string
 	seen      []event // oldest first
-	// requests are those that were answered or may be, by the name that the transcript gives them.
+	// requests are the requests that were or may be answered, by their names in the transcript.
 	requests map[string]request
 	order    []string          // of the names
-	invented map[string]string // ids, by logical id
-	played   []string          // the transcript as it went
+	invented map[string]string // generated IDs, by logical ID
+	played   []string          // the transcript so far
 }
 
-// play plays a scene, and compares what is seen with what is to be seen, step by step.
+// play plays a scene, and compares the actual with the expected results of each step.
 func play(t *testing.T, c chapter, s *scene, newClient func(*testing.T, string) client) {
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
@@ -95,7 +95,7 @@ func (p *player) must(err error) {
 	}
 }
 
-// given makes the stack of v1.yaml stand. The requests are answered as they come, dependencies first.
+// given creates the stack of v1.yaml. It answers the requests in order, dependencies first.
 func (p *player) given(answers []string) error {
 	if _, err := p.call("create-stack --template-body v1.yaml"); err != nil {
 		return err
@@ -127,7 +127,7 @@ func (p *player) given(answers []string) error {
 	return nil
 }
 
-// step does what is to be done, waits for as much as is to be seen, and returns what was seen.
+// step performs the action of a step, waits for the expected number of results, and returns the actual ones.
 func (p *player) step(s step) ([]string, error) {
 	word, rest, _ := strings.Cut(s.do, " ")
 	switch word {
@@ -136,7 +136,7 @@ func (p *player) step(s step) ([]string, error) {
 		if refused := (*refusal)(nil); errors.As(err, &refused) {
 			return []string{"! " + refused.code + " " + strconv.Quote(p.plain(refused.message))}, nil
 		} else if err != nil || got != nil {
-			return got, err // a description leads to nothing
+			return got, err // a description has no further results
 		}
 	case "<-":
 		name, answer, _ := strings.Cut(rest, " ")
@@ -151,7 +151,7 @@ func (p *player) step(s step) ([]string, error) {
 	requests, missing := p.await(s.want)
 	n := len(s.want) - len(requests)
 	if missing != nil {
-		n = 0 // show what there is
+		n = 0 // show the existing ones
 	}
 	all, err := p.eventsUntil(len(p.seen) + n)
 	if err = errors.Join(missing, err); all == nil {
@@ -168,7 +168,7 @@ func (p *player) step(s step) ([]string, error) {
 	return p.among(p.lines(fresh), requests), err
 }
 
-// call makes a call. The result is what a description showed; other calls are seen by what follows.
+// call makes a call. It returns the result of a description. The effects of other calls are seen in later results.
 func (p *player) call(line string) ([]string, error) {
 	operation, parameters, err := parseCall(line, p.templates)
 	if err != nil {
@@ -181,7 +181,7 @@ func (p *player) call(line string) ([]string, error) {
 		return p.resources()
 	case "DescribeChangeSet":
 		return p.changeSet(parameters)
-	case "CreateChangeSet", "DeleteChangeSet", "SetStackPolicy", "UpdateTerminationProtection": // they begin nothing
+	case "CreateChangeSet", "DeleteChangeSet", "SetStackPolicy", "UpdateTerminationProtection": // they start no operation
 	default:
 		p.calls++
 		token = "call-" + strconv.Itoa(p.calls)
@@ -215,8 +215,8 @@ func (p *player) take() (request, error) {
 	}
 }
 
-// await waits for the requests among the lines that are to be seen and names them as these do. Those that are sent
-// together come in any order.
+// await waits for the requests in the expected lines and gives them the names from there. Concurrent requests arrive
+// in any order.
 func (p *player) await(want []string) ([]string, error) {
 	var names, texts []string
 	for _, line := range want {
@@ -245,7 +245,7 @@ func (p *player) await(want []string) ([]string, error) {
 	return lines, nil
 }
 
-// among puts requests where they belong: each behind the event that says that its work has begun.
+// among inserts each request after the event for its start.
 func (p *player) among(events, requests []string) []string {
 	lines := events
 	for _, r := range requests {
@@ -264,7 +264,7 @@ func (p *player) among(events, requests []string) []string {
 	return lines
 }
 
-// over checks that nothing more happens, and what the stack has left behind.
+// over checks that nothing more happens, and the resources that the stack left behind.
 func (p *player) over(want []string) error {
 	p.world.stop()
 	select {
@@ -297,10 +297,10 @@ func (p *player) over(want []string) error {
 
 var changeSetARN = regexp.MustCompile(`arn:[-a-z0-9:]*:changeSet/[-A-Za-z0-9]+/` + uuid)
 
-// invented is an id that the engine makes up for a resource whose provider gave none.
+// invented matches an ID that the engine generated for a resource whose provider returned none.
 var invented = regexp.MustCompile(`\b` + stackName + `-([A-Za-z0-9]+)-[A-Z0-9]{12}\b`)
 
-// plain replaces what is random in a text by names.
+// plain replaces random values in a text with placeholders.
 func (p *player) plain(text string) string {
 	text = changeSetARN.ReplaceAllString(text, "<change set>")
 	if p.stackID != "" {
@@ -316,7 +316,7 @@ func (p *player) plain(text string) string {
 			p.invented[logical] = id
 		}
 		if p.invented[logical] != id {
-			return stackName + "-" + logical + "-<another>" // one resource gets one id
+			return stackName + "-" + logical + "-<another>" // a resource must have only one ID
 		}
 		return stackName + "-" + logical + "-<random>"
 	})

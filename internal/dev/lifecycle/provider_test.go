@@ -15,24 +15,24 @@ import (
 	"testing"
 )
 
-// provider is an HTTP server that takes every request, and answers when the transcript says so. It knows nothing of
-// Pintle.
+// provider is an HTTP server that accepts every request, and answers when the transcript says so. It does not depend
+// on Pintle.
 type provider struct {
 	t *testing.T
-	// url is what service tokens begin with.
+	// url is the prefix of service tokens.
 	url   string
 	inbox chan request
 	seen  sync.Map // RequestIds
 }
 
-// request is what a provider got.
+// request is a request that a provider received.
 type request struct {
 	RequestType, ServiceToken, ResponseURL, StackId, RequestId string
 	LogicalResourceId, PhysicalResourceId, ResourceType        string
 	ResourceProperties, OldResourceProperties                  map[string]any
 }
 
-// providerHost is what service tokens begin with in the templates of the chapters.
+// providerHost is the prefix of service tokens in the templates of the chapters.
 const providerHost = "https://provider.example"
 
 func newProvider(t *testing.T) *provider {
@@ -77,7 +77,7 @@ var fields = map[string][]string{
 	},
 }
 
-// readRequest reads a request and checks what no transcript shows of it.
+// readRequest parses a request and checks the properties that transcripts do not show.
 func readRequest(body []byte) (request, error) {
 	var members map[string]json.RawMessage
 	var r request
@@ -101,7 +101,7 @@ func readRequest(body []byte) (request, error) {
 	return r, nil
 }
 
-// line renders a request as the transcripts have it, without a name.
+// line renders a request in transcript format, without a name.
 func (r request) line() string {
 	text := r.RequestType + " " + r.LogicalResourceId
 	if r.RequestType != "Create" {
@@ -114,7 +114,7 @@ func (r request) line() string {
 	return text
 }
 
-// usualToken is how a service token ends that is not shown.
+// usualToken is the suffix of a service token that is not shown.
 const usualToken = "/thing"
 
 // short renders properties without the usual service token.
@@ -135,7 +135,7 @@ func short(properties map[string]any) string {
 
 var answerLine = regexp.MustCompile(`^(SUCCESS|FAILED)(?: id=(\S+))?(?: ("(?:[^"\\]|\\.)*"))?(?: (\{.*\}))?$`)
 
-// answer puts the answer that a transcript gives at the response URL, and returns when it was acknowledged.
+// answer sends the answer in a transcript to the response URL, and returns when it is acknowledged.
 func (p *provider) answer(r request, line string) error {
 	part := answerLine.FindStringSubmatch(line)
 	if part == nil {
@@ -160,7 +160,7 @@ func (p *provider) answer(r request, line string) error {
 	if err != nil {
 		return err
 	}
-	put.Header["Content-Type"] = []string{""} // as cfn-response has it
+	put.Header["Content-Type"] = []string{""} // like cfn-response
 	reply, err := http.DefaultClient.Do(put)
 	if err != nil {
 		return err

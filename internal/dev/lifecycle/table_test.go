@@ -8,10 +8,10 @@ import (
 	"strings"
 )
 
-// row is a row of the document's tables: what a client sees, and what passes between the engine and a provider.
+// row is a row in the document's tables: the client's view, and the messages between the engine and a provider.
 type row struct{ client, provider string }
 
-// write renders what is shown of a transcript.
+// write renders the visible steps of a transcript.
 func (s *scene) write(b *bytes.Buffer) error {
 	var rows []row
 	for _, step := range s.steps {
@@ -52,8 +52,8 @@ var (
 	refusalParts = regexp.MustCompile(`^! (\w+) (".*")$`)
 )
 
-// rows renders a step. An event and the request that it announces share a row, and so do an answer and the first event
-// that it leads to.
+// rows renders a step. An event shares a row with the request that it announces. An answer shares a row with the
+// first event that it causes.
 func (s step) rows() ([]row, error) {
 	first, err := rowOf(s.do)
 	if err != nil {
@@ -130,7 +130,7 @@ func rowOf(line string) (row, error) {
 	return row{client: part[1] + " " + part[2] + code(part[3]) + below(prose(part[5]))}, nil
 }
 
-// code renders a text in the type of code, after a space; nothing if it is empty.
+// code renders a text as code after a space, or nothing if it is empty.
 func code(text string) string {
 	if text == "" {
 		return ""
@@ -138,7 +138,7 @@ func code(text string) string {
 	return " `" + strings.ReplaceAll(text, "|", `\|`) + "`"
 }
 
-// below puts a text on a line of its own, if there is one.
+// below renders a text on its own line, or nothing if it is empty.
 func below(text string) string {
 	if text == "" {
 		return ""
@@ -146,7 +146,7 @@ func below(text string) string {
 	return "<br>*" + text + "*"
 }
 
-// prose renders a quoted text, so that Markdown takes nothing in it for its own.
+// prose renders a quoted text with Markdown characters escaped.
 func prose(quoted string) string {
 	if quoted == "" {
 		return ""

@@ -26,23 +26,23 @@ import (
 
 const region = "eu-west-1"
 
-// world is a server with all there is behind it, joined as the program joins it.
+// world is a server with all its parts, connected as in the program.
 type world struct {
 	t      *testing.T
 	url    string
 	store  *watched
 	engine *engine.Engine
-	// stop ends the server, after which nothing is sent any more.
+	// stop stops the server, after which nothing more is sent.
 	stop func()
 }
 
-// watched is a store that tells when something has been written.
+// watched is a store that signals writes.
 type watched struct {
 	store.Store
 	written chan struct{}
 }
 
-// Apply is the store's, and then says so.
+// Apply calls the store's Apply and signals the write.
 func (w *watched) Apply(ctx context.Context, target store.Target, decide store.Decide) error {
 	err := w.Store.Apply(ctx, target, decide)
 	select {
@@ -58,11 +58,11 @@ func configure(settings []string, e *engine.Config, d *delivery.Config) error {
 		name, text, _ := strings.Cut(setting, " ")
 		var err error
 		switch name {
-		case "fidelity": // aws: as the real service, where Pintle does better
+		case "fidelity": // aws: like the real service, even where Pintle does better
 			e.Fidelity, d.FidelityAWS = engine.Fidelity(text), text == string(engine.FidelityAWS)
 		case "cancelled-wait": // for the answer of a cancelled request
 			e.CancelledWait, err = time.ParseDuration(text)
-		case "unknown-types": // record: types that no provider serves are only recorded
+		case "unknown-types": // record: types without a provider are only recorded
 			e.UnknownTypes = engine.UnknownTypes(text)
 			e.Native, err = native.CloudFormation(native.Config{
 				SignalURL: func(wire.ResponseKey, string) (string, error) { return "", errors.New("no resource waits for signals") },
@@ -78,7 +78,7 @@ func configure(settings []string, e *engine.Config, d *delivery.Config) error {
 	return nil
 }
 
-// newWorld starts a server with a database of its own.
+// newWorld starts a server with its own database.
 func newWorld(t *testing.T, settings []string) *world {
 	t.Helper()
 	must := func(err error) {
@@ -104,7 +104,7 @@ func newWorld(t *testing.T, settings []string) *world {
 	must(err)
 	w.store = &watched{Store: rows, written: make(chan struct{}, 1)}
 
-	// The two are made for each other, so one has to wait for the other.
+	// The two depend on each other, so one has to be set later.
 	var sender *delivery.Delivery
 	engineConfig := engine.Config{
 		Store: w.store, Alone: true, CleanupPause: time.Millisecond, Log: log,
@@ -154,7 +154,7 @@ func newWorld(t *testing.T, settings []string) *world {
 	return w
 }
 
-// reported joins delivery to the engine, as the program does.
+// reported converts outcomes of delivery for the engine, as the program does.
 func reported(o delivery.Outcome) engine.Outcome {
 	switch o := o.(type) {
 	case delivery.Accepted:
@@ -171,7 +171,7 @@ func reported(o delivery.Outcome) engine.Outcome {
 	panic(fmt.Sprintf("outcome %T", o))
 }
 
-// left returns what the only stack has left behind, and how many events it has had.
+// left returns the resources that the only stack left behind, and the number of its events.
 func (w *world) left() (lines []string, events int, err error) {
 	stacks, err := w.store.Stacks(w.t.Context(), sigv4.DefaultAccount, region, true, 0, 2)
 	if err != nil || len(stacks) != 1 {
@@ -195,7 +195,7 @@ func (w *world) left() (lines []string, events int, err error) {
 	return lines, events, err
 }
 
-// unsent returns the requests that are ready and have not been delivered. The server must have been stopped.
+// unsent returns the requests that are ready and not delivered. The server must be stopped.
 func (w *world) unsent() ([]store.Request, error) {
 	return w.store.Claim(w.t.Context(), w.engine.Node(), 100, nil)
 }

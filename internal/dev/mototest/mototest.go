@@ -1,4 +1,4 @@
-// Package mototest starts moto, a stand-in for AWS in Python, for tests that make AWS calls.
+// Package mototest starts moto for tests that make AWS calls. Moto is a stand-in for AWS in Python.
 package mototest
 
 import (

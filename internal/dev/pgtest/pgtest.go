@@ -1,7 +1,6 @@
 //go:build unix
 
-// Package pgtest runs PostgreSQL servers for tests. Where there is no PostgreSQL the test is skipped; see package
-// require.
+// Package pgtest runs PostgreSQL servers for tests. Without PostgreSQL the test is skipped; see package require.
 //
 // [Start] gives a test a server that it may kill, and [Server.Standby] adds a standby that can take over. Tests that
 // only need a database share one server per package. They use a [Shared], whose Main their TestMain calls.
@@ -122,7 +121,8 @@ func New(bin string, options Options) (*Server, error) {
 	return s, nil
 }
 
-// place creates the directory of a server. PostgreSQL does not run as root, so root runs servers as the user nobody.
+// place creates the directory of a server. PostgreSQL refuses to run as root, so root runs servers as the user
+// nobody.
 func place(bin string) (*Server, error) {
 	dir, err := os.MkdirTemp("", "pgtest-")
 	if err != nil {

@@ -12,7 +12,7 @@ import (
 	"github.com/pintle-dev/pintle/internal/dev/pgtest"
 )
 
-// TestServer kills a server and starts it again: what was committed is there, at the same address.
+// TestServer kills a server and restarts it: committed data is still there, at the same address.
 func TestServer(t *testing.T) {
 	s := pgtest.Start(t, pgtest.Options{Settings: []string{"max_connections=7"}})
 	dsn := s.Database(t)
@@ -44,7 +44,7 @@ func TestServer(t *testing.T) {
 	}
 }
 
-// TestStandby kills a server whose standby takes its place, twice: what was committed is there, and clients find it.
+// TestStandby kills a server whose standby takes over, twice. Committed data is still there, and clients find it.
 func TestStandby(t *testing.T) {
 	primary := pgtest.Start(t, pgtest.Options{})
 	primary.Database(t)

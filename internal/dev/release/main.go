@@ -1,7 +1,7 @@
-// Command release builds a release without a network or a service: an archive with the program, its completions and
-// its manual pages for each platform, a wheel for pip and packages for npm with the same program, a bill of materials
-// for each archive, and checksums. The result depends only on the commit and the version of Go, so anyone who builds
-// the same commit gets the same bytes and can compare them.
+// Command release builds a release without a network or a service: archives, pip wheels and npm packages for each
+// platform, bills of materials, and checksums. An archive has the program, its completions and its manual pages. The
+// wheels and packages have the same program. The result depends only on the commit and the version of Go, so anyone
+// who builds the same commit gets the same bytes and can compare them.
 //
 //	go run ./internal/dev/release -version v0.1.0 -out dist
 //

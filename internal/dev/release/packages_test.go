@@ -31,7 +31,7 @@ func TestVersions(t *testing.T) {
 	}
 }
 
-// runIn runs a program in a directory and returns what it printed.
+// runIn runs a program in a directory and returns its output.
 func runIn(t *testing.T, dir, program string, args ...string) string {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), program, args...)
@@ -46,7 +46,7 @@ func runIn(t *testing.T, dir, program string, args ...string) string {
 
 const stamped = "v1.0.0 abc 2026-11-23T01:02:04Z\n"
 
-// TestWheel installs the wheel with pip, without an index, and removes it again.
+// TestWheel installs the wheel with pip, without an index, and uninstalls it.
 func TestWheel(t *testing.T) {
 	python := require.Tool(t, "python3")
 	r, _ := built(t, target{runtime.GOOS, runtime.GOARCH})
@@ -69,7 +69,8 @@ func TestWheel(t *testing.T) {
 	}
 }
 
-// TestPlugin installs the wheel of the plugin for pytest next to that of the program, which it requires in the same version.
+// TestPlugin installs the wheel of the pytest plugin next to that of the program, which it requires in the same
+// version.
 func TestPlugin(t *testing.T) {
 	python := require.Tool(t, "python3")
 	r := release{
@@ -136,7 +137,7 @@ func TestNPMTesting(t *testing.T) {
 	}
 }
 
-// TestNPM installs the two packages with npm, without a registry, runs the program through npx, and removes them again.
+// TestNPM installs the two packages with npm, without a registry, runs the program through npx, and uninstalls them.
 func TestNPM(t *testing.T) {
 	npm, npx := require.Tool(t, "npm"), require.Tool(t, "npx")
 	r, _ := built(t, target{runtime.GOOS, runtime.GOARCH})
@@ -153,7 +154,7 @@ func TestNPM(t *testing.T) {
 	if err := exec.CommandContext(t.Context(), filepath.Join(dir, "node_modules", ".bin", "tool"), "exit").Run(); err == nil || err.Error() != "exit status 3" {
 		t.Errorf("the program ends with 3, and the launcher with %v", err)
 	}
-	// Without the package of the platform, the reason and a way out.
+	// Without the platform's package, the error has the reason and a remedy.
 	if err := os.RemoveAll(filepath.Join(dir, "node_modules", "@tool-dev")); err != nil {
 		t.Fatal(err)
 	}
@@ -164,7 +165,7 @@ func TestNPM(t *testing.T) {
 	}
 }
 
-// tree lists the files below a directory, without what Python compiles and what pip caches of itself.
+// tree lists the files below a directory, without compiled Python files and pip's own cache.
 func tree(t *testing.T, dir string) []string {
 	t.Helper()
 	var files []string

@@ -23,7 +23,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// program has what a release asks of one, and a dependency.
+// program has all that a release needs, and a dependency.
 const program = `package main
 
 import (
@@ -142,7 +142,7 @@ func TestRelease(t *testing.T) {
 		t.Errorf("the program says %q, %v", out, err)
 	}
 
-	// The bill names what is in the program.
+	// The bill of materials lists the contents of the program.
 	var bill document
 	if err := json.Unmarshal(read(t, r, base+".cdx.json"), &bill); err != nil {
 		t.Fatal(err)
@@ -153,7 +153,7 @@ func TestRelease(t *testing.T) {
 	}
 }
 
-// Windows has no tar that everyone knows, and no modes.
+// TestZip checks the archive for Windows, which has no common tar program and no file modes.
 func TestZip(t *testing.T) {
 	r := release{date: time.Date(2026, 11, 23, 1, 2, 4, 0, time.UTC)}
 	archive, extension, err := r.pack(target{"windows", "amd64"}, []entry{{"tool.exe", []byte("MZ"), true}, {"LICENSE", []byte("free"), false}})
@@ -176,7 +176,7 @@ func TestZip(t *testing.T) {
 	}
 }
 
-// untar returns what an archive holds.
+// untar returns the contents of an archive.
 func untar(t *testing.T, archive []byte, date time.Time) map[string][]byte {
 	t.Helper()
 	press, err := gzip.NewReader(bytes.NewReader(archive))
@@ -201,7 +201,8 @@ func untar(t *testing.T, archive []byte, date time.Time) map[string][]byte {
 	}
 }
 
-// The same source in another directory makes the same bytes; another source does not.
+// TestReproducible checks that the same source in another directory gives the same bytes, and that another source
+// does not.
 func TestReproducible(t *testing.T) {
 	r, _ := built(t, target{runtime.GOOS, runtime.GOARCH})
 	for _, args := range [][]string{{"init", "--quiet"}, {"add", "."}} {
@@ -222,7 +223,7 @@ func TestReproducible(t *testing.T) {
 	}
 }
 
-// A release says of what commit it is, and whether it is of that alone.
+// TestCommit checks that a release records its commit, and whether the source differs from it.
 func TestCommit(t *testing.T) {
 	r := release{source: source(t)}
 	git := func(args ...string) string {

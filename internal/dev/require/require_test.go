@@ -31,7 +31,7 @@ func (o *outcome) Fatalf(format string, args ...any) {
 	runtime.Goexit()
 }
 
-// run calls f as a test of its own and reports how it ended.
+// run runs f as a separate test and reports how it ended.
 func run(f func(testing.TB)) *outcome {
 	o := &outcome{}
 	done := make(chan struct{})
@@ -91,7 +91,8 @@ func TestPython(t *testing.T) {
 		t.Errorf("no python3: %+v, want a skip", o)
 	}
 
-	// This stands for an interpreter without the library: it says why and exits 1, but for the module json.
+	// This script simulates an interpreter without the library: for every module but json it prints the reason and
+	// exits with 1.
 	script := "#!/bin/sh\n[ \"$3\" = json ] && exit 0\necho Traceback >&2\necho \"No module named $3\" >&2\nexit 1\n"
 	if err := os.WriteFile(filepath.Join(dir, "python3"), []byte(script), 0o700); err != nil {
 		t.Fatal(err)
@@ -154,7 +155,7 @@ func TestPlaywright(t *testing.T) {
 	testFolder(t, "playwright", require.PlaywrightVariable, "browser.json", func(t testing.TB) string { return require.Playwright(t) })
 }
 
-// testFolder is about a directory that a variable names, which is the right one if it has the file.
+// testFolder tests a func that finds the directory in a variable, which is valid if it contains the file.
 func testFolder(t *testing.T, name, variable, file string, find func(testing.TB) string) {
 	t.Setenv(require.Variable, "")
 	t.Setenv(require.WithoutVariable, "")
@@ -184,7 +185,7 @@ func testFolder(t *testing.T, name, variable, file string, find func(testing.TB)
 	}
 }
 
-// A program that is there is left out when the variable says so, but for one that is required.
+// TestWithout checks that the variable excludes an installed program, unless that is required.
 func TestWithout(t *testing.T) {
 	dir := t.TempDir()
 	if err := os.WriteFile(filepath.Join(dir, "present"), []byte("#!/bin/sh\n"), 0o700); err != nil {

@@ -1,4 +1,5 @@
-// Package snstest verifies SNS notifications in tests, by the rules of the SNS developer guide alone.
+// Package snstest verifies SNS notifications in tests, independently of the SNS stand-in, as the SNS developer guide
+// specifies.
 package snstest
 
 import (

@@ -1,4 +1,5 @@
-// Package model reads descriptions of AWS services in botocore's format, whole or trimmed to what a call needs.
+// Package model reads descriptions of AWS services in botocore's format, complete or trimmed to the parts that calls
+// need.
 //
 // It reads both the compiled [Bundle] and user directories ([Overlay]). The bundle is botocore's files without
 // documentation, enumerations and limits.

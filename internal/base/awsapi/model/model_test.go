@@ -17,7 +17,7 @@ import (
 	"github.com/pintle-dev/pintle/internal/dev/require"
 )
 
-// The bundle is what SOURCE says, and has the licence of what it was made from beside it.
+// TestBundleIsWhatItSays checks that the bundle matches SOURCE and is accompanied by the license of its source.
 func TestBundleIsWhatItSays(t *testing.T) {
 	packed, err := os.ReadFile("bundle/models.zip")
 	if err != nil {
@@ -191,7 +191,7 @@ func TestParseRefuses(t *testing.T) {
 	}
 }
 
-// FuzzParse checks that every parsed description can be trimmed, and that the trimmed one can be parsed.
+// FuzzParse checks that every valid description can be trimmed, and that the trimmed one is valid.
 func FuzzParse(f *testing.F) {
 	f.Add(small)
 	f.Fuzz(func(t *testing.T, text string) {

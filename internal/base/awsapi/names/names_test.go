@@ -21,7 +21,7 @@ import (
 
 var update = flag.Bool("update", false, "write services.go again")
 
-// TestServices compares the table of services with the models that are compiled in. With -update it writes the table.
+// TestServices compares the table of services with the compiled models. With -update it writes the table.
 func TestServices(t *testing.T) {
 	bundle, err := model.Open()
 	if err != nil {

@@ -29,7 +29,7 @@ const (
 
 type m = map[string]any
 
-// world is the API on a socket, and a client of the SDK.
+// world is the API on a socket, with an SDK client.
 type world struct {
 	t      *testing.T
 	client *awscall.Client
@@ -139,7 +139,7 @@ func TestRules(t *testing.T) {
 	w.refused("ListTagsForResource", m{"ResourceARN": "r"}, "ValidationException", "Provided Arn is not in correct format.")
 	w.refused("CreateEventBus", m{"Name": "b"}, "UnknownOperationException", "Set AWS_ENDPOINT_URL_EVENTBRIDGE")
 	w.call("DeleteRule", rule)
-	w.call("DeleteRule", rule) // as often as one likes
+	w.call("DeleteRule", rule) // idempotent
 	w.refused("EnableRule", rule, "ResourceNotFoundException", "")
 }
 

@@ -1,4 +1,4 @@
-// Package lambdaapi is Lambda's REST API, for the calls that the CDK, the AWS CLI and custom resource handlers make.
+// Package lambdaapi is Lambda's REST API with the calls of the CDK, the AWS CLI and custom resource handlers.
 //
 // Source: Lambda API Reference, version 2015-03-31 (layers: 2018-10-31); AWS REST JSON 1.1 protocol.
 package lambdaapi

@@ -109,7 +109,7 @@ func pack(t *testing.T, name, text string) []byte {
 
 const echo = "exports.handler = async (e) => { console.log('here'); if (e.fail) throw new Error('no'); return {e, V: process.env.V1} }"
 
-// The life of a function, by the SDK for Go.
+// TestLife tests the life cycle of a function with the SDK for Go.
 func TestLife(t *testing.T) {
 	require.Tool(t, "node")
 	c := newClient(t)
@@ -342,7 +342,7 @@ func TestLayers(t *testing.T) {
 	}
 }
 
-// The AWS CLI, which is built on another SDK.
+// TestCLI tests the AWS CLI, which uses another SDK.
 func TestCLI(t *testing.T) {
 	tool := require.Tool(t, "aws")
 	require.Tool(t, "python3")
@@ -389,7 +389,7 @@ func TestCLI(t *testing.T) {
 	}
 }
 
-// The layers of another account cannot be seen, nor removed.
+// TestLayersOfAnotherAccount checks that layers of another account cannot be read or removed.
 func TestLayersOfAnotherAccount(t *testing.T) {
 	c := newClient(t)
 	ctx := t.Context()

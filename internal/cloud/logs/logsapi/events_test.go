@@ -15,7 +15,7 @@ import (
 	"github.com/pintle-dev/pintle/internal/dev/require"
 )
 
-// put makes a group g with streams that have messages, one second apart.
+// put creates a group g with streams whose messages are one second apart.
 func (w *world) put(stream string, messages ...string) {
 	w.t.Helper()
 	if _, err := w.client.Call(w.t.Context(), "cloudwatch-logs", "CreateLogGroup", m{"logGroupName": "g"}); err != nil &&
@@ -260,7 +260,7 @@ func TestResourcePolicies(t *testing.T) {
 	w.refused("DeleteResourcePolicy", m{"policyName": "p"}, "ResourceNotFoundException", "Policy with name [p] does not exist")
 }
 
-// The command tails a group: it prints what is there, and then what comes.
+// TestTailWithCLI checks that the command tails a group: it prints existing events, and then new ones.
 func TestTailWithCLI(t *testing.T) {
 	aws := require.AWSCLI2(t)
 	w := newWorld(t)

@@ -30,7 +30,7 @@ var (
 
 type m = map[string]any
 
-// world is the API on a socket, and a client.
+// world is the API on a socket, with a client.
 type world struct {
 	t      *testing.T
 	url    string

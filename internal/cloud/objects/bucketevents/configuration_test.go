@@ -11,7 +11,7 @@ func document(inside string) []byte {
 	return []byte(`<NotificationConfiguration xmlns="http://s3.amazonaws.com/doc/2006-03-01/">` + inside + `</NotificationConfiguration>`)
 }
 
-// function is a configuration for a function, with filter rules as pairs of a name and a value.
+// function returns a configuration for a function, with filter rules as pairs of a name and a value.
 func function(event string, rules ...string) string {
 	text := "<CloudFunctionConfiguration><CloudFunction>arn:aws:lambda:eu-west-1:111122223333:function:f</CloudFunction><Event>" + event + "</Event>"
 	if len(rules) > 0 {
@@ -52,7 +52,7 @@ func TestValidate(t *testing.T) {
 	}
 }
 
-// A configuration is read as it is written, and destinations get ids.
+// TestXML checks that a written configuration can be parsed, and that destinations get IDs.
 func TestXML(t *testing.T) {
 	c, err := bucketevents.Parse(document(function("s3:ObjectCreated:*", "prefix", "a&amp;b") + "<EventBridgeConfiguration></EventBridgeConfiguration>"))
 	if err != nil {

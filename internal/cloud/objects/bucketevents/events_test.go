@@ -115,7 +115,7 @@ func newWorld(t *testing.T) *world {
 	return w
 }
 
-// configure gives the bucket a configuration, and other settings as pairs.
+// configure sets the bucket's configuration, and other settings as pairs.
 func (w *world) configure(inside string, settings ...string) bucketevents.Configuration {
 	w.t.Helper()
 	c, err := bucketevents.Parse(document(inside))
@@ -188,7 +188,7 @@ func TestRecord(t *testing.T) {
 	}
 }
 
-// Every change of an object has its event, and a call that changes nothing has none.
+// TestChanges checks that every change of an object has an event, and that a call without a change has none.
 func TestChanges(t *testing.T) {
 	w := newWorld(t)
 	w.configure(function("s3:ObjectCreated:*") + function("s3:ObjectRemoved:*") + function("s3:ObjectTagging:*"))
@@ -334,7 +334,7 @@ func TestNew(t *testing.T) {
 	}
 }
 
-// A configuration that was put without validation calls nothing of another account.
+// TestOtherAccount checks that a configuration put without validation calls nothing in another account.
 func TestOtherAccount(t *testing.T) {
 	w := newWorld(t)
 	of := func(list, kind, arn, prefix string) string {

@@ -10,7 +10,7 @@ import (
 	"github.com/pintle-dev/pintle/internal/dev/require"
 )
 
-// TestPython runs the SDKs of OSS for Python against an endpoint, by both signatures.
+// TestPython runs the OSS SDKs for Python against an endpoint, with both signatures.
 func TestPython(t *testing.T) {
 	dir, python := require.OSS(t), require.Tool(t, "python3")
 	for _, client := range []string{"oss2_client.py", "oss_v2_client.py"} {
@@ -22,7 +22,8 @@ func TestPython(t *testing.T) {
 	}
 }
 
-// TestJavaScript runs ali-oss against an endpoint, by both signatures, with the bucket in the host and in the path.
+// TestJavaScript runs ali-oss against an endpoint, with both signatures and with the bucket in the host and in the
+// path.
 func TestJavaScript(t *testing.T) {
 	dir, node := require.OSS(t), require.Tool(t, "node")
 	for _, version := range []string{"v1", "v4"} {

@@ -23,7 +23,7 @@ const (
 	place             = "cn-hangzhou"
 )
 
-// door is an API behind an endpoint that verifies signatures, as the server's does.
+// door is an API behind an endpoint that verifies signatures like the server's.
 type door struct {
 	url     string
 	objects *objects.Store

@@ -7,7 +7,8 @@ import (
 	"testing/iotest"
 )
 
-// FuzzChunked wants a body in chunks to give the same however it arrives, no more than it has, and an error that is told.
+// FuzzChunked checks that a chunked body gives the same result however it arrives, and no more data than it has. An
+// error must be reported.
 func FuzzChunked(f *testing.F) {
 	for _, body := range []string{
 		"5\r\nhello\r\n0\r\n\r\n", "5;chunk-signature=ab\r\nhello\r\n0;chunk-signature=cd\r\nx-amz-checksum-crc32:AAAAAA==\r\n\r\n", "0\n", "", "f\r\n", "zz", "1\r\na0",

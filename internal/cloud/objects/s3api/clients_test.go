@@ -14,7 +14,7 @@ import (
 	"github.com/pintle-dev/pintle/internal/dev/require"
 )
 
-// TestBoto3 does what handlers and the CDK's own tools do, with the SDK that many of them use.
+// TestBoto3 runs the calls of handlers and the CDK's own tools, with the SDK that many of them use.
 func TestBoto3(t *testing.T) {
 	python := require.Python(t, "boto3")
 	d := newDoor(t, 0)
@@ -26,7 +26,7 @@ func TestBoto3(t *testing.T) {
 	}
 }
 
-// TestJavaScript does what the CDK's handlers do, with their SDK.
+// TestJavaScript runs the calls of the CDK's handlers, with their SDK.
 func TestJavaScript(t *testing.T) {
 	dir, node := require.CDK(t), require.Tool(t, "node")
 	d := newDoor(t, 0)
@@ -37,7 +37,7 @@ func TestJavaScript(t *testing.T) {
 	}
 }
 
-// TestCLI is what BucketDeployment and people do.
+// TestCLI runs the commands of BucketDeployment and of users.
 func TestCLI(t *testing.T) {
 	aws := require.Tool(t, "aws")
 	d := newDoor(t, 0)
@@ -96,7 +96,7 @@ func TestCLI(t *testing.T) {
 	same("from/index.html", "to/index.html")
 	same("from/a/grüße.txt", "to/a/grüße.txt")
 
-	// In parts.
+	// A multipart upload.
 	write("big", strings.Repeat("0123456789abcdef", 10<<16))
 	run("s3", "cp", "big", "s3://site/big")
 	run("s3", "cp", "s3://site/big", "s3://site/big2")

@@ -26,7 +26,7 @@ const (
 	region            = "eu-west-1"
 )
 
-// door is an API behind an endpoint that verifies signatures, as the server's does.
+// door is an API behind an endpoint that verifies signatures like the server's.
 type door struct {
 	url     string
 	objects *objects.Store
@@ -83,7 +83,7 @@ func newDoor(t testing.TB, max int64) *door {
 	return d
 }
 
-// env is the environment in which a client reaches the endpoint.
+// env returns the environment for a client of the endpoint.
 func (d *door) env() []string {
 	env := slices.DeleteFunc(os.Environ(), func(v string) bool { return strings.HasPrefix(v, "AWS_") })
 	return append(env, "AWS_ENDPOINT_URL_S3="+d.url, "AWS_ACCESS_KEY_ID="+keyID, "AWS_SECRET_ACCESS_KEY="+secret,
@@ -92,7 +92,7 @@ func (d *door) env() []string {
 		"NO_PROXY=*", "no_proxy=*")
 }
 
-// make makes a bucket of an account.
+// make creates a bucket of an account.
 func (d *door) make(t testing.TB, name, account string) {
 	t.Helper()
 	place := registry.Scope{Account: account, Region: region}

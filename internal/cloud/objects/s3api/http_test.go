@@ -41,7 +41,7 @@ type asked struct {
 	id           string // of the key; empty: keyID
 }
 
-// answered is its answer.
+// answered is a response.
 type answered struct {
 	status  int
 	header  http.Header
@@ -50,7 +50,7 @@ type answered struct {
 	message string
 }
 
-// do signs a request and sends it.
+// do signs and sends a request.
 func (d *door) do(t testing.TB, a asked) answered {
 	t.Helper()
 	r, err := http.NewRequest(a.method, d.url+a.path, strings.NewReader(a.body))
@@ -111,7 +111,7 @@ func crc(text string) string {
 	return base64.StdEncoding.EncodeToString(binary.BigEndian.AppendUint32(nil, crc32.ChecksumIEEE([]byte(text))))
 }
 
-// TestChunks is about bodies that come in chunks, with a checksum behind them, as the SDKs send streams.
+// TestChunks tests chunked bodies with a trailing checksum, as SDKs send streams.
 func TestChunks(t *testing.T) {
 	const (
 		plain  = "STREAMING-UNSIGNED-PAYLOAD-TRAILER"
@@ -121,7 +121,7 @@ func TestChunks(t *testing.T) {
 	trailer := map[string]string{"X-Amz-Trailer": "x-amz-checksum-crc32"}
 	tests := []struct {
 		name, hash, body string
-		length           string // 11 if it is empty
+		length           string // empty means 11
 		headers          map[string]string
 		code             string
 	}{
@@ -180,7 +180,7 @@ func TestChunks(t *testing.T) {
 	}
 }
 
-// nothingAside wants no file to be left of a write that was refused.
+// nothingAside checks that a refused write left no temporary file.
 func (d *door) nothingAside(t testing.TB) {
 	t.Helper()
 	left, err := os.ReadDir(filepath.Join(d.dir, "incoming"))
@@ -189,7 +189,7 @@ func (d *door) nothingAside(t testing.TB) {
 	}
 }
 
-// TestRefused is about what is answered with an error, beyond what the clients of other tests can ask.
+// TestRefused tests errors, beyond those that the clients in other tests can cause.
 func TestRefused(t *testing.T) {
 	d := newDoor(t, 1000)
 	d.make(t, "things", account)
@@ -274,7 +274,7 @@ func TestRefused(t *testing.T) {
 	d.nothingAside(t)
 }
 
-// TestHosts is about buckets that are named by the host.
+// TestHosts tests buckets in the host name.
 func TestHosts(t *testing.T) {
 	d := newDoor(t, 0)
 	d.make(t, "my.things", account)
@@ -292,7 +292,7 @@ func TestHosts(t *testing.T) {
 	}
 }
 
-// TestHead has no bodies in it, whatever the answer.
+// TestHead checks that responses have no body.
 func TestHead(t *testing.T) {
 	d := newDoor(t, 0)
 	d.make(t, "things", account)
@@ -309,7 +309,7 @@ func TestHead(t *testing.T) {
 	}
 }
 
-// TestBroken is about a client that is gone before all of its object is here.
+// TestBroken tests a client that disconnects in the middle of an object.
 func TestBroken(t *testing.T) {
 	d := newDoor(t, 0)
 	d.make(t, "things", account)
@@ -349,7 +349,7 @@ func TestBroken(t *testing.T) {
 	d.nothingAside(t)
 }
 
-// TestInternal is about errors that are nobody's but the server's: they are not told.
+// TestInternal checks that internal errors of the server are not sent to the client.
 func TestInternal(t *testing.T) {
 	d := newDoor(t, 0)
 	d.make(t, "things", account)
@@ -377,7 +377,7 @@ func TestInternal(t *testing.T) {
 	}
 }
 
-// deadlines remembers those that a connection is given.
+// deadlines records the deadlines of a connection.
 type deadlines struct {
 	*httptest.ResponseRecorder
 	read, write []time.Time
@@ -386,7 +386,7 @@ type deadlines struct {
 func (d *deadlines) SetReadDeadline(at time.Time) error  { d.read = append(d.read, at); return nil }
 func (d *deadlines) SetWriteDeadline(at time.Time) error { d.write = append(d.write, at); return nil }
 
-// TestDeadlines is about bodies that take longer than the server would allow: what counts is that they go on.
+// TestDeadlines tests bodies that take longer than the server's timeout: only their progress counts.
 func TestDeadlines(t *testing.T) {
 	d := newDoor(t, 0)
 	d.make(t, "things", account)
@@ -413,7 +413,7 @@ func TestNew(t *testing.T) {
 	}
 }
 
-// TestACL is about lists that are no use: they are taken where the bucket takes them.
+// TestACL tests access control lists without an effect: they are accepted where the bucket accepts them.
 func TestACL(t *testing.T) {
 	d := newDoor(t, 0)
 	d.make(t, "things", account)
@@ -435,7 +435,7 @@ func TestACL(t *testing.T) {
 	}
 }
 
-// TestSettingOfTemplate is about what a template has put in a form of its own.
+// TestSettingOfTemplate tests a setting that a template put in another format.
 func TestSettingOfTemplate(t *testing.T) {
 	d := newDoor(t, 0)
 	d.make(t, "things", account)
@@ -456,8 +456,8 @@ func TestSettingOfTemplate(t *testing.T) {
 	}
 }
 
-// TestPages checks that an object that is an HTML page gets an origin of its own. On a development server its scripts
-// could otherwise call every API on behalf of the user that opens it by a presigned URL.
+// TestPages checks that an object that is an HTML page gets its own origin. On a development server, its scripts
+// could otherwise call every API on behalf of the user that opens it through a presigned URL.
 func TestPages(t *testing.T) {
 	d := newDoor(t, 0)
 	d.make(t, "things", account)

@@ -11,7 +11,7 @@ import (
 	"github.com/pintle-dev/pintle/internal/cloud/registry"
 )
 
-// destinations are those that do not exist, unless their names say so. It notes what was tested.
+// destinations exist only if their names say so. It records tests.
 type destinations struct{ tested []string }
 
 func (d *destinations) Check(_ context.Context, owner registry.Scope, c bucketevents.Configuration) error {

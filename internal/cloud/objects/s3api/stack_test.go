@@ -9,7 +9,7 @@ import (
 	"github.com/pintle-dev/pintle/wire"
 )
 
-// TestStackTags is about a bucket of a stack, whose tags by CloudFormation no client can change.
+// TestStackTags tests a bucket of a stack, whose CloudFormation tags no client can change.
 func TestStackTags(t *testing.T) {
 	d := newDoor(t, 0)
 	stack := "arn:aws:cloudformation:" + region + ":" + account + ":stack/Shop/1"
@@ -32,7 +32,7 @@ func TestStackTags(t *testing.T) {
 		return d.do(t, asked{method: http.MethodPut, path: "/things?tagging", body: "<Tagging><TagSet>" + tags + "</TagSet></Tagging>"})
 	}
 	holds(system)
-	if got := put(system + tag("own", "1")); got.status != http.StatusNoContent { // as a handler that adds one does
+	if got := put(system + tag("own", "1")); got.status != http.StatusNoContent { // like a handler that adds one
 		t.Errorf("PutBucketTagging: %v", got)
 	}
 	holds(system + tag("own", "1"))
@@ -45,7 +45,7 @@ func TestStackTags(t *testing.T) {
 	holds(system)
 }
 
-// TestVersionID is about the version that an object of a bucket with versioning has.
+// TestVersionID tests the version of an object in a bucket with versioning.
 func TestVersionID(t *testing.T) {
 	d := newDoor(t, 0)
 	d.make(t, "things", account)

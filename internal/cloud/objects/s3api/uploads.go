@@ -87,8 +87,9 @@ func (c uploads) listMultipartUploads() error {
 	return c.reply.document(result)
 }
 
-// following returns the uploads that follow a key or, with an ID, an upload of that key. If that upload has ended
-// meanwhile, all remaining uploads of its key follow: clients abort the listed uploads and request the next page.
+// following returns the uploads that follow a key or, with an ID, an upload of that key. If that upload was completed
+// or aborted meanwhile, all remaining uploads of its key follow: clients abort the listed uploads and request the
+// next page.
 func following(uploads []objects.Upload, key, id string) []objects.Upload {
 	if key == "" {
 		return uploads

@@ -13,8 +13,8 @@ import (
 	"github.com/pintle-dev/pintle/wire"
 )
 
-// Without its ports a type can be declared, and says what is missing when it is served. Every type is of templates of ROS, and
-// known to be of the cloud.
+// TestTypesWithoutACloud checks that a type without its dependencies can be declared, and that requests for it fail
+// with the reason. Every type is a ROS type, and is known to be emulated.
 func TestTypesWithoutACloud(t *testing.T) {
 	types, err := native.New(aliyun.Types(aliyun.Config{})...)
 	if err != nil {
@@ -41,7 +41,7 @@ func TestTypesWithoutACloud(t *testing.T) {
 	}
 }
 
-// TestDeclarations: what cannot be declared is refused in the words of ROS, and no value is told.
+// TestDeclarations checks that invalid declarations are refused with ROS's text, without a value.
 func TestDeclarations(t *testing.T) {
 	w := newWorld(t)
 	const function = "ALIYUN::FC::Function"
@@ -78,7 +78,7 @@ func TestDeclarations(t *testing.T) {
 	}
 }
 
-// TestTexts: what can be told from a template's text is told with its place; null there is a property that is not given.
+// TestTexts checks that errors in a template's text have its position, and that null means a missing property.
 func TestTexts(t *testing.T) {
 	parsed, err := template.ParseROS(`{"ROSTemplateFormatVersion": "2015-09-01", "Resources": {"S": {"Type": "ALIYUN::FC::Service",
 		"Properties": {"ServiceName": "s", "Description": null, "Roll": "r"}}}}`, template.Limits{})
@@ -91,7 +91,7 @@ func TestTexts(t *testing.T) {
 	}
 }
 
-// TestRefusals: what only a Create can find out.
+// TestRefusals tests errors that only a Create can find.
 func TestRefusals(t *testing.T) {
 	w := newWorld(t)
 	w.prepare()
@@ -131,7 +131,8 @@ func TestRefusals(t *testing.T) {
 	}
 }
 
-// TestNamesThatAreTaken: another resource's thing is left alone, unless the resource says that it may be there.
+// TestNamesThatAreTaken checks that an object of another resource is left unchanged, unless the resource allows it to
+// exist.
 func TestNamesThatAreTaken(t *testing.T) {
 	w := newWorld(t)
 	const role = "ALIYUN::RAM::Role"
@@ -155,11 +156,12 @@ func TestNamesThatAreTaken(t *testing.T) {
 	again := w.request(wire.Create, "F", "ALIYUN::FC::Function", function, "", "")
 	again.ID = "another-request"
 	w.fails(again, "f already exists: this resource has made it before, and it has to be deleted first")
-	// One of 3.0 is another function, and so is one of another service.
+	// A 3.0 function is another function, and so is one of another service.
 	w.make("H", "ALIYUN::FC3::Function", strings.Replace(function, `"ServiceName": "s", `, "", 1))
 }
 
-// TestServiceWithFunctions: a service stays as long as it has functions, those of services with like names aside.
+// TestServiceWithFunctions checks that a service cannot be deleted while it has functions. Services with similar
+// names do not matter.
 func TestServiceWithFunctions(t *testing.T) {
 	w := newWorld(t)
 	w.prepare()
@@ -177,7 +179,8 @@ func TestServiceWithFunctions(t *testing.T) {
 	w.serve(remove())
 }
 
-// TestOff: what the cloud has made is not a record to a server without it, which would forget it.
+// TestOff checks that a server without emulation does not treat emulated resources as records, because it would then
+// forget them.
 func TestOff(t *testing.T) {
 	w := newWorld(t)
 	w.prepare()
@@ -208,7 +211,8 @@ func TestOff(t *testing.T) {
 	}
 }
 
-// TestPlaces: a request that says nowhere is refused, and functions of several accounts do not meet.
+// TestPlaces checks that a request without an account or region is refused, and that functions of several accounts
+// are separate.
 func TestPlaces(t *testing.T) {
 	w := newWorld(t)
 	r := w.request(wire.Create, "X", "ALIYUN::MNS::Queue", `"QueueName": "q"`, "", "")

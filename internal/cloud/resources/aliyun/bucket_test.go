@@ -10,7 +10,8 @@ import (
 	"github.com/pintle-dev/pintle/wire"
 )
 
-// TestBucketIsNotEmpty: a bucket with objects is deleted only with DeletionForce, and then with all of them.
+// TestBucketIsNotEmpty checks that a bucket with objects is deleted only with DeletionForce, and then with all of
+// them.
 func TestBucketIsNotEmpty(t *testing.T) {
 	w := newWorld(t)
 	const bucket, plain = "ALIYUN::OSS::Bucket", `"BucketName": "full"`
@@ -27,7 +28,7 @@ func TestBucketIsNotEmpty(t *testing.T) {
 	w.fails(w.request(wire.Create, "B", bucket, plain+`, "AccessControl": "everyone"`, "", ""), "be one of private, public-read, public-read-write")
 }
 
-// TestCodeInOSS: a function has the code of an object in a bucket of its account.
+// TestCodeInOSS checks that a function can have code from an object in a bucket of its account.
 func TestCodeInOSS(t *testing.T) {
 	w := newWorld(t)
 	w.prepare()

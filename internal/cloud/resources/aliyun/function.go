@@ -136,7 +136,7 @@ func (t function) result(ctx context.Context, c *resources.Call, id, holder stri
 		"ARN", c.ARN("fc", rowName(c, id)), "FunctionId", uniqueID(holder), "FunctionName", id,
 	}
 	if name := c.Text("ServiceName"); name != "" {
-		// A duplicate request may have deleted the service meanwhile. The service ID is then empty.
+		// A duplicate request may have deleted the service meanwhile. The service ID then has no meaning.
 		there, err := t.Catalog.Records.Get(ctx, c.Place, serviceRecord(name))
 		if err != nil && !errors.Is(err, registry.ErrNotFound) {
 			return native.Result{PhysicalID: wire.PhysicalID(id)}, err

@@ -12,23 +12,23 @@ import (
 	"github.com/pintle-dev/pintle/wire"
 )
 
-// life is what a resource of a type goes through.
+// life is the life cycle of a resource of a type.
 type life struct {
 	resourceType string
-	// first, changed and replaced are properties: changed is an update in place of first, replaced makes a new resource; changed
-	// is empty for a type without such updates.
+	// first, changed and replaced are properties. changed updates first in place, and replaced replaces the resource.
+	// changed is empty for a type without in-place updates.
 	first, changed, replaced string
-	// id is the physical id, empty for one that is made up.
+	// id is the physical ID, or empty for a generated one.
 	id string
-	// attributes are what Fn::GetAtt reads of first.
+	// attributes are the values of Fn::GetAtt with first.
 	attributes map[string]string
-	// look says what there is under an id, "" if nothing.
+	// look describes the object with an ID, or returns "" if it does not exist.
 	look func(w *world, id string) string
-	// is and becomes are what there is with first and with changed.
+	// is and becomes are the descriptions with first and with changed.
 	is, becomes string
 }
 
-// keyID is that of the key that the resource X of the stack S has made.
+// keyID is the ID of the key that the resource X of the stack S creates.
 const keyID = "LTAI" + "5tR7K3I7US2E2XE2V6NM"
 
 const layerARN = "acs:fc:cn-hangzhou:0000123456789012:layers/l/versions/1"
@@ -153,10 +153,10 @@ func lives(t *testing.T) []life {
 	}
 }
 
-// prepare makes the service that functions are in.
+// prepare creates the service of functions.
 func (w *world) prepare() { w.make("Service", "ALIYUN::FC::Service", `"ServiceName": "s"`) }
 
-// TestLives has a resource of each type created, updated and deleted, each request served twice.
+// TestLives creates, updates and deletes a resource of each type. Each request is served twice.
 func TestLives(t *testing.T) {
 	all := lives(t)
 	for _, l := range all {
@@ -210,7 +210,7 @@ func (l life) live(w *world) {
 		missing := w.request(wire.Update, "X", l.resourceType, l.changed, l.first, "no-such-thing")
 		w.fails(missing, "could not be found")
 	}
-	// A Delete of another resource removes nothing, that of the resource all.
+	// A Delete of another resource removes nothing. A Delete of the resource removes everything.
 	w.serve(w.request(wire.Delete, "Y", l.resourceType, last, "", id))
 	if l.look(w, id) == "" {
 		t.Error("another resource has removed it")
@@ -221,8 +221,8 @@ func (l life) live(w *world) {
 	}
 }
 
-// TestCrashes has the program die at every write of a create, an update and a delete: the request is served again, and what
-// there is then is what there would be without.
+// TestCrashes kills the program at every write of a create, an update and a delete. After the request is served
+// again, the state is the same as without the crash.
 func TestCrashes(t *testing.T) {
 	died := 0
 	for _, l := range lives(t) {
@@ -249,7 +249,7 @@ func TestCrashes(t *testing.T) {
 	}
 }
 
-// crash reports whether there was a write to die at.
+// crash reports whether there was a write to crash at.
 func (l life) crash(w *world, kind wire.RequestType, at int, after bool) bool {
 	t := w.t
 	if kind == wire.Update && l.changed == "" {

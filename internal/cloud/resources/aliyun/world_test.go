@@ -37,10 +37,10 @@ var (
 	identities = registry.Scope{Account: account, Region: "-"}
 )
 
-// rows is a store that dies at a write, before or after it is on disk, and answers nothing from then on.
+// rows is a store that dies before or after a write, and fails from then on.
 type rows struct {
 	store.Store
-	// left counts the writes to the one at which it dies; 0 is never. after says that that one is on disk.
+	// left counts down the writes to the one at which it dies. 0 means never. after means that this write is stored.
 	left  int
 	after bool
 	dead  bool
@@ -118,7 +118,7 @@ func newWorld(t *testing.T) *world {
 	return w
 }
 
-// opened is the code of functions in buckets.
+// opened provides the code of functions in buckets.
 type opened struct{ *objects.Store }
 
 func (o opened) Open(ctx context.Context, account, bucket, key, version string) (io.ReadCloser, int64, error) {
@@ -129,7 +129,7 @@ func (o opened) Open(ctx context.Context, account, bucket, key, version string) 
 	return object, object.Size, err
 }
 
-// put makes a bucket of a place, and an object in it.
+// put creates a bucket in a place, and an object in it.
 func (w *world) put(bucket, key string, place registry.Scope, text []byte) {
 	w.t.Helper()
 	_, err := w.objects.Make(w.ctx, registry.Item[registry.Bucket]{Scope: place, Name: bucket})
@@ -145,7 +145,7 @@ func (w *world) must(err error) {
 	}
 }
 
-// parse reads the members of an object; {"Ref": "Secret"} in it is a secret.
+// parse parses the members of an object. {"Ref": "Secret"} in it becomes a secret.
 func (w *world) parse(resourceType, members string) value.Value {
 	w.t.Helper()
 	v, err := value.Parse([]byte("{" + members + "}"))
@@ -153,7 +153,7 @@ func (w *world) parse(resourceType, members string) value.Value {
 	return w.types.Schema(resourceType).Normal(secrets(v))
 }
 
-// secrets puts the secret where there is a reference to it.
+// secrets replaces references with the secret.
 func secrets(v value.Value) value.Value {
 	if v.Kind() != value.Map {
 		return v
@@ -168,7 +168,7 @@ func secrets(v value.Value) value.Value {
 	return object
 }
 
-// request is one for a resource of a stack S.
+// request returns a request for a resource of the stack S.
 func (w *world) request(kind wire.RequestType, logical, resourceType, properties, old, id string) *store.Request {
 	w.t.Helper()
 	r := &store.Request{
@@ -183,7 +183,8 @@ func (w *world) request(kind wire.RequestType, logical, resourceType, properties
 	return r
 }
 
-// serve serves a request twice, as after a crash between serving and reporting. It must succeed, and come to the same.
+// serve serves a request twice, as after a crash between serving and reporting. Both must succeed with the same
+// result.
 func (w *world) serve(r *store.Request) native.Result {
 	w.t.Helper()
 	first, err := w.types.Serve(w.ctx, r)
@@ -197,13 +198,13 @@ func (w *world) serve(r *store.Request) native.Result {
 	return first
 }
 
-// make creates a resource and returns its id.
+// make creates a resource and returns its ID.
 func (w *world) make(logical, resourceType, properties string) string {
 	w.t.Helper()
 	return string(w.serve(w.request(wire.Create, logical, resourceType, properties, "", "")).PhysicalID)
 }
 
-// fails serves a request that must fail, with a text in its reason.
+// fails serves a request that must fail with a reason that contains a text.
 func (w *world) fails(r *store.Request, text string) {
 	w.t.Helper()
 	if _, err := w.types.Serve(w.ctx, r); err == nil || !strings.Contains(err.Error(), text) {
@@ -211,7 +212,7 @@ func (w *world) fails(r *store.Request, text string) {
 	}
 }
 
-// attributes returns what Fn::GetAtt reads, sorted by how they were made.
+// attributes returns the values of Fn::GetAtt.
 func attributes(r native.Result) map[string]string {
 	all := map[string]string{}
 	for _, m := range r.Attributes.Members() {
@@ -224,7 +225,7 @@ func attributes(r native.Result) map[string]string {
 	return all
 }
 
-// archive returns a zip file of one file in Base64.
+// archive returns a base64 zip file with one file.
 func archive(t *testing.T, name, text string) string {
 	t.Helper()
 	var b bytes.Buffer
@@ -248,7 +249,7 @@ func found(w *world, text string, err error) string {
 	return text
 }
 
-// recorded looks at a record.
+// recorded returns a look func for records.
 func recorded(resourceType string, place registry.Scope) func(*world, string) string {
 	return func(w *world, id string) string {
 		r, err := w.catalog.Records.Get(w.ctx, place, resourceType+"/"+id)
@@ -256,7 +257,7 @@ func recorded(resourceType string, place registry.Scope) func(*world, string) st
 	}
 }
 
-// running looks at a function.
+// running returns a look func for functions.
 func running(prefix string) func(*world, string) string {
 	return func(w *world, id string) string {
 		f, err := w.catalog.Functions.Get(w.ctx, home, prefix+id)

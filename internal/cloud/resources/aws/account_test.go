@@ -7,7 +7,7 @@ import (
 	"github.com/pintle-dev/pintle/internal/cloud/registry"
 )
 
-// TestOtherAccounts: what is another account's a stack can neither read, run nor change.
+// TestOtherAccounts checks that a stack can neither read, run nor change resources of another account.
 func TestOtherAccounts(t *testing.T) {
 	const other = "222222222222"
 	away := registry.Scope{Account: other, Region: region}

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// archive returns a zip file of one file.
+// archive returns a zip file with one file.
 func archive(t *testing.T, name, text string) string {
 	t.Helper()
 	var b strings.Builder

@@ -117,8 +117,8 @@ type Config struct {
 	Secrets       *secretsmanager.Secrets
 	// Catalog stores the resources.
 	Catalog *registry.Catalog
-	// Open opens an object on behalf of an account, for state machine definitions. An empty version means the newest.
-	// Nil disables this.
+	// Open opens an object with a state machine definition on behalf of an account. An empty version means the
+	// newest. Nil disables this.
 	Open func(ctx context.Context, account, bucket, key, version string) (io.ReadCloser, error)
 	// CheckMachine returns the error in a state machine definition, without secrets. Nil accepts all definitions.
 	CheckMachine func(definition string) error

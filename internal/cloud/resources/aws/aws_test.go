@@ -21,7 +21,8 @@ import (
 	"github.com/pintle-dev/pintle/wire"
 )
 
-// Without its ports a type can be declared, and says what is missing when it is served. Every type is known to be of the cloud.
+// TestTypesWithoutACloud checks that a type without its dependencies can be declared, and that requests for it fail
+// with the reason. Every type is known to be emulated.
 func TestTypesWithoutACloud(t *testing.T) {
 	all := aws.Types(aws.Config{})
 	types, err := native.New(all...)
@@ -46,7 +47,8 @@ func TestTypesWithoutACloud(t *testing.T) {
 	}
 }
 
-// made replaces the twelve letters and digits that end names which are made up, and the ids that come of requests.
+// made replaces the twelve random characters at the end of generated names, and the IDs that are derived from
+// requests.
 func made(text string, w *world, stack string, logicals ...string) string {
 	for _, logical := range logicals {
 		id := w.id(stack, logical)
@@ -138,7 +140,7 @@ func TestRefAndGetAtt(t *testing.T) {
 	}
 }
 
-// named are resources with a name, and what the service says of a name that is taken.
+// named are resources with a name, and the service's error for a name that is taken.
 var named = []struct{ resourceType, properties, name string }{
 	{"AWS::Lambda::Function", `"FunctionName": "one", "Runtime": "nodejs24.x", "Handler": "index.handler", "Role": "r", "Code": {"ZipFile": "1"}`, "one"},
 	{"AWS::SNS::Topic", `"TopicName": "one"`, "one"},
@@ -153,7 +155,7 @@ var named = []struct{ resourceType, properties, name string }{
 	{"AWS::KMS::Alias", `"AliasName": "alias/one", "TargetKeyId": "k"`, "alias/one"},
 }
 
-// What another one has made is neither taken nor removed.
+// TestNamesThatAreTaken checks that an object of another resource is neither taken over nor removed.
 func TestNamesThatAreTaken(t *testing.T) {
 	for _, test := range named {
 		t.Run(test.resourceType, func(t *testing.T) {
@@ -176,7 +178,7 @@ func TestNamesThatAreTaken(t *testing.T) {
 			if status := w.delete("Second"); status != "DELETE_COMPLETE" {
 				t.Errorf("delete of the second: %s", status)
 			}
-			// It is still there, or its name would be free.
+			// The object still exists; otherwise the name would be free.
 			if status := w.create("Third", text); status != "ROLLBACK_COMPLETE" {
 				t.Errorf("a third one of the name: %s", status)
 			}
@@ -190,7 +192,7 @@ func TestNamesThatAreTaken(t *testing.T) {
 	}
 }
 
-// Of what a client has made under the name nothing changes.
+// TestNamesOfClients checks that a client's object with the name does not change.
 func TestNamesOfClients(t *testing.T) {
 	w := newWorld(t)
 	w.put("one", "k", "")
@@ -218,7 +220,7 @@ func TestNamesOfClients(t *testing.T) {
 	}
 }
 
-// A parameter that a client has deleted is free for others, after a while.
+// TestParameterThatAClientHasDeleted checks that the name of a parameter that a client deleted is free after a while.
 func TestParameterThatAClientHasDeleted(t *testing.T) {
 	w := newWorld(t)
 	of := func(text string) string {
@@ -297,7 +299,7 @@ func TestUpdateOfWhatIsGone(t *testing.T) {
 	}
 }
 
-// clear removes all that there is, as a client might.
+// clear removes all objects, as a client might.
 func (w *world) clear() {
 	w.t.Helper()
 	clearShelf(w, w.catalog.Functions)
@@ -364,12 +366,12 @@ func TestBucketPolicies(t *testing.T) {
 	if got := there(); got != `{"By":"B"}` {
 		t.Errorf("the policy is %s", got)
 	}
-	client("changed") // as the CDK's function that empties buckets does
+	client("changed") // like the CDK's function that empties buckets
 	w.delete("B")
 	if got := there(); got != "" {
 		t.Errorf("the policy is %s", got)
 	}
-	// Another logical ID takes its place in one update.
+	// Another logical ID replaces it in one update.
 	w.create("D", policy("D"))
 	if status := w.update("D", policy("E")); status != "UPDATE_ROLLBACK_COMPLETE" || there() != `{"By":"D"}` {
 		t.Errorf("%s %s", status, there())
@@ -390,7 +392,7 @@ func TestBucketThatIsNotEmpty(t *testing.T) {
 	}
 }
 
-// The bootstrap stack of the CDK takes what there is from the start.
+// TestBootstrap checks that the CDK's bootstrap stack takes over the built-in resources.
 func TestBootstrap(t *testing.T) {
 	w := newWorld(t)
 	bucket := "cdk-hnb659fds-assets-" + account + "-" + region
@@ -468,7 +470,7 @@ func TestNamesThatAreNone(t *testing.T) {
 	}
 }
 
-// The version of a function that has not changed is another resource's.
+// TestVersions checks that the version of an unchanged function belongs to another resource.
 func TestVersions(t *testing.T) {
 	w := newWorld(t)
 	of := func(code string, versions ...string) string {
@@ -525,7 +527,7 @@ func TestDefinitions(t *testing.T) {
 	}
 }
 
-// What runs of a machine ends with it.
+// TestExecutionsOfAMachine checks that the executions of a machine end with it.
 func TestExecutionsOfAMachine(t *testing.T) {
 	w := newWorld(t)
 	task := `{"StartAt": "A", "States": {"A": {"Type": "Task", "Resource": "arn:aws:lambda:eu-west-1:123456789012:function:f", "End": true}}}`
@@ -563,7 +565,7 @@ func TestSecrets(t *testing.T) {
 	}
 }
 
-// slow is S3 that never answers.
+// slow is an S3 that never answers.
 type slow struct{ aws.Buckets }
 
 func (slow) Make(ctx context.Context, item registry.Item[registry.Bucket]) (registry.Item[registry.Bucket], error) {
@@ -583,7 +585,7 @@ func TestPatience(t *testing.T) {
 	}
 }
 
-// TestSubscriptionElsewhere: the topic may be in another region than the stack.
+// TestSubscriptionElsewhere checks a topic in another region than the stack's.
 func TestSubscriptionElsewhere(t *testing.T) {
 	w := newWorld(t)
 	there := registry.Scope{Account: account, Region: "us-east-1"}
@@ -606,7 +608,7 @@ func TestSubscriptionElsewhere(t *testing.T) {
 	}
 }
 
-// TestGeneratedSecret: a secret gets a new value when its declaration changes, and only then.
+// TestGeneratedSecret checks that a secret gets a new value only when its declaration changes.
 func TestGeneratedSecret(t *testing.T) {
 	for _, twice := range []bool{false, true} {
 		w := newWorld(t)

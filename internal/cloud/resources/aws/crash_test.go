@@ -13,10 +13,10 @@ import (
 	"github.com/pintle-dev/pintle/wire"
 )
 
-// rows is a store that dies at a write, before or after it is on disk, and answers nothing from then on.
+// rows is a store that dies before or after a write, and fails from then on.
 type rows struct {
 	store.Store
-	// left counts the writes to the one at which it dies; 0 is never. after says that that one is on disk.
+	// left counts down the writes to the one at which it dies. 0 means never. after means that this write is stored.
 	left  int
 	after bool
 	dead  bool
@@ -78,7 +78,7 @@ func (r *rows) DeleteParameter(ctx context.Context, key store.ParameterKey) erro
 	return r.write(func() error { return r.Store.DeleteParameter(ctx, key) })
 }
 
-// request is one for a resource X of a stack S.
+// request returns a request for the resource X of the stack S.
 func (w *world) request(kind wire.RequestType, resourceType, properties, old, id string) *store.Request {
 	w.t.Helper()
 	parse := func(text string) value.Value {
@@ -106,8 +106,8 @@ func (w *world) serve(r *store.Request) native.Result {
 	return result
 }
 
-// TestCrashes has the program die at every write of a create, an update and a delete: the request is served again,
-// and what there is then is what there would be without.
+// TestCrashes kills the program at every write of a create, an update and a delete. After the request is served
+// again, the state is the same as without the crash.
 func TestCrashes(t *testing.T) {
 	died := 0
 	for _, l := range lives() {
@@ -134,7 +134,7 @@ func TestCrashes(t *testing.T) {
 	}
 }
 
-// crash reports whether there was a write to die at.
+// crash reports whether there was a write to crash at.
 func (l life) crash(w *world, kind wire.RequestType, at int, after bool) bool {
 	t := w.t
 	if l.prepare != nil {
@@ -180,7 +180,8 @@ func (l life) crash(w *world, kind wire.RequestType, at int, after bool) bool {
 	return fired
 }
 
-// TestTopicDeletedByHalves: a Delete that was cut off after the topic was gone takes the subscriptions when it is served again.
+// TestTopicDeletedByHalves checks that a Delete interrupted after it removed the topic removes the subscriptions when
+// it is served again.
 func TestTopicDeletedByHalves(t *testing.T) {
 	w := newWorld(t)
 	declared := `"Subscription": [{"Protocol": "https", "Endpoint": "https://127.0.0.1:1/"}]`

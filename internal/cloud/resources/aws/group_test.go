@@ -7,7 +7,8 @@ import (
 	"github.com/pintle-dev/pintle/internal/cloud/registry"
 )
 
-// A log group that exists because a function logged to it becomes that of the stack, and its events are deleted with it.
+// TestGroupOfAFunction checks that a stack takes over a log group that a function created, and that its events are
+// deleted with it.
 func TestGroupOfAFunction(t *testing.T) {
 	w := newWorld(t)
 	_, err := w.catalog.Groups.Put(w.ctx, registry.Item[registry.LogGroup]{

@@ -35,7 +35,8 @@ func (w *world) imports(stack, text string, resources ...engine.ImportResource) 
 	return w.serveAll(stack)
 }
 
-// TestImportOfEveryType: what a deleted stack retained becomes another stack's, has the same attributes, and goes with it.
+// TestImportOfEveryType checks that another stack can import a resource that a deleted stack retained. The resource
+// has the same attributes, and is deleted with the new stack.
 func TestImportOfEveryType(t *testing.T) {
 	const keep, drop = `"DeletionPolicy": "Retain"`, `"DeletionPolicy": "Delete"`
 	machine := `"RoleArn": "r", "DefinitionString": "{\"StartAt\": \"A\", \"States\": {\"A\": {\"Type\": \"Succeed\"}}}"`
@@ -124,7 +125,7 @@ func TestImportOfEveryType(t *testing.T) {
 	}
 }
 
-// TestImportIsOfOneStack: of two stacks that planned the import of one resource, the first gets it.
+// TestImportIsOfOneStack checks that only the first of two stacks that planned to import a resource gets it.
 func TestImportIsOfOneStack(t *testing.T) {
 	w := newWorld(t)
 	text := template(map[string]string{"R": resource("AWS::S3::Bucket", `"BucketName": "mine"`, `"DeletionPolicy": "Retain"`)})
@@ -153,7 +154,8 @@ func TestImportIsOfOneStack(t *testing.T) {
 	}
 }
 
-// TestImportIsUndone: a resource whose import is rolled back has the holder that it had before, and can be imported again.
+// TestImportIsUndone checks that a resource whose import is rolled back has its previous holder, and can be imported
+// again.
 func TestImportIsUndone(t *testing.T) {
 	w := newWorld(t)
 	const retain = `"DeletionPolicy": "Retain"`
@@ -199,7 +201,8 @@ func TestImportIsUndone(t *testing.T) {
 	}
 }
 
-// TestDisownIsExact: an import that is undone gives back only what that very import took, whenever the request is served.
+// TestDisownIsExact checks that undoing an import returns only the resources that this import took, whenever the
+// request is served.
 func TestDisownIsExact(t *testing.T) {
 	w := newWorld(t)
 	w.put("mine", "k", "text")
@@ -243,7 +246,7 @@ func TestDisownIsExact(t *testing.T) {
 	held(registry.OwnerOf(other.Body.StackID, "X", "third"))
 }
 
-// TestImportOfAnotherRegion refuses a bucket that is in another region than the stack.
+// TestImportOfAnotherRegion checks that a bucket in another region than the stack's is refused.
 func TestImportOfAnotherRegion(t *testing.T) {
 	w := newWorld(t)
 	w.put("far", "k", "text")
@@ -259,7 +262,8 @@ func TestImportOfAnotherRegion(t *testing.T) {
 	}
 }
 
-// TestImportOfWhatIsBeingMade: a stack whose Create has made a resource and was not answered yet holds it.
+// TestImportOfWhatIsBeingMade checks that a stack already holds a resource whose Create was served but not answered
+// yet.
 func TestImportOfWhatIsBeingMade(t *testing.T) {
 	w := newWorld(t)
 	text := template(map[string]string{"R": resource("AWS::SSM::Parameter", `"Name": "mine", "Type": "String", "Value": "v"`, `"DeletionPolicy": "Retain"`)})
@@ -275,7 +279,7 @@ func TestImportOfWhatIsBeingMade(t *testing.T) {
 	}
 }
 
-// TestFindOfWhatIsNoIdentifier: text that identifies no resource of a type is one that does not exist, not a fault.
+// TestFindOfWhatIsNoIdentifier checks that an invalid identifier means a missing resource, not an internal error.
 func TestFindOfWhatIsNoIdentifier(t *testing.T) {
 	w := newWorld(t)
 	for _, name := range w.types.NamesOf(wire.CloudFormation) {
@@ -298,7 +302,7 @@ func TestFindOfWhatIsNoIdentifier(t *testing.T) {
 	}
 }
 
-// TestImportOfOneResourceTwice refuses one resource under two logical IDs, however it is named.
+// TestImportOfOneResourceTwice checks that one resource under two logical IDs is refused, however it is named.
 func TestImportOfOneResourceTwice(t *testing.T) {
 	w := newWorld(t)
 	w.create("Maker", template(map[string]string{"S": resource("AWS::SecretsManager::Secret", `"Name": "one"`, `"DeletionPolicy": "Retain"`)}))

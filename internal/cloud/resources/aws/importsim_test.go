@@ -13,12 +13,12 @@ import (
 	"github.com/pintle-dev/pintle/wire"
 )
 
-// importSim lets two stacks import the same few buckets, fail at it, roll it back and retain them. Requests are served in any order, some
-// twice, and the requests that give resources back as late as after the next operations.
+// importSim makes two stacks import the same few buckets, fail, roll back and retain them. Requests are served in any
+// order and some twice. Requests that return resources may be delayed past the next operations.
 type importSim struct {
 	*world
 	rng *rand.Rand
-	// in are the buckets that the template in force of each stack declares.
+	// in are the buckets that the current template of each stack declares.
 	in      map[string][]string
 	ops     int
 	covered map[string]int
@@ -36,7 +36,7 @@ func logical(bucket string) wire.LogicalID {
 	return wire.LogicalID(strings.ToUpper(bucket[:1]) + bucket[1:])
 }
 
-// text is a template of buckets.
+// text returns a template of buckets.
 func (s *importSim) text(buckets []string) string {
 	declared := map[string]string{}
 	for _, bucket := range buckets {
@@ -45,7 +45,7 @@ func (s *importSim) text(buckets []string) string {
 	return template(declared)
 }
 
-// status returns the status of the live stack of a name, "" for none.
+// status returns the status of the live stack with a name, or "".
 func (s *importSim) status(stack string) string {
 	row, err := s.engine.Find(s.ctx, newRef(stack))
 	if err != nil || !row.Live {
@@ -54,7 +54,7 @@ func (s *importSim) status(stack string) string {
 	return engine.CloudFormation.StackStatus(row.Kind, row.Phase)
 }
 
-// serve serves requests until the stack's operation has ended. What gives resources back may wait.
+// serve serves requests until the stack's operation ends. Requests that return resources may wait.
 func (s *importSim) serve(stack string) {
 	s.t.Helper()
 	for range 1000 {
@@ -92,7 +92,7 @@ func stackOf(r store.Request) string {
 	return arn.Name
 }
 
-// imports has a stack import some of the buckets. One of them may be deleted before that.
+// imports makes a stack import some of the buckets. One of them may be deleted before that.
 func (s *importSim) imports(stack string, buckets []string) {
 	s.t.Helper()
 	var wanted []string
@@ -137,7 +137,7 @@ func (s *importSim) imports(stack string, buckets []string) {
 	}
 }
 
-// begun lets an operation end that was accepted, and returns false if it was not.
+// begun finishes an accepted operation. It returns false if the operation was not accepted.
 func (s *importSim) begun(stack, what string, err error) bool {
 	s.t.Helper()
 	if _, told := engine.InputError(err); told {
@@ -151,7 +151,7 @@ func (s *importSim) begun(stack, what string, err error) bool {
 	return true
 }
 
-// operate has one of the stacks do something.
+// operate runs a random operation on one of the stacks.
 func (s *importSim) operate(buckets []string) {
 	s.t.Helper()
 	s.ops++
@@ -175,7 +175,7 @@ func (s *importSim) operate(buckets []string) {
 	}
 }
 
-// instances returns those of a live stack that are its own or that it has retained.
+// instances returns the current and the retained instances of a live stack.
 func (s *importSim) instances(stack string) (current, retained []store.Instance) {
 	s.t.Helper()
 	row, err := s.engine.Find(s.ctx, newRef(stack))
@@ -207,12 +207,12 @@ func (s *importSim) current(stack string) (buckets []string) {
 	return slices.Sorted(slices.Values(buckets))
 }
 
-// check compares the holders of the buckets with what the stacks have: each has what it imported, alone, and no bucket names a stack
-// that does not have it.
+// check compares the holders of the buckets with the stacks. Each stack exclusively has the buckets that it imported,
+// and no bucket names a stack that does not have it.
 func (s *importSim) check() {
 	s.t.Helper()
-	owners := map[string]string{} // by the bucket
-	named := map[string]bool{}    // stack, logical ID and bucket of what a live stack has or had
+	owners := map[string]string{} // by bucket
+	named := map[string]bool{}    // stack, logical ID and bucket of current and past resources of live stacks
 	for _, stack := range []string{"A", "B"} {
 		row, err := s.engine.Find(s.ctx, newRef(stack))
 		if err != nil || !row.Live {
@@ -251,7 +251,7 @@ func (s *importSim) check() {
 	}
 }
 
-// TestImportSimulation lives lives of two stacks that import the same buckets.
+// TestImportSimulation simulates two stacks that import the same buckets.
 func TestImportSimulation(t *testing.T) {
 	covered := map[string]int{}
 	for seed := range uint64(40) {
@@ -267,7 +267,7 @@ func TestImportSimulation(t *testing.T) {
 					break
 				}
 			}
-			for len(s.inbox) > 0 { // what is left is to be given back
+			for len(s.inbox) > 0 { // the remaining requests return resources
 				r := s.inbox[0]
 				s.inbox = s.inbox[1:]
 				_, err := s.types.Serve(s.ctx, &r)

@@ -10,19 +10,19 @@ import (
 	"github.com/pintle-dev/pintle/internal/store"
 )
 
-// life is what a resource of a type goes through.
+// life is the life cycle of a resource of a type.
 type life struct {
 	resourceType string
-	// first, changed and replaced are properties: changed is an update in place of first, replaced makes a new resource; those
-	// that are empty are left out.
+	// first, changed and replaced are properties. changed updates first in place, and replaced replaces the resource.
+	// Empty ones are skipped.
 	first, changed, replaced string
-	// look says what there is under an id, "" if nothing.
+	// look describes the object with an ID, or returns "" if it does not exist.
 	look func(w *world, id string) string
-	// is and becomes are what there is with first and with changed; they may have %s for the id's last part.
+	// is and becomes are the descriptions with first and with changed. They may contain %s for the ID's last part.
 	is, becomes string
-	// prepare makes what the resource needs.
+	// prepare creates the dependencies of the resource.
 	prepare func(w *world)
-	// alike says that the type is made as another one here: what is true of the one at a crash is of the other.
+	// alike means that another type has the same implementation, so crashes need not be tested for both.
 	alike bool
 }
 
@@ -35,7 +35,7 @@ func found(w *world, text string, err error) string {
 	return text
 }
 
-// recorded looks at a record.
+// recorded returns a look func for records.
 func recorded(resourceType string, place registry.Scope) func(*world, string) string {
 	return func(w *world, id string) string {
 		r, err := w.catalog.Records.Get(w.ctx, place, resourceType+"/"+id)
@@ -43,7 +43,7 @@ func recorded(resourceType string, place registry.Scope) func(*world, string) st
 	}
 }
 
-// definition is that of a state machine.
+// definition returns a state machine definition.
 func definition(comment string) string {
 	return `{"Comment":"` + comment + `","StartAt":"A","States":{"A":{"Type":"Succeed"}}}`
 }
@@ -282,11 +282,11 @@ func lives() []life {
 	}
 }
 
-// failing is a resource that cannot be made, after the one that is looked at.
+// failing is a resource that cannot be created, after the resource under test.
 var failing = resource("AWS::S3::BucketPolicy", `"Bucket": "nowhere", "PolicyDocument": {}`, `"DependsOn": "X"`)
 
-// TestLives takes a resource of each type through create, update, replacement, what fails and is rolled back, and delete; once
-// more with every request served twice.
+// TestLives takes a resource of each type through create, update, replacement, failure with rollback, and delete. It
+// repeats that with every request served twice.
 func TestLives(t *testing.T) {
 	for _, l := range lives() {
 		for _, twice := range []bool{false, true} {

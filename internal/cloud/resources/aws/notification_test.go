@@ -9,7 +9,7 @@ import (
 )
 
 // TestBucketNotifications checks that the notifications in a template become the bucket's configuration. An update
-// keeps what clients put if the template's notifications do not change.
+// keeps the configuration of clients if the template's notifications do not change.
 func TestBucketNotifications(t *testing.T) {
 	w := newWorld(t)
 	const prefix = "arn:aws:lambda:eu-west-1:123456789012:function:"

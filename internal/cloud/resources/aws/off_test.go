@@ -12,7 +12,7 @@ import (
 	"github.com/pintle-dev/pintle/wire"
 )
 
-// off are the types of a server without the cloud, over the store of the world.
+// off returns the types of a server without emulation, over the store of the world.
 func (w *world) off(recording bool) *native.Registry {
 	w.t.Helper()
 	types, err := native.CloudFormation(native.Config{
@@ -23,7 +23,7 @@ func (w *world) off(recording bool) *native.Registry {
 	return types
 }
 
-// all is a template with what a server without the cloud must not take for a record.
+// all is a template with resources that a server without emulation must not treat as records.
 var all = template(map[string]string{
 	"Role":     resource("AWS::IAM::Role", `"AssumeRolePolicyDocument": {}`),
 	"Group":    resource("AWS::Logs::LogGroup", ``),
@@ -42,7 +42,8 @@ var all = template(map[string]string{
 	"Parameter": resource("AWS::SSM::Parameter", `"Type": "String", "Value": "v"`),
 })
 
-// TestOff: what the cloud has made is not a record to a server without it, which would forget it.
+// TestOff checks that a server without emulation does not treat emulated resources as records, because it would then
+// forget them.
 func TestOff(t *testing.T) {
 	w := newWorld(t)
 	w.put("assets", "layer.zip", archive(t, "a.js", "x"))
@@ -73,7 +74,7 @@ func TestOff(t *testing.T) {
 	}
 }
 
-// TestOffCreates: a Create that an earlier server has accepted waits, unless records are what is wanted.
+// TestOffCreates checks that a Create that an earlier server accepted waits, unless records are wanted.
 func TestOffCreates(t *testing.T) {
 	w := newWorld(t)
 	stack := wire.StackID("arn:aws:cloudformation:eu-west-1:123456789012:stack/s/1")
@@ -89,7 +90,7 @@ func TestOffCreates(t *testing.T) {
 			t.Errorf("%+v: %v", of, err)
 		}
 	}
-	// What another one has made under the name is no concern of a record's.
+	// Another resource's object with the name does not affect a record.
 	_, err := w.catalog.Functions.Put(w.ctx, registry.Item[registry.Function]{Scope: home, Name: "mine"})
 	w.must(err)
 	r := store.Request{ID: "2", Logical: "A", Type: wire.Delete, Body: &store.RequestBody{ResourceType: "AWS::Lambda::Function", StackID: stack, PhysicalID: "mine"}}

@@ -8,7 +8,8 @@ import (
 	"github.com/pintle-dev/pintle/wire"
 )
 
-// TestQueueOfEarlierVersion updates and deletes a queue that was made when its type was only recorded, by an ID that is not a URL.
+// TestQueueOfEarlierVersion updates and deletes a queue from a version that only recorded the type, with an ID that
+// is not a URL.
 func TestQueueOfEarlierVersion(t *testing.T) {
 	w := newWorld(t)
 	const id = "stack-Queue-ABCDEFGHIJKL"

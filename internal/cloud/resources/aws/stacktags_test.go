@@ -12,7 +12,7 @@ import (
 	"github.com/pintle-dev/pintle/wire"
 )
 
-// taggedRequest is a request with one tag of the stack.
+// taggedRequest returns a request with one stack tag.
 func (w *world) taggedRequest(kind wire.RequestType, resourceType, properties, old, id, key string) *store.Request {
 	w.t.Helper()
 	r := w.request(kind, resourceType, properties, old, id)
@@ -20,8 +20,8 @@ func (w *world) taggedRequest(kind wire.RequestType, resourceType, properties, o
 	return r
 }
 
-// TestParameterTagsAreRolledBack: an update that fails at any write leaves no tag behind once it is rolled back, and no tag of a client
-// is lost.
+// TestParameterTagsAreRolledBack checks that an update that fails at any write leaves no tag behind once it is rolled
+// back, and that no client's tag is lost.
 func TestParameterTagsAreRolledBack(t *testing.T) {
 	const (
 		kind   = "AWS::SSM::Parameter"
@@ -61,7 +61,8 @@ func TestParameterTagsAreRolledBack(t *testing.T) {
 						t.Errorf("tags (-want +got):\n%s", diff)
 					}
 				}
-				// From what the failed update asked for, the engine goes back, or with another update on from what was confirmed.
+				// The engine rolls back the failed update, or continues with another update of the last confirmed
+				// state.
 				w.serve(w.taggedRequest(wire.Update, kind, first, second, "/p", "a"))
 				want("own", "a")
 				w.serve(w.taggedRequest(wire.Update, kind, third, first, "/p", "c"))
@@ -82,8 +83,8 @@ func TestParameterTagsAreRolledBack(t *testing.T) {
 	}
 }
 
-// TestTagsLeaveDrift: an update of tags alone, or its rollback, leaves code that a client has put. Undoing drift restores it, also when a
-// request of an earlier version asks for that, which names no tags.
+// TestTagsLeaveDrift checks that an update of only the tags, or its rollback, keeps code that a client put. Reverting
+// drift restores the declared code, also with a request of an earlier version, which has no tags.
 func TestTagsLeaveDrift(t *testing.T) {
 	const (
 		kind       = "AWS::Lambda::Function"

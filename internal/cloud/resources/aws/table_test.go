@@ -14,7 +14,7 @@ import (
 	"github.com/pintle-dev/pintle/internal/engine/native"
 )
 
-// published prints what CloudFormation's resource schemas, as cfn-lint has them, say of the types named.
+// published prints the contents of CloudFormation's resource schemas for the named types, as in cfn-lint.
 const published = `
 import json, sys
 from cfnlint.schema.manager import PROVIDER_SCHEMA_MANAGER as manager
@@ -43,13 +43,13 @@ for name in sys.argv[1:]:
 json.dump(out, sys.stdout)
 `
 
-// publishedSchema is what it prints of one type.
+// publishedSchema is the output for one type.
 type publishedSchema struct {
 	Properties                                             map[string]string
 	Required, CreateOnly, ReadOnly, Attributes, Identifier []string
 }
 
-// leftOut are attributes that nothing here has a value for: of tables that S3 makes of a bucket's metadata.
+// leftOut reports attributes without a value here: those of the tables that S3 creates for a bucket's metadata.
 func leftOut(attribute string) bool { return strings.HasPrefix(attribute, "Metadata") }
 
 // more are attributes that the service's documentation has and its schemas lack.
@@ -88,7 +88,7 @@ func TestSchemasArePublishedOnes(t *testing.T) {
 		}
 		want := publishedSchema{Properties: map[string]string{}, Required: theirs.Required, Identifier: theirs.Identifier}
 		if ours.Name == "AWS::Lambda::Permission" {
-			want.Identifier = nil // permissions are not imported: nothing but stacks makes them
+			want.Identifier = nil // permissions are not imported: only stacks create them
 		}
 		for name, kind := range theirs.Properties {
 			if !slices.Contains(theirs.ReadOnly, name) {

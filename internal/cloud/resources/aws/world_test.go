@@ -57,11 +57,11 @@ type world struct {
 	types     *native.Registry
 	engine    *engine.Engine
 	inbox     []store.Request
-	// aborted are the machines whose executions were.
+	// aborted are the machines whose executions were aborted.
 	aborted []string
 	// emptied are the log groups whose events were deleted.
 	emptied []string
-	// twice has every request served twice, as after a crash between serving and reporting.
+	// twice serves every request twice, as after a crash between serving and reporting.
 	twice bool
 	ids   int
 }
@@ -129,7 +129,7 @@ func (w *world) DeleteGroup(_ registry.Scope, name string) error {
 	return nil
 }
 
-// Check implements [aws.Notifications]: there are no functions called missing.
+// Check implements [aws.Notifications]. A function called missing does not exist.
 func (w *world) Check(_ context.Context, _ registry.Scope, c bucketevents.Configuration) error {
 	for _, d := range c.Functions {
 		if strings.HasSuffix(d.Function, ":missing") {
@@ -142,7 +142,7 @@ func (w *world) Check(_ context.Context, _ registry.Scope, c bucketevents.Config
 // Test implements [aws.Notifications].
 func (w *world) Test(context.Context, string, registry.Scope, bucketevents.Configuration) {}
 
-// newFunctions returns functions of which none is called.
+// newFunctions returns functions that are never called.
 func newFunctions(w *world) *lambda.Functions {
 	w.t.Helper()
 	runtime, err := local.New(local.Config{Done: func(string, local.Outcome) {}, CacheDir: w.t.TempDir()})
@@ -158,7 +158,7 @@ func newFunctions(w *world) *lambda.Functions {
 	return f
 }
 
-// code are the objects as functions read them.
+// code provides objects as code for functions.
 type code struct{ *objects.Store }
 
 func (c code) Open(ctx context.Context, account, bucket, key, version string) (io.ReadCloser, int64, error) {
@@ -182,7 +182,7 @@ func (w *world) must(err error) {
 	}
 }
 
-// template is one of resources, each written as JSON by its logical ID, with outputs of the texts given.
+// template returns a template with resources, written as JSON by logical ID, and outputs.
 func template(resources map[string]string, outputs ...string) string {
 	var members []string
 	for id, text := range resources {
@@ -200,14 +200,14 @@ func template(resources map[string]string, outputs ...string) string {
 	return text + `}`
 }
 
-// resource writes one.
+// resource returns a resource as JSON.
 func resource(resourceType, properties string, attributes ...string) string {
 	return `{"Type": "` + resourceType + `", "Properties": {` + properties + `}` + strings.Join(append([]string{""}, attributes...), ", ") + `}`
 }
 
 var capabilities = engine.Options{Capabilities: []string{"CAPABILITY_NAMED_IAM"}}
 
-// create creates a stack, and serves what is asked for. It returns the stack's last status.
+// create creates a stack, serves its requests and returns its last status.
 func (w *world) create(stack, text string) string {
 	w.t.Helper()
 	_, err := w.engine.Create(w.ctx, engine.CreateStack{
@@ -235,7 +235,7 @@ func (w *world) ref(stack string) engine.Ref {
 	return engine.Ref{Account: account, Region: region, Stack: string(w.stack(stack).ID)}
 }
 
-// stack returns the newest stack of a name, deleted or not.
+// stack returns the newest stack with a name, deleted or not.
 func (w *world) stack(name string) store.Stack {
 	w.t.Helper()
 	stacks, err := w.store.Stacks(w.ctx, account, region, true, 0, 100)
@@ -249,14 +249,14 @@ func (w *world) stack(name string) store.Stack {
 	return store.Stack{}
 }
 
-// serveAll plays package delivery until there is nothing to serve.
+// serveAll serves requests, like package delivery, until none is left.
 func (w *world) serveAll(stack string) string {
 	w.t.Helper()
 	for len(w.inbox) > 0 {
 		r := w.inbox[0]
 		w.inbox = w.inbox[1:]
 		if r.Type == store.TypeExecution {
-			continue // its function is never done
+			continue // its function never finishes
 		}
 		result, err := w.types.Serve(w.ctx, &r)
 		if w.twice {
@@ -279,7 +279,7 @@ func (w *world) serveAll(stack string) string {
 	return engine.CloudFormation.StackStatus(s.Kind, s.Phase)
 }
 
-// events returns the events of a stack, the first first: the resource, its status and the reason.
+// events returns the events of a stack, the oldest first: the resource, its status and the reason.
 func (w *world) events(stack string) []string {
 	w.t.Helper()
 	rows, err := w.store.Events(w.ctx, w.stack(stack).Key, store.EventCursor{}, 1000)
@@ -304,7 +304,7 @@ func (w *world) events(stack string) []string {
 	return lines
 }
 
-// wantEvent fails the test unless a stack has an event with the texts in it.
+// wantEvent fails the test unless an event of the stack contains the texts.
 func (w *world) wantEvent(stack string, texts ...string) {
 	w.t.Helper()
 	lines := w.events(stack)
@@ -316,7 +316,7 @@ func (w *world) wantEvent(stack string, texts ...string) {
 	w.t.Errorf("no event of %s has %q:\n%s", stack, texts, strings.Join(lines, "\n"))
 }
 
-// outputs returns what the outputs of a stack are, by their keys.
+// outputs returns the output values of a stack, sorted by key.
 func (w *world) outputs(stack string) []string {
 	w.t.Helper()
 	var list []string
@@ -326,7 +326,7 @@ func (w *world) outputs(stack string) []string {
 	return list
 }
 
-// id returns the physical id of a resource.
+// id returns the physical ID of a resource.
 func (w *world) id(stack, logical string) string {
 	w.t.Helper()
 	instances, err := w.engine.Resources(w.ctx, w.stack(stack))
@@ -340,7 +340,7 @@ func (w *world) id(stack, logical string) string {
 	return ""
 }
 
-// records returns the names of what is on record in a place.
+// records returns the names of the records in a place.
 func (w *world) records(place registry.Scope) []string {
 	w.t.Helper()
 	list, err := w.catalog.Records.List(w.ctx, place, "", 100)
@@ -352,7 +352,7 @@ func (w *world) records(place registry.Scope) []string {
 	return names
 }
 
-// put puts an object, and makes its bucket.
+// put puts an object, and creates its bucket if necessary.
 func (w *world) put(bucket, key, text string) {
 	w.t.Helper()
 	if _, err := w.objects.Bucket(w.ctx, bucket); err != nil {

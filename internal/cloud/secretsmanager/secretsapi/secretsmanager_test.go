@@ -47,8 +47,8 @@ func start(t *testing.T) (url string, log *strings.Builder) {
 
 type m = map[string]any
 
-// TestErrors has the codes and texts of errors. Source of the codes: Secrets Manager API Reference. The texts agree with those of moto 5.2
-// where it has the error.
+// TestErrors checks the codes and texts of errors. Source of the codes: Secrets Manager API Reference. The texts
+// agree with those of moto 5.2 where it has the error.
 func TestErrors(t *testing.T) {
 	url, log := start(t)
 	client, err := awscall.New(awscall.Config{

@@ -1,4 +1,4 @@
-// Package notification makes and signs the messages that SNS posts to HTTP endpoints.
+// Package notification creates and signs the messages that SNS posts to HTTP endpoints.
 //
 // A [Signer] signs with an RSA key and serves the certificate of that key. With a catalog, all nodes share the key.
 // Without one, each Signer has its own temporary key.

@@ -40,7 +40,7 @@ const (
 	functionARN = "arn:aws:lambda:eu-west-1:111122223333:function:f"
 )
 
-// world is the API, on an endpoint as small as can be, and the topics behind it.
+// world is the API on a minimal endpoint, and the topics behind it.
 type world struct {
 	*client.Client
 	url     string
@@ -232,7 +232,7 @@ func TestLists(t *testing.T) {
 	}
 }
 
-// A URL that does not confirm is shown as one that has not.
+// TestPending checks that an unconfirmed URL is shown as pending.
 func TestPending(t *testing.T) {
 	w, ctx := newWorld(t), t.Context()
 	w.topic(t)
@@ -338,8 +338,8 @@ func make11(entry func(id, message string) types.PublishBatchRequestEntry) (entr
 	return entries
 }
 
-// TestProvider: a provider that is a URL confirms its subscription and answers what is published, by the SDK's own rules about who
-// may ask it, which verify every message.
+// TestProvider checks that a provider at a URL confirms its subscription and answers requests. It uses the SDK's
+// verification, which checks every message.
 func TestProvider(t *testing.T) {
 	w, ctx := newWorld(t), t.Context()
 	answers := make(chan string, 1)
@@ -367,7 +367,7 @@ func TestProvider(t *testing.T) {
 	w.topic(t)
 	done.Add(1)
 	out, err := w.Subscribe(ctx, &client.SubscribeInput{TopicArn: aws.String(topicARN), Protocol: aws.String("http"), Endpoint: aws.String(provider.URL)})
-	if err != nil || *out.SubscriptionArn != "pending confirmation" && !strings.HasPrefix(*out.SubscriptionArn, topicARN+":") { // it may be as fast as that
+	if err != nil || *out.SubscriptionArn != "pending confirmation" && !strings.HasPrefix(*out.SubscriptionArn, topicARN+":") { // or already confirmed
 		t.Fatalf("%+v %v", out, err)
 	}
 	done.Wait()
@@ -403,7 +403,7 @@ func TestProvider(t *testing.T) {
 	}
 	done.Wait()
 
-	// The link in every message ends it, and no other call can be made so.
+	// The link in every message ends the subscription, and no other call can be made that way.
 	link := w.url + "/?" + url.Values{"Action": {"Unsubscribe"}, "SubscriptionArn": {*arn}}.Encode()
 	get := func(link string) (int, string) {
 		t.Helper()
@@ -439,7 +439,7 @@ func TestProvider(t *testing.T) {
 	}
 }
 
-// TestUnsigned: without a signature the API does nothing but what the links say.
+// TestUnsigned checks that only the links work without a signature.
 func TestUnsigned(t *testing.T) {
 	w := newWorld(t)
 	service, err := snsapi.New(snsapi.Config{Topics: w.topics, Caller: func(context.Context) (api.Caller, bool) { return api.Caller{}, false }})

@@ -1,9 +1,9 @@
 //go:build unix
 
-// Command callcost prints a table of what an AWS call costs as a custom resource. It compares the provider of package
-// awscall/customresource with the CDK's handler under Node, and a call of package awscall with the AWS CLI and boto3.
-// All of them call the same AWS stand-in on loopback, in turns. PINTLE_CDK is the directory that tools/cdk/install
-// prints.
+// Command callcost prints a table with the cost of an AWS call as a custom resource. It compares the provider of
+// package awscall/customresource with the CDK's handler under Node, and a call of package awscall with the AWS CLI
+// and boto3. All of them call the same AWS stand-in on loopback, in turns. PINTLE_CDK is the directory that
+// tools/cdk/install prints.
 //
 //	make callcost
 package main

@@ -1,6 +1,6 @@
 //go:build unix
 
-// Command cdktime prints what deploying a small app of the CDK takes. It measures the CDK's own command on a stub
+// Command cdktime prints how long it takes to deploy a small CDK app. It measures the CDK's own command on a stub
 // where a stack takes no time or a moment, the same command on this server, and the deployment of the same template
 // without that command. PINTLE_CDK_CLI is the directory that tools/cdkapps/install created.
 //
