@@ -94,8 +94,8 @@ func (s *Server) metrics(w http.ResponseWriter, r *http.Request) {
 }
 
 // enter authenticates a call, or refuses it in the format of the requested API. A call takes a slot once its caller
-// is authenticated and its body was read, so that slow or unauthenticated senders hold no slot. The exception are
-// bodies that an API reads as they arrive.
+// is authenticated and its body was read, so that slow or unauthenticated senders hold no slot. Bodies that an API
+// reads as they arrive are the exception.
 func (s *Server) enter(w http.ResponseWriter, r *http.Request) {
 	own := strings.HasPrefix(r.URL.Path, operator.Prefix)
 	service := s.claimed(r)

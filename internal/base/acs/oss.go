@@ -104,7 +104,8 @@ type OSSScope struct {
 	Time string
 	// Region is the region, such as cn-hangzhou, and Product is "oss".
 	Region, Product string
-	// Additional are the headers that are signed in addition to content-type, content-md5 and x-oss-*, in lower case and sorted.
+	// Additional are the headers that are signed in addition to content-type, content-md5 and x-oss-*, in lower case
+	// and sorted.
 	Additional []string
 }
 

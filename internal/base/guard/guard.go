@@ -73,8 +73,8 @@ func addressOf(address string) netip.Addr {
 	return target.Addr().WithZone("").Unmap()
 }
 
-// metadata are the addresses of metadata and credential services. Source: the documentation of EC2, ECS, EKS, Azure, Google Cloud, Alibaba
-// Cloud, Oracle Cloud and OpenStack.
+// metadata are the addresses of metadata and credential services. Source: the documentation of EC2, ECS, EKS, Azure,
+// Google Cloud, Alibaba Cloud, Oracle Cloud and OpenStack.
 var metadata = []netip.Addr{
 	netip.MustParseAddr("169.254.169.254"),    // most clouds
 	netip.MustParseAddr("fd00:ec2::254"),      // EC2

@@ -19,7 +19,8 @@ const (
 	maxPatternDepth = 50
 )
 
-// Pattern is a parsed EventPattern: an object whose fields must all match. Source: EventBridge User Guide, comparison operators.
+// Pattern is a parsed EventPattern: an object whose fields must all match. Source: EventBridge User Guide, comparison
+// operators.
 type Pattern struct {
 	fields map[string]field
 	either []Pattern // $or: one of them must match

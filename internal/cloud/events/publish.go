@@ -29,7 +29,7 @@ type Entry struct {
 // Result is the result of an entry: the ID of its event, or an error.
 type Result struct{ ID, Code, Message string }
 
-// Publish sends events to the targets of all rules of a place whose patterns match. The results are in the order of
+// Publish sends events to the targets of all rules in a scope whose patterns match. The results are in the order of
 // the entries.
 func (r *Rules) Publish(ctx context.Context, place registry.Scope, entries []Entry) ([]Result, error) {
 	size := 0
@@ -62,7 +62,7 @@ func (r *Rules) Publish(ctx context.Context, place registry.Scope, entries []Ent
 	return results, nil
 }
 
-// Emit sends the event of a service, such as aws.s3, to the targets of all rules of a place whose patterns match.
+// Emit sends the event of a service, such as aws.s3, to the targets of all rules in a scope whose patterns match.
 func (r *Rules) Emit(ctx context.Context, place registry.Scope, e Entry) error {
 	patterns, err := r.patterns(ctx, place)
 	if err != nil || len(patterns) == 0 {

@@ -61,7 +61,7 @@ const DefaultBus = "default"
 // CheckBus calls the function [CheckBus], for callers that use the rules through an interface.
 func (r *Rules) CheckBus(place registry.Scope, bus string) error { return CheckBus(place, bus) }
 
-// CheckBus returns an error unless bus is empty or the default event bus of a place.
+// CheckBus returns an error unless bus is empty or the default event bus of place.
 func CheckBus(place registry.Scope, bus string) error {
 	if bus == "" || bus == DefaultBus || bus == "arn:"+wire.Partition(place.Region)+":events:"+place.Region+":"+place.Account+":event-bus/"+DefaultBus {
 		return nil
@@ -74,7 +74,7 @@ func ARN(place registry.Scope, name string) string {
 	return "arn:" + wire.Partition(place.Region) + ":events:" + place.Region + ":" + place.Account + ":rule/" + name
 }
 
-// ParseARN returns the place and the name of a rule.
+// ParseARN returns the scope and the name of a rule.
 func ParseARN(arn string) (registry.Scope, string, error) {
 	parts := strings.SplitN(arn, ":", 6)
 	if len(parts) == 6 {
@@ -184,7 +184,7 @@ func (r *Rules) begin(of *registry.Rule, s Schedule) {
 	}
 }
 
-// room returns an error if a place already has the maximum number of rules.
+// room returns an error if a scope already has the maximum number of rules.
 func (r *Rules) room(ctx context.Context, place registry.Scope) error {
 	list, err := r.List(ctx, place, "", "", MaxRules)
 	if err == nil && len(list) == MaxRules {
@@ -224,7 +224,7 @@ func (r *Rules) item(ctx context.Context, place registry.Scope, name string) (it
 	return i, conflict(err, name)
 }
 
-// List returns up to limit rules of a place whose names have a prefix, sorted by name. It starts after a name, or
+// List returns up to limit rules in a scope whose names have a prefix, sorted by name. It starts after a name, or
 // with the first if after is empty.
 func (r *Rules) List(ctx context.Context, place registry.Scope, prefix, after string, limit int) ([]registry.Rule, error) {
 	start := registry.RuleName(place, "")
@@ -468,7 +468,7 @@ func (t named) ID() string {
 	return id
 }
 
-// RulesOf returns the sorted names of the rules of a place that have a target.
+// RulesOf returns the sorted names of the rules in a scope that have a target.
 func (r *Rules) RulesOf(ctx context.Context, place registry.Scope, arn string) ([]string, error) {
 	var names []string
 	for after := ""; ; {

@@ -45,7 +45,7 @@ const (
 type Config struct {
 	// Catalog stores the rules. Required.
 	Catalog *registry.Catalog
-	// Send sends a payload to a target on behalf of the account of a place. It calls ended once, when the target has
+	// Send sends a payload to a target on behalf of the account of place. It calls ended once, when the target has
 	// processed the payload. If Send returns an error, the target did not accept the payload and ended is not called.
 	// Required.
 	Send func(ctx context.Context, place registry.Scope, target registry.Target, payload []byte, ended func()) error

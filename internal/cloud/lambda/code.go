@@ -38,7 +38,7 @@ type parcel struct {
 	size int64
 }
 
-// keep stores code in the directory of a place. When it returns, the zip file is durable and was validated.
+// keep stores code in the directory of a scope. When it returns, the zip file is durable and was validated.
 func (f *Functions) keep(ctx context.Context, place registry.Scope, code registry.Code, runtime, contract string) (parcel, error) {
 	if !placeForm.MatchString(place.Account) || !placeForm.MatchString(place.Region) {
 		return parcel{}, invalid("There are no functions in account %.64q, region %.64q.", place.Account, place.Region)
@@ -95,7 +95,7 @@ func tooLarge() error {
 	return invalid("Unzipped size must be smaller than %d bytes", maxUnpacked)
 }
 
-// codeFile returns the path of a zip file. Each place has its own directory, so that unused files can be found.
+// codeFile returns the path of a zip file. Each scope has its own directory, so that unused files can be found.
 func (f *Functions) codeFile(place registry.Scope, sum string) string {
 	return filepath.Join(f.config.CodeDir, place.Account, place.Region, sum+".zip")
 }

@@ -37,7 +37,7 @@ type Declarations interface {
 	Account() string
 }
 
-// declared returns the declared function that a caller in a place names by a name, a partial ARN or an ARN. As in the
+// declared returns the declared function that a caller in a scope names by a name, a partial ARN or an ARN. As in the
 // service token of a request, the account, region and qualifier of an ARN are ignored. If place is zero, the account
 // is that of the ARN.
 func (f *Functions) declared(place registry.Scope, text string) (Declared, bool) {
@@ -62,7 +62,7 @@ func (f *Functions) declared(place registry.Scope, text string) (Declared, bool)
 	return f.config.Declared.Function(name)
 }
 
-// item returns the item that clients in a place see of a declared function.
+// item returns the item that clients in a scope see of a declared function.
 func (d Declared) item(place registry.Scope) item {
 	return item{Scope: place, Name: d.Name, Of: registry.Function{
 		Runtime: d.Runtime, Handler: d.Handler, Timeout: int(cmp.Or(d.Timeout, local.DefaultTimeout) / time.Second),
@@ -71,7 +71,7 @@ func (d Declared) item(place registry.Scope) item {
 }
 
 // Reference parses the name of a function like [ParseReference]. A declared function gets a reference in the caller's
-// place.
+// scope.
 func (f *Functions) Reference(place registry.Scope, text, qualifier string) (Reference, error) {
 	if d, ok := f.declared(place, text); ok {
 		return Reference{Scope: place, Name: d.Name}, nil
@@ -79,7 +79,7 @@ func (f *Functions) Reference(place registry.Scope, text, qualifier string) (Ref
 	return ParseReference(place, text, qualifier)
 }
 
-// Show returns the item of a function that a client in a place names, including declared functions.
+// Show returns the item of a function that a client in a scope names, including declared functions.
 func (f *Functions) Show(ctx context.Context, place registry.Scope, text, qualifier string) (item, error) {
 	if d, ok := f.declared(place, text); ok {
 		return d.item(place), nil
@@ -94,7 +94,7 @@ func (f *Functions) Show(ctx context.Context, place registry.Scope, text, qualif
 	return f.Get(ctx, r.Scope, r.ARN())
 }
 
-// Declared returns the items of the declared functions that callers in a place may call, sorted by name.
+// Declared returns the items of the declared functions that callers in a scope may call, sorted by name.
 func (f *Functions) Declared(place registry.Scope) []item {
 	if f.config.Declared == nil || place.Account != f.config.Declared.Account() {
 		return nil
@@ -106,7 +106,7 @@ func (f *Functions) Declared(place registry.Scope) []item {
 	return list
 }
 
-// Fixed returns the reason why a client in a place cannot create or change a function, or nil if it can.
+// Fixed returns the reason why a client in a scope cannot create or change a function, or nil if it can.
 func (f *Functions) Fixed(place registry.Scope, text string) error {
 	if d, ok := f.declared(place, text); ok {
 		return invalid("Function %s is a local provider: it is changed in pintle.yaml, not here.", d.Name)

@@ -156,7 +156,7 @@ func (f *Functions) Get(ctx context.Context, place registry.Scope, name string) 
 	return i, known(err, r)
 }
 
-// List returns up to limit functions of a place, sorted by name, including declared functions. It starts after a
+// List returns up to limit functions in a scope, sorted by name, including declared functions. It starts after a
 // name, or with the first if after is empty. With versions, the published versions of each function follow it.
 func (f *Functions) List(ctx context.Context, place registry.Scope, after string, limit int, versions bool) ([]item, error) {
 	declared, names := []item{}, map[string]bool{}

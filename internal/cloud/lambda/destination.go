@@ -26,7 +26,7 @@ var destinationForm = regexp.MustCompile(`^arn:aws[a-zA-Z-]*:(lambda|sns|sqs|eve
 
 // Result is the result of an asynchronous call that its destination gets.
 type Result struct {
-	// Scope is the place of the function.
+	// Scope is the account and region of the function.
 	registry.Scope
 	// Function is the ARN of the function with its qualifier.
 	Function string

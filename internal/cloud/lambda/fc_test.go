@@ -16,7 +16,7 @@ import (
 	"github.com/pintle-dev/pintle/wire"
 )
 
-// hangzhou is the place of Function Compute functions.
+// hangzhou is the scope of Function Compute functions.
 var hangzhou = registry.Scope{Account: "0000000000000000", Region: "cn-hangzhou"}
 
 // fc returns a Function Compute function.

@@ -71,7 +71,7 @@ type Config struct {
 	// CodeDir is the directory of zip files, and CacheDir that of unpacked code. New creates both if they are
 	// missing. Required.
 	CodeDir, CacheDir string
-	// Environment returns variables that a function of a place gets in addition to its own: endpoints and
+	// Environment returns variables that a function in a scope gets in addition to its own: endpoints and
 	// credentials. The function's own take precedence. name is its name in the runtime. Nil adds none.
 	Environment func(place registry.Scope, name string) map[string]string
 	// Inside serves calls of functions that the program itself implements, by their holder in the catalog. ok reports

@@ -25,7 +25,7 @@ const (
 
 // Call is a call of a function.
 type Call struct {
-	// Scope is the place of the caller. The zero value calls functions in any place by their ARNs.
+	// Scope is the account and region of the caller. The zero value calls functions in any scope by their ARNs.
 	registry.Scope
 	// Function is a name, a partial ARN or an ARN. Qualifier is a separate qualifier, or empty.
 	Function, Qualifier string

@@ -11,7 +11,7 @@ import (
 	"github.com/pintle-dev/pintle/internal/cloud/registry"
 )
 
-// LayerReference returns the place and the name, NAME:NUMBER, of the layer version with an ARN.
+// LayerReference returns the scope and the name, NAME:NUMBER, of the layer version with an ARN.
 func LayerReference(arn string) (place registry.Scope, name string, ok bool) {
 	r, ok := parseLayer(arn)
 	return r.Scope, r.name, ok

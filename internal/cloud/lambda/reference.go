@@ -38,9 +38,9 @@ const (
 	maxQualifier = 128
 )
 
-// ParseReference parses the name of a function from a client in a place: a name, ACCOUNT:function:NAME or an ARN,
+// ParseReference parses the name of a function from a client in a scope: a name, ACCOUNT:function:NAME or an ARN,
 // each with or without :QUALIFIER. qualifier is a separate qualifier, or empty. If place is zero, an ARN may be in
-// any place. It also parses the names of Function Compute functions.
+// any scope. It also parses the names of Function Compute functions.
 func ParseReference(place registry.Scope, text, qualifier string) (Reference, error) {
 	if r, ok := fcReference(place, text); ok {
 		if place != (registry.Scope{}) && r.Scope != place {

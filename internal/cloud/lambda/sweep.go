@@ -29,7 +29,7 @@ func (f *Functions) touch(sum string) {
 	f.used[sum] = f.config.Now()
 }
 
-// sweep removes the unused files of all places.
+// sweep removes the unused files of all scopes.
 func (f *Functions) sweep(ctx context.Context) {
 	accounts, _ := os.ReadDir(f.config.CodeDir) // unreadable directories are swept another time
 	for _, account := range accounts {
@@ -58,7 +58,7 @@ func (f *Functions) sweepPrepared(ctx context.Context) {
 	}
 }
 
-// collect removes the zip files of a place that no function, version or layer uses, unless they are new.
+// collect removes the zip files of a scope that no function, version or layer uses, unless they are new.
 func (f *Functions) collect(ctx context.Context, place registry.Scope) {
 	dir := filepath.Dir(f.codeFile(place, "x"))
 	files, _ := os.ReadDir(dir)
@@ -109,7 +109,7 @@ func (f *Functions) renew(place registry.Scope, sum string) error {
 	return os.Chtimes(f.codeFile(place, sum), now, now)
 }
 
-// needed returns the hashes of the code that a place uses.
+// needed returns the hashes of the code that a scope uses.
 func (f *Functions) needed(ctx context.Context, place registry.Scope) (map[string]bool, error) {
 	const limit = 100
 	needed := map[string]bool{}

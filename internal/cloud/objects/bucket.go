@@ -165,7 +165,7 @@ func (s *Store) Change(ctx context.Context, name string, change func(*registry.B
 	}
 }
 
-// Remove removes an empty bucket of place's account, with its incomplete uploads. It returns [ErrNotEmpty], or
+// Remove removes an empty bucket in the account of place, with its incomplete uploads. It returns [ErrNotEmpty], or
 // [ErrNoBucket] if the account has no such bucket.
 func (s *Store) Remove(ctx context.Context, place registry.Scope, name string) error {
 	if err := checkBucketName(name); err != nil {

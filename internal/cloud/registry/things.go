@@ -54,7 +54,7 @@ type Function struct {
 	// Last is the number of the last published version, or 0. A version is a separate, immutable item, NAME:NUMBER.
 	Last int `json:"last,omitempty"`
 	// Initializer is the Function Compute initializer, which is called once in each process, or empty. Command is the
-	// start command of a custom runtime. The runtime gets LogProject and LogStore.
+	// start command of a custom runtime. LogProject and LogStore are passed to the function.
 	Initializer string   `json:"initializer,omitempty"`
 	Command     []string `json:"command,omitempty"`
 	LogProject  string   `json:"logProject,omitempty"`
@@ -74,7 +74,7 @@ func FCName(service, function string) string {
 // FCService returns the prefix of the item names of a Function Compute 2.0 service's functions.
 func FCService(name string) string { return "services/" + name + "/functions/" }
 
-// LayerCode is the zip file of a layer, as [Function.Code], and the place of the layer.
+// LayerCode is the zip file of a layer, as [Function.Code], and the scope of the layer.
 type LayerCode struct {
 	ARN string `json:"arn"`
 	Scope

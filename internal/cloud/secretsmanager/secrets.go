@@ -297,7 +297,7 @@ func (s *Secrets) get(ctx context.Context, place registry.Scope, name string) (I
 
 func (s *Secrets) over(i Item) bool { return !i.Of.Due.IsZero() && !i.Of.Due.After(s.now()) }
 
-// List returns up to limit secrets of a place, sorted by name, that come after a name. more reports whether there are
+// List returns up to limit secrets in a scope, sorted by name, that come after a name. more reports whether there are
 // others.
 func (s *Secrets) List(ctx context.Context, place registry.Scope, after string, limit int) (list []Item, more bool, err error) {
 	for {

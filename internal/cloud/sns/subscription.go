@@ -269,7 +269,7 @@ func (t *Topics) Subscriptions(ctx context.Context, topicARN string) ([]registry
 	return t.subscriptions(ctx, topic)
 }
 
-// AllSubscriptions returns up to limit subscriptions of a place, sorted by name. It starts after a name, or with the
+// AllSubscriptions returns up to limit subscriptions in a scope, sorted by name. It starts after a name, or with the
 // first if after is empty.
 func (t *Topics) AllSubscriptions(ctx context.Context, place registry.Scope, after string, limit int) ([]registry.Item[registry.Subscription], error) {
 	return t.config.Catalog.Subscriptions.List(ctx, place, after, limit)

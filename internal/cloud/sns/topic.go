@@ -102,7 +102,7 @@ func (t *Topics) Topic(ctx context.Context, arn string) (registry.Item[registry.
 	return topic, err
 }
 
-// List returns up to limit topics of a place, sorted by name. It starts after a name, or with the first if after is
+// List returns up to limit topics in a scope, sorted by name. It starts after a name, or with the first if after is
 // empty.
 func (t *Topics) List(ctx context.Context, place registry.Scope, after string, limit int) ([]registry.Item[registry.Topic], error) {
 	return t.config.Catalog.Topics.List(ctx, place, after, limit)

@@ -78,9 +78,9 @@ type Config struct {
 	// error that is [registry.ErrNotFound] or [trace.ErrLoop] is final. Any other error is retried. The context has
 	// the hops of the message: see [trace.WithHops]. Required.
 	Invoke func(ctx context.Context, functionARN string, payload []byte) error
-	// Queue accepts a message for a queue that subscribes to a topic in place. It returns when the message is
-	// accepted, not when the queue has it. An error that is [sqs.ErrBusy] is worth a retry. Nil means that topics do
-	// not support queues.
+	// Queue accepts a message for a queue that subscribes to a topic in the scope place. It returns when the message
+	// is accepted, not when the queue has it. An error that is [sqs.ErrBusy] is worth a retry. Nil means that topics
+	// do not support queues.
 	Queue func(ctx context.Context, place registry.Scope, queueARN string, m sqs.Message) error
 	// PublicURL is the URL of this server for subscribers. Certificates and links in messages are below it. Required.
 	PublicURL string

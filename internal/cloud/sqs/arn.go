@@ -10,7 +10,7 @@ import (
 
 var queueARN = regexp.MustCompile(`^arn:[a-z-]+:sqs:([a-z0-9-]+):([A-Za-z0-9]+):([A-Za-z0-9_-]{1,75}(?:\.fifo)?|[A-Za-z0-9_-]{76,80})$`)
 
-// ParseARN returns the place and the name of a queue.
+// ParseARN returns the scope and the name of a queue.
 func ParseARN(arn string) (registry.Scope, string, error) {
 	parts := queueARN.FindStringSubmatch(arn)
 	if parts == nil {

@@ -117,7 +117,7 @@ func New(config Config) (*Queues, error) {
 }
 
 // Send accepts a message for a queue and returns. It does not wait until the queue has the message. It returns
-// [ErrNoEndpoint], [ErrBusy], or an error for an ARN that is not a queue's or belongs to another account than place.
+// [ErrNoEndpoint], [ErrBusy], or an error for an ARN that is not that of a queue in the account of place.
 func (q *Queues) Send(ctx context.Context, place registry.Scope, arn string, m Message) error {
 	queue, name, err := ParseARN(arn)
 	if err != nil {

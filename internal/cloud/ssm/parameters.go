@@ -101,7 +101,7 @@ func (r *Reader) Stored(ctx context.Context, account, region string, names []str
 	return stored, nil
 }
 
-// Selector parses NAME, NAME:VERSION or the ARN of a parameter. ok is false for an invalid text or another place.
+// Selector parses NAME, NAME:VERSION or the ARN of a parameter. ok is false for an invalid text or another scope.
 func Selector(place registry.Scope, given string) (name string, version int64, ok bool) {
 	if rest, isARN := strings.CutPrefix(given, "arn:"); isARN {
 		parts := strings.SplitN(rest, ":", 5) // partition, ssm, region, account, parameter/NAME

@@ -26,7 +26,7 @@ const maxBody = 2 << 20
 type Machines interface {
 	// Get returns the machine with a name, or [registry.ErrNotFound].
 	Get(ctx context.Context, place registry.Scope, name string) (registry.Item[registry.Machine], error)
-	// List returns up to limit machines of a place, sorted by name. It starts after a name, or with the first if
+	// List returns up to limit machines in a scope, sorted by name. It starts after a name, or with the first if
 	// after is empty.
 	List(ctx context.Context, place registry.Scope, after string, limit int) ([]registry.Item[registry.Machine], error)
 }
@@ -78,7 +78,7 @@ func New(config Config) (*awsjson.Service, error) {
 	return service, nil
 }
 
-// caller returns the place of the caller.
+// caller returns the scope of the caller.
 func (f *handler) caller(ctx context.Context) (registry.Scope, error) {
 	caller, ok := f.Caller(ctx)
 	if !ok {

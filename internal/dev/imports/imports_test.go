@@ -48,8 +48,8 @@ var apart = map[string][]string{
 	"internal/server":   {"internal/cloud"}, // cmd/pintle adds the APIs of services
 }
 
-// inherited are packages whose imports, including those of tests, users of the SDK inherit. They may import only the
-// standard library and each other.
+// inherited are packages whose imports, including test imports, become dependencies of SDK users. They may import
+// only the standard library and each other.
 var inherited = []string{
 	".", "awslambda", "cdkprovider", "pintletest", "statemachine", "waiter", "wire", "internal/language/value",
 	"internal/base/awssign", "internal/base/clearjson", "internal/base/clock", "internal/base/seal", "internal/base/redact", "internal/base/suggest", "internal/base/trace",

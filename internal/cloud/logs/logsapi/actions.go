@@ -218,7 +218,7 @@ func view(item registry.Item[registry.LogGroup]) groupView {
 	return v
 }
 
-// named returns the place and the name of the group with an ARN. The group must be in the caller's account and
+// named returns the scope and the name of the group with an ARN. The group must be in the caller's account and
 // region.
 func (f *handler) named(ctx context.Context, arn string) (place registry.Scope, name string, err error) {
 	if place, err = f.who(ctx); err != nil {

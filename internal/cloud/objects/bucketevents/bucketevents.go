@@ -29,15 +29,15 @@ import (
 
 // Config configures [Events]. All fields except Log are required.
 type Config struct {
-	// Invoke sends an event to a function on behalf of a place. It returns once the event is accepted.
+	// Invoke sends an event to a function on behalf of an account and region. It returns once the event is accepted.
 	Invoke func(ctx context.Context, place registry.Scope, functionARN string, payload []byte) error
 	// Exists returns an error if a function does not exist.
 	Exists func(ctx context.Context, place registry.Scope, functionARN string) error
 	// Topics sends events to topics.
 	Topics *sns.Topics
-	// Queue sends a text to a queue on behalf of a place.
+	// Queue sends a text to a queue on behalf of an account and region.
 	Queue func(ctx context.Context, place registry.Scope, queueARN, text string) error
-	// Emit puts an event of a service on the default event bus of a place.
+	// Emit puts an event of a service on the default event bus of an account and region.
 	Emit func(ctx context.Context, place registry.Scope, e events.Entry) error
 	// Log gets delivery errors. Nil discards them.
 	Log *slog.Logger

@@ -129,7 +129,7 @@ func (o opened) Open(ctx context.Context, account, bucket, key, version string) 
 	return object, object.Size, err
 }
 
-// put creates a bucket in a place, and an object in it.
+// put creates a bucket in a scope, and an object in it.
 func (w *world) put(bucket, key string, place registry.Scope, text []byte) {
 	w.t.Helper()
 	_, err := w.objects.Make(w.ctx, registry.Item[registry.Bucket]{Scope: place, Name: bucket})

@@ -68,7 +68,7 @@ func (t subscription) subscribe(ctx context.Context, c *resources.Call) (arn str
 	}})
 }
 
-// subscriptionNamed returns the place and the name of the subscription with the call's physical ID. Its region is
+// subscriptionNamed returns the scope and the name of the subscription with the call's physical ID. Its region is
 // that of the topic, which may differ from the stack's.
 func subscriptionNamed(c *resources.Call) (place registry.Scope, name string) {
 	fields := strings.SplitN(c.Physical(), ":", 6) // arn, partition, sns, region, account

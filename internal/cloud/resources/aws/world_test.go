@@ -340,7 +340,7 @@ func (w *world) id(stack, logical string) string {
 	return ""
 }
 
-// records returns the names of the records in a place.
+// records returns the names of the records in a scope.
 func (w *world) records(place registry.Scope) []string {
 	w.t.Helper()
 	list, err := w.catalog.Records.List(w.ctx, place, "", 100)

@@ -36,7 +36,8 @@ type Message struct {
 	MessageAttributes map[string]local.NotificationAttribute `json:",omitempty"`
 }
 
-// signed returns the text that the signature covers. Source: SNS developer guide, verifying the signatures of Amazon SNS messages.
+// signed returns the text that the signature covers. Source: SNS developer guide, verifying the signatures of Amazon
+// SNS messages.
 func (m *Message) signed() string {
 	var b strings.Builder
 	add := func(name, text string) {

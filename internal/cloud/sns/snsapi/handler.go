@@ -146,7 +146,7 @@ func invalid(what string) *query.Error {
 	return query.Fault("InvalidParameter", "Invalid parameter: %s", what)
 }
 
-// who returns the place of the caller. It returns an error for an unsigned request.
+// who returns the scope of the caller. It returns an error for an unsigned request.
 func (f *handler) who(ctx context.Context) (registry.Scope, error) {
 	caller, ok := f.caller(ctx)
 	if !ok {
@@ -184,7 +184,7 @@ func (f *handler) ownSubscription(ctx context.Context, arn string) error {
 // pageSize is the number of items on a page. Source: SNS, ListTopics.
 const pageSize = 100
 
-// page decodes the token of a page in a place's list.
+// page decodes the token of a page in the list of a scope.
 func (f *handler) page(ctx context.Context, action string, token *string) (place registry.Scope, scope, after string, err error) {
 	if place, err = f.who(ctx); err != nil {
 		return place, "", "", err

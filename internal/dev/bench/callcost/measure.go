@@ -86,7 +86,7 @@ func (p *process) told(memory int64) (time.Duration, int64, error) {
 	return time.Duration(µs * 1000), memory, nil
 }
 
-// manyCalls measures one call out of many.
+// manyCalls measures the average cost of a call over many calls.
 func manyCalls(ctx context.Context, c config, s *stage, one *candidate) (usage, error) {
 	p, err := start(ctx, one, callsVariable+"="+strconv.Itoa(c.events), warmVariable+"="+strconv.Itoa(c.warm))
 	if err != nil {
