@@ -58,7 +58,7 @@ func noRule(name string) error {
 // DefaultBus is the name of the event bus of all rules.
 const DefaultBus = "default"
 
-// CheckBus calls the function [CheckBus], for callers that use the rules through an interface.
+// CheckBus calls the function [CheckBus]. It is for callers that use the rules through an interface.
 func (r *Rules) CheckBus(place registry.Scope, bus string) error { return CheckBus(place, bus) }
 
 // CheckBus returns an error unless bus is empty or the default event bus of place.

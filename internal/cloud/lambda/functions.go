@@ -55,8 +55,8 @@ type Runtime interface {
 // Objects provides code that clients put into buckets.
 type Objects interface {
 	// Open returns the bytes and the size of an object to an account. An empty version means the newest. The error
-	// wraps catalog.ErrNotFound or fs.ErrNotExist if the object does not exist, and fs.ErrPermission if it belongs to
-	// another account.
+	// wraps [registry.ErrNotFound] or fs.ErrNotExist if the object does not exist, and fs.ErrPermission if it belongs
+	// to another account.
 	Open(ctx context.Context, account, bucket, key, version string) (io.ReadCloser, int64, error)
 }
 
