@@ -182,7 +182,7 @@ func (o *Operation) Shown() Kind {
 	return o.Kind
 }
 
-// NewIDs returns the operation IDs of o that are new, which a store has to index when it writes o. before is the
+// NewIDs returns the new operation IDs of o, which a store must index when it writes o. The argument before is the
 // stack's newest operation before the write, an older state of o or an earlier operation; zero for none.
 func (o *Operation) NewIDs(before *Operation) []string {
 	known := *before

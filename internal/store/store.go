@@ -168,11 +168,11 @@ type Store interface {
 	Nodes(ctx context.Context) ([]Incarnation, error)
 	// Claim returns up to limit ready requests that node owns, with bodies, round robin over the stacks, oldest first
 	// within one. Requests in skip (nil: none) are left out, but count as a turn of their stack. If more than limit
-	// stacks have ready requests, the next call may continue with the stacks that had no turn in this one, so that no
-	// call needs to read all; see [Ring]. It changes nothing in the database.
+	// stacks have ready requests, the next call continues with the stacks that had no turn in this one. So no call
+	// needs to read all requests; see [Ring]. It changes nothing in the database.
 	Claim(ctx context.Context, node Incarnation, limit int, skip func(wire.RequestID) bool) ([]Request, error)
-	// Due returns the IDs of up to limit requests whose Due has passed by database time, longest overdue first, and
-	// when the next request after those is due (zero for none).
+	// Due returns the IDs of up to limit requests whose Due has passed by database time, longest overdue first. next is
+	// when the next request after those is due; zero for none.
 	Due(ctx context.Context, limit int) (ids []wire.RequestID, next time.Time, err error)
 
 	// Stack returns a stack by its ID, including deleted stacks, or ErrNotFound.
@@ -255,8 +255,8 @@ type Store interface {
 	// Sweep is one step of a pass that removes rows that keep does not cover, from a place on (empty: from the
 	// beginning). It removes up to limit rows and blocks other users only for as long as those few take. A deleted
 	// stack disappears from all queries at once, and its rows follow. The pass removes such stacks, settled requests,
-	// old events, audit entries, operations, revisions, gone instances and change sets of live stacks, and templates
-	// that no revision needs any more. keep must have no zero fields: see [Keep.WithDefaults]. Several nodes may sweep
+	// old events, audit entries, operations, revisions, gone instances and change sets of live stacks. It also removes
+	// templates that no revision uses. keep must have no zero fields: see [Keep.WithDefaults]. Several nodes may sweep
 	// at once.
 	Sweep(ctx context.Context, keep Keep, from Cursor, limit int) (Swept, error)
 

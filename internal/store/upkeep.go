@@ -58,8 +58,8 @@ func (k Keep) InstanceOver(i *Instance, now time.Time) bool {
 	return i.Role == RoleGone && !i.Shown && over(i.Changed, now, k.Requests)
 }
 
-// ChangeSetOver reports whether a change set can be removed. That is so if it can no longer be executed and is old
-// enough, or if its operation is removed, being older than oldest, the first operation that still has events.
+// ChangeSetOver reports whether a change set can be removed. That is so if it is old enough and cannot be executed any
+// more. It is also so if its operation is removed, because that is older than oldest, the first operation with events.
 func (k Keep) ChangeSetOver(c *ChangeSet, newest *Operation, oldest int, now time.Time) bool {
 	if c.State == ChangeSetExecuted && c.Operation < min(oldest, newest.Number) {
 		return true

@@ -10,8 +10,8 @@ import (
 // Unknown stands for a value that is known only after the plan is executed.
 const Unknown = template.Unknown
 
-// UnknownUUID stands for a UUID that is unknown before the stack exists, such as the ID of a ROS stack, where names
-// that are derived from it must satisfy length limits.
+// UnknownUUID stands for a UUID that is unknown before the stack exists, such as the ID of a ROS stack. It has the
+// length of a UUID, because names derived from it must satisfy length limits.
 const UnknownUUID = "00000000-0000-4000-8000-000000000000"
 
 // ChangeAction is the action of a plan on a resource, in CloudFormation's words.

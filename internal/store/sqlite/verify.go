@@ -43,10 +43,10 @@ func ofStack(table string) string {
 	return "SELECT seq FROM " + table + " WHERE stack NOT IN (SELECT key FROM stack) AND stack NOT IN (SELECT stack FROM remains)"
 }
 
-// Verify checks the database at path, even while another process has it open. It checks its pages and indexes, that
-// each row can be decoded with the keys of the codec, that each template has its checksum, and that no row refers to a
-// missing one. It returns up to 100 problems, none for a sound database. With the zero codec it skips sealed data. The
-// error says why the database cannot be checked.
+// Verify checks the database at path, even while another process has it open. It checks its pages and indexes. It also
+// checks that each row can be decoded with the keys of the codec, that each template has its checksum, and that no row
+// refers to a missing one. It returns up to 100 problems, none for a sound database. With the zero codec it skips
+// sealed data. The error says why the database cannot be checked.
 func Verify(ctx context.Context, path string, codec store.Codec) (problems []string, err error) {
 	if path, err = filepath.Abs(path); err != nil {
 		return nil, err
