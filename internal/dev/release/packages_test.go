@@ -104,6 +104,39 @@ print(d.version, d.requires, [(e.group, e.name, e.value) for e in d.entry_points
 	}
 }
 
+// TestPythonLibrary installs the wheel of the library for providers, which is small and requires nothing.
+func TestPythonLibrary(t *testing.T) {
+	python := require.Tool(t, "python3")
+	r := release{name: "tool", source: filepath.Join("..", "..", ".."), out: t.TempDir(), version: "v1.0.0"}
+	name, wheel, ok, err := r.providerLibrary([]entry{{"LICENSE", []byte("license"), false}})
+	if err != nil || !ok {
+		t.Fatal(ok, err)
+	}
+	if len(wheel) > 64<<10 {
+		t.Errorf("the wheel has %d bytes", len(wheel))
+	}
+	if _, err := r.write(name, wheel); err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	runIn(t, dir, python, "-m", "venv", "python")
+	before := tree(t, dir)
+	pip := filepath.Join(dir, "python", "bin", "pip")
+	runIn(t, dir, pip, "install", "--no-index", "--disable-pip-version-check", filepath.Join(r.out, name))
+	got := runIn(t, dir, filepath.Join(dir, "python", "bin", "python"), "-c", `import pathlib
+from importlib import metadata
+import pintle_provider
+d = metadata.distribution("pintle-provider")
+print(d.version, d.requires, callable(pintle_provider.handler), (pathlib.Path(pintle_provider.__file__).parent / "py.typed").exists())`)
+	if want := "1.0.0 None True True\n"; got != want {
+		t.Errorf("got %s, want %s", got, want)
+	}
+	runIn(t, dir, pip, "uninstall", "--yes", "--disable-pip-version-check", "pintle-provider")
+	if diff := cmp.Diff(before, tree(t, dir)); diff != "" {
+		t.Errorf("pip uninstall leaves files behind (-before +after):\n%s", diff)
+	}
+}
+
 // TestNPMTesting installs the package with the module that starts servers for tests, and imports it both ways.
 func TestNPMTesting(t *testing.T) {
 	npm, node := require.Tool(t, "npm"), require.Tool(t, "node")

@@ -114,12 +114,16 @@ func (r *release) build(ctx context.Context) (files []made, err error) {
 		return nil, fmt.Errorf("package for npm: %w", err)
 	}
 	texts := map[string][]byte{name: packed}
-	name, packed, ok, err := r.plugin(extras)
-	if err != nil {
-		return nil, fmt.Errorf("plugin for pytest: %w", err)
-	}
-	if ok {
-		texts[name] = packed
+	for what, pack := range map[string]func([]entry) (string, []byte, bool, error){
+		"plugin for pytest": r.plugin, "library for Python": r.providerLibrary,
+	} {
+		name, packed, ok, err := pack(extras)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", what, err)
+		}
+		if ok {
+			texts[name] = packed
+		}
 	}
 	for name, text := range texts {
 		file, err := r.write(name, text)

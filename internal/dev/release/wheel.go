@@ -80,6 +80,38 @@ func (r *release) plugin(documents []entry) (name string, wheel []byte, ok bool,
 	return wheelName(base, []string{"any"}), wheel, true, err
 }
 
+// providerLibrary returns the wheel of the library for providers in Python, and its file name. It has no dependencies, not even the
+// program: it runs on AWS Lambda. ok is false if the source has no such library.
+func (r *release) providerLibrary(documents []entry) (name string, wheel []byte, ok bool, err error) {
+	const module = "pintle_provider"
+	dir := filepath.Join(r.source, "integrations", "python")
+	if _, err := os.Stat(dir); errors.Is(err, fs.ErrNotExist) {
+		return "", nil, false, nil
+	}
+	var files []entry
+	for _, file := range []string{"__init__.py", "py.typed"} {
+		text, err := os.ReadFile(filepath.Join(dir, module, file))
+		if err != nil {
+			return "", nil, false, err
+		}
+		files = append(files, entry{module + "/" + file, text, false})
+	}
+	readme, err := os.ReadFile(filepath.Join(dir, "README.md"))
+	if err != nil {
+		return "", nil, false, err
+	}
+	base := module + "-" + pythonVersion(r.version)
+	for _, d := range documents {
+		if d.name == "LICENSE" {
+			files = append(files, entry{base + ".dist-info/licenses/LICENSE", d.text, false})
+		}
+	}
+	about := "Summary: Custom resources of CloudFormation in Python, with typed properties\nLicense-Expression: Apache-2.0\n" +
+		"License-File: LICENSE\nRequires-Python: >=3.9\nClassifier: Typing :: Typed\n"
+	wheel, err = r.wheelOf("pintle-provider", base, about, string(readme), []string{"any"}, files)
+	return wheelName(base, []string{"any"}), wheel, true, err
+}
+
 func wheelName(base string, tags []string) string {
 	return fmt.Sprintf("%s-py3-none-%s.whl", base, strings.Join(tags, "."))
 }

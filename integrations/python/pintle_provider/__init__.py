@@ -1,0 +1,972 @@
+"""Custom resources of CloudFormation in Python: typed properties in, one answer out.
+
+A provider is a class with the methods create, update and delete::
+
+    import dataclasses
+    import pintle_provider as pintle
+
+    @dataclasses.dataclass
+    class Site:
+        Name: str = pintle.prop(immutable=True, pattern="[a-z0-9-]+")
+        Size: int = 1
+        Key: pintle.Secret = pintle.Secret("")
+
+    class Sites(pintle.Provider[Site]):
+        def create(self, request):
+            make_site(request.properties.Name, request.properties.Size)
+            return pintle.Response(id="site-" + request.properties.Name, attributes={"Url": f"https://{request.properties.Name}.test"})
+
+        update = create
+
+        def delete(self, request):
+            remove_site(request.id)
+
+    handler = pintle.handler(Sites())
+
+``handler`` is the function for AWS Lambda. It reads the properties into the dataclass, calls the method, and sends the answer. Every
+request gets one answer that CloudFormation accepts: also if the method raises, returns too much, or runs out of time.
+
+The module needs only Python 3.9 or newer.
+"""
+
+from __future__ import annotations
+
+import base64
+import collections
+import collections.abc
+import dataclasses
+import difflib
+import hashlib
+import json
+import logging
+import math
+import os
+import random
+import re
+import threading
+import time
+import traceback
+import types
+import typing
+import urllib.error
+import urllib.parse
+import urllib.request
+
+__all__ = ["Gone", "InProgress", "PropertiesError", "Provider", "Request", "Response", "Secret", "handler", "prop"]
+
+log = logging.getLogger("pintle_provider")
+
+# CloudFormation, custom resource response objects.
+_MAX_RESPONSE = 4096
+_MAX_ID = 1024
+
+# The physical ID of a resource whose Create failed before it made anything. CloudFormation sends a Delete for it.
+_CREATE_FAILED = "Pintle::CreateFailed"
+_NOTHING_CREATED = (_CREATE_FAILED, "AWSCDK::CustomResourceProviderFramework::CREATE_FAILED")
+
+_SERVICE_TIMEOUT = 3600.0  # seconds, the default of ServiceTimeout
+_SEND_TRIES = 8
+_SEND_SECONDS = 10.0  # for one try
+_KEEP_FAILURE = 300.0  # seconds for which a FAILED answer is repeated
+_KEEP_ANSWERS = 100
+_SHORT_SECRET = 4  # shorter texts occur in almost any text
+_MAX_PROBLEMS = 10
+_OWN_PROPERTIES = ("ServiceToken", "ServiceTimeout")  # those of CloudFormation
+
+
+class Secret:
+    """A text that shows as **** wherever it is printed. ``reveal`` returns the text.
+
+    As a property it is read from a string. As an attribute it is sent in clear text and makes the answer NoEcho.
+    """
+
+    __slots__ = ("_text",)
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+
+    def reveal(self) -> str:
+        """Returns the text."""
+        return self._text
+
+    def __repr__(self) -> str:
+        return "****"
+
+    __str__ = __repr__
+
+    def __bool__(self) -> bool:
+        return bool(self._text)
+
+    def __eq__(self, other: object) -> bool:
+        return self._text == other._text if isinstance(other, Secret) else NotImplemented
+
+    def __hash__(self) -> int:
+        return hash(self._text)
+
+    def __reduce__(self) -> typing.NoReturn:
+        raise TypeError("a Secret is not pickled: use reveal()")
+
+
+class Gone(Exception):
+    """The resource does not exist any more.
+
+    A delete that raises it has succeeded. After an update that raises it, the resource is created again.
+    """
+
+
+class PropertiesError(ValueError):
+    """The properties of a resource are invalid. It never quotes a value, because that may be a secret."""
+
+    def __init__(self, problems: typing.Sequence[str]) -> None:
+        text = "properties: " + "; ".join(problems[:_MAX_PROBLEMS])
+        if len(problems) > _MAX_PROBLEMS:
+            text += f"; and {len(problems) - _MAX_PROBLEMS} more"
+        super().__init__(text)
+        self.problems = list(problems)
+
+
+@dataclasses.dataclass
+class Response:
+    """The result of create and update."""
+
+    #: The physical ID. Empty means the ID of the request for a Create, and the present ID for an Update. 1,024 bytes at most.
+    id: str = ""
+    #: What a template reads with Fn::GetAtt: a dict, or a dataclass. Members that are None are left out.
+    attributes: typing.Any = None
+    #: True if an Update made a new resource with this ID. CloudFormation then deletes the old one. Without it, an Update that returns
+    #: another ID fails, because CloudFormation would delete the live resource.
+    replaces: bool = False
+    #: True to hide the attributes. A Secret in the attributes, or the value of a secret property, sets it too.
+    no_echo: bool = False
+    #: A text for the events of the stack.
+    reason: str = ""
+
+
+@dataclasses.dataclass
+class InProgress:
+    """The result of a method whose operation is not done. The library then calls ``poll`` until that returns a Response.
+
+    It waits within the time of the function: 15 minutes on Lambda at most.
+    """
+
+    #: What the next call of ``poll`` gets as ``request.state``.
+    state: typing.Any = None
+    #: The physical ID of what create has begun to make. If the operation fails, CloudFormation deletes it.
+    id: str = ""
+    #: Seconds until the next call of ``poll``. None means one second, then two, four, up to thirty.
+    after: typing.Optional[float] = None
+
+
+P = typing.TypeVar("P")
+
+
+class Request(typing.Generic[P]):
+    """What CloudFormation asks for."""
+
+    def __init__(self, event: dict, properties: P, old_properties: typing.Optional[P], deadline: float) -> None:
+        #: "Create", "Update" or "Delete".
+        self.type: str = event["RequestType"]
+        #: The recorded physical ID. Empty for a Create.
+        self.id: str = event.get("PhysicalResourceId") or ""
+        #: The name of the resource in the template.
+        self.logical_id: str = event["LogicalResourceId"]
+        #: The type in the template, such as "Custom::Site".
+        self.resource_type: str = event.get("ResourceType", "")
+        #: The ARN of the stack.
+        self.stack_id: str = event["StackId"]
+        #: The same when the request is delivered again.
+        self.request_id: str = event["RequestId"]
+        #: The properties: the dataclass of the provider, or a dict if it has none. For a Delete they are read leniently, see Provider.
+        self.properties: P = properties
+        #: The properties before an Update, read leniently. None for the others.
+        self.old_properties: typing.Optional[P] = old_properties
+        #: What the last InProgress has, in a call of ``poll``.
+        self.state: typing.Any = None
+        self._deadline = deadline
+
+    @property
+    def remaining(self) -> float:
+        """Seconds until the library answers FAILED for a method that has not returned."""
+        return self._deadline - time.monotonic()
+
+    @property
+    def token(self) -> str:
+        """32 hexadecimal digits for APIs that take a client token. It is the same for every delivery of one request."""
+        return _digest(f"{self.stack_id}|{self.logical_id}|{self.request_id}")[:32]
+
+    @property
+    def name(self) -> str:
+        """A name for the resource that is the same in all its requests: stack, logical ID and twelve hexadecimal digits.
+
+        A create that looks for its resource under this name finds it again when the request is delivered twice.
+        """
+        parts = self.stack_id.split("/")
+        digits = _digest(f"{self.stack_id}|{self.logical_id}")[:12]
+        return "-".join([*parts[1:2], self.logical_id, digits])
+
+
+class Provider(typing.Generic[P]):
+    """Manages one resource type. Derive from Provider[Site], where Site is the dataclass of the properties, and define create, update and
+    delete. They must be idempotent, because a request can be delivered twice. Provider[dict] gets the properties unchecked, as CloudFormation
+    sends them.
+
+    The library reads the properties of a Create and an Update strictly, and reports every problem. An exception from the __post_init__ of
+    the dataclass fails the request too. Those of a Delete, and the old ones of an Update, were accepted earlier, perhaps by another version:
+    there, a field that is missing or cannot be read is None, and __post_init__ is not called.
+
+    An exception makes the request FAILED, with its text as the reason. CloudFormation then undoes the request. A create that raises has
+    made nothing, so its Delete is answered without a call; raise with a physical ID in the attribute ``id`` of the exception if
+    something was made.
+    """
+
+    _shape: typing.Optional[type] = None  # the dataclass of the properties
+
+    def __init_subclass__(cls, **options: typing.Any) -> None:
+        super().__init_subclass__(**options)
+        for base in getattr(cls, "__orig_bases__", ()):
+            if typing.get_origin(base) is Provider:
+                (shape,) = typing.get_args(base)
+                if dataclasses.is_dataclass(shape):
+                    _check_type(shape, cls.__name__)
+                    cls._shape = typing.cast(type, shape)
+                elif shape is not dict and typing.get_origin(shape) is not dict and not isinstance(shape, typing.TypeVar):
+                    raise TypeError(f"{cls.__name__}: the properties are a {shape}, want a dataclass or dict")
+
+    def create(self, request: Request[P]) -> typing.Union[Response, InProgress, None]:
+        """Makes the resource. Also called for an Update that changes an immutable property, and for one that raises Gone."""
+        raise NotImplementedError(f"{type(self).__name__} has no method create")
+
+    def update(self, request: Request[P]) -> typing.Union[Response, InProgress, None]:
+        """Changes the resource. A failed Update is followed by one in the other direction."""
+        raise NotImplementedError(f"{type(self).__name__} has no method update")
+
+    def delete(self, request: Request[P]) -> typing.Union[Response, InProgress, None]:
+        """Deletes the resource. It is not an error if there is none."""
+        raise NotImplementedError(f"{type(self).__name__} has no method delete")
+
+    def poll(self, request: Request[P]) -> typing.Union[Response, InProgress, None]:
+        """Looks once whether an operation is done. Needed if another method returns InProgress."""
+        raise NotImplementedError(f"{type(self).__name__} returned InProgress and has no method poll")
+
+
+def prop(
+    name: str = "",
+    *,
+    default: typing.Any = dataclasses.MISSING,
+    immutable: bool = False,
+    secret: bool = False,
+    pattern: str = "",
+    enum: typing.Sequence[str] = (),
+    min: typing.Optional[float] = None,  # noqa: A002
+    max: typing.Optional[float] = None,  # noqa: A002
+    min_length: int = 0,
+    max_length: typing.Optional[int] = None,
+) -> typing.Any:
+    """Describes a property or an attribute, as the default of a field of a dataclass.
+
+    :param name: the name in templates. Default: the name of the field.
+    :param default: the value if the template has none. Without it the property is required.
+    :param immutable: a change replaces the resource: the library calls create, and CloudFormation deletes the old one.
+    :param secret: the value must not appear in reasons, and makes answers with it NoEcho. A Secret is so by itself.
+    :param pattern: a regular expression that a text must match as a whole.
+    :param enum: the values that are allowed.
+    :param min: the smallest number.
+    :param max: the largest number.
+    :param min_length: the fewest characters of a text, items of a list, or members of a dict.
+    :param max_length: the most.
+    """
+    rules = _Rules(name, immutable, secret, pattern, tuple(enum), min, max, min_length, max_length)
+    extra: typing.Any = {"default": default}
+    if isinstance(default, (list, dict)):
+        extra = {"default_factory": lambda: type(default)(default)}
+    return dataclasses.field(metadata={"pintle": rules}, **extra)
+
+
+@dataclasses.dataclass(frozen=True)
+class _Rules:
+    name: str = ""
+    immutable: bool = False
+    secret: bool = False
+    pattern: str = ""
+    enum: tuple = ()
+    least: typing.Optional[float] = None
+    most: typing.Optional[float] = None
+    shortest: int = 0
+    longest: typing.Optional[int] = None
+
+
+_NO_RULES = _Rules()
+
+
+def _rules(field: dataclasses.Field) -> _Rules:
+    return field.metadata.get("pintle", _NO_RULES)
+
+
+def _check_type(kind: typing.Any, path: str, seen: tuple = ()) -> None:
+    """Raises TypeError for a type that properties cannot have."""
+    origin, arguments = typing.get_origin(kind), typing.get_args(kind)
+    if kind in seen or kind in (str, int, float, bool, Secret, list, dict, typing.Any) or origin is typing.Literal:
+        return
+    if dataclasses.is_dataclass(kind):
+        hints = typing.get_type_hints(kind)
+        for field in dataclasses.fields(kind):
+            _check_type(hints[field.name], f"{path}.{field.name}", (*seen, kind))
+    elif origin is list or (origin is dict and arguments[0] is str):
+        _check_type(arguments[-1], path, seen)
+    elif _optional(kind):
+        _check_type(_optional(kind), path, seen)
+    else:
+        raise TypeError(f"{path}: properties cannot have the type {kind}: use str, int, float, bool, Secret, list, dict, Literal, Optional or a dataclass")
+
+
+def _optional(kind: typing.Any) -> typing.Any:
+    """Returns T of Optional[T] and T | None, and None for any other type."""
+    if typing.get_origin(kind) not in (typing.Union, getattr(types, "UnionType", typing.Union)):
+        return None
+    plain = [argument for argument in typing.get_args(kind) if argument is not type(None)]
+    return plain[0] if len(plain) == 1 else None
+
+
+class _Invalid(Exception):
+    """A value cannot be read; its text says what is wanted."""
+
+
+def _scalar(value: typing.Any) -> str:
+    """Returns a scalar as CloudFormation would send it."""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, str):
+        return value
+    if isinstance(value, (int, float)):
+        return json.dumps(value)
+    raise _Invalid
+
+
+_NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
+
+
+def _number(text: str) -> float:
+    if not _NUMBER.fullmatch(text) or not math.isfinite(float(text)):
+        raise _Invalid
+    return float(text)
+
+
+def _whole(text: str) -> int:
+    if re.fullmatch(r"[+-]?\d{1,4000}", text, re.ASCII):
+        return int(text)
+    number = _number(text)
+    if number != math.trunc(number) or abs(number) > 1 << 53:
+        raise _Invalid
+    return int(number)
+
+
+class _Decoder:
+    """Reads properties into dataclasses and collects the problems. Old properties are read leniently: they were accepted once."""
+
+    def __init__(self, lenient: bool = False) -> None:
+        self.lenient = lenient
+        self.problems: list[str] = []
+        self.secrets: list[str] = []
+
+    def object(self, kind: type, given: dict, path: str) -> typing.Any:
+        hints = typing.get_type_hints(kind)
+        values, names, before = {}, [], len(self.problems)
+        for field in dataclasses.fields(kind):
+            if not field.init:
+                continue
+            rules = _rules(field)
+            name = rules.name or field.name
+            names.append(name)
+            value, place = given.get(name), _join(path, name)
+            if value is not None:
+                if rules.secret:
+                    self.hide(value)
+                values[field.name] = self.value(hints[field.name], rules, value, place)
+            elif field.default is not dataclasses.MISSING:
+                values[field.name] = field.default
+            elif field.default_factory is not dataclasses.MISSING:
+                values[field.name] = field.default_factory()
+            else:
+                values[field.name] = None
+                if not self.lenient:
+                    self.problems.append(f"{place}: is missing")
+        if self.lenient:
+            instance = object.__new__(kind)
+            for member, value in values.items():
+                object.__setattr__(instance, member, value)  # the class may be frozen
+            return instance
+        for name in sorted(set(given) - set(names)):
+            near = difflib.get_close_matches(name, names, 1)
+            hint = f", did you mean {near[0]}?" if near else ""
+            self.problems.append(f"{_join(path, name)[:100]}: is not known{hint}")
+        return kind(**values) if len(self.problems) == before else None
+
+    def hide(self, value: typing.Any) -> None:
+        """Remembers the scalars in a value as secrets."""
+        if isinstance(value, dict):
+            value = list(value.values())
+        if isinstance(value, list):
+            for item in value:
+                self.hide(item)
+        elif value is not None:
+            self.secrets.append(_scalar(value))
+
+    def value(self, kind: typing.Any, rules: _Rules, value: typing.Any, path: str) -> typing.Any:
+        origin, arguments = typing.get_origin(kind), typing.get_args(kind)
+        if _optional(kind):
+            return self.value(_optional(kind), rules, value, path)
+        if kind is typing.Any:
+            return value
+        try:
+            if dataclasses.is_dataclass(kind):
+                if not isinstance(value, dict):
+                    raise _Invalid
+                return self.object(typing.cast(type, kind), value, path)
+            if origin is list or kind is list:
+                if not isinstance(value, list) or not self.fits(rules, len(value)):
+                    raise _Invalid
+                items = dataclasses.replace(rules, shortest=0, longest=None)
+                item_kind = arguments[0] if arguments else typing.Any
+                return [self.value(item_kind, items, item, f"{path}[{i}]") for i, item in enumerate(value)]
+            if origin is dict or kind is dict:
+                if not isinstance(value, dict) or not self.fits(rules, len(value)):
+                    raise _Invalid
+                items = dataclasses.replace(rules, shortest=0, longest=None)
+                item_kind = arguments[1] if arguments else typing.Any
+                return {name: self.value(item_kind, items, item, _join(path, name)) for name, item in value.items()}
+            return self.scalar(kind, origin, arguments, rules, _scalar(value))
+        except _Invalid:
+            self.problems.append(f"{path}: want {_describe(kind, origin, arguments, rules)}")
+            return None
+
+    def scalar(self, kind: typing.Any, origin: typing.Any, arguments: tuple, rules: _Rules, text: str) -> typing.Any:
+        result: typing.Any
+        if kind is Secret:
+            self.secrets.append(text)
+            result = Secret(text)
+        elif kind is str:
+            result = text
+        elif kind is bool:
+            if text.lower() not in ("true", "false"):
+                raise _Invalid
+            result = text.lower() == "true"
+        elif kind is int:
+            result = _whole(text)
+        elif kind is float:
+            result = _number(text)
+        else:  # a Literal
+            for choice in arguments:
+                if _scalar(choice) == text:
+                    return choice
+            raise _Invalid
+        if self.lenient:
+            return result
+        if rules.enum and (str(result) if kind is int else text) not in [_scalar(choice) for choice in rules.enum]:
+            raise _Invalid
+        if kind in (str, Secret) and not (self.fits(rules, len(text)) and (not rules.pattern or re.fullmatch(rules.pattern, text))):
+            raise _Invalid
+        if kind in (int, float) and not (
+            (rules.least is None or result >= rules.least) and (rules.most is None or result <= rules.most)
+        ):
+            raise _Invalid
+        return result
+
+    def fits(self, rules: _Rules, length: int) -> bool:
+        return self.lenient or (length >= rules.shortest and (rules.longest is None or length <= rules.longest))
+
+
+def _describe(kind: typing.Any, origin: typing.Any, arguments: tuple, rules: _Rules) -> str:
+    """Says what a value must be, such as "a whole number from 1 to 65535"."""
+
+    def length(unit: str) -> str:
+        if rules.longest is not None and rules.shortest == rules.longest:
+            return f" of {rules.longest} {unit}"
+        if rules.longest is not None:
+            return f" of {rules.shortest} to {rules.longest} {unit}"
+        return f" of {rules.shortest} {unit} or more" if rules.shortest else ""
+
+    if origin is typing.Literal:
+        return "one of " + ", ".join(_scalar(choice) for choice in arguments)
+    if dataclasses.is_dataclass(kind) or origin is dict or kind is dict:
+        return "an object" + length("members")
+    if origin is list or kind is list:
+        return "a list" + length("items")
+    if rules.enum:
+        return "one of " + ", ".join(_scalar(choice) for choice in rules.enum)
+    if kind is bool:
+        return "true or false"
+    if kind in (str, Secret):
+        return "a text" + length("characters") + (f" that matches {rules.pattern}" if rules.pattern else "")
+    text = "a whole number" if kind is int else "a number"
+    if rules.least is not None and rules.most is not None:
+        return f"{text} from {rules.least} to {rules.most}"
+    if rules.least is not None:
+        return f"{text}, {rules.least} or more"
+    return f"{text}, {rules.most} or less" if rules.most is not None else text
+
+
+def _join(path: str, name: str) -> str:
+    return f"{path}.{name}" if path else name
+
+
+def _digest(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+class _Masks:
+    """Replaces the secrets of a request in texts, in each encoding in which they can appear."""
+
+    def __init__(self, secrets: typing.Iterable[str], response_url: str) -> None:
+        self._texts = sorted({form for secret in secrets for form in self._forms(secret)}, key=len, reverse=True)
+        signed = urllib.parse.urlsplit(response_url)
+        self._signed = [text for text in (response_url, signed.query) if len(text) >= _SHORT_SECRET]
+        self._signed += [value for _, value in urllib.parse.parse_qsl(signed.query) if len(value) >= 16]
+
+    @staticmethod
+    def _forms(secret: str) -> typing.Iterator[str]:
+        if len(secret) < _SHORT_SECRET:
+            return
+        yield secret
+        yield json.dumps(secret)[1:-1]
+        yield json.dumps(secret, ensure_ascii=False)[1:-1]
+        yield repr(secret)[1:-1]
+        yield urllib.parse.quote(secret, safe="")
+        yield urllib.parse.quote_plus(secret)
+        yield base64.b64encode(secret.encode()).decode()
+
+    def mask(self, text: str) -> str:
+        for signed in self._signed:
+            text = text.replace(signed, "****")
+        for secret in self._texts:
+            text = text.replace(secret, "****")
+        return text
+
+    def shows(self, text: str) -> bool:
+        """Reports whether a text contains a secret property."""
+        return any(secret in text for secret in self._texts)
+
+
+def _plain(value: typing.Any) -> typing.Any:
+    """Returns attributes as JSON has them, with secrets in clear text."""
+    if isinstance(value, Secret):
+        return value.reveal()
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        value = {_rules(field).name or field.name: getattr(value, field.name) for field in dataclasses.fields(value)}
+    if isinstance(value, dict):
+        return {name: _plain(member) for name, member in value.items() if member is not None}
+    if isinstance(value, (list, tuple)):
+        return [_plain(item) for item in value]
+    return value
+
+
+def _holds_secret(value: typing.Any) -> bool:
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        return any(_rules(field).secret or _holds_secret(getattr(value, field.name)) for field in dataclasses.fields(value))
+    if isinstance(value, dict):
+        return any(_holds_secret(member) for member in value.values())
+    if isinstance(value, (list, tuple)):
+        return any(_holds_secret(item) for item in value)
+    return isinstance(value, Secret)
+
+
+def _clean(text: str) -> str:
+    """Returns a text without the characters that XML 1.0, and so a list of events, cannot hold."""
+    text = text.encode("utf-8", "replace").decode()
+    return re.sub("[\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]", "", text)
+
+
+def _encode(document: dict) -> bytes:
+    return json.dumps(document, ensure_ascii=False, separators=(",", ":"), allow_nan=False).encode("utf-8")
+
+
+def _body(document: dict) -> bytes:
+    """Returns the body of an answer: 4,096 bytes at most. It shortens the reason, and fails a request whose attributes do not fit."""
+    body = _encode(document)
+    if len(body) <= _MAX_RESPONSE:
+        return body
+    if document["Status"] == "SUCCESS" and len(_encode({**document, "Reason": ""})) > _MAX_RESPONSE:
+        data = document.pop("Data", {})
+        document.pop("NoEcho", None)
+        largest = sorted(((len(_encode(value)), name) for name, value in data.items()), reverse=True)[:3]
+        text = ", ".join(f'"{name[:100]}" with {size}' for size, name in largest)
+        document["Status"] = "FAILED"
+        document["Reason"] = (
+            f"the response is {len(body)} bytes long, {_MAX_RESPONSE} are allowed: Data takes {len(_encode(data))} of them, the largest "
+            f"attributes are {text}; return the name of a place where the value is kept instead"
+        )
+    return _cut(document)
+
+
+def _cut(document: dict) -> bytes:
+    """Encodes an answer and leaves out the middle of its reason: errors begin with the attempt and end with the cause."""
+    reason = document["Reason"]
+
+    def shortened(keep: int) -> bytes:
+        head, tail = keep - keep // 3, len(reason) - keep // 3
+        text = f"{reason[:head]}… [{tail - head} characters are left out here, the log of the provider has them] …{reason[tail:]}"
+        return _encode({**document, "Reason": text})
+
+    if len(_encode(document)) <= _MAX_RESPONSE:
+        return _encode(document)
+    least, most = 0, len(reason)
+    while least < most:
+        middle = (least + most + 1) // 2
+        if len(shortened(middle)) <= _MAX_RESPONSE:
+            least = middle
+        else:
+            most = middle - 1
+    return shortened(least)
+
+
+class _NotSent(Exception):
+    """An answer did not arrive. Its text has no response URL."""
+
+
+def _send(url: str, body: bytes, until: float) -> None:
+    """Sends an answer until it arrives. Connection errors, 429 and 5xx are tried again, any other status is an error at once."""
+    host = urllib.parse.urlsplit(url).netloc.rpartition("@")[2]
+    request = urllib.request.Request(url, body, {"Content-Type": "", "Content-Length": str(len(body))}, method="PUT")
+    for attempt in range(1, _SEND_TRIES + 1):
+        left = until - time.monotonic()
+        try:
+            with urllib.request.urlopen(request, timeout=max(min(_SEND_SECONDS, left), 0.1)) as reply:
+                reply.read(1 << 16)
+            return
+        except urllib.error.HTTPError as error:
+            error.close()
+            problem = f"status {error.code}"
+            again = error.code == 429 or error.code >= 500
+        except Exception as error:  # noqa: BLE001: its text may have the URL
+            reason = error.reason if isinstance(error, urllib.error.URLError) else error
+            problem = type(reason).__name__
+            again = True
+        pause = random.uniform(0, min(0.2 * 2 ** (attempt - 1), 5.0))
+        if not again or attempt == _SEND_TRIES or time.monotonic() + pause > until:
+            raise _NotSent(f"send response to {host}, try {attempt}: {problem}") from None
+        log.warning("response did not arrive, trying again: send response to %s, try %d: %s", host, attempt, problem)
+        time.sleep(pause)
+
+
+class _Budget:
+    """Divides the time until a deadline: for the method, until the library answers for it, and for sending."""
+
+    def __init__(self, now: float, deadline: float) -> None:
+        left = max(deadline - now, 0.0)
+        reserve = min(max(left / 5, 0.2), 5.0, left / 2)
+        self.watchdog = deadline - reserve
+        self.method = self.watchdog - reserve / 2
+        self.send = deadline - reserve / 5
+
+
+@dataclasses.dataclass
+class _Outcome:
+    response: Response
+    error: typing.Optional[BaseException] = None
+    late: bool = False
+
+
+class _Handler:
+    """The function for Lambda. It serves one request at a time."""
+
+    def __init__(self, providers: dict[str, Provider]) -> None:
+        self._providers = providers
+        self._answers: collections.OrderedDict[str, tuple[float, bytes]] = collections.OrderedDict()
+        self._refused: collections.OrderedDict[str, tuple[str, str]] = collections.OrderedDict()
+        self._running: typing.Optional[threading.Thread] = None
+
+    def __call__(self, event: dict, context: typing.Any = None) -> None:
+        now = time.monotonic()
+        left = context.get_remaining_time_in_millis() / 1000 if hasattr(context, "get_remaining_time_in_millis") else _SERVICE_TIMEOUT
+        for request in _requests(event):
+            self._serve(request, now, now + left)
+
+    def _serve(self, event: dict, now: float, deadline: float) -> None:
+        missing = [name for name in ("ResponseURL", "StackId", "RequestId", "LogicalResourceId") if not _text(event, name)]
+        if missing:
+            raise ValueError(f"the event is not a request of CloudFormation: it has no {', '.join(missing)}")
+        given = event.get("ResourceProperties")
+        properties = given if isinstance(given, dict) else {}
+        try:
+            timeout = min(max(_number(_scalar(properties.get("ServiceTimeout", _SERVICE_TIMEOUT))), 1.0), _SERVICE_TIMEOUT)
+        except _Invalid:
+            timeout = _SERVICE_TIMEOUT
+        budget = _Budget(now, min(deadline, now + timeout))
+        key = _digest(json.dumps({name: value for name, value in event.items() if name != "ResponseURL"}, sort_keys=True))
+        body = self._recall(key, now)
+        if body is None:
+            body = self._answer(event, properties, budget)
+            self._answers[key] = (now, body)
+            while len(self._answers) > _KEEP_ANSWERS:
+                self._answers.popitem(last=False)
+        else:
+            log.info("the request was handled before, it is answered as it was")
+        _send(event["ResponseURL"], body, budget.send)
+
+    def _recall(self, key: str, now: float) -> typing.Optional[bytes]:
+        when, body = self._answers.get(key, (now, None))
+        if body is not None and b'"Status":"FAILED"' in body and now - when > _KEEP_FAILURE:
+            return None
+        return body
+
+    def _answer(self, event: dict, properties: dict, budget: _Budget) -> bytes:
+        """Returns the body of the answer to a request."""
+        kind, current = event.get("RequestType"), _text(event, "PhysicalResourceId")
+        secrets: list[str] = []
+        outcome = self._ask(event, properties, budget, secrets)
+        masks = _Masks(secrets, event["ResponseURL"])
+        response, error = outcome.response, outcome.error
+        status, reason, physical = "SUCCESS", response.reason, response.id
+        if kind == "Delete" and isinstance(error, Gone):
+            error = None
+        if error is not None:
+            status = "FAILED"
+            reason = str(error) or f"the handler failed with an error that has no text, a {type(error).__name__}"
+            if isinstance(error, LookupError):  # its text is no more than the key
+                reason = f"{type(error).__name__}: {reason}"
+            trace = "".join(traceback.format_exception(type(error), error, error.__traceback__))
+            log.error("%s %s failed: %s", kind, event["LogicalResourceId"], masks.mask(trace))
+            if isinstance(getattr(error, "id", None), str):
+                physical = error.id  # type: ignore[attr-defined]
+        problem = _id_problem(physical)
+        if problem:
+            status, reason = "FAILED", problem
+            physical = event["RequestId"] if kind == "Create" else ""  # something was made, so its Delete must be asked for
+        if kind == "Create":
+            physical = physical or (_CREATE_FAILED if error is not None and not outcome.late and not problem else event["RequestId"])
+        elif kind == "Update" and physical and physical != current and not (response.replaces or getattr(error, "replaces", False)):
+            if error is None and not problem:
+                status, reason = "FAILED", _not_replaced(current, physical)
+            physical = current
+        elif kind == "Delete" and physical and current and physical != current:
+            status = "FAILED"
+            reason = f'a Delete cannot change the physical ID, the handler answered "{physical[:200]}" to the Delete of "{current}"'
+            physical = current
+        document: dict[str, typing.Any] = {
+            "Status": status,
+            "PhysicalResourceId": physical or current or _CREATE_FAILED,
+            "StackId": event["StackId"],
+            "RequestId": event["RequestId"],
+            "LogicalResourceId": event["LogicalResourceId"],
+            "Reason": _clean(masks.mask(reason)) or ("the handler failed with an error that has no text to show" if status == "FAILED" else ""),
+        }
+        if status == "SUCCESS" and kind != "Delete":
+            try:
+                data = _plain(response.attributes) if response.attributes is not None else {}
+                if not isinstance(data, dict):
+                    raise TypeError("want a dict or a dataclass")
+                text = _encode(data).decode()
+                clear = json.dumps(data)
+            except (TypeError, ValueError) as failure:
+                document["Status"], document["Reason"] = "FAILED", f"the attributes cannot be encoded: {masks.mask(str(failure))}"
+            else:
+                if data:
+                    document["Data"] = data
+                if response.no_echo or _holds_secret(response.attributes) or any(masks.shows(t) for t in (text, clear, document["PhysicalResourceId"])):
+                    document["NoEcho"] = True
+        return _body(document)
+
+    def _ask(self, event: dict, properties: dict, budget: _Budget, secrets: list[str]) -> _Outcome:
+        """Calls the method of the provider in a thread, and waits for it within the budget."""
+        kind = event.get("RequestType")
+        try:
+            if kind not in ("Create", "Update", "Delete"):
+                raise ValueError(f"the request type {str(kind)[:100]!r} is not known")
+            if kind == "Delete" and event.get("PhysicalResourceId") in _NOTHING_CREATED:
+                log.info("nothing to delete, the Create had failed")
+                return _Outcome(Response())
+            if kind != "Create" and not _text(event, "PhysicalResourceId"):
+                raise ValueError(f"the {kind} has no PhysicalResourceId")
+            call = self._prepare(event, properties, budget, secrets)
+        except BaseException as error:  # noqa: BLE001
+            return _Outcome(Response(), error)
+        self._wait(budget)
+        outcome = _Outcome(Response(), RuntimeError("the handler ended its thread without an answer"))
+
+        def run() -> None:
+            try:
+                outcome.response, outcome.error = call(), None
+            except BaseException as error:  # noqa: BLE001: SystemExit of a handler is its failure too
+                outcome.error = error
+
+        began = time.monotonic()
+        thread = threading.Thread(target=run, name="pintle-handler", daemon=True)
+        self._running = thread
+        thread.start()
+        thread.join(max(budget.watchdog - time.monotonic(), 0))
+        if thread.is_alive():
+            late = TimeoutError(
+                f"ran out of time: the handler did not return within {time.monotonic() - began:.3f} s; "
+                "give it more time (the timeout of the function, ServiceTimeout in the template), or make it respect request.remaining"
+            )
+            return _Outcome(Response(), late, late=True)
+        return outcome
+
+    def _wait(self, budget: _Budget) -> None:
+        """Waits for a method that ran out of time in an earlier request: it must not work at the same time as this one."""
+        if self._running is not None and self._running.is_alive():
+            self._running.join(max(budget.method - time.monotonic(), 0))
+            if self._running.is_alive():
+                log.error("an earlier request is still being handled: the process ends, and the request is delivered again")
+                os._exit(1)
+
+    def _prepare(self, event: dict, properties: dict, budget: _Budget, secrets: list[str]) -> typing.Callable[[], Response]:
+        """Decodes the properties and returns the call to make."""
+        kind, name = event["RequestType"], event.get("ResourceType", "")
+        provider = self._providers.get(name) or self._providers.get("*")
+        if provider is None:
+            raise ValueError(f"this provider has no resource type {name[:100]}, it has {', '.join(sorted(self._providers))}")
+        given = event.get("OldResourceProperties")
+        old = given if isinstance(given, dict) else {}
+        note = f"{event['StackId']}|{event['LogicalResourceId']}|{event.get('PhysicalResourceId')}"
+        was, now = (_digest(json.dumps(_own(each), sort_keys=True)) for each in (old, properties))
+        refused = self._refused.pop(note, None) if kind == "Update" else None
+        undoes = refused == (now, was)
+        before = None
+        try:
+            if kind == "Update":
+                before = _decode(provider, old, True, secrets)
+            current = _decode(provider, properties, kind == "Delete", secrets)
+        except Exception:
+            if kind == "Update":  # the rollback of a refused Update may be refused too, and is then tried again
+                self._note(note, *(refused if undoes and refused else (was, now)))
+            raise
+        request = Request(event, current, before, budget.method)
+        if kind == "Create":
+            return lambda: self._finish(provider, request, provider.create(request))
+        if kind == "Delete":
+            return lambda: self._finish(provider, request, provider.delete(request))
+        if not undoes and _immutable(provider, current) != _immutable(provider, before):
+            self._note(note, was, now)
+
+            def replace() -> Response:
+                response = self._replace(provider, request)
+                self._refused.pop(note, None)
+                return response
+
+            return replace
+
+        def update() -> Response:
+            try:
+                return self._finish(provider, request, provider.update(request))
+            except Gone:
+                return self._replace(provider, request)
+
+        return update
+
+    def _note(self, key: str, was: str, now: str) -> None:
+        """Remembers an Update that did not change the resource, so that its rollback is known: that must not replace the resource."""
+        self._refused[key] = (was, now)
+        while len(self._refused) > _KEEP_ANSWERS:
+            self._refused.popitem(last=False)
+
+    def _replace(self, provider: Provider, request: Request) -> Response:
+        """Answers an Update by create."""
+        try:
+            response = self._finish(provider, request, provider.create(request))
+        except Exception as error:
+            if getattr(error, "id", ""):  # of what create has made
+                error.replaces = True  # type: ignore[attr-defined]
+            raise
+        return dataclasses.replace(response, id=response.id or request.request_id, replaces=True)
+
+    def _finish(self, provider: Provider, request: Request, result: typing.Any) -> Response:
+        """Polls an operation until it is done."""
+        physical, pause = "", 1.0
+        while isinstance(result, InProgress):
+            physical = result.id or physical
+            wait = result.after
+            if wait is None:
+                wait, pause = pause * random.uniform(0.75, 1.25), min(pause * 2, 30.0)
+            if wait > request.remaining:
+                raise _with_id(TimeoutError("Operation timed out: the function has no time left for another poll"), physical)
+            time.sleep(max(wait, 0))
+            request.state = result.state
+            request.id = physical or request.id
+            try:
+                result = provider.poll(request)
+            except Exception as error:
+                raise _with_id(error, physical)
+        if result is None:
+            result = Response()
+        if not isinstance(result, Response):
+            raise TypeError(f"the handler returned a {type(result).__name__}, want a Response, InProgress or None")
+        return dataclasses.replace(result, id=result.id or physical)
+
+
+def _with_id(error: Exception, physical: str) -> Exception:
+    """Returns an error with the physical ID of what exists although the request failed."""
+    if physical and not hasattr(error, "id"):
+        error.id = physical  # type: ignore[attr-defined]
+    return error
+
+
+def _own(properties: dict) -> dict:
+    return {name: value for name, value in properties.items() if name not in _OWN_PROPERTIES}
+
+
+def _decode(provider: Provider, given: dict, lenient: bool, secrets: list[str]) -> typing.Any:
+    """Returns the properties for a provider, and adds the values of secret ones. It raises PropertiesError."""
+    own = _own(given)
+    if provider._shape is None:
+        return own
+    decoder = _Decoder(lenient)
+    try:
+        properties = decoder.object(provider._shape, own, "")
+    finally:
+        secrets += decoder.secrets
+    if decoder.problems and not lenient:
+        raise PropertiesError(decoder.problems)
+    return properties
+
+
+def _immutable(provider: Provider, properties: typing.Any) -> list:
+    if provider._shape is None:
+        return []
+    return [getattr(properties, field.name) for field in dataclasses.fields(provider._shape) if _rules(field).immutable]
+
+
+def _text(event: dict, name: str) -> str:
+    value = event.get(name)
+    return value if isinstance(value, str) else ""
+
+
+def _requests(event: typing.Any) -> list[dict]:
+    """Returns the requests in an event of Lambda: the event itself, or those in the messages of an SNS topic."""
+    if isinstance(event, dict) and isinstance(event.get("Records"), list):
+        return [json.loads(record["Sns"]["Message"]) for record in event["Records"]]
+    if not isinstance(event, dict):
+        raise ValueError("the event is not a request of CloudFormation: it is not an object")
+    return [event]
+
+
+def _id_problem(physical: str) -> str:
+    """Returns what is wrong with a physical ID from a provider."""
+    try:
+        size = len(physical.encode("utf-8"))
+    except UnicodeEncodeError:
+        return "the physical ID from the handler is not UTF-8"
+    if size > _MAX_ID:
+        return f'the physical ID from the handler is {size} bytes long, {_MAX_ID} are allowed: "{physical[:40]}"…'
+    if _clean(physical) != physical or re.search("[\t\n\r]", physical):
+        return f"the physical ID from the handler holds a control character: {physical[:40]!r}"
+    return ""
+
+
+def _not_replaced(was: str, now: str) -> str:
+    return (
+        f'the Update of "{was}" returned another physical ID, "{now[:200]}", without replaces. CloudFormation would then delete "{was}", so the '
+        "resource keeps its ID. If the Update made a new resource, set replaces in the response or make the property immutable; otherwise "
+        "return the ID of the request, or none"
+    )
+
+
+def handler(provider: typing.Union[Provider, typing.Mapping[str, Provider]]) -> typing.Callable[..., None]:
+    """Returns the function for AWS Lambda.
+
+    :param provider: the provider, or a dict with one for each resource type, such as ``{"Custom::Site": Sites()}``.
+    """
+    providers = dict(provider) if isinstance(provider, collections.abc.Mapping) else {"*": provider}
+    for name, each in providers.items():
+        if not isinstance(each, Provider):
+            raise TypeError(f"the provider for {name} is a {type(each).__name__}, want an instance of a class derived from Provider")
+    return _Handler(providers)

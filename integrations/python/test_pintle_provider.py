@@ -1,0 +1,487 @@
+"""Tests of pintle_provider: python3 -m unittest, in this directory. They need nothing else."""
+
+import dataclasses
+import http.server
+import json
+import logging
+import pathlib
+import re
+import threading
+import time
+import typing
+import unittest
+
+import pintle_provider as pintle
+
+STACK = "arn:aws:cloudformation:eu-west-1:123456789012:stack/site/51af3dc0-da77-11e4-872e-1234567db123"
+SIGNATURE = "AWSAccessKeyId=AKIA&Signature=c0ffee5ec2e7c0ffee5ec2e7"
+
+
+class Context:
+    """The context of an invocation on Lambda."""
+
+    def __init__(self, seconds: float = 60) -> None:
+        self._end = time.monotonic() + seconds
+
+    def get_remaining_time_in_millis(self) -> int:
+        return int((self._end - time.monotonic()) * 1000)
+
+
+class World(unittest.TestCase):
+    """A service that sends requests and receives answers at its own URL."""
+
+    def setUp(self) -> None:
+        self.statuses: list = []  # those of the next answers; 200 if there is none
+        self.bodies: list = []
+        self.headers: list = []
+        world = self
+
+        class Receiver(http.server.BaseHTTPRequestHandler):
+            def do_PUT(self) -> None:
+                body = self.rfile.read(int(self.headers["Content-Length"]))
+                status = world.statuses.pop(0) if world.statuses else 200
+                if status == 200:
+                    world.bodies.append(body)
+                    world.headers.append(dict(self.headers))
+                self.send_response(status)
+                self.send_header("Content-Length", "0")
+                self.end_headers()
+
+            def log_message(self, *_: typing.Any) -> None:
+                pass
+
+        server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Receiver)
+        thread = threading.Thread(target=server.serve_forever, args=(0.01,))
+        thread.start()
+        self.addCleanup(server.server_close)
+        self.addCleanup(thread.join)
+        self.addCleanup(server.shutdown)
+        self.url = f"http://127.0.0.1:{server.server_port}/answer?{SIGNATURE}"
+        self.requests = 0
+
+    def event(self, kind: str, properties: dict, old: typing.Optional[dict] = None, id: str = "") -> dict:
+        self.requests += 1
+        event = {
+            "RequestType": kind, "ResponseURL": self.url, "StackId": STACK, "RequestId": f"request-{self.requests}",
+            "LogicalResourceId": "Thing", "ResourceType": "Custom::Thing", "ServiceToken": "arn",
+            "ResourceProperties": {"ServiceToken": "arn", **properties},
+        }
+        if old is not None:
+            event["OldResourceProperties"] = {"ServiceToken": "arn", **old}
+        if id:
+            event["PhysicalResourceId"] = id
+        return event
+
+    def ask(self, handler: typing.Callable, *args: typing.Any, seconds: float = 60, **options: typing.Any) -> dict:
+        return self.send(handler, self.event(*args, **options), seconds)
+
+    def send(self, handler: typing.Callable, event: dict, seconds: float = 60) -> dict:
+        before = len(self.bodies)
+        handler(event, Context(seconds))
+        self.assertEqual(len(self.bodies), before + 1, "one answer")
+        self.assertLessEqual(len(self.bodies[-1]), 4096)
+        return json.loads(self.bodies[-1])
+
+
+@dataclasses.dataclass
+class Person:
+    Name: str
+    Age: typing.Optional[int] = None
+
+
+@dataclasses.dataclass(frozen=True)
+class Thing:
+    Name: str = pintle.prop(immutable=True, pattern="[a-z]+", max_length=8)
+    Size: int = pintle.prop(default=1, min=1, max=10)
+    Ratio: float = 0.5
+    Public: bool = False
+    Kind: typing.Literal["small", "large"] = "small"
+    Tags: "dict[str, str]" = pintle.prop(default={})
+    Ports: "list[int]" = pintle.prop(default=[], max_length=2)
+    Owner: typing.Optional[Person] = None
+    Key: pintle.Secret = pintle.Secret("")
+    pin: str = pintle.prop("PIN", default="", secret=True)
+
+
+class Things(pintle.Provider[Thing]):
+    """Records its calls, and does what the test wants."""
+
+    def __init__(self) -> None:
+        self.calls: list = []
+        self.seen: typing.Any = None
+        self.act: typing.Callable[[pintle.Request], typing.Any] = lambda r: pintle.Response(id=f"thing-{r.properties.Name}")
+
+    def _call(self, name: str, request: pintle.Request) -> typing.Any:
+        self.calls.append(name)
+        self.seen = request
+        return self.act(request)
+
+    def create(self, request: pintle.Request[Thing]) -> typing.Any:
+        return self._call("create", request)
+
+    def update(self, request: pintle.Request[Thing]) -> typing.Any:
+        return self._call("update", request)
+
+    def delete(self, request: pintle.Request[Thing]) -> typing.Any:
+        self.calls.append("delete")
+        self.seen = request
+
+    def poll(self, request: pintle.Request[Thing]) -> typing.Any:
+        return self._call("poll", request)
+
+
+class Decoding(World):
+    def test_strings_become_typed(self) -> None:
+        things = Things()
+        answer = self.ask(pintle.handler(things), "Create", {
+            "Name": "a", "Size": "3", "Ratio": "1e-1", "Public": "True", "Kind": "large", "Tags": {"n": 1, "b": True}, "Ports": ["80", 81],
+            "Owner": {"Name": "o", "Age": "40.0"}, "Key": "k-secret", "PIN": "1234",
+        })
+        self.assertEqual(answer["Status"], "SUCCESS", answer)
+        self.assertEqual(things.seen.properties, Thing(
+            "a", 3, 0.1, True, "large", {"n": "1", "b": "true"}, [80, 81], Person("o", 40), pintle.Secret("k-secret"), "1234",
+        ))
+
+    def test_problems(self) -> None:
+        for properties, want in (
+            ({}, "Name: is missing"),
+            ({"Name": "A"}, "Name: want a text of 0 to 8 characters that matches [a-z]+"),
+            ({"Name": "a\n"}, "Name: want a text of 0 to 8 characters that matches [a-z]+"),
+            ({"Name": "abcdefghi"}, "Name: want a text of 0 to 8 characters that matches [a-z]+"),
+            ({"Name": "a", "Size": "1.5"}, "Size: want a whole number from 1 to 10"),
+            ({"Name": "a", "Size": "11"}, "Size: want a whole number from 1 to 10"),
+            ({"Name": "a", "Size": "0x1"}, "Size: want a whole number from 1 to 10"),
+            ({"Name": "a", "Size": "1_0"}, "Size: want a whole number from 1 to 10"),
+            ({"Name": "a", "Size": ""}, "Size: want a whole number from 1 to 10"),
+            ({"Name": "a", "Ratio": "nan"}, "Ratio: want a number"),
+            ({"Name": "a", "Ratio": "1e999"}, "Ratio: want a number"),
+            ({"Name": "a", "Public": "yes"}, "Public: want true or false"),
+            ({"Name": "a", "Kind": "huge"}, "Kind: want one of small, large"),
+            ({"Name": "a", "Tags": "x"}, "Tags: want an object"),
+            ({"Name": "a", "Ports": ["1", "2", "3"]}, "Ports: want a list of 0 to 2 items"),
+            ({"Name": "a", "Ports": ["1", "x"]}, "Ports[1]: want a whole number"),
+            ({"Name": "a", "Owner": {"Age": "x"}}, "Owner.Name: is missing; Owner.Age: want a whole number"),
+            ({"Name": "a", "Nmae": "b"}, "Nmae: is not known, did you mean Name?"),
+            ({"Name": "a", "Zzz": "b"}, "Zzz: is not known"),
+            ({"Name": ["a"]}, "Name: want a text of 0 to 8 characters that matches [a-z]+"),
+        ):
+            with self.subTest(want):
+                things = Things()
+                answer = self.ask(pintle.handler(things), "Create", properties)
+                self.assertEqual((answer["Status"], answer["PhysicalResourceId"]), ("FAILED", "Pintle::CreateFailed"))
+                self.assertEqual(answer["Reason"], "properties: " + want)
+                self.assertEqual(things.calls, [])
+
+    def test_many_problems(self) -> None:
+        answer = self.ask(pintle.handler(Things()), "Create", {"Name": "a", **{f"x{i}": "" for i in range(12)}})
+        self.assertTrue(answer["Reason"].endswith("; and 2 more"), answer["Reason"])
+
+    def test_old_properties_are_lenient(self) -> None:
+        things = Things()
+        things.act = lambda r: None
+        answer = self.ask(pintle.handler(things), "Update", {"Name": "a"}, {"Host": "h", "Name": "a", "Size": "x"}, id="i")
+        self.assertEqual(answer["Status"], "SUCCESS", answer)
+        self.assertEqual((things.calls, things.seen.old_properties.Size), (["update"], None))
+        self.ask(pintle.handler(things), "Delete", {"Host": "h"}, id="i")
+        self.assertEqual((things.calls[-1], things.seen.properties.Name, things.seen.properties.Kind), ("delete", None, "small"))
+
+    def test_unchecked(self) -> None:
+        class Raw(pintle.Provider[dict]):
+            def create(self, request: "pintle.Request[dict]") -> pintle.Response:
+                return pintle.Response(attributes=request.properties)
+
+        event = self.event("Create", {"Any": "1"})
+        answer = self.send(pintle.handler(Raw()), event)
+        self.assertEqual((answer["Data"], answer["PhysicalResourceId"]), ({"Any": "1"}, event["RequestId"]))
+
+    def test_types_are_checked_at_once(self) -> None:
+        @dataclasses.dataclass
+        class Wrong:
+            When: complex
+
+        with self.assertRaisesRegex(TypeError, "Bad.When: properties cannot have the type"):
+            class Bad(pintle.Provider[Wrong]):
+                pass
+
+        with self.assertRaisesRegex(TypeError, "want a dataclass or dict"):
+            class Worse(pintle.Provider[int]):
+                pass
+
+        with self.assertRaisesRegex(TypeError, "want an instance"):
+            pintle.handler(Things)  # type: ignore[arg-type]
+
+
+class Answers(World):
+    def test_headers(self) -> None:
+        self.ask(pintle.handler(Things()), "Create", {"Name": "a"})
+        self.assertEqual(self.headers[0].get("Content-Type"), "")
+
+    def test_replacement_is_explicit(self) -> None:
+        for response, want in (
+            (None, "SUCCESS old"),
+            (pintle.Response(), "SUCCESS old"),
+            (pintle.Response(id="old", replaces=True), "SUCCESS old"),
+            (pintle.Response(id="new", replaces=True), "SUCCESS new"),
+            (pintle.Response(id="new"), 'FAILED old the Update of "old" returned another physical ID, "new", without replaces. '),
+        ):
+            things = Things()
+            things.act = lambda r, response=response: response
+            answer = self.ask(pintle.handler(things), "Update", {"Name": "a"}, {"Name": "a"}, id="old")
+            got = " ".join([answer["Status"], answer["PhysicalResourceId"], answer.get("Reason", "")])
+            self.assertTrue(got.startswith(want), got)
+
+    def test_an_immutable_change_replaces(self) -> None:
+        things = Things()
+        answer = self.ask(pintle.handler(things), "Update", {"Name": "b"}, {"Name": "a"}, id="thing-a")
+        self.assertEqual((answer["Status"], answer["PhysicalResourceId"], things.calls), ("SUCCESS", "thing-b", ["create"]))
+
+    def test_the_rollback_of_a_failed_replacement_updates(self) -> None:
+        things, fails = Things(), True
+
+        def act(request: pintle.Request) -> pintle.Response:
+            if fails:
+                raise ValueError("no room")
+            return pintle.Response()
+
+        things.act = act
+        handler = pintle.handler(things)
+        self.assertEqual(self.ask(handler, "Update", {"Name": "b"}, {"Name": "a"}, id="thing-a")["Reason"], "no room")
+        fails = False
+        answer = self.ask(handler, "Update", {"Name": "a"}, {"Name": "b"}, id="thing-a")
+        self.assertEqual((answer["PhysicalResourceId"], things.calls), ("thing-a", ["create", "update"]))
+
+    def test_the_rollback_of_a_refused_update_updates(self) -> None:
+        things = Things()
+        handler = pintle.handler(things)
+        self.assertEqual(self.ask(handler, "Update", {"Name": "B!"}, {"Name": "a"}, id="thing-a")["Status"], "FAILED")
+        self.assertEqual(self.ask(handler, "Update", {"Name": "a"}, {"Name": "B!"}, id="thing-a")["Status"], "SUCCESS")
+        self.assertEqual(things.calls, ["update"])
+
+    def test_gone(self) -> None:
+        class Missing(Things):
+            def update(self, request: pintle.Request) -> typing.Any:
+                raise pintle.Gone
+
+            def delete(self, request: pintle.Request) -> typing.Any:
+                raise pintle.Gone("not there")
+
+        things = Missing()
+        things.act = lambda r: pintle.Response(id="again")
+        self.assertEqual(self.ask(pintle.handler(things), "Update", {"Name": "a"}, {"Name": "a"}, id="old")["PhysicalResourceId"], "again")
+        self.assertEqual(self.ask(pintle.handler(things), "Delete", {"Name": "a"}, id="old")["Status"], "SUCCESS")
+
+    def test_failed_create(self) -> None:
+        class Partly(Exception):
+            id = "made"
+
+        for error, want in ((ValueError("why"), "Pintle::CreateFailed why"), (Partly("why"), "made why"), (KeyError("k"), "Pintle::CreateFailed KeyError: 'k'"),
+                            (SystemExit(3), "Pintle::CreateFailed 3"), (ValueError(), "Pintle::CreateFailed the handler failed with an error that has no text, a ValueError")):
+            things = Things()
+
+            def act(_: pintle.Request, error: BaseException = error) -> typing.Any:
+                raise error
+
+            things.act = act
+            answer = self.ask(pintle.handler(things), "Create", {"Name": "a"})
+            self.assertEqual(f"{answer['PhysicalResourceId']} {answer['Reason']}", want)
+        things = Things()
+        answer = self.ask(pintle.handler(things), "Delete", {"Name": "a"}, id="Pintle::CreateFailed")
+        self.assertEqual((answer["Status"], things.calls), ("SUCCESS", []))
+
+    def test_invalid_ids(self) -> None:
+        for bad, want in (("x" * 1025, "is 1025 bytes long"), ("a\nb", "control character"), ("\ud800", "not UTF-8")):
+            things = Things()
+            things.act = lambda r, bad=bad: pintle.Response(id=bad)
+            event = self.event("Create", {"Name": "a"})
+            answer = self.send(pintle.handler(things), event)
+            self.assertEqual((answer["Status"], answer["PhysicalResourceId"]), ("FAILED", event["RequestId"]))
+            self.assertIn(want, answer["Reason"])
+
+    def test_too_much(self) -> None:
+        things = Things()
+        things.act = lambda r: pintle.Response(id="i", attributes={"Big": "ü" * 3000, "Small": 1})
+        answer = self.ask(pintle.handler(things), "Create", {"Name": "a"})
+        self.assertEqual((answer["Status"], "Data" in answer, answer["PhysicalResourceId"]), ("FAILED", False, "i"))
+        self.assertRegex(answer["Reason"], r'the response is \d+ bytes long, 4096 are allowed: .* the largest attributes are "Big" with 6002, "Small" with 1;')
+
+        def fail(_: pintle.Request) -> typing.Any:
+            raise ValueError("begin " + "ü" * 5000 + " end")
+
+        things.act = fail
+        answer = self.ask(pintle.handler(things), "Create", {"Name": "a"})
+        self.assertRegex(answer["Reason"], r"^begin ü+… \[\d+ characters are left out here, the log of the provider has them\] …ü+ end$")
+        self.assertGreater(len(self.bodies[-1]), 4080)
+
+    def test_attributes(self) -> None:
+        @dataclasses.dataclass
+        class Attributes:
+            Url: str
+            Size: typing.Optional[int] = None
+            internal: str = pintle.prop("Internal", default="x")
+
+        things = Things()
+        things.act = lambda r: pintle.Response(id="i", attributes=Attributes("u"))
+        answer = self.ask(pintle.handler(things), "Create", {"Name": "a"})
+        self.assertEqual((answer["Data"], answer.get("NoEcho")), ({"Url": "u", "Internal": "x"}, None))
+        things.act = lambda r: pintle.Response(id="i", attributes={"Bad": {1, 2}})
+        answer = self.ask(pintle.handler(things), "Create", {"Name": "a"})
+        self.assertTrue(answer["Reason"].startswith("the attributes cannot be encoded: "), answer)
+
+    def test_resource_types(self) -> None:
+        things = Things()
+        handler = pintle.handler({"Custom::Other": things})
+        answer = self.ask(handler, "Create", {"Name": "a"})
+        self.assertEqual(answer["Reason"], "this provider has no resource type Custom::Thing, it has Custom::Other")
+
+    def test_events(self) -> None:
+        things = Things()
+        handler = pintle.handler(things)
+        handler({"Records": [{"Sns": {"Message": json.dumps(self.event("Create", {"Name": "a"}))}}]}, Context())
+        self.assertEqual(json.loads(self.bodies[0])["Status"], "SUCCESS")
+        with self.assertRaisesRegex(ValueError, "it has no ResponseURL, StackId"):
+            handler({"RequestId": "r", "LogicalResourceId": "l"}, Context())
+
+    def test_names(self) -> None:
+        things = Things()
+        self.ask(pintle.handler(things), "Create", {"Name": "a"})
+        self.assertRegex(things.seen.name, "^site-Thing-[0-9a-f]{12}$")
+        self.assertRegex(things.seen.token, "^[0-9a-f]{32}$")
+        self.assertTrue(0 < things.seen.remaining < 60)
+
+
+class Secrets(World):
+    SECRET = 'p/ss"wörd'
+
+    def test_reasons_and_logs(self) -> None:
+        things = Things()
+
+        def act(request: pintle.Request) -> typing.Any:
+            raise ValueError(f"{request.properties.Key.reveal()} {request.properties.Key} {json.dumps(self.SECRET)} {self.url}")
+
+        things.act = act
+        with self.assertLogs("pintle_provider", logging.ERROR) as logs:
+            answer = self.ask(pintle.handler(things), "Create", {"Name": "a", "Key": self.SECRET})
+        for text in (answer["Reason"], "\n".join(logs.output)):
+            self.assertIn("****", text)
+            for secret in (self.SECRET, json.dumps(self.SECRET)[1:-1], "c0ffee5ec2e7"):
+                self.assertNotIn(secret, text)
+
+    def test_no_echo(self) -> None:
+        for attributes, want in (
+            ({"Url": "x"}, None), ({"Key": pintle.Secret("new")}, True), ({"Url": "http://" + self.SECRET}, True), ({"List": [self.SECRET]}, True),
+        ):
+            things = Things()
+            things.act = lambda r, attributes=attributes: pintle.Response(id="i", attributes=attributes)
+            answer = self.ask(pintle.handler(things), "Create", {"Name": "a", "Key": self.SECRET})
+            self.assertEqual(answer.get("NoEcho"), want, attributes)
+        self.assertIn("new", json.dumps(self.bodies[1].decode()))
+
+    def test_secret_shows_as_stars(self) -> None:
+        secret = pintle.Secret("x")
+        self.assertEqual([str(secret), repr(secret), f"{secret}", f"{[secret]}"], ["****", "****", "****", "[****]"])
+        self.assertEqual((secret == pintle.Secret("x"), secret == pintle.Secret("y"), bool(pintle.Secret(""))), (True, False, False))
+
+    def test_a_failure_to_send_has_no_url(self) -> None:
+        self.statuses = [403]
+        with self.assertRaises(Exception) as raised:
+            pintle.handler(Things())(self.event("Create", {"Name": "a"}), Context())
+        self.assertRegex(str(raised.exception), r"^send response to 127\.0\.0\.1:\d+, try 1: status 403$")
+
+
+class Delivery(World):
+    def test_tries_again(self) -> None:
+        self.statuses = [503, 429, 500]
+        with self.assertLogs("pintle_provider", logging.WARNING) as logs:
+            self.assertEqual(self.ask(pintle.handler(Things()), "Create", {"Name": "a"})["Status"], "SUCCESS")
+        self.assertEqual(len(logs.output), 3)
+        self.assertNotIn("Signature", "".join(logs.output))
+
+    def test_a_redelivery_gets_the_same_answer(self) -> None:
+        things = Things()
+        handler, event = pintle.handler(things), self.event("Create", {"Name": "a"})
+        first = self.send(handler, event)
+        self.assertEqual(self.send(handler, {**event, "ResponseURL": self.url + "&again=1"}), first)
+        self.assertEqual(things.calls, ["create"])
+
+    def test_out_of_time(self) -> None:
+        things, freed = Things(), threading.Event()
+        things.act = lambda r: freed.wait(30) and pintle.Response(id="late")
+        handler, event = pintle.handler(things), self.event("Create", {"Name": "a"})
+        answer = self.send(handler, event, seconds=1)
+        self.assertEqual((answer["Status"], answer["PhysicalResourceId"]), ("FAILED", event["RequestId"]))
+        self.assertRegex(answer["Reason"], "^ran out of time: the handler did not return within")
+        freed.set()  # the next request waits for the late method
+        self.assertEqual(self.ask(handler, "Delete", {"Name": "a"}, id=event["RequestId"])["Status"], "SUCCESS")
+        self.assertEqual(things.calls, ["create", "delete"])
+
+    def test_service_timeout(self) -> None:
+        things, freed = Things(), threading.Event()
+        self.addCleanup(freed.set)
+        things.act = lambda r: freed.wait(30)
+
+        answer = self.ask(pintle.handler(things), "Create", {"Name": "a", "ServiceTimeout": "1"})
+        self.assertRegex(answer["Reason"], "^ran out of time")
+
+
+class Readme(World):
+    def test_the_first_example(self) -> None:
+        text = (pathlib.Path(__file__).parent / "README.md").read_text(encoding="utf-8")
+        code = re.search("```python\n(.*?)```", text, re.DOTALL).group(1)
+        made: list = []
+        names = {"__name__": "site", "make_site": lambda *args: made.append(args)}
+        exec(compile(code, "site.py", "exec"), names)
+        answer = self.ask(names["handler"], "Create", {"Name": "a", "Size": "3"})
+        self.assertEqual((made, answer["PhysicalResourceId"], answer["Data"]), ([("a", 3)], "site-a", {"Url": "https://a.test"}))
+
+
+class Waiting(World):
+    def test_polls(self) -> None:
+        things = Things()
+        results = iter([
+            pintle.InProgress(state={"job": 1}, id="thing", after=0), pintle.InProgress(state={"job": 2}, after=0.01), pintle.Response(attributes={"A": "b"}),
+        ])
+        states: list = []
+
+        def act(request: pintle.Request) -> typing.Any:
+            states.append((request.state, request.id))
+            return next(results)
+
+        things.act = act
+        answer = self.ask(pintle.handler(things), "Create", {"Name": "a"})
+        self.assertEqual((answer["Status"], answer["PhysicalResourceId"], answer["Data"]), ("SUCCESS", "thing", {"A": "b"}))
+        self.assertEqual(states, [(None, ""), ({"job": 1}, "thing"), ({"job": 2}, "thing")])
+
+    def test_a_failed_operation_keeps_its_id(self) -> None:
+        things = Things()
+
+        def act(request: pintle.Request) -> typing.Any:
+            if request.state is None:
+                return pintle.InProgress(state=1, id="half", after=0)
+            raise ValueError("job failed")
+
+        things.act = act
+        answer = self.ask(pintle.handler(things), "Create", {"Name": "a"})
+        self.assertEqual((answer["Status"], answer["PhysicalResourceId"], answer["Reason"]), ("FAILED", "half", "job failed"))
+        # A replacement whose operation fails reports what it has made, so that it is deleted.
+        answer = self.ask(pintle.handler(things), "Update", {"Name": "b"}, {"Name": "a"}, id="old")
+        self.assertEqual((answer["Status"], answer["PhysicalResourceId"]), ("FAILED", "half"))
+
+    def test_ends_before_the_function(self) -> None:
+        things = Things()
+        things.act = lambda r: pintle.InProgress(state=1, id="slow", after=0.2)
+        began = time.monotonic()
+        answer = self.ask(pintle.handler(things), "Create", {"Name": "a"}, seconds=1)
+        self.assertRegex(answer["Reason"], "^Operation timed out")
+        self.assertEqual(answer["PhysicalResourceId"], "slow")
+        self.assertLess(time.monotonic() - began, 1)
+
+    def test_without_poll(self) -> None:
+        class Half(pintle.Provider[dict]):
+            def create(self, request: pintle.Request) -> pintle.InProgress:
+                return pintle.InProgress(after=0)
+
+        self.assertIn("has no method poll", self.ask(pintle.handler(Half()), "Create", {})["Reason"])
+
+
+if __name__ == "__main__":
+    unittest.main()
