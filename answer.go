@@ -64,7 +64,7 @@ func ask(ctx context.Context, h Handler, r *Request, b budget) outcome {
 		return o
 	case <-watched.Done():
 		return outcome{running: returned, err: fmt.Errorf("ran out of time: the handler did not return within %v; "+
-			"give it more time (the timeout of the function, ServiceTimeout in the template), or make it heed its context",
+			"give it more time (the timeout of the function, ServiceTimeout in the template), or make it respect its context",
 			clock.Now().Sub(start).Round(time.Millisecond))}
 	}
 }

@@ -44,7 +44,7 @@ func parseProperties(raw json.RawMessage, s *shape) (map[string]any, error) {
 	dec.UseNumber()
 	var object map[string]any
 	if err := dec.Decode(&object); err != nil {
-		return nil, fmt.Errorf("properties are no JSON object: %w", err)
+		return nil, fmt.Errorf("properties are not a JSON object: %w", err)
 	}
 	if object == nil {
 		object = map[string]any{}

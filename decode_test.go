@@ -216,7 +216,7 @@ func TestCompileRefuses(t *testing.T) {
 		}{}, "a comma is missing"},
 		{struct {
 			A string `pintle:"length=5..1"`
-		}{}, "is no length"},
+		}{}, "is not a length"},
 		{struct {
 			A string `pintle:"required,required"`
 		}{}, "required is there twice"},

@@ -102,7 +102,7 @@ func unwrap(event []byte) ([][]byte, error) {
 	var requests [][]byte
 	for i, record := range envelope.Records {
 		if record.Sns == nil {
-			return nil, fmt.Errorf("record %d of the event is no SNS notification", i)
+			return nil, fmt.Errorf("record %d of the event is not an SNS notification", i)
 		}
 		requests = append(requests, []byte(record.Sns.Message))
 	}

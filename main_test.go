@@ -183,7 +183,7 @@ func TestProcess(t *testing.T) {
 		{"unknown type", l.event(t, "Move", "site-1", "", ""),
 			[]string{`"FAILED","Reason":"request is not valid: RequestType is \"Move\", not Create, Update or Delete","PhysicalResourceId":"site-1"`}, "invocation/i-1/response {}"},
 		{"no request", `{"hello":1}`, nil, `invocation/i-1/error {"errorMessage":"request is not valid: RequestType is missing`},
-		{"other records", `{"Records":[{"s3":{}}]}`, nil, `invocation/i-1/error {"errorMessage":"record 0 of the event is no SNS notification","errorType":"Pintle.BadEvent"`},
+		{"other records", `{"Records":[{"s3":{}}]}`, nil, `invocation/i-1/error {"errorMessage":"record 0 of the event is not an SNS notification","errorType":"Pintle.BadEvent"`},
 		{"answer refused", l.event(t, pintle.Create, "", "", "&refuse=1"), []string{"SUCCESS"},
 			`invocation/i-1/error {"errorMessage":"send response to ` + l.api() + `, try 1: 403 Forbidden","errorType":"Pintle.NotAnswered"`},
 	} {

@@ -65,7 +65,7 @@ func (e *mnsError) Error() string {
 func parseQueueURL(text string) (*url.URL, error) {
 	u, err := url.Parse(text)
 	if err != nil || u.Host == "" || u.User != nil || u.RawQuery != "" || u.Fragment != "" {
-		return nil, errors.New("the queue is no URL like https://ACCOUNT.mns.REGION.aliyuncs.com/queues/NAME")
+		return nil, errors.New("the queue is not a URL like https://ACCOUNT.mns.REGION.aliyuncs.com/queues/NAME")
 	}
 	name, ok := strings.CutPrefix(u.Path, "/queues/")
 	if !ok || name == "" || strings.Contains(name, "/") {

@@ -118,7 +118,7 @@ func (x *resource[P, A]) undo(ctx context.Context, create *Request, properties P
 	remove.Type, remove.ID = Delete, made
 	remove.wait = nil // a handed-over wait would lose the answer
 	if _, undo := x.remove(ctx, &remove, properties); undo != nil {
-		create.Log().Error("what an operation that failed had made was not deleted", "physicalId", made, "error", logText(undo))
+		create.Log().Error("the resource of a failed operation was not deleted", "physicalId", made, "error", logText(undo))
 		if answer.Reason != "" {
 			answer.Reason += fmt.Sprintf("; and %s, which it had made, is left behind", made)
 		}

@@ -79,7 +79,7 @@ func (s *Server) verifyPush(ctx context.Context, r *http.Request, body []byte) e
 		return errors.New("the Date of the message is missing, too old, or ahead: is the clock right?")
 	}
 	if !fitsMD5(r.Header.Get("Content-MD5"), body) {
-		return errors.New("the Content-MD5 of the message does not fit, and its signature is over that")
+		return errors.New("the Content-MD5 of the message, which its signature covers, does not match")
 	}
 	signature, err := base64.StdEncoding.DecodeString(strings.TrimSpace(r.Header.Get("Authorization")))
 	if err != nil {

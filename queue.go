@@ -89,7 +89,7 @@ func (s *Server) fromQueue(ctx context.Context, q *mnsQueue, m *mnsMessage) {
 		err = s.send(ctx, a)
 	case err == nil: // a waiter keeps it
 	case errors.As(err, &bad):
-		log.Error("this message is no request, it is dropped", "error", err)
+		log.Error("this message is not a request and is dropped", "error", err)
 		err = nil
 	default:
 		log.Error("not answered", "error", err)

@@ -205,7 +205,7 @@ func (x *resource[P, A]) accept(ctx context.Context, r *Request) (*UpdateRequest
 		forgetAttempt(ctx, r, last)
 	}
 	if len(u.OldProblems) > 0 {
-		r.Log().Warn("old properties that cannot be read are taken for zero", "error", &PropertiesError{Old: true, Problems: u.OldProblems})
+		r.Log().Warn("old properties cannot be read and count as zero", "error", &PropertiesError{Old: true, Problems: u.OldProblems})
 	}
 	return u, nil
 }
@@ -226,7 +226,7 @@ func (x *resource[P, A]) update(ctx context.Context, u *UpdateRequest[P]) (Answe
 	}
 	response, err := x.provider.Update(ctx, u)
 	if errors.Is(err, ErrGone) {
-		r.Log().Warn("the resource is gone, making it anew", "error", logText(err))
+		r.Log().Warn("the resource does not exist, creating it again", "error", logText(err))
 		return x.replace(ctx, r, properties, nil)
 	}
 	if err == nil && response.ID != "" && response.ID != r.ID && r.Dialect == wire.ROS {
@@ -263,7 +263,7 @@ func (x *resource[P, A]) replaced(ctx context.Context, r, create *Request, prope
 	if err == nil {
 		if answer.ID == r.ID {
 			change.forget(ctx, r)
-			r.Log().Warn("the replacement has the ID of what it replaces, so nothing will be deleted", "physicalId", r.ID)
+			r.Log().Warn("the replacement has the ID of the old resource, so nothing will be deleted", "physicalId", r.ID)
 		}
 		answer.Replaces = true
 		return answer, nil

@@ -130,7 +130,7 @@ func (s *Server) resume(ctx context.Context, d delivery) (answered, error) {
 	}
 	if s.clock.Now().After(w.Began.Add(s.listens(r) + lateLimit)) {
 		log := requestLog(slog.New(s.log.Handler()), r)
-		log.Error("the wait is given up: the service does not take the answer any more", "began", w.Began, "physicalId", w.ID)
+		log.Error("the wait is abandoned: the service no longer accepts the answer", "began", w.Began, "physicalId", w.ID)
 		return answered{}, nil
 	}
 	return s.take(ctx, d)
@@ -224,7 +224,7 @@ func (s *Server) overtaken(ctx context.Context, a answered, began time.Time) *ar
 }
 
 func (l *arrival) err() error {
-	return fmt.Errorf("given up: the service has sent another request of the resource meanwhile, the %s %s", l.Type, l.RequestID)
+	return fmt.Errorf("abandoned: the service has since sent another request for the resource, the %s %s", l.Type, l.RequestID)
 }
 
 // leaves reports whether the later request is a Delete of a resource other than the one that was made.

@@ -123,8 +123,8 @@ func urlSecrets(r wire.Request) []string {
 }
 
 // errSecretAttributes is the reason of an answer to ROS that would show secrets.
-var errSecretAttributes = errors.New("the attributes hold secrets, and ROS has no NoEcho: it would show them to everybody " +
-	"who may read the stack; return the name of a place where they are kept instead, or set PINTLE_ROS_PLAIN_SECRETS=true for the " +
+var errSecretAttributes = errors.New("the attributes hold secrets, and ROS has no NoEcho: it would show them to everyone " +
+	"with access to the stack; return the name of the place where they are stored instead, or set PINTLE_ROS_PLAIN_SECRETS=true for the " +
 	"provider to have them shown")
 
 // errSecretID is the reason of an answer to ROS whose ID would show secrets.
@@ -181,7 +181,7 @@ func (s *Server) shown(a answered, w wire.Response, answer Answer, hide *redact.
 	switch {
 	case !secret:
 	case s.ros.PlainSecrets:
-		a.log.Warn("the answer holds secrets, and ROS shows them to everybody who may read the stack")
+		a.log.Warn("the answer holds secrets, and ROS shows them to everyone with access to the stack")
 	case inID:
 		return fail(w, errSecretID.Error())
 	default:

@@ -191,7 +191,7 @@ func TestROSNeverReplaces(t *testing.T) {
 		t.Errorf("%s %s", brief(a), a.Data)
 	}
 	want := "FAILED disk-1: Kind, Zone are immutable, and ROS cannot replace a resource in an Update; nothing was changed. " +
-		"To have the resource deleted and made anew, update the stack with ReplacementOption=Enabled and TaintResources.1=Disk[0], " +
+		"To have the resource deleted and created again, update the stack with ReplacementOption=Enabled and TaintResources.1=Disk[0], " +
 		"or give the resource another name in the template"
 	if got := brief(w.deliver(t, w.ros(Update, "disk-1", two, one))); got != want {
 		t.Errorf("got %s\nwant %s", got, want)
@@ -209,7 +209,7 @@ func TestROSNeverReplaces(t *testing.T) {
 		t.Error(got)
 	}
 	d.id = "disk-2"
-	if got := brief(w.deliver(t, w.ros(Update, "disk-1", `{"Zone":"a","Kind":"x","Size":4}`, one))); !strings.HasPrefix(got, `FAILED disk-1: "disk-1" is gone, and ROS cannot take "disk-2"`) {
+	if got := brief(w.deliver(t, w.ros(Update, "disk-1", `{"Zone":"a","Kind":"x","Size":4}`, one))); !strings.HasPrefix(got, `FAILED disk-1: "disk-1" does not exist any more, and ROS does not accept "disk-2"`) {
 		t.Error(got)
 	}
 	if got := strings.Join(d.calls, "; "); got != "Update a false; Create; Update a false; Create; Delete disk-2" {
@@ -306,7 +306,7 @@ func TestROSSecrets(t *testing.T) {
 		if sent := strings.Contains(string(a.Data), "hunter2"); sent != tt.plain || a.NoEcho {
 			t.Errorf("%s: data %s, NoEcho %t", tt.name, a.Data, a.NoEcho)
 		}
-		if strings.Contains(w.log.String(), "hunter2") || tt.plain != strings.Contains(w.log.String(), "shows them to everybody who may read the stack\"") && tt.plain {
+		if strings.Contains(w.log.String(), "hunter2") || tt.plain != strings.Contains(w.log.String(), "shows them to everyone with access to the stack\"") && tt.plain {
 			t.Errorf("%s: log\n%s", tt.name, &w.log)
 		}
 	}

@@ -64,7 +64,7 @@ func withoutID(r *Request, made PhysicalID) (Answer, error) {
 	switch {
 	case r.Type == Update:
 		return Answer{}, errors.New("the Update names no resource, because its Create had failed: delete the resource, or have ROS make it " +
-			"anew with ContinueCreateStack or with TaintResources of UpdateStack")
+			"again with ContinueCreateStack or with TaintResources of UpdateStack")
 	case made == "":
 		r.Log().Warn("nothing to delete: the request names no resource, and this process knows of none; what an earlier one made is left behind")
 	default:
@@ -87,7 +87,7 @@ func keepMade(ctx context.Context, r *Request, id PhysicalID) {
 		ttl = keepFor // there is nothing to delete, with or without the note
 	}
 	if err := r.store.Put(context.WithoutCancel(ctx), madeKey(r), []byte(id), ttl); err != nil {
-		r.Log().Warn("the store does not take a note of what was made", "error", err)
+		r.Log().Warn("the store cannot record the created resource", "error", err)
 	}
 }
 
@@ -97,7 +97,7 @@ func recallMade(ctx context.Context, r *Request) PhysicalID {
 	}
 	id, _, err := r.store.Get(ctx, madeKey(r))
 	if err != nil {
-		r.Log().Warn("the store cannot be read for what was made", "error", err)
+		r.Log().Warn("the store cannot be read for the created resource", "error", err)
 		return ""
 	}
 	return PhysicalID(id)
@@ -128,13 +128,13 @@ func noReplacement(r *Request, names []string) error {
 		are = " are"
 	}
 	return fmt.Errorf("%s%s immutable, and ROS cannot replace a resource in an Update; nothing was changed. To have the resource deleted and "+
-		"made anew, update the stack with ReplacementOption=Enabled and TaintResources.1=%s, or give the resource another name in the template",
+		"created again, update the stack with ReplacementOption=Enabled and TaintResources.1=%s, or give the resource another name in the template",
 		strings.Join(names, ", "), are, r.LogicalID)
 }
 
 // errOtherID is the error of an Update in ROS that recreated a missing resource under another ID.
 func errOtherID(was, is PhysicalID) error {
-	return fmt.Errorf("%q is gone, and ROS cannot take %q in its place in an Update: update the stack with ReplacementOption=Enabled "+
+	return fmt.Errorf("%q does not exist any more, and ROS does not accept %q instead of it in an Update: update the stack with ReplacementOption=Enabled "+
 		"and TaintResources, or give the resource another name in the template", was, is)
 }
 

@@ -241,7 +241,7 @@ func (s *Server) invoked(ctx context.Context, api lambdaAPI, i invocation) error
 // listen serves HTTP until the context ends.
 func (s *Server) listen(ctx context.Context, c RunConfig) error {
 	if s.web.closed() && len(s.ros.SignKeys) == 0 {
-		return errors.New("nobody could be believed over HTTP: set PINTLE_WEBHOOK_SECRET, which pintle env prints, or for ROS " +
+		return errors.New("requests over HTTP could not be verified: set PINTLE_WEBHOOK_SECRET, which pintle env prints, or for ROS " +
 			"PINTLE_ROS_SIGN_KEY, or allow topics with --topic; --unsigned takes requests from everybody on this machine")
 	}
 	listener := c.Listener

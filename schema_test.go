@@ -131,8 +131,8 @@ func TestCommandLine(t *testing.T) {
 		{"--help", 0, "--listen ADDRESS", ""},
 		{"shema", 2, "", `unknown command "shema"`},
 		{"--lisen x", 2, "", "flag provided but not defined: -lisen"},
-		{"--listen 127.0.0.1:0", 1, "", "nobody could be believed over HTTP"},
-		{"--listen 127.0.0.1:0 --topic x", 1, "", "is no topic"},
+		{"--listen 127.0.0.1:0", 1, "", "requests over HTTP could not be verified"},
+		{"--listen 127.0.0.1:0 --topic x", 1, "", "is not a topic"},
 		{"--listen 0.0.0.0:0 --unsigned", 1, "", "on a loopback address only"},
 	} {
 		var out, log bytes.Buffer
@@ -150,7 +150,7 @@ func TestQueueFlagGoesBeforeTheEnvironment(t *testing.T) {
 	t.Setenv("PINTLE_PROVIDER_LISTEN", "no-port")
 	for args, want := range map[string]string{
 		"":                         "address no-port: missing port",
-		"--queue x":                "the queue is no URL",
+		"--queue x":                "the queue is not a URL",
 		"--queue x --listen other": "address other: missing port",
 	} {
 		var out, log bytes.Buffer

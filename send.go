@@ -58,7 +58,7 @@ func (s sender) send(ctx context.Context, to wire.Dialect, responseURL string, b
 		return errors.New("send response: the request has no response URL")
 	}
 	if err != nil || target.Scheme != "http" && target.Scheme != "https" || target.Host == "" {
-		return errors.New("send response: the response URL is no http or https URL")
+		return errors.New("send response: the response URL is not an http or https URL")
 	}
 	for try := 1; ; try++ {
 		again, err := s.try(ctx, to, responseURL, body)

@@ -115,7 +115,7 @@ func (s *Server) message(r *http.Request, body []byte) (text []byte, status int,
 		s.log.Info("subscription confirmed", "topic", m.TopicArn)
 		return nil, 0, nil
 	case "UnsubscribeConfirmation":
-		s.log.Warn("the subscription has ended; its requests will not come here any more", "topic", m.TopicArn)
+		s.log.Warn("the subscription was deleted; its requests no longer arrive here", "topic", m.TopicArn)
 		return nil, 0, nil
 	}
 	return nil, http.StatusBadRequest, fmt.Errorf("the message has the unknown type %.40q", m.Type)
@@ -184,7 +184,7 @@ func (c *certificates) snsURL(text, topic string) (*url.URL, error) {
 		return u, nil
 	}
 	if err != nil || u.Scheme != "https" || u.User != nil || u.Opaque != "" {
-		return nil, errors.New("it is no https URL of SNS")
+		return nil, errors.New("it is not an https URL of SNS")
 	}
 	host := snsHost.FindStringSubmatch(u.Host)
 	token, err := wire.ParseToken(wire.ServiceToken(topic))
@@ -265,7 +265,7 @@ func (c *certificates) at(ctx context.Context, u *url.URL, of string) (*x509.Cer
 	}
 	block, _ := pem.Decode(text)
 	if block == nil || block.Type != "CERTIFICATE" {
-		return nil, &certificateError{of, errors.New("it is no certificate")}
+		return nil, &certificateError{of, errors.New("it is not a certificate")}
 	}
 	certificate, err := x509.ParseCertificate(block.Bytes)
 	if err != nil {

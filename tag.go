@@ -142,7 +142,7 @@ func parseBound(text string) (*bound, error) {
 	if d, err := time.ParseDuration(text); err == nil {
 		return &bound{text, d.Seconds()}, nil
 	}
-	return nil, fmt.Errorf("%q is no number and no duration", text)
+	return nil, fmt.Errorf("%q is neither a number nor a duration", text)
 }
 
 // parseLength reads "3", "1..64", "1.." or "..64".
@@ -154,16 +154,16 @@ func parseLength(text string) (least, most int, err error) {
 	least, most = 0, -1
 	if from != "" {
 		if least, err = strconv.Atoi(from); err != nil || least < 0 {
-			return 0, 0, fmt.Errorf("%q is no length, want one like 1..64", text)
+			return 0, 0, fmt.Errorf("%q is not a length, want one like 1..64", text)
 		}
 	}
 	if to != "" {
 		if most, err = strconv.Atoi(to); err != nil || most < least {
-			return 0, 0, fmt.Errorf("%q is no length, want one like 1..64", text)
+			return 0, 0, fmt.Errorf("%q is not a length, want one like 1..64", text)
 		}
 	}
 	if from == "" && to == "" {
-		return 0, 0, fmt.Errorf("%q is no length, want one like 1..64", text)
+		return 0, 0, fmt.Errorf("%q is not a length, want one like 1..64", text)
 	}
 	return least, most, nil
 }

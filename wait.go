@@ -111,7 +111,7 @@ func parseWait(text json.RawMessage) (*wait, error) {
 	w := &wait{}
 	var version struct{ Version json.RawMessage }
 	if json.Unmarshal(text, &version) != nil {
-		return w, fmt.Errorf("%w: its state is no JSON object", ErrInvalidPending)
+		return w, fmt.Errorf("%w: its state is not a JSON object", ErrInvalidPending)
 	}
 	if err := checkVersion(version.Version, waitVersion); err != nil {
 		var known struct {
@@ -262,7 +262,7 @@ func (r *Request) handOver(w *wait, answer *Answer, after time.Duration) error {
 		return fmt.Errorf("encode the wait: %w", err)
 	}
 	if len(text) > wire.MaxPending {
-		return fmt.Errorf("what is to be kept while it is waited for is %d bytes long, %d are allowed: the state takes %d of them; "+
+		return fmt.Errorf("the data kept during the wait have %d bytes, %d are allowed: the state takes %d of them; "+
 			"keep the name of a place where it is instead", len(text), wire.MaxPending, len(w.State))
 	}
 	r.wait.next, r.wait.after = w, min(after, wire.MaxWaitingAfter)

@@ -103,7 +103,7 @@ func ParsePending(text []byte) (Pending, error) {
 	}
 	var version struct{ Version json.RawMessage }
 	if json.Unmarshal(text, &version) != nil {
-		return Pending{}, fmt.Errorf("%w: it is no JSON object", ErrInvalidPending)
+		return Pending{}, fmt.Errorf("%w: it is not a JSON object", ErrInvalidPending)
 	}
 	if err := checkVersion(version.Version, pendingVersion); err != nil {
 		return Pending{}, err

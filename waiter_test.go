@@ -362,7 +362,7 @@ func TestWaiterReplacementAnsweredByAnother(t *testing.T) {
 	}
 	for kept.settle(t, w) {
 	}
-	if len(w.answers) != 2 || !strings.HasPrefix(short(w.answers[1]), "FAILED old (given up") || len(s.deleted) != 0 {
+	if len(w.answers) != 2 || !strings.HasPrefix(short(w.answers[1]), "FAILED old (abandoned") || len(s.deleted) != 0 {
 		t.Errorf("%v, deleted %v", w.answers, s.deleted)
 	}
 }
@@ -427,7 +427,7 @@ func TestWaiterDeleteMeanwhile(t *testing.T) {
 		if kept.settle(t, w) || len(s.tries) != 1 {
 			t.Errorf("it is still waited for, asked %v", s.tries)
 		}
-		want := "FAILED slow-1 (given up: the service has sent another request of the resource meanwhile, the Delete r-2)"
+		want := "FAILED slow-1 (abandoned: the service has since sent another request for the resource, the Delete r-2)"
 		if got := short(w.answers[1]); got != want || fmt.Sprint(s.deleted) != tt.deleted {
 			t.Errorf("%s, deleted %v, want %s, %s", got, s.deleted, want, tt.deleted)
 		}
@@ -463,7 +463,7 @@ func TestResumeWaitsItsTurn(t *testing.T) {
 		if err := <-served; err != nil {
 			t.Error(err)
 		}
-		if next, err := w.Resume(t.Context(), kept.only(t)); next != nil || err != nil || !strings.Contains(w.answers[1].Reason, "given up") {
+		if next, err := w.Resume(t.Context(), kept.only(t)); next != nil || err != nil || !strings.Contains(w.answers[1].Reason, "abandoned") {
 			t.Errorf("%v, %v, %v", next, err, w.answers)
 		}
 	})
@@ -525,7 +525,7 @@ func TestWaiterTooMuch(t *testing.T) {
 	s, kept := &lasting{}, &shelf{}
 	w := newLasting(t, s, kept)
 	r := w.event(Create, "", `{"More":"`+strings.Repeat(`\\`, 100<<10)+`"}`, "")
-	if got := short(w.deliver(t, r)); !strings.HasPrefix(got, "FAILED slow-1 (what is to be kept while it is waited for is ") {
+	if got := short(w.deliver(t, r)); !strings.HasPrefix(got, "FAILED slow-1 (the data kept during the wait have ") {
 		t.Error(got)
 	}
 }
@@ -577,7 +577,7 @@ func TestParsePending(t *testing.T) {
 		`{"version":1,"key":"k"}`: "it has no event",
 		`{"version":1,"key":"k","event":{},"state":null}`: "it has no state",
 		`{"version":1,"afterMilliseconds":-1}`:            "out of range",
-		`[]`:                                              "no JSON object",
+		`[]`:                                              "not a JSON object",
 		strings.Repeat(" ", maxPendingText+1):             "bytes long",
 	} {
 		if _, err := ParsePending([]byte(old)); !errors.Is(err, ErrInvalidPending) || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "5ec2e7") {

@@ -51,7 +51,7 @@ func newWeb(c ServerConfig, client *http.Client) (web, error) {
 		case err == nil && t.Service == wire.Topic:
 			w.topics[pushTopic(t.Account, t.Name)] = true
 		default:
-			return web{}, fmt.Errorf("%.100q is no topic, want arn:aws:sns:REGION:ACCOUNT:NAME or acs:mns:REGION:ACCOUNT:topics/NAME", topic)
+			return web{}, fmt.Errorf("%.100q is not a topic, want arn:aws:sns:REGION:ACCOUNT:NAME or acs:mns:REGION:ACCOUNT:topics/NAME", topic)
 		}
 	}
 	if len(w.topics) > 0 {

@@ -96,7 +96,7 @@ func TestHTTP(t *testing.T) {
 		{"signed by another", "incorrect horse battery staple", create, nil, 401, "webhook-signature does not fit"},
 		{"signed for another time", webhookSecret, create, set("webhook-timestamp", strconv.FormatInt(time.Now().Add(-4*time.Minute).Unix(), 10)), 401, "webhook-signature does not fit"},
 		{"old", webhookSecret, create, set("webhook-timestamp", "1700000000"), 401, "webhook-timestamp is more than 5m0s from now"},
-		{"no time", webhookSecret, create, set("webhook-timestamp", "soon"), 401, "webhook-timestamp is no number"},
+		{"no time", webhookSecret, create, set("webhook-timestamp", "soon"), 401, "webhook-timestamp is not a number"},
 		{"other signature", webhookSecret, create, set("webhook-signature", "v1,eA==, v2,eA=="), 401, "webhook-signature does not fit"},
 		{"too long", webhookSecret, strings.Repeat("x", 1<<20), nil, 413, "the request is longer than"},
 		{"SNS that is not wanted", "", `{"TopicArn":"arn:aws:sns:us-east-1:123456789012:T"}`, set("x-amz-sns-message-type", "Notification"), 403, "is not allowed"},
@@ -221,13 +221,13 @@ func TestRunHTTPRefuses(t *testing.T) {
 	handlers := []pintle.Handler{pintle.HandlerFunc(site)}
 	type server = pintle.ServerConfig
 	for want, c := range map[string]pintle.RunConfig{
-		"nobody could be believed over HTTP":  {Listen: "127.0.0.1:0"},
-		"webhook secret 1 has 5 bytes":        {Listen: "127.0.0.1:0", ServerConfig: server{WebhookSecrets: []string{"short"}}},
-		"webhook secret 2 is not base64":      {Listen: "127.0.0.1:0", ServerConfig: server{WebhookSecrets: []string{webhookSecret, "whsec_*"}}},
-		`"T" is no topic, want arn:aws:sns`:   {Listen: "127.0.0.1:0", ServerConfig: server{Topics: []string{"T"}}},
-		"taken on a loopback address only":    {Listen: "0.0.0.0:0", ServerConfig: server{AllowUnsigned: true}},
-		"missing port in address":             {Listen: "127.0.0.1", ServerConfig: server{AllowUnsigned: true}},
-		"provider has no handler: one is nil": {Listen: "127.0.0.1:0", ServerConfig: server{Handlers: []pintle.Handler{nil}}},
+		"requests over HTTP could not be verified": {Listen: "127.0.0.1:0"},
+		"webhook secret 1 has 5 bytes":             {Listen: "127.0.0.1:0", ServerConfig: server{WebhookSecrets: []string{"short"}}},
+		"webhook secret 2 is not base64":           {Listen: "127.0.0.1:0", ServerConfig: server{WebhookSecrets: []string{webhookSecret, "whsec_*"}}},
+		`"T" is not a topic, want arn:aws:sns`:     {Listen: "127.0.0.1:0", ServerConfig: server{Topics: []string{"T"}}},
+		"taken on a loopback address only":         {Listen: "0.0.0.0:0", ServerConfig: server{AllowUnsigned: true}},
+		"missing port in address":                  {Listen: "127.0.0.1", ServerConfig: server{AllowUnsigned: true}},
+		"provider has no handler: one is nil":      {Listen: "127.0.0.1:0", ServerConfig: server{Handlers: []pintle.Handler{nil}}},
 	} {
 		if c.Handlers == nil {
 			c.Handlers = handlers

@@ -54,7 +54,7 @@ func (k webhookKeys) verify(header http.Header, body []byte, now time.Time) erro
 	}
 	seconds, err := strconv.ParseInt(stamp, 10, 64)
 	if err != nil {
-		return errors.New("webhook-timestamp is no number of seconds")
+		return errors.New("webhook-timestamp is not a number of seconds")
 	}
 	if age := now.Sub(time.Unix(seconds, 0)); age > webhookAge || age < -webhookAge {
 		return fmt.Errorf("webhook-timestamp is more than %v from now: is the clock right?", webhookAge)

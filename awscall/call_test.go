@@ -346,7 +346,7 @@ func TestObjectIsVerified(t *testing.T) {
 	}{
 		{"right", 200, map[string]string{"X-Amz-Checksum-Crc32": "qK2r7A=="}, ""},
 		{"right, another", 200, map[string]string{"X-Amz-Checksum-Sha256": "KVjUFtCKpaRy17UJA2y36v1UKt2EUn5moUXqZMtM3HU="}, ""},
-		{"wrong", 200, map[string]string{"X-Amz-Checksum-Crc32": "AAAAAA=="}, "the object has another CRC32 than S3 tells"},
+		{"wrong", 200, map[string]string{"X-Amz-Checksum-Crc32": "AAAAAA=="}, "the CRC32 of the object differs from the one that S3 reports"},
 		{"of the parts", 200, map[string]string{"X-Amz-Checksum-Crc32": "AAAAAA==-2"}, ""},
 		{"of a part of the object", 206, map[string]string{"X-Amz-Checksum-Crc32": "AAAAAA=="}, ""},
 		{"none that is known", 200, map[string]string{"X-Amz-Checksum-New": "AAAAAA=="}, ""},

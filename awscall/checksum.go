@@ -77,7 +77,7 @@ func (c *call) verify(resp *http.Response, body []byte) error {
 		sum := algorithm()
 		sum.Write(body) // a hash does not fail
 		if base64.StdEncoding.EncodeToString(sum.Sum(nil)) != told {
-			return fmt.Errorf("the object has another %s than S3 tells", name)
+			return fmt.Errorf("the %s of the object differs from the one that S3 reports", name)
 		}
 	}
 	return nil

@@ -107,7 +107,7 @@ func answerOf(r *pintle.Request, result object, id pintle.PhysicalID) (response,
 	var err error
 	if answer.NoEcho, err = boolean(result["NoEcho"]); err != nil {
 		answer.NoEcho = true // rather that than to show what may be secret
-		r.Log().Warn(`"NoEcho" in the result is neither true nor false, it is taken for true`)
+		r.Log().Warn(`"NoEcho" in the result is neither true nor false and counts as true`)
 	}
 	answer.Reason = reasonIn(result)
 	data, err := mergedData(result["Data"], nil)

@@ -494,7 +494,7 @@ func TestOnEventHandedOver(t *testing.T) {
 	if got := s.ask(t, pintle.Delete, "made-up", "{}", ""); got != "SUCCESS made-up" {
 		t.Error(got)
 	}
-	if kept.settle(t, s.world) || !strings.HasPrefix(short(s.answers[1]), "FAILED new (given up") {
+	if kept.settle(t, s.world) || !strings.HasPrefix(short(s.answers[1]), "FAILED new (abandoned") {
 		t.Errorf("%v", s.answers)
 	}
 	if e := s.onEvent.events[len(s.onEvent.events)-1]; len(s.onEvent.events) != 3 || e["RequestType"] != "Delete" || e["PhysicalResourceId"] != "new" {

@@ -190,7 +190,7 @@ func TestLambdaFunctionConfig(t *testing.T) {
 			t.Errorf("%s, want %s", got, want)
 		}
 	}
-	if got := try("f", LambdaConfig{Endpoint: "ftp://x"}); got != "the endpoint of Lambda is no http or https URL" {
+	if got := try("f", LambdaConfig{Endpoint: "ftp://x"}); got != "the endpoint of Lambda is not an http or https URL" {
 		t.Error(got)
 	}
 }

@@ -91,10 +91,10 @@ type lambdaFunction struct {
 func LambdaFunction(id string, c LambdaConfig) (Function, error) {
 	parts := functionName.FindStringSubmatch(id)
 	if parts == nil {
-		return nil, fmt.Errorf("%.200q is no Lambda function: want its name or its ARN", id)
+		return nil, fmt.Errorf("%.200q is not a Lambda function: want its name or its ARN", id)
 	}
 	if c.Credentials == nil {
-		return nil, errors.New("a Lambda function is called with credentials, and there are none")
+		return nil, errors.New("a call of a Lambda function needs credentials, and none are set")
 	}
 	if c.clock == nil {
 		c.clock = clock.System{}
@@ -205,12 +205,12 @@ func (f lambdaFunction) request(ctx context.Context, event []byte) (*http.Reques
 	endpoint := cmp.Or(f.Endpoint, "https://lambda."+region+"."+domain)
 	base, err := url.Parse(endpoint)
 	if err != nil || base.Scheme != "http" && base.Scheme != "https" || base.Host == "" {
-		return nil, errors.New("the endpoint of Lambda is no http or https URL")
+		return nil, errors.New("the endpoint of Lambda is not an http or https URL")
 	}
 	base = base.JoinPath("2015-03-31/functions", awssign.EscapePath(f.id), "invocations")
 	request, err := http.NewRequestWithContext(ctx, http.MethodPost, base.String(), bytes.NewReader(event))
 	if err != nil {
-		return nil, errors.New("the endpoint of Lambda is no URL")
+		return nil, errors.New("the endpoint of Lambda is not a URL")
 	}
 	request.Header.Set("Content-Type", "application/json")
 	request.Header.Set("X-Amz-Invocation-Type", "RequestResponse")

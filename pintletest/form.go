@@ -159,7 +159,7 @@ func (s *service) recreate(ctx context.Context, now thing, step Step) thing {
 	if back := s.ask(ctx, pintle.Update, now.id, now.properties, step.Properties, Step{}); back != nil {
 		s.expect(*back, "")
 	}
-	s.line("   the service deletes the resource and makes it anew")
+	s.line("   the service deletes the resource and creates it again")
 	if !s.remove(ctx, now.id, now.properties, Step{}) {
 		return now
 	}

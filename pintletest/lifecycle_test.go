@@ -182,7 +182,7 @@ func TestProblems(t *testing.T) {
 		{"the last Delete", pintletest.Lifecycle{Handler: pintle.New(newShelf()), Steps: []pintletest.Step{{Properties: m{"Name": "a", "Fail": "Delete"}}}},
 			[]string{"the end, Delete: answered FAILED: in use"}},
 		{"nothing there", pintletest.Lifecycle{Handler: fixed(pintle.Answer{}, nil), Steps: []pintletest.Step{{Type: pintle.Update}, {Type: pintle.Delete}}},
-			[]string{"step 1, Update: there is no resource", "step 2, Delete: there is no resource"}},
+			[]string{"step 1, Update: no resource exists", "step 2, Delete: no resource exists"}},
 		{"something there", pintletest.Lifecycle{Handler: fixed(pintle.Answer{}, nil), Steps: []pintletest.Step{{}, {Type: pintle.Create}}},
 			[]string{"step 2, Create: there is a resource already: delete it first"}},
 		{"another request", pintletest.Lifecycle{Handler: fixed(pintle.Answer{}, nil), Steps: []pintletest.Step{{Type: "Move"}}},

@@ -78,7 +78,7 @@ func (s *service) play(ctx context.Context, now thing, step Step) thing {
 		s.problem("there is a resource already: delete it first")
 		return now
 	case (step.Type == pintle.Update || step.Type == pintle.Delete || step.Type == pintle.Read) && !now.exists:
-		s.problem("there is no resource")
+		s.problem("no resource exists")
 		return now
 	}
 	switch step.Type {
@@ -98,7 +98,7 @@ func (s *service) play(ctx context.Context, now thing, step Step) thing {
 		s.plan(ctx, now, step)
 		return now
 	}
-	s.problem("%q is no request", step.Type)
+	s.problem("%q is not a request", step.Type)
 	return now
 }
 

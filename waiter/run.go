@@ -201,7 +201,7 @@ func (r *run) ask(ctx context.Context, c claimed) {
 		}
 	}
 	if err != nil {
-		log.Error("what became of a wait cannot be kept, it will be resumed as it was", "error", err)
+		log.Error("the result of a wait cannot be stored, so the wait will be resumed unchanged", "error", err)
 	}
 }
 
@@ -226,7 +226,7 @@ func (r *run) surely(ctx context.Context, c claimed, statement string, args ...a
 		rows, err := r.db.exec(ctx, statement, args...)
 		switch {
 		case err == nil && rows == 0:
-			return fmt.Errorf("the lease of claim %d has ended, and the wait is another's", c.claim)
+			return fmt.Errorf("the lease of claim %d has expired, and another claim has the wait", c.claim)
 		case err == nil:
 			return nil
 		case try == backTries || rest(ctx, try+4) != nil:
@@ -262,10 +262,10 @@ func (r *run) beat(ctx context.Context) {
 func (r *run) clean(ctx context.Context) {
 	waits, err := r.db.exec(ctx, `DELETE FROM {}wait WHERE born < {now} - $1`, keepWaits.Milliseconds())
 	if waits > 0 {
-		r.log.Error("waits were dropped that nobody could resume", "count", waits, "after", keepWaits)
+		r.log.Error("waits that no provider can resume were dropped", "count", waits, "after", keepWaits)
 	}
 	_, forgotten := r.db.exec(ctx, `DELETE FROM {}memory WHERE expires < {now} AND {expires} < {now}`)
 	if err = errors.Join(err, forgotten); err != nil && ctx.Err() == nil {
-		r.log.Warn("what is old cannot be removed", "error", err)
+		r.log.Warn("expired rows cannot be removed", "error", err)
 	}
 }

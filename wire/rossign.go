@@ -69,7 +69,7 @@ func (s ROSSigning) Sign(document []byte, at time.Time) ([]byte, error) {
 // does not rule out. The error says what is wrong and holds nothing of the key or the signature.
 func (s ROSSigning) Verify(document []byte, now time.Time) error {
 	if s.Key == "" {
-		return errors.New("there is no SignKey to check the request with")
+		return errors.New("no SignKey is set to verify the request with")
 	}
 	v, err := parseSigned(document)
 	if err != nil {
@@ -105,7 +105,7 @@ func readSignature(document value.Value, now time.Time) (rosSignature, error) {
 	}
 	at, err := time.Parse(rosDate, date.Text())
 	if err != nil {
-		return rosSignature{}, errors.New("the Date of the Signature is no time like 2021-03-11T13:32:02Z")
+		return rosSignature{}, errors.New("the Date of the Signature is not a time like 2021-03-11T13:32:02Z")
 	}
 	if age := now.Sub(at); age > MaxROSSignatureAge || age < -MaxROSSignatureAge {
 		return rosSignature{}, fmt.Errorf("the Date of the Signature is more than %v from now: is the clock right?", MaxROSSignatureAge)
@@ -127,7 +127,7 @@ func parseSigned(document []byte) (value.Value, error) {
 		return value.Value{}, errors.New("the request is not JSON")
 	}
 	if v.Kind() != value.Map {
-		return value.Value{}, errors.New("the request is no JSON object")
+		return value.Value{}, errors.New("the request is not a JSON object")
 	}
 	return v, nil
 }

@@ -32,7 +32,7 @@ func ParseStackARN(id StackID) (StackARN, error) {
 	}
 	fields := strings.Split(string(id), ":")
 	if len(fields) != 6 || fields[0] != "arn" || !strings.HasPrefix(fields[1], "aws") || fields[2] != "cloudformation" {
-		return bad("is no ARN of CloudFormation")
+		return bad("is not an ARN of CloudFormation")
 	}
 	resource := strings.Split(fields[5], "/")
 	if len(resource) != 3 || resource[0] != "stack" {

@@ -110,12 +110,12 @@ func parseARNToken(token ServiceToken, fields []string) (Token, error) {
 			}
 		}
 	case t.Service == Lambda:
-		return Token{}, fmt.Errorf("service token is no function ARN, "+
+		return Token{}, fmt.Errorf("service token is not a function ARN, "+
 			"want arn:aws:lambda:REGION:ACCOUNT:function:NAME, got %q", short(string(token)))
 	case len(fields) == 6:
 		t.Name = fields[5]
 	default:
-		return Token{}, fmt.Errorf("service token is no topic ARN, "+
+		return Token{}, fmt.Errorf("service token is not a topic ARN, "+
 			"want arn:aws:sns:REGION:ACCOUNT:NAME, got %q", short(string(token)))
 	}
 	for _, f := range []struct{ what, text, allowed string }{

@@ -42,7 +42,7 @@ func parseROSToken(token ServiceToken) (Token, error) {
 			return Token{}, fmt.Errorf("service token names no service of its function: %q", short(text))
 		}
 	case fields[1] == "fc":
-		return Token{}, fmt.Errorf("service token is no function, want acs:fc:REGION:ACCOUNT:functions/NAME "+
+		return Token{}, fmt.Errorf("service token is not a function, want acs:fc:REGION:ACCOUNT:functions/NAME "+
 			"or acs:fc:REGION:ACCOUNT:services/SERVICE/functions/NAME, got %q", short(text))
 	default:
 		if len(path) == 3 && path[0] == "" {
@@ -54,7 +54,7 @@ func parseROSToken(token ServiceToken) (Token, error) {
 		case len(path) == 2 && path[0] == "topics":
 			t.Service, t.Name = Topic, path[1]
 		default:
-			return Token{}, fmt.Errorf("service token is no queue or topic, want acs:mns:REGION:ACCOUNT:queues/NAME "+
+			return Token{}, fmt.Errorf("service token is not a queue or topic, want acs:mns:REGION:ACCOUNT:queues/NAME "+
 				"or acs:mns:REGION:ACCOUNT:topics/NAME, got %q", short(text))
 		}
 	}

@@ -108,7 +108,7 @@ func ParseWaiting(reply []byte) (w Waiting, ok bool, err error) {
 		Pending      json.RawMessage `json:"pending"`
 	}
 	if json.Unmarshal(raw, &in) != nil { // its error may quote what is secret
-		return Waiting{}, true, waitingProblem("%s is no object with a number afterSeconds, a time until in RFC 3339, a text reason and a text physicalResourceId", waitingKey)
+		return Waiting{}, true, waitingProblem("%s is not an object with a number afterSeconds, a time until in RFC 3339, a text reason and a text physicalResourceId", waitingKey)
 	}
 	switch {
 	case in.AfterSeconds == nil:
@@ -204,7 +204,7 @@ func ParseResume(event []byte) (r Resume, ok bool, err error) {
 		Until   time.Time       `json:"until"`
 	}
 	if json.Unmarshal(raw, &in) != nil {
-		return Resume{}, true, waitingProblem("%s is no object with a whole number try and a time until in RFC 3339", resumeKey)
+		return Resume{}, true, waitingProblem("%s is not an object with a whole number try and a time until in RFC 3339", resumeKey)
 	}
 	if in.Try < 1 {
 		return Resume{}, true, waitingProblem("try is missing or less than 1")

@@ -77,7 +77,7 @@ func (p *provider) allowed(account, service, action, region, role string) error 
 	if slices.ContainsFunc(p.rules, func(r rule) bool { return len(r.Accounts) > 0 }) {
 		what += fmt.Sprintf(" for stacks of account %.20s", account)
 	}
-	return fmt.Errorf("%s is not allowed by this provider: whoever runs it can add a rule for it", what)
+	return fmt.Errorf("%s is not allowed by this provider: its operator can add a rule for it", what)
 }
 
 func matchAny(patterns []string, text string) bool {

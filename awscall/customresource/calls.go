@@ -39,7 +39,7 @@ type call struct {
 func parse(properties json.RawMessage) (*calls, error) {
 	var raw map[string]json.RawMessage
 	if err := json.Unmarshal(properties, &raw); err != nil {
-		return nil, errors.New("the properties are no JSON object")
+		return nil, errors.New("the properties are not a JSON object")
 	}
 	c := &calls{byType: map[pintle.RequestType]*call{}}
 	for _, t := range []pintle.RequestType{pintle.Create, pintle.Update, pintle.Delete} {
@@ -50,7 +50,7 @@ func parse(properties json.RawMessage) (*calls, error) {
 		var inside string
 		if value[0] == '"' {
 			if err := json.Unmarshal(value, &inside); err != nil {
-				return nil, fmt.Errorf("%s: it is no text", t)
+				return nil, fmt.Errorf("%s: it is not a text", t)
 			}
 			if strings.TrimSpace(inside) == "" {
 				continue
@@ -131,7 +131,7 @@ func (c *call) ignore(pattern string) error {
 	}
 	var err error
 	if c.Ignore, err = regexp.Compile(pattern); err != nil {
-		return fmt.Errorf("ignoreErrorCodesMatching is no regular expression that can be used here (there are no look-arounds and no back references): %w", err)
+		return fmt.Errorf("ignoreErrorCodesMatching is not a supported regular expression (without look-arounds and back references): %w", err)
 	}
 	return nil
 }

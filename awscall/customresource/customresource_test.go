@@ -184,7 +184,7 @@ func TestHandle(t *testing.T) {
 		{name: "too long", kind: pintle.Create, properties: m{"Create": asText(t, m{"service": "SSM", "action": "describeParameters"})}, want: pintle.Answer{ID: "Logical"},
 			err: `choose the attributes that are needed by outputPaths, such as "outputPaths": ["Parameters.0.Name", "Parameters.1.Name", "Parameters.10.Name"]`, asked: []string{"DescribeParameters {}"}},
 		{name: "a response path and ignored errors", kind: pintle.Create, properties: m{"Create": asText(t, with(get, m{"physicalResourceId": m{"responsePath": "a"}, "ignoreErrorCodesMatching": "x"}))}, err: "Create: physicalResourceId.responsePath cannot be used with ignoreErrorCodesMatching"},
-		{name: "look-around", kind: pintle.Create, properties: m{"Create": asText(t, with(get, m{"ignoreErrorCodesMatching": "(?!x)"}))}, err: "Create: ignoreErrorCodesMatching is no regular expression"},
+		{name: "look-around", kind: pintle.Create, properties: m{"Create": asText(t, with(get, m{"ignoreErrorCodesMatching": "(?!x)"}))}, err: "Create: ignoreErrorCodesMatching is not a supported regular expression"},
 		{name: "external ID alone", kind: pintle.Create, properties: m{"Create": asText(t, with(get, m{"externalId": "x"}))}, err: "ExternalId can only be provided when assumedRoleArn is specified"},
 		{name: "no JSON", kind: pintle.Create, properties: m{"Create": "{secret"}, err: "Create: it is not a JSON object of a call, nor the text of one"},
 		{name: "no action", kind: pintle.Create, properties: m{"Create": m{"service": "ssm"}}, err: "Create: a call needs service and action"},

@@ -171,7 +171,7 @@ var oracleCases = []oracleCase{
 		differ: []difference{{"Data Item.a.ZZ", `"x"`, `(absent)`, newer}}},
 	{name: "an object with a checksum", calls: create("S3", "getObject", m{"Bucket": "bucket", "Key": "k"}), replies: []canned{{header: map[string]string{"X-Amz-Checksum-Crc32": "qK2r7A==", "X-Amz-Checksum-Type": "FULL_OBJECT"}, body: "object"}}},
 	{name: "an object that is another", calls: create("S3", "getObject", m{"Bucket": "bucket", "Key": "k"}), replies: []canned{{header: map[string]string{"X-Amz-Checksum-Crc32": "AAAAAA=="}, body: "object"}},
-		differ: []difference{{"PhysicalResourceId", `"log-stream"`, `"Logical"`, undecided}, {"Reason", `"Checksum mismatch: expected \"AAAAAA==\" but received \"qK2r7A==\" in response header \"x-amz-checksum-crc32\"."`, `"s3 GetObject: HOST: the object has another CRC32 than S3 tells"`, words}}},
+		differ: []difference{{"PhysicalResourceId", `"log-stream"`, `"Logical"`, undecided}, {"Reason", `"Checksum mismatch: expected \"AAAAAA==\" but received \"qK2r7A==\" in response header \"x-amz-checksum-crc32\"."`, `"s3 GetObject: HOST: the CRC32 of the object differs from the one that S3 reports"`, words}}},
 	{name: "an object without bytes", calls: create("S3", "getObject", m{"Bucket": "bucket", "Key": "k"}), replies: answers1(``)},
 
 	// Which of it a template gets.
@@ -243,7 +243,7 @@ var oracleCases = []oracleCase{
 	{name: "an ignored error of EC2", calls: create("EC2", "describeVpcs", nil, m{"ignoreErrorCodesMatching": "InvalidVpcID\\.NotFound"}), replies: failure(400, nil, `<Response><Errors><Error><Code>InvalidVpcID.NotFound</Code><Message>No.</Message></Error></Errors></Response>`)},
 	{name: "an unknown action is ignored", calls: create("SSM", "getParametre", nil, m{"ignoreErrorCodesMatching": ".*"})},
 	{name: "an error is ignored by a look-ahead", calls: create("SSM", "getParameter", m{"Name": "/a"}, m{"ignoreErrorCodesMatching": "^(?!Access)"}), replies: failure(400, nil, `{"__type":"ParameterNotFound"}`),
-		differ: []difference{{whole, `"SUCCESS" "Logical" "OK"; request 1, Name "/a"`, "\"FAILED\" \"Pintle::CreateFailed\" \"Create: ignoreErrorCodesMatching is no regular expression that can be used here (there are no look-arounds and no back references): error parsing regexp: invalid or unsupported Perl syntax: `(?!`\"", lookAround}}},
+		differ: []difference{{whole, `"SUCCESS" "Logical" "OK"; request 1, Name "/a"`, "\"FAILED\" \"Pintle::CreateFailed\" \"Create: ignoreErrorCodesMatching is not a supported regular expression (without look-arounds and back references): error parsing regexp: invalid or unsupported Perl syntax: `(?!`\"", lookAround}}},
 	{name: "an ignored error and a response path", calls: create("SSM", "getParameter", m{"Name": "/a"}, m{"ignoreErrorCodesMatching": ".*", "physicalResourceId": m{"responsePath": "Parameter.ARN"}}), replies: failure(400, nil, `{"__type":"ParameterNotFound"}`),
 		differ: []difference{{whole, `"SUCCESS" (absent) "OK"; request 1, Name "/a"`, `"FAILED" "Pintle::CreateFailed" "Create: physicalResourceId.responsePath cannot be used with ignoreErrorCodesMatching: an error that is ignored has no response"`, ignoredPath}}},
 

@@ -196,7 +196,7 @@ func TestTakeOver(t *testing.T) {
 				if err := c.nodes[0].cmd.Process.Signal(syscall.SIGCONT); err != nil {
 					t.Fatal(err)
 				}
-				c.nodes[0].until("the node joins anew", func() bool { return strings.Contains(c.nodes[0].output(), "joins anew") })
+				c.nodes[0].until("the node joins again", func() bool { return strings.Contains(c.nodes[0].output(), "joins again") })
 				c.nodes[0].until("it has said what became of its sending", func() bool {
 					return strings.Contains(c.nodes[0].output(), "became of a sending is void")
 				})

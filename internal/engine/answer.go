@@ -10,7 +10,7 @@ import (
 )
 
 // withheldText replaces a provider's text when the secrets that it may contain cannot be read.
-const withheldText = "what was said is withheld: it may hold secrets, which cannot be read now to be looked for"
+const withheldText = "the text is withheld: it may contain secrets, which cannot be read now"
 
 // answers reads the answers of providers and turns outcomes into results.
 type answers struct{ *decision }

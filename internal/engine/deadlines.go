@@ -40,7 +40,7 @@ func (t *deadlines) fireDue(ctx context.Context) (time.Duration, time.Time) {
 		ids, next, err := t.store.Due(ctx, limit)
 		if err != nil {
 			if ctx.Err() == nil {
-				t.log.Error("look for what is due", "error", err)
+				t.log.Error("find due requests", "error", err)
 			}
 			return retry, time.Time{}
 		}

@@ -61,7 +61,7 @@ func (d executionData) value() value.Value {
 	}
 	text, err := json.Marshal(d)
 	if err != nil {
-		panic("an execution's data are no JSON") // they were checked before
+		panic("an execution's data are not JSON") // they were checked before
 	}
 	return value.SecretStr(string(text))
 }

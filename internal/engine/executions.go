@@ -79,7 +79,7 @@ func (m StateMachines) StartExecution(ctx context.Context, in MachineExecution) 
 		in.Name = m.env.newID()
 	}
 	if !strings.Contains(in.Machine, ":stateMachine:") {
-		return MachineExecution{}, fmt.Errorf("%q is no ARN of a state machine", in.Machine)
+		return MachineExecution{}, fmt.Errorf("%q is not the ARN of a state machine", in.Machine)
 	}
 	stack, err := m.store.Stack(ctx, in.Stack)
 	if errors.Is(err, store.ErrNotFound) {

@@ -51,7 +51,7 @@ func (d answers) checkImported(r *store.Request, v *result, state *wire.State) {
 	case state == nil:
 		problem = noState
 	case state.Gone:
-		problem = fmt.Sprintf("%s %q does not exist: its provider reports that it is gone", r.Body.ResourceType, r.Body.PhysicalID)
+		problem = fmt.Sprintf("%s %q does not exist, as its provider reports", r.Body.ResourceType, r.Body.PhysicalID)
 	case v.id != r.Body.PhysicalID:
 		problem = otherResource(r, v.id)
 	default:

@@ -53,7 +53,7 @@ func (d macros) report(r *store.Request, outcome Outcome) error {
 	}
 	var p preparation
 	if err := json.Unmarshal([]byte(r.Body.Pending.Text()), &p); err != nil {
-		return fmt.Errorf("read what is prepared by request %s: %w", r.ID, errors.New("it is no JSON")) // the error may quote it
+		return fmt.Errorf("read what is prepared by request %s: %w", r.ID, errors.New("it is not JSON")) // the error may quote it
 	}
 	p.Options.stored = p.Stored
 	if p.ImportExisting {

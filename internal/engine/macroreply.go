@@ -38,7 +38,7 @@ func (d macroRequests) reply(r *store.Request, id string, outcome Outcome) (temp
 		return malformed("it ended as no macro can: " + outcome.Kind.String())
 	}
 	if len(outcome.Body) > maxReply {
-		return malformed("what it returned is too long")
+		return malformed("its result is too long")
 	}
 	var reply struct {
 		RequestID    *string         `json:"requestId"`
@@ -48,9 +48,9 @@ func (d macroRequests) reply(r *store.Request, id string, outcome Outcome) (temp
 	}
 	switch err := json.Unmarshal(outcome.Body, &reply); {
 	case value.Deeper(outcome.Body, value.MaxDepth):
-		return malformed("lists and objects nest too deep in what it returned")
+		return malformed("lists and objects are nested too deeply in its result")
 	case err != nil:
-		return malformed("what it returned is no object with requestId, status and fragment")
+		return malformed("its result is not an object with requestId, status and fragment")
 	case reply.Status == nil:
 		return malformed("it returned no status")
 	case !strings.EqualFold(*reply.Status, "success") && reply.ErrorMessage == "":

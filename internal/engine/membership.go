@@ -64,7 +64,7 @@ func (m *membership) silence(now time.Time) time.Duration {
 func (m *membership) live(ctx context.Context, now time.Time) error {
 	err := m.store.Beat(ctx, m.Node())
 	if errors.Is(err, store.ErrGone) {
-		m.log.Warn("this node was taken for dead; it joins anew")
+		m.log.Warn("this node was declared dead and joins again")
 		err = m.join(ctx)
 	}
 	if err != nil {

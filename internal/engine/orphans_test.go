@@ -87,7 +87,7 @@ func TestRetainedIsListed(t *testing.T) {
 	w.wantLeft(
 		"retained C a: its UpdateReplacePolicy keeps it",
 		"retained R r: its DeletionPolicy keeps it",
-		"retained D d: the delete of the stack was told to leave it",
+		"retained D d: the delete of the stack retained it on request",
 		"orphan E e: Received response status [FAILED] from custom resource. Message returned: never (RequestId: "+string(e.ID)+")",
 	)
 }

@@ -189,9 +189,9 @@ func TestMacroFails(t *testing.T) {
 	}{
 		{"its message", says(`{"requestId": "ID", "status": "failed", "errorMessage": "no"}`), "Transform 123456789012::M failed with: no", ""},
 		{"no message", says(`{"requestId": "ID", "status": "failed"}`), "Transform 123456789012::M failed without an error message.", " (its status was failed)"},
-		{"no JSON", says(`oops`), malformed, " (what it returned is no object with requestId, status and fragment)"},
-		{"nothing", says(``), malformed, " (what it returned is no object with requestId, status and fragment)"},
-		{"a list", says(`[]`), malformed, " (what it returned is no object with requestId, status and fragment)"},
+		{"no JSON", says(`oops`), malformed, " (its result is not an object with requestId, status and fragment)"},
+		{"nothing", says(``), malformed, " (its result is not an object with requestId, status and fragment)"},
+		{"a list", says(`[]`), malformed, " (its result is not an object with requestId, status and fragment)"},
 		{"no status", says(`{"requestId": "ID", "fragment": {}}`), malformed, " (it returned no status)"},
 		{"another request", says(`{"requestId": "x", "status": "success", "fragment": {}}`), malformed, " (its requestId is not that of the request)"},
 		{"no fragment", says(`{"requestId": "ID", "status": "success"}`), malformed, " (it returned no fragment)"},
@@ -203,7 +203,7 @@ func TestMacroFails(t *testing.T) {
 			return ok(r, body(map[string]string{"A": resource("", `"DependsOn": "B"`), "B": resource("", `"DependsOn": "A"`)}))
 		}, "Circular dependency between resources: [A, B]", ""},
 		{"too deep", says(`{"requestId": "ID", "status": "success", "fragment": ` + strings.Repeat("[", 100) + strings.Repeat("]", 100) + `}`),
-			malformed, " (lists and objects nest too deep in what it returned)"},
+			malformed, " (lists and objects are nested too deeply in its result)"},
 		{"its death", func(store.Request) engine.Outcome {
 			return engine.Outcome{Kind: engine.Died, Text: "the process exited", Log: []string{"KeyError"}}
 		}, malformed, " (the process exited\nLast lines of its log:\nKeyError)"},

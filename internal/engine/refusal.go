@@ -46,7 +46,7 @@ var cloudFormationRefusals = refusals{
 	busy: func(stack *store.Stack, _ *store.Operation, status, what string) error {
 		if what == "deleted" {
 			return &Error{CodeOperationInProgress, "Stack:" + string(stack.ID) + " is in " + status + " state and can not be deleted. " +
-				"Wait until its operation has ended."}
+				"Wait until its operation has finished."}
 		}
 		return notPossible(stack, status, what)
 	},
@@ -95,7 +95,7 @@ var rosRefusals = refusals{
 		return &Error{CodeActionInProgress, "Stack " + stack.Name + " already has an action (" + rosAction(op.Kind, op.Phase) + ") in progress."}
 	},
 	atRest: func(stack *store.Stack, status, what string) error {
-		remedy := "Delete it, and create it anew."
+		remedy := "Delete it and create it again."
 		if stack.Kind == store.KindCreate && stack.Phase == store.PhaseFailed {
 			remedy = "Go on with its creation by ContinueCreateStack, or delete it."
 		}

@@ -182,7 +182,7 @@ const (
 )
 
 // leftByOrder is the reason for a resource that the client asked to retain.
-const leftByOrder = "the delete of the stack was told to leave it"
+const leftByOrder = "the delete of the stack retained it on request"
 
 // retain leaves an instance in place and records the reason.
 func (d removal) retain(i *store.Instance, why string) {

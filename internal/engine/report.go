@@ -42,7 +42,7 @@ func (e *Engine) Report(ctx context.Context, id wire.RequestID, outcome Outcome)
 		e.linger.settle(id)
 	}
 	if void && err == nil {
-		e.log.Warn("what became of a sending is void: the request was sent before, or taken over by another node",
+		e.log.Warn("the outcome of a delivery is ignored: the request was sent before, or taken over by another node",
 			"request", id, "outcome", outcome.Kind)
 	}
 	return err
@@ -59,7 +59,7 @@ func (e *Engine) hide(ctx context.Context, id wire.RequestID, outcome *Outcome) 
 	}
 	secrets, err := e.hidden(ctx, id)
 	if err != nil {
-		e.log.Warn("what a provider says is withheld: the secrets that it was given cannot be read to be looked for",
+		e.log.Warn("the text of a provider is withheld: the secrets in its request cannot be read now",
 			"request", id, "error", err)
 	}
 	outcome.hidden, outcome.withheld = secrets, err != nil

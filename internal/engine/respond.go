@@ -154,7 +154,7 @@ func (d manualAnswer) give(in *Respond) (Responded, error) {
 		return Responded{}, err
 	}
 	if in.NoEcho && d.dialect.wire() == wire.ROS {
-		return Responded{}, invalid("ROS has no NoEcho: whoever may read the stack reads all attributes. Nothing was changed.")
+		return Responded{}, invalid("ROS has no NoEcho: everyone with access to the stack reads all attributes. Nothing was changed.")
 	}
 	instance := d.instances[r.Instance]
 	if instance == nil {

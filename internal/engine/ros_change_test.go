@@ -49,7 +49,7 @@ func TestROSPreview(t *testing.T) {
 		{"timeout", engine.PreviewStack{Template: template(`, "Timeout": 9`, "1")}, []string{"Modify C False /Properties/Timeout"}, true},
 		{"token", engine.PreviewStack{Template: template(otherTokenJSON, "1")}, []string{
 			`Modify C False /Properties/ServiceToken !ServiceToken cannot be changed: the update of this resource will fail with "` +
-				`ServiceToken cannot be updated. Keep it, or update the stack with ReplacementOption Enabled: the resource is then deleted, and created anew"`,
+				`ServiceToken cannot be updated. Keep it, or update the stack with ReplacementOption Enabled: the resource is then deleted and created again"`,
 			"Modify D False /Properties/Parameters/Of",
 		}, true},
 		{"replaced", engine.PreviewStack{Template: template(otherTokenJSON, "1"), Replace: true}, []string{
@@ -205,7 +205,7 @@ func TestROSCancelUpdate(t *testing.T) {
 	w.happened([]string{
 		rosUpdateStarted,
 		`C UPDATE_IN_PROGRESS id=a`,
-		`C UPDATE_FAILED id=a "Cancelled: resources.C: the update was cancelled, because another resource failed or the operation was given up"`,
+		`C UPDATE_FAILED id=a "Cancelled: resources.C: the update was cancelled, because another resource failed or the operation was cancelled"`,
 		`S ROLLBACK_IN_PROGRESS "Stack UPDATE cancelled"`,
 		`C UPDATE_IN_PROGRESS id=a`,
 		`C UPDATE_COMPLETE id=a`,

@@ -152,7 +152,7 @@ func TestROSTokenIsNotUpdated(t *testing.T) {
 	to := rosBody(map[string]string{"C": rosResource(`"K": 1`, otherTokenJSON)})
 	w.must(w.change(engine.UpdateStack{Template: to}))
 	const why = `NotSupported: resources.C: ServiceToken cannot be updated. Keep it, or update the stack with ReplacementOption Enabled: ` +
-		`the resource is then deleted, and created anew`
+		`the resource is then deleted and created again`
 	w.happened([]string{
 		rosUpdateStarted,
 		`C UPDATE_IN_PROGRESS id=a`,
@@ -258,13 +258,13 @@ func TestROSReplace(t *testing.T) {
 		w := standing(t, engine.Config{}, two("", ""), "C=a", "D=d")
 		w.must(w.change(engine.UpdateStack{Template: two(otherTokenJSON, `, "Size": 1`), Replace: true}))
 		const why = "StackValidationFailed: resources.D: Size is no property of a custom resource, which has ServiceToken, Timeout, Parameters " +
-			"and HttpConfig; what its provider is to get stands under Parameters"
+			"and HttpConfig; put the values for its provider under Parameters"
 		w.happened([]string{
 			rosUpdateStarted,
 			`C DELETE_IN_PROGRESS id=a`,
 			`D UPDATE_IN_PROGRESS id=d`,
 			`D UPDATE_FAILED id=d "` + why + `"`,
-			`C UPDATE_FAILED id=a "Cancelled: resources.C: the update was cancelled, because another resource failed or the operation was given up"`,
+			`C UPDATE_FAILED id=a "Cancelled: resources.C: the update was cancelled, because another resource failed or the operation was cancelled"`,
 			`S ROLLBACK_IN_PROGRESS "Resource UPDATE failed: ` + why + `"`,
 			`C UPDATE_COMPLETE id=a`,
 			`D UPDATE_COMPLETE id=d`,
@@ -389,7 +389,7 @@ func TestROSUpdateExpires(t *testing.T) {
 	w.happened([]string{
 		rosUpdateStarted,
 		`C UPDATE_IN_PROGRESS id=a`,
-		`C UPDATE_FAILED id=a "Cancelled: resources.C: the update was cancelled, because another resource failed or the operation was given up"`,
+		`C UPDATE_FAILED id=a "Cancelled: resources.C: the update was cancelled, because another resource failed or the operation was cancelled"`,
 		`S ROLLBACK_IN_PROGRESS "Stack UPDATE failed: Timeout: TimeoutInMinutes are over"`,
 		`C UPDATE_IN_PROGRESS id=a`,
 		`C UPDATE_COMPLETE id=a`,
@@ -409,7 +409,7 @@ func TestROSRetain(t *testing.T) {
 			rosDeleteStarted,
 			`A DELETE_IN_PROGRESS id=a`,
 			`B DELETE_COMPLETE id=b "retained: its DeletionPolicy keeps it"`,
-			`C DELETE_COMPLETE id=c "retained: the delete of the stack was told to leave it"`,
+			`C DELETE_COMPLETE id=c "retained: the delete of the stack retained it on request"`,
 			`A DELETE_COMPLETE id=a`,
 			rosDeleteDone,
 		}, `-> Delete A id=a {}`)
@@ -559,7 +559,7 @@ func TestROSRefusals(t *testing.T) {
 // TestROSProperties checks that invalid properties fail the resource, with all problems at once.
 func TestROSProperties(t *testing.T) {
 	for _, test := range []struct{ name, properties, want string }{
-		{"unknown", `, "Size": 1`, "Size is no property of a custom resource, which has ServiceToken, Timeout, Parameters and HttpConfig; what its provider is to get stands under Parameters"},
+		{"unknown", `, "Size": 1`, "Size is not a property of a custom resource, which has ServiceToken, Timeout, Parameters and HttpConfig; put the values for its provider under Parameters"},
 		{"no token", `"ServiceToken": ""`, "ServiceToken must be a string that is not empty"},
 		{"long token", `"ServiceToken": "web:https://` + strings.Repeat("x", 510) + `"`, "ServiceToken has 522 bytes, at most 512 are allowed"},
 		{"timeout", `, "Timeout": 43201`, `Timeout must be a whole number of seconds from 1 to 43200, got "43201"`},
@@ -568,8 +568,8 @@ func TestROSProperties(t *testing.T) {
 		{"key", `, "HttpConfig": {"SignKey": ""}`, "HttpConfig.SignKey must be a string of 1 to 128 characters"},
 		{"headers", `, "HttpConfig": {"Headers": {"X-A": 1}}`, "HttpConfig.Headers must be a map of strings, and X-A is none"},
 		{"member", `, "HttpConfig": {"Key": "x"}`, "HttpConfig has no Key: it has SignKey, ContentType and Headers"},
-		{"two", `, "A": 1, "Timeout": 0`, "A is no property of a custom resource, which has ServiceToken, Timeout, Parameters and HttpConfig; " +
-			"what its provider is to get stands under Parameters; Timeout must be a whole number of seconds from 1 to 43200, got \"0\""},
+		{"two", `, "A": 1, "Timeout": 0`, "A is not a property of a custom resource, which has ServiceToken, Timeout, Parameters and HttpConfig; " +
+			"put the values for its provider under Parameters; Timeout must be a whole number of seconds from 1 to 43200, got \"0\""},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			w := newROS(t, engine.Config{})

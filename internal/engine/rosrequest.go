@@ -86,8 +86,8 @@ func rosTokenProblem(v value.Value) string {
 
 // rosNoProperty returns the error for a property that a custom resource does not have.
 func rosNoProperty(name string) string {
-	return name + " is no property of a custom resource, which has ServiceToken, Timeout, Parameters and HttpConfig; " +
-		"what its provider is to get stands under Parameters"
+	return name + " is not a property of a custom resource, which has ServiceToken, Timeout, Parameters and HttpConfig; " +
+		"put the values for its provider under Parameters"
 }
 
 func rosTime(v value.Value) (time.Duration, error) {

@@ -18,12 +18,12 @@ var rosTexts = texts{
 	replaced:        "",
 	recreating:      "",
 	signalled:       CloudFormation.texts().signalled,
-	createCancelled: "the creation was cancelled, because another resource failed or the operation was given up",
-	updateCancelled: "the update was cancelled, because another resource failed or the operation was given up",
+	createCancelled: "the creation was cancelled, because another resource failed or the operation was cancelled",
+	updateCancelled: "the update was cancelled, because another resource failed or the operation was cancelled",
 	tokenChanged: "ServiceToken cannot be updated. Keep it, or update the stack with ReplacementOption Enabled: " +
-		"the resource is then deleted, and created anew",
+		"the resource is then deleted and created again",
 	notUpdatable: func(reason string) string {
-		const remedy = "update the stack with ReplacementOption Enabled: the resource is then deleted, and created anew"
+		const remedy = "update the stack with ReplacementOption Enabled: the resource is then deleted and created again"
 		if reason == "" {
 			return "the change cannot be made to the resource that there is; " + remedy
 		}

@@ -39,7 +39,7 @@ func (d *Delta) check(target Target, view *View) error {
 			return fmt.Errorf("instance %d of %q of stack %d: the decision is about stack %d, and instances count from 1", i.Number, i.Logical, i.Stack, key)
 		}
 		if !i.Role.known() {
-			return fmt.Errorf("instance %d: there is no role %q", i.Number, i.Role)
+			return fmt.Errorf("instance %d: unknown role %q", i.Number, i.Role)
 		}
 	}
 	for i := range d.Requests {

@@ -92,11 +92,11 @@ func (c Codec) Reseal(values []byte) (fresh []byte, stale bool, err error) {
 		line, more := bytes.CutSuffix(line, []byte("\n"))
 		v, err := value.Decode(line, c.keys)
 		if err != nil {
-			return nil, false, fmt.Errorf("seal anew: %w", err)
+			return nil, false, fmt.Errorf("seal again: %w", err)
 		}
 		text, err := value.Encode(v, c.keys)
 		if err != nil {
-			return nil, false, fmt.Errorf("seal anew: %w", err)
+			return nil, false, fmt.Errorf("seal again: %w", err)
 		}
 		if fresh = append(fresh, text...); more {
 			fresh = append(fresh, '\n')

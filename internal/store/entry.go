@@ -36,7 +36,7 @@ func (k EntryKey) Bounds() (after, before string) {
 func (k EntryKey) check() error {
 	if k.Account == "" || k.Region == "" || k.Kind == "" || k.Name == "" || strings.Contains(k.Account+k.Region+k.Kind, " ") ||
 		strings.ContainsFunc(k.Row(), func(r rune) bool { return r < ' ' }) {
-		return fmt.Errorf("%q in %s, %s is no name of a %s", k.Name, k.Account, k.Region, k.Kind)
+		return fmt.Errorf("%q in %s, %s is not the name of a %s", k.Name, k.Account, k.Region, k.Kind)
 	}
 	return nil
 }

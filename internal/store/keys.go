@@ -108,7 +108,7 @@ func (k *Keys) Open(sealed string) (string, error) {
 	id, text, ok := strings.Cut(rest, ".")
 	switch {
 	case !ok:
-		return "", errors.New("what should be sealed is not")
+		return "", errors.New("a value that must be sealed is not")
 	case version != sealVersion:
 		return "", fmt.Errorf("sealed in format %.16q; this version of Pintle reads %s only", version, sealVersion)
 	}

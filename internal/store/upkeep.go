@@ -38,7 +38,7 @@ func (k Keep) WithDefaults() (Keep, error) {
 	k.Deleted, k.Requests = cmp.Or(k.Deleted, DefaultKeepDeleted), cmp.Or(k.Requests, DefaultKeepRequests)
 	k.Events, k.Audit = cmp.Or(k.Events, DefaultKeepEvents), cmp.Or(k.Audit, DefaultKeepAudit)
 	if k.Deleted < 0 || k.Requests < 0 || k.Events < 0 || k.Audit < 0 {
-		return k, fmt.Errorf("what is kept cannot be less than nothing: %+v", k)
+		return k, fmt.Errorf("limits for kept data cannot be negative: %+v", k)
 	}
 	return k, nil
 }

@@ -30,7 +30,7 @@ func main() {
 
 func run(botocore, out string) error {
 	if botocore == "" {
-		return errors.New("name the folder of botocore with -botocore; python3 -c 'import botocore; print(botocore.__path__[0])' tells where it is")
+		return errors.New("name the folder of botocore with -botocore; python3 -c 'import botocore; print(botocore.__path__[0])' prints its path")
 	}
 	if filepath.Base(botocore) == "data" {
 		botocore = filepath.Dir(botocore)

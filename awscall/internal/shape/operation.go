@@ -132,7 +132,7 @@ const maxCBOR = 512 << 10
 func (o *Operation) Response(ctx context.Context, r *http.Response, body []byte) (v map[string]any, err error) {
 	defer func() {
 		if p := recover(); p != nil {
-			v, err = nil, fmt.Errorf("%s was answered with what its model does not describe", o.Name)
+			v, err = nil, fmt.Errorf("the response to %s does not match its model", o.Name)
 		}
 	}()
 	isJSON := o.service.Protocol == jsonRPC || o.service.Protocol == restJSON
@@ -172,7 +172,7 @@ func (o *Operation) Response(ctx context.Context, r *http.Response, body []byte)
 	case err != nil && failed:
 		return nil, &APIError{Code: "UnknownError", Message: "UnknownError"}
 	case err != nil:
-		return nil, fmt.Errorf("%s was answered with what its model does not describe", o.Name) // the cause quotes the answer
+		return nil, fmt.Errorf("the response to %s does not match its model", o.Name) // the cause quotes the answer
 	}
 	if out.value == nil {
 		out.value = map[string]any{}

@@ -52,7 +52,7 @@ func main() {
 	if text := os.Getenv("CLUSTERS_PACE"); text != "" {
 		var err error
 		if c.pace, err = time.ParseDuration(text); err != nil || c.pace <= 0 {
-			log.Fatalf("CLUSTERS_PACE: %q is no duration", text)
+			log.Fatalf("CLUSTERS_PACE: %q is not a duration", text)
 		}
 	}
 	pintle.Main(pintle.For("Custom::Cluster", pintle.New(c, pintle.WithPollPolicy(policy))))

@@ -59,7 +59,7 @@ func (f files) Delete(ctx context.Context, r *pintle.DeleteRequest[filePropertie
 		return err
 	}
 	if owner != r.Name() {
-		r.Log().Warn("what is there was not written by this resource, so it stays", "object", is.String(), "owner", owner)
+		r.Log().Warn("this resource did not write the existing object, so it stays", "object", is.String(), "owner", owner)
 		return pintle.ErrGone
 	}
 	return f.store.remove(ctx, is)

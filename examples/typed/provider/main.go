@@ -79,7 +79,7 @@ func (a accounts) Migrate(_ context.Context, r *pintle.MigrateRequest) error {
 	}
 	perMinute, err := strconv.ParseFloat(fmt.Sprint(rate), 64)
 	if err != nil {
-		return errors.New("rate is no number")
+		return errors.New("rate is not a number")
 	}
 	delete(old, "Rate")
 	old["Speed"] = strconv.FormatFloat(perMinute/60, 'g', -1, 64)

@@ -99,7 +99,7 @@ func TestImportOfCustomResource(t *testing.T) {
 // TestImportOfCustomResourceFails checks that a failed import releases the resource without a Delete.
 func TestImportOfCustomResourceFails(t *testing.T) {
 	for answer, reason := range map[string]string{
-		`"Status": "SUCCESS", "PhysicalResourceId": "disk-1", "PintleState": {"gone": true}`: `Custom::Readable "disk-1" does not exist: its provider reports that it is gone`,
+		`"Status": "SUCCESS", "PhysicalResourceId": "disk-1", "PintleState": {"gone": true}`: `Custom::Readable "disk-1" does not exist, as its provider reports`,
 		`"Status": "SUCCESS", "PhysicalResourceId": "disk-1"`:                                "the provider answered SUCCESS without the state of the resource",
 		`"Status": "SUCCESS", "PhysicalResourceId": "disk-2", "PintleState": {}`:             `the provider answered with the physical ID "disk-2" instead of "disk-1"`,
 		`"Status": "FAILED", "PhysicalResourceId": "disk-1", "Reason": "no access"`:          "Received response status [FAILED] from custom resource. Message returned: no access",

@@ -63,7 +63,7 @@ func TestMessages(t *testing.T) {
 		{"Action=UpdateStack&ClientRequestToken=once&StackName=busy" + body,
 			"400 TokenAlreadyExistsException: ClientRequestToken once was used for another operation on stack busy"},
 		{"Action=DeleteStack&StackName=changing", "409 OperationInProgressException: Stack:" + changing +
-			" is in UPDATE_IN_PROGRESS state and can not be deleted. Wait until its operation has ended."},
+			" is in UPDATE_IN_PROGRESS state and can not be deleted. Wait until its operation has finished."},
 		{"Action=UpdateStack&StackName=live" + body, named + "No updates are to be performed."},
 		{"Action=UpdateStack&StackName=" + id + "&UsePreviousTemplate=true", named + "No updates are to be performed."},
 		{"Action=DeleteStack&StackName=kept", named + "Stack [kept] cannot be deleted while TerminationProtection is enabled"},

@@ -43,7 +43,7 @@ func New(version string) *Metrics {
 		ended: counters("operations_ended_total",
 			"Operations of stacks that have ended, by their final phase.", "dialect", "kind", "outcome"),
 		answers: counters("answers_total",
-			"Answers to requests, by what they were.", "dialect", "outcome"),
+			"Answers to requests, by result.", "dialect", "outcome"),
 		failures: counters("failures_total",
 			"Failures of resources, by their cause; each try of a clean-up is one.", "dialect", "cause"),
 		silences: counters("silent_returns_total",

@@ -205,7 +205,7 @@ func isROS(r *http.Request) (bool, error) {
 	case engine.ROS.Name():
 		return true, nil
 	default:
-		return false, &Error{http.StatusBadRequest, fmt.Sprintf("there is no dialect %.100q: want %s or %s", dialect,
+		return false, &Error{http.StatusBadRequest, fmt.Sprintf("unknown dialect %.100q: want %s or %s", dialect,
 			engine.CloudFormation.Name(), engine.ROS.Name())}
 	}
 }

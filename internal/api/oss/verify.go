@@ -135,7 +135,7 @@ func read(r *http.Request) (*signature, *Error) {
 		return readURL1(query)
 	}
 	return nil, &Error{
-		"AccessDenied", "Anonymous access is forbidden for this operation: objects are private here, whatever the access control list " +
+		"AccessDenied", "Anonymous access is forbidden for this operation: objects are private here, regardless of the access control list " +
 			"of their bucket is.", http.StatusForbidden,
 	}
 }

@@ -17,7 +17,7 @@ var refusals = []struct{ actions, remedy string }{
 	},
 	{
 		"DetectStackDrift DetectStackResourceDrift GetStackDriftDetectionStatus ListStackResourceDrifts UpdateStackTemplateByResources",
-		"Pintle detects drift in stacks of CloudFormation only: compare GetStackResource with what there is.",
+		"Pintle detects drift in stacks of CloudFormation only: compare GetStackResource with the existing resources.",
 	},
 	{
 		"ListResourceTypes GetResourceType GetResourceTypeTemplate ListResourceTypeVersions",
@@ -35,7 +35,7 @@ var refusals = []struct{ actions, remedy string }{
 		"EnableServiceAccess GetServiceAccess EnableServices GetServiceProvisions",
 		"Services of Alibaba Cloud are not activated here: --unknown-types record keeps resources of any type as records.",
 	},
-	{"GetFeatureDetails ListSummaries", "They describe what ROS itself offers in a region: see docs/ros-api.md for what there is here."},
+	{"GetFeatureDetails ListSummaries", "They describe what ROS itself offers in a region: docs/ros-api.md lists what Pintle offers."},
 	{
 		"CreateAITask GetAITask ListAITasks ListAITaskEvents StartChat StopChat ListChatMessages ListChatSessions " +
 			"CreateDiagnostic DeleteDiagnostic GetDiagnostic ListDiagnostics",

@@ -31,7 +31,7 @@ type field struct {
 // shapeOf parses the tags of a struct. It panics if one is invalid.
 func shapeOf(t reflect.Type) *shape {
 	if t.Kind() != reflect.Struct {
-		panic(fmt.Sprintf("rpc: %v is no struct", t))
+		panic(fmt.Sprintf("rpc: %v is not a struct", t))
 	}
 	s := &shape{}
 	for i := range t.NumField() {

@@ -96,7 +96,7 @@ func Handle[In, Out any](s *Service, name string, fn func(context.Context, In) (
 		panic(fmt.Sprintf("rpc: action %q of %s is empty or registered twice", name, s.config.Name))
 	}
 	if _, coded := reflect.TypeFor[Out]().FieldByName("Code"); coded {
-		panic("rpc: the output of " + name + " has a Code, which clients take for an error")
+		panic("rpc: the output of " + name + " has a Code, which clients treat as an error")
 	}
 	input := shapeOf(reflect.TypeFor[In]())
 	s.actions[name] = func(ctx context.Context, parameters url.Values) (any, error) {

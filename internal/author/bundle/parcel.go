@@ -127,7 +127,7 @@ func (p *packing) pack(text string, chain []string) (string, error) {
 			return "", err
 		}
 		if len(inner) > MaxBytes {
-			return "", fail(fmt.Errorf("%s, with what is nested in it, has %d bytes, %d are allowed", file, len(inner), MaxBytes))
+			return "", fail(fmt.Errorf("%s and its nested templates have %d bytes, %d are allowed", file, len(inner), MaxBytes))
 		}
 		from, to, err := find(text, named)
 		if err != nil {

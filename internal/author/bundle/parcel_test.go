@@ -102,7 +102,7 @@ func TestPackErrors(t *testing.T) {
 	for url, want := range map[string]string{
 		"none.yaml":  "t.yaml:1:77: TemplateURL: file does not exist",
 		"self.yaml":  "self.yaml:1:77: the template nests itself: t.yaml, self.yaml, self.yaml",
-		"large.yaml": "t.yaml:1:77: large.yaml, with what is nested in it, has 1000065 bytes, 1000000 are allowed",
+		"large.yaml": "t.yaml:1:77: large.yaml and its nested templates have 1000065 bytes, 1000000 are allowed",
 		"|\n  x":     "",
 	} {
 		_, err := bundle.Pack(nest(url), "t.yaml", files(all))

@@ -44,7 +44,7 @@ var rules = []Rule{
 		"Catch every error of the handler and answer FAILED with its text. Do not exit the process."},
 	{"hang", Error, "the handler ends before its timeout",
 		"Lambda stops the function at its timeout, no answer is sent, and CloudFormation waits an hour",
-		"Bound every wait by the time that the function has left. Answer FAILED before it is over, or raise " +
+		"Bound every wait by the remaining time of the function. Answer FAILED before it ends, or raise " +
 			"the function's timeout."},
 	{"delivery-refused", Error, "a request is accepted with a 2xx",
 		"an engine retries for a while and then fails the resource; the provider never gets the request",
@@ -89,7 +89,7 @@ var rules = []Rule{
 
 	// What is in it.
 	{"answer-json", Error, "the answer is a JSON object",
-		"CloudFormation fails the resource with Invalid Response object, whatever the answer was",
+		"CloudFormation fails the resource with Invalid Response object, regardless of the answer",
 		"Encode the answer once with a JSON encoder. Set Content-Length to the number of bytes, not of " +
 			"characters, and leave out NaN and Infinity."},
 	{"answer-too-long", Error, "the answer has at most 4,096 bytes",
@@ -276,7 +276,7 @@ var rules = []Rule{
 		"the ID is visible in the list of resources, in events and through Ref",
 		"Derive the ID from other properties, or from a random value that you keep."},
 	{"secret-attribute", Warning, "attributes with a name like that of a secret come with NoEcho",
-		"without it the service shows them to everyone who may describe the stack's outputs and resources",
+		"without it the service shows them to everyone with permission to describe the stack's outputs and resources",
 		"Set NoEcho to true in the answer, or leave the attribute out."},
 	{"secret-in-data", Warning, "secret properties are returned in Data only with NoEcho",
 		"without it the service shows them wherever it shows attributes",

@@ -37,7 +37,7 @@ var rosWords = map[string]struct{ statement, why string }{
 	},
 	"crash-after-answer":  {why: "Function Compute may run a failed function once more with the same request, so its work is done twice"},
 	"answer-after-return": {why: "Function Compute freezes the process after the handler returns: the answer is sent with the next request, hours later, or never"},
-	"answer-json":         {why: "ROS cannot parse the answer, whatever it was"},
+	"answer-json":         {why: "ROS cannot parse the answer, regardless of its content"},
 	"answer-too-long":     {why: "ROS rejects the answer, and the reason in it is lost"},
 	"answer-status":       {why: "ROS cannot tell success from failure, and fails the resource"},
 	"answer-types":        {why: "ROS cannot parse the answer, and fails the resource"},

@@ -43,7 +43,7 @@ type key struct {
 // least [MinSecret] bytes.
 func New(secrets ...[]byte) (*Box, error) {
 	if len(secrets) == 0 {
-		return nil, errors.New("there is no key to seal with")
+		return nil, errors.New("no key to seal with is set")
 	}
 	b := &Box{}
 	for n, secret := range secrets {

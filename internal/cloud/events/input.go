@@ -208,7 +208,7 @@ func transform(t registry.Transformer, e event) ([]byte, error) {
 		rest = rest[1:]
 	}
 	if out.Len() > MaxInput {
-		return nil, fmt.Errorf("what the InputTemplate makes has more than %d bytes", MaxInput)
+		return nil, fmt.Errorf("the result of the InputTemplate has more than %d bytes", MaxInput)
 	}
 	if json.Valid(out.Bytes()) {
 		return out.Bytes(), nil

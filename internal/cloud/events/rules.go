@@ -70,7 +70,7 @@ type Rules struct {
 // New returns the rules of a catalog. No rule fires before [Rules.Run].
 func New(config Config) (*Rules, error) {
 	if config.Catalog == nil || config.Send == nil {
-		return nil, errors.New("rules: the catalog and what sends to targets are required")
+		return nil, errors.New("rules: the catalog and a sender to targets are required")
 	}
 	if config.Now == nil {
 		config.Now = time.Now

@@ -80,7 +80,7 @@ func (f *Functions) attempt(event invocation) {
 			f.conclude(of, event, conditionSuccess)
 			return
 		case err == nil && failures >= retries:
-			f.config.Log.Warn("an event was given up", "function", c.Function, "event", id, "tries", failures+1, "error", last.kind)
+			f.config.Log.Warn("an event was dropped", "function", c.Function, "event", id, "tries", failures+1, "error", last.kind)
 			f.conclude(of, event, conditionExhausted)
 			return
 		case err == nil && !old:
@@ -88,7 +88,7 @@ func (f *Functions) attempt(event invocation) {
 			failures++
 			f.config.Log.Warn("a function failed, and is called again", "function", c.Function, "event", id, "error", last.kind, "after", pause)
 		case errors.As(err, &told) && told.Status < 500 && told.Code != "TooManyRequestsException":
-			f.config.Log.Warn("an event was given up", "function", c.Function, "event", id, "tries", failures, "error", err)
+			f.config.Log.Warn("an event was dropped", "function", c.Function, "event", id, "tries", failures, "error", err)
 			return
 		case old:
 			f.config.Log.Warn("an event became too old", "function", c.Function, "event", id, "tries", failures, "error", err)

@@ -128,7 +128,7 @@ type Functions struct {
 // New returns the functions of a catalog.
 func New(config Config) (*Functions, error) {
 	if config.Catalog == nil || config.Runtime == nil || !config.DeclaredOnly && (config.CodeDir == "" || config.CacheDir == "") {
-		return nil, errors.New("functions: the catalog, the runtime, and folders for code and for what is unpacked are required")
+		return nil, errors.New("functions: the catalog, the runtime, and directories for code and unpacked code are required")
 	}
 	if config.Concurrency < 0 || config.Queue < 0 || config.Memory < 0 {
 		return nil, errors.New("functions: Concurrency, Queue and Memory must not be negative")

@@ -73,7 +73,7 @@ func (f *Functions) collect(ctx context.Context, place registry.Scope) {
 	}
 	needed, err := f.needed(ctx, place)
 	if err != nil {
-		f.config.Log.WarnContext(ctx, "code that is no longer needed was not looked for", "error", err)
+		f.config.Log.WarnContext(ctx, "unused code could not be searched for", "error", err)
 		return
 	}
 	for _, name := range old {
@@ -81,7 +81,7 @@ func (f *Functions) collect(ctx context.Context, place registry.Scope) {
 			continue
 		}
 		if err := f.discard(filepath.Join(dir, name)); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			f.config.Log.WarnContext(ctx, "code that is no longer needed was not removed", "error", err)
+			f.config.Log.WarnContext(ctx, "unused code was not removed", "error", err)
 		}
 	}
 }
@@ -163,7 +163,7 @@ func (f *Functions) sweepCache() {
 		case now.Sub(last) > lasts:
 			delete(f.used, name)
 			if err := os.RemoveAll(filepath.Join(f.config.CacheDir, name)); err != nil {
-				f.config.Log.Warn("unpacked code that is no longer needed was not removed", "error", err)
+				f.config.Log.Warn("unused unpacked code was not removed", "error", err)
 			}
 		}
 	}

@@ -158,7 +158,7 @@ func TestProblems(t *testing.T) {
 		state(`"Type": "Task", "End": true, "Resource": "arn:aws:states:::sqs:sendMessage"`):                                                                      `state 'A': Resource "arn:aws:states:::sqs:sendMessage" is not supported: a task calls a Lambda function, by its ARN or by arn:aws:states:::lambda:invoke`,
 		state(`"Type": "Task", "End": true, "Resource": "arn:aws:states:::lambda:invoke", "Parameters": {"FunctionName": "F", "Payload": {"a": [{"x.$": "$"}]}}`): `state 'A': Parameters.Payload has a field that ends in ".$", which is not supported: give all of it as Payload.$`,
 		`{"StartAt": "A", "States": {"A": {` + task + `}, "B": {` + task + `}}}`:                                                                                  "state 'B': it cannot be reached from StartAt",
-		`{"StartAt": "A", "States": {"A": 1}}`:                                                                                                                    "state 'A': it is no object with a Type",
+		`{"StartAt": "A", "States": {"A": 1}}`:                                                                                                                    "state 'A': it is not an object with a Type",
 		`{"StartAt": "", "States": {"": {}}}`:                                                                                                                     "the name of a state has 1 to 80 characters, not 0",
 	} {
 		_, err := asl.Parse(definition)

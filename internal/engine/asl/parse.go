@@ -267,7 +267,7 @@ func strict(text json.RawMessage, into any, known ...string) error {
 func (p *parser) state(name string, text json.RawMessage) *state {
 	var head struct{ Type, QueryLanguage string }
 	if err := json.Unmarshal(text, &head); err != nil {
-		p.wrong(name, "it is no object with a Type")
+		p.wrong(name, "it is not an object with a Type")
 		return &state{kind: kindFail}
 	}
 	s := &state{kind: kind(head.Type)}
@@ -463,7 +463,7 @@ func (p *parser) seconds(state, field string, given *float64, otherwise, least i
 // transitions checks that the transitions lead to existing states and that every state is reachable.
 func (p *parser) transitions(m *Machine) {
 	if m.states[m.start] == nil {
-		p.wrong("", "StartAt %.80q is no state", m.start)
+		p.wrong("", "StartAt %.80q is not a state", m.start)
 		return
 	}
 	reached := map[string]bool{m.start: true}
@@ -474,7 +474,7 @@ func (p *parser) transitions(m *Machine) {
 			switch {
 			case next == "":
 			case m.states[next] == nil:
-				p.wrong(name, "%s leads to %.80q, which is no state", field, next)
+				p.wrong(name, "%s leads to %.80q, which is not a state", field, next)
 			case !reached[next]:
 				reached[next] = true
 				queue = append(queue, next)

@@ -212,7 +212,7 @@ const DefaultTimeout = time.Hour
 func (g *Registry) Declare(name string, d Declaration) (Wanted, error) {
 	t := g.named(name)
 	if t == nil {
-		return Wanted{}, fmt.Errorf("resource type %s is no native one", name)
+		return Wanted{}, fmt.Errorf("resource type %s is not native", name)
 	}
 	if err := t.Schema().check(d); err != nil {
 		return Wanted{}, err
@@ -247,7 +247,7 @@ func (g *Registry) Serve(ctx context.Context, r *store.Request) (result Result, 
 	name := r.Body.ResourceType
 	t := g.named(name)
 	if t == nil {
-		return Result{}, fmt.Errorf("resource type %s is no native one in this version of Pintle", name)
+		return Result{}, fmt.Errorf("resource type %s is not native in this version of Pintle", name)
 	}
 	defer func() {
 		if cause := recover(); cause != nil {

@@ -60,7 +60,7 @@ func ParseSignal(body []byte) (store.Signal, error) {
 	case status != "SUCCESS" && status != "FAILURE":
 		return store.Signal{}, wrong("the signal's Status must be SUCCESS or FAILURE")
 	case s.ID == "":
-		return store.Signal{}, wrong("the signal needs a UniqueId, which tells it from the others that are sent to this URL")
+		return store.Signal{}, wrong("the signal needs a UniqueId, which distinguishes it from other signals to this URL")
 	}
 	s.Failed = status == "FAILURE"
 	return s, nil

@@ -125,7 +125,7 @@ func (r *Reference) parseSecret(key string) error {
 	r.Name = strings.Join(parts[:id], ":")
 	rest := append(parts[id:], "", "", "", "")
 	if rest[0] != "" && rest[0] != "SecretString" {
-		return wrong("what is read of a secret can be SecretString only")
+		return wrong("a secret can only be read as SecretString")
 	}
 	r.Key, r.Stage, r.VersionID = rest[1], rest[2], rest[3]
 	return nil

@@ -66,7 +66,7 @@ func (g *guard) query(q *gojq.Query) {
 		return
 	}
 	if len(q.Imports) > 0 || q.Meta != nil {
-		g.refuse("the script uses modules, of which there are none")
+		g.refuse("the script uses modules, which are not supported")
 		return
 	}
 	outer := len(g.bound)

@@ -148,7 +148,7 @@ func (w *work) run(script string, input value.Value, depth int, first bool) ([]v
 		}
 		v, ok := toValue(output, depth)
 		if !ok {
-			return nil, fmt.Errorf("what the script returns nests deeper than %d levels", depth)
+			return nil, fmt.Errorf("the result of the script is nested deeper than %d levels", depth)
 		}
 		if results = append(results, v); first {
 			return results, nil

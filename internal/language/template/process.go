@@ -342,7 +342,7 @@ func (p *processing) name(n Node, where path, message string) Node {
 		p.open = true
 	default:
 		p.at(n, where, "%s", message)
-		p.explain("the name cannot be told from the parameters, mappings and conditions alone")
+		p.explain("the name does not follow from the parameters, mappings and conditions alone")
 	}
 	return n
 }

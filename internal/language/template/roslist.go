@@ -12,7 +12,7 @@ func rosListNamed(name string) (function, bool) {
 	switch name {
 	case "Fn::Select":
 		g := signature{
-			name: name, usage: "[index, slice or key, list or map, value if there is none]",
+			name: name, usage: "[index, slice or key, list or map, default value]",
 			wants: []want{wantText, wantAny, wantAny}, least: 2, keeps: true,
 		}
 		return g.function(rosAnywhere, selected)

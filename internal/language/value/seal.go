@@ -36,7 +36,7 @@ func unseal(clear string) (Value, error) {
 		}
 		return scalar.Tainted(Secrecy(secrecy)), nil
 	}
-	return Value{}, errors.New("open a sealed value: what was sealed is no scalar")
+	return Value{}, errors.New("open a sealed value: it is not a scalar")
 }
 
 // Encode returns v as JSON for a database, its secrets sealed. [Decode] reverses it.

@@ -22,7 +22,7 @@ func ParseContract(name string) (Contract, error) {
 			return contract, nil
 		}
 	}
-	return 0, fmt.Errorf("%q is no kind of function: want lambda or fc", name)
+	return 0, fmt.Errorf("%q is not a kind of function: want lambda or fc", name)
 }
 
 // String returns the name; empty for the zero Contract.

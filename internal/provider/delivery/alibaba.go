@@ -137,7 +137,7 @@ func (d *Delivery) sendAlibaba(soft, hard context.Context, s *send, hide *redact
 		return refuse(err.Error())
 	}
 	if onLoopback(responseURL) && !onLoopback(call.endpoint) {
-		return refuse(fmt.Sprintf("%s is in Alibaba Cloud, and what answers from there cannot reach the response URL, which is on loopback: "+
+		return refuse(fmt.Sprintf("%s is in Alibaba Cloud, and its answers cannot reach the response URL, which is on loopback: "+
 			"start with --public-url, or add a local provider %s to pintle.yaml under providers", token.Text, token.Name))
 	}
 	return d.persist(soft, hard, s, func(ctx context.Context) verdict {

@@ -290,7 +290,7 @@ func TestAlibabaCalls(t *testing.T) {
 
 func TestAlibabaRefusals(t *testing.T) {
 	remote := func(token string) string {
-		return token + " is in Alibaba Cloud, and what answers from there cannot reach the response URL, which is on loopback: start with " +
+		return token + " is in Alibaba Cloud, and its answers cannot reach the response URL, which is on loopback: start with " +
 			"--public-url, or add a local provider thing to pintle.yaml under providers"
 	}
 	tests := map[string]struct {

@@ -254,7 +254,7 @@ func (d *Delivery) resume(r store.Request) ([]byte, error) {
 	}
 	event, err := wire.Resume{Pending: json.RawMessage(r.Body.Pending.Text()), Try: r.Wait.Try, Until: r.Wait.End(), Request: request}.Encode()
 	if err != nil {
-		return nil, errors.New("what the provider is to be asked with cannot be written as JSON") // the error may quote it
+		return nil, errors.New("the request for the provider cannot be written as JSON") // the error may quote it
 	}
 	return event, nil
 }

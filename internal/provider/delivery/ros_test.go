@@ -560,7 +560,7 @@ func TestROSTokens(t *testing.T) {
 		"https://example.com/hook": "in a template of ROS a service token that is a URL begins with web: or web[sync]:, as in web:https://example.com/hook",
 		function:                   `no local provider named "` + function + `", and ROS knows no such service token: add it to pintle.yaml under providers, or use --provider ` + function + "=./path",
 		"web[fast]:http://x":       `service token has the option "fast", it may have sync and idempotent`,
-		"acs:fc:cn-hangzhou:1:x":   `service token is no function, want acs:fc:REGION:ACCOUNT:functions/NAME or acs:fc:REGION:ACCOUNT:services/SERVICE/functions/NAME, got "acs:fc:cn-hangzhou:1:x"`,
+		"acs:fc:cn-hangzhou:1:x":   `service token is not a function, want acs:fc:REGION:ACCOUNT:functions/NAME or acs:fc:REGION:ACCOUNT:services/SERVICE/functions/NAME, got "acs:fc:cn-hangzhou:1:x"`,
 	} {
 		w := startROS(t, "", nil)
 		r := rosRequest(wire.Create, token)

@@ -60,7 +60,7 @@ func (d *Delivery) sendWebROS(soft, hard context.Context, s *send, hide *redacto
 	p.silence = func() string {
 		text := fmt.Sprintf("%s: no response within %s", p.name(), r.Body.Timeout)
 		if token.Sync {
-			text += ", which is how long ROS waits for the reply of a provider whose service token says sync, whatever Timeout says: " +
+			text += ", the time that ROS waits for the reply of a provider whose service token says sync, regardless of Timeout: " +
 				"leave the option out, and answer at the ResponseURL"
 		}
 		return text

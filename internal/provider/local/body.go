@@ -125,7 +125,7 @@ func (i *inside) terminate() { i.cancel() }
 func (i *inside) kill() { i.cancelHost() }
 
 func (i *inside) end(when string) Outcome {
-	message := "what answers for the provider ended " + when
+	message := "the handler process of the provider ended " + when
 	if i.err != nil {
 		message += ": " + i.err.Error()
 	}

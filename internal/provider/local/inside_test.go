@@ -105,14 +105,14 @@ func TestInsideFails(t *testing.T) {
 			func(context.Context, local.Host) error { return errors.New("no such function") },
 			local.Outcome{
 				Kind: local.InitFailed, ExitCode: 1,
-				Message: "what answers for the provider ended before it asked for an event: no such function",
+				Message: "the handler process of the provider ended before it asked for an event: no such function",
 			},
 		},
 		"panic": {
 			events(func(context.Context, local.Host, string) string { panic("dreadful") }),
 			local.Outcome{
 				Kind: local.Exited, ExitCode: 1, Delivered: true,
-				Message: "what answers for the provider ended while it handled the event: panic: a string, which is left out because it may hold secrets",
+				Message: "the handler process of the provider ended while it handled the event: panic: a string, which is left out because it may hold secrets",
 			},
 		},
 		"timeout": {

@@ -104,12 +104,12 @@ func (p Provider) check(cacheDir string) error {
 		}
 	case Script:
 		if cacheDir == "" {
-			return errors.New("a Python or Node handler needs a cache directory for what runs it")
+			return errors.New("a Python or Node handler needs a cache directory for its runtime")
 		}
 	case Java:
 		switch {
 		case cacheDir == "":
-			return errors.New("a Java handler needs a cache directory for what runs it")
+			return errors.New("a Java handler needs a cache directory for its runtime")
 		case p.Contract == bootstrap.FC:
 			return errNoJavaFC
 		}

@@ -90,13 +90,13 @@ func (u *Upkeep) Run(ctx context.Context) error {
 		if !sealed {
 			var err error
 			if sealed, err = u.reseal(ctx); err != nil && ctx.Err() == nil {
-				u.log.Error("seal anew what older keys have sealed", "error", err)
+				u.log.Error("seal again data of older keys", "error", err)
 			}
 		}
 		var next time.Duration
 		if last := u.Status().LastSweep; last.IsZero() || time.Since(last) >= u.config.Every {
 			if err := u.sweep(ctx); err != nil && ctx.Err() == nil {
-				u.log.Error("remove what is over", "error", err)
+				u.log.Error("remove expired rows", "error", err)
 			}
 			next = u.config.Every
 		} else {
@@ -125,7 +125,7 @@ func (u *Upkeep) reseal(ctx context.Context) (done bool, err error) {
 		older = append(older, key.ID)
 	}
 	newest := keys[len(keys)-1].ID
-	u.log.Info("sealing anew what older keys have sealed", "key", newest, "older", strings.Join(older, " "))
+	u.log.Info("sealing again data of older keys", "key", newest, "older", strings.Join(older, " "))
 	var from store.Cursor
 	rows := 0
 	for {
@@ -166,7 +166,7 @@ func (u *Upkeep) sweep(ctx context.Context) error {
 		u.note(func(s *Status) { s.Swept += swept.Rows })
 		if from = swept.Next; from == "" {
 			if rows > 0 {
-				u.log.Info("removed what is over", "rows", rows)
+				u.log.Info("removed expired rows", "rows", rows)
 			}
 			return nil
 		}

@@ -148,7 +148,7 @@ func (p sealPlace) String() string {
 func parseSealPlace(from store.Cursor) (p sealPlace, err error) {
 	parts := strings.SplitN(string(from), ".", 5)
 	if len(parts) != 5 {
-		return p, fmt.Errorf("there is no place %q", from)
+		return p, fmt.Errorf("unknown place %q", from)
 	}
 	p.behind = parts[4]
 	p.table, err = strconv.Atoi(parts[0])
@@ -158,7 +158,7 @@ func parseSealPlace(from store.Cursor) (p sealPlace, err error) {
 		}
 	}
 	if err != nil || p.table < 0 || p.table >= len(sealed) {
-		return p, fmt.Errorf("there is no place %q", from)
+		return p, fmt.Errorf("unknown place %q", from)
 	}
 	return p, nil
 }

@@ -39,7 +39,7 @@ func (s *Store) Sweep(ctx context.Context, keep store.Keep, from store.Cursor, l
 	if from != "" {
 		first, second, _ := strings.Cut(string(from), ".")
 		if part, err = strconv.Atoi(first); err != nil || part < 0 || part >= sweepParts {
-			return store.Swept{}, fmt.Errorf("there is no place %q", from)
+			return store.Swept{}, fmt.Errorf("unknown place %q", from)
 		}
 		after = second
 	}
@@ -433,7 +433,7 @@ func (w *sweep) requests(ctx context.Context) error {
 func (w *sweep) templates(ctx context.Context) error {
 	after, err := hex.DecodeString(w.after)
 	if err != nil {
-		return errors.New("there is no such place")
+		return errors.New("unknown place")
 	}
 	page, err := rowsOf(ctx, w.store.pool, scanValue[[]byte], "SELECT hash FROM template WHERE hash > $1 ORDER BY hash LIMIT $2", after, w.limit)
 	if err != nil || len(page) == 0 {

@@ -195,7 +195,7 @@ func parsePlace(p store.Cursor, parts int) (part int, after int64, err error) {
 		after, err = strconv.ParseInt(second, 10, 64)
 	}
 	if err != nil || part < 0 || part >= parts {
-		return 0, 0, fmt.Errorf("there is no place %q", p)
+		return 0, 0, fmt.Errorf("unknown place %q", p)
 	}
 	return part, after, nil
 }

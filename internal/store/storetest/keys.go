@@ -240,7 +240,7 @@ func rotation(t *testing.T, r *ring) {
 		r.fill(b)
 		same(t, "keys", r.sealing(b), "a")
 		if rows, done := r.pass(b, enough); rows != 0 || !done {
-			t.Errorf("%d rows were sealed anew with the key that they have, done %t", rows, done)
+			t.Errorf("%d rows were sealed again with the key that they have, done %t", rows, done)
 		}
 	})
 	r.with("ab", func(b *bench) { r.check(b) }) // all nodes know b before it seals
@@ -249,12 +249,12 @@ func rotation(t *testing.T, r *ring) {
 		same(t, "keys", r.sealing(b), "ab")
 		rows, done := r.pass(b, enough)
 		if want := secretStacks*(1+4+8+8+1) + 5 + 5 + 10; rows != want || !done {
-			t.Errorf("%d rows were sealed anew, want %d, done %t", rows, want, done)
+			t.Errorf("%d rows were sealed again, want %d, done %t", rows, want, done)
 		}
 		same(t, "keys", r.sealing(b), "b")
 		r.check(b)
 		if rows, done := r.pass(b, enough); rows != 0 || !done {
-			t.Errorf("%d rows were sealed anew for the second time, done %t", rows, done)
+			t.Errorf("%d rows were sealed again for the second time, done %t", rows, done)
 		}
 	})
 	r.with("b", r.check)

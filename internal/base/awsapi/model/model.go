@@ -234,7 +234,7 @@ func (s *Service) check() error {
 				return err
 			}
 			if s.Shapes[r.Shape].Type != "structure" {
-				return fmt.Errorf("operation %s: %s is no structure", name, r.Shape)
+				return fmt.Errorf("operation %s: %s is not a structure", name, r.Shape)
 			}
 		}
 	}
@@ -258,7 +258,7 @@ func (s *Service) check() error {
 			}
 		}
 		if shape.Type == "map" && s.Shapes[shape.Key.Shape].Type != "string" {
-			return fmt.Errorf("shape %s: the key is no string", name)
+			return fmt.Errorf("shape %s: the key is not a string", name)
 		}
 	}
 	return nil

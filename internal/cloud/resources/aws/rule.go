@@ -125,7 +125,7 @@ func targetsOf(c *resources.Call) (map[string]registry.Target, error) {
 		var rest map[string]json.RawMessage
 		text := declared.JSON()
 		if json.Unmarshal(text, &in) != nil || json.Unmarshal(text, &rest) != nil || in.ID == "" || in.Arn == "" {
-			return nil, c.Bad("Targets", "be a list of objects with the members Id and Arn, and texts for Input, InputPath and what is in InputTransformer")
+			return nil, c.Bad("Targets", "be a list of objects with the members Id and Arn, and texts for Input, InputPath and the members of InputTransformer")
 		}
 		if _, twice := targets[in.ID]; twice {
 			return nil, c.Bad("Targets", "have a different Id for each target")
