@@ -234,7 +234,7 @@ func (t parameter) Adopt(ctx context.Context, c *resources.Call) (native.Result,
 	switch {
 	case c.Type == store.TypeDisown && err == nil && c.Heir() == "": // a client's parameter has no record
 		err = resources.IgnoreMissing(t.Catalog.Records.Delete(ctx, c.Place, name, 0))
-	case c.Type == store.TypeImport && errors.Is(err, registry.ErrNotFound) && c.Body.Holder == "":
+	case c.Type == store.TypeImport && errors.Is(err, registry.ErrNotFound): // unowned, perhaps since another import was undone
 		_, err = t.Catalog.Records.Put(ctx, registry.Item[registry.Record]{
 			Scope: c.Place, Name: name, Owner: c.Holder(), Of: registry.Record{Made: t.Now().UTC()},
 		})

@@ -246,6 +246,27 @@ func TestDisownIsExact(t *testing.T) {
 	held(registry.OwnerOf(other.Body.StackID, "X", "third"))
 }
 
+// TestImportAfterDisown checks that a client's parameter can be imported although the import that held it when this one was planned has
+// been undone since.
+func TestImportAfterDisown(t *testing.T) {
+	w := newWorld(t)
+	_, err := w.own.Put(w.ctx, store.Parameter{
+		ParameterKey: store.ParameterKey{Account: account, Region: region, Name: "/mine"}, Type: store.ParameterString, Value: "v",
+	}, false)
+	w.must(err)
+	request := func(id wire.RequestID, kind wire.RequestType, holder string) *store.Request {
+		r := w.request(kind, "AWS::SSM::Parameter", `"Name": "/mine", "Type": "String", "Value": "v"`, "", "/mine")
+		r.ID, r.Body.Holder = id, holder
+		return r
+	}
+	first := request("first", store.TypeImport, "")
+	w.serve(first)
+	disown := request("disown", store.TypeDisown, "")
+	disown.Body.Import = "first"
+	w.serve(disown)
+	w.serve(request("second", store.TypeImport, registry.OwnerOf(first.Body.StackID, "X", "first")))
+}
+
 // TestImportOfAnotherRegion checks that a bucket in another region than the stack's is refused.
 func TestImportOfAnotherRegion(t *testing.T) {
 	w := newWorld(t)
