@@ -201,7 +201,7 @@ func TestCalls(t *testing.T) {
 		{action: "StartExecution", body: `{"stateMachineArn": "` + strings.Replace(machine, "waiter", "lost", 1) + `"}`,
 			want: fault("StateMachineDeleting", "State Machine is being deleted: '%s'", strings.Replace(machine, "waiter", "lost", 1))},
 		{action: "StartExecution", body: `{"stateMachineArn": "` + strings.Replace(machine, "waiter", "broken", 1) + `"}`,
-			want: fault("ValidationException", `Invalid State Machine Definition: 'StartAt "hush" is no state'`)},
+			want: fault("ValidationException", `Invalid State Machine Definition: 'StartAt "hush" is not a state'`)},
 		{action: "StartExecution", body: `{"stateMachineArn": "` + machine + `", "name": "a b"}`, want: fault("InvalidName", "Invalid Name: 'a b'")},
 		{action: "StartExecution", body: `{"stateMachineArn": "` + machine + `", "input": "{"}`, want: fault("InvalidExecutionInput", "Invalid State Machine Execution Input: 'it is not JSON'")},
 		{action: "StartExecution", body: `{"stateMachineArn": "` + machine + `", "input": "\"` + long + `\""}`,
