@@ -145,7 +145,7 @@ func TestDefinitionsThatCannotBe(t *testing.T) {
 		"a builtin provider takes no target":                      {Builtin: "aws", Runtime: "fc"},
 		"delivery needs a URL":                                    {Target: filepath.Join(dir, "a.py"), Delivery: "webhook"},
 		`delivery: want webhook, got "sns"`:                       {Target: "http://127.0.0.1/", Delivery: "sns"},
-		`"fcc" is not a kind of function: want lambda or fc`:         {Target: filepath.Join(dir, "a.py"), Runtime: "fcc"},
+		`"fcc" is not a kind of function: want lambda or fc`:      {Target: filepath.Join(dir, "a.py"), Runtime: "fcc"},
 		"env: FC_REGION is set by the runtime":                    {Target: filepath.Join(dir, "a.py"), Runtime: "fc", Env: map[string]string{"FC_REGION": "x"}},
 		"env: _HANDLER is set by the runtime":                     {OnEvent: file, Env: map[string]string{"_HANDLER": "x"}},
 	} {
