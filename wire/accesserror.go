@@ -7,15 +7,15 @@ import (
 	"time"
 )
 
-// AccessError is the error of [Signer.Verify] and [ROSSigner.Verify]: why a request to a response URL is refused. It holds
-// nothing of the signature.
+// AccessError is the error of [Signer.Verify] and [ROSSigner.Verify]. It says why a request to a response URL is refused,
+// and contains no part of the signature.
 type AccessError struct {
-	// Code is S3's: "AccessDenied", "SignatureDoesNotMatch", "InvalidAccessKeyId" or
-	// "AuthorizationQueryParametersError"; of a URL of ROS "InvalidQueryParameter" instead of the last.
+	// Code is S3's error code: "AccessDenied", "SignatureDoesNotMatch", "InvalidAccessKeyId" or
+	// "AuthorizationQueryParametersError". For a URL of ROS, "InvalidQueryParameter" replaces the last one.
 	Code string
 	// Message is for people.
 	Message string
-	// Expires and ServerTime are set for a URL that has expired, and zero otherwise.
+	// Expires and ServerTime are set for an expired URL, and zero otherwise.
 	Expires, ServerTime time.Time
 }
 
@@ -28,7 +28,7 @@ var errSignature = &AccessError{
 // Error returns the code and the message.
 func (e *AccessError) Error() string { return e.Code + ": " + e.Message }
 
-// Status returns the HTTP status: 400 for a query that is not well-formed, otherwise 403.
+// Status returns the HTTP status: 400 for a malformed query, otherwise 403.
 func (e *AccessError) Status() int {
 	if e.Code == "AuthorizationQueryParametersError" || e.Code == "InvalidQueryParameter" {
 		return http.StatusBadRequest
@@ -36,8 +36,8 @@ func (e *AccessError) Status() int {
 	return http.StatusForbidden
 }
 
-// WriteError answers a request to a response URL with an error as S3 does, in XML: err if it is an [AccessError],
-// otherwise an internal error, status 500, that tells nothing.
+// WriteError answers a request to a response URL with an XML error document, as S3 does. The document describes err if
+// err is an [AccessError]. Otherwise it is an internal error with status 500 and no details.
 func WriteError(w http.ResponseWriter, err error) {
 	doc := struct {
 		XMLName    xml.Name `xml:"Error"`
@@ -56,12 +56,12 @@ func WriteError(w http.ResponseWriter, err error) {
 		}
 	}
 	body, err := xml.Marshal(doc)
-	if err != nil { // strings only, so never
+	if err != nil { // strings only, so this never fails
 		http.Error(w, "internal error", http.StatusInternalServerError)
 		return
 	}
 	w.Header().Set("Content-Type", "application/xml")
 	w.WriteHeader(status)
-	// A client that has gone does not want the rest.
+	// A disconnected client does not need the rest.
 	_, _ = w.Write(append([]byte(xml.Header), body...))
 }

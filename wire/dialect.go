@@ -7,15 +7,15 @@ import (
 	"time"
 )
 
-// Dialect is whose protocol a document is written in. The two differ in what a request holds, in how it is answered, and
-// in limits; [ParseRequest] tells them apart by the document itself.
+// Dialect is the service whose protocol a document uses. The dialects differ in the fields of a request, the way to
+// answer it, and limits. [ParseRequest] detects the dialect from the document.
 type Dialect uint8
 
 // The dialects. The zero value is CloudFormation.
 const (
 	// CloudFormation is AWS CloudFormation.
 	CloudFormation Dialect = iota
-	// ROS is Resource Orchestration Service of Alibaba Cloud. docs/protocol.md describes what its pages leave open.
+	// ROS is Resource Orchestration Service of Alibaba Cloud. docs/protocol.md covers what its documentation leaves open.
 	ROS
 )
 
@@ -30,33 +30,34 @@ func (d Dialect) String() string {
 	return fmt.Sprintf("dialect %d", uint8(d))
 }
 
-// Limits of ROS. Source: ROS, ALIYUN::ROS::CustomResource, and custom resource response objects; its page of limits
-// allows responses of 4,096 KB instead of bytes, so a provider keeps to [MaxResponse].
+// Limits of ROS. Source: ROS, ALIYUN::ROS::CustomResource, and custom resource response objects. The page about limits
+// allows responses of 4,096 KB instead of bytes, so a provider should respect [MaxResponse].
 const (
 	// MaxROSPhysicalID is the length of the longest physical ID in bytes, inclusive.
 	MaxROSPhysicalID = 255
-	// MaxROSTypeName is the length of the longest type name in characters. That "Custom::" counts is our reading.
+	// MaxROSTypeName is the length of the longest type name in characters. ROS does not say whether "Custom::" counts;
+	// here it does.
 	MaxROSTypeName = 68
 	// MaxROSServiceToken is the length of the longest service token in bytes, inclusive.
 	MaxROSServiceToken = 512
-	// MaxROSResponse is the size of the largest response in bytes that a service may be set to take, inclusive. Source: ROS,
-	// limits, 4,096 KB.
+	// MaxROSResponse is the largest response limit in bytes that a service can be configured with, inclusive. Source:
+	// ROS, limits, 4,096 KB.
 	MaxROSResponse = 4096 << 10
-	// MaxROSSignKey is the length of the longest SignKey of an HttpConfig, in characters; the shortest has one.
+	// MaxROSSignKey is the length of the longest SignKey of an HttpConfig in characters. The minimum is 1.
 	MaxROSSignKey = 128
 )
 
-// Bounds of the Timeout property of ROS. It is not in the request. Source: ROS, ALIYUN::ROS::CustomResource.
+// Bounds of the Timeout property of ROS. Requests do not contain it. Source: ROS, ALIYUN::ROS::CustomResource.
 const (
 	MinROSTimeout     = time.Second
 	MaxROSTimeout     = 43200 * time.Second
 	DefaultROSTimeout = 60 * time.Second
-	// ROSSyncTimeout is how long ROS waits for the reply of a provider whose token has the option sync, whatever Timeout
-	// says.
+	// ROSSyncTimeout is how long ROS waits for the reply of a provider whose token has the option sync, regardless of
+	// Timeout.
 	ROSSyncTimeout = 10 * time.Second
 )
 
-// ROSCustomResourceType is the name of a custom resource type in a template of ROS, beside "Custom::" and a name.
+// ROSCustomResourceType is a custom resource type in a template of ROS. The other types are "Custom::" and a name.
 const ROSCustomResourceType = "ALIYUN::ROS::CustomResource"
 
 // MaxPhysicalID returns the length of the longest physical ID in bytes, inclusive.
@@ -67,8 +68,9 @@ func (d Dialect) MaxPhysicalID() int {
 	return MaxPhysicalID
 }
 
-// CheckResourceType returns an error unless name is the type of a custom resource: that of the dialect, or "Custom::" and
-// a name of letters, digits and "_@-", at most 60 characters in all in CloudFormation, 68 in ROS.
+// CheckResourceType returns an error unless name is the type of a custom resource: the fixed type of the dialect, or
+// "Custom::" and a name of letters, digits and "_@-". It has at most 60 characters in CloudFormation and 68 in ROS,
+// including the prefix.
 func (d Dialect) CheckResourceType(name string) error {
 	if d == ROS {
 		return checkResourceType(name, ROSCustomResourceType, MaxROSTypeName)
@@ -77,8 +79,8 @@ func (d Dialect) CheckResourceType(name string) error {
 }
 
 // ParseTimeout reads the JSON value of the property that limits the time of a provider: ServiceTimeout in CloudFormation,
-// see [ParseServiceTimeout], and Timeout in ROS, whole seconds as a number or as a string, 1 to 43200. An empty text or
-// null, which is a property that is not set, means the default of the dialect.
+// see [ParseServiceTimeout], and Timeout in ROS. The latter is whole seconds, 1 to 43200, as a number or a string. If the
+// property is not set, so that raw is empty or null, ParseTimeout returns the default of the dialect.
 func (d Dialect) ParseTimeout(raw json.RawMessage) (time.Duration, error) {
 	if d == ROS {
 		return parseTimeout("Timeout", raw, MaxROSTimeout, DefaultROSTimeout)
@@ -86,8 +88,8 @@ func (d Dialect) ParseTimeout(raw json.RawMessage) (time.Duration, error) {
 	return ParseServiceTimeout(raw)
 }
 
-// isROS reports whether the members are those of a request of ROS. An ARN for a stack ID is never ROS's; otherwise a
-// member that only ROS has decides, or a bare UUID for a stack ID without a ServiceToken, which CloudFormation always
+// isROS reports whether the members are those of a request of ROS. With an ARN as stack ID they never are. Otherwise it
+// looks for a member that only ROS has, or for a UUID as stack ID without a ServiceToken, which CloudFormation always
 // sends.
 func isROS(fields map[string]json.RawMessage) bool {
 	var stack string
@@ -103,7 +105,7 @@ func isROS(fields map[string]json.RawMessage) bool {
 	return isUUID(stack) && !hasText(fields["ServiceToken"])
 }
 
-// hasText reports whether a member is there and neither null nor the empty string.
+// hasText reports whether a member exists and is neither null nor the empty string.
 func hasText(raw json.RawMessage) bool { return isSet(raw) && string(raw) != `""` }
 
 // isUUID reports whether text is 32 hexadecimal digits, in groups of 8, 4, 4, 4 and 12 with dashes between.

@@ -2,17 +2,17 @@
 // derived from it: the documents that the service and a provider exchange, their limits, the texts of their failures,
 // and the signed URL to which a provider answers. A [Dialect] says which of the two a document belongs to.
 //
-// The service sends a [Request] and the provider sends a [Response]. Both keep fields they do not know, the order of
-// keys and the text of numbers, so that a document can pass through without being changed. [ParseRequest] and
-// [ParseResponse] read documents from outside: they are bounded, never panic, and say which field is wrong.
+// The service sends a [Request] and the provider sends a [Response]. Both keep unknown fields, the order of keys and the
+// text of numbers, so that a document can pass through unchanged. [ParseRequest] and [ParseResponse] read untrusted
+// documents: they limit the size, never panic, and report which field is invalid.
 //
-// The provider answers with one HTTP PUT to the response URL of the request. [Signer] makes and checks such URLs, in
-// the form of a presigned Amazon S3 PUT, which is what providers in the field expect. Anyone who knows the URL can
-// answer, so its signature is a secret: [Redact] removes it from any text, and the String and LogValue methods of the
-// documents leave it out.
+// The provider answers with one HTTP PUT to the response URL of the request. [Signer] makes and checks such URLs. They
+// have the form of a presigned Amazon S3 PUT, which existing providers expect. Anyone who knows the URL can answer, so
+// its signature is a secret. [Redact] removes it from any text, and the String and LogValue methods of the documents
+// leave it out.
 //
-// To ROS a provider sends the response by POST, or it is the body of its reply. Requests to providers behind a URL may
-// carry a signature inside, see [ROSSigning].
+// To ROS, a provider sends the response by POST, or as the body of its reply. Requests to providers behind a URL may
+// contain a signature, see [ROSSigning].
 //
-// The package does no input or output and holds no state. Everything in it may be used by many goroutines at once.
+// The package does no I/O and is safe for concurrent use.
 package wire

@@ -9,8 +9,8 @@ import (
 	"unicode/utf8"
 )
 
-// readObject returns the members of a JSON object. Keys are distinguished by case, unlike encoding/json does for structs,
-// and of two members with one key the last wins.
+// readObject returns the members of a JSON object. Keys are case-sensitive, unlike in encoding/json for structs. The last
+// of several members with one key wins.
 func readObject(text []byte) (map[string]json.RawMessage, error) {
 	var fields map[string]json.RawMessage
 	if err := json.Unmarshal(text, &fields); err != nil {
@@ -19,7 +19,7 @@ func readObject(text []byte) (map[string]json.RawMessage, error) {
 	return fields, nil
 }
 
-// cleanUTF8 returns text without a byte order mark and with U+FFFD for what is not UTF-8.
+// cleanUTF8 returns text without a byte order mark and with U+FFFD for invalid UTF-8.
 func cleanUTF8(text []byte) []byte {
 	text = bytes.TrimPrefix(text, []byte("\uFEFF"))
 	if utf8.Valid(text) {
@@ -28,12 +28,12 @@ func cleanUTF8(text []byte) []byte {
 	return bytes.ToValidUTF8(text, []byte("\uFFFD"))
 }
 
-// isSet reports whether a member is there and not null.
+// isSet reports whether a member exists and is not null.
 func isSet(raw json.RawMessage) bool {
 	return len(raw) > 0 && string(raw) != "null"
 }
 
-// extra returns the members that are not in known, nil if there are none.
+// extra returns the members that are not in known, or nil.
 func extra(fields map[string]json.RawMessage, known []string) map[string]json.RawMessage {
 	for _, key := range known {
 		delete(fields, key)
@@ -44,8 +44,8 @@ func extra(fields map[string]json.RawMessage, known []string) map[string]json.Ra
 	return fields
 }
 
-// objectWriter writes a JSON object member by member, without the HTML escapes of encoding/json: they would change the
-// size of a document, and a response URL with \u0026 in it defeats providers that search for it with a shell.
+// objectWriter writes a JSON object member by member, without the HTML escapes of encoding/json. They would change the
+// size of a document, and providers that search for a response URL with a shell would not find one that contains \u0026.
 type objectWriter struct {
 	buf bytes.Buffer
 	err error
@@ -71,7 +71,7 @@ func (w *objectWriter) value(v any) {
 	w.buf.Truncate(w.buf.Len() - 1) // the line feed of Encode
 }
 
-// text writes a string member, unless it is empty and may be left out.
+// text writes a string member. It omits an empty one unless always is set.
 func (w *objectWriter) text(key, text string, always bool) {
 	if text == "" && !always {
 		return
@@ -80,7 +80,7 @@ func (w *objectWriter) text(key, text string, always bool) {
 	w.value(text)
 }
 
-// raw writes a member that is JSON already, unless it is empty.
+// raw writes a member that is already JSON, unless it is empty.
 func (w *objectWriter) raw(key string, raw json.RawMessage) {
 	if len(raw) == 0 || w.err != nil {
 		return
@@ -91,7 +91,7 @@ func (w *objectWriter) raw(key string, raw json.RawMessage) {
 	}
 }
 
-// extra writes the members of fields by name. A name that the document defines itself is an error.
+// extra writes the members of fields, sorted by name. The name of a field of the document itself is an error.
 func (w *objectWriter) extra(fields map[string]json.RawMessage, known []string) {
 	for _, key := range slices.Sorted(maps.Keys(fields)) {
 		if slices.Contains(known, key) && w.err == nil {

@@ -92,14 +92,14 @@ func TestResponseVectors(t *testing.T) {
 	}
 }
 
-// again checks that a response survives being written and read.
+// again checks that a response survives encoding and decoding.
 func again(t *testing.T, r wire.Response) {
 	t.Helper()
 	text, err := r.Encode()
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(text) > wire.MaxResponse { // a lone escape can grow into U+FFFD
+	if len(text) > wire.MaxResponse { // a lone escape can become U+FFFD
 		return
 	}
 	back, err := r.Dialect.ParseResponse(text)
@@ -166,7 +166,7 @@ func TestEncodeRefuses(t *testing.T) {
 	}
 }
 
-// The documents as fields of something else, by encoding/json.
+// Tests the documents as fields of other values, with encoding/json.
 func TestMarshal(t *testing.T) {
 	type exchange struct {
 		Request  wire.Request
@@ -196,7 +196,7 @@ func TestMarshal(t *testing.T) {
 	}
 }
 
-// A byte order mark and bytes that are not UTF-8 come from providers in other languages.
+// Providers in other languages send byte order marks and invalid UTF-8.
 func TestParseResponseForeignBytes(t *testing.T) {
 	r, err := wire.ParseResponse([]byte("\uFEFF{\"Status\":\"FAILED\",\"Reason\":\"gr\xfc\xdfe\",\"PhysicalResourceId\":\"a\"}"))
 	if err != nil || r.Reason != "gr\uFFFDe" {

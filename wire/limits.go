@@ -18,8 +18,8 @@ const (
 	// MaxPhysicalID is the length of the longest physical ID in bytes, inclusive. Source: CloudFormation, response
 	// objects, PhysicalResourceId.
 	MaxPhysicalID = 1024
-	// MaxTypeName is the length of the longest type name in characters, "Custom::" counted. Source: CloudFormation,
-	// custom resource reference; that the prefix counts is what the CDK checks.
+	// MaxTypeName is the length of the longest type name in characters, including "Custom::". Source: CloudFormation,
+	// custom resource reference; the CDK's check counts the prefix.
 	MaxTypeName = 60
 )
 
@@ -36,8 +36,8 @@ const (
 	CustomTypePrefix   = "Custom::"
 )
 
-// ParseServiceTimeout reads the JSON value of a ServiceTimeout property: whole seconds as a number or as a string, 1 to
-// 3600. An empty text or null, which is a property that is not set, means [DefaultServiceTimeout].
+// ParseServiceTimeout reads the JSON value of a ServiceTimeout property: whole seconds, 1 to 3600, as a number or a
+// string. If the property is not set, so that raw is empty or null, it returns [DefaultServiceTimeout].
 func ParseServiceTimeout(raw json.RawMessage) (time.Duration, error) {
 	return parseTimeout("ServiceTimeout", raw, MaxServiceTimeout, DefaultServiceTimeout)
 }
@@ -63,7 +63,7 @@ func parseTimeout(name string, raw json.RawMessage, most, standard time.Duration
 }
 
 // CheckResourceType returns an error unless name is the type of a custom resource: [CustomResourceType], or "Custom::"
-// and a name of letters, digits and "_@-", at most [MaxTypeName] characters in all.
+// and a name of letters, digits and "_@-". It has at most [MaxTypeName] characters, including the prefix.
 func CheckResourceType(name string) error {
 	return checkResourceType(name, CustomResourceType, MaxTypeName)
 }

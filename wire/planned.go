@@ -6,23 +6,23 @@ import (
 	"fmt"
 )
 
-// plannedField is the member of the answer to a [Plan] that has everything.
+// plannedField is the member of the answer to a [Plan] that holds all of it.
 const plannedField = "PintlePlan"
 
-// Consequence is what an operation would do to a resource, by the answer to a [Plan].
+// Consequence is the effect of an operation on a resource, in the answer to a [Plan].
 type Consequence string
 
-// The consequences, as they are spelled in an answer.
+// The consequences, as spelled in an answer.
 const (
 	// InPlace creates the resource, or changes the existing one.
 	InPlace Consequence = "InPlace"
-	// Replace makes a new resource, and the old one is deleted after it.
+	// Replace makes a new resource and then deletes the old one.
 	Replace Consequence = "Replace"
-	// Refuse fails the operation before anything is done.
+	// Refuse fails the operation before it changes anything.
 	Refuse Consequence = "Refuse"
 )
 
-// Valid reports whether c is one of the three consequences. Case counts.
+// Valid reports whether c is one of the three consequences. It is case-sensitive.
 func (c Consequence) Valid() bool {
 	switch c {
 	case InPlace, Replace, Refuse:
@@ -31,18 +31,18 @@ func (c Consequence) Valid() bool {
 	return false
 }
 
-// Planned is the answer to a [Plan]. It is an extension of Pintle, and the result of the invocation, or the reply over HTTP: a Plan
-// has no response URL. The document has one member, PintlePlan, a JSON object.
+// Planned is the answer to a [Plan]. It is an extension of Pintle. It is the result of the invocation or the reply over
+// HTTP, because a Plan has no response URL. The document has one member, PintlePlan, a JSON object.
 type Planned struct {
-	// Change is what the operation would do. It is empty if Error is set.
+	// Change is the effect of the operation. It is empty if Error is set.
 	Change Consequence `json:"change,omitempty"`
-	// Reason is why the resource is replaced or the change refused, for people. Empty means none.
+	// Reason explains a replacement or a refusal to people. It may be empty.
 	Reason string `json:"reason,omitempty"`
-	// Error is why the provider cannot plan, such as a panic. Empty means that it can.
+	// Error is the reason why the provider cannot plan, such as a panic. Empty means that it can.
 	Error string `json:"error,omitempty"`
 }
 
-// Encode returns the answer as JSON. It fails if there is neither a valid Change nor an Error.
+// Encode returns the answer as JSON. It fails without a valid Change or an Error.
 func (p Planned) Encode() ([]byte, error) {
 	if p.Error == "" && !p.Change.Valid() {
 		return nil, fmt.Errorf("the change %.40q is not %s, %s or %s", string(p.Change), InPlace, Replace, Refuse)
@@ -50,8 +50,8 @@ func (p Planned) Encode() ([]byte, error) {
 	return json.Marshal(map[string]Planned{plannedField: p})
 }
 
-// ParsePlanned reads the answer to a [Plan], of at most [MaxResponse] bytes. Its texts lose their control characters, see
-// [CleanText]. The error says what is wrong with the document, and does not quote it.
+// ParsePlanned parses the answer to a [Plan], of at most [MaxResponse] bytes. It removes control characters from the
+// texts, see [CleanText]. The error describes the problem with the document and does not quote it.
 func ParsePlanned(body []byte) (Planned, error) {
 	if len(body) > MaxResponse {
 		return Planned{}, fmt.Errorf("the answer to the Plan is %d bytes long, %d are allowed", len(body), MaxResponse)

@@ -10,45 +10,46 @@ import (
 	"strings"
 )
 
-// Request is what the service sends to a provider. Its fields are those of the document, in the order in which the
-// service writes them. Source: CloudFormation, custom resource request objects; ROS, custom resource request objects.
+// Request is a request that the service sends to a provider. Its fields are those of the document, in the service's
+// order. Source: CloudFormation, custom resource request objects; ROS, custom resource request objects.
 type Request struct {
-	// Dialect says which service it is. It is not in the document; [ParseRequest] finds it out.
+	// Dialect is the service that sent the request. It is not in the document; [ParseRequest] detects it.
 	Dialect Dialect
-	// RequestType is always set. Pintle sends [Read] and [Plan] too.
+	// RequestType is always set. Pintle also sends [Read] and [Plan].
 	RequestType RequestType
-	// ServiceToken is sent with every request of CloudFormation, though the reference does not list it and its samples
-	// lack it. ROS does not send it.
+	// ServiceToken is in every request of CloudFormation, although its reference and samples do not show it. ROS does not
+	// send it.
 	ServiceToken ServiceToken
-	// ResponseURL is where the provider sends its response: by PUT to CloudFormation, by POST to ROS. Its signature is a
-	// secret. In a request of ROS it may be empty: the reply to a web[sync] token is the response. A [Plan] has none.
+	// ResponseURL is where the provider sends its response: by PUT to CloudFormation, by POST to ROS. Its signature is
+	// secret. In a request of ROS it may be empty: the reply to a web[sync] token is the response.
+	// A [Plan] has none.
 	ResponseURL string
-	// IntranetResponseURL is the same for providers inside Alibaba Cloud, in a request of ROS. [ParseRequest] takes
-	// InnerResponseURL for it if the request has no other.
+	// IntranetResponseURL is the response URL for providers inside Alibaba Cloud, in a request of ROS. If a request has
+	// only InnerResponseURL, [ParseRequest] uses that.
 	IntranetResponseURL string
-	// InnerResponseURL is the name that the text of ROS's pages has for IntranetResponseURL; their samples do not have it. It
+	// InnerResponseURL is the name of IntranetResponseURL in the text of ROS's documentation, but not in its samples. It
 	// is empty unless a server sends both.
 	InnerResponseURL string
 	// StackID is the ARN of the stack, in ROS a UUID.
 	StackID StackID
-	// StackName, ResourceOwnerID (the account that owns the stack), CallerID (the account or user at work) and RegionID
-	// are in requests of ROS only.
+	// StackName, ResourceOwnerID (the account that owns the stack), CallerID (the account or user that changes it) and
+	// RegionID are only in requests of ROS.
 	StackName, ResourceOwnerID, CallerID, RegionID string
-	// RequestID is sent back in the response.
+	// RequestID is copied to the response.
 	RequestID RequestID
-	// LogicalResourceID is sent back in the response.
+	// LogicalResourceID is copied to the response.
 	LogicalResourceID LogicalID
-	// PhysicalResourceID is the recorded ID; empty for a Create and for a Plan of one, set for the others. In ROS it may be missing from them: a
-	// Delete after a Create that failed has none to send.
+	// PhysicalResourceID is the recorded ID. It is empty for a Create and the Plan of a Create, and set otherwise. In ROS
+	// it may always be missing: a Delete after a failed Create has no ID to send.
 	PhysicalResourceID PhysicalID
 	// ResourceType is the type in the template, e.g. "Custom::Site".
 	ResourceType string
-	// ResourceProperties is a JSON object, of which CloudFormation made every scalar a string, with ServiceToken in it. In
-	// ROS it is what the template has under Parameters, as it is there. It may be nil.
+	// ResourceProperties is a JSON object. CloudFormation turns every scalar into a string and adds ServiceToken. In ROS
+	// it is the template's Parameters, unchanged. It may be nil.
 	ResourceProperties json.RawMessage
-	// OldResourceProperties is the JSON object of the state before an Update or a Plan of one, nil for the others.
+	// OldResourceProperties is the JSON object of the properties before an Update or the Plan of an Update, nil otherwise.
 	OldResourceProperties json.RawMessage
-	// Extra holds the members that this package does not know, nil if there are none. They are written last, by name.
+	// Extra holds unknown members, or nil. They are encoded last, sorted by name.
 	Extra map[string]json.RawMessage
 }
 
@@ -65,7 +66,7 @@ var rosFields = []string{
 // allFields are the members of a request in either dialect.
 var allFields = slices.Concat(requestFields, rosFields)
 
-// known are the members that a request of the dialect has a field for.
+// known returns the members for which a request of the dialect has a field.
 func (d Dialect) known() []string {
 	if d == ROS {
 		return allFields
@@ -75,7 +76,7 @@ func (d Dialect) known() []string {
 
 // RequestError is the error of [ParseRequest]. It never quotes the response URL.
 type RequestError struct {
-	// Problems is what is wrong, one entry for each field, e.g. "StackId is missing".
+	// Problems has one entry for each invalid field, e.g. "StackId is missing".
 	Problems []string
 }
 
@@ -85,11 +86,11 @@ func (e *RequestError) Error() string {
 }
 
 // ParseRequest reads a request of at most [MaxRequest] bytes. RequestType, ResponseURL, StackId, RequestId and
-// LogicalResourceId must be there, for Update, Delete and Read PhysicalResourceId too; the properties must be objects. In
-// ROS and in a Plan ResponseURL and PhysicalResourceId may be missing. A request is one of ROS if its StackId is not an ARN and it
-// has a member that only ROS sends, or if its StackId is a UUID and it has no ServiceToken. The error is a
-// [RequestError] with every problem. ParseRequest also returns the members that it could read, so that a provider may
-// still be able to answer. It does not validate the text of IDs and of the URL.
+// LogicalResourceId are required, and PhysicalResourceId for Update, Delete and Read. The properties must be objects. In
+// ROS and in a Plan, ResponseURL and PhysicalResourceId are optional. A request is from ROS if its StackId is not an ARN
+// and it has a member that only ROS sends, or if its StackId is a UUID and it has no ServiceToken. The error is a
+// [RequestError] with all problems. With an error, ParseRequest also returns the members that it could read, so that a
+// provider may still be able to answer. It does not validate the text of IDs and of the URL.
 func ParseRequest(text []byte) (Request, error) {
 	if len(text) > MaxRequest {
 		return Request{}, &RequestError{[]string{fmt.Sprintf("it is %d bytes long, %d are allowed", len(text), MaxRequest)}}
@@ -137,7 +138,7 @@ func ParseRequest(text []byte) (Request, error) {
 	return r, nil
 }
 
-// requestParser takes fields out of a request and collects what is wrong with them.
+// requestParser reads fields of a request and collects the problems with them.
 type requestParser struct {
 	fields   map[string]json.RawMessage
 	problems []string
@@ -174,9 +175,9 @@ func (p *requestParser) object(key string) json.RawMessage {
 	return raw
 }
 
-// Encode returns the request as JSON in the order of the fields. Strings are not HTML-escaped, so the response URL is
-// in it letter by letter. Optional fields that are empty are left out. It fails if the properties are not JSON or Extra
-// holds a field of the request itself.
+// Encode returns the request as JSON in the order of the fields. Strings are not HTML-escaped, so the response URL
+// appears unchanged. Empty optional fields are omitted. Encode fails if the properties are not JSON or Extra holds a
+// field of the request itself.
 func (r Request) Encode() ([]byte, error) {
 	var w objectWriter
 	w.text("RequestType", string(r.RequestType), true)
@@ -220,7 +221,7 @@ func (r *Request) UnmarshalJSON(text []byte) error {
 	return nil
 }
 
-// Key returns what the response URL of the request names.
+// Key returns the key in the response URL of the request.
 func (r Request) Key() ResponseKey {
 	return ResponseKey{StackID: r.StackID, LogicalID: r.LogicalResourceID, RequestID: r.RequestID}
 }
@@ -239,7 +240,7 @@ func (r Request) String() string {
 // GoString is [Request.String], so that no verb of fmt shows the response URL.
 func (r Request) GoString() string { return r.String() }
 
-// LogValue is the request for a log: a group without its properties and its response URL.
+// LogValue returns a group for a log, without the properties and the response URL.
 func (r Request) LogValue() slog.Value {
 	return slog.GroupValue(
 		slog.String("type", string(r.RequestType)),

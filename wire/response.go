@@ -6,17 +6,17 @@ import (
 	"log/slog"
 )
 
-// Response is what a provider answers. Its fields are those of the document. Source: CloudFormation, custom resource
+// Response is the answer of a provider. Its fields are those of the document. Source: CloudFormation, custom resource
 // response objects; ROS, custom resource response objects.
 type Response struct {
-	// Dialect says which service is answered. It is not in the document.
+	// Dialect is the service that receives the response. It is not in the document.
 	Dialect Dialect
 	// Status is always set.
 	Status Status
-	// Reason says why a request failed; it should be set then, and may be set otherwise.
+	// Reason is the reason of a failure, which should have one. A success may have one.
 	Reason string
-	// PhysicalResourceID must be set in every response, also in a FAILED one, 1 to [MaxPhysicalID] bytes. In ROS it has at
-	// most [MaxROSPhysicalID] bytes, may be missing with FAILED, and must stay the same for the life of the resource.
+	// PhysicalResourceID must be set in every response, even a FAILED one: 1 to [MaxPhysicalID] bytes. In ROS it has at
+	// most [MaxROSPhysicalID] bytes, is optional with FAILED, and must never change for a resource.
 	PhysicalResourceID PhysicalID
 	// StackID is copied from the request.
 	StackID StackID
@@ -24,14 +24,14 @@ type Response struct {
 	RequestID RequestID
 	// LogicalResourceID is copied from the request.
 	LogicalResourceID LogicalID
-	// NoEcho says that the values in Data are secret. ROS does not know it and shows them to everybody who may read the
+	// NoEcho marks the values in Data as secret. ROS does not support it and shows them to everyone who can read the
 	// stack.
 	NoEcho bool
-	// Data is a JSON object of the attributes of the resource, nil for none. It is ignored in a response to a Delete.
+	// Data is a JSON object of the attributes of the resource, or nil. It is ignored in a response to a Delete.
 	Data json.RawMessage
-	// State is the present state of the resource, in a response to a [Read]; nil in all others.
+	// State is the current state of the resource, in a response to a [Read]; nil in all others.
 	State *State
-	// Extra holds the members that this package does not know, nil if there are none. They are written last, by name.
+	// Extra holds unknown members, or nil. They are encoded last, sorted by name.
 	Extra map[string]json.RawMessage
 }
 
@@ -39,8 +39,8 @@ var responseFields = []string{
 	"Status", "Reason", "PhysicalResourceId", "StackId", "RequestId", "LogicalResourceId", "NoEcho", "Data", stateField,
 }
 
-// ResponseTo returns a response to r with its IDs: those of the stack, the request and the resource, and the physical
-// ID, which is empty for a Create.
+// ResponseTo returns a response to r with the IDs of r: stack, request, logical and physical ID. The last is empty for a
+// Create.
 func ResponseTo(r Request, status Status) Response {
 	return Response{
 		Dialect:            r.Dialect,
@@ -52,9 +52,10 @@ func ResponseTo(r Request, status Status) Response {
 	}
 }
 
-// Encode returns the response as JSON in the order of the fields, without HTML escapes: its length is what counts
-// against [MaxResponse], which Encode does not check. Reason, NoEcho and Data are left out when they are empty; in ROS
-// NoEcho always, Reason unless the status is FAILED, and an empty physical ID. It fails if Data is not JSON or Extra holds a field of the response itself.
+// Encode returns the response as JSON in the order of the fields, without HTML escapes. Its length counts against
+// [MaxResponse], which Encode does not check. Empty values of Reason, NoEcho and Data are omitted. In ROS, Encode always
+// omits NoEcho, an empty physical ID, and the Reason unless the status is FAILED. It fails if Data is not JSON or Extra
+// holds a field of the response itself.
 func (r Response) Encode() ([]byte, error) {
 	var w objectWriter
 	w.text("Status", string(r.Status), true)
@@ -101,9 +102,9 @@ func (r *Response) UnmarshalJSON(text []byte) error {
 	return nil
 }
 
-// Mismatches returns the names of the fields that should be copies of those in the request and are not: StackId,
-// RequestId, LogicalResourceId. It is nil if all are. A service goes by the URL to which the response was sent, so a
-// mismatch is worth a warning, not a failure.
+// Mismatches returns the names of the fields that should be copies of the request's but are not: StackId, RequestId,
+// LogicalResourceId. It returns nil if all match. A service identifies the request by the URL of the response, so a
+// mismatch deserves a warning, not a failure.
 func (r Response) Mismatches(to Request) []string {
 	var fields []string
 	if r.StackID != to.StackID {
@@ -130,7 +131,7 @@ func (r Response) String() string {
 // GoString is [Response.String], so that no verb of fmt shows the Data.
 func (r Response) GoString() string { return r.String() }
 
-// LogValue is the response for a log: a group without its Data.
+// LogValue returns a group for a log, without the Data.
 func (r Response) LogValue() slog.Value {
 	return slog.GroupValue(
 		slog.String("status", string(r.Status)),

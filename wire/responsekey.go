@@ -9,14 +9,14 @@ import (
 // maxKey is the length of the longest object key of S3 in bytes.
 const maxKey = 1024
 
-// ResponseKey is what a response URL names: the one request that may be answered there.
+// ResponseKey identifies the one request that can be answered at a response URL.
 type ResponseKey struct {
 	StackID   StackID
 	LogicalID LogicalID
 	RequestID RequestID
 }
 
-// ParseResponseKey reads what [ResponseKey.String] wrote.
+// ParseResponseKey parses the result of [ResponseKey.String].
 func ParseResponseKey(text string) (ResponseKey, error) {
 	parts := strings.Split(text, "|")
 	if len(parts) != 3 {
@@ -26,13 +26,13 @@ func ParseResponseKey(text string) (ResponseKey, error) {
 	return k, k.check()
 }
 
-// String returns the key of the object that the response would be in S3: the three IDs with "|" between them.
+// String returns the S3 object key of the response: the three IDs joined by "|".
 func (k ResponseKey) String() string {
 	return string(k.StackID) + "|" + string(k.LogicalID) + "|" + string(k.RequestID)
 }
 
-// check refuses a key that would not come back as it was sent: its parts could not be distinguished, or an HTTP server or
-// client would tidy up its path.
+// check rejects a key that would not survive a round trip: one with ambiguous parts, or with a path that HTTP servers or
+// clients would normalize.
 func (k ResponseKey) check() error {
 	text := k.String()
 	switch {

@@ -12,23 +12,23 @@ import (
 	"github.com/pintle-dev/pintle/internal/language/value"
 )
 
-// ResponseError is the error of [ParseResponse]: why a service refuses the response of a provider.
+// ResponseError is the error of [ParseResponse]: the reason why a service rejects a provider's response.
 type ResponseError struct {
-	// Text is what CloudFormation says, letter by letter, e.g. "Invalid PhysicalResourceId". Where no such text is known
-	// it is one of ours in the same form: for a body that is not JSON, a missing Status, and NoEcho.
+	// Text is the exact text of CloudFormation, e.g. "Invalid PhysicalResourceId". Where that is unknown, Text is our own
+	// in the same form: for a body that is not JSON, a missing Status, and NoEcho.
 	Text string
-	// Detail says in our words what Text leaves open, as a sentence without its full stop. It may be empty.
+	// Detail explains the problem further, as a sentence without its full stop. It may be empty.
 	Detail string
-	// Reason is the provider's own, without control characters, as far as it could be read. CloudFormation drops it.
+	// Reason is the provider's reason without control characters, as far as it could be read. CloudFormation drops it.
 	Reason string
 	// Size is the size of the body in bytes. A caller that reads at most [MaxResponse]+1 bytes of a body may set it
 	// to the real size.
 	Size int
-	// Limit is how many bytes are allowed. Zero means [MaxResponse].
+	// Limit is the largest allowed size in bytes. Zero means [MaxResponse].
 	Limit int
 }
 
-// Error returns the text, then what is known besides: the detail, the size and the provider's reason.
+// Error returns the text, the detail, the size and the provider's reason.
 func (e *ResponseError) Error() string {
 	var b strings.Builder
 	b.WriteString(strings.TrimSuffix(e.Text, "."))
@@ -50,8 +50,8 @@ func (e *ResponseError) Error() string {
 	return b.String()
 }
 
-// ParseResponse reads the body that a provider sent, of at most [MaxResponse] bytes, by the rules of the dialect. The error
-// is that of the function [ParseResponse]; for ROS, whose own words are not known, its Text is ours.
+// ParseResponse reads the body that a provider sent, of at most [MaxResponse] bytes, by the rules of the dialect. The
+// error is that of the function [ParseResponse]. For ROS, whose error texts are unknown, Text is our own.
 func (d Dialect) ParseResponse(body []byte) (Response, error) {
 	if d == ROS {
 		return parseResponse(body, readROSResponse)
@@ -59,9 +59,9 @@ func (d Dialect) ParseResponse(body []byte) (Response, error) {
 	return ParseResponse(body)
 }
 
-// ParseReceived is [Dialect.ParseResponse] for a service that sets the limit itself, as that of ROS is not certain: the body is
-// the whole of a response if size is 0, however long that is, and otherwise the beginning of one of size bytes, which is too
-// long: as many bytes as are allowed, and one more.
+// ParseReceived is [Dialect.ParseResponse] for a service that sets the limit itself, since the limit of ROS is uncertain.
+// If size is 0, body is a whole response of any length. Otherwise body is the beginning of a response of size bytes that
+// exceeds the limit: it has one byte more than the limit allows.
 func (d Dialect) ParseReceived(body []byte, size int) (Response, error) {
 	read := readResponse
 	if d == ROS {
@@ -78,17 +78,18 @@ func (d Dialect) ParseReceived(body []byte, size int) (Response, error) {
 	return r, err
 }
 
-// ParseResponse reads the body that a provider sent to CloudFormation. The error is a [ResponseError]; what could be read is returned
-// beside it, also from a body that is too long or was cut off. Then NoEcho is true if it could not be read, so that
-// nobody shows Data that might be secret.
+// ParseResponse reads the body that a provider sent to CloudFormation. The error is a [ResponseError]. With an error it
+// also returns the fields that it could read, even from a body that is too long or cut off. If it then could not read
+// NoEcho, it returns true for it, so that possibly secret Data is not shown.
 //
-// NoEcho may also be the string "true" or "false" in any case, null is the same as a missing field, and the reason loses
-// its control characters, see [CleanText]. IDs that do not fit the request are no error, see [Response.Mismatches].
+// NoEcho may also be the string "true" or "false" in any case. A null field counts as missing. Control characters are
+// removed from the reason, see [CleanText]. IDs that do not match the request are not an error, see
+// [Response.Mismatches].
 func ParseResponse(body []byte) (Response, error) {
 	return parseResponse(body, readResponse)
 }
 
-// parseResponse reads a body by the rules of a dialect, which read has.
+// parseResponse reads a body by the rules of a dialect, which read implements.
 func parseResponse(body []byte, read reader) (Response, error) {
 	if size := len(body); size > MaxResponse {
 		r := salvage(cleanUTF8(body), read)
@@ -118,11 +119,11 @@ func parseWhole(body []byte, read reader) (Response, error) {
 	return r, nil
 }
 
-// reader makes a response of the fields of a document, and the text and detail of what is wrong with them, "" for nothing.
+// reader makes a response from the fields of a document. It returns the text and detail of a problem, or "".
 type reader func(fields map[string]json.RawMessage) (r Response, text, detail string)
 
-// readResponse makes a response of the fields, and the text and detail of the first thing that is wrong with them.
-// Types come first, then the status, then the physical ID.
+// readResponse makes a response from the fields. It returns the text and detail of the first problem. It checks types
+// first, then the status, then the physical ID.
 func readResponse(fields map[string]json.RawMessage) (r Response, text, detail string) {
 	refuse := func(t, d string) {
 		if text == "" {
@@ -135,7 +136,7 @@ func readResponse(fields map[string]json.RawMessage) (r Response, text, detail s
 		}
 		return s
 	}
-	loose := func(key string) (s string) { // a copy that is wrong in any way shows as a mismatch
+	loose := func(key string) (s string) { // a wrong type counts as a mismatch
 		_ = json.Unmarshal(fields[key], &s)
 		return s
 	}
@@ -197,7 +198,7 @@ func noEcho(raw json.RawMessage) (secret, ok bool) {
 	return true, false
 }
 
-// short cuts a text that goes into a message.
+// short truncates a text for a message.
 func short(s string) string {
 	const most = 100
 	if len(s) <= most {
@@ -214,7 +215,7 @@ func malformed(text []byte, err error) (string, string) {
 	}
 	cutOff := wrong.Error() == "unexpected end of JSON input"
 	before := text
-	if !cutOff { // the offset counts the wrong byte too
+	if !cutOff { // the offset includes the invalid byte
 		before = text[:min(max(int(wrong.Offset)-1, 0), len(text))]
 	}
 	line := bytes.Count(before, []byte("\n")) + 1
@@ -226,7 +227,7 @@ func malformed(text []byte, err error) (string, string) {
 	return fmt.Sprintf("%sJSON not well-formed. (line %d, column %d)", textInvalidResponse, line, column), detail
 }
 
-// syntax says what is wrong with JSON without naming Go types.
+// syntax describes a JSON error without naming Go types.
 func syntax(err error) string {
 	var wrong *json.SyntaxError
 	if errors.As(err, &wrong) {
@@ -235,8 +236,8 @@ func syntax(err error) string {
 	return "it is another JSON value"
 }
 
-// salvage reads the members of a response as far as the text is good, and the beginning of a string that was cut off:
-// the reason of a response that is too long is most often the very thing which made it so.
+// salvage reads the members of a response up to the first invalid byte, and the beginning of a string that was cut off. A
+// response that is too long usually is so because of its reason.
 func salvage(text []byte, read reader) Response {
 	fields := map[string]json.RawMessage{}
 	whole := false
@@ -271,7 +272,7 @@ func salvage(text []byte, read reader) Response {
 	return r
 }
 
-// cutString reads a JSON string, after the colon of its member, that lacks its end.
+// cutString reads an unterminated JSON string after the colon of its member.
 func cutString(rest []byte) (s string, ok bool) {
 	rest = bytes.TrimLeft(rest, ": \t\r\n")
 	if len(rest) == 0 || rest[0] != '"' {

@@ -11,8 +11,8 @@ var rosResponseFields = []string{
 	"Status", "Reason", "PhysicalResourceId", "StackId", "RequestId", "LogicalResourceId", "Data", stateField,
 }
 
-// readROSResponse is [readResponse] for ROS: a reason belongs to a failure and a physical ID to a success, and each is
-// required there. A member NoEcho is one that is not known.
+// readROSResponse is [readResponse] for ROS. A failure requires a reason, and a success requires a physical ID. NoEcho is
+// an unknown member.
 func readROSResponse(fields map[string]json.RawMessage) (r Response, text, detail string) {
 	refuse := func(t, d string) {
 		if text == "" {
@@ -25,7 +25,7 @@ func readROSResponse(fields map[string]json.RawMessage) (r Response, text, detai
 		}
 		return s
 	}
-	loose := func(key string) (s string) { // a copy that is wrong in any way shows as a mismatch
+	loose := func(key string) (s string) { // a wrong type counts as a mismatch
 		_ = json.Unmarshal(fields[key], &s)
 		return s
 	}

@@ -15,7 +15,7 @@ import (
 
 const rosStack = "8acc3dcd-cf48-4fa1-863e-7c767b61fe42"
 
-// rosUpdate is an Update as the pages of ROS show one.
+// rosUpdate is an Update as shown in ROS's documentation.
 const rosUpdate = `{"RequestType":"Update","RequestId":"B288A0BE-D927-4888-B0F7-B35EF84B6E6F",
 	"ResponseURL":"https://ros.example/cb?expire=1&signature=5ec2e7","IntranetResponseURL":"http://100.100.100.110/cb?signature=5ec2e7",
 	"ResourceType":"Custom::Example1","LogicalResourceId":"my-resource","PhysicalResourceId":"example-1",
@@ -206,7 +206,7 @@ func FuzzROSResponse(f *testing.F) {
 			t.Errorf("accepted %q", body)
 		}
 		if r.Status == wire.Success {
-			r.Reason = "" // which is not sent
+			r.Reason = "" // it is not sent
 		}
 		again(t, r)
 	})

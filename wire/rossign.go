@@ -19,32 +19,32 @@ import (
 	"github.com/pintle-dev/pintle/internal/language/value"
 )
 
-// MaxROSSignatureAge is how far the Date of a signature may be from now.
+// MaxROSSignatureAge is the largest difference between the Date of a signature and now.
 const MaxROSSignatureAge = 5 * time.Minute
 
-// rosDate is the form of a signature's Date.
+// rosDate is the time layout of a signature's Date.
 const rosDate = "2006-01-02T15:04:05Z"
 
-// ROSSigning is how requests of ROS to a [Web] provider are signed when the resource has a SignKey in its HttpConfig. The
-// signature is a member of the document: Signature, with Date and Value.
+// ROSSigning signs and verifies requests of ROS to a [Web] provider. ROS signs them if the resource has a SignKey in its
+// HttpConfig. The signature is the member Signature of the document, with Date and Value.
 //
-// It is over six lines with line feeds between: POST; the content type; the MD5 of the document without its signature,
-// written with sorted keys and in ASCII as Python's json.dumps does it; the Date; a line key:value for each header, by
-// name; the URL. Source: the description of HttpConfig in the resource schema of ROS. That leaves open how the key and
-// the digest come in, and this is our reading: the Value is the HMAC-SHA1 under the key in hexadecimal digits, the MD5 is
-// hexadecimal, and the JSON has a space after its commas and colons.
+// The signature covers six lines separated by line feeds: POST; the content type; the MD5 of the document without its
+// signature, in ASCII with sorted keys as Python's json.dumps writes it; the Date; a line key:value for each header,
+// sorted by name; the URL. Source: the description of HttpConfig in the resource schema of ROS. That leaves open how the
+// key and the digest are used. This package assumes that the Value is the hexadecimal HMAC-SHA1 under the key, that the
+// MD5 is hexadecimal, and that the JSON has a space after commas and colons.
 type ROSSigning struct {
 	// Key is the SignKey, 1 to [MaxROSSignKey] characters. Required.
 	Key string
-	// ContentType is that of HttpConfig. Empty means application/json.
+	// ContentType is the ContentType of HttpConfig. Empty means application/json.
 	ContentType string
-	// Headers are those of HttpConfig, with their names as they are there.
+	// Headers are the Headers of HttpConfig, with the same spelling of names.
 	Headers map[string]string
-	// URL is the one in the service token, letter by letter, without what stands before it. Required.
+	// URL is the exact URL in the service token, without the prefix. Required.
 	URL string
 }
 
-// Sign returns a request, a JSON object, with a signature of that time in the place of one that is there.
+// Sign returns the request, a JSON object, with a signature of the given time. It replaces an existing signature.
 func (s ROSSigning) Sign(document []byte, at time.Time) ([]byte, error) {
 	switch n := utf8.RuneCountInString(s.Key); {
 	case n == 0 || n > MaxROSSignKey:
@@ -64,9 +64,9 @@ func (s ROSSigning) Sign(document []byte, at time.Time) ([]byte, error) {
 	)).JSON(), nil
 }
 
-// Verify returns nil if a request has a signature by this key, from [MaxROSSignatureAge] before now until as long after
-// it. Besides what [ROSSigning.Sign] makes it takes JSON without spaces and an MD5 in base64, which the description
-// does not rule out. The error says what is wrong and holds nothing of the key or the signature.
+// Verify returns nil if a request has a signature by this key that is at most [MaxROSSignatureAge] before or after now.
+// It also accepts JSON without spaces and an MD5 in base64, which the description allows. The error describes the problem
+// and contains no part of the key or the signature.
 func (s ROSSigning) Verify(document []byte, now time.Time) error {
 	if s.Key == "" {
 		return errors.New("no SignKey is set to verify the request with")
@@ -143,8 +143,8 @@ func (s ROSSigning) mac(digest, date string) []byte {
 	return mac.Sum(nil)
 }
 
-// bodyDigests returns the MD5 of a document without its signature, in all forms that may be meant; first the one that
-// is signed with.
+// bodyDigests returns the MD5 of a document without its signature, in all possible forms. The first form is the one that
+// Sign uses.
 func bodyDigests(document value.Value) []string {
 	var members []value.Member
 	for _, m := range document.Members() {
@@ -161,7 +161,7 @@ func bodyDigests(document value.Value) []string {
 	return all
 }
 
-// appendSorted writes a value with sorted keys and nothing but ASCII, and space after commas and colons.
+// appendSorted writes a value in ASCII, with sorted keys and with space after commas and colons.
 func appendSorted(b []byte, v value.Value, space string) []byte {
 	switch v.Kind() {
 	case value.Map:

@@ -13,20 +13,19 @@ import (
 	"time"
 )
 
-// rosQuery are the parameters of a response URL of ROS, in the order in which they are written; the signature, which is over
-// all of them, comes last.
+// rosQuery lists the parameters of a response URL of ROS in order. The signature covers all of them and comes last.
 var rosQuery = []string{"stackname", "stackid", "resource", "requestid", "expire"}
 
-// maxROSStackName bounds the name of a stack in a URL. Source: ROS, CreateStack, StackName.
+// maxROSStackName is the length of the longest stack name in a URL. Source: ROS, CreateStack, StackName.
 const maxROSStackName = 255
 
-// ROSSigner makes the response URLs of requests of ROS and checks what is posted to them. The form of the real service's
-// URLs is unpublished; these look as those of its ALIYUN::ROS::WaitConditionHandle do:
+// ROSSigner makes the response URLs of ROS requests and verifies the requests posted to them. The format of the real
+// service's URLs is unpublished; these resemble the URLs of its ALIYUN::ROS::WaitConditionHandle:
 //
 //	BASE?stackname=…&stackid=…&resource=…&requestid=…&expire=…&signature=…
 //
-// The signature is an HMAC-SHA1 in hexadecimal digits, over the parameters. Neither the host nor the path is signed, so a
-// proxy may change both; no two services share a secret.
+// The signature is a hexadecimal HMAC-SHA1 over the parameters. Neither the host nor the path is signed, so a proxy may
+// change both. Each service has its own secret.
 type ROSSigner struct{ secret []byte }
 
 // NewROSSigner returns a signer with a secret of at least 16 bytes.
@@ -37,8 +36,9 @@ func NewROSSigner(secret []byte) (*ROSSigner, error) {
 	return &ROSSigner{secret: append([]byte(nil), secret...)}, nil
 }
 
-// Sign returns the URL to which the request of key, of a stack with that name, is answered: base and a query. It is good
-// for life from now, 1 s to [MaxURLLife], in whole seconds. It fails if base is no http URL or an ID in key is empty.
+// Sign returns the URL for the answer to the request of key, of a stack with that name: base and a query. The URL is
+// valid for life from now, 1 s to [MaxURLLife], in whole seconds. Sign fails if base is not an http URL or an ID in key
+// is empty.
 func (s *ROSSigner) Sign(base *url.URL, key ResponseKey, stackName string, now time.Time, life time.Duration) (string, error) {
 	if _, err := newEndpoint(base); err != nil {
 		return "", fmt.Errorf("sign response URL: %w", err)
@@ -64,8 +64,9 @@ func (s *ROSSigner) Sign(base *url.URL, key ResponseKey, stackName string, now t
 	return b.String(), nil
 }
 
-// Verify checks the signature and age of a request to a response URL, whatever its method, and returns what the URL names.
-// Parameters may come in any order and encoding, but each once, and no others. The error is an [AccessError].
+// Verify checks the signature and age of a request to a response URL, with any method, and returns the key in the URL.
+// Parameters may be in any order and encoding. Each must occur once, and no others may occur. The error is an
+// [AccessError].
 func (s *ROSSigner) Verify(r *http.Request, now time.Time) (ResponseKey, error) {
 	if len(r.URL.RawQuery) > maxQuery {
 		return ResponseKey{}, &AccessError{Code: "InvalidQueryParameter", Message: "The query is too long."}
@@ -87,7 +88,7 @@ func (s *ROSSigner) Verify(r *http.Request, now time.Time) (ResponseKey, error) 
 			"as it is, and do not encode it again."}
 	}
 	seconds, err := strconv.ParseInt(query.Get("expire"), 10, 64)
-	if err != nil { // signed with our key, but by somebody else's code
+	if err != nil { // signed with our key, but by other code
 		return ResponseKey{}, errSignature
 	}
 	if expires := time.Unix(seconds, 0); now.After(expires) {
@@ -100,7 +101,7 @@ func (s *ROSSigner) Verify(r *http.Request, now time.Time) (ResponseKey, error) 
 	}, nil
 }
 
-// String tells what it is; the secret is not shown.
+// String describes the signer without its secret.
 func (s *ROSSigner) String() string { return "response signer of ROS" }
 
 // GoString is [ROSSigner.String].
@@ -108,7 +109,7 @@ func (s *ROSSigner) GoString() string { return s.String() }
 
 func (s *ROSSigner) signature(query url.Values) string { return hex.EncodeToString(s.mac(query)) }
 
-// mac is over the parameters with their names, sorted, and so over nothing else that the secret may be used for.
+// mac returns the MAC of the sorted parameters with their names. Its prefix separates it from other uses of the secret.
 func (s *ROSSigner) mac(query url.Values) []byte {
 	mac := hmac.New(sha1.New, s.secret)
 	mac.Write([]byte("POST\nros response\n" + escapeQuery(query)))

@@ -71,7 +71,7 @@ func TestROSResponseURL(t *testing.T) {
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
-			// Neither the host nor the path counts: a proxy may have changed them.
+			// Neither the host nor the path matters: a proxy may have changed them.
 			got, err := s.Verify(arrive(t, http.MethodPost, "/ros/response"+test.query, "10.0.0.1"), now.Add(test.at))
 			if test.code == "" {
 				if err != nil || got != rosKey {
@@ -126,7 +126,7 @@ func TestROSSignerRefuses(t *testing.T) {
 	}
 }
 
-// A service that takes more than 4,096 bytes reads what it takes, and says itself what is too long.
+// A service that accepts more than 4,096 bytes reads up to its own limit and reports a body that is too long.
 func TestROSResponseReceived(t *testing.T) {
 	good := `{"Status":"SUCCESS","PhysicalResourceId":"p","StackId":"` + rosStack + `","RequestId":"r","LogicalResourceId":"L","Data":{"x":"` +
 		strings.Repeat("x", 9000) + `"}}`

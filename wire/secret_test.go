@@ -15,7 +15,7 @@ import (
 const signedURL = "https://h.example/k?X-Amz-Algorithm=AWS4-HMAC-SHA256&X-Amz-Credential=AKIDEX%2F20261121%2Fus-east-1%2Fs3%2Faws4_request" +
 	"&X-Amz-Signature=5ec2e7&X-Amz-SignedHeaders=host"
 
-// rosMAC is as long as a signature of ROS.
+// rosMAC has the length of a signature of ROS.
 const rosMAC = "5ec2e75ec2e75ec2e75ec2e75ec2e75ec2e75ec2"
 
 func TestNothingPrintsTheSignature(t *testing.T) {

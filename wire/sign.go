@@ -17,8 +17,7 @@ import (
 	"time"
 )
 
-// Bounds of the life of a response URL. Source: S3, query string authentication; the default is what CloudFormation
-// uses.
+// Bounds of the life of a response URL. Source: S3, query string authentication. The default is CloudFormation's.
 const (
 	DefaultURLLife = 2 * time.Hour
 	MaxURLLife     = 7 * 24 * time.Hour
@@ -28,37 +27,37 @@ const (
 	algorithm   = "AWS4-HMAC-SHA256"
 	timeFormat  = "20060102T150405Z"
 	dateFormat  = "20060102"
-	maxSkew     = 15 * time.Minute // how far the clocks of two nodes may be apart
+	maxSkew     = 15 * time.Minute // largest difference between the clocks of two nodes
 	maxQuery    = 4096
 	minSecret   = 16
 	scopeSuffix = "/s3/aws4_request"
 )
 
-// SignerConfig is what a [Signer] is made of.
+// SignerConfig configures a [Signer].
 type SignerConfig struct {
-	// KeyID is the access key ID that response URLs show: letters and digits. Required.
+	// KeyID is the access key ID in response URLs: letters and digits. Required.
 	KeyID string
-	// Secret signs. At least 16 bytes. Required.
+	// Secret is the signing key, at least 16 bytes. Required.
 	Secret string
-	// Bases are all URLs, each with its path, under which providers may reach the service: what [Signer.Sign] is given
-	// now, and was given for URLs that are still alive. At least one. They let [Signer.Verify] accept requests whose
-	// Host header or path prefix was changed by a proxy on the way.
+	// Bases are all URLs, with their paths, under which providers may reach the service: those that [Signer.Sign] gets
+	// now, and those of URLs that are still valid. At least one is required. With them, [Signer.Verify] accepts requests
+	// whose Host header or path prefix a proxy changed.
 	Bases []*url.URL
 }
 
-// Signer makes response URLs and checks the requests that come to them. A URL is signed as a presigned S3 request is:
-// Signature Version 4 in the query, over the method, the path, the query and the host, not over the body. Source: S3,
+// Signer makes response URLs and verifies requests to them. A URL is signed like a presigned S3 request: Signature
+// Version 4 in the query, over the method, the path, the query and the host, not over the body. Source: S3,
 // authenticating requests, using query parameters.
 //
-// The host in the signature is that of the URL as it was made, and not a guard: [Signer.Verify] accepts a request with any Host header,
-// since a proxy in front of the service may rewrite it.
+// The signed host is the host of the URL as it was made, and does not restrict access. [Signer.Verify] accepts a request
+// with any Host header, since a proxy in front of the service may rewrite it.
 type Signer struct {
 	keyID, secret string
 	bases         []endpoint
 	last          atomic.Pointer[scopedKey]
 }
 
-// endpoint is what of a base URL is signed.
+// endpoint is the signed part of a base URL.
 type endpoint struct{ host, path string }
 
 // NewSigner returns a signer.
@@ -94,19 +93,19 @@ func newEndpoint(base *url.URL) (endpoint, error) {
 	return endpoint{canonicalHost(base.Host), strings.TrimSuffix(base.Path, "/")}, nil
 }
 
-// SignOptions is how a response URL is signed. The zero value will do.
+// SignOptions are the options of [Signer.Sign]. The zero value is valid.
 type SignOptions struct {
-	// Region is the region in the scope of the signature. Empty means that of the stack's ARN, or us-east-1 if it has
-	// none.
+	// Region is the region in the scope of the signature. Empty means the region in the stack's ARN, or else
+	// us-east-1.
 	Region string
-	// Method is the only HTTP method the URL is good for. Empty means PUT.
+	// Method is the only HTTP method for which the URL is valid. Empty means PUT.
 	Method string
-	// Expires is how long the URL lives, in whole seconds from 1 s to [MaxURLLife]. Zero means [DefaultURLLife].
+	// Expires is how long the URL is valid, in whole seconds from 1 s to [MaxURLLife]. Zero means [DefaultURLLife].
 	Expires time.Duration
 }
 
-// Sign returns the URL to which the request of key is answered: base, a slash, and the key, percent-encoded as S3 does
-// it. It fails if base is no http URL or an ID in key is empty, holds a "|" or cannot be part of a path.
+// Sign returns the URL for the answer to the request of key: base, a slash, and the key, percent-encoded as in S3. It
+// fails if base is not an http URL or an ID in key is empty, contains a "|" or cannot be part of a path.
 func (s *Signer) Sign(base *url.URL, key ResponseKey, now time.Time, o SignOptions) (string, error) {
 	e, err := newEndpoint(base)
 	if err != nil {
@@ -147,10 +146,10 @@ func (s *Signer) Sign(base *url.URL, key ResponseKey, now time.Time, o SignOptio
 	return base.Scheme + "://" + base.Host + path + "?" + query + "&X-Amz-Signature=" + s.signature(p, path, query), nil
 }
 
-// Verify checks the signature and age of a request to a response URL and returns what the URL names. Verify decodes
-// the path and query and encodes them again, so a client may send "|" for "%7C". It accepts a signature for the host
-// that the request names, or for any base: for a URL below a base it ignores the Host header. It also ignores other
-// headers and the body. The method must be the one that was signed. The error is an [AccessError].
+// Verify checks the signature and age of a request to a response URL and returns the key in the URL. It decodes and
+// re-encodes the path and query, so a client may send "|" for "%7C". It accepts a signature for the host of the request
+// or for any base: for a URL below a base it ignores the Host header. It also ignores other headers and the body. The
+// method must be the signed one. The error is an [AccessError].
 func (s *Signer) Verify(r *http.Request, now time.Time) (ResponseKey, error) {
 	p, signature, life, err := s.readQuery(r.URL.RawQuery)
 	if err != nil {
@@ -185,14 +184,14 @@ func (s *Signer) Verify(r *http.Request, now time.Time) (ResponseKey, error) {
 		}
 	}
 	key, err := ParseResponseKey(tail)
-	if err != nil { // signed with our key, but for something else
+	if err != nil { // signed with our key, but for another purpose
 		return ResponseKey{}, errSignature
 	}
 	return key, nil
 }
 
-// tail returns the part of a request's path that is the key: what follows the path of a base, or the last segment of
-// one, which is what a proxy leaves that strips its own prefix.
+// tail returns the key from a request's path: the part after the path of a base, or after the last segment of that path
+// if a proxy stripped its own prefix.
 func (s *Signer) tail(requestPath string) (string, bool) {
 	for _, base := range s.bases {
 		if tail, ok := strings.CutPrefix(requestPath, base.path+"/"); ok {
@@ -207,7 +206,7 @@ func (s *Signer) tail(requestPath string) (string, bool) {
 	return "", false
 }
 
-// readQuery takes the query of a signed URL apart and checks its form.
+// readQuery parses the query of a signed URL and checks its form.
 func (s *Signer) readQuery(raw string) (p presigned, signature string, life time.Duration, err error) {
 	malformed := func(message string) (presigned, string, time.Duration, error) {
 		return presigned{}, "", 0, &AccessError{Code: "AuthorizationQueryParametersError", Message: message}
@@ -260,13 +259,13 @@ func (s *Signer) readQuery(raw string) (p presigned, signature string, life time
 	return presigned{at: at, region: region, query: query}, signature, life, nil
 }
 
-// String names the signer by its key ID; the secret is not shown.
+// String returns the key ID; it does not show the secret.
 func (s *Signer) String() string { return "response signer " + s.keyID }
 
 // GoString is [Signer.String].
 func (s *Signer) GoString() string { return s.String() }
 
-// presigned is what the signature of a presigned request covers.
+// presigned holds the parts of a presigned request that its signature covers.
 type presigned struct {
 	method string
 	host   string
@@ -276,7 +275,8 @@ type presigned struct {
 	region string
 }
 
-// signature returns the hexadecimal Signature Version 4 of the request for the service s3. path and query are those of p, escaped.
+// signature returns the hexadecimal Signature Version 4 of the request for the service s3. path and query are those of p,
+// escaped.
 func (s *Signer) signature(p presigned, path, query string) string {
 	canonical := p.method + "\n" + path + "\n" + query + "\nhost:" + p.host +
 		"\n\nhost\nUNSIGNED-PAYLOAD"
@@ -292,7 +292,7 @@ type scopedKey struct {
 	key          []byte
 }
 
-// scopeKey returns the signing key of a scope. It changes with the day, so the last one is remembered.
+// scopeKey returns the signing key of a scope. It changes daily, so the last one is cached.
 func (s *Signer) scopeKey(date, region string) []byte {
 	if last := s.last.Load(); last != nil && last.date == date && last.region == region {
 		return last.key

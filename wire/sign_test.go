@@ -46,7 +46,7 @@ func newSigner(t testing.TB, bases ...string) *wire.Signer {
 	return s
 }
 
-// arrive is the request that a server reads from a client which puts target and host on the wire as they are.
+// arrive returns the request that a server reads from a client which sends target and host unchanged.
 func arrive(t testing.TB, method, target, host string) *http.Request {
 	t.Helper()
 	u, err := url.ParseRequestURI(target)
@@ -135,7 +135,7 @@ func TestVerify(t *testing.T) {
 	}
 }
 
-// A request that travels: signed, sent by net/http to a real server, verified there.
+// Sends a signed request by net/http to a real server, which verifies it.
 func TestVerifyOverTheWire(t *testing.T) {
 	var signer *wire.Signer
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -5,13 +5,13 @@ import (
 	"strings"
 )
 
-// StackARN is a stack ID taken apart: arn:PARTITION:cloudformation:REGION:ACCOUNT:stack/NAME/GUID.
+// StackARN is a parsed stack ID: arn:PARTITION:cloudformation:REGION:ACCOUNT:stack/NAME/GUID.
 type StackARN struct {
 	Partition string
 	Region    string
 	Account   string // letters and digits
 	Name      string // a letter, then letters, digits and "-", at most 128
-	GUID      string // letters, digits and "-"; tells apart stacks of one name
+	GUID      string // letters, digits and "-"; distinguishes stacks with the same name
 }
 
 // NewStackID returns the ID of a stack in the partition of the region, see [Partition].
@@ -19,12 +19,12 @@ func NewStackID(region, account, name, guid string) StackID {
 	return StackARN{Partition(region), region, account, name, guid}.ID()
 }
 
-// ID returns the ARN as one text. It does not check the fields.
+// ID formats the ARN. It does not check the fields.
 func (a StackARN) ID() StackID {
 	return StackID("arn:" + a.Partition + ":cloudformation:" + a.Region + ":" + a.Account + ":stack/" + a.Name + "/" + a.GUID)
 }
 
-// ParseStackARN takes a stack ID apart. Every partition whose name begins with "aws" is known.
+// ParseStackARN parses a stack ID. It accepts every partition whose name begins with "aws".
 func ParseStackARN(id StackID) (StackARN, error) {
 	bad := func(why string) (StackARN, error) {
 		return StackARN{}, fmt.Errorf("stack ID %q %s, want arn:aws:cloudformation:REGION:ACCOUNT:stack/NAME/GUID",

@@ -5,18 +5,18 @@ import (
 	"fmt"
 )
 
-// stateField is the member of a response that has the state.
+// stateField is the member of a response that holds the state.
 const stateField = "PintleState"
 
-// State is what a provider answers to a [Read]: the present state of the resource. It is an extension of Pintle. The member
-// PintleState of a response holds it, as a JSON object.
+// State is the answer of a provider to a [Read]: the current state of the resource. It is an extension of Pintle. The
+// member PintleState of a response holds it as a JSON object.
 type State struct {
-	// Gone reports that the resource does not exist any more. Then there are no properties.
+	// Gone reports that the resource no longer exists. Properties is then nil.
 	Gone bool `json:"gone,omitempty"`
-	// Properties is a JSON object of the present properties, in the form in which a template declares them. One that the
-	// provider cannot read is left out; null is one that is not set. It is nil if there are none.
+	// Properties is a JSON object of the current properties, in the form in which a template declares them. It omits
+	// properties that the provider cannot read. Null means that a property is not set. It may be nil.
 	Properties json.RawMessage `json:"properties,omitempty"`
-	// Secret has the names of the properties whose values must not be shown.
+	// Secret lists the properties whose values must not be shown.
 	Secret []string `json:"secret,omitempty"`
 }
 
@@ -37,8 +37,8 @@ func (s *State) encode() (json.RawMessage, error) {
 	return w.bytes()
 }
 
-// readState reads a state. A member of another form counts as missing: only the answer to a Read needs it, and its
-// sender reports it.
+// readState reads a state. A malformed member counts as missing: only the answer to a Read needs it, and the sender of
+// the Read reports the problem.
 func readState(raw json.RawMessage) *State {
 	if !isSet(raw) || raw[0] != '{' {
 		return nil

@@ -7,50 +7,52 @@ import (
 	"strings"
 )
 
-// MaxServiceToken is the length of the longest service token in bytes, inclusive. Source: ours; ARNs are far shorter.
+// MaxServiceToken is the length of the longest service token in bytes, inclusive. The limit is our own; ARNs are far
+// shorter.
 const MaxServiceToken = 2048
 
-// Service is the kind of thing behind a service token.
+// Service is the kind of service that a service token addresses.
 type Service string
 
-// The services. [FC], [Queue], [Topic] and [Web] are those of ROS. [Other] is every token that is not one of those before
-// it; whether it can be reached is for the service that delivers to say.
+// The services. [FC], [Queue], [Topic] and [Web] belong to ROS. [Other] is any other token; the component that delivers
+// requests decides whether it can reach it.
 const (
 	Lambda Service = "lambda"
 	SNS    Service = "sns"
 	HTTP   Service = "http"      // a URL, http or https
 	FC     Service = "fc"        // a function of Alibaba Cloud Function Compute
-	Queue  Service = "mns-queue" // of Alibaba Cloud Simple Message Queue, which was called MNS
-	Topic  Service = "mns-topic" // so
+	Queue  Service = "mns-queue" // of Alibaba Cloud Simple Message Queue, formerly MNS
+	Topic  Service = "mns-topic" // likewise
 	Web    Service = "web"       // a URL after "web:" or "web[OPTIONS]:"
 	Other  Service = "other"
 )
 
-// Token is a service token taken apart.
+// Token is a parsed service token.
 type Token struct {
-	// Text is the token as it was written.
+	// Text is the original token.
 	Text ServiceToken
-	// Service says which of the other fields are set.
+	// Service determines which of the other fields are set.
 	Service Service
-	// Partition, Region and Account are those of the ARN of a function, topic or queue. Region and Account may be empty,
-	// and an Account is letters and digits: documents print accounts like "84969EXAMPLE". Partition is "acs" for ROS.
+	// Partition, Region and Account are from the ARN of a function, topic or queue. Region and Account may be empty. An
+	// Account has letters and digits: documentation shows accounts like "84969EXAMPLE". Partition is "acs" for ROS.
 	Partition, Region, Account string
-	// Name is the name of the function, topic or queue; empty for the others.
+	// Name is the name of the function, topic or queue; empty for other services.
 	Name string
-	// FCService is the service that a function of Function Compute 2.0 is in; empty for 3.0, which has none.
+	// FCService is the service of a function in Function Compute 2.0; empty for 3.0, which has none.
 	FCService string
-	// Qualifier is the version or alias of a function, empty if the token has none.
+	// Qualifier is the version or alias of a function. It may be empty.
 	Qualifier string
-	// Sync says that the reply of a [Web] provider is the response. Idempotent says that its Create may be sent again.
+	// Sync means that the reply of a [Web] provider is the response. Idempotent means that its Create may be sent again.
 	Sync, Idempotent bool
-	// URL is where to send requests for [HTTP] and [Web], nil for the others. It may hold a password: print its Redacted form.
+	// URL is where to send requests for [HTTP] and [Web], nil for other services. It may contain a password: print its
+	// Redacted form.
 	URL *url.URL
 }
 
-// ParseToken takes a service token apart. It fails for an empty or over-long one, for spaces and control characters,
-// for the ARN of something in Lambda, SNS, Function Compute or MNS that is not a function, topic or queue, and for a URL
-// that cannot be dialled. Any other text is a token of the service [Other]. Every partition whose name begins with "aws"
-// is known; tokens of ROS begin with "acs:fc:", "acs:mns:", "web:" or "web[".
+// ParseToken parses a service token. It rejects a token that is empty, too long, or contains spaces or control
+// characters. It also rejects an ARN in Lambda, SNS, Function Compute or MNS that is not a function, topic or queue, and
+// a URL that cannot be dialled. Any other text is a token of the service [Other]. Every partition whose name begins with
+// "aws" is valid. Tokens of ROS begin with "acs:fc:", "acs:mns:", "web:" or "web[".
 func ParseToken(token ServiceToken) (Token, error) {
 	text := string(token)
 	switch {
@@ -83,7 +85,7 @@ func ParseToken(token ServiceToken) (Token, error) {
 	return Token{Text: token, Service: Other}, nil
 }
 
-// parseURLToken keeps the URL out of its errors but for the scheme and host: it may hold a password or a key.
+// parseURLToken parses a URL. Its errors show only the scheme and host, because the URL may contain a password or a key.
 func parseURLToken(token ServiceToken) (Token, error) {
 	u, err := url.Parse(string(token))
 	if err != nil {

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// isROSToken reports whether a token has one of the forms that ROS knows.
+// isROSToken reports whether a token has one of the formats of ROS.
 func isROSToken(text string) bool {
 	for _, prefix := range []string{"acs:fc:", "acs:mns:", "web:", "web["} {
 		if strings.HasPrefix(text, prefix) {
@@ -16,8 +16,8 @@ func isROSToken(text string) bool {
 	return false
 }
 
-// parseROSToken takes the forms of ROS apart. Source: ROS, ALIYUN::ROS::CustomResource, ServiceToken; that a slash may
-// stand before queues and topics is what its CDK allows.
+// parseROSToken parses the formats of ROS. Source: ROS, ALIYUN::ROS::CustomResource, ServiceToken. Its CDK also allows a
+// slash before queues and topics.
 func parseROSToken(token ServiceToken) (Token, error) {
 	text := string(token)
 	if len(text) > MaxROSServiceToken {
@@ -70,7 +70,7 @@ func parseROSToken(token ServiceToken) (Token, error) {
 	return t, nil
 }
 
-// parseWebToken reads what follows "web": options in brackets, if any, a colon, and the URL.
+// parseWebToken parses the part after "web": optional options in brackets, a colon, and the URL.
 func parseWebToken(token ServiceToken, rest string) (Token, error) {
 	var sync, idempotent bool
 	if options, ok := strings.CutPrefix(rest, "["); ok {

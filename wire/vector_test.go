@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// The example that AWS prints for a presigned GET of an object: S3, authenticating requests, using query parameters.
+// The example of a presigned GET in the AWS documentation: S3, authenticating requests, using query parameters.
 func TestSignatureKnownAnswer(t *testing.T) {
 	p := presigned{
 		method: "GET", host: "examplebucket.s3.amazonaws.com", path: "/test.txt",
@@ -26,7 +26,7 @@ func TestSignatureKnownAnswer(t *testing.T) {
 		t.Errorf("signature = %s, want %s", got, want)
 	}
 	for _, other := range []presigned{{at: p.at.AddDate(0, 0, 1), region: p.region}, {at: p.at, region: "eu-west-1"}} {
-		sign(other) // which has another key, that must not be taken for this one's
+		sign(other) // its key differs and must not be cached for the next call
 		if got := sign(p); got != want {
 			t.Errorf("after another scope: signature = %s, want %s", got, want)
 		}

@@ -12,9 +12,9 @@ import (
 	"unicode/utf8"
 )
 
-// HeaderWaits is the header of a reply to the Runtime API's call "next" by which an engine says that it waits for
-// operations that are not done: its value is then [Waits]. The program may reply to that event with a [Waiting], and the
-// event may hold a [Resume]. Without the header neither is understood.
+// HeaderWaits is a header in the reply to the Runtime API's call "next". With the value [Waits], it says that the engine
+// keeps waits for operations in progress. The program may then reply to the event with a [Waiting], and the event may be
+// a [Resume]. Without the header, neither is allowed.
 const (
 	HeaderWaits = "Pintle-Waits"
 	Waits       = "true"
@@ -26,12 +26,12 @@ const (
 	MaxPending = 256 << 10
 	// MaxWaitingReason is the length of the longest progress text in bytes, inclusive.
 	MaxWaitingReason = 1024
-	// MaxWaitingAfter is the longest pause before a request is asked about again: the longest that any service waits
-	// for an answer. A longer pause is read as this.
+	// MaxWaitingAfter is the longest pause before a request is polled again: the longest time that any service waits for
+	// an answer. A longer pause is reduced to this.
 	MaxWaitingAfter = 12 * time.Hour
-	// maxWaiting bounds the whole document. The texts in it may take six bytes a character.
+	// maxWaiting limits the whole document. The texts in it may take six bytes a character.
 	maxWaiting = MaxPending + 8*(MaxWaitingReason+MaxPhysicalID)
-	// maxResume bounds the whole document.
+	// maxResume limits the whole document.
 	maxResume = MaxRequest + MaxPending + 4<<10
 )
 
@@ -40,33 +40,34 @@ const (
 	resumeKey  = "pintleResume"
 )
 
-// ErrWaitingDocument is in every error about a [Waiting] or [Resume] that is not what it should be. No such error quotes
-// what is in the document.
+// ErrWaitingDocument is wrapped by every error about an invalid [Waiting] or [Resume]. No such error quotes the contents
+// of the document.
 var ErrWaitingDocument = errors.New("not a valid document of a wait")
 
-// Waiting is what a program replies about a request whose operation goes on:
+// Waiting is the reply of a program to a request whose operation is in progress:
 //
 //	{"pintleWaiting":{"afterSeconds":1.5,"until":"2026-01-02T15:04:05Z","reason":"copying","pending":{…}}}
 //
-// The engine keeps it and calls again with a [Resume] after a while.
+// The engine stores it and later calls again with a [Resume].
 type Waiting struct {
 	// After is how long to wait before the next call, 0 to [MaxWaitingAfter].
 	After time.Duration
-	// Until is when the program will give the wait up. It never is zero.
+	// Until is when the program will stop waiting. It is never zero.
 	Until time.Time
-	// Reason tells people how far it is; at most [MaxWaitingReason] bytes, without control characters. It may be empty.
-	// From [ParseWaiting] it comes as it was written: secrets must be looked for before it is cut, or half of one is left.
+	// Reason describes the progress to people, without control characters and in at most [MaxWaitingReason] bytes. It may
+	// be empty. [ParseWaiting] returns it unshortened: redact secrets before you shorten it, or part of a secret remains.
 	Reason string
-	// PhysicalResourceID, of a Create, is what there is so far: should the wait end without an answer, that is what a Delete
-	// comes for. At most [MaxPhysicalID] bytes, without control characters. Empty says nothing.
+	// PhysicalResourceID is the ID of the resource that a Create has made so far. If the wait ends without an answer, the
+	// Delete has this ID. It has at most [MaxPhysicalID] bytes, without control characters. It may be empty.
 	PhysicalResourceID PhysicalID
-	// Pending is what the program needs to go on: any JSON but null, at most [MaxPending] bytes. It is a secret.
+	// Pending is the state that the program needs to continue: any JSON but null, at most [MaxPending] bytes. It is
+	// secret.
 	Pending json.RawMessage
 }
 
 // Encode returns the document. It shortens a reason that is too long, and returns an error for any other problem.
 func (w Waiting) Encode() ([]byte, error) {
-	w.Pending = cleanUTF8(w.Pending) // which may make it longer
+	w.Pending = cleanUTF8(w.Pending) // this may make it longer
 	if err := checkPending(w.Pending); err != nil {
 		return nil, err
 	}
@@ -92,9 +93,8 @@ func (w Waiting) Encode() ([]byte, error) {
 	return wrap(waitingKey, &inner)
 }
 
-// ParseWaiting reads the reply of a program. ok is false if it is anything else than a document with pintleWaiting in
-// it, which is no error: other programs reply what they like. Members that are not known are passed over. The error
-// wraps [ErrWaitingDocument].
+// ParseWaiting parses the reply of a program. If the reply does not contain pintleWaiting, ok is false and err is nil:
+// other programs may reply anything. Unknown members are ignored. The error wraps [ErrWaitingDocument].
 func ParseWaiting(reply []byte) (w Waiting, ok bool, err error) {
 	raw, _, ok, err := unwrap(reply, waitingKey, maxWaiting)
 	if !ok || err != nil {
@@ -107,7 +107,7 @@ func ParseWaiting(reply []byte) (w Waiting, ok bool, err error) {
 		ID           PhysicalID      `json:"physicalResourceId"`
 		Pending      json.RawMessage `json:"pending"`
 	}
-	if json.Unmarshal(raw, &in) != nil { // its error may quote what is secret
+	if json.Unmarshal(raw, &in) != nil { // its error may quote secrets
 		return Waiting{}, true, waitingProblem("%s is not an object with a number afterSeconds, a time until in RFC 3339, a text reason and a text physicalResourceId", waitingKey)
 	}
 	switch {
@@ -117,7 +117,7 @@ func ParseWaiting(reply []byte) (w Waiting, ok bool, err error) {
 		return Waiting{}, true, waitingProblem("afterSeconds is negative")
 	case in.Until == nil || in.Until.IsZero():
 		return Waiting{}, true, waitingProblem("until is missing")
-	case in.Until.UTC().Year() < 0 || in.Until.UTC().Year() > 9999: // by its offset
+	case in.Until.UTC().Year() < 0 || in.Until.UTC().Year() > 9999: // because of its offset
 		return Waiting{}, true, waitingProblem("until is out of range")
 	}
 	if err := idProblem(in.ID); err != nil {
@@ -133,7 +133,7 @@ func ParseWaiting(reply []byte) (w Waiting, ok bool, err error) {
 	return w, true, nil
 }
 
-// String tells when, and nothing of the state.
+// String returns the times, but not the state.
 func (w Waiting) String() string {
 	return fmt.Sprintf("waiting, again after %v, until %s", w.After, w.Until.Format(time.RFC3339))
 }
@@ -144,21 +144,21 @@ func (w Waiting) GoString() string { return w.String() }
 // LogValue is [Waiting.String].
 func (w Waiting) LogValue() slog.Value { return slog.StringValue(w.String()) }
 
-// Resume is the event by which an engine asks a program about a request that waits:
+// Resume is the event by which an engine polls a waiting request:
 //
 //	{"pintleResume":{"pending":{…},"try":3,"until":"2026-01-02T15:04:05Z"},"request":{…}}
 //
 // The program answers the request at its response URL, or replies with another [Waiting].
 type Resume struct {
-	// Pending is that of the last [Waiting], letter by letter.
+	// Pending is the Pending of the last [Waiting], unchanged.
 	Pending json.RawMessage
 	// Try counts these events for one request from 1.
 	Try int
-	// Until is when the engine asks for the last time: that of the last [Waiting], or earlier if the engine gives the request
-	// less time by now, because it was cancelled. A program that is not done by then should answer that, with what there is.
-	// Zero says nothing.
+	// Until is the time of the engine's last poll: the Until of the last [Waiting], or earlier if the request was
+	// cancelled. A program that is not done by then should answer with a failure and the ID of the resource so far. Zero
+	// means unknown.
 	Until time.Time
-	// Request is the request as it was, with a response URL that is valid now.
+	// Request is the original request, with a response URL that is valid now.
 	Request Request
 }
 
@@ -190,9 +190,9 @@ func (r Resume) Encode() ([]byte, error) {
 	return outer.bytes()
 }
 
-// ParseResume reads an event. ok is false if it is anything else than a document with pintleResume in it, which is no
-// error: then it is a request. The error wraps [ErrWaitingDocument], or is a [RequestError] about the request, of which
-// is returned beside it what could be read. Members that are not known are passed over.
+// ParseResume parses an event. If the event does not contain pintleResume, ok is false and err is nil: it is a request.
+// The error wraps [ErrWaitingDocument], or is a [RequestError] about the request. With the latter, ParseResume also
+// returns the parts of the request that it could read. Unknown members are ignored.
 func ParseResume(event []byte) (r Resume, ok bool, err error) {
 	raw, fields, ok, err := unwrap(event, resumeKey, maxResume)
 	if !ok || err != nil {
@@ -217,7 +217,7 @@ func ParseResume(event []byte) (r Resume, ok bool, err error) {
 	return r, true, err
 }
 
-// String names the request, and shows nothing of the state.
+// String describes the request and does not show the state.
 func (r Resume) String() string { return fmt.Sprintf("resume %d of %s", r.Try, r.Request) }
 
 // GoString is [Resume.String], so that no verb of fmt shows the state.
@@ -226,14 +226,14 @@ func (r Resume) GoString() string { return r.String() }
 // LogValue is [Resume.String].
 func (r Resume) LogValue() slog.Value { return slog.StringValue(r.String()) }
 
-// unwrap returns the member of a document that says what kind it is, and all members.
+// unwrap returns the member that identifies the kind of a document, and all members.
 func unwrap(document []byte, key string, most int) (raw json.RawMessage, fields map[string]json.RawMessage, ok bool, err error) {
-	// Most documents are none: a look at the bytes spares reading them. An escaped key is not one of ours.
+	// Most documents have no such member, and this check avoids parsing them. An escaped key does not count.
 	if !bytes.Contains(document, []byte(`"`+key+`"`)) {
 		return nil, nil, false, nil
 	}
 	if fields, err = readObject(document); err != nil || fields[key] == nil {
-		return nil, nil, false, nil //nolint:nilerr // what is no document of ours is somebody else's
+		return nil, nil, false, nil //nolint:nilerr // a document of another program
 	}
 	if len(document) > most {
 		return nil, nil, true, waitingProblem("it is %d bytes long, %d are allowed", len(document), most)
@@ -278,7 +278,7 @@ func waitingProblem(format string, args ...any) error {
 	return fmt.Errorf("%w: "+format, append([]any{ErrWaitingDocument}, args...)...)
 }
 
-// cutText returns the beginning of a text, at most that many bytes long, with "…" at the end if it is not all.
+// cutText truncates a text to the given number of bytes, with "…" at the end if it was cut.
 func cutText(text string, most int) string {
 	if len(text) <= most {
 		return text

@@ -146,7 +146,7 @@ func FuzzParseWaiting(f *testing.F) {
 		}
 		once, err := w.Encode()
 		if errors.Is(err, wire.ErrWaitingDocument) && len(text) > wire.MaxPending/4 {
-			return // what is not UTF-8 got longer
+			return // invalid UTF-8 became longer
 		}
 		if err != nil {
 			t.Fatalf("%v: %q", err, text)
