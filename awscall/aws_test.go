@@ -16,7 +16,7 @@ import (
 	"github.com/pintle-dev/pintle/awscall"
 )
 
-// aws1 stands for all hosts of AWS: nothing leaves the machine.
+// aws1 answers for all hosts of AWS, so no request leaves the machine.
 type aws1 struct {
 	answer func(*http.Request) (int, http.Header, string)
 
@@ -43,7 +43,7 @@ func (a *aws1) RoundTrip(r *http.Request) (*http.Response, error) {
 	return &http.Response{StatusCode: status, Header: header, Body: io.NopCloser(strings.NewReader(body)), ContentLength: int64(len(body)), Request: r}, nil
 }
 
-// Calls go to the hosts of AWS, and are signed for them.
+// Calls go to the hosts of AWS, with signatures for them.
 func TestHosts(t *testing.T) {
 	type m = map[string]any
 	tests := []struct {
@@ -148,7 +148,7 @@ func TestDiscovery(t *testing.T) {
 	}
 }
 
-// TestNames has the names of services that a CDK app may use, and the one that the AWS CLI has.
+// TestNames checks the names of services that a CDK app may use, and their names in the AWS CLI.
 func TestNames(t *testing.T) {
 	c := newClient(t, awscall.Config{})
 	for _, test := range []struct{ service, action, want string }{
@@ -192,7 +192,7 @@ func TestNames(t *testing.T) {
 	}
 }
 
-// A model that is newer than the bundle needs no release of the program.
+// A model newer than the bundle does not require a new release of the program.
 func TestOverlay(t *testing.T) {
 	dir := t.TempDir()
 	write := func(service, id, prefix string) {
@@ -246,7 +246,7 @@ func TestFlatten(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
-	for text, want := range map[string]string{ // as the decoders of browsers do
+	for text, want := range map[string]string{ // like the decoders of browsers
 		"a\xff\xffb": "a\uFFFD\uFFFDb", "\xc3b": "\uFFFDb", "\xe2\x82c": "\uFFFDc", "\xe2\x82": "\uFFFD", "\xf0\x9f\x98": "\uFFFD", "\xf0\x9f\x98\x80": "😀",
 		"\xe0\x80\x80": "\uFFFD\uFFFD\uFFFD", "\xed\xa0\x80": "\uFFFD\uFFFD\uFFFD", "\xf0\x9f\xe2\x82\xac": "\uFFFD€", "\xef\xbf\xbd": "\uFFFD",
 	} {
@@ -256,7 +256,7 @@ func TestFlatten(t *testing.T) {
 	}
 }
 
-// A call may leave its region in three ways, and is asked about each.
+// A call can leave its region in three ways, and the check is called for each.
 func TestWithRegionCheck(t *testing.T) {
 	type m = map[string]any
 	hosts := &aws1{answer: func(r *http.Request) (int, http.Header, string) {
@@ -271,7 +271,7 @@ func TestWithRegionCheck(t *testing.T) {
 	for _, test := range []struct {
 		service, action string
 		params          m
-		want            string // the region asked about
+		want            string // the region passed to the check
 	}{
 		{"sqs", "sendMessage", m{"QueueUrl": "https://sqs.us-west-2.amazonaws.com/1/q", "MessageBody": "x"}, "us-west-2"},
 		{"sqs", "sendMessage", m{"QueueUrl": "https://sqs.eu-west-1.amazonaws.com/1/q", "MessageBody": "x"}, ""},
@@ -323,7 +323,7 @@ func TestServiceID(t *testing.T) {
 	}
 }
 
-// The error about an invalid endpoint names the service that the endpoint is for.
+// The error about an invalid endpoint names the service of that endpoint.
 func TestEndpointRefused(t *testing.T) {
 	for _, test := range []struct {
 		config awscall.Config

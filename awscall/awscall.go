@@ -4,28 +4,29 @@
 //	out, err := client.Call(ctx, "ssm", "getParameter", map[string]any{"Name": "/my/parameter"})
 //	value := out["Parameter"].(map[string]any)["Value"]
 //
-// What services and actions there are, and how they are written on the wire, comes from models that are compiled in:
-// those of botocore, trimmed, about two megabytes for more than 400 services. A directory of newer ones can be laid over them
-// ([Config.Models]).
+// The services and actions, and their wire formats, come from compiled-in models. These are botocore's models, trimmed:
+// about two megabytes for more than 400 services. A directory of newer models can override them ([Config.Models]).
 //
 // # Names
 //
-// A service is named as in the AWS CLI ("stepfunctions"), in the AWS SDK for JavaScript v2 ("StepFunctions") or v3 ("sfn",
-// "@aws-sdk/client-sfn"). An action is named as in the API ("GetParameter"), in whatever case, with or without "Command" after it.
+// A service has its name in the AWS CLI ("stepfunctions"), in the AWS SDK for JavaScript v2 ("StepFunctions") or in v3
+// ("sfn", "@aws-sdk/client-sfn"). An action has its name in the API ("GetParameter"), in any case, with or without the
+// suffix "Command".
 //
 // # Values
 //
-// Parameters have the names of the API's members. A structure is a map[string]any, a list []any, a map map[string]any. Other
-// values are coerced to what the model says: numbers and booleans may be text, a time may be text in ISO 8601 or milliseconds since
-// 1970, bytes may be text (taken as it is, not as base64), and text may be a number. Nulls are left out.
+// Parameters have the names of the API's members. A structure is a map[string]any, a list []any, a map map[string]any.
+// Other values are coerced to the types of the model. Numbers and booleans may be text. A time may be text in ISO 8601,
+// or milliseconds since 1970. Bytes may be text, which is used as is, not as base64. Text may be a number. Nulls are left
+// out.
 //
-// A result has map[string]any, []any, string, bool, int64, float64, time.Time and []byte, and nil where a list or map of the response has
-// null; a stream of bytes is a string. [Flatten] makes one level of it.
+// A result consists of map[string]any, []any, string, bool, int64, float64, time.Time and []byte, and nil where a list or
+// map of the response contains null. A stream of bytes is a string. [Flatten] turns a result into one level.
 //
 // # Not supported
 //
-// Actions with event streams, services that take only bearer tokens or the second version of AWS signatures, multi-region access points
-// (version 4a), and S3 Express. They are refused with an [UnsupportedError] that says so.
+// Actions with event streams, services that accept only bearer tokens or version 2 of AWS signatures, multi-region access
+// points (version 4a), and S3 Express. [Client.Call] returns an [UnsupportedError] for them.
 package awscall
 
 import (
@@ -49,63 +50,66 @@ import (
 
 // Defaults of [Config].
 const (
-	DefaultMaxAttempts = 3       // tries of one call
+	DefaultMaxAttempts = 3       // tries per call
 	DefaultMaxResponse = 8 << 20 // bytes
 )
 
-const defaultTimeout = 2 * time.Minute // of one try
+const defaultTimeout = 2 * time.Minute // per try
 
-// Config says how a [Client] calls.
+// Config configures a [Client].
 type Config struct {
-	// Region is where calls go, e.g. "eu-west-1". Empty is an error; services without regions take any of their partition.
+	// Region is the region of calls, e.g. "eu-west-1". Empty is an error. For services without regions, any region of the
+	// partition works.
 	Region string
 	// Credentials sign requests. Nil is an error; aws.AnonymousCredentials leaves requests unsigned.
 	Credentials aws.CredentialsProvider
-	// Endpoint is the URL that every call goes to, whatever the service and region, e.g. of a local stand-in. Empty
-	// means AWS's own. The operator must set it; never take it from a template, because the client sends signed
-	// requests there.
+	// Endpoint is the URL for all calls, to any service and region, e.g. of a local stand-in. Empty means AWS's own. The
+	// operator must set it; never take it from a template, because the client sends signed requests there.
 	Endpoint string
-	// Endpoints are such URLs by the name of a service, in any form that [Client.Call] takes. They go before Endpoint.
+	// Endpoints are URLs for single services, by any name that [Client.Call] accepts. They take precedence over Endpoint.
 	Endpoints map[string]string
-	// PathStyle puts S3 buckets into the path instead of the host. It is so anyway where the endpoint is an address or localhost.
+	// PathStyle puts S3 buckets into the path instead of the host. That is the default if the endpoint is an IP address
+	// or localhost.
 	PathStyle bool
-	// FIPS and DualStack choose such endpoints where there are any.
+	// FIPS and DualStack select such endpoints where they exist.
 	FIPS, DualStack bool
-	// MaxAttempts is how often a call is tried, at least 1. Zero means [DefaultMaxAttempts].
+	// MaxAttempts is the number of tries per call, at least 1. Zero means [DefaultMaxAttempts].
 	MaxAttempts int
-	// MaxPause is the longest pause between two tries. Zero means that of the AWS SDK, 20 seconds.
+	// MaxPause is the longest pause between two tries. Zero means the default of the AWS SDK, 20 seconds.
 	MaxPause time.Duration
-	// MaxResponse is the most bytes of a response that are read, unpacked. Zero means [DefaultMaxResponse]. Longer ones are a
-	// [ResponseTooLargeError].
+	// MaxResponse is the largest number of uncompressed bytes of a response. Zero means [DefaultMaxResponse]. A longer
+	// response is a [ResponseTooLargeError].
 	MaxResponse int64
-	// HTTP sends requests. Nil means a client of the package's own, which gives each try two minutes. Redirects are never followed, whatever it says.
+	// HTTP sends requests. Nil means a client that gives each try two minutes. Redirects are never followed, even if HTTP
+	// would.
 	HTTP *http.Client
-	// Models is a directory of models laid over those compiled in, in the layout of ~/.aws/models:
-	// <service>/<version>/service-2.json[.gz], and endpoint-rule-set-1.json[.gz] beside it. Empty means none. It is read once, by [New].
+	// Models is a directory of models that override the compiled-in ones, in the layout of ~/.aws/models:
+	// <service>/<version>/service-2.json[.gz], next to endpoint-rule-set-1.json[.gz]. Empty means none. [New] reads it
+	// once.
 	Models string
-	// Strict makes a parameter that the action does not have an error. By default it is left out and logged, as AWS's own SDKs do
-	// without the log.
+	// Strict makes unknown parameters an error. By default they are left out and logged. AWS's own SDKs leave them out
+	// silently.
 	Strict bool
 
-	clock clock.Clock // nil: the system's
-	// Log gets warnings: names, never values. Nil discards them.
+	clock clock.Clock // nil: the system clock
+	// Log receives warnings, with names but never values. Nil discards them.
 	Log *slog.Logger
-	// UserAgent is put before the package's own in the User-Agent header. It may be empty.
+	// UserAgent precedes the package's own text in the User-Agent header. It may be empty.
 	UserAgent string
 }
 
-// Client calls AWS. It may be used by many goroutines at once.
+// Client calls AWS. It is safe for concurrent use.
 type Client struct {
 	config Config
-	may    func(region string) error // whether a call may leave the region; nil if any may
+	may    func(region string) error // whether a call may leave the region; nil if every call may
 	shared *shared
 }
 
-// shared is what all clients made from one have in common.
+// shared is the state that derived clients share.
 type shared struct {
 	partitions *endpoint.Partitions
-	services   map[string]*service // by every name
-	names      []string            // one of each service, sorted
+	services   map[string]*service // by all names
+	names      []string            // one per service, sorted
 	http       *http.Client
 	discovered sync.Map // endpoint by service, key and region
 }
@@ -171,21 +175,22 @@ func New(config Config) (*Client, error) {
 	return &Client{config: config, shared: s}, nil
 }
 
-// WithRegion returns a client for another region, which shares what this one has read. Its calls fail if the region is none.
+// WithRegion returns a client for another region that shares the models that c has loaded. Its calls fail if the region
+// is invalid.
 func (c *Client) WithRegion(region string) *Client {
 	other := *c
 	other.config.Region = region
 	return &other
 }
 
-// WithCredentials returns a client with other credentials, which shares what this one has read.
+// WithCredentials returns a client with other credentials that shares the models that c has loaded.
 func (c *Client) WithCredentials(credentials aws.CredentialsProvider) *Client {
 	other := *c
 	other.config.Credentials = credentials
 	return &other
 }
 
-// WithLogger returns a client with another log, which shares what this one has read. Nil discards it.
+// WithLogger returns a client with another log that shares the models that c has loaded. Nil discards the log.
 func (c *Client) WithLogger(log *slog.Logger) *Client {
 	if log == nil {
 		log = slog.New(slog.DiscardHandler)
@@ -196,19 +201,19 @@ func (c *Client) WithLogger(log *slog.Logger) *Client {
 }
 
 // WithRegionCheck returns a client that calls may before a call leaves the client's region. The new client shares the
-// models that c has loaded. If may is nil, calls go to the region in a queue URL or access point ARN, or to the one
-// that S3 reports for a bucket. If may returns an error, the call returns it. The client calls may on the goroutine
-// of the caller, so may must be safe for concurrent use.
+// models that c has loaded. If may is nil, calls go to the region in a queue URL or access point ARN, or to the one that
+// S3 reports for a bucket. If may returns an error, the call returns it. The client calls may on the goroutine of the
+// caller, so may must be safe for concurrent use.
 func (c *Client) WithRegionCheck(may func(region string) error) *Client {
 	other := *c
 	other.may = may
 	return &other
 }
 
-// Region returns the region that calls go to.
+// Region returns the region of the client's calls.
 func (c *Client) Region() string { return c.config.Region }
 
-// checkRegion refuses what would not be one label of a host name: requests signed with credentials go there.
+// checkRegion rejects a region that is not a single label of a host name, because signed requests go to that host.
 func checkRegion(region string) error {
 	if region == "" {
 		return errors.New("awscall: no region: set one, e.g. us-east-1")
@@ -237,8 +242,8 @@ func checkEndpoint(text string) error {
 	return nil
 }
 
-// sender makes the client that sends from the one that was given: without redirects, as a signature is for one address, and
-// without cookies.
+// sender derives the sending client from the given one. It follows no redirects, because a signature is valid for one
+// address only, and stores no cookies.
 func sender(given *http.Client) *http.Client {
 	c := http.Client{Timeout: defaultTimeout}
 	if given != nil {

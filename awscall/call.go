@@ -14,10 +14,11 @@ import (
 	"github.com/pintle-dev/pintle/internal/base/suggest"
 )
 
-// Call calls an action of a service and returns its result. params may be nil; they are not changed.
+// Call calls an action of a service and returns its result. It does not change params, which may be nil.
 //
-// Errors: [UnknownServiceError], [UnknownActionError], [UnsupportedError], [ParameterError] before anything is sent; [Error] for
-// what the service refuses; [SendError] and [ResponseTooLargeError]. Tries that may be repeated are, as often as the config says.
+// Errors: [UnknownServiceError], [UnknownActionError], [UnsupportedError] and [ParameterError] before anything is sent;
+// [Error] if the service refuses the call; [SendError] and [ResponseTooLargeError]. Call retries failures that may be
+// temporary, up to the limit in the config.
 func (c *Client) Call(ctx context.Context, service, action string, params map[string]any) (map[string]any, error) {
 	if err := checkRegion(c.config.Region); err != nil {
 		return nil, err
@@ -42,14 +43,14 @@ func (c *Client) Call(ctx context.Context, service, action string, params map[st
 	return call.do(ctx)
 }
 
-// call is one call, however often it is tried.
+// call is one call, including its retries.
 type call struct {
 	client    *Client
 	service   *service
 	operation *shape.Operation
 	input     *shape.Input
 	region    string
-	moved     bool // to the region of a bucket
+	moved     bool // to the region of the bucket
 }
 
 func (c *call) id() string { return c.service.shapes.Model.Metadata.ServiceID }
@@ -58,7 +59,7 @@ func (c *call) refuse(why string) error {
 	return &UnsupportedError{c.service.entry.Name, c.operation.Name, why}
 }
 
-// supported refuses what is known to fail.
+// supported refuses calls that would fail.
 func (c *call) supported() error {
 	m := c.service.shapes.Model.Metadata
 	switch {
@@ -74,7 +75,8 @@ func (c *call) supported() error {
 	return nil
 }
 
-// newToken returns an idempotency token: a random UUID, as the AWS SDKs send. Secrets Manager refuses tokens under 32 characters.
+// newToken returns an idempotency token: a random UUID, as in the AWS SDKs. Secrets Manager refuses tokens of less than
+// 32 characters.
 func newToken() string {
 	var id [16]byte
 	_, _ = rand.Read(id[:]) // it never returns an error
@@ -111,12 +113,12 @@ func (c *call) prepare(params map[string]any) error {
 	return nil
 }
 
-// target is where a request goes and how it is signed.
+// target is the endpoint of a request and the scope of its signature.
 type target struct {
 	url     *url.URL
 	headers http.Header
-	name    string // of the service in the signature
-	region  string // the same
+	name    string // service name in the signature
+	region  string // region in the signature
 }
 
 // locate finds the endpoint.
@@ -154,7 +156,7 @@ func (c *call) locate() (target, error) {
 			t.name = e.SigningName
 		}
 		if e.SigningRegion != "" {
-			// Services without regions have one for signatures. In S3 it is another only where an ARN says so.
+			// Services without regions have a region for signatures. In S3 it differs only if an ARN names another one.
 			global := c.region == "aws-global" && e.SigningRegion == "us-east-1"
 			if s3 := c.id() == "S3" || c.id() == "S3 Control"; s3 && !global {
 				if err := c.mayLeaveFor(e.SigningRegion); err != nil {
@@ -170,7 +172,7 @@ func (c *call) locate() (target, error) {
 		return t, fmt.Errorf("%s %s: no endpoint: the rules made no URL of it", c.service.entry.Name, c.operation.Name)
 	}
 	if own != "" && c.id() == "S3 Control" {
-		if u, err = url.Parse(own); err != nil { // the rules put the account before its host, which is hardly there
+		if u, err = url.Parse(own); err != nil { // the rules prefix the host with the account, which a custom endpoint hardly supports
 			return t, fmt.Errorf("%s %s: no endpoint: %w", c.service.entry.Name, c.operation.Name, err)
 		}
 	}
@@ -183,7 +185,7 @@ func (c *call) locate() (target, error) {
 		if errors.As(err, &problem) {
 			return t, &ParameterError{c.service.entry.Name, c.operation.Name, problem.Path, problem.Problem}
 		}
-		if !strings.HasPrefix(u.Host, prefix) { // the rules of S3 Control have put it there
+		if !strings.HasPrefix(u.Host, prefix) { // the rules of S3 Control may have added it
 			u.Host = prefix + u.Host
 		}
 	}
@@ -191,7 +193,7 @@ func (c *call) locate() (target, error) {
 	return t, nil
 }
 
-// mayLeaveFor asks whether the call may go to a region.
+// mayLeaveFor returns an error if the call must not go to a region.
 func (c *call) mayLeaveFor(region string) error {
 	if region == c.client.config.Region || c.client.may == nil {
 		return nil
@@ -208,7 +210,7 @@ func (c *call) ruleParams(own string) map[string]any {
 	if own != "" {
 		builtIns["SDK::Endpoint"] = strings.TrimSuffix(own, "/")
 		if u, err := url.Parse(own); err == nil && !strings.Contains(u.Hostname(), ".") {
-			builtIns["AWS::S3::ForcePathStyle"] = true // a bucket before localhost is no host
+			builtIns["AWS::S3::ForcePathStyle"] = true // a bucket name before localhost is not a valid host
 		}
 	}
 	params := map[string]any{}
@@ -228,7 +230,7 @@ func (c *call) ruleParams(own string) map[string]any {
 	return params
 }
 
-// build makes the request for a target: its parts and its body, not yet signed.
+// build makes the unsigned request for a target, and its body.
 func (c *call) build(ctx context.Context, t target) (*http.Request, []byte, error) {
 	r, err := c.operation.Request(ctx, c.input)
 	if err != nil {
@@ -237,7 +239,7 @@ func (c *call) build(ctx context.Context, t target) (*http.Request, []byte, erro
 	u := *t.url
 	path := strings.TrimSuffix(u.EscapedPath(), "/") + "/" + strings.TrimPrefix(r.Path, "/")
 	if path == u.EscapedPath()+"/" && c.id() == "S3" {
-		path = u.EscapedPath() // a bucket's own address has no slash behind it
+		path = u.EscapedPath() // a bucket's own URL has no trailing slash
 	}
 	if u.Path, err = url.PathUnescape(path); err != nil {
 		return nil, nil, fmt.Errorf("%s %s: the path cannot be written", c.service.entry.Name, c.operation.Name)

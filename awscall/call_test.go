@@ -23,7 +23,7 @@ func TestCall(t *testing.T) {
 		params          m
 		reply           reply
 		want            m
-		asked           seen   // but for headers
+		asked           seen   // without headers
 		header          string // of the request, as "Name: value"
 	}{
 		{
@@ -199,7 +199,7 @@ func TestErrors(t *testing.T) {
 	}
 }
 
-// tokenForm is the form of an idempotency token that every service takes: Secrets Manager wants 32 to 64 characters.
+// tokenForm matches an idempotency token that every service accepts: Secrets Manager requires 32 to 64 characters.
 var tokenForm = regexp.MustCompile(`"ClientRequestToken":"[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}"`)
 
 func TestRetries(t *testing.T) {
@@ -218,7 +218,7 @@ func TestRetries(t *testing.T) {
 	if !errors.As(err, &failed) || failed.Code != "ThrottlingException" || len(f.asked()) != 2 {
 		t.Errorf("%d requests, %v", len(f.asked()), err)
 	}
-	// The identifier that keeps a repeated call from acting twice stays the same.
+	// The idempotency token of a retry stays the same.
 	f = newFake(t, throttled, reply{body: `{}`})
 	if _, err := newClient(t, awscall.Config{Endpoint: f.url}).Call(t.Context(), "secretsmanager", "createSecret", map[string]any{"Name": "a"}); err != nil {
 		t.Error(err)
@@ -228,7 +228,7 @@ func TestRetries(t *testing.T) {
 	}
 }
 
-// One client serves many at once.
+// One client can make many calls at once.
 func TestConcurrent(t *testing.T) {
 	f := newFake(t)
 	c := newClient(t, awscall.Config{Endpoint: f.url})
@@ -249,7 +249,7 @@ func TestConcurrent(t *testing.T) {
 	}
 }
 
-// A copy that fails late has answered 200 already; it is tried again.
+// A copy that fails late has already answered 200; it is retried.
 func TestFailedInside(t *testing.T) {
 	f := newFake(t, reply{body: `<?xml version="1.0"?><Error><Code>InternalError</Code><Message>late</Message></Error>`},
 		reply{body: `<CopyObjectResult><ETag>"e"</ETag></CopyObjectResult>`})
@@ -319,13 +319,13 @@ func TestBounds(t *testing.T) {
 	}
 }
 
-// A service that doubts a signature tells all that was signed; the session's token is in it.
+// A service that rejects a signature may quote all the signed text, including the session token.
 func TestSecretsAreStruckOut(t *testing.T) {
 	const token = "FwoGZXIvYXdzEXAMPLE+/="
 	echo := reply{status: 403, body: `{"__type":"SignatureDoesNotMatch","message":"The canonical string should have been x-amz-security-token:` + token + ` ` + secret + `"}`}
 	f := newFake(t, echo)
 	_, err := newClient(t, awscall.Config{Endpoint: f.url, Credentials: static{token}}).Call(t.Context(), "ssm", "getParameter", map[string]any{"Name": "a"})
-	f.refused = nil // it knows no tokens
+	f.refused = nil // the fake does not know the token
 	if err == nil || strings.Contains(err.Error(), token) || strings.Contains(err.Error(), secret) || !strings.Contains(err.Error(), "*****") {
 		t.Errorf("%v", err)
 	}
@@ -336,7 +336,7 @@ func TestSecretsAreStruckOut(t *testing.T) {
 	}
 }
 
-// An object is held against the checksum that comes with it, where there is one of the whole.
+// An object is compared with the checksum in the response, if that covers the whole object.
 func TestObjectIsVerified(t *testing.T) {
 	for _, test := range []struct {
 		name   string

@@ -14,7 +14,7 @@ import (
 	"strings"
 )
 
-// checksums are the algorithms that a request may be checked by, by their names in S3.
+// checksums are the algorithms for the checksum of a request, by their names in S3.
 var checksums = map[string]func() hash.Hash{
 	"CRC32":     func() hash.Hash { return crc32.NewIEEE() },
 	"CRC32C":    func() hash.Hash { return crc32.New(crc32.MakeTable(crc32.Castagnoli)) },
@@ -23,10 +23,10 @@ var checksums = map[string]func() hash.Hash{
 	"SHA256":    sha256.New,
 }
 
-// defaultChecksum is what the SDKs take where the caller names none.
+// defaultChecksum is the algorithm that the SDKs use by default.
 const defaultChecksum = "CRC32"
 
-// check adds the checksum of the body that the action wants, unless the caller gave one.
+// check adds the checksum of the body that the action requires, unless the caller set one.
 func (c *call) check(h http.Header, body []byte) error {
 	m := c.operation.Model
 	if m.HTTPChecksum == nil || m.HTTPChecksum.RequestAlgorithmMember == "" && !m.HTTPChecksum.RequestChecksumRequired {
@@ -38,7 +38,7 @@ func (c *call) check(h http.Header, body []byte) error {
 	}
 	for name := range h {
 		if strings.HasPrefix(name, "X-Amz-Checksum-") && name != "X-Amz-Checksum-Algorithm" && name != "X-Amz-Checksum-Type" && name != "X-Amz-Checksum-Mode" {
-			return nil // the caller's own
+			return nil // set by the caller
 		}
 	}
 	member := c.operation.Input.Member(m.HTTPChecksum.RequestAlgorithmMember)
@@ -63,8 +63,8 @@ func (c *call) check(h http.Header, body []byte) error {
 	return nil
 }
 
-// verify compares an object with the checksum that S3 tells of it, if it does. That of an object in parts is one of the parts'
-// checksums, and cannot be compared; nor can that of bytes which were packed on the way.
+// verify compares an object with the checksum in S3's response, if any. The checksum of a multipart object covers the
+// checksums of its parts and cannot be compared. Neither can that of bytes which were compressed in transit.
 func (c *call) verify(resp *http.Response, body []byte) error {
 	if c.id() != "S3" || c.operation.Name != "GetObject" || resp.StatusCode != http.StatusOK || resp.Uncompressed {
 		return nil
@@ -83,7 +83,7 @@ func (c *call) verify(resp *http.Response, body []byte) error {
 	return nil
 }
 
-// treeHash is the checksum of Glacier: of each megabyte, then of pairs of checksums up to one.
+// treeHash is the checksum of Glacier: the hashes of each megabyte, combined pairwise until one remains.
 func treeHash(body []byte) string {
 	const chunk = 1 << 20
 	var level [][]byte

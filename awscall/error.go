@@ -7,14 +7,14 @@ import (
 	"github.com/pintle-dev/pintle/awscall/internal/shape"
 )
 
-// Error is what a service answered that is no success.
+// Error is the error response of a service.
 type Error struct {
 	Service, Action string // as in the models, e.g. "ssm" and "GetParameter"
-	Code            string // name of the exception, e.g. "ParameterNotFound"; "UnknownError" if the answer told none
-	WireCode        string // the code that the service sent if it is not Code: "InvalidParameter" for SNS's InvalidParameterException
-	Message         string // the service's own; credentials in it are struck out
-	Status          int    // of HTTP
-	RequestID       string // the service's, for its support; may be empty
+	Code            string // name of the exception, e.g. "ParameterNotFound"; "UnknownError" if the response had none
+	WireCode        string // the code sent by the service if it differs: "InvalidParameter" for SNS's InvalidParameterException
+	Message         string // the service's message, with credentials redacted
+	Status          int    // HTTP status
+	RequestID       string // the service's request ID for AWS support; may be empty
 }
 
 // Error implements error.
@@ -26,13 +26,13 @@ func (e *Error) Error() string {
 	return text + ")"
 }
 
-// ErrorCode returns the code: what decides whether a call is tried again looks for such a method.
+// ErrorCode returns the code. The AWS SDK's retryer uses it to decide about a retry.
 func (e *Error) ErrorCode() string { return e.Code }
 
-// HTTPStatusCode returns the status: the same.
+// HTTPStatusCode returns the HTTP status, also for the retryer.
 func (e *Error) HTTPStatusCode() int { return e.Status }
 
-// ParameterError says which parameter is wrong and how, never what it holds.
+// ParameterError describes an invalid parameter. It never contains its value.
 type ParameterError struct {
 	Service, Action string
 	Path            string // e.g. "Tags[0].Key"; empty for the parameters as a whole
@@ -44,10 +44,10 @@ func (e *ParameterError) Error() string {
 	return e.Service + " " + e.Action + ": " + (&shape.ParameterError{Path: e.Path, Problem: e.Problem}).Error()
 }
 
-// UnknownServiceError says that there is no service of a name.
+// UnknownServiceError reports an unknown service.
 type UnknownServiceError struct {
-	Service string // as it was given
-	Nearest string // name that may have been meant; may be empty
+	Service string // as given
+	Nearest string // a similar name; may be empty
 }
 
 // Error implements error.
@@ -55,12 +55,12 @@ func (e *UnknownServiceError) Error() string {
 	return fmt.Sprintf("there is no AWS service %q%s", shorten(e.Service), meant(e.Nearest))
 }
 
-// UnknownActionError says that a service has no action of a name.
+// UnknownActionError reports an unknown action of a service.
 type UnknownActionError struct {
 	Service string // as in the models
 	Package string // of the AWS SDK for JavaScript, e.g. "@aws-sdk/client-ssm"
-	Action  string // as it was given
-	Nearest string // name that may have been meant; may be empty
+	Action  string // as given
+	Nearest string // a similar name; may be empty
 }
 
 // Error implements error.
@@ -68,7 +68,7 @@ func (e *UnknownActionError) Error() string {
 	return fmt.Sprintf("the AWS service %s has no action %q%s", e.Service, shorten(e.Action), meant(e.Nearest))
 }
 
-// UnsupportedError says that a call exists, and why it cannot be made.
+// UnsupportedError reports a call that exists but is not supported, and why.
 type UnsupportedError struct {
 	Service, Action string
 	Why             string
@@ -79,7 +79,7 @@ func (e *UnsupportedError) Error() string {
 	return fmt.Sprintf("%s %s is not supported: %s", e.Service, e.Action, e.Why)
 }
 
-// ResponseTooLargeError says that a response has more bytes than are read.
+// ResponseTooLargeError reports a response that exceeds [Config.MaxResponse].
 type ResponseTooLargeError struct {
 	Service, Action string
 	Limit           int64
@@ -90,11 +90,11 @@ func (e *ResponseTooLargeError) Error() string {
 	return fmt.Sprintf("%s %s: the response has more than %d bytes", e.Service, e.Action, e.Limit)
 }
 
-// SendError says that no response came.
+// SendError reports that no complete response arrived.
 type SendError struct {
 	Service, Action string
 	Host            string
-	Err             error // of the transport, without the request's URL
+	Err             error // from the transport, without the request's URL
 }
 
 // Error implements error.

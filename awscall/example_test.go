@@ -15,7 +15,7 @@ import (
 )
 
 func ExampleClient_Call() {
-	// This stands for AWS, which needs no Endpoint.
+	// This server stands for AWS. Calls to AWS itself need no Endpoint.
 	stand := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if body, _ := io.ReadAll(r.Body); string(body) == `{"Name":"/my/parameter"}` {
 			fmt.Fprint(w, `{"Parameter":{"Name":"/my/parameter","Value":"hello","Version":3}}`)

@@ -24,19 +24,19 @@ const (
 
 var noon = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 
-// reply is what the fake service answers.
+// reply is a response of the fake service.
 type reply struct {
 	status int // 200 if zero
 	header map[string]string
 	body   string
 }
 
-// seen is what the fake service was asked.
+// seen is a request to the fake service.
 type seen struct {
 	Method, Path, Query string
 	Header              http.Header
 	Body                string
-	Service, Region     string // that the signature is for
+	Service, Region     string // in the scope of the signature
 }
 
 // fake is a service that verifies signatures and sends prepared replies.
@@ -86,7 +86,7 @@ func newFake(t *testing.T, replies ...reply) *fake {
 			answer.status = http.StatusOK
 		}
 		w.WriteHeader(answer.status)
-		_, _ = io.WriteString(w, answer.body) // a client that has gone is none of the test's business
+		_, _ = io.WriteString(w, answer.body) // a client may have disconnected
 	}))
 	t.Cleanup(server.Close)
 	t.Cleanup(func() {
@@ -105,7 +105,7 @@ func (f *fake) asked() []seen {
 	return f.seen
 }
 
-// still is a clock that stands at noon and counts how often it was waited for.
+// still is a clock that stays at noon and counts the sleeps.
 type still struct {
 	clock.System
 	mu    sync.Mutex

@@ -7,10 +7,10 @@ import (
 	"unicode/utf8"
 )
 
-// Flatten makes one level of a result: {"A": {"B": [1, 2]}} becomes {"A.B.0": 1, "A.B.1": 2}. Values keep their types, but for bytes,
-// which become text; text that is not UTF-8 has U+FFFD in its place. Nulls are kept.
+// Flatten turns a result into one level: {"A": {"B": [1, 2]}} becomes {"A.B.0": 1, "A.B.1": 2}. Values keep their types,
+// except that bytes become text, with U+FFFD for invalid UTF-8. Nulls are kept.
 //
-// Times have no key, and neither have empty maps and lists: so it is with the custom resource of the CDK, whose attributes these are.
+// Times, empty maps and empty lists are dropped, as in the CDK's custom resource, whose attributes have this form.
 func Flatten(result map[string]any) map[string]any {
 	flat := map[string]any{}
 	flatten(flat, "", result)
@@ -37,8 +37,8 @@ func flatten(flat map[string]any, path string, v any) {
 	}
 }
 
-// wellFormed puts U+FFFD where a text is not UTF-8, as often as the decoders of browsers do: once for each byte that begins nothing,
-// and once for a sequence that breaks off.
+// wellFormed replaces invalid UTF-8 by U+FFFD, as often as the decoders of browsers do: once for each byte that cannot
+// begin a sequence, and once for a truncated sequence.
 func wellFormed(text string) string {
 	if utf8.ValidString(text) {
 		return text
@@ -55,7 +55,7 @@ func wellFormed(text string) string {
 	return out.String()
 }
 
-// broken is how many bytes at the front of a text begin a sequence and do not end it; 1 if none do.
+// broken returns how many bytes at the start of a text form a truncated sequence, or 1.
 func broken(text string) int {
 	n := 1
 	for n < min(len(text), utf8.UTFMax-1) && !utf8.FullRuneInString(text[:n+1]) {

@@ -11,7 +11,7 @@ import (
 	"github.com/pintle-dev/pintle/internal/dev/mototest"
 )
 
-// TestMoto makes calls as the custom resource of the CDK does them: each of every protocol, chained by their results.
+// TestMoto makes calls like the CDK's custom resource: one of every protocol, each using the results of the last.
 func TestMoto(t *testing.T) {
 	c := newClient(t, awscall.Config{Endpoint: mototest.New(t), Region: "us-east-1"})
 	type m = map[string]any

@@ -13,18 +13,18 @@ import (
 	"github.com/pintle-dev/pintle/internal/base/suggest"
 )
 
-// service is a service of the index. Its model is read when it is first called.
+// service is a service of the index. Its model is loaded on the first call.
 type service struct {
 	entry  model.Entry
 	source model.Source
 
 	once   sync.Once
 	shapes *shape.Service
-	rules  *endpoint.Rules // nil if its models have none
+	rules  *endpoint.Rules // nil if its models have no rules
 	err    error
 }
 
-// formerNames are names in the AWS SDK for JavaScript v2 that are more than today's with its hyphens gone.
+// formerNames are names in the AWS SDK for JavaScript v2 that differ from the current name by more than hyphens.
 var formerNames = map[string]string{
 	"augmentedairuntime": "sagemaker-a2i-runtime", "cur": "cost-and-usage-report-service",
 	"cognitoidentityserviceprovider": "cognito-identity-provider", "dms": "database-migration-service",
@@ -34,14 +34,14 @@ var formerNames = map[string]string{
 	"stepfunctions": "sfn", "transcribeservice": "transcribe", "cloudwatch-events": "eventbridge", "cloudwatchevents": "eventbridge",
 }
 
-// index finds the services of the sources by every name they have. A later source goes before an earlier one.
+// index returns the services of the sources by all their names. A later source overrides an earlier one.
 func index(sources []model.Source) (map[string]*service, []string) {
 	byFolder := map[string]*service{}
 	for _, source := range sources {
 		for _, e := range source.Entries() {
 			byFolder[e.Name] = &service{entry: e, source: source}
 			if e.Rules == "" && source != sources[0] {
-				byFolder[e.Name].entry.Rules = "own" // beside the model, or of the bundle: see load
+				byFolder[e.Name].entry.Rules = "own" // next to the model, or from the bundle: see load
 			}
 		}
 	}
@@ -56,7 +56,7 @@ func index(sources []model.Source) (map[string]*service, []string) {
 			services[name] = s
 		}
 	}
-	for _, name := range folders { // what a name is in itself goes before what it is without its hyphens
+	for _, name := range folders { // exact names take precedence over names without hyphens
 		add(current(byFolder[name].entry.ServiceID), byFolder[name])
 	}
 	for _, name := range folders {
@@ -74,12 +74,12 @@ func index(sources []model.Source) (map[string]*service, []string) {
 	return services, folders
 }
 
-// current is the name in the AWS SDK for JavaScript v3.
+// current returns the name in the AWS SDK for JavaScript v3.
 func current(serviceID string) string {
 	return strings.ReplaceAll(strings.ToLower(serviceID), " ", "-")
 }
 
-// bare drops all but letters and digits.
+// bare removes all characters except letters and digits.
 func bare(name string) string {
 	return strings.Map(func(r rune) rune {
 		if 'a' <= r && r <= 'z' || '0' <= r && r <= '9' {
@@ -122,7 +122,7 @@ func (c *Client) load(s *service) error {
 	return s.err
 }
 
-// bundledRules are the rules of the bundle for a service whose overlay has none.
+// bundledRules returns the bundled rules of a service whose overlay has none.
 func (c *Client) bundledRules(s *service) ([]byte, error) {
 	bundle, err := model.Open()
 	if err != nil {
@@ -136,11 +136,11 @@ func (c *Client) bundledRules(s *service) ([]byte, error) {
 	return nil, nil
 }
 
-// Services lists the services, by their names in the AWS CLI.
+// Services lists the services by their names in the AWS CLI.
 func (c *Client) Services() []string { return slices.Clone(c.shared.names) }
 
-// ServiceID returns what AWS's own SDKs call a service, by which configurations name it, e.g. "Elastic Load Balancing v2". The
-// error is an [UnknownServiceError].
+// ServiceID returns the name of a service in AWS's own SDKs, which configurations use, e.g. "Elastic Load Balancing v2".
+// The error is an [UnknownServiceError].
 func (c *Client) ServiceID(service string) (string, error) {
 	s, err := c.shared.service(service)
 	if err != nil {
@@ -149,7 +149,7 @@ func (c *Client) ServiceID(service string) (string, error) {
 	return s.entry.ServiceID, nil
 }
 
-// Actions lists the actions of a service. The error is an [UnknownServiceError], or about its models.
+// Actions lists the actions of a service. The error is an [UnknownServiceError], or about the service's models.
 func (c *Client) Actions(service string) ([]string, error) {
 	s, err := c.loaded(service)
 	if err != nil {
@@ -158,9 +158,9 @@ func (c *Client) Actions(service string) ([]string, error) {
 	return s.shapes.Names(), nil
 }
 
-// Payload returns the output member that holds the raw response body of an action, or an empty string if the action has none. stream
-// reports whether AWS's SDKs stream the member; [Client.Call] returns such a member as a string. The error is an
-// [UnknownServiceError], an [UnknownActionError], or an error of the service's model.
+// Payload returns the output member that holds the raw response body of an action, or an empty string if the action has
+// none. stream reports whether AWS's SDKs stream the member; [Client.Call] returns such a member as a string. The error
+// is an [UnknownServiceError], an [UnknownActionError], or an error of the service's model.
 func (c *Client) Payload(service, action string) (member string, stream bool, err error) {
 	s, name, err := c.find(service, action)
 	if err != nil {
@@ -178,8 +178,8 @@ func (c *Client) Payload(service, action string) (member string, stream bool, er
 	return "", false, nil
 }
 
-// Name returns the names of a service and an action as the models have them: a service that is named in several ways has one.
-// The error is an [UnknownServiceError] or an [UnknownActionError].
+// Name returns the names of a service and an action in the models. A service with several names has one there. The error
+// is an [UnknownServiceError] or an [UnknownActionError].
 func (c *Client) Name(service, action string) (string, string, error) {
 	s, name, err := c.find(service, action)
 	if s == nil {
@@ -188,8 +188,8 @@ func (c *Client) Name(service, action string) (string, string, error) {
 	return s.entry.Name, name, err
 }
 
-// find returns a service with its models read, and the name of one of its actions. If that is the only thing that is not
-// known, the service comes with the error.
+// find returns a service with its models loaded, and the name of one of its actions. If only the action is unknown, it
+// returns the service with the error.
 func (c *Client) find(called, action string) (s *service, name string, err error) {
 	if s, err = c.loaded(called); err != nil {
 		return nil, "", err
@@ -198,7 +198,7 @@ func (c *Client) find(called, action string) (s *service, name string, err error
 	return s, name, err
 }
 
-// loaded returns a service with its models read.
+// loaded returns a service with its models loaded.
 func (c *Client) loaded(called string) (*service, error) {
 	s, err := c.shared.service(called)
 	if err != nil {
@@ -207,7 +207,8 @@ func (c *Client) loaded(called string) (*service, error) {
 	return s, c.load(s)
 }
 
-// action finds the name of an action. "Command" after it is the JavaScript SDK's, unless the service has such an action.
+// action finds the name of an action. It ignores the JavaScript SDK's suffix "Command", unless the service has such an
+// action.
 func (s *service) action(text string) (string, error) {
 	wanted := strings.TrimSpace(text)
 	if name, ok := s.shapes.Name(wanted); ok {
@@ -222,7 +223,7 @@ func (s *service) action(text string) (string, error) {
 		Nearest: suggest.Name(wanted, s.shapes.Names())}
 }
 
-// IsUnknown reports whether an error says that there is no such service or action.
+// IsUnknown reports whether an error is about an unknown service or action.
 func IsUnknown(err error) bool {
 	var s *UnknownServiceError
 	var a *UnknownActionError

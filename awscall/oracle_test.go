@@ -27,17 +27,17 @@ func cdkNames(t *testing.T, file string, into any) {
 	}
 }
 
-// notHere are services of the CDK's list that the models do not have, by their names in the AWS SDK for JavaScript v3.
+// notHere are services in the CDK's list that the models lack, by their names in the AWS SDK for JavaScript v3.
 var notHere = map[string]string{
 	"apptest": "ended", "elastic-transcoder": "ended", "evidently": "ended", "iotanalytics": "ended", "iotfleethub": "ended", "lookoutmetrics": "ended",
 	"lookoutvision": "ended", "opsworks": "ended", "opsworkscm": "ended", "qldb": "ended", "qldb-session": "ended", "robomaker": "ended", "sms": "ended",
 	"rekognitionstreaming": "has event streams only", "transcribe-streaming": "has event streams only",
 }
 
-// formerOnly are ended too, and not in the list any more, but among the names of the AWS SDK for JavaScript v2.
+// formerOnly are discontinued services that were removed from the list, but remain in the AWS SDK for JavaScript v2.
 var formerOnly = []string{"elastic-inference", "iot-1click-devices-service", "iot-1click-projects"}
 
-// otherPrefix is a service whose IAM actions begin with another word here than in the CDK.
+// otherPrefix is a service whose IAM actions have another prefix here than in the CDK.
 type otherPrefix struct{ cdk, ours, why string }
 
 var otherPrefixes = map[string]otherPrefix{
@@ -51,7 +51,7 @@ var otherPrefixes = map[string]otherPrefix{
 	"sso":                         {"awsssoportal", "sso", "its calls take tokens of their own, so that no policy is about them"},
 }
 
-// TestOraclePermissions holds the words that a service's IAM actions begin with against those that the CDK has, for every service of both.
+// TestOraclePermissions compares the prefixes of IAM actions with those in the CDK. It checks every service that both have.
 func TestOraclePermissions(t *testing.T) {
 	var cdk map[string]struct{ IAMPrefix string }
 	cdkNames(t, "sdk-v3-metadata.json", &cdk)
@@ -82,7 +82,7 @@ func TestOraclePermissions(t *testing.T) {
 	}
 }
 
-// TestOracleNames looks services up by the names that they had in the AWS SDK for JavaScript v2, for all that the CDK knows.
+// TestOracleNames looks up services by their names in the AWS SDK for JavaScript v2. It checks all such names in the CDK.
 func TestOracleNames(t *testing.T) {
 	var cdk map[string]string
 	cdkNames(t, "sdk-v2-to-v3.json", &cdk)

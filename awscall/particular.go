@@ -16,9 +16,9 @@ import (
 	"github.com/pintle-dev/pintle/awscall/internal/shape"
 )
 
-// What some services want that their models do not say.
+// Special cases of services that their models do not describe.
 
-// before changes parameters before they are coerced. It copies what it changes.
+// before changes parameters before they are coerced. It copies the maps that it changes.
 func (c *call) before(params map[string]any) map[string]any {
 	switch c.id() {
 	case "S3":
@@ -26,11 +26,11 @@ func (c *call) before(params map[string]any) map[string]any {
 			params = with(params, "CreateBucketConfiguration", map[string]any{"LocationConstraint": c.region})
 		}
 		if c.operation.Name == "GetObject" && params["ChecksumMode"] == nil {
-			params = with(params, "ChecksumMode", "ENABLED") // so that the object's checksum comes with it
+			params = with(params, "ChecksumMode", "ENABLED") // so that the reply includes the object's checksum
 		}
 	case "Glacier":
 		if c.operation.Input != nil && c.operation.Input.Member("accountId") != nil && (params["accountId"] == nil || params["accountId"] == "") {
-			params = with(params, "accountId", "-") // that of the credentials
+			params = with(params, "accountId", "-") // the account of the credentials
 		}
 	}
 	return params
@@ -45,7 +45,7 @@ func with(params map[string]any, name string, v any) map[string]any {
 	return out
 }
 
-// after changes parameters that were coerced.
+// after changes coerced parameters.
 func (c *call) after(in *shape.Input) {
 	switch c.id() {
 	case "Route 53":
@@ -56,7 +56,7 @@ func (c *call) after(in *shape.Input) {
 			}
 			for _, prefix := range []string{"/hostedzone/", "/change/", "/delegationset/"} {
 				if rest, found := strings.CutPrefix(text, prefix); found {
-					in.Set(m.Name, rest) // as other actions return it
+					in.Set(m.Name, rest) // other actions return the ID with the prefix
 				}
 			}
 		})
@@ -79,7 +79,7 @@ func (c *call) after(in *shape.Input) {
 	}
 }
 
-// dress adds headers.
+// dress adds headers that some services require.
 func (c *call) dress(h http.Header, body []byte) error {
 	switch c.id() {
 	case "API Gateway":
@@ -93,7 +93,7 @@ func (c *call) dress(h http.Header, body []byte) error {
 	return c.check(h, body)
 }
 
-// elsewhere follows the address of a queue: requests go where the queue is.
+// elsewhere sends a call to the region of the queue in its URL.
 func (c *call) elsewhere(u *url.URL, t *target) error {
 	host, region := c.queue()
 	if host == "" {
@@ -106,7 +106,7 @@ func (c *call) elsewhere(u *url.URL, t *target) error {
 	return nil
 }
 
-// queue is the host and the region of the call's queue, if that is one of SQS; else the host is empty.
+// queue returns the host and the region of the call's queue if its URL is one of SQS. Otherwise the host is empty.
 func (c *call) queue() (host, region string) {
 	if c.id() != "SQS" {
 		return "", ""
@@ -118,13 +118,13 @@ func (c *call) queue() (host, region string) {
 	}
 	labels, found := strings.CutSuffix(queue.Hostname(), "."+c.client.shared.partitions.DNSSuffix(c.region))
 	region, regional := strings.CutPrefix(labels, "sqs.")
-	if !found || !regional || !isRegion(region) { // any other host would be given a request signed with our credentials
+	if !found || !regional || !isRegion(region) { // do not send a request signed with our credentials to any other host
 		return "", ""
 	}
 	return queue.Hostname(), region
 }
 
-// discover asks services that want it for the endpoint of the call.
+// discover asks the service for the endpoint of the call if the service requires that.
 func (c *call) discover(ctx context.Context, t *target) error {
 	d := c.operation.Model.Discovery
 	if d == nil || !d.Required || c.client.config.Endpoint != "" || c.client.config.Endpoints[c.service.entry.Name] != "" {
@@ -161,7 +161,8 @@ func (c *call) discover(ctx context.Context, t *target) error {
 	return nil
 }
 
-// failedInside reports whether a response that tells success in its status tells an error in its body, as S3's may after a long copy.
+// failedInside reports whether a response with a success status contains an error in its body. S3 sends these after a
+// long copy.
 func (c *call) failedInside(body []byte) bool {
 	if c.id() != "S3" || c.operation.Output == nil {
 		return false
@@ -183,7 +184,8 @@ func (c *call) failedInside(body []byte) bool {
 	}
 }
 
-// bucketRegion is the region that S3 says a bucket is in, where that is why a call failed; else "".
+// bucketRegion returns the region that S3 reports for a bucket, if the call failed because of the region. Otherwise it
+// returns "".
 func (c *call) bucketRegion(resp *http.Response, body []byte, e *Error) string {
 	if c.id() != "S3" || c.input.Text("Bucket") == "" || c.client.config.Endpoint != "" || c.client.config.Endpoints[c.service.entry.Name] != "" {
 		return ""

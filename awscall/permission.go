@@ -19,7 +19,7 @@ func (c *Client) Permissions(service, action string) ([]string, error) {
 	if other := permissionPrefixes[s.entry.Name]; other != "" {
 		prefix = other
 	}
-	if prefix == "apigateway" { // which has the verbs of HTTP
+	if prefix == "apigateway" { // its actions are the verbs of HTTP
 		return []string{prefix + ":" + m.Operations[name].HTTP.Method}, nil
 	}
 	names := permissionNames[s.entry.Name+":"+name]
@@ -36,13 +36,13 @@ func (c *Client) Permissions(service, action string) ([]string, error) {
 	return out, nil
 }
 
-// permissionPrefixes are those that are not the names in signatures, by the names of the models.
+// permissionPrefixes are the prefixes that differ from the names in signatures, by the names of the models.
 var permissionPrefixes = map[string]string{
 	"cloudwatch": "cloudwatch", "cloudcontrol": "cloudformation", "iot-data": "iot", "iot-jobs-data": "iotjobsdata",
 	"iotevents-data": "iotevents", "iotsecuretunneling": "iot", "resourcegroupstaggingapi": "tag", "sso": "sso",
 }
 
-// permissionNames are those that are not the action's.
+// permissionNames are the permissions that differ from the name of the action.
 var permissionNames = map[string]string{
 	"dynamodb:BatchExecuteStatement": "PartiQLSelect PartiQLInsert PartiQLUpdate PartiQLDelete",
 	"dynamodb:ExecuteStatement":      "PartiQLSelect PartiQLInsert PartiQLUpdate PartiQLDelete",

@@ -40,7 +40,7 @@ func TestPermissions(t *testing.T) {
 	if _, err := c.Permissions("ssm", "nothing"); !IsUnknown(err) {
 		t.Errorf("an action that is not: %v", err)
 	}
-	// A key that is misspelt would say nothing.
+	// A misspelt key would have no effect.
 	for key := range permissionNames {
 		service, action, _ := strings.Cut(key, ":")
 		if s, name, err := c.Name(service, action); err != nil || s+":"+name != key {

@@ -22,7 +22,7 @@ import (
 	"github.com/pintle-dev/pintle/internal/base/redact"
 )
 
-// do tries the call until it succeeds, fails for good or was tried often enough.
+// do tries the call until it succeeds, fails permanently or runs out of tries.
 func (c *call) do(ctx context.Context) (map[string]any, error) {
 	retryer := retry.NewStandard(func(o *retry.StandardOptions) { o.MaxAttempts = c.client.config.MaxAttempts })
 	var skew time.Duration
@@ -31,7 +31,7 @@ func (c *call) do(ctx context.Context) (map[string]any, error) {
 		if err == nil {
 			return out, nil
 		}
-		if failed != nil && failed.region != "" && !c.moved { // a bucket that is elsewhere is no failure
+		if failed != nil && failed.region != "" && !c.moved { // a bucket in another region is not a failure
 			if err := c.mayLeaveFor(failed.region); err != nil {
 				return nil, err
 			}
@@ -59,9 +59,9 @@ func (c *call) do(ctx context.Context) (map[string]any, error) {
 	}
 }
 
-// failure is what a failed try teaches the next.
+// failure holds the information from a failed try for the next one.
 type failure struct {
-	region string        // where the bucket is
+	region string        // of the bucket
 	skew   time.Duration // of the service's clock, ahead of ours
 }
 
@@ -110,7 +110,7 @@ func (c *call) try(ctx context.Context, skew time.Duration) (map[string]any, *fa
 	return out, nil, err
 }
 
-// sendError drops the URL from a transport's error: its query may hold parameters.
+// sendError drops the URL from a transport's error, because its query may contain parameters.
 func (c *call) sendError(req *http.Request, err error) error {
 	var wrapped *url.Error
 	if errors.As(err, &wrapped) {
@@ -119,7 +119,7 @@ func (c *call) sendError(req *http.Request, err error) error {
 	return &SendError{c.service.entry.Name, c.operation.Name, req.URL.Host, err}
 }
 
-// unsigned reports whether the action takes no signature.
+// unsigned reports whether the action needs no signature.
 func (c *call) unsigned() bool {
 	m := c.operation.Model
 	return m.AuthType == "none" || len(m.Auth) > 0 && slices.Contains(m.Auth, "smithy.api#noAuth")
@@ -127,7 +127,7 @@ func (c *call) unsigned() bool {
 
 const unsignedPayload = "UNSIGNED-PAYLOAD"
 
-// sign signs the request and returns what must not show in messages.
+// sign signs the request and returns the secrets to redact in messages.
 func (c *call) sign(ctx context.Context, req *http.Request, body []byte, t target, skew time.Duration) ([]string, error) {
 	if c.unsigned() {
 		return nil, nil
@@ -150,7 +150,7 @@ func (c *call) sign(ctx context.Context, req *http.Request, body []byte, t targe
 	}
 	req.ContentLength = int64(len(body))
 	signer := v4.NewSigner(func(o *v4.SignerOptions) {
-		o.DisableURIPathEscaping = s3 // its paths are keys, which are escaped once
+		o.DisableURIPathEscaping = s3 // S3 paths are keys, which are escaped once
 	})
 	at := c.client.config.clock.Now().Add(skew)
 	if err := signer.SignHTTP(ctx, credentials, req, hash, t.name, t.region, at); err != nil {
@@ -160,13 +160,14 @@ func (c *call) sign(ctx context.Context, req *http.Request, body []byte, t targe
 	return []string{credentials.SecretAccessKey, credentials.SessionToken, signature}, nil
 }
 
-// minSecret is the length in bytes from which a text is taken for a secret: AWS's have 40, and the "test" of a stand-in is a word.
+// minSecret is the length in bytes from which a text counts as a secret. AWS's secrets have 40; the "test" of a stand-in
+// is just a word.
 const minSecret = 16
 
-// maxMessage bounds what is kept of a service's message, in bytes.
+// maxMessage is the largest part of a service's message that is kept, in bytes.
 const maxMessage = 4 << 10
 
-// strike replaces secrets in a message: a service that doubts a signature tells all that was signed.
+// strike redacts secrets in a message. A service that rejects a signature may quote all the signed text.
 func strike(text string, secrets []string) string {
 	known := redact.Secrets{Shortest: minSecret}
 	known.Add(secrets...)
@@ -174,17 +175,17 @@ func strike(text string, secrets []string) string {
 }
 
 func bound(message string) string {
-	if len(message) > maxMessage { // after secrets were struck out: half of one would not be found
+	if len(message) > maxMessage { // after redaction, which would not find half of a secret
 		message = strings.ToValidUTF8(message[:maxMessage], "") + "…"
 	}
 	return message
 }
 
-// read makes a result or an error of a response.
+// read returns the result or the error in a response.
 func (c *call) read(ctx context.Context, resp *http.Response, body []byte) (map[string]any, error) {
 	status := resp.StatusCode
 	if status < 300 && c.failedInside(body) {
-		resp.StatusCode, status = http.StatusInternalServerError, http.StatusInternalServerError // to be tried again
+		resp.StatusCode, status = http.StatusInternalServerError, http.StatusInternalServerError // to be retried
 	}
 	out, err := c.operation.Response(ctx, resp, body)
 	if err == nil {
@@ -220,7 +221,7 @@ func requestID(h http.Header) string {
 	return ""
 }
 
-// learn finds out what a failure says of the next try.
+// learn returns the information from a failure for the next try.
 func (c *call) learn(resp *http.Response, body []byte, e *Error) *failure {
 	f := &failure{region: c.bucketRegion(resp, body, e)}
 	switch e.Code {

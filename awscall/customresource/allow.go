@@ -10,20 +10,21 @@ import (
 	"github.com/pintle-dev/pintle/awscall"
 )
 
-// Rule allows calls. In its texts * stands for any characters, and case does not count.
+// Rule allows calls. In its texts * matches any characters, and case is ignored.
 type Rule struct {
-	// Calls are a service and actions, e.g. "ssm:GetParameter", "s3:Put*" or "*:*". The service is named as [awscall.Client.Call] takes it.
+	// Calls are a service and actions, e.g. "ssm:GetParameter", "s3:Put*" or "*:*". The service has any name that
+	// [awscall.Client.Call] accepts.
 	Calls string
-	// Regions are those to call in. Empty means all.
+	// Regions are the allowed regions. Empty means all.
 	Regions []string
-	// Roles are ARNs of roles that may be assumed, e.g. "arn:aws:iam::123456789012:role/deploy-*". Empty means none: calls are made with
-	// the client's own credentials only.
+	// Roles are ARNs of roles that may be assumed, e.g. "arn:aws:iam::123456789012:role/deploy-*". Empty means that calls
+	// use only the client's own credentials.
 	Roles []string
-	// Accounts are those of the stacks that the rule is for. Empty means all.
+	// Accounts are the accounts of the stacks that the rule applies to. Empty means all.
 	Accounts []string
 }
 
-// rule is a rule whose service has the name of the models.
+// rule is a Rule whose service has its name in the models.
 type rule struct {
 	Rule
 	service, action string
@@ -59,7 +60,7 @@ func compile(client *awscall.Client, rules []Rule) ([]rule, error) {
 	return out, nil
 }
 
-// allowed refuses what no rule allows.
+// allowed returns an error unless a rule allows the call.
 func (p *provider) allowed(account, service, action, region, role string) error {
 	if p.config.AllowAll {
 		return nil
@@ -89,7 +90,7 @@ func matchAny(patterns []string, text string) bool {
 	return false
 }
 
-// match matches with *, which stands for slashes too.
+// match compares text with a pattern. In the pattern, * also matches slashes.
 func match(pattern, text string) bool {
 	slashless := strings.NewReplacer("/", "\x00")
 	ok, err := path.Match(slashless.Replace(strings.ToLower(pattern)), slashless.Replace(strings.ToLower(text)))

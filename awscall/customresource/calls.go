@@ -12,7 +12,7 @@ import (
 	"github.com/pintle-dev/pintle"
 )
 
-// marker stands for the physical ID in parameters.
+// marker is replaced by the physical ID in parameters.
 const marker = "PHYSICAL:RESOURCEID:"
 
 // calls are the properties of a resource.
@@ -20,7 +20,7 @@ type calls struct {
 	byType map[pintle.RequestType]*call
 }
 
-// call is one of them.
+// call is the call for one request type.
 type call struct {
 	Service, Action string
 	Parameters      any // a JSON object, or nil
@@ -31,11 +31,11 @@ type call struct {
 	AssumedRoleARN  string
 	ExternalID      string
 	APIVersion      string
-	OutputPaths     []string // nil for all
+	OutputPaths     []string // nil: all
 	logData         bool
 }
 
-// parse reads the properties. Its errors name the place and never quote parameters.
+// parse reads the properties. Its errors name the property and never quote parameters.
 func parse(properties json.RawMessage) (*calls, error) {
 	var raw map[string]json.RawMessage
 	if err := json.Unmarshal(properties, &raw); err != nil {
@@ -101,7 +101,7 @@ func parseCall(value []byte) (*call, error) {
 		return nil, errors.New("parameters has to be an object")
 	}
 	if raw.OutputPath != "" {
-		c.OutputPaths = []string{raw.OutputPath} // the older of the two wins
+		c.OutputPaths = []string{raw.OutputPath} // the older option wins
 	}
 	c.logData = raw.LogAPIResponseData != false && raw.LogAPIResponseData != "false"
 	if p := raw.PhysicalResourceID; p != nil {
@@ -116,7 +116,7 @@ func parseCall(value []byte) (*call, error) {
 	return c, c.ignore(raw.IgnoreErrorCodesMatching)
 }
 
-// maxPattern bounds a regular expression; a longer one would take memory to compile.
+// maxPattern limits the length of a regular expression, because a longer one needs much memory to compile.
 const maxPattern = 1000
 
 func (c *call) ignore(pattern string) error {
@@ -136,7 +136,7 @@ func (c *call) ignore(pattern string) error {
 	return nil
 }
 
-// of returns the call for a request; nil if there is none.
+// of returns the call for a request, or nil.
 func (c *calls) of(t pintle.RequestType) *call {
 	if own := c.byType[t]; own != nil || t != pintle.Create {
 		return own
@@ -144,7 +144,7 @@ func (c *calls) of(t pintle.RequestType) *call {
 	return c.byType[pintle.Update]
 }
 
-// id is the physical ID before the call.
+// id returns the physical ID before the call.
 func (c *calls) id(r *pintle.Request) string {
 	if r.Type != pintle.Create {
 		if own := c.byType[r.Type]; own != nil && own.ID != nil {
@@ -160,7 +160,7 @@ func (c *calls) id(r *pintle.Request) string {
 	return string(r.LogicalID)
 }
 
-// refer puts the physical ID where the marker stands. It returns a copy.
+// refer returns a copy of v with the marker replaced by the physical ID.
 func refer(v any, id string) any {
 	switch v := v.(type) {
 	case string:
@@ -191,19 +191,19 @@ func (c *call) ignores(err error) bool {
 	return c.Ignore != nil && name != "" && c.Ignore.MatchString(name)
 }
 
-// complete adds to a response what a template can read besides.
+// complete adds the attributes region and apiVersion to a response.
 func (c *call) complete(flat map[string]any, region string) map[string]any {
 	all := map[string]any{"region": region}
 	if c.APIVersion != "" {
 		all["apiVersion"] = c.APIVersion
 	}
 	for name, v := range flat {
-		all[name] = v // the response's own word for the region wins, as the CDK's does
+		all[name] = v // a region in the response wins, as in the CDK
 	}
 	return all
 }
 
-// chosen are those of the attributes that begin with one of the paths.
+// chosen returns the attributes that begin with one of the paths.
 func (c *call) chosen(all map[string]any) map[string]any {
 	if c.OutputPaths == nil {
 		return all

@@ -1,29 +1,30 @@
-// Package customresource is the provider behind AwsCustomResource of the AWS CDK: a resource each of whose requests is one AWS call.
+// Package customresource implements the provider of the AWS CDK's AwsCustomResource, whose every request is one AWS call.
 //
 //	client, err := awscall.New(awscall.Config{Region: region, Credentials: credentials})
 //	provider, err := customresource.New(customresource.Config{Client: client, Allow: []customresource.Rule{{Calls: "ssm:GetParameter"}}})
 //	pintle.Main(provider)
 //
-// The properties Create, Update and Delete are calls, each an object or the text of one:
+// The properties Create, Update and Delete are calls. Each is an object or its JSON text:
 //
-//	service, action           as [awscall.Client.Call] takes them
+//	service, action           as in [awscall.Client.Call]
 //	parameters                of the call; "PHYSICAL:RESOURCEID:" as a value stands for the physical ID
 //	physicalResourceId        {"id": "…"}, or {"responsePath": "Parameter.ARN"}
-//	outputPaths, outputPath   only what begins with one of these becomes an attribute
+//	outputPaths, outputPath   only names that begin with one of these become attributes
 //	ignoreErrorCodesMatching  a regular expression for names of errors that count as success
 //	region                    of the call; the client's if left out
 //	assumedRoleArn            role to call as, with externalId if it wants one
 //	apiVersion                becomes the attribute of that name, and nothing else
 //	logApiResponseData        false keeps even the names of attributes out of the log
 //
-// A request whose call is missing does nothing, but Create is Update if it is missing. The attributes are the response as
-// [awscall.Flatten] makes it, and region, and apiVersion if it was given. InstallLatestAwsSdk is accepted and means nothing here.
+// A request without a call does nothing, except that Create defaults to Update. The attributes are the response in the
+// form of [awscall.Flatten], plus region, plus apiVersion if it was given. InstallLatestAwsSdk is accepted and has no
+// effect.
 //
-// # Where it differs from the CDK's
+// # Differences from the CDK's provider
 //
-// A failed Update keeps the physical ID, where the CDK's answers with another and so has the service delete the resource. Bytes in a
-// response are only the bytes in it. A path that the response does not have, and attributes that do not fit into an answer, are
-// explained. Without a rule in the config nothing may be called.
+// A failed Update keeps the physical ID. The CDK's provider returns another ID, so that the service deletes the resource.
+// Bytes in a response become text of exactly these bytes. The error explains a path that the response does not have, and
+// attributes that are too large. Without a rule in the config, no calls are allowed.
 package customresource
 
 import (
@@ -48,22 +49,22 @@ import (
 	"github.com/pintle-dev/pintle/wire"
 )
 
-// DefaultTimeout is how long one call may take.
+// DefaultTimeout is the default of [Config.Timeout].
 const DefaultTimeout = 2 * time.Minute
 
-// Config says what a provider calls with.
+// Config configures a provider.
 type Config struct {
 	// Client makes the calls. Nil is an error.
 	Client *awscall.Client
-	// Allow lists what may be called. Empty means nothing, unless AllowAll.
+	// Allow lists the allowed calls. If it is empty, no calls are allowed unless AllowAll is set.
 	Allow []Rule
-	// AllowAll lets templates make every call the client's credentials are good for, in every region and as every role. It is for a
-	// provider whose templates are all its owner's.
+	// AllowAll allows templates every call that the client's credentials permit, in every region and with every role. It
+	// is for a provider whose templates are all from its owner.
 	AllowAll bool
-	// Timeout is how long one call may take, its repetitions included. Zero means [DefaultTimeout].
+	// Timeout is how long one call may take, including retries. Zero means [DefaultTimeout].
 	Timeout time.Duration
 
-	now func() time.Time // names sessions of roles; nil: time.Now
+	now func() time.Time // for names of role sessions; nil: time.Now
 }
 
 // New makes a provider.
@@ -106,7 +107,7 @@ func (p *provider) handle(ctx context.Context, r *pintle.Request) (pintle.Answer
 	flat, ignored, err := p.call(ctx, r, c, id)
 	if err != nil {
 		if r.Type == pintle.Create && c.ResponsePath == "" && undecided(err) {
-			return answer(r, id, nil), err // with the ID: what may have been made is to be deleted
+			return answer(r, id, nil), err // with the ID, so that a resource that may exist is deleted
 		}
 		return pintle.Answer{}, err
 	}
@@ -114,7 +115,7 @@ func (p *provider) handle(ctx context.Context, r *pintle.Request) (pintle.Answer
 		return answer(r, id, nil), nil
 	}
 	all := c.complete(flat, p.regionOf(c))
-	if path := c.ResponsePath; path != "" && r.Type != pintle.Delete { // whose ID is what it was
+	if path := c.ResponsePath; path != "" && r.Type != pintle.Delete { // a Delete keeps its ID
 		found, ok := text(all[path])
 		if !ok || found == "" {
 			return pintle.Answer{}, fmt.Errorf("the call succeeded, but its response has no %s for the physical ID; it has %s%s", path, some(flat, 8), leftBehind(r))
@@ -128,12 +129,12 @@ func (p *provider) handle(ctx context.Context, r *pintle.Request) (pintle.Answer
 	a := answer(r, id, data)
 	if err := fits(r, a); err != nil {
 		a.Attributes = nil
-		return a, err // with the ID: a Create has made what is to be deleted
+		return a, err // with the ID, because the resource of the Create must be deleted
 	}
 	return a, nil
 }
 
-// answer is the answer with an ID. A Delete cannot change it.
+// answer returns an answer with an ID. A Delete cannot change it.
 func answer(r *pintle.Request, id string, data map[string]any) pintle.Answer {
 	if r.Type == pintle.Delete {
 		return pintle.Answer{}
@@ -157,7 +158,7 @@ func (p *provider) regionOf(c *call) string {
 	return p.config.Client.Region()
 }
 
-// call makes the call. ignored says that it failed with an error that counts as success.
+// call makes the call. ignored reports that it failed with an error that counts as success.
 func (p *provider) call(ctx context.Context, r *pintle.Request, c *call, id string) (flat map[string]any, ignored bool, err error) {
 	ctx, cancel := context.WithTimeout(ctx, p.config.Timeout)
 	defer cancel()
@@ -205,7 +206,7 @@ func (p *provider) call(ctx context.Context, r *pintle.Request, c *call, id stri
 
 var notOfSession = regexp.MustCompile(`[^\w+=,.@-]`)
 
-// assume takes on the role of a call.
+// assume assumes the role of a call.
 func (p *provider) assume(ctx context.Context, client *awscall.Client, c *call, id string) (aws.CredentialsProvider, error) {
 	session := notOfSession.ReplaceAllString(strconv.FormatInt(p.config.now().UnixMilli(), 10)+"-"+id, "")
 	params := map[string]any{"RoleArn": c.AssumedRoleARN, "RoleSessionName": session[:min(len(session), 64)]}
@@ -228,22 +229,22 @@ func (p *provider) assume(ctx context.Context, client *awscall.Client, c *call, 
 	}), nil
 }
 
-// unknown puts the CDK's words before ours.
+// unknown adds the CDK's message before an error.
 func unknown(err error) error {
 	var service *awscall.UnknownServiceError
 	var action *awscall.UnknownActionError
 	switch {
 	case errors.As(err, &service):
 		name := strings.TrimPrefix(strings.ToLower(service.Service), "@aws-sdk/client-")
-		return fmt.Errorf("Package @aws-sdk/client-%.80s does not exist. %w", name, err) //nolint:staticcheck // a sentence of the CDK's
+		return fmt.Errorf("Package @aws-sdk/client-%.80s does not exist. %w", name, err) //nolint:staticcheck // the CDK's message
 	case errors.As(err, &action):
 		name := strings.ToUpper(action.Action[:min(1, len(action.Action))]) + action.Action[min(1, len(action.Action)):]
-		return fmt.Errorf("Unable to find command named: %.80sCommand for action: %.80s in service package %s: %w", name, name, action.Package, err) //nolint:staticcheck // the same
+		return fmt.Errorf("Unable to find command named: %.80sCommand for action: %.80s in service package %s: %w", name, name, action.Package, err) //nolint:staticcheck // the CDK's message
 	}
 	return err
 }
 
-// explain puts what the service said first, as the CDK says nothing else.
+// explain puts the service's message first, because the CDK shows only that.
 func explain(err error) error {
 	var failed *awscall.Error
 	if !errors.As(err, &failed) {
@@ -252,7 +253,7 @@ func explain(err error) error {
 	return &reason{failed}
 }
 
-// reason is an error of a service for those who look at a stack.
+// reason formats an error of a service for the events of a stack.
 type reason struct{ err *awscall.Error }
 
 func (r *reason) Error() string {
@@ -269,7 +270,7 @@ func (r *reason) Error() string {
 
 func (r *reason) Unwrap() error { return r.err }
 
-// errorName is what ignoreErrorCodesMatching is about.
+// errorName returns the name that ignoreErrorCodesMatching is compared with.
 func errorName(err error) string {
 	var failed *awscall.Error
 	var sending *awscall.SendError
@@ -282,16 +283,16 @@ func errorName(err error) string {
 	case errors.As(err, &sending), errors.As(err, &action):
 		return "Error"
 	}
-	return "" // our own refusals are never ignored
+	return "" // errors of this package are never ignored
 }
 
-// notSent is an error that came before the call.
+// notSent is an error from before the call.
 type notSent struct{ error }
 
 func (n *notSent) Unwrap() error { return n.error }
 
-// undecided reports whether the service may have done what it was asked for all the same: the request went out, and no refusal
-// came back.
+// undecided reports whether the service may have performed a failed call: the request was sent, and the service did not
+// refuse it.
 func undecided(err error) bool {
 	var before *notSent
 	var failed *awscall.Error
@@ -309,11 +310,11 @@ func undecided(err error) bool {
 	return errors.As(err, &sending) || errors.As(err, &large)
 }
 
-// fits explains an answer that is too long by what would make it shorter.
+// fits returns an error if an answer is too long. The error says how to make it shorter.
 func fits(r *pintle.Request, a pintle.Answer) error {
 	var raw bytes.Buffer
 	e := json.NewEncoder(&raw)
-	e.SetEscapeHTML(false) // as the answer is written
+	e.SetEscapeHTML(false) // like the answer
 	if err := e.Encode(a.Attributes); err != nil {
 		return errors.New("the response cannot be written as attributes")
 	}
@@ -340,7 +341,7 @@ func fits(r *pintle.Request, a pintle.Answer) error {
 		len(a.Attributes), len(body), wire.MaxResponse, hint)
 }
 
-// some names a few of the paths of a response.
+// some lists a few paths of a response.
 func some(flat map[string]any, most int) string {
 	names := slices.Sorted(maps.Keys(flat))
 	if len(names) == 0 {
@@ -353,7 +354,7 @@ func some(flat map[string]any, most int) string {
 	return text
 }
 
-// text is a scalar as text.
+// text returns a scalar as text.
 func text(v any) (string, bool) {
 	switch v := v.(type) {
 	case string:

@@ -23,10 +23,10 @@ import (
 
 type m = map[string]any
 
-// service answers by the target of JSON services, or the action of Query ones, and keeps what it was asked.
+// service selects its response by the target of JSON services, or the action of Query services, and records its requests.
 type service struct {
 	url     string
-	answers map[string]string // those that begin with ! are errors
+	answers map[string]string // values that begin with ! are errors
 
 	mu    sync.Mutex
 	asked []string
@@ -99,7 +99,7 @@ func request(t *testing.T, kind pintle.RequestType, id string, properties m, log
 	return r.WithLog(slog.New(slog.NewTextHandler(log, nil)))
 }
 
-// asText is a call as the CDK writes it.
+// asText returns a call as text, in the CDK's form.
 func asText(t *testing.T, call any) string {
 	t.Helper()
 	raw, err := json.Marshal(call)
@@ -137,7 +137,7 @@ func TestHandle(t *testing.T) {
 		id         string
 		properties m
 		want       pintle.Answer
-		err        string // in the error
+		err        string // a part of the error
 		asked      []string
 	}{
 		{name: "as text", kind: pintle.Create, properties: m{"Create": asText(t, with(get, m{"physicalResourceId": m{"id": "fixed"}})), "InstallLatestAwsSdk": "true"},
@@ -235,7 +235,7 @@ func TestRoleSigns(t *testing.T) {
 	}
 }
 
-// A role that may not be assumed is an error of the call: one that counts as success does so here too.
+// A role that cannot be assumed is an error of the call: ignoreErrorCodesMatching also applies to it.
 func TestRoleErrorIsIgnored(t *testing.T) {
 	denied := map[string]string{"AssumeRole": `!<ErrorResponse><Error><Type>Sender</Type><Code>AccessDenied</Code><Message>You may not.</Message></Error></ErrorResponse>`}
 	for pattern, want := range map[string]string{"": "the role cannot be assumed: You may not.", "^AccessDenied$": "", "NotFound": "the role cannot be assumed: You may not."} {
@@ -301,7 +301,8 @@ func TestAllow(t *testing.T) {
 	}
 }
 
-// What fits by a hair goes through, and what does not is said before the package says less.
+// An answer that just fits is accepted. For a longer one, this package reports the error before package pintle does so
+// with fewer details.
 func TestFits(t *testing.T) {
 	s := newService(t, map[string]string{"GetParameter": `{"Parameter":{"Value":"` + strings.Repeat("<", wire.MaxResponse-300) + `"}}`})
 	p := newProvider(t, s, customresource.Config{AllowAll: true})
@@ -319,7 +320,7 @@ func FuzzProperties(f *testing.F) {
 	if err != nil {
 		f.Fatal(err)
 	}
-	p, err := customresource.New(customresource.Config{Client: client}) // which allows nothing, so that nothing is sent
+	p, err := customresource.New(customresource.Config{Client: client}) // it allows no calls, so nothing is sent
 	if err != nil {
 		f.Fatal(err)
 	}

@@ -17,7 +17,7 @@ import (
 	"github.com/pintle-dev/pintle/awscall/customresource"
 )
 
-// transport answers every request itself: nothing leaves the test.
+// transport answers every request itself, so no request leaves the test.
 type transport func(r *http.Request, body string) (*http.Response, error)
 
 func (t transport) RoundTrip(r *http.Request) (*http.Response, error) {
@@ -51,7 +51,7 @@ func through(t *testing.T, way transport, config customresource.Config) pintle.H
 	return p
 }
 
-// A Create of which nobody knows what it did is deleted by its ID, if it has one before the answer.
+// A Create with an unknown result is deleted by its ID, if it had one before the answer.
 func TestUndecided(t *testing.T) {
 	busy := func(r *http.Request, _ string) (*http.Response, error) {
 		return says(r, 503, `{"__type":"ServiceUnavailable","message":"later"}`), nil
@@ -106,7 +106,7 @@ func TestUndecided(t *testing.T) {
 	})
 }
 
-// The CDK's handler takes on a role in the call, so an error of that may be ignored too.
+// The CDK's handler assumes a role in the call, so that error can also be ignored.
 func TestRoleIgnored(t *testing.T) {
 	way := func(r *http.Request, body string) (*http.Response, error) {
 		if !strings.Contains(body, "AssumeRole") {
@@ -124,12 +124,12 @@ func TestRoleIgnored(t *testing.T) {
 	}
 }
 
-// A rule's regions hold wherever a call would go in the end.
+// The regions of a rule apply to the final region of a call.
 func TestRegionsHold(t *testing.T) {
 	for _, test := range []struct {
 		service, action string
 		params          m
-		moved           string // to where S3 says that the bucket is
+		moved           string // the region that S3 reports for the bucket
 		want            []string
 	}{
 		{service: "sqs", action: "sendMessage", params: m{"QueueUrl": "https://sqs.us-east-1.amazonaws.com/1/q", "MessageBody": "x"}},
@@ -160,7 +160,7 @@ func TestRegionsHold(t *testing.T) {
 	}
 }
 
-// The log of the request has what was left out of it, by name.
+// The log of the request names the parameters that were left out.
 func TestLeftOut(t *testing.T) {
 	s := newService(t, answers)
 	var log bytes.Buffer

@@ -8,20 +8,20 @@ import (
 	"github.com/pintle-dev/pintle/awscall"
 )
 
-// Need is what one call of a resource needs in order to be made.
+// Need lists the requirements of one call of a resource.
 type Need struct {
-	// Request is the request that makes the call. A Create that makes the Update's is not told on its own.
+	// Request is the request that makes the call. If Create makes the call of Update, it has no Need of its own.
 	Request pintle.RequestType
-	// Service and Action are as in the models, e.g. "ssm" and "GetParameter".
+	// Service and Action are the names in the models, e.g. "ssm" and "GetParameter".
 	Service, Action string
-	// Region and Role are the call's own; empty if it has none.
+	// Region and Role are set by the call; they may be empty.
 	Region, Role string
-	// Permissions are the IAM actions, as [awscall.Client.Permissions] tells them: of the role if there is one.
+	// Permissions are the IAM actions from [awscall.Client.Permissions]. The role needs them if there is one.
 	Permissions []string
 }
 
-// Needs returns what the calls of a resource need, by its properties Create, Update and Delete. Needs makes no calls.
-// The error names the request whose call is wrong, and quotes no parameter.
+// Needs returns the requirements of the calls of a resource, from its properties Create, Update and Delete. Needs makes
+// no calls. The error names the request whose call is invalid, and quotes no parameter.
 func Needs(client *awscall.Client, properties json.RawMessage) ([]Need, error) {
 	calls, err := parse(properties)
 	if err != nil {

@@ -25,24 +25,24 @@ import (
 	"github.com/pintle-dev/pintle/internal/dev/require"
 )
 
-// canned is what the stand-in for AWS answers to one request.
+// canned is a prepared response of the stand-in for AWS.
 type canned struct {
 	status int // 200 if zero
 	header map[string]string
 	body   string
 }
 
-// stage is one server for all: AWS, the response URL, and the Runtime API of the CDK's handler.
+// stage is one server for three roles: AWS, the response URL, and the Runtime API of the CDK's handler.
 type stage struct {
 	url    string
 	events chan string   // for the CDK's handler
-	done   chan struct{} // it has handled one
-	gone   chan struct{} // its process has ended
+	done   chan struct{} // the handler has finished an event
+	gone   chan struct{} // closed when the handler's process exits
 
 	mu      sync.Mutex
-	replies []canned // to the requests of a case, one after the other
+	replies []canned // to the requests of a case, in order
 	asked   []lines
-	answer  lines // at the response URL; nil for none
+	answer  lines // at the response URL; nil: none
 }
 
 // newStage starts the server, and the CDK's handler under node.
@@ -128,14 +128,14 @@ func newStage(t *testing.T) *stage {
 	return s
 }
 
-// begin makes the server ready for one side of a case.
+// begin prepares the server for one side of a case.
 func (s *stage) begin(replies []canned) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.replies, s.asked, s.answer = replies, nil, nil
 }
 
-// end returns all that was seen of it.
+// end returns everything that was recorded for one side.
 func (s *stage) end(t *testing.T, side string) lines {
 	t.Helper()
 	s.mu.Lock()
@@ -153,7 +153,7 @@ func (s *stage) end(t *testing.T, side string) lines {
 	return all
 }
 
-// event is the event of a case.
+// event returns the event of a case.
 func (s *stage) event(t *testing.T, test *oracleCase, request string) string {
 	t.Helper()
 	properties := map[string]any{"ServiceToken": "arn:aws:lambda:eu-west-1:123456789012:function:f", "InstallLatestAwsSdk": "false"}
@@ -179,9 +179,9 @@ func (s *stage) event(t *testing.T, test *oracleCase, request string) string {
 	return strings.ReplaceAll(asText(t, event), endpoint, s.url)
 }
 
-// TestOracle sends the same events to the handler of the CDK, as aws-cdk-lib 2.276.0 ships it, and to the provider of this package, with
-// one stand-in for AWS behind both. What they ask it and what they answer is the same, but for the differences that a
-// case lists and those that all cases have.
+// TestOracle sends the same events to the CDK's handler, as shipped in aws-cdk-lib 2.276.0, and to the provider of this
+// package. Both call one stand-in for AWS. Their requests and answers must be equal, except for the differences listed in
+// a case and those of all cases.
 func TestOracle(t *testing.T) {
 	s := newStage(t)
 	client, err := awscall.New(awscall.Config{Region: "eu-west-1", Endpoint: s.url, MaxAttempts: 1, Credentials: credentials.NewStaticCredentialsProvider("OWN", "secret", "")})
@@ -231,7 +231,7 @@ func TestOracle(t *testing.T) {
 	}
 }
 
-// compare holds what was seen of the two beside each other.
+// compare compares the requests and answers of both sides.
 func compare(t *testing.T, test *oracleCase, theirs, ours lines, used map[why]int) {
 	t.Helper()
 	general(theirs, ours, used)

@@ -6,23 +6,23 @@ import (
 	"github.com/pintle-dev/pintle"
 )
 
-// oracleCase is one event, and how the answers to it differ.
+// oracleCase is one event and the expected differences of the answers.
 type oracleCase struct {
 	name    string
 	kind    pintle.RequestType // Create if empty; the physical ID of others is "old"
 	calls   m                  // the properties Create, Update and Delete
-	objects bool               // leaves calls as the objects they are; else each becomes its text, as the CDK writes it
-	replies []canned           // of AWS, one for each request
+	objects bool               // sends calls as objects; otherwise as JSON text, like the CDK
+	replies []canned           // from AWS, one per request
 	differ  []difference
 }
 
-// difference is what the two have in one place.
+// difference is an expected difference in one place.
 type difference struct {
 	at, cdk, ours string
 	why           why
 }
 
-// call makes the call of a case: more is the rest of it.
+// call makes the call of a case; more has further members.
 func call(service, action string, parameters m, more ...m) m {
 	c := m{"service": service, "action": action}
 	if parameters != nil {
@@ -51,7 +51,7 @@ const parameter = `{"Parameter":{"Name":"/a","Value":"v","Version":7,"LastModifi
 var parameterCall = call("SSM", "getParameter", m{"Name": "/a"})
 
 var oracleCases = []oracleCase{
-	// What becomes of parameters.
+	// Parameters.
 	{name: "numbers that are text", calls: create("SSM", "describeParameters", m{"MaxResults": "5"}), replies: answers1(`{}`)},
 	{name: "numbers with spaces around", calls: create("SSM", "describeParameters", m{"MaxResults": " 5 "}), replies: answers1(`{}`)},
 	{name: "a number in exponents", calls: create("SSM", "describeParameters", m{"MaxResults": "1e1"}), replies: answers1(`{}`)},
@@ -147,7 +147,7 @@ var oracleCases = []oracleCase{
 	{name: "an unknown service", calls: create("SSN", "getParameter", m{"Name": "/a"})},
 	{name: "an unknown service is not ignored", calls: create("SSN", "getParameter", nil, m{"ignoreErrorCodesMatching": ".*"})},
 
-	// What becomes of responses.
+	// Responses.
 	{name: "scalars, lists and nulls", calls: create("SSM", "getParameters", m{"Names": []any{"a"}}), replies: answers1(`{"Parameters":[{"Name":"a","Version":1,"Value":null,"LastModifiedDate":1763719200.5},{"Name":"b","Version":2}],"InvalidParameters":[]}`)},
 	{name: "members of a response that are not there", calls: create("SSM", "getParameter", m{"Name": "/a"}), replies: answers1(`{"Parameter":{"Value":"v","Colour":"red"},"More":1}`)},
 	{name: "numbers in a response", calls: create("DynamoDB", "describeTable", m{"TableName": "t"}), replies: answers1(`{"Table":{"TableSizeBytes":9007199254740993,"ItemCount":0,"CreationDateTime":1763719200.123,"AttributeDefinitions":[],"KeySchema":[{"AttributeName":"a","KeyType":"HASH"}],"TableStatus":"ACTIVE"}}`),
@@ -174,7 +174,7 @@ var oracleCases = []oracleCase{
 		differ: []difference{{"PhysicalResourceId", `"log-stream"`, `"Logical"`, undecided}, {"Reason", `"Checksum mismatch: expected \"AAAAAA==\" but received \"qK2r7A==\" in response header \"x-amz-checksum-crc32\"."`, `"s3 GetObject: HOST: the CRC32 of the object differs from the one that S3 reports"`, words}}},
 	{name: "an object without bytes", calls: create("S3", "getObject", m{"Bucket": "bucket", "Key": "k"}), replies: answers1(``)},
 
-	// Which of it a template gets.
+	// Attributes for the template.
 	{name: "one path", calls: create("SSM", "getParameter", m{"Name": "/a"}, m{"outputPath": "Parameter.V"}), replies: answers1(parameter)},
 	{name: "paths", calls: create("SSM", "getParameter", m{"Name": "/a"}, m{"outputPaths": []any{"Parameter.ARN", "region"}}), replies: answers1(parameter)},
 	{name: "both", calls: create("SSM", "getParameter", m{"Name": "/a"}, m{"outputPath": "Parameter.ARN", "outputPaths": []any{"Parameter.Value"}}), replies: answers1(parameter)},

@@ -21,11 +21,11 @@ import (
 	"unicode/utf8"
 )
 
-// lines are a request or an answer as places and what is there, so that two can be compared place by place.
+// lines maps the places in a request or an answer to their values, so that two can be compared place by place.
 type lines map[string]string
 
 const (
-	absent   = "(absent)" // what is not there
+	absent   = "(absent)" // a missing value
 	anything = "(anything)"
 	whole    = ""         // the place of a summary
 	endpoint = "ENDPOINT" // in a case: the URL of the stand-in for AWS
@@ -38,7 +38,7 @@ func (l lines) get(name string) string {
 	return absent
 }
 
-// summary is all of it in one line, for cases in which the two do not do the same at all.
+// summary formats all lines as one, because in some cases the two sides act differently.
 func (l lines) summary() string {
 	text := strings.Trim(l.get("Status")+" "+l.get("PhysicalResourceId"), " ")
 	if reason, ok := l["Reason"]; ok {
@@ -55,7 +55,7 @@ func (l lines) summary() string {
 			data = append(data, strings.TrimPrefix(name, "Data "))
 		}
 	}
-	slices.SortStableFunc(sent, func(a, b string) int { return strings.Compare(b[:1], a[:1]) }) // the request before its body
+	slices.SortStableFunc(sent, func(a, b string) int { return strings.Compare(b[:1], a[:1]) }) // sorts the request before its body
 	text += strings.Join(sent, "")
 	if len(data) > 0 {
 		text += "; attributes " + strings.Join(data, " ")
@@ -63,7 +63,8 @@ func (l lines) summary() string {
 	return text
 }
 
-// carriage are headers that say nothing of a call: how it is carried, who makes it, and when. Of Authorization the scope is compared.
+// carriage lists headers that do not describe a call but its transport, caller and time. Only the scope of Authorization
+// is compared.
 var carriage = []string{"Accept-Encoding", "Amz-Sdk-Invocation-Id", "Amz-Sdk-Request", "Authorization", "Connection", "Content-Length",
 	"Transfer-Encoding", "User-Agent", "X-Amz-Content-Sha256", "X-Amz-Date", "X-Amz-User-Agent"}
 
@@ -72,12 +73,13 @@ var (
 	session = regexp.MustCompile(`\b[0-9]{13}-`)
 )
 
-// plain takes out of a text what is another for each call: tokens that make it safe to repeat, and the time in the name of a session.
+// plain replaces the parts of a text that differ for each call: idempotency tokens, and the time in the name of a
+// session.
 func plain(text string) string {
 	return session.ReplaceAllString(token.ReplaceAllString(text, "TOKEN"), "TIME-")
 }
 
-// requestLines are those of a request to AWS at its stand-in, whose URL is another in each run.
+// requestLines returns the lines of a request to the stand-in for AWS, whose URL differs in each run.
 func requestLines(t *testing.T, r *http.Request, url string) lines {
 	body, err := io.ReadAll(r.Body)
 	if err != nil {
@@ -85,7 +87,7 @@ func requestLines(t *testing.T, r *http.Request, url string) lines {
 	}
 	l := lines{"method": r.Method, "path": r.URL.EscapedPath()}
 	for name, values := range r.URL.Query() {
-		if name != "x-id" { // names the action once more, for those who read the service's log
+		if name != "x-id" { // repeats the name of the action for the service's log
 			l["query "+name] = plain(strings.Join(values, " and "))
 		}
 	}
@@ -99,7 +101,7 @@ func requestLines(t *testing.T, r *http.Request, url string) lines {
 		if !slices.Contains(carriage, name) {
 			l["header "+name] = plain(strings.Join(values, " and "))
 			if sum := crc32.ChecksumIEEE(body); name == "X-Amz-Checksum-Crc32" && values[0] == base64.StdEncoding.EncodeToString(binary.BigEndian.AppendUint32(nil, sum)) {
-				l["header "+name] = "that of the body" // which may be written in more than one way
+				l["header "+name] = "that of the body" // there are several ways to encode it
 			}
 		}
 	}
@@ -135,7 +137,7 @@ func bodyLines(t *testing.T, l lines, contentType string, body []byte) {
 	}
 }
 
-// written quotes a text only if it has to be: for bytes that are no text.
+// written quotes a text only if it is not valid UTF-8.
 func written(text string) string {
 	if utf8.ValidString(text) {
 		return plain(text)
@@ -143,7 +145,7 @@ func written(text string) string {
 	return strconv.Quote(text)
 }
 
-// jsonLines has a line for each scalar, and for each empty list and object.
+// jsonLines adds a line for each scalar, and for each empty list and object.
 func jsonLines(l lines, path string, v any) {
 	switch v := v.(type) {
 	case map[string]any:
@@ -169,7 +171,7 @@ func jsonLines(l lines, path string, v any) {
 	}
 }
 
-// number writes numbers that are the same the same way: JSON has many for one.
+// number normalizes numbers, because JSON has several spellings of one number.
 func number(v json.Number) string {
 	if _, err := strconv.ParseInt(v.String(), 10, 64); err == nil {
 		return v.String()
@@ -181,7 +183,7 @@ func number(v json.Number) string {
 	return strconv.FormatFloat(f, 'f', -1, 64)
 }
 
-// xmlLines has a line for each element that has text or nothing in it, and for each attribute; namespaces are attributes.
+// xmlLines adds a line for each element that has text or is empty, and for each attribute, including namespaces.
 func xmlLines(l lines, text []byte) error {
 	d := xml.NewDecoder(bytes.NewReader(text))
 	type open struct {
@@ -218,7 +220,7 @@ func xmlLines(l lines, text []byte) error {
 	}
 }
 
-// answerLines are those of an answer at the response URL.
+// answerLines returns the lines of an answer at the response URL.
 func answerLines(t *testing.T, text []byte) lines {
 	var answer map[string]any
 	d := json.NewDecoder(bytes.NewReader(text))
@@ -232,7 +234,7 @@ func answerLines(t *testing.T, text []byte) lines {
 		case "RequestId": // each side has its own
 		case "Data":
 			data, _ := v.(map[string]any)
-			for key, item := range data { // which is flat, with dots in its names
+			for key, item := range data { // it is flat, with dots in the names
 				jsonLines(l, "Data "+key, item)
 			}
 		default:

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// why is the name of a difference.
+// why identifies a kind of difference.
 type why string
 
 // Differences that every case may have.
@@ -17,7 +17,7 @@ const (
 	slash         why = "a slash at the end of a path"
 )
 
-// Differences that single cases have.
+// Differences of single cases.
 const (
 	coerced      why = "more is coerced"
 	refused      why = "what the model does not allow is refused"
@@ -38,7 +38,7 @@ const (
 	undecided    why = "a Create of which nobody knows what it made"
 )
 
-// reasons say what differs, and why it is left so.
+// reasons describe the differences and why they remain.
 var reasons = map[why]string{
 	successReason: "theirs is OK; ours is none, as it says nothing",
 	noEcho:        "theirs is false; ours is left out, which means the same",
@@ -65,7 +65,7 @@ var reasons = map[why]string{
 	undecided:    "theirs is the name of a log stream; ours is the ID that the resource would have, so that what may have been made is deleted",
 }
 
-// general takes out what all answers differ in.
+// general removes the differences that all answers have.
 func general(theirs, ours lines, used map[why]int) {
 	take := func(name string, reason why, cdk, own string) {
 		if theirs.get(name) == cdk && ours.get(name) == own {

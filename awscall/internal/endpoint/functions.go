@@ -51,7 +51,7 @@ func (s *scope) call(fn string, argv []any, depth int) (any, error) {
 		return attribute(args[0], text(1)), nil
 	}
 	if !isText {
-		return nil, nil // what follows is about text
+		return nil, nil // the other functions take text
 	}
 	switch fn {
 	case "aws.partition":
@@ -70,11 +70,11 @@ func (s *scope) call(fn string, argv []any, depth int) (any, error) {
 	return substring(text(0), args[1], args[2], args[3] == true), nil
 }
 
-// arity is the number of arguments of each function; the one that call does not name is substring.
+// arity is the number of arguments of each function. substring is the one that call does not name.
 var arity = map[string]int{"isSet": 1, "not": 1, "booleanEquals": 2, "stringEquals": 2, "getAttr": 2, "aws.partition": 1, "aws.parseArn": 1,
 	"aws.isVirtualHostableS3Bucket": 2, "isValidHostLabel": 2, "uriEncode": 1, "parseURL": 1, "substring": 4}
 
-// attribute follows a path such as "resourceId[1]" or "url.path"; nil where there is nothing.
+// attribute follows a path such as "resourceId[1]" or "url.path". It returns nil if the path does not exist.
 func attribute(v any, path string) any {
 	for part := range strings.SplitSeq(path, ".") {
 		name, rest, indexed := strings.Cut(part, "[")
@@ -169,7 +169,7 @@ func parseURL(text string) any {
 	return map[string]any{"scheme": u.Scheme, "authority": u.Host, "path": path, "normalizedPath": normalized, "isIp": err == nil}
 }
 
-// substring is a part of ASCII text, counted from the end if reverse; nil if there is no such part.
+// substring returns a part of ASCII text, counted from the end if reverse. It returns nil if the part does not exist.
 func substring(text string, from, to any, reverse bool) any {
 	f, ok := from.(float64)
 	t, ok2 := to.(float64)

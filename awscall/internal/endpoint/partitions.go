@@ -7,7 +7,7 @@ import (
 	"regexp"
 )
 
-// Partitions are the groups of regions, such as aws and aws-cn. They are not changed once parsed, so they may be shared.
+// Partitions are the groups of regions, such as aws and aws-cn. They do not change after parsing, so they may be shared.
 type Partitions struct {
 	list []partition
 }
@@ -50,7 +50,7 @@ func ParsePartitions(text []byte) (*Partitions, error) {
 	return p, nil
 }
 
-// of returns what is known of the partition of a region: the first partition's for one that is in none.
+// of returns the properties of a region's partition. For an unknown region it returns those of the first partition.
 func (p *Partitions) of(region string) map[string]any {
 	for _, q := range p.list {
 		if _, ok := q.regions[region]; ok || q.regex.MatchString(region) {
@@ -60,13 +60,13 @@ func (p *Partitions) of(region string) map[string]any {
 	return p.list[0].outputs
 }
 
-// DNSSuffix is the domain of a region's partition, e.g. "amazonaws.com".
+// DNSSuffix returns the domain of a region's partition, e.g. "amazonaws.com".
 func (p *Partitions) DNSSuffix(region string) string {
 	suffix, _ := p.of(region)["dnsSuffix"].(string)
 	return suffix
 }
 
-// GlobalRegion is the region that requests to services without regions are signed for.
+// GlobalRegion returns the region for the signatures of services without regions.
 func (p *Partitions) GlobalRegion(region string) string {
 	global, _ := p.of(region)["implicitGlobalRegion"].(string)
 	return global

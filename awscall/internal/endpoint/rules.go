@@ -11,7 +11,7 @@ import (
 	"strings"
 )
 
-// Rules is a rule set. It is not changed once it was parsed, so it may be shared.
+// Rules is a rule set. It does not change after parsing, so it may be shared.
 type Rules struct {
 	parameters map[string]parameter
 	rules      []rule
@@ -42,17 +42,17 @@ type condition struct {
 	Assign string `json:"assign"`
 }
 
-// Endpoint is where a request goes.
+// Endpoint is the destination of a request.
 type Endpoint struct {
 	URL     string
 	Headers map[string][]string
-	// The scheme to sign by: "" if the rules name none, else "sigv4", "sigv4a", "sigv4-s3express" or another.
+	// The signature scheme: "" if the rules name none, otherwise "sigv4", "sigv4a", "sigv4-s3express" or another.
 	Scheme        string
-	SigningName   string // of the scheme; may be empty, as may the region
+	SigningName   string // of the scheme; may be empty, like the region
 	SigningRegion string
 }
 
-// maxRules bounds the size of a rule set's text, and maxNesting how deep it is nested.
+// maxRules limits the size of a rule set's text, and maxNesting its depth.
 const (
 	maxRules   = 8 << 20
 	maxNesting = 200
@@ -76,13 +76,13 @@ func Parse(text []byte) (*Rules, error) {
 	return &Rules{parameters: set.Parameters, rules: set.Rules}, nil
 }
 
-// Has reports whether the rules know a parameter.
+// Has reports whether the rules have a parameter.
 func (r *Rules) Has(name string) bool {
 	_, ok := r.parameters[name]
 	return ok
 }
 
-// BuiltIn returns the parameter that has a built-in meaning, e.g. "AWS::Region"; "" if there is none.
+// BuiltIn returns the parameter with a built-in meaning, e.g. "AWS::Region". It returns "" if none has it.
 func (r *Rules) BuiltIn(meaning string) string {
 	for name, p := range r.parameters {
 		if p.BuiltIn == meaning {
@@ -92,7 +92,7 @@ func (r *Rules) BuiltIn(meaning string) string {
 	return ""
 }
 
-// Resolve finds the endpoint for parameters: strings, bools and lists of strings. Its error is the rules' own text.
+// Resolve finds the endpoint for parameters: strings, bools and lists of strings. Its error is the text in the rules.
 func (r *Rules) Resolve(partitions *Partitions, params map[string]any) (Endpoint, error) {
 	scope := &scope{partitions: partitions, values: make(map[string]any, len(r.parameters)+4)}
 	for name, p := range r.parameters {
@@ -114,7 +114,7 @@ func (r *Rules) Resolve(partitions *Partitions, params map[string]any) (Endpoint
 	return e, err
 }
 
-// scope holds the values that rules see. Assignments of a branch are gone when it is left.
+// scope holds the values that rules see. Assignments in a branch are dropped at its end.
 type scope struct {
 	partitions *Partitions
 	values     map[string]any
@@ -197,7 +197,7 @@ func (s *scope) endpoint(r *rule, depth int) (Endpoint, error) {
 		scheme, _ := raw.(map[string]any)
 		name, _ := scheme["name"].(string)
 		if e.Scheme != "" && name != "sigv4" {
-			continue // the first that is named, unless one that we speak follows
+			continue // the first scheme named, unless a supported one follows
 		}
 		e.Scheme = name
 		if e.SigningName, err = s.text(scheme["signingName"], depth); err != nil {
@@ -213,7 +213,7 @@ func (s *scope) endpoint(r *rule, depth int) (Endpoint, error) {
 	return e, nil
 }
 
-// text evaluates what has to be text; nothing is empty text.
+// text evaluates a value that must be text. A missing value is empty text.
 func (s *scope) text(v any, depth int) (string, error) {
 	v, err := s.value(v, depth)
 	if err != nil || v == nil {

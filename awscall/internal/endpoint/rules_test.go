@@ -34,7 +34,7 @@ func TestResolveRefuses(t *testing.T) {
 	}
 }
 
-// No rule set makes Resolve panic, or go on forever.
+// No rule set makes Resolve panic or loop forever.
 func FuzzResolve(f *testing.F) {
 	bundle, partitions := open(f)
 	for _, e := range bundle.Entries() {
@@ -52,6 +52,6 @@ func FuzzResolve(f *testing.F) {
 		if err != nil {
 			return
 		}
-		_, _ = r.Resolve(partitions, map[string]any{"Region": region, "A": region, "Bucket": bucket, "UseFIPS": false, "UseDualStack": true, "Endpoint": bucket}) // either is right
+		_, _ = r.Resolve(partitions, map[string]any{"Region": region, "A": region, "Bucket": bucket, "UseFIPS": false, "UseDualStack": true, "Endpoint": bucket}) // either result is valid
 	})
 }

@@ -2,7 +2,8 @@
 //
 //	go run ./awscall/internal/gen -botocore DIR -out internal/base/awsapi/model/bundle
 //
-// DIR is the directory "data" of an installed botocore, or the directory "botocore" above it, whose licence and version are taken over too.
+// DIR is the directory "data" of an installed botocore, or its parent directory "botocore". The latter also provides the
+// licence and the version.
 package main
 
 import (
@@ -69,7 +70,7 @@ func run(botocore, out string) error {
 	return licence(botocore, out)
 }
 
-// version reads the version out of botocore's __init__.py.
+// version reads the version from botocore's __init__.py.
 func version(botocore string) (string, error) {
 	text, err := os.ReadFile(filepath.Join(botocore, "__init__.py"))
 	if err != nil {
@@ -82,7 +83,7 @@ func version(botocore string) (string, error) {
 	return "botocore " + string(match[1]), nil
 }
 
-// licence copies the licence and the notice, which have to stay with what was made from botocore.
+// licence copies the licence and the notice, which must accompany data derived from botocore.
 func licence(botocore, out string) error {
 	for _, name := range []string{"LICENSE.txt", "NOTICE"} {
 		found, err := filepath.Glob(filepath.Join(filepath.Dir(botocore), "botocore-*.dist-info", name))
@@ -93,7 +94,7 @@ func licence(botocore, out string) error {
 		if err != nil {
 			return err
 		}
-		found = append(append(found, nested...), filepath.Join(filepath.Dir(botocore), name)) // the last in a checkout
+		found = append(append(found, nested...), filepath.Join(filepath.Dir(botocore), name)) // the last one is for a checkout
 		text, err := os.ReadFile(found[0])
 		if err != nil {
 			return fmt.Errorf("botocore's %s: %w", name, err)

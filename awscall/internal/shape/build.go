@@ -20,13 +20,13 @@ import (
 	"github.com/pintle-dev/pintle/internal/base/awsapi/model"
 )
 
-// Service builds the operations of one service as they are asked for. It may be used by many goroutines at once.
+// Service builds the operations of one service on demand. It is safe for concurrent use.
 type Service struct {
 	Model    *model.Service
-	Protocol string // of those the model offers, the one that is spoken
+	Protocol string // the protocol used, one of those in the model
 
 	client smithyhttp.ClientProtocol
-	names  map[string]string // operation by its name in lower case
+	names  map[string]string // operation by its lower-case name
 	codes  map[string]string // shape of an exception by its code on the wire
 
 	mu         sync.Mutex
@@ -34,7 +34,7 @@ type Service struct {
 	types      map[string]*Type
 }
 
-// The protocols, best first: of those a service speaks, the first is taken.
+// The protocols, best first: the first one that a service offers is used.
 const (
 	jsonRPC  = "json"
 	restJSON = "rest-json"
@@ -44,7 +44,7 @@ const (
 	cborRPC  = "smithy-rpc-v2-cbor"
 )
 
-// New prepares a service. It refuses one that speaks nothing we know.
+// New prepares a service. It returns an error if the service offers no supported protocol.
 func New(m *model.Service) (*Service, error) {
 	s := &Service{Model: m, names: map[string]string{}, codes: map[string]string{}, operations: map[string]*Operation{}, types: map[string]*Type{}}
 	offered := append(slices.Clone(m.Metadata.Protocols), m.Metadata.Protocol)
@@ -87,7 +87,7 @@ func New(m *model.Service) (*Service, error) {
 	return s, nil
 }
 
-// Name returns the name of the operation that text means, in whatever case.
+// Name returns the name of the operation that text names, in any case.
 func (s *Service) Name(text string) (string, bool) {
 	name, ok := s.names[strings.ToLower(text)]
 	return name, ok
@@ -96,7 +96,7 @@ func (s *Service) Name(text string) (string, bool) {
 // Names lists the operations.
 func (s *Service) Names() []string { return slices.Sorted(maps.Values(s.names)) }
 
-// ErrorName returns the name of the exception that has a code on the wire, or the code.
+// ErrorName returns the name of the exception with a code on the wire, or the code itself.
 func (s *Service) ErrorName(code string) string {
 	if name, ok := s.codes[code]; ok {
 		return name
@@ -104,7 +104,7 @@ func (s *Service) ErrorName(code string) string {
 	return code
 }
 
-// Operation builds an operation, or returns it as it was built before. name is one of [Service.Names].
+// Operation builds an operation, or returns the cached one. name is one of [Service.Names].
 func (s *Service) Operation(name string) (*Operation, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -128,7 +128,7 @@ func (s *Service) Operation(name string) (*Operation, error) {
 	}
 	uri := m.HTTP.RequestURI
 	if s.Model.Metadata.ServiceID == "S3" {
-		uri = strings.Replace(uri, "/{Bucket}", "", 1) // the endpoint has it
+		uri = strings.Replace(uri, "/{Bucket}", "", 1) // the endpoint contains it
 		if !strings.HasPrefix(uri, "/") {
 			uri = "/" + uri
 		}
@@ -147,7 +147,7 @@ func (s *Service) Operation(name string) (*Operation, error) {
 	return o, nil
 }
 
-// root builds the input or output of an operation. Only here do members go to the path, the query and headers.
+// root builds the input or output of an operation. Only its members can go to the path, the query and headers.
 func (s *Service) root(ref *model.Reference, uri string) *Type {
 	if ref == nil {
 		return nil
@@ -167,14 +167,14 @@ func (s *Service) root(ref *model.Reference, uri string) *Type {
 	return t
 }
 
-// shape builds a type, or returns the one that is being built or was.
+// shape builds a type, or returns the cached one, which may still be in progress.
 func (s *Service) shape(name string) *Type {
 	if t := s.types[name]; t != nil {
 		return t
 	}
 	m := s.Model.Shapes[name]
 	t := &Type{Union: m.Union, Sparse: m.Sparse}
-	s.types[name] = t // before its members, which may lead back here
+	s.types[name] = t // before its members, which may refer back to it
 	kind, typ, bits := kindOf(m)
 	t.Kind, t.Bits = kind, bits
 	var ts []smithy.Trait
@@ -212,7 +212,8 @@ func kindOf(m *model.Shape) (Kind, smithy.ShapeType, int) {
 		if m.Document {
 			return Document, smithy.ShapeTypeDocument, 0
 		}
-		// A union too is written and read as a structure with one member: smithy-go loses a list's index and a payload's name on unions.
+		// A union is also written and read as a structure with one member: smithy-go loses a list's index and a payload's
+		// name on unions.
 		return Structure, smithy.ShapeTypeStructure, 0
 	case "list":
 		return List, smithy.ShapeTypeList, 0
@@ -248,7 +249,7 @@ func (s *Service) members(t *Type, m *model.Shape, root bool, uri string) {
 		ref := &m.Members[i]
 		if target := s.Model.Shapes[ref.Shape]; ref.LocationName == "" && target.LocationName != "" {
 			named := *ref
-			named.LocationName = target.LocationName // a name that a shape has is that of its uses
+			named.LocationName = target.LocationName // the name of a shape applies to its uses
 			ref = &named
 		}
 		member := &Member{Name: ref.Name, Type: s.shape(ref.Shape), Token: ref.IdempotencyToken, HostLabel: ref.HostLabel,
@@ -258,11 +259,11 @@ func (s *Service) members(t *Type, m *model.Shape, root bool, uri string) {
 		}
 		name := ref.Name
 		if ref.LocationName != "" && (s.Protocol == jsonRPC || ref.Location == "uri") {
-			name = ref.LocationName // there the wire has no other way to say it
+			name = ref.LocationName // these formats have no other place for the name
 		}
 		ts := nested(&ref.Reference, s.flatName(&ref.Reference))
 		if ns := s.Model.Shapes[ref.Shape].XMLNamespace; ns != nil && ref.XMLNamespace == nil {
-			ts = append(ts, &traits.XMLNamespace{URI: ns.URI, Prefix: ns.Prefix}) // smithy-go reads only this one
+			ts = append(ts, &traits.XMLNamespace{URI: ns.URI, Prefix: ns.Prefix}) // smithy-go reads only this trait
 		}
 		if root {
 			ts = append(ts, s.bind(member, &ref.Reference, ref.Name == m.Payload)...)
@@ -282,8 +283,8 @@ func (s *Service) members(t *Type, m *model.Shape, root bool, uri string) {
 	}
 }
 
-// single sees to it that an element is read as one member. S3's old notifications have two of the name Event: a list, and its first
-// item, which has been out of use for long.
+// single makes sure that an element is read as one member. S3's old notifications have two members with the name Event: a
+// list, and its first item, which has long been obsolete.
 func (t *Type) single() {
 	lists := map[string]*Member{}
 	for _, m := range t.Members {
@@ -297,12 +298,12 @@ func (t *Type) single() {
 			name = given.Name
 		}
 		if list := lists[name]; list != nil && list != m && !m.bound {
-			delete(t.schema.Members(), m.schema.MemberName()) // it is written all the same
+			delete(t.schema.Members(), m.schema.MemberName()) // it is still written
 		}
 	}
 }
 
-// flatName is the name of the elements of a list without an element around them, where the list names it.
+// flatName returns the name that a flattened list gives its elements.
 func (s *Service) flatName(ref *model.Reference) string {
 	target := s.Model.Shapes[ref.Shape]
 	if target.Type == "list" && (target.Flattened || ref.Flattened) && s.Protocol == query {
@@ -311,7 +312,7 @@ func (s *Service) flatName(ref *model.Reference) string {
 	return ""
 }
 
-// bind returns the traits of a member of an input or output that say where it goes.
+// bind returns the traits that determine the location of a member of an input or output.
 func (s *Service) bind(member *Member, ref *model.Reference, payload bool) []smithy.Trait {
 	name := ref.LocationName
 	if name == "" {
@@ -353,7 +354,7 @@ func (s *Service) bind(member *Member, ref *model.Reference, payload bool) []smi
 	return nil
 }
 
-// nested returns the traits of a use of a shape that hold at any depth.
+// nested returns the traits of a use of a shape that apply at any depth.
 func nested(ref *model.Reference, flat string) []smithy.Trait {
 	var ts []smithy.Trait
 	switch {
@@ -380,7 +381,7 @@ func nested(ref *model.Reference, flat string) []smithy.Trait {
 	return ts
 }
 
-// timestampFormat translates botocore's word; nil if there is none, and the protocol decides.
+// timestampFormat translates botocore's format name; nil if the protocol decides.
 func timestampFormat(word string) smithy.Trait {
 	switch word {
 	case "iso8601":

@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// Input is what an operation is asked with: checked, and of the types of its model.
+// Input holds the parameters of an operation, checked and in the types of its model.
 type Input struct {
 	typ    *Type
 	fields []field
@@ -25,7 +25,7 @@ type entry struct {
 	value any
 }
 
-// Value returns the top member with a name: a string, number or other plain value; nil if it is not set.
+// Value returns the value of a top-level member: a string, number or other scalar; nil if it is not set.
 func (in *Input) Value(name string) any {
 	for _, f := range in.fields {
 		if f.member.Name == name {
@@ -35,13 +35,13 @@ func (in *Input) Value(name string) any {
 	return nil
 }
 
-// Text returns the top member with a name if it is text.
+// Text returns the value of a top-level member if it is text.
 func (in *Input) Text(name string) string {
 	text, _ := in.Value(name).(string)
 	return text
 }
 
-// Set sets a top member to text, if there is such a member.
+// Set sets a top-level member to text, if it exists.
 func (in *Input) Set(name, text string) {
 	if in.typ == nil {
 		return
@@ -59,14 +59,14 @@ func (in *Input) Set(name, text string) {
 	in.fields = append(in.fields, field{m, text})
 }
 
-// Each calls f with each top member that is set.
+// Each calls f for each top-level member that is set.
 func (in *Input) Each(f func(*Member, any)) {
 	for _, field := range in.fields {
 		f(field.member, field.value)
 	}
 }
 
-// ParameterError says what is wrong with one parameter, and never what it holds.
+// ParameterError describes the problem with one parameter. It never contains its value.
 type ParameterError struct {
 	Path    string // e.g. "Tags[0].Key"; empty for the parameters as a whole
 	Problem string
@@ -80,12 +80,13 @@ func (e *ParameterError) Error() string {
 	return "parameter " + e.Path + ": " + e.Problem
 }
 
-// maxParameterDepth bounds how deep parameters may be nested, as they are walked by functions that call themselves.
+// maxParameterDepth limits the nesting of parameters, because recursive functions walk them.
 const maxParameterDepth = 200
 
-// Coerce makes parameters into what the operation's model says: text becomes numbers, booleans, times and bytes where the
-// model wants those, and numbers and booleans become text. unknown is called with the path of each parameter that the model does not
-// have, which is left out; an error of it is returned. token makes identifiers for members that want one and are not set.
+// Coerce converts parameters to the types of the operation's model. Text becomes numbers, booleans, times and bytes where
+// the model requires those, and numbers and booleans become text. Coerce calls unknown with the path of each unknown
+// parameter, which it leaves out, and returns the error of unknown. It calls token to make identifiers for unset members
+// that need one.
 func (o *Operation) Coerce(params map[string]any, unknown func(path string, known []string) error, token func() string) (*Input, error) {
 	in := &Input{typ: o.Input}
 	c := coercer{unknown: unknown, token: token}
@@ -109,7 +110,7 @@ func (o *Operation) Coerce(params map[string]any, unknown func(path string, know
 		if v := in.Value(m.Name); v == nil || v == "" {
 			return nil, &ParameterError{Path: m.Name, Problem: "it is part of the request's address and has to be given"}
 		}
-		if m.Label && o.service.Model.Metadata.ServiceID != "S3" && climbs(in.Text(m.Name)) { // S3's keys are no paths
+		if m.Label && o.service.Model.Metadata.ServiceID != "S3" && climbs(in.Text(m.Name)) { // S3's keys are not paths
 			return nil, &ParameterError{Path: m.Name, Problem: "it is part of the request's path, so no part of it may be . or .."}
 		}
 	}

@@ -29,11 +29,11 @@ import (
 
 var all = flag.Bool("aws.all", false, "compare every operation of every service with botocore, not a sample")
 
-// sample has every protocol, and the services whose requests are the oddest.
+// sample covers every protocol and the services with the most unusual requests.
 var sample = []string{"apigateway", "cloudfront", "cloudwatch", "dynamodb", "elbv2", "iam", "iot", "lambda", "rds", "route53", "s3", "s3control",
 	"ses", "sns", "sqs", "ssm", "sts"}
 
-// serialised is a line of testdata/serialize.py.
+// serialised is a line from testdata/serialize.py.
 type serialised struct {
 	Service, Operation, Protocol, Method, Path, Host string
 	Params                                           map[string]any
@@ -43,7 +43,7 @@ type serialised struct {
 	Headers                                          map[string]string
 }
 
-// differ says, by script and operation, what is known to be done in another way than botocore does it, and why.
+// differ lists, by script and operation, the known differences from botocore and their reasons.
 var differ = map[string]string{
 	"testdata/parse.py s3 GetBucketNotification": "one element is two members, of which botocore leaves one unread",
 }
@@ -60,7 +60,7 @@ func TestSerialisesAsBotocore(t *testing.T) {
 	})
 }
 
-// TestReadsAsBotocore has both read responses that were made up from the models.
+// TestReadsAsBotocore compares how both read responses that are generated from the models.
 func TestReadsAsBotocore(t *testing.T) {
 	each(t, "testdata/parse.py", 15000, func(s *shape.Service, line []byte) (string, string) {
 		var want struct {
@@ -87,7 +87,7 @@ func TestReadsAsBotocore(t *testing.T) {
 	})
 }
 
-// words is a result with text for all that is not text, as parse.py prints it.
+// words returns a result with every scalar as text, like the output of parse.py.
 func words(v any) any {
 	switch v := v.(type) {
 	case map[string]any:
@@ -114,8 +114,8 @@ func words(v any) any {
 	return fmt.Sprint(v)
 }
 
-// each runs a script over the sample, or over all services, and calls f with each line and its service. f returns the operation, and
-// how the line differs from what we do.
+// each runs a script over the sample, or over all services, and calls f with each line and its service. f returns the
+// operation and the difference of the line from our result.
 func each(t *testing.T, script string, most int, f func(*shape.Service, []byte) (string, string)) {
 	python := require.Python(t, "botocore")
 	bundle, err := model.Open()
@@ -258,7 +258,7 @@ func sorted(q map[string][]string) map[string][]string {
 	for k, values := range q {
 		for i, v := range values {
 			if v == "True" || v == "False" {
-				values[i] = strings.ToLower(v) // Python's word, which never reaches the wire
+				values[i] = strings.ToLower(v) // Python's spelling, which is never sent
 			}
 		}
 		slices.Sort(q[k])
@@ -266,7 +266,7 @@ func sorted(q map[string][]string) map[string][]string {
 	return q
 }
 
-// headers drops what is about the carriage of the body, and spells numbers one way.
+// headers drops headers about the transport of the body, and normalizes numbers.
 func headers(h map[string]string) map[string]string {
 	out := map[string]string{}
 	for k, v := range h {
@@ -282,7 +282,7 @@ func headers(h map[string]string) map[string]string {
 	return out
 }
 
-// meaning is a body without the freedoms of its format.
+// meaning normalizes a body by its format.
 func meaning(protocol string, body []byte, form map[string]string) any {
 	switch protocol {
 	case "query", "ec2":
@@ -318,7 +318,7 @@ func meaning(protocol string, body []byte, form map[string]string) any {
 	return string(body)
 }
 
-// tree is an XML document as nested lists.
+// tree returns an XML document as nested lists.
 func tree(body []byte) any {
 	d := xml.NewDecoder(bytes.NewReader(body))
 	type node struct {

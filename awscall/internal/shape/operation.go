@@ -19,14 +19,14 @@ import (
 	"github.com/pintle-dev/pintle/internal/language/value"
 )
 
-// ErrEventStream is what [Service.Operation] returns for an operation that answers, or is asked, by a stream of events.
+// ErrEventStream is the error of [Service.Operation] for an operation with an event stream in its request or response.
 var ErrEventStream = errors.New("it works by an event stream, which one answer cannot hold")
 
 // Operation is an operation of a service.
 type Operation struct {
 	Name          string
 	Model         *model.Operation
-	Input, Output *Type // nil if there is none
+	Input, Output *Type // nil if the operation has none
 
 	service *Service
 	schema  *smithy.OperationSchema
@@ -44,11 +44,11 @@ type Request struct {
 // Request writes a request. input comes from [Operation.Coerce].
 func (o *Operation) Request(ctx context.Context, input *Input) (r Request, err error) {
 	defer func() {
-		if p := recover(); p != nil { // smithy-go panics on shapes that a protocol cannot write
+		if p := recover(); p != nil { // smithy-go panics on shapes that a protocol cannot represent
 			err = fmt.Errorf("%s cannot be written: the serializer of its protocol panicked", o.Name)
 		}
 	}()
-	ctx = middleware.WithOperationName(ctx, o.Name) // CBOR's path has it from there
+	ctx = middleware.WithOperationName(ctx, o.Name) // CBOR's path takes the name from there
 	req, ok := smithyhttp.NewStackRequest().(*smithyhttp.Request)
 	if !ok {
 		return Request{}, errors.New("smithy-go makes another request")
@@ -63,7 +63,7 @@ func (o *Operation) Request(ctx context.Context, input *Input) (r Request, err e
 		}
 	}
 	if o.service.Protocol == restXML && string(r.Body) == "{}" {
-		r.Body = nil // smithy-go's word for a payload that was left out, which is JSON
+		r.Body = nil // smithy-go writes an omitted payload as JSON
 		r.Header.Del("Content-Type")
 	}
 	if o.service.Model.Metadata.AWSQueryCompatible != nil {
@@ -72,7 +72,7 @@ func (o *Operation) Request(ctx context.Context, input *Input) (r Request, err e
 	return r, nil
 }
 
-// HostPrefix is what the operation puts before the host of its endpoint, e.g. "123456789012."; often nothing.
+// HostPrefix returns the operation's prefix for the host of its endpoint, e.g. "123456789012.". It is often empty.
 func (o *Operation) HostPrefix(in *Input) (string, error) {
 	if o.Model.Endpoint == nil {
 		return "", nil
@@ -102,7 +102,7 @@ func (t *Type) hostLabels() []*Member {
 	return labels
 }
 
-// climbs reports whether text would lead upward in a path.
+// climbs reports whether text contains . or .. as a path segment.
 func climbs(text string) bool {
 	for segment := range strings.SplitSeq(text, "/") {
 		if segment == "." || segment == ".." {
@@ -112,23 +112,23 @@ func climbs(text string) bool {
 	return false
 }
 
-// APIError is what a service said that is no success.
+// APIError is the error response of a service.
 type APIError struct {
 	Code, Message string // Code is the name of the exception
-	WireCode      string // as it was sent, if that is not Code: some services have other codes than names of exceptions
+	WireCode      string // as sent, if it is not Code: some services have codes that differ from the names of exceptions
 }
 
 // Error implements error.
 func (e *APIError) Error() string { return e.Code + ": " + e.Message }
 
-// maxDepth bounds how deep a response may be nested, as its reader goes down by calling itself.
+// maxDepth limits the nesting of a response, because its reader is recursive.
 const maxDepth = 500
 
-// maxCBOR bounds responses in CBOR, whose reader goes as deep as they are nested.
+// maxCBOR limits the size of responses in CBOR, because their reader is recursive.
 const maxCBOR = 512 << 10
 
-// Response reads a response. It returns an [APIError] for one that tells an error, and another for one that is not as described; that
-// one quotes nothing of the response, which may hold secrets.
+// Response reads a response. It returns an [APIError] for an error response. For a response that does not match the model
+// it returns another error, which quotes nothing of the response, because that may contain secrets.
 func (o *Operation) Response(ctx context.Context, r *http.Response, body []byte) (v map[string]any, err error) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -195,12 +195,12 @@ func (o *Operation) hasPayload() bool {
 	return false
 }
 
-// hasRawPayload reports whether the body of a response is bytes that are not parsed, as the result of a Lambda function.
+// hasRawPayload reports whether the body of a response is unparsed bytes, such as the result of a Lambda function.
 func (o *Operation) hasRawPayload() bool {
 	return o.Output != nil && slices.ContainsFunc(o.Output.Members, func(m *Member) bool { return m.Payload && m.Type.Kind == Blob })
 }
 
-// streams makes text of what the model calls a stream; an empty one is empty text.
+// streams turns members that the model calls streams into text. An empty stream becomes empty text.
 func (o *Operation) streams(v map[string]any) {
 	for _, m := range o.Output.Members {
 		if !m.Streaming {
@@ -215,7 +215,7 @@ func (o *Operation) streams(v map[string]any) {
 	}
 }
 
-// around puts an element around a document whose root is itself the value.
+// around wraps a document whose root is the value itself in an element.
 func around(body []byte) []byte {
 	if i := bytes.Index(body, []byte("?>")); i >= 0 && bytes.HasPrefix(bytes.TrimSpace(body), []byte("<?")) {
 		body = body[i+2:]

@@ -11,7 +11,7 @@ import (
 
 var errTooDeep = errors.New("nested too deep")
 
-// output reads itself from a response.
+// output reads a response into itself.
 type output struct {
 	typ   *Type
 	value map[string]any
@@ -52,7 +52,7 @@ func readStructure(d smithy.ShapeDeserializer, schema *smithy.Schema, t *Type, d
 	return v, err
 }
 
-// read reads a value that is not null. schema is of the use of the type.
+// read reads a value that is not null. schema belongs to the use of the type.
 func read(d smithy.ShapeDeserializer, schema *smithy.Schema, t *Type, depth int) (any, error) {
 	if depth > maxDepth {
 		return nil, errTooDeep
@@ -97,7 +97,7 @@ func read(d smithy.ShapeDeserializer, schema *smithy.Schema, t *Type, depth int)
 }
 
 func readInteger(d smithy.ShapeDeserializer, schema *smithy.Schema, t *Type) (any, error) {
-	if t.Bits == 32 { // what a status code needs
+	if t.Bits == 32 { // the size of a status code
 		var v int32
 		err := d.ReadInt32(schema, &v)
 		return int64(v), err
@@ -115,7 +115,7 @@ func readList(d smithy.ShapeDeserializer, schema *smithy.Schema, t *Type, depth 
 		if err != nil {
 			return err
 		}
-		if null { // kept where the model has none too, so that what follows has the number that it has in the response
+		if null { // kept even if the model has no nulls, so that later items keep their index
 			v = append(v, nil)
 			return nil
 		}
@@ -147,7 +147,7 @@ func readMap(d smithy.ShapeDeserializer, schema *smithy.Schema, t *Type, depth i
 	return v, err
 }
 
-// readDocument makes JSON values of a document.
+// readDocument turns a document into JSON values.
 func readDocument(v document.Value) (any, error) {
 	o, ok := v.(document.Opaque)
 	if !ok {
@@ -156,7 +156,7 @@ func readDocument(v document.Value) (any, error) {
 	return readAny(o.Value)
 }
 
-// readAny checks that there is nothing of smithy-go in a document.
+// readAny checks that a document contains no types of smithy-go.
 func readAny(v any) (any, error) {
 	switch v := v.(type) {
 	case nil, bool, string, float64, int64, json.Number:

@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// elements returns the elements of any slice but bytes.
+// elements returns the elements of any slice except bytes.
 func elements(raw any) ([]any, bool) {
 	switch list := raw.(type) {
 	case []any:
@@ -32,7 +32,7 @@ func isText(raw any) bool {
 	return ok
 }
 
-// scalarText is the text of a plain value, as JSON would write it.
+// scalarText returns the JSON text of a scalar.
 func scalarText(raw any) (string, bool) {
 	switch v := raw.(type) {
 	case string:
@@ -70,7 +70,7 @@ func integer(raw any, bits int) (int64, bool) {
 	if v, err := strconv.ParseInt(text, 10, bits); err == nil {
 		return v, true
 	}
-	f, err := strconv.ParseFloat(text, 64) // 1.0 and 1e3 are whole numbers too
+	f, err := strconv.ParseFloat(text, 64) // 1.0 and 1e3 are also whole numbers
 	limit := math.Ldexp(1, bits-1)
 	if err != nil || f != math.Trunc(f) || f >= limit || f < -limit {
 		return 0, false
@@ -85,7 +85,7 @@ func number(raw any) (float64, bool) {
 	text, ok := scalarText(raw)
 	if !ok {
 		if f, isFloat := raw.(float64); isFloat {
-			return f, true // what JSON has no number for, and some services have words
+			return f, true // JSON cannot represent it as a number, but some services accept words for it
 		}
 		return 0, false
 	}
@@ -111,13 +111,13 @@ func instant(raw any) (time.Time, bool) {
 		return time.Time{}, false
 	}
 	ms, ok := number(raw)
-	if !ok || math.IsNaN(ms) || math.Abs(ms) > 8.64e15 { // JavaScript's own limit
+	if !ok || math.IsNaN(ms) || math.Abs(ms) > 8.64e15 { // JavaScript's limit
 		return time.Time{}, false
 	}
 	return time.UnixMilli(int64(ms)).UTC(), true
 }
 
-// describe says what a value is, without it.
+// describe describes a value without quoting it.
 func describe(raw any) string {
 	switch v := raw.(type) {
 	case string:

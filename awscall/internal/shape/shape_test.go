@@ -15,7 +15,7 @@ import (
 	"github.com/pintle-dev/pintle/internal/base/awsapi/model"
 )
 
-// everything is a model of one operation with a member of every type; it speaks protocol.
+// everything returns the operation of a model with a member of every type, in the given protocol.
 func everything(t testing.TB, protocol string) *shape.Operation {
 	t.Helper()
 	m, err := model.Parse([]byte(`{"metadata":{"serviceId":"Every","protocol":"` + protocol + `","targetPrefix":"E","apiVersion":"1"},
@@ -121,7 +121,7 @@ func TestResponse(t *testing.T) {
 	}
 }
 
-// No response makes a reader panic or quote it.
+// No response makes the reader panic, or appears in its errors.
 func FuzzResponse(f *testing.F) {
 	f.Add(200, `{"S":"s","List":["a",null],"Map":{"k":{"S":null}},"T":1,"Doc":{"a":[1]}}`)
 	f.Add(400, `{"__type":"a#B:c","message":"m"}`)

@@ -1,14 +1,14 @@
 // Package shape turns a description of a service into schemas, and generic values into requests and out of responses.
 //
-// The wire formats are smithy-go's; this package gives them schemas that were made at run time and values that describe
-// themselves by walking one. Nothing of smithy-go shows in the package that users import.
+// smithy-go implements the wire formats. This package gives it schemas made at run time, and values that serialize
+// themselves by such a schema. The package that users import does not expose smithy-go.
 package shape
 
 import (
 	"github.com/aws/smithy-go"
 )
 
-// Kind is what a value is.
+// Kind is the kind of a value.
 type Kind int
 
 // The kinds.
@@ -19,13 +19,13 @@ const (
 	String
 	Blob
 	Boolean
-	Integer // all sizes: they are checked on writing
+	Integer // all sizes: they are checked when written
 	Float
 	Time
 	Document
 )
 
-// String is the word for the kind in a message.
+// String returns the kind for a message.
 func (k Kind) String() string {
 	switch k {
 	case Structure:
@@ -52,12 +52,12 @@ func (k Kind) String() string {
 	return "a value"
 }
 
-// Type is a shape, ready to be read and written. It is not changed once its operation is built.
+// Type is a shape, ready for reading and writing. It does not change once its operation is built.
 type Type struct {
 	Kind    Kind
 	Members []*Member // of a structure, in the model's order
 	Union   bool
-	Sparse  bool // a list or map that may hold nulls
+	Sparse  bool // a list or map that may contain nulls
 	Elem    *Type
 	Bits    int // of an integer or float
 
@@ -66,23 +66,23 @@ type Type struct {
 	bySchema map[*smithy.Schema]*Member
 }
 
-// Member returns the member with a name, or nil.
+// Member returns the member with the given name, or nil.
 func (t *Type) Member(name string) *Member { return t.byName[name] }
 
 // Member is a member of a structure.
 type Member struct {
-	Name      string // as callers write it
+	Name      string // as in a caller's parameters
 	Type      *Type
-	Token     bool   // filled with a fresh identifier when it is left out
-	Label     bool   // part of the path: may not be empty
+	Token     bool   // filled with a new identifier if it is not set
+	Label     bool   // part of the path, so it must not be empty
 	HostLabel bool   // part of the host
 	Context   string // parameter of the endpoint rules
-	Header    string // name of the header it goes to
-	JSON      bool   // text that holds JSON
+	Header    string // name of its header
+	JSON      bool   // text that contains JSON
 	Streaming bool
 	Payload   bool
 
 	bound  bool // outside the body
-	unsent bool // it is told by the endpoint alone
+	unsent bool // only the endpoint contains it
 	schema *smithy.Schema
 }

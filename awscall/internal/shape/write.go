@@ -7,7 +7,7 @@ import (
 	"github.com/aws/smithy-go/document"
 )
 
-// documentText is JSON, written as it is.
+// documentText is JSON that is written unchanged.
 type documentText []byte
 
 // MarshalSmithyDocument implements smithy-go's document.Marshaler.
