@@ -1,11 +1,11 @@
-// Package awslambda runs providers in functions that are built with github.com/aws/aws-lambda-go, for those who use
-// its tools: wrapped handlers, extensions, tracing. Others need it not; [pintle.Main] has a loop of its own.
+// Package awslambda runs providers in Lambda functions that use github.com/aws/aws-lambda-go and its tools: wrapped
+// handlers, extensions, tracing. Other programs do not need it; [pintle.Main] has its own loop.
 //
 //	func main() { awslambda.Start(pintle.New(databases{})) }
 //
-// Operations that go on are waited for by AWS Step Functions if the function has the environment variables of package
-// statemachine, otherwise in the function. The engine's own way of waiting for functions that it hosts asks for a header
-// of the Runtime API, which aws-lambda-go does not show: there, too, the function waits.
+// If the function has the environment variables of package statemachine, AWS Step Functions keeps the waits of operations
+// in progress. Otherwise the function waits, even if Pintle hosts it: the engine keeps waits only for programs that read
+// a header of the Runtime API, which aws-lambda-go does not expose.
 package awslambda
 
 import (
@@ -21,7 +21,7 @@ import (
 )
 
 // Start serves the handlers and does not return; [StartServer] takes a configuration. It reads the environment, see
-// [pintle.RunConfigFromEnvironment] and [statemachine.FromEnvironment]. Anywhere but on Lambda, and with a command, it is
+// [pintle.RunConfigFromEnvironment] and [statemachine.FromEnvironment]. Outside Lambda, or with a command, it calls
 // [statemachine.Main].
 func Start(handlers ...pintle.Handler) {
 	if os.Getenv("AWS_LAMBDA_RUNTIME_API") == "" || len(os.Args) > 1 {
@@ -33,7 +33,7 @@ func Start(handlers ...pintle.Handler) {
 		c.Logger.Error("provider stopped", "error", err)
 		os.Exit(1)
 	}
-	c.WebhookSecrets, c.Topics = nil, nil // these are for HTTP; what is wrong with them does not matter here
+	c.WebhookSecrets, c.Topics = nil, nil // these are for HTTP, so errors in them do not matter here
 	// Without its waiter the provider waits in place, which is better than no answer.
 	if waiter, err := statemachine.FromEnvironment(c.Logger); err != nil {
 		c.Logger.Error("there is no state machine to wait, so the function waits itself", "error", err)
@@ -43,8 +43,8 @@ func Start(handlers ...pintle.Handler) {
 	StartServer(c.ServerConfig)
 }
 
-// StartServer serves a configuration as a Lambda function and does not return. It ends the program, with status 1, when the
-// configuration is wrong or a handler ignores its deadline and does not stop.
+// StartServer serves a configuration as a Lambda function and does not return. It exits with status 1 if the
+// configuration is invalid, or if a handler ignores its deadline and does not stop.
 func StartServer(c pintle.ServerConfig, options ...lambda.Option) {
 	handler, err := New(c)
 	if err != nil {
@@ -54,12 +54,12 @@ func StartServer(c pintle.ServerConfig, options ...lambda.Option) {
 	lambda.StartWithOptions(ending{handler}, options...)
 }
 
-// Handler is a lambda.Handler that answers the requests in events. Its methods may be called by many goroutines at once.
+// Handler is a lambda.Handler that answers the requests in events. It is safe for concurrent use.
 type Handler struct{ server *pintle.Server }
 
 var _ lambda.Handler = (*Handler)(nil)
 
-// New returns a handler, for those who wrap it before they give it to lambda.Start. The error says what is wrong with the
+// New returns a handler that you can wrap before you pass it to lambda.Start. The error describes an invalid
 // configuration.
 func New(c pintle.ServerConfig) (*Handler, error) {
 	server, err := pintle.NewServer(c)
@@ -69,12 +69,13 @@ func New(c pintle.ServerConfig) (*Handler, error) {
 	return &Handler{server}, nil
 }
 
-// Invoke is that of lambda.Handler: see [pintle.Server.Invoke]. After [pintle.ErrHandlerStuck] the program should end.
+// Invoke implements lambda.Handler: see [pintle.Server.Invoke]. After [pintle.ErrHandlerStuck] the program should exit.
 func (h *Handler) Invoke(ctx context.Context, event []byte) ([]byte, error) {
 	return h.server.Invoke(ctx, event)
 }
 
-// ending ends the program when a handler does not stop: it must not be at work beside the Delete of what it makes.
+// ending exits if a handler does not stop, because the handler must not run at the same time as the Delete of what it
+// makes.
 type ending struct{ *Handler }
 
 func (e ending) Invoke(ctx context.Context, event []byte) ([]byte, error) {

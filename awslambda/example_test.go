@@ -18,7 +18,7 @@ func ExampleStartServer() {
 	awslambda.StartServer(pintle.ServerConfig{Handlers: []pintle.Handler{handler}}, lambda.WithEnableSIGTERM())
 }
 
-// A handler that another one wraps.
+// A handler inside another handler.
 func ExampleNew() {
 	h, err := awslambda.New(pintle.ServerConfig{Handlers: []pintle.Handler{handler}})
 	if err != nil {

@@ -1,4 +1,4 @@
-// Package cdkprovider makes handlers of functions that follow the contract of the CDK's provider framework, onEvent and
+// Package cdkprovider makes handlers from functions that follow the contract of the CDK's provider framework, onEvent and
 // isComplete:
 //
 //	func main() { pintle.Main(cdkprovider.New(onEvent, isComplete)) }
@@ -17,29 +17,29 @@ import (
 	"github.com/pintle-dev/pintle"
 )
 
-// EventFunc is a function over events of the provider framework: onEvent, or isComplete.
+// EventFunc is an onEvent or isComplete function of the provider framework.
 //
 // The event has the members of the request: RequestType, RequestId, PhysicalResourceId, ResourceProperties and so on. Its
-// ResponseURL is "...". For isComplete it also has those of the result of onEvent. It is decoded as by [encoding/json], with
-// numbers of the type [json.Number]. The function may change it. A [pintle.Secret] in the result is sent in clear text, and
-// makes the answer NoEcho. A nil result is an empty one.
+// ResponseURL is "...". For isComplete it also has the members of onEvent's result. It is decoded as by [encoding/json],
+// with numbers of the type [json.Number]. The function may change it. A [pintle.Secret] in the result is sent in clear
+// text and makes the answer NoEcho. A nil result is an empty one.
 type EventFunc func(ctx context.Context, event map[string]any) (map[string]any, error)
 
-// Function is a function somewhere that takes an event and returns a result, both JSON objects. An empty result is an empty
-// object. [LambdaFunction] makes one of the name of a Lambda function.
+// Function is a function in another process that takes an event and returns a result, both JSON objects. An empty result
+// is an empty object. [LambdaFunction] makes one from the name of a Lambda function.
 type Function func(ctx context.Context, event []byte) ([]byte, error)
 
 // FunctionError is the error of a [Function] that ran and failed.
 type FunctionError struct {
-	// Message is the message of the function. It appears in the events of the stack.
+	// Message is the error message of the function. The events of the stack show it.
 	Message string
-	// Logs is where to find more, e.g. "/aws/lambda/NAME". It appears in the events too. It may be empty.
+	// Logs is where to find more, e.g. "/aws/lambda/NAME". The events also show it. It may be empty.
 	Logs string
-	// Trace is for the log of this program. It may be empty.
+	// Trace is a stack trace for the log of this program. It may be empty.
 	Trace []string
 }
 
-// Error returns the message and where the logs are.
+// Error returns the message and the place of the logs.
 func (e *FunctionError) Error() string {
 	if e.Logs == "" {
 		return e.Message
@@ -47,30 +47,30 @@ func (e *FunctionError) Error() string {
 	return e.Message + "\n\nLogs: " + e.Logs
 }
 
-// Handler is a [pintle.Handler] made of one or two functions.
+// Handler is a [pintle.Handler] made from one or two functions.
 type Handler struct{ resource *pintle.Resource }
 
-// Handle answers one request by the functions.
+// Handle answers one request by calling the functions.
 func (h *Handler) Handle(ctx context.Context, r *pintle.Request) (pintle.Answer, error) {
 	return h.resource.Handle(ctx, r)
 }
 
-// New returns a handler made of two functions.
+// New returns a handler made from two functions.
 //
-// onEvent starts the operation. It returns PhysicalResourceId, Data and NoEcho, all optional, and any members for the event of
-// isComplete. The default ID is that of the request for a Create, and the present one otherwise. An Update that returns
-// another ID replaces the resource. A Delete cannot change the ID. isComplete returns IsComplete, and Data to add to that of
-// onEvent when it is true. It is called right after onEvent and then in intervals, see [pintle.WithPollPolicy]. It may be
-// nil: the operation is then complete when onEvent returns.
+// onEvent starts the operation. It returns PhysicalResourceId, Data and NoEcho, all optional, and any other members for
+// the event of isComplete. The default ID is the request ID for a Create, and the present ID otherwise. An Update that
+// returns another ID replaces the resource. A Delete cannot change the ID. isComplete returns IsComplete and, if that is
+// true, Data to add to onEvent's. It is called right after onEvent and then at intervals, see [pintle.WithPollPolicy]. If
+// isComplete is nil, the operation is complete when onEvent returns.
 //
-// An error fails the request. If onEvent returns it for a Create, nothing was made, and the Delete that the service sends is
-// answered without a call. If isComplete returns it, onEvent gets that Delete. For a Delete, [pintle.ErrGone] counts as success.
+// An error fails the request. If onEvent fails a Create, nothing was made, and the Delete that follows is answered
+// without a call. If isComplete fails it, onEvent gets that Delete. For a Delete, [pintle.ErrGone] counts as success.
 func New(onEvent, isComplete EventFunc, opts ...pintle.Option) *Handler {
 	return NewRemote(onEvent.function(), isComplete.function(), opts...)
 }
 
-// NewRemote is [New] for functions that run elsewhere: in another process, another language, another Lambda function. It
-// panics without an onEvent.
+// NewRemote is [New] for functions in another process, another language or another Lambda function. It panics without an
+// onEvent.
 func NewRemote(onEvent, isComplete Function, opts ...pintle.Option) *Handler {
 	if onEvent == nil {
 		panic("cdkprovider: there is no function onEvent")
@@ -85,7 +85,7 @@ func NewRemote(onEvent, isComplete Function, opts ...pintle.Option) *Handler {
 // object is a JSON object, member by member.
 type object map[string]json.RawMessage
 
-// attributes are those of any names.
+// attributes have any names.
 type attributes = map[string]any
 
 type response = pintle.Response[attributes]
@@ -103,18 +103,18 @@ func (f framework) Create(ctx context.Context, r *pintle.CreateRequest[json.RawM
 func (f framework) Update(ctx context.Context, r *pintle.UpdateRequest[json.RawMessage]) (response, error) {
 	answer, err := f.begin(ctx, &r.Request)
 	if errors.Is(err, pintle.ErrGone) {
-		err = presentError{err} // the contract has no such case: the Update has failed
+		err = presentError{err} // the contract has no such case, so the Update fails
 	}
 	return answer, err
 }
 
-// presentError is an error that is not [pintle.ErrGone], even if it wraps that. It has no Unwrap, so [errors.Is] does not look
-// into it.
+// presentError is an error that never matches [pintle.ErrGone], even if it wraps that. It has no Unwrap, so [errors.Is]
+// does not look into it.
 type presentError struct{ err error }
 
 func (e presentError) Error() string { return e.err.Error() }
 
-// As finds the types in the error: the log needs that of [pintle.Hide].
+// As finds types in the wrapped error: the log needs the type of [pintle.Hide].
 func (e presentError) As(target any) bool { return errors.As(e.err, target) }
 
 func (f framework) Delete(ctx context.Context, r *pintle.DeleteRequest[json.RawMessage]) error {
@@ -129,7 +129,7 @@ func (f framework) begin(ctx context.Context, r *pintle.Request) (response, erro
 	if err != nil && !ran {
 		return response{}, err
 	}
-	// From here on something was made.
+	// After this point something was made.
 	made := response{ID: r.ID}
 	if r.Type == pintle.Create {
 		made.ID = pintle.PhysicalID(r.RequestID)
@@ -154,7 +154,7 @@ func (f framework) begin(ctx context.Context, r *pintle.Request) (response, erro
 	return answer, nil
 }
 
-// Delete hands the result of onEvent to isComplete.
+// Delete passes the result of onEvent to isComplete.
 func (f pollingFramework) Delete(ctx context.Context, r *pintle.DeleteRequest[json.RawMessage]) error {
 	answer, err := f.begin(ctx, &r.Request)
 	r.SetState(answer.State)
@@ -170,7 +170,7 @@ func (f pollingFramework) Poll(ctx context.Context, r *pintle.PollRequest[json.R
 	return progress, err
 }
 
-// verbatimError is an error of isComplete. Its text becomes the reason as it is, as with the framework, and without a word about Poll.
+// verbatimError is an error of isComplete. As in the framework, its text is the reason, without a prefix about Poll.
 type verbatimError struct{ error }
 
 // Verbatim marks the error for the package that polls.

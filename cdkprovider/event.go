@@ -42,10 +42,10 @@ func call(ctx context.Context, r *pintle.Request, f Function, event object) (obj
 	return parsed, nil
 }
 
-// hiddenURL stands for the response URL, with which a function could answer, or let others do it.
+// hiddenURL replaces the response URL, with which a function could answer the request itself or let others do so.
 const hiddenURL = "..."
 
-// eventOf is the event of a request, for onEvent.
+// eventOf returns the event of a request for onEvent.
 func eventOf(r *pintle.Request) object {
 	e := object{
 		"RequestType": text(string(r.Type)), "ResponseURL": text(hiddenURL), "StackId": text(string(r.StackID)),
@@ -64,10 +64,10 @@ func eventOf(r *pintle.Request) object {
 	return e
 }
 
-// forbidden are the members of a request that a result cannot change: an answer to another request would be the end.
+// forbidden are the members of a request that a result cannot change. Otherwise the answer could be for another request.
 var forbidden = []string{"RequestType", "ResponseURL", "StackId", "RequestId", "LogicalResourceId"}
 
-// dropForbidden takes them off a result. Functions that return their event with something added are common.
+// dropForbidden removes them from a result. Many functions return their event with added members.
 func dropForbidden(r *pintle.Request, result object) {
 	event := eventOf(r)
 	for _, name := range forbidden {
@@ -101,12 +101,12 @@ func idIn(r *pintle.Request, result object, present pintle.PhysicalID) (pintle.P
 	return pintle.PhysicalID(id), nil
 }
 
-// answerOf is the answer that a result makes.
+// answerOf returns the answer for a result.
 func answerOf(r *pintle.Request, result object, id pintle.PhysicalID) (response, error) {
 	answer := response{ID: id}
 	var err error
 	if answer.NoEcho, err = boolean(result["NoEcho"]); err != nil {
-		answer.NoEcho = true // rather that than to show what may be secret
+		answer.NoEcho = true // because the values may be secret
 		r.Log().Warn(`"NoEcho" in the result is neither true nor false and counts as true`)
 	}
 	answer.Reason = reasonIn(result)
@@ -147,7 +147,7 @@ func mergedData(first, second json.RawMessage) (json.RawMessage, error) {
 	return clearjson.Encode(all)
 }
 
-// reasonIn returns the text for people in a result. Anything but a text is the author's, for isComplete.
+// reasonIn returns the reason in a result. A value that is not a string belongs to the author, for isComplete.
 func reasonIn(result object) string {
 	var reason string
 	if json.Unmarshal(result["Reason"], &reason) != nil {
@@ -156,7 +156,7 @@ func reasonIn(result object) string {
 	return reason
 }
 
-// boolean reads true and false, also as strings in any case. A missing value is false.
+// boolean parses true and false, including strings in any case. A missing value is false.
 func boolean(raw json.RawMessage) (bool, error) {
 	if !isGiven(raw) {
 		return false, nil
@@ -170,13 +170,13 @@ func boolean(raw json.RawMessage) (bool, error) {
 	return false, fmt.Errorf("%.20s, want true or false", raw)
 }
 
-// isGiven reports whether a member is there and not null.
+// isGiven reports whether a member exists and is not null.
 func isGiven(raw json.RawMessage) bool {
 	return len(raw) > 0 && !slices.Equal(raw, []byte("null"))
 }
 
-// text is a string in JSON.
+// text returns a string as JSON.
 func text(s string) json.RawMessage {
-	raw, _ := clearjson.Encode(s) // never fails: a string
+	raw, _ := clearjson.Encode(s) // never fails for a string
 	return raw
 }

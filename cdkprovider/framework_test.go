@@ -18,8 +18,8 @@ import (
 
 var update = flag.Bool("update", false, "write the generated documents")
 
-// script is a function that returns one text after the other, the last again and again. A text that begins with "throw "
-// is an error.
+// script is a function that returns the texts in order and then repeats the last one. A text that begins with "throw " is
+// an error.
 type script struct {
 	texts  []string
 	events []map[string]any
@@ -38,7 +38,7 @@ func (s *script) call(_ context.Context, event []byte) ([]byte, error) {
 	return []byte(text), nil
 }
 
-// scene is a world with a provider of two scripts.
+// scene is a world with a provider made of two scripts.
 type scene struct {
 	*world
 	handler             *Handler
@@ -65,16 +65,17 @@ func (s *scene) waitWith(t *testing.T, waiter pintle.Waiter) {
 	s.world = newWaitingWorld(t, waiter, s.handler)
 }
 
-// behaviour is something that the provider framework of the CDK (aws-cdk-lib 2.276.0) does, and what this package does.
+// behaviour is a behaviour of the CDK's provider framework (aws-cdk-lib 2.276.0), and the corresponding one of this
+// package.
 type behaviour struct {
 	what       string
 	kind       pintle.RequestType
-	onEvent    string // what it returns
-	isComplete string // empty for none
-	cdk        string // what the service hears, as short has it, but for the reason of a success
-	ours       string // empty for the same; what it begins with if it ends with "…"
-	why        string // they differ
-	// play sends further requests where the case needs more than one, and returns the result.
+	onEvent    string // its result
+	isComplete string // its result; empty: no isComplete
+	cdk        string // the answer that the service receives, formatted by short, without the reason of a success
+	ours       string // empty: the same; only the beginning if it ends with "…"
+	why        string // the reason of the difference
+	// play sends further requests if the case needs more than one, and returns the result.
 	play func(t *testing.T, s *scene) string
 }
 
@@ -254,8 +255,8 @@ func behaviours() []behaviour {
 	}
 }
 
-// TestFramework plays what the CDK's framework is known to do, and compares it with docs/cdk-provider-framework.md.
-// With -v it prints that, and with -update it writes it.
+// TestFramework plays the known behaviour of the CDK's framework, and compares the results with
+// docs/cdk-provider-framework.md. With -v it prints that page, and with -update it writes it.
 func TestFramework(t *testing.T) {
 	var doc bytes.Buffer
 	doc.WriteString(frameworkHead)
@@ -319,7 +320,7 @@ result has a ` + "`Reason`" + `; the table leaves it out. The request is r-1, an
 |---|---|---|
 `
 
-// The trace of a function is in the log, and only there; no secret is.
+// The trace of a function is only in the log. Secrets are not even there.
 func TestRemoteTrace(t *testing.T) {
 	s := newScene(t, "throw no quota", "")
 	got := s.ask(t, pintle.Update, "old", "{}", "{}")
@@ -335,7 +336,7 @@ func TestOnEvent(t *testing.T) {
 		}
 		n, err := event["ResourceProperties"].(map[string]any)["N"].(json.Number).Int64()
 		event["Data"] = map[string]any{"Password": pintle.NewSecret("pa55word"), "N": n}
-		return event, err // with all that is in the event
+		return event, err // including all members of the event
 	}, func(_ context.Context, event map[string]any) (map[string]any, error) {
 		if event["Data"].(map[string]any)["Password"] != "pa55word" {
 			return nil, fmt.Errorf("event %v", event)
@@ -369,7 +370,7 @@ func TestOnEvent(t *testing.T) {
 	}
 }
 
-// Values that isComplete marks with NoEcho are hidden in the reason and in the log.
+// The values that isComplete marks with NoEcho are redacted in the reason and in the log.
 func TestNoEchoOfIsComplete(t *testing.T) {
 	s := newScene(t, `{}`, `{"IsComplete":true,"NoEcho":true,"Data":{"Password":"s3cretpw"},"Reason":"password is s3cretpw"}`)
 	got := s.ask(t, pintle.Create, "", "{}", "")
@@ -386,7 +387,7 @@ type upper map[string]any
 
 func (u upper) MarshalText() ([]byte, error) { return []byte(fmt.Sprint("upper ", len(u))), nil }
 
-// A Go function may return any values that encoding/json encodes, with secrets anywhere in them.
+// A Go function may return any values that encoding/json encodes, including secrets at any depth.
 func TestOnEventValues(t *testing.T) {
 	type endpoint struct {
 		Host  string            `json:"host"`
@@ -429,7 +430,7 @@ func TestOnEventValues(t *testing.T) {
 	}
 }
 
-// A function whose result cannot be encoded has made something, so its Delete must come.
+// A function whose result cannot be encoded has made something, so its Delete must follow.
 func TestOnEventUnencodable(t *testing.T) {
 	loop := map[string]any{}
 	loop["loop"] = loop
@@ -445,7 +446,7 @@ func TestOnEventUnencodable(t *testing.T) {
 	}
 }
 
-// An Update of a resource that is gone fails, and the log has what Hide keeps out of the reason.
+// An Update of a missing resource fails, and the log contains the details that Hide keeps out of the reason.
 func TestOnEventGoneInUpdate(t *testing.T) {
 	w := newWorld(t, New(func(context.Context, map[string]any) (map[string]any, error) {
 		return nil, pintle.Hide(fmt.Errorf("no table t7: %w", pintle.ErrGone))
@@ -458,7 +459,7 @@ func TestOnEventGoneInUpdate(t *testing.T) {
 	}
 }
 
-// The waits of the adapter go through the seam, and bring all with them.
+// The waits of the adapter are handed over with all their state.
 func TestOnEventHandedOver(t *testing.T) {
 	s := newScene(t, `{"PhysicalResourceId":"new","Job":12345678901234567890,"Data":{"A":"pa55word"},"NoEcho":true}`,
 		notComplete+` then {"Reason":"copying pa55word"} then {"IsComplete":true,"Data":{"B":2}}`)
@@ -486,7 +487,7 @@ func TestOnEventHandedOver(t *testing.T) {
 		t.Errorf("isComplete got %v, then %v", first, last)
 	}
 
-	// A Create that was given up is undone, if its Delete is for something else.
+	// A Create that timed out is rolled back if its Delete is for another ID.
 	s = newScene(t, `{"PhysicalResourceId":"new"} then {}`, notComplete)
 	s.waitWith(t, kept)
 	hand(t, s.world, s.event(pintle.Create, "", "{}", ""))
@@ -502,7 +503,7 @@ func TestOnEventHandedOver(t *testing.T) {
 	}
 }
 
-// A program that is no async provider any more says so, and keeps the ID.
+// If a new version of the program has no isComplete, the request fails and keeps the ID.
 func TestOnEventLosesIsComplete(t *testing.T) {
 	kept := &shelf{}
 	s := newScene(t, `{"PhysicalResourceId":"new"}`, notComplete)

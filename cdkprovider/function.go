@@ -11,7 +11,7 @@ import (
 	"github.com/pintle-dev/pintle/internal/base/clearjson"
 )
 
-// function makes a [Function] of f, nil of nil.
+// function makes a [Function] from f. It returns nil for nil.
 func (f EventFunc) function() Function {
 	if f == nil {
 		return nil
@@ -37,7 +37,8 @@ func (f EventFunc) function() Function {
 	}
 }
 
-// unencodableError is the error of a function that ran, and whose result cannot be encoded. What it made exists.
+// unencodableError is the error of a function that ran but whose result cannot be encoded. Whatever the function made
+// exists.
 type unencodableError struct {
 	err error
 	id  string // PhysicalResourceId in the result; may be empty

@@ -16,7 +16,7 @@ import (
 	"github.com/pintle-dev/pintle/internal/base/clock"
 )
 
-// lambdaService is a Lambda service that replies one thing after the other.
+// lambdaService is a Lambda service that sends its replies in order.
 type lambdaService struct {
 	*httptest.Server
 	replies  []reply
@@ -26,7 +26,7 @@ type lambdaService struct {
 
 type reply struct {
 	status     int
-	kind, body string // the error type of the service; or for 200, of the function
+	kind, body string // the error type of the service; for 200, of the function
 }
 
 func newLambdaService(t *testing.T, replies ...reply) *lambdaService {
@@ -62,7 +62,7 @@ func TestLambdaFunction(t *testing.T) {
 	for _, tt := range []struct {
 		name    string
 		replies []reply
-		want    string // result or error
+		want    string // the result or the error
 		calls   int
 	}{
 		{"a result", []reply{{200, "", `{"A":1}`}}, `{"A":1}`, 1},
@@ -117,7 +117,7 @@ func TestLambdaFunction(t *testing.T) {
 	}
 }
 
-// A function that never becomes active is not waited for longer than that; nor is any beyond the time of the request.
+// The wait for a function that never becomes active is limited, also by the time of the request.
 func TestLambdaFunctionNeverActive(t *testing.T) {
 	s := newLambdaService(t, reply{502, "ResourceNotReadyException", ""})
 	clk := &fastClock{now: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)}
@@ -201,7 +201,7 @@ func testConfig(c clock.Clock) LambdaConfig {
 	return config
 }
 
-// Two Lambda functions as one provider.
+// Two Lambda functions form one provider.
 func TestRemoteLambda(t *testing.T) {
 	s := newLambdaService(t, reply{200, "", `{"PhysicalResourceId":"new"}`}, reply{200, "", `{"IsComplete":false}`}, reply{200, "", `{"IsComplete":true,"Data":{"A":1}}`})
 	clk := &fastClock{now: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)}

@@ -23,23 +23,22 @@ import (
 	"github.com/pintle-dev/pintle/wire"
 )
 
-// LambdaConfig configures [LambdaFunction]. Nothing in it is read from the environment; [LambdaConfigFromEnvironment] does
-// that.
+// LambdaConfig configures [LambdaFunction]. [LambdaConfigFromEnvironment] reads one from the environment.
 type LambdaConfig struct {
-	// Region is that of a function without an ARN.
+	// Region is the region of a function without an ARN.
 	Region string
-	// Endpoint is the URL of the Lambda service. Empty means that of the region.
+	// Endpoint is the URL of the Lambda service. Empty means the default URL of the region.
 	Endpoint string
-	// Credentials returns the key that signs a call. It is called for each. Required.
+	// Credentials returns the key that signs a call. It is called for each call. Required.
 	Credentials func(context.Context) (Credentials, error)
-	// Client makes the calls. It should not have a timeout of its own: a call takes as long as the function. Nil means a
-	// client of the package's own, which respects HTTPS_PROXY.
+	// Client makes the calls. It should not have a timeout: a call takes as long as the function. Nil means a client that
+	// respects HTTPS_PROXY.
 	Client *http.Client
 
-	clock clock.Clock // nil: the system's
+	clock clock.Clock // nil: the system clock
 }
 
-// Credentials are those of AWS calls. SessionToken is empty for keys that last.
+// Credentials are AWS credentials. SessionToken is empty for long-term keys.
 type Credentials struct {
 	AccessKeyID     string
 	SecretAccessKey pintle.Secret
@@ -66,27 +65,28 @@ func LambdaConfigFromEnvironment() LambdaConfig {
 const (
 	// maxResult is the size of the largest result of a function in bytes. Source: Lambda, quotas, synchronous payload.
 	maxResult = 6 << 20
-	// invokeTries is how often a call is made that did not reach the function.
+	// invokeTries is the maximum number of tries for a call that did not reach the function.
 	invokeTries = 6
 	// longestPause is the longest pause between two tries.
 	longestPause = 5 * time.Second
-	// activeWithin is how long a function that is being set up is waited for.
+	// activeWithin is how long to wait for a function to become active.
 	activeWithin = 5 * time.Minute
 )
 
-// functionName matches what Invoke takes: a name, with a qualifier or not, or an ARN. Source: Lambda, API, Invoke.
+// functionName matches the names that Invoke accepts: a name with an optional qualifier, or an ARN. Source: Lambda, API,
+// Invoke.
 var functionName = regexp.MustCompile(`^(?:arn:(aws[a-z-]*):lambda:([a-z0-9-]+):[0-9]{12}:function:|[0-9]{12}:function:)?([A-Za-z0-9_-]{1,140})(?::(\$LATEST|[A-Za-z0-9_-]{1,128}))?$`)
 
 // lambdaFunction is a Lambda function that is called by its name.
 type lambdaFunction struct {
 	LambdaConfig
-	id                      string // as it was given
-	partition, region, name string // the first two only with an ARN
+	id                      string // as given
+	partition, region, name string // the first two are set only for an ARN
 }
 
-// LambdaFunction returns the Lambda function with a name or an ARN, which may have a version or alias at its end. It is
-// called synchronously. A call that is throttled, or meets a server's error, is made again after a pause, and a function
-// that is being set up is waited for, both within the time of the request. The program needs the permission
+// LambdaFunction returns the Lambda function with a name or an ARN, which may end with a version or alias. It is called
+// synchronously. A call that is throttled or gets a server error is retried after a pause. If the function is not active
+// yet, the call waits for it. Both happen within the time of the request. The program needs the permission
 // lambda:InvokeFunction. An error of the function is a [FunctionError].
 func LambdaFunction(id string, c LambdaConfig) (Function, error) {
 	parts := functionName.FindStringSubmatch(id)
@@ -115,7 +115,7 @@ func LambdaFunction(id string, c LambdaConfig) (Function, error) {
 	return f.call, nil
 }
 
-// call calls the function until it runs.
+// call retries the call until the function runs.
 func (f lambdaFunction) call(ctx context.Context, event []byte) ([]byte, error) {
 	start := f.clock.Now()
 	pause := 200 * time.Millisecond
@@ -138,16 +138,16 @@ func (f lambdaFunction) call(ctx context.Context, event []byte) ([]byte, error) 
 	}
 }
 
-// again says whether a call may be made again.
+// again is whether and when to retry a call.
 type again int
 
 const (
 	never      again = iota
-	soon             // it did not reach the function
-	whenActive       // the function is being set up
+	soon             // the call did not reach the function
+	whenActive       // the function is not active yet
 )
 
-// invokeError is that of a call that the service refused.
+// invokeError is the error of a call that the service refused.
 type invokeError struct {
 	text  string
 	again again
@@ -155,7 +155,7 @@ type invokeError struct {
 
 func (e *invokeError) Error() string { return e.text }
 
-// invoke calls once.
+// invoke makes one call.
 func (f lambdaFunction) invoke(ctx context.Context, event []byte) ([]byte, error) {
 	request, err := f.request(ctx, event)
 	if err != nil {
@@ -165,7 +165,7 @@ func (f lambdaFunction) invoke(ctx context.Context, event []byte) ([]byte, error
 	if err != nil {
 		refused := &invokeError{text: fmt.Sprintf("invoke %s: %v", f.id, withoutURL(err))}
 		if op, ok := errors.AsType[*net.OpError](err); ok && op.Op == "dial" {
-			refused.again = soon // for anything else the function may be at work
+			refused.again = soon // otherwise the function may be running
 		}
 		return nil, refused
 	}
@@ -184,7 +184,7 @@ func (f lambdaFunction) invoke(ctx context.Context, event []byte) ([]byte, error
 	return body, nil
 }
 
-// request is a signed call of Invoke.
+// request returns a signed Invoke request.
 func (f lambdaFunction) request(ctx context.Context, event []byte) (*http.Request, error) {
 	region := cmp.Or(f.region, f.Region)
 	if region == "" {
@@ -218,13 +218,13 @@ func (f lambdaFunction) request(ctx context.Context, event []byte) (*http.Reques
 	return request, nil
 }
 
-// refusal is the error of a call that did not run the function.
+// refusal returns the error of a call that did not run the function.
 func (f lambdaFunction) refusal(response *http.Response, body []byte) error {
 	var said struct {
-		Message string `json:"message"` // or Message: encoding/json does not mind
+		Message string `json:"message"` // or Message: encoding/json ignores case
 		Type    string
 	}
-	_ = json.Unmarshal(body, &said) // what is not JSON says nothing
+	_ = json.Unmarshal(body, &said) // a body that is not JSON adds nothing
 	kind, _, _ := strings.Cut(response.Header.Get("X-Amzn-ErrorType"), ":")
 	said.Message = wire.CleanText(wire.Redact(said.Message))
 	e := &invokeError{text: fmt.Sprintf("invoke %s: %s %s: %.500s", f.id, response.Status, kind, said.Message)}
@@ -237,18 +237,18 @@ func (f lambdaFunction) refusal(response *http.Response, body []byte) error {
 	return e
 }
 
-// permanent are the errors with status 502 that do not pass. Source: Lambda, API, Invoke, errors.
+// permanent are the errors with status 502 that a retry cannot fix. Source: Lambda, API, Invoke, errors.
 var permanent = map[string]bool{
 	"InvalidRuntimeException": true, "InvalidZipFileException": true, "InvalidSecurityGroupIDException": true, "InvalidSubnetIDException": true,
 	"KMSAccessDeniedException": true, "KMSDisabledException": true, "KMSInvalidStateException": true, "KMSNotFoundException": true,
 }
 
-// failure is the error of a function that ran.
+// failure returns the error of a function that ran.
 func (f lambdaFunction) failure(body []byte) error {
 	var said struct {
 		Message    string   `json:"errorMessage"`
-		Trace      []string `json:"trace"`      // of Node
-		StackTrace []any    `json:"stackTrace"` // of Python, and of Go
+		Trace      []string `json:"trace"`      // from Node
+		StackTrace []any    `json:"stackTrace"` // from Python and Go
 	}
 	if err := json.Unmarshal(body, &said); err != nil && said.Message == "" {
 		said.Message = "error"
@@ -264,7 +264,7 @@ func (f lambdaFunction) failure(body []byte) error {
 	return e
 }
 
-// withoutURL returns an error of net/http without the URL in it.
+// withoutURL returns an error of net/http without the URL.
 func withoutURL(err error) error {
 	var with *url.Error
 	if errors.As(err, &with) {

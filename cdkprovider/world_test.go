@@ -17,7 +17,7 @@ import (
 	"github.com/pintle-dev/pintle/wire"
 )
 
-// world is a server whose answers end in a bucket in memory, and whose clock runs as fast as it is asked to.
+// world is a server with a bucket in memory for its answers, and a clock that advances without waiting.
 type world struct {
 	*pintle.Server
 	clock   *fastClock
@@ -53,7 +53,7 @@ func (w *world) RoundTrip(r *http.Request) (*http.Response, error) {
 	return &http.Response{StatusCode: status, Status: http.StatusText(status), Body: http.NoBody, Request: r}, nil
 }
 
-// fastClock is the machine's, but sleeps take no time.
+// fastClock is a clock whose sleeps return immediately.
 type fastClock struct {
 	mu  sync.Mutex
 	now time.Time
@@ -117,7 +117,7 @@ func newWaitingWorld(t *testing.T, waiter pintle.Waiter, handler pintle.Handler)
 	return w
 }
 
-// event returns a request with an ID of its own.
+// event returns a request with a new ID.
 func (w *world) event(kind pintle.RequestType, id pintle.PhysicalID, properties, old string) wire.Request {
 	w.n++
 	r := wire.Request{
@@ -153,7 +153,7 @@ func (w *world) ask(t *testing.T, kind pintle.RequestType, id pintle.PhysicalID,
 	return short(w.deliver(t, w.event(kind, id, properties, old)))
 }
 
-// short is a response in one line.
+// short formats a response in one line.
 func short(r wire.Response) string {
 	text := fmt.Sprintf("%s %s", r.Status, r.PhysicalResourceID)
 	if r.Data != nil {
@@ -168,11 +168,11 @@ func short(r wire.Response) string {
 	return text
 }
 
-// shelf is a waiter that keeps records as a database would, in the order in which they came.
+// shelf is a waiter that stores records like a database, in order of arrival.
 type shelf struct {
 	mu    sync.Mutex
 	texts map[string][]byte
-	began int   // how many waits
+	began int   // number of waits
 	err   error // of Wait
 }
 
@@ -200,7 +200,7 @@ func (s *shelf) Waits(_ context.Context, key string) (bool, error) {
 	return s.texts[key] != nil, s.err
 }
 
-// only returns the record that is there.
+// only returns the only record.
 func (s *shelf) only(t *testing.T) pintle.Pending {
 	t.Helper()
 	if len(s.texts) != 1 {
@@ -216,7 +216,7 @@ func (s *shelf) only(t *testing.T) pintle.Pending {
 	return pintle.Pending{}
 }
 
-// settle resumes the record that is there once, after its pause.
+// settle resumes the only record once, after its pause.
 func (s *shelf) settle(t *testing.T, w *world) (waits bool) {
 	t.Helper()
 	p := s.only(t)
@@ -238,7 +238,7 @@ func (s *shelf) settle(t *testing.T, w *world) (waits bool) {
 	return true
 }
 
-// hand delivers a request that is handed over.
+// hand delivers a request and checks that its wait is handed over.
 func hand(t *testing.T, w *world, r wire.Request) {
 	t.Helper()
 	text, err := r.Encode()

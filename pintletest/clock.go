@@ -9,7 +9,7 @@ import (
 	"github.com/pintle-dev/pintle/internal/base/clock"
 )
 
-// simulated is a [clock.Clock] that moves on when something sleeps.
+// simulated is a [clock.Clock] whose time advances when something sleeps.
 type simulated struct {
 	mu     sync.Mutex
 	now    time.Time
@@ -27,14 +27,14 @@ func newClock() *simulated {
 	return &simulated{now: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC), timers: map[*timer]bool{}}
 }
 
-// Now returns the time of the test.
+// Now returns the simulated time.
 func (c *simulated) Now() time.Time {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.now
 }
 
-// Sleep moves the time on, and ends the contexts whose time comes by that.
+// Sleep advances the time, and ends the contexts whose deadlines that passes.
 func (c *simulated) Sleep(ctx context.Context, d time.Duration) error {
 	if ctx.Err() != nil {
 		return ctx.Err()
@@ -55,7 +55,7 @@ func (c *simulated) Sleep(ctx context.Context, d time.Duration) error {
 	return ctx.Err()
 }
 
-// WithDeadline returns a context that ends when Sleep has moved the time on to at.
+// WithDeadline returns a context that ends when Sleep has advanced the time to at.
 func (c *simulated) WithDeadline(parent context.Context, at time.Time) (context.Context, context.CancelFunc) {
 	parent, end := context.WithCancelCause(parent)
 	t := &timer{parent, at, end}
@@ -76,10 +76,10 @@ func (c *simulated) WithDeadline(parent context.Context, at time.Time) (context.
 	}
 }
 
-// Deadline returns the time on the clock of the test.
+// Deadline returns the deadline in simulated time.
 func (t *timer) Deadline() (time.Time, bool) { return t.at, true }
 
-// Err is that of [context.WithDeadline].
+// Err behaves as for [context.WithDeadline].
 func (t *timer) Err() error {
 	if t.Context.Err() != nil && errors.Is(context.Cause(t.Context), context.DeadlineExceeded) {
 		return context.DeadlineExceeded
@@ -87,7 +87,7 @@ func (t *timer) Err() error {
 	return t.Context.Err()
 }
 
-// store keeps what the provider knows of earlier requests, by the clock of the test.
+// store is an idempotency store that uses the simulated time.
 type store struct {
 	clock  *simulated
 	mu     sync.Mutex
@@ -101,10 +101,10 @@ type kept struct {
 
 func newStore(c *simulated) *store { return &store{clock: c, values: map[string]kept{}} }
 
-// Clock makes the server use the clock of the test.
+// Clock makes the server use the simulated clock.
 func (s *store) Clock() clock.Clock { return s.clock }
 
-// Get returns a value whose time to live has not passed.
+// Get returns a value that has not expired.
 func (s *store) Get(_ context.Context, key string) ([]byte, bool, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

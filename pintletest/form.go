@@ -13,12 +13,12 @@ import (
 	"github.com/pintle-dev/pintle/wire"
 )
 
-// Transport is the service that a [Lifecycle] plays, and the way its requests take.
+// Transport is the service that a [Lifecycle] simulates, and the path of its requests.
 type Transport uint8
 
-// The forms. The zero value is CloudFormation.
+// The transports. The zero value is CloudFormation.
 const (
-	// CloudFormation sends events of Lambda.
+	// CloudFormation sends Lambda events.
 	CloudFormation Transport = iota
 	// ROSFunction is Alibaba Cloud ROS with a function of Function Compute: events, and answers at the response URL.
 	ROSFunction
@@ -28,7 +28,7 @@ const (
 	ROSWebSync
 )
 
-// String returns the form as it is in messages.
+// String returns the name of the transport for messages.
 func (t Transport) String() string {
 	switch t {
 	case CloudFormation:
@@ -52,18 +52,18 @@ func (t Transport) dialect() wire.Dialect {
 
 const (
 	rosStack = "8acc3dcd-cf48-4fa1-863e-7c767b61fe42"
-	// signKey is that of HttpConfig. It must not be seen anywhere.
+	// signKey is the SignKey of HttpConfig. It must not appear in any output.
 	signKey = "sign-key-of-the-test"
 	// provider is the URL in the service token.
 	provider = "https://provider.invalid/ros"
 )
 
-// rosRequest fills in what requests of ROS have.
+// rosRequest sets the fields of a request of ROS.
 func (s *service) rosRequest(r wire.Request, properties, old Map) (wire.Request, error) {
 	r.Dialect, r.StackID, r.StackName, r.RegionID = wire.ROS, rosStack, "test", "cn-hangzhou"
 	r.ResourceOwnerID, r.CallerID = "1234567890123456", "2345678901234567"
 	query := "?stackname=test&stackid=" + rosStack + "&resource=" + resourceName + "&expire=1767229200&signature=" + signature
-	if r.RequestType != pintle.Plan { // which has none
+	if r.RequestType != pintle.Plan { // a Plan has none
 		r.ResponseURL = "https://ros.invalid/response" + query
 		r.IntranetResponseURL = "http://100.100.100.110/response" + query
 	}
@@ -86,7 +86,8 @@ func orNone(properties Map) Map {
 	return properties
 }
 
-// deliverOnce hands a request to the provider, and returns once it was dealt with. An answer that arrived is in s.put.
+// deliverOnce sends a request to the provider, and returns after the provider has handled it. An answer that arrived is
+// in s.put.
 func (s *service) deliverOnce(ctx context.Context, document []byte) error {
 	s.put = nil
 	switch s.life.Transport {
@@ -127,10 +128,10 @@ func (s *service) post(ctx context.Context, document []byte) (*httptest.Response
 	r.Header.Set("Content-Type", "application/json")
 	w := httptest.NewRecorder()
 	s.server.ServeHTTP(w, r)
-	return w, s.server.Shutdown(ctx) // the reply may come before the answer
+	return w, s.server.Shutdown(ctx) // the reply may arrive before the answer
 }
 
-// received checks how an answer came to the response URL.
+// received checks the method and header of an answer at the response URL.
 func (s *service) received(r *http.Request) {
 	if s.life.Transport == CloudFormation {
 		if r.Method != http.MethodPut {
@@ -146,8 +147,8 @@ func (s *service) received(r *http.Request) {
 	}
 }
 
-// recreate is a replacement in ROS, which an Update cannot be: the Update must fail and leave everything as it was;
-// then the service deletes the resource and creates it again, as it does for one that is named in TaintResources.
+// recreate is a replacement in ROS, where an Update cannot replace a resource. The Update must fail and leave everything
+// unchanged. Then the service deletes the resource and creates it again, as for a resource in TaintResources.
 func (s *service) recreate(ctx context.Context, now thing, step Step) thing {
 	refused := step
 	refused.LostResponses, refused.Redeliveries, refused.LateResponse, refused.DeadlineExceeded = 0, 0, false, false

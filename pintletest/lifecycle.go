@@ -12,18 +12,18 @@
 //		}.Run(t)
 //	}
 //
-// The package turns numbers and booleans into strings as CloudFormation does, keeps the physical ID and the properties of the
-// resource, and sends the requests that the service would send next. A failed Create is followed by its Delete, a failed
-// Update by an Update in the other direction, a replacement by the Delete of the old resource, and the last step by the Delete
-// of the resource. All of these must succeed unless the step says otherwise. Requests go through [pintle.Server] as events of
-// Lambda, so the test covers decoding, answers, retries and duplicate deliveries.
+// The package turns numbers and booleans into strings as CloudFormation does. It records the physical ID and the
+// properties of the resource, and sends the requests that the service would send next. A failed Create is followed by its
+// Delete, a failed Update by an Update in the other direction, a replacement by the Delete of the old resource, and the
+// last step by the Delete of the resource. All of these must succeed unless the step says otherwise. Requests go through
+// [pintle.Server] as Lambda events, so the test covers decoding, answers, retries and duplicate deliveries.
 //
-// A failure names its step and shows all requests and answers. A test also fails if the service would refuse an answer, or if
-// the log or a reason shows the signature of a response URL or one of the Secrets.
+// A failure names its step and shows all requests and answers. A test also fails if the service would reject an answer,
+// or if the log or a reason shows the signature of a response URL or one of the Secrets.
 //
 // [Transport] selects other services, such as Alibaba Cloud ROS.
 //
-// Time is simulated: a [pintle.Poller] waits for nothing. A handler that sleeps or calls other services takes real time.
+// Time is simulated: a [pintle.Poller] does not wait. A handler that sleeps or calls other services takes real time.
 package pintletest
 
 import (
@@ -32,7 +32,7 @@ import (
 	"github.com/pintle-dev/pintle"
 )
 
-// Map is a set of properties or attributes, as a template has them.
+// Map is a set of properties or attributes, as in a template.
 type Map = map[string]any
 
 // Lifecycle is a test: the requests for one resource, from its Create to its Delete.
@@ -40,9 +40,9 @@ type Lifecycle struct {
 	// Handler is the provider. Required.
 	Handler pintle.Handler
 	// Transport is the service to simulate, and the path of its requests. The zero value is CloudFormation. The same
-	// Lifecycle runs on every transport. In ROS, numbers and booleans keep their types, the Delete after a failed Create has
-	// no ID, and a step with WantReplacement is an Update that must fail, followed by a Delete and a Create, because ROS
-	// cannot replace a resource in an Update. WantNoEcho does not apply there.
+	// Lifecycle runs on every transport. In ROS, numbers and booleans keep their types, the Delete after a failed Create
+	// has no ID, and a step with WantReplacement is an Update that must fail, followed by a Delete and a Create, because
+	// ROS cannot replace a resource in an Update. WantNoEcho does not apply there.
 	Transport Transport
 	// PlainSecrets allows secret attributes in answers to ROS, see [pintle.ROSConfig].
 	PlainSecrets bool
@@ -63,54 +63,57 @@ type Step struct {
 	// Name appears in messages.
 	Name string
 	// Type is the request. Empty means Create if there is no resource, Delete if there is one and Properties is nil, and
-	// Update otherwise. A [pintle.Read] and a [pintle.Plan] change nothing. A Plan is that of a Create if there is no resource, and
-	// that of an Update otherwise.
+	// Update otherwise. A [pintle.Read] and a [pintle.Plan] change nothing. A Plan is for a Create if there is no
+	// resource, and for an Update otherwise.
 	Type pintle.RequestType
-	// Properties are those in the template, without ServiceToken. Nil means none for a Create and an Update; a Delete and a Read
-	// have those of the resource.
+	// Properties are the properties in the template, without ServiceToken. Nil means none for a Create and an Update; for
+	// a Delete and a Read it means the recorded properties of the resource.
 	Properties Map
 
-	// RecordedProperties replace the properties that the service has recorded for the resource: those that an earlier
-	// version of the provider accepted. They are the old properties of an Update, the target of its rollback, and the
-	// properties of a Delete.
+	// RecordedProperties replace the properties that the service has recorded for the resource, to simulate properties
+	// that an earlier version of the provider accepted. They are the old properties of an Update, the target of its
+	// rollback, and the properties of a Delete.
 	RecordedProperties Map
-	// Restart starts the provider again before the step, with an empty [pintle.IdempotencyStore].
+	// Restart restarts the provider before the step, with an empty [pintle.IdempotencyStore].
 	Restart bool
 	// DeadlineExceeded ends the context of the handler before the handler is called.
 	DeadlineExceeded bool
-	// LostResponses is how many PUTs of the answer fail before one arrives; with [ROSWebSync], how many replies are lost.
-	// When the SDK stops trying, after eight, the request is delivered again, as Lambda does, at most three times in all.
+	// LostResponses is how many PUTs of the answer fail before one succeeds; with [ROSWebSync], how many replies are
+	// lost. When the SDK stops trying, after eight, the request is delivered again, as on Lambda, at most three times in
+	// all.
 	LostResponses int
-	// Redeliveries is how often the request is delivered again after it was answered. Each must get the same answer.
+	// Redeliveries is how often the request is delivered again after its answer. Each must get the same answer.
 	Redeliveries int
 	// LateResponse makes the answer arrive after the service has stopped waiting. The service treats the request as failed
 	// and rolls it back: a Create by a Delete with an ID that the service chose.
 	LateResponse bool
 	// RollBack makes another resource of the stack fail after the step, so that the step is rolled back: a Create by a
-	// Delete, an Update by another in the other direction.
+	// Delete, an Update by an Update in the other direction.
 	RollBack bool
 
 	// WantID is the physical ID that the answer must have. Empty means any.
 	WantID pintle.PhysicalID
-	// WantReplacement means that an Update must replace the resource, or a Plan must announce that. Otherwise it must not.
+	// WantReplacement means that an Update must replace the resource, or a Plan must announce a
+	// replacement. Otherwise they must not.
 	WantReplacement bool
-	// WantReason is a part of the reason that a Plan gives for a replacement.
+	// WantReason is a part of the reason for a replacement in the answer to a Plan.
 	WantReason string
-	// WantAttributes are exactly those that the answer must have. Nil means any; an empty Map means none.
+	// WantAttributes are exactly the attributes that the answer must have. Nil means any; an empty Map means none.
 	WantAttributes Map
-	// WantNoEcho is whether the answer must be NoEcho. It applies if WantAttributes is not nil, in CloudFormation.
+	// WantNoEcho is whether the answer must be NoEcho. It applies in CloudFormation if WantAttributes is not nil.
 	WantNoEcho bool
-	// WantProperties are exactly those that the answer to a Read must have. One that equals a property in the template has the
-	// form that it has there. A secret one that differs is "****". Nil means any.
+	// WantProperties are exactly the properties that the answer to a Read must have. A property that equals the one in
+	// the template has the same form. A secret that differs is "****". Nil means any.
 	WantProperties Map
-	// WantGone is whether the answer to a Read must be that the resource is gone.
+	// WantGone is whether the answer to a Read must report that the resource does not exist.
 	WantGone bool
-	// WantError is a part of the reason of the failure, or of that of a Plan that refuses the change. Empty means that the request
+	// WantError is a part of the reason of a failure, or of a Plan that refuses the change. Empty means that the request
 	// must succeed.
 	WantError string
-	// WantRollbackError is the same for the request that rolls a failed step back.
+	// WantRollbackError is a part of the reason for the request that rolls back a failed step. Empty means that it must
+	// succeed.
 	WantRollbackError string
-	// Check inspects the state of the world after the step and its consequences. Nil means no check.
+	// Check inspects the provider's resources after the step and the requests that follow from it. Nil means no check.
 	Check func() error
 }
 
@@ -134,8 +137,8 @@ func (l Lifecycle) Run(t testing.TB) {
 type Report struct {
 	// Problems are the violated expectations, each with its step. Empty means success.
 	Problems []string
-	// Transcript is what was sent and answered, one line each.
+	// Transcript lists the requests and answers, one per line.
 	Transcript string
-	// Log is what the provider logged.
+	// Log is the log of the provider.
 	Log string
 }

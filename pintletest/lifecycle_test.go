@@ -27,18 +27,18 @@ type attributes struct {
 	Key  *pintle.Secret `json:",omitempty"`
 }
 
-// shelf is a provider of things with names, kept in memory.
+// shelf is a provider of named things in memory.
 type shelf struct {
 	things map[pintle.PhysicalID]int
-	leaks  bool // forgets to delete
-	tells  bool // tells its secrets
+	leaks  bool // does not delete
+	tells  bool // reveals its secrets
 }
 
 func newShelf() *shelf { return &shelf{things: map[pintle.PhysicalID]int{}} }
 
 func (s *shelf) put(id pintle.PhysicalID, r pintle.Request, p properties) (pintle.Response[attributes], error) {
 	if s.tells {
-		fmt.Println(r.Type) // not in the log
+		fmt.Println(r.Type) // does not go to the log
 		r.Log().Info("made", "with", reverse(p.Key.Reveal()))
 	}
 	if p.Fail == string(r.Type) {
@@ -80,7 +80,7 @@ func (s *shelf) Delete(_ context.Context, r *pintle.DeleteRequest[properties]) e
 	return nil
 }
 
-// has checks what is on the shelf.
+// has checks the contents of the shelf.
 func (s *shelf) has(names ...string) func() error {
 	return func() error {
 		var there []string
@@ -128,7 +128,7 @@ func TestWholeLife(t *testing.T) {
 	}
 }
 
-// Each kind of mistake is found, and said in words.
+// Each kind of mistake is found and described.
 func TestProblems(t *testing.T) {
 	fixed := func(a pintle.Answer, err error) pintle.Handler {
 		return pintle.HandlerFunc(func(context.Context, *pintle.Request) (pintle.Answer, error) { return a, err })
@@ -223,7 +223,7 @@ the end, Delete
 	}
 }
 
-// recorder is a test that only writes down what it is told.
+// recorder is a testing.TB that only records errors and logs.
 type recorder struct {
 	testing.TB
 	errors, logs []string
@@ -251,7 +251,7 @@ func TestRunReports(t *testing.T) {
 	}
 }
 
-// slow is ready after an hour of looking, or ten minutes.
+// slow is done after a certain time, such as an hour.
 type slow struct {
 	*shelf
 	takes time.Duration
@@ -279,13 +279,13 @@ func TestTimeIsSimulated(t *testing.T) {
 	}.Run(t)
 }
 
-// A Life in the form of ROS sees what a provider does that ROS would not take, and what it shows.
+// A Lifecycle on ROS finds provider behaviour that ROS would reject, and secrets that are shown.
 func TestROSProblems(t *testing.T) {
 	for _, tt := range []struct {
 		name    string
 		handler pintle.HandlerFunc
 		steps   []pintletest.Step
-		want    string // part of a problem; "" for none
+		want    string // part of a problem; "": none
 	}{
 		{"a good one", func(_ context.Context, r *pintle.Request) (pintle.Answer, error) {
 			var p struct{ N int }

@@ -12,7 +12,7 @@ import (
 	"github.com/pintle-dev/pintle/wire"
 )
 
-// plan sends a Plan and compares its answer. The resource stays as it is.
+// plan sends a Plan and compares its answer. The resource does not change.
 func (s *service) plan(ctx context.Context, now thing, step Step) {
 	old := now.properties
 	if !now.exists {
@@ -75,7 +75,7 @@ func (s *service) deliverPlan(ctx context.Context, r wire.Request, step Step) *w
 	return &answer
 }
 
-// comparePlan checks the answer to a Plan against what the step wants.
+// comparePlan checks the answer to a Plan against the expectations of the step.
 func (s *service) comparePlan(step Step, answer wire.Planned, now thing) {
 	want := step.WantError
 	if step.WantReplacement && s.life.Transport != CloudFormation && now.exists && want == "" {

@@ -13,8 +13,8 @@ import (
 
 // database is a provider that plans.
 type database struct {
-	seen  []string // what Plan got
-	calls int      // of the other methods
+	seen  []string // requests that Plan received
+	calls int      // calls of the other methods
 }
 
 type databaseProperties struct {
@@ -130,7 +130,7 @@ func TestPlan(t *testing.T) {
 	}
 }
 
-// A handler that does not declare it gets no Plan, whatever it would do with one.
+// A handler that does not declare it never gets a Plan.
 func TestPlanOfOthers(t *testing.T) {
 	asked := false
 	function := pintle.HandlerFunc(func(_ context.Context, r *pintle.Request) (pintle.Answer, error) {
@@ -147,7 +147,7 @@ func TestPlanOfOthers(t *testing.T) {
 	}
 }
 
-// A test notices a Plan that is not what it wants.
+// A test detects a Plan that differs from its expectations.
 func TestPlanProblems(t *testing.T) {
 	create := pintletest.Step{Properties: m{"Name": "a", "Version": 5}}
 	for _, test := range []struct {

@@ -12,14 +12,14 @@ import (
 	"github.com/pintle-dev/pintle/wire"
 )
 
-// thing is what the service has on record of the resource.
+// thing is the service's record of the resource.
 type thing struct {
 	exists     bool
 	id         pintle.PhysicalID
 	properties Map
 }
 
-// Simulate plays the life and returns the result, for callers that want more than a test.
+// Simulate runs the lifecycle and returns the result. Use it outside of tests.
 func (l Lifecycle) Simulate(ctx context.Context) Report {
 	s, err := newService(l)
 	if err != nil {
@@ -60,7 +60,7 @@ func (l Lifecycle) Simulate(ctx context.Context) Report {
 	return Report{Problems: s.problems, Transcript: strings.Join(s.lines, "\n"), Log: s.log.String()}
 }
 
-// natural is what a step does that does not say it.
+// natural returns the default request of a step.
 func natural(now thing, step Step) pintle.RequestType {
 	switch {
 	case !now.exists:
@@ -71,7 +71,7 @@ func natural(now thing, step Step) pintle.RequestType {
 	return pintle.Update
 }
 
-// play sends the request of a step and what follows of its answer.
+// play sends the request of a step and the requests that follow from its answer.
 func (s *service) play(ctx context.Context, now thing, step Step) thing {
 	switch {
 	case step.Type == pintle.Create && now.exists:
@@ -114,7 +114,7 @@ func (s *service) create(ctx context.Context, step Step) thing {
 	}
 	s.line("   the service takes it back")
 	if s.life.Transport != CloudFormation && (answer == nil || answer.Status == wire.Failed) {
-		id = "" // ROS uses the ID of a success only
+		id = "" // ROS uses only the ID of a success
 	}
 	if !s.remove(ctx, id, step.Properties, Step{WantError: step.WantRollbackError}) {
 		return thing{true, id, step.Properties} // the stack is in a failed state; a step can delete it
@@ -173,7 +173,7 @@ func (s *service) remove(ctx context.Context, id pintle.PhysicalID, properties M
 	return s.expect(*answer, step.WantError) && answer.Status == wire.Success
 }
 
-// ask sends a request with what goes wrong in a step, and returns the answer that the service hears.
+// ask sends a request with the faults of a step, and returns the answer that the service receives.
 func (s *service) ask(ctx context.Context, kind pintle.RequestType, id pintle.PhysicalID, properties, old Map, step Step) *wire.Response {
 	r, err := s.request(kind, id, properties, old)
 	if err != nil {
@@ -202,7 +202,7 @@ func (s *service) ask(ctx context.Context, kind pintle.RequestType, id pintle.Ph
 	return answer
 }
 
-// expect checks whether an answer is a success, or a failure for a reason.
+// expect checks whether an answer is a success, or a failure with a certain reason.
 func (s *service) expect(answer wire.Response, fails string) bool {
 	switch {
 	case fails == "" && answer.Status == wire.Failed:
@@ -217,7 +217,7 @@ func (s *service) expect(answer wire.Response, fails string) bool {
 	return false
 }
 
-// compare checks an answer against what the step wants; id is that of the resource, empty for a Create.
+// compare checks an answer against the expectations of the step. id is the ID of the resource, empty for a Create.
 func (s *service) compare(step Step, answer wire.Response, id pintle.PhysicalID) {
 	got := answer.PhysicalResourceID
 	if step.WantID != "" && got != step.WantID {
@@ -245,7 +245,7 @@ func (s *service) compare(step Step, answer wire.Response, id pintle.PhysicalID)
 	s.compareMaps("attribute", step.WantAttributes, answer.Data)
 }
 
-// compareMaps compares attributes or properties; what is one of them.
+// compareMaps compares attributes or properties; what names them.
 func (s *service) compareMaps(what string, want Map, data json.RawMessage) {
 	got := Map{}
 	if len(data) > 0 {
@@ -275,7 +275,7 @@ func (s *service) compareMaps(what string, want Map, data json.RawMessage) {
 	}
 }
 
-// canonical returns a value as it is after it was encoded as JSON and decoded again.
+// canonical returns a value after a round trip through JSON.
 func canonical(v any) string {
 	var back any
 	if json.Unmarshal([]byte(compact(v)), &back) != nil {

@@ -12,9 +12,9 @@ import (
 	"github.com/pintle-dev/pintle/pintletest"
 )
 
-// disk is a provider that reads its one resource back.
+// disk is a provider that reads its only resource back.
 type disk struct {
-	now  *diskProperties // nil if there is none
+	now  *diskProperties // nil: no resource
 	fail error
 }
 
@@ -63,14 +63,14 @@ func (d *disk) Read(_ context.Context, r *pintle.ReadRequest[diskProperties]) (p
 	return response, nil
 }
 
-// A Read is the same on every transport: what equals the template comes back as declared there, and no secret comes back at all.
+// A Read is the same on every transport: properties that equal the template return as declared, and secrets never return.
 func TestRead(t *testing.T) {
 	for _, transport := range []pintletest.Transport{
 		pintletest.CloudFormation, pintletest.ROSFunction, pintletest.ROSWeb, pintletest.ROSWebSync,
 	} {
 		t.Run(transport.String(), func(t *testing.T) {
 			d := &disk{}
-			text := func(v any) any { // as the service sends it
+			text := func(v any) any { // in the service's form
 				if transport == pintletest.CloudFormation {
 					return fmt.Sprint(v)
 				}
@@ -119,7 +119,7 @@ func TestRead(t *testing.T) {
 	}
 }
 
-// A handler that does not declare it gets no Read, whatever it would do with one.
+// A handler that does not declare it never gets a Read.
 func TestReadOfOthers(t *testing.T) {
 	asked := false
 	function := pintle.HandlerFunc(func(_ context.Context, r *pintle.Request) (pintle.Answer, error) {
@@ -136,7 +136,7 @@ func TestReadOfOthers(t *testing.T) {
 	}
 }
 
-// rawDisk takes its properties as they come.
+// rawDisk does not decode its properties.
 type rawDisk struct{ now string }
 
 func (d *rawDisk) Create(context.Context, *pintle.CreateRequest[json.RawMessage]) (pintle.Response[m], error) {

@@ -20,7 +20,7 @@ type doorProperties struct {
 
 type doorAttributes struct{ Size int }
 
-// doors makes another door whenever it is asked for one, so a Create too many loses one.
+// doors makes a new door for every Create, so an extra Create would replace a door.
 type doors struct {
 	made  int
 	calls []string
@@ -58,8 +58,8 @@ func (d *doors) Validate(_ context.Context, r *pintle.ValidateRequest[doorProper
 	return nil
 }
 
-// An Update that is refused has changed nothing, whatever is wrong with it, so its rollback must leave the resource, and
-// succeed, though what could not be read comes back as an old property.
+// A refused Update has changed nothing, so its rollback must keep the resource and succeed, even though the unreadable
+// properties return as old properties.
 func TestRefusedUpdateIsRolledBack(t *testing.T) {
 	good := m{"Port": 80, "Kind": "a", "Size": 5}
 	for _, tt := range []struct {
@@ -93,8 +93,8 @@ func TestRefusedUpdateIsRolledBack(t *testing.T) {
 	}
 }
 
-// Without a note of what was refused, because the process is another one, old properties that cannot be read do not fail
-// an Update if they are not immutable: they are zero, and the provider is told.
+// If another process has no note of the refusal, unreadable old properties do not fail an Update unless they are
+// immutable. They are zero, and the provider gets their names.
 func TestOldPropertiesThatCannotBeRead(t *testing.T) {
 	good := m{"Port": 80, "Kind": "a", "Size": 5}
 	for _, form := range []pintletest.Transport{pintletest.CloudFormation, pintletest.ROSFunction, pintletest.ROSWeb, pintletest.ROSWebSync} {
@@ -134,7 +134,7 @@ func TestRefusedOnceAcceptedLater(t *testing.T) {
 	}
 }
 
-// versions refuses a port at first, and has one ID for all doors.
+// versions refuses a port at first, and uses one ID for all doors.
 type versions struct {
 	*doors
 	picky *bool

@@ -18,28 +18,28 @@ import (
 const (
 	resourceName = "Thing"
 	serviceToken = "arn:aws:lambda:us-east-1:123456789012:function:provider"
-	// signature is that of every response URL. It must not be seen anywhere.
+	// signature is in every response URL. It must not appear in any output.
 	signature = "c0ffee5ec2e7c0ffee"
-	// deliveries is how often Lambda calls a function for one event at most.
+	// deliveries is how often Lambda delivers one event at most.
 	deliveries = 3
 )
 
-// service is the one that sends requests, and the bucket that answers go to.
+// service simulates the sender of requests, and the bucket that receives the answers.
 type service struct {
 	life   Lifecycle
 	clock  *simulated
 	server *pintle.Server
 	stack  wire.StackID
 	log    bytes.Buffer
-	sent   int // requests
+	sent   int // number of requests
 
-	expire bool // the handler's context ends before it is called
-	lost   int  // how many PUTs are still to fail
+	expire bool // end the handler's context before the call
+	lost   int  // number of PUTs that will still fail
 	put    []byte
 
 	lines    []string
 	problems []string
-	where    string // the step, for problems
+	where    string // the current step, used in problems
 }
 
 func newService(l Lifecycle) (*service, error) {
@@ -47,7 +47,7 @@ func newService(l Lifecycle) (*service, error) {
 	return s, s.restart()
 }
 
-// restart starts the provider with nothing in its memory.
+// restart starts the provider with an empty store.
 func (s *service) restart() (err error) {
 	s.server, err = pintle.NewServer(pintle.ServerConfig{
 		Handlers:    []pintle.Handler{(*provided)(s)},
@@ -59,7 +59,7 @@ func (s *service) restart() (err error) {
 	return err
 }
 
-// provided is the provider, with what goes wrong in a step.
+// provided is the provider with the faults of a step.
 type provided service
 
 // Reads reports whether the provider answers a Read.
@@ -84,7 +84,7 @@ func (s *provided) Handle(ctx context.Context, r *pintle.Request) (pintle.Answer
 	return s.life.Handler.Handle(ctx, r)
 }
 
-// RoundTrip is the bucket.
+// RoundTrip implements the bucket.
 func (s *service) RoundTrip(r *http.Request) (*http.Response, error) {
 	body, err := io.ReadAll(r.Body)
 	if err != nil {
@@ -107,7 +107,7 @@ func (s *service) line(format string, args ...any) {
 	s.lines = append(s.lines, fmt.Sprintf(format, args...))
 }
 
-// request makes a request with an ID of its own.
+// request makes a request with a new ID.
 func (s *service) request(kind pintle.RequestType, id pintle.PhysicalID, properties, old Map) (wire.Request, error) {
 	s.sent++
 	r := wire.Request{
@@ -122,7 +122,7 @@ func (s *service) request(kind pintle.RequestType, id pintle.PhysicalID, propert
 		r.ServiceToken = ""
 		return s.rosRequest(r, properties, old)
 	}
-	if kind != pintle.Plan { // which has none
+	if kind != pintle.Plan { // a Plan has none
 		r.ResponseURL = "https://bucket.invalid/" + r.Key().String() + "?X-Amz-Signature=" + signature
 	}
 	var err error
@@ -135,7 +135,7 @@ func (s *service) request(kind pintle.RequestType, id pintle.PhysicalID, propert
 	return r, err
 }
 
-// encode makes of properties what CloudFormation sends.
+// encode encodes properties as CloudFormation sends them.
 func encode(properties Map) (json.RawMessage, error) {
 	all := Map{"ServiceToken": serviceToken}
 	for name, value := range properties {
@@ -148,7 +148,7 @@ func encode(properties Map) (json.RawMessage, error) {
 	return wire.Stringify(raw)
 }
 
-// deliver delivers a request and returns the answer that arrived, nil for none.
+// deliver delivers a request and returns the answer that arrived, or nil.
 func (s *service) deliver(ctx context.Context, r wire.Request) *wire.Response {
 	event, err := r.Encode()
 	if err != nil {
@@ -179,7 +179,7 @@ func (s *service) deliver(ctx context.Context, r wire.Request) *wire.Response {
 	return &answer
 }
 
-// guard looks for secrets where they must not be.
+// guard reports secrets in a text that must not contain them.
 func (s *service) guard(what, text string) {
 	for _, secret := range append([]string{signature, signKey}, s.life.Secrets...) {
 		if secret != "" && strings.Contains(text, secret) {
@@ -192,7 +192,7 @@ func (s *service) guard(what, text string) {
 	}
 }
 
-// describe is a request in one line, without what is the same in all.
+// describe formats a request in one line, without the parts that all requests share.
 func describe(r wire.Request) string {
 	text := string(r.RequestType)
 	if r.PhysicalResourceID != "" {
@@ -214,7 +214,7 @@ func plain(properties json.RawMessage) string {
 	return compact(all)
 }
 
-// show is an answer in one line, with its secrets.
+// show formats an answer in one line, with its secrets.
 func show(r wire.Response) string {
 	text := fmt.Sprintf("%s %s", r.Status, r.PhysicalResourceID)
 	if r.State != nil {
@@ -232,7 +232,7 @@ func show(r wire.Response) string {
 	return text
 }
 
-// compact is a value as JSON, without HTML escapes.
+// compact returns a value as JSON, without HTML escapes.
 func compact(v any) string {
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)

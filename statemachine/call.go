@@ -17,12 +17,12 @@ import (
 	"github.com/pintle-dev/pintle/internal/base/awssign"
 )
 
-// service is one whose protocol is JSON.
+// service is an AWS service with a JSON protocol.
 type service struct {
-	name     string // as it is signed, and in its host name
+	name     string // in signatures and in the host name
 	target   string // before the name of a call
-	version  string // of JSON
-	endpoint string // the environment variable for a URL of its own
+	version  string // of the JSON protocol
+	endpoint string // the environment variable for a custom URL
 }
 
 var (
@@ -33,7 +33,7 @@ var (
 
 const (
 	tries       = 4
-	callTimeout = 10 * time.Second // of one try
+	callTimeout = 10 * time.Second // per try
 	maxReply    = 1 << 20
 )
 
@@ -64,12 +64,12 @@ func newCaller(client *http.Client, credentials func(context.Context) (Credentia
 		return caller{}, fmt.Errorf("the endpoint of %s must be http(s)://HOST[:PORT]", s.name)
 	}
 	own := *client
-	own.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse } // it would not be signed for there
+	own.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse } // the signature is invalid for another address
 	return caller{s, &own, credentials, region, u.Scheme + "://" + u.Host + "/"}, nil
 }
 
-// apiError is what a service answers instead of a result. Its message may quote the call, so it is shown only where that
-// has no secrets.
+// apiError is an error response of a service. Its message may quote the call, so it is shown only for calls without
+// secrets.
 type apiError struct {
 	call   string
 	status int
@@ -78,8 +78,7 @@ type apiError struct {
 
 func (e *apiError) Error() string { return fmt.Sprintf("%s: %d %s", e.call, e.status, e.kind) }
 
-// call makes a call and reads the result into out, unless that is nil. Connection errors, throttling and 5xx are tried
-// again.
+// call makes a call and decodes the result into out, unless out is nil. It retries connection errors, throttling and 5xx.
 func (c caller) call(ctx context.Context, name string, in, out any) error {
 	body, err := json.Marshal(in)
 	if err != nil {
@@ -131,7 +130,7 @@ func (c caller) once(ctx context.Context, name string, body []byte, out any) (ag
 	return false, nil
 }
 
-// errorKind reads the name of an error, which may have that of its model before it.
+// errorKind returns the name of an error without the name of its model.
 func errorKind(text []byte) string {
 	var e struct {
 		Type string `json:"__type"`

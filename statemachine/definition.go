@@ -6,7 +6,7 @@ import (
 	"regexp"
 )
 
-// The names of the states, which are seen in the history of executions.
+// The names of the states, which appear in the history of executions.
 const (
 	statePause   = "Pause"
 	stateAsk     = "Ask"
@@ -15,21 +15,21 @@ const (
 	stateUseless = "Useless record"
 )
 
-// FunctionPlaceholder stands for the ARN of the function in a definition without one; a template replaces it by
+// FunctionPlaceholder is the ARN of the function in a definition without one. A template replaces it with
 // DefinitionSubstitutions.
 const FunctionPlaceholder = "${FunctionArn}"
 
 var functions = regexp.MustCompile(`^arn:aws[a-z-]*:lambda:[a-z0-9-]{1,30}:[0-9]{12}:function:[a-zA-Z0-9_-]{1,140}(:[a-zA-Z0-9$_-]{1,128})?$`)
 
-// Definition returns the definition of the state machine in the Amazon States Language, JSON with line breaks: it pauses as
-// long as its input says, calls the function with the whole of it, and takes the result for its next input, until that says
-// that the request is answered. An invocation that fails is made again, after 5 seconds and then later and later up to
-// a minute, for an hour and more: by then the service has stopped listening. An empty ARN leaves [FunctionPlaceholder].
+// Definition returns the definition of the state machine in the Amazon States Language, as JSON with line breaks. The
+// machine pauses as long as its input says, calls the function with the whole input, and uses the result as its next
+// input. It ends when the result says that the request is answered. It retries a failed invocation after 5 seconds, then
+// at growing intervals of up to a minute and for more than an hour: by then the service has stopped listening. An empty
+// ARN leaves [FunctionPlaceholder].
 //
-// The machine must be of the type STANDARD. Its role needs lambda:InvokeFunction on the function. Unlike the waiter of
-// the CDK, for which each "not yet" is a failed invocation, the provider says when it wants to be asked again, and its
-// state may change from one time to the next.
-// Source: Amazon States Language; Step Functions, "Call an AWS Lambda function with Step Functions".
+// The machine must be of the type STANDARD. Its role needs lambda:InvokeFunction on the function. In the CDK's waiter,
+// each "not yet" is a failed invocation. Here the provider sets the time of the next call, and its state may change from
+// call to call. Source: Amazon States Language; Step Functions, "Call an AWS Lambda function with Step Functions".
 func Definition(functionARN string) ([]byte, error) {
 	switch {
 	case functionARN == "":

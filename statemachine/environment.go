@@ -10,15 +10,15 @@ import (
 	"strings"
 )
 
-// FromEnvironment returns the waiter that the environment variables [EnvMachine] and one of [EnvKey], [EnvKeySecret]
-// and [EnvKeyParameter] describe, nil without the first. Each may hold several keys with spaces between: the first
-// seals, all of them open. A process fetches them once, when the first wait needs them. To change a key, first add
-// the new one after the old one, then move it to the front, and remove the old one when no wait sealed with it
+// FromEnvironment returns the waiter that the environment variables [EnvMachine] and one of [EnvKey], [EnvKeySecret] and
+// [EnvKeyParameter] describe, or nil without the first. Each may hold several keys separated by spaces: the first
+// encrypts, and all of them decrypt. A process fetches them once, when the first wait needs them. To change a key, first
+// add the new one after the old one, then move it to the front, and remove the old one when no wait encrypted with it
 // remains. Restart the functions after each step. A nil logger means text on standard error.
 func FromEnvironment(log *slog.Logger) (*Waiter, error) {
 	machine := os.Getenv(EnvMachine)
 	if machine == "" {
-		return nil, nil //nolint:nilnil // nothing was asked for
+		return nil, nil //nolint:nilnil // no waiter is configured
 	}
 	a, err := parseMachine(machine)
 	if err != nil {

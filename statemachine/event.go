@@ -14,19 +14,19 @@ import (
 	"github.com/pintle-dev/pintle/internal/base/seal"
 )
 
-// Limits of Step Functions, and what follows from them; see the package.
+// Limits of Step Functions, and values derived from them; see the package.
 const (
 	maxPayload = 256 << 10 // of the input or output of a state, in bytes
 	minSeconds = 2
 	maxSeconds = 24 * 60 * 60
-	maxRecord  = 1 << 20 // of a record, unpacked; above what pintle.ParsePending takes
+	maxRecord  = 1 << 20 // of an uncompressed record; more than pintle.ParsePending accepts
 )
 
-// The states of a wait, which the machine goes by.
+// The states of a wait, on which the machine branches.
 const (
 	waiting = "waiting"
 	done    = "done"
-	useless = "useless" // the record cannot be used, and nobody can answer
+	useless = "useless" // the record cannot be used, so the request cannot be answered
 )
 
 // envelope is the input of an execution, the event for the function and its result.
@@ -44,7 +44,7 @@ type envelopeWait struct {
 
 const envelopeVersion = 1
 
-// record returns the input that carries a wait, sealed.
+// record returns the input that contains an encrypted wait.
 func (w *Waiter) record(ctx context.Context, p pintle.Pending) ([]byte, error) {
 	box, err := w.keys(ctx)
 	if err != nil {
@@ -78,16 +78,17 @@ func (w *Waiter) record(ctx context.Context, p pintle.Pending) ([]byte, error) {
 	return input, nil
 }
 
-// place is what a record is bound to, so that none answers in the place of another.
+// place returns the context that a record is bound to, so that no record can answer another request.
 func place(key string) string { return "state machine/" + key }
 
-// seconds is how long the machine waits.
+// seconds returns how long the machine waits.
 func seconds(p pintle.Pending) int {
 	pause := min(p.After, time.Until(p.Until))
 	return max(minSeconds, min(maxSeconds, int((pause+time.Second-1)/time.Second)))
 }
 
-// open is the way back. Its errors wrap [pintle.ErrInvalidPending], but for those about a key: the function may get that yet.
+// open decrypts a record. Its errors wrap [pintle.ErrInvalidPending], except errors about a key, which the function may
+// still get.
 func (w *Waiter) open(ctx context.Context, in *envelopeWait) (pintle.Pending, error) {
 	if in.Version != envelopeVersion {
 		return pintle.Pending{}, fmt.Errorf("%w: its envelope has the version %d, want %d", pintle.ErrInvalidPending, in.Version, envelopeVersion)
@@ -110,7 +111,7 @@ func (w *Waiter) open(ctx context.Context, in *envelopeWait) (pintle.Pending, er
 	return pintle.ParsePending(text)
 }
 
-// parseEnvelope reads an event. Any that is not the machine's has no Wait.
+// parseEnvelope parses an event. An event that is not from the machine has no Wait.
 func parseEnvelope(event []byte) (in envelope) {
 	if len(event) > maxPayload+1024 || json.Unmarshal(event, &in) != nil {
 		return envelope{}
@@ -118,8 +119,8 @@ func parseEnvelope(event []byte) (in envelope) {
 	return in
 }
 
-// Event is that of [pintle.EventWaiter]: the machine's events are those with a member pintleWait. An error fails the
-// invocation, and the machine sends the same event again after a pause.
+// Event implements [pintle.EventWaiter]. The machine's events have a member pintleWait. An error fails the invocation,
+// and the machine sends the same event again after a pause.
 func (w *Waiter) Event(ctx context.Context, event []byte, resume pintle.ResumeFunc) (result []byte, ok bool, err error) {
 	in := parseEnvelope(event)
 	if in.Wait == nil {
@@ -150,7 +151,7 @@ func (w *Waiter) resume(ctx context.Context, in *envelopeWait, resume pintle.Res
 	return resume(ctx, p)
 }
 
-// ended is the result after which the machine ends.
+// ended returns the result after which the machine ends.
 func ended(in *envelopeWait, state string) ([]byte, error) {
 	return json.Marshal(envelope{&envelopeWait{Version: envelopeVersion, State: state, Key: in.Key}})
 }

@@ -16,8 +16,8 @@ import (
 // command is the name of the command that prints the definition.
 const command = "statemachine"
 
-// Main is [pintle.Main] for a provider whose operations are waited for by a state machine when it runs on Lambda and has
-// [EnvMachine]. The command "statemachine" prints the definition of the machine, with --function-arn for that function.
+// Main is [pintle.Main] for a provider whose waits a state machine keeps if it runs on Lambda and [EnvMachine] is set.
+// The command "statemachine" prints the definition of the machine. --function-arn sets the function in it.
 func Main(handlers ...pintle.Handler) {
 	switch {
 	case len(os.Args) > 1 && os.Args[1] == command:
@@ -38,8 +38,8 @@ func onLambda(handlers []pintle.Handler) int {
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	defer context.AfterFunc(ctx, stop)() // from the first signal on, the next one has its usual effect
-	// Without its waiter the provider waits in place, which is better than not to answer at all.
+	defer context.AfterFunc(ctx, stop)() // after the first signal, the next one has its default effect
+	// Without its waiter the provider waits in place, which is better than no answer.
 	if waiter, err := FromEnvironment(log); err != nil {
 		log.Error("there is no state machine to wait, so the function waits itself", "error", err)
 	} else {
@@ -52,7 +52,7 @@ func onLambda(handlers []pintle.Handler) int {
 	return 0
 }
 
-// Command is the command "statemachine": it prints the definition, and returns the exit status of the program.
+// Command is the command "statemachine". It prints the definition and returns the exit status of the program.
 func Command(args []string, stdout, stderr io.Writer) int {
 	flags := flag.NewFlagSet(command, flag.ContinueOnError)
 	flags.SetOutput(io.Discard)

@@ -1,37 +1,36 @@
-// Package statemachine waits on AWS Step Functions for the operations of a provider that runs on Lambda, so that a wait may be
-// longer than a function lives and costs no function while nothing happens. It needs the standard library only.
+// Package statemachine waits in AWS Step Functions for the operations of a provider on Lambda, so that a wait can outlast
+// a function and no function runs in the meantime. It needs only the standard library.
 //
 //	func main() { statemachine.Main(pintle.New(databases{})) }
 //
-// is [pintle.Main] that waits so when the function has the environment variable PINTLE_STATE_MACHINE, the ARN of a state machine;
-// otherwise it is pintle.Main. The program prints the definition of the machine itself:
+// is [pintle.Main] with such waits if the function has the environment variable PINTLE_STATE_MACHINE, the ARN of a state
+// machine. Otherwise it is pintle.Main. The program prints the definition of the machine itself:
 //
 //	./bootstrap statemachine --function-arn arn:aws:lambda:eu-west-1:123456789012:function:databases
 //
-// [Definition] describes it. When an operation goes on, the function starts an execution, which waits, calls the function, and
-// waits again, until the request is answered. Executions are named after their requests, so a request that is delivered
-// again begins no second wait.
+// [Definition] describes it. If an operation is in progress, the function starts an execution. The execution waits, calls
+// the function, and waits again, until the request is answered. Executions are named after their requests, so a request
+// that is delivered again starts no second wait.
 //
-// # What is secret
+// # Secrets
 //
-// The input of an execution holds the response URL, with which anyone can answer, the properties of the template and
-// the state of the provider. Anyone with permission to read executions (states:GetExecutionHistory,
-// DescribeExecution, the log of the machine) could read all of it. So the function encrypts it with AES-256-GCM,
-// under a key that the state machine does not have. Readers see the name of the execution, which is a hash, how often
-// and how long it waits, and the size of the encrypted data.
+// The input of an execution contains the response URL, with which anyone can answer, the properties of the template and
+// the state of the provider. Anyone with permission to read executions (states:GetExecutionHistory, DescribeExecution,
+// the log of the machine) could read all of it. So the function encrypts it with AES-256-GCM, under a key that the state
+// machine does not have. Readers see the name of the execution, which is a hash, how often and how long it waits, and the
+// size of the encrypted data.
 //
-// The key is a text of 32 bytes or more that the function has in PINTLE_STATE_KEY, or is the value of a secret of
-// Secrets Manager (PINTLE_STATE_KEY_SECRET, its ARN) or of a parameter of SSM (PINTLE_STATE_KEY_PARAMETER, its name).
-// It does not protect against anyone who may read the key, and PINTLE_STATE_KEY can be read by anyone who may read
-// the function's environment. Nor does it protect against anyone who may invoke the function. They can send it
-// requests of their own, and can resume a sealed record that they have seen. That asks the provider again and repeats
-// an answer that the service has already.
+// The key is a text of 32 bytes or more. The function has it in PINTLE_STATE_KEY, in a secret of Secrets Manager
+// (PINTLE_STATE_KEY_SECRET, its ARN) or in a parameter of SSM (PINTLE_STATE_KEY_PARAMETER, its name). It does not protect
+// against anyone who can read the key; anyone who can read the function's environment can read PINTLE_STATE_KEY. Nor does
+// it protect against anyone who can invoke the function. They can send it their own requests, and can resume an encrypted
+// record that they have seen. That polls the provider again, or repeats an answer that the service already has.
 //
 // # Limits of Step Functions
 //
-// The input of an execution is limited to 256 KiB. If the compressed and encrypted data is larger, the function
-// itself waits, as if there were no state machine, and the log says so. A pause is a whole number of seconds, two at
-// least: an execution has at most 25,000 events, and a wait of an hour in that rhythm has 16,200.
+// The input of an execution is limited to 256 KiB. If the compressed and encrypted data is larger, the function itself
+// waits, as if there were no state machine, and logs that. A pause is a whole number of seconds, at least two: an
+// execution has at most 25,000 events, and a wait of an hour with such pauses has 16,200.
 package statemachine
 
 import (
@@ -57,41 +56,41 @@ const (
 	EnvKeyParameter = "PINTLE_STATE_KEY_PARAMETER"
 )
 
-// Credentials are those of AWS calls. Token is empty for keys that last. They print as ****.
+// Credentials are AWS credentials. Token is empty for long-term keys. They print as ****.
 type Credentials struct{ ID, Secret, Token string }
 
-// String is "****".
+// String returns "****".
 func (Credentials) String() string { return "****" }
 
-// GoString is "****".
+// GoString returns "****".
 func (Credentials) GoString() string { return "****" }
 
-// LogValue is "****".
+// LogValue returns "****".
 func (Credentials) LogValue() slog.Value { return slog.StringValue("****") }
 
-// Config is how a [Waiter] reaches its state machine.
+// Config configures a [Waiter].
 type Config struct {
 	// Machine is the ARN of a state machine of the type STANDARD with the states of [Definition]. Required.
 	Machine string
-	// Keys are secrets of 32 bytes or more: the first seals, all of them open. Required, unless there is LoadKeys.
+	// Keys are secrets of 32 bytes or more: the first encrypts, and all of them decrypt. Required unless LoadKeys is set.
 	Keys [][]byte
-	// LoadKeys returns the same, when the first wait needs them, and again after an error. It may be called by several
-	// goroutines, one at a time.
+	// LoadKeys returns the keys. It is called when the first wait needs them, and again after an error. Calls may be on
+	// different goroutines, but never at the same time.
 	LoadKeys func(context.Context) ([][]byte, error)
-	// Credentials returns those for a call. Nil means the environment variables AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY
-	// and AWS_SESSION_TOKEN, which Lambda sets. They need states:StartExecution on the machine and
+	// Credentials returns the credentials for a call. Nil means the environment variables AWS_ACCESS_KEY_ID,
+	// AWS_SECRET_ACCESS_KEY and AWS_SESSION_TOKEN, which Lambda sets. They need states:StartExecution on the machine and
 	// states:DescribeExecution on its executions.
 	Credentials func(context.Context) (Credentials, error)
 	// Endpoint is the URL of Step Functions. Empty means the environment variable AWS_ENDPOINT_URL_SFN or
-	// AWS_ENDPOINT_URL, and without them that of the machine's region.
+	// AWS_ENDPOINT_URL, or else the default URL of the machine's region.
 	Endpoint string
-	// Client makes the calls. Nil means one of its own that gives a call ten seconds.
+	// Client makes the calls. Nil means a client with a timeout of ten seconds.
 	Client *http.Client
-	// Logger takes what goes wrong. Nil means text on standard error.
+	// Logger logs errors. Nil means text on standard error.
 	Logger *slog.Logger
 }
 
-// Waiter is a [pintle.EventWaiter]. Its methods may be called by many goroutines at once.
+// Waiter is a [pintle.EventWaiter]. It is safe for concurrent use.
 type Waiter struct {
 	machine arn
 	states  caller
@@ -104,7 +103,7 @@ type Waiter struct {
 
 var _ pintle.EventWaiter = (*Waiter)(nil)
 
-// New returns a waiter. It makes no call. The error says what is wrong with the configuration.
+// New returns a waiter. It makes no call. The error describes an invalid configuration.
 func New(c Config) (*Waiter, error) {
 	machine, err := parseMachine(c.Machine)
 	if err != nil {
@@ -133,7 +132,7 @@ func New(c Config) (*Waiter, error) {
 	return w, nil
 }
 
-// keys returns what seals, which is loaded once.
+// keys returns the box that encrypts records. It loads the keys once.
 func (w *Waiter) keys(ctx context.Context) (*seal.Box, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -152,7 +151,7 @@ func (w *Waiter) keys(ctx context.Context) (*seal.Box, error) {
 	return box, nil
 }
 
-// arn is that of a state machine.
+// arn is a parsed ARN of a state machine.
 type arn struct{ partition, region, account, name string }
 
 var machines = regexp.MustCompile(`^arn:(aws[a-z-]*):states:([a-z0-9-]{1,30}):([0-9]{12}):stateMachine:([^:\s]{1,80})$`)
@@ -173,11 +172,11 @@ func (a arn) execution(name string) string {
 	return strings.Join([]string{"arn", a.partition, "states", a.region, a.account, "execution", a.name, name}, ":")
 }
 
-// lives is how many executions a request may have one after the other: the service has been seen to repeat an operation
-// that had failed under the same request ID, and a name is taken for 90 days.
+// lives is the number of executions that a request may have in sequence. The service has been seen to repeat a failed
+// operation with the same request ID, and a name stays taken for 90 days.
 const lives = 10
 
-// executionName is that of the nth wait of a request, from 0.
+// executionName returns the name of the execution for the nth wait of a request, from 0.
 func executionName(key string, n int) string {
 	if n == 0 {
 		return "pintle-" + key
@@ -185,12 +184,12 @@ func executionName(key string, n int) string {
 	return fmt.Sprintf("pintle-%s-%d", key, n+1)
 }
 
-// errKey is that of a key which cannot be part of a name.
+// errKey is the error for a key that cannot be part of a name.
 var errKey = errors.New("state machine: the key of the request is not hexadecimal")
 
 var requestKeys = regexp.MustCompile(`^[0-9a-f]{1,64}$`)
 
-// Wait is that of [pintle.Waiter]: the execution has begun when it returns nil.
+// Wait implements [pintle.Waiter]. The execution has started when it returns nil.
 func (w *Waiter) Wait(ctx context.Context, p pintle.Pending) error {
 	if !requestKeys.MatchString(p.Key) {
 		return errKey
@@ -219,7 +218,7 @@ func (w *Waiter) Wait(ctx context.Context, p pintle.Pending) error {
 	return fmt.Errorf("state machine: the request has had %d executions", lives)
 }
 
-// Waits is that of [pintle.Waiter].
+// Waits implements [pintle.Waiter].
 func (w *Waiter) Waits(ctx context.Context, key string) (bool, error) {
 	if !requestKeys.MatchString(key) {
 		return false, errKey
@@ -237,7 +236,7 @@ func (w *Waiter) Waits(ctx context.Context, key string) (bool, error) {
 	return false, nil
 }
 
-// running is the status of an execution that goes on.
+// running is the status of an execution in progress.
 const running = "RUNNING"
 
 type startInput struct {
@@ -246,7 +245,7 @@ type startInput struct {
 	Input   string `json:"input"`
 }
 
-// status returns that of the nth execution of a request, "" if there is none.
+// status returns the status of the nth execution of a request, or "" if it does not exist.
 func (w *Waiter) status(ctx context.Context, key string, n int) (string, error) {
 	var out struct{ Status string }
 	err := w.states.call(ctx, "DescribeExecution", map[string]string{"executionArn": w.machine.execution(executionName(key, n))}, &out)

@@ -11,9 +11,9 @@ import (
 	"time"
 )
 
-// database is an [sql.DB] whose kind is known. Statements have {} for the prefix of tables, {now} for the time of the
-// database in milliseconds, {expires} for the time when a value expires, {bytes} for the type of bytes, and $1, $2, … in
-// the order in which they first occur, which is how SQLite counts them.
+// database is an [sql.DB] of a known kind. Statements contain {} for the prefix of tables, {now} for the database's time
+// in milliseconds, {expires} for the expiry time of a value, and {bytes} for the type of bytes. Parameters are $1, $2, …
+// in the order of their first use, because SQLite counts them that way.
 type database struct {
 	*sql.DB
 	postgres bool
@@ -21,7 +21,7 @@ type database struct {
 	fill     *strings.Replacer
 }
 
-// schemaVersion is that of the tables. Every version has a list of statements that make it of the one before.
+// schemaVersion is the version of the tables. Each version has a list of statements that upgrade the previous one.
 const schemaVersion = 2
 
 var schema = [schemaVersion][]string{{
@@ -40,12 +40,12 @@ var schema = [schemaVersion][]string{{
 	`CREATE INDEX {}memory_born ON {}memory (born)`,
 }, {
 	`ALTER TABLE {}memory ADD COLUMN expires BIGINT NOT NULL DEFAULT 0`,
-	`UPDATE {}memory SET expires = born + 86400000`, // what all values had
+	`UPDATE {}memory SET expires = born + 86400000`, // the former time to live of all values
 	`CREATE INDEX {}memory_expires ON {}memory (expires)`,
 	`DROP INDEX {}memory_born`,
 }}
 
-// open finds out what kind of database it is, and makes sure of the tables.
+// open detects the kind of database and migrates the tables.
 func open(ctx context.Context, db *sql.DB, prefix string) (database, error) {
 	d := database{DB: db, prefix: prefix}
 	if err := d.patiently(ctx, func() error { return db.PingContext(ctx) }); err != nil {
@@ -62,7 +62,7 @@ func open(ctx context.Context, db *sql.DB, prefix string) (database, error) {
 			return database{}, errors.New("the database is neither SQLite nor PostgreSQL")
 		}
 	}
-	// A process of the version before, which is still running, does not set expires. Its values live for a day.
+	// A process of the previous version that is still running does not set expires. Its values expire after a day.
 	const expires = `CASE WHEN expires = 0 THEN born + 86400000 ELSE expires END`
 	d.fill = strings.NewReplacer("{}", prefix, "{now}", now, "{expires}", expires, "{bytes}", blob)
 	return d, d.migrate(ctx)
@@ -83,15 +83,15 @@ var errNewer = errors.New("its tables were made by a newer version of the progra
 func (d database) migrateOnce(ctx context.Context) error {
 	var at int
 	if d.QueryRowContext(ctx, d.fill.Replace(`SELECT max(version) FROM {}schema`)).Scan(&at) == nil && at == schemaVersion {
-		return nil // as nearly always, and nothing is locked
+		return nil // the usual case, which locks nothing
 	}
 	tx, err := d.BeginTx(ctx, nil)
 	if err != nil {
 		return fmt.Errorf("make tables: %w", err)
 	}
-	defer func() { _ = tx.Rollback() }() // after a commit this does nothing
+	defer func() { _ = tx.Rollback() }() // a no-op after a commit
 	if d.postgres {
-		// CREATE … IF NOT EXISTS of two at once fails for one of them.
+		// Concurrent CREATE … IF NOT EXISTS statements fail for one of them.
 		if _, err := tx.ExecContext(ctx, `SELECT pg_advisory_xact_lock($1)`, d.lockNumber()); err != nil {
 			return fmt.Errorf("make tables: %w", err)
 		}
@@ -121,14 +121,14 @@ func (d database) migrateOnce(ctx context.Context) error {
 	return nil
 }
 
-// lockNumber is what the programs that make these tables agree upon.
+// lockNumber returns the number of the advisory lock for these tables, the same in all programs.
 func (d database) lockNumber() int64 {
 	sum := fnv.New64a()
 	_, _ = sum.Write([]byte("pintle waiter " + d.prefix)) // never fails
 	return int64(sum.Sum64())
 }
 
-// exec runs a statement of its own transaction and returns how many rows it changed.
+// exec runs a statement in its own transaction and returns the number of changed rows.
 func (d database) exec(ctx context.Context, statement string, args ...any) (rows int64, err error) {
 	err = d.patiently(ctx, func() error {
 		result, err := d.ExecContext(ctx, d.fill.Replace(statement), args...)
@@ -140,13 +140,12 @@ func (d database) exec(ctx context.Context, statement string, args ...any) (rows
 	return rows, err
 }
 
-// get reads one value. The error is [sql.ErrNoRows] if there is none.
+// get reads one value. Without one, the error is [sql.ErrNoRows].
 func (d database) get(ctx context.Context, into any, query string, args ...any) error {
 	return d.patiently(ctx, func() error { return d.QueryRowContext(ctx, d.fill.Replace(query), args...).Scan(into) })
 }
 
-// patiently tries again while another process has a SQLite database locked: whether a driver waits by itself is a setting
-// of it.
+// patiently retries while another process has a SQLite database locked, because not every driver is set to wait.
 func (d database) patiently(ctx context.Context, do func() error) error {
 	for try := 1; ; try++ {
 		err := do()
@@ -156,7 +155,7 @@ func (d database) patiently(ctx context.Context, do func() error) error {
 	}
 }
 
-// rest waits for a random time that grows with the tries, to a quarter of a second.
+// rest waits for a random time that grows with the tries, up to a quarter of a second.
 func rest(ctx context.Context, try int) error {
 	timer := time.NewTimer(rand.N(min(time.Millisecond<<min(try, 10), 250*time.Millisecond)) + time.Millisecond)
 	defer timer.Stop()

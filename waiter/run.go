@@ -12,13 +12,13 @@ import (
 )
 
 const (
-	// keepWaits is how long a wait is kept that cannot be resumed. It is useless by then.
+	// keepWaits is how long a wait is kept that cannot be resumed. It is useless after that.
 	keepWaits = 48 * time.Hour
-	upkeep    = time.Hour // between two removals of what is old
-	// The pauses after failures in a row, doubled from the first to the longest.
+	upkeep    = time.Hour // between clean-ups
+	// The pauses after consecutive failures double from the first to the longest.
 	firstPause   = 5 * time.Second
 	longestPause = time.Minute
-	backTries    = 8 // to put a wait back
+	backTries    = 8 // tries to put a wait back
 )
 
 // run is one call of Run.
@@ -26,15 +26,15 @@ type run struct {
 	*Waiter
 	resume pintle.ResumeFunc
 	work   sync.WaitGroup
-	slots  chan struct{} // one value for each wait at work
-	freed  chan struct{} // tells that there is room again
-	ended  chan error    // why the program must end
+	slots  chan struct{} // one value for each wait in progress
+	freed  chan struct{} // signals a free slot
+	ended  chan error    // an error that ends the program
 
 	mu     sync.Mutex
-	atWork map[string]int64 // the claims by their keys
+	atWork map[string]int64 // claims by key
 }
 
-// claimed is a wait that is this process's for the time of a lease.
+// claimed is a wait that this process holds under a lease.
 type claimed struct {
 	key      string
 	claim    int64
@@ -42,14 +42,14 @@ type claimed struct {
 	record   []byte
 }
 
-// Run is that of [pintle.RunningWaiter]. While the database cannot be reached it logs that, and tries again; it returns
-// an error only when an abandoned handler does not stop, [pintle.ErrHandlerStuck].
+// Run implements [pintle.RunningWaiter]. While the database is unreachable, it logs that and retries. It returns an error
+// only when an abandoned handler does not stop, [pintle.ErrHandlerStuck].
 func (w *Waiter) Run(ctx context.Context, resume pintle.ResumeFunc) error {
 	r := &run{
 		Waiter: w, resume: resume, slots: make(chan struct{}, w.config.Concurrency),
 		freed: make(chan struct{}, 1), ended: make(chan error, 1), atWork: map[string]int64{},
 	}
-	// Leases are prolonged until all work has ended, which may be after the context.
+	// Leases are renewed until all work is finished, which may be after the context ends.
 	beating, still := context.WithCancel(context.WithoutCancel(ctx))
 	var beats sync.WaitGroup
 	beats.Go(func() { r.beat(beating) }) // ends below
@@ -66,7 +66,7 @@ func (w *Waiter) Run(ctx context.Context, resume pintle.ResumeFunc) error {
 	return err
 }
 
-// loop claims what is due until the context ends.
+// loop claims due waits until the context ends.
 func (r *run) loop(ctx context.Context) error {
 	tick := time.NewTicker(r.config.PollInterval)
 	defer tick.Stop()
@@ -89,7 +89,7 @@ func (r *run) loop(ctx context.Context) error {
 			r.begin(ctx, c)
 		}
 		if room > 0 && len(waits) == room && len(r.slots) < cap(r.slots) {
-			continue // there may be more
+			continue // more may be due
 		}
 		select {
 		case <-ctx.Done():
@@ -102,7 +102,7 @@ func (r *run) loop(ctx context.Context) error {
 	}
 }
 
-// full returns what tells that there is room again; nothing does if there is room now.
+// full returns a channel that signals a free slot, or nil if a slot is free now.
 func (r *run) full() <-chan struct{} {
 	if len(r.slots) < cap(r.slots) {
 		return nil
@@ -110,7 +110,7 @@ func (r *run) full() <-chan struct{} {
 	return r.freed
 }
 
-// claim takes waits that are due, the first ones first.
+// claim claims due waits, in order of their due times.
 func (r *run) claim(ctx context.Context, most int) (waits []claimed, err error) {
 	if most == 0 {
 		return nil, nil
@@ -141,7 +141,7 @@ func (r *run) claim(ctx context.Context, most int) (waits []claimed, err error) 
 	return waits, err
 }
 
-// begin resumes a wait in a goroutine of its own.
+// begin resumes a wait in a new goroutine.
 func (r *run) begin(ctx context.Context, c claimed) {
 	r.mu.Lock()
 	_, again := r.atWork[c.key]
@@ -150,9 +150,9 @@ func (r *run) begin(ctx context.Context, c claimed) {
 	}
 	r.mu.Unlock()
 	if again {
-		return // the lease has ended, but not the work under it; when that has, the wait is claimed once more
+		return // the lease expired before the work ended; the wait is claimed again after that
 	}
-	r.slots <- struct{}{} // there is room: only the loop takes it
+	r.slots <- struct{}{} // a slot is free: only the loop takes slots
 	r.work.Go(func() {    // ends with Resume, which has a deadline
 		defer func() {
 			r.mu.Lock()
@@ -168,8 +168,8 @@ func (r *run) begin(ctx context.Context, c claimed) {
 	})
 }
 
-// ask resumes a wait and puts back what becomes of it. If the process dies in between, the record that was is resumed
-// again: the memory then has the answer, or the provider is asked once more.
+// ask resumes a wait and stores the result. If the process dies in between, the previous record is resumed again: the
+// store then has the answer, or the provider is polled once more.
 func (r *run) ask(ctx context.Context, c claimed) {
 	log := r.log.With("wait", c.key)
 	p, err := r.opened(c.key, c.record)
@@ -187,7 +187,7 @@ func (r *run) ask(ctx context.Context, c claimed) {
 		if errors.Is(err, pintle.ErrHandlerStuck) {
 			select {
 			case r.ended <- err:
-			default: // one is enough
+			default: // one error is enough
 			}
 		}
 		err = r.back(ctx, c, c.record, pause, c.failures+1)
@@ -220,7 +220,8 @@ func (r *run) back(ctx context.Context, c claimed, record []byte, after time.Dur
 		record, after.Milliseconds(), failures, c.key, c.claim)
 }
 
-// surely changes the row of a wait, through a short absence of the database. The lease goes on in the meantime.
+// surely changes the row of a wait and retries while the database is briefly unreachable. The lease is renewed in the
+// meantime.
 func (r *run) surely(ctx context.Context, c claimed, statement string, args ...any) error {
 	for try := 1; ; try++ {
 		rows, err := r.db.exec(ctx, statement, args...)
@@ -258,7 +259,7 @@ func (r *run) beat(ctx context.Context) {
 	}
 }
 
-// clean removes what is of no use any more.
+// clean removes expired records.
 func (r *run) clean(ctx context.Context) {
 	waits, err := r.db.exec(ctx, `DELETE FROM {}wait WHERE born < {now} - $1`, keepWaits.Milliseconds())
 	if waits > 0 {

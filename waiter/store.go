@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// Get is that of [pintle.IdempotencyStore]. A value whose key was dropped, so that it cannot be opened, does not exist.
+// Get implements [pintle.IdempotencyStore]. A value that cannot be decrypted because its key was removed does not exist.
 func (w *Waiter) Get(ctx context.Context, key string) ([]byte, bool, error) {
 	var sealed []byte
 	err := w.db.get(ctx, &sealed, `SELECT record FROM {}memory WHERE key = $1 AND {expires} > {now}`, key)
@@ -26,7 +26,7 @@ func (w *Waiter) Get(ctx context.Context, key string) ([]byte, bool, error) {
 	return value, true, nil
 }
 
-// Put is that of [pintle.IdempotencyStore]: the value is committed when it returns nil.
+// Put implements [pintle.IdempotencyStore]. The value is committed when it returns nil.
 func (w *Waiter) Put(ctx context.Context, key string, value []byte, ttl time.Duration) error {
 	_, err := w.db.exec(ctx, `INSERT INTO {}memory (key, born, record, expires) VALUES ($1, {now}, $2, {now} + $3)
 		ON CONFLICT (key) DO UPDATE SET born = excluded.born, record = excluded.record, expires = excluded.expires`,
@@ -37,5 +37,5 @@ func (w *Waiter) Put(ctx context.Context, key string, value []byte, ttl time.Dur
 	return nil
 }
 
-// remembered is what a value is bound to, so that none can replace another.
+// remembered returns the context that a value is bound to, so that no value can replace another.
 func (w *Waiter) remembered(key string) string { return w.config.Prefix + "memory/" + key }

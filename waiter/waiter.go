@@ -1,6 +1,6 @@
-// Package waiter stores requests whose operations continue in a database, for a provider that runs as a server of its
-// own: behind HTTP or SNS, on any number of machines. It is a [pintle.RunningWaiter] and a [pintle.IdempotencyStore]
-// on one *sql.DB, SQLite or PostgreSQL, with a driver of the author's choice.
+// Package waiter keeps waiting requests in a database, for a provider that runs as its own server: behind HTTP or SNS, on
+// any number of machines. It is a [pintle.RunningWaiter] and a [pintle.IdempotencyStore] on one *sql.DB, SQLite or
+// PostgreSQL, with a driver of the author's choice.
 //
 //	db, err := sql.Open("sqlite", "file:waits.db?_pragma=journal_mode(WAL)&_pragma=busy_timeout(10000)")
 //	…
@@ -8,15 +8,14 @@
 //	…
 //	err = pintle.Run(ctx, pintle.RunConfig{ServerConfig: pintle.ServerConfig{Handlers: handlers, Waiter: w, Idempotency: w}, Listen: ":8080"})
 //
-// # What is kept
+// # Stored data
 //
 // A record holds the data that a request needs to continue: its response URL, its properties and the state of the
-// provider. All of it is encrypted with AES-256-GCM under a key that is not in the database. A reader of the tables
-// sees how many requests wait, until when, and the sizes of their records. A writer can delete a wait or change its
-// time, but cannot forge a record. Remembered answers are encrypted as well. With [Config.Keys] a key can be changed
-// while requests wait.
+// provider. All of it is encrypted with AES-256-GCM under a key that is not in the database. A reader of the tables sees
+// how many requests wait, until when, and the sizes of their records. A writer can delete a wait or change its time, but
+// cannot forge a record. Stored answers are also encrypted. With [Config.Keys] a key can be changed while requests wait.
 //
-// # Who resumes
+// # Leases
 //
 // A process claims a wait with a lease, and renews the lease while it handles the wait. If the process dies, even by
 // kill -9, the lease expires and another process, or the same one after a restart, continues. The wait that is due
@@ -50,38 +49,37 @@ const (
 	DefaultConcurrency  = 10
 )
 
-// shortestLease is what a lease needs to be prolonged in time.
+// shortestLease is the shortest lease that can be renewed in time.
 const shortestLease = time.Second
 
-// Config is where a [Waiter] keeps its records, and how it works.
+// Config configures a [Waiter].
 type Config struct {
-	// DB is the database, SQLite 3.35 or newer or PostgreSQL; which one is found out. Required. The caller closes it,
-	// after [Waiter.Run] has returned. A wait is durable when Wait returns only if commits are: with SQLite, leave
-	// synchronous at FULL. A SQLite database must be a file on a local disk.
+	// DB is the database: SQLite 3.35 or newer, or PostgreSQL. [New] detects which. Required. The caller closes it after
+	// [Waiter.Run] has returned. A wait is durable only if commits are: with SQLite, leave synchronous at FULL. A SQLite
+	// database must be a file on a local disk.
 	DB *sql.DB
-	// Keys are secrets of 32 bytes or more: the first seals, all of them open. Required. To change a key put the new one
-	// before the old one in all processes, but give it to all as a second one before any seals with it; drop the old
-	// one after two days.
+	// Keys are secrets of 32 bytes or more: the first encrypts, and all of them decrypt. Required. To change a key, first
+	// add the new one as the second key in all processes, then move it to the front in all of them. Remove the old one
+	// after two days.
 	Keys [][]byte
-	// Prefix begins the names of the tables: a lower-case letter, then at most 30 letters, digits and underscores.
-	// Providers with different handlers may share a database if theirs differ. Empty means [DefaultPrefix].
+	// Prefix is the start of the table names: a lower-case letter, then at most 30 letters, digits and underscores.
+	// Providers with different handlers may share a database if their prefixes differ. Empty means [DefaultPrefix].
 	Prefix string
-	// Lease is for how long a wait is a process's own after that has died. Zero means [DefaultLease]; less than a second
-	// is refused.
+	// Lease is how long a process keeps a wait after its last renewal. After a crash, another process can resume the wait
+	// when the lease expires. Zero means [DefaultLease]; less than a second is an error.
 	Lease time.Duration
-	// PollInterval is how often the database is asked for what is due, and so how late a wait may be resumed. Zero means
+	// PollInterval is how often the database is queried for due waits, and so how late a wait may be resumed. Zero means
 	// [DefaultPollInterval].
 	PollInterval time.Duration
-	// Timeout is how long one question may take, the answer included. Zero means [DefaultTimeout].
+	// Timeout is how long one poll may take, including the answer. Zero means [DefaultTimeout].
 	Timeout time.Duration
-	// Concurrency is how many waits this process resumes at once. Zero means [DefaultConcurrency].
+	// Concurrency is the number of waits that this process resumes at once. Zero means [DefaultConcurrency].
 	Concurrency int
-	// Logger takes what goes wrong. Nil means text on standard error.
+	// Logger logs errors. Nil means text on standard error.
 	Logger *slog.Logger
 }
 
-// Waiter keeps waits in a database. Its methods may be called by many goroutines at once, and by many processes on one
-// database.
+// Waiter keeps waits in a database. Many goroutines, and many processes on one database, can use it concurrently.
 type Waiter struct {
 	config Config
 	db     database
@@ -94,11 +92,11 @@ var (
 	_ pintle.IdempotencyStore = (*Waiter)(nil)
 )
 
-// prefixes is what the names of tables may begin with.
+// prefixes matches the valid prefixes of table names.
 var prefixes = regexp.MustCompile(`^[a-z][a-z0-9_]{0,30}$`)
 
-// New opens the tables, which it makes or brings up to date if need be; processes that do so at the same time do not
-// disturb each other. The error says what is wrong with the configuration or the database.
+// New opens the tables and creates or migrates them if necessary. Several processes may do so at the same time. The error
+// describes a problem with the configuration or the database.
 func New(ctx context.Context, c Config) (*Waiter, error) {
 	if c.DB == nil {
 		return nil, errors.New("waiter: there is no database")
@@ -138,7 +136,7 @@ func setDefault[T comparable](field *T, value T) {
 	}
 }
 
-// Wait is that of [pintle.Waiter]: the record is committed when it returns nil.
+// Wait implements [pintle.Waiter]. The record is committed when it returns nil.
 func (w *Waiter) Wait(ctx context.Context, p pintle.Pending) error {
 	record, err := w.sealed(p)
 	if err != nil {
@@ -152,7 +150,7 @@ func (w *Waiter) Wait(ctx context.Context, p pintle.Pending) error {
 	return nil
 }
 
-// Waits is that of [pintle.Waiter].
+// Waits implements [pintle.Waiter].
 func (w *Waiter) Waits(ctx context.Context, key string) (bool, error) {
 	var n int
 	if err := w.db.get(ctx, &n, `SELECT count(*) FROM {}wait WHERE key = $1`, key); err != nil {
@@ -161,7 +159,7 @@ func (w *Waiter) Waits(ctx context.Context, key string) (bool, error) {
 	return n > 0, nil
 }
 
-// sealed returns a record as it is stored.
+// sealed returns the encrypted form of a record.
 func (w *Waiter) sealed(p pintle.Pending) ([]byte, error) {
 	text, err := p.Encode()
 	if err != nil {
@@ -170,7 +168,7 @@ func (w *Waiter) sealed(p pintle.Pending) ([]byte, error) {
 	return w.box.Seal(text, w.place(p.Key)), nil
 }
 
-// opened is the way back. An error wraps [pintle.ErrInvalidPending] if another key would not help.
+// opened decrypts a record. An error wraps [pintle.ErrInvalidPending] if another key would not help.
 func (w *Waiter) opened(key string, record []byte) (pintle.Pending, error) {
 	text, err := w.box.Open(record, w.place(key))
 	switch {
@@ -182,8 +180,8 @@ func (w *Waiter) opened(key string, record []byte) (pintle.Pending, error) {
 	return pintle.ParsePending(text)
 }
 
-// place is what a record is bound to, so that none answers in the place of another.
+// place returns the context that a record is bound to, so that no record can answer another request.
 func (w *Waiter) place(key string) string { return w.config.Prefix + "wait/" + key }
 
-// pause returns when a wait is to be resumed, from now.
+// pause returns how long to wait before a wait is resumed.
 func pause(p pintle.Pending) time.Duration { return max(0, min(p.After, time.Until(p.Until))) }

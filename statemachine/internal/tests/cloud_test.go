@@ -27,7 +27,7 @@ const (
 	patience    = time.Minute
 )
 
-// cloud is Lambda, Step Functions, Secrets Manager and the bucket of the answers.
+// cloud simulates Lambda, Step Functions, Secrets Manager and the bucket of the answers.
 type cloud struct {
 	*testing.T
 	server   *httptest.Server
@@ -42,16 +42,16 @@ type cloud struct {
 	calls      []string
 	executions map[string]*started
 	ledger     map[string]int
-	broken     int // how many calls are still to fail
+	broken     int // number of calls that will still fail
 	invoked    int
 }
 
-// started is an execution.
+// started is a started execution.
 type started struct {
 	name, input, status string
 }
 
-// newCloud returns a world in which the function runs on the loop named. env is added to its environment.
+// newCloud returns a cloud whose function runs on the named loop, with env in its environment.
 func newCloud(t *testing.T, loop string, env map[string]string) *cloud {
 	t.Helper()
 	c := &cloud{T: t, outcomes: make(chan local.Outcome, 1), puts: make(chan wire.Response, 10), started: make(chan *started, 10),
@@ -111,7 +111,7 @@ func (c *cloud) must(err error) {
 	}
 }
 
-// api answers calls of AWS.
+// api answers AWS calls.
 func (c *cloud) api(w http.ResponseWriter, r *http.Request) {
 	who, err := c.verifier.Verify(r)
 	if err != nil {
@@ -180,7 +180,7 @@ func refuse(w http.ResponseWriter, status int, kind string) {
 	fmt.Fprintf(w, `{"__type":%q,"message":"no"}`, kind)
 }
 
-// invoke invokes the function and returns its result, or its error as Lambda has it.
+// invoke invokes the function. It returns its result, or its error in Lambda's form.
 func (c *cloud) invoke(payload []byte) (result []byte, failure string) {
 	c.Helper()
 	c.mu.Lock()
@@ -214,7 +214,7 @@ func (c *cloud) request(do string) {
 	}
 }
 
-// execution returns the machine with what was started, ready to run.
+// execution returns the machine and the started execution, ready to run.
 func (c *cloud) execution() (*execution, *started) {
 	c.Helper()
 	text, err := statemachine.Definition(functionARN)
@@ -237,7 +237,7 @@ func (c *cloud) execution() (*execution, *started) {
 	}
 }
 
-// run runs what was started to its end.
+// run runs the started execution to its end.
 func (c *cloud) run() (*execution, string) {
 	c.Helper()
 	x, s := c.execution()
@@ -252,7 +252,7 @@ func (c *cloud) run() (*execution, string) {
 	return x, end
 }
 
-// hides looks for secrets wherever somebody may look.
+// hides looks for secrets in everything that someone may read.
 func (c *cloud) hides(x *execution) {
 	c.Helper()
 	for place, text := range map[string]string{"history": strings.Join(x.history, "\n"), "log": c.logged()} {

@@ -8,7 +8,7 @@ import (
 	"github.com/pintle-dev/pintle/statemachine"
 )
 
-// No event makes a record but one that was sealed here.
+// No event is accepted as a record unless it was encrypted here.
 func FuzzEvent(f *testing.F) {
 	w, err := statemachine.New(statemachine.Config{Machine: machineARN, Keys: [][]byte{[]byte(stateKey)}})
 	if err != nil {

@@ -15,7 +15,7 @@ import (
 	"github.com/pintle-dev/pintle/statemachine"
 )
 
-// TestMain lets this binary be a function as well, on either loop.
+// TestMain makes this binary also a function, on either loop.
 func TestMain(m *testing.M) {
 	handlers := []pintle.Handler{pintle.New(jobs{os.Getenv("TEST_LEDGER")})}
 	switch os.Getenv("TEST_FUNCTION") {
@@ -32,7 +32,7 @@ const (
 	mark   = "5ec2e7marked"
 )
 
-// jobs is a provider whose operations are done when they were asked about three times. The property Do says what goes wrong.
+// jobs is a provider whose operations are done at the third poll. The property Do selects a failure.
 type jobs struct{ ledger string }
 
 type properties struct {
@@ -77,7 +77,7 @@ func (j jobs) Poll(ctx context.Context, r *pintle.PollRequest[properties]) (pint
 	case r.Properties.Do == "fail" && was.Step == 2:
 		return p, errors.New("the disk with " + secret + " is full")
 	case r.Properties.Do == "for ever":
-		p.Done, p.After = false, time.Duration(was.Step)*20*time.Minute // the second one is beyond the 30 minutes that there are
+		p.Done, p.After = false, time.Duration(was.Step)*20*time.Minute // the second one exceeds the limit of 30 minutes
 	case r.Properties.Do == "bulk":
 		p.After = time.Millisecond
 		was.Bulk = bulk()
@@ -86,7 +86,7 @@ func (j jobs) Poll(ctx context.Context, r *pintle.PollRequest[properties]) (pint
 	return p, nil
 }
 
-// bulk is a text that cannot be packed.
+// bulk returns a text that cannot be compressed.
 func bulk() string {
 	text := make([]byte, 230<<10)
 	seed := uint32(1)
@@ -97,7 +97,7 @@ func bulk() string {
 	return string(text)
 }
 
-// note tells the ledger, and returns whether it is the first time.
+// note reports to the ledger, and returns whether it is the first time.
 func (j jobs) note(ctx context.Context, what string) (first bool, err error) {
 	request, err := http.NewRequestWithContext(ctx, http.MethodPost, j.ledger+"/ledger/"+what, nil)
 	if err != nil {

@@ -19,8 +19,8 @@ import (
 	"github.com/pintle-dev/pintle/wire"
 )
 
-// One provider behind each transport, whose operations work, fail, panic, and whose answers are refused: no line of a log
-// has a secret or what signs a response URL, at any level, nor has an error that a transport is given.
+// Runs one provider behind each transport, with operations that succeed, fail and panic, and with answers that are
+// refused. No log line at any level, and no error of a transport, contains a secret or the signature of a response URL.
 func TestNothingSecretIsLogged(t *testing.T) {
 	var shown notes
 	log := slog.New(slog.NewTextHandler(&shown, &slog.HandlerOptions{Level: slog.LevelDebug, AddSource: true}))
@@ -68,7 +68,7 @@ func TestNothingSecretIsLogged(t *testing.T) {
 		if response.StatusCode >= 300 {
 			return errors.Join(err, errors.New(response.Status+" "+body.String()))
 		}
-		return err // a reply that holds the answer goes to the service, which has the secret anyway
+		return err // a reply with the answer goes to the service, which has the secret anyway
 	}
 	signed := httptest.NewServer(server)
 	defer signed.Close()
@@ -113,19 +113,19 @@ func TestNothingSecretIsLogged(t *testing.T) {
 			t.Errorf("the log shows %s: …%s", what, text[max(0, at-300):at+len(what)])
 		}
 	}
-	// It is no empty log that shows nothing.
+	// The log is not just empty.
 	for _, what := range []string{"handler failed", "the password is ****", "403", "answered", "panic"} {
 		if !strings.Contains(text, what) {
 			t.Errorf("the log lacks %q:\n%s", what, text)
 		}
 	}
-	if mu.Lock(); answers < 30 { // those over HTTP go into the replies
+	if mu.Lock(); answers < 30 { // over HTTP, the answers are in the replies
 		t.Errorf("%d answers only", answers)
 	}
 	mu.Unlock()
 }
 
-// talker is a provider that tells its secret wherever it can.
+// talker is a provider that reveals its secret wherever it can.
 type talker struct{ jobs }
 
 func (talker) Create(_ context.Context, r *pintle.CreateRequest[properties]) (pintle.Response[attributes], error) {
@@ -155,7 +155,7 @@ func notification(t *testing.T, event []byte) []byte {
 	return text
 }
 
-// notes is a log that many write to.
+// notes is a log that is safe for concurrent writers.
 type notes struct {
 	mu  sync.Mutex
 	all bytes.Buffer

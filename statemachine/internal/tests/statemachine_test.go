@@ -19,7 +19,7 @@ func withKey() map[string]string {
 	return map[string]string{statemachine.EnvMachine: machineARN, statemachine.EnvKey: stateKey}
 }
 
-// A wait goes through the machine, with the provider's pauses and its state of each time.
+// A wait goes through the machine, with the provider's pauses and its latest state.
 func TestWait(t *testing.T) {
 	for _, loop := range loops {
 		for name, env := range map[string]map[string]string{
@@ -31,7 +31,7 @@ func TestWait(t *testing.T) {
 				t.Parallel()
 				c := newCloud(t, loop, env)
 				c.request("")
-				c.request("") // delivered again
+				c.request("") // a second delivery
 				x, end := c.run()
 				a := c.answer()
 				if end != "SUCCEEDED" || a.Status != wire.Success || a.PhysicalResourceID != "job-1" || !a.NoEcho || string(a.Data) != `{"Secret":"`+secret+`"}` {
@@ -52,7 +52,7 @@ func TestWait(t *testing.T) {
 	}
 }
 
-// What fails is answered, and ends the machine.
+// A failure is answered, and ends the machine.
 func TestFailures(t *testing.T) {
 	for name, c := range map[string]struct {
 		do      string
@@ -78,7 +78,7 @@ func TestFailures(t *testing.T) {
 	}
 }
 
-// A function that dies is invoked again with what it had.
+// A function that crashes is invoked again with the same input.
 func TestCrash(t *testing.T) {
 	for _, loop := range loops {
 		t.Run(loop, func(t *testing.T) {
@@ -96,7 +96,7 @@ func TestCrash(t *testing.T) {
 	}
 }
 
-// A request may come again after its wait has ended, in a process that knows nothing of it.
+// A request may be delivered again after its wait, to a process that does not know it.
 func TestAgain(t *testing.T) {
 	c := newCloud(t, "pintle", withKey())
 	c.request("fail")
@@ -123,7 +123,7 @@ func TestAgain(t *testing.T) {
 	}
 }
 
-// Calls that fail are made again, and without Step Functions the function waits itself.
+// Failed calls are retried. Without Step Functions, the function waits itself.
 func TestAway(t *testing.T) {
 	c := newCloud(t, "pintle", withKey())
 	c.broken = 3
@@ -134,7 +134,7 @@ func TestAway(t *testing.T) {
 	c.answer()
 
 	c = newCloud(t, "pintle", withKey())
-	c.request("bulk") // which an execution does not carry
+	c.request("bulk") // too large for an execution
 	if a := c.answer(); a.Status != wire.Success || len(c.started) > 0 {
 		t.Errorf("answered %v %s", a.Status, a.Reason)
 	}
@@ -146,7 +146,7 @@ func TestAway(t *testing.T) {
 	}
 }
 
-// Records that were changed, or are another's, are not taken.
+// Records that were modified or belong to another request are rejected.
 func TestForged(t *testing.T) {
 	c := newCloud(t, "pintle", withKey())
 	c.request("")
@@ -180,7 +180,7 @@ func TestForged(t *testing.T) {
 	if len(c.puts) > 0 {
 		t.Error("a forged record was answered")
 	}
-	// Under another key it is tried for as long as the service listens: the function may get the key yet.
+	// With another key, the machine retries as long as the service listens, because the function may still get the key.
 	other := newCloud(t, "pintle", map[string]string{statemachine.EnvMachine: machineARN, statemachine.EnvKey: strings.ToUpper(stateKey)})
 	x.invoke = func(_ string, payload []byte) ([]byte, string) { return other.invoke(payload) }
 	if end := x.run([]byte(s.input)); !strings.Contains(end, "sealed under a key that is not here") {

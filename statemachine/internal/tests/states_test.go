@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// The part of the Amazon States Language that a definition uses. Whatever else is in one is an error here.
+// machine is the part of the Amazon States Language that definitions use. Anything else is an error here.
 type machine struct {
 	Comment string
 	StartAt string
@@ -26,11 +26,11 @@ type state struct {
 	Choices []struct{ Variable, StringEquals, Next string }
 }
 
-// execution runs a machine. Its pauses take no time.
+// execution runs a machine without real pauses.
 type execution struct {
 	machine machine
 	invoke  func(resource string, payload []byte) (result []byte, failure string)
-	history []string // all that a reader of the execution sees
+	history []string // everything that a reader of the execution sees
 	paused  []int    // seconds
 	retried []int    // seconds
 }
@@ -47,7 +47,7 @@ func (x *execution) run(input []byte) string {
 		if len(input) > 256<<10 {
 			return "States.DataLimitExceeded"
 		}
-		if len(x.history) > 1000 { // 25,000 in earnest
+		if len(x.history) > 1000 { // 25,000 in Step Functions
 			return "States.Runtime: the history is too long"
 		}
 		s, ok := x.machine.States[name]
@@ -89,7 +89,7 @@ func (x *execution) run(input []byte) string {
 	}
 }
 
-// task invokes, and again as the state says.
+// task invokes the function, and retries as the state says.
 func (x *execution) task(s state, input []byte) ([]byte, string) {
 	for attempt := 0; ; attempt++ {
 		x.note("LambdaFunctionScheduled", string(input))
@@ -107,7 +107,7 @@ func (x *execution) task(s state, input []byte) ([]byte, string) {
 	}
 }
 
-// at returns what a path like $.a.b leads to.
+// at returns the value at a path like $.a.b.
 func at(document []byte, path string) any {
 	var value any
 	if json.Unmarshal(document, &value) != nil {

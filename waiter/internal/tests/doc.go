@@ -1,3 +1,3 @@
-// Package tests has the tests of package waiter. They are not beside it because of what they import: go mod tidy counts
-// the tests of an imported package, and who imports waiter is to get nothing but this module.
+// Package tests has the tests of package waiter. They are in a package of their own because of their imports: go mod tidy
+// counts the tests of an imported package, and programs that import waiter should get only this module.
 package tests

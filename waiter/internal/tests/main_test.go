@@ -30,7 +30,7 @@ import (
 
 var servers pgtest.Shared
 
-// TestMain lets this binary be a provider as well.
+// TestMain makes this binary also a provider.
 func TestMain(m *testing.M) {
 	if os.Getenv("WAITER_LEDGER") != "" {
 		if err := provide(); err != nil {
@@ -44,7 +44,7 @@ func TestMain(m *testing.M) {
 
 var key = []byte(strings.Repeat("k", 32))
 
-// databases are what all is tested on: each a driver and a function that makes an empty one.
+// databases are the databases of all tests: each has a driver and a function that creates an empty database.
 var databases = map[string]func(t *testing.T) (driver, dsn string){
 	"sqlite": func(t *testing.T) (string, string) {
 		return "sqlite", "file:" + filepath.Join(t.TempDir(), "waits.db") + "?_pragma=journal_mode(WAL)"
@@ -52,7 +52,7 @@ var databases = map[string]func(t *testing.T) (driver, dsn string){
 	"postgres": func(t *testing.T) (string, string) { return "pgx", servers.Server(t).Database(t) },
 }
 
-// provide is the provider: HTTP on the listener that it inherits, its waits in the database.
+// provide runs the provider: HTTP on an inherited listener, with the waits in the database.
 func provide() error {
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM)
 	defer stop()
@@ -99,7 +99,7 @@ func (s slow) Update(context.Context, *pintle.UpdateRequest[properties]) (pintle
 
 func (s slow) Delete(context.Context, *pintle.DeleteRequest[properties]) error { return nil }
 
-// Ready counts in its state, which therefore says how far the record is that is resumed.
+// Poll counts in its state, which therefore shows the age of a resumed record.
 func (s slow) Poll(ctx context.Context, r *pintle.PollRequest[properties]) (pintle.Progress[attributes], error) {
 	var step int
 	if err := json.Unmarshal(r.State, &step); err != nil {
@@ -109,7 +109,7 @@ func (s slow) Poll(ctx context.Context, r *pintle.PollRequest[properties]) (pint
 	return pintle.Progress[attributes]{Done: done, State: step + 1, After: 600 * time.Millisecond, Attributes: attributes{r.Properties.Secret}}, err
 }
 
-// note tells the ledger, over a connection that breaks when this process dies.
+// note reports to the ledger, over a connection that breaks when this process dies.
 func (s slow) note(ctx context.Context, what, name string, step int) (done bool, err error) {
 	request, err := http.NewRequestWithContext(ctx, http.MethodPost, s.ledger+"/"+what+"/"+name+"/"+strconv.Itoa(step), nil)
 	if err != nil {

@@ -22,14 +22,14 @@ import (
 
 const (
 	requests = 16
-	asks     = 4 // how often each is asked about before it is done
+	asks     = 4 // polls of each request until it is done
 	patience = time.Minute
 	secret   = "hunter2-marked"
 	mark     = "5ec2e7marked"
 )
 
-// Providers that are killed again and again while requests wait: each is answered, asked about by one process at a time,
-// and with the state that was kept last.
+// Processes are killed repeatedly while requests wait. Each request is answered, polled by one process at a time, and
+// resumed with the last stored state.
 func TestKilled(t *testing.T) {
 	for name, database := range databases {
 		t.Run(name, func(t *testing.T) {
@@ -48,11 +48,11 @@ func TestKilled(t *testing.T) {
 					}
 					to.request(l.event(t, n))
 					if n%3 == 0 {
-						other.request(l.event(t, n)) // delivered again
+						other.request(l.event(t, n)) // a second delivery
 					}
 				}
 			})
-			// Every few questions a process dies while it asks one.
+			// Every few polls, a process is killed during a poll.
 			for kills := 0; ; kills++ {
 				select {
 				case <-l.due:
@@ -83,16 +83,16 @@ func TestKilled(t *testing.T) {
 	}
 }
 
-// ledger is what the providers tell, and where they answer.
+// ledger records what the providers report, and receives their answers.
 type ledger struct {
 	t      *testing.T
 	server *httptest.Server
-	due    chan struct{} // a process is to die
-	all    chan struct{} // closed when all are answered
+	due    chan struct{} // signals that a process must be killed
+	all    chan struct{} // closed when all requests are answered
 
 	mu       sync.Mutex
 	notes    int
-	released chan struct{} // closed when the death that is due has come
+	released chan struct{} // closed after the next kill
 	creates  map[string]int
 	asking   map[string]bool
 	steps    map[string][]string
@@ -115,7 +115,7 @@ func newLedger(t *testing.T) *ledger {
 	return l
 }
 
-// ready answers a question. Every ninth one waits until a process has died, perhaps the one that asks.
+// ready answers a poll. Every ninth poll waits until a process has been killed, perhaps the one that polls.
 func (l *ledger) ready(w http.ResponseWriter, r *http.Request) {
 	name := r.PathValue("name")
 	l.mu.Lock()
@@ -142,11 +142,11 @@ func (l *ledger) ready(w http.ResponseWriter, r *http.Request) {
 	l.asking[name] = false
 	l.mu.Unlock()
 	if done {
-		_, _ = io.WriteString(w, "done") // who asked may be dead
+		_, _ = io.WriteString(w, "done") // the process may be dead
 	}
 }
 
-// died lets the question go on during which a process died.
+// died releases the poll that waits for a kill.
 func (l *ledger) died() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -185,7 +185,7 @@ func (l *ledger) event(t *testing.T, n int) []byte {
 	return text
 }
 
-// check holds the history against what must be: the state never goes back by more than the question that was lost.
+// check verifies the history: a state may go back by at most the one poll that was lost.
 func (l *ledger) check() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -208,7 +208,7 @@ func (l *ledger) check() {
 	}
 }
 
-// process is a provider. Its listener is the test's, so that nothing is lost while it is dead.
+// process is a provider. The test owns its listener, so that no connection is lost while the process is dead.
 type process struct {
 	t        *testing.T
 	env      []string
@@ -246,17 +246,17 @@ func (p *process) start() {
 
 func (p *process) kill() {
 	_ = p.command.Process.Kill()
-	_ = p.command.Wait() // it was killed
+	_ = p.command.Wait() // the process was killed
 }
 
-// request delivers a request, again and again as SNS does if the process dies over it.
+// request delivers a request, and delivers it again like SNS if the process dies.
 func (p *process) request(event []byte) {
 	for {
 		response, err := http.Post(p.url, "application/json", bytes.NewReader(event))
 		if err != nil {
 			continue
 		}
-		_ = response.Body.Close() // its status is what is wanted
+		_ = response.Body.Close() // only the status matters
 		if response.StatusCode != http.StatusAccepted && response.StatusCode != http.StatusOK {
 			p.t.Errorf("a request was answered with %s", response.Status)
 		}

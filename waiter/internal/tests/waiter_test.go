@@ -30,7 +30,7 @@ func connect(t *testing.T, driver, dsn string) *sql.DB {
 	return db
 }
 
-// dump returns all that is in the tables as text.
+// dump returns the contents of all tables as text.
 func dump(t *testing.T, driver, dsn string) string {
 	t.Helper()
 	db := connect(t, driver, dsn)
@@ -59,7 +59,7 @@ func pending(key string) pintle.Pending {
 		Until: time.Now().Add(time.Hour).UTC().Truncate(time.Millisecond)}
 }
 
-// world is one empty database.
+// world is a test with an empty database.
 type world struct {
 	*testing.T
 	db  *sql.DB
@@ -99,7 +99,7 @@ func (w *world) must(err error) {
 	}
 }
 
-// run resumes until stop is called by resume.
+// run resumes waits until resume calls stop.
 func (w *world) run(of *waiter.Waiter, resume func(p pintle.Pending, stop func()) (*pintle.Pending, error)) error {
 	ctx, stop := context.WithTimeout(w.Context(), patience)
 	defer stop()
@@ -117,7 +117,7 @@ func (w *world) waits(of *waiter.Waiter, key string) bool {
 	return waits
 }
 
-// A record goes through the database as it was, the first one of a key stays, and what it becomes takes its place.
+// The database returns a record unchanged. A key keeps its first record, until the result of a resume replaces it.
 func TestWait(t *testing.T) {
 	on(t, func(w *world) {
 		one := w.open(waiter.Config{})
@@ -186,7 +186,7 @@ func TestOrder(t *testing.T) {
 	})
 }
 
-// Not more are resumed at once than may be, and all of them are when Run returns.
+// At most Concurrency waits are resumed at once, and all of them have finished when Run returns.
 func TestConcurrency(t *testing.T) {
 	on(t, func(w *world) {
 		one := w.open(waiter.Config{Concurrency: 3})
@@ -219,7 +219,7 @@ func TestConcurrency(t *testing.T) {
 	})
 }
 
-// Errors keep a record, unless it is the record that is bad.
+// A record is kept after an error, unless the record itself is invalid.
 func TestErrors(t *testing.T) {
 	on(t, func(w *world) {
 		one := w.open(waiter.Config{Concurrency: 1})
@@ -252,14 +252,14 @@ func TestErrors(t *testing.T) {
 	})
 }
 
-// A record opens in its own place only, and by every key that there is.
+// A record can be decrypted only under its own key in the table, and with each of the configured secrets.
 func TestKeys(t *testing.T) {
 	newer := []byte(strings.Repeat("n", 32))
 	on(t, func(w *world) {
 		before := w.open(waiter.Config{})
 		w.must(before.Wait(w.Context(), pending("aa")))
 		w.must(before.Put(w.Context(), "aa", []byte("answer"), time.Hour))
-		// Somebody who can write the table puts the record into another place.
+		// A writer of the table copies the record to another key.
 		_, err := w.db.Exec(`INSERT INTO pintle_wait (key, due, born, record) SELECT 'moved', 0, born, record FROM pintle_wait`)
 		w.must(err)
 		_, err = w.db.Exec(`INSERT INTO pintle_memory (key, born, record, expires) SELECT 'moved', born, record, expires FROM pintle_memory`)
@@ -279,7 +279,7 @@ func TestKeys(t *testing.T) {
 		if !w.waits(without, "aa") {
 			w.Error("a record whose key is elsewhere is gone")
 		}
-		_, err = w.db.Exec(`UPDATE pintle_wait SET due = 0`) // its pause after the failure is over
+		_, err = w.db.Exec(`UPDATE pintle_wait SET due = 0`) // skips the pause after the failure
 		w.must(err)
 		both := w.open(waiter.Config{Keys: [][]byte{newer, key}, Concurrency: 1})
 		value, ok, err := both.Get(w.Context(), "aa")
@@ -375,7 +375,7 @@ func TestUpkeep(t *testing.T) {
 	})
 }
 
-// Programs that start together on an empty database make its tables once.
+// Programs that start at the same time on an empty database create its tables once.
 func TestStartedAtOnce(t *testing.T) {
 	for name, database := range databases {
 		t.Run(name, func(t *testing.T) {
