@@ -32,7 +32,7 @@ func TestSettle(t *testing.T) {
 		outcome outcome
 		status  wire.Status
 		id      PhysicalID
-		reason  string // a part of it, "" for none at all
+		reason  string // a part of it; "" means that it must be empty
 	}{
 		{"create", Create, outcome{answer: Answer{ID: "site-2"}}, wire.Success, "site-2", ""},
 		{"create without ID", Create, outcome{}, wire.Success, "r-1", ""},
@@ -84,7 +84,7 @@ func TestEncodeFits(t *testing.T) {
 		in     wire.Response
 		data   map[string]any
 		status wire.Status
-		reason string // how it begins
+		reason string // its beginning
 		cut    bool
 	}{
 		{"small", ok, map[string]any{"a": "<&>"}, wire.Success, "", false},

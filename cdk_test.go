@@ -9,8 +9,8 @@ import (
 	"github.com/pintle-dev/pintle/wire"
 )
 
-// TestBesideCDK compares how the CDK's provider framework (aws-cdk-lib 2.276.0) and this package turn a handler's
-// result into an answer. Every difference is on purpose; the field why gives the reason.
+// TestBesideCDK compares how the CDK's provider framework (aws-cdk-lib 2.276.0) and this package turn a handler's result
+// into an answer. Every difference is intentional; the field why explains it.
 func TestBesideCDK(t *testing.T) {
 	boom := errors.New("boom")
 	answer := func(a Answer, err error) Handler {
@@ -21,8 +21,8 @@ func TestBesideCDK(t *testing.T) {
 		name    string
 		handler Handler
 		kind    RequestType
-		cdk     string // its answer
-		ours    string // ours; empty for the same
+		cdk     string // the CDK's answer
+		ours    string // this package's answer; empty if it is the same
 		why     string
 	}{
 		{"Create without an ID gets that of the request", answer(Answer{}, nil), Create,
@@ -77,32 +77,33 @@ func TestBesideCDK(t *testing.T) {
 	}
 }
 
-// The rest of what it does, one by one.
+// TestBesideCDKDelivery compares deliveries and retries.
 func TestBesideCDKDelivery(t *testing.T) {
 	calls := 0
 	w := newWorld(t, counting(&calls))
 
-	// The Delete after a Create that made nothing is answered without the handler, as there.
+	// As in the CDK, the Delete after a Create that made nothing is answered without the handler.
 	if got := w.ask(t, Delete, CreateFailed, "{}", ""); got != "SUCCESS Pintle::CreateFailed" || calls != 0 {
 		t.Errorf("%s after %d calls", got, calls)
 	}
-	// Properties that are not there are empty ones, as there.
+	// As in the CDK, missing properties count as empty.
 	r := w.event(Create, "", "", "")
 	r.ResourceProperties = nil
 	if got := short(w.deliver(t, r)); got != "SUCCESS thing-1" {
 		t.Error(got)
 	}
-	// A request with an unknown type is refused as malformed, as there; the handler is not called.
+	// As in the CDK, a request with an unknown type is rejected as malformed, without calling the handler.
 	r = w.event("Move", "old", "{}", "")
 	if got := w.deliver(t, r); got.Status != wire.Failed || got.PhysicalResourceID != "old" || calls != 1 {
 		t.Errorf("%s after %d calls", short(got), calls)
 	}
-	// A PUT that fails is tried again, there six times with up to a second, two, four between; here eight times.
+	// A failed PUT is retried: eight times here, six times in the CDK, after pauses of up to one, two, four seconds and
+	// so on.
 	w.refuse = 7
 	if got := w.ask(t, Create, "", "{}", ""); got != "SUCCESS thing-2" {
 		t.Error(got)
 	}
-	// When none arrives Lambda repeats the event. There the handler runs again; here the answer is sent again.
+	// When all fail, Lambda repeats the event. The CDK runs the handler again; this package sends the answer again.
 	r = w.event(Create, "", "{}", "")
 	text, err := r.Encode()
 	if err != nil {
@@ -115,7 +116,7 @@ func TestBesideCDKDelivery(t *testing.T) {
 	if got := short(w.deliver(t, r)); got != "SUCCESS thing-3" || calls != 3 {
 		t.Errorf("%s after %d calls", got, calls)
 	}
-	// The URL is in no log; there it is cut from the log too, but stands in the history of the state machine.
+	// No log contains the URL. The CDK also removes it from the log, but keeps it in the history of the state machine.
 	if strings.Contains(w.log.String(), "5ec2e7") {
 		t.Errorf("the log shows the response URL:\n%s", &w.log)
 	}

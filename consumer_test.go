@@ -11,9 +11,9 @@ import (
 	"testing"
 )
 
-// Who imports this package, or one of those that wait for it, finds the module in go.sum with its two lines after go mod
-// tidy, and nothing else. The proxy here has
-// no other module, and the cache is empty: whatever else were needed would be missed. The tests of the packages count.
+// TestConsumer checks that a program which imports this package, or a package that keeps its waits, needs no other
+// module: after go mod tidy, go.sum has only the two lines of this one. The proxy in the test has no other module and the
+// cache is empty, so any other requirement would fail. The packages' tests count too.
 func TestConsumer(t *testing.T) {
 	const module, version = "github.com/pintle-dev/pintle", "v0.0.1"
 	proxy, consumer, cache := t.TempDir(), t.TempDir(), t.TempDir()
@@ -61,7 +61,7 @@ func TestConsumer(t *testing.T) {
 	}
 }
 
-// moduleZip packs the module as a proxy does: without the modules in it.
+// moduleZip packs the module as a proxy does, without nested modules.
 func moduleZip(t *testing.T, prefix string) string {
 	t.Helper()
 	var out bytes.Buffer

@@ -260,7 +260,7 @@ func TestImmutables(t *testing.T) {
 	}
 }
 
-// clearJSON is encoding/json where there is no secret.
+// Without secrets, clearJSON equals encoding/json.
 func TestClearJSON(t *testing.T) {
 	type embedded struct {
 		A int

@@ -152,8 +152,8 @@ func (s *Server) wait(ctx context.Context, a answered, c *call, b budget) (answe
 	return a, err
 }
 
-// turns passes the requests of one resource to its handler one at a time. An abandoned handler keeps its turn, so
-// that the Delete of what it makes does not overtake it.
+// turns passes the requests of one resource to its handler one at a time. An abandoned handler keeps its turn, so that a
+// later Delete does not overtake it.
 type turns struct {
 	mu   sync.Mutex
 	held map[string]*turn

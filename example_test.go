@@ -14,7 +14,7 @@ import (
 	"github.com/pintle-dev/pintle"
 )
 
-// FolderProperties are those of a directory. Its path cannot change: another path is another directory.
+// FolderProperties are the properties of a directory. Its path cannot change: another path is another directory.
 type FolderProperties struct {
 	Path string `pintle:"required,immutable,pattern=^/"`
 	Open bool   `pintle:"help='Whether others may look inside'"`
@@ -37,7 +37,7 @@ func (f folders) Update(_ context.Context, r *pintle.UpdateRequest[FolderPropert
 }
 
 func (folders) Delete(_ context.Context, r *pintle.DeleteRequest[FolderProperties]) error {
-	err := os.Remove(string(r.ID)) // if it is empty
+	err := os.Remove(string(r.ID)) // only if it is empty
 	if errors.Is(err, fs.ErrNotExist) {
 		return pintle.ErrGone
 	}
@@ -49,7 +49,7 @@ func (folders) open(p FolderProperties) (pintle.Response[FolderAttributes], erro
 	if p.Open {
 		mode = 0o755
 	}
-	// With the ID beside the error: the directory is there.
+	// The error comes with the ID, because the directory exists.
 	return pintle.Response[FolderAttributes]{ID: pintle.PhysicalID(p.Path), Attributes: FolderAttributes{p.Path}}, os.Chmod(p.Path, mode)
 }
 
@@ -66,7 +66,7 @@ func ExampleFor() {
 	)
 }
 
-// A handler that takes requests as they come.
+// A handler of raw requests.
 func ExampleHandlerFunc() {
 	pintle.Main(pintle.HandlerFunc(func(_ context.Context, r *pintle.Request) (pintle.Answer, error) {
 		var props struct{ Name string }
@@ -78,13 +78,13 @@ func ExampleHandlerFunc() {
 			return pintle.Answer{ID: pintle.PhysicalID(props.Name), Attributes: map[string]any{"Length": len(props.Name)}}, nil
 		case pintle.Delete:
 			return pintle.Answer{}, nil
-		case pintle.Read, pintle.Plan: // which a function never gets
+		case pintle.Read, pintle.Plan: // a function never gets them
 		}
 		return pintle.Answer{}, fmt.Errorf("unknown request %q", r.Type)
 	}))
 }
 
-// In an HTTP server of one's own.
+// A provider in an existing HTTP server.
 func ExampleServer() {
 	provider, err := pintle.NewServer(pintle.ServerConfig{Handlers: []pintle.Handler{pintle.New(folders{})}})
 	if err != nil {
@@ -93,7 +93,7 @@ func ExampleServer() {
 	http.Handle("POST /folders", provider)
 }
 
-// A provider with the configuration of its environment, and a larger store.
+// A provider with the configuration from its environment, and a larger store.
 func ExampleRunConfigFromEnvironment() {
 	c, err := pintle.RunConfigFromEnvironment(pintle.New(folders{}))
 	if err != nil {

@@ -14,7 +14,7 @@ import (
 	"github.com/pintle-dev/pintle/wire"
 )
 
-// An Update that returns another ID without saying so must not have the service delete the live resource.
+// An Update that returns another ID without Replaces must not make the service delete the live resource.
 func TestReplacementIsExplicit(t *testing.T) {
 	for _, tt := range []struct {
 		name   string
@@ -46,7 +46,7 @@ func TestReplacementIsExplicit(t *testing.T) {
 	}
 }
 
-// updating is a provider that answers an Update, and polls it.
+// updating is a provider with a fixed answer to an Update. It polls.
 type updating struct {
 	answer Response[map[string]string]
 	err    error
@@ -84,7 +84,7 @@ func (u *updating) Poll(_ context.Context, r *PollRequest[json.RawMessage]) (Pro
 	return Progress[map[string]string]{}, fmt.Errorf("describe: %w", ErrGone)
 }
 
-// A Delete is polled, ErrGone completes it, and any other error names the method.
+// A Delete is polled. ErrGone completes it, and any other error names the method.
 func TestPollAfterDelete(t *testing.T) {
 	w := newWorld(t, New(&updating{}))
 	if got := w.ask(t, Delete, "old", "{}", ""); got != "SUCCESS old" {
@@ -95,7 +95,7 @@ func TestPollAfterDelete(t *testing.T) {
 	}
 }
 
-// A Create whose ID is known at the end answers with it.
+// A Create whose ID is known only at the end answers with that ID.
 func TestProgressID(t *testing.T) {
 	w := newWorld(t, New(late{}))
 	if got, want := w.ask(t, Create, "", "{}", ""), `SUCCESS db-7 {"Host":"h"}`; got != want {
@@ -119,7 +119,7 @@ func (late) Poll(_ context.Context, r *PollRequest[json.RawMessage]) (Progress[m
 	return Progress[map[string]string]{Done: r.Try > 1, ID: "db-7", Attributes: map[string]string{"Host": "h"}}, nil
 }
 
-// An attribute or an ID with the value of a secret property is secret, whichever way the request came.
+// An attribute or an ID that contains the value of a secret property is secret, on every transport.
 func TestSecretsFollowValues(t *testing.T) {
 	const secret = "hunter2-and-more"
 	type made func(w *world) wire.Request

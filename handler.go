@@ -43,7 +43,7 @@ const (
 	Delete = wire.Delete
 	// Read asks for the current state of a resource. Only a handler with a [Reader] gets it.
 	Read = wire.Read
-	// Plan asks what a Create or an Update would do. Only a handler with a [Planner] gets it.
+	// Plan asks for the effect of a Create or an Update. Only a handler with a [Planner] gets it.
 	Plan = wire.Plan
 )
 
@@ -55,7 +55,8 @@ const (
 
 // CreateFailed is the physical ID of a resource whose Create failed before it made anything. The service sends a Delete
 // for it, as for every failed Create. The package answers that with success and does not call the handler, unless the
-// handler is wrapped by [AlwaysDelete]. It does the same for the ID of the CDK's provider framework.
+// handler is wrapped by [AlwaysDelete]. It does the same for the equivalent ID of the CDK's
+// provider framework.
 const CreateFailed PhysicalID = "Pintle::CreateFailed"
 
 // Handler is a provider as the transports see it. [New] makes one from a [Provider], and [HandlerFunc] makes one from
@@ -95,12 +96,12 @@ type Request struct {
 	StackName, Region, Account string
 	// Caller is the Alibaba Cloud account or user that changes the stack. It is empty in CloudFormation.
 	Caller string
-	// RequestID is unique within the stack. Every delivery of one request has the same.
+	// RequestID is unique within the stack. Every delivery of one request has the same one.
 	RequestID RequestID
 	// LogicalID is the name of the resource in the template.
 	LogicalID LogicalID
-	// ID is the recorded physical ID. It is empty for a Create and for the Plan of one. It is set for an
-	// Update, Delete or Read.
+	// ID is the recorded physical ID. It is empty for a Create and the Plan of a Create. It is set for an Update,
+	// Delete or Read.
 	ID PhysicalID
 	// ResourceType is the type in the template, e.g. "Custom::Site". Old services leave it empty.
 	ResourceType string
@@ -110,7 +111,8 @@ type Request struct {
 	// in them into a string, and adds ServiceToken. ROS sends the Parameters of the template unchanged. See
 	// [Request.Decode].
 	RawProperties json.RawMessage
-	// RawOldProperties are the properties before an Update or a Plan of one, a JSON object; "{}" for Create and Delete.
+	// RawOldProperties are the properties before an Update or the Plan of an Update, a JSON object; "{}" for Create and
+	// Delete.
 	RawOldProperties json.RawMessage
 
 	surroundings
@@ -145,7 +147,7 @@ func (r *Request) Log() *slog.Logger {
 	return r.log
 }
 
-// WithLog returns a copy of the request with another log, for tests and for handlers that wrap others. The package
+// WithLog returns a copy of the request with another log. It is for tests and for handlers that wrap others. The package
 // redacts the values of secret properties in that log too.
 func (r *Request) WithLog(log *slog.Logger) *Request {
 	own := *r

@@ -14,9 +14,9 @@ import (
 	"github.com/pintle-dev/pintle/wire"
 )
 
-// lasting is a provider whose operations are done when they were asked about three times.
+// lasting is a provider whose operations are done at the third poll.
 type lasting struct {
-	hang <-chan bool // what the second question waits for; nil: nothing
+	hang <-chan bool // blocks the second poll; nil: none
 }
 
 type lastingProperties struct {
@@ -70,7 +70,7 @@ func running(t *testing.T, c pintle.RunConfig) *bytes.Buffer {
 	return &log
 }
 
-// An engine that hosts the program waits in its place.
+// An engine that hosts the program keeps the wait.
 func TestHostedWait(t *testing.T) {
 	l := newLambda(t)
 	l.waits = true
@@ -93,7 +93,7 @@ func TestHostedWait(t *testing.T) {
 		if want := fmt.Sprintf("asked %d times, with ****", try); w.Reason != want || w.After != time.Second || w.PhysicalResourceID != "it" {
 			t.Errorf("%v, %q, want %q", w, w.Reason, want)
 		}
-		if try == 1 { // delivered again: the reply was lost
+		if try == 1 { // delivered again, because the reply was lost
 			l.events <- event
 			again, ok, err := wire.ParseWaiting([]byte((<-l.results).body))
 			if !ok || err != nil || string(again.Pending) != string(w.Pending) {
@@ -114,7 +114,7 @@ func TestHostedWait(t *testing.T) {
 		!strings.HasSuffix(string(body), `"Data":{"A":"1"}}`) {
 		t.Errorf("response %s", body)
 	}
-	// Once more, after it was answered.
+	// Once more, after the answer.
 	l.events <- string(last)
 	if body := <-l.puts; !strings.Contains(string(body), "SUCCESS") {
 		t.Errorf("response %s", body)
@@ -134,7 +134,7 @@ func TestHostedWait(t *testing.T) {
 	}
 }
 
-// An engine that gives a request less time hears in that time what there is.
+// If an engine shortens the time of a request, it gets an answer in that time, with the ID of the new resource.
 func TestHostedWaitHurried(t *testing.T) {
 	l := newLambda(t)
 	l.waits = true
@@ -149,7 +149,7 @@ func TestHostedWaitHurried(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// The clock of the engine may be ahead: this is the last time that it asks.
+	// The clock of the engine may be ahead. This is its last poll.
 	resume, err := wire.Resume{Pending: w.Pending, Try: 1, Until: time.Now().Add(1900 * time.Millisecond), Request: request}.Encode()
 	if err != nil {
 		t.Fatal(err)
@@ -162,7 +162,7 @@ func TestHostedWaitHurried(t *testing.T) {
 	<-l.results
 }
 
-// Without the header of the engine nothing is said about waiting, and an event that asks about a wait is no request.
+// Without the engine's header, the program does not reply with a wait, and an event that polls is not a request.
 func TestHostedWaitUnasked(t *testing.T) {
 	l := newLambda(t)
 	running(t, pintle.RunConfig{ServerConfig: pintle.ServerConfig{Handlers: []pintle.Handler{pintle.New(lasting{})}, Client: l.Client()}, LambdaRuntimeAPI: l.api()})
@@ -187,10 +187,10 @@ func TestHostedWaitUnasked(t *testing.T) {
 	}
 }
 
-// resumer is a waiter that resumes at once, in this process, and by events.
+// resumer is a waiter that resumes immediately, in this process and by events.
 type resumer struct {
 	pending chan pintle.Pending
-	err     error // of Run, which then ends at once
+	err     error // of Run, which then returns immediately
 }
 
 func (r *resumer) Wait(_ context.Context, p pintle.Pending) error {
@@ -232,7 +232,7 @@ func (r *resumer) Event(ctx context.Context, event []byte, resume pintle.ResumeF
 	return fmt.Appendf(nil, `{"waits":%v}`, next != nil), true, err
 }
 
-// A waiter that works in this process is run by Run.
+// Run runs a waiter that works in this process.
 func TestRunningWaiter(t *testing.T) {
 	l := newLambda(t)
 	running(t, pintle.RunConfig{ServerConfig: pintle.ServerConfig{
@@ -269,7 +269,7 @@ func (o onlyEvents) Event(ctx context.Context, event []byte, resume pintle.Resum
 	return o.r.Event(ctx, event, resume)
 }
 
-// A waiter that events come for gets them, and the function returns what it says.
+// A waiter that handles events gets them, and the function returns its result.
 func TestEventWaiter(t *testing.T) {
 	l := newLambda(t)
 	running(t, pintle.RunConfig{ServerConfig: pintle.ServerConfig{
@@ -289,7 +289,7 @@ func TestEventWaiter(t *testing.T) {
 	}
 }
 
-// A handler that was given up while an event of the waiter was dealt with ends the program, like any other.
+// A handler that was abandoned during an event of the waiter ends the program, like any other.
 func TestEventWaiterRunaway(t *testing.T) {
 	l := newLambda(t)
 	l.timeout = 5 * time.Second // a fifth of it is for the response, on a machine that may be busy

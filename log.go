@@ -18,7 +18,7 @@ func textLogger(w io.Writer) *slog.Logger {
 	return slog.New(&textHandler{out: &output{w: w}})
 }
 
-// jsonLogger returns a logger that writes one JSON object per line, for log services.
+// jsonLogger returns a logger for log services. It writes one JSON object per line.
 func jsonLogger(w io.Writer) *slog.Logger { return slog.New(slog.NewJSONHandler(w, nil)) }
 
 // These attributes identify the request that a line belongs to.

@@ -48,7 +48,7 @@ func TestLogFormat(t *testing.T) {
 	}
 }
 
-// The stack is in the first line of a request only, and a panic has its trace.
+// Only the first line of a request contains the stack. A panic is logged with its trace.
 func TestLogOfRequest(t *testing.T) {
 	var out bytes.Buffer
 	w := newWorld(t, HandlerFunc(func(context.Context, *Request) (Answer, error) { panic("boom") }))

@@ -19,7 +19,7 @@ import (
 	"github.com/pintle-dev/pintle/wire"
 )
 
-// TestMain lets this binary be a provider process as well: see start.
+// TestMain makes this binary also a provider process: see start.
 func TestMain(m *testing.M) {
 	if os.Getenv("PINTLE_TEST_PROVIDER") != "" {
 		pintle.Main(pintle.HandlerFunc(site))
@@ -27,7 +27,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// site is the provider under test. The property Do says what it does.
+// site is the provider under test. The property Do selects its behaviour.
 func site(ctx context.Context, r *pintle.Request) (pintle.Answer, error) {
 	var props struct {
 		Do     string
@@ -54,7 +54,7 @@ func site(ctx context.Context, r *pintle.Request) (pintle.Answer, error) {
 	return pintle.Answer{ID: "site-1", Attributes: map[string]any{"URL": "http://site-1", "Secret": props.Secret}}, nil
 }
 
-// result is what the runtime API was told about an event.
+// result is a result of an event that the runtime API received.
 type result struct{ path, body string }
 
 // lambda is a runtime API and the bucket for the responses, on one server.
@@ -64,9 +64,9 @@ type lambda struct {
 	results chan result
 	puts    chan []byte
 	timeout time.Duration
-	waits   bool          // for operations that go on
-	trace   string        // what the events belong to, as X-Ray has it
-	polls   chan struct{} // one for each call that waits for an event
+	waits   bool          // the engine keeps waits
+	trace   string        // the trace of the events, in X-Ray format
+	polls   chan struct{} // one value for each call that waits for an event
 }
 
 func newLambda(t *testing.T) *lambda {
@@ -130,7 +130,7 @@ func (l *lambda) event(t *testing.T, kind wire.RequestType, id wire.PhysicalID, 
 	return string(text)
 }
 
-// process is a provider that runs.
+// process is a running provider.
 type process struct {
 	*exec.Cmd
 	log bytes.Buffer
@@ -279,8 +279,8 @@ func TestRunWithoutAPI(t *testing.T) {
 	}
 }
 
-// TestRunFinishesWhatItBegan checks that requests in progress are finished and answered when the program is asked to
-// stop.
+// TestRunFinishesWhatItBegan checks that requests in progress are finished and answered after the program gets a signal
+// to stop.
 func TestRunFinishesWhatItBegan(t *testing.T) {
 	l := newLambda(t)
 	ctx, stop := context.WithCancel(t.Context())

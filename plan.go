@@ -10,50 +10,53 @@ import (
 	"github.com/pintle-dev/pintle/wire"
 )
 
-// Planner is implemented by a provider that can say what it would do before anything is done. Pintle asks it in "pintle deploy
-// --dry-run", in "pintle validate" and for change sets. The schema of the provider declares it, see [Schema]. CloudFormation and ROS
-// never send a Plan.
+// Planner is implemented by a provider that can predict the effect of a change. Pintle uses it in "pintle deploy
+// --dry-run", in "pintle validate" and for change sets. The schema of the provider declares it, see [Schema].
+// CloudFormation and ROS never send a Plan.
 //
-// A plan is a forecast: Create and Update still decide. An Update that makes a new resource sets Replaces, whatever Plan has said.
+// A plan is a prediction: Create and Update still decide. An Update that makes a new resource must set Replaces,
+// regardless of the result of Plan.
 type Planner[P any] interface {
-	// Plan returns what a Create or an Update with these properties would do. It has no side effects. The package calls it with
-	// properties that satisfy their tags and the [Validator]. An error refuses the change, and its text is the explanation that
-	// people see. [ErrGone] reports that the resource does not exist, so that an Update would make a new one.
+	// Plan returns the effect of a Create or an Update with these properties. It has no side effects. The package calls
+	// it with properties that satisfy their tags and the [Validator]. An error refuses the change, and its text is the
+	// explanation for users. [ErrGone] reports that the resource does not exist, so that an Update would make a new one.
 	//
 	// Plan may be called while another request of the resource is in progress. It should return within seconds.
 	Plan(ctx context.Context, r *PlanRequest[P]) (PlanResponse, error)
 }
 
-// PlanRequest asks what a Create or an Update would do.
+// PlanRequest asks for the effect of a Create or an Update.
 type PlanRequest[P any] struct {
-	// Request is the request as it came. Its Type is Plan. Its ID is that of the existing resource, and empty if there is none.
-	// It has a RequestID of its own. Before the stack exists, StackID is not the final one either, so [Request.Token] and
-	// [Request.Name] return other values than in the Create.
+	// Request is the original request, of the type Plan. Its ID is that of the existing resource, or empty. It has its
+	// own RequestID. Before the stack exists, StackID is not final, so [Request.Token] and [Request.Name] return other
+	// values than in the Create.
 	Request
-	// Properties are the wanted ones, decoded and checked.
+	// Properties are the new ones, decoded and checked.
 	Properties P
 	// Old are the present properties, as in an [UpdateRequest]. Nil means that the resource would be created.
 	Old *P
-	// OldProblems is that of an [UpdateRequest].
+	// OldProblems is the OldProblems of an [UpdateRequest].
 	OldProblems []string
-	// Immutable are the names of the immutable properties that change. The package announces a replacement for them, unless Plan
-	// refuses the change. It is nil for a Create.
+	// Immutable lists the immutable properties that change. The package announces a replacement because of them, unless
+	// Plan refuses the change. It is nil for a Create.
 	Immutable []string
 }
 
-// PlanResponse is what a Create or an Update would do. The zero value means that it creates the resource, or changes it in place.
+// PlanResponse is the effect of a Create or an Update. The zero value means that the resource is created or changed in
+// place.
 type PlanResponse struct {
-	// Replace announces that an Update will make a new resource. It is ignored for a Create. In ROS, which cannot replace a resource
-	// in an Update, it refuses the change.
+	// Replace announces that an Update will make a new resource. It is ignored for a Create. ROS cannot replace a
+	// resource in an Update, so there it refuses the change.
 	Replace bool
-	// Reason says why the resource is replaced, e.g. "the engine cannot be upgraded in place". At most 1,024 bytes of it are shown.
+	// Reason explains the replacement, e.g. "the engine cannot be upgraded in place". At most 1,024 bytes of it are
+	// shown.
 	Reason string
 }
 
-// maxPlanReason is how many bytes of the reason of a plan are sent.
+// maxPlanReason is the largest part of the reason of a plan that is sent, in bytes.
 const maxPlanReason = 1024
 
-// plannable is a [Handler] that can say whether it answers a [Plan]. All others never get one.
+// plannable is a [Handler] that can answer a [Plan]. Other handlers never get one.
 type plannable interface{ Plans() bool }
 
 // plans reports whether a handler answers a Plan.
@@ -64,8 +67,8 @@ func plans(h Handler) bool {
 
 var errNoPlan = errors.New("this provider has no method Plan")
 
-// Plans reports whether the provider is a [Planner]. A handler that wraps another one and has this method gets Plan requests too if
-// the result is true; without it, it never does.
+// Plans reports whether the provider is a [Planner]. A handler that wraps another one gets Plan requests only if it has
+// this method and the method returns true.
 func (r *Resource) Plans() bool { return r.plans }
 
 // Plans reports whether the handler for the type answers a [Plan].
@@ -122,7 +125,7 @@ func (x *resource[P, A]) plan(ctx context.Context, r *Request) (Answer, error) {
 	return planned(wire.Replace, joinTexts("; ", areImmutable(p.Immutable), response.Reason)), nil
 }
 
-// areImmutable says that properties are immutable; "" if there are none.
+// areImmutable returns a text that the properties are immutable, or "" if names is empty.
 func areImmutable(names []string) string {
 	switch len(names) {
 	case 0:
@@ -133,7 +136,7 @@ func areImmutable(names []string) string {
 	return strings.Join(names, ", ") + " are immutable"
 }
 
-// joinTexts joins the texts that are not empty.
+// joinTexts joins the nonempty texts.
 func joinTexts(separator string, texts ...string) string {
 	var all []string
 	for _, text := range texts {
@@ -145,10 +148,10 @@ func joinTexts(separator string, texts ...string) string {
 }
 
 func planned(change wire.Consequence, reason string) Answer {
-	return Answer{State: &wire.Planned{Change: change, Reason: reason}} // there is no Poller in a Plan, for which State would be
+	return Answer{State: &wire.Planned{Change: change, Reason: reason}} // a Plan has no Poller that would use the State
 }
 
-// plan has a Plan answered. Nothing about it is remembered, and it waits for no other request of the resource.
+// plan answers a Plan. It stores nothing, and does not wait for other requests of the resource.
 func (s *Server) plan(ctx context.Context, a answered, b budget, hide *redact.Secrets) (answered, error) {
 	r := newRequest(a.request, a.log)
 	r.surroundings = surroundings{log: a.log, clock: s.clock, hide: hide, deadline: b.handler, plain: s.ros.PlainSecrets}
@@ -160,7 +163,7 @@ func (s *Server) plan(ctx context.Context, a answered, b budget, hide *redact.Se
 		a.log.Error("handler failed", "error", logText(o.err))
 		answer = &wire.Planned{Error: cmp.Or(o.err.Error(), "the handler failed with an error that has no text")}
 	case !ok:
-		answer = &wire.Planned{Error: errNoPlan.Error()} // a handler that wraps the provider has lost its answer
+		answer = &wire.Planned{Error: errNoPlan.Error()} // a handler that wraps the provider dropped its answer
 	}
 	own := *answer
 	own.Reason, own.Error = cutPlan(redacted(hide, own.Reason)), cutPlan(redacted(hide, own.Error))
@@ -170,7 +173,7 @@ func (s *Server) plan(ctx context.Context, a answered, b budget, hide *redact.Se
 	return a, err
 }
 
-// cutPlan bounds a text in the answer to a Plan.
+// cutPlan truncates a text in the answer to a Plan.
 func cutPlan(text string) string {
 	if text = wire.CleanText(text); len(text) > maxPlanReason {
 		text = strings.ToValidUTF8(text[:maxPlanReason], "") + "…"
@@ -178,5 +181,5 @@ func cutPlan(text string) string {
 	return text
 }
 
-// errPlanReply is the failure of a Plan that came by a way without a reply.
+// errPlanReply is the error of a Plan over a transport without a reply.
 var errPlanReply = errors.New("a Plan has no response URL and is answered in the reply alone, which this one does not have")

@@ -26,7 +26,7 @@ const planDocument = `{"RequestType": "Plan", "ServiceToken": "arn:aws:lambda:us
 	"StackId": "arn:aws:cloudformation:us-east-1:123456789012:stack/s/1", "RequestId": "r", "LogicalResourceId": "Site",
 	"PhysicalResourceId": "site", "ResourceType": "Custom::Site", "ResourceProperties": {"Size": "4"}, "OldResourceProperties": {"Size": "5"}}`
 
-// The pintletest package tests Lambda and ROS. SNS has no reply, so a Plan that comes by it has no answer.
+// The pintletest package tests Lambda and ROS. SNS has no reply, so a Plan over SNS has no answer.
 func TestPlanOnOtherTransports(t *testing.T) {
 	w := newWorld(t, New(plannedSite{}))
 	w.web.unsigned = true
@@ -66,7 +66,7 @@ func TestPlanIsDeclared(t *testing.T) {
 	}
 }
 
-// A method Plan of another signature is a mistake, not one that is never called.
+// A method Plan with another signature is an error; it is not ignored.
 func TestPlanOfAnotherSignature(t *testing.T) {
 	defer func() {
 		if text, _ := recover().(string); !strings.Contains(text, "its method Plan has another signature than the package calls, want Plan(context.Context, *pintle.PlanRequest[") {

@@ -84,7 +84,7 @@ func (x *resource[P, A]) resume(ctx context.Context, r *Request) (Answer, error)
 	}
 	switch {
 	case w.Replaces && r.wait.overtaken != nil && r.wait.overtaken.ID == w.ID:
-		answer.ID = "" // another process has answered, and what this Create made is the resource now
+		answer.ID = "" // another process has answered, and the new resource is the current one
 	case w.Replaces:
 		var change *immutableChange
 		if w.Noted {
@@ -111,7 +111,7 @@ func (x *resource[P, A]) changeOf(ctx context.Context, r *Request, properties P)
 	return &change
 }
 
-// undo deletes what a failed Create has made when the service will not ask for its deletion. It returns the error of
+// undo deletes the resource of a failed Create when the service will not ask for its deletion. It returns the error of
 // the Create, with any error of the deletion added.
 func (x *resource[P, A]) undo(ctx context.Context, create *Request, properties P, made PhysicalID, answer *Answer, err error) error {
 	remove := *create

@@ -16,7 +16,7 @@ import (
 //   - [Poller] waits for long operations.
 //   - [Validator] checks what tags cannot express.
 //   - [Migrator] reads the properties of earlier versions.
-//   - [Reader] reads resources back, for drift detection and imports.
+//   - [Reader] reads resources back for drift detection and imports.
 //   - [Planner] refuses a change or announces a replacement before anything is done.
 //
 // Behind HTTP and queues, the methods are called concurrently, but never for two requests of one resource at once,
@@ -53,8 +53,8 @@ type Poller[P, A any] interface {
 
 // Validator is implemented by a provider that checks more than tags can express.
 type Validator[P any] interface {
-	// Validate is called before Create, Update and Plan, with properties that satisfy their tags. Its error fails the request
-	// before anything is done.
+	// Validate is called before Create, Update and Plan, with properties that satisfy their tags. Its error
+	// fails the request before anything is done.
 	Validate(ctx context.Context, r *ValidateRequest[P]) error
 }
 

@@ -80,7 +80,7 @@ func TestReadOnOtherTransports(t *testing.T) {
 	}
 }
 
-// A method Read of another signature is a mistake, not one that is never called.
+// A method Read with another signature is an error; it is not ignored.
 func TestReadIsDeclared(t *testing.T) {
 	text, err := Schema(For("Custom::Site", New(readableSite{})))
 	var schema struct {
@@ -101,7 +101,7 @@ type misread struct{ readableSite }
 
 func (misread) Read([]byte) (int, error) { return 0, nil }
 
-// rawSite takes its properties as they are, and has a password, which a property repeats.
+// rawSite does not decode its properties. It has a password, which a property repeats.
 type rawSite struct{}
 
 type rawAttributes struct{ Password Secret }
@@ -122,7 +122,7 @@ func (rawSite) Read(context.Context, *ReadRequest[json.RawMessage]) (ReadRespons
 	}, nil
 }
 
-// Of properties that the provider does not decode, the answer names those that hold a secret.
+// The answer names the secret properties, even if the provider does not decode its properties.
 func TestReadNamesSecretsInRawProperties(t *testing.T) {
 	w := newWorld(t, New(rawSite{}))
 	w.web.unsigned = true

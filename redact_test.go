@@ -16,7 +16,8 @@ func basic(user, password string) string {
 	return "Basic " + base64.StdEncoding.EncodeToString([]byte(user+":"+password))
 }
 
-// TestEncodedSecretsInAnswers: attributes and IDs that hold a secret property, in whatever form, make an answer NoEcho, and ROS gets none.
+// TestEncodedSecretsInAnswers checks that attributes and IDs which contain a secret property in any encoding make an
+// answer NoEcho. ROS rejects such an answer.
 func TestEncodedSecretsInAnswers(t *testing.T) {
 	const secret = "hunter2/and <more>"
 	for _, tt := range []struct {

@@ -22,7 +22,7 @@ type immutableChange struct {
 // calls old. Replacing it again would discard a good resource and its data for an empty one. And properties that were
 // refused because they cannot be read cannot be read as old properties either.
 //
-// A resource has at most one note, for its last Update: any later operation invalidates the note.
+// A resource has at most one note, about its last Update: any later operation invalidates the note.
 type attempt struct {
 	From, To string `json:",omitempty"` // digests of the immutable properties, if they could be read
 	// Was and Is are digests of all raw properties. Notes of earlier versions do not have them.
@@ -119,8 +119,8 @@ func noteRefused(ctx context.Context, r *Request, last attempt) {
 // refusedCreate returns the note of a refused Create, with the properties of the request.
 func refusedCreate(r *Request) attempt { return attempt{Is: digestProperties(r.RawProperties)} }
 
-// noteRefusedCreate records a refused Create, for the Delete that [AlwaysDelete] requests. If the Create could not
-// read the properties, the Delete cannot read them either. The note has the ID that the Delete will have.
+// noteRefusedCreate records a refused Create for the Delete that [AlwaysDelete] requests. If the Create could not read
+// the properties, the Delete cannot read them either. The note has the ID that the Delete will have.
 func noteRefusedCreate(ctx context.Context, r *Request) {
 	keepAttempt(context.WithoutCancel(ctx), r, PhysicalID(r.RequestID), refusedCreate(r))
 }

@@ -245,7 +245,7 @@ func (x *resource[P, A]) replace(ctx context.Context, r *Request, properties P, 
 	create := *r
 	create.Type, create.ID, create.RawOldProperties = Create, "", json.RawMessage("{}")
 	// A crash after this leaves a note of a replacement that may have succeeded. Then the service knows the new ID,
-	// and there is no note for that.
+	// which has no note.
 	change.note(ctx, r)
 	create.replaces, create.noted = true, change != nil
 	answer, err := x.create(ctx, &create, properties)

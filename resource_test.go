@@ -21,7 +21,7 @@ import (
 	"github.com/pintle-dev/pintle/wire"
 )
 
-// world is a server whose answers end in a bucket in memory, and whose clock runs as fast as it is asked to.
+// world is a server with a bucket in memory for its answers, and a clock that advances without waiting.
 type world struct {
 	*Server
 	mu      sync.Mutex
@@ -56,7 +56,7 @@ func (w *world) RoundTrip(r *http.Request) (*http.Response, error) {
 	return &http.Response{StatusCode: status, Status: http.StatusText(status), Body: http.NoBody, Request: r}, nil
 }
 
-// fastClock is the machine's, but sleeps take no time.
+// fastClock is a clock whose sleeps return immediately.
 type fastClock struct {
 	mu  sync.Mutex
 	now time.Time
@@ -108,7 +108,7 @@ func newWorld(t *testing.T, handlers ...Handler) *world {
 	return w
 }
 
-// event returns a request with an ID of its own.
+// event returns a request with a new ID.
 func (w *world) event(kind RequestType, id PhysicalID, properties, old string) wire.Request {
 	w.n++
 	r := wire.Request{
@@ -144,7 +144,7 @@ func (w *world) ask(t *testing.T, kind RequestType, id PhysicalID, properties, o
 	return short(w.deliver(t, w.event(kind, id, properties, old)))
 }
 
-// short is a response in one line.
+// short formats a response in one line.
 func short(r wire.Response) string {
 	text := fmt.Sprintf("%s %s", r.Status, r.PhysicalResourceID)
 	if r.Data != nil {
@@ -171,7 +171,7 @@ type diskAttributes struct {
 	Key  *Secret `json:",omitempty"`
 }
 
-// disks is a provider of disks in memory. Their IDs count up.
+// disks is a provider of disks in memory, with sequential IDs.
 type disks struct {
 	n     int
 	there map[PhysicalID]diskProperties
@@ -262,7 +262,7 @@ func TestResource(t *testing.T) {
 			t.Errorf("%s: %s, %q\nwant %s, %q", tt.name, got, d.calls, tt.want, tt.calls)
 		}
 	}
-	if len(d.there) != 2 { // disk-2, and disk-3 that was made for disk-9
+	if len(d.there) != 2 { // disk-2, and disk-3 instead of disk-9
 		t.Errorf("left: %v", slices.Sorted(maps.Keys(d.there)))
 	}
 	for _, secret := range []string{"hunter2", "5ec2e7"} {
@@ -272,7 +272,7 @@ func TestResource(t *testing.T) {
 	}
 }
 
-// A replacement that fails leaves nothing, and its rollback does not touch the resource that was to be replaced.
+// A replacement that fails leaves nothing behind, and its rollback keeps the original resource.
 func TestReplacementFails(t *testing.T) {
 	for _, fails := range []string{"Create", "format"} {
 		d := newDisks()
@@ -288,14 +288,14 @@ func TestReplacementFails(t *testing.T) {
 		if len(d.there) != 1 || d.calls[len(d.calls)-1] != "Update disk-1 a10" {
 			t.Errorf("%s: left %v after %q", fails, d.there, d.calls)
 		}
-		// The same change once more is a change again.
+		// The same change is again a change when it is repeated.
 		if got, want := w.ask(t, Update, "disk-1", `{"Zone":"b"}`, old), "SUCCESS disk-"; !strings.HasPrefix(got, want) || strings.HasPrefix(got, "SUCCESS disk-1 ") {
 			t.Errorf("%s: second attempt: %s", fails, got)
 		}
 	}
 }
 
-// The note of a failed replacement outlives an outage of months: every try of the rollback finds it, and renews it.
+// The note of a failed replacement survives an outage of months: every attempt of the rollback finds it and renews it.
 func TestReplacementIsRolledBackLate(t *testing.T) {
 	d := newDisks()
 	w := newWorld(t, New(d))
@@ -371,7 +371,7 @@ func TestSecretAttributes(t *testing.T) {
 	if strings.Contains(w.log.String(), "swordfish") {
 		t.Errorf("the log shows it:\n%s", &w.log)
 	}
-	// An untyped handler's too.
+	// The same applies to an untyped handler.
 	w = newWorld(t, HandlerFunc(func(context.Context, *Request) (Answer, error) {
 		return Answer{Attributes: map[string]any{"Key": key}, Reason: "made with swordfish"}, nil
 	}))
@@ -393,7 +393,7 @@ func (v vault) Update(context.Context, *UpdateRequest[diskProperties]) (Response
 
 func (v vault) Delete(context.Context, *DeleteRequest[diskProperties]) error { return nil }
 
-// slow is a provider whose operations are done after three looks.
+// slow is a provider whose operations are done at the third poll.
 type slow struct {
 	*disks
 	key  Secret
@@ -457,7 +457,7 @@ func TestReady(t *testing.T) {
 	}
 }
 
-// old is a provider that had other properties once.
+// old is a provider whose properties had another format in an earlier version.
 type old struct{ *disks }
 
 func (old) Validate(_ context.Context, r *ValidateRequest[diskProperties]) error {
@@ -485,7 +485,7 @@ func TestMigrateAndValidate(t *testing.T) {
 	w := newWorld(t, New(old{d}))
 	w.ask(t, Create, "", `{"Zone":"a"}`, "")
 	for _, tt := range []struct{ kind, properties, old, want string }{
-		{"Update", `{"Zone":"a","Size":"4"}`, `{"Place":"a"}`, `SUCCESS disk-1 {"Path":"/disk-1"}`}, // no replacement
+		{"Update", `{"Zone":"a","Size":"4"}`, `{"Place":"a"}`, `SUCCESS disk-1 {"Path":"/disk-1"}`}, // not a replacement
 		{"Update", `{"Place":"a"}`, `{"Zone":"a","Size":"4"}`, `SUCCESS disk-1 {"Path":"/disk-1"}`}, // its rollback
 		{"Update", `{"Zone":"a","Size":"13"}`, `{"Zone":"a"}`, `FAILED disk-1 (13 brings no luck)`},
 		{"Update", `{"Zone":"nowhere"}`, `{"Zone":"a"}`, `FAILED disk-1 (Migrate: nowhere is no zone)`},

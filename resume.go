@@ -17,7 +17,7 @@ const (
 	// lateGrace is how long a request is still resumed after the service has stopped listening, so that its operation
 	// can finish.
 	lateGrace = time.Minute
-	// lateLimit is the lateness after which requests are no longer resumed. Their response URLs have expired by then.
+	// lateLimit is the maximum lateness of a request that is still resumed. Response URLs have expired by then.
 	lateLimit = time.Hour
 	// clockSkew is the largest expected difference between two clocks.
 	clockSkew = 2 * time.Second
@@ -146,8 +146,8 @@ func (s *Server) refuse(a answered, d delivery, hide *redact.Secrets) (answered,
 	return s.encode(a, settle(a.request, o, hide), o.answer, hide)
 }
 
-// made returns the answer to a failure before the handler was called, for a request of that type and physical ID: the
-// ID of the resource that was made, and whether it replaces the old one.
+// made returns the answer to a failure before the handler was called: the ID of the resource that was made, and whether
+// it replaces the old one. kind and present are the type and the physical ID of the request.
 func (w *wait) made(kind RequestType, present PhysicalID) Answer {
 	if w.Replaces {
 		return Answer{} // the resource stays the old one

@@ -35,8 +35,8 @@ type ROSConfig struct {
 	// URL is the exact URL in the service token, which the signature covers. Empty means the URL of the request, by
 	// its Host, with http or https. Set it behind a proxy that changes host or path.
 	URL string
-	// Sync makes the answer the reply to every request over HTTP, for the option sync of a service token. By default,
-	// the reply is the answer only for a path that ends in /sync and for a request without a response URL.
+	// Sync makes the answer the reply to every request over HTTP. Use it with the option sync of a service token. By
+	// default, the reply is the answer only for a path that ends in /sync and for a request without a response URL.
 	Sync bool
 	// Intranet sends answers to the IntranetResponseURL, which is reachable only inside Alibaba Cloud. A request with
 	// only one of the two URLs is answered there.

@@ -19,7 +19,7 @@ import (
 
 const rosSignature = "10841498499ba1c4b07547a542c3a8718235f983"
 
-// ros is event in the dialect of ROS.
+// ros returns an event in the dialect of ROS.
 func (w *world) ros(kind RequestType, id PhysicalID, properties, old string) wire.Request {
 	r := w.event(kind, id, properties, old)
 	r.Dialect, r.StackID, r.StackName, r.RegionID = wire.ROS, "8acc3dcd-cf48-4fa1-863e-7c767b61fe42", "web", "cn-hangzhou"
@@ -28,7 +28,7 @@ func (w *world) ros(kind RequestType, id PhysicalID, properties, old string) wir
 	return r
 }
 
-// brief is a response in one line, without its data.
+// brief formats a response in one line, without its data.
 func brief(r wire.Response) string {
 	return strings.TrimSuffix(fmt.Sprintf("%s %s: %s", r.Status, r.PhysicalResourceID, r.Reason), ": ")
 }
@@ -114,7 +114,7 @@ func TestROSPhysicalIDs(t *testing.T) {
 	}
 }
 
-// rosDisk is a provider with what ROS makes difficult.
+// rosDisk is a provider with the difficult cases of ROS.
 type rosDisk struct {
 	calls []string
 	gone  bool
@@ -151,7 +151,7 @@ func (d *rosDisk) Delete(_ context.Context, r *DeleteRequest[rosDiskProperties])
 	return nil
 }
 
-// An Update of a provider that returns another ID gets the reason of ROS, and the other resource is not polled.
+// If an Update returns another ID, the reason is the one for ROS, and the other resource is not polled.
 func TestROSUpdateReturnsOtherID(t *testing.T) {
 	for _, replaces := range []bool{false, true} {
 		u := &updating{answer: Response[map[string]string]{ID: "new", Replaces: replaces}}
@@ -163,7 +163,7 @@ func TestROSUpdateReturnsOtherID(t *testing.T) {
 	}
 }
 
-// The Delete of what a failed Create made may come without an ID after days.
+// The Delete after a failed Create may arrive days later and without an ID.
 func TestROSDeleteLate(t *testing.T) {
 	var calls []string
 	w := newROSWorld(t, ROSConfig{}, HandlerFunc(func(_ context.Context, r *Request) (Answer, error) {
@@ -196,7 +196,7 @@ func TestROSNeverReplaces(t *testing.T) {
 	if got := brief(w.deliver(t, w.ros(Update, "disk-1", two, one))); got != want {
 		t.Errorf("got %s\nwant %s", got, want)
 	}
-	// The rollback of that has nothing to undo.
+	// Its rollback has nothing to undo.
 	if got := brief(w.deliver(t, w.ros(Update, "disk-1", one, two))); got != "SUCCESS disk-1" {
 		t.Error(got)
 	}
@@ -217,7 +217,7 @@ func TestROSNeverReplaces(t *testing.T) {
 	}
 }
 
-// An answer that was given in one dialect is not given again in the other, to whom secrets may be shown in clear.
+// An answer in one dialect is not reused in the other, whose readers may see secrets in clear text.
 func TestDialectsDoNotShareAnswers(t *testing.T) {
 	n := 0
 	w := newROSWorld(t, ROSConfig{}, HandlerFunc(func(context.Context, *Request) (Answer, error) {
@@ -235,7 +235,7 @@ func TestDialectsDoNotShareAnswers(t *testing.T) {
 	}
 }
 
-// A service may quote the URL that it was called at, whatever the secret is called in that.
+// A service may quote the URL of the call in its error, with a secret under any name.
 func TestROSErrorHidesTheURL(t *testing.T) {
 	const ticket = "0123456789abcdef0123"
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
@@ -264,7 +264,7 @@ func TestROSErrorHidesTheURL(t *testing.T) {
 	}
 }
 
-// always is a provider whose answers always hold a secret.
+// always is a provider whose answers always contain a secret.
 type always struct{ *rosDisk }
 
 type alwaysAttributes struct{ Key Secret }
@@ -496,7 +496,8 @@ func FuzzUnwrapMNS(f *testing.F) {
 	})
 }
 
-// What waits elsewhere is answered by POST, and known to a Delete that comes without an ID; a reply cannot wait.
+// A wait that is handed over is answered by POST, and a later Delete without an ID finds the resource. A reply in place
+// cannot wait.
 func TestROSWaits(t *testing.T) {
 	s, kept := &lasting{ready: doneAfter(3)}, &shelf{}
 	w := newLasting(t, s, kept)

@@ -34,7 +34,7 @@ const (
 	rosSignature = "10841498499ba1c4b07547a542c3a8718235f983"
 )
 
-// ros takes the answers of providers.
+// ros receives the answers of providers.
 type ros struct {
 	*httptest.Server
 	posts chan string
@@ -59,7 +59,7 @@ func newROS(t *testing.T) *ros {
 	return c
 }
 
-// request returns a request in JSON; more is added to the query of its response URL.
+// request returns a request in JSON; more is appended to the query of its response URL.
 func (c *ros) request(t *testing.T, kind wire.RequestType, id wire.PhysicalID, do, more string) string {
 	t.Helper()
 	text, err := wire.Request{
@@ -73,7 +73,7 @@ func (c *ros) request(t *testing.T, kind wire.RequestType, id wire.PhysicalID, d
 	return string(text)
 }
 
-// answered waits for an answer that holds a text.
+// answered waits for an answer that contains a text.
 func (c *ros) answered(t *testing.T, name, want string) {
 	t.Helper()
 	if got := <-c.posts; !strings.Contains(got, want) {
@@ -101,7 +101,7 @@ func TestROSOverHTTP(t *testing.T) {
 		name, path, body string
 		edit             func(http.Header)
 		status           int
-		reply, answer    string // parts; "" for none
+		reply, answer    string // parts of them; "" means empty
 	}{
 		{"accepted", "/", sign(t, rosSignKey, server.URL, c.request(t, wire.Create, "", "", ""), time.Now()), nil, 200, "", `"Status":"SUCCESS","PhysicalResourceId":"site-1"`},
 		{"another path", "/a?b=c", sign(t, rosSignKey, server.URL+"/a?b=c", c.request(t, wire.Create, "", "", ""), time.Now()), nil, 200, "", "SUCCESS"},
@@ -138,7 +138,7 @@ func TestROSOverHTTP(t *testing.T) {
 			t.Errorf("%s: answered %s", tt.name, <-c.posts)
 		}
 	}
-	// An engine may sign it as a webhook.
+	// An engine may sign a request as a webhook.
 	if status, reply := post(t, server.URL, webhookSecret, c.request(t, wire.Create, "", "", ""), nil); status != 200 || !strings.Contains(reply, "SUCCESS") {
 		t.Errorf("as a webhook: %d %s", status, reply)
 	}
@@ -160,7 +160,7 @@ func TestROSOverHTTPSettings(t *testing.T) {
 	if status, _ := post(t, behind.URL, "", sign(t, rosSignKey, behind.URL, c.request(t, wire.Create, "", "", ""), time.Now()), withA); status != 401 {
 		t.Errorf("by its own URL: %d", status)
 	}
-	// The path that a request is sent to is not signed behind a proxy, so it does not make the reply the answer.
+	// Behind a proxy, the path of the request is not signed, so it does not make the reply the answer.
 	elsewhere, _ := provide(t, pintle.ServerConfig{Handlers: handlers, ROS: pintle.ROSConfig{SignKeys: []string{rosSignKey}, URL: "https://outside.test/hook", SignHeaders: []string{"X-A"}}})
 	if status, reply := post(t, elsewhere.URL+"/sync", "", sign(t, rosSignKey, "https://outside.test/hook", c.request(t, wire.Create, "", "", ""), time.Now()), withA); status != 200 || reply != "" {
 		t.Errorf("behind a proxy, at another path: %d %s", status, reply)
@@ -184,7 +184,7 @@ func TestROSOverHTTPSettings(t *testing.T) {
 			t.Errorf("unsigned, from the page of somebody: %d %s", status, reply)
 		}
 	}
-	// ROS requests that are signed as webhooks have the timeout of ROS too.
+	// ROS requests that are signed as webhooks also have the timeout of ROS.
 	var left time.Duration
 	slow, _ := provide(t, pintle.ServerConfig{
 		ROS: pintle.ROSConfig{Timeout: 3 * time.Hour},
@@ -205,7 +205,7 @@ type functions struct {
 	*httptest.Server
 	events  chan [2]string // kind and event
 	results chan result
-	waits   bool // as an engine does that runs functions itself
+	waits   bool // like an engine that runs functions itself
 }
 
 func newFunctions(t *testing.T) *functions {
@@ -236,7 +236,7 @@ func newFunctions(t *testing.T) *functions {
 	return f
 }
 
-// run runs providers until the function it returns is called, which returns the error of Run.
+// run runs providers until the returned function is called, which returns the error of Run.
 func run(t *testing.T, c pintle.RunConfig) (stop func() error) {
 	t.Helper()
 	if c.Handlers == nil {
@@ -278,7 +278,7 @@ func TestROSFunctionRuntimeAPI(t *testing.T) {
 	}
 }
 
-// resumed returns the event that asks again about a request, by what the runtime knows of it.
+// resumed returns the next polling event for a request, from the reply to the last one.
 func resumed(t *testing.T, of, told string, try int) string {
 	t.Helper()
 	w, ok, err := wire.ParseWaiting([]byte(told))
@@ -296,7 +296,7 @@ func resumed(t *testing.T, of, told string, try int) string {
 	return string(event)
 }
 
-// An engine that runs functions itself waits in the place of the program, by either of the ways that Function Compute has.
+// An engine that runs functions itself keeps the wait, through either API of Function Compute.
 func TestROSFunctionHostedWait(t *testing.T) {
 	c, f := newROS(t), newFunctions(t)
 	f.waits = true
@@ -326,7 +326,7 @@ func TestROSFunctionHostedWait(t *testing.T) {
 			return reply
 		},
 	} {
-		of := strings.Replace(c.request(t, wire.Create, "", "", ""), `,"N":7`, "", 1) // which this provider does not know
+		of := strings.Replace(c.request(t, wire.Create, "", "", ""), `,"N":7`, "", 1) // this provider does not know the property
 		event := of
 		for try := 1; try <= 2; try++ {
 			event = resumed(t, of, hand(event), try)
@@ -342,7 +342,7 @@ func TestROSFunctionHostedWait(t *testing.T) {
 	}
 }
 
-// freePort returns a port that nobody listens on.
+// freePort returns a port that no process listens on.
 func freePort(t *testing.T) string {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -357,7 +357,7 @@ func freePort(t *testing.T) string {
 	return port
 }
 
-// watched is a log that tells when a line is written.
+// watched is a log that sends each line to a channel.
 type watched struct{ lines chan string }
 
 func (w watched) Write(line []byte) (int, error) {
@@ -454,7 +454,7 @@ func newSMQ(t *testing.T) *smq {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// As short as the one that SMQ has had.
+	// As short as the one that SMQ has used.
 	block, _ := pem.Decode([]byte(shortCertificate))
 	server := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path == "/short.pem" {
@@ -494,7 +494,7 @@ func TestROSTopicPush(t *testing.T) {
 	good := c.request(t, wire.Create, "", "", "")
 	for _, tt := range []struct {
 		name, body string
-		before     func(http.Header) // it is signed
+		before     func(http.Header) // changes the header before it is signed
 		after      func(http.Header)
 		status     int
 		reply      string
@@ -564,7 +564,7 @@ func TestROSTopicPush(t *testing.T) {
 	}
 }
 
-// enclosed is the form in which the body tells of the topic.
+// enclosed moves the name of the topic from the headers to the body.
 func enclosed(contentType string) func(http.Header) {
 	return func(h http.Header) {
 		h.Del("x-mns-topic-name")
@@ -578,7 +578,7 @@ func certAt(url string) func(http.Header) {
 	return func(h http.Header) { h.Set("x-mns-signing-cert-url", base64.StdEncoding.EncodeToString([]byte(url))) }
 }
 
-// sign is what SMQ's page on signatures says of pushes, word by word.
+// sign follows the text of SMQ's page about signatures of pushes.
 func (s *smq) sign(t *testing.T, h http.Header, path string) string {
 	t.Helper()
 	var text bytes.Buffer

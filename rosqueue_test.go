@@ -23,14 +23,14 @@ import (
 
 const queueSecret = "secret-of-the-access-key"
 
-// queue is a queue of SMQ with the API for its readers. It hands out each message once, as often as it is told, and
-// changes its receipt at every chance.
+// queue is a queue of SMQ with its consumer API. It delivers each message once, with the given dequeue count, and changes
+// its receipt in every reply.
 type queue struct {
 	*httptest.Server
 	messages chan queued
 	deleted  chan string // receipts
-	hidden   chan string // the time of each call that hides a message
-	refuse   chan int    // statuses for calls to come
+	hidden   chan string // the duration of each call that hides a message
+	refuse   chan int    // statuses for the next calls
 	mu       sync.Mutex
 	receipts int
 }
@@ -93,7 +93,7 @@ func newQueue(t *testing.T) *queue {
 	return q
 }
 
-// queueSignature is what SMQ's page on signatures says, word by word.
+// queueSignature follows the text of SMQ's page about signatures.
 func queueSignature(r *http.Request) string {
 	mac := hmac.New(sha1.New, []byte(queueSecret))
 	fmt.Fprintf(mac, "%s\n%s\n%s\n%s\nx-mns-version:2015-06-06\n%s", r.Method, r.Header.Get("Content-MD5"), r.Header.Get("Content-Type"),
@@ -110,7 +110,7 @@ func (q *queue) config(log watched) pintle.RunConfig {
 func TestROSQueue(t *testing.T) {
 	c, q := newROS(t), newQueue(t)
 	log := watched{make(chan string, 1000)}
-	q.refuse <- 404 // no message is there
+	q.refuse <- 404 // the queue is empty
 	stop := run(t, q.config(log))
 	create := c.request(t, wire.Create, "", "", "")
 	for _, tt := range []struct {
@@ -223,7 +223,7 @@ type steppedStore struct {
 
 func (s steppedStore) Clock() clock.Clock { return s.clock }
 
-// steppedClock is the machine's, but a sleep ends when the test says so.
+// steppedClock is the system clock, but the test ends each sleep.
 type steppedClock struct{ steps chan struct{} }
 
 func (c *steppedClock) Now() time.Time { return time.Now() }

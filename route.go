@@ -11,7 +11,7 @@ import (
 	"github.com/pintle-dev/pintle/internal/base/suggest"
 )
 
-// For returns h as the handler of one resource type, for programs that serve several:
+// For returns h as the handler of one resource type. Programs with several types use it:
 //
 //	pintle.Main(
 //		pintle.For("Custom::Site", pintle.New(site{})),

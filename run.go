@@ -172,7 +172,7 @@ func Run(ctx context.Context, c RunConfig) error {
 	return s.beside(ctx, func(ctx context.Context) error { return s.pollQueue(ctx, q) })
 }
 
-// beside runs the waiter, if it has a Run method, in parallel with serve. It returns when both have ended.
+// beside runs the waiter, if it has a Run method, in parallel with serve. It returns when both have returned.
 func (s *Server) beside(ctx context.Context, serve func(context.Context) error) error {
 	waiter, ok := s.waiter.(RunningWaiter)
 	if !ok {

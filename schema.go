@@ -22,8 +22,7 @@ const AnyType = "*"
 // on the way. Immutable properties are listed as createOnlyProperties, as in the schemas of CloudFormation's registry.
 // Secret properties are writeOnly. A provider with a [Migrator] has x-migrates in the schema of its properties, because
 // it may accept other properties too. A type whose provider is a [Reader] has the member reads with the value true, and
-// one whose provider is a [Planner] the member plans.
-// Without a handler made by New, Schema returns an error.
+// one whose provider is a [Planner] has the member plans. Without a handler made by New, Schema returns an error.
 func Schema(handlers ...Handler) ([]byte, error) {
 	types := map[string]any{}
 	for _, h := range handlers {

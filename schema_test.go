@@ -144,7 +144,7 @@ func TestCommandLine(t *testing.T) {
 	}
 }
 
-// A queue on the command line goes before the address in the environment, and --listen before the queue.
+// A queue on the command line takes precedence over the address in the environment, and --listen over the queue.
 func TestQueueFlagGoesBeforeTheEnvironment(t *testing.T) {
 	t.Setenv("AWS_LAMBDA_RUNTIME_API", "")
 	t.Setenv("PINTLE_PROVIDER_LISTEN", "no-port")
@@ -162,7 +162,7 @@ func TestQueueFlagGoesBeforeTheEnvironment(t *testing.T) {
 	}
 }
 
-// An author who imports the package gets no other module, nor does the test kit or wire bring one.
+// A program that imports the package, pintletest or wire gets no other module.
 func TestNoDependencies(t *testing.T) {
 	out, err := exec.Command("go", "list", "-deps", "-test", "-f", "{{with .Module}}{{.Path}}{{end}}",
 		".", "./wire", "./pintletest").Output()

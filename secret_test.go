@@ -66,7 +66,7 @@ func TestScrubbedLog(t *testing.T) {
 				t.Errorf("shows %s: %s", secret, text)
 			}
 		}
-		for _, want := range []string{"no ****", "7", "8"} { // "no" is too short to be looked for
+		for _, want := range []string{"no ****", "7", "8"} { // "no" is too short to be redacted
 			if !strings.Contains(text, want) {
 				t.Errorf("lacks %s: %s", want, text)
 			}
@@ -74,7 +74,7 @@ func TestScrubbedLog(t *testing.T) {
 	}
 }
 
-// A log that a wrapping handler sets is redacted too.
+// A log that a wrapping handler sets is also redacted.
 func TestWithLogIsRedacted(t *testing.T) {
 	var out bytes.Buffer
 	disk := New(newDisks())

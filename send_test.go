@@ -19,9 +19,9 @@ import (
 func TestSend(t *testing.T) {
 	for _, tt := range []struct {
 		name     string
-		statuses []int // one for each try; 0 breaks the connection
+		statuses []int // one per try; 0 breaks the connection
 		body     string
-		want     string // of the error, "" for none
+		want     string // the error; "" for none
 	}{
 		{"at once", []int{200}, "", ""},
 		{"another good status", []int{204}, "", ""},
@@ -82,7 +82,7 @@ func TestSendStops(t *testing.T) {
 		t.Fatal(err)
 	}
 	address := listener.Addr().String()
-	listener.Close() // nobody answers there now
+	listener.Close() // nothing listens there now
 	ctx, cancel := context.WithCancel(t.Context())
 	s := newSender(nil, clock.System{})
 	s.tries, s.backoff = 1000, time.Hour // only the context can end it
@@ -92,7 +92,7 @@ func TestSendStops(t *testing.T) {
 	go func() {
 		done <- s.send(ctx, wire.CloudFormation, "http://"+address+"/k?X-Amz-Signature=5ec2e7", nil, log)
 	}()
-	<-warned // it pauses now
+	<-warned // it is pausing now
 	cancel()
 	if err := <-done; err == nil || !strings.Contains(err.Error(), "connection refused") || strings.Contains(err.Error(), "5ec2e7") {
 		t.Errorf("error = %v", err)

@@ -118,7 +118,8 @@ func (s *Server) ServeEvent(ctx context.Context, event []byte) error {
 	return err
 }
 
-// Invoke is [Server.ServeEvent] with the result that the function must return: JSON, "{}" for a request, its answer for a [Plan].
+// Invoke is [Server.ServeEvent] with the result that the function must return: JSON, "{}" for a request, or the
+// answer to a [Plan].
 func (s *Server) Invoke(ctx context.Context, event []byte) ([]byte, error) {
 	deadline, ok := ctx.Deadline()
 	if !ok {
@@ -327,7 +328,7 @@ func (s *Server) handle(ctx context.Context, a answered, b budget, hide *redact.
 	r := newRequest(a.request, a.log)
 	r.surroundings = surroundings{log: a.log, clock: s.clock, store: s.store, hide: hide, deadline: b.handler, wait: w, plain: s.ros.PlainSecrets}
 	var o outcome
-	var known Answer // the ID of what was made, if known
+	var known Answer // the ID of the new resource, if known
 	if w.resumed != nil {
 		known = w.resumed.made(r.Type, r.ID) // read now, because an abandoned handler may still write to it
 	}
@@ -360,7 +361,7 @@ func (s *Server) handle(ctx context.Context, a answered, b budget, hide *redact.
 			return a, errors.New("another request of this resource is still being handled") // it can be resumed later
 		}
 		if a.request.RequestType == Create {
-			o.answer.ID = PhysicalID(a.request.RequestID) // what the earlier request makes must be deleted
+			o.answer.ID = PhysicalID(a.request.RequestID) // the earlier request's resource must be deleted
 		}
 	}
 	if o.err != nil {
@@ -423,7 +424,7 @@ func (s *Server) sent(a answered) {
 		"reason", a.response.Reason, "bytes", len(a.body), "took", s.clock.Now().Sub(a.start).Round(time.Millisecond))
 }
 
-// Shutdown waits until all HTTP requests are answered, for an orderly exit of the process. Stop the HTTP server first:
+// Shutdown waits until all HTTP requests are answered, so that the process can exit cleanly. Stop the HTTP server first:
 // its Shutdown keeps new requests from arriving. If the context ends before that, Shutdown returns the context's error.
 func (s *Server) Shutdown(ctx context.Context) error {
 	done := make(chan struct{})

@@ -15,7 +15,7 @@ import (
 	"github.com/pintle-dev/pintle/wire"
 )
 
-// counting is a handler that makes something new each time.
+// counting is a handler that makes a new resource each time.
 func counting(calls *int) Handler {
 	return HandlerFunc(func(_ context.Context, r *Request) (Answer, error) {
 		*calls++
@@ -36,7 +36,7 @@ func TestRedelivery(t *testing.T) {
 		}
 		r.ResponseURL += "&again=1" // a new signature
 	}
-	// The answer did not arrive, so the event failed and comes again.
+	// The answer did not arrive, so the event failed and is delivered again.
 	r = w.event(Create, "", `{"a":"1"}`, "")
 	text, err := r.Encode()
 	if err != nil {
@@ -50,12 +50,12 @@ func TestRedelivery(t *testing.T) {
 	if got := short(w.deliver(t, r)); got != "SUCCESS thing-2" || calls != 2 {
 		t.Errorf("%s after %d calls", got, calls)
 	}
-	// Another request under the same ID is another request.
+	// A request with the same ID but other properties is another request.
 	r.ResourceProperties = []byte(`{"a":"2"}`)
 	if got := short(w.deliver(t, r)); got != "SUCCESS thing-3" {
 		t.Error(got)
 	}
-	// A failure is answered again for a while only: somebody may have fixed what failed.
+	// A failure is answered again only for a while, because its cause may be fixed.
 	r = w.event(Update, "thing-1", `{"fail":"1"}`, "{}")
 	for _, want := range []string{"failure 4", "failure 4", "failure 5"} {
 		if got := w.deliver(t, r).Reason; got != want {
@@ -67,7 +67,8 @@ func TestRedelivery(t *testing.T) {
 	}
 }
 
-// Stores have failures of earlier versions with the time to live of a success. Those are answered again for a while only, too.
+// In records of earlier versions, failures have the time to live of a success. Those are also answered again only for a
+// while.
 func TestRedeliveryAfterUpgrade(t *testing.T) {
 	for after, want := range map[time.Duration]string{keepFailure - time.Second: "disk full", keepFailure + time.Second: "failure 1"} {
 		calls := 0
@@ -90,7 +91,7 @@ func TestRedeliveryAfterUpgrade(t *testing.T) {
 	}
 }
 
-// brokenMemory loses everything.
+// brokenMemory is a store whose calls fail.
 type brokenMemory struct{}
 
 func (brokenMemory) Get(context.Context, string) ([]byte, bool, error) {
@@ -142,7 +143,7 @@ func TestMemoryIsBounded(t *testing.T) {
 	}
 }
 
-// blocking is a handler that says when it begins, and ends when it is told.
+// blocking is a handler that reports when it begins, and waits for its answer from the test.
 type blocking struct {
 	began chan RequestType
 	end   chan Answer
@@ -153,13 +154,13 @@ func (b blocking) Handle(_ context.Context, r *Request) (Answer, error) {
 	return <-b.end, nil
 }
 
-// A second delivery waits for the first; another request of the resource waits for its turn, also when the first was
-// given up.
+// A second delivery waits for the first. Another request of the resource waits for its turn, even after the first one was
+// abandoned.
 func TestOneAtATime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := blocking{make(chan RequestType), make(chan Answer)}
 		w := newWorld(t, b)
-		w.clock, w.sender.clock = clock.System{}, clock.System{} // of the bubble
+		w.clock, w.sender.clock = clock.System{}, clock.System{} // of the synctest bubble
 		serve := func(r wire.Request) <-chan error {
 			text, err := r.Encode()
 			if err != nil {
@@ -189,7 +190,7 @@ func TestOneAtATime(t *testing.T) {
 		w.answers = nil
 		hanging := serve(w.event(Update, "one", "{}", "{}"))
 		<-b.began
-		time.Sleep(58 * time.Second) // of the bubble's time: it is given up now
+		time.Sleep(58 * time.Second) // bubble time: the handler is abandoned now
 		synctest.Wait()
 		if len(w.answers) != 1 || !strings.HasPrefix(w.answers[0].Reason, "ran out of time") {
 			t.Fatalf("answers %v", w.answers)
@@ -219,7 +220,7 @@ func TestOneAtATime(t *testing.T) {
 			t.Errorf("kept: %v, %v", w.turns.held, w.calls.now)
 		}
 
-		// Who never gets its turn says so in time.
+		// A request that never gets its turn fails in time.
 		stuck := serve(w.event(Update, "one", "{}", "{}"))
 		<-b.began
 		w.answers = nil
@@ -239,7 +240,7 @@ func TestOneAtATime(t *testing.T) {
 	})
 }
 
-// The service listens no longer than ServiceTimeout.
+// The service stops listening after ServiceTimeout.
 func TestServiceTimeout(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, HandlerFunc(func(ctx context.Context, _ *Request) (Answer, error) {
@@ -270,7 +271,7 @@ func TestConcurrentRequests(t *testing.T) {
 	for n := range 50 {
 		r := w.event(Create, "", "{}", "")
 		r.LogicalResourceID = wire.LogicalID(fmt.Sprint("R", n/2))
-		r.RequestID = wire.RequestID(fmt.Sprint("q", n/2)) // each twice
+		r.RequestID = wire.RequestID(fmt.Sprint("q", n/2)) // two deliveries of each
 		text, err := r.Encode()
 		if err != nil {
 			t.Fatal(err)

@@ -27,10 +27,10 @@ import (
 
 const topic = "arn:aws:sns:us-east-1:123456789012:Sites"
 
-// sns is SNS: it signs, serves its certificate, and confirms subscriptions.
+// sns simulates SNS: it signs, serves its certificate, and confirms subscriptions.
 type sns struct {
 	key    *rsa.PrivateKey
-	client *http.Client // reaches it under its names
+	client *http.Client // dials it under its host names
 
 	certificate []byte // DER
 	confirmed   chan string
@@ -90,7 +90,7 @@ func newSNS(t *testing.T) *sns {
 	return s
 }
 
-// message returns a signed message, as the documentation of SNS says how; edit changes it after it was signed.
+// message returns a message signed as the documentation of SNS describes; edit changes it after that.
 func (s *sns) message(t *testing.T, kind, version string, m, edit map[string]any) string {
 	t.Helper()
 	full := map[string]any{
@@ -169,7 +169,7 @@ func TestSNS(t *testing.T) {
 	if n := strings.Count(log.String(), `msg="at work"`); n != 1 {
 		t.Errorf("the handler was at work %d times, want once", n)
 	}
-	delete(request, "Subject") // without one it is not signed either
+	delete(request, "Subject") // a missing subject is not signed
 	request["Message"] = l.event(t, pintle.Create, "", "fail", "")
 	if status, _ := send("Notification", aws.message(t, "Notification", "2", request, nil)); status != 200 || !strings.Contains(string(<-l.puts), "disk full") {
 		t.Errorf("without a subject: %d", status)
@@ -227,7 +227,7 @@ func TestSNS(t *testing.T) {
 	}
 }
 
-// TestSNSElsewhere: the SNS that the AWS SDKs are configured to use is trusted as Amazon's is, and no other.
+// TestSNSElsewhere checks that an SNS in the configuration of the AWS SDKs is trusted like Amazon's, and no other.
 func TestSNSElsewhere(t *testing.T) {
 	l, aws := newLambda(t), newSNS(t)
 	confirmed := make(chan string, 1)

@@ -14,7 +14,7 @@ const (
 	xray   = "Root=1-4bf92f35-77b34da6a3ce929d0e0e4736;Parent=00f067aa0ba902b7;Sampled=1"
 )
 
-// tells answers with the trace that it was asked in as the id.
+// tells answers with the trace of the request as the ID.
 func tells(ctx context.Context, _ *pintle.Request) (pintle.Answer, error) {
 	return pintle.Answer{ID: pintle.PhysicalID("in:" + pintle.Traceparent(ctx))}, nil
 }
@@ -23,7 +23,7 @@ func TestTraceOverHTTP(t *testing.T) {
 	l := newLambda(t)
 	server, _ := provide(t, pintle.ServerConfig{Handlers: []pintle.Handler{pintle.HandlerFunc(tells)}})
 	for header, want := range map[string]string{parent: parent, "": "", "00-nonsense": ""} {
-		event := strings.Replace(l.event(t, pintle.Create, "", "", ""), "r-1", "r-"+header, 1) // or it would be the same request
+		event := strings.Replace(l.event(t, pintle.Create, "", "", ""), "r-1", "r-"+header, 1) // otherwise it would be the same request
 		status, text := post(t, server.URL, webhookSecret, event, func(h http.Header) {
 			if header != "" {
 				h.Set("traceparent", header)
@@ -55,10 +55,10 @@ func TestTraceOnLambda(t *testing.T) {
 	}
 }
 
-// aws-lambda-go has its own place for it.
+// aws-lambda-go stores the trace elsewhere.
 func TestTraceBehindAWSLambdaGo(t *testing.T) {
 	for text, want := range map[string]string{xray: parent, "Root=1-4bf92f35-77b34da6a3ce929d0e0e4736": "", "": ""} {
-		ctx := context.WithValue(t.Context(), "x-amzn-trace-id", text) //nolint:staticcheck // it is a string there
+		ctx := context.WithValue(t.Context(), "x-amzn-trace-id", text) //nolint:staticcheck // the key is a string in aws-lambda-go
 		if got := pintle.Traceparent(ctx); got != want {
 			t.Errorf("in %q: %q, want %q", text, got, want)
 		}
@@ -72,7 +72,7 @@ func ExampleTraceparent() {
 			return pintle.Answer{}, err
 		}
 		if parent := pintle.Traceparent(ctx); parent != "" {
-			call.Header.Set("traceparent", parent) // the other service's spans are of the trace of who deploys
+			call.Header.Set("traceparent", parent) // the other service's spans join the trace of the deployment
 		}
 		response, err := http.DefaultClient.Do(call)
 		if err != nil {

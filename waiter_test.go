@@ -15,11 +15,11 @@ import (
 	"github.com/pintle-dev/pintle/wire"
 )
 
-// shelf is a waiter that keeps records as a database would, in the order in which they came.
+// shelf is a waiter that stores records like a database, in order of arrival.
 type shelf struct {
 	mu    sync.Mutex
 	texts map[string][]byte
-	began int   // how many waits
+	began int   // number of waits
 	err   error // of Wait
 }
 
@@ -47,7 +47,7 @@ func (s *shelf) Waits(_ context.Context, key string) (bool, error) {
 	return s.texts[key] != nil, s.err
 }
 
-// only returns the record that is there.
+// only returns the only record.
 func (s *shelf) only(t *testing.T) Pending {
 	t.Helper()
 	if len(s.texts) != 1 {
@@ -63,7 +63,7 @@ func (s *shelf) only(t *testing.T) Pending {
 	return Pending{}
 }
 
-// settle resumes the record that is there once, after its pause.
+// settle resumes the only record once, after its pause.
 func (s *shelf) settle(t *testing.T, w *world) (waits bool) {
 	t.Helper()
 	p := s.only(t)
@@ -85,7 +85,7 @@ func (s *shelf) settle(t *testing.T, w *world) (waits bool) {
 	return true
 }
 
-// lasting is a provider whose operations are done when it is told.
+// lasting is a provider whose operations are done when the test decides.
 type lasting struct {
 	mu      sync.Mutex
 	made    int
@@ -132,7 +132,7 @@ func (s *lasting) Poll(_ context.Context, r *PollRequest[lastingProperties]) (Pr
 	s.tries = append(s.tries, r.Try)
 	s.states = append(s.states, string(r.State))
 	r.Log().Info("asked", "key", r.Properties.Key.Reveal(), "id", r.ID, "kind", r.Type)
-	if r.Try > 1 { // in a process that has the password from the record only
+	if r.Try > 1 { // in a process that knows the password only from the record
 		r.Log().Info("still asking", "password", "pa55word")
 	}
 	if s.ready == nil {
@@ -147,7 +147,7 @@ func doneAfter(tries int) func(*PollRequest[lastingProperties]) (Progress[lastin
 	}
 }
 
-// newLasting is a world with a waiter.
+// newLasting returns a world with a waiter.
 func newLasting(t *testing.T, s *lasting, kept *shelf) *world {
 	t.Helper()
 	w := newWorld(t, New(s))
@@ -155,7 +155,7 @@ func newLasting(t *testing.T, s *lasting, kept *shelf) *world {
 	return w
 }
 
-// hand delivers a request that is handed over.
+// hand delivers a request and checks that its wait is handed over.
 func hand(t *testing.T, w *world, r wire.Request) {
 	t.Helper()
 	text, err := r.Encode()
@@ -170,7 +170,7 @@ func hand(t *testing.T, w *world, r wire.Request) {
 
 const lastingProps = `{"Zone":"a","Key":"5ec2e7-key"}`
 
-// A wait goes on in another process, with all that the first one knew.
+// A wait continues in another process, with all the state of the first one.
 func TestWaiterAcrossProcesses(t *testing.T) {
 	s, kept := &lasting{ready: doneAfter(3)}, &shelf{}
 	w := newLasting(t, s, kept)
@@ -206,7 +206,7 @@ func TestWaiterAcrossProcesses(t *testing.T) {
 	}
 }
 
-// A request that is delivered again while it waits begins no second wait, in this process and in another one.
+// A request that is delivered again while it waits starts no second wait, neither in this process nor in another.
 func TestWaiterDelivery(t *testing.T) {
 	s, kept := &lasting{ready: doneAfter(2)}, &shelf{}
 	w := newLasting(t, s, kept)
@@ -224,7 +224,7 @@ func TestWaiterDelivery(t *testing.T) {
 	if kept.settle(t, w) {
 		t.Error("it still waits")
 	}
-	// After it was answered: the same record once more, and the same request.
+	// After the answer: the same record and the same request again.
 	for range 2 {
 		if next, err := w.Resume(t.Context(), p); next != nil || err != nil {
 			t.Errorf("%v, %v", next, err)
@@ -236,7 +236,7 @@ func TestWaiterDelivery(t *testing.T) {
 	if len(w.answers) != 4 || len(s.tries) != 2 {
 		t.Errorf("%d answers, asked %v", len(w.answers), s.tries)
 	}
-	// In a process that does not know of the answer Ready is asked again, and the service takes the first answer.
+	// A process that does not have the answer polls again, and the service uses the first answer.
 	w = newLasting(t, s, kept)
 	if next, err := w.Resume(t.Context(), p); next != nil || err != nil || len(w.answers) != 1 || w.answers[0].PhysicalResourceID != "slow-1" {
 		t.Errorf("%v, %v, %v", next, err, w.answers)
@@ -291,7 +291,7 @@ func TestResumeTwiceAtOnce(t *testing.T) {
 	})
 }
 
-// An Update that is answered by a Create, which fails after it was handed over, deletes what was half made.
+// If an Update is answered by a Create that fails after the handover, the incomplete resource is deleted.
 func TestWaiterReplacement(t *testing.T) {
 	for _, tt := range []struct {
 		name    string
@@ -325,7 +325,7 @@ func TestWaiterReplacement(t *testing.T) {
 	}
 }
 
-// The answer of a replacement is kept before it is sent: what comes later does not undo it.
+// The answer of a replacement is stored before it is sent, and later failures do not undo it.
 func TestWaiterReplacementAnsweredTwice(t *testing.T) {
 	s, kept := &lasting{ready: doneAfter(2)}, &shelf{}
 	w := newLasting(t, s, kept)
@@ -351,7 +351,7 @@ func TestWaiterReplacementAnsweredTwice(t *testing.T) {
 	}
 }
 
-// Somebody has answered in our place, and the service has sent a request of what was made: it stays.
+// If another process has answered and the service has sent a request for the new resource, the resource stays.
 func TestWaiterReplacementAnsweredByAnother(t *testing.T) {
 	s, kept := &lasting{}, &shelf{}
 	w := newLasting(t, s, kept)
@@ -374,7 +374,7 @@ func TestResumeLate(t *testing.T) {
 		w := newLasting(t, s, kept)
 		w.clock, w.sender.clock = clock.System{}, clock.System{}
 		hand(t, w, w.event(Create, "", lastingProps, ""))
-		time.Sleep(61 * time.Minute) // of the bubble's time
+		time.Sleep(61 * time.Minute) // bubble time
 		s.ready = doneAfter(2)
 		if next, err := w.Resume(t.Context(), kept.only(t)); next != nil || err != nil || len(w.answers) != 1 || w.answers[0].Status != wire.Success {
 			t.Errorf("%v, %v, %v", next, err, w.answers)
@@ -392,7 +392,7 @@ func TestRequestKey(t *testing.T) {
 	}
 }
 
-// A replacement that failed after it was handed over is undone by an Update, not by another replacement.
+// A replacement that failed after the handover is undone by an Update, not by another replacement.
 func TestWaiterReplacementRolledBack(t *testing.T) {
 	s, kept := &lasting{ready: func(r *PollRequest[lastingProperties]) (Progress[lastingAttributes], error) {
 		if r.Type == Update {
@@ -411,11 +411,11 @@ func TestWaiterReplacementRolledBack(t *testing.T) {
 	}
 }
 
-// The service sends a Delete beside a Create only when it has given the Create up.
+// The service sends a Delete during a Create only after the Create has timed out.
 func TestWaiterDeleteMeanwhile(t *testing.T) {
 	for _, tt := range []struct{ id, want, deleted string }{
 		{"slow-1", "[slow-1]", "[slow-1]"},
-		{"made-up-by-the-service", "[made-up-by-the-service]", "[made-up-by-the-service slow-1]"}, // nobody else knows of slow-1
+		{"made-up-by-the-service", "[made-up-by-the-service]", "[made-up-by-the-service slow-1]"}, // no one else knows of slow-1
 	} {
 		s, kept := &lasting{}, &shelf{}
 		w := newLasting(t, s, kept)
@@ -469,7 +469,7 @@ func TestResumeWaitsItsTurn(t *testing.T) {
 	})
 }
 
-// Waiting is bounded by the total time and by what the service listens, both from when the request came.
+// A wait is limited by its total time and by the time that the service listens, both from the arrival of the request.
 func TestWaiterTime(t *testing.T) {
 	for _, tt := range []struct {
 		properties string
@@ -508,7 +508,7 @@ func TestWaiterTime(t *testing.T) {
 	}
 }
 
-// A waiter that fails costs no request.
+// If the waiter fails, the request still gets its answer.
 func TestWaiterFails(t *testing.T) {
 	s, kept := &lasting{ready: doneAfter(4)}, &shelf{err: errors.New("database is away")}
 	w := newLasting(t, s, kept)
@@ -520,7 +520,7 @@ func TestWaiterFails(t *testing.T) {
 	}
 }
 
-// What cannot be kept makes the request FAILED, with the ID of what was made.
+// If the state is too large to store, the request fails, with the ID of the new resource.
 func TestWaiterTooMuch(t *testing.T) {
 	s, kept := &lasting{}, &shelf{}
 	w := newLasting(t, s, kept)
@@ -584,7 +584,7 @@ func TestParsePending(t *testing.T) {
 			t.Errorf("%.50s: %v, want %s", old, err, want)
 		}
 	}
-	// A state that another version wrote: the request is answered, with the ID if that can be read.
+	// If another version wrote the state, the request is answered, with the ID if it can be read.
 	p.State = json.RawMessage(strings.Replace(string(p.State), `"version":1`, `"version":9`, 1))
 	next, err := w.Resume(t.Context(), p)
 	if next != nil || err != nil || len(w.answers) != 1 || w.answers[0].Status != wire.Failed ||
@@ -642,7 +642,7 @@ func TestWaiterShortTime(t *testing.T) {
 			t.Fatal(err)
 		}
 		for n := range 2 {
-			ctx, stop := context.WithTimeout(t.Context(), 3*time.Second) // what Lambda gives a function
+			ctx, stop := context.WithTimeout(t.Context(), 3*time.Second) // the timeout of a Lambda function
 			defer stop()
 			if n == 0 {
 				err = w.ServeEvent(ctx, text)
@@ -659,7 +659,7 @@ func TestWaiterShortTime(t *testing.T) {
 	})
 }
 
-// slowShelf is a shelf that is slow to say what waits.
+// slowShelf is a shelf whose Waits is slow.
 type slowShelf struct {
 	*shelf
 	asked, say chan bool
@@ -671,7 +671,7 @@ func (s slowShelf) Waits(ctx context.Context, key string) (bool, error) {
 	return s.shelf.Waits(ctx, key)
 }
 
-// A record that is resumed while its request is delivered once more keeps its state.
+// A record keeps its state when its request is delivered again while it is resumed.
 func TestResumeDuringDelivery(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, kept := &lasting{}, &shelf{}
@@ -710,7 +710,7 @@ func TestResumeDuringDelivery(t *testing.T) {
 	})
 }
 
-// A waiter may write the record as encoding/json or a database does: it is the same request all the same.
+// A waiter may re-encode the record as encoding/json or a database does: it is still the same request.
 func TestWaiterRespelt(t *testing.T) {
 	s, kept := &lasting{ready: doneAfter(2)}, &shelf{}
 	w := newLasting(t, s, kept)
@@ -733,7 +733,7 @@ func TestWaiterRespelt(t *testing.T) {
 	}
 }
 
-// The record of a replacement that cannot be used does not make the half made thing the resource.
+// An unusable record of a replacement does not make the incomplete replacement the resource.
 func TestResumeRefusedReplacement(t *testing.T) {
 	s, kept := &lasting{}, &shelf{}
 	w := newLasting(t, s, kept)
@@ -753,7 +753,7 @@ func (moving) Update(context.Context, *UpdateRequest[lastingProperties]) (Respon
 	return Response[lastingAttributes]{ID: "new", Replaces: true}, nil
 }
 
-// An Update that made a new resource answers with its ID, however its wait ends: otherwise no request names the resource.
+// An Update that made a new resource answers with its ID, however its wait ends: otherwise no request would have that ID.
 func TestWaiterUpdateReplaces(t *testing.T) {
 	state := func(old, changed string) func(*testing.T, *Pending) {
 		return func(t *testing.T, p *Pending) {

@@ -151,7 +151,7 @@ func (s *Server) servePost(w http.ResponseWriter, r *http.Request, body []byte) 
 		if a.waiting != nil {
 			return
 		}
-		_ = s.send(ctx, a) // send logs its errors, and there is no caller to return them to
+		_ = s.send(ctx, a) // send logs its errors
 	})
 	held, stop := s.clock.WithDeadline(r.Context(), s.clock.Now().Add(s.web.hold))
 	defer stop()

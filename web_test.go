@@ -23,7 +23,7 @@ import (
 
 const webhookSecret = "correct horse battery staple"
 
-// post posts a body to a provider, signed with the secret unless that is empty.
+// post posts a body to a provider, signed with the secret unless it is empty.
 func post(t *testing.T, url, secret string, body string, edit func(http.Header)) (int, string) {
 	t.Helper()
 	request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, url, strings.NewReader(body))
@@ -125,7 +125,7 @@ func TestHTTP(t *testing.T) {
 	}
 }
 
-// What takes long is answered at the response URL.
+// A slow answer goes to the response URL.
 func TestHTTPAnswersLater(t *testing.T) {
 	l := newLambda(t)
 	goOn := make(chan struct{})
@@ -146,7 +146,7 @@ func TestHTTPAnswersLater(t *testing.T) {
 	}
 }
 
-// A client that goes away does not stop what it asked for.
+// A client that disconnects does not stop its request.
 func TestHTTPClientGoesAway(t *testing.T) {
 	l := newLambda(t)
 	began, goOn := make(chan struct{}), make(chan struct{})
@@ -163,7 +163,7 @@ func TestHTTPClientGoesAway(t *testing.T) {
 	}
 	left := make(chan error)
 	go func() {
-		_, err := http.DefaultClient.Do(request) //nolint:bodyclose // there is none
+		_, err := http.DefaultClient.Do(request) //nolint:bodyclose // the request fails
 		left <- err
 	}()
 	<-began
@@ -173,7 +173,7 @@ func TestHTTPClientGoesAway(t *testing.T) {
 	}
 	server.CloseClientConnections()
 	close(goOn)
-	// Whether the server has seen it go when the answer is ready is chance; then the next delivery gets the answer.
+	// Whether the server has noticed the disconnect by then is chance. In either case the next delivery gets the answer.
 	status, text := post(t, server.URL, "", l.event(t, pintle.Create, "", "", ""), nil)
 	if status != 200 || !strings.Contains(text, `"SUCCESS","PhysicalResourceId":"made"`) {
 		t.Errorf("the next delivery: %d %s", status, text)
@@ -207,7 +207,7 @@ func TestRunHTTP(t *testing.T) {
 		answered <- fmt.Sprint(status, " ", text)
 	}()
 	<-began
-	stop() // what has begun is finished
+	stop() // a request in progress is finished
 	close(goOn)
 	if got := <-answered; !strings.HasPrefix(got, `200 {"Status":"SUCCESS","PhysicalResourceId":"made"`) {
 		t.Error(got)
@@ -238,7 +238,7 @@ func TestRunHTTPRefuses(t *testing.T) {
 	}
 }
 
-// The runtime API of Lambda goes before the address in the environment, and an address that is given before both.
+// The runtime API of Lambda takes precedence over the address in the environment, and an explicit address over both.
 func TestRunChoosesTransport(t *testing.T) {
 	l := newLambda(t)
 	nobody := l.api()

@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// A signature that the Standard Webhooks libraries agree on.
+// This signature is the test vector of the Standard Webhooks libraries.
 func TestWebhookVector(t *testing.T) {
 	at := time.Unix(1614265330, 0)
 	body := []byte(`{"test": 2432232314}`)
@@ -68,7 +68,7 @@ func FuzzSNSMessage(f *testing.F) {
 	})
 }
 
-// away is a network that ends at the first router; only SNS may be asked for.
+// away is a network without connections; only SNS may be called.
 type away struct{}
 
 func (away) RoundTrip(r *http.Request) (*http.Response, error) {

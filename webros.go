@@ -94,7 +94,7 @@ func (s *Server) verifyROS(r *http.Request, body []byte) error {
 	return err
 }
 
-// replyROS answers a request in its reply, for the option sync of a service token.
+// replyROS answers a request in its reply, as the option sync of a service token requires.
 func (s *Server) replyROS(w http.ResponseWriter, r *http.Request, body []byte) {
 	if !s.enter(w) {
 		return
