@@ -1,8 +1,8 @@
-// Command awscustomresource is the provider of AWS calls as one function of AWS Lambda, in the place of the one that the CDK deploys
-// for its AwsCustomResource: build.sh makes its zip file, aws.yaml its stack.
+// Command awscustomresource is the provider of AWS calls as one AWS Lambda function. It replaces the function that the
+// CDK deploys for its AwsCustomResource: build.sh makes its zip file, aws.yaml its stack.
 //
-// ALLOW says what templates may call, rules with spaces between: "ssm:GetParameter s3:List*". "all" leaves that to the role of the
-// function. Without it nothing may be called.
+// ALLOW lists the calls that templates may make, as rules separated by spaces: "ssm:GetParameter s3:List*". With "all"
+// only the role of the function limits them. Without ALLOW no calls are allowed.
 package main
 
 import (

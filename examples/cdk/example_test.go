@@ -11,7 +11,7 @@ import (
 	"github.com/pintle-dev/pintle/internal/dev/require"
 )
 
-// TestREADME types what the README says, in a copy of this directory.
+// TestREADME runs the commands of the README in a copy of this directory.
 func TestREADME(t *testing.T) {
 	require.Tool(t, "node")
 	npm := require.Tool(t, "npm")
@@ -31,7 +31,7 @@ func TestREADME(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if err := os.Symlink(filepath.Join(tools, "node_modules"), filepath.Join(dir, "node_modules")); err != nil { // npm install
+	if err := os.Symlink(filepath.Join(tools, "node_modules"), filepath.Join(dir, "node_modules")); err != nil { // instead of npm install
 		t.Fatal(err)
 	}
 	bin := filepath.Join(t.TempDir(), "bin")
@@ -73,11 +73,11 @@ func TestREADME(t *testing.T) {
 	}
 	out, err = run("show")
 	prints(out, err, `UPDATE_ROLLBACK_COMPLETE`, `hi\.html`)
-	out, err = run("destroy") // with the bucket, which has to be empty
+	out, err = run("destroy") // including the bucket, which must be empty
 	prints(out, err, `destroyed`)
 }
 
-// TestPins holds the example to the versions that other tests run.
+// TestPins checks that the example has the versions that other tests use.
 func TestPins(t *testing.T) {
 	pins := func(path string) string {
 		text, err := os.ReadFile(path)

@@ -13,7 +13,7 @@ import (
 
 const token = "arn:aws:sns:us-east-1:84969EXAMPLE:CRTest"
 
-// properties are what the template gives the resource.
+// properties are the properties of the resource in the template.
 type properties struct {
 	ServiceToken   string
 	SeleniumTester string   `json:"seleniumTester"`
@@ -87,7 +87,7 @@ func TestTemplates(t *testing.T) {
 			if len(parsed.Resources) != 1 {
 				t.Fatalf("%d resources, want 1", len(parsed.Resources))
 			}
-			// The same logical ID everywhere: that is what lets one template update the stack of another.
+			// The logical ID is the same everywhere, so that one template can update the stack of another.
 			resource := parsed.Resource("myCustomResource")
 			if resource == nil || resource.Type != "AWS::CloudFormation::CustomResource" {
 				t.Fatalf("myCustomResource is %+v", resource)

@@ -1,8 +1,8 @@
-// Command provider makes clusters, which takes time: their nodes start one after the other. It shows operations that are
-// started by Create, Update and Delete and polled by Poll, by this process or by a later one.
+// Command provider makes clusters. That takes time, because their nodes start one after the other. It shows operations
+// that Create, Update and Delete start and that Poll polls, in this process or in a later one.
 //
-// A cluster is a file in the directory of the environment variable CLUSTERS_DIR, an absolute path, or else in the system's
-// temporary directory. A node takes a second, or what CLUSTERS_PACE says.
+// A cluster is a file in a directory. The environment variable CLUSTERS_DIR names the directory, an absolute path; the
+// default is in the system's temporary directory. A node takes a second, or the time in CLUSTERS_PACE.
 package main
 
 import (
@@ -19,18 +19,18 @@ import (
 	"github.com/pintle-dev/pintle"
 )
 
-// properties are those of Custom::Cluster.
+// properties are the properties of Custom::Cluster.
 type properties struct {
 	Zone  string `pintle:"required,immutable,enum=a|b|broken,help='Where it is; in the zone broken the second node never starts'"`
 	Nodes int    `pintle:"min=1,max=100,default=3"`
 }
 
-// attributes are what a template can read.
+// attributes are the values that a template can read.
 type attributes struct {
 	Endpoint string
 }
 
-// cluster is what is in a file: how many nodes there were, how many there shall be, and since when.
+// cluster is the contents of a file: the former number of nodes, the new number, and the start of the change.
 type cluster struct {
 	Zone     string
 	From, To int
@@ -40,7 +40,7 @@ type cluster struct {
 // clusters is the provider.
 type clusters struct {
 	dir  string
-	pace time.Duration    // of one node
+	pace time.Duration    // per node
 	now  func() time.Time // the clock
 }
 
@@ -61,16 +61,16 @@ func main() {
 // policy gives clusters ten minutes.
 var policy = pintle.PollPolicy{Timeout: 10 * time.Minute}
 
-// order is the state for Poll: the wanted nodes.
+// order is the state for Poll: the number of nodes to reach.
 type order struct{ Nodes int }
 
-// Create begins to start the nodes. It finds what an earlier delivery of the request began.
+// Create starts the nodes. If an earlier delivery of the request has started them, Create finds them.
 func (c clusters) Create(_ context.Context, r *pintle.CreateRequest[properties]) (pintle.Response[attributes], error) {
 	id := pintle.PhysicalID(r.Properties.Zone + "-" + r.Name())
 	return c.resize(id, r.Properties)
 }
 
-// Update begins to start or stop nodes.
+// Update starts or stops nodes.
 func (c clusters) Update(_ context.Context, r *pintle.UpdateRequest[properties]) (pintle.Response[attributes], error) {
 	if _, err := c.read(r.ID); err != nil {
 		return pintle.Response[attributes]{}, err
@@ -78,7 +78,7 @@ func (c clusters) Update(_ context.Context, r *pintle.UpdateRequest[properties])
 	return c.resize(r.ID, r.Properties)
 }
 
-// Delete begins to stop all nodes.
+// Delete stops all nodes.
 func (c clusters) Delete(_ context.Context, r *pintle.DeleteRequest[properties]) error {
 	is, err := c.read(r.ID)
 	if err != nil || is.To == 0 {
@@ -88,9 +88,9 @@ func (c clusters) Delete(_ context.Context, r *pintle.DeleteRequest[properties])
 	return c.write(r.ID, is)
 }
 
-// Poll looks once. What it returns as the reason is how far it is; on the way that is shown, and in the end nothing.
+// Poll checks once. Its reason is the progress, which is shown until the operation is done.
 func (c clusters) Poll(_ context.Context, r *pintle.PollRequest[properties]) (pintle.Progress[attributes], error) {
-	var want order // none for a Delete
+	var want order // zero for a Delete
 	if err := r.DecodeState(&want); err != nil {
 		return pintle.Progress[attributes]{}, err
 	}
@@ -114,7 +114,7 @@ func (c clusters) Poll(_ context.Context, r *pintle.PollRequest[properties]) (pi
 	}, nil
 }
 
-// resize begins to bring a cluster to what the properties say.
+// resize starts to change a cluster to the properties.
 func (c clusters) resize(id pintle.PhysicalID, p properties) (pintle.Response[attributes], error) {
 	begun := pintle.Response[attributes]{ID: id, State: order{p.Nodes}}
 	is, err := c.read(id)
@@ -122,12 +122,12 @@ func (c clusters) resize(id pintle.PhysicalID, p properties) (pintle.Response[at
 		return pintle.Response[attributes]{}, err
 	}
 	if err == nil && is.To == p.Nodes {
-		return begun, nil // it is on the way, or there
+		return begun, nil // the change is in progress or done
 	}
 	return begun, c.write(id, cluster{Zone: p.Zone, From: c.running(is), To: p.Nodes, Since: c.now()})
 }
 
-// running is how many nodes there are now.
+// running returns the current number of nodes.
 func (c clusters) running(is cluster) int {
 	if is.Since.IsZero() {
 		return 0
@@ -139,7 +139,7 @@ func (c clusters) running(is cluster) int {
 	return min(is.To, is.From+moved)
 }
 
-// read returns a cluster; pintle.ErrGone if there is none.
+// read returns a cluster, or pintle.ErrGone if it does not exist.
 func (c clusters) read(id pintle.PhysicalID) (cluster, error) {
 	var is cluster
 	text, err := os.ReadFile(c.path(id))

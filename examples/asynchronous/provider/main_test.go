@@ -13,7 +13,7 @@ import (
 func TestLife(t *testing.T) {
 	now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 	c := clusters{t.TempDir(), 10 * time.Second, func() time.Time {
-		now = now.Add(10 * time.Second) // each look at the clock takes that long
+		now = now.Add(10 * time.Second) // each reading of the clock takes that long
 		return now
 	}}
 	has := func(want ...string) func() error {

@@ -38,7 +38,7 @@ func TestLife(t *testing.T) {
 	}
 }
 
-// The guide shows this program.
+// TestGuide checks that the guide shows this program.
 func TestGuide(t *testing.T) {
 	program, err := os.ReadFile("main.go")
 	if err != nil {

@@ -10,15 +10,15 @@ import (
 	"github.com/pintle-dev/pintle/awscall"
 )
 
-// assertProperties are those of Custom::S3Assert.
+// assertProperties are the properties of Custom::S3Assert.
 type assertProperties struct {
 	BucketName      string `pintle:"required,pattern='^[A-Za-z0-9._-]{3,63}$'"`
 	ObjectKey       string `pintle:"required,length=1..1024"`
 	ExpectedContent string `pintle:"required"`
 }
 
-// asserts is the provider of a resource that is nothing: it is created when an object has a content. So its physical ID
-// names nothing either. Create returns none, the package takes the request's, and Update leaves it as it is.
+// asserts is the provider of a resource that makes nothing: its Create succeeds when an object has the expected content.
+// Its physical ID has no meaning: Create returns none, so the package uses the request ID, and Update keeps it.
 type asserts struct{ store *store }
 
 // assertPolicy polls an object for five minutes.
@@ -29,17 +29,17 @@ func (asserts) Create(context.Context, *pintle.CreateRequest[assertProperties]) 
 	return pintle.Response[struct{}]{}, nil
 }
 
-// Update begins nothing either.
+// Update also starts nothing.
 func (asserts) Update(context.Context, *pintle.UpdateRequest[assertProperties]) (pintle.Response[struct{}], error) {
 	return pintle.Response[struct{}]{}, nil
 }
 
-// Delete has nothing to delete. Gone also says that there is nothing to wait for.
+// Delete has nothing to delete. With ErrGone, the package does not poll.
 func (asserts) Delete(context.Context, *pintle.DeleteRequest[assertProperties]) error {
 	return pintle.ErrGone
 }
 
-// Poll checks the object once. It waits while the difference may still go away, and fails at once where it cannot,
+// Poll checks the object once. It waits while the difference may still disappear, and fails immediately if it cannot,
 // such as for a missing bucket.
 func (a asserts) Poll(ctx context.Context, r *pintle.PollRequest[assertProperties]) (pintle.Progress[struct{}], error) {
 	p := r.Properties
@@ -61,7 +61,7 @@ func (a asserts) Poll(ctx context.Context, r *pintle.PollRequest[assertPropertie
 	return pintle.Progress[struct{}]{Done: true, Reason: fmt.Sprintf("%v has the expected content", is)}, nil
 }
 
-// difference tells two texts apart without quoting them: events are read by many.
+// difference describes how two texts differ without quoting them, because many people can read events.
 func difference(got, want string) string {
 	at := 0
 	for at < min(len(got), len(want)) && got[at] == want[at] {

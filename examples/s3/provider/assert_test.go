@@ -11,7 +11,7 @@ import (
 	"github.com/pintle-dev/pintle/pintletest"
 )
 
-// later answers the first looks in the ways given, then as S3 does.
+// later answers the first polls in the given ways, then like S3.
 func (f *fake) later(ways ...func(http.ResponseWriter)) *atomic.Int32 {
 	var looks atomic.Int32
 	f.mu.Lock()
@@ -27,7 +27,7 @@ func (f *fake) later(ways ...func(http.ResponseWriter)) *atomic.Int32 {
 	return &looks
 }
 
-// greeting is what most tests look at.
+// greeting is the object that most tests check.
 var greeting = object{bucket, "grüße.txt"}
 
 func expects(text string) pintletest.Map {
@@ -42,7 +42,7 @@ func TestAssert(t *testing.T) {
 		return func(w http.ResponseWriter) { refuse(w, status, code, "no") }
 	}
 	none := refuses(http.StatusNotFound, "NoSuchKey")
-	const many = -1 // for five minutes, five seconds apart or nearly so
+	const many = -1 // polls for five minutes, about five seconds apart
 	tests := []struct {
 		name    string
 		expects string
@@ -82,7 +82,8 @@ func TestAssert(t *testing.T) {
 	}
 }
 
-// TestAssertUpdated is about the ID: it names nothing, so it stays whatever the resource looks at, and its Delete deletes nothing.
+// TestAssertUpdated checks the ID: it has no meaning, so it stays the same when the properties change, and its Delete
+// deletes nothing.
 func TestAssertUpdated(t *testing.T) {
 	f := newFake(t)
 	f.put(greeting, "hello")

@@ -11,7 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestDeploy does what a reader of the example does, with the fake in place of AWS.
+// TestDeploy follows the README of the example, with the fake instead of AWS.
 func TestDeploy(t *testing.T) {
 	f := newFake(t)
 	dir := t.TempDir()
@@ -19,7 +19,7 @@ func TestDeploy(t *testing.T) {
 	if out, err := exec.Command("go", "build", "-buildvcs=false", "-o", program, "../../../cmd/pintle").CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
-	// pintle runs a command and wants it to succeed or fail, and to print the texts.
+	// pintle runs a command, and checks whether it succeeds and prints the texts.
 	pintle := func(succeeds bool, args []string, texts ...string) {
 		t.Helper()
 		command := exec.Command(program, append(args, "--data", filepath.Join(dir, "data"))...)
@@ -46,7 +46,7 @@ func TestDeploy(t *testing.T) {
 		}
 		return args
 	}
-	// has wants three objects, of which one has a name that was thought up.
+	// has checks that there are three objects, one of them with a generated name.
 	var generated string
 	has := func(key, text string) {
 		t.Helper()

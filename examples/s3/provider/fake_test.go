@@ -28,17 +28,17 @@ const (
 // stored is an object in the fake.
 type stored struct {
 	text   string
-	header http.Header // of its PUT
+	header http.Header // from its PUT
 }
 
-// fake is an S3 with two buckets. It verifies signatures; who has none may read what is public.
+// fake is an S3 server with two buckets. It verifies signatures. Unsigned requests can read public objects.
 type fake struct {
 	url      string
 	verifier *sigv4.Verifier
 
 	mu      sync.Mutex
 	objects map[string]stored // by bucket/key
-	// before is called ahead of every signed request. What it writes is the answer, if it returns true.
+	// before is called before every signed request. If it returns true, it has written the response.
 	before func(w http.ResponseWriter, r *http.Request) bool
 }
 
@@ -57,7 +57,7 @@ func newFake(t *testing.T) *fake {
 	return f
 }
 
-// store is the provider's S3, with the fake behind it.
+// store returns a store of the provider that calls the fake.
 func (f *fake) store(t *testing.T) *store {
 	t.Helper()
 	s, err := newStore(awscall.Config{
@@ -70,14 +70,14 @@ func (f *fake) store(t *testing.T) *store {
 	return s
 }
 
-// put writes an object as somebody else would.
+// put writes an object as another client would.
 func (f *fake) put(o object, text string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.objects[o.bucket+"/"+o.key] = stored{text, http.Header{}}
 }
 
-// has compares what is in the buckets.
+// has compares the contents of the buckets.
 func (f *fake) has(want ...string) func() error {
 	return func() error {
 		f.mu.Lock()
@@ -107,7 +107,7 @@ func (f *fake) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			return
 		}
 	}
-	body, err := io.ReadAll(r.Body) // which fails if its hash is not the signed one
+	body, err := io.ReadAll(r.Body) // fails if its hash is not the signed one
 	if err != nil {
 		refuse(w, http.StatusBadRequest, "XAmzContentSHA256Mismatch", err.Error())
 		return
@@ -138,7 +138,7 @@ func (f *fake) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			}
 		}
 		w.Header().Set("ETag", etag(is.text))
-		_, _ = io.WriteString(w, is.text) // a client that has gone is none of the test's business
+		_, _ = io.WriteString(w, is.text) // a client may have disconnected
 	}
 }
 
@@ -150,7 +150,7 @@ func etag(text string) string {
 func refuse(w http.ResponseWriter, status int, code, message string) {
 	w.Header().Set("Content-Type", "application/xml")
 	w.WriteHeader(status)
-	_ = xml.NewEncoder(w).Encode(struct { // to a client that may have gone
+	_ = xml.NewEncoder(w).Encode(struct { // a client may have disconnected
 		XMLName xml.Name `xml:"Error"`
 		Code    string
 		Message string

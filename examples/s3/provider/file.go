@@ -9,7 +9,8 @@ import (
 	"github.com/pintle-dev/pintle"
 )
 
-// fileProperties are those of Custom::S3File. Where an object is, is what it is: another bucket or key is another object.
+// fileProperties are the properties of Custom::S3File. The location identifies an object: another bucket or key is
+// another object.
 type fileProperties struct {
 	BucketName string `pintle:"required,immutable,pattern='^[A-Za-z0-9._-]{3,63}$'"`
 	ObjectKey  string `pintle:"immutable,length=0..1024,help='Without it the object is named after the stack and the resource'"`
@@ -17,7 +18,7 @@ type fileProperties struct {
 	Public     bool   `pintle:"help='Whether everybody may read the object'"`
 }
 
-// fileAttributes are what a template can read.
+// fileAttributes are the values that a template can read.
 type fileAttributes struct {
 	ObjectKey, ETag, URL string
 }
@@ -25,7 +26,7 @@ type fileAttributes struct {
 // files is the provider of objects.
 type files struct{ store *store }
 
-// Validate refuses a key that is nothing but a slash.
+// Validate rejects the key "/".
 func (files) Validate(_ context.Context, r *pintle.ValidateRequest[fileProperties]) error {
 	p := r.Properties
 	if p.ObjectKey == "/" {
@@ -44,12 +45,12 @@ func (f files) Update(ctx context.Context, r *pintle.UpdateRequest[filePropertie
 	return f.write(ctx, &r.Request, r.Properties)
 }
 
-// Delete deletes the object that the ID names, whatever the properties say by now. It keeps an object that another
-// resource, or a person, has put there since.
+// Delete deletes the object in the ID, regardless of the current properties. It keeps an object that another resource, or
+// a person, has put there since.
 func (f files) Delete(ctx context.Context, r *pintle.DeleteRequest[fileProperties]) error {
 	is, known := parse(string(r.ID))
 	if !known {
-		is = place(&r.Request, r.Properties) // where a Create would have written that never answered
+		is = place(&r.Request, r.Properties) // the location of a Create that was never answered
 	}
 	owner, err := f.store.owner(ctx, is)
 	if errors.Is(err, errNone) {
@@ -73,7 +74,7 @@ func (f files) write(ctx context.Context, r *pintle.Request, p fileProperties) (
 	}
 	etag, err := f.store.put(ctx, is, p.Contents, r.Name(), p.Public)
 	if err != nil && !undecided(err) {
-		return pintle.Response[fileAttributes]{}, err // so nothing was made, and there is nothing to delete
+		return pintle.Response[fileAttributes]{}, err // nothing was made, so there is nothing to delete
 	}
 	return pintle.Response[fileAttributes]{
 		ID:         pintle.PhysicalID(id),
@@ -81,7 +82,7 @@ func (f files) write(ctx context.Context, r *pintle.Request, p fileProperties) (
 	}, err
 }
 
-// place is where the object belongs. A name that is thought up is the same in every request for a resource.
+// place returns the location of the object. A generated name is the same in every request for a resource.
 func place(r *pintle.Request, p fileProperties) object {
 	key := strings.TrimPrefix(p.ObjectKey, "/")
 	if p.ObjectKey == "" {

@@ -31,7 +31,7 @@ func TestFile(t *testing.T) {
 func testFile(t *testing.T, form pintletest.Transport) {
 	f := newFake(t)
 	s := f.store(t)
-	// attributes are all that the answer has.
+	// attributes returns all attributes of an answer.
 	attributes := func(key, contents string) pintletest.Map {
 		return pintletest.Map{"ObjectKey": key, "ETag": etag(contents), "URL": s.url(object{bucket, key})}
 	}
@@ -66,7 +66,7 @@ func testFile(t *testing.T, form pintletest.Transport) {
 	}
 }
 
-// failsThere is the reason why a move fails: ROS knows none.
+// failsThere returns the reason of a failed move, which ROS does not support.
 func failsThere(form pintletest.Transport, reason string) string {
 	if form == pintletest.CloudFormation {
 		return reason
@@ -74,7 +74,7 @@ func failsThere(form pintletest.Transport, reason string) string {
 	return "BucketName"
 }
 
-// TestFileGenerated is about a name that nobody gave: it stays the same, and gives way to one that is given.
+// TestFileGenerated checks that a generated name stays the same, and that a given name replaces it.
 func TestFileGenerated(t *testing.T) {
 	f := newFake(t)
 	var first string
@@ -109,7 +109,7 @@ func TestFileGenerated(t *testing.T) {
 	}
 }
 
-// TestFilePublic reads objects as a browser does, by their URL.
+// TestFilePublic reads objects by their URLs, like a browser.
 func TestFilePublic(t *testing.T) {
 	f := newFake(t)
 	s := f.store(t)
@@ -145,7 +145,7 @@ func TestFilePublic(t *testing.T) {
 	}.Run(t)
 }
 
-// TestFileOfOthers is about objects that have a new owner by the time the resource goes.
+// TestFileOfOthers checks objects that have a new owner when the resource is deleted.
 func TestFileOfOthers(t *testing.T) {
 	is := object{bucket, "shared"}
 	for _, test := range []struct {
@@ -165,7 +165,7 @@ func TestFileOfOthers(t *testing.T) {
 			defer f.mu.Unlock()
 			clear(f.objects)
 		}, nil},
-		// The service takes the Create for failed, and has never heard of the ID: what it made goes all the same.
+		// The service considers the Create failed and does not know the ID, but the object is still deleted.
 		{"late", pintletest.Step{LateResponse: true}, func(*testing.T, *fake) {}, nil},
 		{"never heard of", pintletest.Step{LostResponses: 100}, func(*testing.T, *fake) {}, nil},
 	} {
@@ -181,19 +181,19 @@ func TestFileOfOthers(t *testing.T) {
 	}
 }
 
-// TestFileRefused is about a Create that S3 refuses: what was there before stays, and nothing is asked of S3 any more.
+// TestFileRefused checks a Create that S3 refuses: an existing object stays, and no further requests go to S3.
 func TestFileRefused(t *testing.T) {
 	for _, test := range []struct {
 		status       int
 		code         string
 		fails        string
-		made         bool // in spite of the error
+		made         bool // despite the error
 		wantRequests int32
 	}{
 		{http.StatusForbidden, "AccessDenied", "s3:PutObjectAcl", false, 1},
 		{http.StatusBadRequest, "AccessControlListNotSupported", "BucketOwnerPreferred", false, 1},
-		{http.StatusInternalServerError, "InternalError", "InternalError", false, 2}, // PUT, HEAD: what is there is not ours
-		{http.StatusInternalServerError, "InternalError", "InternalError", true, 3},  // and DELETE
+		{http.StatusInternalServerError, "InternalError", "InternalError", false, 2}, // PUT and HEAD: the existing object is not ours
+		{http.StatusInternalServerError, "InternalError", "InternalError", true, 3},  // and also DELETE
 	} {
 		t.Run(fmt.Sprint(test.code, test.made), func(t *testing.T) {
 			f := newFake(t)
@@ -208,7 +208,7 @@ func TestFileRefused(t *testing.T) {
 				if test.made {
 					f.mu.Lock()
 					defer f.mu.Unlock()
-					text, _ := io.ReadAll(r.Body) // nothing is wrong with it
+					text, _ := io.ReadAll(r.Body) // cannot fail
 					f.objects[bucket+"/file"] = stored{string(text), r.Header}
 				}
 				refuse(w, test.status, test.code, "no")
@@ -228,13 +228,13 @@ func TestFileRefused(t *testing.T) {
 	}
 }
 
-// An S3 that cannot be reached has made nothing.
+// An unreachable S3 has made nothing.
 func TestFileUnreachable(t *testing.T) {
 	nobody, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
-	_ = nobody.Close() // so nobody listens there
+	_ = nobody.Close() // so nothing listens there
 	s := (&fake{url: "http://" + nobody.Addr().String()}).store(t)
 	_, err = s.put(t.Context(), object{bucket, "file"}, "a", "o", false)
 	if err == nil || undecided(err) || !mayPass(err) {

@@ -23,7 +23,7 @@ import (
 	"github.com/pintle-dev/pintle/pintletest"
 )
 
-// newGateway is a store on an S3 that somebody else has written.
+// newGateway returns a store on an independent S3 server.
 func newGateway(t *testing.T) *store {
 	t.Helper()
 	transport := gatewaytest.New(t, gatewaytest.Config{KeyID: keyID, Secret: secret, Region: "eu-west-1", Buckets: []string{bucket, otherBucket}})
@@ -35,7 +35,7 @@ func newGateway(t *testing.T) *store {
 	return s
 }
 
-// newOwn is a store on the S3 of Pintle.
+// newOwn returns a store on the S3 of Pintle.
 func newOwn(t *testing.T) *store {
 	t.Helper()
 	rows, err := memory.New(memory.Config{})
@@ -91,7 +91,7 @@ func newOwn(t *testing.T) *store {
 	return s
 }
 
-// TestGateway plays both lives against an S3 that somebody else has written, and against Pintle's own.
+// TestGateway runs both lifecycles against an independent S3 server and against Pintle's own.
 func TestGateway(t *testing.T) {
 	for name, of := range map[string]func(*testing.T) *store{"versitygw": newGateway, "Pintle": newOwn} {
 		t.Run(name, func(t *testing.T) { testGateway(t, of(t)) })

@@ -1,8 +1,8 @@
-// Command provider makes text objects in S3 buckets, and waits for what is in others: the resources S3File and S3Assert
-// that the AWS CDK explains its provider framework with. It shows two resource types in one program, names that are given
-// or thought up, replacement, and a resource that is nothing but a wait.
+// Command provider makes text objects in S3 buckets, and waits for the contents of others. These are the resources S3File
+// and S3Assert from the AWS CDK's documentation of its provider framework. It shows two resource types in one program,
+// given and generated names, replacement, and a resource that only waits.
 //
-// Credentials and the region come from where AWS's tools have them. AWS_ENDPOINT_URL_S3, or AWS_ENDPOINT_URL, names
+// Credentials and the region come from the usual AWS configuration. AWS_ENDPOINT_URL_S3 or AWS_ENDPOINT_URL selects
 // another S3 than AWS's.
 package main
 
@@ -19,7 +19,7 @@ import (
 )
 
 func main() {
-	// A region there must be, also where the program is only asked for its schema.
+	// A region is required even if the program only prints its schema.
 	aws, err := config.LoadDefaultConfig(context.Background(), config.WithDefaultRegion("us-east-1"))
 	if err != nil {
 		log.Fatal(err)

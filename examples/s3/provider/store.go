@@ -12,43 +12,43 @@ import (
 	"github.com/pintle-dev/pintle/awscall"
 )
 
-// store is S3: the four calls that the resources are made of.
+// store is a client of S3 with the four calls that the resources need.
 type store struct {
 	client   *awscall.Client
-	endpoint string // empty for AWS's own
+	endpoint string // empty: AWS's own
 }
 
-// object is where one is, and what it is called by its physical ID.
+// object is the location of an object; its text form is the physical ID.
 type object struct{ bucket, key string }
 
-// ownerKey names the metadata that says whose an object is.
+// ownerKey is the metadata key that records the owner of an object.
 const ownerKey = "pintle-resource"
 
-// maxText bounds what is read of an object, and of every other response. No template has a text that is longer.
+// maxText limits the bytes that are read from an object and from any other response. No text in a template is longer.
 const maxText = 2 << 20
 
-// errNone says that there is no such object.
+// errNone is the error for a missing object.
 var errNone = errors.New("there is no such object")
 
-// newStore sets the options that are the same for every request.
+// newStore sets the options for all requests.
 func newStore(c awscall.Config) (*store, error) {
-	c.PathStyle = c.Endpoint != "" // whose host has no name for each bucket
+	c.PathStyle = c.Endpoint != "" // a custom endpoint has no host name for each bucket
 	c.MaxResponse = maxText
 	client, err := awscall.New(c)
 	return &store{client, strings.TrimRight(c.Endpoint, "/")}, err
 }
 
-// parse reads what String has written. It is false for the ID of a Create that never answered, which the service or the SDK
-// thinks up.
+// parse parses the result of String. It returns false for an ID that the service or the SDK made because the Create was
+// never answered.
 func parse(id string) (object, bool) {
 	bucket, key, _ := strings.Cut(strings.TrimPrefix(id, "s3://"), "/")
 	return object{bucket, key}, strings.HasPrefix(id, "s3://") && bucket != "" && key != ""
 }
 
-// String is the object's URI, by which `aws s3` knows it too.
+// String returns the object's URI, which `aws s3` also accepts.
 func (o object) String() string { return "s3://" + o.bucket + "/" + o.key }
 
-// put writes an object and returns its ETag. It takes the place of what was there, its ACL included.
+// put writes an object and returns its ETag. It replaces an existing object, including its ACL.
 func (s *store) put(ctx context.Context, o object, text, owner string, public bool) (string, error) {
 	params := map[string]any{
 		"Bucket": o.bucket, "Key": o.key, "Body": text,
@@ -71,7 +71,7 @@ func (s *store) put(ctx context.Context, o object, text, owner string, public bo
 	return etag, nil
 }
 
-// read returns what is in an object; errNone if there is none.
+// read returns the contents of an object, or errNone if it does not exist.
 func (s *store) read(ctx context.Context, o object) (string, error) {
 	out, err := s.client.Call(ctx, "s3", "GetObject", map[string]any{"Bucket": o.bucket, "Key": o.key})
 	switch code := codeOf(err); {
@@ -86,7 +86,8 @@ func (s *store) read(ctx context.Context, o object) (string, error) {
 	return text, nil
 }
 
-// owner returns whose an object is, "" if that is not written on it; errNone if there is no such object, or no such bucket.
+// owner returns the owner of an object, or "" if none is recorded. It returns errNone if the object or the bucket does
+// not exist.
 func (s *store) owner(ctx context.Context, o object) (string, error) {
 	out, err := s.client.Call(ctx, "s3", "HeadObject", map[string]any{"Bucket": o.bucket, "Key": o.key})
 	if failed, ok := errors.AsType[*awscall.Error](err); ok && failed.Status == http.StatusNotFound {
@@ -104,7 +105,7 @@ func (s *store) owner(ctx context.Context, o object) (string, error) {
 	return "", nil
 }
 
-// remove deletes an object. That there is none is no error.
+// remove deletes an object. A missing object is not an error.
 func (s *store) remove(ctx context.Context, o object) error {
 	_, err := s.client.Call(ctx, "s3", "DeleteObject", map[string]any{"Bucket": o.bucket, "Key": o.key})
 	if err != nil {
@@ -113,7 +114,7 @@ func (s *store) remove(ctx context.Context, o object) error {
 	return nil
 }
 
-// url is where a browser finds an object that is public.
+// url returns the URL of a public object for a browser.
 func (s *store) url(o object) string {
 	region := s.client.Region()
 	china, government := strings.HasPrefix(region, "cn-"), strings.HasPrefix(region, "us-gov-")
@@ -125,9 +126,9 @@ func (s *store) url(o object) string {
 	switch {
 	case s.endpoint != "":
 		host, path = "", s.endpoint+"/"+o.bucket
-	case strings.Contains(o.bucket, "."): // for which AWS's certificate is not good
+	case strings.Contains(o.bucket, "."): // AWS's wildcard certificate does not cover it
 		host, path = "s3."+region+domain, "/"+o.bucket
-	case china || government: // whose buckets the name without a region does not know
+	case china || government: // the host without a region does not serve their buckets
 		host = o.bucket + ".s3." + region + domain
 	}
 	if host != "" {
@@ -140,7 +141,7 @@ func (s *store) url(o object) string {
 	return path + "/" + strings.Join(parts, "/")
 }
 
-// undecided reports whether S3 may have done what it was asked for all the same: the request went out, and no refusal came back.
+// undecided reports whether S3 may have performed a failed request: the request was sent, and S3 did not refuse it.
 func undecided(err error) bool {
 	var unsent *awscall.SendError
 	var failed *awscall.Error
@@ -154,7 +155,7 @@ func undecided(err error) bool {
 	return errors.As(err, &unsent)
 }
 
-// mayPass reports whether another try may do better: S3 was not reached, or too busy.
+// mayPass reports whether a retry may succeed: S3 was unreachable or too busy.
 func mayPass(err error) bool {
 	var unsent *awscall.SendError
 	var failed *awscall.Error
@@ -164,7 +165,7 @@ func mayPass(err error) bool {
 	return errors.As(err, &unsent)
 }
 
-// codeOf is what S3 calls an error; "" for none, and for one that is not S3's.
+// codeOf returns the S3 error code of an error. It returns "" for nil and for other errors.
 func codeOf(err error) string {
 	if failed, ok := errors.AsType[*awscall.Error](err); ok {
 		return failed.Code

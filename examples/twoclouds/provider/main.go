@@ -1,5 +1,5 @@
-// Command provider makes badges, files in the system's temporary directory, for stacks of CloudFormation and of ROS. Nothing in it
-// is about either: the package reads the requests of both, and answers as each wants it.
+// Command provider makes badges for stacks of CloudFormation and ROS: files in the system's temporary directory. It has
+// no code for either: the package reads the requests of both and answers each in its own format.
 package main
 
 import (
@@ -14,7 +14,7 @@ import (
 
 type Properties struct {
 	Owner string `pintle:"required,pattern=^[a-z]+$"`
-	Level int    `pintle:"default=1,min=1,max=9"` // a text in CloudFormation's requests, and a number in those of ROS
+	Level int    `pintle:"default=1,min=1,max=9"` // a string in CloudFormation's requests, a number in those of ROS
 	Halls []string
 }
 

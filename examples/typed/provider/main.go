@@ -1,12 +1,12 @@
-// Command provider makes accounts: files in a directory, each with a password that it thinks up. It shows what the tags and
-// types of the package pintle are for.
+// Command provider makes accounts: files in a directory, each with a generated password. It shows the tags and types of
+// package pintle.
 //
-//   - Region is immutable: an account that moves is a new one. The provider makes it, the service deletes the old one.
+//   - Region is immutable: a move replaces the account. The provider makes the new one, and the service deletes the old one.
 //   - AdminKey and Password are secrets: no log and no reason shows them, and Fn::GetAtt of the password is masked.
-//   - Speed, in requests a second, was once called Rate, in requests a minute; Migrate reads stacks of that time.
+//   - Speed, in requests per second, was formerly called Rate, in requests per minute; Migrate reads the old format.
 //
-// The directory is that of the environment variable ACCOUNTS_DIR, an absolute path, or else one in the system's temporary
-// directory.
+// The environment variable ACCOUNTS_DIR names the directory, an absolute path. The default is a directory in the system's
+// temporary directory.
 package main
 
 import (
@@ -23,7 +23,7 @@ import (
 	"github.com/pintle-dev/pintle"
 )
 
-// properties are those of Custom::Account.
+// properties are the properties of Custom::Account.
 type properties struct {
 	AdminKey pintle.Secret `pintle:"required,help='Proves that the template may make accounts'"`
 	Region   string        `pintle:"required,immutable,enum=north|south"`
@@ -32,13 +32,13 @@ type properties struct {
 	Speed    float64       `pintle:"min=0.1,max=100,default=1,help='Requests a second'"`
 }
 
-// attributes are what a template can read.
+// attributes are the values that a template can read.
 type attributes struct {
 	Login    string
 	Password pintle.Secret
 }
 
-// account is what is in a file.
+// account is the contents of a file.
 type account struct {
 	Region   string
 	Quota    int
@@ -61,7 +61,7 @@ func main() {
 	pintle.Main(pintle.For("Custom::Account", pintle.New(accounts{dir, "correct horse battery staple"})))
 }
 
-// Validate refuses who may not make accounts. The tags cannot say that.
+// Validate rejects a wrong AdminKey, which tags cannot check.
 func (a accounts) Validate(_ context.Context, r *pintle.ValidateRequest[properties]) error {
 	p := r.Properties
 	if !p.AdminKey.Equal(pintle.NewSecret(a.adminKey)) {
@@ -70,7 +70,7 @@ func (a accounts) Validate(_ context.Context, r *pintle.ValidateRequest[properti
 	return nil
 }
 
-// Migrate knows the property Rate.
+// Migrate converts the old property Rate.
 func (a accounts) Migrate(_ context.Context, r *pintle.MigrateRequest) error {
 	old := r.Properties
 	rate, ok := old["Rate"]
@@ -86,8 +86,8 @@ func (a accounts) Migrate(_ context.Context, r *pintle.MigrateRequest) error {
 	return nil
 }
 
-// Create makes the account of the request. Its name follows from what is the same when the request is repeated, and
-// when a replacement is rolled back, so it finds what is there.
+// Create makes the account. Its name is the same when the request is repeated and when a replacement is rolled back, so
+// Create finds an existing account.
 func (a accounts) Create(_ context.Context, r *pintle.CreateRequest[properties]) (pintle.Response[attributes], error) {
 	return a.write(pintle.PhysicalID(r.Properties.Region+"-"+r.Name()), r.Properties)
 }
@@ -109,7 +109,7 @@ func (a accounts) Delete(_ context.Context, r *pintle.DeleteRequest[properties])
 	return err
 }
 
-// write brings an account to what the properties say. The password stays while the rotation does.
+// write sets an account to the properties. The password changes only with the rotation.
 func (a accounts) write(id pintle.PhysicalID, p properties) (pintle.Response[attributes], error) {
 	is, err := a.read(id)
 	if err != nil && !errors.Is(err, pintle.ErrGone) {
@@ -126,14 +126,14 @@ func (a accounts) write(id pintle.PhysicalID, p properties) (pintle.Response[att
 	if err := os.MkdirAll(a.dir, 0o700); err != nil {
 		return pintle.Response[attributes]{}, err
 	}
-	// From here on there may be an account, so the answer has its ID, also when it is a failure.
+	// After this point the account may exist, so even a failed answer has its ID.
 	return pintle.Response[attributes]{
 		ID:         id,
 		Attributes: attributes{Login: "https://" + is.Region + ".example.com/" + string(id), Password: pintle.NewSecret(is.Password)},
 	}, os.WriteFile(a.path(id), text, 0o600)
 }
 
-// read returns an account; pintle.ErrGone if there is none.
+// read returns an account, or pintle.ErrGone if it does not exist.
 func (a accounts) read(id pintle.PhysicalID) (account, error) {
 	var is account
 	text, err := os.ReadFile(a.path(id))

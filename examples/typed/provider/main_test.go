@@ -17,7 +17,8 @@ func TestLife(t *testing.T) {
 	}
 }
 
-// TestROSHidesNothing proves that the password is not sent where everybody would see it, unless that is wanted.
+// TestROSHidesNothing checks that the password is not sent where everyone could read it, unless the configuration allows
+// that.
 func TestROSHidesNothing(t *testing.T) {
 	a := accounts{filepath.Join(t.TempDir(), "accounts"), "open sesame"}
 	pintletest.Lifecycle{
@@ -46,7 +47,7 @@ func testLife(t *testing.T, form pintletest.Transport) {
 		return all
 	}
 	var password string
-	// only wants one account, and tells whether its password is the one of the last look.
+	// only checks that there is one account, and passes to want whether its password is the same as at the last check.
 	only := func(want func(is account, samePassword bool) bool) func() error {
 		return func() error {
 			files, err := filepath.Glob(filepath.Join(a.dir, "*.json"))

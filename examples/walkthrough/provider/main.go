@@ -1,10 +1,10 @@
-// Command provider answers for the resource of the walkthrough: it tests web sites. Create and Update plan the tests,
-// run each once, and write a page with the results; Delete removes the page.
+// Command provider is the provider of the walkthrough: it tests web sites. Create and Update plan the tests, run each
+// once, and write a page with the results. Delete removes the page.
 //
-// Only sites on this machine are tested. Of all others the page says that they were not probed.
+// It probes only sites on this machine. The page reports all others as not probed.
 //
-// It is run by "pintle deploy examples/walkthrough". The environment variable RESULTS_DIR, an absolute path, says where
-// the pages go; without it that is a directory in the system's temporary directory.
+// "pintle deploy examples/walkthrough" runs it. The environment variable RESULTS_DIR, an absolute path, names the
+// directory for the pages. The default is in the system's temporary directory.
 package main
 
 import (
@@ -32,7 +32,7 @@ func main() {
 func resultsDir(wanted string) (string, error) {
 	switch {
 	case wanted == "":
-		// A directory per user: two users of one machine cannot write into each other's.
+		// Each user has a directory, so that two users of one machine cannot write into each other's.
 		return filepath.Join(os.TempDir(), fmt.Sprintf("pintle-walkthrough-%d", os.Getuid())), nil
 	case !filepath.IsAbs(wanted):
 		return "", fmt.Errorf("RESULTS_DIR is %q: make it an absolute path, the provider does not run where you are", wanted)
@@ -42,7 +42,7 @@ func resultsDir(wanted string) (string, error) {
 
 // tester is the provider.
 type tester struct {
-	dir    string // where the pages are; made when it is needed
+	dir    string // for the pages; created on first use
 	prober *prober
 	now    func() time.Time
 }
@@ -58,8 +58,8 @@ func (t *tester) Handle(ctx context.Context, r *pintle.Request) (pintle.Answer, 
 	return pintle.Answer{}, fmt.Errorf("unknown request type %q", r.Type)
 }
 
-// test does the same for a Create and an Update, and the same again when a request is repeated: it writes the page of
-// the resource, over the last one if there is one.
+// test handles Create and Update in the same way, also when a request is repeated. It writes the page of the resource and
+// replaces an existing one.
 func (t *tester) test(ctx context.Context, r *pintle.Request) (pintle.Answer, error) {
 	var props properties
 	if err := r.Decode(&props); err != nil {
@@ -94,8 +94,8 @@ func (t *tester) test(ctx context.Context, r *pintle.Request) (pintle.Answer, er
 	}, nil
 }
 
-// resourceID is the physical ID and the name of the page. It follows from what never changes in the life of a resource,
-// so an Update stays in place, and a Delete finds the page even of a Create whose answer was lost.
+// resourceID returns the physical ID, which is also the name of the page. It depends only on values that never change for
+// a resource. So an Update keeps the ID, and a Delete finds the page even if the answer to the Create was lost.
 func resourceID(r *pintle.Request) string {
 	sum := sha256.Sum256([]byte(string(r.StackID) + "|" + string(r.LogicalID)))
 	return fmt.Sprintf("tests-%x", sum[:8])

@@ -16,7 +16,7 @@ import (
 	"github.com/pintle-dev/pintle/wire"
 )
 
-// newTester returns a provider at 15:04:05 whose pages are in a directory that goes away with the test.
+// newTester returns a provider at 15:04:05 with a temporary directory for its pages.
 func newTester(t *testing.T) *tester {
 	return &tester{
 		dir:    filepath.Join(t.TempDir(), "results"),
@@ -97,7 +97,7 @@ func TestLife(t *testing.T) {
 
 	remove := request(t, pintle.Delete, "http://mynewsite.com")
 	remove.RequestID, remove.ID = "r3", created.ID
-	for range 2 { // a repeated Delete is as good
+	for range 2 { // a repeated Delete also succeeds
 		if _, err := p.Handle(t.Context(), remove); err != nil {
 			t.Fatal(err)
 		}
@@ -107,7 +107,7 @@ func TestLife(t *testing.T) {
 	}
 }
 
-// A Create whose answer was lost gets a Delete with the ID of its request.
+// A Create whose answer was lost is followed by a Delete with the ID of its request.
 func TestDeleteAfterLostAnswer(t *testing.T) {
 	p := newTester(t)
 	if _, err := p.Handle(t.Context(), request(t, pintle.Create, "http://mysite.com")); err != nil {

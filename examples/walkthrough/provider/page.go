@@ -18,7 +18,7 @@ var pageText string
 
 var pageTemplate = template.Must(template.New("page").Parse(pageText))
 
-// report is what a page shows.
+// report is the contents of a page.
 type report struct {
 	Tester          string
 	Resource, Stack string
@@ -33,7 +33,7 @@ type row struct {
 	Next   []time.Time
 }
 
-// writePage writes a report and returns the URL of its page. The page appears whole or not at all.
+// writePage atomically writes a report and returns the URL of its page.
 func writePage(dir, id string, r report) (pageURL string, err error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return "", fmt.Errorf("results folder: %w", err)
@@ -53,7 +53,7 @@ func writePage(dir, id string, r report) (pageURL string, err error) {
 	return fileURL(file), nil
 }
 
-// removePage removes a page. One that is gone, or never was, is no error.
+// removePage removes a page. A missing page is not an error.
 func removePage(dir, id string) error {
 	if err := os.Remove(pageFile(dir, id)); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("results page: %w", err)

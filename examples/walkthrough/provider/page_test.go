@@ -14,7 +14,7 @@ import (
 
 var update = flag.Bool("update", false, "write the golden files anew")
 
-// readPage returns the text of the page that a file URL names.
+// readPage returns the text of the page at a file URL.
 func readPage(t *testing.T, pageURL string) string {
 	t.Helper()
 	u, err := url.Parse(pageURL)
@@ -100,7 +100,7 @@ func TestPageFolder(t *testing.T) {
 	if err != nil || len(files) != 1 {
 		t.Errorf("files in the folder: %v, %v; want the page only", files, err)
 	}
-	for range 2 { // gone is as good as removed
+	for range 2 { // a missing page is not an error
 		if err := removePage(dir, "tests-1"); err != nil {
 			t.Error(err)
 		}

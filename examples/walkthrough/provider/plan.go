@@ -10,13 +10,13 @@ import (
 )
 
 const (
-	maxEndpoints = 20   // so that all probes together take a minute at most
+	maxEndpoints = 20   // so that all probes together take at most a minute
 	maxURL       = 2048 // bytes
 	maxPerHour   = 60
 	maxTester    = 256 // bytes
 )
 
-// properties are what the template says of the resource. CloudFormation sends numbers as strings.
+// properties are the properties in the template. CloudFormation sends numbers as strings.
 type properties struct {
 	SeleniumTester string   `json:"seleniumTester"`
 	Endpoints      []string `json:"endpoints"`
@@ -24,13 +24,14 @@ type properties struct {
 	FrequencyOfTestsPerHour []string `json:"frequencyOfTestsPerHour"`
 }
 
-// schedule says how often to test an endpoint.
+// schedule is how often to test an endpoint.
 type schedule struct {
 	Endpoint string // an http or https URL
 	PerHour  int    // 1 to maxPerHour
 }
 
-// plan returns a schedule for each endpoint. Its error names every problem. It quotes no value: that may be a secret.
+// plan returns a schedule for each endpoint. Its error lists every problem. It quotes no value, because that may be
+// secret.
 func (p properties) plan() ([]schedule, error) {
 	var problems []string
 	problem := func(format string, args ...any) { problems = append(problems, fmt.Sprintf(format, args...)) }
@@ -65,7 +66,7 @@ func (p properties) plan() ([]schedule, error) {
 	return plan, nil
 }
 
-// checkEndpoint says what to do about an endpoint that cannot be tested; "" if it can.
+// checkEndpoint returns how to fix an endpoint that cannot be tested, or "".
 func checkEndpoint(endpoint string) string {
 	if len(endpoint) > maxURL {
 		return fmt.Sprintf("shorten the URL to %d bytes", maxURL)
@@ -80,10 +81,10 @@ func checkEndpoint(endpoint string) string {
 	return ""
 }
 
-// every is the time from one test to the next.
+// every returns the time from one test to the next.
 func (s schedule) every() time.Duration { return time.Hour / time.Duration(s.PerHour) }
 
-// Interval is that time for people, e.g. "20 min" or "8 min 34 s".
+// Interval returns that time as text, e.g. "20 min" or "8 min 34 s".
 func (s schedule) Interval() string {
 	minutes, seconds := s.every()/time.Minute, s.every()%time.Minute/time.Second
 	if seconds == 0 {

@@ -15,23 +15,23 @@ import (
 
 const (
 	probeTimeout = 3 * time.Second
-	maxBody      = 64 << 10 // bytes that are read of an answer
-	maxProblem   = 200      // bytes of an error that the page shows
+	maxBody      = 64 << 10 // bytes of a response that are read
+	maxProblem   = 200      // bytes of an error on the page
 )
 
-// errElsewhere is the error of dialling a host that is not this machine.
+// errElsewhere is the error for a host that is not this machine.
 var errElsewhere = errors.New("not on this machine")
 
-// verdict is what came of a probe.
+// verdict is the result of a probe.
 type verdict string
 
 const (
-	passed    verdict = "passed"     // an answer with a status below 400
-	failed    verdict = "failed"     // another answer, or none
+	passed    verdict = "passed"     // a response with a status below 400
+	failed    verdict = "failed"     // another response, or none
 	notProbed verdict = "not probed" // nothing was sent
 )
 
-// result is a verdict and what led to it.
+// result is the verdict of a probe, with details.
 type result struct {
 	Verdict verdict
 	Detail  string
@@ -43,17 +43,17 @@ type dialer func(ctx context.Context, network, address string) (net.Conn, error)
 // prober sends requests to sites on this machine, and nowhere else.
 type prober struct {
 	client  *http.Client
-	timeout time.Duration // of one probe
+	timeout time.Duration // per probe
 }
 
 func newProber(dial dialer) *prober {
 	client := &http.Client{
-		Transport: &http.Transport{ // without a proxy, which could be anywhere
+		Transport: &http.Transport{ // without a proxy, which could be on another machine
 			DialContext:            dial.loopback,
 			DisableKeepAlives:      true,
 			MaxResponseHeaderBytes: maxBody,
 		},
-		// A redirect is an answer.
+		// A redirect counts as a response.
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}
 	return &prober{client, probeTimeout}
@@ -79,8 +79,8 @@ func (d dialer) loopback(ctx context.Context, network, address string) (net.Conn
 	return nil, err
 }
 
-// loopbackAddrs returns the loopback addresses that a host stands for. It returns none for an address of another
-// machine and for a name other than localhost.
+// loopbackAddrs returns the loopback addresses of a host. It returns none for an address of another machine and for a
+// name other than localhost.
 func loopbackAddrs(host string) []netip.Addr {
 	if strings.EqualFold(strings.TrimSuffix(host, "."), "localhost") {
 		return []netip.Addr{netip.AddrFrom4([4]byte{127, 0, 0, 1}), netip.IPv6Loopback()}
@@ -92,7 +92,7 @@ func loopbackAddrs(host string) []netip.Addr {
 	return []netip.Addr{addr}
 }
 
-// probe tests an endpoint once. A site that fails the test is a result; the error is that of ctx, when it ended first.
+// probe tests an endpoint once. A site that fails the test is a result. The error is the error of ctx if it ended first.
 func (p *prober) probe(ctx context.Context, endpoint string) (result, error) {
 	limited, cancel := context.WithTimeoutCause(ctx, p.timeout, fmt.Errorf("no answer within %s", p.timeout))
 	defer cancel()
@@ -122,7 +122,7 @@ func verdictOf(status int) verdict {
 	return passed
 }
 
-// get returns the status of an answer and the size of its body for people.
+// get returns the status of a response and the size of its body as text.
 func (p *prober) get(ctx context.Context, endpoint string) (status int, size string, err error) {
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, endpoint, nil)
 	if err != nil {
@@ -144,7 +144,7 @@ func (p *prober) get(ctx context.Context, endpoint string) (status int, size str
 	return response.StatusCode, size, nil
 }
 
-// brief is the text of an error, which may hold what a site sent, cut to fit a page.
+// brief returns the text of an error, cut to fit a page. It may contain data from the site.
 func brief(err error) string {
 	text := strings.ToValidUTF8(err.Error(), "?")
 	if len(text) <= maxProblem {

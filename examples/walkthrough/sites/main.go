@@ -1,5 +1,5 @@
-// Command sites serves the three little sites that template.yaml has tested, on 127.0.0.1:8081 to 8083, until it is
-// interrupted. The third is down for repairs, to show what a test that fails looks like.
+// Command sites serves the three small sites that template.yaml tests, on 127.0.0.1:8081 to 8083, until it is
+// interrupted. The third is down for repairs, to show a failing test.
 package main
 
 import (
@@ -17,13 +17,13 @@ import (
 	"time"
 )
 
-// site is a page that answers everything.
+// site is a page that answers every request.
 type site struct {
 	name, text string
 	status     int
 }
 
-// sites returns the three.
+// sites returns the three sites.
 func sites() []site {
 	return []site{
 		{"mysite", "Welcome.", http.StatusOK},
@@ -62,7 +62,7 @@ func run(ctx context.Context, port int, out io.Writer) error {
 	return serve(ctx, listeners)
 }
 
-// listen opens a listener for each site on ports that follow each other, or on any three if port is 0.
+// listen opens a listener for each site on consecutive ports, or on any three if port is 0.
 func listen(port int) ([]net.Listener, error) {
 	listeners := make([]net.Listener, 0, len(sites()))
 	for range sites() {
@@ -81,7 +81,7 @@ func listen(port int) ([]net.Listener, error) {
 	return listeners, nil
 }
 
-// serve serves each site on its listener until ctx ends, which is no error, or one of them fails. It closes the
+// serve serves each site on its listener until ctx ends, which is not an error, or a server fails. It closes the
 // listeners.
 func serve(ctx context.Context, listeners []net.Listener) error {
 	var servers []*http.Server
