@@ -1,11 +1,11 @@
 //go:build unix
 
-// Package chain makes cycles with engines that others have made, so that they can be compared with those of package cycle.
+// Package chain runs cycles on other engines, so that they can be compared with the cycles of package cycle.
 //
-// The load is the same: chains of steps, each of which is what a step of a stack is. A step's request is recorded, delivered to
-// a [cycle.Provider] over HTTP, and the provider sends its answer over HTTP to a door, which acknowledges it when the answer is
-// durable and the next step with it. What stands between provider and door is a [Peer]: the packages river, dbos and
-// goworkflows below bench/peer make one each. [Run] measures one.
+// The load is the same: chains of steps, each equivalent to a step of a stack. The request of a step is recorded and
+// delivered to a [cycle.Provider] over HTTP. The provider sends its answer over HTTP to a door. The door acknowledges it
+// when the answer and the next step are durable. A [Peer] implements the engine in between. The packages river, dbos and
+// goworkflows below bench/peer implement one each. [Run] measures one.
 package chain
 
 import (
@@ -19,10 +19,10 @@ import (
 	"github.com/pintle-dev/pintle/bench/measure"
 )
 
-// Step is one of a chain; both count from 0.
+// Step is a step of a chain; both numbers count from 0.
 type Step struct{ Chain, Number int }
 
-// Document returns what an engine has to record of a step's request: as many bytes as Pintle records of such a one.
+// Document returns the record of a step's request: as many bytes as Pintle records for one.
 func (s Step) Document() []byte {
 	document, err := json.Marshal(map[string]any{
 		"RequestType": "Create", "StackId": strings.Repeat("s", 96), "RequestId": fmt.Sprintf("%018d%018d", s.Chain, s.Number),
@@ -30,35 +30,35 @@ func (s Step) Document() []byte {
 		"ResourceProperties": map[string]string{"Endpoint": "https://example.com/", "Size": fmt.Sprint(s.Number)},
 	})
 	if err != nil {
-		panic(err) // strings have a form in JSON
+		panic(err) // strings can always be encoded
 	}
 	return document
 }
 
-// Config is what a peer is made of.
+// Config configures a peer.
 type Config struct {
 	Database measure.Database
 	Size     cycle.Size
-	// Send delivers a step's request, whose document it is given as recorded. It returns when the provider has accepted it. It is
-	// safe for concurrent use.
+	// Send delivers a step's request with its recorded document. It returns when the provider has accepted it. It is safe
+	// for concurrent use.
 	Send func(ctx context.Context, step Step, document []byte) error
 }
 
-// Peer is an engine that runs chains. Its methods are safe for concurrent use, but for Close.
+// Peer is an engine that runs chains. Its methods except Close are safe for concurrent use.
 type Peer interface {
-	// Begin records the first step of every chain, each of which the peer then sends.
+	// Begin records the first step of every chain. The peer then sends each.
 	Begin(ctx context.Context) error
-	// Answer records an answer. When it returns nil the answer is durable, and so is that the next step will be sent, if the
-	// chain has one.
+	// Answer records an answer. When it returns nil, the answer and the delivery of the next step of the chain, if any,
+	// are durable.
 	Answer(ctx context.Context, step Step, body []byte) error
-	// Close ends the engine, at whatever step its chains are.
+	// Close stops the engine at any step of its chains.
 	Close() error
 }
 
-// Open makes a peer. Its context ends when the peer is to end.
+// Open makes a peer. Its context ends when the peer should stop.
 type Open func(context.Context, Config) (Peer, error)
 
-// Run runs a peer's chains to their end, or for window if that comes first, and returns how fast that went.
+// Run runs a peer's chains to their end, or for window if that is shorter, and returns their rate.
 func Run(ctx context.Context, open Open, at measure.Database, size cycle.Size, window time.Duration) (cycle.Rate, error) {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
@@ -81,7 +81,7 @@ func Run(ctx context.Context, open Open, at measure.Database, size cycle.Size, w
 	if err != nil {
 		return cycle.Rate{}, err
 	}
-	provider.Close() // and with it all answers under way, so that none meets a closed engine
+	provider.Close() // and all answers in flight, so that none reaches a closed engine
 	door.Close()
 	stop()
 	return made, peer.Close()

@@ -15,10 +15,10 @@ import (
 	"time"
 )
 
-// mostBody is how much of an answer is read, in bytes.
+// mostBody is the largest part of a response that is read, in bytes.
 const mostBody = 1 << 20
 
-// door takes the answers for a peer, and sends its requests.
+// door receives the answers for a peer, and sends its requests.
 type door struct {
 	url, asks string
 	client    *http.Client
@@ -53,7 +53,7 @@ func (d *door) take(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// send delivers a document, to which it adds where to send the answer: that is as long as a signed URL and recorded nowhere.
+// send delivers a document, with an added response URL. The URL is as long as a signed one and is recorded nowhere.
 func (d *door) send(ctx context.Context, step Step, document []byte) error {
 	body := fmt.Appendf(nil, `{"ServiceToken": %q, "ResponseURL": "%s/%d/%d?%s", `, d.asks, d.url, step.Chain, step.Number,
 		strings.Repeat("s", 300))
@@ -66,10 +66,10 @@ func (d *door) send(ctx context.Context, step Step, document []byte) error {
 	return exchange(d.client, post, http.StatusAccepted)
 }
 
-// Close ends the door when the answers that it is taking are taken.
+// Close closes the door after the answers in progress.
 func (d *door) Close() { d.once.Do(func() { d.end(); d.client.CloseIdleConnections() }) }
 
-// listen serves a handler on loopback. The function that it returns ends that, once what is being served is served.
+// listen serves a handler on loopback. The returned function stops that after the requests in progress.
 func listen(handler http.Handler) (url string, end func(), err error) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -77,12 +77,12 @@ func listen(handler http.Handler) (url string, end func(), err error) {
 	}
 	server := &http.Server{Handler: http.MaxBytesHandler(handler, mostBody), ReadHeaderTimeout: 10 * time.Second}
 	var served sync.WaitGroup
-	served.Go(func() { _ = server.Serve(listener) }) // it says that it was closed
+	served.Go(func() { _ = server.Serve(listener) }) // its error only reports the close
 	return "http://" + listener.Addr().String(), func() {
 		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 		defer cancel()
 		if server.Shutdown(ctx) != nil {
-			_ = server.Close() // of what a peer does not finish
+			_ = server.Close() // requests that a peer does not finish
 		}
 		served.Wait()
 	}, nil
@@ -95,13 +95,13 @@ func client() *http.Client {
 	return &http.Client{Transport: transport}
 }
 
-// exchange makes a request and wants a status.
+// exchange sends a request and checks the status of the response.
 func exchange(client *http.Client, request *http.Request, want int) error {
 	response, err := client.Do(request)
 	if err != nil {
 		return err
 	}
-	_, _ = io.Copy(io.Discard, io.LimitReader(response.Body, mostBody)) // its status is what is wanted
+	_, _ = io.Copy(io.Discard, io.LimitReader(response.Body, mostBody)) // only the status matters
 	_ = response.Body.Close()
 	if response.StatusCode != want {
 		return fmt.Errorf("the status is %s, not %d", response.Status, want)

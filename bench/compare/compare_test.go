@@ -11,7 +11,7 @@ import (
 	"github.com/pintle-dev/pintle/bench/result"
 )
 
-// TestMain lets this binary be the program, which calls itself.
+// TestMain makes this binary also the program, which calls itself.
 func TestMain(m *testing.M) {
 	if len(os.Args) > 1 && os.Args[1] == "-one" {
 		if err := run(context.Background(), os.Args[1:]); err != nil {

@@ -24,7 +24,7 @@ const (
 	processorUnit = "µs of processor time per cycle"
 )
 
-// comparison is who does what, and how often.
+// comparison is the entrants, the cases and the number of rounds.
 type comparison struct {
 	entrants []entrant
 	sizes    []cycle.Size
@@ -32,8 +32,8 @@ type comparison struct {
 	window   time.Duration
 }
 
-// on compares on a kind of store. Every other round goes through the entrants backwards, so that nobody always follows the
-// same one.
+// on compares on one kind of store. Every other round reverses the order of the entrants, so that no entrant always
+// follows the same one.
 func (c comparison) on(ctx context.Context, store *measure.Store) (result.File, error) {
 	file := result.New("compare-" + store.Name)
 	for _, size := range c.sizes {
@@ -69,7 +69,7 @@ func (c comparison) on(ctx context.Context, store *measure.Store) (result.File, 
 	return file, nil
 }
 
-// apart runs an entrant in a process of its own, so that it neither waits for what another one has left nor is counted with it.
+// apart runs an entrant in a separate process, so that the leftovers of another one neither delay it nor count for it.
 func (c comparison) apart(ctx context.Context, e entrant, at measure.Database, size cycle.Size) (cycle.Rate, error) {
 	self, err := os.Executable()
 	if err != nil {
@@ -105,7 +105,7 @@ func (c comparison) print(file result.File) {
 	_ = table.Flush() // to standard output
 }
 
-// ratio returns one's cycles in terms of another's as text.
+// ratio returns the ratio of one entrant's cycles to another's as text.
 func ratio(file result.File, what, one, other string, times float64, unit string) string {
 	found, ok := file.Ratio(what, cyclesUnit, one, other)
 	if !ok {

@@ -20,17 +20,17 @@ import (
 	"github.com/pintle-dev/pintle/bench/peer/river"
 )
 
-// entrant is one who is compared.
+// entrant is an engine in the comparison.
 type entrant struct {
 	name string
-	note string // how it is used, for readers
+	note string // describes its configuration
 	run  runner
 }
 
 // runner makes cycles on a new database. Only peers use window, the longest time for which their cycles are counted.
 type runner func(ctx context.Context, at measure.Database, size cycle.Size, window time.Duration) (cycle.Rate, error)
 
-// entrants returns everyone, in the order of the tables.
+// entrants returns all entrants, in the order of the tables.
 func entrants() []entrant {
 	return []entrant{
 		{"pintle", "engine, delivery and server as in pintle serve; a chain is a stack", ours(cycle.Engine)},
@@ -61,7 +61,7 @@ func names() []string {
 	return list
 }
 
-// choose returns the entrants of a list of names with commas, all for none, in their own order.
+// choose returns the entrants in a comma-separated list of names, in their own order. An empty list means all.
 func choose(only string) ([]entrant, error) {
 	if only == "" {
 		return entrants(), nil

@@ -1,14 +1,14 @@
 //go:build unix
 
-// Compare measures the cycle of a request beside its floor and beside what other durable engines make of the same: chains of
-// steps, each of which is recorded, delivered over HTTP and answered over HTTP, and acknowledged when the answer and the next
-// step are durable. Package cycle tells more of the load, and those below peer how each engine is used.
+// Compare compares the cycle of a request with its floor and with the same cycle on other durable engines. The load
+// consists of chains of steps. Each step is recorded, delivered and answered over HTTP, and acknowledged when the answer
+// and the next step are durable. Package cycle describes the load, and the packages below peer the use of each engine.
 //
 //	go run ./compare -rounds 3
 //
-// In each round everyone runs every case, in turns, each time in a process of its own and on a database of its own. It prints a
-// table for each kind of database and writes results/compare-sqlite.json and results/compare-postgres.json. A peer that is slow
-// is measured for -window.
+// In each round every entrant runs every case, in turns, each time in a new process and on a new database. Compare prints
+// a table for each kind of database and writes results/compare-sqlite.json and results/compare-postgres.json. Slow peers
+// are measured for -window.
 package main
 
 import (
@@ -100,7 +100,7 @@ func compare(ctx context.Context, c comparison, kinds []string, folder string) (
 	return nil
 }
 
-// sizes parses a list of how many chains run at a time.
+// sizes parses a list of numbers of concurrent chains.
 func sizes(chains string, length int) ([]cycle.Size, error) {
 	var list []cycle.Size
 	for text := range strings.SplitSeq(chains, ",") {

@@ -2,11 +2,11 @@
 
 // Package cycle measures the whole cycle of a request.
 //
-// A cycle is what every step of a stack is: the request is recorded, delivered to its provider over HTTP, which then sends
-// its answer over HTTP; the answer is recorded with all that it leads to, the next request among it, and acknowledged.
-// [Engine] makes cycles with the engine and everything around it, and [Floor] with a program that does the same exchanges
-// with the same [Provider] and commits rows of the same number and size to the same database, and nothing else. Both share
-// commits among all that waits for one. What else makes cycles, to be compared with them, asks the same provider.
+// A cycle is one step of a stack. The request is recorded and delivered to its provider over HTTP. The provider then
+// sends its answer over HTTP. The answer is recorded with everything that follows from it, including the next request,
+// and acknowledged. [Engine] runs cycles with the engine and everything around it. [Floor] does only the same exchanges
+// with the same [Provider], and commits rows of the same number and size to the same database. Both use group commits.
+// Other engines in the comparison use the same provider.
 package cycle
 
 import (
@@ -20,13 +20,13 @@ import (
 	"github.com/pintle-dev/pintle/internal/store/sqlite"
 )
 
-// Size is how much one run does.
+// Size is the amount of one run.
 type Size struct {
-	Chains int // that are run at a time, at least 1
-	Length int // steps of a chain, which follow each other, at least 2
+	Chains int // concurrent chains, at least 1
+	Length int // consecutive steps of a chain, at least 2
 }
 
-// Sizes are those that are measured: one of each kind that differs in what shares a commit.
+// Sizes returns the measured sizes: one for each way to share a commit.
 func Sizes() []Size { return []Size{{1, 200}, {16, 60}, {256, 20}} }
 
 func (s Size) String() string {
@@ -36,7 +36,7 @@ func (s Size) String() string {
 	return fmt.Sprintf("%d chains", s.Chains)
 }
 
-// cycles are those that are measured: the last step of a chain has none after it.
+// cycles returns the number of measured cycles: the last step of a chain has no step after it.
 func (s Size) cycles() int { return s.Chains * (s.Length - 1) }
 
 // openStore opens the store in a new database.
@@ -51,7 +51,7 @@ func openStore(ctx context.Context, at measure.Database) (store.Store, error) {
 	return postgres.Open(ctx, postgres.Config{DSN: at.DSN, Codec: store.NewCodec(keys)})
 }
 
-// tables makes the store's tables in a new database.
+// tables creates the store's tables in a new database.
 func tables(ctx context.Context, at measure.Database) error {
 	s, err := openStore(ctx, at)
 	if err != nil {

@@ -12,7 +12,7 @@ import (
 	"github.com/pintle-dev/pintle/internal/dev/require"
 )
 
-// TestCycles makes a few with the engine and with the floor on each database.
+// TestCycles makes a few cycles with the engine and with the floor on each database.
 func TestCycles(t *testing.T) {
 	for _, name := range []string{"sqlite", "postgres"} {
 		t.Run(name, func(t *testing.T) {
@@ -45,7 +45,7 @@ func TestCycles(t *testing.T) {
 	}
 }
 
-// TestFailedRunsEnd lets a run fail that nothing else would end.
+// TestFailedRunsEnd checks that a failure ends a run that would otherwise hang.
 func TestFailedRunsEnd(t *testing.T) {
 	p := cycle.NewProvider(t.Context(), cycle.Size{Chains: 1, Length: 2})
 	defer p.Close()

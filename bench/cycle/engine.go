@@ -22,15 +22,15 @@ import (
 	"github.com/pintle-dev/pintle/wire"
 )
 
-const secret = "correct horse battery staple" // of a server that lives for seconds, on loopback
+const secret = "correct horse battery staple" // of a server that runs for seconds, on loopback
 
-// linger is what a server has the engine do; see package node of the command.
+// linger is the engine's setting in a server; see package node of the command.
 const linger = 50 * time.Millisecond
 
-// Engine runs stacks that are one chain of resources each, with the engine, delivery and server of this process on a new
-// database, and returns how fast the cycles are made.
+// Engine runs stacks, each with one chain of resources, with the engine, delivery and server of this process on a new
+// database. It returns the rate of the cycles.
 func Engine(ctx context.Context, at measure.Database, size Size) (made Rate, err error) {
-	defer idlemem.Pace()() // as a server's collector is, for engine and floor alike
+	defer idlemem.Pace()() // garbage collection as in a server, here and in the floor
 	s, err := openStore(ctx, at)
 	if err != nil {
 		return Rate{}, err
@@ -65,7 +65,7 @@ func Engine(ctx context.Context, at measure.Database, size Size) (made Rate, err
 	return p.Measure()
 }
 
-// chain returns the template of a stack whose resources follow each other.
+// chain returns the template of a stack whose resources depend on each other in a chain.
 func chain(provider string, number, length int) string {
 	var resources []string
 	for i := range length {
@@ -79,7 +79,8 @@ func chain(provider string, number, length int) string {
 	return `{"Resources": {` + strings.Join(resources, ", ") + `}}`
 }
 
-// join joins a store, an engine, a delivery and a server as the program does, and returns what has to run, and the engine.
+// join connects a store, an engine, a delivery and a server as the program does. It returns the functions to run, and the
+// engine.
 func join(ctx context.Context, s store.Store, p *Provider) (runs []func(context.Context) error, e *engine.Engine, err error) {
 	log := slog.New(slog.DiscardHandler)
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
@@ -88,7 +89,7 @@ func join(ctx context.Context, s store.Store, p *Provider) (runs []func(context.
 	}
 	defer func() {
 		if err != nil {
-			_ = listener.Close() // nobody serves it
+			_ = listener.Close() // nothing serves it
 		}
 	}()
 	base := &url.URL{Scheme: "http", Host: listener.Addr().String(), Path: "/" + server.ResponsePath}

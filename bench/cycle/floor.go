@@ -28,27 +28,27 @@ type floor struct {
 	size    Size
 	client  *http.Client
 	writers []chan *write
-	all     sync.WaitGroup // of senders
-	ended   sync.WaitGroup // of writers
+	all     sync.WaitGroup // senders
+	ended   sync.WaitGroup // writers
 	door    *httptest.Server
-	closers []func() error // of connections, the last one first
+	closers []func() error // closes connections, the last one first
 	endings [][]ending     // by chain and number
 }
 
-// ending is done when the answer of a cycle is committed. A client may send one twice.
+// ending is done when the answer of a cycle is committed. A client may send an answer twice.
 type ending struct {
 	once sync.Once
 	done chan struct{}
 }
 
-// write is what one step of a cycle has to write: that its request was delivered, or all that its answer leads to.
+// write is one write of a cycle: that its request was delivered, or everything that follows from its answer.
 type write struct {
 	chain, n int
 	answer   bool
 	done     chan struct{}
 }
 
-// Bytes of the rows' parts, as the engine's own are in this benchmark on average.
+// Parts of rows with the average sizes of the engine's rows in this benchmark.
 var (
 	requestPlain   = bytes.Repeat([]byte("r"), 97)
 	requestBody    = bytes.Repeat([]byte("r"), 213)
@@ -62,7 +62,7 @@ var (
 	events         = bytes.Repeat([]byte("e"), 1089)
 )
 
-// Floor makes the cycles of the floor on a new database and returns how fast they are made.
+// Floor makes the cycles of the floor on a new database and returns their rate.
 func Floor(ctx context.Context, at measure.Database, size Size) (made Rate, err error) {
 	defer idlemem.Pace()()
 	p := NewProvider(ctx, size)
@@ -98,7 +98,7 @@ func Floor(ctx context.Context, at measure.Database, size Size) (made Rate, err 
 	return made, nil
 }
 
-// take takes an answer as the server does: it is acknowledged when it is written.
+// take takes an answer like the server: it acknowledges the answer after the write.
 func (f *floor) take(w http.ResponseWriter, r *http.Request) {
 	var answer struct{ Status, PhysicalResourceId string }
 	var chain, n int
@@ -116,10 +116,10 @@ func (f *floor) take(w http.ResponseWriter, r *http.Request) {
 	f.send(chain, n+1)
 }
 
-// close ends what came of a run: first those who have something to write, then those who write.
+// close stops the goroutines of a run: first the senders, then the writers.
 func (f *floor) close() error {
 	if f.door != nil {
-		f.door.Close() // and what a client has sent twice, because its connection broke
+		f.door.Close() // including repeated requests of a client whose connection broke
 	}
 	f.all.Wait()
 	for _, w := range f.writers {
@@ -139,8 +139,8 @@ func (f *floor) write(chain, n int, answer bool) {
 	<-w.done
 }
 
-// send asks the provider and notes that it did, unless the answer has come meanwhile: it may hold the note back for as long as
-// the engine may. It does not wait for that.
+// send sends a request to the provider and records that, unless the answer has already arrived. Like the engine, it may
+// delay the record. It does not wait for it.
 func (f *floor) send(chain, n int) {
 	if n == f.size.Length {
 		return
@@ -174,14 +174,14 @@ func (f *floor) ask(chain, n int) error {
 		return err
 	}
 	_, _ = io.Copy(io.Discard, response.Body)
-	_ = response.Body.Close() // its status is what is wanted
+	_ = response.Body.Close() // only the status matters
 	if response.StatusCode != http.StatusAccepted {
 		return fmt.Errorf("a request was answered with %s", response.Status)
 	}
 	return nil
 }
 
-// run commits what is queued, batch by batch.
+// run commits queued writes in batches.
 func (f *floor) run(commit func([]*write) error) {
 	queue := make(chan *write, 256)
 	f.writers = append(f.writers, queue)
@@ -203,7 +203,7 @@ func (f *floor) run(commit func([]*write) error) {
 
 func requestID(chain, n int) string { return fmt.Sprintf("%018d%018d", chain, n) }
 
-// The statements, as SQLite and PostgreSQL both understand them. The tables are the stores' own.
+// Statements for both SQLite and PostgreSQL. The tables are the stores' own.
 const (
 	makeOperation = "INSERT INTO operation (stack, number, version, plain) VALUES ($1, 1, 1, $2)"
 	delivered     = "UPDATE request SET state = 'waiting', owner = 0, due = $2, plain = $3 WHERE id = $1 AND state = 'ready'"
@@ -225,7 +225,7 @@ func (f *floor) onSQLite(ctx context.Context, path string) error {
 	}
 	f.closers = append(f.closers, conn.Close)
 	prepared := map[string]*sql.Stmt{}
-	var failed error // the first failure; after that nothing is done
+	var failed error // the first failure; nothing is done after that
 	exec := func(text string, args ...any) (seq int64) {
 		if failed != nil {
 			return 0
@@ -306,7 +306,7 @@ func (f *floor) onPostgres(ctx context.Context, dsn string) error {
 			requestID(chain, n), chain+1, logical, n+1, requestPlain)
 		trip.Queue("INSERT INTO request_body (id, plain, vals) VALUES ($1, $2, $3)", requestID(chain, n), requestBody, requestValues)
 	}
-	for number := range 2 { // as many writers as the store has
+	for number := range 2 { // as many writers as in the store
 		config, err := pgx.ParseConfig(dsn)
 		if err != nil {
 			return err

@@ -17,31 +17,31 @@ import (
 	"github.com/pintle-dev/pintle/bench/measure"
 )
 
-// patience bounds what is waited for here. It is no assertion: it only ends a run that hangs.
+// patience limits waits in this package. It is not an assertion: it only ends a run that hangs.
 const patience = 2 * time.Minute
 
-// Provider takes requests and sends its answers afterwards. It holds the first ones back until all chains have begun, so
-// that what comes before the cycles is not measured. Everything that is compared asks this provider, which reads no more
-// of a request than RequestId, StackId, LogicalResourceId and ResponseURL, and sends a PUT of a CloudFormation response to
-// ResponseURL. An answer that is not taken with 200 fails the run.
+// Provider accepts requests and sends its answers later. It holds the first answers until all chains have begun, so that
+// the work before the cycles is not measured. All engines in a comparison use this provider. It reads only RequestId,
+// StackId, LogicalResourceId and ResponseURL of a request, and sends a CloudFormation response by PUT to ResponseURL. If
+// the reply to an answer is not 200, the run fails.
 type Provider struct {
-	URL string // where it takes requests
+	URL string // where it accepts requests
 
 	server *httptest.Server
 	client *http.Client
 	size   Size
 	begun  chan struct{} // closed when all chains have begun
 	open   chan struct{}
-	done   chan struct{} // closed when so many cycles were made
+	done   chan struct{} // closed after the last cycle
 	all    sync.WaitGroup
-	ctx    context.Context // it is the run's, and ends with Close
+	ctx    context.Context // the run's context, which ends with Close
 	stop   context.CancelCauseFunc
 
 	mu          sync.Mutex
 	asked, left int
 }
 
-// NewProvider returns a provider that listens on loopback, for one run of that size. It has to be closed.
+// NewProvider returns a provider on loopback for one run of the given size. It must be closed.
 func NewProvider(ctx context.Context, size Size) *Provider {
 	p := &Provider{
 		client: client(), size: size, left: size.cycles(),
@@ -53,14 +53,14 @@ func NewProvider(ctx context.Context, size Size) *Provider {
 	return p
 }
 
-// client returns one that keeps as many connections as there are chains.
+// client returns a client that keeps as many connections as there are chains.
 func client() *http.Client {
 	transport := http.DefaultTransport.(*http.Transport).Clone()
 	transport.MaxIdleConnsPerHost, transport.MaxIdleConns = 512, 512
 	return &http.Client{Transport: transport}
 }
 
-// ask is what the provider reads of a request.
+// ask has the fields of a request that the provider reads.
 type ask struct{ RequestId, StackId, LogicalResourceId, ResponseURL string }
 
 func (p *Provider) take(w http.ResponseWriter, r *http.Request) {
@@ -101,14 +101,14 @@ func (p *Provider) answer(a ask) {
 	response, err := p.client.Do(put)
 	if err != nil {
 		select {
-		case <-p.done: // and everything is being stopped
+		case <-p.done: // everything is being stopped
 		default:
 			p.Fail(fmt.Errorf("an answer is not taken: %w", err))
 		}
 		return
 	}
 	_, _ = io.Copy(io.Discard, response.Body)
-	_ = response.Body.Close() // its status is what is wanted
+	_ = response.Body.Close() // only the status matters
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.left--; p.left == 0 {
@@ -122,14 +122,14 @@ func (p *Provider) answer(a ask) {
 // Fail ends the run with an error; only the first one counts. It is safe for concurrent use.
 func (p *Provider) Fail(err error) { p.stop(err) }
 
-// Rate is how fast cycles were made.
+// Rate is the rate of a run.
 type Rate struct {
 	PerSecond float64 // cycles
-	CPU       float64 // µs of processor time of this process for each, so of all that is no process of its own
+	CPU       float64 // µs of processor time of this process per cycle, which excludes other processes
 }
 
-// Measure waits until all chains have begun, lets the answers out and returns how fast cycles are made from then on, until all
-// but the last one of each chain are. Its error is that of the first [Provider.Fail], if there was one.
+// Measure waits until all chains have begun, releases the answers, and returns the rate from then until only the last
+// cycle of each chain is left. Its error is that of the first [Provider.Fail], if any.
 func (p *Provider) Measure() (Rate, error) {
 	made, err := p.MeasureFor(patience)
 	if err == nil && p.remaining() > 0 {
@@ -138,8 +138,8 @@ func (p *Provider) Measure() (Rate, error) {
 	return made, err
 }
 
-// MeasureFor is [Provider.Measure] for those who may be slow: it counts the cycles that are made in window, if that ends first.
-// It is an error if there are none.
+// MeasureFor is [Provider.Measure] for engines that may be slow: it counts the cycles within window, if that ends first.
+// Without any, it returns an error.
 func (p *Provider) MeasureFor(window time.Duration) (Rate, error) {
 	late := time.NewTimer(patience)
 	defer late.Stop()
@@ -173,7 +173,7 @@ func (p *Provider) remaining() int {
 	return max(0, p.left)
 }
 
-// Close ends what the provider still does. The run is over.
+// Close stops the provider after a run.
 func (p *Provider) Close() {
 	p.stop(context.Canceled)
 	p.server.Close()
@@ -181,5 +181,5 @@ func (p *Provider) Close() {
 	p.client.CloseIdleConnections()
 }
 
-// wait waits for the answers that are on their way.
+// wait waits for the answers in flight.
 func (p *Provider) wait() { p.all.Wait() }

@@ -12,21 +12,21 @@ import (
 	"github.com/pintle-dev/pintle/internal/dev/require"
 )
 
-// Database is one that nobody has used.
+// Database is a new database.
 type Database struct {
-	Path string // of the SQLite file, in a folder of its own; empty for PostgreSQL
+	Path string // of the SQLite file, in its own directory; empty for PostgreSQL
 	DSN  string // of PostgreSQL; empty for SQLite
 }
 
-// Store is a kind of database, of which a measurement takes a new one for each of its runs.
+// Store is a kind of database. Each run of a measurement uses a new database.
 type Store struct {
 	Name   string // sqlite or postgres
 	folder string
 	server *pgtest.Server
 }
 
-// Stores returns those of the given names, sqlite and postgres, with a PostgreSQL server of their own that writes through to
-// the disk. Everything is below folder, which outlives them. They have to be closed.
+// Stores returns the stores with the given names, sqlite and postgres. PostgreSQL has its own server that writes through
+// to the disk. Everything is below folder, which must exist until they are closed. They must be closed.
 func Stores(folder string, names ...string) (stores []*Store, err error) {
 	defer func() {
 		if err != nil {
@@ -67,7 +67,7 @@ func (s *Store) New() (Database, error) {
 	return Database{Path: filepath.Join(dir, "pintle.db")}, err
 }
 
-// Close ends what the store runs.
+// Close stops the server of the store, if any.
 func (s *Store) Close() error {
 	if s.server == nil {
 		return nil

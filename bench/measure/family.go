@@ -12,8 +12,8 @@ import (
 	"time"
 )
 
-// FamilyCPU returns the processor time that a process has used, with its descendants, and with those of them that were waited for. It
-// needs /proc.
+// FamilyCPU returns the processor time used by a process and its descendants, including ended children that were waited
+// for. It needs /proc.
 func FamilyCPU(id int) (time.Duration, error) {
 	files, err := filepath.Glob("/proc/[0-9]*/stat")
 	if err != nil {
@@ -23,7 +23,7 @@ func FamilyCPU(id int) (time.Duration, error) {
 	for _, file := range files {
 		text, err := os.ReadFile(file)
 		if err != nil {
-			continue // it has ended meanwhile
+			continue // it exited in the meantime
 		}
 		fields := strings.Fields(string(text[bytes.LastIndexByte(text, ')')+1:]))
 		pid, err := strconv.Atoi(filepath.Base(filepath.Dir(file)))

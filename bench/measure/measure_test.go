@@ -13,7 +13,7 @@ import (
 	"github.com/pintle-dev/pintle/bench/measure"
 )
 
-// TestProcess looks at a process that waits for the one that measures.
+// TestProcess measures a process that waits for the test.
 func TestProcess(t *testing.T) {
 	server := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
 	defer server.Close()
@@ -41,7 +41,7 @@ func TestProcess(t *testing.T) {
 	}
 }
 
-// TestProcessThatEnds has what the process said in the error.
+// TestProcessThatEnds checks that the error contains the output of the process.
 func TestProcessThatEnds(t *testing.T) {
 	address, err := measure.FreeAddress()
 	if err != nil {
@@ -59,7 +59,7 @@ func TestProcessThatEnds(t *testing.T) {
 	}
 }
 
-// TestOwnCPU does some work.
+// TestOwnCPU uses some processor time.
 func TestOwnCPU(t *testing.T) {
 	before := measure.OwnCPU()
 	for n := 0; measure.OwnCPU() == before; n++ {

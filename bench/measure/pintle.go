@@ -17,7 +17,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/cloudformation/types"
 )
 
-// Build builds pintle as its users do, into folder, and returns the program's path.
+// Build builds pintle into folder as users do, and returns the program's path.
 func Build(ctx context.Context, folder string) (string, error) {
 	root, err := exec.CommandContext(ctx, "go", "list", "-m", "-f", "{{.Dir}}", "github.com/pintle-dev/pintle").Output()
 	if err != nil {
@@ -32,16 +32,16 @@ func Build(ctx context.Context, folder string) (string, error) {
 	return path, nil
 }
 
-// Server is pintle serve, on loopback.
+// Server is a pintle serve process on loopback.
 type Server struct {
 	*Process
 	Client *cloudformation.Client
-	Took   time.Duration // from its start until it was ready
+	Took   time.Duration // time until it was ready
 }
 
-// Serve starts pintle serve with a data directory, which is made if it is not there, on a PostgreSQL database or, if dsn is empty,
-// on a file of the data directory. It logs as it does by default, and has the further args; with --dev it takes the calls of Client.
-// It has to be stopped.
+// Serve starts pintle serve with a data directory, which is created if necessary. It uses a PostgreSQL database or, if
+// dsn is empty, a file in the data directory. It logs as by default, and gets the additional args; with --dev it accepts
+// the calls of Client. It must be stopped.
 func Serve(ctx context.Context, program, data, dsn string, args ...string) (*Server, error) {
 	address, err := FreeAddress()
 	if err != nil {
@@ -67,7 +67,7 @@ func Serve(ctx context.Context, program, data, dsn string, args ...string) (*Ser
 	return &Server{Process: process, Client: client, Took: took}, nil
 }
 
-// Ends waits until no operation of a stack is in progress and returns how it ended. It looks every 10 ms.
+// Ends waits until no operation of a stack is in progress and returns its final status. It polls every 10 ms.
 func (s *Server) Ends(ctx context.Context, stack string) (types.StackStatus, error) {
 	for {
 		out, err := s.Client.DescribeStacks(ctx, &cloudformation.DescribeStacksInput{StackName: &stack})

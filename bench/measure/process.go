@@ -1,9 +1,9 @@
 //go:build unix
 
-// Package measure runs programs on loopback, each in a directory of its own, and reports what they use: time,
-// processor time and memory, as the operating system counts them.
+// Package measure runs programs on loopback, each in its own directory, and reports their use of time, processor time and
+// memory, as the operating system counts them.
 //
-// The package reads /proc, so it works on Linux only; on other systems it returns an error.
+// The package reads /proc, so it works only on Linux; on other systems it returns an error.
 package measure
 
 import (
@@ -23,25 +23,25 @@ import (
 	"time"
 )
 
-// patience bounds what is waited for here. It is no assertion: it only ends a run that hangs.
+// patience limits waits in this package. It is not an assertion: it only ends a run that hangs.
 const patience = time.Minute
 
-// Process is a program that runs. It is not safe for concurrent use, but for what it reads of /proc.
+// Process is a running program. It is not safe for concurrent use, except the methods that read /proc.
 type Process struct {
 	command *exec.Cmd
 	began   time.Time
-	log     string        // the file of what it says
-	ended   chan struct{} // closed when it has ended
+	log     string        // the file with its output
+	ended   chan struct{} // closed when the process exits
 }
 
-// Start starts a program, in a folder where it may write and with what it says in the file log of that folder. It ends with
-// ctx, and has to be stopped.
+// Start starts a program in a directory where it may write. The file log of that directory gets its output. The program
+// ends with ctx and must be stopped.
 func Start(ctx context.Context, folder string, env []string, program string, args ...string) (*Process, error) {
 	said, err := os.OpenFile(filepath.Join(folder, "log"), os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
 	if err != nil {
 		return nil, err
 	}
-	defer said.Close() // the process has its own
+	defer said.Close() // the process has its own copy
 	p := &Process{command: exec.CommandContext(ctx, program, args...), log: said.Name(), ended: make(chan struct{})}
 	p.command.Dir, p.command.Stdout, p.command.Stderr = folder, said, said
 	p.command.Env = append(os.Environ(), env...)
@@ -50,14 +50,14 @@ func Start(ctx context.Context, folder string, env []string, program string, arg
 		return nil, err
 	}
 	go func() {
-		_ = p.command.Wait() // how it ended is in ProcessState
+		_ = p.command.Wait() // ProcessState has the result
 		close(p.ended)
 	}()
 	return p, nil
 }
 
-// Ready waits until a GET of the URL is answered with 200, and returns how long that took since the process was started.
-// It looks every millisecond. If the process ends before, the error has the last lines that it said.
+// Ready waits until a GET of the URL returns 200, and returns the time since the start of the process. It polls every
+// millisecond. If the process ends first, the error has the last lines of its output.
 func (p *Process) Ready(ctx context.Context, url string) (time.Duration, error) {
 	transport := http.DefaultTransport.(*http.Transport).Clone()
 	transport.Proxy = nil
@@ -88,7 +88,7 @@ func ok(ctx context.Context, client *http.Client, url string) bool {
 		return false
 	}
 	_, _ = io.Copy(io.Discard, io.LimitReader(response.Body, 1<<20))
-	_ = response.Body.Close() // its status is what is wanted
+	_ = response.Body.Close() // only the status matters
 	return response.StatusCode == http.StatusOK
 }
 
@@ -102,7 +102,7 @@ func (p *Process) said() string {
 	return strings.Join(lines[max(0, len(lines)-20):], "\n")
 }
 
-// Stop asks the process to end, and ends it if it does not. It returns when it is gone.
+// Stop asks the process to end, and kills it if it does not. It returns when the process has exited.
 func (p *Process) Stop() error {
 	if err := p.command.Process.Signal(syscall.SIGTERM); err != nil && !errors.Is(err, os.ErrProcessDone) {
 		return err
@@ -111,28 +111,28 @@ func (p *Process) Stop() error {
 	case <-p.ended:
 		return nil
 	case <-time.After(patience):
-		_ = p.command.Process.Kill() // it may have ended by now
+		_ = p.command.Process.Kill() // it may have exited by now
 		<-p.ended
 		return fmt.Errorf("%s did not end when it was asked to:\n%s", p.command.Path, p.said())
 	}
 }
 
-// Kill ends the process as a crash would, and returns when it is gone.
+// Kill ends the process like a crash, and returns when it has exited.
 func (p *Process) Kill() {
-	_ = p.command.Process.Kill() // it may have ended by itself
+	_ = p.command.Process.Kill() // it may have exited by itself
 	<-p.ended
 }
 
 // ID returns the process's id.
 func (p *Process) ID() int { return p.command.Process.Pid }
 
-// Memory is that of a process in MB, of a million bytes each: what of it is in the machine's memory.
+// Memory is the resident memory of a process in MB of a million bytes.
 type Memory struct {
-	Resident float64 // now
-	Peak     float64 // at most since the start, or since [Process.Forget]
+	Resident float64 // current
+	Peak     float64 // the peak since the start, or since [Process.Forget]
 }
 
-// Memory returns how much the process has.
+// Memory returns the memory of the process.
 func (p *Process) Memory() (Memory, error) {
 	text, err := os.ReadFile(p.proc("status"))
 	if err != nil {
@@ -159,16 +159,16 @@ func (p *Process) Forget() error {
 	return unread(os.WriteFile(p.proc("clear_refs"), []byte("5"), 0o600))
 }
 
-// ticks are those that /proc counts in a second on every platform that Go has.
+// ticks is the number of ticks per second in /proc, on every platform of Go.
 const ticks = 100
 
-// CPU returns the processor time of the process since its start, in steps of 10 ms. Its children are not in it.
+// CPU returns the processor time of the process since its start, in steps of 10 ms, without its children.
 func (p *Process) CPU() (time.Duration, error) {
 	text, err := os.ReadFile(p.proc("stat"))
 	if err != nil {
 		return 0, unread(err)
 	}
-	// The second field is the program's name in parentheses, which may have anything in it.
+	// The second field is the program's name in parentheses, which may contain any characters.
 	fields := strings.Fields(string(text[bytes.LastIndexByte(text, ')')+1:]))
 	if len(fields) < 13 {
 		return 0, fmt.Errorf("%s is too short", p.proc("stat"))
@@ -199,12 +199,12 @@ func unread(err error) error {
 func OwnCPU() time.Duration {
 	var usage syscall.Rusage
 	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &usage); err != nil {
-		panic(err) // it fails for other arguments only
+		panic(err) // it fails only for other arguments
 	}
 	return time.Duration(usage.Utime.Nano() + usage.Stime.Nano())
 }
 
-// FreeAddress returns a host and port of loopback where nobody listens, for a program that is told where to listen.
+// FreeAddress returns an unused host and port on loopback. Pass it to a program that takes its address as an argument.
 func FreeAddress() (string, error) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

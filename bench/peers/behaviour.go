@@ -16,10 +16,10 @@ import (
 	"github.com/pintle-dev/pintle/bench/result"
 )
 
-// rightUnit is that of a behaviour: 1 if it is as it should be, 0 otherwise.
+// rightUnit is the unit of a behaviour: 1 if it is correct, 0 otherwise.
 const rightUnit = "as AWS"
 
-// trial is one behaviour of a target, with a stack that nobody has used.
+// trial is one behaviour of a target, with a new stack.
 type trial struct {
 	*running
 	recorder *recorder
@@ -28,15 +28,15 @@ type trial struct {
 	patience time.Duration
 }
 
-// behaviour is what a target does right or wrong.
+// behaviour is a behaviour that is correct or wrong in a target.
 type behaviour struct {
-	name string // what is right, for readers
-	// run plays it, and returns what was seen and whether that is right. An error of the target is what was seen.
+	name string // describes the correct behaviour
+	// run plays it, and returns the observation and whether it is correct. An error of the target is an observation.
 	run func(ctx context.Context, t trial) (seen string, right bool, err error)
 }
 
-// behaviours returns all of them, in the order of the table. That the URL says what an answer is to is no more than likely on
-// AWS: nothing tells what it makes of a body that says otherwise.
+// behaviours returns all behaviours, in the order of the table. That AWS identifies the request by the URL is only
+// likely: nothing documents how it handles a body that contradicts the URL.
 func behaviours() []behaviour {
 	return []behaviour{
 		{"scalars in properties are strings, also in lists", scalars},
@@ -52,7 +52,7 @@ func behaviours() []behaviour {
 	}
 }
 
-// behaviour plays all behaviours with all targets.
+// behaviour plays all behaviours on all targets.
 func (b bench) behaviour(ctx context.Context, targets []target) (result.File, error) {
 	file := result.New("peers-behaviour")
 	for _, t := range targets {
@@ -107,7 +107,7 @@ func (b bench) behaviourOf(ctx context.Context, t target, file *result.File) (er
 	return nil
 }
 
-// play lets decide answer, creates the stack of a template and returns its ARN and status.
+// play uses decide for the answers, creates the stack of a template, and returns its ARN and status.
 func (t trial) play(ctx context.Context, from template, decide func(event) []answer) (id, status string, err error) {
 	t.recorder.play(decide)
 	if id, err = t.create(ctx, t.name, from); err != nil {
@@ -117,7 +117,7 @@ func (t trial) play(ctx context.Context, from template, decide func(event) []ans
 	return id, status, err
 }
 
-// change updates a stack that was created, and returns its status.
+// change updates an existing stack and returns its status.
 func (t trial) change(ctx context.Context, id string, to template) (string, error) {
 	if err := t.update(ctx, id, to); err != nil {
 		return "", err
@@ -125,7 +125,7 @@ func (t trial) change(ctx context.Context, id string, to template) (string, erro
 	return t.settle(ctx, id, t.patience)
 }
 
-// things declares resources of a size.
+// things declares resources of a certain size.
 func (t trial) things(size string, names ...string) template {
 	return resources(t.token, names, func(string) map[string]any { return map[string]any{"Size": size} })
 }
@@ -146,7 +146,7 @@ func (t trial) sent() string {
 	return strings.Join(list, ", ")
 }
 
-// has reports whether an event was sent of which match is true.
+// has reports whether an event for which match is true was sent.
 func (t trial) has(match func(event) bool) bool {
 	for _, e := range t.recorder.heard() {
 		if match(e) {
@@ -184,7 +184,7 @@ func attributes(ctx context.Context, t trial) (string, bool, error) {
 	if err != nil {
 		return "", false, err
 	}
-	name, _ := t.output(ctx, id, "Name") // without one it is empty
+	name, _ := t.output(ctx, id, "Name") // empty if the output does not exist
 	ref, _ := t.output(ctx, id, "ID")
 	return fmt.Sprintf("%s, attribute %q, id %q", status, name, ref), name == "a name" && ref == "an-id", nil
 }
@@ -321,7 +321,7 @@ func otherRequest(ctx context.Context, t trial) (string, bool, error) {
 	return t.took(ctx, id, status, "an-id", 1)
 }
 
-// took says whether resource A has the id of an answer, once its URL has replied so often.
+// took reports whether resource A has the ID of an answer, after the given number of replies from its URL.
 func (t trial) took(ctx context.Context, stack, status, id string, replies int) (string, bool, error) {
 	if err := t.replied(ctx, replies); err != nil {
 		return "", false, err
@@ -331,7 +331,7 @@ func (t trial) took(ctx context.Context, stack, status, id string, replies int) 
 	return seen, now == id && status == string(types.StackStatusCreateComplete), nil
 }
 
-// replied waits until response URLs have replied so often, or patience is at its end.
+// replied waits until response URLs have sent the given number of replies, or patience expires.
 func (t trial) replied(ctx context.Context, times int) error {
 	for late := time.Now().Add(t.patience); len(t.recorder.replies()) < times && time.Now().Before(late); {
 		if err := sleep(ctx, 5*time.Millisecond); err != nil {
@@ -341,7 +341,7 @@ func (t trial) replied(ctx context.Context, times int) error {
 	return nil
 }
 
-// printBehaviour prints who does what right.
+// printBehaviour prints the correct behaviours of each target.
 func printBehaviour(file result.File) {
 	table := tabwriter.NewWriter(os.Stdout, 0, 0, 2, ' ', 0)
 	for _, b := range behaviours() {

@@ -18,13 +18,13 @@ import (
 	"github.com/pintle-dev/pintle/bench/measure"
 )
 
-// coldFunctions is how many functions an app has whose first deploy is timed.
+// coldFunctions is the number of functions in the app whose first deploy is measured.
 const coldFunctions = 10
 
-// language is what functions are written in.
+// language is the language of the functions.
 type language struct {
 	name, runtime, code string
-	bare                func(ctx context.Context) (string, []string, error) // a program that only starts the interpreter
+	bare                func(ctx context.Context) (string, []string, error) // a command that only starts the interpreter
 }
 
 func languages() []language {
@@ -38,7 +38,7 @@ def handler(event, context):
     request = urllib.request.Request(event["ResponseURL"], data=json.dumps(body).encode(), method="PUT", headers={"Content-Type": ""})
     urllib.request.build_opener(urllib.request.ProxyHandler({})).open(request).close()
 `,
-			bare: func(ctx context.Context) (string, []string, error) { // without what may be in between, such as a shim
+			bare: func(ctx context.Context) (string, []string, error) { // without wrappers such as a shim
 				path, err := exec.CommandContext(ctx, "python3", "-c", "import sys; print(sys.executable, end='')").Output()
 				return string(path), []string{"-c", "0"}, err
 			},
@@ -62,7 +62,7 @@ exports.handler = (event) => new Promise((resolve, reject) => {
 	}
 }
 
-// app returns a template with functions and a custom resource of each.
+// app returns a template with functions and a custom resource for each.
 func (l language) app() template {
 	all := map[string]any{"Role": map[string]any{"Type": "AWS::IAM::Role", "Properties": map[string]any{
 		"AssumeRolePolicyDocument": map[string]any{"Version": "2012-10-17", "Statement": []any{map[string]any{
@@ -82,10 +82,10 @@ func (l language) app() template {
 	return template{"Resources": all}
 }
 
-// cost is what something takes: time, and time of processors, that of all processes.
+// cost is elapsed time, and the processor time of all processes.
 type cost struct{ wall, processor time.Duration }
 
-// starts takes the cost of starts of the interpreter, as many at a time as there are processors.
+// starts measures starts of the interpreter, as many at once as there are processors.
 func (l language) starts(ctx context.Context, count int) (cost, error) {
 	path, args, err := l.bare(ctx)
 	if err != nil {
@@ -118,7 +118,7 @@ func (l language) starts(ctx context.Context, count int) (cost, error) {
 	return all, nil
 }
 
-// cold takes the cost of the first deploy of the app on a target that has just started.
+// cold measures the first deploy of the app on a target that has just started.
 func (b bench) cold(ctx context.Context, t target, l language) (took cost, err error) {
 	r, err := b.start(ctx, t)
 	if err != nil {
@@ -129,7 +129,7 @@ func (b bench) cold(ctx context.Context, t target, l language) (took cost, err e
 			err = failed
 		}
 	}()
-	if err := sleep(ctx, time.Second); err != nil { // what it still does after it is ready
+	if err := sleep(ctx, time.Second); err != nil { // for work that continues after it is ready
 		return took, err
 	}
 	before, err := measure.FamilyCPU(r.ID())
@@ -150,7 +150,8 @@ func (b bench) cold(ctx context.Context, t target, l language) (took cost, err e
 	return took, err
 }
 
-// coldStart prints what the first deploy of an app costs, compared with bare starts of its functions' interpreter in the same round.
+// coldStart prints the cost of the first deploy of an app, compared with bare starts of the interpreter of its functions
+// in the same round.
 func (b bench) coldStart(ctx context.Context, targets []target, absent []absence) error {
 	fmt.Printf("| an app with %d functions | time | ÷ the starts | processor time | ÷ the starts |\n|---|---|---|---|---|\n", coldFunctions)
 	var notes []string
@@ -192,7 +193,7 @@ func (b bench) coldStart(ctx context.Context, targets []target, absent []absence
 	return nil
 }
 
-// row prints medians, and those of the ratios of single rounds.
+// row prints medians, and the medians of the ratios of single rounds.
 func row(name string, took, floors []cost) {
 	wall := func(c cost) time.Duration { return c.wall }
 	processor := func(c cost) time.Duration { return c.processor }

@@ -1,14 +1,16 @@
 //go:build unix
 
-// Peers measures pintle serve beside other programs that stand in for CloudFormation on one machine: moto, ministack and
-// LocalStack, as tools/peers/install installs them. All are given the same templates, whose custom resources have a function in
-// Python behind them, by the same client.
+// Peers compares pintle serve with other local emulators of CloudFormation: moto, ministack and LocalStack, as installed
+// by tools/peers/install. The same client gives all of them the same templates, whose custom resources have a Python
+// function as provider.
 //
 //	PINTLE_PEERS="$(../tools/peers/install)" go run ./peers -rounds 3
 //
-// It prints how long each takes to start, what it takes at rest, and what stacks of custom resources take to create, update and
-// delete; and then what each does when a provider fails, replaces, answers too much and so on. It writes results/peers.json and
-// results/peers-behaviour.json. With -parts coldstart it prints what the first deploy of an app with ten functions takes. A peer that is not installed or does not start is left out with the reason.
+// It prints how long each takes to start, what it uses when idle, and the cost of creating, updating and deleting stacks
+// of custom resources. It then prints the behaviour of each when a provider fails, replaces a resource, sends too much
+// and so on. It writes results/peers.json and results/peers-behaviour.json. With -parts coldstart it prints the cost of
+// the first deploy of an app with ten functions. A peer that is not installed or does not start is skipped, with a
+// reason.
 package main
 
 import (
@@ -26,7 +28,7 @@ import (
 	"github.com/pintle-dev/pintle/bench/result"
 )
 
-// Variable is the environment variable that names the folder where tools/peers/install has put the peers.
+// Variable is the environment variable that names the directory in which tools/peers/install has put the peers.
 const Variable = "PINTLE_PEERS"
 
 func main() {
@@ -39,15 +41,15 @@ func main() {
 	}
 }
 
-// bench is what everyone goes through.
+// bench configures the measurements of all targets.
 type bench struct {
 	rounds    int
-	resources int           // of a stack that is timed
-	rest      time.Duration // that processor time at rest is taken over
-	patience  time.Duration // for a stack to come to an end
+	resources int           // of a measured stack
+	rest      time.Duration // over which idle processor time is measured
+	patience  time.Duration // for an operation of a stack to end
 	temporary string
-	peers     string // the folder of tools/peers/install, or empty
-	program   string // pintle
+	peers     string // the directory of tools/peers/install, or empty
+	program   string // path of pintle
 }
 
 func run(ctx context.Context, args []string) (err error) {
@@ -106,7 +108,7 @@ func run(ctx context.Context, args []string) (err error) {
 	return nil
 }
 
-// choose returns the targets of a list of names with commas, all for none, in their own order.
+// choose returns the targets in a comma-separated list of names, in their own order. An empty list means all.
 func choose(only string) ([]target, error) {
 	if only == "" {
 		return targets(), nil
@@ -120,10 +122,10 @@ func choose(only string) ([]target, error) {
 	return slices.DeleteFunc(targets(), func(t target) bool { return !slices.Contains(wanted, t.name) }), nil
 }
 
-// absence is that of one who cannot be compared.
+// absence explains why a target cannot be compared.
 type absence struct{ name, reason string }
 
-// able starts everyone once, and returns those who can be compared and why the others cannot.
+// able starts every target once, and returns the ones that can be compared and the reasons for the others.
 func (b bench) able(ctx context.Context, all []target) (there []target, absent []absence, err error) {
 	for _, t := range all {
 		running, err := b.start(ctx, t)
@@ -142,7 +144,7 @@ func (b bench) able(ctx context.Context, all []target) (there []target, absent [
 	return there, absent, nil
 }
 
-// reason returns what of an error a table has room for: the line that says it is the reason, else the last one.
+// reason returns a short reason from an error: the line that begins with "Reason: ", or else the last one.
 func reason(err error) string {
 	said := "it does not start"
 	for line := range strings.Lines(err.Error()) {

@@ -12,7 +12,7 @@ import (
 	"github.com/pintle-dev/pintle/internal/dev/require"
 )
 
-// TestEveryoneIsMeasured runs pintle, and the others where Variable says where they are.
+// TestEveryoneIsMeasured runs pintle, and the other targets if Variable is set.
 func TestEveryoneIsMeasured(t *testing.T) {
 	require.Tool(t, "python3")
 	who := []string{"pintle"}

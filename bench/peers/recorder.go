@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// event is a request as a function was given it.
+// event is a request that a function received.
 type event struct {
 	RequestType           string
 	RequestId             string
@@ -25,7 +25,7 @@ type event struct {
 // answer is a response of a provider.
 type answer map[string]any
 
-// success answers an event with an id and, unless it is nil, attributes.
+// success answers an event with an ID and, unless data is nil, attributes.
 func (e event) success(id string, data map[string]any) answer {
 	a := answer{
 		"Status": "SUCCESS", "PhysicalResourceId": id,
@@ -44,12 +44,12 @@ func (e event) failure(id, reason string) answer {
 	return a
 }
 
-// turns reports whether an Update has an old size and a new one.
+// turns reports whether the event is an Update from one size to another.
 func (e event) turns(from, to string) bool {
 	return e.OldResourceProperties["Size"] == from && e.ResourceProperties["Size"] == to
 }
 
-// id returns that of the resource, which is its logical one to begin with.
+// id returns the ID of the resource, which is initially derived from its logical ID.
 func (e event) id() string {
 	if e.PhysicalResourceId == "" || e.RequestType == "Create" {
 		return "id-of-" + e.LogicalResourceId
@@ -57,7 +57,7 @@ func (e event) id() string {
 	return e.PhysicalResourceId
 }
 
-// recorder is what decides for the functions: it is asked by them what to answer, and told what became of that.
+// recorder decides for the functions: they ask it for their answers and report the results.
 type recorder struct {
 	url    string
 	server *http.Server
@@ -66,10 +66,10 @@ type recorder struct {
 	mu       sync.Mutex
 	decide   func(event) []answer
 	events   []event
-	statuses []int // of the response URLs
+	statuses []int // from the response URLs
 }
 
-// record starts a recorder on loopback. It has to be closed.
+// record starts a recorder on loopback. It must be closed.
 func record() (*recorder, error) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -80,33 +80,33 @@ func record() (*recorder, error) {
 	mux.HandleFunc("POST /ask", r.ask)
 	mux.HandleFunc("POST /told", r.told)
 	r.server = &http.Server{Handler: http.MaxBytesHandler(mux, 1<<20), ReadHeaderTimeout: 10 * time.Second}
-	r.served.Go(func() { _ = r.server.Serve(listener) }) // it says that it was closed
+	r.served.Go(func() { _ = r.server.Serve(listener) }) // its error only reports the close
 	return r, nil
 }
 
 func (r *recorder) close() {
-	_ = r.server.Close() // whatever functions still ask
+	_ = r.server.Close() // even if functions still ask
 	r.served.Wait()
 }
 
-// play forgets what was recorded and lets decide answer from now on.
+// play discards the recorded events and uses decide for the next answers.
 func (r *recorder) play(decide func(event) []answer) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.decide, r.events, r.statuses = decide, nil, nil
 }
 
-// agree answers everything with success.
+// agree answers every event with success.
 func agree(e event) []answer { return []answer{e.success(e.id(), nil)} }
 
-// heard returns the events since the last play, in their order.
+// heard returns the events since the last play, in order.
 func (r *recorder) heard() []event {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return append([]event(nil), r.events...)
 }
 
-// replies returns what response URLs have answered since the last play.
+// replies returns the statuses from response URLs since the last play.
 func (r *recorder) replies() []int {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -17,15 +17,15 @@ import (
 	"github.com/aws/smithy-go"
 )
 
-// function is the code behind every custom resource: it does what a recorder says.
+// function is the code behind every custom resource: it acts as a recorder decides.
 //
 //go:embed function.py
 var function string
 
-// template is what a stack is made from.
+// template is a template of a stack.
 type template map[string]any
 
-// functionTemplate declares the function, for a recorder.
+// functionTemplate declares the function for a recorder.
 func functionTemplate(recorder string) template {
 	return template{
 		"Resources": map[string]any{
@@ -44,7 +44,8 @@ func functionTemplate(recorder string) template {
 	}
 }
 
-// resources declares custom resources, of which each has a service token and the properties that the function returns for it.
+// resources declares custom resources. Each has a service token and the properties that the function properties returns
+// for it.
 func resources(token string, names []string, properties func(name string) map[string]any) template {
 	all := map[string]any{}
 	for _, name := range names {
@@ -57,22 +58,22 @@ func resources(token string, names []string, properties func(name string) map[st
 
 // after makes a resource depend on another one.
 func (t template) after(name, other string) template {
-	t["Resources"].(map[string]any)[name].(map[string]any)["DependsOn"] = other //nolint:forcetypeassert // as resources makes them
+	t["Resources"].(map[string]any)[name].(map[string]any)["DependsOn"] = other //nolint:forcetypeassert // the types come from resources
 	return t
 }
 
 func (t template) text() *string {
 	text, err := json.Marshal(t)
 	if err != nil {
-		panic(err) // it has strings and numbers
+		panic(err) // it contains only strings and numbers
 	}
 	return aws.String(string(text))
 }
 
-// stacks are those of a program that stands in for CloudFormation.
+// stacks calls an emulator of CloudFormation.
 type stacks struct{ client *cloudformation.Client }
 
-// gone is the status of a stack that is not there.
+// gone is the status of a stack that does not exist.
 const gone = "not there"
 
 // create creates a stack and returns its ARN.
@@ -96,8 +97,8 @@ func (s stacks) delete(ctx context.Context, id string) error {
 	return err
 }
 
-// settle waits until nothing of a stack is in progress, or patience is at its end, and returns the stack's last status. An error
-// of the other side is one too: it is what a user would see.
+// settle waits until no operation of a stack is in progress, or patience expires, and returns the stack's last status. An
+// error response also ends the wait, because a user would see it.
 func (s stacks) settle(ctx context.Context, id string, patience time.Duration) (string, error) {
 	last := gone
 	for late := time.Now().Add(patience); ; {
@@ -109,7 +110,7 @@ func (s stacks) settle(ctx context.Context, id string, patience time.Duration) (
 			return gone, nil
 		case errors.As(err, new(smithy.APIError)):
 			return "", err
-		case err != nil && time.Now().After(late): // until then a broken connection is another look's
+		case err != nil && time.Now().After(late): // until then, the next poll retries a broken connection
 			return "", err
 		case err == nil:
 			last = string(out.Stacks[0].StackStatus)
@@ -124,7 +125,7 @@ func (s stacks) settle(ctx context.Context, id string, patience time.Duration) (
 	}
 }
 
-// reaches waits for a status, and returns an error that says which one it is instead.
+// reaches waits for a status. If the status is another one, it returns an error that names it.
 func (s stacks) reaches(ctx context.Context, id, status string, patience time.Duration) error {
 	is, err := s.settle(ctx, id, patience)
 	if err != nil {
@@ -136,7 +137,7 @@ func (s stacks) reaches(ctx context.Context, id, status string, patience time.Du
 	return nil
 }
 
-// output returns that of a stack.
+// output returns an output of a stack.
 func (s stacks) output(ctx context.Context, id, key string) (string, error) {
 	out, err := s.client.DescribeStacks(ctx, &cloudformation.DescribeStacksInput{StackName: &id})
 	if err != nil {
@@ -152,7 +153,7 @@ func (s stacks) output(ctx context.Context, id, key string) (string, error) {
 	return "", errors.New("the stack has no output " + key)
 }
 
-// why returns the reasons of a stack's events that failed, the last ones first, as the end of a sentence.
+// why returns the reasons of failed events of a stack, the last ones first, as the end of a sentence.
 func (s stacks) why(ctx context.Context, id string) string {
 	var reasons []string
 	for _, e := range s.failures(ctx, id) {
@@ -164,7 +165,7 @@ func (s stacks) why(ctx context.Context, id string) string {
 	return ": " + strings.Join(reasons, "; ")
 }
 
-// failures returns the events of a stack that say that something failed, and why.
+// failures returns the events of a stack that report failures and their reasons.
 func (s stacks) failures(ctx context.Context, id string) []types.StackEvent {
 	out, err := s.client.DescribeStackEvents(ctx, &cloudformation.DescribeStackEventsInput{StackName: &id})
 	if err != nil {
@@ -179,7 +180,7 @@ func (s stacks) failures(ctx context.Context, id string) []types.StackEvent {
 	return list
 }
 
-// physical returns the physical id of a resource, or "".
+// physical returns the physical ID of a resource, or "".
 func (s stacks) physical(ctx context.Context, id, logical string) string {
 	out, err := s.client.DescribeStackResources(ctx, &cloudformation.DescribeStackResourcesInput{StackName: &id})
 	if err != nil {

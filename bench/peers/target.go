@@ -20,16 +20,16 @@ import (
 // target is a program that is measured.
 type target struct {
 	name string
-	note string // what it is, for readers
-	own  bool   // it has to start
-	// command returns the program, its arguments and the environment that it gets besides ours, to listen at a host and port of
-	// loopback. It may write into folder.
+	note string // a description for readers
+	own  bool   // it must start
+	// command returns the program, its arguments and additional environment variables, to listen at a host and port of
+	// loopback. The program may write into folder.
 	command func(b bench, address, folder string) (program string, args, env []string)
-	// ready is the path that is answered with 200 when it is ready.
+	// ready is a path that answers 200 when the target is ready.
 	ready string
 }
 
-// targets returns everyone, in the order of the tables.
+// targets returns all targets, in the order of the tables.
 func targets() []target {
 	return []target{
 		{
@@ -41,7 +41,7 @@ func targets() []target {
 		{
 			name: "moto", ready: "/moto-api/", note: "5.2.1, with its functions run in its own process, not in Docker",
 			command: func(b bench, address, _ string) (string, []string, []string) {
-				_, port, _ := net.SplitHostPort(address) // which has one
+				_, port, _ := net.SplitHostPort(address) // the address has a port
 				server := filepath.Join(b.peers, "motoserver.py")
 				return "python3", []string{server, port}, []string{"PYTHONPATH=" + filepath.Join(b.peers, "moto")}
 			},
@@ -49,7 +49,7 @@ func targets() []target {
 		{
 			name: "ministack", ready: "/_ministack/health", note: "1.5.33, with its own executor of functions, not Docker",
 			command: func(b bench, address, folder string) (string, []string, []string) {
-				host, port, _ := net.SplitHostPort(address) // which has both
+				host, port, _ := net.SplitHostPort(address) // the address has both
 				return "python3", []string{"-m", "ministack"}, []string{
 					"PYTHONPATH=" + filepath.Join(b.peers, "ministack"), "BIND_HOST=" + host, "MINISTACK_HOST=" + host, "GATEWAY_PORT=" + port,
 					"LAMBDA_EXECUTOR=local", "IOT_MTLS_ENABLED=0", "SFTP_ENABLED=0", "STATE_DIR=" + filepath.Join(folder, "state"),
@@ -76,16 +76,16 @@ func names() []string {
 	return list
 }
 
-// running is a target that was started.
+// running is a started target.
 type running struct {
 	*measure.Process
 	target
 	stacks
-	took   time.Duration // until it was ready
+	took   time.Duration // time until it was ready
 	folder string
 }
 
-// start starts a target in a folder of its own and waits until it is ready. It has to be stopped.
+// start starts a target in its own directory and waits until it is ready. It must be stopped.
 func (b bench) start(ctx context.Context, t target) (*running, error) {
 	if b.peers == "" && !t.own {
 		return nil, fmt.Errorf("%s names no folder that tools/peers/install has made", Variable)
@@ -118,7 +118,7 @@ func (b bench) start(ctx context.Context, t target) (*running, error) {
 	return r, nil
 }
 
-// stop ends the target and removes what it has written.
+// stop ends the target and removes its files.
 func (r *running) stop() error {
 	if err := r.Stop(); err != nil {
 		return err

@@ -15,22 +15,22 @@ import (
 	"github.com/pintle-dev/pintle/bench/result"
 )
 
-// The first case, and its unit, which also tells of those who do not start.
+// The first case and its unit, in whose row a note explains a target that does not start.
 const (
 	startCase = "start"
 	startUnit = "ms"
 )
 
-// figure is one that is taken in each round.
+// figure is a figure that is measured in each round.
 type figure struct{ what, unit string }
 
-// taken are the figures of one target in one round, and notes on those that are missing.
+// taken has the figures of one target in one round, and notes about missing figures.
 type taken struct {
 	figures map[figure]float64
 	notes   map[figure]string
 }
 
-// times takes the figures of all targets, in turns, and notes who is absent.
+// times measures all targets in turns, and adds notes for absent ones.
 func (b bench) times(ctx context.Context, targets []target, absent []absence) (result.File, error) {
 	file := result.New("peers")
 	runs, notes := map[string]map[figure][]float64{}, map[string]map[figure]string{}
@@ -83,7 +83,7 @@ func (b bench) phase(name string) figure {
 	return figure{fmt.Sprintf("%s of %d custom resources", name, b.resources), "ms"}
 }
 
-// figures returns all of them, in the order of the table.
+// figures returns all figures, in the order of the table.
 func (b bench) figures() []figure {
 	return []figure{
 		{startCase, startUnit}, {"idle", "MB"}, {"idle", "% of a processor"},
@@ -91,7 +91,7 @@ func (b bench) figures() []figure {
 	}
 }
 
-// timesOf starts a target and takes its figures.
+// timesOf starts a target and measures its figures.
 func (b bench) timesOf(ctx context.Context, t target) (one taken, err error) {
 	one = taken{map[figure]float64{}, map[figure]string{}}
 	r, err := b.start(ctx, t)
@@ -124,7 +124,7 @@ func (b bench) timesOf(ctx context.Context, t target) (one taken, err error) {
 	return one, err
 }
 
-// atRest takes what a target needs when nobody asks for anything. What it still does after it is ready has a second to end.
+// atRest measures an idle target. It first waits a second for work that continues after the target is ready.
 func (b bench) atRest(ctx context.Context, r *running, one taken) error {
 	if err := sleep(ctx, time.Second); err != nil {
 		return err
@@ -147,8 +147,8 @@ func (b bench) atRest(ctx context.Context, r *running, one taken) error {
 	return err
 }
 
-// phases times what becomes of a stack, and the creation of another one, for which processes of the function are there already.
-// A phase in which a target does not send every resource its request has no figure.
+// phases measures the operations of a stack, and the creation of another one, for which processes of the function already
+// exist. A phase in which a target does not send a request for every resource has no figure.
 func (b bench) phases(ctx context.Context, r *running, recorder *recorder, token string, one taken) error {
 	var list []string
 	for n := range b.resources {
@@ -198,7 +198,7 @@ func (b bench) phases(ctx context.Context, r *running, recorder *recorder, token
 	return nil
 }
 
-// relay makes the function that asks a recorder, and returns its service token.
+// relay creates the function that asks a recorder, and returns its service token.
 func (r *running) relay(ctx context.Context, recorder *recorder, patience time.Duration) (string, error) {
 	recorder.play(agree)
 	id, err := r.create(ctx, "functions", functionTemplate(recorder.url))
@@ -222,7 +222,7 @@ func sleep(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// short cuts a text to what a table has room for.
+// short truncates a text for a table.
 func short(text string) string {
 	text = strings.Join(strings.Fields(text), " ")
 	if letters := []rune(text); len(letters) > 240 {
@@ -236,7 +236,7 @@ func printTimes(file result.File) {
 	fmt.Fprintf(table, "\t%s\t\n", strings.Join(file.Whos(), "\t"))
 	for i, first := range file.Rows {
 		if i > 0 && file.Rows[i-1].Case == first.Case && file.Rows[i-1].Unit == first.Unit {
-			continue // its line is there
+			continue // its line was printed
 		}
 		fmt.Fprintf(table, "%s, %s", first.Case, first.Unit)
 		for _, who := range file.Whos() {

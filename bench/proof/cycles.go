@@ -14,13 +14,13 @@ import (
 	"github.com/pintle-dev/pintle/bench/result"
 )
 
-// partOfFloor is the least share of the floor's rate that the engine has to reach.
+// partOfFloor is the smallest share of the floor's rate that the engine must reach.
 const partOfFloor = 0.6
 
-// processorTime is the unit of what a cycle takes of this process, in which everything runs but PostgreSQL.
+// processorTime is the unit of the cost of a cycle in this process, which runs everything except PostgreSQL.
 const processorTime = "µs of processor time per cycle"
 
-// cycles measures the whole cycle of a request beside its floor, in turns.
+// cycles measures the whole cycle of a request and its floor, in turns.
 func (p *proof) cycles(ctx context.Context, f *result.File) error {
 	for _, store := range p.stores {
 		for _, size := range p.scale.cycles {
@@ -29,14 +29,14 @@ func (p *proof) cycles(ctx context.Context, f *result.File) error {
 			for n := range p.rounds + 1 {
 				pair := [2]cycle.Rate{}
 				for i := range pair {
-					i = (i + n) % 2 // who begins changes
+					i = (i + n) % 2 // the first one alternates
 					run := []runner{cycle.Engine, cycle.Floor}[i]
 					var err error
 					if pair[i], err = onNew(ctx, store, size, run); err != nil {
 						return fmt.Errorf("%s: %w", what, err)
 					}
 				}
-				if n > 0 { // the first one warms up
+				if n > 0 { // the first round warms up
 					ours, floors = append(ours, pair[0].PerSecond), append(floors, pair[1].PerSecond)
 					cpu, floorCPU = append(cpu, pair[0].CPU), append(floorCPU, pair[1].CPU)
 				}
@@ -55,7 +55,7 @@ func (p *proof) cycles(ctx context.Context, f *result.File) error {
 // runner makes cycles on a new database.
 type runner func(context.Context, measure.Database, cycle.Size) (cycle.Rate, error)
 
-// onNew makes one run on a database of its own.
+// onNew makes one run on its own database.
 func onNew(ctx context.Context, store *measure.Store, size cycle.Size, run runner) (rate cycle.Rate, err error) {
 	at, err := store.New()
 	if err != nil {

@@ -11,16 +11,16 @@ import (
 	"github.com/pintle-dev/pintle/bench/result"
 )
 
-// These are the limits of what an idle server may use.
+// These are the limits of an idle server.
 const (
 	idleMemory    = 40.0 // MB
 	idleProcessor = 1.0  // % of one processor
 )
 
-// settle is how long a server has after its start before it counts as having nothing to do.
+// settle is how long a server runs after its start before it counts as idle.
 const settle = 2 * time.Second
 
-// idle measures what a server takes that has no stack.
+// idle measures a server without stacks.
 func (p *proof) idle(ctx context.Context, f *result.File) error {
 	for _, store := range p.stores {
 		var memory, peak, cpu []float64
@@ -44,7 +44,7 @@ func (p *proof) idle(ctx context.Context, f *result.File) error {
 	return nil
 }
 
-// rest is what a server took while it had nothing to do.
+// rest is the cost of an idle server.
 type rest struct {
 	memory measure.Memory
 	cpu    float64 // in % of one processor

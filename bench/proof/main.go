@@ -1,11 +1,12 @@
 //go:build unix
 
-// Command proof measures the figures that this project promises, on this machine, and says of each whether it is reached.
+// Command proof measures the figures that this project promises on this machine, and reports whether each goal is
+// reached.
 //
 //	go run ./proof -only idle,start,waiting,cycles,stacks -rounds 3
 //
-// It builds pintle and runs it as a process, with providers and a PostgreSQL server of its own, all on loopback. Each
-// measurement prints its table and writes it to results/proof-NAME.json, which the command report makes pages of.
+// It builds pintle and runs it as a process, with providers and its own PostgreSQL server, all on loopback. Each
+// measurement prints its table and writes it to results/proof-NAME.json, from which the command report makes pages.
 package main
 
 import (
@@ -36,21 +37,21 @@ func main() {
 	}
 }
 
-// scale is how much is measured.
+// scale is the amount that is measured.
 type scale struct {
 	rounds    int
-	rest      time.Duration // for which a server does nothing
-	starts    int           // in a round, of each kind
-	full      int           // resources of a full database, in stacks of no more than perStack
-	waiting   int           // requests that wait
-	perStack  int           // resources of a stack, where their number does not matter
+	rest      time.Duration // for which an idle server is measured
+	starts    int           // per round and kind
+	full      int           // resources of a full database, in stacks of at most perStack
+	waiting   int           // waiting requests
+	perStack  int           // resources of a stack, if their number does not matter
 	cycles    []cycle.Size
-	sizes     []int // of stacks of independent resources, each ten times the one before, at least two
-	chain     int   // resources of a stack that depend on each other one by one
+	sizes     []int // of stacks of independent resources, each ten times the previous one, at least two
+	chain     int   // resources of a stack in which each depends on the previous one
 	stackWait time.Duration
 }
 
-// promised is the scale at which the goals are set.
+// promised is the scale of the goals.
 func promised() scale {
 	return scale{
 		rounds: 3, rest: 20 * time.Second, starts: 5, full: 10_000, waiting: 100_000, perStack: 500,
@@ -58,7 +59,7 @@ func promised() scale {
 	}
 }
 
-// proofs are what can be measured.
+// proofs are the available measurements.
 var proofs = []struct {
 	name string
 	run  func(*proof, context.Context, *result.File) error
@@ -81,8 +82,8 @@ func names() []string {
 // proof is one run of the command.
 type proof struct {
 	scale
-	folder  string // of all that is made; it is removed
-	program string // pintle
+	folder  string // of all created files; it is removed
+	program string // path of pintle
 	stores  []*measure.Store
 }
 
@@ -112,7 +113,7 @@ func command(ctx context.Context, args []string, out io.Writer) error {
 	return run(ctx, s, chosen, strings.Split(*stores, ","), *results, *program, out)
 }
 
-// run measures what is chosen, one after the other, and writes each result as soon as it is there.
+// run runs the chosen measurements in order, and writes each result immediately.
 func run(ctx context.Context, s scale, chosen, stores []string, results, program string, out io.Writer) (err error) {
 	p := &proof{scale: s, program: program}
 	if p.folder, err = os.MkdirTemp("", "proof-"); err != nil {

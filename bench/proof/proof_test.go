@@ -14,13 +14,13 @@ import (
 	"github.com/pintle-dev/pintle/internal/dev/require"
 )
 
-// little is enough of everything to go every way.
+// little is the smallest scale that covers every path.
 var little = scale{
 	rounds: 1, rest: 50 * time.Millisecond, starts: 1, full: 7, waiting: 12, perStack: 5,
 	cycles: []cycle.Size{{Chains: 3, Length: 3}}, sizes: []int{2, 20}, chain: 5,
 }
 
-// TestProofs makes every measurement, and looks at what it leaves behind.
+// TestProofs makes every measurement, and checks its results.
 func TestProofs(t *testing.T) {
 	folder := t.TempDir()
 	program, err := measure.Build(t.Context(), folder)
@@ -68,7 +68,7 @@ func TestProofs(t *testing.T) {
 	}
 }
 
-// TestWrongArguments has what people mistype.
+// TestWrongArguments checks common mistakes.
 func TestWrongArguments(t *testing.T) {
 	for _, args := range [][]string{{"-only", "idle,speed"}, {"-rounds", "0"}, {"-stores", "mysql", "-pintle", "unused"}} {
 		var out bytes.Buffer
@@ -78,7 +78,7 @@ func TestWrongArguments(t *testing.T) {
 	}
 }
 
-// TestTemplatesFit looks at the largest one that is measured.
+// TestTemplatesFit checks the size of the largest template.
 func TestTemplatesFit(t *testing.T) {
 	s := promised()
 	if text := template("http://127.0.0.1:65535", s.sizes[len(s.sizes)-1], false, "version 5"); len(text) > 1_000_000 {

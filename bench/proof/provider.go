@@ -16,11 +16,12 @@ import (
 	"sync"
 )
 
-// answersAtOnce is how many answers the provider sends at a time: half of what the server takes before it asks for less.
+// answersAtOnce is the number of answers that the provider sends concurrently: half of the number after which the server
+// throttles.
 const answersAtOnce = 128
 
-// provider takes every request at once and answers it afterwards, or never. It does all that a stack asks, and nothing fails. It has
-// the templates too.
+// provider accepts every request immediately and answers it later, or never. It performs every request successfully. It
+// also serves the templates.
 type provider struct {
 	URL string
 
@@ -28,18 +29,18 @@ type provider struct {
 	client *http.Client
 	silent bool // it does not answer
 	turns  chan struct{}
-	ctx    context.Context // it is the provider's own, and ends with close
+	ctx    context.Context // the provider's own context, which ends with close
 	stop   context.CancelCauseFunc
 	all    sync.WaitGroup
 
 	mu    sync.Mutex
 	texts []string        // templates, each at the path of its index
-	asked map[string]bool // by the ids of requests; of a silent one
+	asked map[string]bool // by the IDs of requests; for a silent provider
 	want  int
-	there chan struct{} // closed when want are asked
+	there chan struct{} // closed when want requests have arrived
 }
 
-// newProvider returns one that answers; if silent is above 0, one that never does and waits for so many requests.
+// newProvider returns a provider that answers. If silent is above 0, it never answers and waits for that many requests.
 func newProvider(ctx context.Context, silent int) *provider {
 	transport := http.DefaultTransport.(*http.Transport).Clone()
 	transport.MaxIdleConnsPerHost, transport.MaxIdleConns = answersAtOnce, answersAtOnce
@@ -55,7 +56,8 @@ func newProvider(ctx context.Context, silent int) *provider {
 
 type ask struct{ RequestType, RequestId, StackId, LogicalResourceId, PhysicalResourceId, ResponseURL string }
 
-// host puts a template where a server can fetch it, since one that is longer than 51,200 bytes cannot be sent, and returns the URL.
+// host makes a template available for a server and returns its URL, because a template of more than 51,200 bytes cannot
+// be sent.
 func (p *provider) host(text string) string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -63,7 +65,7 @@ func (p *provider) host(text string) string {
 	return fmt.Sprint(p.URL, "/", len(p.texts)-1)
 }
 
-// give gives what was hosted.
+// give serves a hosted template.
 func (p *provider) give(w http.ResponseWriter, r *http.Request) {
 	index, err := strconv.Atoi(strings.TrimPrefix(r.URL.Path, "/"))
 	p.mu.Lock()
@@ -72,7 +74,7 @@ func (p *provider) give(w http.ResponseWriter, r *http.Request) {
 		http.NotFound(w, r)
 		return
 	}
-	_, _ = io.WriteString(w, p.texts[index]) // who has gone does not miss it
+	_, _ = io.WriteString(w, p.texts[index]) // a client may have disconnected
 }
 
 func (p *provider) take(w http.ResponseWriter, r *http.Request) {
@@ -129,17 +131,17 @@ func (p *provider) answer(a ask) error {
 	}
 	response, err := p.client.Do(put)
 	if err != nil {
-		return errors.New("an answer could not be sent") // the error has the response URL
+		return errors.New("an answer could not be sent") // the error contains the response URL
 	}
 	_, _ = io.Copy(io.Discard, response.Body)
-	_ = response.Body.Close() // its status is what is wanted
+	_ = response.Body.Close() // only the status matters
 	if response.StatusCode != http.StatusOK {
 		return fmt.Errorf("an answer of %s was refused with %s", a.RequestType, response.Status)
 	}
 	return nil
 }
 
-// allAsked waits until a silent provider has all requests that it waits for.
+// allAsked waits until a silent provider has received all expected requests.
 func (p *provider) allAsked() error {
 	select {
 	case <-p.there:
@@ -149,7 +151,7 @@ func (p *provider) allAsked() error {
 	}
 }
 
-// wrong returns what went wrong so far.
+// wrong returns the first error so far.
 func (p *provider) wrong() error { return context.Cause(p.ctx) }
 
 func (p *provider) close() {

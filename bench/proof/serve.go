@@ -17,10 +17,10 @@ import (
 	"github.com/pintle-dev/pintle/bench/measure"
 )
 
-// who has done it, in all rows of what is compared with nobody.
+// who is the entrant in all rows without a comparison.
 const who = "pintle"
 
-// place is a data directory and a database that nobody has used. A server may be started there more than once.
+// place is a new data directory and a new database. A server may be started there more than once.
 type place struct {
 	p        *proof
 	data     string
@@ -33,18 +33,18 @@ func (p *proof) place(store *measure.Store) (place, error) {
 		return place{}, err
 	}
 	at := place{p: p, data: filepath.Join(dir, "data")}
-	if store.Name != "sqlite" { // whose file is in the data directory
+	if store.Name != "sqlite" { // the file of sqlite is in the data directory
 		at.database, err = store.New()
 	}
 	return at, err
 }
 
-// serve starts a server there, which takes calls with any key and templates of any size that is measured.
+// serve starts a server there that accepts calls with any key and templates of any measured size.
 func (at place) serve(ctx context.Context) (*measure.Server, error) {
 	return measure.Serve(ctx, at.p.program, at.data, at.database.DSN, "--dev", "--limit", "resources=10000")
 }
 
-// plain starts a server there as it is meant to be: with keys of its own.
+// plain starts a server there with the default settings and its own keys.
 func (at place) plain(ctx context.Context) (*measure.Server, error) {
 	return measure.Serve(ctx, at.p.program, at.data, at.database.DSN)
 }
@@ -52,7 +52,7 @@ func (at place) plain(ctx context.Context) (*measure.Server, error) {
 // starter is [place.serve] or [place.plain].
 type starter func(place, context.Context) (*measure.Server, error)
 
-// during starts a server in a new place, runs what is to be measured, and stops the server.
+// during starts a server in a new place, runs the measurement, and stops the server.
 func (p *proof) during(ctx context.Context, store *measure.Store, start starter, run func(*measure.Server) error) (err error) {
 	at, err := p.place(store)
 	if err != nil {
@@ -66,8 +66,9 @@ func (p *proof) during(ctx context.Context, store *measure.Store, start starter,
 	return run(s)
 }
 
-// template returns one of so many resources, which depend on nothing or each on the one before. Its only output has the value. It
-// is written as short as it can be: one of 10,000 resources is just below the million bytes that a template may have.
+// template returns a template with the given number of resources, which are independent or each depend on the previous
+// one. Its only output has the given value. The template is as short as possible: with 10,000 resources it is just below
+// the limit of a million bytes.
 func template(provider string, resources int, chained bool, output string) string {
 	var text strings.Builder
 	text.WriteString(`{"Resources":{`)
@@ -85,7 +86,7 @@ func template(provider string, resources int, chained bool, output string) strin
 	return text.String()
 }
 
-// create makes a stack of the template at a URL and returns its id.
+// create creates a stack from the template at a URL and returns its ID.
 func create(ctx context.Context, s *measure.Server, name, url string) (string, error) {
 	out, err := s.Client.CreateStack(ctx, &cloudformation.CreateStackInput{StackName: &name, TemplateURL: &url})
 	if err != nil {
@@ -94,7 +95,7 @@ func create(ctx context.Context, s *measure.Server, name, url string) (string, e
 	return *out.StackId, nil
 }
 
-// fill makes stacks of so many resources together, a few at a time, and returns their ids.
+// fill makes stacks with the given total number of resources, a few at a time, and returns their IDs.
 func (p *proof) fill(ctx context.Context, s *measure.Server, asked *provider, resources int) ([]string, error) {
 	ids := make([]string, (resources+p.perStack-1)/p.perStack)
 	all, within := errgroup.WithContext(ctx)
@@ -109,7 +110,7 @@ func (p *proof) fill(ctx context.Context, s *measure.Server, asked *provider, re
 	return ids, all.Wait()
 }
 
-// ends waits until a stack's operation has ended well.
+// ends waits until a stack's operation ends, and checks its status.
 func ends(ctx context.Context, s *measure.Server, id string, want types.StackStatus) error {
 	got, err := s.Ends(ctx, id)
 	if err == nil && got != want {

@@ -16,28 +16,30 @@ import (
 	"github.com/pintle-dev/pintle/bench/result"
 )
 
-// tenTimes is how many times as much a stack of the largest size may cost as one of the size before, a tenth of it.
+// tenTimes is the largest allowed ratio of the cost of a stack of the largest size to one of the previous size, a tenth
+// of it.
 const tenTimes = 11.0
 
-// operations of a stack's life, in their order.
+// operations are the operations of a stack, in order.
 var operations = []string{"create", "update", "delete"}
 
-// updates are made one after the other, since one of a small stack takes less than processor time is counted in.
+// updates is the number of consecutive updates, because one update of a small stack takes less than the resolution of
+// processor time.
 const updates = 5
 
 // life3 is the case of all three operations together.
 const life3 = "all three"
 
-// life is what a stack's life took of a server that did nothing else.
+// life is the cost of a stack's operations on a server that does nothing else.
 type life struct {
 	took, cpu, peak [3]float64 // by operation: s, s of processor time of the server, MB of peak memory
-	before          float64    // MB of memory before all
+	before          float64    // MB of memory before the operations
 }
 
 // grown returns by how many MB the server grew at most.
 func (l life) grown() float64 { return max(l.peak[0], l.peak[1], l.peak[2]) - l.before }
 
-// stacks measures what stacks of several sizes cost, each on a server of its own: their creation, an update that changes no
+// stacks measures the cost of stacks of several sizes, each on its own server: their creation, an update that changes no
 // resource, and their deletion.
 func (p *proof) stacks(ctx context.Context, f *result.File) error {
 	for _, store := range p.stores {
@@ -62,7 +64,8 @@ func caseOf(store string, size int, chained bool, operation string) string {
 	return fmt.Sprintf("%s, %s %s, %s", store, result.Number(float64(size)), kind, operation)
 }
 
-// oftener is how many times as often the smaller stacks are measured as the largest: theirs are fractions of a second.
+// oftener is how many times more often smaller stacks are measured than the largest, because they take fractions of a
+// second.
 const oftener = 3
 
 // lives measures stacks of one size, and adds the rows.
@@ -96,7 +99,7 @@ func (p *proof) lives(ctx context.Context, f *result.File, store *measure.Store,
 	return nil
 }
 
-// live lets one stack live and die.
+// live creates, updates and deletes one stack.
 func live(ctx context.Context, s *measure.Server, size int, chained bool) (l life, err error) {
 	asked := newProvider(ctx, 0)
 	defer asked.close()
@@ -144,7 +147,7 @@ func live(ctx context.Context, s *measure.Server, size int, chained bool) (l lif
 	return l, nil
 }
 
-// costs returns what the server takes while run runs: s, s of its processor time, MB of peak memory.
+// costs returns the cost of run on the server: s, s of its processor time, MB of peak memory.
 func costs(s *measure.Server, run func() error) (took, cpu, peak float64, err error) {
 	if err := s.Forget(); err != nil {
 		return 0, 0, 0, err
@@ -166,14 +169,15 @@ func costs(s *measure.Server, run func() error) (took, cpu, peak float64, err er
 	return took, (after - before).Seconds(), memory.Peak, err
 }
 
-// growth adds what the largest size costs beside the one before: the goals of time and memory, and rows of processor time.
+// growth adds the cost of the largest size relative to the previous one: the goals of time and memory, and rows of
+// processor time.
 func (p *proof) growth(f *result.File, store string) {
 	large, small := p.sizes[len(p.sizes)-1], p.sizes[len(p.sizes)-2]
 	times := func(operation, unit string) result.Row {
 		a, _ := f.Row(caseOf(store, large, false, operation), who, unit)
 		b, _ := f.Row(caseOf(store, small, false, operation), who, unit)
 		ratio := result.Ratio(a, b)
-		if math.IsNaN(ratio) || math.IsInf(ratio, 0) { // what took less than can be measured
+		if math.IsNaN(ratio) || math.IsInf(ratio, 0) { // less than can be measured
 			ratio = 0
 		}
 		what := fmt.Sprintf("%s, %s against %s resources, %s", store, result.Number(float64(large)), result.Number(float64(small)), operation)

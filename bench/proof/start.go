@@ -12,8 +12,8 @@ import (
 	"github.com/pintle-dev/pintle/bench/result"
 )
 
-// start measures how long a server takes from its start until it is ready: in a place where nothing is, which it then makes, in one
-// that it has made, and in one full of stacks.
+// start measures how long a server takes until it is ready: in an empty place, which it initializes, in an initialized
+// one, and in one full of stacks.
 func (p *proof) start(ctx context.Context, f *result.File) error {
 	for _, store := range p.stores {
 		var first []float64
@@ -42,7 +42,7 @@ func (p *proof) start(ctx context.Context, f *result.File) error {
 	return nil
 }
 
-// again returns how long starts take, in ms, in a place with so many resources.
+// again returns the times of starts in ms, in a place with the given number of resources.
 func (p *proof) again(ctx context.Context, store *measure.Store, resources int) (took []float64, err error) {
 	asked := newProvider(ctx, 0)
 	defer asked.close()

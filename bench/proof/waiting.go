@@ -11,10 +11,11 @@ import (
 	"github.com/pintle-dev/pintle/bench/result"
 )
 
-// waitingMemory is what a server may take, in MB, while so many requests wait as are promised.
+// waitingMemory is the memory limit of a server in MB while the promised number of requests waits.
 const waitingMemory = 200.0
 
-// wait measures what requests take whose provider has them and has not answered yet. It does so once, since that takes minutes.
+// wait measures the cost of requests that a provider has accepted but not answered. It does so once, because that takes
+// minutes.
 func (p *proof) wait(ctx context.Context, f *result.File) error {
 	for _, store := range p.stores {
 		if err := p.waitOn(ctx, f, store); err != nil {
@@ -42,7 +43,7 @@ func (p *proof) waitOn(ctx context.Context, f *result.File, store *measure.Store
 	if err = errors.Join(err, s.Stop()); err != nil {
 		return err
 	}
-	// And what a server takes that finds them.
+	// Then measure a server that starts with these requests.
 	if s, err = at.serve(ctx); err != nil {
 		return err
 	}

@@ -12,14 +12,14 @@ import (
 	"github.com/pintle-dev/pintle/bench/result"
 )
 
-// report is what is made of a folder of results: the blocks of the page, and its pictures by the names of their files.
+// report is generated from a directory of results: the blocks of the page, and its pictures by file name.
 type report struct {
 	folder   string // of results
-	seen     string // the folder of pictures, as the page sees it
+	seen     string // the directory of pictures, relative to the page
 	pictures map[string]string
 }
 
-// The units of package proof's and command compare's rows that the page asks for by name.
+// The units in the rows of package proof and command compare that the page selects by name.
 const (
 	perSecond     = "cycles/s"
 	processorTime = "µs of processor time per cycle"
@@ -27,7 +27,7 @@ const (
 	floor         = "floor"
 )
 
-// blocks makes all that the page has.
+// blocks returns all blocks of the page.
 func (r *report) blocks() ([]block, error) {
 	var list []block
 	for _, kind := range []struct {
@@ -58,12 +58,12 @@ func (r *report) blocks() ([]block, error) {
 	return append(list, block{"goals", verdicts}), err
 }
 
-// missing stands where there are no figures.
+// missing returns the text for figures that were not measured.
 func missing(target string) string {
 	return "Not measured yet. Run `" + target + "` and `make report` to fill this in."
 }
 
-// made says where figures come from.
+// made returns the origin of figures.
 func made(f result.File) string {
 	commit := ""
 	if f.Commit != "" {
@@ -72,7 +72,7 @@ func made(f result.File) string {
 	return fmt.Sprintf("\nMeasured on %s: %s%s.\n", f.Made.Format("2 January 2006"), f.Machine, commit)
 }
 
-// verdicts is the table of all goals.
+// verdicts returns the table of all goals.
 func (r *report) verdicts() (string, error) {
 	files, err := result.ReadAll(r.folder, "proof-")
 	if err != nil {
@@ -98,7 +98,7 @@ func (r *report) verdicts() (string, error) {
 	return t.String(), nil
 }
 
-// percent rounds to whole ones where that says enough.
+// percent rounds to whole percents where that is precise enough.
 func percent(part float64) string {
 	if part < 0.095 {
 		return fmt.Sprintf("%.1f %%", 100*part)
@@ -106,7 +106,7 @@ func percent(part float64) string {
 	return fmt.Sprintf("%.0f %%", 100*part)
 }
 
-// cell is a figure with its unit, or nothing: a row may have no more than a note.
+// cell returns a figure with its unit, or nothing: a row may have only a note.
 func cell(row result.Row, ok bool) string {
 	if !ok || len(row.Runs) == 0 {
 		return ""
@@ -114,7 +114,7 @@ func cell(row result.Row, ok bool) string {
 	return strings.TrimSpace(result.Number(row.Value) + " " + row.Unit)
 }
 
-// figures is a table of all rows, for results that have nobody beside us.
+// figures returns a table of all rows. It is for results without a comparison.
 func (r *report) figures(f result.File) string {
 	t := table{head: []string{"", "", ""}}
 	for _, row := range f.Rows {
@@ -140,7 +140,7 @@ func (r *report) waiting(f result.File) string {
 	return r.figures(f) + r.picture("waiting.svg", title, bars(title, "MB", []string{pintle}, groups, goal))
 }
 
-// picture keeps a picture and returns what shows it.
+// picture stores a picture and returns the Markdown that shows it.
 func (r *report) picture(name, alt, svg string) string {
 	r.pictures[name] = svg
 	return fmt.Sprintf("\n![%s](%s/%s)\n", alt, r.seen, name)
@@ -174,7 +174,7 @@ func (r *report) cycles(f result.File) string {
 	return t.String() + r.picture("cycles.svg", title, bars(title, "%", []string{pintle}, groups, goal))
 }
 
-// stacks has a row for each operation, and draws how time grows with the number of resources.
+// stacks has a row for each operation, and draws how the time grows with the number of resources.
 func (r *report) stacks(f result.File) string {
 	t := table{head: []string{"", "time", "processor time", "peak memory"}}
 	lines := map[string]*curve{}
@@ -223,7 +223,7 @@ func after(note string) string {
 	return ", " + note
 }
 
-// stackCase takes "sqlite, 1,000 resources, create" apart.
+// stackCase parses "sqlite, 1,000 resources, create".
 func stackCase(what string) (store string, size float64, operation string, ok bool) {
 	store, rest, _ := strings.Cut(what, ", ")
 	number, operation, ok := strings.Cut(rest, " resources, ")
@@ -234,7 +234,7 @@ func stackCase(what string) (store string, size float64, operation string, ok bo
 	return store, size, operation, err == nil && size > 0
 }
 
-// compared is a table of those who make cycles, with what share of the floor's rate each has, and a picture.
+// compared returns a table of the cycles of all entrants, with their share of the floor's rate, and a picture.
 func (r *report) compared(f result.File) string {
 	cases, whos := f.Cases(), f.Whos()
 	t := table{head: append([]string{""}, cases...)}
@@ -274,7 +274,7 @@ func (r *report) compared(f result.File) string {
 	return text
 }
 
-// others has a table for each unit but one, of who beside whom.
+// others has a table for each unit but one, with a column for each entrant.
 func (r *report) others(f result.File, but string) string {
 	var units []string
 	for _, row := range f.Rows {
@@ -305,7 +305,7 @@ func (r *report) others(f result.File, but string) string {
 	return strings.Join(text, "\n")
 }
 
-// sideBySide has a row for each figure and a column for each who.
+// sideBySide has a row for each figure and a column for each entrant.
 func (r *report) sideBySide(f result.File) string {
 	whos := f.Whos()
 	t := table{head: append([]string{""}, whos...)}
@@ -333,7 +333,8 @@ func (r *report) sideBySide(f result.File) string {
 	return strings.TrimRight(t.String()+"\n"+strings.Join(notes, ""), "\n") + "\n"
 }
 
-// behaviour has a row for each behaviour and who does as the real service does, and says what was seen of the others.
+// behaviour has a row for each behaviour, with a mark for each entrant that acts like the real service. It also describes
+// the other results.
 func (r *report) behaviour(f result.File) string {
 	whos := f.Whos()
 	t := table{head: append([]string{""}, whos...)}

@@ -2,8 +2,8 @@
 //
 //	go run ./report
 //
-// The page's other text is written by hand: between its marks, such as <!-- bench:idle --> and <!-- /bench:idle -->, stands what is
-// made here. With -check nothing is written, and what is not as it would be written is an error.
+// The other text of the page is written by hand. Generated text replaces the parts between marks, such as <!-- bench:idle
+// --> and <!-- /bench:idle -->. With -check nothing is written, and a file that would change is an error.
 package main
 
 import (
@@ -48,10 +48,10 @@ func command(args []string) error {
 	return write(files)
 }
 
-// file is one that is made.
+// file is a generated file.
 type file struct{ path, text string }
 
-// compose returns the page and its pictures, in this order.
+// compose returns the page, followed by its pictures.
 func compose(results, page string) ([]file, error) {
 	old, err := os.ReadFile(page)
 	if err != nil {
@@ -73,7 +73,7 @@ func compose(results, page string) ([]file, error) {
 	return files, nil
 }
 
-// pictures is the folder of a page's pictures: docs/performance for docs/performance.md.
+// pictures returns the directory of a page's pictures: docs/performance for docs/performance.md.
 func pictures(page string) string { return strings.TrimSuffix(page, filepath.Ext(page)) }
 
 func write(files []file) error {
@@ -81,14 +81,15 @@ func write(files []file) error {
 		if err := os.MkdirAll(filepath.Dir(f.path), 0o755); err != nil {
 			return err
 		}
-		if err := os.WriteFile(f.path, []byte(f.text), 0o644); err != nil { //nolint:gosec // pages for everybody
+		if err := os.WriteFile(f.path, []byte(f.text), 0o644); err != nil { //nolint:gosec // pages are readable for everyone
 			return err
 		}
 	}
 	return nil
 }
 
-// differs returns an error that names every file that is not as it is made, and every picture that nothing makes.
+// differs returns an error that lists every file that differs from its generated text, and every picture that is no
+// longer generated.
 func differs(files []file) error {
 	var all []error
 	known := map[string]bool{}

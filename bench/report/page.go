@@ -6,20 +6,21 @@ import (
 	"strings"
 )
 
-// The marks of a generated block are comments, each on a line of its own, so that pages show nothing of them.
+// The marks of a generated block are comments on lines of their own, so that pages do not show them.
 const (
 	blockBegins = "<!-- bench:"
 	blockEnds   = "<!-- /bench:"
 	markEnds    = " -->"
 )
 
-// block is what stands between the marks of its name.
+// block is the text between the marks with its name.
 type block struct{ name, text string }
 
-// fill returns the page with the text of every block in its place. Every block has to have a place, and every place a block.
+// fill returns the page with the text of every block between its marks. Every block needs marks, and all marks need a
+// block.
 func fill(page string, blocks []block) (string, error) {
 	var filled []string
-	var open string // the block of which the old text is being left out
+	var open string // the block whose old text is being skipped
 	var seen []string
 	for line := range strings.Lines(page) {
 		text := strings.TrimRight(line, "\r\n")
@@ -67,7 +68,7 @@ func mark(line, begins string) (name string, ok bool) {
 	return strings.CutSuffix(rest, markEnds)
 }
 
-// table is one of Markdown.
+// table is a Markdown table.
 type table struct {
 	head []string
 	rows [][]string

@@ -9,21 +9,21 @@ import (
 	"github.com/pintle-dev/pintle/bench/result"
 )
 
-// Sizes in the units of a picture, which is as wide as the text of a page.
+// Sizes in picture units. A picture is as wide as the text of a page.
 const (
 	pictureWidth = 760
-	labelWidth   = 200 // of what is beside the bars
-	valueWidth   = 80  // of what is behind the longest one
+	labelWidth   = 200 // of the labels left of the bars
+	valueWidth   = 80  // of the value after the longest bar
 	barHeight    = 16
 	groupGap     = 14
 	headHeight   = 56
 	footHeight   = 40
 )
 
-// colours are those of series, in light and in dark pages alike far enough from the ground.
+// colours are the colours of series. They have enough contrast on light and dark pages.
 var colours = []string{"#3b7dd8", "#9a9a9a", "#d9822b", "#4c9a5b", "#a45ec2", "#c2484d"}
 
-// drawing writes an SVG file: it takes its colours of text and ground from the reader's scheme.
+// drawing writes an SVG file. It takes the colours of text and background from the reader's scheme.
 type drawing struct {
 	text   strings.Builder
 	height int
@@ -67,16 +67,16 @@ func (d *drawing) bar(x, y, width, height float64, colour string) {
 	fmt.Fprintf(&d.text, `<rect x="%.1f" y="%.1f" width="%.1f" height="%.1f" rx="2" fill="%s"/>`+"\n", x, y, width, height, colour)
 }
 
-// legendRow is how high one line of a legend is.
+// legendRow is the height of one line of a legend.
 const legendRow = 18
 
-// place is where the name of a series stands, from the left, and in which line of the legend.
+// place is the position of the name of a series: from the left, and the line of the legend.
 type place struct {
 	x    float64
 	line int
 }
 
-// legend returns where the names of series stand, and what they need below the first line.
+// legend returns the positions of the names of series, and the height that they need below the first line.
 func legend(series []string) (places []place, more int) {
 	at := place{x: 12}
 	for _, name := range series {
@@ -103,17 +103,17 @@ func (d *drawing) end() string {
 	return d.text.String() + "</svg>\n"
 }
 
-// group is what is shown together: one number for each of the series, and NaN for those that have none.
+// group is a group of bars: one number for each series, or NaN if a series has none.
 type group struct {
 	name   string
 	values []float64
 }
 
-// bars draws groups of lying bars, which begin at 0. goal is a number that is marked; 0 marks none.
+// bars draws groups of horizontal bars that begin at 0. goal is a number to mark; 0 marks none.
 func bars(title, unit string, series []string, groups []group, goal float64) string {
 	places, more := legend(series)
 	if len(series) == 1 {
-		places = nil // the title says it
+		places = nil // the title is enough
 	}
 	head := headHeight + more
 	height, most := head+footHeight, goal
@@ -158,7 +158,7 @@ type curve struct {
 	x, y []float64
 }
 
-// curves draws them where both axes are logarithmic, so that what grows as its size does is a straight line of one slope.
+// curves draws curves with logarithmic axes, so that linear growth is a straight line with a fixed slope.
 func curves(title, xTitle, unit string, list []curve) string {
 	const left, right = 70, 20
 	names := make([]string, len(list))

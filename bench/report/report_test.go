@@ -12,14 +12,14 @@ import (
 
 var update = flag.Bool("update", false, "write the golden files anew")
 
-// TestDocument holds the page to the results that are in the repository.
+// TestDocument checks the page against the results in the repository.
 func TestDocument(t *testing.T) {
 	if err := command([]string{"-results", "../results", "-page", "../../docs/performance.md", "-check"}); err != nil {
 		t.Error(err)
 	}
 }
 
-// TestReport makes a page and its pictures of results that have every kind of row.
+// TestReport makes a page and its pictures from results with every kind of row.
 func TestReport(t *testing.T) {
 	folder := t.TempDir()
 	page := filepath.Join(folder, "page.md")
@@ -67,7 +67,7 @@ func TestReport(t *testing.T) {
 			t.Errorf("%s: %s", name, diff)
 		}
 	}
-	// A picture that nothing makes any more is found.
+	// An outdated picture is reported.
 	if err := os.WriteFile(filepath.Join(folder, "page", "old.svg"), nil, 0o600); err != nil {
 		t.Fatal(err)
 	}

@@ -7,7 +7,7 @@ import (
 	"text/tabwriter"
 )
 
-// Print writes the file as a table for people, and beneath it what became of each goal.
+// Print writes the file as a table for people, followed by the result of each goal.
 func (f File) Print(w io.Writer) error {
 	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	fmt.Fprintf(table, "%s\n", f.Name)

@@ -1,8 +1,8 @@
-// Package result is what measurements leave behind: a file of JSON for each, in the folder results of this module.
+// Package result stores measurements: a JSON file for each, in the directory results of this module.
 //
-// A program that measures makes a [File] with [New], adds a [Row] for each figure and a [Goal] for each figure that has to
-// reach one, and writes it. The command report reads all of them, and makes the tables and pictures of docs/performance.md
-// from nothing else.
+// A program that measures makes a [File] with [New], adds a [Row] for each figure and a [Goal] for each figure with a
+// goal, and writes the file. The command report reads all files. It makes the tables and pictures of docs/performance.md
+// only from them.
 package result
 
 import (
@@ -20,39 +20,39 @@ import (
 	"time"
 )
 
-// Folder is where the files lie, seen from the module's own folder, in which its commands are run.
+// Folder is the directory of the files, relative to the module's own directory, in which its commands run.
 const Folder = "results"
 
-// File is what one program measured in one run.
+// File has the measurements of one program in one run.
 type File struct {
-	Name    string    // of the file without its ending, such as proof-idle: lower-case letters, digits and hyphens
-	Made    time.Time // when the run ended, in UTC and whole seconds
-	Machine string    // what it ran on, for people
-	Commit  string    // of the repository, short, with -dirty if files were changed; empty where git knows none
+	Name    string    // file name without extension, such as proof-idle: lower-case letters, digits and hyphens
+	Made    time.Time // end of the run, in UTC and whole seconds
+	Machine string    // description of the machine
+	Commit  string    // short, with -dirty if files were changed; empty if git has none
 	Rows    []Row
 	Goals   []Goal `json:",omitempty"`
 }
 
 // Row is one figure.
 type Row struct {
-	Case  string    // what was done, such as "sqlite, 16 chains"; the same for all that are compared
-	Who   string    // who did it, such as "pintle", "floor" or "river"
-	Unit  string    // such as "cycles/s", "ms" or "MB"; a case has as many rows of one who as it has units
+	Case  string    // the measured case, such as "sqlite, 16 chains"; the same for all entrants
+	Who   string    // the entrant, such as "pintle", "floor" or "river"
+	Unit  string    // such as "cycles/s", "ms" or "MB"; an entrant has one row per case and unit
 	Value float64   // the median of Runs
-	Runs  []float64 // the figure of each round; those of the same index were measured in turns; none if all there is is the note
-	Note  string    `json:",omitempty"` // what a reader has to know of it
+	Runs  []float64 // one figure per round; equal indexes were measured in turns; empty if there is only a note
+	Note  string    `json:",omitempty"` // an explanation for readers
 }
 
-// Goal is a figure that has to reach something.
+// Goal is a figure with a limit.
 type Goal struct {
-	Name  string  // what is asked, such as "sqlite, 16 chains: share of the floor"
+	Name  string  // such as "sqlite, 16 chains: share of the floor"
 	Unit  string  // of both numbers; may be empty for a ratio
-	Value float64 // what was measured
-	Limit float64 // what it has to reach
-	Least bool    // Limit is the least that is good, not the most
+	Value float64 // the measured figure
+	Limit float64 // the limit
+	Least bool    // Limit is a minimum, not a maximum
 }
 
-// Met reports whether the goal is reached.
+// Met reports whether the figure is within the limit.
 func (g Goal) Met() bool {
 	if g.Least {
 		return g.Value >= g.Limit
@@ -68,7 +68,7 @@ func (g Goal) Verdict() string {
 	return "MISS"
 }
 
-// Asked returns what is asked as text, such as "at most 40 MB".
+// Asked returns the goal as text, such as "at most 40 MB".
 func (g Goal) Asked() string {
 	word := "at most "
 	if g.Least {
@@ -77,18 +77,18 @@ func (g Goal) Asked() string {
 	return strings.TrimSpace(word + Number(g.Limit) + " " + g.Unit)
 }
 
-// New returns a file that says when and where it was made, and has no rows.
+// New returns a file with the time and place of the measurement, and no rows.
 func New(name string) File {
 	return File{Name: name, Made: time.Now().UTC().Truncate(time.Second), Machine: machine(), Commit: commit()}
 }
 
-// Add adds the row of a figure that was measured once in each round.
+// Add adds a row for a figure that was measured once in each round.
 func (f *File) Add(what, who, unit string, runs ...float64) *Row {
 	f.Rows = append(f.Rows, Row{Case: what, Who: who, Unit: unit, Value: Median(runs), Runs: runs})
 	return &f.Rows[len(f.Rows)-1]
 }
 
-// Row returns the row of a case, of who and in a unit; ok tells whether there is one.
+// Row returns the row of a case, an entrant and a unit; ok reports whether it exists.
 func (f File) Row(what, who, unit string) (row Row, ok bool) {
 	for _, row := range f.Rows {
 		if row.Case == what && row.Who == who && row.Unit == unit {
@@ -98,8 +98,9 @@ func (f File) Row(what, who, unit string) (row Row, ok bool) {
 	return Row{}, false
 }
 
-// Ratio returns how many times one's figure is another's, in the same case and unit: the median of the rounds' ratios if both
-// have as many rounds, else the ratio of the medians. ok is false if one of the rows is missing or nothing can be divided by.
+// Ratio returns the ratio of one entrant's figure to another's, in the same case and unit: the median of the rounds'
+// ratios if both have the same number of rounds, otherwise the ratio of the medians. ok is false if a row is missing or
+// the other's figure is 0.
 func (f File) Ratio(what, unit, one, other string) (ratio float64, ok bool) {
 	a, found := f.Row(what, one, unit)
 	b, also := f.Row(what, other, unit)
@@ -109,7 +110,7 @@ func (f File) Ratio(what, unit, one, other string) (ratio float64, ok bool) {
 	return Ratio(a, b), true
 }
 
-// Ratio returns how many times a's figure is b's, as [File.Ratio] does. It is infinite or NaN if b's is 0.
+// Ratio returns the ratio of a's figure to b's, like [File.Ratio]. It is infinite or NaN if b's figure is 0.
 func Ratio(a, b Row) float64 {
 	if len(a.Runs) != len(b.Runs) || slices.Contains(b.Runs, 0) {
 		return a.Value / b.Value
@@ -124,12 +125,12 @@ func Ratio(a, b Row) float64 {
 	return Median(ratios)
 }
 
-// Cases returns the cases in the order in which they first come.
+// Cases returns the cases in the order of their first rows.
 func (f File) Cases() []string {
 	return f.distinct(func(r Row) string { return r.Case })
 }
 
-// Whos returns those who did something, in the order in which they first come.
+// Whos returns the entrants in the order of their first rows.
 func (f File) Whos() []string {
 	return f.distinct(func(r Row) string { return r.Who })
 }
@@ -144,7 +145,7 @@ func (f File) distinct(of func(Row) string) []string {
 	return list
 }
 
-// Median returns the middle one of the numbers, or the mean of the middle two, and 0 of none. It leaves the list as it is.
+// Median returns the middle number, the mean of the middle two, or 0 for an empty list. It does not change the list.
 func Median(list []float64) float64 {
 	if len(list) == 0 {
 		return 0
@@ -157,7 +158,7 @@ func Median(list []float64) float64 {
 	return (sorted[middle-1] + sorted[middle]) / 2
 }
 
-// Number returns a number as people read it: three digits that count, whole from 100 on, thousands apart.
+// Number formats a number for people: three significant digits, whole from 100 on, with thousands separators.
 func Number(n float64) string {
 	switch size := math.Abs(n); {
 	case n == math.Trunc(n) && size < 1e15 || size >= 99.95:
@@ -180,22 +181,23 @@ func thousands(digits string) string {
 	return sign + digits
 }
 
-// Write writes the file into a folder, which is made if it is not there, in place of an earlier one of its name.
+// Write writes the file into a directory and replaces an earlier one with its name. It creates the directory if
+// necessary.
 func (f File) Write(folder string) error {
 	if err := f.check(); err != nil {
 		return err
 	}
 	text, err := json.MarshalIndent(f, "", "  ")
 	if err != nil {
-		return fmt.Errorf("result %s: %w", f.Name, err) // a figure that is infinite or no number
+		return fmt.Errorf("result %s: %w", f.Name, err) // a figure that is infinite or NaN
 	}
 	if err := os.MkdirAll(folder, 0o755); err != nil {
 		return err
 	}
-	return os.WriteFile(filepath.Join(folder, f.Name+".json"), append(text, '\n'), 0o644) //nolint:gosec // figures for everybody
+	return os.WriteFile(filepath.Join(folder, f.Name+".json"), append(text, '\n'), 0o644) //nolint:gosec // figures are readable for everyone
 }
 
-// check keeps names from leading elsewhere and files from having what no table can show.
+// check rejects names that would be paths, and values that no table can show.
 func (f File) check() error {
 	if f.Name == "" || strings.Trim(f.Name, "abcdefghijklmnopqrstuvwxyz0123456789-") != "" {
 		return fmt.Errorf("result %q: a name has lower-case letters, digits and hyphens", f.Name)
@@ -213,7 +215,7 @@ func (f File) check() error {
 	return nil
 }
 
-// Read reads the file of a name. The error is [fs.ErrNotExist] if it has not been made.
+// Read reads the file with a name. The error is [fs.ErrNotExist] if the file does not exist.
 func Read(folder, name string) (File, error) {
 	text, err := os.ReadFile(filepath.Join(folder, name+".json"))
 	if err != nil {
@@ -229,7 +231,7 @@ func Read(folder, name string) (File, error) {
 	return f, f.check()
 }
 
-// ReadAll reads all files of a folder whose names begin with prefix, by their names. A folder that is not there has none.
+// ReadAll reads all files of a directory whose names begin with prefix, sorted by name. A missing directory has none.
 func ReadAll(folder, prefix string) ([]File, error) {
 	entries, err := os.ReadDir(folder)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -250,7 +252,7 @@ func ReadAll(folder, prefix string) ([]File, error) {
 	return files, nil
 }
 
-// machine says on what this runs: nothing of whose it is.
+// machine describes the machine, but not its owner.
 func machine() string {
 	said := fmt.Sprintf("%s/%s, %d processors", runtime.GOOS, runtime.GOARCH, runtime.NumCPU())
 	if memory := memory(); memory > 0 {
@@ -259,7 +261,7 @@ func machine() string {
 	return said + ", " + runtime.Version()
 }
 
-// memory returns how much the machine has, in KiB, or 0 where that is not known.
+// memory returns the memory of the machine in KiB, or 0 if it is unknown.
 func memory() int {
 	text, err := os.ReadFile("/proc/meminfo")
 	if err != nil {
@@ -274,7 +276,7 @@ func memory() int {
 	return 0
 }
 
-// commit does not count what measuring itself changes: an earlier result, and the page that is made of them.
+// commit ignores files that measuring changes: an earlier result, and the page made from them.
 func commit() string {
 	out, err := exec.Command("git", "rev-parse", "--short", "HEAD").Output()
 	if err != nil {

@@ -2,11 +2,12 @@
 
 // Package dbos runs chains on DBOS Transact, workflows whose steps are checkpointed in PostgreSQL or SQLite.
 //
-// A chain is a workflow: the delivery of a request is a step of it, and its answer a message that it waits for with a deadline.
-// A request is recorded as what it follows from, the workflow's input and the checkpoints before it.
+// A chain is a workflow. The delivery of a request is a step of the workflow, and the answer is a message that the
+// workflow waits for with a deadline. The record of a request consists of the workflow's input and earlier checkpoints.
 //
-// It is as its documentation has it, a database URL and no more, but that SQLite synchronises every commit as ours does (its own
-// setting is NORMAL, which may lose the last ones when power fails), and takes the write lock when a transaction begins.
+// It is configured as in its documentation, with only a database URL. But SQLite synchronises every commit, like ours;
+// its default is NORMAL, which may lose the last commits on a power failure. And SQLite takes the write lock when a
+// transaction begins.
 package dbos
 
 import (
@@ -72,12 +73,12 @@ func (p *peer) Begin(context.Context) error {
 	return nil
 }
 
-// Answer sends the message that a workflow waits for. It is durable when that returns.
+// Answer sends the message that a workflow waits for. The message is durable when Answer returns.
 func (p *peer) Answer(_ context.Context, step chain.Step, body []byte) error {
 	return dbos.Send(p.engine, id(step.Chain), string(body), strconv.Itoa(step.Number))
 }
 
-// Close ends DBOS. Workflows that still wait are left as they are, which is all that its error would say.
+// Close stops DBOS. Its error is ignored, because it only reports workflows that still wait.
 func (p *peer) Close() error {
 	_ = dbos.Shutdown(p.engine, time.Second)
 	return nil

@@ -2,11 +2,11 @@
 
 // Package goworkflows runs chains on go-workflows, workflows that are replayed from a history in SQLite or PostgreSQL.
 //
-// A chain is a workflow: the delivery of a request is an activity, whose input is the request's document, and its answer a
-// signal. It has no deadline for an answer: that would be a timer for each step, and dearer.
+// A chain is a workflow. The delivery of a request is an activity with the request's document as input, and the answer is
+// a signal. Answers have no deadline: that would need a timer for each step and make it slower.
 //
-// It is tuned as its own benchmark is: the backend that wakes the workers of its process instead of letting them poll, 100
-// connections to PostgreSQL, and a cache that holds the workflows of all chains.
+// It is tuned like its own benchmark: with the backend that wakes the workers of its process instead of letting them
+// poll, 100 connections to PostgreSQL, and a cache for the workflows of all chains.
 package goworkflows
 
 import (
@@ -34,7 +34,7 @@ import (
 	"github.com/pintle-dev/pintle/bench/measure"
 )
 
-// answered is the signal that an answer is.
+// answered is the name of the signal for an answer.
 const answered = "answered"
 
 // Open starts a worker and a client on a new database.
@@ -71,7 +71,7 @@ func Open(ctx context.Context, c chain.Config) (chain.Peer, error) {
 }
 
 func open(d measure.Database) (store backend.Backend, err error) {
-	defer func() { // it panics when a database cannot be opened
+	defer func() { // it panics if a database cannot be opened
 		if problem := recover(); problem != nil {
 			err = fmt.Errorf("open its store: %v", problem)
 		}
@@ -107,12 +107,12 @@ func (p *peer) Begin(ctx context.Context) error {
 	return nil
 }
 
-// Answer signals a workflow. The signal is durable when that returns.
+// Answer signals a workflow. The signal is durable when Answer returns.
 func (p *peer) Answer(ctx context.Context, step chain.Step, body []byte) error {
 	return p.client.SignalWorkflow(ctx, id(step.Chain), answered, string(body))
 }
 
-// Close ends the worker, whose context has ended, and the store. Tasks that end meanwhile are left as they are.
+// Close stops the worker, whose context was cancelled, and the store. Tasks in progress are abandoned.
 func (p *peer) Close() error {
 	var ended sync.WaitGroup
 	done := make(chan struct{})

@@ -16,10 +16,10 @@ import (
 	"github.com/pintle-dev/pintle/internal/dev/pgtest"
 )
 
-// patience bounds a run. It is no assertion: it only ends one that hangs.
+// patience limits a run. It is not an assertion: it only ends a run that hangs.
 const patience = time.Minute
 
-// Run has a peer make every cycle of a small load, on SQLite and, where there is one, on PostgreSQL.
+// Run runs every cycle of a small load on a peer, with SQLite and, if available, PostgreSQL.
 func Run(t *testing.T, open chain.Open) {
 	t.Helper()
 	t.Run("sqlite", func(t *testing.T) { run(t, open, measure.Database{Path: filepath.Join(t.TempDir(), "chains.db")}) })
@@ -44,14 +44,14 @@ func run(t *testing.T, open chain.Open, at measure.Database) {
 	}
 }
 
-// counted counts the answers that a peer takes.
+// counted counts the answers that a peer accepts.
 type counted struct {
 	chain.Peer
 
 	answers *atomic.Int64
 }
 
-// Answer counts one that was taken.
+// Answer counts an accepted answer.
 func (c counted) Answer(ctx context.Context, step chain.Step, body []byte) error {
 	err := c.Peer.Answer(ctx, step, body)
 	if err == nil {

@@ -1,13 +1,13 @@
 //go:build unix
 
-// Package river runs chains on River, a queue of jobs in PostgreSQL or, by a driver that calls itself experimental, SQLite.
+// Package river runs chains on River, a job queue in PostgreSQL or, with an experimental driver, SQLite.
 //
-// A job is the delivery of a request, whose document are its arguments. An answer is noted in a table of steps, where its
-// deadline lies too, and the next job is inserted in the same transaction.
+// A job is the delivery of a request, with the document as its arguments. An answer is recorded in a table of steps,
+// which also has its deadline. The next job is inserted in the same transaction.
 //
-// It is tuned as its documentation says: FetchCooldown, by which throughput is limited, is the least that it may be, a
-// millisecond; SQLite has one connection and, since a driver without LISTEN has to look for new jobs, does so every two
-// milliseconds; and there are as many workers as chains. SQLite synchronises every commit, as ours does.
+// It is tuned as its documentation says. FetchCooldown, which limits the throughput, has its minimum, a millisecond.
+// SQLite has one connection and polls for new jobs every two milliseconds, because a driver without LISTEN must poll.
+// There are as many workers as chains. SQLite synchronises every commit, like ours.
 package river
 
 import (
@@ -34,7 +34,7 @@ import (
 // deadline is how long an answer may take. It is only recorded.
 const deadline = time.Hour
 
-// The statements, as SQLite and PostgreSQL both understand them.
+// Statements for both SQLite and PostgreSQL.
 const (
 	makeTable = "CREATE TABLE step (chain BIGINT, number BIGINT, due BIGINT, answer TEXT, PRIMARY KEY (chain, number))"
 	makeStep  = "INSERT INTO step (chain, number, due) VALUES ($1, $2, $3)"
@@ -56,7 +56,7 @@ type delivery struct {
 	Document json.RawMessage `json:"document"`
 }
 
-// Kind names the job in the table.
+// Kind returns the name of the job in the table.
 func (delivery) Kind() string { return "delivery" }
 
 type worker struct {
@@ -88,7 +88,7 @@ func newClient[T any](
 	})
 }
 
-// transaction is one of either database.
+// transaction is a transaction of either database.
 type transaction[T any] struct {
 	begin func(context.Context) (T, error)
 	exec  func(ctx context.Context, tx T, statement string, args ...any) (changed int64, err error)
@@ -107,7 +107,7 @@ func start[T any](
 ) (chain.Peer, error) {
 	client, err := newClient(ctx, driver, c, look)
 	if err != nil {
-		_ = end() // the error is why
+		_ = end() // return the first error
 		return nil, fmt.Errorf("river: %w", err)
 	}
 	p := &peer[T]{client: client, tx: tx, size: c.Size, close: end}
@@ -116,23 +116,23 @@ func start[T any](
 		return err
 	})
 	if err == nil {
-		err = client.Start(context.WithoutCancel(ctx)) // Close ends it
+		err = client.Start(context.WithoutCancel(ctx)) // Close stops it
 	}
 	if err != nil {
-		_ = end() // the error is why
+		_ = end() // return the first error
 		return nil, fmt.Errorf("river: %w", err)
 	}
 	return p, nil
 }
 
-// in makes a transaction.
+// in runs do in a transaction.
 func (p *peer[T]) in(ctx context.Context, do func(T) error) error {
 	t, err := p.tx.begin(ctx)
 	if err != nil {
 		return err
 	}
 	if err := do(t); err != nil {
-		_ = p.tx.end(context.WithoutCancel(ctx), t, false) // the error is why
+		_ = p.tx.end(context.WithoutCancel(ctx), t, false) // return the first error
 		return err
 	}
 	return p.tx.end(ctx, t, true)
@@ -159,18 +159,18 @@ func (p *peer[T]) Begin(ctx context.Context) error {
 	})
 }
 
-// Answer notes an answer and inserts the next job, in one transaction.
+// Answer records an answer and inserts the next job, in one transaction.
 func (p *peer[T]) Answer(ctx context.Context, step chain.Step, body []byte) error {
 	return p.in(ctx, func(t T) error {
 		changed, err := p.tx.exec(ctx, t, note, step.Chain, step.Number, string(body))
-		if err != nil || changed == 0 || step.Number+1 == p.size.Length { // or it was answered before
+		if err != nil || changed == 0 || step.Number+1 == p.size.Length { // also if it was answered before
 			return err
 		}
 		return p.ask(ctx, t, chain.Step{Chain: step.Chain, Number: step.Number + 1})
 	})
 }
 
-// Close stops the client and drops the jobs that it runs.
+// Close stops the client and drops its jobs in progress.
 func (p *peer[T]) Close() error {
 	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 	defer cancel()
