@@ -62,3 +62,40 @@ func TestPythonLibrary(t *testing.T) {
 		}
 	})
 }
+
+// TestNodeLibrary checks a handler on @pintle-dev/provider, and runs the tests of that library and of its types.
+func TestNodeLibrary(t *testing.T) {
+	node := require.Tool(t, "node")
+	dir := integration(t, "node", "provider")
+	t.Run("check", func(t *testing.T) {
+		t.Parallel()
+		modules := t.TempDir()
+		if err := os.Mkdir(filepath.Join(modules, "@pintle-dev"), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Symlink(dir, filepath.Join(modules, "@pintle-dev", "provider")); err != nil {
+			t.Fatal(err)
+		}
+		wantPerfect(t, target(t, filepath.Join("testdata", "handlers", "pintle-provider.js"), map[string]string{"NODE_PATH": modules}))
+	})
+	t.Run("unit tests", func(t *testing.T) {
+		t.Parallel()
+		cmd := exec.CommandContext(t.Context(), node, "--test", "provider.test.js")
+		cmd.Dir = dir
+		out, err := cmd.CombinedOutput()
+		if err != nil || strings.Contains(string(out), "pass 0\n") {
+			t.Errorf("%v\n%s", err, out)
+		}
+	})
+	t.Run("types", func(t *testing.T) {
+		t.Parallel()
+		compiler := filepath.Join(require.CDKLanguages(t), "node_modules", "typescript", "bin", "tsc")
+		files := []string{filepath.Join(dir, "types.test.ts"), filepath.Join(integration(t, "node", "testing"), "testing.d.ts")}
+		args := append([]string{compiler, "--noEmit", "--strict", "--target", "es2022", "--module", "node16", "--lib", "es2022,dom"}, files...)
+		cmd := exec.CommandContext(t.Context(), node, args...)
+		cmd.Dir = t.TempDir()
+		if out, err := cmd.CombinedOutput(); err != nil {
+			t.Errorf("%v\n%s", err, out)
+		}
+	})
+}

@@ -35,6 +35,8 @@ type npmPackage struct {
 	OS           []string          `json:"os,omitempty"`
 	CPU          []string          `json:"cpu,omitempty"`
 	Bin          map[string]string `json:"bin,omitempty"`
+	Main         string            `json:"main,omitempty"`
+	Types        string            `json:"types,omitempty"`
 	Exports      any               `json:"exports,omitempty"`
 	Optional     map[string]string `json:"optionalDependencies,omitempty"`
 	Engines      map[string]string `json:"engines,omitempty"`
@@ -97,6 +99,34 @@ func (r *release) npmMain(documents []entry) (name string, archive []byte, err e
 	}
 	archive, err = r.npmArchive(about, append(files, testing...))
 	return npmFile(about), archive, err
+}
+
+// npmProvider returns the package with the library for providers, and its file name. It has no dependencies, not even the program: it
+// runs on AWS Lambda. ok is false if the source has no such library.
+func (r *release) npmProvider(documents []entry) (name string, archive []byte, ok bool, err error) {
+	dir := filepath.Join(r.source, "integrations", "node", "provider")
+	if _, err := os.Stat(dir); errors.Is(err, fs.ErrNotExist) {
+		return "", nil, false, nil
+	}
+	about := r.npmPackage(r.npmScope() + "provider")
+	about.Description = "Custom resources of CloudFormation in TypeScript and JavaScript, with typed properties"
+	about.Main, about.Types = "index.js", "index.d.ts"
+	about.Engines = map[string]string{"node": ">=18"}
+	var files []entry
+	for _, file := range []string{about.Main, about.Types, "README.md"} {
+		text, err := os.ReadFile(filepath.Join(dir, file))
+		if err != nil {
+			return "", nil, false, err
+		}
+		files = append(files, entry{file, text, false})
+	}
+	for _, d := range documents {
+		if d.name == "LICENSE" {
+			files = append(files, d)
+		}
+	}
+	archive, err = r.npmArchive(about, files)
+	return npmFile(about), archive, true, err
 }
 
 // npmTesting returns the module that starts a server for a test, with its types. It is empty for a source without one.

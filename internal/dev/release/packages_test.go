@@ -137,6 +137,40 @@ print(d.version, d.requires, callable(pintle_provider.handler), (pathlib.Path(pi
 	}
 }
 
+// TestNodeLibrary installs the package of the library for providers, which is small and requires nothing.
+func TestNodeLibrary(t *testing.T) {
+	npm, node := require.Tool(t, "npm"), require.Tool(t, "node")
+	r := release{name: "tool", source: filepath.Join("..", "..", ".."), out: t.TempDir(), version: "v1.0.0"}
+	name, archive, ok, err := r.npmProvider([]entry{{"LICENSE", []byte("license"), false}})
+	if err != nil || !ok || name != "tool-dev-provider-1.0.0.tgz" {
+		t.Fatal(name, ok, err)
+	}
+	if len(archive) > 64<<10 {
+		t.Errorf("the package has %d bytes", len(archive))
+	}
+	if _, err := r.write(name, archive); err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "package.json"), []byte("{}"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	runIn(t, dir, npm, "install", "--offline", "--no-audit", "--no-fund", filepath.Join(r.out, name))
+	const load = "const a = require('@tool-dev/provider'); import('@tool-dev/provider').then((m) => console.log(m.handler === a.handler, typeof m.text))"
+	if got := runIn(t, dir, node, "-e", load); got != "true function\n" {
+		t.Errorf("got %s", got)
+	}
+	want := []string{"LICENSE", "README.md", "index.d.ts", "index.js", "package.json"}
+	files, err := os.ReadDir(filepath.Join(dir, "node_modules", "@tool-dev", "provider"))
+	var got []string
+	for _, file := range files {
+		got = append(got, file.Name())
+	}
+	if diff := cmp.Diff(want, got); err != nil || diff != "" {
+		t.Error(err, diff)
+	}
+}
+
 // TestNPMTesting installs the package with the module that starts servers for tests, and imports it both ways.
 func TestNPMTesting(t *testing.T) {
 	npm, node := require.Tool(t, "npm"), require.Tool(t, "node")

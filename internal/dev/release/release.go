@@ -115,7 +115,7 @@ func (r *release) build(ctx context.Context) (files []made, err error) {
 	}
 	texts := map[string][]byte{name: packed}
 	for what, pack := range map[string]func([]entry) (string, []byte, bool, error){
-		"plugin for pytest": r.plugin, "library for Python": r.providerLibrary,
+		"plugin for pytest": r.plugin, "library for Python": r.providerLibrary, "library for Node": r.npmProvider,
 	} {
 		name, packed, ok, err := pack(extras)
 		if err != nil {

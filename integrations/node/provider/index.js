@@ -1,0 +1,757 @@
+'use strict';
+// Custom resources of CloudFormation in Node: typed properties in, one answer out. See index.d.ts for the contract.
+const { createHash } = require('node:crypto');
+const http = require('node:http');
+const https = require('node:https');
+
+// CloudFormation, custom resource response objects.
+const MAX_RESPONSE = 4096;
+const MAX_ID = 1024;
+
+// The physical ID of a resource whose Create failed before it made anything. CloudFormation sends a Delete for it.
+const CREATE_FAILED = 'Pintle::CreateFailed';
+const NOTHING_CREATED = [CREATE_FAILED, 'AWSCDK::CustomResourceProviderFramework::CREATE_FAILED'];
+
+const SERVICE_TIMEOUT = 3600; // seconds, the default of ServiceTimeout
+const SEND_TRIES = 8;
+const SEND_MS = 10_000; // for one try
+const KEEP_FAILURE_MS = 300_000; // for which a FAILED answer is repeated
+const KEEP_ANSWERS = 100;
+const SHORT_SECRET = 4; // shorter texts occur in almost any text
+const MAX_PROBLEMS = 10;
+const OWN_PROPERTIES = ['ServiceToken', 'ServiceTimeout']; // those of CloudFormation
+
+class Secret {
+  #text;
+  constructor(text) {
+    this.#text = text;
+  }
+  reveal() {
+    return this.#text;
+  }
+  toString() {
+    return '****';
+  }
+  toJSON() {
+    return '****';
+  }
+  [Symbol.for('nodejs.util.inspect.custom')]() {
+    return '****';
+  }
+}
+
+class Gone extends Error {
+  constructor(message = 'the resource is gone') {
+    super(message);
+    this.name = 'Gone';
+  }
+}
+
+class PropertiesError extends Error {
+  constructor(problems) {
+    const more = problems.length > MAX_PROBLEMS ? `; and ${problems.length - MAX_PROBLEMS} more` : '';
+    super(`properties: ${problems.slice(0, MAX_PROBLEMS).join('; ')}${more}`);
+    this.name = 'PropertiesError';
+    this.problems = problems;
+  }
+}
+
+class InProgress {
+  constructor({ state, id = '', after } = {}) {
+    Object.assign(this, { state, id, after });
+  }
+}
+
+// Fields of properties.
+
+const INVALID = Symbol('a value that cannot be read');
+
+// scalar returns a scalar as CloudFormation would send it.
+function scalar(value) {
+  return ['string', 'number', 'boolean'].includes(typeof value) ? String(value) : INVALID;
+}
+
+function number(text) {
+  const value = /^[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?$/.test(text) ? Number(text) : NaN;
+  return Number.isFinite(value) ? value : INVALID;
+}
+
+function whole(text) {
+  const value = number(text);
+  return Number.isSafeInteger(value) ? value : INVALID;
+}
+
+function isObject(value) {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+const join = (path, name) => (path ? `${path}.${name}` : name);
+
+function length(rules, unit) {
+  const { minLength = 0, maxLength } = rules;
+  if (maxLength !== undefined) {
+    return minLength === maxLength ? ` of ${maxLength} ${unit}` : ` of ${minLength} to ${maxLength} ${unit}`;
+  }
+  return minLength ? ` of ${minLength} ${unit} or more` : '';
+}
+
+function range(rules) {
+  const { min, max } = rules;
+  if (min !== undefined && max !== undefined) {
+    return ` from ${min} to ${max}`;
+  }
+  return min !== undefined ? `, ${min} or more` : max !== undefined ? `, ${max} or less` : '';
+}
+
+const fitsLength = (rules, n) => n >= (rules.minLength ?? 0) && (rules.maxLength === undefined || n <= rules.maxLength);
+const fitsRange = (rules, n) => (rules.min === undefined || n >= rules.min) && (rules.max === undefined || n <= rules.max);
+
+// A field has its rules, what it wants in words, and how it reads a value: read(value, decoder, path).
+function field(rules, want, read) {
+  return { rules, want, read };
+}
+
+function textField(rules, make) {
+  const pattern = rules.pattern && new RegExp(`^(?:${rules.pattern.source})$`, rules.pattern.flags.replace(/[gmy]/g, ''));
+  const want = `a text${length(rules, 'characters')}${rules.pattern ? ` that matches ${rules.pattern.source}` : ''}`;
+  return field(rules, want, (value, decoder) => {
+    const text = scalar(value);
+    if (text === INVALID || (!decoder.lenient && !(fitsLength(rules, [...text].length) && (!pattern || pattern.test(text))))) {
+      return INVALID;
+    }
+    return make(text);
+  });
+}
+
+const text = (rules = {}) => textField(rules, (value) => value);
+const secret = (rules = {}) => textField({ ...rules, secret: true }, (value) => new Secret(value));
+
+function numeric(rules, want, parse) {
+  return field(rules, want + range(rules), (value, decoder) => {
+    const given = scalar(value);
+    const parsed = given === INVALID ? INVALID : parse(given);
+    return parsed === INVALID || decoder.lenient || fitsRange(rules, parsed) ? parsed : INVALID;
+  });
+}
+
+const integer = (rules = {}) => numeric(rules, 'a whole number', whole);
+const float = (rules = {}) => numeric(rules, 'a number', number);
+
+const boolean = (rules = {}) =>
+  field(rules, 'true or false', (value) => new Map([['true', true], ['false', false]]).get(String(scalar(value)).toLowerCase()) ?? INVALID);
+
+const choice = (values, rules = {}) =>
+  field(rules, `one of ${values.join(', ')}`, (value) => values.find((allowed) => String(allowed) === scalar(value)) ?? INVALID);
+
+const list = (item, rules = {}) =>
+  field({ ...rules, children: [item] }, `a list${length(rules, 'items')}`, (value, decoder, path) => {
+    if (!Array.isArray(value) || (!decoder.lenient && !fitsLength(rules, value.length))) {
+      return INVALID;
+    }
+    return value.map((each, i) => decoder.value(item, each, `${path}[${i}]`));
+  });
+
+const map = (member, rules = {}) =>
+  field({ ...rules, children: [member] }, `an object${length(rules, 'members')}`, (value, decoder, path) => {
+    if (!isObject(value) || (!decoder.lenient && !fitsLength(rules, Object.keys(value).length))) {
+      return INVALID;
+    }
+    return Object.fromEntries(Object.entries(value).map(([name, each]) => [name, decoder.value(member, each, join(path, name))]));
+  });
+
+const object = (fields, rules = {}) =>
+  field(rules, 'an object', (value, decoder, path) => (isObject(value) ? decoder.object(fields, value, path) : INVALID));
+
+const any = (rules = {}) => field(rules, 'a value', (value) => value);
+
+// near returns the name that a misspelled one most likely means.
+function near(name, names) {
+  const distance = (a, b) => {
+    let row = [...Array(b.length + 1).keys()];
+    for (let i = 1; i <= a.length; i++) {
+      const next = [i];
+      for (let j = 1; j <= b.length; j++) {
+        next[j] = Math.min(row[j] + 1, next[j - 1] + 1, row[j - 1] + (a[i - 1] === b[j - 1] ? 0 : 1));
+      }
+      row = next;
+    }
+    return row[b.length];
+  };
+  const short = name.slice(0, 100).toLowerCase();
+  return names.find((each) => distance(short, each.toLowerCase()) <= Math.min(2, Math.floor(each.length / 3)));
+}
+
+// Decoder reads properties and collects the problems. Old properties are read leniently: they were accepted once.
+class Decoder {
+  problems = [];
+  secrets = [];
+  constructor(lenient) {
+    this.lenient = lenient;
+  }
+
+  object(fields, given, path) {
+    const values = {};
+    for (const [name, each] of Object.entries(fields)) {
+      const value = Object.hasOwn(given, name) ? given[name] : undefined;
+      if (value !== undefined && value !== null) {
+        values[name] = this.value(each, value, join(path, name));
+      } else if ('default' in each.rules) {
+        const fallback = structuredClone(each.rules.default);
+        values[name] = each.rules.secret ? new Secret(fallback) : fallback;
+      } else if (!each.rules.optional && !this.lenient) {
+        this.problems.push(`${join(path, name)}: is missing`);
+      }
+    }
+    if (!this.lenient) {
+      for (const name of Object.keys(given).filter((each) => !Object.hasOwn(fields, each)).sort()) {
+        const meant = near(name, Object.keys(fields));
+        this.problems.push(`${join(path, name).slice(0, 100)}: is not known${meant ? `, did you mean ${meant}?` : ''}`);
+      }
+    }
+    return values;
+  }
+
+  value(each, value, path) {
+    if (each.rules.secret) {
+      this.hide(value);
+    }
+    const read = each.read(value, this, path);
+    if (read === INVALID) {
+      this.problems.push(`${path}: want ${each.want}`);
+      return undefined;
+    }
+    return read;
+  }
+
+  hide(value) {
+    if (typeof value === 'object' && value !== null) {
+      Object.values(value).forEach((each) => this.hide(each));
+    } else if (value !== undefined && value !== null) {
+      this.secrets.push(String(value));
+    }
+  }
+}
+
+const digest = (value) => createHash('sha256').update(value).digest('hex');
+
+// stable returns a value as JSON in which the order of members does not matter.
+function stable(value) {
+  const sorted = (_, member) => (isObject(member) ? Object.fromEntries(Object.entries(member).sort(([a], [b]) => (a < b ? -1 : 1))) : member);
+  return JSON.stringify(value, sorted) ?? 'null';
+}
+
+// Masks replaces the secrets of a request in texts, in each encoding in which they can appear.
+class Masks {
+  constructor(secrets, responseURL) {
+    const forms = secrets.filter((each) => each.length >= SHORT_SECRET).flatMap((each) => [
+      each,
+      JSON.stringify(each).slice(1, -1),
+      encodeURIComponent(each.toWellFormed?.() ?? each.replace(/[\ud800-\udfff]/g, '')),
+      new URLSearchParams([['', each]]).toString().slice(1),
+      Buffer.from(each).toString('base64'),
+    ]);
+    this.texts = [...new Set(forms)].sort((a, b) => b.length - a.length);
+    const { search, searchParams } = new URL(responseURL);
+    const values = [...searchParams.values()].filter((each) => each.length >= 16);
+    this.signed = [responseURL, search.slice(1), ...values].filter((each) => each.length >= SHORT_SECRET);
+  }
+
+  mask(value) {
+    return [...this.signed, ...this.texts].reduce((masked, each) => masked.replaceAll(each, '****'), value);
+  }
+
+  // shows reports whether a text contains a secret property.
+  shows(value) {
+    return this.texts.some((each) => value.includes(each));
+  }
+}
+
+// plain returns attributes as JSON has them, with secrets in clear text, and calls found for each secret.
+function plain(value, found) {
+  if (value instanceof Secret) {
+    found();
+    return value.reveal();
+  }
+  if (typeof value === 'number' && !Number.isFinite(value)) {
+    throw new TypeError('a number is not finite');
+  }
+  if (typeof value === 'bigint' || typeof value === 'function' || typeof value === 'symbol') {
+    throw new TypeError(`a ${typeof value} is not JSON`);
+  }
+  if (Array.isArray(value)) {
+    return value.map((each) => plain(each, found));
+  }
+  if (typeof value?.toJSON === 'function') {
+    return plain(value.toJSON(), found);
+  }
+  if (isObject(value)) {
+    const members = Object.entries(value).filter(([, member]) => member !== undefined && member !== null);
+    return Object.fromEntries(members.map(([name, member]) => [name, plain(member, found)]));
+  }
+  return value;
+}
+
+// clean returns a text without the characters that XML 1.0, and so a list of events, cannot hold.
+function clean(value) {
+  // eslint-disable-next-line no-control-regex
+  return Buffer.from(value).toString().replace(/[\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]/g, '');
+}
+
+const size = (document) => Buffer.byteLength(JSON.stringify(document));
+
+// encode returns the body of an answer: 4,096 bytes at most. It shortens the reason, and fails a request whose attributes do not fit.
+function encode(document) {
+  const total = size(document);
+  if (total > MAX_RESPONSE && document.Status === 'SUCCESS' && size({ ...document, Reason: '' }) > MAX_RESPONSE) {
+    const { Data: data = {} } = document;
+    delete document.Data;
+    delete document.NoEcho;
+    const largest = Object.entries(data).map(([name, value]) => [name.slice(0, 100), size(value)]).sort((a, b) => b[1] - a[1]).slice(0, 3);
+    document.Status = 'FAILED';
+    document.Reason =
+      `the response is ${total} bytes long, ${MAX_RESPONSE} are allowed: Data takes ${size(data)} of them, the largest attributes are ` +
+      `${largest.map(([name, bytes]) => `"${name}" with ${bytes}`).join(', ')}; return the name of a place where the value is kept instead`;
+  }
+  if (size(document) <= MAX_RESPONSE) {
+    return JSON.stringify(document);
+  }
+  // The middle is left out: errors begin with the attempt and end with the cause.
+  const reason = [...document.Reason];
+  const shortened = (keep) => {
+    const head = keep - Math.floor(keep / 3);
+    const tail = reason.length - Math.floor(keep / 3);
+    const note = `… [${tail - head} characters are left out here, the log of the provider has them] …`;
+    return { ...document, Reason: reason.slice(0, head).join('') + note + reason.slice(tail).join('') };
+  };
+  let [least, most] = [0, reason.length];
+  while (least < most) {
+    const middle = Math.ceil((least + most) / 2);
+    if (size(shortened(middle)) <= MAX_RESPONSE) {
+      least = middle;
+    } else {
+      most = middle - 1;
+    }
+  }
+  return JSON.stringify(shortened(least));
+}
+
+const pause = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
+
+// put sends a body once. It resolves with the status, and rejects with an error that may have the URL.
+function put(url, body, timeout) {
+  return new Promise((resolve, reject) => {
+    const request = (url.protocol === 'http:' ? http : https).request(
+      url,
+      { method: 'PUT', agent: false, headers: { 'Content-Type': '', 'Content-Length': Buffer.byteLength(body) } },
+      (response) => {
+        response.resume();
+        response.on('end', () => resolve(response.statusCode));
+        response.on('error', reject);
+      },
+    );
+    const timer = setTimeout(() => request.destroy(Object.assign(new Error('timeout'), { code: 'ETIMEDOUT' })), timeout);
+    request.on('close', () => clearTimeout(timer));
+    request.on('error', reject);
+    request.end(body);
+  });
+}
+
+// send sends an answer until it arrives. Connection errors, 429 and 5xx are tried again, any other status is an error at once.
+async function send(responseURL, body, until) {
+  const url = new URL(responseURL);
+  for (let attempt = 1; ; attempt++) {
+    let problem;
+    let again = true;
+    try {
+      const status = await put(url, body, Math.max(Math.min(SEND_MS, until - Date.now()), 100));
+      if (status >= 200 && status < 300) {
+        return;
+      }
+      problem = `status ${status}`;
+      again = status === 429 || status >= 500;
+    } catch (error) {
+      problem = error.code ?? error.name;
+    }
+    const message = `send response to ${url.host}, try ${attempt}: ${problem}`;
+    const wait = Math.random() * Math.min(200 * 2 ** (attempt - 1), 5000);
+    if (!again || attempt === SEND_TRIES || Date.now() + wait > until) {
+      throw new Error(message);
+    }
+    console.warn(`response did not arrive, trying again: ${message}`);
+    await pause(wait);
+  }
+}
+
+// budget divides the time until a deadline: for the method, until the library answers for it, and for sending.
+function budgetOf(now, deadline) {
+  const left = Math.max(deadline - now, 0);
+  const reserve = Math.min(Math.max(left / 5, 200), 5000, left / 2);
+  return { method: deadline - reserve * 1.5, watchdog: deadline - reserve, send: deadline - reserve / 5 };
+}
+
+const own = (properties) => Object.fromEntries(Object.entries(properties).filter(([name]) => !OWN_PROPERTIES.includes(name)));
+
+function decode(provider, given, lenient, secrets) {
+  if (!provider.properties) {
+    return own(given);
+  }
+  const decoder = new Decoder(lenient);
+  const properties = decoder.object(provider.properties, own(given), '');
+  secrets.push(...decoder.secrets);
+  if (decoder.problems.length > 0 && !lenient) {
+    throw new PropertiesError(decoder.problems);
+  }
+  return properties;
+}
+
+function immutable(provider, properties) {
+  const names = Object.keys(provider.properties ?? {}).filter((name) => provider.properties[name].rules.immutable);
+  return stable(names.map((name) => [name, plain(properties[name], () => {}) ?? null]));
+}
+
+function idProblem(id) {
+  if (typeof id !== 'string') {
+    return `the physical ID from the handler is a ${typeof id}, want a string`;
+  }
+  if (Buffer.from(id).toString() !== id) {
+    return 'the physical ID from the handler is not UTF-8';
+  }
+  if (Buffer.byteLength(id) > MAX_ID) {
+    return `the physical ID from the handler is ${Buffer.byteLength(id)} bytes long, ${MAX_ID} are allowed: "${id.slice(0, 40)}"…`;
+  }
+  if (clean(id) !== id || /[\t\n\r]/.test(id)) {
+    return `the physical ID from the handler holds a control character: ${JSON.stringify(id.slice(0, 40))}`;
+  }
+  return '';
+}
+
+function remember(memory, key, value) {
+  memory.delete(key);
+  memory.set(key, value);
+  if (memory.size > KEEP_ANSWERS) {
+    memory.delete(memory.keys().next().value);
+  }
+}
+
+const asError = (thrown) => (thrown instanceof Error ? thrown : new Error(String(thrown)));
+
+class Handler {
+  #providers;
+  #answers = new Map();
+  #refused = new Map(); // Updates that did not change their resource, so that their rollbacks are known
+  #running = null; // a method that ran out of time
+
+  constructor(providers) {
+    this.#providers = providers;
+  }
+
+  async serve(event, context) {
+    const now = Date.now();
+    const left = context?.getRemainingTimeInMillis?.() ?? SERVICE_TIMEOUT * 1000;
+    const requests = Array.isArray(event?.Records) ? event.Records.map((record) => JSON.parse(record.Sns.Message)) : [event];
+    for (const request of requests) {
+      await this.#serve(request, now, now + left);
+    }
+  }
+
+  async #serve(event, now, deadline) {
+    const missing = ['ResponseURL', 'StackId', 'RequestId', 'LogicalResourceId'].filter((name) => typeof event?.[name] !== 'string' || !event[name]);
+    if (missing.length > 0) {
+      throw new Error(`the event is not a request of CloudFormation: it has no ${missing.join(', ')}`);
+    }
+    const properties = isObject(event.ResourceProperties) ? event.ResourceProperties : {};
+    const given = number(scalar(properties.ServiceTimeout ?? SERVICE_TIMEOUT).toString());
+    const timeout = given === INVALID ? SERVICE_TIMEOUT : Math.min(Math.max(given, 1), SERVICE_TIMEOUT);
+    const budget = budgetOf(now, Math.min(deadline, now + timeout * 1000));
+    const key = digest(stable({ ...event, ResponseURL: undefined }));
+    const kept = this.#answers.get(key);
+    let body = kept && !(kept.failed && now - kept.at > KEEP_FAILURE_MS) ? kept.body : undefined;
+    if (body === undefined) {
+      const document = await this.#answer(event, properties, budget);
+      body = encode(document);
+      remember(this.#answers, key, { at: now, failed: document.Status === 'FAILED', body });
+    }
+    await send(event.ResponseURL, body, budget.send);
+  }
+
+  // #answer returns the answer to a request.
+  async #answer(event, properties, budget) {
+    const kind = event.RequestType;
+    const current = typeof event.PhysicalResourceId === 'string' ? event.PhysicalResourceId : '';
+    const secrets = [];
+    const outcome = await this.#ask(event, properties, current, budget, secrets);
+    const masks = new Masks(secrets, event.ResponseURL);
+    const response = outcome.response ?? {};
+    const error = kind === 'Delete' && outcome.error instanceof Gone ? undefined : outcome.error;
+    let [status, reason, physical] = ['SUCCESS', response.reason ?? '', response.id ?? ''];
+    if (error) {
+      status = 'FAILED';
+      reason = error.message || `the handler failed with an error that has no text, a ${error.name}`;
+      physical = typeof error.id === 'string' ? error.id : physical;
+      console.error(masks.mask(`${kind} ${event.LogicalResourceId} failed: ${error.stack ?? reason}`));
+    }
+    const problem = idProblem(physical);
+    if (problem) {
+      [status, reason] = ['FAILED', problem];
+      physical = kind === 'Create' ? event.RequestId : ''; // something was made, so its Delete must be asked for
+    }
+    if (kind === 'Create') {
+      physical ||= error && !outcome.late && !problem ? CREATE_FAILED : event.RequestId;
+    } else if (kind === 'Update' && physical && physical !== current && !(response.replaces || error?.replaces)) {
+      if (!error && !problem) {
+        status = 'FAILED';
+        reason =
+          `the Update of "${current}" returned another physical ID, "${physical.slice(0, 200)}", without replaces. CloudFormation would then ` +
+          `delete "${current}", so the resource keeps its ID. If the Update made a new resource, set replaces in the response or make the ` +
+          'property immutable; otherwise return the ID of the request, or none';
+      }
+      physical = current;
+    } else if (kind === 'Delete' && physical && current && physical !== current) {
+      status = 'FAILED';
+      reason = `a Delete cannot change the physical ID, the handler answered "${physical.slice(0, 200)}" to the Delete of "${current}"`;
+      physical = current;
+    }
+    const document = {
+      Status: status,
+      PhysicalResourceId: physical || current || CREATE_FAILED,
+      StackId: event.StackId,
+      RequestId: event.RequestId,
+      LogicalResourceId: event.LogicalResourceId,
+      Reason: clean(masks.mask(String(reason))) || (status === 'FAILED' ? 'the handler failed with an error that has no text to show' : ''),
+    };
+    if (status === 'SUCCESS' && kind !== 'Delete' && response.attributes !== undefined) {
+      try {
+        let hidden = Boolean(response.noEcho);
+        const data = plain(response.attributes, () => (hidden = true));
+        if (!isObject(data)) {
+          throw new TypeError('want an object');
+        }
+        if (Object.keys(data).length > 0) {
+          document.Data = data;
+        }
+        if (hidden || masks.shows(JSON.stringify(data))) {
+          document.NoEcho = true;
+        }
+      } catch (failure) {
+        document.Status = 'FAILED';
+        document.Reason = `the attributes cannot be encoded: ${masks.mask(asError(failure).message)}`;
+      }
+    }
+    if (document.Status === 'SUCCESS' && kind !== 'Delete' && masks.shows(document.PhysicalResourceId)) {
+      document.NoEcho = true;
+    }
+    return document;
+  }
+
+  // #ask calls the method of the provider, and waits for it within the budget.
+  async #ask(event, properties, current, budget, secrets) {
+    const kind = event.RequestType;
+    let call;
+    try {
+      if (!['Create', 'Update', 'Delete'].includes(kind)) {
+        throw new Error(`the request type ${JSON.stringify(String(kind).slice(0, 100))} is not known`);
+      }
+      if (kind === 'Delete' && NOTHING_CREATED.includes(current)) {
+        return {}; // the Create had failed
+      }
+      if (kind !== 'Create' && !current) {
+        throw new Error(`the ${kind} has no PhysicalResourceId`);
+      }
+      call = this.#prepare(event, properties, current, budget, secrets);
+    } catch (error) {
+      return { error: asError(error) };
+    }
+    await this.#free(budget);
+    const began = Date.now();
+    const running = (async () => call())().then(
+      (response) => ({ response }),
+      (error) => ({ error: asError(error) }),
+    );
+    const late = Symbol('late');
+    let timer;
+    const watchdog = new Promise((resolve) => (timer = setTimeout(resolve, Math.max(budget.watchdog - Date.now(), 0), late)));
+    this.#running = running;
+    const first = await Promise.race([running, watchdog]);
+    clearTimeout(timer);
+    if (first !== late) {
+      this.#running = null;
+      return first;
+    }
+    const error = new Error(
+      `ran out of time: the handler did not return within ${((Date.now() - began) / 1000).toFixed(3)} s; ` +
+        'give it more time (the timeout of the function, ServiceTimeout in the template), or make it respect request.remaining()',
+    );
+    return { error, late: true };
+  }
+
+  // #free waits for a method that ran out of time in an earlier request: it must not work at the same time as the next one.
+  async #free(budget) {
+    if (!this.#running) {
+      return;
+    }
+    const stuck = Symbol('stuck');
+    let timer;
+    const limit = new Promise((resolve) => (timer = setTimeout(resolve, Math.max(budget.method - Date.now(), 0), stuck)));
+    const first = await Promise.race([this.#running, limit]);
+    clearTimeout(timer);
+    if (first === stuck) {
+      console.error('an earlier request is still being handled: the process ends, and the request is delivered again');
+      process.exit(1);
+    }
+    this.#running = null;
+  }
+
+  // #prepare decodes the properties and returns the call to make.
+  #prepare(event, properties, current, budget, secrets) {
+    const kind = event.RequestType;
+    const type = event.ResourceType ?? '';
+    const provider = this.#providers.get(type) ?? this.#providers.get('*');
+    if (!provider) {
+      throw new Error(`this provider has no resource type ${type.slice(0, 100)}, it has ${[...this.#providers.keys()].sort().join(', ')}`);
+    }
+    const old = isObject(event.OldResourceProperties) ? event.OldResourceProperties : {};
+    const note = stable([event.StackId, event.LogicalResourceId, current]);
+    const change = [digest(stable(own(old))), digest(stable(own(properties)))];
+    const refused = kind === 'Update' ? this.#refused.get(note) : undefined;
+    this.#refused.delete(note);
+    const undoes = refused !== undefined && refused[0] === change[1] && refused[1] === change[0];
+    let decoded;
+    let before;
+    try {
+      before = kind === 'Update' ? decode(provider, old, true, secrets) : undefined;
+      decoded = decode(provider, properties, kind === 'Delete', secrets);
+    } catch (error) {
+      if (kind === 'Update') {
+        remember(this.#refused, note, undoes ? refused : change); // the rollback may be refused too, and is then tried again
+      }
+      throw error;
+    }
+    const request = {
+      type: kind,
+      id: current,
+      logicalId: event.LogicalResourceId,
+      resourceType: type,
+      stackId: event.StackId,
+      requestId: event.RequestId,
+      properties: decoded,
+      oldProperties: before,
+      state: undefined,
+      token: digest(`${event.StackId}|${event.LogicalResourceId}|${event.RequestId}`).slice(0, 32),
+      name: [...event.StackId.split('/').slice(1, 2), event.LogicalResourceId, digest(`${event.StackId}|${event.LogicalResourceId}`).slice(0, 12)].join('-'),
+      remaining: () => (budget.method - Date.now()) / 1000,
+    };
+    const run = async (method) => finish(provider, request, await provider[method](request));
+    const replace = async () => {
+      try {
+        const response = await run('create');
+        return { ...response, id: response.id || request.requestId, replaces: true };
+      } catch (thrown) {
+        const error = asError(thrown);
+        if (error.id) {
+          error.replaces = true; // it is the ID of what create has made
+        }
+        throw error;
+      }
+    };
+    if (kind !== 'Update') {
+      return () => run(kind.toLowerCase());
+    }
+    if (!undoes && immutable(provider, decoded) !== immutable(provider, before)) {
+      remember(this.#refused, note, change);
+      return async () => {
+        const response = await replace();
+        this.#refused.delete(note);
+        return response;
+      };
+    }
+    return async () => {
+      try {
+        return await run('update');
+      } catch (error) {
+        if (error instanceof Gone) {
+          return replace();
+        }
+        throw error;
+      }
+    };
+  }
+}
+
+// finish polls an operation until it is done.
+async function finish(provider, request, first) {
+  let result = first;
+  let id = '';
+  let next = 1;
+  const withID = (thrown) => {
+    const error = asError(thrown);
+    if (id && error.id === undefined) {
+      error.id = id;
+    }
+    return error;
+  };
+  while (result instanceof InProgress) {
+    id = result.id || id;
+    let wait = result.after;
+    if (wait === undefined) {
+      wait = next * (0.75 + Math.random() / 2);
+      next = Math.min(next * 2, 30);
+    }
+    if (wait > request.remaining()) {
+      throw withID(new Error('Operation timed out: the function has no time left for another poll'));
+    }
+    await pause(wait * 1000);
+    request.state = result.state;
+    request.id = id || request.id;
+    try {
+      if (typeof provider.poll !== 'function') {
+        throw new Error('the provider returned InProgress and has no method poll');
+      }
+      result = await provider.poll(request);
+    } catch (error) {
+      throw withID(error);
+    }
+  }
+  result ??= {};
+  if (!isObject(result)) {
+    throw new TypeError(`the handler returned a ${Array.isArray(result) ? 'list' : typeof result}, want an object, InProgress or nothing`);
+  }
+  return { ...result, id: result.id || id };
+}
+
+function handler(providers) {
+  const several = !('create' in providers);
+  const all = new Map(several ? Object.entries(providers) : [['*', providers]]);
+  if (all.size === 0) {
+    throw new TypeError('there is no provider');
+  }
+  for (const [type, provider] of all) {
+    for (const method of ['create', 'update', 'delete']) {
+      if (typeof provider?.[method] !== 'function') {
+        throw new TypeError(`the provider for ${type} has no method ${method}`);
+      }
+    }
+    for (const [name, each] of Object.entries(provider.properties ?? {})) {
+      if (typeof each?.read !== 'function') {
+        throw new TypeError(`the property ${name} of ${type} is not a field such as text()`);
+      }
+    }
+  }
+  const served = new Handler(all);
+  return (event, context) => served.serve(event, context);
+}
+
+exports.Gone = Gone;
+exports.InProgress = InProgress;
+exports.PropertiesError = PropertiesError;
+exports.Secret = Secret;
+exports.any = any;
+exports.boolean = boolean;
+exports.choice = choice;
+exports.float = float;
+exports.handler = handler;
+exports.integer = integer;
+exports.list = list;
+exports.map = map;
+exports.object = object;
+exports.secret = secret;
+exports.text = text;

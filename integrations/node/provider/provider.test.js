@@ -1,0 +1,404 @@
+'use strict';
+// Tests of @pintle-dev/provider: node --test, in this directory. They need nothing else.
+const assert = require('node:assert/strict');
+const { readFileSync } = require('node:fs');
+const { createServer } = require('node:http');
+const { join } = require('node:path');
+const { after, before, beforeEach, mock, test } = require('node:test');
+const { inspect } = require('node:util');
+const pintle = require('./index.js');
+
+const STACK = 'arn:aws:cloudformation:eu-west-1:123456789012:stack/site/51af3dc0-da77-11e4-872e-1234567db123';
+const SIGNATURE = 'AWSAccessKeyId=AKIA&Signature=c0ffee5ec2e7c0ffee5ec2e7';
+
+// A service that sends requests and receives answers at its own URL.
+let server;
+let url;
+let statuses; // those of the next answers; 200 if there is none
+let bodies;
+let headers;
+let requests = 0;
+let logged; // the lines of the library
+
+before(async () => {
+  server = createServer((request, response) => {
+    const chunks = [];
+    request.on('data', (chunk) => chunks.push(chunk));
+    request.on('end', () => {
+      const status = statuses.shift() ?? 200;
+      if (status === 200) {
+        bodies.push(Buffer.concat(chunks));
+        headers.push(request.headers);
+      }
+      response.writeHead(status).end();
+    });
+  });
+  await new Promise((resolve) => server.listen(0, '127.0.0.1', resolve));
+  url = `http://127.0.0.1:${server.address().port}/answer?${SIGNATURE}`;
+  for (const name of ['error', 'warn']) {
+    mock.method(console, name, (line) => logged.push(line));
+  }
+});
+after(() => server.close());
+beforeEach(() => {
+  [statuses, bodies, headers, logged] = [[], [], [], []];
+});
+
+function context(seconds = 60) {
+  const end = Date.now() + seconds * 1000;
+  return { getRemainingTimeInMillis: () => end - Date.now() };
+}
+
+function event(RequestType, properties, old, PhysicalResourceId) {
+  requests++;
+  return {
+    RequestType, ResponseURL: url, StackId: STACK, RequestId: `request-${requests}`, LogicalResourceId: 'Thing', ResourceType: 'Custom::Thing',
+    ServiceToken: 'arn', ResourceProperties: { ServiceToken: 'arn', ...properties },
+    ...(old && { OldResourceProperties: { ServiceToken: 'arn', ...old } }), ...(PhysicalResourceId && { PhysicalResourceId }),
+  };
+}
+
+async function send(handler, request, seconds) {
+  const count = bodies.length;
+  await handler(request, context(seconds));
+  assert.equal(bodies.length, count + 1, 'one answer');
+  assert.ok(bodies.at(-1).length <= 4096);
+  return JSON.parse(bodies.at(-1));
+}
+
+const ask = (handler, ...args) => send(handler, event(...args));
+
+const fields = {
+  Name: pintle.text({ immutable: true, pattern: /[a-z]+/, maxLength: 8 }),
+  Size: pintle.integer({ default: 1, min: 1, max: 10 }),
+  Ratio: pintle.float({ default: 0.5 }),
+  Public: pintle.boolean({ default: false }),
+  Kind: pintle.choice(['small', 'large'], { default: 'small' }),
+  Tags: pintle.map(pintle.text(), { default: {} }),
+  Ports: pintle.list(pintle.integer(), { default: [], maxLength: 2 }),
+  Owner: pintle.object({ Name: pintle.text(), Age: pintle.integer({ optional: true }) }, { optional: true }),
+  Key: pintle.secret({ default: '' }),
+  Pin: pintle.text({ default: '', secret: true }),
+};
+
+// things is a provider that records its calls and does what the test wants.
+function things(act = (request) => ({ id: `thing-${request.properties.Name}` })) {
+  const calls = [];
+  const provider = { properties: fields, calls };
+  for (const name of ['create', 'update', 'poll', 'delete']) {
+    provider[name] = (request) => {
+      calls.push(name);
+      provider.seen = { ...request };
+      return name === 'delete' ? undefined : act(request);
+    };
+  }
+  return provider;
+}
+
+test('strings become typed', async () => {
+  const provider = things();
+  const answer = await ask(pintle.handler(provider), 'Create', {
+    Name: 'a', Size: '3', Ratio: '1e-1', Public: 'True', Kind: 'large', Tags: { n: 1, b: true }, Ports: ['80', 81], Owner: { Name: 'o', Age: '40.0' },
+    Key: 'k-secret', Pin: '1234',
+  });
+  assert.equal(answer.Status, 'SUCCESS', answer.Reason);
+  const { Key, ...rest } = provider.seen.properties;
+  assert.equal(Key.reveal(), 'k-secret');
+  assert.deepEqual(rest, {
+    Name: 'a', Size: 3, Ratio: 0.1, Public: true, Kind: 'large', Tags: { n: '1', b: 'true' }, Ports: [80, 81], Owner: { Name: 'o', Age: 40 }, Pin: '1234',
+  });
+});
+
+for (const [properties, want] of [
+  [{}, 'Name: is missing'],
+  [{ Name: 'A' }, 'Name: want a text of 0 to 8 characters that matches [a-z]+'],
+  [{ Name: 'a\n' }, 'Name: want a text of 0 to 8 characters that matches [a-z]+'],
+  [{ Name: 'abcdefghi' }, 'Name: want a text of 0 to 8 characters that matches [a-z]+'],
+  [{ Name: ['a'] }, 'Name: want a text of 0 to 8 characters that matches [a-z]+'],
+  ...['1.5', '11', '0x1', '1_0', '', ' 1'].map((Size) => [{ Name: 'a', Size }, 'Size: want a whole number from 1 to 10']),
+  ...['nan', 'Infinity', '1e999'].map((Ratio) => [{ Name: 'a', Ratio }, 'Ratio: want a number']),
+  [{ Name: 'a', Public: 'yes' }, 'Public: want true or false'],
+  [{ Name: 'a', Public: 'constructor' }, 'Public: want true or false'],
+  [{ Name: 'a', Kind: 'huge' }, 'Kind: want one of small, large'],
+  [{ Name: 'a', Tags: 'x' }, 'Tags: want an object'],
+  [{ Name: 'a', Ports: ['1', '2', '3'] }, 'Ports: want a list of 0 to 2 items'],
+  [{ Name: 'a', Ports: ['1', 'x'] }, 'Ports[1]: want a whole number'],
+  [{ Name: 'a', Owner: { Age: 'x' } }, 'Owner.Name: is missing; Owner.Age: want a whole number'],
+  [{ Name: 'a', Nmae: 'b' }, 'Nmae: is not known'],
+  [{ Name: 'a', Ration: 'b' }, 'Ration: is not known, did you mean Ratio?'],
+]) {
+  test(`the problem of ${JSON.stringify(properties)}`, async () => {
+    const provider = things();
+    const answer = await ask(pintle.handler(provider), 'Create', properties);
+    assert.deepEqual([answer.Status, answer.PhysicalResourceId, answer.Reason], ['FAILED', 'Pintle::CreateFailed', `properties: ${want}`]);
+    assert.deepEqual(provider.calls, []);
+  });
+}
+
+test('many problems', async () => {
+  const many = Object.fromEntries([...Array(12).keys()].map((i) => [`x${i}`, '']));
+  assert.match((await ask(pintle.handler(things()), 'Create', { Name: 'a', ...many })).Reason, /; and 2 more$/);
+});
+
+test('old properties are lenient', async () => {
+  const provider = things(() => undefined);
+  const answer = await ask(pintle.handler(provider), 'Update', { Name: 'a' }, { Host: 'h', Name: 'a', Size: 'x' }, 'i');
+  assert.equal(answer.Status, 'SUCCESS', answer.Reason);
+  assert.deepEqual([provider.calls, provider.seen.oldProperties.Size], [['update'], undefined]);
+  await ask(pintle.handler(provider), 'Delete', { Host: 'h' }, undefined, 'i');
+  assert.deepEqual([provider.calls[1], provider.seen.properties.Name, provider.seen.properties.Kind], ['delete', undefined, 'small']);
+});
+
+test('unchecked properties', async () => {
+  const raw = { create: ({ properties }) => ({ attributes: properties }), update() {}, delete() {} };
+  const request = event('Create', { Any: '1' });
+  const answer = await send(pintle.handler(raw), request);
+  assert.deepEqual([answer.Data, answer.PhysicalResourceId], [{ Any: '1' }, request.RequestId]);
+});
+
+test('mistakes are found at once', () => {
+  assert.throws(() => pintle.handler({ create() {} }), /has no method update/);
+  assert.throws(() => pintle.handler({}), /there is no provider/);
+  assert.throws(() => pintle.handler({ properties: { A: String }, create() {}, update() {}, delete() {} }), /the property A of \* is not a field/);
+});
+
+test('headers', async () => {
+  await ask(pintle.handler(things()), 'Create', { Name: 'a' });
+  assert.equal(headers[0]['content-type'], '');
+  assert.equal(headers[0]['transfer-encoding'], undefined);
+});
+
+test('a replacement is explicit', async () => {
+  for (const [response, want] of [
+    [undefined, 'SUCCESS old '],
+    [{}, 'SUCCESS old '],
+    [{ id: 'old', replaces: true }, 'SUCCESS old '],
+    [{ id: 'new', replaces: true }, 'SUCCESS new '],
+    [{ id: 'new' }, 'FAILED old the Update of "old" returned another physical ID, "new", without replaces. '],
+  ]) {
+    const answer = await ask(pintle.handler(things(() => response)), 'Update', { Name: 'a' }, { Name: 'a' }, 'old');
+    assert.ok(`${answer.Status} ${answer.PhysicalResourceId} ${answer.Reason}`.startsWith(want), answer.Reason);
+  }
+});
+
+test('an immutable change replaces', async () => {
+  const provider = things();
+  const answer = await ask(pintle.handler(provider), 'Update', { Name: 'b' }, { Name: 'a' }, 'thing-a');
+  assert.deepEqual([answer.Status, answer.PhysicalResourceId, provider.calls], ['SUCCESS', 'thing-b', ['create']]);
+});
+
+test('the rollback of a failed replacement updates', async () => {
+  let fails = true;
+  const provider = things(() => {
+    if (fails) {
+      throw new Error('no room');
+    }
+  });
+  const handler = pintle.handler(provider);
+  assert.equal((await ask(handler, 'Update', { Name: 'b' }, { Name: 'a' }, 'thing-a')).Reason, 'no room');
+  fails = false;
+  const answer = await ask(handler, 'Update', { Name: 'a' }, { Name: 'b' }, 'thing-a');
+  assert.deepEqual([answer.PhysicalResourceId, provider.calls], ['thing-a', ['create', 'update']]);
+});
+
+test('the rollback of a refused Update updates', async () => {
+  const provider = things();
+  const handler = pintle.handler(provider);
+  assert.equal((await ask(handler, 'Update', { Name: 'B!' }, { Name: 'a' }, 'thing-a')).Status, 'FAILED');
+  assert.equal((await ask(handler, 'Update', { Name: 'a' }, { Name: 'B!' }, 'thing-a')).Status, 'SUCCESS');
+  assert.deepEqual(provider.calls, ['update']);
+});
+
+test('gone', async () => {
+  const missing = () => {
+    throw new pintle.Gone();
+  };
+  const provider = { ...things(() => ({ id: 'again' })), update: missing, delete: missing };
+  assert.equal((await ask(pintle.handler(provider), 'Update', { Name: 'a' }, { Name: 'a' }, 'old')).PhysicalResourceId, 'again');
+  assert.equal((await ask(pintle.handler(provider), 'Delete', { Name: 'a' }, undefined, 'old')).Status, 'SUCCESS');
+});
+
+test('a failed Create', async () => {
+  for (const [thrown, want] of [
+    [new Error('why'), 'Pintle::CreateFailed why'],
+    [Object.assign(new Error('why'), { id: 'made' }), 'made why'],
+    ['a text', 'Pintle::CreateFailed a text'],
+    [new TypeError(), 'Pintle::CreateFailed the handler failed with an error that has no text, a TypeError'],
+  ]) {
+    const provider = things(() => Promise.reject(thrown));
+    const answer = await ask(pintle.handler(provider), 'Create', { Name: 'a' });
+    assert.equal(`${answer.PhysicalResourceId} ${answer.Reason}`, want);
+  }
+  const provider = things();
+  const answer = await ask(pintle.handler(provider), 'Delete', { Name: 'a' }, undefined, 'Pintle::CreateFailed');
+  assert.deepEqual([answer.Status, provider.calls], ['SUCCESS', []]);
+});
+
+test('invalid IDs', async () => {
+  for (const [id, want] of [['x'.repeat(1025), /is 1025 bytes long/], ['a\nb', /control character/], ['\ud800', /not UTF-8/], [7, /is a number/]]) {
+    const request = event('Create', { Name: 'a' });
+    const answer = await send(pintle.handler(things(() => ({ id }))), request);
+    assert.deepEqual([answer.Status, answer.PhysicalResourceId], ['FAILED', request.RequestId]);
+    assert.match(answer.Reason, want);
+  }
+});
+
+test('too much', async () => {
+  let answer = await ask(pintle.handler(things(() => ({ id: 'i', attributes: { Big: 'ü'.repeat(3000), Small: 1 } }))), 'Create', { Name: 'a' });
+  assert.deepEqual([answer.Status, 'Data' in answer, answer.PhysicalResourceId], ['FAILED', false, 'i']);
+  assert.match(answer.Reason, /^the response is \d+ bytes long, 4096 are allowed: .* the largest attributes are "Big" with 6002, "Small" with 1;/);
+  const long = `begin ${'ü'.repeat(5000)} end`;
+  answer = await ask(pintle.handler(things(() => Promise.reject(new Error(long)))), 'Create', { Name: 'a' });
+  assert.match(answer.Reason, /^begin ü+… \[\d+ characters are left out here, the log of the provider has them\] …ü+ end$/);
+  assert.ok(bodies.at(-1).length > 4080);
+});
+
+test('attributes', async () => {
+  const attributes = { Url: 'u', When: new Date(0), None: null, Missing: undefined };
+  const answer = await ask(pintle.handler(things(() => ({ id: 'i', attributes }))), 'Create', { Name: 'a' });
+  assert.deepEqual([answer.Data, answer.NoEcho], [{ Url: 'u', When: '1970-01-01T00:00:00.000Z' }, undefined]);
+  for (const bad of [{ Bad: 1n }, { Bad: NaN }, 'text']) {
+    const failed = await ask(pintle.handler(things(() => ({ id: 'i', attributes: bad }))), 'Create', { Name: 'a' });
+    assert.match(failed.Reason, /^the attributes cannot be encoded: /);
+  }
+});
+
+test('resource types', async () => {
+  const answer = await ask(pintle.handler({ 'Custom::Other': things() }), 'Create', { Name: 'a' });
+  assert.equal(answer.Reason, 'this provider has no resource type Custom::Thing, it has Custom::Other');
+});
+
+test('events', async () => {
+  const handler = pintle.handler(things());
+  await handler({ Records: [{ Sns: { Message: JSON.stringify(event('Create', { Name: 'a' })) } }] }, context());
+  assert.equal(JSON.parse(bodies[0]).Status, 'SUCCESS');
+  await assert.rejects(handler({ RequestId: 'r', LogicalResourceId: 'l' }, context()), /it has no ResponseURL, StackId/);
+  await assert.rejects(handler(null, context()), /it has no ResponseURL/);
+});
+
+test('names', async () => {
+  const provider = things();
+  await ask(pintle.handler(provider), 'Create', { Name: 'a' });
+  assert.match(provider.seen.name, /^site-Thing-[0-9a-f]{12}$/);
+  assert.match(provider.seen.token, /^[0-9a-f]{32}$/);
+  assert.ok(provider.seen.remaining() > 0 && provider.seen.remaining() < 60);
+});
+
+const SECRET = 'p/ss"wörd';
+
+test('secrets in reasons and logs', async () => {
+  const act = ({ properties: { Key } }) => {
+    throw new Error(`${Key.reveal()} ${Key} ${JSON.stringify(SECRET)} ${encodeURIComponent(SECRET)} ${url}`);
+  };
+  const answer = await ask(pintle.handler(things(act)), 'Create', { Name: 'a', Key: SECRET });
+  for (const shown of [answer.Reason, logged.join('\n')]) {
+    assert.match(shown, /\*\*\*\*/);
+    for (const secret of [SECRET, JSON.stringify(SECRET).slice(1, -1), encodeURIComponent(SECRET), 'c0ffee5ec2e7']) {
+      assert.ok(!shown.includes(secret), secret);
+    }
+  }
+});
+
+test('NoEcho', async () => {
+  for (const [attributes, want] of [
+    [{ Url: 'x' }, undefined], [{ Key: new pintle.Secret('new') }, true], [{ Url: `http://${SECRET}` }, true], [{ List: [SECRET] }, true],
+  ]) {
+    const answer = await ask(pintle.handler(things(() => ({ id: 'i', attributes }))), 'Create', { Name: 'a', Key: SECRET });
+    assert.equal(answer.NoEcho, want);
+  }
+  assert.equal(JSON.parse(bodies[1]).Data.Key, 'new');
+});
+
+test('a secret shows as stars', () => {
+  const secret = new pintle.Secret('x');
+  assert.deepEqual([String(secret), JSON.stringify([secret]), inspect({ secret })], ['****', '["****"]', '{ secret: **** }']);
+});
+
+test('a failure to send has no URL', async () => {
+  statuses = [403];
+  await assert.rejects(pintle.handler(things())(event('Create', { Name: 'a' }), context()), /^Error: send response to 127\.0\.0\.1:\d+, try 1: status 403$/);
+});
+
+test('tries again', async () => {
+  statuses = [503, 429, 500];
+  assert.equal((await ask(pintle.handler(things()), 'Create', { Name: 'a' })).Status, 'SUCCESS');
+  assert.equal(logged.length, 3);
+  assert.ok(!logged.join('').includes('Signature'));
+});
+
+test('a redelivery gets the same answer', async () => {
+  const provider = things();
+  const [handler, request] = [pintle.handler(provider), event('Create', { Name: 'a' })];
+  const first = await send(handler, request);
+  assert.deepEqual(await send(handler, { ...request, ResponseURL: `${url}&again=1` }), first);
+  assert.deepEqual(provider.calls, ['create']);
+});
+
+test('out of time', async () => {
+  let free;
+  const freed = new Promise((resolve) => (free = resolve));
+  const provider = things(async () => {
+    await freed;
+    return { id: 'late' };
+  });
+  const [handler, request] = [pintle.handler(provider), event('Create', { Name: 'a' })];
+  const answer = await send(handler, request, 1);
+  assert.deepEqual([answer.Status, answer.PhysicalResourceId], ['FAILED', request.RequestId]);
+  assert.match(answer.Reason, /^ran out of time: the handler did not return within/);
+  free(); // the next request waits for the late method
+  assert.equal((await ask(handler, 'Delete', { Name: 'a' }, undefined, request.RequestId)).Status, 'SUCCESS');
+  assert.deepEqual(provider.calls, ['create', 'delete']);
+});
+
+test('ServiceTimeout', async () => {
+  const never = new Promise(() => {});
+  const answer = await ask(pintle.handler(things(() => never)), 'Create', { Name: 'a', ServiceTimeout: '1' });
+  assert.match(answer.Reason, /^ran out of time/);
+});
+
+test('polls', async () => {
+  const results = [new pintle.InProgress({ state: 1, id: 'thing', after: 0 }), new pintle.InProgress({ state: 2, after: 0.01 }), { attributes: { A: 'b' } }];
+  const states = [];
+  const provider = things(({ state, id }) => {
+    states.push([state, id]);
+    return results.shift();
+  });
+  const answer = await ask(pintle.handler(provider), 'Create', { Name: 'a' });
+  assert.deepEqual([answer.Status, answer.PhysicalResourceId, answer.Data], ['SUCCESS', 'thing', { A: 'b' }]);
+  assert.deepEqual(states, [[undefined, ''], [1, 'thing'], [2, 'thing']]);
+});
+
+test('a failed operation keeps its ID', async () => {
+  const act = ({ state }) => {
+    if (state === undefined) {
+      return new pintle.InProgress({ state: 1, id: 'half', after: 0 });
+    }
+    throw new Error('job failed');
+  };
+  let answer = await ask(pintle.handler(things(act)), 'Create', { Name: 'a' });
+  assert.deepEqual([answer.Status, answer.PhysicalResourceId, answer.Reason], ['FAILED', 'half', 'job failed']);
+  // A replacement whose operation fails reports what it has made, so that it is deleted.
+  answer = await ask(pintle.handler(things(act)), 'Update', { Name: 'b' }, { Name: 'a' }, 'old');
+  assert.deepEqual([answer.Status, answer.PhysicalResourceId], ['FAILED', 'half']);
+});
+
+test('a wait ends before the function', async () => {
+  const act = () => new pintle.InProgress({ state: 1, id: 'slow', after: 0.2 });
+  const answer = await send(pintle.handler(things(act)), event('Create', { Name: 'a' }), 1);
+  assert.match(answer.Reason, /^Operation timed out/);
+  assert.equal(answer.PhysicalResourceId, 'slow');
+});
+
+test('InProgress without poll', async () => {
+  const provider = { create: () => new pintle.InProgress({ after: 0 }), update() {}, delete() {} };
+  assert.match((await ask(pintle.handler(provider), 'Create', {})).Reason, /has no method poll/);
+});
+
+test('the first example of the README', async () => {
+  const [, code] = readFileSync(join(__dirname, 'README.md'), 'utf8').match(/```js\n([^]*?)```/);
+  const site = {};
+  const made = [];
+  new Function('require', 'exports', 'makeSite', code)(() => pintle, site, (...args) => made.push(args));
+  const answer = await ask(site.handler, 'Create', { Name: 'a', Size: '3' });
+  assert.deepEqual([made, answer.PhysicalResourceId, answer.Data], [[['a', 3]], 'site-a', { Url: 'https://a.test' }]);
+});
