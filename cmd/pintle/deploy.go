@@ -38,6 +38,8 @@ type desired struct {
 	providers        []provided
 	disableRollback  bool
 	noSchema         bool
+	// plan says that providers are asked what they would do.
+	plan bool
 	// replace has what cannot be updated deleted and created again. Of ROS.
 	replace    bool
 	references referenceOptions
@@ -70,9 +72,11 @@ was rolled back, deploy deletes the stack first. After a deploy with --disable-r
 has failed, deploy again with that flag to retry, or run "pintle rollback".
 
 With --dry-run the command only shows the changes, resource by resource. It asks local
-providers for their schemas, sends them no requests, and stores nothing. It shows that a
-resource must be replaced if an immutable property changes. Whether another update
-replaces the resource is up to the provider.
+providers for their schemas, sends Plan requests to those that declare the method, and
+stores nothing. It shows that a resource must be replaced if an immutable property
+changes or the provider announces it. Whether another update replaces the resource is up
+to the provider. If a provider refuses a change, the exit code is 1. With --no-schema
+the command asks no provider.
 
 Parameters of the types AWS::SSM::Parameter::Value<...> and dynamic references to
 ssm are read from the parameters stored with the stacks (pintle serve accepts
@@ -146,7 +150,11 @@ func (a *app) deploy(ctx context.Context, o *deployOptions, dir string) error {
 		}
 	}
 	if o.dryRun {
-		if err := a.dryRun(ctx, o, c.place, want, c.asJSON); err != nil {
+		err := a.dryRun(ctx, o, c.place, want, c.asJSON)
+		if _, printed := errors.AsType[*refusedChanges](err); printed {
+			return err
+		}
+		if err != nil {
 			return a.conclude(c.result, c.asJSON, err)
 		}
 		return nil

@@ -34,9 +34,20 @@ type previewDocument struct {
 	Notes []string `json:"notes,omitempty"`
 }
 
-// dryRun shows what a deploy would do. Providers are asked for their schemas only, and nothing is kept.
-func (a *app) dryRun(ctx context.Context, o *deployOptions, p place, want desired, asJSON bool) error {
-	s, ok, err := a.readerWith(ctx, o.connection, p.data, keyOptions{}, want.references)
+// dryRun shows what a deploy would do. Providers are asked for their schemas and plans only, and nothing is kept.
+func (a *app) dryRun(ctx context.Context, o *deployOptions, p place, want desired, asJSON bool) (err error) {
+	v, err := a.newValidator(&validateOptions{functions: o.functions.run})
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, v.close()) }()
+	want.plan = !want.noSchema && o.fidelity != string(engine.FidelityAWS)
+	one := &validation{want: want, place: p}
+	plans, err := v.plans(one, want.plan)
+	if err != nil {
+		return err
+	}
+	s, ok, err := a.readerWith(ctx, o.connection, p.data, keyOptions{}, want.references, plans)
 	if err != nil {
 		return err
 	}
@@ -46,7 +57,7 @@ func (a *app) dryRun(ctx context.Context, o *deployOptions, p place, want desire
 		drawn, err = s.preview(ctx, p, want, &document)
 		err = errors.Join(err, s.close())
 	} else {
-		drawn, err = a.previewNew(ctx, o.connection.region, want)
+		drawn, err = a.previewNew(ctx, o.connection.region, want, plans)
 		if told, ok := engine.InputError(err); ok {
 			err = want.refused(a, told.Message, true)
 		}
@@ -54,7 +65,7 @@ func (a *app) dryRun(ctx context.Context, o *deployOptions, p place, want desire
 	if err != nil {
 		return err
 	}
-	if err := a.markReplaced(ctx, p, want, drawn.Changes); err != nil {
+	if err := v.markReplaced(ctx, one, drawn.Changes); err != nil {
 		return err
 	}
 	document.Action, document.Changes = string(drawn.Kind), drawn.Changes
@@ -62,30 +73,51 @@ func (a *app) dryRun(ctx context.Context, o *deployOptions, p place, want desire
 		document.Action = "none"
 	}
 	if asJSON {
-		return a.document(document)
+		return errors.Join(a.document(document), document.refused())
 	}
 	for _, note := range document.Notes {
 		a.say("%s", note)
 	}
 	a.printPreview(document)
-	return nil
+	return document.refused()
+}
+
+// refusedChanges is the error of a dry run whose changes providers refuse. They are printed already.
+type refusedChanges struct {
+	stack string
+	names []string
+}
+
+// Error names the resources.
+func (e *refusedChanges) Error() string {
+	return fmt.Sprintf("stack %s: providers refuse the change of %s", e.stack, strings.Join(e.names, ", "))
+}
+
+// refused returns the error of a dry run; nil if no provider refuses a change.
+func (d *previewDocument) refused() error {
+	e := &refusedChanges{stack: d.Stack}
+	for i := range d.Changes {
+		if d.Changes[i].Refused != "" {
+			e.names = append(e.names, d.Changes[i].LogicalID)
+		}
+	}
+	if e.names == nil {
+		return nil
+	}
+	return failed(e, "change the properties as the reasons say, then repeat the dry run")
 }
 
 // markReplaced marks the custom resources that must be replaced, by the schemas of their providers: an immutable property of them
 // changes. Other changes stay as they are, also those of providers without a schema.
-func (a *app) markReplaced(ctx context.Context, p place, want desired, changes []plan.Change) (err error) {
+func (v *validator) markReplaced(ctx context.Context, one *validation, changes []plan.Change) error {
+	want := one.want
 	possible := func(c plan.Change) bool {
 		return c.Action == plan.Modify && c.Replacement == plan.ReplacementConditional
 	}
 	if want.noSchema || len(want.providers) == 0 || !slices.ContainsFunc(changes, possible) {
 		return nil
 	}
-	v, err := a.newValidator(&validateOptions{})
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, v.close()) }()
-	all, err := v.publish(&validation{want: want, dir: p.dir})
+	all, err := v.publish(one)
 	if err != nil {
 		return err
 	}
@@ -160,8 +192,8 @@ func (s *session) preview(ctx context.Context, p place, want desired, document *
 
 // previewNew returns what the first deploy into a data directory would do, without creating the directory. Problems
 // that the engine finds are errors of type [engine.InputError].
-func (a *app) previewNew(ctx context.Context, region string, want desired) (drawn engine.Preview, err error) {
-	none, err := newIdleEngine(ctx, want, template.Limits{})
+func (a *app) previewNew(ctx context.Context, region string, want desired, plans *node.Plans) (drawn engine.Preview, err error) {
+	none, err := newIdleEngine(ctx, want, template.Limits{}, plans)
 	if err != nil {
 		return drawn, err
 	}
@@ -175,7 +207,8 @@ type idleEngine struct {
 	close func() error
 }
 
-func newIdleEngine(ctx context.Context, want desired, limits template.Limits) (idleEngine, error) {
+// newIdleEngine opens such an engine. plans asks providers about previews; nil asks none.
+func newIdleEngine(ctx context.Context, want desired, limits template.Limits, plans *node.Plans) (idleEngine, error) {
 	none, err := memory.New(memory.Config{})
 	if err != nil {
 		return idleEngine{}, err
@@ -192,7 +225,12 @@ func newIdleEngine(ctx context.Context, want desired, limits template.Limits) (i
 	if err != nil {
 		return idleEngine{}, errors.Join(err, none.Close())
 	}
+	var ask engine.ProviderPlans // nil, not a nil pointer in it
+	if plans != nil {
+		ask = plans.With(reader)
+	}
 	e, err := engine.Open(ctx, engine.Config{
+		Plans: ask, PlanWithin: planWithin,
 		Store: none, Alone: true, Native: types, Stored: reader.Stored, UnknownTypes: want.unknown, Limits: limits,
 	})
 	if err != nil {
@@ -206,7 +244,7 @@ func newIdleEngine(ctx context.Context, want desired, limits template.Limits) (i
 func (e idleEngine) preview(ctx context.Context, region string, want desired) (engine.Preview, error) {
 	request := want.previewRequest(nil)
 	asked := engine.PreviewStack{
-		Options: request.Options(), Template: request.Template, Replace: request.Replace,
+		Options: request.Options(), Template: request.Template, Replace: request.Replace, Ask: true,
 		Stack: engine.Ref{Account: sigv4.DefaultAccount, Region: region, Stack: want.stack},
 	}
 	if want.language == template.ROS {
@@ -217,7 +255,7 @@ func (e idleEngine) preview(ctx context.Context, region string, want desired) (e
 
 // previewRequest returns what is desired as the operator API takes it; kept are parameters that keep their values.
 func (w desired) previewRequest(kept []string) operator.PreviewRequest {
-	request := operator.PreviewRequest{Template: w.template, DisableRollback: w.disableRollback, Replace: w.replace}
+	request := operator.PreviewRequest{Template: w.template, DisableRollback: w.disableRollback, Replace: w.replace, Plan: w.plan}
 	for _, p := range w.given(kept) {
 		request.Parameters = append(request.Parameters, operator.PreviewParameter{Key: p.Name, Value: p.Text, UsePrevious: p.Previous})
 	}
@@ -296,6 +334,12 @@ func printChange(shown *display.Difference, c *plan.Change) {
 	if c.Problem != "" {
 		shown.Warn(c.Problem)
 	}
+	if c.Refused != "" {
+		shown.Warn("refused: " + c.Refused)
+	}
+	if c.Unplanned != "" {
+		shown.Note("not planned: " + c.Unplanned)
+	}
 }
 
 func printDetails(shown *display.Difference, c *plan.Change) {
@@ -330,7 +374,9 @@ func printDetails(shown *display.Difference, c *plan.Change) {
 	switch c.Replacement {
 	case plan.ReplacementTrue:
 		note = "is replaced"
-		if len(c.Immutable) > 0 {
+		if c.Reason != "" {
+			note = "must be replaced (" + c.Reason + ")"
+		} else if len(c.Immutable) > 0 {
 			note = "must be replaced (" + strings.Join(c.Immutable, ", ") + " is immutable)"
 			if len(c.Immutable) > 1 {
 				note = strings.Replace(note, " is immutable", " are immutable", 1)

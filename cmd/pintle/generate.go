@@ -145,7 +145,7 @@ func (a *app) schemaOf(ctx context.Context, o *generateOptions, target string) (
 	if err != nil {
 		return nil, err
 	}
-	runtime, err := a.newSchemaRuntime(a.regionOr(""))
+	runtime, err := a.newSchemaRuntime(a.regionOr(""), nil)
 	if err != nil {
 		return nil, failed(err)
 	}

@@ -63,7 +63,7 @@ func (w desired) check(ctx context.Context, a *app, region string) (err error) {
 	t, found := examine(w.template, template.Unlimited())
 	file.Add(diagnosis.Err, found)
 	if t != nil && !t.Outlined() {
-		idle, err := newIdleEngine(ctx, w, template.Unlimited())
+		idle, err := newIdleEngine(ctx, w, template.Unlimited(), nil)
 		if err != nil {
 			return err
 		}

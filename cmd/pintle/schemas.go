@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"slices"
 
+	"github.com/pintle-dev/pintle/cmd/pintle/internal/node"
 	"github.com/pintle-dev/pintle/cmd/pintle/internal/stacks"
 	"github.com/pintle-dev/pintle/internal/api/sigv4"
 	"github.com/pintle-dev/pintle/internal/author/schema"
@@ -27,6 +28,16 @@ type schemas struct {
 	// asked are those that were, nil for one without a usable schema; why says why it has none.
 	asked map[string]*schema.Document
 	why   map[string]error
+}
+
+// planning reports whether one of the providers that were asked answers a Plan.
+func (s *schemas) planning() bool {
+	for _, d := range s.asked {
+		if d != nil && d.Plans() {
+			return true
+		}
+	}
+	return false
 }
 
 // match returns the name of the provider behind a token; false if there is none.
@@ -56,24 +67,28 @@ func (s *schemas) find(ctx context.Context, token string) *schema.Document {
 	return s.asked[name]
 }
 
-// schemaRuntime builds providers and asks them for their schemas, and invokes none.
+// schemaRuntime builds providers, and asks them for their schemas and plans. It invokes them for nothing else.
 type schemaRuntime struct {
 	*local.Runtime
 	dir string // of what is built
 }
 
-// newSchemaRuntime returns a runtime that builds into a temporary directory, which exists until it is closed.
-func (a *app) newSchemaRuntime(region string) (*schemaRuntime, error) {
+// newSchemaRuntime returns a runtime that builds into a temporary directory, which exists until it is closed. plans is told how Plans
+// end; nil if none is asked.
+func (a *app) newSchemaRuntime(region string, plans *node.Plans) (*schemaRuntime, error) {
 	dir, err := os.MkdirTemp("", "pintle-schemas-")
 	if err != nil {
 		return nil, failed(err)
 	}
 	runtime, err := local.New(local.Config{
-		Done:     func(string, local.Outcome) {}, // nothing is invoked
+		Done:     func(id string, outcome local.Outcome) { plans.Done(id, outcome) }, // nothing else is invoked
 		Progress: a.building, CacheDir: dir, SchemaDir: schemaCache(), Region: region,
 	})
 	if err != nil {
 		return nil, errors.Join(err, os.RemoveAll(dir))
+	}
+	if plans != nil {
+		plans.Use(runtime)
 	}
 	return &schemaRuntime{runtime, dir}, nil
 }

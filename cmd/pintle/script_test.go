@@ -43,6 +43,7 @@ func TestMain(m *testing.M) {
 		"listener": listening,
 		"ledger":   keepLedger,
 		"reader":   runReader,
+		"planner":  runPlanner,
 	})
 }
 
@@ -87,7 +88,7 @@ func runScriptsIn(t *testing.T, dir string, more func(*testscript.Env)) {
 			}
 			env.Defer(func() { _ = listener.Close() }) // the script is over
 			env.Values[meetingKey{}] = &meeting{listener: listener.(*net.TCPListener), guests: map[string]net.Conn{}}
-			for _, name := range []string{"pintle", "provider", "keeper", "lambdago", "reader"} {
+			for _, name := range []string{"pintle", "provider", "keeper", "lambdago", "reader", "planner"} {
 				path, err := exec.LookPath(name)
 				if err != nil {
 					return err

@@ -29,6 +29,9 @@ const (
 	heldFor   = 15 * time.Second
 )
 
+// planWithin is how long a command waits for the plans of providers, and for the programs to be built.
+const planWithin = 10 * time.Minute
+
 // session is a command's connection to an engine: a remote one, that of another local process, or one that
 // this process became.
 type session struct {
@@ -40,6 +43,7 @@ type session struct {
 	references referenceOptions
 	unknown    engine.UnknownTypes
 	keys       keyOptions
+	plans      *node.Plans       // of a reader
 	ros        *rosAnswerOptions // nil for the usual ones
 	// functions says that an engine which this process becomes runs functions of templates, and modules where these find packages.
 	functions bool
@@ -177,6 +181,7 @@ func (s *session) become(ctx context.Context, lock *node.Lock) error {
 	}
 	config := node.Config{
 		Lock: lock, Role: s.role, Keys: keys, Region: region, Fidelity: s.fidelity, UnknownTypes: s.unknown, AllowPrivate: true,
+		Plans: s.plans, PlanWithin: planWithin,
 		SSM: source, ResolveSecrets: s.references.secrets, Cloud: s.functions, NodeModules: s.modules,
 		Version: buildRelease().Version, Log: log,
 	}
@@ -267,12 +272,13 @@ func pause(ctx context.Context, d time.Duration) error {
 
 // reader connects to show what is there. ok is false if nothing was ever deployed into the data directory.
 func (a *app) reader(ctx context.Context, c connection, data string) (s *session, ok bool, err error) {
-	return a.readerWith(ctx, c, data, keyOptions{}, referenceOptions{})
+	return a.readerWith(ctx, c, data, keyOptions{}, referenceOptions{}, nil)
 }
 
-// readerWith is reader with keys, and parameters that templates name, from other places than usual.
+// readerWith is reader with keys, and parameters that templates name, from other places than usual. plans asks providers about previews,
+// unless another process does; nil asks none.
 func (a *app) readerWith(
-	ctx context.Context, c connection, data string, keys keyOptions, references referenceOptions,
+	ctx context.Context, c connection, data string, keys keyOptions, references referenceOptions, plans *node.Plans,
 ) (s *session, ok bool, err error) {
 	if _, _, err := parseDialect(c.dialect); err != nil {
 		return nil, false, err
@@ -282,7 +288,7 @@ func (a *app) readerWith(
 			return nil, false, nil
 		}
 	}
-	s = &session{app: a, connection: c, data: data, role: node.Reader, keys: keys, references: references, fidelity: engine.FidelityPintle, stop: func() error { return nil }}
+	s = &session{app: a, connection: c, data: data, role: node.Reader, keys: keys, references: references, plans: plans, fidelity: engine.FidelityPintle, stop: func() error { return nil }}
 	if c.endpoint != "" {
 		err = s.remote(ctx)
 	} else {

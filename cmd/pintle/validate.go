@@ -41,6 +41,10 @@ has x-migrates, its type may accept old properties, so only names similar to cur
 ones are errors. The command does not call providers behind a URL or without a schema,
 and does not build providers that no resource uses.
 
+A provider whose schema declares the method Plan says what a deploy would do: to the
+stack if it exists, or to a new one. A refused change is an error, an announced
+replacement a warning. --no-schema skips this too.
+
 A parameter applies to every given template that declares it, and one of them must. Use
 -o sarif for code scanners. docs/validate.md lists the rules.
 
@@ -135,7 +139,7 @@ func (v *validator) add(what string) error {
 	if err != nil {
 		return err
 	}
-	one := &validation{want: want, named: p.project != nil, dir: p.dir}
+	one := &validation{want: want, named: p.project != nil, place: p}
 	one.file.Name, one.file.Language, one.file.Source = read.path, want.language, diagnosis.NewSource(read.text)
 	if read.path != stdinName {
 		one.file.Name = a.short(read.path)

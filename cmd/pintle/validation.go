@@ -8,13 +8,16 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/pintle-dev/pintle/cmd/pintle/internal/node"
 	"github.com/pintle-dev/pintle/internal/author/diagnosis"
 	"github.com/pintle-dev/pintle/internal/author/schema"
 	"github.com/pintle-dev/pintle/internal/engine"
 	"github.com/pintle-dev/pintle/internal/engine/native"
+	"github.com/pintle-dev/pintle/internal/language/plan"
 	"github.com/pintle-dev/pintle/internal/language/template"
 	"github.com/pintle-dev/pintle/internal/provider/local"
 	"github.com/pintle-dev/pintle/internal/provider/project"
+	"github.com/pintle-dev/pintle/wire"
 )
 
 // validator is one run of validate.
@@ -41,8 +44,8 @@ type engineSettings struct {
 // validation is what is found out of one template.
 type validation struct {
 	want  desired
-	named bool   // the stack has a name
-	dir   string // of the project
+	named bool // the stack has a name
+	place place
 
 	// template is what is sound of it, once its transforms are applied if they can be; nil if there is nothing.
 	template  *template.Template
@@ -56,6 +59,8 @@ type validation struct {
 type published struct {
 	schemas
 	runtime *schemaRuntime
+	plans   *node.Plans
+	planned []string // the names of the providers that may be asked for plans
 }
 
 func (a *app) newValidator(o *validateOptions) (*validator, error) {
@@ -157,7 +162,7 @@ func (v *validator) engine(ctx context.Context, want desired) (idleEngine, error
 	if e, ok := v.engines[settings]; ok {
 		return e, nil
 	}
-	e, err := newIdleEngine(ctx, want, v.limits)
+	e, err := newIdleEngine(ctx, want, v.limits, nil)
 	if err == nil {
 		v.engines[settings] = e
 	}
@@ -166,15 +171,21 @@ func (v *validator) engine(ctx context.Context, want desired) (idleEngine, error
 
 // publish makes ready to ask the providers of a directory. They are built into a directory that does not stay.
 func (v *validator) publish(one *validation) (*published, error) {
-	if p, ok := v.asked[one.dir]; ok {
+	if p, ok := v.asked[one.place.dir]; ok {
 		return p, nil
 	}
-	runtime, err := v.app.newSchemaRuntime(v.region)
+	p := &published{}
+	p.plans = node.NewPlans(
+		func(token wire.ServiceToken) (string, bool) {
+			return local.Match(token, func(name string) bool { return slices.Contains(p.planned, name) })
+		},
+		func(ctx context.Context, name string) (json.RawMessage, error) { return p.ask(ctx, name) })
+	runtime, err := v.app.newSchemaRuntime(v.region, p.plans)
 	if err != nil {
 		return nil, err
 	}
-	p := &published{runtime: runtime}
-	v.asked[one.dir] = p
+	p.runtime = runtime
+	v.asked[one.place.dir] = p
 	p.ask = func(ctx context.Context, name string) (json.RawMessage, error) { return runtime.Schema(ctx, name) }
 	for _, declared := range one.want.providers {
 		program, ok, err := declared.definition.Program(declared.name)
@@ -188,8 +199,23 @@ func (v *validator) publish(one *validation) (*published, error) {
 			return nil, usageError(err)
 		}
 		p.names = append(p.names, declared.name)
+		if declared.definition.AWS != project.AWSLocal { // no server is there for its calls
+			p.planned = append(p.planned, declared.name)
+		}
 	}
 	return p, nil
+}
+
+// plans returns what asks the providers of a project what they would do; nil if there are none, or none is to be asked.
+func (v *validator) plans(one *validation, wanted bool) (*node.Plans, error) {
+	if !wanted || len(one.want.providers) == 0 {
+		return nil, nil //nolint:nilnil // none is not an error
+	}
+	all, err := v.publish(one)
+	if err != nil {
+		return nil, err
+	}
+	return all.plans, nil
 }
 
 // checkSchemas holds a template against what the providers publish.
@@ -245,5 +271,70 @@ func (v *validator) preview(ctx context.Context, idle idleEngine, one *validatio
 			one.file.Add(diagnosis.Err, template.Errors{{Message: c.Problem, Path: "/Resources/" + c.LogicalID, Line: r.Line, Column: r.Column}})
 		}
 	}
+	if one.file.Errors() > 0 {
+		return nil
+	}
+	return v.consult(ctx, one)
+}
+
+// consult asks the providers what they would do: to the stack that is there, or to a new one. It reports what they refuse and replace.
+func (v *validator) consult(ctx context.Context, one *validation) error {
+	all := v.asked[one.place.dir]
+	if all == nil || !all.planning() || v.options.noSchema {
+		return nil // no provider plans
+	}
+	changes, err := v.drawn(ctx, one, all.plans)
+	if err != nil || ctx.Err() != nil {
+		return errors.Join(err, ctx.Err())
+	}
+	for i := range changes {
+		c := &changes[i]
+		r := one.template.Resource(c.LogicalID)
+		if r == nil {
+			continue
+		}
+		add := func(level diagnosis.Level, e template.Error) {
+			e.Path, e.Line, e.Column = "/Resources/"+c.LogicalID, r.Line, r.Column
+			one.file.Add(level, template.Errors{&e})
+		}
+		if c.Refused != "" {
+			add(diagnosis.Err, diagnosis.Refused(c.LogicalID, c.Refused))
+		}
+		if c.Reason != "" {
+			add(diagnosis.Warning, diagnosis.Replaced(c.LogicalID, c.Reason))
+		}
+	}
 	return nil
+}
+
+// drawn returns the changes that a deploy would make, with the plans of the providers. A deploy that is not possible now has none.
+func (v *validator) drawn(ctx context.Context, one *validation, plans *node.Plans) ([]plan.Change, error) {
+	want := one.want
+	want.plan = true
+	if one.named {
+		c := connection{region: v.options.region}
+		s, ok, err := v.app.readerWith(ctx, c, one.place.data, keyOptions{}, want.references, plans)
+		if err != nil {
+			return nil, nil //nolint:nilerr // the command needs no engine, and one that cannot be read has nothing to say
+		}
+		if ok {
+			found, err := s.preview(ctx, one.place, want, &previewDocument{})
+			if closing := s.close(); closing != nil {
+				return nil, closing
+			}
+			if err != nil {
+				return nil, nil //nolint:nilerr // the stack cannot be updated now, which is not the template's fault
+			}
+			return found.Changes, nil
+		}
+	}
+	idle, err := newIdleEngine(ctx, want, v.limits, plans)
+	if err != nil {
+		return nil, err
+	}
+	found, err := idle.preview(ctx, v.app.region(want.language, v.options.region), want)
+	if _, ok := engine.InputError(err); ok {
+		err = nil // it is reported already
+	}
+	return found.Changes, errors.Join(err, idle.close())
 }

@@ -99,6 +99,12 @@ func (p Planner) createChangeSet(ctx context.Context, in *CreateChangeSet) (Plan
 		return Planned{}, err
 	}
 	id := dialect.stackID(store.StackName{Account: in.Stack.Account, Region: in.Stack.Region, Name: in.Stack.Stack}, p.env.newID())
+	asking, stop := in.family.asked(), func() {}
+	if asking == nil {
+		asking, stop = p.asking(ctx)
+	}
+	defer stop()
+	in.asking = asking
 	for {
 		target, existing, err := p.prepare(ctx, in)
 		if err != nil {
@@ -112,6 +118,10 @@ func (p Planner) createChangeSet(ctx context.Context, in *CreateChangeSet) (Plan
 			return err
 		})
 		if errors.Is(err, errStale) {
+			continue
+		}
+		if errors.Is(err, errQuestions) && ctx.Err() == nil {
+			asking.ask()
 			continue
 		}
 		if err == nil && in.IncludeNested && dialect == CloudFormation {
@@ -314,6 +324,8 @@ func (d changeSets) settle(row *store.ChangeSet, drawn draft) (err error) {
 	switch words := d.dialect.texts(); {
 	case drawn.imports.problem != "":
 		row.State, row.Reason, drawn.changes = store.ChangeSetFailed, drawn.imports.problem, []plan.Change{}
+	case planRefusals(drawn.changes) != "":
+		row.State, row.Reason, drawn.changes = store.ChangeSetFailed, planRefusals(drawn.changes), []plan.Change{}
 	case row.Import:
 		row.Reason = importReview
 	case drawn.unchanged && drawn.revision.Processed != "":
@@ -321,7 +333,7 @@ func (d changeSets) settle(row *store.ChangeSet, drawn draft) (err error) {
 	case drawn.unchanged:
 		row.State, row.Reason = store.ChangeSetFailed, words.unchanged
 	default:
-		row.Reason = d.warning(drawn.changes, drawn.missing)
+		row.Reason = strings.TrimSpace(d.warning(drawn.changes, drawn.missing) + " " + planReplacements(drawn.changes))
 	}
 	if row.Body.Changes, err = json.Marshal(drawn.changes); err != nil {
 		return fmt.Errorf("write the changes of %s: %w", row.ID, err)
@@ -383,11 +395,7 @@ func (d changeSets) warning(changes []plan.Change, missing string) string {
 		case len(problems) == maxWarnings:
 			more++
 		default:
-			text := c.Problem
-			if len(text) > maxWarning {
-				text = strings.ToValidUTF8(text[:maxWarning], "") + "…"
-			}
-			problems = append(problems, c.LogicalID+": "+strings.TrimRight(text, ".;"))
+			problems = append(problems, c.LogicalID+": "+shortWarning(c.Problem))
 		}
 	}
 	if problems == nil && missing != "" {

@@ -129,15 +129,18 @@ func (d drafts) drawUpdate(drawn *draft, in *Options, e expanded, text string) e
 // added resources.
 func (d drafts) drawChanges(drawn *draft, in *Options, from *plan.Side, to plan.Side, candidates []plan.Candidate) (err error) {
 	drawn.changes = plan.Preview(from, to, candidates, d.world())
-	if drawn.imports, err = importPlan(d).draw(in, from, to, drawn.changes); err != nil || drawn.imports.resources == nil {
+	if drawn.imports, err = importPlan(d).draw(in, from, to, drawn.changes); err != nil {
 		return err
+	}
+	if drawn.imports.resources == nil {
+		return d.consult(in.asking, drawn.changes, drawn.revision.Parameters, drawn.revision.Outside)
 	}
 	d.op.Imports = drawn.imports.resources
 	drawn.changes = plan.Preview(from, to, candidates, d.world())
 	if in.importing.only { // other changes can only be consequences
 		drawn.changes = slices.DeleteFunc(drawn.changes, func(c plan.Change) bool { return c.Action != plan.Import })
 	}
-	return nil
+	return d.consult(in.asking, drawn.changes, drawn.revision.Parameters, drawn.revision.Outside)
 }
 
 // world returns the current state as a preview needs it.

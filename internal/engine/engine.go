@@ -37,6 +37,10 @@ type Config struct {
 	// Reads reports whether the provider behind a token declares that it answers Read requests for a resource type.
 	// It may take seconds. Nil means that no provider does.
 	Reads func(ctx context.Context, token wire.ServiceToken, resourceType string) bool
+	// Plans asks providers what they would do, for change sets and previews; nil asks none. PlanWithin bounds the time for all
+	// providers of one plan; zero is 20 s.
+	Plans      ProviderPlans
+	PlanWithin time.Duration
 	// Fidelity is the fidelity to the real service; the default is FidelityPintle.
 	Fidelity Fidelity
 	// CleanupPause is the time between two attempts of a clean-up Delete; the default is 60 s.
@@ -112,8 +116,9 @@ func Open(ctx context.Context, cfg Config) (*Engine, error) {
 		dispatch: cfg.Dispatch,
 		serves:   cfg.Serves,
 		reads:    cfg.Reads,
-		settled:  cfg.Settled,
-		stored:   cfg.Stored, nestedTemplate: cfg.NestedTemplate,
+		plans:    cfg.Plans, planWithin: cmp.Or(cfg.PlanWithin, defaultPlanWithin),
+		settled: cfg.Settled,
+		stored:  cfg.Stored, nestedTemplate: cfg.NestedTemplate,
 		snippet:  cfg.Snippet,
 		log:      cfg.Log,
 		beat:     cmp.Or(cfg.BeatEvery, 2*time.Second),

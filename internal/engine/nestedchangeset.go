@@ -30,6 +30,17 @@ type planning struct {
 	left *int
 	// above are the templates that the stack is nested in.
 	above []string
+	// asking asks the providers of all stacks of the tree, in one period of time; nil if none is asked.
+	asking *asking
+}
+
+// asked returns what asks the providers for a change set of the tree; nil for a set that is created by itself.
+func (f *planning) asked() *asking {
+	if f == nil || f.asking == nil {
+		return nil
+	}
+	f.asking.rounds = 0
+	return f.asking
 }
 
 // errNoChildChanges means that a nested stack has no changes.
@@ -59,7 +70,7 @@ func (p Planner) planNested(ctx context.Context, in *CreateChangeSet, id store.C
 	family := in.family
 	if family == nil {
 		left := maxNestedChangeSets
-		family = &planning{root: id, left: &left}
+		family = &planning{root: id, left: &left, asking: in.asking}
 	}
 	var nested []store.NestedChangeSet
 	same := map[string]bool{}
@@ -69,7 +80,7 @@ func (p Planner) planNested(ctx context.Context, in *CreateChangeSet, id store.C
 		if !p.env.isNested(c.Type) || c.Action == plan.Remove {
 			continue
 		}
-		child, err := p.planChild(ctx, in, &set, &parent, c, planning{root: family.root, parent: id, left: family.left, above: family.above})
+		child, err := p.planChild(ctx, in, &set, &parent, c, planning{root: family.root, parent: id, left: family.left, above: family.above, asking: family.asking})
 		impossible, _ := errors.AsType[*childImportError](err)
 		switch {
 		case impossible != nil:

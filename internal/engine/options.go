@@ -81,6 +81,8 @@ type Options struct {
 	stored map[string]template.Stored
 	// nested identifies the parent and the request of a nested stack's operation; nil for any other stack.
 	nested *nesting
+	// asking asks providers about the plan; nil if none is asked.
+	asking *asking
 }
 
 // applyOptions stores the options of an operation in the stack.

@@ -20,6 +20,8 @@ type PreviewStack struct {
 	// Replace and Taint are options of the update, see [UpdateStack].
 	Replace bool
 	Taint   []wire.LogicalID
+	// Ask asks the providers of custom resources what they would do, see [Config.Plans].
+	Ask bool
 }
 
 // Preview is the effect that a create or an update would have. It contains no secrets.
@@ -32,11 +34,16 @@ type Preview struct {
 	Changes []plan.Change `json:"changes"`
 }
 
-// Preview plans a create or an update of a stack without starting it. It asks no provider and stores nothing. A stack
+// Preview plans a create or an update of a stack without starting it. It stores nothing, and asks providers only with Ask. A stack
 // whose create was rolled back counts as missing. Errors that the client can fix are of type [Error].
 func (p Planner) Preview(ctx context.Context, in PreviewStack) (Preview, error) {
 	dialect := dialectFor(in.Dialect, in.Stack)
 	in.replace, in.taint = in.Replace, in.Taint
+	if in.Ask {
+		var stop context.CancelFunc
+		in.asking, stop = p.asking(ctx)
+		defer stop()
+	}
 	s, err := Checker(p).submit(ctx, dialect, in.Stack.Account, in.Stack.Region, in.Template)
 	switch {
 	case err != nil:
@@ -91,7 +98,9 @@ func (p Planner) Preview(ctx context.Context, in PreviewStack) (Preview, error) 
 		result = Preview{Kind: kind, Unchanged: drawn.unchanged, Changes: append([]plan.Change{}, drawn.changes...)}
 		return errDrawn
 	}
-	err = p.apply(ctx, target, draw)
+	for err = p.apply(ctx, target, draw); errors.Is(err, errQuestions) && ctx.Err() == nil; err = p.apply(ctx, target, draw) {
+		in.asking.ask()
+	}
 	if errors.Is(err, errDrawn) {
 		err = nil
 	}

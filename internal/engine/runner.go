@@ -21,6 +21,8 @@ type runner struct {
 	dispatch       func([]store.Request)
 	serves         func(wire.ServiceToken) bool
 	reads          func(context.Context, wire.ServiceToken, string) bool
+	plans          ProviderPlans
+	planWithin     time.Duration
 	settled        func(id wire.RequestID, answered bool)
 	stored         Stored
 	nestedTemplate NestedTemplate

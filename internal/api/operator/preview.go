@@ -27,6 +27,8 @@ type PreviewRequest struct {
 	DisableRollback bool `json:"disableRollback,omitempty"`
 	// Replace allows an update to replace resources that cannot be updated. Only for ROS.
 	Replace bool `json:"replace,omitempty"`
+	// Plan asks the providers of custom resources what they would do.
+	Plan bool `json:"plan,omitempty"`
 }
 
 // PreviewParameter is a parameter in a [PreviewRequest].
@@ -78,7 +80,7 @@ func (f *handler) preview(r *http.Request) (any, error) {
 	if err := json.Unmarshal(text, &in); err != nil { // the error's text may quote a parameter
 		return nil, &Error{http.StatusBadRequest, "the request must be a JSON object with a template, parameters and tags"}
 	}
-	asked := engine.PreviewStack{Options: in.Options(), Template: in.Template, Stack: ref, Replace: in.Replace}
+	asked := engine.PreviewStack{Options: in.Options(), Template: in.Template, Stack: ref, Replace: in.Replace, Ask: in.Plan}
 	if ros {
 		asked.Dialect = engine.ROS
 	}

@@ -34,9 +34,29 @@ const Other = "template"
 // Import is the ID of the rule for values that depend on other stacks.
 const Import = "import"
 
+// The words by which the messages of a provider's plan are known.
+const (
+	refusedWords  = " is refused by its provider: "
+	replacedWords = " must be replaced: "
+)
+
+// Refused returns the problem of a change that the provider of a resource refuses.
+func Refused(logicalID, reason string) template.Error {
+	return template.Error{Message: "the change of " + logicalID + refusedWords + reason}
+}
+
+// Replaced returns the problem of a change for which the provider of a resource announces a replacement.
+func Replaced(logicalID, reason string) template.Error {
+	return template.Error{Message: logicalID + replacedWords + reason}
+}
+
 // Rules returns all rules, each ID once. The order is that in which a message is held against them.
 func Rules() []Rule {
 	return []Rule{
+		{"provider-refuses", "The provider of a resource accepts the change.",
+			"change the properties as the provider's reason says", "", []string{refusedWords}},
+		{"provider-replaces", "An update of the stack replaces no resource by surprise.",
+			"keep the old value if the resource must not be replaced", "", []string{replacedWords}},
 		{"syntax", "A template is well-formed JSON or YAML.",
 			"fix the text here; the rest was not read", "", []string{"not well-formed", "unsupported structure"}},
 		{"duplicate-key", "A key occurs once in an object.",

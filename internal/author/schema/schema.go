@@ -79,6 +79,16 @@ func (d *Document) Names() []string {
 	return slices.DeleteFunc(slices.Sorted(maps.Keys(d.types)), func(name string) bool { return name == AnyType })
 }
 
+// Plans reports whether the provider answers a Plan for any type.
+func (d *Document) Plans() bool {
+	for _, t := range d.types {
+		if t.Plans {
+			return true
+		}
+	}
+	return false
+}
+
 // Type returns the schema of a resource type, or the zero Type if it is unknown.
 func (d *Document) Type(name string) Type {
 	if t, ok := d.types[name]; ok {

@@ -103,6 +103,14 @@ type Change struct {
 	Problem string `json:"problem,omitempty"`
 	// Import is the first imported name without an export; "" for none.
 	Import string `json:"import,omitempty"`
+	// Reason is why the provider announces a replacement, by its answer to a Plan; "" if it does not.
+	Reason string `json:"reason,omitempty"`
+	// Refused is why the provider refuses the change, by its answer to a Plan; "" if it does not.
+	Refused string `json:"refused,omitempty"`
+	// Unplanned is why a provider that plans was not asked or has no answer; "" for no such problem.
+	Unplanned string `json:"unplanned,omitempty"`
+	// Awaits are the resources on which unknown properties depend, sorted.
+	Awaits []string `json:"-"`
 }
 
 // Detail is one changing place in a resource, with one reason for the change.

@@ -79,4 +79,13 @@ func hasUnknown(v value.Value) bool {
 		slices.ContainsFunc(v.Members(), func(m value.Member) bool { return hasUnknown(m.Value) })
 }
 
+// Undetermined reports whether part of a value is unknown before the plan is executed, also inside a text.
+func Undetermined(v value.Value) bool {
+	if v.Kind() == value.String && (strings.Contains(v.Text(), Unknown) || strings.Contains(v.Text(), UnknownUUID)) {
+		return true
+	}
+	return slices.ContainsFunc(v.Items(), Undetermined) ||
+		slices.ContainsFunc(v.Members(), func(m value.Member) bool { return Undetermined(m.Value) })
+}
+
 func isUnknown(v value.Value) bool { return v.Kind() == value.String && v.Text() == Unknown }

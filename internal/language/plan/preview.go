@@ -267,11 +267,15 @@ func (p *preview) foresee(change *Change, c *Candidate) (properties, metadata va
 	for _, need := range c.NewNeeds {
 		p.change(need)
 	}
-	properties, change.Import, problem = p.evaluate(c.New.Properties)
+	var open []template.Reference
+	properties, change.Import, open, problem = p.evaluate(c.New.Properties)
 	if problem != "" {
 		return value.Value{}, value.Value{}, problem
 	}
-	metadata, missing, problem := p.evaluate(c.New.Metadata)
+	if hasUnknown(properties) {
+		change.await(open)
+	}
+	metadata, missing, _, problem := p.evaluate(c.New.Metadata)
 	if problem != "" {
 		return value.Value{}, value.Value{}, problem
 	}
@@ -284,12 +288,29 @@ func (p *preview) foresee(change *Change, c *Candidate) (properties, metadata va
 }
 
 // evaluate returns the known parts of a value of the new template, and the first import in it without an export.
-func (p *preview) evaluate(declared template.Node) (v value.Value, missing, problem string) {
-	v, missing, err := template.ForeseeImports(declared, p.to.Scope, p.world.Resources, p.known)
-	if err != nil {
-		return v, "", err.Error()
+func (p *preview) evaluate(declared template.Node) (v value.Value, missing string, open []template.Reference, problem string) {
+	known := func(r template.Reference) bool {
+		ok := p.known(r)
+		if !ok {
+			open = append(open, r)
+		}
+		return ok
 	}
-	return v, missing, ""
+	v, missing, err := template.ForeseeImports(declared, p.to.Scope, p.world.Resources, known)
+	if err != nil {
+		return v, "", nil, err.Error()
+	}
+	return v, missing, open, ""
+}
+
+// await notes the resources on which the properties depend and whose values are unknown.
+func (c *Change) await(open []template.Reference) {
+	for _, r := range open {
+		if !slices.Contains(c.Awaits, r.Resource) {
+			c.Awaits = append(c.Awaits, r.Resource)
+		}
+	}
+	slices.Sort(c.Awaits)
 }
 
 // known reports whether a reference is to an unchanged value. A provider that gets a request may answer with another

@@ -29,16 +29,21 @@ import (
 func (n *Node) openProviders(ctx context.Context, account string) (err error) {
 	n.providers = newProviders(n.store, n.notes, n.config.Region, n.log)
 	n.providers.calledOut, n.providers.aws = n.processKeys.calledOut, n.newAWSRule(account)
+	n.asksPlans = NewPlans(n.providers.named, n.providers.schema)
 	if n.config.Role != Reader {
 		n.runtime, err = local.New(local.Config{
 			Done: func(id string, outcome local.Outcome) {
-				if n.providers.calls.Done(id, outcome) || n.functions != nil && n.functions.Done(id, outcome) {
+				if n.asksPlans.Done(id, outcome) || n.providers.calls.Done(id, outcome) || n.functions != nil && n.functions.Done(id, outcome) {
 					return
 				}
 				n.notes.end(wire.RequestID(id))
 				n.delivery.Done(id, outcome)
 			},
 			Log: func(provider, id, line string) {
+				if isPlan(id) {
+					n.log.Debug(line, "provider", provider, "plan", id)
+					return
+				}
 				request := n.providers.requestOf(id)
 				if request != "" {
 					n.notes.line(request, line)

@@ -111,6 +111,9 @@ type Config struct {
 	// SSM says where the parameters are that templates name: empty means in the store, [SSMAWS] means where the AWS SDK's
 	// configuration says, and a URL means there.
 	SSM string
+	// Plans asks providers what they would do, instead of the node's own processes; nil means those. PlanWithin is the engine's.
+	Plans      *Plans
+	PlanWithin time.Duration
 	// ResolveSecrets has dynamic references to secrets resolved when a request is sent.
 	ResolveSecrets bool
 	// Metrics says whether and how the node reports what it counts; the zero value counts, and tells no one.
@@ -151,6 +154,7 @@ type Node struct {
 	cloud     *cloud             // nil if there is none
 	functions *lambda.Functions  // nil in a Reader
 	rules     *events.Rules      // nil in a Reader
+	asksPlans *Plans             // the node's own
 	// notifications signs what goes to URLs behind topics; nil in a Reader.
 	notifications *notification.Signer
 	server        *server.Server
@@ -284,7 +288,7 @@ func Open(ctx context.Context, config Config) (_ *Node, err error) {
 	}
 	n.engine, err = engine.Open(ctx, engine.Config{
 		Store: n.store, Name: nodeName(), Alone: config.Database == "", Fidelity: config.Fidelity, UnknownTypes: config.UnknownTypes, Log: n.log,
-		Observer: n.metrics, Dispatch: n.dispatch, Settled: n.settled, Native: types, Serves: n.providers.serves, Reads: n.reads(),
+		Observer: n.metrics, Dispatch: n.dispatch, Settled: n.settled, Native: types, Serves: n.providers.serves, Reads: n.reads(), Plans: n.plans(), PlanWithin: config.PlanWithin,
 		NestedTemplate: func(ctx context.Context, account, region, url string) (string, error) {
 			return n.nestedTemplate(sigv4.WithIdentity(ctx, sigv4.Identity{Account: account, Region: region}), url)
 		},

@@ -1,0 +1,203 @@
+package engine_test
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/pintle-dev/pintle/internal/engine"
+	"github.com/pintle-dev/pintle/internal/language/plan"
+	"github.com/pintle-dev/pintle/internal/store"
+	"github.com/pintle-dev/pintle/wire"
+)
+
+// forecasts are providers that plan. It implements engine.ProviderPlans.
+type forecasts struct {
+	answer func(context.Context, engine.PlanQuestion) wire.Planned
+
+	mu         sync.Mutex
+	asked      []string
+	busy, most int
+}
+
+func (f *forecasts) Plans(_ context.Context, _ wire.ServiceToken, resourceType string) bool {
+	return resourceType == "Custom::Thing"
+}
+
+func (f *forecasts) Plan(ctx context.Context, q engine.PlanQuestion) wire.Planned {
+	size := func(text string) string { return strings.TrimSpace(strings.Trim(text, `"`)) }
+	now, _ := q.Properties.Get("Size")
+	was, _ := q.Old.Get("Size")
+	key, _ := q.Properties.Get("Key")
+	f.mu.Lock()
+	f.busy++
+	f.most = max(f.most, f.busy)
+	f.asked = append(f.asked, fmt.Sprintf("%s %q: %s %s from %s", q.Logical, q.PhysicalID, size(now.Text()), key.Text(), size(was.Text())))
+	f.mu.Unlock()
+	defer func() {
+		f.mu.Lock()
+		defer f.mu.Unlock()
+		f.busy--
+	}()
+	return f.answer(ctx, q)
+}
+
+// questions returns what was asked, sorted, and forgets it.
+func (f *forecasts) questions() []string {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	asked := f.asked
+	f.asked = nil
+	slices.Sort(asked)
+	return asked
+}
+
+func newForecasts(t *testing.T, f *forecasts) *world {
+	t.Helper()
+	return newWorldWith(t, engine.Config{Plans: f, PlanWithin: time.Minute})
+}
+
+const secretKey = "the key of the test"
+
+// sized returns a template with a thing of a size, one that depends on it, and one whose provider does not plan.
+func sized(size int) string {
+	return body(map[string]string{
+		"C": resource(fmt.Sprintf(`"Size": %d, "Key": "%s"`, size, secretKey)),
+		"D": resource(`"Of": {"Ref": "C"}`),
+		"E": strings.Replace(resource(fmt.Sprintf(`"Size": %d`, size)), "Custom::Thing", "Custom::Other", 1),
+	})
+}
+
+// TestChangeSetAsksProviders checks what a change set makes of the plans of providers.
+func TestChangeSetAsksProviders(t *testing.T) {
+	for name, test := range map[string]struct {
+		answer      wire.Planned
+		status      store.ChangeSetState
+		reason      string
+		replacement plan.Replacement
+	}{
+		"replaces": {wire.Planned{Change: wire.Replace, Reason: "it cannot shrink"}, store.ChangeSetAvailable, "[INFO] C must be replaced: it cannot shrink.", plan.ReplacementTrue},
+		"in place": {wire.Planned{Change: wire.InPlace}, store.ChangeSetAvailable, "", plan.ReplacementFalse},
+		"refuses":  {wire.Planned{Change: wire.Refuse, Reason: "no quota."}, store.ChangeSetFailed, "Providers refuse the change. C: no quota.", ""},
+		"cannot":   {wire.Planned{Error: "panic"}, store.ChangeSetAvailable, "", plan.ReplacementConditional},
+	} {
+		t.Run(name, func(t *testing.T) {
+			f := &forecasts{answer: func(context.Context, engine.PlanQuestion) wire.Planned { return test.answer }}
+			w := newForecasts(t, f)
+			w.must(w.create(sized(5)))
+			w.createThings()
+			if asked := f.questions(); asked != nil {
+				t.Errorf("a deploy asked %q", asked)
+			}
+			set, err := w.planned(engine.CreateChangeSet{Kind: store.KindUpdate, Name: "n", Template: sized(3)})
+			w.must(err)
+			if set.State != test.status || set.Reason != test.reason {
+				t.Errorf("got %s %q, want %s %q", set.State, set.Reason, test.status, test.reason)
+			}
+			// D depends on C, so its properties are unknown.
+			want := []string{`C "id-of-C": 3 ` + secretKey + ` from 5`}
+			if asked := f.questions(); !slices.Equal(asked, want) {
+				t.Errorf("asked %q, want %q", asked, want)
+			}
+			changes, err := set.Changes()
+			w.must(err)
+			if test.status == store.ChangeSetFailed {
+				if len(changes) != 0 || w.execute("n") == nil {
+					t.Errorf("a refused change set can be executed, or has changes: %v", changes)
+				}
+				return
+			}
+			for _, c := range changes {
+				switch c.LogicalID {
+				case "C":
+					if c.Replacement != test.replacement || (test.replacement == plan.ReplacementTrue) != (c.PolicyAction == "ReplaceAndDelete") {
+						t.Errorf("C: %s %s, want %s", c.Replacement, c.PolicyAction, test.replacement)
+					}
+				case "D":
+					if c.Unplanned != "its properties are unknown until C is done" {
+						t.Errorf("D is unplanned because %q", c.Unplanned)
+					}
+				case "E":
+					if c.Replacement != plan.ReplacementConditional || c.Unplanned != "" {
+						t.Errorf("E: %s %q", c.Replacement, c.Unplanned)
+					}
+				}
+			}
+		})
+	}
+}
+
+// TestPlanRefusesACreate checks a change set for a stack that does not exist, and that no secret is shown.
+func TestPlanRefusesACreate(t *testing.T) {
+	f := &forecasts{answer: func(_ context.Context, q engine.PlanQuestion) wire.Planned {
+		key, _ := q.Properties.Get("Key")
+		return wire.Planned{Change: wire.Refuse, Reason: "no quota for " + key.Text()}
+	}}
+	w := newForecasts(t, f)
+	set, err := w.planned(engine.CreateChangeSet{
+		Kind: store.KindCreate, Name: "n", Template: body(map[string]string{"C": resource(`"Size": 3, "Key": {"Ref": "P"}`)}, noEchoP),
+		Options: engine.Options{Parameters: []engine.Parameter{{Key: "P", Value: secretKey}}},
+	})
+	w.must(err)
+	if want := "Providers refuse the change. C: no quota for *****."; set.State != store.ChangeSetFailed || set.Reason != want {
+		t.Errorf("got %s %q, want %q", set.State, set.Reason, want)
+	}
+	if asked := f.questions(); !slices.Equal(asked, []string{`C "": 3 ` + secretKey + ` from `}) {
+		t.Errorf("asked %q", asked)
+	}
+}
+
+// TestPreviewAsksProviders checks that a preview asks only if it is told to, and writes nothing.
+func TestPreviewAsksProviders(t *testing.T) {
+	f := &forecasts{answer: func(context.Context, engine.PlanQuestion) wire.Planned {
+		return wire.Planned{Change: wire.Replace, Reason: "it cannot shrink"}
+	}}
+	w := newForecasts(t, f)
+	w.must(w.create(sized(5)))
+	w.createThings()
+	before := fmt.Sprint(w.stack(), w.history())
+	for _, ask := range []bool{false, true} {
+		drawn, err := w.engine.Preview(w.ctx, engine.PreviewStack{Stack: named("S"), Template: sized(3), Ask: ask})
+		w.must(err)
+		if got := drawn.Changes[0]; (got.Reason == "it cannot shrink") != ask {
+			t.Errorf("ask %t: %+v", ask, got)
+		}
+		if asked := f.questions(); (len(asked) == 1) != ask {
+			t.Errorf("ask %t: asked %q", ask, asked)
+		}
+	}
+	if after := fmt.Sprint(w.stack(), w.history()); after != before || len(w.inbox) > 0 {
+		t.Errorf("a preview has changed the stack or sent a request:\n%s\n%s\n%v", before, after, w.inbox)
+	}
+}
+
+// TestPlansAreBounded checks the number of providers that are asked at once, and the time that they have.
+func TestPlansAreBounded(t *testing.T) {
+	all := map[string]string{}
+	for n := range 30 {
+		all[fmt.Sprintf("C%d", n)] = resource(fmt.Sprintf(`"Size": %d`, n))
+	}
+	f := &forecasts{answer: func(ctx context.Context, _ engine.PlanQuestion) wire.Planned {
+		<-ctx.Done()
+		return wire.Planned{Error: "late"}
+	}}
+	w := newWorldWith(t, engine.Config{Plans: f, PlanWithin: 50 * time.Millisecond})
+	set, err := w.planned(engine.CreateChangeSet{Kind: store.KindCreate, Name: "n", Template: body(all)})
+	w.must(err)
+	if set.State != store.ChangeSetAvailable || set.Reason != "" || f.most != 8 {
+		t.Errorf("%s %q, %d at once", set.State, set.Reason, f.most)
+	}
+}
+
+// createThings answers all requests with success.
+func (w *world) createThings() {
+	w.t.Helper()
+	for len(w.inbox) > 0 {
+		logical := string(w.inbox[0].Logical)
+		w.succeed(logical, "id-of-"+logical)
+	}
+}
