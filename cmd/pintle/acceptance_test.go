@@ -209,7 +209,7 @@ func TestProvidersThatMisbehave(t *testing.T) {
 		mode, more string
 		status     types.StackStatus
 		reason     string // of CREATE_FAILED
-		id         string // of what was created, or deleted again
+		id         string // of the created or deleted resource
 	}{
 		{"exit", "", types.StackStatusRollbackComplete, rest + "3" + rest + "these are my last words" + rest, ""},
 		{"panic", "", types.StackStatusRollbackComplete, rest + "panic: out of cheese" + rest, ""},
@@ -253,8 +253,8 @@ func join(parts ...string) string {
 	return strings.Join(slices.DeleteFunc(parts, func(s string) bool { return s == "" }), ", ")
 }
 
-// httpProvider is an independent provider: it knows nothing of Pintle and answers as Lambda's cfn-response does, by a
-// PUT with an empty content type, when it is asked to.
+// httpProvider is an independent provider without Pintle code. On request it answers as Lambda's cfn-response does, by a
+// PUT with an empty content type.
 type httpProvider struct {
 	*httptest.Server
 	t        *testing.T
@@ -441,7 +441,7 @@ func TestNoSecretIsLeftBehind(t *testing.T) {
 	}
 }
 
-// describe returns all that the API tells of a stack.
+// describe returns everything that the API reports about a stack.
 func describe(t *testing.T, s *served, name string) string {
 	t.Helper()
 	stacks, err := s.client().DescribeStacks(t.Context(), &cloudformation.DescribeStacksInput{StackName: &name})

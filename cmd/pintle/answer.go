@@ -12,7 +12,7 @@ import (
 	"github.com/pintle-dev/pintle/wire"
 )
 
-// invocation is what an invoke has to tell.
+// invocation is the result of an invoke.
 type invocation struct {
 	app                 *app
 	target              string
@@ -38,7 +38,7 @@ type answerDocument struct {
 	Milliseconds int64 `json:"milliseconds"`
 	// Replaces is the physical ID that an Update gave up.
 	Replaces string `json:"replaces,omitempty"`
-	// Problem is why there is no answer, or why the service would not take it.
+	// Problem says why no answer came, or why the service would reject it.
 	Problem string   `json:"problem,omitempty"`
 	Notes   []string `json:"notes,omitempty"`
 	Log     []string `json:"log"`
@@ -56,7 +56,7 @@ func (i *invocation) line(text string) {
 	}
 }
 
-// report shows what came of the request, and returns the error that the command ends with.
+// report prints the result of the request, and returns the error that the command exits with.
 func (i *invocation) report(r harness.Result) error {
 	d := i.document(r)
 	if i.asJSON {

@@ -15,16 +15,16 @@ import (
 	"github.com/pintle-dev/pintle/cmd/pintle/internal/display"
 )
 
-// app is what the commands know of the world around them.
+// app is the environment of the commands.
 type app struct {
 	stdin          io.Reader
 	stdout, stderr io.Writer
 	getenv         func(string) string
-	// cwd is what relative paths are relative to.
+	// cwd is the base of relative paths.
 	cwd string
 	// screen describes the terminal that stdout is; nil if it is none.
 	screen *display.Screen
-	// developing says that what was fixed is saved, and not typed again.
+	// developing says that the command watches files, so the user saves a fix and types no command.
 	developing bool
 	// ran says that a command's own code was reached: an error before that is one of usage.
 	ran bool
@@ -54,7 +54,7 @@ func (a *app) asFailure(err error) *failure {
 	return usageError(err, "pintle --help lists the commands and their flags")
 }
 
-// again says how what was fixed is tried.
+// again says how to try again after a fix.
 func (a *app) again() string {
 	if a.developing {
 		return "save it"
@@ -113,7 +113,7 @@ Exit codes: 0 done, 1 the operation failed, 2 usage error.`,
 	return root
 }
 
-// knownCommand refuses a command that there is not, and names those that were perhaps meant.
+// knownCommand refuses an unknown command, and suggests similar ones.
 func knownCommand(root *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return nil

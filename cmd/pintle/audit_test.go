@@ -25,7 +25,7 @@ import (
 	"github.com/pintle-dev/pintle/internal/dev/awshttp"
 )
 
-// audited returns what is recorded, in a line each: who, where, what and what became of it.
+// audited returns the audit entries, one line each: caller, place, action and result.
 func audited(t *testing.T, path string) (lines []string) {
 	t.Helper()
 	text, err := os.ReadFile(path)

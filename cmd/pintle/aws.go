@@ -122,7 +122,7 @@ func (a *app) policy(o *policyOptions, file string) error {
 	return a.printYAML(document)
 }
 
-// tellOpen says of which roles the template does not tell all.
+// tellOpen lists the roles that the template does not fully determine.
 func (a *app) tellOpen(calls []policy.Call) {
 	told := map[string]bool{}
 	for _, c := range calls {

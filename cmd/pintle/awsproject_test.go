@@ -31,7 +31,7 @@ type awsProject struct {
 	env    []string
 }
 
-// aws runs the AWS CLI and returns what it printed, on standard error too. It must exit with a code.
+// aws runs the AWS CLI and returns its output, including standard error. It must exit with the given code.
 func (p *awsProject) aws(code int, args ...string) string {
 	p.Helper()
 	command := exec.CommandContext(p.Context(), "aws", args...)
@@ -43,7 +43,7 @@ func (p *awsProject) aws(code int, args ...string) string {
 	return strings.TrimSpace(string(out))
 }
 
-// TestNewForAWS deploys what pintle new --aws writes, unmodified, with the AWS CLI: build.sh builds the zip file, the template makes the
+// TestNewForAWS deploys the output of pintle new --aws, unmodified, with the AWS CLI: build.sh builds the zip file, the template makes the
 // function and, with Wait=true, its state machine. A stack that uses it is created, updated, rolled back and deleted, and each operation
 // waits in an execution of that machine.
 func TestNewForAWS(t *testing.T) {
@@ -125,7 +125,7 @@ Outputs: {Path: {Value: !GetAtt Site.Path}}
 	machine := p.aws(0, "stepfunctions", "list-state-machines", "--query", "stateMachines[0].stateMachineArn", "--output", "text")
 	executions := strings.Fields(p.aws(0, "stepfunctions", "list-executions", "--state-machine-arn", machine, "--status-filter", "SUCCEEDED",
 		"--query", "executions[].executionArn", "--output", "text"))
-	if len(executions) < 4 { // of the creates and updates, and of what undoes those that failed
+	if len(executions) < 4 { // of the creates, the updates and the rollbacks
 		t.Errorf("%d executions succeeded: %v", len(executions), executions)
 	}
 	if history := p.aws(0, "stepfunctions", "get-execution-history", "--execution-arn", executions[0], "--query", "events[].type", "--output", "text"); !strings.Contains(history, "WaitStateExited") {
@@ -145,7 +145,7 @@ func (p *awsProject) output(stack, name string) string {
 		"--query", "Stacks[0].Outputs[?OutputKey=='"+name+"'].OutputValue")
 }
 
-// delete deletes a stack and waits until it is gone.
+// delete deletes a stack and waits until it is deleted.
 func (p *awsProject) delete(stack string) {
 	p.Helper()
 	id := p.aws(0, "cloudformation", "describe-stacks", "--stack-name", stack, "--query", "Stacks[0].StackId", "--output", "text")

@@ -16,8 +16,8 @@ import (
 
 var consoleUpdate = flag.Bool("console.update", false, "let TestBrowser take the pictures of docs/console anew")
 
-// TestBrowser looks at the console as an operator does, in a real browser, with the keyboard alone: all its pages, an operation that
-// continues, and everything that one can do there, with what comes of it in the engine.
+// TestBrowser uses the console as an operator does, in a real browser and by keyboard only. It visits every page, follows an operation
+// in progress, and takes every action that the console offers, with its effect in the engine.
 func TestBrowser(t *testing.T) {
 	parts := requireBrowser(t)
 	s := newScene(t)
@@ -63,7 +63,7 @@ func TestBrowser(t *testing.T) {
 	}
 }
 
-// signInLink is what pintle console prints, as a path.
+// signInLink is the path of the link that pintle console prints.
 func signInLink(t *testing.T, s *served) string {
 	t.Helper()
 	out, err := runIn(t, s.dir, "console", "--data", s.dir)
@@ -89,7 +89,7 @@ func (s *scene) pathOf(name string, parts ...string) string {
 }
 
 func (s *scene) signsIn(b *browser) {
-	b.page("/console/", "Sign in") // where those come to who have not
+	b.page("/console/", "Sign in") // for visitors without a session
 	b.accessible()
 	link := signInLink(s.t, s.served)
 	b.page(link, "Stacks")
@@ -162,7 +162,7 @@ func (s *scene) pages(b *browser) {
 	}
 }
 
-// live watches an operation: what becomes of it is seen without loading the page again.
+// live watches an operation: its progress appears without reloading the page.
 func (s *scene) live(b *browser) {
 	b.page(s.pathOf("orders"), "Stack orders")
 	b.follow("link", "Timeline")
@@ -205,8 +205,8 @@ func (s *scene) crowd(b *browser) {
 	}
 }
 
-// stale asks for a delete on a page that shows a stack at rest, which is updated by then. What becomes of the update is seen on the
-// page that says why nothing was done, and the form is not sent once more by that.
+// stale requests a delete on an outdated page: the stack is being updated by now. The response page says why nothing was done,
+// follows the update, and does not submit the form again.
 func (s *scene) stale(b *browser) {
 	b.page(s.pathOf("inventory"), "Stack inventory")
 	b.unfold("Delete the stack…")
@@ -337,7 +337,7 @@ func (s *scene) deletes(b *browser) {
 	s.wants(s.ids["billing"], types.StackStatusDeleteComplete)
 }
 
-// audit finds what was done on the list of that.
+// audit finds the actions in the audit list.
 func (s *scene) audit(b *browser) {
 	b.page("/console/audit", "Audit")
 	for _, want := range []string{"update cancelled", "rollback continued", "change set more executed", "delete asked for", "Index"} {

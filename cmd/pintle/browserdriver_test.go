@@ -31,14 +31,14 @@ type browser struct {
 	version string
 	// refused are the paths that the server is to refuse: the browser complains about those.
 	refused map[string]bool
-	// outside is what was asked of other machines: a proxy gets that, and refuses it.
+	// outside returns the requests to other machines. A proxy gets and refuses them.
 	outside func() []string
 }
 
-// browserParts are where a browser and what drives it are installed.
+// browserParts has the paths of a browser and its driver.
 type browserParts struct{ folder, chromium, node string }
 
-// requireBrowser skips the test if there is no browser or nothing that drives it.
+// requireBrowser skips the test without a browser or a driver for it.
 func requireBrowser(t *testing.T) browserParts {
 	t.Helper()
 	return browserParts{require.Playwright(t), require.Tool(t, "chromium"), require.Tool(t, "node")}
@@ -87,7 +87,7 @@ func (p browserParts) start(t *testing.T, home string) *browser {
 	return b
 }
 
-// command is what a command has next to its name.
+// command has the members of a command other than its name.
 type command map[string]any
 
 // do gives a command and reads its answer into value, unless that is nil. A command that fails ends the test.
@@ -136,7 +136,7 @@ func (b *browser) path() string {
 	return strings.TrimPrefix(url, b.home)
 }
 
-// text is what a reader sees of the page.
+// text returns the visible text of the page.
 func (b *browser) text() string {
 	b.t.Helper()
 	var text string
@@ -150,7 +150,7 @@ func (b *browser) says(want string) {
 	b.do("says", command{"want": want}, nil)
 }
 
-// part waits until what the selector finds has a text.
+// part waits until the selected element has a text.
 func (b *browser) part(within, want string) {
 	b.t.Helper()
 	b.do("says", command{"want": want, "within": within}, nil)
@@ -178,7 +178,7 @@ func (b *browser) follow(role, name string) {
 	b.do("follow", command{"role": role, "name": name}, nil)
 }
 
-// unfold opens what a summary is of, by keyboard.
+// unfold opens the details of a summary by keyboard.
 func (b *browser) unfold(name string) {
 	b.t.Helper()
 	b.do("unfold", command{"name": name}, nil)
@@ -210,7 +210,7 @@ func (b *browser) shot(file, scheme string) {
 	b.do("scheme", command{"want": "light"}, nil)
 }
 
-// stop is what the Tab key comes to.
+// stop is an element that the Tab key reaches.
 type stop struct {
 	Name, Tag string
 	Visible   bool // whether one sees that it has the focus
@@ -240,7 +240,7 @@ func (b *browser) accessible() {
 	}
 	b.check("light", 10, nil)
 	b.do("scheme", command{"want": "dark"}, nil)
-	b.check("dark", 1, []string{"color-contrast"}) // what the scheme changes
+	b.check("dark", 1, []string{"color-contrast"}) // only this rule depends on the scheme
 	b.do("scheme", command{"want": "light"}, nil)
 }
 
@@ -260,7 +260,7 @@ func (b *browser) check(scheme string, passes int, only []string) {
 	}
 }
 
-// seen is what the browser has asked for or complained about.
+// seen is a request or a complaint of the browser.
 type seen struct{ Kind, Text, At string }
 
 // clean checks that since the last time nothing was asked of another than the server, and nothing went wrong on a page.
@@ -279,7 +279,7 @@ func (b *browser) clean() {
 	}
 }
 
-// answer is what a request made outside of a page gets.
+// webAnswer is the response to a request made outside of a page.
 type webAnswer struct {
 	Status int
 	Text   string
@@ -293,7 +293,7 @@ func (b *browser) post(path, origin string, fields map[string]string) webAnswer 
 	return a
 }
 
-// pageCost is what a page took the browser.
+// pageCost is the time and memory that the browser needed for a page.
 type pageCost struct {
 	Answer, Load float64 // milliseconds
 	Bytes, Nodes int

@@ -16,7 +16,7 @@ import (
 var consoleResources = flag.Int("console.resources", 1000, "how many resources the large stack of TestBrowserMany has")
 
 // TestBrowserMany looks at a small stack and at a large one: pages of the large one are as large, and have as many elements. It prints
-// what each took the browser, as the table in docs/console.md.
+// the cost of each for the browser, as the table in docs/console.md.
 func TestBrowserMany(t *testing.T) {
 	parts := requireBrowser(t)
 	const small = 300 // enough for pages after the first

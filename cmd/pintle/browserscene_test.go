@@ -18,12 +18,12 @@ const plantedSecret = "hunter2-of-the-database"
 
 // scene is a server with stacks of every kind that the console shows:
 //
-//	shop       stands, and has a change set called more
+//	shop       is complete, and has a change set called more
 //	orders     is being created: the providers of Worker and Index wait
 //	inventory  is being updated: the provider of Stock waits
-//	billing    was not created
-//	ledger     could not be rolled back, for the provider of Book refuses
-//	archive    was deleted, and has left Tape behind, which could not be
+//	billing    could not be created
+//	ledger     could not be rolled back, because the provider of Book refuses
+//	archive    was deleted without Tape, whose Delete failed
 type scene struct {
 	*served
 	hall  *hall
@@ -171,7 +171,7 @@ func (s *scene) meets(resource string) {
 	s.until("the provider of "+resource+" waits", func() bool { return s.hall.here(resource) })
 }
 
-// refuse makes the provider refuse requests, such as Delete-Tape, for a reason; an empty one lets it do them.
+// refuse makes the provider refuse requests, such as Delete-Tape, for a reason. With an empty reason it accepts them.
 func (s *scene) refuse(request, reason string) {
 	s.t.Helper()
 	path := filepath.Join(s.shelf, "refuse", request)

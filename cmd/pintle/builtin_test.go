@@ -15,7 +15,7 @@ import (
 // TestBuiltin is about the provider that makes AWS calls, against services on this machine.
 func TestBuiltin(t *testing.T) { runScripts(t, filepath.Join("testdata", "builtin")) }
 
-// services stands in for AWS, as far as the scripts call it. Each request is a line of a file: who signed it, where, what.
+// services stands in for the AWS calls of the scripts. It writes a line for each request: signer, region and call.
 type services struct {
 	mu         sync.Mutex
 	log        string // the file

@@ -293,7 +293,7 @@ func (a *app) progress(c *check.Config) (done func()) {
 	return func() { fmt.Fprint(a.stderr, clear) }
 }
 
-// once tells of a provider only once what takes time: new processes are started for it in the course of a check.
+// once reports each slow step of a provider only once, because a check starts several processes of it.
 func (a *app) once(tell func(provider, text string)) func(provider, text string) {
 	var mu sync.Mutex
 	told := map[string]bool{}

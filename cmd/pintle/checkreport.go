@@ -60,7 +60,7 @@ type findingDocument struct {
 	Remedy   remedyDocument `json:"remedy"`
 }
 
-// remedyDocument is what to change, with code in the first finding of a rule if there is any for the handler's language.
+// remedyDocument is a remedy, with code in the first finding of a rule if the handler's language has a snippet.
 type remedyDocument struct {
 	Text     string `json:"text"`
 	Snippet  string `json:"snippet,omitempty"`
@@ -163,10 +163,10 @@ func checkedDocument(target string, r check.Report) checkDocument {
 	return d
 }
 
-// maxCame bounds what a row of the table shows of an answer, in characters.
+// maxCame bounds the part of an answer in a row of the table, in characters.
 const maxCame = 90
 
-// printCheck shows a report to people: what was sent and came, then what is wrong.
+// printCheck prints a report as text: requests and answers, then findings.
 func (a *app) printCheck(r check.Report) error {
 	var out strings.Builder
 	rows := [][]string{{"SCENARIO", "VERDICT", "SENT", "CAME"}}
@@ -292,7 +292,7 @@ func margined(text string, spaces int) string {
 	return out.String()
 }
 
-// listChecks lists what is checked, in the words of ROS or of CloudFormation.
+// listChecks lists the scenarios and rules, in the words of ROS or of CloudFormation.
 func (a *app) listChecks(output string, ros bool) error {
 	dialect := wire.CloudFormation
 	if ros {

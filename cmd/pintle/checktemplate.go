@@ -58,7 +58,7 @@ func (a *app) fromTemplate(o *checkOptions, c *check.Config) error {
 	c.SecretValues = v.Secrets()
 	scope, _ := partial.Scope() // also if something in it is not known
 	for _, parameter := range scope.Parameters {
-		c.SecretValues = append(c.SecretValues, parameter.Secrets()...) // a provider may take what was joined apart
+		c.SecretValues = append(c.SecretValues, parameter.Secrets()...) // a provider may split joined values
 	}
 	if c.Properties = v.JSON(); c.ResourceType == "" {
 		c.ResourceType = r.Type
@@ -97,7 +97,7 @@ func oneResource(p *template.Partial, name string) (*template.Resource, error) {
 	return nil, usagef("the custom ones are "+strings.Join(names, ", "), "the template has no resource %s", name)
 }
 
-// settled returns the value of a tree of a template, or the path of what is known only in a stack.
+// settled returns the value of a template node, or the path of a part that only a stack determines.
 func settled(p *template.Partial, n template.Node, path string) (v value.Value, open string, err error) {
 	if n.IsZero() {
 		return value.Object(), "", nil

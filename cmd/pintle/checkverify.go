@@ -16,7 +16,7 @@ import (
 	"github.com/pintle-dev/pintle/wire"
 )
 
-// maxRead bounds what a command of --verify may print.
+// maxRead bounds the output of a --verify command, in bytes.
 const maxRead = 1 << 20
 
 // propertyReader runs the command of --verify. It gets the physical ID in PINTLE_PHYSICAL_ID and the answered request on stdin.

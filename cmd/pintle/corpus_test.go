@@ -29,7 +29,8 @@ var beyondValidate = map[string]string{
 	"rules_bootstrap-old":            "the parameter store is not asked",
 }
 
-// TestCorpus lets validate find what package template finds in its corpus, at the same places, and nothing in what is sound.
+// TestCorpus checks that validate reports the problems that package template finds in its corpus, at the same places, and none in valid
+// templates.
 func TestCorpus(t *testing.T) {
 	files, err := filepath.Glob("../../internal/language/template/testdata/corpus/*.txtar")
 	if err != nil || len(files) == 0 {
@@ -70,7 +71,7 @@ func TestCorpus(t *testing.T) {
 	}
 }
 
-// noToken is what validate reports for the resources of the cases, which are short on purpose.
+// noToken is the report of validate for the resources of the cases, which are short on purpose.
 const noToken = "property ServiceToken is missing"
 
 // validated runs the command on a template, and returns the errors as lines and the exit code. That a resource has no service
@@ -116,7 +117,7 @@ func validated(t *testing.T, template, parameters string) (found []string, code 
 
 var several = regexp.MustCompile(`^(?:\d+:\d+: )?(.*Unresolved resource dependencies )\[([^\]]*)\](.*)$`)
 
-// told reports whether a problem was found. Names that stand for nothing are told in one by the service, and one by one here.
+// told reports whether a problem was found. The service lists all undefined names in one message, Pintle reports each.
 func told(line string, found []string) bool {
 	if slices.Contains(found, line) {
 		return true

@@ -73,8 +73,8 @@ func (a *app) nothingToDelete(name string, asJSON bool) {
 	}
 }
 
-// remaining returns the providers that a command brings along which works on what is there. One that the project names and that cannot be run is left
-// to what the engine knows of it: what is not there any more must not keep a stack from being deleted.
+// remaining returns the providers for a command that works on an existing stack. A provider of the project that cannot be run is left to
+// the engine's record of it: a missing provider must not prevent the delete of a stack.
 func (a *app) remaining(p place, o changeOptions) ([]provided, error) {
 	switch {
 	case o.endpoint != "" && o.providers.any():

@@ -28,7 +28,7 @@ type deployOptions struct {
 	noSchema, replace       bool
 }
 
-// desired is what a deploy brings about.
+// desired is the stack that a deploy requests.
 type desired struct {
 	stack, template, path string
 	language              template.Language
@@ -46,7 +46,7 @@ type desired struct {
 	unknown    engine.UnknownTypes
 	// functions says that functions of the template are run.
 	functions bool
-	// parsed returns the template, or what is wrong with it, within no limits: the engine has those.
+	// parsed returns the template or its errors. It applies no limits, because the engine does.
 	parsed func() (*template.Template, error)
 }
 
@@ -105,7 +105,7 @@ there. Otherwise the operation is saved, and the next deploy resumes it.`,
 	return cmd
 }
 
-// flags adds the flags that select what to deploy. Every command that deploys has them.
+// flags adds the flags that select the template and its inputs. Every command that deploys has them.
 func (o *deployOptions) flags(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.StringVar(&o.template, "template", "", "template `FILE`, JSON or YAML (default: the one in pintle.yaml, or template.json or .yaml)")
@@ -385,15 +385,15 @@ func (s *session) create(ctx context.Context, want desired) (string, error) {
 	return s.stacks.Create(ctx, want.submitted(nil))
 }
 
-// submitted returns what is desired as a service takes it; the parameters in kept keep the values that they have.
+// submitted returns the desired stack in the form of the services. The parameters in kept keep their present values.
 func (w desired) submitted(kept []string) stacks.Desired {
 	return stacks.Desired{
 		Name: w.stack, Template: w.template, Parameters: w.given(kept), Tags: w.tags, KeepFailed: w.disableRollback, Agreed: w.capabilities(), Replace: w.replace,
 	}
 }
 
-// capabilities agrees to the transforms of the template, and to those that nested stacks may have: who deploys with this
-// command has the templates at hand.
+// capabilities agrees to the transforms of the template and of nested stacks, because the user of this command
+// has the templates.
 func (w desired) capabilities() []string {
 	if w.language == template.ROS {
 		return nil // it has none
@@ -401,19 +401,19 @@ func (w desired) capabilities() []string {
 	t, err := w.parsed()
 	nests := func(r *template.Resource) bool { return r.Type == native.StackType }
 	if err != nil {
-		return nil // which the engine tells
+		return nil // the engine reports the error
 	}
 	var agreed []string
 	if t.Transforms() != nil || slices.ContainsFunc(t.Resources, nests) {
 		agreed = append(agreed, "CAPABILITY_AUTO_EXPAND")
 	}
 	if needed, _ := engine.Capabilities(t); needed != "" || agreed != nil {
-		agreed = append(agreed, "CAPABILITY_NAMED_IAM") // what is made of it may name some
+		agreed = append(agreed, "CAPABILITY_NAMED_IAM") // the processed template may name some
 	}
 	return agreed
 }
 
-// agree prints what the command agrees to on behalf of the user.
+// agree prints the capabilities that the command acknowledges for the user.
 func (s *session) agree(want desired) {
 	if t, err := want.parsed(); err == nil && t.Transforms() != nil {
 		s.app.say("the template has transforms (%s): using CAPABILITY_AUTO_EXPAND and CAPABILITY_NAMED_IAM", strings.Join(t.Transforms(), ", "))
@@ -475,7 +475,7 @@ func (s *session) refused(ctx context.Context, err error, want desired, isNew bo
 	return want.refused(s.app, message, isNew)
 }
 
-// refused explains what an engine finds wrong with what is desired.
+// refused explains an engine's rejection of the desired stack.
 func (w desired) refused(a *app, message string, isNew bool) error {
 	hint := "fix " + a.short(w.path) + ", or the values passed to it"
 	err := fmt.Errorf("stack %s: %s", w.stack, message)

@@ -87,7 +87,7 @@ func wantVariables(t *testing.T, where string, names []string) {
 	}
 }
 
-// The unit starts a command that there is, with variables that it reads, and says where its data are in one way.
+// TestUnit checks that the unit starts an existing command with variables that it reads, and names its data directory once.
 func TestUnit(t *testing.T) {
 	settings := map[string][]string{}
 	for line := range strings.Lines(deployFile(t, "systemd", "pintle.service")) {
@@ -112,7 +112,7 @@ func TestUnit(t *testing.T) {
 		t.Errorf("the unit has the variables %v and Type=%s", names, settings["Type"])
 	}
 	wantVariables(t, "pintle.service", names)
-	// The page that tells of the audit log rotates one that the unit may write, and signals no one but the server.
+	// The page about the audit log rotates a file that the unit may write, and signals only the server.
 	text := page(t, "docs/operating.md")
 	if logs := settings["LogsDirectory"]; len(logs) != 1 || !strings.Contains(text, "\n/var/log/"+logs[0]+"/audit.log {") {
 		t.Errorf("the unit may write to %q below /var/log, and docs/operating.md rotates another file", logs)
@@ -206,14 +206,14 @@ func TestWorkflowsArePinned(t *testing.T) {
 	}
 }
 
-// The container is built from files that are there and seen, runs a command that there is, and not as root.
+// TestContainerfile checks that the container is built from existing files in the build context, and runs an existing command, not as root.
 func TestContainerfile(t *testing.T) {
 	root := filepath.Join("..", "..")
 	hidden := ignored(t)
 	var stages []string
 	var user, exposed string
 	var entry, command []string
-	made := map[string]bool{} // what the last stage has
+	made := map[string]bool{} // files of the last stage
 	environment := map[string]string{}
 	for _, i := range instructions(deployFile(t, "container", "Containerfile")) {
 		words := strings.Fields(i.rest)
@@ -498,7 +498,7 @@ func checkPod(t *testing.T, file string, workload, secret object) {
 	}
 }
 
-// A server that is started as in a pod answers its probes, and tells a service manager of its beginning and end.
+// TestServedAsDeployed checks that a server started as in a pod answers its probes, and notifies a service manager of its start and stop.
 func TestServedAsDeployed(t *testing.T) {
 	dir := t.TempDir()
 	workload := manifests(t, "sqlite.yaml")[0]
@@ -525,7 +525,7 @@ func TestServedAsDeployed(t *testing.T) {
 	ended := false
 	defer func() {
 		if !ended {
-			_ = cmd.Process.Kill() // what failed has been said
+			_ = cmd.Process.Kill() // the failure was reported
 			_ = cmd.Wait()
 		}
 	}()
@@ -538,7 +538,7 @@ func TestServedAsDeployed(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		_ = response.Body.Close() // its status is what is wanted
+		_ = response.Body.Close() // only its status is needed
 		if response.StatusCode != http.StatusOK {
 			t.Errorf("%s: %s", probe.HTTPGet.Path, response.Status)
 		}
@@ -558,7 +558,7 @@ func TestServedAsDeployed(t *testing.T) {
 	}
 }
 
-// manager is a service manager's end of a socket. It returns what the next message says.
+// manager is a service manager's end of a socket. It returns a function for the next message.
 func manager(t *testing.T, socket string) (next func() string) {
 	t.Helper()
 	conn, err := net.ListenUnixgram("unixgram", &net.UnixAddr{Name: socket, Net: "unixgram"})

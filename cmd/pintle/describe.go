@@ -30,7 +30,7 @@ type description struct {
 	Requests []operator.Request `json:"requests,omitempty"`
 	// Audit is the newest of the audit list that is about requests, newest first.
 	Audit []auditDocument `json:"audit,omitempty"`
-	// Left is what the stack has given up, or was to keep; More are besides.
+	// Left lists resources that the stack has orphaned or retained. More is the number of further ones.
 	Left []operator.Left `json:"left,omitempty"`
 	More int             `json:"leftBesides,omitempty"`
 }
@@ -41,7 +41,7 @@ type resourceDocument struct {
 	Type       string `json:"type"`
 	Status     string `json:"status"`
 	Reason     string `json:"reason,omitempty"`
-	// Code is what "pintle explain" takes; of a resource that failed by itself.
+	// Code is the argument for "pintle explain"; only for a resource that failed by itself.
 	Code    string    `json:"code,omitempty"`
 	Changed time.Time `json:"changed,omitzero"` // zero for a resource that is not started
 }
@@ -252,7 +252,7 @@ func (a *app) printDescription(p place, d description, engine string) {
 	}
 }
 
-// printLeft lists what a stack has left behind: its orphans, or what was kept.
+// printLeft lists resources that a stack has left behind: its orphans or its retained resources.
 func (a *app) printLeft(label string, left []operator.Left, orphans bool) {
 	var rows [][]string
 	advice := ""

@@ -76,12 +76,12 @@ type development struct {
 	sources sourceList
 	// files are those of the project, next to the sources.
 	files []string
-	// seen is what the files held when they were last read.
+	// seen has the contents of the files when they were last read.
 	seen filewatch.Snapshot
 	told string // which files were said to be watched
 }
 
-// settings are what an engine is started with. One with others has to be started again.
+// settings has the settings of an engine. A change requires a restart.
 type settings struct {
 	data, region string
 	unknown      engine.UnknownTypes
@@ -167,8 +167,8 @@ func (d *development) deploy(ctx context.Context) error {
 	return d.session.bring(ctx, c.place, want, c.result, false)
 }
 
-// adopt takes up which files there are, as far as a project could be read. It reports whether there are others than before: what they
-// held was not noted before they were read.
+// adopt updates the set of files, as far as the project could be read. It reports whether the set has changed, because the contents
+// of new files were not recorded before they were read.
 func (d *development) adopt(c change, want desired, problem error) bool {
 	if c.result == nil { // not even pintle.yaml could be read
 		return false
@@ -199,7 +199,7 @@ func (d *development) adopt(c change, want desired, problem error) bool {
 	return news
 }
 
-// look notes what the files hold, and those of providers.
+// look records the contents of the files, including those of providers.
 func (d *development) look(ctx context.Context) {
 	snapshot, folders := d.looker.Look(d.groups())
 	d.sources.changed(snapshot.Changed(d.seen))
@@ -248,7 +248,7 @@ func (d *development) wait(ctx context.Context) bool {
 	}
 }
 
-// announce says once what is watched.
+// announce prints once which files are watched.
 func (d *development) announce() {
 	var names []string
 	for _, file := range d.files {
@@ -271,7 +271,7 @@ func (d *development) announce() {
 	fmt.Fprintln(d.app.stdout, text)
 }
 
-// name returns what people call a group of files.
+// name returns the name of a group of files for people.
 func (d *development) name(group string) string {
 	if name, ok := d.sources.named(group); ok {
 		return name
@@ -279,7 +279,7 @@ func (d *development) name(group string) string {
 	return d.app.short(group)
 }
 
-// connect sees to it that there is an engine with the settings of now.
+// connect ensures that an engine with the current settings runs.
 func (d *development) connect(ctx context.Context, c change) error {
 	now := settings{c.data, c.connection.region, c.unknown, c.references}
 	if d.session != nil && d.settings != now {

@@ -90,7 +90,7 @@ func (l *sourceList) groups() []filewatch.Group {
 	return groups
 }
 
-// named returns what people call a provider of that name, or with that group.
+// named returns the name for people of a provider or of a group.
 func (l *sourceList) named(name string) (string, bool) {
 	for known, s := range l.known {
 		if known == name || s.group.Name == name {
@@ -121,7 +121,7 @@ func (l *sourceList) fresh(list []provided) []provided {
 	})
 }
 
-// done notes that the engine has a provider as it is now. It returns what became of one that was there before.
+// done records that the engine has the current version of a provider. It returns the change from the previous one.
 func (l *sourceList) done(p provided) string {
 	s := l.known[p.name]
 	if s == nil {

@@ -24,7 +24,7 @@ const (
 // defaultROSRegion is where stacks of ROS are of which nothing else is said.
 const defaultROSRegion = "cn-hangzhou"
 
-// rosRegionOr returns the region that was asked for, for stacks of ROS.
+// rosRegionOr returns the requested region for stacks of ROS.
 func (a *app) rosRegionOr(given string) string {
 	for _, region := range []string{given, a.getenv(aliyunRegion)} {
 		if region != "" {
@@ -42,7 +42,7 @@ func (a *app) region(l template.Language, given string) string {
 	return a.regionOr(given)
 }
 
-// dialectClient is what a session uses for the stacks of one dialect.
+// dialectClient is the client of a session for the stacks of one dialect.
 type dialectClient struct {
 	stacks   stacks.Service
 	operator *operatorClient
@@ -57,8 +57,8 @@ func (s *session) speak(l template.Language) {
 // languages are the dialects, the usual one first.
 var languages = []template.Language{template.CloudFormation, template.ROS}
 
-// find has the session speak the dialect of the stack of a name, or id: that of the flag, or the one in which there is such a stack.
-// In a project its template says which is meant, if both have one. That there is none, the next look finds.
+// find selects the dialect of the stack with a name or ID: that of the flag, or the one in which such a stack exists.
+// If both have one, the template of the project decides. If neither has one, the next lookup reports it.
 func (s *session) find(ctx context.Context, p place, name string) error {
 	given, ok, err := parseDialect(s.connection.dialect)
 	switch {
@@ -116,7 +116,7 @@ func (a *app) projectLanguage(p place, name string) (template.Language, bool) {
 	return template.LanguageOf(string(text)), err == nil
 }
 
-// parseDialect reads what was given to --dialect; false if nothing was.
+// parseDialect reads the value of --dialect. It returns false if it is empty.
 func parseDialect(given string) (template.Language, bool, error) {
 	switch given {
 	case "":
@@ -138,7 +138,7 @@ func checkName(l template.Language, name string) error {
 	return nil
 }
 
-// checkDialect refuses what does not go with the language of the template.
+// checkDialect refuses flags that do not fit the language of the template.
 func (w desired) checkDialect(p place) error {
 	given, ok, err := parseDialect(p.connection.dialect)
 	switch {

@@ -20,11 +20,11 @@ type snippet struct {
 	begins string // the block's first words
 
 	elsewhere string   // why it is not run here
-	needs     []string // programs besides ours; without them the test is skipped
-	from      string   // the directory it is run in, from the root of the repository; empty is a new one
-	before    string   // a script that prepares what the page assumes
+	needs     []string // other programs; the test is skipped without them
+	from      string   // the working directory, relative to the root of the repository; empty means a new one
+	before    string   // a script that prepares the state that the page assumes
 	after     string   // a script that checks the result
-	instead   []string // pairs: what the page says for what is here
+	instead   []string // pairs of a text of the page and its replacement
 }
 
 // server is a script that starts a server, as a page says to do first.
@@ -106,7 +106,7 @@ echo '{"n": 41}' > event.json
 	{page: "docs/functions.md", begins: "mvn", elsewhere: "it needs Maven and its repository; tools/java/install does the same"},
 	{page: "docs/install.md", begins: "kubectl", elsewhere: "it needs a cluster; deployment_test.go holds the manifests to the program"},
 	{
-		// Who signals is told the URL: it is a secret, which no command shows.
+		// The signalling process gets the URL. It is a secret that no command shows.
 		page: "docs/native.md", begins: "curl -T -", needs: []string{"curl", "python3"},
 		before: `cat > template.yaml <<'END'
 Resources:
@@ -222,7 +222,7 @@ func TestDocs(t *testing.T) {
 	}
 }
 
-// preamble makes the shell end what it has started, and lets what the pages run from source be what is tested.
+// preamble makes the shell stop its background processes, and replaces `go run` in pages with the tested binary.
 const preamble = `set -euo pipefail
 trap 'jobs -p | xargs -r kill; wait' EXIT
 go() { if [[ "$*" == "run ./cmd/pintle "* ]]; then shift 2; pintle "$@"; else command go "$@"; fi; }
@@ -250,7 +250,7 @@ func (b snippet) run(t *testing.T, block string) {
 	if !strings.Contains(script, "--data") && !strings.Contains(script, "pintle new") {
 		cmd.Env = append(cmd.Env, "PINTLE_DATA="+filepath.Join(dir, "data"))
 	}
-	// A group of its own, so that nothing of it is left, whatever it does.
+	// It has its own process group, so that the test can kill all its processes.
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
 	out, err := os.Create(filepath.Join(t.TempDir(), "out"))
@@ -265,7 +265,7 @@ func (b snippet) run(t *testing.T, block string) {
 	}
 }
 
-// inBackground lets what serves run next to what follows, as in another terminal, and waits until it does.
+// inBackground runs a server in the background, as in another terminal, and waits until it serves.
 func inBackground(script string) string {
 	lines := strings.Split(script, "\n")
 	for i, line := range lines {

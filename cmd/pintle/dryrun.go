@@ -24,13 +24,13 @@ import (
 	"github.com/pintle-dev/pintle/internal/store/memory"
 )
 
-// previewDocument is what a deploy would do: the document of deploy --dry-run -o json.
+// previewDocument describes the changes of a deploy: the document of deploy --dry-run -o json.
 type previewDocument struct {
 	Stack string `json:"stack"`
 	// Action is create, update, or none if there is nothing to do.
 	Action  string        `json:"action"`
 	Changes []plan.Change `json:"changes"`
-	// Notes say what would happen besides.
+	// Notes lists further effects.
 	Notes []string `json:"notes,omitempty"`
 }
 
@@ -157,7 +157,7 @@ func markImmutable(c *plan.Change, properties *schema.Schema, language template.
 	}
 }
 
-// preview asks the engine what it would do.
+// preview asks the engine for the changes of a deploy.
 func (s *session) preview(ctx context.Context, p place, want desired, document *previewDocument) (drawn engine.Preview, err error) {
 	var kept []string
 	s.speak(want.language)
@@ -190,7 +190,7 @@ func (s *session) preview(ctx context.Context, p place, want desired, document *
 	return drawn, err
 }
 
-// previewNew returns what the first deploy into a data directory would do, without creating the directory. Problems
+// previewNew returns the changes of the first deploy into a data directory, without creating the directory. Problems
 // that the engine finds are errors of type [engine.InputError].
 func (a *app) previewNew(ctx context.Context, region string, want desired, plans *node.Plans) (drawn engine.Preview, err error) {
 	none, err := newIdleEngine(ctx, want, template.Limits{}, plans)
@@ -239,7 +239,7 @@ func newIdleEngine(ctx context.Context, want desired, limits template.Limits, pl
 	return idleEngine{e, none.Close}, nil
 }
 
-// preview returns what the first deploy of the desired stack would do. Problems that the engine finds are errors of
+// preview returns the changes of the first deploy of the desired stack. Problems that the engine finds are errors of
 // type [engine.InputError].
 func (e idleEngine) preview(ctx context.Context, region string, want desired) (engine.Preview, error) {
 	request := want.previewRequest(nil)
@@ -253,7 +253,7 @@ func (e idleEngine) preview(ctx context.Context, region string, want desired) (e
 	return e.Preview(ctx, asked)
 }
 
-// previewRequest returns what is desired as the operator API takes it; kept are parameters that keep their values.
+// previewRequest returns the desired stack in the form of the operator API. The parameters in kept keep their values.
 func (w desired) previewRequest(kept []string) operator.PreviewRequest {
 	request := operator.PreviewRequest{Template: w.template, DisableRollback: w.disableRollback, Replace: w.replace, Plan: w.plan}
 	for _, p := range w.given(kept) {
@@ -265,7 +265,7 @@ func (w desired) previewRequest(kept []string) operator.PreviewRequest {
 	return request
 }
 
-// refusedPreview is what the engine finds wrong with what is desired.
+// refusedPreview is the engine's rejection of the desired stack.
 type refusedPreview struct{ message string }
 
 // Error returns the engine's words.

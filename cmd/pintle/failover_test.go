@@ -51,7 +51,7 @@ func TestFailover(t *testing.T) {
 	w.log(*failovers)
 }
 
-// log prints what a workload has gone through.
+// log prints the statistics of a workload.
 func (w *workload) log(failovers int) {
 	w.t.Logf("%d failovers, %d operations, %d answers acknowledged, lost %d, forgotten %d, failed %d, requests that came twice %d",
 		failovers, w.operations.Load(), w.ledger.acknowledged.Load(), w.lost.Load(), w.forgotten.Load(), w.failed.Load(), w.ledger.repeats())
@@ -152,7 +152,7 @@ func TestDatabaseAway(t *testing.T) {
 			}
 		})
 	}
-	// served waits for calls after what has just happened.
+	// served waits for calls after the latest event.
 	served := func() {
 		for enough := calls.Load() + 2*clients; calls.Load() < enough && len(failed) < clients; {
 			time.Sleep(10 * time.Millisecond)

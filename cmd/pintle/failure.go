@@ -47,7 +47,7 @@ func failed(err error, hints ...string) *failure {
 	return &failure{code: exitFailed, err: err, hints: hints}
 }
 
-// readable shortens an error of the SDK to what a person needs.
+// readable shortens an error of the SDK for people.
 func readable(err error) error {
 	if told, ok := errors.AsType[*awscall.Error](err); ok {
 		return fmt.Errorf("%s (%s)", told.Message, told.Code)
@@ -58,7 +58,7 @@ func readable(err error) error {
 	return err
 }
 
-// print writes the error, what explains it, and what to do about it.
+// print writes the error, its explanation and its remedy.
 func (f *failure) print(w io.Writer) {
 	text := display.CleanLines(f.err.Error())
 	fmt.Fprintf(w, "error: %s\n", strings.ReplaceAll(text, "\n", "\n       "))

@@ -11,8 +11,8 @@ import (
 	"github.com/pintle-dev/pintle/wire"
 )
 
-// TestFidelity checks, as a client, where Pintle improves on the service, and that --fidelity aws does what the
-// service does.
+// TestFidelity checks, as a client, where Pintle improves on the service, and that --fidelity aws behaves like the
+// service.
 func TestFidelity(t *testing.T) {
 	const id = `[0-9a-f-]{36}`
 	const answered = `Received response status \[FAILED\] from custom resource\. Message returned: `

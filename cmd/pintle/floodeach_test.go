@@ -26,7 +26,7 @@ import (
 	"github.com/pintle-dev/pintle/internal/api/rosclient"
 )
 
-// floodWorld is a server with a key, and what its legitimate callers need.
+// floodWorld is a server with a key, and the settings of its legitimate callers.
 type floodWorld struct {
 	*served
 	host       string

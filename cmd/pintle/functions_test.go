@@ -38,7 +38,7 @@ func TestAppModules(t *testing.T) {
 	} {
 		got := slices.DeleteFunc(appModules(test.dir), func(path string) bool {
 			found, err := filepath.Rel(root, path)
-			return err != nil || !filepath.IsLocal(found) // what lies above the test
+			return err != nil || !filepath.IsLocal(found) // paths above the test
 		})
 		if !slices.Equal(got, test.want) {
 			t.Errorf("%s: %q, want %q", test.dir, got, test.want)

@@ -149,7 +149,7 @@ func (a *app) schemaOf(ctx context.Context, o *generateOptions, target string) (
 	if err != nil {
 		return nil, failed(err)
 	}
-	defer func() { _ = runtime.Close() }() // what is left is in the directory for temporary files
+	defer func() { _ = runtime.Close() }() // leftovers are in the directory for temporary files
 	if err := runtime.Set(tried.Framework); err != nil {
 		return nil, usageError(err)
 	}

@@ -12,7 +12,7 @@ import (
 	"github.com/pintle-dev/pintle/cmd/pintle/internal/display"
 )
 
-// helpAt returns what a command line prints on a terminal of a width.
+// helpAt returns the output of a command line on a terminal of a width.
 func helpAt(t *testing.T, width int, args ...string) string {
 	t.Helper()
 	var out bytes.Buffer

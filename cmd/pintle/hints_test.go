@@ -19,7 +19,7 @@ import (
 	"github.com/pintle-dev/pintle/internal/author/catalogue"
 )
 
-// The commands in texts of the program: after "pintle", a verb and what follows up to the end of the command.
+// The commands in texts of the program: "pintle", a verb, and the rest of the command.
 var (
 	hintedCommand = regexp.MustCompile(`(?:^|[^.\w])pintle ([a-z]+(?: [^"\n;:,()?&]*)?)`)
 	verbInSource  = regexp.MustCompile(`\.(again|retry|look)\("([a-z]+)"`)
@@ -187,7 +187,7 @@ func TestFlagsComplete(t *testing.T) {
 
 // TestFlagsOfChanges checks that each command which can start an engine for a stack takes the flags with which deploy starts one.
 func TestFlagsOfChanges(t *testing.T) {
-	// The flags of deploy that say what is deployed, how it is shown, and what becomes of a failure.
+	// The flags of deploy for the deployed template, the output, and the handling of failures.
 	own := []string{"template", "parameter", "parameter-file", "tag", "dry-run", "disable-rollback", "help", "replace", "no-schema"}
 	root := commands()
 	deploy, _, err := root.Find([]string{"deploy"})

@@ -16,7 +16,7 @@ import (
 	"github.com/pintle-dev/pintle/internal/provider/project"
 )
 
-// Bounds of what is read from files. Source of the first two: CloudFormation, quotas, template body; ROS, limits.
+// Limits for files, in bytes. Source of the first two: CloudFormation, quotas, template body; ROS, limits.
 const (
 	maxTemplate       = 51200
 	maxROSTemplate    = 524288
@@ -38,7 +38,7 @@ func (p *pairs) set(name, text string) {
 	*p = append(*p, project.Pair{Name: name, Text: text})
 }
 
-// setAll adds what was given as NAME=TEXT to a flag.
+// setAll adds the NAME=TEXT arguments of a flag.
 func (p *pairs) setAll(flag string, given []string) error {
 	for _, word := range given {
 		name, text, ok := strings.Cut(word, "=")
@@ -219,7 +219,7 @@ func readFile(path string, limit int64) ([]byte, error) {
 	return readAll(file, path, limit)
 }
 
-// readAll reads what has a name, at most limit bytes.
+// readAll reads a named input of at most limit bytes.
 func readAll(from io.Reader, name string, limit int64) ([]byte, error) {
 	text, err := io.ReadAll(io.LimitReader(from, limit+1))
 	if err != nil {

@@ -85,7 +85,7 @@ Exit codes: 0 SUCCESS, 1 FAILED or no valid answer, 2 usage error.`,
 	return cmd
 }
 
-// maxProperties bounds what is read of a request. The service's own bound is that of a template.
+// maxProperties bounds the size of a request, in bytes. The service has only the limit for templates.
 const maxProperties = 1 << 20
 
 func (a *app) invoke(ctx context.Context, o *invokeOptions, name string) error {
@@ -149,7 +149,7 @@ func (a *app) invoke(ctx context.Context, o *invokeOptions, name string) error {
 	return i.report(result)
 }
 
-// building reports steps that take time. invoke does not keep what it builds, so every build is the first.
+// building reports slow steps. invoke does not keep its builds, so every build is the first.
 func (a *app) building(_, text string) {
 	text, _, _ = strings.Cut(text, ";")
 	a.say("%s", strings.ReplaceAll(text, a.cwd+string(filepath.Separator), ""))
@@ -278,7 +278,7 @@ func (a *app) request(o *invokeOptions, provider local.Provider) (r wire.Request
 	return r, err
 }
 
-// ofROS gives a request what an engine of ROS does.
+// ofROS completes a request as an engine of ROS does.
 func (o *invokeOptions) ofROS(r *wire.Request, provider local.Provider) {
 	r.ServiceToken = o.rosToken(provider)
 	r.StackID, r.StackName = wire.StackID(uuid.NewString()), "invoke"
@@ -302,7 +302,7 @@ func (o *invokeOptions) rosToken(provider local.Provider) wire.ServiceToken {
 	return wire.ServiceToken("acs:fc:" + o.rosRegion() + ":" + rosAccount + ":functions/" + local.FunctionName(provider.Name))
 }
 
-// ofCloudFormation gives a request what CloudFormation does.
+// ofCloudFormation completes a request as CloudFormation does.
 func (a *app) ofCloudFormation(o *invokeOptions, r *wire.Request, provider local.Provider) {
 	region := a.regionOr(o.region)
 	arn := "arn:" + wire.Partition(region) + ":"
@@ -372,7 +372,7 @@ func (a *app) properties(flag, given string, of wire.Request) (json.RawMessage, 
 	return v.Stringified().JSON(), nil
 }
 
-// fitted returns the type of a request, and what in it is secret by the word of the provider's schema.
+// fitted returns the type of a request, and its secrets according to the provider's schema.
 func fitted(text []byte, r wire.Request) (resourceType string, secrets []string) {
 	published, err := schema.Parse(text) // a provider need not have one, or not a good one
 	if resourceType = r.ResourceType; resourceType == "" {

@@ -12,7 +12,7 @@ import (
 	"github.com/pintle-dev/pintle/internal/store"
 )
 
-// keepOptions is how much of what is over is kept.
+// keepOptions are the flags that limit the history.
 type keepOptions struct {
 	deleted, requests keptFor
 	events, audit     int
@@ -56,7 +56,7 @@ func (k *keptFor) String() string {
 	return d.String()
 }
 
-// Set reads what was typed.
+// Set parses the value of the flag.
 func (k *keptFor) Set(text string) error {
 	if text == "forever" {
 		*k = keptFor(store.Forever)
@@ -77,5 +77,5 @@ func (k *keptFor) Set(text string) error {
 	return nil
 }
 
-// Type says what it is.
+// Type returns the name of the type for help texts.
 func (*keptFor) Type() string { return "duration" }

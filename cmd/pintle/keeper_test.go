@@ -12,11 +12,11 @@ import (
 	"github.com/pintle-dev/pintle"
 )
 
-// keeper is the provider of the users' stories. It keeps each thing as a file of the directory SHELF, so that a script sees
-// what there really is: the file is called Name, which is its physical id, and holds Text. Another Name is another thing.
+// keeper is the provider of the scripts. It keeps each resource as a file of the directory SHELF, so that scripts can check
+// its state: the file has the name Name, the physical ID, and the content Text. Another Name is another resource.
 //
-// It refuses bad words, and whatever is as a file in SHELF/refuse: "Delete-Site" holds why it does not delete Site. Every
-// request is a line of SHELF/journal. At a request whose type Wait names it waits for the script.
+// It refuses bad words, and requests that a file in SHELF/refuse names: "Delete-Site" has the reason for refusing to delete Site.
+// It appends a line for every request to SHELF/journal. If Wait is the type of the request, it waits for the script.
 func keeper() {
 	shelf := os.Getenv("SHELF")
 	pintle.Main(pintle.HandlerFunc(func(_ context.Context, r *pintle.Request) (pintle.Answer, error) {
@@ -46,7 +46,7 @@ func keeper() {
 		case r.Type == pintle.Delete:
 			err := os.Remove(filepath.Join(shelf, filepath.Base(string(r.ID))))
 			if errors.Is(err, fs.ErrNotExist) {
-				err = nil // it never came to be
+				err = nil // it never existed
 			}
 			return answer, err
 		case strings.Contains(p.Text, "bad"):

@@ -287,7 +287,7 @@ func (a *app) keysStatus(ctx context.Context, o *keysOptions, p place, _ []strin
 	return nil
 }
 
-// keyList puts what the store needs and what is known together: the known ones in their order, then those missing.
+// keyList merges the known keys, in their order, with missing keys that the store needs.
 func keyList(needed operator.Keys, known []string) (list []shownKey) {
 	since := make(map[string]time.Time)
 	var seals string

@@ -89,7 +89,7 @@ type stackDriver interface {
 	deleted(t *testing.T, physicalID string) bool
 }
 
-// noteLife takes a stack with one note through its life and returns which steps did what users of CloudFormation expect.
+// noteLife creates, updates and deletes a stack with one note, and returns the steps that behaved as users of CloudFormation expect.
 func noteLife(t *testing.T, d stackDriver) string {
 	t.Helper()
 	var failed []string
@@ -125,7 +125,7 @@ func noteLife(t *testing.T, d stackDriver) string {
 	return "not " + strings.Join(failed, ", ")
 }
 
-// libraryWorld is what the handlers need: their libraries, the CDK's entry point, a Go program, and a server.
+// libraryWorld has the environment of the handlers: their libraries, the CDK's entry point, a Go program, and a server.
 type libraryWorld struct {
 	libraries, cdk string
 	bootstrap      string // the Go handler, built
@@ -310,7 +310,7 @@ func zipped(t *testing.T, dir string) []byte {
 	return out.Bytes()
 }
 
-// executables leaves out what Python writes next to its modules.
+// executables leaves out caches that Python writes next to its modules.
 type executables struct{ fs.FS }
 
 func (e executables) ReadDir(name string) ([]fs.DirEntry, error) {

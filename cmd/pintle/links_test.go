@@ -14,7 +14,7 @@ var (
 	heading = regexp.MustCompile(`(?m)^#+ +(.+)$`)
 )
 
-// TestLinks follows the links between the pages, and into the tree: what they lead to is there, and so is the heading.
+// TestLinks checks that the target and heading of each link between pages, or to files of the repository, exist.
 func TestLinks(t *testing.T) {
 	headings := map[string]map[string]bool{}
 	for _, from := range pages(t) {

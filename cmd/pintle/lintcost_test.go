@@ -34,8 +34,8 @@ func fiveHundred() string {
 	return b.String()
 }
 
-// TestLintCost prints how long validate takes for a template of 500 resources, and how long cfn-lint does, from the start of
-// a process to its end, in turns.
+// TestLintCost prints the run times of validate and cfn-lint for a template of 500 resources, measured alternately, from the start of
+// the process to its end.
 func TestLintCost(t *testing.T) {
 	if !*lintCost {
 		t.Skip("only with -lint.cost")

@@ -184,7 +184,7 @@ func (r *logReader) follow(ctx context.Context, s *session, o *logOptions, p pla
 		}
 		err = r.read(ctx, s, show)
 		if _, gone := errors.AsType[*net.OpError](err); gone && s.client() && ctx.Err() == nil {
-			s, err = nil, nil // the command that was the engine has ended
+			s, err = nil, nil // the command that ran the engine has exited
 		}
 		if err != nil && ctx.Err() == nil {
 			return errors.Join(err, s.close())

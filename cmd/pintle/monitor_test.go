@@ -20,7 +20,7 @@ import (
 	"github.com/pintle-dev/pintle/internal/dev/awshttp"
 )
 
-// scrape returns the series of a server, by what is before their values, and the whole text.
+// scrape returns the series of a server, by name and labels, and the whole text.
 func scrape(t *testing.T, at, token string) (series map[string]float64, text string) {
 	t.Helper()
 	status, text := get(t, at, token)
@@ -62,7 +62,7 @@ func get(t *testing.T, at, token string) (status int, text string) {
 	return response.StatusCode, string(body)
 }
 
-// A server that is scraped all the while counts what was done, no more and no less, and names no one.
+// TestMetricsUnderLoad checks that a server under continuous scraping counts all work exactly, and exposes no names.
 func TestMetricsUnderLoad(t *testing.T) {
 	server := serve(t, filepath.Join(t.TempDir(), "data"))
 	at := server.url + "/metrics"

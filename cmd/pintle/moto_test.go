@@ -15,13 +15,13 @@ import (
 	"github.com/pintle-dev/pintle/internal/dev/mototest"
 )
 
-// TestMoto makes the AWS calls of the CDK's documentation against moto, a stand-in that keeps what it is told, and looks at what it
-// holds then. The scripts share one; each has names of its own. They have one more command:
+// TestMoto makes the AWS calls of the CDK's documentation against moto, a stateful stand-in, and checks its state
+// afterwards. The scripts share one moto; each uses its own names. They have an additional command:
 //
 //	moto [-as ROLE] SERVICE ACTION PARAMS [PATH WANT]
 //
-// calls an action with parameters in JSON and wants it to succeed, and the value at the path of its flattened result to be the
-// wanted one. The path "error" is the code of a call that fails. Negated, it wants another value.
+// calls an action with parameters in JSON. The call must succeed, and the value at PATH of the flattened result must be
+// WANT. The path "error" is the error code of a failed call. Negated, the value must differ.
 func TestMoto(t *testing.T) {
 	url := mototest.New(t)
 	runScriptsIn(t, filepath.Join("testdata", "moto"), func(env *testscript.Env) {

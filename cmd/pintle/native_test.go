@@ -102,7 +102,7 @@ func TestWaitConditionThroughKills(t *testing.T) {
 		t.Errorf("the provider was asked %d times", n)
 	}
 
-	// Anyone who may describe the stack can signal. No one else learns the signature.
+	// Every caller with permission to describe the stack can signal. Other callers never see the signature.
 	resources, err := s.client().DescribeStackResources(t.Context(), &cloudformation.DescribeStackResourcesInput{StackName: aws.String("waits")})
 	if err != nil {
 		t.Fatal(err)

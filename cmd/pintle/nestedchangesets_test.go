@@ -73,7 +73,7 @@ func (n *nestedSets) describe(id string) *cloudformation.DescribeChangeSetOutput
 	return set
 }
 
-// changes returns what a change set does to each resource, and the change sets of nested stacks.
+// changes returns the change of each resource, and the change sets of nested stacks.
 func (n *nestedSets) changes(set *cloudformation.DescribeChangeSetOutput) (list []string, nested map[string]string) {
 	n.Helper()
 	nested = map[string]string{}
@@ -102,7 +102,7 @@ func (n *nestedSets) execute(id string, want types.StackStatus) {
 	}
 }
 
-// stack returns a stack by its name or id, or nil if there is none.
+// stack returns a stack by its name or ID, or nil.
 func (n *nestedSets) stack(id string) *types.Stack {
 	out, err := n.client.DescribeStacks(n.Context(), &cloudformation.DescribeStacksInput{StackName: &id})
 	if err != nil {
@@ -120,7 +120,7 @@ func TestNestedChangeSets(t *testing.T) {
 	n.put("leaf", leafTemplate)
 	n.put("mid", midTemplate)
 
-	// A create: nested stacks exist without resources, and their change sets say what they will have.
+	// A create: nested stacks exist without resources, and their change sets list the planned ones.
 	root := n.plan("root", "first", "one", types.ChangeSetTypeCreate)
 	list, sets := n.changes(root)
 	n.wants("root", list, "Add Fixed", "Add Mid")
@@ -159,7 +159,7 @@ func TestNestedChangeSets(t *testing.T) {
 		}
 	}
 
-	// The execution uses what was planned, also if the templates change meanwhile, and after a restart.
+	// The execution follows the plan, even if the templates have changed since, and after a restart.
 	n.put("leaf", "broken")
 	n.put("mid", "broken")
 	s.kill()
@@ -192,7 +192,7 @@ func TestNestedChangeSets(t *testing.T) {
 		t.Errorf("leaf of the update is %s", set.ExecutionStatus)
 	}
 
-	// Without a change of any nested stack there is none.
+	// Without changes in a nested stack, the plan has no nested change sets.
 	root = n.plan("root", "third", "two", types.ChangeSetTypeUpdate)
 	if root.Status != types.ChangeSetStatusFailed || !strings.HasPrefix(*root.StatusReason, "The submitted information didn't contain") {
 		t.Errorf("without changes: %s %v", root.Status, aws.ToString(root.StatusReason))

@@ -88,7 +88,7 @@ func (a *app) create(o *newOptions, name string) error {
 	return nil
 }
 
-// source returns the clone that this program was built from; empty if it was built from elsewhere, or the clone is gone.
+// source returns the clone that this program was built from, or "" if there is no such clone any more.
 func (a *app) source() string {
 	_, file, _, ok := runtime.Caller(0)
 	if !ok || !filepath.IsAbs(file) || strings.Contains(file, "@") { // of a module in the cache

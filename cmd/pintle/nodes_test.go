@@ -191,7 +191,7 @@ func TestTakeOver(t *testing.T) {
 			}
 			again.take <- http.StatusAccepted
 			if signal == syscall.SIGSTOP {
-				// The node wakes, and hears that the provider wants nothing of what it sent: that was its own sending.
+				// The node resumes and gets a refusal for its own request.
 				first.take <- http.StatusBadRequest
 				if err := c.nodes[0].cmd.Process.Signal(syscall.SIGCONT); err != nil {
 					t.Fatal(err)
@@ -227,7 +227,7 @@ func TestServersAtOnce(t *testing.T) {
 	}
 }
 
-// TestDatabaseKeys refuses a server whose key file is gone: it must not make another one for a database that is in use.
+// TestDatabaseKeys checks that a server without its key file does not start: it must not make a new key for a database in use.
 func TestDatabaseKeys(t *testing.T) {
 	t.Parallel()
 	c := newCluster(t, 1)

@@ -23,7 +23,7 @@ import (
 	"github.com/pintle-dev/pintle/internal/author/catalogue"
 )
 
-// maxDocument bounds what is read of an answer.
+// maxDocument bounds the size of a response, in bytes.
 const maxDocument = 16 << 20
 
 // errNoOperator says that the other side does not speak Pintle's own API: it may be another service.
@@ -128,13 +128,13 @@ func (c *operatorClient) define(ctx context.Context, name string, d node.Definit
 	return c.do(ctx, http.MethodPut, "providers/"+url.PathEscape(name), body, nil)
 }
 
-// schema returns what a provider publishes of itself. An [operator.Error] says why there is nothing.
+// schema returns the schema that a provider publishes. An [operator.Error] says why there is none.
 func (c *operatorClient) schema(ctx context.Context, name string) (out json.RawMessage, err error) {
 	err = c.do(ctx, http.MethodGet, "providers/"+url.PathEscape(name)+"/schema", nil, &out)
 	return out, err
 }
 
-// do sends one signed request. An error that the server tells is returned in its words.
+// do sends one signed request. It returns errors of the server with their original text.
 func (c *operatorClient) do(ctx context.Context, method, path string, body []byte, out any) error {
 	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
 	defer cancel()

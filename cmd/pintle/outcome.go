@@ -38,7 +38,7 @@ func (s *session) follow(ctx context.Context, p place, name, id, action string, 
 	return nil
 }
 
-// remarks returns what the audit list says of requests since the first of some events, oldest first: answers that came twice or late,
+// remarks returns the audit entries about requests since the first of some events, oldest first: answers that came twice or late,
 // with wrong copies of the request's fields, or from a person. It is nil if the list cannot be read.
 func (s *session) remarks(ctx context.Context, stack string, events []stacks.Event) (remarks []auditDocument) {
 	if len(events) == 0 {
@@ -46,7 +46,7 @@ func (s *session) remarks(ctx context.Context, stack string, events []stacks.Eve
 	}
 	list, err := s.operator.audit(ctx, stack)
 	if err != nil {
-		return nil // they explain; the operation is what it is without them
+		return nil // remarks only explain the result
 	}
 	for _, entry := range slices.Backward(list) {
 		if entry.Request != "" && !entry.Time.Before(events[0].Time) {
@@ -113,7 +113,7 @@ func reached(action string, state stacks.State) bool {
 	return state.WentWell()
 }
 
-// participle says what was done to a stack.
+// participle returns the past participle of an action on a stack.
 func participle(action string) string {
 	switch action {
 	case "cancel", "continue", "rollback":

@@ -15,7 +15,8 @@ import (
 	"github.com/pintle-dev/pintle/internal/dev/pgtest"
 )
 
-// TestSecretOutputs checks who sees secret outputs of a server on each store, and that each reading is recorded without them.
+// TestSecretOutputs checks which callers see secret outputs of a server on each store, and that the audit list records each access
+// without the values.
 func TestSecretOutputs(t *testing.T) {
 	t.Run("sqlite", func(t *testing.T) { testSecretOutputs(t) })
 	t.Run("postgres", func(t *testing.T) {

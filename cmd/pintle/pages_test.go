@@ -88,7 +88,7 @@ Outputs:
 	}
 }
 
-// So is the provider without an SDK, with what it refuses.
+// TestPythonProvider tests the provider without an SDK, including its refusals.
 func TestPythonProvider(t *testing.T) {
 	require.Tool(t, "python3")
 	dir := t.TempDir()

@@ -96,7 +96,7 @@ func TestPreCommitHooks(t *testing.T) {
 	}
 }
 
-// TestWorkflow runs the commands of the workflow that a new project has, with a clone in the place of the one that it checks out.
+// TestWorkflow runs the commands of the workflow of a new project, with a local clone instead of the checkout.
 func TestWorkflow(t *testing.T) {
 	shell := require.Tool(t, "bash")
 	clone, err := filepath.Abs(filepath.Join("..", ".."))

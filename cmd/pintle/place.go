@@ -101,8 +101,8 @@ var (
 	cloudFormationName = regexp.MustCompile(`^[a-zA-Z][-a-zA-Z0-9]{0,127}$`)
 )
 
-// stack returns the name of the stack that a command is about: what was given, or what the project says, or the name of
-// its directory.
+// stack returns the name of the stack for a command: the argument, the name in the project file, or the name of
+// the directory.
 func (p place) stack(given string) (string, error) {
 	name := given
 	if name == "" && p.project != nil {
@@ -139,7 +139,7 @@ func (p place) again(verb string) string {
 	return line + p.flags()
 }
 
-// retry says what to do about something that went wrong in what a command did.
+// retry returns the hint to run a command again after a fix.
 func (p place) retry(verb string) string {
 	if verb == "deploy" && p.developing {
 		return "fix it and save it"
@@ -241,7 +241,7 @@ func fidelityFlag(cmd *cobra.Command, fidelity *string) {
 	choices(cmd, "fidelity", "pintle", "aws")
 }
 
-// unknownTypesFlag is the flag that says what becomes of resource types that no one provides.
+// unknownTypesFlag is the flag for resource types without a provider.
 func unknownTypesFlag(cmd *cobra.Command, unknown *string) {
 	cmd.Flags().StringVar(unknown, "unknown-types", "", "how to handle resource types without a provider, as `MODE`: refuse, or record, which stores the declaration and creates nothing (default: the value in pintle.yaml, or record with --dev, else refuse)")
 	fromEnvironment(cmd.Flags(), "unknown-types")
@@ -268,7 +268,7 @@ func (p place) unknownTypes(given string, dev bool) (engine.UnknownTypes, error)
 
 // choices completes a flag to one of a few words.
 func choices(cmd *cobra.Command, flag string, words ...string) {
-	// The flag was defined a moment ago, so there is no error.
+	// The flag was just defined, so this cannot fail.
 	_ = cmd.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions(words, cobra.ShellCompDirectiveNoFileComp))
 }
 

@@ -9,8 +9,8 @@ import (
 	"github.com/pintle-dev/pintle/internal/dev/require"
 )
 
-// TestPolling is about handlers that have themselves called again to see the end of what they began, on other people's libraries:
-// crhelper by a rule of EventBridge, cfn-lambda by Lambda.
+// TestPolling tests handlers on foreign libraries that schedule further invocations of themselves to poll for completion:
+// crhelper through a rule of EventBridge, cfn-lambda through Lambda.
 func TestPolling(t *testing.T) {
 	require.Python(t, "boto3")
 	require.Tool(t, "node")

@@ -14,7 +14,7 @@ type problems struct {
 	// where begins each line: the template's file, or the stack.
 	where string
 	found template.Errors
-	// remedies are what to do about each; nil if they are not shown.
+	// remedies has the remedy of each problem; nil if they are not shown.
 	remedies []string
 }
 
@@ -98,7 +98,7 @@ func (w desired) checkParameters() error {
 	inputs := w.inputs()
 	t, err := w.parsed()
 	if err == nil && t.StoredNames(inputs, nil) != nil {
-		return nil // what the parameter store has, the engine tells
+		return nil // the engine knows the values of the parameter store
 	}
 	if err == nil {
 		var scope *template.Scope

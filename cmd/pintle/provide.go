@@ -12,7 +12,7 @@ import (
 	"github.com/pintle-dev/pintle/cmd/pintle/internal/node"
 )
 
-// provide tells the engine what runs behind the providers' names, and waits until it is built.
+// provide sends the definitions of providers to the engine, and waits until they are built.
 func (s *session) provide(ctx context.Context, list []provided) error {
 	if len(list) == 0 || s.data == "" {
 		return nil

@@ -32,7 +32,7 @@ func (o *providerOptions) any() bool {
 	return len(o.named)+len(o.builtin)+len(o.allow)+len(o.macros) > 0
 }
 
-// read returns what the flags declare.
+// read returns the providers that the flags declare.
 func (o *providerOptions) read(a *app) ([]project.Provider, error) {
 	named := pairs{}
 	if err := named.setAll("provider", o.named); err != nil {
@@ -93,7 +93,7 @@ type provided struct {
 	shown      string // the target as it was written
 }
 
-// asWritten returns what runs, as it was written.
+// asWritten returns the target as written in the project file or flag.
 func asWritten(declared project.Provider) string {
 	if declared.Builtin != "" {
 		return "builtin " + declared.Builtin

@@ -25,7 +25,7 @@ type readerProperties struct {
 
 type readerAttributes struct{ Path string }
 
-// shelved is what is in a file.
+// shelved is the content of a file.
 type shelved struct {
 	Size int               `json:"size"`
 	Tags map[string]string `json:"tags,omitempty"`

@@ -46,7 +46,7 @@ func recorded(t *template.Template, types *native.Registry) []*template.Resource
 func (s *session) warnOfPatterns(want desired) {
 	t, err := want.parsed()
 	if err != nil {
-		return // the engine says what is wrong with it
+		return // the engine reports the problem
 	}
 	for _, note := range t.Unchecked() {
 		s.app.say("warning: %s %s", note.Message, note.Detail)
@@ -62,7 +62,7 @@ func (s *session) warnOfRecords(want desired) bool {
 	}
 	t, err := want.parsed()
 	if err != nil {
-		return false // the engine says what is wrong with it
+		return false // the engine reports the problem
 	}
 	list := recorded(t, types)
 	if len(list) == 0 || s.here != nil && s.unknown != engine.UnknownRecorded {

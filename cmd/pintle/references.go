@@ -14,7 +14,7 @@ import (
 	"github.com/pintle-dev/pintle/wire"
 )
 
-// referenceOptions say where an engine reads what templates only name.
+// referenceOptions configures where an engine reads values that templates refer to.
 type referenceOptions struct {
 	ssm     string
 	secrets bool
@@ -26,7 +26,7 @@ func (o *referenceOptions) flags(flags *pflag.FlagSet) {
 	fromEnvironment(flags, "ssm", "resolve-secrets")
 }
 
-// with returns the options, completed by what a project says; p may be nil.
+// with returns the options, completed by those of a project. p may be nil.
 func (o referenceOptions) with(p *project.Project) referenceOptions {
 	if p != nil {
 		if o.ssm == "" {
@@ -66,19 +66,19 @@ func (o referenceOptions) repeated() string {
 // maxNamed is how many references a note names.
 const maxNamed = 3
 
-// unresolved returns a sentence about the references to secrets in a template, which reach the providers as they are written;
-// empty if there are none.
+// unresolved returns a sentence about references to secrets in a template, which reach the providers unresolved, or ""
+// without such references.
 func (w desired) unresolved() string {
 	t, err := w.parsed()
 	if err != nil {
-		return "" // that is told elsewhere
+		return "" // reported elsewhere
 	}
 	var texts []string
 	for _, r := range t.Resources {
 		if strings.HasPrefix(r.Type, "AWS::") && r.Type != wire.CustomResourceType {
 			continue // native types get the secrets
 		}
-		found, _ := dynamic.In(r.Properties.Value()) // what is wrong with one, Parse has told
+		found, _ := dynamic.In(r.Properties.Value()) // Parse has reported invalid ones
 		for _, reference := range found {
 			if reference.Service.Secret() && !slices.Contains(texts, reference.Text) {
 				texts = append(texts, reference.Text)

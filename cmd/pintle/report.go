@@ -17,7 +17,7 @@ import (
 	"github.com/pintle-dev/pintle/wire"
 )
 
-// result is what came of a deploy or a delete: the document of -o json.
+// result is the result of a deploy or a delete: the document of -o json.
 type result struct {
 	Stack   string `json:"stack"`
 	StackID string `json:"stackId,omitempty"`
@@ -26,7 +26,7 @@ type result struct {
 	Status  string            `json:"status,omitempty"`
 	Outputs map[string]string `json:"outputs,omitempty"`
 	Events  []eventDocument   `json:"events,omitempty"`
-	// Audit is what the operation put on the audit list about its requests, oldest first.
+	// Audit has the audit entries about the requests of the operation, oldest first.
 	Audit   []auditDocument  `json:"audit,omitempty"`
 	Failure *failureDocument `json:"failure,omitempty"`
 }
@@ -39,7 +39,7 @@ type eventDocument struct {
 	Type       string    `json:"type"`
 	Status     string    `json:"status"`
 	Reason     string    `json:"reason,omitempty"`
-	// Code is what "pintle explain" takes; of a resource that failed by itself.
+	// Code is the argument for "pintle explain"; only for a resource that failed by itself.
 	Code string `json:"code,omitempty"`
 }
 
@@ -49,7 +49,7 @@ type auditDocument struct {
 	Code string `json:"code,omitempty"`
 }
 
-// failureDocument says why an operation failed, whose fault it is and what to do.
+// failureDocument describes the failure of an operation: cause, responsible side and remedy.
 type failureDocument struct {
 	Resource   string `json:"resource,omitempty"`
 	Type       string `json:"type,omitempty"`
@@ -57,7 +57,7 @@ type failureDocument struct {
 	Status     string `json:"status,omitempty"`
 	Reason     string `json:"reason"`
 	Fault      string `json:"fault,omitempty"`
-	// Code is what "pintle explain" takes.
+	// Code is the argument for "pintle explain".
 	Code string   `json:"code,omitempty"`
 	Log  []string `json:"log,omitempty"`
 	// Others are further resources that failed, and were not merely cancelled.
@@ -65,7 +65,7 @@ type failureDocument struct {
 	// Problems are those of a template, each with its place.
 	Problems []problemDocument `json:"problems,omitempty"`
 	Next     string            `json:"next,omitempty"`
-	// who says for people which side has to act.
+	// who is the side that has to act, for people.
 	who string
 }
 
@@ -183,7 +183,7 @@ var requestID = regexp.MustCompile(`(?:\(RequestId: |requestId \[)([0-9A-Za-z._-
 
 // requestIn returns the id of the request that a reason is about, empty if it does not say.
 func requestIn(reason string) string {
-	// The last one: what a provider says comes before it, and may hold anything.
+	// The last one counts, because the text of the provider precedes it and may contain anything.
 	found := requestID.FindAllStringSubmatch(reason, -1)
 	if found == nil {
 		return ""
@@ -191,7 +191,7 @@ func requestIn(reason string) string {
 	return found[len(found)-1][1]
 }
 
-// maxOthers is how many further failures are told.
+// maxOthers is the maximum number of further failures in a report.
 const maxOthers = 5
 
 // print writes the explanation, below the error's own line.
@@ -220,7 +220,7 @@ func (f *failureDocument) print(w io.Writer) {
 	}
 }
 
-// conclude reports what came of an operation, and returns the error that the command ends with.
+// conclude reports the result of an operation, and returns the error that the command exits with.
 func (a *app) conclude(r *result, asJSON bool, err error) error {
 	f, isFailure := errors.AsType[*failure](err)
 	wrong, inTemplate := errors.AsType[*problems](err)

@@ -14,7 +14,7 @@ import (
 	"github.com/pintle-dev/pintle/internal/language/template"
 )
 
-// The commands in this file get a stack out of a state in which it is stuck: each brings it back to what it was before.
+// The commands in this file recover a stuck stack: each returns it to its previous state.
 
 // rescue is one of them.
 type rescue struct {
@@ -111,7 +111,7 @@ func (a *app) rescue(ctx context.Context, r *rescue, dir string) error {
 	return a.carryOut(ctx, c, func(s *session) error { return s.rescue(ctx, r, c, list) })
 }
 
-// rescue asks for what a command is for, unless it is under way already, and watches it.
+// rescue starts the operation of a command, unless it is in progress already, and watches it.
 func (s *session) rescue(ctx context.Context, r *rescue, c change, list []provided) error {
 	name := c.result.Stack
 	if err := s.find(ctx, c.place, name); err != nil {
@@ -145,7 +145,7 @@ func (s *session) rescue(ctx context.Context, r *rescue, c change, list []provid
 	}
 	action := r.verb
 	if s.language == template.ROS && action == "continue" {
-		action = "create" // which is what it is continued there
+		action = "create" // ROS continues the create
 	}
 	return s.follow(ctx, c.place, name, id, action, c.result, c.asJSON)
 }
@@ -155,7 +155,7 @@ const mostSpared = 5
 
 const disableRollbackFlag = " --disable-rollback"
 
-// remedies says what can be done about a stack that is stuck; empty if it is not.
+// remedies returns the commands that recover a stuck stack, or "" for other stacks.
 func (p place) remedies(l template.Language, state stacks.State, events []stacks.Event) string {
 	spare := func(verb, flag string) string {
 		ids := stuck(events)

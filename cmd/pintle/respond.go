@@ -65,7 +65,7 @@ lists both answers, and the id of the access key that gave this one.`,
 	flags.BoolVar(&o.noEcho, "no-echo", false, "keep the attributes secret")
 	flags.StringVar(&o.request, "request", "", "`ID` of the request (default: the resource's pending one)")
 	choices(cmd, "status", string(wire.Success), string(wire.Failed))
-	// The flag was defined a moment ago, so there is no error.
+	// The flag was just defined, so this cannot fail.
 	_ = cmd.MarkFlagRequired("status")
 	return cmd
 }
@@ -110,7 +110,7 @@ func (a *app) respond(ctx context.Context, o *respondOptions, argument, resource
 	return nil
 }
 
-// goOn returns the command that continues what a stack was at, empty if it is idle.
+// goOn returns the command that resumes the operation of a stack, or "" if the stack is idle.
 func (s *session) goOn(ctx context.Context, p place, name string) string {
 	stack, err := s.stacks.Stack(ctx, name)
 	switch {
@@ -161,7 +161,7 @@ func isDirectory(path string) bool {
 	return err == nil && info.IsDir()
 }
 
-// lacking says for people what an answer lacks.
+// lacking describes the missing parts of an answer for people.
 func lacking(reads []operator.AttributeRead) string {
 	list := make([]engine.AttributeRead, len(reads))
 	for i, read := range reads {

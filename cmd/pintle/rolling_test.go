@@ -9,8 +9,8 @@ import (
 	"github.com/pintle-dev/pintle/internal/dev/pgtest"
 )
 
-// TestRollingRestart stops three servers in order, one after the other, and starts each again, while stacks are created and
-// deleted. No operation fails, and no request comes twice: who stops in order finishes what it is sending.
+// TestRollingRestart stops three servers gracefully, one after the other, and starts each again, while stacks are created and
+// deleted. No operation fails and no request is sent twice, because a graceful stop finishes deliveries in flight.
 func TestRollingRestart(t *testing.T) {
 	dsn := pgtest.Start(t, pgtest.Options{}).Database(t)
 	l, b := newLedger(t), newBalancer(t)

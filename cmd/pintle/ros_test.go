@@ -25,7 +25,7 @@ func TestROSClients(t *testing.T) {
 	const id, secret = "LTAIexample", "the secret of an access key"
 	s, provider := serveWithKey(t, id, secret), newROSProvider(t)
 	var mu sync.Mutex
-	told := map[string][]string{} // the statuses by who was told
+	told := map[string][]string{} // the reported statuses by recipient
 	listener := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
 		var message struct{ Status string }
 		if err := json.NewDecoder(io.LimitReader(r.Body, 1<<20)).Decode(&message); err != nil {
@@ -146,8 +146,8 @@ func serveWithKey(t *testing.T, id, secret string, args ...string) *served {
 	return serve(t, dir, append([]string{"--credentials", credentials}, args...)...)
 }
 
-// newROSProvider is a provider behind a URL that answers each request by a POST to its response URL, as those on Function Compute
-// do; it fails what has a parameter Fail.
+// newROSProvider starts a provider behind a URL that answers each request by a POST to its response URL, as on Function Compute.
+// It fails requests with a parameter Fail.
 func newROSProvider(t *testing.T) *httptest.Server {
 	t.Helper()
 	provider := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

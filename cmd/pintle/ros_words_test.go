@@ -27,8 +27,8 @@ import (
 var foreignWords = regexp.MustCompile(`AWS|CloudFormation|Lambda|\bSNS\b|\bS3\b|[Pp]resigned|Step Functions|--region|UPDATE_ROLLBACK|CAPABILITY_|` +
 	`arn:aws|us-east-1|LogResult|CloudWatch|\bSQS\b|\bIAM\b|\bCDK\b`)
 
-// TestWordsOfROS makes stacks of ROS fail in many ways and looks for words of AWS in every text about them: what the API returns, what the
-// command line prints, and the pages of the console.
+// TestWordsOfROS makes stacks of ROS fail in many ways and searches every text about them for words of AWS: API responses,
+// output of the command line, and pages of the console.
 func TestWordsOfROS(t *testing.T) {
 	dir := t.TempDir()
 	s := serve(t, dir, "--run-functions", "--unknown-types", "record")
@@ -227,7 +227,7 @@ func TestWordsOfROS(t *testing.T) {
 	t.Logf("%d texts of %d stacks were read", seen, len(stacks))
 }
 
-// ownCommand runs a command of ours as a client of the server on a data directory, and returns what it prints, also if it fails.
+// ownCommand runs a pintle command as a client of the server on a data directory, and returns its output, even if it fails.
 func ownCommand(t *testing.T, data string, args ...string) string {
 	t.Helper()
 	if args[0] != "validate" {
@@ -248,7 +248,7 @@ func ownCommand(t *testing.T, data string, args ...string) string {
 	return string(out)
 }
 
-// linksOf finds what a page of the console refers to.
+// linksOf matches the links of a page of the console.
 var linksOf = regexp.MustCompile(`(?:href|src)="([^"#]+)`)
 
 // consolePages signs in to the console and returns every page that can be reached from the first one, by its address.

@@ -10,7 +10,7 @@ import (
 	"github.com/pintle-dev/pintle/wire"
 )
 
-// rosAnswerOptions are how the answers of providers to ROS are taken, and how some are asked: what its pages leave open.
+// rosAnswerOptions configures the handling of answers and requests where the documentation of ROS is silent.
 type rosAnswerOptions struct {
 	base64   bool
 	innerURL bool
@@ -30,7 +30,7 @@ func (o *rosAnswerOptions) flags(flags *pflag.FlagSet) {
 	fromEnvironment(flags, "ros-response-limit", "ros-take-put", "ros-id-change", "ros-message-base64", "ros-inner-response-url")
 }
 
-// apply sets them in what a node is opened with.
+// apply sets the options in the configuration of a node.
 func (o *rosAnswerOptions) apply(c *node.Config) error {
 	if o.limit < 1 || o.limit > wire.MaxROSResponse {
 		return usagef(fmt.Sprintf("use a number from 1 to %d", wire.MaxROSResponse), "--ros-response-limit %d is out of range", o.limit)

@@ -34,12 +34,12 @@ type rosAsked struct {
 
 func (a rosAsked) text(name string) string {
 	var text string
-	_ = json.Unmarshal(a.fields[name], &text) // what is not text is empty, and compared
+	_ = json.Unmarshal(a.fields[name], &text) // other types give an empty text, which is compared
 	return text
 }
 
-// rosAnswer is what a provider says: its HTTP status, the members of its answer, and whether it says that in the body of its reply.
-// Without members it is silent.
+// rosAnswer is the answer of a provider: its HTTP status, its members, and whether they are in the body of the HTTP response.
+// Without members the provider is silent.
 type rosAnswer struct {
 	status  int
 	members string
@@ -54,7 +54,7 @@ type rosAnswer struct {
 	broken bool
 }
 
-// rosPlay decides what a provider says to its nth request.
+// rosPlay returns the answer of a provider to its nth request.
 type rosPlay func(n int, asked rosAsked) rosAnswer
 
 // rosSheet is a server with providers, one for each row of the sheet of facts.
@@ -67,7 +67,7 @@ type rosSheet struct {
 	mu    sync.Mutex
 	plays map[string]rosPlay
 	asked map[string][]rosAsked
-	posts map[string]string // what came of an answer, by the request's id
+	posts map[string]string // the result of an answer, by request ID
 }
 
 func newROSSheet(t *testing.T, args ...string) *rosSheet {
@@ -134,7 +134,7 @@ func (s *rosSheet) provide(w http.ResponseWriter, r *http.Request) {
 
 // formFields returns the fields of a form as those of a document are: texts as they are there, everything else as JSON.
 func formFields(raw string) map[string]json.RawMessage {
-	form, _ := url.ParseQuery(raw) // what is not a form has no fields, and is compared
+	form, _ := url.ParseQuery(raw) // other bodies have no fields, and are compared
 	fields := map[string]json.RawMessage{}
 	for name := range form {
 		text, _ := json.Marshal(form.Get(name)) // a string always marshals
@@ -223,7 +223,7 @@ func (r *rosRow) template(properties string, more ...string) string {
 	return text + "}"
 }
 
-// call calls an action of the API about the row's stack, and returns the code of what it was refused for.
+// call calls an action of the API about the row's stack, and returns the code and message of a refusal.
 func (r *rosRow) call(action string, parameters ...string) (code, message string) {
 	r.Helper()
 	form := url.Values{}
@@ -365,7 +365,7 @@ const (
 	goesBad  = `"Status": "FAILED", "Reason": "no luck"`
 )
 
-// rosSubject is a row of a test, by the subject and what is known of it.
+// rosSubject is a row of a test: the subject and a fact about it.
 type rosSubject struct {
 	subject string
 	play    rosPlay

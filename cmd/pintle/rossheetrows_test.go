@@ -18,8 +18,8 @@ import (
 	"github.com/pintle-dev/pintle/wire"
 )
 
-// TestROSSheet holds a whole server against what is known of the protocol of ROS, subject by subject: a real engine, real requests
-// over sockets, and the API by which a client sees what comes of them.
+// TestROSSheet compares a whole server with the known facts about the protocol of ROS, subject by subject: a real engine, real
+// requests over sockets, and the API through which a client sees the results.
 func TestROSSheet(t *testing.T) {
 	newROSSheet(t).run(t, []rosSubject{
 		{"request/fields of each type", says(goesWell), func(r *rosRow) {
@@ -56,10 +56,10 @@ func TestROSSheet(t *testing.T) {
 					r.Errorf("%s is %q, want %s", name, text, form)
 				}
 			}
-			if a.text("ResourceOwnerId") != "0000000000000000" { // what docs say of accounts
+			if a.text("ResourceOwnerId") != "0000000000000000" { // as documented for accounts
 				r.Errorf("the account is %s", a.text("ResourceOwnerId"))
 			}
-			r.sent(`Create  {}`) // there are no Parameters
+			r.sent(`Create  {}`) // no Parameters
 		}},
 		{"request/types of Parameters survive", says(goesWell), func(r *rosRow) {
 			const given = `{"n":1,"f":1.50,"t":true,"s":"1","l":[1,"a",[false]],"m":{"k":"","o":{}}}`
@@ -183,7 +183,7 @@ func TestROSSheet(t *testing.T) {
 		{"response/id with SUCCESS", says(`"Status": "SUCCESS"`), refused("InvalidResponse")},
 		{"response/id of 255 bytes", says(`"Status": "SUCCESS", "PhysicalResourceId": "` + strings.Repeat("i", 255) + `"`), accepted},
 		{"response/id of 256 bytes", says(`"Status": "SUCCESS", "PhysicalResourceId": "` + strings.Repeat("i", 256) + `"`), refused("InvalidResponse")},
-		// The URL says what is answered, so that these count too.
+		// The URL identifies the request, so these answers count too.
 		{"response/StackId is no copy", says(goesWell + `, "StackId": "8acc3dcd-cf48-4fa1-863e-7c767b61fe42"`), accepted},
 		{"response/LogicalResourceId is no copy", says(goesWell + `, "LogicalResourceId": "Other"`), accepted},
 		{"response/RequestId is no copy", says(goesWell + `, "RequestId": "B288A0BE-D927-4888-B0F7-B35EF84B6E6F"`), accepted},

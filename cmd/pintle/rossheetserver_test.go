@@ -17,7 +17,7 @@ import (
 	"github.com/pintle-dev/pintle/wire"
 )
 
-// rosSigner returns the signer of a server's response URLs, made of what lies in its data directory.
+// rosSigner returns the signer of a server's response URLs, from the key in its data directory.
 func (s *served) rosSigner() *wire.ROSSigner {
 	s.t.Helper()
 	keys, err := store.OpenKeys(node.KeyFile(s.dir))
@@ -36,7 +36,7 @@ func (s *served) rosSigner() *wire.ROSSigner {
 	return signer
 }
 
-// TestROSSheetURLs holds the response URLs against what docs say of them: each kind of what may come, and what is replied.
+// TestROSSheetURLs compares the response URLs with their documentation: each kind of request, and the response.
 func TestROSSheetURLs(t *testing.T) {
 	s := newROSSheet(t)
 	signer := s.rosSigner()
@@ -96,7 +96,7 @@ func TestROSSheetURLs(t *testing.T) {
 	}
 }
 
-// TestROSSheetOptions does the same with what a server can be told about answers.
+// TestROSSheetOptions does the same for a server's options about answers.
 func TestROSSheetOptions(t *testing.T) {
 	newROSSheet(t, "--ros-response-limit", "8192", "--ros-take-put", "--ros-id-change", "ignore", "--fidelity", "aws").run(t, []rosSubject{
 		{"the limit", sized(8192), accepted},
@@ -135,8 +135,8 @@ func TestROSSheetOptions(t *testing.T) {
 	})
 }
 
-// rosHandler is a function as public templates have them: it posts its answer, and what it returns is for no one. It reports what it was
-// called with.
+// rosHandler is a function as in public templates: it posts its answer, and its return value is ignored. It reports its
+// arguments.
 const rosHandler = `
 import json
 import time
@@ -159,8 +159,8 @@ def handler(event, context):
     return {"Status": "FAILED", "Reason": "nobody reads this"}
 `
 
-// TestROSSheetLocal has the tokens of Function Compute and of Simple Message Queue answered by a handler on this machine, which gets what
-// a function gets there, in any region.
+// TestROSSheetLocal checks that a local handler answers for tokens of Function Compute and Simple Message Queue in every region, and gets the
+// same event as a function of the service.
 func TestROSSheetLocal(t *testing.T) {
 	require.Tool(t, "python3")
 	dir := t.TempDir()

@@ -20,7 +20,7 @@ import (
 	"github.com/pintle-dev/pintle/wire"
 )
 
-// schemas are what providers publish of themselves, asked for when a template needs them.
+// schemas fetches the schemas of providers when a template needs them.
 type schemas struct {
 	// names are the providers that can be asked, and ask does that.
 	names []string
@@ -45,7 +45,7 @@ func (s *schemas) match(token string) (string, bool) {
 	return local.Match(wire.ServiceToken(token), func(name string) bool { return slices.Contains(s.names, name) })
 }
 
-// find returns the schema of the provider behind a token, nil if there is none.
+// find returns the schema of the provider behind a token, or nil.
 func (s *schemas) find(ctx context.Context, token string) *schema.Document {
 	name, ok := s.match(token)
 	if !ok {
@@ -70,7 +70,7 @@ func (s *schemas) find(ctx context.Context, token string) *schema.Document {
 // schemaRuntime builds providers, and asks them for their schemas and plans. It invokes them for nothing else.
 type schemaRuntime struct {
 	*local.Runtime
-	dir string // of what is built
+	dir string // of builds
 }
 
 // newSchemaRuntime returns a runtime that builds into a temporary directory, which exists until it is closed. plans is told how Plans
@@ -93,10 +93,10 @@ func (a *app) newSchemaRuntime(region string, plans *node.Plans) (*schemaRuntime
 	return &schemaRuntime{runtime, dir}, nil
 }
 
-// Close ends the runtime and removes what it has built.
+// Close ends the runtime and removes its builds.
 func (r *schemaRuntime) Close() error { return errors.Join(r.Runtime.Close(), os.RemoveAll(r.dir)) }
 
-// schemaCache is where commands without a data directory keep what providers publish; empty if there is no place.
+// schemaCache returns the directory in which commands without a data directory cache schemas, or "" if none is available.
 func schemaCache() string {
 	cache, err := os.UserCacheDir()
 	if err != nil {
@@ -122,8 +122,8 @@ func stackIDOf(l template.Language) string {
 	return "AWS::StackId"
 }
 
-// foreseen returns what is known of the stack before it is deployed. The parameters that are named open may have any
-// value; given are those of a stack that is there.
+// foreseen evaluates the template as far as possible before the deploy. The values of the parameters in open are
+// unknown; given has the parameters of the existing stack.
 func (w desired) foreseen(t *template.Template, region string, open []string, given map[string]template.Input) (*template.Partial, error) {
 	inputs := map[string]template.Input{}
 	for name, input := range given {
@@ -148,7 +148,7 @@ func (w desired) foreseen(t *template.Template, region string, open []string, gi
 	})
 }
 
-// checkSchemas holds the template against what the engine's providers publish. stack is the one that is there, or the
+// checkSchemas validates the template against the schemas of the engine's providers. stack is the existing stack, or the
 // zero Stack.
 func (s *session) checkSchemas(ctx context.Context, want desired, stack stacks.Stack) error {
 	if want.noSchema || s.data == "" {

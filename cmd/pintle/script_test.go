@@ -27,7 +27,7 @@ import (
 	"github.com/pintle-dev/pintle/wire"
 )
 
-// patience is how long a script waits for what must come.
+// patience is how long a script waits for an expected event.
 const patience = 60 * time.Second
 
 func TestMain(m *testing.M) {
@@ -47,17 +47,17 @@ func TestMain(m *testing.M) {
 	})
 }
 
-// TestScript runs what a user could have typed. The commands next to testscript's own:
+// TestScript runs commands as a user types them. The commands in addition to testscript's own:
 //
 //	ready DATA          waits until a server serves the data directory
-//	meet RESOURCE       waits until a provider was asked to meet for the resource, and holds it
+//	meet RESOURCE       waits until a provider got a request to meet for the resource, and holds it
 //	part RESOURCE       lets it continue
 //	usage ARGS          runs pintle and wants exit code 2, an error, and nothing on stdout
 //	shows TEXT ARGS     runs pintle until it prints the text
-//	written FILE        waits until a file is there
+//	written FILE        waits until a file exists
 //	prints TEXT FILE    waits until a file that a program writes has the text
 //	address DATA        sets ADDRESS and HOST to the server's URL, and to its host and port, and
-//	                    PINTLE_WEBHOOK_SECRET to what it signs requests with
+//	                    PINTLE_WEBHOOK_SECRET to the secret for signing requests
 //	json FILE PATH WANT compares a value in a JSON document, a path of names and numbers with dots between
 //	let NAME FILE PATH  sets a variable to one
 func TestScript(t *testing.T) { runScripts(t, filepath.Join("testdata", "script")) }
@@ -86,7 +86,7 @@ func runScriptsIn(t *testing.T, dir string, more func(*testscript.Env)) {
 			if err != nil {
 				return err
 			}
-			env.Defer(func() { _ = listener.Close() }) // the script is over
+			env.Defer(func() { _ = listener.Close() }) // the script has finished
 			env.Values[meetingKey{}] = &meeting{listener: listener.(*net.TCPListener), guests: map[string]net.Conn{}}
 			for _, name := range []string{"pintle", "provider", "keeper", "lambdago", "reader", "planner"} {
 				path, err := exec.LookPath(name)
@@ -135,7 +135,7 @@ func runScriptsIn(t *testing.T, dir string, more func(*testscript.Env)) {
 	})
 }
 
-// goEnvironment lets providers be built from source with what is on this machine already.
+// goEnvironment lets scripts build providers from source with the module and build caches of this machine.
 func goEnvironment(env *testscript.Env) error {
 	names := []string{"GOCACHE", "GOMODCACHE", "GOFLAGS", "GOROOT"}
 	out, err := exec.Command("go", append([]string{"env"}, names...)...).Output()
@@ -154,7 +154,7 @@ func goEnvironment(env *testscript.Env) error {
 	return err
 }
 
-// provider is the program behind the scripts' providers: it does what its properties say.
+// provider is the program behind the scripts' providers. Its properties control it.
 func provider() { pintle.Main(scripted()) }
 
 // listening is the same program behind a URL: it writes a project file with that.
@@ -224,8 +224,8 @@ func physicalID(r *pintle.Request) pintle.PhysicalID {
 	return pintle.PhysicalID("thing-" + string(r.LogicalID))
 }
 
-// web is an independent provider behind a URL: it has nothing of Pintle in it. It writes a project file and appends to
-// requests.txt what it gets. What Do says is "body" answers at once, anything else later by a PUT as cfn-response does.
+// web is an independent provider behind a URL, without Pintle code. It writes a project file and appends its requests to
+// requests.txt. It answers requests whose Do is "body" at once, and others later by a PUT, as cfn-response does.
 func web() {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -338,7 +338,7 @@ func ready(ts *testscript.TestScript, neg bool, args []string) {
 		if err != nil {
 			return false
 		}
-		_ = response.Body.Close() // its status is what is wanted
+		_ = response.Body.Close() // only its status is needed
 		return response.StatusCode == http.StatusOK
 	})
 }

@@ -115,7 +115,7 @@ func TestSecretsOfNativeTypes(t *testing.T) {
 	add(calls.Call(t.Context(), "secretsmanager", "ListSecrets", nil))
 	add(calls.Call(t.Context(), "secretsmanager", "ListSecretVersionIds", map[string]any{"SecretId": outputs["ARN"]}))
 
-	// The value changes: the reference does not, so the next update only delivers what else it changes.
+	// The value changes but the reference does not, so the next update delivers only the other changes.
 	call("secretsmanager", "PutSecretValue", map[string]any{"SecretId": outputs["ARN"], "SecretString": `{"username": "admin", "password": "hunter2-rotated"}`})
 	update := func(description string) error {
 		_, err := client.UpdateStack(t.Context(), &cloudformation.UpdateStackInput{

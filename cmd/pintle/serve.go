@@ -241,7 +241,7 @@ func (a *app) stopWithStdin(stop context.CancelFunc, log *slog.Logger) {
 	stop()
 }
 
-// warn logs what is no reason to end.
+// warn logs an error that does not end the server.
 func warn(log *slog.Logger, err error) {
 	if err != nil {
 		log.Warn(err.Error())

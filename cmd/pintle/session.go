@@ -102,7 +102,7 @@ func (s *session) remote(ctx context.Context) error {
 	return s.use(keys, region)
 }
 
-// rosKeys returns what calls of ROS are signed with: those of the environment for a server somewhere else, if there are any, else
+// rosKeys returns the keys that sign calls of ROS: those of the environment for a server somewhere else, if there are any, else
 // the same as those of CloudFormation, since a server has one file of keys.
 func (s *session) rosKeys(keys aws.CredentialsProvider) func(context.Context) (rosclient.Keys, error) {
 	get := s.app.getenv
@@ -270,7 +270,7 @@ func pause(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// reader connects to show what is there. ok is false if nothing was ever deployed into the data directory.
+// reader connects for reading. ok is false if the data directory was never used.
 func (a *app) reader(ctx context.Context, c connection, data string) (s *session, ok bool, err error) {
 	return a.readerWith(ctx, c, data, keyOptions{}, referenceOptions{}, nil)
 }

@@ -16,7 +16,7 @@ const environmentMark = "pintle_environment"
 // repeated are separated by commas.
 func fromEnvironment(flags *pflag.FlagSet, names ...string) {
 	for _, name := range names {
-		// The flag was defined a moment ago, so there is no error.
+		// The flag was just defined, so this cannot fail.
 		_ = flags.SetAnnotation(name, environmentMark, []string{variable(name)})
 	}
 }

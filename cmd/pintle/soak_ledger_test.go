@@ -20,12 +20,12 @@ type soakThing struct {
 	Serial int
 }
 
-// soakLedger is the provider of the soak test: a separate process, without any code of Pintle. It records the
+// soakLedger is the provider of the soak test: a separate process without Pintle code. It records the
 // requests that it received, the work that it did, and the responses to its answers.
 //
-//	POST /            a request; answered by a PUT that is repeated until it is taken
-//	GET  /stack?id=   the things of a stack
-//	GET  /totals      what is counted
+//	POST /            a request; answered by a PUT that is repeated until it is accepted
+//	GET  /stack?id=   the resources of a stack
+//	GET  /totals      the counters
 type soakLedger struct {
 	mu      sync.Mutex
 	serial  int
@@ -100,7 +100,7 @@ func (l *soakLedger) take(w http.ResponseWriter, r *http.Request) {
 	w.WriteHeader(http.StatusAccepted)
 }
 
-// perform does what is asked and returns the answer.
+// perform executes a request and returns the answer.
 func (l *soakLedger) perform(r *soakRequest) []byte {
 	answer := map[string]any{
 		"Status": "SUCCESS", "StackId": r.StackId, "RequestId": r.RequestId, "LogicalResourceId": r.LogicalResourceId,

@@ -46,7 +46,7 @@ const soakPatience = 2 * time.Minute
 type soakSetup struct {
 	name  string
 	nodes int
-	// args returns what a node is started with, next to where it listens and its provider. What it needs is there for as
+	// args returns the arguments of a node in addition to its address and provider. Its resources live as
 	// long as t.
 	args func(t *testing.T, dir string) func(node int) []string
 }
@@ -63,9 +63,9 @@ var soakSetups = []soakSetup{
 	}},
 }
 
-// TestSoak kills servers at random under load, with SIGKILL, starts them again, and compares what the stacks say with what
-// an independent provider has written down: no acknowledged call or answer may be lost, no request forgotten. Requests that
-// the provider gets twice are counted; that is allowed.
+// TestSoak kills servers at random under load, with SIGKILL, restarts them, and compares the stacks with the records of
+// an independent provider: no acknowledged call or answer may be lost, and no request forgotten. The provider may get
+// requests twice; the test counts them.
 func TestSoak(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it takes long")
@@ -191,7 +191,7 @@ func (s *soak) await(n *soakNode, stop <-chan struct{}) {
 	}
 }
 
-// run works and kills for the time that was given, and then waits for the ends of what was begun.
+// run works and kills for the configured time, and then waits until all operations have finished.
 func (s *soak) run() {
 	var working, killing sync.WaitGroup
 	for i := range *soakWorkers {

@@ -19,8 +19,8 @@ import (
 	"github.com/pintle-dev/pintle/internal/base/trace"
 )
 
-// A client's trace is that of what its call leads to: at providers, in the log and in the audit log. One
-// who names none gets one.
+// A client's trace continues in the work that its call causes: at providers, in the log and in the audit log. A client
+// without a trace gets one.
 func TestTraceFromTheCallToTheProvider(t *testing.T) {
 	asked := make(chan string, 10)
 	provider := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

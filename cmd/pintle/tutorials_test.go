@@ -25,10 +25,10 @@ var tutorials = []struct {
 	{snippet{page: "ros-template.md", needs: []string{"python3"}}, false},
 }
 
-// The blocks of a tutorial: a file has its name in the title, commands are sh, and text is what they print.
+// The blocks of a tutorial: a file has its name in the title, commands are sh, and their output is text.
 var tutorialBlock = regexp.MustCompile("(?ms)^```(\\w+)(?: title=\"([^\"]+)\")?\n(.*?)^```$")
 
-// TestTutorials follows the tutorials as a reader does, and looks for what the pages say is printed.
+// TestTutorials follows the tutorials as a reader does, and compares the output with that on the pages.
 func TestTutorials(t *testing.T) {
 	files, err := filepath.Glob(filepath.Join("..", "..", "docs", "tutorials", "*.md"))
 	if err != nil || len(files) != len(tutorials) {
@@ -49,7 +49,7 @@ func TestTutorials(t *testing.T) {
 	}
 }
 
-// output is what the commands of a block print into a file, and the lines that the page shows of it.
+// output is the output of the commands of a block, in a file, and the lines of it that the page shows.
 type output struct {
 	file string
 	want string

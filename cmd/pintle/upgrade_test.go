@@ -24,13 +24,13 @@ import (
 	"github.com/pintle-dev/pintle/internal/dev/pgtest"
 )
 
-// passed makes the time of the request over that the data have in flight, whatever the local clock says.
+// passed makes the request in flight in the data expire, independent of the local clock.
 const passed = " SET due = 1 WHERE due IS NOT NULL"
 
-// maxData bounds what is unpacked of a file of earlier data.
+// maxData bounds the unpacked size of an archive of earlier data, in bytes.
 const maxData = 16 << 20
 
-// unpack unpacks the data of an earlier version into a directory. tools/upgradedata makes them, and says what is in them.
+// unpack unpacks the data of an earlier version into a directory. tools/upgradedata makes and describes them.
 func unpack(t *testing.T, archive, dir string) {
 	t.Helper()
 	packed, err := os.ReadFile(archive)
@@ -71,7 +71,7 @@ func execute(t *testing.T, path, statement string) {
 	}
 }
 
-// kept is the provider behind the stacks of earlier versions. It notes what it is asked.
+// kept is the provider behind the stacks of earlier versions. It records its requests.
 type kept struct {
 	mu    sync.Mutex
 	asked []keptRequest
@@ -96,7 +96,7 @@ func (p *kept) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if request.RequestType != "Delete" {
 		id = "thing-" + request.LogicalResourceID + request.ResourceProperties.Size
 	}
-	_ = json.NewEncoder(w).Encode(map[string]any{ // who asked has gone otherwise
+	_ = json.NewEncoder(w).Encode(map[string]any{ // the client disconnected if this fails
 		"Status": "SUCCESS", "StackId": request.StackID, "RequestId": request.RequestID,
 		"LogicalResourceId": request.LogicalResourceID, "PhysicalResourceId": id,
 		"Data": map[string]string{"Text": request.ResourceProperties.Text},
@@ -115,7 +115,7 @@ func (p *kept) of(stack string) (list []keptRequest) {
 	return list
 }
 
-// TestUpgrade opens what the oldest versions have left behind, SQLite's and PostgreSQL's, and continues it.
+// TestUpgrade opens the data of the oldest versions, on SQLite and PostgreSQL, and continues their operations.
 func TestUpgrade(t *testing.T) {
 	archives, err := filepath.Glob(filepath.Join("testdata", "upgrade", "*.tar.gz"))
 	if err != nil || len(archives) < 2 {
@@ -209,7 +209,7 @@ func goOn(t *testing.T, dir string, s *served, provider *kept) {
 	}
 }
 
-// changed writes a template that changes what the stack kept has, and returns its path.
+// changed writes a template that changes the stack kept, and returns its path.
 func changed(t *testing.T, dir string) string {
 	t.Helper()
 	write(t, dir, "kept.yaml", `
@@ -249,7 +249,7 @@ func TestFutureData(t *testing.T) {
 		leave(t, serve(t, filepath.Join(dir, "data"), args...))
 		postgres.Exec(t, "test1", strings.Replace(sets, "%", "pintle.", 1))
 		wantFuture(t, dir, append([]string{"serve", "--dev", "--listen", "127.0.0.1:0", "--data", filepath.Join(dir, "data")}, args...)...)
-		// An earlier version that had moved it would have set what it knows.
+		// An earlier version that migrated the schema would have set its own number.
 		postgres.Exec(t, "test1", `DO $$ BEGIN IF (SELECT version FROM pintle.schema) <> 999 THEN RAISE 'the data were changed'; END IF; END $$`)
 	})
 }

@@ -102,7 +102,7 @@ func (a *app) validate(ctx context.Context, o *validateOptions, args []string) (
 // templateFile is a template that was read.
 type templateFile struct{ text, path string }
 
-// add reads what is to be validated: a template, or the one of a directory.
+// add reads a template, or the template of a directory.
 func (v *validator) add(what string) error {
 	a, o := v.app, v.options
 	dir, file := what, o.template
@@ -148,7 +148,7 @@ func (v *validator) add(what string) error {
 	return nil
 }
 
-// stdinName is what standard input is called.
+// stdinName is the name of standard input.
 const stdinName = "stdin"
 
 // maxValidated is the size of the largest template that is read: one that is passed by URL. Source: CloudFormation, quotas.
@@ -179,7 +179,7 @@ func (a *app) readTemplate(p place, file string) (*templateFile, error) {
 	return &templateFile{string(text), file}, nil
 }
 
-// examine returns what is sound of a template, and what is wrong with it. Of one with macros little is known before they have
+// examine returns the valid parts of a template, and its errors. A template with macros is mostly unknown before they have
 // run.
 func examine(body string, limits template.Limits) (*template.Template, template.Errors) {
 	if l := template.LanguageOf(body); l == template.ROS {

@@ -16,14 +16,14 @@ type validationsDocument struct {
 	Files []validationDocument `json:"files"`
 }
 
-// validationDocument is what was found out of one template.
+// validationDocument is the result of validating one template.
 type validationDocument struct {
 	Template string              `json:"template"`
 	Valid    bool                `json:"valid"`
 	Problems []diagnosedDocument `json:"problems"`
 	// Providers are those that the template's resources name and that run on this machine.
 	Providers []publishedDocument `json:"providers"`
-	// Open are the parameters without a value: what depends on them was not checked.
+	// Open lists the parameters without a value. Parts that depend on them were not checked.
 	Open []string `json:"open"`
 }
 
@@ -41,7 +41,7 @@ type publishedDocument struct {
 	Reason string `json:"reason,omitempty"`
 }
 
-// report prints what was found, and returns the error that the command ends with.
+// report prints the findings, and returns the error that the command exits with.
 func (v *validator) report(output string) error {
 	var err error
 	switch output {
@@ -55,7 +55,7 @@ func (v *validator) report(output string) error {
 	return errors.Join(err, v.verdict())
 }
 
-// verdict is the error that says how much is wrong; nil if nothing is.
+// verdict returns an error with the number of problems, or nil.
 func (v *validator) verdict() error {
 	count, files, name := 0, 0, ""
 	for _, one := range v.list {
@@ -115,9 +115,9 @@ func (v *validator) printSARIF() error {
 	return err
 }
 
-// print shows the problems to people, as compilers do, and says of what is well what was looked at.
+// print prints the problems in the form of compilers, and the checks that ran on valid templates.
 func (v *validator) print() {
-	remedies := map[string]bool{} // that were told: once is enough
+	remedies := map[string]bool{} // printed ones, each once
 	for _, one := range v.list {
 		for _, p := range one.file.Problems {
 			v.printProblem(one, p, !remedies[p.Rule.ID])
@@ -155,7 +155,7 @@ func (v *validator) printProblem(one *validation, p diagnosis.Problem, remedy bo
 	}
 }
 
-// print says what was looked at in a template without errors.
+// print prints the checks that ran on a template without errors.
 func (one *validation) print(a *app) {
 	resources := 0
 	if one.template != nil {

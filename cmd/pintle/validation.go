@@ -41,13 +41,13 @@ type engineSettings struct {
 	functions  bool
 }
 
-// validation is what is found out of one template.
+// validation is the result of validating one template.
 type validation struct {
 	want  desired
 	named bool // the stack has a name
 	place place
 
-	// template is what is sound of it, once its transforms are applied if they can be; nil if there is nothing.
+	// template has the valid parts, with transforms applied if possible; nil if there are none.
 	template  *template.Template
 	malformed bool
 	file      diagnosis.File
@@ -55,7 +55,7 @@ type validation struct {
 	open      []string
 }
 
-// published is what the providers of a directory publish of themselves.
+// published has the schemas of the providers of a directory.
 type published struct {
 	schemas
 	runtime *schemaRuntime
@@ -75,7 +75,7 @@ func (a *app) newValidator(o *validateOptions) (*validator, error) {
 	}, err
 }
 
-// close ends what was begun.
+// close ends the processes.
 func (v *validator) close() error {
 	var errs []error
 	for _, e := range v.engines {
@@ -107,7 +107,7 @@ func (one *validation) add(err error) error {
 	return err
 }
 
-// look finds what is wrong with a template beyond its form. Each look is at what is sound for it.
+// look finds the problems of a template beyond its form. Each check covers the parts that are valid for it.
 func (v *validator) look(ctx context.Context, one *validation) error {
 	t := one.template
 	if t == nil || t.Outlined() {
@@ -250,7 +250,7 @@ func (v *validator) checkSchemas(ctx context.Context, one *validation, partial *
 	return nil
 }
 
-// preview asks an engine without stacks what it would refuse.
+// preview asks an engine without stacks which parts it would refuse.
 func (v *validator) preview(ctx context.Context, idle idleEngine, one *validation) error {
 	drawn, err := idle.preview(ctx, v.app.region(one.want.language, v.options.region), one.want)
 	if told, ok := engine.InputError(err); ok {

@@ -17,7 +17,7 @@ import (
 // recorded in the build applies.
 var version, commit, date string
 
-// release is what this program is.
+// release identifies this program.
 type release struct {
 	Version string `json:"version"`
 	Commit  string `json:"commit,omitempty"`
@@ -38,7 +38,7 @@ func buildRelease() release {
 	return r
 }
 
-// note takes what Go knows of the build: the version of a module that was installed, the commit of a clone.
+// note reads the build information of Go: the version of a module that was installed, the commit of a clone.
 func (r *release) note(info *debug.BuildInfo) {
 	if v := info.Main.Version; v != "" && v != "(devel)" {
 		r.Version = v
@@ -55,7 +55,7 @@ func (r *release) note(info *debug.BuildInfo) {
 	}
 }
 
-// tagged is what the version of a release looks like; what git describe says of another commit does not.
+// tagged matches the version of a release, but not the output of git describe for other commits.
 var tagged = regexp.MustCompile(`^v\d+\.\d+\.\d+(-[0-9A-Za-z.]+)?$`)
 
 // published reports whether the module can be had by the version: a program that was built from a module of the cache notes no commit,

@@ -27,10 +27,10 @@ import (
 	"github.com/pintle-dev/pintle/internal/dev/require"
 )
 
-// waiterVar is where the provider of the tests below finds the test that says what it is to do.
+// waiterVar is the environment variable with the address of the test that controls the provider.
 const waiterVar = "WAITER_TEST"
 
-// waiter is a provider on the bare Runtime API: it takes every event to the test, and returns what that says.
+// waiter is a provider on the bare Runtime API. It passes every event to the test and returns its response.
 func waiter() {
 	api := "http://" + os.Getenv("AWS_LAMBDA_RUNTIME_API") + "/2018-06-01/runtime/invocation/"
 	say := func(url string, body io.Reader) []byte {
@@ -76,8 +76,7 @@ type waited struct {
 
 const waiterToken = "arn:aws:lambda:us-east-1:000000000000:function:Waiter"
 
-// newWaiter returns the events of the provider's processes, wherever they run, and what to give to a server so that it has
-// such processes.
+// newWaiter returns the events of all processes of the provider, and the provider flag for a server.
 func newWaiter(t *testing.T) (events chan waited, provider string) {
 	t.Helper()
 	events = make(chan waited, 16)
@@ -296,8 +295,8 @@ func newPatient(timeout time.Duration) pintle.Handler {
 	return pintle.New(patient{}, pintle.WithPollPolicy(pintle.PollPolicy{Timeout: timeout}))
 }
 
-// TestWaitingWithSDK: what the SDK hands over goes through a kill of the server too, and when it gives a thing up the stack
-// knows the id of it.
+// TestWaitingWithSDK checks that the SDK's pending data survive a kill of the server, and that the stack knows the ID of a resource
+// after a timeout.
 func TestWaitingWithSDK(t *testing.T) {
 	patient, err := exec.LookPath("patient")
 	if err != nil {
@@ -328,7 +327,7 @@ func TestWaitingWithSDK(t *testing.T) {
 	}
 }
 
-// slowPair is two functions: onEvent writes what it got, and isComplete that it was asked, and is done when there is a file.
+// slowPair has two functions: onEvent records its event; isComplete records each call, and completes once a file exists.
 const slowPair = `
 import os
 

@@ -9,7 +9,7 @@ import (
 	"github.com/pintle-dev/pintle/cmd/pintle/internal/stacks"
 )
 
-// The pace at which an engine is asked what is new: fast while things happen, slower while nothing does.
+// The intervals for polling an engine: short while events arrive, longer while it is idle.
 const (
 	fastest = 30 * time.Millisecond
 	slowest = 500 * time.Millisecond
@@ -27,11 +27,11 @@ type course struct {
 	events []stacks.Event // from the operation's first to its last
 }
 
-// heartbeat is how often lines say what is waited for.
+// heartbeat is the interval between lines about pending requests.
 const heartbeat = 30 * time.Second
 
-// watch shows the newest operation of a stack, which people know by a name, from its beginning to its end. If ctx ends before, the error is that of
-// ctx and the course is what was seen.
+// watch shows the newest operation of a stack from its beginning to its end. name is the name of the stack for people. If ctx ends
+// before the operation, the error is that of ctx and the course has the events so far.
 func (s *session) watch(ctx context.Context, p place, name, stackID string, asJSON bool) (course, error) {
 	w := s.app.watcher(name, asJSON)
 	defer w.End()
@@ -90,7 +90,7 @@ func (s *session) look(ctx context.Context, p place, name, stackID, seen string)
 	return stack, fresh, waiting, nil
 }
 
-// watcher returns what shows an operation: a table on a terminal, lines elsewhere. With JSON on stdout lines go to
+// watcher returns the display of an operation: a table on a terminal, lines elsewhere. With JSON on stdout lines go to
 // stderr.
 func (a *app) watcher(stack string, asJSON bool) display.Watcher {
 	out := a.stdout

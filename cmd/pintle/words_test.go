@@ -13,7 +13,7 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// pages returns the pages that users read, by their paths from the root of the repository: what lies there, below docs, and next to
+// pages returns the paths of the pages for users, relative to the root of the repository: those in the root, below docs, and next to
 // the examples.
 func pages(t *testing.T) (list []string) {
 	t.Helper()
@@ -52,7 +52,7 @@ func page(t *testing.T, path string) string {
 var (
 	fence = regexp.MustCompile("(?ms)^[ >]*```.*?^[ >]*```$")
 	span  = regexp.MustCompile("`([^`]+)`")
-	// ourCommand is one of ours where a shell would see it: first, or after what joins commands.
+	// ourCommand matches a pintle command in a command position of a shell line: at the start, or after an operator.
 	ourCommand = regexp.MustCompile(`(?:^|[;&|(] *|\$ +)pintle((?: +[^ ;&|)#>"]+|"[^"]*"| +"[^"]*")*)`)
 	longFlag   = regexp.MustCompile(`(?:^|[\s(\[|])(--[a-z][a-z0-9-]*)`)
 	target     = regexp.MustCompile(`\bmake ([a-z]+)\b`)
@@ -61,7 +61,7 @@ var (
 		`journalctl|useradd|install|createuser|initdb|curl|git|gh|pip|tar|sha256sum|openssl)\b`)
 )
 
-// code returns what a page shows as code: its spans, and the lines of its blocks, each joined with those that continue it.
+// code returns the code of a page: its spans, and the lines of its blocks, with continued lines joined.
 func code(text string) (list []string) {
 	for _, block := range fence.FindAllString(text, -1) {
 		lines := strings.Split(strings.ReplaceAll(block, "\\\n", " "), "\n")
@@ -137,8 +137,8 @@ func TestWordsOfPages(t *testing.T) {
 	}
 }
 
-// checkLine says what is wrong with a command line as a page has it, without pintle in front; empty if nothing is. Words in capitals
-// and with an ellipsis stand for others.
+// checkLine returns the error of a command line on a page, without the leading pintle, or "". Words in capitals
+// or with an ellipsis are placeholders.
 func checkLine(root *cobra.Command, words []string) string {
 	for len(words) > 0 && strings.Trim(words[len(words)-1], ".…:,") == "" {
 		words = words[:len(words)-1]

@@ -62,7 +62,7 @@ func newBalancer(t *testing.T) *balancer {
 			}
 			return nil, err
 		}),
-		ErrorLog: log.New(io.Discard, "", 0), // what cannot be passed on is seen by who asked
+		ErrorLog: log.New(io.Discard, "", 0), // the client sees errors of the proxy
 	})
 	t.Cleanup(b.Close)
 	return b
@@ -95,16 +95,16 @@ func (b *balancer) add(t *testing.T, server *served) {
 	b.hosts = append(b.hosts, u.Host)
 }
 
-// ledger is a provider that keeps books of its own: what it was asked, what it answered, and which of its answers were
-// acknowledged. Each time it is asked to create something it makes another thing, so that an answer that was acknowledged
-// and then forgotten shows.
+// ledger is a provider with its own records: its requests, its answers, and which of its answers were
+// acknowledged. It makes a new resource for each Create, so that a lost acknowledged answer
+// shows.
 type ledger struct {
 	*httptest.Server
 	t    *testing.T
 	ctx  context.Context
 	http *http.Client
 	all  sync.WaitGroup
-	tick atomic.Int64 // orders what happens
+	tick atomic.Int64 // orders events
 
 	acknowledged atomic.Int64
 
@@ -141,7 +141,7 @@ func newLedger(t *testing.T) *ledger {
 	return l
 }
 
-// ask is what a provider is asked.
+// ask is a request to the provider.
 type ask struct {
 	RequestType, RequestId, StackId, LogicalResourceId, PhysicalResourceId, ResponseURL string
 }
@@ -194,7 +194,7 @@ func (l *ledger) put(to string, body []byte) bool {
 		case err != nil:
 			continue
 		}
-		_ = response.Body.Close() // its status is what is wanted
+		_ = response.Body.Close() // only its status is needed
 		switch {
 		case response.StatusCode == http.StatusOK:
 			return true
@@ -306,7 +306,7 @@ func (w *workload) live(name string) {
 	switch {
 	case err == nil:
 		id = aws.ToString(created.StackId)
-	case !errors.As(err, &exists): // which a repetition of the call was told
+	case !errors.As(err, &exists): // a repeated call got this error
 		w.t.Errorf("create %s: %v", name, err)
 		return
 	}

@@ -18,7 +18,7 @@ import (
 	"github.com/pintle-dev/pintle/wire"
 )
 
-// Group says what reports a code.
+// Group is the part of Pintle that reports a code.
 type Group string
 
 // The groups, in the order of [Entries].

@@ -16,7 +16,7 @@ type Fault struct {
 	Code string
 	// Who says in a few words which side has to act.
 	Who string
-	// Stable is what JSON documents have as "fault". Programs read it, so it stays.
+	// Stable is the value of "fault" in JSON documents. Programs read it, so it never changes.
 	Stable string
 
 	title, cause, remedy string
@@ -160,7 +160,7 @@ func faultEntries() (list []Entry) {
 }
 
 // Of returns the fault for which a resource of a type failed, by the reason in its event. The texts are those of packages wire, engine
-// and native, and of what delivery reports.
+// and native, and of the outcomes of package delivery.
 func Of(resourceType, reason string) Fault {
 	first, _, _ := strings.Cut(reason, "\n")
 	f := of(strings.TrimSpace(first))

@@ -45,7 +45,7 @@ func newSDKNotes(dir, bug string) pintle.Handler {
 	return pintle.New(&sdkNotes{notes{dir}, bug, map[pintle.PhysicalID]bool{}})
 }
 
-// Migrate drops what an earlier version had and this one cannot read.
+// Migrate drops properties of an earlier version that this one cannot read.
 func (n *sdkNotes) Migrate(_ context.Context, r *pintle.MigrateRequest) error {
 	properties := r.Properties
 	for name, value := range properties {

@@ -36,7 +36,7 @@ type bug struct {
 // program is a provider in whose many versions the mistakes are.
 type program struct {
 	name string
-	// tool is what runs it; empty for this program.
+	// tool is the program that runs it; empty for this program.
 	tool string
 	bugs []bug
 	// config returns the check of the version with a mistake.

@@ -130,7 +130,7 @@ type Outcome struct {
 
 // Step is one request of a scenario.
 type Step struct {
-	// Sent is the request in a few words, Came what came back. Neither holds a secret.
+	// Sent summarizes the request, and Came the answer. Neither contains a secret.
 	Sent, Came string
 	Took       time.Duration
 }
@@ -146,7 +146,7 @@ type Finding struct {
 	Rule
 	// Scenario is the ID of the scenario in which it was.
 	Scenario string
-	// Sent is the request, a JSON document without its response URL and with secrets masked, and Came what came back.
+	// Sent is the request, a JSON document without its response URL and with secrets masked. Came is the answer.
 	Sent, Came string
 	// Detail describes the fault, in a sentence without its full stop.
 	Detail string
@@ -178,7 +178,7 @@ func (r Report) Clean() bool { return r.Count(Error)+r.Count(Warning) == 0 }
 // ErrUsage is the error of [Run] for an unusable Config. Its text is for the author of the Config.
 var ErrUsage = errors.New("this cannot be checked")
 
-// Run checks the provider. What is wrong with the provider is in the report; the error is for what could not be tried: an
+// Run checks the provider. The report has the faults of the provider. The error is for a check that could not run: an
 // [ErrUsage], a [*local.BuildError], a provider that does not start, and the end of ctx.
 func Run(ctx context.Context, c Config) (Report, error) {
 	if err := c.complete(); err != nil {
@@ -446,7 +446,7 @@ func (r *run) mask(text string) string {
 	return known.Mask(wire.Redact(text))
 }
 
-// strays judges what came when its request was over.
+// strays judges answers that came after their requests had finished.
 func (r *run) strays() {
 	for _, stray := range r.session.Strays() {
 		i := slices.IndexFunc(r.report.Outcomes, func(o Outcome) bool { return o.ID == r.sent[stray.RequestID] })

@@ -57,7 +57,7 @@ type broken struct {
 	Scenarios []string       `json:"scenarios"`
 }
 
-// What the check finds in handlers on other people's libraries is what testdata/handlers.json says, and the page of the check.
+// TestHandlers compares the findings in handlers on foreign libraries with testdata/handlers.json and the page of the check.
 func TestHandlers(t *testing.T) {
 	dir := require.Handlers(t)
 	cdk := require.CDK(t)

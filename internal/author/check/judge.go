@@ -114,7 +114,7 @@ func (s judgment) leaks(p reply) {
 	}
 }
 
-// placeholders is what programs print of nothing.
+// placeholders are the texts that programs print for a missing value.
 var placeholders = regexp.MustCompile(`^(?i:none|null|undefined|nil|<nil>|nan|\[object object\]|n/a|-)$`)
 
 // logStream is the name of a log stream of Lambda.
@@ -240,7 +240,7 @@ func (s judgment) again(p reply, attempts []harness.Attempt) {
 		if !taken(a) {
 			continue
 		}
-		x, _ := s.run.config.Dialect.ParseResponse(first.Body) // what could be read of them
+		x, _ := s.run.config.Dialect.ParseResponse(first.Body) // parsed as far as possible
 		y, _ := s.run.config.Dialect.ParseResponse(a.Body)
 		if x.Status != y.Status || x.PhysicalResourceID != y.PhysicalResourceID {
 			s.find("answers-disagree", p, "the first answer is %s %s, a later one %s %s",

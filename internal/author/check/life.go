@@ -12,7 +12,7 @@ import (
 	"github.com/pintle-dev/pintle/wire"
 )
 
-// life is what happens to every resource.
+// life sends the requests that every resource gets.
 func life(s *scene) {
 	given := s.run.given
 	of, _ := s.made()
@@ -241,7 +241,7 @@ func bare(s *scene) {
 	}
 }
 
-// newProcess has other processes handle what earlier ones have made.
+// newProcess makes new processes handle the resources of earlier ones.
 func newProcess(s *scene) {
 	given := s.run.given
 	before, _ := s.made()
@@ -353,7 +353,7 @@ func missingID(s *scene) {
 	}
 }
 
-// member returns what adds a member to a document, whose last it becomes.
+// member returns a function that appends a member to a document.
 func member(key, text string) func([]byte) []byte {
 	return func(document []byte) []byte {
 		name, _ := json.Marshal(key) // never fails, of a string

@@ -15,10 +15,10 @@ import (
 // maxNested bounds how deep a request may be inside other documents: a log record of a queue's message of a topic.
 const maxNested = 6
 
-// Record finds the requests of CloudFormation or ROS in a text: a request itself, a log line or several with JSON or what Python
-// prints of a dict, a notification of SNS, or an event of Lambda with such. It returns each as a JSON document without response
-// URLs, and with the values of properties masked that are secret by their name or named in secrets. Masked values are masked
-// wherever they stand in the document.
+// Record finds the requests of CloudFormation or ROS in a text: a request, log lines with JSON or a printed Python
+// dict, a notification of SNS, or an event of Lambda with one. It returns each as a JSON document without response
+// URLs. It masks the values of properties that are secret by their name or listed in secrets, wherever those values occur in
+// the document.
 func Record(text []byte, secrets []string) ([][]byte, error) {
 	var found [][]byte
 	f := finder{left: maxScanned}

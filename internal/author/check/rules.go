@@ -2,7 +2,7 @@ package check
 
 import "slices"
 
-// Rule is what an answer, or a sequence of answers, is held against.
+// Rule is a requirement for an answer or a sequence of answers.
 type Rule struct {
 	// ID names it, in kebab-case.
 	ID string

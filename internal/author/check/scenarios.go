@@ -13,7 +13,7 @@ type Scenario struct {
 	Title string
 }
 
-// scenario is one with what plays it.
+// scenario is a [Scenario] with the function that plays it.
 type scenario struct {
 	Scenario
 	// needs says that it needs a provider that can create.

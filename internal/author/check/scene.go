@@ -18,8 +18,8 @@ import (
 	"github.com/pintle-dev/pintle/wire"
 )
 
-// scene is one scenario while it is played. The first error, of what could not be tried, or that the scenario cannot go on,
-// stays in it: nothing more is sent then.
+// scene is a running scenario. It keeps the first error, of a step that could not run or a scenario that cannot
+// continue, and then sends no more requests.
 type scene struct {
 	run       *run
 	ctx       context.Context
@@ -80,7 +80,7 @@ type reply struct {
 // valid reports whether the service takes it for an answer.
 func (p reply) valid() bool { return p.Answered && p.Problem == nil }
 
-// unanswered reports whether nothing came that was meant as an answer; what else is wrong with one that came, other rules say.
+// unanswered reports whether the provider never tried to answer. Other rules judge invalid answers.
 func (p reply) unanswered() bool { return !p.Answered && len(p.Attempts) == 0 }
 
 func (p reply) success() bool { return p.valid() && p.Response.Status == wire.Success }
@@ -210,7 +210,7 @@ func (s *scene) shown(text string) string {
 	return text
 }
 
-// came says in a few words what came back.
+// came summarizes the answer.
 func (s *scene) came(p reply) string {
 	switch a := p.Response; {
 	case p.Problem != nil:
@@ -296,7 +296,7 @@ func (s *scene) create(state value.Value, label string, change func(*harness.Ord
 	return of, p
 }
 
-// took records what an answer to a Create means.
+// took records the effect of an answer to a Create.
 func (s *scene) took(of *resource, p reply) {
 	of.live = p.success()
 	if p.Answered {

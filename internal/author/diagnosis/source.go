@@ -71,7 +71,7 @@ func secret(parameter template.Node) bool {
 	})
 }
 
-// breaks are what ends a line of YAML 1.1.
+// breaks are the line breaks of YAML 1.1.
 var breaks = regexp.MustCompile("\r\n|[\n\r\u0085\u2028\u2029]")
 
 // splitLines cuts a text where its reader counts lines.
@@ -172,7 +172,7 @@ func hide(text []rune, column, line int, secret span) ([]rune, int) {
 	return masked, column
 }
 
-// word returns how many characters are in what begins a text: a word in quotes, or one that ends where punctuation does.
+// word returns the number of characters of the first word of a text: a quoted word, or one that ends before punctuation.
 func word(text string) int {
 	if tag, rest, ok := strings.Cut(text, " "); ok && strings.HasPrefix(tag, "!") {
 		if argument := strings.TrimLeft(rest, " "); argument != "" && !strings.ContainsAny(argument[:1], "[{|>") {

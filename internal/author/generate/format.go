@@ -24,7 +24,7 @@ type File struct {
 	Text []byte
 }
 
-// Format is what can be generated. The zero Format is not valid; see [CDK], [ROSCDK] and [Markdown].
+// Format is an output format. The zero Format is not valid; see [CDK], [ROSCDK] and [Markdown].
 type Format struct {
 	// template is the name of the template, and shared that of one with definitions for it; empty for none.
 	template, shared string

@@ -35,7 +35,7 @@ func words(name string) []string {
 	return out
 }
 
-// plural reports whether what follows an upper-case letter is the s of an acronym in the plural, as in URLs.
+// plural reports whether the text after an upper-case letter is the plural s of an acronym, as in URLs.
 func plural(rest []rune) bool {
 	return rest[0] == 's' && (len(rest) == 1 || !unicode.IsLower(rest[1]))
 }

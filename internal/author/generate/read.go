@@ -20,7 +20,7 @@ import (
 // anyType stands in a document for the types that it does not name. Source: pintle.AnyType.
 const anyType = "*"
 
-// Limits of what one document may become. A schema without references to itself has no more objects than bytes, but a
+// Limits of the types of one document. A schema without references to itself has no more objects than bytes, but a
 // few references can stand for more objects than anyone can use. Source: ours.
 const (
 	maxObjects = 1000
@@ -41,7 +41,7 @@ type Resource struct {
 	Help string
 	// Properties are those of the resource, required ones first.
 	Properties []Property
-	// Attributes are what Fn::GetAtt returns.
+	// Attributes are the attributes for Fn::GetAtt.
 	Attributes []Property
 	// Objects are the types of the objects in properties, in the order of their first use.
 	Objects []*Object

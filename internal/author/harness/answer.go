@@ -18,7 +18,7 @@ import (
 	"github.com/pintle-dev/pintle/wire"
 )
 
-// newSigner returns what signs response URLs of CloudFormation below base.
+// newSigner returns a signer of CloudFormation response URLs below base.
 func newSigner(base *url.URL) (*wire.Signer, error) {
 	return wire.NewSigner(wire.SignerConfig{KeyID: "AKIATRIAL", Secret: rand.Text(), Bases: []*url.URL{base}})
 }
@@ -71,7 +71,7 @@ type refusal struct {
 // maxDrained is how much is read of an answer that is too long.
 const maxDrained = 64 << 20
 
-// ServeHTTP takes an answer, as an engine's response URL does, and keeps a record of what else comes. It also serves the certificate
+// ServeHTTP accepts an answer, as an engine's response URL does, and records all other requests. It also serves the certificate
 // of notifications.
 func (s *Session) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if strings.HasPrefix(r.URL.Path, strings.TrimSuffix(s.base.Path, "/")+notification.CertificatePath) {
@@ -142,7 +142,7 @@ func (s *Session) meant(r *http.Request) *exchange {
 	return alone
 }
 
-// admit checks what an engine checks before it reads the body.
+// admit makes the checks of an engine before it reads the body.
 func (s *Session) admit(e *exchange, r *http.Request) *refusal {
 	if e != nil && e.order.Request.Dialect == wire.ROS || e == nil && strings.HasSuffix(r.URL.Path, rosPath) {
 		given := r.URL.Query().Get("signature")
@@ -252,7 +252,7 @@ func (s *Session) answers(id wire.RequestID) int {
 	return e.came
 }
 
-// reply takes what came in the reply to a POST of ours.
+// reply accepts an answer in the HTTP response to our POST.
 func (s *Session) reply(e *exchange, r *http.Response, body []byte) {
 	s.note(e, Attempt{
 		Intact: true, Header: r.Header.Clone(), Length: r.ContentLength, Body: body[:min(len(body), wire.MaxResponse+1)],

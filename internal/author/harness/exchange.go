@@ -36,7 +36,7 @@ type Order struct {
 	// Settle is how long an answer may take that was not there when the provider was done with the request. Zero means as
 	// long as Timeout.
 	Settle time.Duration
-	// WhileWorking has Settle begin only when the provider's process no longer works on what its handler left behind, as an
+	// WhileWorking delays Settle until the provider's process has finished the work that its handler left behind, as an
 	// engine has it.
 	WhileWorking bool
 	// Secrets are texts that no log may show.
@@ -113,7 +113,7 @@ type exchange struct {
 	began   chan time.Time // when the provider got the request; at most one
 	ended   chan End       // gets one
 
-	mu       sync.Mutex // guards what follows
+	mu       sync.Mutex // guards the fields below
 	came     int        // attempts that were taken
 	attempts []Attempt
 	lines    []string

@@ -23,9 +23,9 @@ import (
 
 // SessionConfig says which provider a [Session] is with.
 type SessionConfig struct {
-	// Provider is what gets the requests. Its target may be a URL. Required, but for its target if Send is set.
+	// Provider gets the requests. Its target may be a URL. Required, but for its target if Send is set.
 	Provider local.Provider
-	// Functions are what Provider calls, if it is made of functions: more processes, whose calls go by Calls.
+	// Functions are the functions of a Provider made of functions. They run in processes of their own, and Calls routes their calls.
 	Functions []local.Provider
 	// Calls are those calls; nil if Provider is not made of functions.
 	Calls *cdkframework.Calls

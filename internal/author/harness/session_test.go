@@ -45,7 +45,7 @@ func numbered(n int) wire.Request {
 	return r
 }
 
-// Requests that are sent at once get their own answers, and the record of what came.
+// Concurrent requests get their own answers, and the records of all attempts.
 func TestSession(t *testing.T) {
 	s := session(t, "answer")
 	var wg sync.WaitGroup

@@ -27,9 +27,9 @@ const (
 
 // Config describes one request and the provider that gets it.
 type Config struct {
-	// Provider is what gets the request. Its target may be a URL. Required.
+	// Provider gets the request. Its target may be a URL. Required.
 	Provider local.Provider
-	// Functions are what Provider calls, if it is made of functions: more processes, whose calls go by Calls.
+	// Functions are the functions of a Provider made of functions. They run in processes of their own, and Calls routes their calls.
 	Functions []local.Provider
 	// Calls are those calls; nil if Provider is not made of functions.
 	Calls *cdkframework.Calls
@@ -59,7 +59,7 @@ type Config struct {
 
 // Result is the result of a run.
 type Result struct {
-	// Response is the provider's; what could be read of one that is not valid. Zero without an answer.
+	// Response is the provider's answer. An invalid one is parsed as far as possible. Zero without an answer.
 	Response wire.Response
 	// Answered reports whether an answer came, valid or not. Size is its length in bytes, more than [wire.MaxResponse] if it is too
 	// long.

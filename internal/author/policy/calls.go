@@ -125,7 +125,7 @@ func (r *reader) calls(name string, properties template.Node) ([]Call, error) {
 	return calls, nil
 }
 
-// maxVariants bounds what conditions make of one resource.
+// maxVariants bounds the variants of one resource under its conditions.
 const maxVariants = 64
 
 // anyRole stands for a role of which nothing is known. IAM takes no asterisk for the partition.

@@ -20,8 +20,8 @@ type Statement struct {
 	Resource []string `json:"Resource" yaml:"Resource"`
 }
 
-// Statements returns the policy that lets a provider make the calls on the resources, ARNs or "*": what calls do as a role is in the
-// role's own policy, so for them it lets the role be assumed, as the CDK has it.
+// Statements returns the policy that allows a provider to make the calls on the resources, ARNs or "*". For calls as a role it allows
+// only assuming the role, as the CDK does, because the role has a policy of its own.
 func Statements(calls []Call, resources []string) Document {
 	actions, roles := map[string]bool{}, map[string]bool{}
 	for _, c := range calls {

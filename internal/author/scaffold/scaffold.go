@@ -39,7 +39,7 @@ type Config struct {
 	Clone string
 	// Version is that of [SDK] which is required. Required without Clone.
 	Version string
-	// AWS adds a template and a construct of the CDK for the provider as a Lambda function, and what builds its zip file.
+	// AWS adds a template and a construct of the CDK for the provider as a Lambda function, and a script that builds its zip file.
 	AWS bool
 }
 

@@ -175,7 +175,7 @@ func TestWrite(t *testing.T) {
 	}
 }
 
-// With AWS there are a template for the function, with the state machine in it, and what builds the zip file.
+// With AWS the project has a template for the function, including the state machine, and a script that builds the zip file.
 func TestAWS(t *testing.T) {
 	files := write(t, scaffold.Config{Name: "site", Version: "v1.0.0", AWS: true})
 	if formatted, err := format.Source([]byte(files["main.go"])); err != nil || string(formatted) != files["main.go"] || !strings.Contains(files["main.go"], "statemachine.Main(") {

@@ -13,7 +13,7 @@ import (
 	"github.com/pintle-dev/pintle/internal/language/value"
 )
 
-// maxProblems bounds what one template can make us say.
+// maxProblems bounds the number of problems in one report.
 const maxProblems = 100
 
 // Check validates a template against the documents of its providers. find returns the document of the provider behind
@@ -248,7 +248,7 @@ func (c *check) member(s *Schema, m member, at place) {
 	c.node(s, m.node, at)
 }
 
-// node holds what stands in a template against its schema.
+// node checks a part of a template against its schema.
 func (c *check) node(s *Schema, n template.Node, at place) {
 	literal, v, known, err := c.partial.Look(n)
 	switch {
@@ -284,7 +284,7 @@ func (c *check) node(s *Schema, n template.Node, at place) {
 	}
 }
 
-// inner looks at what functions make of a tree that has no schema.
+// inner checks the functions in a part of a template without a schema.
 func (c *check) inner(n template.Node, at place) {
 	for i, item := range n.Items() {
 		c.node(nil, item, at.item(i, item))

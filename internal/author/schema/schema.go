@@ -32,7 +32,7 @@ const maxDepth = 128
 // AnyType stands in a document for the types that it does not name. Source: pintle.AnyType.
 const AnyType = "*"
 
-// Document is what one provider publishes. It is not changed after [Parse].
+// Document has the schemas of one provider. It is immutable after [Parse].
 type Document struct{ types map[string]Type }
 
 // Type is the schemas of a resource type. Either may be nil: then nothing is known.

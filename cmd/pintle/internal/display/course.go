@@ -20,17 +20,17 @@ type Event struct {
 // Waiting is a request that is not settled.
 type Waiting struct {
 	Logical string
-	// Type is what was asked, such as Create, and Provider names who was asked; empty if that is not known.
+	// Type is the type of the request, such as Create. Provider is the name of its provider; empty if unknown.
 	Type, Provider string
 	// Since is when it came to its provider; zero if it has not.
 	Since time.Time
 	// Left is the time until it fails; negative if its time does not run yet.
 	Left time.Duration
-	// Progress says what holds it up, empty for nothing.
+	// Progress is the reason for a delay, or "".
 	Progress string
 	// Silent says that its provider's handler returned without an answer.
 	Silent bool
-	// Answer is the command that answers in its provider's place, empty if there is none.
+	// Answer is the command that answers instead of the provider, or "".
 	Answer string
 }
 
@@ -46,13 +46,13 @@ func (w Waiting) failsIn() string {
 type Watcher interface {
 	// Events takes new events, oldest first.
 	Events(events []Event)
-	// Tick takes what is under way, and is called again and again.
+	// Tick updates the pending requests. It is called periodically.
 	Tick(now time.Time, waiting []Waiting)
 	// End leaves the terminal in order.
 	End()
 }
 
-// inProgress and bad say what a status means.
+// inProgress and bad classify a status.
 func inProgress(status string) bool { return strings.HasSuffix(status, "_IN_PROGRESS") }
 
 func bad(status string) bool {

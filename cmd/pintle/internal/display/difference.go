@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// Sign says what is done to a resource, or to a value in it.
+// Sign is the change of a resource or of a value in it.
 type Sign byte
 
 // The signs.
@@ -16,7 +16,7 @@ const (
 	Changed Sign = '~'
 )
 
-// Difference shows what an operation would do: resources, and below each what changes in it. On a screen that wants
+// Difference shows the changes of an operation: resources, and below each its changed values. On a screen that wants
 // colours it is coloured.
 type Difference struct {
 	out    io.Writer
@@ -28,13 +28,13 @@ func NewDifference(out io.Writer, screen *Screen) *Difference {
 	return &Difference{out: out, colour: screen != nil && screen.Colour}
 }
 
-// Resource begins a resource: its name, then whatever is to be said of it; empty words are left out.
+// Resource begins a resource with its name and remarks. It omits empty words.
 func (d *Difference) Resource(sign Sign, name string, words ...string) {
 	d.line(2, sign, append([]string{d.paint(bold, Clean(name))}, cleaned(words)...))
 }
 
-// Value shows a value of the resource: its place, what it was and is to be, and why, which may be empty. A side that the
-// sign says is not there is not shown.
+// Value shows a value of the resource: its place, the old and the new value, and the reason, which may be empty. It omits a side
+// that does not exist according to the sign.
 func (d *Difference) Value(sign Sign, place, before, after, why string) {
 	change := Clean(before) + " → " + Clean(after)
 	switch sign {
@@ -54,7 +54,7 @@ func (d *Difference) Value(sign Sign, place, before, after, why string) {
 // Note says something about the resource.
 func (d *Difference) Note(text string) { fmt.Fprintf(d.out, "      %s\n", d.paint(dim, Clean(text))) }
 
-// Warn says what is going to go wrong with the resource.
+// Warn prints a warning about the resource.
 func (d *Difference) Warn(text string) {
 	fmt.Fprintf(d.out, "      %s\n", d.paint(red, "! "+Clean(text)))
 }

@@ -102,7 +102,7 @@ func TestDatedLines(t *testing.T) {
 	}
 }
 
-// A replaced resource is not shown as deleted: what the cleanup deletes is a row below it.
+// TestReplacement checks that a replaced resource is not shown as deleted: the old instance has a row below it.
 func TestReplacement(t *testing.T) {
 	var out strings.Builder
 	table := display.NewTable(&out, screen(100, 30, false), "shop")

@@ -13,15 +13,15 @@ type Lines struct {
 	zone *time.Location
 	// Dated puts the date in front of the time.
 	Dated bool
-	// Heartbeat is how often a line says what is waited for; zero is never.
+	// Heartbeat is the interval between lines about pending requests. Zero prints none.
 	Heartbeat time.Duration
 
 	beat     time.Time // the next one is due; zero before the first tick
 	logical  int
-	progress map[string]string // by logical ID: what was said last, without its digits
+	progress map[string]string // the last progress text by logical ID, without digits
 }
 
-// Least and greatest widths of the columns that grow with what is in them.
+// Minimum and maximum widths of the columns that grow with their contents.
 const (
 	leastLogical = 16
 	mostLogical  = 40
@@ -74,13 +74,13 @@ func (l *Lines) Tick(now time.Time, waiting []Waiting) {
 const (
 	// mostBeats is how many requests one heartbeat names.
 	mostBeats = 5
-	// advisedAfter is how long a request is waited for before its heartbeat says what can be done.
+	// advisedAfter is the age of a request from which its heartbeat shows a remedy.
 	advisedAfter = time.Minute
 	// beatSlack is how much shorter that may be, since a request begins a moment after the first heartbeat is set.
 	beatSlack = 5 * time.Second
 )
 
-// heartbeat says what is waited for, if it is time for that.
+// heartbeat prints the pending requests when the interval has passed.
 func (l *Lines) heartbeat(now time.Time, waiting []Waiting) {
 	if l.Heartbeat <= 0 {
 		return
@@ -109,7 +109,7 @@ func (l *Lines) heartbeat(now time.Time, waiting []Waiting) {
 	}
 }
 
-// beat is what a heartbeat says of a request.
+// beat returns the heartbeat line of a request.
 func (w Waiting) beat(now time.Time) string {
 	waited := now.Sub(w.Since)
 	what := w.Type
@@ -129,7 +129,7 @@ func (w Waiting) beat(now time.Time) string {
 	return text
 }
 
-// advice is what to do about a request that is not answered, with a lead; empty for nothing.
+// advice returns the remedy for a request without an answer, with a lead, or "".
 func (w Waiting) advice() string {
 	if w.Answer == "" {
 		return ""

@@ -43,11 +43,11 @@ func Snippet(number int, text string, column, length int) string {
 	return lines + blank + strings.Repeat(" ", width(head)+width(left)) + "^" + strings.Repeat("~", max(width(middle)-1, 0)) + "\n"
 }
 
-// tabColumns is what a tab is shown as.
+// tabColumns is the width of a tab.
 const tabColumns = 4
 
-// plainLine returns what a terminal can show of a part of a line. A character that it cannot takes one column, so that it is
-// seen.
+// plainLine returns a printable form of a part of a line. A character that a terminal cannot show takes one column, so that it is
+// visible.
 func plainLine(part []rune) string {
 	text := strings.ReplaceAll(string(part), "\t", strings.Repeat(" ", tabColumns))
 	return strings.Map(func(r rune) rune {

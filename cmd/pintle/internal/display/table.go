@@ -147,7 +147,7 @@ func (t *Table) lines(now time.Time, columns, height int) []string {
 	}
 	widths[0], widths[1] = min(widths[0], max(columns/3, 12)), min(widths[1], max(columns/4, 8))
 	if columns < 80 {
-		widths[1] = 0 // the type is what can be missed
+		widths[1] = 0 // the type is the least important
 	}
 	for i, r := range shown {
 		lines = append(lines, t.line(cells[i], widths, columns, r))
@@ -158,10 +158,10 @@ func (t *Table) lines(now time.Time, columns, height int) []string {
 	return append(lines, advice...)
 }
 
-// mostAdvice is how many silent resources the table says what to do about.
+// mostAdvice is the maximum number of remedies for silent resources below the table.
 const mostAdvice = 3
 
-// advice says below the rows what to do about handlers that returned without an answer. A command that is wider than the
+// advice returns the lines below the rows with remedies for handlers that returned without an answer. A command that is wider than the
 // screen continues on the next line.
 func (t *Table) advice(columns int) (lines []string) {
 	var silent []Waiting
@@ -249,7 +249,7 @@ func (t *Table) line(cells []string, widths []int, columns int, r *row) string {
 	return line
 }
 
-// choose returns as many rows as there is room for: what is under way first, then what failed, then the rest.
+// choose returns as many rows as fit: first those in progress, then failed ones, then the rest.
 func (t *Table) choose(room int) (shown []*row, left int) {
 	if len(t.rows) <= room {
 		return t.rows, 0

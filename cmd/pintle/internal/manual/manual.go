@@ -14,7 +14,7 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// Header is what all pages have at their edges.
+// Header has the header and footer texts of all pages.
 type Header struct {
 	// Source is the program and its version, at the foot.
 	Source string
@@ -37,7 +37,7 @@ func Write(root *cobra.Command, header Header, dir string) error {
 		return err
 	}
 	if err := Page(file, root, header); err != nil {
-		_ = file.Close() // what could not be written is worth more
+		_ = file.Close() // the write error matters more
 		return err
 	}
 	return file.Close()
@@ -75,7 +75,7 @@ type page struct{ strings.Builder }
 
 func (p *page) line(format string, args ...any) { fmt.Fprintf(p, format+"\n", args...) }
 
-// text writes paragraphs, and what is indented as it stands.
+// text writes paragraphs. It copies indented text unchanged.
 func (p *page) text(text string) {
 	kept := false
 	for line := range strings.SplitSeq(strings.TrimSpace(text), "\n") {

@@ -112,7 +112,7 @@ Outputs:
 
 const tenant = "0000000000000000"
 
-// running is a node with what is deployed to it.
+// running is a node with deployed stacks.
 type running struct {
 	*Node
 	t    *testing.T
@@ -174,7 +174,7 @@ func (r *running) until(ref engine.Ref, is func(store.Stack) bool) store.Stack {
 	}
 }
 
-// told returns the reasons of a stack's events.
+// told returns the reasons in a stack's events.
 func (r *running) told(s store.Stack) []string {
 	r.t.Helper()
 	rows, err := r.store.Events(r.t.Context(), s.Key, store.EventCursor{}, 1000)
@@ -212,8 +212,8 @@ func given(pairs ...string) engine.Options {
 	return o
 }
 
-// TestFunctionsInTemplatesOfROS deploys functions with what they provide, changes them, replaces one, and deletes all; a server
-// without the cloud waits for one that has it.
+// TestFunctionsInTemplatesOfROS deploys functions with the resources they provide, changes them, replaces one, and deletes all. A
+// server without the local cloud waits for one that has it.
 func TestFunctionsInTemplatesOfROS(t *testing.T) {
 	require.Tool(t, "python3")
 	require.Tool(t, "node")
@@ -244,7 +244,7 @@ func TestFunctionsInTemplatesOfROS(t *testing.T) {
 	outputs["Sum"], outputs["Shout"] = "12.5", "TOTAL"
 	r.want(update(false, "X", "10", "Word", "total"), "UPDATE_COMPLETE", outputs)
 
-	// A name cannot be changed, unless what cannot be changed may be replaced.
+	// A name cannot be changed unless replacement is allowed.
 	r.want(update(false, "X", "10", "Word", "total", "Spare", "other"), "ROLLBACK_COMPLETE", outputs)
 	outputs["Unused"] = strings.ReplaceAll(outputs["Unused"], "spare", "other")
 	r.want(update(true, "X", "10", "Word", "total", "Spare", "other"), "UPDATE_COMPLETE", outputs)

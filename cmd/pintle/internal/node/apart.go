@@ -8,11 +8,11 @@ import (
 	"github.com/pintle-dev/pintle/internal/provider/local"
 )
 
-// Apart is a provider of functions with all that runs it, for a [local.Runtime] that is not a node's.
+// Apart is a provider with its functions, for a [local.Runtime] outside of a node.
 type Apart struct {
 	// Framework answers for the provider.
 	Framework local.Provider
-	// Functions are what it calls.
+	// Functions lists the functions that it calls.
 	Functions []local.Provider
 	// Calls are those calls. They are to use the runtime, and to get its reports.
 	Calls *cdkframework.Calls
@@ -33,7 +33,7 @@ func NewApart(name string, d Definition, others map[string]Definition) (Apart, e
 	p := newProviders(nil, newNotes(), local.DefaultRegion, slog.New(slog.DiscardHandler))
 	defer p.close()
 	for other, d := range others {
-		_ = p.use(other, d) // who is called and cannot be run is an error of the call, as in a node
+		_ = p.use(other, d) // as in a node, calling a function that cannot be run is an error of the call
 	}
 	made := Apart{Functions: parsed.programs, Calls: p.calls}
 	if made.Framework, err = p.framework(name, parsed); err != nil {

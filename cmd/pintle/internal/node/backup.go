@@ -15,9 +15,9 @@ import (
 	"github.com/pintle-dev/pintle/internal/store/sqlite"
 )
 
-// Backup makes a new data directory at into with what there is in the one at from, of one moment, while an engine may have
-// that open: the database, the credentials file and the port; the key file only if keys is true, for who has both can read
-// the secrets. The copy appears whole or not at all. It returns an error if there is something at into.
+// Backup makes a consistent copy of the data directory from at into, while an engine may use from. The copy has the database, the
+// credentials file and the port. It has the key file only if keys is true, because anyone with both can read
+// the secrets. The copy is atomic. Backup returns an error if into exists.
 func Backup(ctx context.Context, from, into string, keys bool) (err error) {
 	if entries, err := os.ReadDir(into); err == nil && len(entries) > 0 {
 		return fmt.Errorf("%s is not empty", into)
@@ -61,7 +61,7 @@ func Backup(ctx context.Context, from, into string, keys bool) (err error) {
 	return syncDirectory(filepath.Dir(into))
 }
 
-// Verify checks the database of a data directory, or of a copy of one, and returns what is wrong with it. keys are
+// Verify checks the database of a data directory, or of a copy of one, and returns its problems. keys are
 // those of the database; the zero source is the key file of the directory. Without keys, sealed values are not checked, and whole is false.
 func Verify(ctx context.Context, dir string, keys KeySource) (problems []string, whole bool, err error) {
 	if keys == (KeySource{}) {

@@ -12,7 +12,7 @@ import (
 	"github.com/pintle-dev/pintle/internal/cloud/sqs"
 )
 
-// openBucketEvents makes what sends the events of buckets. It needs the functions, the topics and the queues.
+// openBucketEvents makes the sender of bucket events. It needs the functions, the topics and the queues.
 func (n *Node) openBucketEvents(c *cloud) (err error) {
 	c.events, err = bucketevents.New(bucketevents.Config{
 		Topics: c.topics, Log: n.log,

@@ -12,8 +12,8 @@ import (
 	"github.com/pintle-dev/pintle/wire"
 )
 
-// defineBuiltin makes a definition of a provider that is in the program. Its rules are held against what AWS has here alone, where
-// a person waits for the answer.
+// defineBuiltin makes a definition of a built-in provider. It checks the rules against the AWS model only here, where
+// a user waits for the result.
 func defineBuiltin(d Definition, declared project.Provider) (Definition, error) {
 	d.Builtin, d.Allow = declared.Builtin, declared.Allow
 	err := d.checkBuiltin()
@@ -30,7 +30,7 @@ func defineBuiltin(d Definition, declared project.Provider) (Definition, error) 
 	return Definition{}, fmt.Errorf("%sprovider %s: %w", place, declared.Name, err)
 }
 
-// checkBuiltin finds what does not go together.
+// checkBuiltin rejects conflicting settings.
 func (d Definition) checkBuiltin() error {
 	if err := project.CheckBuiltin(d.Builtin); err != nil {
 		return err
@@ -41,7 +41,7 @@ func (d Definition) checkBuiltin() error {
 	return nil
 }
 
-// inside returns what answers for a provider that is in the program.
+// inside returns the handler of a built-in provider.
 func (p *providers) inside(name string, d Definition, parsed parsed) (local.Provider, error) {
 	return builtin.AWS{
 		Allow: d.Allow, Region: p.region, Timeout: parsed.timeout, Concurrency: parsed.concurrency,
@@ -55,8 +55,8 @@ const inCloud = "AwsCustomResource (in pintle)"
 // deploymentsInCloud is the name of the provider that replaces the functions that the CDK makes for BucketDeployments.
 const deploymentsInCloud = "BucketDeployment (in pintle)"
 
-// cloudFunction tells of the function of the local cloud behind a token under which logical ID a template made it: "" if
-// none did. ok is false if there is no such function.
+// cloudFunction returns the logical ID that a template gave the local function behind a token, or "" if no template made
+// it. ok is false if the function does not exist.
 type cloudFunction func(wire.ServiceToken) (logical string, ok bool)
 
 // standForCDK lets the provider in the program answer instead of the local functions which the CDK makes for

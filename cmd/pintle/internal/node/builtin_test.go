@@ -26,7 +26,7 @@ const (
 	anotherCloud = "arn:aws:lambda:eu-west-1:123456789012:function:there-AWS679f53fac002430cb0da5b7982bd22872D164C4C-abc"
 )
 
-// logicalOf is what the cloud knows of them.
+// logicalOf stands in for the lookup of the local cloud.
 func logicalOf(token wire.ServiceToken) (string, bool) {
 	logical, ok := map[wire.ServiceToken]string{
 		madeByCDK: "AWS679f53fac002430cb0da5b7982bd22872D164C4C", cutOff: "AWS679f53fac002430cb0da5b7982bd22872D164C4C", another: "Handler886CB40B",

@@ -20,7 +20,8 @@ import (
 type awsRule struct {
 	// dev sends them to this server.
 	dev bool
-	// configured is what of this process's environment configures calls of AWS; they are left to that. Empty sends them to this server.
+	// configured names the settings for AWS calls in this process's environment, which take precedence. If it is empty, AWS calls go to this
+	// server.
 	configured string
 	// account is that of the providers' keys.
 	account string

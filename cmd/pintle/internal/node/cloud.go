@@ -34,7 +34,7 @@ const (
 	codeDir    = "functions"
 )
 
-// cloud is the local cloud: what templates and clients make of AWS here, and what runs it.
+// cloud is the local AWS emulation: the resources of templates and clients, and the processes that run them.
 type cloud struct {
 	catalog   *registry.Catalog
 	objects   *objects.Store
@@ -48,7 +48,7 @@ type cloud struct {
 	accounts  *accounts
 }
 
-// openCloud opens what there is of the cloud. It needs the store, the listener, and the providers with their runtime.
+// openCloud opens the local cloud. It needs the store, the listener, and the providers with their runtime.
 func (n *Node) openCloud(base *url.URL) (err error) {
 	c := &cloud{catalog: registry.New(n.store), root: n.store.Root(), url: n.record.URL, accounts: n.accounts}
 	n.cloud = c
@@ -134,7 +134,7 @@ func (n *Node) openDeclared() (err error) {
 	return err
 }
 
-// secretsOf returns the secrets in the properties of a request, for the log of functions that are called with it.
+// secretsOf returns the secrets in the properties of a request, to redact the logs of functions that get it.
 func (n *Node) secretsOf(ctx context.Context, id wire.RequestID) []string {
 	ctx, cancel := context.WithTimeout(ctx, lookupTimeout)
 	defer cancel()
@@ -145,7 +145,7 @@ func (n *Node) secretsOf(ctx context.Context, id wire.RequestID) []string {
 	return slices.Concat(r.Body.Properties.Secrets(), r.Body.OldProperties.Secrets())
 }
 
-// close ends what is still in progress.
+// close ends the work in progress.
 func (c *cloud) close() error {
 	var errs []error
 	if c.topics != nil {
@@ -182,7 +182,7 @@ func (c *cloud) lookup(id string) (sigv4.Key, bool) {
 	return c.key(account), true
 }
 
-// ownKey finds a key of this process's environment by its id, if functions get that: they sign with it what they ask this server.
+// ownKey finds a key of this process's environment by its ID, if functions get that environment and sign their requests with it.
 func (n *Node) ownKey(id string) (sigv4.Key, bool) {
 	if n.cloud == nil || n.accounts.allowed(n.account, everything) != nil {
 		return sigv4.Key{}, false
@@ -200,8 +200,8 @@ func (n *Node) localAWS(environ []string, key sigv4.Key) map[string]string {
 	return awsVariables(environ, n.record.URL, key)
 }
 
-// localAliyun returns the variables that lead the calls of OSS of a function to this server. The map holds the key. Clients that take no
-// endpoint from a variable are led there by what runs the function.
+// localAliyun returns the variables that direct a function's calls of OSS to this server. The map holds the key. The wrapper of the
+// function redirects clients that read no endpoint from the environment.
 func (n *Node) localAliyun(region string, key sigv4.Key) map[string]string {
 	return map[string]string{
 		"ALIBABA_CLOUD_ACCESS_KEY_ID": key.ID, "ALIBABA_CLOUD_ACCESS_KEY_SECRET": string(key.Secret),
@@ -217,7 +217,7 @@ func awsVariables(environ []string, url string, key sigv4.Key) map[string]string
 	})
 }
 
-// variables returns the AWS variables of what stands in for functions of an account. The map holds a key.
+// variables returns the AWS environment variables for local functions of an account. The map holds a key.
 func (c *cloud) variables(account string) map[string]string {
 	return awsVariables(c.accounts.environ(account), c.url, c.key(account))
 }
@@ -244,7 +244,7 @@ func (c *cloud) logical(token wire.ServiceToken) (string, bool) {
 	return "", true
 }
 
-// away reports whether a service token names a function or a topic of the local cloud, for a node that has none.
+// away reports, on a node without the local cloud, whether a service token names a function or a topic of it.
 func (n *Node) away(ctx context.Context, token wire.ServiceToken) bool {
 	parsed, err := wire.ParseToken(token)
 	if err != nil {
@@ -263,7 +263,7 @@ func (n *Node) away(ctx context.Context, token wire.ServiceToken) bool {
 	case wire.HTTP, wire.Queue, wire.Topic, wire.Web, wire.Other:
 		return false
 	}
-	return !errors.Is(err, registry.ErrNotFound) // what cannot be read now is looked up again
+	return !errors.Is(err, registry.ErrNotFound) // after a read error, look it up again
 }
 
 // lookupTimeout is how long it may take to find a function in the store.
@@ -294,7 +294,7 @@ func (n *Node) mayFetch(ctx context.Context) error {
 	return n.accounts.allowed(id.Account, "s3:GetObject")
 }
 
-// bucketText is a [fetch.Objects]: texts in local buckets, for those whose buckets they are.
+// bucketText is a [fetch.Objects]. It reads texts in local buckets for the owners of the buckets.
 func (n *Node) bucketText(ctx context.Context, rawURL string) (body io.ReadCloser, known bool, err error) {
 	if n.cloud == nil {
 		return nil, false, nil

@@ -19,7 +19,7 @@ import (
 	"github.com/pintle-dev/pintle/wire"
 )
 
-// cloudTypes returns the native types of the local cloud, none if there is no cloud.
+// cloudTypes returns the native types of the local cloud, or nil without one.
 func (n *Node) cloudTypes() []native.Type {
 	if n.cloud == nil {
 		return nil
@@ -43,7 +43,7 @@ func (n *Node) cloudTypes() []native.Type {
 	})...)
 }
 
-// cloudOff returns what is asked before a resource of one of those types is served as a record, for a node that has no cloud.
+// cloudOff returns, for a node without the local cloud, the check before a resource of one of those types becomes a record.
 func (n *Node) cloudOff() func(context.Context, *store.Request) error {
 	things, recording := registry.New(n.store), n.config.UnknownTypes == engine.UnknownRecorded
 	ofAWS, ofAliyun := aws.Off(things, recording), aliyun.Off(things, recording)
@@ -55,7 +55,8 @@ func (n *Node) cloudOff() func(context.Context, *store.Request) error {
 	}
 }
 
-// keepRecorded returns what keeps recorded resources for the calls about them. Without local AWS emulation nothing serves such calls.
+// keepRecorded returns the function that stores recorded resources for calls about them. Without local AWS emulation no service answers such
+// calls.
 func (n *Node) keepRecorded() func(context.Context, *store.Request, wire.PhysicalID) error {
 	if n.cloud == nil {
 		return nil

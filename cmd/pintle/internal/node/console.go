@@ -14,7 +14,7 @@ import (
 	"github.com/pintle-dev/pintle/internal/server"
 )
 
-// openConsole adds the pages for people to what the server is made of. keys are those of the credentials file.
+// openConsole adds the console to the configuration of the server. keys looks up keys of the credentials file.
 func (n *Node) openConsole(c *server.Config, keys func(id string) (sigv4.Key, bool)) (err error) {
 	if n.config.NoConsole || n.config.Role == Reader {
 		return nil
@@ -34,7 +34,7 @@ func (n *Node) openConsole(c *server.Config, keys func(id string) (sigv4.Key, bo
 	return nil
 }
 
-// entryOf is a line of the audit log about what someone asked for in the console.
+// entryOf returns the audit entry of an action in the console.
 func entryOf(ctx context.Context, a console.Action) audit.Entry {
 	e := audit.Entry{
 		Time: a.Time, Who: audit.Who{Key: a.KeyID, Account: a.Account, User: a.By, Role: string(a.Role)}, From: a.From,

@@ -18,13 +18,13 @@ import (
 	"github.com/pintle-dev/pintle/wire"
 )
 
-// Definition is what runs behind a provider's name, as one command tells it to another.
+// Definition describes the program behind a provider's name. Commands send it to servers.
 type Definition struct {
-	// Target is an absolute path or an http(s) URL. Empty if OnEvent or Builtin says what runs.
+	// Target is an absolute path or an http(s) URL. It is empty if OnEvent or Builtin is set.
 	Target string `json:"target,omitempty"`
 	// Lambda, of a macro, is the ARN of the function that it stands for; then there is nothing else.
 	Lambda string `json:"lambda,omitempty"`
-	// Builtin is the name of a provider in the program itself, which needs none of Target, OnEvent, Env and Handler. Allow is what it may do.
+	// Builtin is the name of a built-in provider, which needs none of Target, OnEvent, Env and Handler. Allow lists its permissions.
 	Builtin string          `json:"builtin,omitempty"`
 	Allow   []project.Allow `json:"allow,omitempty"`
 	// OnEvent and IsComplete are the functions of a provider that is two, or one.
@@ -48,8 +48,8 @@ type Definition struct {
 	Answers string `json:"answers,omitempty"`
 }
 
-// DefineMacro makes a definition of a macro that a project file or a flag declares, relative to dir. It returns an error if what is
-// declared does not exist or cannot be run.
+// DefineMacro makes a definition of a macro that a project file or a flag declares, relative to dir. It returns an error if the
+// program does not exist or cannot be run.
 func DefineMacro(dir string, declared project.Provider) (Definition, error) {
 	place := ""
 	if declared.Place != "" {
@@ -72,17 +72,17 @@ func DefineMacro(dir string, declared project.Provider) (Definition, error) {
 	return d, nil
 }
 
-// Function is what a function of a provider is: a file, or another provider.
+// Function is the implementation of a function of a provider: a file, or another provider.
 type Function struct {
-	// Target is an absolute path; empty if Provider says what runs.
+	// Target is an absolute path. It is empty if Provider is set.
 	Target  string `json:"target,omitempty"`
 	Handler string `json:"handler,omitempty"`
 	// Provider is the name of another local provider, or a token with it.
 	Provider string `json:"provider,omitempty"`
 }
 
-// Define makes a definition of what a project file or a flag declares, relative to dir; others are declared next to it, so
-// that functions may name them. It returns an error if what is declared does not exist or cannot be run.
+// Define makes a definition of a provider that a project file or a flag declares, relative to dir. others are the declarations next to
+// it, which functions may name. Define returns an error if the program does not exist or cannot be run.
 func Define(dir string, declared project.Provider, others []project.Provider) (Definition, error) {
 	d := Definition{
 		Env: declared.Env, Concurrency: declared.Concurrency, Handler: declared.Handler,
@@ -221,8 +221,8 @@ type parsed struct {
 	url      string           // that serves the provider; empty if processes do
 	webhook  bool             // the URL gets the request document also behind a topic
 	function string           // that a macro stands for; empty if it is one itself
-	programs []local.Provider // what is run
-	builtin  bool             // the provider is in this program
+	programs []local.Provider // the programs to run
+	builtin  bool             // the provider is built in
 	// The rest is of a provider with functions, where it is not zero. The names are those in the runtime, or tokens.
 	onEvent, isComplete *functionRef
 	interval, total     time.Duration
@@ -274,7 +274,7 @@ func (d Definition) Names(other string) bool {
 	return false
 }
 
-// parse looks at what a definition names, which must exist.
+// parse resolves the files that a definition names. They must exist.
 func (d Definition) parse(name string) (parsed, error) {
 	fail := func(format string, args ...any) (parsed, error) {
 		return parsed{}, fmt.Errorf("provider %s: %w", name, fmt.Errorf(format, args...))
@@ -377,7 +377,7 @@ func (d Definition) parse(name string) (parsed, error) {
 	return p, nil
 }
 
-// show returns what runs, without what may be secret in a URL.
+// show describes the program or URL, without secrets of a URL.
 func (d Definition) show() string {
 	if d.Builtin != "" {
 		return "builtin " + d.Builtin
@@ -395,7 +395,7 @@ func (d Definition) show() string {
 	return text
 }
 
-// show returns a target without what may be secret in a URL.
+// show returns a target without secrets of a URL.
 func show(target string) string {
 	u, err := url.Parse(target)
 	if err != nil || !strings.Contains(target, "://") {

@@ -119,7 +119,7 @@ func TestDefineRuntime(t *testing.T) {
 	}
 }
 
-// What another program sends is looked at like what a file says.
+// TestDefinitionsThatCannotBe checks that definitions from other programs are validated like those of project files.
 func TestDefinitionsThatCannotBe(t *testing.T) {
 	require.Tool(t, "python3")
 	dir := handlers(t)

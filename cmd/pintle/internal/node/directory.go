@@ -25,7 +25,7 @@ import (
 //	pintle.db    the database, with its -wal and -shm
 //	elsewhere    in place of pintle.db and keys: the name of the PostgreSQL database that the stacks are in
 //	build/       providers that were built from Go source
-//	schemas/     what providers publish of themselves, by the content of their programs
+//	schemas/     schemas of providers, by the content of their programs
 //	.gitignore   keeps all of it out of a repository
 const (
 	lockFile        = "lock"
@@ -41,7 +41,7 @@ const (
 	ignoreFile      = ".gitignore"
 )
 
-// maxSmallFile bounds what is read of the files that hold a few lines.
+// maxSmallFile bounds the bytes read of small files.
 const maxSmallFile = 64 << 10
 
 // HeldError says that another process has the data directory open.
@@ -69,8 +69,8 @@ type Lock struct {
 	file      *os.File
 }
 
-// Exists reports whether there is a data directory at path that was used before. One that the process may not look into counts as
-// such: who opens it is told so, and not that there is nothing.
+// Exists reports whether path is a data directory that was used before. A directory that the process may not read counts as
+// one, so that opening it reports the missing permission.
 func Exists(path string) bool {
 	for _, name := range []string{databaseFile, elsewhereFile} {
 		if _, err := os.Stat(filepath.Join(path, name)); err == nil || errors.Is(err, fs.ErrPermission) {
@@ -133,7 +133,7 @@ func Acquire(path string) (*Lock, error) {
 	return l, nil
 }
 
-// claim removes what the last holder may have left and says who the new one is.
+// claim removes files of the previous holder and records the new one.
 func (l *Lock) claim() error {
 	if err := os.Remove(l.path(recordFile)); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
@@ -154,10 +154,10 @@ func (l *Lock) claim() error {
 	return errors.Join(err, ignore.Close())
 }
 
-// holder says who holds the lock, as far as that can be seen.
+// holder returns the holder of the lock, as far as it is known.
 func holder(path string, file *os.File) *HeldError {
 	held := &HeldError{Directory: path}
-	// The lock file says who holds it; engine.json may still be that of the holder before.
+	// The lock file names the holder; engine.json may still be that of the previous one.
 	text, err := io.ReadAll(io.LimitReader(file, maxSmallFile))
 	if err == nil {
 		held.PID, _ = strconv.Atoi(strings.TrimSpace(string(text)))
@@ -180,7 +180,7 @@ func (l *Lock) Release() error {
 
 func (l *Lock) path(name string) string { return filepath.Join(l.directory, name) }
 
-// Record is what engine.json says: how other commands of the same user reach the engine.
+// Record is the content of engine.json. It lets other commands of the same user reach the engine.
 type Record struct {
 	PID int `json:"pid"`
 	// URL is on loopback.
@@ -214,8 +214,8 @@ type Credentials struct {
 // Format prints the id for every verb, so that no log shows the secret.
 func (c Credentials) Format(f fmt.State, _ rune) { _, _ = fmt.Fprintf(f, "access key %s", c.ID) }
 
-// ReadRecord reads engine.json in a data directory. It may be that of a process that has died since: only who finds
-// the directory locked can rely on it.
+// ReadRecord reads engine.json in a data directory. Its process may have died: the record is reliable only while
+// the directory is locked.
 func ReadRecord(directory string) (Record, error) {
 	file, err := os.Open(filepath.Join(directory, recordFile))
 	if err != nil {

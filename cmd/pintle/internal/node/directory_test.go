@@ -8,7 +8,7 @@ import (
 	"github.com/pintle-dev/pintle/cmd/pintle/internal/node"
 )
 
-// A directory that may not be looked into is not taken for one in which there is nothing.
+// TestExists checks that a directory without read permission does not count as empty.
 func TestExists(t *testing.T) {
 	if os.Geteuid() < 1 {
 		t.Skip("root may look into every folder, and Windows knows no such")

@@ -75,8 +75,8 @@ func settled(t *testing.T, n *Node, ref engine.Ref) string {
 	}
 }
 
-// A stack of ROS has its resources made by functions of Function Compute on this machine; what goes wrong in one is known at once,
-// and not after the Timeout.
+// TestFunctionCompute makes the resources of a ROS stack by local functions of Function Compute. A failure of a function is reported at
+// once, not after the Timeout.
 func TestFunctionCompute(t *testing.T) {
 	require.Tool(t, "python3")
 	require.Tool(t, "node")

@@ -15,10 +15,10 @@ import (
 	"github.com/pintle-dev/pintle/wire"
 )
 
-// frameworkMargin is what the framework has for itself, next to the time of the functions.
+// frameworkMargin is the time of the framework itself, in addition to that of the functions.
 const frameworkMargin = time.Minute
 
-// framework returns what answers for a provider that is functions: the SDK, inside this process.
+// framework returns the handler of a provider made of functions: the SDK, inside this process.
 func (p *providers) framework(name string, parsed parsed) (local.Provider, error) {
 	memory, err := pintle.NewMemoryStore(0)
 	if err != nil {

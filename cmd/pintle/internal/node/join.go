@@ -78,7 +78,7 @@ func (n *Node) openProviders(ctx context.Context, account string) (err error) {
 	return n.providers.load(ctx)
 }
 
-// patience is what processes are told about the pauses of helper libraries: AWS's own service waits for them.
+// patience returns the environment variables that make helper libraries keep their pauses, as on AWS: only with --fidelity aws.
 func (n *Node) patience() map[string]string {
 	if n.config.Fidelity != engine.FidelityAWS {
 		return nil
@@ -95,7 +95,7 @@ func (n *Node) dispatch(ready []store.Request) {
 	}
 }
 
-// settled tells delivery of a request that is settled.
+// settled notifies delivery of a settled request.
 func (n *Node) settled(id wire.RequestID, answered bool) {
 	if n.delivery != nil {
 		n.delivery.Settled(id, answered)
@@ -138,7 +138,7 @@ func (n *Node) nativeTypes(signer *wire.Signer, ros *wire.ROSSigner, base *url.U
 	})
 }
 
-// nestedTemplate fetches the template of a nested stack, from a URL or from what a command has packed.
+// nestedTemplate fetches the template of a nested stack from a URL or from a bundle that a command packed.
 func (n *Node) nestedTemplate(ctx context.Context, url string) (string, error) {
 	if text, ok, err := bundle.Open(url); ok {
 		return text, err
@@ -187,7 +187,7 @@ func (n *Node) openDelivery(types *native.Registry, signer *wire.Signer, ros *wi
 	return err
 }
 
-// report tells the engine what became of a delivery.
+// report reports the outcome of a delivery to the engine.
 func (n *Node) report(ctx context.Context, id wire.RequestID, outcome delivery.Outcome) error {
 	try := 0
 	row := id

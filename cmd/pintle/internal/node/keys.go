@@ -31,7 +31,7 @@ type processKeys struct {
 	called map[string][]time.Time // by provider or function: the newest calls, oldest first
 }
 
-// keyOwner is what a key was issued for: a provider or function by its name in the runtime, in an account.
+// keyOwner is the owner of an issued key: a provider or function by its name in the runtime, in an account.
 type keyOwner struct{ account, name string }
 
 func newProcessKeys(root store.Root, now func() time.Time) *processKeys {

@@ -17,7 +17,7 @@ import (
 const (
 	// keyCommandTime bounds how long a command may take to print the keys.
 	keyCommandTime = 30 * time.Second
-	// maxKeyText bounds what it may print.
+	// maxKeyText bounds the output of the command, in bytes.
 	maxKeyText = 64 << 10
 )
 
@@ -28,15 +28,15 @@ type KeySource struct {
 	File string
 	// Text is keys as a key file has them, or in one line with commas between.
 	Text string
-	// Command is run by the shell and prints a key file. It has half a minute, and what it has to say for people on its
-	// standard error goes to ours.
+	// Command is run by the shell and prints a key file within 30 seconds. Its standard error is passed
+	// on.
 	Command string
 }
 
 // Format prints no key for any verb.
 func (k KeySource) Format(f fmt.State, _ rune) { _, _ = fmt.Fprint(f, k.name()) }
 
-// name says where the keys come from, for people. The command may hold a secret.
+// name describes the source of the keys for people. It omits the command, which may contain a secret.
 func (k KeySource) name() string {
 	switch {
 	case k.Text != "":
@@ -91,7 +91,7 @@ func (k KeySource) open(ctx context.Context, used func(context.Context) (is bool
 	return keys, nil
 }
 
-// run returns what a command prints. Its errors show nothing of that.
+// run returns the output of a command. Its errors never contain output.
 func run(ctx context.Context, command string) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, keyCommandTime)
 	defer cancel()
@@ -113,13 +113,13 @@ func run(ctx context.Context, command string) (string, error) {
 	return out.text.String(), nil
 }
 
-// limited takes what a command prints up to a bound. The buffer is not an embedded field: it could be filled past Write then.
+// limited collects the output of a command up to a limit. The buffer is not embedded, because its methods would bypass Write.
 type limited struct {
 	text bytes.Buffer
 	over bool
 }
 
-// Write refuses what is too much, so that the command ends.
+// Write returns an error beyond the limit, so that the command ends.
 func (l *limited) Write(text []byte) (int, error) {
 	if l.text.Len()+len(text) > maxKeyText {
 		l.over = true

@@ -18,7 +18,7 @@ const logsDir = "logs"
 // maxOrigins is how many log streams are remembered whose group exists.
 const maxOrigins = 4096
 
-// functionLogs puts what functions and local providers print into their log groups.
+// functionLogs writes the output of functions and local providers to their log groups.
 type functionLogs struct {
 	node    *Node
 	streams *logs.Store

@@ -10,12 +10,12 @@ import (
 	"github.com/pintle-dev/pintle/internal/server"
 )
 
-// MetricsConfig says how a node reports what it counts.
+// MetricsConfig configures how a node exposes its metrics.
 type MetricsConfig struct {
 	// Listen is host:port of a listener for scrapes alone; empty is none. Then they come to the main one, if Dev is set or
 	// there is a Token.
 	Listen string
-	// Token is what scrapes have to show, wherever they come; zero is nothing.
+	// Token is the bearer token of scrapes on every listener. Zero requires none.
 	Token metrics.Token
 }
 

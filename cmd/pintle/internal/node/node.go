@@ -44,26 +44,26 @@ import (
 	"github.com/pintle-dev/pintle/wire"
 )
 
-// Role is what a node is opened for. The set is closed.
+// Role is the purpose of a node. The set is closed.
 type Role int
 
 // The roles. The zero Role is Command.
 const (
 	// Command runs stacks for the time of one command; other commands may be its clients meanwhile.
 	Command Role = iota
-	// Reader only shows what is there: nothing is delivered, nothing times out, no one else is served.
+	// Reader only reads: it delivers no requests, fires no timers and serves no other process.
 	Reader
 	// Server runs until it is asked to stop.
 	Server
 )
 
-// Config is what a node is opened with. Lock is required.
+// Config is the configuration of a node. Lock is required.
 type Config struct {
 	// Lock holds the data directory. Open takes it over: it is released when the node is closed, or not opened.
 	Lock *Lock
 	Role Role
-	// Database is the address of a PostgreSQL database that holds the stacks, for several nodes; empty means the SQLite file
-	// of the data directory, for one.
+	// Database is the address of a PostgreSQL database that holds the stacks of several nodes. Empty means the SQLite file
+	// of the data directory, which serves one node.
 	Database string
 	// Listen is host:port. Empty means loopback, on the port of an earlier run if it can be had.
 	Listen string
@@ -79,17 +79,17 @@ type Config struct {
 	// Keys says where the keys come from that seal the secrets in the store, the same for all nodes of a database; zero
 	// means the file of the data directory.
 	Keys KeySource
-	// Keep says how much of what is over is kept; zero fields mean the defaults.
+	// Keep limits the history that is kept. Zero fields mean the defaults.
 	Keep store.Keep
-	// Region is what provider processes are told and commands use; empty means us-east-1.
+	// Region is the region of provider processes and of commands. Empty means us-east-1.
 	Region string
 	// Fidelity is the engine's.
 	Fidelity engine.Fidelity
 	// Limits are how large templates may be; zero fields are CloudFormation's quotas.
 	Limits template.Limits
-	// Zones are what Fn::GetAZs returns for regions; of one that is not among them there are three.
+	// Zones has the results of Fn::GetAZs by region. Other regions have three zones.
 	Zones map[string][]string
-	// Cloud has the node run the code of functions that templates declare, and makes what goes with it: the local cloud.
+	// Cloud enables the local AWS emulation: the node runs the code of functions that templates declare, and the services they need.
 	// Without it those types are unknown, and the APIs of their services are not there.
 	Cloud bool
 	// NodeModules are directories in which Node functions find packages, next to their own.
@@ -104,7 +104,7 @@ type Config struct {
 	ROSBase64 bool
 	// ROSInnerURL is delivery's: requests of ROS have an InnerResponseURL too.
 	ROSInnerURL bool
-	// ROSIDChange is what becomes of an answer to an Update that has another id than the resource; zero is refuse.
+	// ROSIDChange decides about an answer to an Update with a changed ID. Zero refuses it.
 	ROSIDChange engine.IDChange
 	// AllowPrivate lets service tokens that are URLs lead into private networks.
 	AllowPrivate bool
@@ -116,18 +116,18 @@ type Config struct {
 	PlanWithin time.Duration
 	// ResolveSecrets has dynamic references to secrets resolved when a request is sent.
 	ResolveSecrets bool
-	// Metrics says whether and how the node reports what it counts; the zero value counts, and tells no one.
+	// Metrics configures metrics. With the zero value the node counts, but exposes nothing.
 	Metrics MetricsConfig
 	// Audit gets every change that clients ask for; nil drops them.
 	Audit *audit.Log
 	// NoConsole leaves the pages for people out.
 	NoConsole bool
-	// Version is what the node tells of the program.
+	// Version is the version of the program that the node reports.
 	Version string
-	// Log gets what operators should know; nil discards it.
+	// Log gets messages for operators. Nil discards them.
 	Log *slog.Logger
-	// Started is called by [Node.Run] when commands and clients find the node and are served, and Stopping when it begins to end.
-	// Nil is no one.
+	// [Node.Run] calls Started once commands and clients can find and use the node, and Stopping when it begins to shut down.
+	// Both may be nil.
 	Started  func(Record)
 	Stopping func()
 }
@@ -151,14 +151,14 @@ type Node struct {
 	texts     *fetch.Fetcher
 	runtime   *local.Runtime     // nil in a Reader
 	delivery  *delivery.Delivery // nil in a Reader
-	cloud     *cloud             // nil if there is none
+	cloud     *cloud             // nil without the local cloud
 	functions *lambda.Functions  // nil in a Reader
 	rules     *events.Rules      // nil in a Reader
 	asksPlans *Plans             // the node's own
 	// notifications signs what goes to URLs behind topics; nil in a Reader.
 	notifications *notification.Signer
 	server        *server.Server
-	console       *console.Console // nil if there is none
+	console       *console.Console // nil without a console
 
 	account    string // that of the server's own keys
 	accounts   *accounts
@@ -392,7 +392,7 @@ func (n *Node) Run(ctx context.Context) error {
 		}
 	}
 	if n.config.Started != nil {
-		n.config.Started(n.record) // the listener is open: who comes before Serve waits
+		n.config.Started(n.record) // the listener is open: connections wait until Serve
 	}
 	group, ctx := errgroup.WithContext(ctx)
 	serving, stopServing := context.WithCancel(context.WithoutCancel(ctx))
@@ -460,7 +460,7 @@ func (n *Node) Run(ctx context.Context) error {
 		return n.metrics.Serve(ctx, n.scrapes, n.config.Metrics.Token)
 	})
 	group.Go(func() error {
-		if n.config.Role == Server { // a command is over before it could rest
+		if n.config.Role == Server { // a command ends before it could be idle
 			defer idlemem.Pace()()
 			idlemem.Run(ctx, n.log)
 		}
@@ -469,7 +469,7 @@ func (n *Node) Run(ctx context.Context) error {
 	return group.Wait()
 }
 
-// Close closes what [Open] opened and gives the data directory free.
+// Close releases everything that [Open] acquired, including the data directory.
 func (n *Node) Close() error {
 	var errs []error
 	if n.providers != nil {
@@ -538,7 +538,7 @@ func (n *Node) openStore(ctx context.Context, codec store.Codec) error {
 	return nil
 }
 
-// nodeName is what the other nodes' operators see of this one.
+// nodeName returns the name of this node for operators.
 func nodeName() string {
 	host, err := os.Hostname()
 	if err != nil {
@@ -561,7 +561,7 @@ func (n *Node) listen() (err error) {
 	switch {
 	case n.config.Listen != "":
 		n.listener, err = net.Listen("tcp", n.config.Listen)
-	case n.config.Role == Reader: // it gives no URL to anyone, and must not be in the way of who does
+	case n.config.Role == Reader: // it issues no URLs, and must leave the port to a node that does
 		n.listener, err = net.Listen("tcp", "127.0.0.1:0")
 		return err
 	default:
@@ -570,7 +570,7 @@ func (n *Node) listen() (err error) {
 	return err
 }
 
-// openDoor makes the listener speak TLS too, for providers on this machine that do so whatever their response URL says.
+// openDoor makes the listener accept TLS too, because some local providers always use TLS for response URLs.
 func (n *Node) openDoor() (err error) {
 	base := n.config.PublicURL
 	if base == nil {

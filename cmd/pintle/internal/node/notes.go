@@ -7,14 +7,14 @@ import (
 	"github.com/pintle-dev/pintle/wire"
 )
 
-// Bounds of what is remembered of requests for people.
+// Limits of the notes about requests.
 const (
 	maxNotes    = 1024
 	maxLogLines = 20
 )
 
-// notes is what is known of requests next to their rows: what holds them up, who executes them, and the last lines that
-// their providers printed. It is lost with the process; nothing depends on it.
+// notes has information for people about requests that their rows lack: the reason for a delay, the executor, and the last lines
+// that their providers printed. It is in memory only, and the engine does not depend on it.
 type notes struct {
 	mu    sync.Mutex
 	known map[wire.RequestID]*note

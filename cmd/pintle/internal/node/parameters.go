@@ -18,7 +18,7 @@ import (
 // SSMAWS is the [Config.SSM] that asks AWS.
 const SSMAWS = "aws"
 
-// NewReader returns what reads parameters and secrets for stacks: parameters from rows, or from where source says as in [Config]. own are the
+// NewReader returns the reader of parameters and secrets for stacks: parameters from rows, or from where source says as in [Config]. own are the
 // server's own secrets, nil if it has none. allowed says whether stacks of an account may use the credentials of the server for a call;
 // nil allows everything.
 func NewReader(
@@ -65,7 +65,7 @@ func (n *Node) openParameters() error {
 	return nil
 }
 
-// clientAt returns a client of what stands in for AWS at a URL. Keys are those of the AWS SDK's configuration, if it has any:
+// clientAt returns a client of an AWS stand-in at a URL. Keys are those of the AWS SDK's configuration, if it has any:
 // most stand-ins take all.
 func clientAt(ctx context.Context, region, endpoint string, log *slog.Logger) (*awscall.Client, error) {
 	keys, err := awsconfig.Credentials(ctx, region)

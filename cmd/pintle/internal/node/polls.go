@@ -11,14 +11,14 @@ import (
 	"github.com/pintle-dev/pintle/internal/provider/local"
 )
 
-// Bounds of what is read of a handler to see whether it polls.
+// Limits of the search for polling in a handler's source.
 const (
 	maxHandlerFiles = 50
 	maxHandlerFile  = 1 << 20 // bytes
 )
 
-// pollers are helper libraries that have a handler called again through EventBridge or Lambda, with what shows that a handler has
-// them do so.
+// pollers are helper libraries that invoke a handler again through EventBridge or Lambda, with patterns for handlers that use
+// this feature.
 var pollers = []struct {
 	library, through string
 	imports, uses    *regexp.Regexp
@@ -51,7 +51,7 @@ func (r awsRule) polling(d Definition, programs []local.Provider) error {
 	return nil
 }
 
-// handlerFiles returns the files of a handler: itself, or what is directly in its directory.
+// handlerFiles returns the files of a handler: the file itself, or those directly in its directory.
 func handlerFiles(path string) []string {
 	entries, err := os.ReadDir(path)
 	if err != nil {

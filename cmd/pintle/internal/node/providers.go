@@ -25,14 +25,14 @@ import (
 	"github.com/pintle-dev/pintle/wire"
 )
 
-// The states that [operator.Provider] tells begin with these words.
+// The states of [operator.Provider] begin with these words.
 const (
 	StateReady    = "ready"
 	StateBuilding = "building"
 	StateBroken   = "broken"
 )
 
-// providers is the providers known by name: their rows, and what runs them. It fulfils [delivery.Local].
+// providers has the providers by name, with their rows and runtimes. It implements [delivery.Local].
 type providers struct {
 	rows    rows
 	runtime *local.Runtime
@@ -40,13 +40,13 @@ type providers struct {
 	notes   *notes
 	log     *slog.Logger
 	region  string // of calls that name none
-	// functions are those of the local cloud; nil if there is none. It is set before anything is served.
+	// functions looks up functions of the local cloud; nil without one. It is set before the node serves requests.
 	functions cloudFunction
 	// deployments answers for the functions that the CDK makes for BucketDeployments; nil without a runtime or local AWS emulation.
 	deployments *builtin.Deployments
-	// match returns the name in the runtime of such a function that a token names; nil if there are none. It is set with functions.
+	// match returns the runtime name of the local function that a token names; nil without a local cloud. It is set with functions.
 	match func(context.Context, wire.ServiceToken) (name string, ok bool, err error)
-	// invoked tells of an invocation of one of them to which request it belongs; nil if there are none. It is set with functions.
+	// invoked returns the request that an invocation of a local function belongs to; nil without a local cloud. It is set with functions.
 	invoked func(id string) (wire.RequestID, bool)
 	// calledOut reports whether a process of a provider or template function, by its name in the runtime, has called a service of
 	// this server since a time through which it can have something answer later. It is set before anything is served.
@@ -63,7 +63,7 @@ type providers struct {
 	known map[string]*known
 }
 
-// rows is what is needed of the store.
+// rows has the methods of the store that providers need.
 type rows interface {
 	Providers(context.Context) ([]store.Provider, error)
 	PutProvider(context.Context, store.Provider) error
@@ -73,9 +73,9 @@ type known struct {
 	url string // that serves it; empty if a process, or this one, does
 	// webhook says that the URL gets the request document also behind a topic.
 	webhook bool
-	// function is what a macro stands for; empty if it is one itself.
+	// function is the function that a macro stands for; empty for a macro with a program of its own.
 	function string
-	shown    string // what runs, without anything secret
+	shown    string // the program or URL, without secrets
 	pair     bool   // it is two functions
 	// later says that its answers may come long after its handler has returned.
 	later bool
@@ -85,7 +85,7 @@ type known struct {
 	broken  error    // why it cannot be run, nil if it can
 	builds  []string // the Go packages of it, by their names in the runtime
 	built   bool     // they were, or are being, built
-	// functions are what its programs are as functions of Lambda; elsewhere says that their AWS calls do not go to this server.
+	// functions describes its programs as functions of Lambda. elsewhere reports that their AWS calls do not go to this server.
 	functions []lambda.Declared
 	elsewhere bool
 }
@@ -155,7 +155,7 @@ func (p *providers) put(ctx context.Context, name string, text json.RawMessage) 
 	return nil
 }
 
-// use makes a provider known and, if processes serve it, tells the runtime.
+// use registers a provider and, if processes serve it, configures the runtime.
 func (p *providers) use(name string, d Definition) error {
 	parsed, err := d.parse(name)
 	if err == nil && p.runtime != nil {
@@ -180,7 +180,7 @@ func (p *providers) use(name string, d Definition) error {
 	return err
 }
 
-// run tells the runtime what runs.
+// run configures the programs of a provider in the runtime.
 func (p *providers) run(name string, d Definition, parsed parsed) error {
 	programs := parsed.programs
 	if parsed.builtin {
@@ -206,7 +206,7 @@ func (p *providers) run(name string, d Definition, parsed parsed) error {
 	return nil
 }
 
-// prepare builds beforehand what is a Go package of a provider.
+// prepare builds the Go packages of a provider in advance.
 func (p *providers) prepare(name string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -244,7 +244,7 @@ func (p *providers) building(name, text string) {
 	}
 }
 
-// schema returns what a provider publishes of itself. Only a process can be asked for it.
+// schema returns the schema that a provider publishes. Only a process can be asked for it.
 func (p *providers) schema(ctx context.Context, name string) (json.RawMessage, error) {
 	p.mu.Lock()
 	k := p.known[name]
@@ -324,7 +324,7 @@ func (p *providers) found(name string) delivery.Provider {
 	return provider
 }
 
-// timeout returns how long a process of a provider may take for an event; 0 if no process serves it.
+// timeout returns the time limit of a provider's process for an event, or 0 if no process serves it.
 func (p *providers) timeout(name string) time.Duration {
 	if p.runtime == nil {
 		return 0
@@ -341,7 +341,7 @@ func (p *providers) serves(token wire.ServiceToken) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	k := p.known[found.Name]
-	return k == nil || k.broken == nil // what is not known here is in the cloud
+	return k == nil || k.broken == nil // an unknown provider is a function of the local cloud
 }
 
 // Invoke implements [delivery.Local].
@@ -352,7 +352,7 @@ func (p *providers) Invoke(name string, event local.Event) error {
 	if k != nil && k.broken != nil {
 		return k.broken
 	}
-	p.prepare(name) // so that it is seen what the event waits for
+	p.prepare(name) // shows the reason for the delay
 	id := wire.RequestID(event.ID)
 	p.notes.begin(id, name)
 	if k != nil && k.pair {
@@ -384,7 +384,7 @@ func (p *providers) requestOf(id string) wire.RequestID {
 	return wire.RequestID(id)
 }
 
-// progress says what holds a request up.
+// progress returns the reason for the delay of a request.
 func (p *providers) progress(id wire.RequestID) string {
 	name, text := p.notes.show(id)
 	if text != "" || name == "" {

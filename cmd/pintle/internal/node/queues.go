@@ -17,7 +17,7 @@ import (
 // maxQueueClients is how many clients are kept, one for each account.
 const maxQueueClients = 64
 
-// openQueues makes what sends messages to queues in the SQS that the environment of the server names.
+// openQueues makes the client that sends messages to the SQS in the environment of the server.
 func (n *Node) openQueues(c *cloud) (err error) {
 	calls := builtin.AWS{Env: c.variables, HTTP: &http.Client{Transport: guard.Transport(true)}}
 	var mu sync.Mutex

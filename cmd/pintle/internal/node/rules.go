@@ -86,7 +86,7 @@ func (n *Node) startMachine(ctx context.Context, place registry.Scope, parts []s
 	return err
 }
 
-// rulesCaller returns who has signed a call of EventBridge.
+// rulesCaller returns the signer of an EventBridge call.
 func (n *Node) rulesCaller(ctx context.Context) (api.Caller, bool) {
 	id, ok := sigv4.FromContext(ctx)
 	_, function := n.processKeys.lookup(id.AccessKeyID)

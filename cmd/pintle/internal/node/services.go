@@ -33,8 +33,8 @@ const (
 	objectTimeout   = time.Hour
 )
 
-// openServices adds the services of the cloud to what the server is made of: the Parameter Store; the services that local providers call
-// back through, with the certificate of notifications; and those of the local AWS emulation if there is one.
+// openServices adds services to the configuration of the server: the Parameter Store, the services through which local providers call
+// back, with the certificate of notifications, and those of the local AWS emulation if it is on.
 func (n *Node) openServices(c *server.Config) error {
 	own := registry.New(n.store)
 	parameters, err := ssmapi.New(ssmapi.Config{

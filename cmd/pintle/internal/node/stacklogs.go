@@ -35,8 +35,8 @@ const (
 	pageBytes     = 4 << 20
 )
 
-// stackLogs stores the lines that local providers and functions print, by stack. They are on disk because people look for them after the
-// command or the server that ran the provider has ended. The lines are scrubbed before they get here.
+// stackLogs stores the lines that local providers and functions print, by stack. They are on disk because people read them after the
+// command or server that ran the provider has exited. The lines are redacted before they get here.
 type stackLogs struct {
 	node    *Node
 	streams *logs.Store
@@ -45,7 +45,7 @@ type stackLogs struct {
 	owners map[lineSource]lineOwners
 }
 
-// lineSource is what the lines with the same owners come from. The request is never empty.
+// lineSource identifies lines with the same owners. The request is never empty.
 type lineSource struct {
 	provider string
 	request  wire.RequestID
@@ -88,7 +88,7 @@ func (n *Node) openStackLogs() error {
 	return nil
 }
 
-// print stores a line that a provider or function printed, for a request or for none.
+// print stores a line that a provider or function printed. The request may be empty.
 func (l *stackLogs) print(provider string, request wire.RequestID, line string) {
 	found := l.ownersOf(provider, request)
 	function, owner := found.function, found.resource

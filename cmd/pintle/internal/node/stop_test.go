@@ -22,8 +22,8 @@ import (
 	"github.com/pintle-dev/pintle/cmd/pintle/internal/node"
 )
 
-// TestFunctionsOutliveDrain: a node that stops waits for what is being sent, and as long as it does its processes run. What they ask of
-// functions meanwhile must not fail, or they would report a failure that is none.
+// TestFunctionsOutliveDrain checks that functions stay callable while a stopping node waits for deliveries in flight. Otherwise the
+// processes would report failures that are none.
 func TestFunctionsOutliveDrain(t *testing.T) {
 	came, answer := make(chan struct{}, 1), make(chan struct{})
 	release := sync.OnceFunc(func() { close(answer) })

@@ -40,7 +40,7 @@ func TestLostKeysAreNotReplaced(t *testing.T) {
 	}
 }
 
-// TestMovedPort tells of requests whose answers go to the port of the last run, when that is not to be had.
+// TestMovedPort checks the report about requests whose answers go to the port of the last run when that port is taken.
 func TestMovedPort(t *testing.T) {
 	dir := t.TempDir()
 	came := make(chan struct{}, 1)

@@ -43,7 +43,7 @@ func poll(ctx context.Context, look func() (done bool, err error)) error {
 	}
 }
 
-// pages calls an action until there is no next page, or each returns false, which gets the structures of a list.
+// pages calls an action page by page and each for every structure of the list, until the last page or until each returns false.
 func (c *CloudFormation) pages(ctx context.Context, action string, in members, list string, each func(members) bool) error {
 	for {
 		out, err := c.call(ctx, action, in)
@@ -100,7 +100,7 @@ const cloudFormationType = "AWS::CloudFormation::Stack"
 // importRollbackComplete is the status of a stack, and of a resource, after an import that was rolled back.
 const importRollbackComplete = "IMPORT_ROLLBACK_COMPLETE"
 
-// cloudFormationStates are the statuses at rest. Source: CloudFormation, stack status codes.
+// cloudFormationStates maps the final statuses. Source: CloudFormation, stack status codes.
 var cloudFormationStates = map[string]State{
 	"REVIEW_IN_PROGRESS":       InReview,
 	"CREATE_COMPLETE":          Created,
@@ -272,7 +272,7 @@ func (c *CloudFormation) Update(ctx context.Context, stack Stack, want Desired) 
 	return err == nil, err
 }
 
-// request is what creates a stack or updates it.
+// request returns the parameters of a create or an update.
 func (w Desired) request(stack string) members {
 	parameters := make([]any, 0, len(w.Parameters))
 	for _, p := range w.Parameters {

@@ -28,7 +28,7 @@ func NewROS(client *rosclient.Client) *ROS { return &ROS{client} }
 // rosType is the resource type of a stack's own events.
 const rosType = "ALIYUN::ROS::Stack"
 
-// rosStates are the statuses at rest. ROLLBACK_COMPLETE is the end of an update here. Source: ROS API, GetStack.
+// rosStates maps the final statuses. ROLLBACK_COMPLETE is the end of an update here. Source: ROS API, GetStack.
 var rosStates = map[string]State{
 	"REVIEW_IN_PROGRESS":       InReview,
 	"CREATE_COMPLETE":          Created,
@@ -147,7 +147,7 @@ func (r *ROS) Stack(ctx context.Context, name string) (Stack, error) {
 // The largest pages of the API's lists.
 const rosPage = 50
 
-// pages asks for one page after the other until take says that it is enough, or there are no more.
+// pages requests one page after the other until take reports that it has enough, or there are no more.
 func (r *ROS) pages(ctx context.Context, action string, parameters url.Values, take func(page json.RawMessage) (n int, enough bool, err error)) error {
 	asked := url.Values{"PageSize": {strconv.Itoa(rosPage)}}
 	for name, values := range parameters {
@@ -214,7 +214,7 @@ var rosBegins = regexp.MustCompile(`^Stack [A-Z]+ started$`)
 // Events implements [Service].
 func (r *ROS) Events(ctx context.Context, stack, since string, until func(Event) bool) ([]Event, error) {
 	var events []Event
-	seen := map[string]bool{} // what happens meanwhile moves the pages
+	seen := map[string]bool{} // new events shift the pages
 	err := r.pages(ctx, "ListStackEvents", url.Values{"StackId": {stack}}, func(page json.RawMessage) (int, bool, error) {
 		var out struct {
 			Events []struct {
@@ -275,7 +275,7 @@ func (r *ROS) Template(ctx context.Context, stack string) (string, error) {
 	return out.TemplateBody, err
 }
 
-// Declared implements [Service]. The template is read here: the service tells less of it.
+// Declared implements [Service]. It parses the template itself, because the service reports less.
 func (r *ROS) Declared(_ context.Context, text string) ([]string, error) {
 	t, err := template.ParseROS(text, template.Unlimited())
 	if err != nil {
@@ -288,7 +288,7 @@ func (r *ROS) Declared(_ context.Context, text string) ([]string, error) {
 	return names, nil
 }
 
-// form returns what is desired as parameters of a call.
+// form returns the desired stack as parameters of a call.
 func (w Desired) form() url.Values {
 	form := url.Values{"TemplateBody": {w.Template}, "ClientToken": {rand.Text()}}
 	n := 0
@@ -358,8 +358,8 @@ func (r *ROS) Cancel(ctx context.Context, id, _ string) error {
 	return r.client.Call(ctx, "CancelUpdateStack", url.Values{"StackId": {id}}, nil)
 }
 
-// Continue implements [Service]: of ROS it is a create that can be continued, and no rollback. With Force what failed is
-// dropped, and the stack counts as created.
+// Continue implements [Service]. ROS continues a create, not a rollback. With Force it drops the failed resources,
+// and the stack counts as created.
 func (r *ROS) Continue(ctx context.Context, id, _ string, skip Skipping) error {
 	if len(skip.Skip) > 0 {
 		return refuse("ROS cannot skip single resources when it continues a create: --force drops all that failed")

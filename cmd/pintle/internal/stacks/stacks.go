@@ -15,13 +15,13 @@ import (
 	"github.com/pintle-dev/pintle/internal/provider/project"
 )
 
-// ErrNone says that there is no stack of that name.
+// ErrNone is the error for a stack that does not exist.
 var ErrNone = errors.New("no such stack")
 
 // Stack is a stack as a service describes it.
 type Stack struct {
 	Name, ID string
-	// Status is the word of the dialect, and State what it means.
+	// Status is the dialect's status, and State its meaning.
 	Status              string
 	State               State
 	Reason, Description string
@@ -69,7 +69,7 @@ type Parameter struct {
 	Previous bool
 }
 
-// Desired is what a create or an update brings about.
+// Desired is the stack that a create or an update requests.
 type Desired struct {
 	Name, Template string
 	Parameters     []Parameter
@@ -79,26 +79,26 @@ type Desired struct {
 	KeepFailed bool
 	// Agreed are the capabilities that are agreed to. Of CloudFormation.
 	Agreed []string
-	// Replace has an update delete and create again what cannot be updated otherwise. Of ROS.
+	// Replace lets an update delete and recreate resources that cannot be updated. Only for ROS.
 	Replace bool
 }
 
-// Sparing is what a delete leaves behind.
+// Sparing selects the resources that a delete leaves behind.
 type Sparing struct {
 	// Retain are logical ids of resources that are left where they are.
 	Retain []string
-	// Force leaves behind what cannot be deleted.
+	// Force leaves resources behind that cannot be deleted.
 	Force bool
 }
 
-// Skipping is what the continuation of a rollback takes as rolled back: the resources in Skip, or with Force all that fail.
+// Skipping selects the resources that a continued rollback skips: those in Skip, or with Force all that fail.
 type Skipping struct {
 	Skip  []string
 	Force bool
 }
 
-// Service asks an engine about stacks of one dialect, and for changes of them. A stack is named by its name or its id. An
-// error of which [Refusal] knows is one that the service told of; any other says that it could not be asked. Its methods are
+// Service reads and changes the stacks of one dialect in an engine. A stack is named by its name or its ID. [Refusal]
+// recognizes errors that the service returned; any other error means that the call failed. Its methods are
 // safe for concurrent use.
 type Service interface {
 	// Stack describes a stack, or returns [ErrNone]. A deleted one is found by its id alone.
@@ -115,7 +115,7 @@ type Service interface {
 	Declared(ctx context.Context, template string) ([]string, error)
 	// Create begins to create a stack and returns its id.
 	Create(ctx context.Context, want Desired) (id string, err error)
-	// Update begins an update of a stack as it was described; false says that there is nothing to change.
+	// Update begins an update of a stack as described. It returns false if there are no changes.
 	Update(ctx context.Context, stack Stack, want Desired) (changed bool, err error)
 	// Delete begins to delete a stack.
 	Delete(ctx context.Context, id string, spare Sparing) error
@@ -127,7 +127,7 @@ type Service interface {
 	Rollback(ctx context.Context, id, token string) error
 }
 
-// Refusal returns the message of an error that a service told; false if the call did not get that far.
+// Refusal returns the message of an error from a service, or false if the call itself failed.
 func Refusal(err error) (string, bool) {
 	if told, ok := errors.AsType[*rosclient.Error](err); ok {
 		return told.Message, told.Status < http.StatusInternalServerError

@@ -1,6 +1,6 @@
 package stacks
 
-// State is what the status of a stack means, whatever the dialect calls it.
+// State is the meaning of a stack status, independent of the dialect.
 type State int
 
 // The states. All but Working are idle.
@@ -13,7 +13,7 @@ const (
 	InReview
 	Created
 	CreateFailed
-	// CreateRolledBack says that what was made has been deleted again.
+	// CreateRolledBack is a failed create whose resources were deleted.
 	CreateRolledBack
 	CreateRollbackFailed
 	Updated

@@ -1,9 +1,9 @@
 // Package systemd notifies the service manager when the process is ready and when it stops. So a unit with
-// Type=notify is up when the server is, what is ordered after it can rely on it, and a stop that takes its time is
-// seen as one.
+// Type=notify is active only once the server is ready, units ordered after it can rely on the server, and the manager
+// recognizes a slow stop.
 //
-// The protocol is that of sd_notify(3): a datagram of NAME=VALUE lines to the socket that [Variable] names. It is spoken by
-// other managers too, Podman and s6 among them.
+// The protocol is that of sd_notify(3): a datagram of NAME=VALUE lines to the socket that [Variable] names. Other managers,
+// such as Podman and s6, use it too.
 package systemd
 
 import (
@@ -20,11 +20,11 @@ const Variable = "NOTIFY_SOCKET"
 // patience bounds one message: a manager whose queue is full must not hold up the server.
 const patience = 5 * time.Second
 
-// Manager is who started this process. The zero Manager is no one, and gets nothing.
+// Manager is the service manager that started this process. The zero Manager ignores notifications.
 type Manager struct{ socket string }
 
-// New returns the manager that listens at socket, the value of [Variable]; empty is no one. A socket of another kind
-// (vsock:… in some virtual machines) is an error.
+// New returns the manager that listens at socket, the value of [Variable]. An empty socket gives the zero Manager. A socket of another
+// kind (vsock:… in some virtual machines) is an error.
 func New(socket string) (Manager, error) {
 	if socket != "" && !strings.HasPrefix(socket, "/") && !strings.HasPrefix(socket, "@") {
 		return Manager{}, fmt.Errorf("%s is %q: use a path, or @ and a name", Variable, socket)
@@ -32,7 +32,7 @@ func New(socket string) (Manager, error) {
 	return Manager{socket}, nil
 }
 
-// Ready says that the service is up, and in a line for people what it does.
+// Ready reports that the service is ready, with a status line for people.
 func (m Manager) Ready(status string) error { return m.tell("READY=1", "STATUS="+line(status)) }
 
 // Stopping says that the service has begun to stop.
@@ -56,5 +56,5 @@ func (m Manager) tell(lines ...string) error {
 	return nil
 }
 
-// line keeps a text on one line: what followed would be another assignment.
+// line keeps a text on one line, because a new line would be another assignment.
 func line(text string) string { return strings.Join(strings.Fields(text), " ") }

@@ -12,7 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// listen is a manager's end of a socket. It returns what the next message says.
+// listen opens a manager's end of a socket. It returns a function that reads the next message.
 func listen(t *testing.T, socket string) func() string {
 	t.Helper()
 	conn, err := net.ListenUnixgram("unixgram", &net.UnixAddr{Name: socket, Net: "unixgram"})
