@@ -40,7 +40,7 @@ type desired struct {
 	noSchema         bool
 	// plan says that providers are asked what they would do.
 	plan bool
-	// replace has what cannot be updated deleted and created again. Of ROS.
+	// replace allows deleting and recreating resources that cannot be updated. Only for ROS.
 	replace    bool
 	references referenceOptions
 	unknown    engine.UnknownTypes

@@ -40,7 +40,7 @@ func (s *schemas) planning() bool {
 	return false
 }
 
-// match returns the name of the provider behind a token; false if there is none.
+// match returns the name of the provider behind a token, or false.
 func (s *schemas) match(token string) (string, bool) {
 	return local.Match(wire.ServiceToken(token), func(name string) bool { return slices.Contains(s.names, name) })
 }

@@ -218,7 +218,7 @@ func (v *validator) plans(one *validation, wanted bool) (*node.Plans, error) {
 	return all.plans, nil
 }
 
-// checkSchemas holds a template against what the providers publish.
+// checkSchemas validates a template against the schemas of the providers.
 func (v *validator) checkSchemas(ctx context.Context, one *validation, partial *template.Partial) error {
 	if len(one.want.providers) == 0 {
 		return nil // no one is asked

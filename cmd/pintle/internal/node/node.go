@@ -155,7 +155,7 @@ type Node struct {
 	functions *lambda.Functions  // nil in a Reader
 	rules     *events.Rules      // nil in a Reader
 	asksPlans *Plans             // the node's own
-	// notifications signs what goes to URLs behind topics; nil in a Reader.
+	// notifications signs requests to URLs behind topics; nil in a Reader.
 	notifications *notification.Signer
 	server        *server.Server
 	console       *console.Console // nil without a console
