@@ -76,7 +76,7 @@ func (p Planner) createChangeSet(ctx context.Context, in *CreateChangeSet) (Plan
 	var s *submission // nil: the previous one
 	var err error
 	dialect := dialectFor(in.Dialect, in.Stack)
-	in.replace, in.taint, in.revert = in.Replace, in.Taint, in.Revert
+	in.replace, in.taint, in.forced = in.Replace, in.Taint, in.Revert
 	if err := p.prepareImport(ctx, in); err != nil {
 		return Planned{}, err
 	}
@@ -351,7 +351,7 @@ func (d changeSets) resume(p preparation, e expanded) error {
 	if p.Body != nil { // nil in a request of an earlier version
 		row.Body = p.Body
 	}
-	p.Options.replace, p.Options.taint, p.Options.revert = row.Body.Replace, row.Body.Taint, row.Body.Revert
+	p.Options.replace, p.Options.taint, p.Options.forced = row.Body.Replace, row.Body.Taint, row.Body.Revert
 	drawn, err := drafts(d).draw(&p.Options, p.Kind, e, p.Template)
 	if err != nil {
 		return macros(d).failBy(p, err)

@@ -51,7 +51,7 @@ func (d drafts) draw(in *Options, kind store.Kind, e expanded, text string) (dra
 	}
 	own.stack = d.stack
 	own.applyOptions(in)
-	own.op.Replace, own.op.Taint, own.op.Revert = in.replace, in.taint, in.revert
+	own.op.Replace, own.op.Taint, own.op.Forced = in.replace, in.taint, in.forced
 	own.op.Import, own.op.Imports = false, nil // those of the previous operation
 	var drawn draft
 	var err error
@@ -107,6 +107,12 @@ func (d drafts) drawUpdate(drawn *draft, in *Options, e expanded, text string) e
 	if err := update(d).checkTaint(in.taint, to); err != nil {
 		return err
 	}
+	if in.again != nil {
+		if in.forced, err = again(d).named(in.again, to); err != nil {
+			return err
+		}
+		d.op.Forced = in.forced
+	}
 	drawn.revision = revision
 	failed := update(d).leftFailed() // then the update always has work
 	candidates, err := update(d).plan(drawn.revision, to.Template, &store.Operation{})
@@ -114,7 +120,7 @@ func (d drafts) drawUpdate(drawn *draft, in *Options, e expanded, text string) e
 		return err
 	}
 	importing := in.importing != nil && in.importing.only
-	same := !importing && !failed && in.taint == nil && len(in.revert) == 0 && unchanged(&before, &revision, from, to)
+	same := !importing && !failed && in.taint == nil && len(in.forced) == 0 && unchanged(&before, &revision, from, to)
 	if drawn.unchanged = same && !nestedRequests(d).nests(to); drawn.unchanged {
 		return nil
 	}
@@ -153,7 +159,7 @@ func (d drafts) world() plan.World {
 			}
 			return &plan.Now{
 				PhysicalID: string(i.PhysicalID), Type: i.Body.Type, Properties: d.dialect.shown(askedOf(i)), Metadata: i.Body.Metadata,
-				Unsettled: !i.Body.Attempted.IsNull() || resource(d).revertsDrift(i.Logical), Unborn: i.Unborn(),
+				Unsettled: !i.Body.Attempted.IsNull() || resource(d).forced(i.Logical), Unborn: i.Unborn(),
 			}
 		},
 		Resources:   attributes{d.decision},

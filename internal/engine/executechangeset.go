@@ -112,7 +112,7 @@ func (d changeSetExecution) start(in *ExecuteChangeSet, row *store.ChangeSet, be
 		DeleteOnFailure: now.OnFailure == "DELETE" && now.Kind == store.KindCreate,
 		Import:          row.Import, Imports: row.Body.Imports,
 		Caller: in.Caller, Parallelism: row.Body.Parallelism, Replace: row.Body.Replace, Taint: row.Body.Taint,
-		Revert: row.Body.Revert,
+		Forced: row.Body.Revert,
 	}
 	if minutes := row.Body.TimeoutMinutes; now.Kind == store.KindCreate && minutes > 0 {
 		d.stack.TimeoutMinutes = minutes

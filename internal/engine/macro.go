@@ -146,6 +146,9 @@ func (d macros) begin(p preparation, e expanded) error {
 			return err
 		}
 		d.op.From, d.op.To, d.op.Tried, d.op.Retry = op.From, op.To, op.Tried, false
+		if d.op.Forced, err = again(d).named(d.op.Forced, to); err != nil {
+			return err
+		}
 	}
 	d.stackEvent(store.PhaseApply, d.dialect.texts().transformed)
 	return operation(d).begin(candidates)

@@ -73,8 +73,10 @@ type Options struct {
 	// replace and taint are options of an update, see [UpdateStack].
 	replace bool
 	taint   []wire.LogicalID
-	// revert is an option of a change set, see [CreateChangeSet].
-	revert []wire.LogicalID
+	// forced is the Revert of a change set, see [CreateChangeSet].
+	forced []wire.LogicalID
+	// again is an option of a preview, see [PreviewStack].
+	again []wire.LogicalID
 	// importing describes the imports of a change set, nil for none.
 	importing *importRequest
 	// stored contains the values that were read from the parameter store.

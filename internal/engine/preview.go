@@ -22,6 +22,8 @@ type PreviewStack struct {
 	Taint   []wire.LogicalID
 	// Ask asks the providers of custom resources what they would do, see [Config.Plans].
 	Ask bool
+	// Again is an option of the update too, see [UpdateStack]. It has no effect on a create.
+	Again []wire.LogicalID
 }
 
 // Preview is the effect that a create or an update would have. It contains no secrets.
@@ -38,7 +40,7 @@ type Preview struct {
 // whose create was rolled back counts as missing. Errors that the client can fix are of type [Error].
 func (p Planner) Preview(ctx context.Context, in PreviewStack) (Preview, error) {
 	dialect := dialectFor(in.Dialect, in.Stack)
-	in.replace, in.taint = in.Replace, in.Taint
+	in.replace, in.taint, in.again = in.Replace, in.Taint, in.Again
 	if in.Ask {
 		var stop context.CancelFunc
 		in.asking, stop = p.asking(ctx)

@@ -19,7 +19,7 @@ func (d requests) send(
 	r := d.add(i, kind)
 	r.Body.Timeout, r.Body.Properties, r.Body.OldProperties, r.Body.Tags = ask.timeout, ask.properties, old, ask.tags
 	if kind == wire.Update {
-		r.Body.Revert = resource(d).revertsDrift(s.Logical)
+		r.Body.Revert = resource(d).forced(s.Logical)
 	}
 	if d.dialect == ROS {
 		r.Body.StackName, r.Body.Account, r.Body.Caller, r.Body.HTTPConfig = d.stack.Name, d.stack.Account, d.op.Caller, ask.httpConfig

@@ -61,15 +61,15 @@ func (d resource) apply(s *store.Step) error {
 		d.beginUpdate(s, instance, properties)
 		words := d.dialect.texts()
 		return scheduler(d).fail(s, instance, store.VerbUpdate, d.failure(failedAsChanged, s.Logical, words.tokenChanged), properties)
-	case instance.Body.Attempted.IsNull() && ask.matches(instance.Body) && !d.revertsDrift(s.Logical):
+	case instance.Body.Attempted.IsNull() && ask.matches(instance.Body) && !d.forced(s.Logical):
 		return d.keep(s, instance, ask, metadata)
 	}
 	return d.change(s, instance, ask, metadata)
 }
 
-// revertsDrift reports whether the operation undoes the drift of a resource.
-func (d resource) revertsDrift(logical wire.LogicalID) bool {
-	return slices.Contains(d.op.Revert, logical)
+// forced reports whether the operation updates a resource even if its declared properties have not changed.
+func (d resource) forced(logical wire.LogicalID) bool {
+	return slices.Contains(d.op.Forced, logical)
 }
 
 // beginUpdate writes the first event of an update of a resource.
@@ -119,7 +119,7 @@ func (d resource) change(s *store.Step, i *store.Instance, ask asked, metadata v
 	case err != nil:
 		return err
 	case d.isNested(i.Body.Type) && ask.properties.Equal(i.Body.Properties):
-	case ask.matchesButTags(i.Body) && !d.revertsDrift(i.Logical): // the user has not changed it
+	case ask.matchesButTags(i.Body) && !d.forced(i.Logical): // the user has not changed it
 	case denied != "":
 		d.beginUpdate(s, i, ask.properties)
 		return scheduler(d).fail(s, i, store.VerbUpdate, d.failure(failedByPolicy, i.Logical, denied), ask.properties)
@@ -150,7 +150,8 @@ func (d resource) update(s *store.Step, i *store.Instance, ask asked, metadata v
 	if old.Equal(ask.properties) {
 		old = before
 	}
-	if old.Equal(ask.properties) { // an Update that failed created it, and the replaced one had other properties
+	again := d.forced(s.Logical) && i.Body.Attempted.IsNull() // no Update of it failed, so equal properties are correct
+	if old.Equal(ask.properties) && !again {                  // an Update that failed created it, and the replaced one had other properties
 		for _, other := range d.pendingDelete(s.Logical) {
 			if other.Replaced && other.Number < i.Number {
 				old = other.Body.Properties

@@ -25,6 +25,11 @@ type UpdateStack struct {
 	// otherwise.
 	Replace bool
 	Taint   []wire.LogicalID
+	// Again are custom resources that get an Update even if their properties have not changed. OldResourceProperties
+	// then equals ResourceProperties. [AllCustom] stands for all custom resources of the template, but not those of
+	// nested stacks. Update returns an [Error] if one of them is not a custom resource of the template, and always with
+	// [FidelityAWS], because AWS sends no such Update. The message of this error begins with [NoUpdateAgain].
+	Again []wire.LogicalID
 	// TimeoutMinutes is the time limit of the update, after which it fails and is rolled back. 0 means no limit. Only
 	// for ROS.
 	TimeoutMinutes int
@@ -65,6 +70,9 @@ func (d update) start(in *UpdateStack, s *submission) error {
 	if err := d.check(in.DisableRollback || in.nested != nil); err != nil {
 		return err
 	}
+	if err := again(d).allowed(in.Again); err != nil {
+		return err
+	}
 	before := d.revisionInForce()
 	if s == nil && before.Unprepared {
 		return errUnprepared
@@ -81,7 +89,7 @@ func (d update) start(in *UpdateStack, s *submission) error {
 	op := store.Operation{
 		Token: in.Token, DisableRollback: in.DisableRollback, RetainExceptOnCreate: in.RetainExceptOnCreate, Parent: in.nested.row(),
 		Caller: in.Caller, Parallelism: in.Parallelism, Replace: in.Replace, Taint: in.Taint,
-		Imports: nestedChangeSets(d).imports(in.nested),
+		Forced: in.Again, Imports: nestedChangeSets(d).imports(in.nested),
 	}
 	policy := cmp.Or(in.PolicyDuring, d.view.Stack.Policy)
 	text := before.Template
@@ -116,7 +124,10 @@ func (d update) start(in *UpdateStack, s *submission) error {
 	if err := d.checkTaint(in.Taint, to); err != nil {
 		return err
 	}
-	if !d.leftFailed() && in.Taint == nil && unchanged(&before, &revision, from, to) && !nestedRequests(d).nests(to) {
+	if op.Forced, err = again(d).named(in.Again, to); err != nil {
+		return err
+	}
+	if !d.leftFailed() && in.Taint == nil && in.Again == nil && unchanged(&before, &revision, from, to) && !nestedRequests(d).nests(to) {
 		return d.dialect.refusals().unchanged
 	}
 	if err := d.begin(revision, to.Template, in.TimeoutMinutes, op); err != nil {

@@ -94,8 +94,8 @@ type ChangeSetBody struct {
 	Revision     Revision `json:"revision"`
 	Capabilities []string `json:"capabilities,omitempty"`
 	RoleARN      string   `json:"roleARN,omitempty"`
-	// Replace, Taint, Revert and Parallelism are those of the operation that executes the set, see [Operation].
-	// TimeoutMinutes is the time limit of that operation.
+	// Replace, Taint and Parallelism are those of the operation that executes the set, see [Operation]. Revert is its
+	// Forced. TimeoutMinutes is the time limit of that operation.
 	Replace        bool             `json:"replace,omitempty"`
 	Taint          []wire.LogicalID `json:"taint,omitempty"`
 	RevertDrift    bool             `json:"revertDrift,omitempty"`

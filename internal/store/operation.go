@@ -110,8 +110,9 @@ type Operation struct {
 	// replaced.
 	Replace bool             `json:"replace,omitempty"`
 	Taint   []wire.LogicalID `json:"taint,omitempty"`
-	// Revert are resources with drift: they are updated to their declaration, even if that has not changed.
-	Revert []wire.LogicalID `json:"revert,omitempty"`
+	// Forced are resources that are updated to their declaration even if that has not changed: they drifted, or the
+	// client asked for it.
+	Forced []wire.LogicalID `json:"revert,omitempty"`
 	// Import says that the operation only imports resources. It is a create or an update that is shown as an import and
 	// always rolled back if it fails. Imports are the existing resources to add to the stack, by logical ID; any create
 	// or update may have some.

@@ -88,7 +88,7 @@ type Change struct {
 	// Immutable are the changed properties that require a new resource, by the provider's schema, which only a dry run
 	// reads.
 	Immutable []string `json:"immutable,omitempty"`
-	// Again says that the last update of the resource failed, so that it is updated in any case.
+	// Again says that the resource is updated in any case: its last update failed, it drifted, or the client asked for it.
 	Again bool `json:"again,omitempty"`
 	// KeepsReplaced says that the old resource is kept if it is replaced.
 	KeepsReplaced bool `json:"keepsReplaced,omitempty"`

@@ -15,7 +15,7 @@ type Now struct {
 	Type       string
 	// Properties and Metadata are the values that its provider last confirmed.
 	Properties, Metadata value.Value
-	// Unsettled says that a later update of it failed, so that it is updated in any case.
+	// Unsettled says that it is updated in any case: a later update of it failed, it drifted, or the client asked for it.
 	Unsettled bool
 	// Unborn says that its creation failed. It is deleted, and created again if it is still declared.
 	Unborn bool
