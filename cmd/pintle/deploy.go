@@ -26,6 +26,7 @@ type deployOptions struct {
 	parameters, tags        []string
 	disableRollback, dryRun bool
 	noSchema, replace       bool
+	again                   []string
 }
 
 // desired is the stack that a deploy requests.
@@ -41,7 +42,9 @@ type desired struct {
 	// plan says that providers are asked what they would do.
 	plan bool
 	// replace allows deleting and recreating resources that cannot be updated. Only for ROS.
-	replace    bool
+	replace bool
+	// again are the custom resources that get an Update even if nothing changed, by logical ID, or "*" for all.
+	again      []string
 	references referenceOptions
 	unknown    engine.UnknownTypes
 	// functions says that functions of the template are run.
@@ -71,6 +74,10 @@ set none. If an operation is in progress, deploy watches it first. If the last c
 was rolled back, deploy deletes the stack first. After a deploy with --disable-rollback
 has failed, deploy again with that flag to retry, or run "pintle rollback".
 
+--update-again sends an Update to a custom resource even if nothing changed, for
+example to run the new code of its handler. ResourceProperties and OldResourceProperties
+are then equal. AWS sends no such Update, so it is not possible with --fidelity aws.
+
 With --dry-run the command only shows the changes, resource by resource. It asks local
 providers for their schemas, sends Plan requests to those that declare the method, and
 stores nothing. It shows that a resource must be replaced if an immutable property
@@ -95,6 +102,10 @@ template. --no-schema skips this check. "pintle validate" does only this check.
 
 If a server runs on the data directory, Ctrl-C detaches and the operation continues
 there. Otherwise the operation is saved, and the next deploy resumes it.`,
+		Example: `  pintle deploy shop
+  pintle deploy shop --dry-run
+  pintle deploy shop --update-again Certificate
+  pintle deploy shop --update-again '*'`,
 		Args: cobra.MaximumNArgs(1),
 		RunE: a.command(func(ctx context.Context, args []string) error { return a.deploy(ctx, &o, first(args)) }),
 	}
@@ -102,6 +113,8 @@ there. Otherwise the operation is saved, and the next deploy resumes it.`,
 	o.flags(cmd)
 	o.functions.flags(cmd)
 	cmd.Flags().BoolVar(&o.dryRun, "dry-run", false, "show the changes without making them")
+	cmd.Flags().StringSliceVar(&o.again, "update-again", nil, "logical `ID` of a custom resource that gets an Update even if nothing changed, or '*' for all; may be repeated")
+	a.completeIDs(cmd, "update-again")
 	return cmd
 }
 
@@ -138,7 +151,7 @@ func (a *app) deploy(ctx context.Context, o *deployOptions, dir string) error {
 	if err := c.ros.apply(&node.Config{}); err != nil {
 		return err // before anything is begun
 	}
-	c.deployed, c.unshown = o.repeated(), len(o.parameters) > 0
+	c.deployed, c.retried, c.unshown = o.repeated(), againFlags(o.again), len(o.parameters) > 0
 	want, err := a.desire(c.place, o)
 	if err != nil {
 		return err
@@ -222,6 +235,7 @@ func (o *deployOptions) repeated() string {
 // desire reads everything that a deploy needs before it talks to anyone. With an error come the files that it has to do with.
 func (a *app) desire(p place, o *deployOptions) (want desired, err error) {
 	want.disableRollback, want.noSchema, want.functions, want.replace = o.disableRollback, o.noSchema, o.functions.run, o.replace
+	want.again = o.again
 	want.references = o.references.with(p.project)
 	read := func(path string, limit int64) ([]byte, error) {
 		want.files = append(want.files, path)
@@ -382,6 +396,9 @@ const holdsOnlyChangeSets = "stack %s is empty: it has only change sets that wer
 func (s *session) create(ctx context.Context, want desired) (string, error) {
 	s.begun = true
 	s.agree(want)
+	if len(want.again) > 0 {
+		s.app.say("stack %s is created now: it needs no Update", want.stack)
+	}
 	return s.stacks.Create(ctx, want.submitted(nil))
 }
 
@@ -444,6 +461,12 @@ func (s *session) update(ctx context.Context, want desired, stack stacks.Stack) 
 	}
 	s.begun = true
 	s.agree(want)
+	if len(want.again) > 0 {
+		if want.language != template.ROS || stack.State != stacks.CreateFailed {
+			return true, s.updateAgain(ctx, want, stack.ID, kept)
+		}
+		s.app.say("the create of stack %s continues: it needs no Update", want.stack)
+	}
 	return s.stacks.Update(ctx, stack, want.submitted(kept))
 }
 

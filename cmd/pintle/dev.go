@@ -11,10 +11,12 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/pintle-dev/pintle/cmd/pintle/internal/display"
 	"github.com/pintle-dev/pintle/cmd/pintle/internal/stacks"
 	"github.com/pintle-dev/pintle/internal/base/filewatch"
 	"github.com/pintle-dev/pintle/internal/engine"
 	"github.com/pintle-dev/pintle/internal/provider/project"
+	"github.com/pintle-dev/pintle/internal/store"
 )
 
 // devOptions are the flags of dev.
@@ -41,7 +43,15 @@ parameter file, and the source of local providers and macros:
 
 When you save a provider, dev builds or starts it again, and the next request runs the
 new code. As on AWS, a resource gets an Update only if the template changes it. A
-resource whose create failed is created again.
+resource whose create failed is created again. To run the new code without a change,
+type a line and press Enter:
+
+  u                  deploy, and send an Update to all custom resources
+  u LOGICAL_ID ...   deploy, and send an Update to these
+
+Their ResourceProperties and OldResourceProperties are then equal. AWS sends no such
+Update, so it is not possible with --fidelity aws. "pintle deploy --update-again" does
+the same from another terminal.
 
 A save during a deploy starts another deploy when the current one is done. After a
 failed deploy, the next save tries again. The engine keeps running between deploys, so
@@ -79,6 +89,10 @@ type development struct {
 	// seen has the contents of the files when they were last read.
 	seen filewatch.Snapshot
 	told string // which files were said to be watched
+
+	commands *commandLines
+	again    []string // the custom resources that get an Update with the next deploy even if nothing changed
+	renewed  bool     // the last deploy gave the engine new code of a provider
 }
 
 // settings has the settings of an engine. A change requires a restart.
@@ -92,6 +106,7 @@ func (a *app) dev(ctx context.Context, o *devOptions, dir string) (err error) {
 	d := &development{app: a, options: o, dir: dir, watcher: filewatch.New(filewatch.Config{}), sources: sourceList{known: map[string]*source{}}}
 	defer func() { err = errors.Join(err, d.watcher.Close()) }()
 	a.developing = true
+	d.commands = a.readCommands(ctx)
 	c, want, err := d.read()
 	if err != nil {
 		return err // of how the command was called, most likely
@@ -143,6 +158,8 @@ func (d *development) deploy(ctx context.Context) error {
 	var c change
 	var want desired
 	var err error
+	again := d.again
+	d.again = nil // also if this deploy fails before it can send them
 	for range mostReads {
 		d.look(ctx)
 		if c, want, err = d.read(); !d.adopt(c, want, err) {
@@ -160,11 +177,27 @@ func (d *development) deploy(ctx context.Context) error {
 	if err := d.connect(ctx, c); err != nil {
 		return err
 	}
-	d.session.begun = false
+	d.session.begun, d.renewed = false, false
 	if err := d.provide(ctx, want.providers); err != nil {
 		return err
 	}
-	return d.session.bring(ctx, c.place, want, c.result, false)
+	want.again, c.retried = again, againFlags(again)
+	err = d.session.bring(ctx, c.place, want, c.result, false)
+	if err == nil && d.renewed && c.result.Action == "none" {
+		d.offer(c)
+	}
+	return err
+}
+
+// offer says how to run new code of a provider although no resource has changed.
+func (d *development) offer(c change) {
+	if d.commands.terminal {
+		fmt.Fprintln(d.app.stdout, `no resource got an Update: to send one to all custom resources, type u and press Enter`)
+		return
+	}
+	c.developing = false // another command deploys with the engine of this one, which runs functions already
+	fmt.Fprintf(d.app.stdout, "no resource got an Update: to send one to all custom resources, run: %s\n",
+		c.again("deploy")+againFlags([]string{string(engine.AllCustom)}))
 }
 
 // adopt updates the set of files, as far as the project could be read. It reports whether the set has changed, because the contents
@@ -228,7 +261,7 @@ func (d *development) groups() []filewatch.Group {
 	return append(groups, d.sources.groups()...)
 }
 
-// wait waits until something is saved. It reports false if ctx ends before.
+// wait waits until something is saved, or an Update is requested. It reports false if ctx ends before.
 func (d *development) wait(ctx context.Context) bool {
 	d.announce()
 	for {
@@ -242,10 +275,49 @@ func (d *development) wait(ctx context.Context) bool {
 			return true
 		}
 		d.watcher.Watch(folders)
-		if d.watcher.Wait(ctx) != nil {
+		line, err := d.waitForEither(ctx)
+		if err != nil {
 			return false
 		}
+		if d.take(line) {
+			return true
+		}
 	}
+}
+
+// waitForEither waits until a file may have been saved, or a line was typed, which it returns.
+func (d *development) waitForEither(ctx context.Context) (line string, err error) {
+	watching, stop := context.WithCancel(ctx)
+	defer stop()
+	changed := make(chan error, 1)
+	go func() { changed <- d.watcher.Wait(watching) }()
+	select {
+	case err := <-changed:
+		return "", err
+	case line := <-d.commands.lines:
+		stop()
+		<-changed // one goroutine at a time uses the watcher
+		return line, nil
+	}
+}
+
+// take carries out a typed line. It reports whether another deploy follows.
+func (d *development) take(line string) bool {
+	words := strings.Fields(line)
+	switch {
+	case len(words) == 0:
+		return false
+	case words[0] != "u":
+		d.app.say("unknown command %q: type u to send an Update to all custom resources, or u LOGICAL_ID to one", display.Clean(words[0]))
+		return false
+	case len(words) == 1:
+		d.again = []string{string(engine.AllCustom)}
+		fmt.Fprintln(d.app.stdout, "\nsending an Update to all custom resources")
+	default:
+		d.again = words[1:]
+		fmt.Fprintf(d.app.stdout, "\nsending an Update to %s\n", display.Clean(strings.Join(d.again, ", ")))
+	}
+	return true
 }
 
 // announce prints once which files are watched.
@@ -259,7 +331,11 @@ func (d *development) announce() {
 	for _, group := range d.sources.groups() {
 		names = append(names, d.name(group.Name))
 	}
-	text := "\nwatching " + strings.Join(names, ", ") + " (Ctrl-C to stop)"
+	keys := "Ctrl-C to stop"
+	if d.commands.terminal {
+		keys = "u to send Updates again, Ctrl-C to stop"
+	}
+	text := "\nwatching " + strings.Join(names, ", ") + " (" + keys + ")"
 	if err := d.watcher.Broken(); err != nil {
 		text += "\npolling files twice a second, because the system does not report changes: " + err.Error()
 	}
@@ -316,6 +392,8 @@ func (d *development) provide(ctx context.Context, list []provided) error {
 	}
 	for _, p := range fresh {
 		if word := d.sources.done(p); word != "" {
+			_, macro := strings.CutPrefix(p.name, store.ServedMacro(""))
+			d.renewed = d.renewed || !macro
 			fmt.Fprintf(d.app.stdout, "%s %s: the next request runs the new code\n", d.name(p.name), word)
 		}
 	}

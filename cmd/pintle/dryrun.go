@@ -78,7 +78,7 @@ func (a *app) dryRun(ctx context.Context, o *deployOptions, p place, want desire
 	for _, note := range document.Notes {
 		a.say("%s", note)
 	}
-	a.printPreview(document)
+	a.printPreview(document, len(want.again) > 0)
 	return document.refused()
 }
 
@@ -183,7 +183,7 @@ func (s *session) preview(ctx context.Context, p place, want desired, document *
 	drawn, err = s.operator.preview(ctx, want.stack, want.previewRequest(kept))
 	switch told, ok := errors.AsType[*refusedPreview](err); {
 	case ok:
-		return drawn, want.refused(s.app, told.message, stack.ID == "")
+		return drawn, want.refusedAgain(s.app, told.message, stack.ID == "")
 	case errors.Is(err, errNoOperator):
 		return drawn, failed(fmt.Errorf("the server at %s does not support dry runs: it is not Pintle, or an older version", s.url))
 	}
@@ -255,7 +255,7 @@ func (e idleEngine) preview(ctx context.Context, region string, want desired) (e
 
 // previewRequest returns the desired stack in the form of the operator API. The parameters in kept keep their values.
 func (w desired) previewRequest(kept []string) operator.PreviewRequest {
-	request := operator.PreviewRequest{Template: w.template, DisableRollback: w.disableRollback, Replace: w.replace, Plan: w.plan}
+	request := operator.PreviewRequest{Template: w.template, DisableRollback: w.disableRollback, Replace: w.replace, Plan: w.plan, Again: w.againIDs()}
 	for _, p := range w.given(kept) {
 		request.Parameters = append(request.Parameters, operator.PreviewParameter{Key: p.Name, Value: p.Text, UsePrevious: p.Previous})
 	}
@@ -283,8 +283,8 @@ func (c *operatorClient) preview(ctx context.Context, stack string, request oper
 	return out, err
 }
 
-// printPreview shows the changes to people.
-func (a *app) printPreview(document previewDocument) {
+// printPreview shows the changes to people. again says that Updates were requested of resources that have not changed.
+func (a *app) printPreview(document previewDocument, again bool) {
 	switch {
 	case document.Action == "none":
 		fmt.Fprintf(a.stdout, "stack %s: no changes\n", document.Stack)
@@ -298,12 +298,12 @@ func (a *app) printPreview(document previewDocument) {
 	counts := map[plan.ChangeAction]int{}
 	for _, c := range document.Changes {
 		counts[c.Action]++
-		printChange(shown, &c)
+		printChange(shown, &c, again)
 	}
 	fmt.Fprintf(a.stdout, "\n%d to add, %d to change, %d to remove; nothing was changed\n", counts[plan.Add], counts[plan.Modify], counts[plan.Remove])
 }
 
-func printChange(shown *display.Difference, c *plan.Change) {
+func printChange(shown *display.Difference, c *plan.Change, again bool) {
 	switch c.Action {
 	case plan.Add:
 		shown.Resource(display.Added, c.LogicalID, c.Type)
@@ -325,6 +325,8 @@ func printChange(shown *display.Difference, c *plan.Change) {
 		switch {
 		case c.May():
 			word = "may follow"
+		case c.Again && again:
+			word = "gets an Update even if nothing changed"
 		case c.Again:
 			word = "is updated again, because its last update failed"
 		}

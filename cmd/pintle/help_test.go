@@ -49,7 +49,7 @@ func TestHelpFitsTheTerminal(t *testing.T) {
 func TestHelpHasGroups(t *testing.T) {
 	text := helpAt(t, 0, "deploy", "--help")
 	common, advanced, ros := strings.Index(text, "\nFlags:\n"), strings.Index(text, "\nAdvanced flags:\n"), strings.Index(text, "\nROS flags:\n")
-	stack, fidelity, id := strings.Index(text, " --stack "), strings.Index(text, " --fidelity "), strings.Index(text, " --ros-id-change ")
+	stack, fidelity, id := strings.LastIndex(text, " --stack "), strings.LastIndex(text, " --fidelity "), strings.LastIndex(text, " --ros-id-change ")
 	if order := []int{common, stack, advanced, fidelity, ros, id}; common < 0 || !slices.IsSorted(order) {
 		t.Errorf("the flags of deploy are at %v:\n%s", order, text)
 	}

@@ -188,7 +188,7 @@ func TestFlagsComplete(t *testing.T) {
 // TestFlagsOfChanges checks that each command which can start an engine for a stack takes the flags with which deploy starts one.
 func TestFlagsOfChanges(t *testing.T) {
 	// The flags of deploy for the deployed template, the output, and the handling of failures.
-	own := []string{"template", "parameter", "parameter-file", "tag", "dry-run", "disable-rollback", "help", "replace", "no-schema"}
+	own := []string{"template", "parameter", "parameter-file", "tag", "dry-run", "disable-rollback", "help", "replace", "no-schema", "update-again"}
 	root := commands()
 	deploy, _, err := root.Find([]string{"deploy"})
 	if err != nil {

@@ -29,6 +29,8 @@ type place struct {
 	dataGiven, stackGiven string
 	connection            connection
 	deployed              string // the other flags of a deploy, as a command line has them
+	// retried has the flags of a deploy that belong to another try, and not to the continuation of the same operation.
+	retried string
 	// unshown says that the deploy was given parameters too, which may be secret.
 	unshown bool
 	// developing says that a save begins the next deploy.
@@ -141,13 +143,17 @@ func (p place) again(verb string) string {
 
 // retry returns the hint to run a command again after a fix.
 func (p place) retry(verb string) string {
-	if verb == "deploy" && p.developing {
+	switch {
+	case verb != "deploy":
+		return "fix it, then run: " + p.again(verb)
+	case p.developing && p.retried != "":
+		return "fix it and save it, then type u again"
+	case p.developing:
 		return "fix it and save it"
-	}
-	if verb == "deploy" && p.unshown {
+	case p.unshown:
 		return "fix it, then run the same command again"
 	}
-	return "fix it, then run: " + p.again(verb)
+	return "fix it, then run: " + p.again(verb) + p.retried
 }
 
 // look returns the command line that shows something of a stack.

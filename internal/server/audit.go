@@ -121,6 +121,8 @@ func ofOperator(e *audit.Entry, r *http.Request) {
 		e.Action, e.Stack, e.Resource = "Respond", parts[1], parts[3]
 	case len(parts) == 3 && parts[0] == "stacks" && parts[2] == "outputs":
 		e.Action, e.Stack = "ShowSecrets", parts[1]
+	case len(parts) == 3 && parts[0] == "stacks" && parts[2] == "update":
+		e.Action, e.Stack = "UpdateAgain", parts[1]
 	case len(parts) == 2 && parts[0] == "providers":
 		e.Action, e.Name = "PutProvider", parts[1]
 	default:

@@ -5,6 +5,7 @@
 //	POST stacks/{name}/resources/{resource}/response  answers a resource's request instead of the provider
 //	GET  stacks/{name}/left                           resources that the stack abandoned or retained
 //	POST stacks/{name}/preview                        the effects of a create or an update; nothing is stored
+//	POST stacks/{name}/update                         an update that sends custom resources an Update even if nothing changed
 //	GET  stacks/{name}/audit                          the audit entries, newest first
 //	POST stacks/{name}/outputs                        the outputs with secrets, only if the caller owns the data; audited
 //	GET  stacks/{name}/logs?request=ID                the last lines that a request's provider printed
@@ -53,6 +54,7 @@ const (
 type Engine interface {
 	Find(context.Context, engine.Ref) (store.Stack, error)
 	Preview(context.Context, engine.PreviewStack) (engine.Preview, error)
+	Update(context.Context, engine.UpdateStack) (engine.Started, error)
 	Left(context.Context, store.Stack) ([]store.Instance, error)
 	Respond(context.Context, engine.Respond) (engine.Responded, error)
 	ReadOutputs(context.Context, engine.OutputReading) ([]store.Output, value.Value, error)
@@ -140,6 +142,7 @@ func New(config Config) (http.Handler, error) {
 	mux.Handle("GET "+Prefix+"stacks/{name}/logs", f.answer(f.logs))
 	mux.Handle("POST "+Prefix+"stacks/{name}/outputs", f.answer(f.outputs))
 	mux.Handle("POST "+Prefix+"stacks/{name}/preview", f.answer(f.preview))
+	mux.Handle("POST "+Prefix+"stacks/{name}/update", f.answer(f.update))
 	mux.Handle("GET "+Prefix+"providers", f.answer(f.providers))
 	mux.Handle("PUT "+Prefix+"providers/{name}", f.answer(f.putProvider))
 	mux.Handle("GET "+Prefix+"providers/{name}/schema", f.answer(f.schema))

@@ -2,7 +2,6 @@ package operator
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -11,9 +10,10 @@ import (
 
 	"github.com/pintle-dev/pintle/internal/engine"
 	"github.com/pintle-dev/pintle/internal/store"
+	"github.com/pintle-dev/pintle/wire"
 )
 
-// MaxPreview is the maximum size of a preview request in bytes: a template, parameters and tags.
+// MaxPreview is the maximum size in bytes of a request for a preview or an update: a template, parameters and tags.
 const MaxPreview = 1 << 20
 
 // PreviewRequest is the input of a create or an update to preview.
@@ -29,6 +29,8 @@ type PreviewRequest struct {
 	Replace bool `json:"replace,omitempty"`
 	// Plan asks the providers of custom resources what they would do.
 	Plan bool `json:"plan,omitempty"`
+	// Again are custom resources that get an Update even if nothing changed, see [engine.UpdateStack].
+	Again []wire.LogicalID `json:"again,omitempty"`
 }
 
 // PreviewParameter is a parameter in a [PreviewRequest].
@@ -52,35 +54,12 @@ var stackName = regexp.MustCompile(`^[a-zA-Z][-a-zA-Z0-9]{0,127}$`)
 
 // preview returns an [engine.Preview].
 func (f *handler) preview(r *http.Request) (any, error) {
-	caller, ok := f.Caller(r.Context())
-	if !ok {
-		return nil, errors.New("the request reached the operator's face without a caller")
-	}
-	name := r.PathValue("name")
-	ref, err := refOf(r, caller)
-	if err != nil {
-		return nil, err
-	}
-	ros, err := isROS(r)
-	if err != nil {
-		return nil, err
-	}
-	if !ros && !stackName.MatchString(name) && !strings.HasPrefix(name, "arn:") {
-		return nil, &Error{http.StatusBadRequest, fmt.Sprintf("%.200q cannot be the name of a stack: "+
-			"it has up to 128 letters, digits and hyphens and begins with a letter", name)}
-	}
-	text, err := io.ReadAll(io.LimitReader(r.Body, MaxPreview+1))
-	if err != nil {
-		return nil, &Error{http.StatusBadRequest, "the request body ended before its end"}
-	}
-	if len(text) > MaxPreview {
-		return nil, &Error{http.StatusRequestEntityTooLarge, fmt.Sprintf("the request is longer than %d bytes", MaxPreview)}
-	}
 	var in PreviewRequest
-	if err := json.Unmarshal(text, &in); err != nil { // the error's text may quote a parameter
-		return nil, &Error{http.StatusBadRequest, "the request must be a JSON object with a template, parameters and tags"}
+	ref, ros, err := f.readChange(r, &in)
+	if err != nil {
+		return nil, err
 	}
-	asked := engine.PreviewStack{Options: in.Options(), Template: in.Template, Stack: ref, Replace: in.Replace, Ask: in.Plan}
+	asked := engine.PreviewStack{Options: in.Options(), Template: in.Template, Stack: ref, Replace: in.Replace, Ask: in.Plan, Again: in.Again}
 	if ros {
 		asked.Dialect = engine.ROS
 	}
@@ -89,4 +68,37 @@ func (f *handler) preview(r *http.Request) (any, error) {
 		return nil, &Error{http.StatusBadRequest, told.Message}
 	}
 	return out, err
+}
+
+// readChange reads a request to change a stack, bounded, into a pointer to a struct. It returns the stack of the path and whether
+// that is of ROS.
+func (f *handler) readChange(r *http.Request, in any) (engine.Ref, bool, error) {
+	caller, ok := f.Caller(r.Context())
+	if !ok {
+		return engine.Ref{}, false, errNoCaller
+	}
+	name := r.PathValue("name")
+	ref, err := refOf(r, caller)
+	if err != nil {
+		return ref, false, err
+	}
+	ros, err := isROS(r)
+	if err != nil {
+		return ref, false, err
+	}
+	if !ros && !stackName.MatchString(name) && !strings.HasPrefix(name, "arn:") {
+		return ref, false, &Error{http.StatusBadRequest, fmt.Sprintf("%.200q cannot be the name of a stack: "+
+			"it has up to 128 letters, digits and hyphens and begins with a letter", name)}
+	}
+	text, err := io.ReadAll(io.LimitReader(r.Body, MaxPreview+1))
+	if err != nil {
+		return ref, ros, &Error{http.StatusBadRequest, "the request body ended before its end"}
+	}
+	if len(text) > MaxPreview {
+		return ref, ros, &Error{http.StatusRequestEntityTooLarge, fmt.Sprintf("the request is longer than %d bytes", MaxPreview)}
+	}
+	if err := json.Unmarshal(text, in); err != nil { // the error's text may quote a parameter
+		return ref, ros, &Error{http.StatusBadRequest, "the request must be a JSON object with a template, parameters and tags"}
+	}
+	return ref, ros, nil
 }
