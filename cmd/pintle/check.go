@@ -117,6 +117,7 @@ that you asked for with --only, -p, --update, --replace or --bad could not run.`
 	fromEnvironment(flags, "region", "project")
 	flags.StringVarP(&o.output, "output", "o", "text", "output `FORMAT`: text, json or junit")
 	choices(cmd, "output", "text", "json", "junit")
+	cmd.ValidArgsFunction = a.completeTarget
 	return cmd
 }
 

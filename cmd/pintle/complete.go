@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+
+	"github.com/pintle-dev/pintle/internal/provider/project"
 )
 
 // completeTime bounds how long a completion may take.
@@ -39,6 +41,45 @@ func (a *app) completeIDs(cmd *cobra.Command, flag string) {
 		return ids, cobra.ShellCompDirectiveNoFileComp
 	}
 	_ = cmd.RegisterFlagCompletionFunc(flag, complete) // it was defined a moment ago
+}
+
+// completeTarget completes the target of check and invoke with the names of the providers in the pintle.yaml that --project names. The
+// shell completes paths if no name matches.
+func (a *app) completeTarget(cmd *cobra.Command, args []string, begun string) ([]string, cobra.ShellCompDirective) {
+	if len(args) > 0 {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	declared, err := project.Load(a.path(cmd.Flag("project").Value.String()))
+	if err != nil {
+		return nil, cobra.ShellCompDirectiveDefault
+	}
+	var names []string
+	for _, p := range declared.Providers {
+		if strings.HasPrefix(p.Name, begun) {
+			names = append(names, p.Name)
+		}
+	}
+	return names, cobra.ShellCompDirectiveDefault
+}
+
+// completeRequest completes the flag request with the IDs of pending requests of the stack and, if it is given, of the resource.
+func (a *app) completeRequest(cmd *cobra.Command) {
+	complete := func(cmd *cobra.Command, args []string, begun string) ([]string, cobra.ShellCompDirective) {
+		list := func(s *session, ctx context.Context, stack string) (ids []string, err error) {
+			if err := s.find(ctx, place{}, stack); err != nil {
+				return nil, err
+			}
+			pending, err := s.operator.requests(ctx, stack)
+			for _, r := range pending {
+				if len(args) < 2 || string(r.Logical) == args[1] {
+					ids = append(ids, string(r.ID))
+				}
+			}
+			return ids, err
+		}
+		return a.completions(cmd, first(args), begun, list), cobra.ShellCompDirectiveNoFileComp
+	}
+	_ = cmd.RegisterFlagCompletionFunc("request", complete) // it was defined a moment ago
 }
 
 // completions returns the words that begin with begun, of those that list returns for the stack that the command line is about. It

@@ -82,6 +82,7 @@ Exit codes: 0 SUCCESS, 1 FAILED or no valid answer, 2 usage error.`,
 	fromEnvironment(flags, "region", "project")
 	outputFlag(cmd, &o.output)
 	choices(cmd, "type", "Create", "Update", "Delete")
+	cmd.ValidArgsFunction = a.completeTarget
 	return cmd
 }
 

@@ -65,6 +65,7 @@ lists both answers, and the id of the access key that gave this one.`,
 	flags.BoolVar(&o.noEcho, "no-echo", false, "keep the attributes secret")
 	flags.StringVar(&o.request, "request", "", "`ID` of the request (default: the resource's pending one)")
 	choices(cmd, "status", string(wire.Success), string(wire.Failed))
+	a.completeRequest(cmd)
 	// The flag was just defined, so this cannot fail.
 	_ = cmd.MarkFlagRequired("status")
 	return cmd
