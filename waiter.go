@@ -84,7 +84,7 @@ type pendingText struct {
 }
 
 // ErrInvalidPending is wrapped by the errors of [ParsePending] and [Server.Resume] about a record that they cannot use.
-var ErrInvalidPending = errors.New("not a record of a wait that this version can use")
+var ErrInvalidPending = errors.New("the record of the pending request cannot be used")
 
 // Encode returns the record as JSON, to be stored and read by [ParsePending]. The JSON is secret.
 func (p Pending) Encode() ([]byte, error) {
@@ -125,7 +125,7 @@ func checkVersion(raw json.RawMessage, want int) error {
 	case len(raw) == 0:
 		return fmt.Errorf("%w: it has no version", ErrInvalidPending)
 	case string(raw) != fmt.Sprint(want):
-		return fmt.Errorf("%w: its version is %.20q, want %d; another version of the program wrote it, have that finish it",
+		return fmt.Errorf("%w: it has the version %.20q, and this program reads %d. Run the program that wrote it until its requests are finished",
 			ErrInvalidPending, bytes.Trim(raw, `"`), want)
 	}
 	return nil

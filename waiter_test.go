@@ -570,7 +570,7 @@ func TestParsePending(t *testing.T) {
 		t.Errorf("an unknown member: %v", err)
 	}
 	for old, want := range map[string]string{
-		strings.Replace(string(text), `"version":1`, `"version":2`, 1): `its version is "2", want 1`,
+		strings.Replace(string(text), `"version":1`, `"version":2`, 1): `it has the version "2", and this program reads 1`,
 		strings.Replace(string(text), `"version":1`, `"v":1`, 1):       "it has no version",
 		strings.Replace(string(text), `"key":"`, `"key":1,"x":"`, 1):   "wrong types",
 		`{"version":1}`:           "it has no key",
@@ -588,7 +588,7 @@ func TestParsePending(t *testing.T) {
 	p.State = json.RawMessage(strings.Replace(string(p.State), `"version":1`, `"version":9`, 1))
 	next, err := w.Resume(t.Context(), p)
 	if next != nil || err != nil || len(w.answers) != 1 || w.answers[0].Status != wire.Failed ||
-		w.answers[0].PhysicalResourceID != "slow-1" || !strings.Contains(w.answers[0].Reason, `its version is "9", want 1`) {
+		w.answers[0].PhysicalResourceID != "slow-1" || !strings.Contains(w.answers[0].Reason, `it has the version "9", and this program reads 1`) {
 		t.Errorf("%v, %v, %v", next, err, w.answers)
 	}
 	p.State = nil
@@ -776,7 +776,7 @@ func TestWaiterUpdateReplaces(t *testing.T) {
 		{"of an earlier version, fails", state(`,"replacing":true`, ""), func(*PollRequest[lastingProperties]) (Progress[lastingAttributes], error) {
 			return Progress[lastingAttributes]{}, errors.New("disk full")
 		}, "FAILED new (Poll after Update: disk full)"},
-		{"of an unknown version", state(`"version":1`, `"version":2`), nil, "FAILED new (not a record of a wait"},
+		{"of an unknown version", state(`"version":1`, `"version":2`), nil, "FAILED new (the record of the pending request cannot be used: it has the version "},
 		{"abandoned", nil, func(*PollRequest[lastingProperties]) (Progress[lastingAttributes], error) {
 			time.Sleep(time.Hour)
 			return Progress[lastingAttributes]{}, nil

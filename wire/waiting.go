@@ -42,7 +42,7 @@ const (
 
 // ErrWaitingDocument is wrapped by every error about an invalid [Waiting] or [Resume]. No such error quotes the contents
 // of the document.
-var ErrWaitingDocument = errors.New("not a valid document of a wait")
+var ErrWaitingDocument = errors.New("the document of a pending operation is not valid")
 
 // Waiting is the reply of a program to a request whose operation is in progress:
 //

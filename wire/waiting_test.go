@@ -64,7 +64,7 @@ func TestParseWaiting(t *testing.T) {
 	}
 	for in, want := range map[string]string{
 		`{}`:                  "afterSeconds is missing",
-		`5`:                   "is no object",
+		`5`:                   "is not an object",
 		`null`:                "afterSeconds is missing",
 		`{"afterSeconds":-1}`: "afterSeconds is negative",
 		`{"afterSeconds":1}`:  "until is missing",
@@ -117,7 +117,7 @@ func TestResume(t *testing.T) {
 		t.Errorf("a request: %v, %v", ok, err)
 	}
 	for in, want := range map[string]string{
-		`{"pintleResume":1}`:                                                    "is no object",
+		`{"pintleResume":1}`:                                                    "is not an object",
 		`{"pintleResume":{"pending":1}}`:                                        "try is missing",
 		`{"pintleResume":{"try":1}}`:                                            "pending is missing",
 		`{"pintleResume":{"pending":1,"try":1.5}}`:                              "a whole number try",

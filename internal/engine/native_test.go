@@ -294,10 +294,10 @@ func TestNativeDeclarations(t *testing.T) {
 		{"attribute", handle, `"Outputs": {"O": {"Value": {"Fn::GetAtt": ["X", "Url"]}}}`,
 			"Template error: resource X does not support attribute type Url in Fn::GetAtt (line 1, column 118)"},
 		{"unknown type", `{"Type": "AWS::S3::Bucket"}`, "",
-			`Template format error: Unrecognized resource types: [AWS::S3::Bucket]: X at line 1, column 16: nobody provides AWS::S3::Bucket here: this server does not run code from templates: start it with --run-functions or --dev; with --unknown-types record it is kept as a record, and nothing is created in AWS` + runs},
+			`Template format error: Unrecognized resource types: [AWS::S3::Bucket]: X at line 1, column 16: AWS::S3::Bucket has no provider, because this engine does not run code from templates: start it with --run-functions or --dev. With --unknown-types record, Pintle stores the declaration and creates nothing in AWS` + runs},
 		{"misspelt type", `{"Type": "AWS::CDK::Metadate"}`, "",
-			`Template format error: Unrecognized resource types: [AWS::CDK::Metadate]: X at line 1, column 16: nobody provides AWS::CDK::Metadate here, did you mean AWS::CDK::Metadata?; ` +
-				`with --unknown-types record it is kept as a record, and nothing is created in AWS` + runs},
+			`Template format error: Unrecognized resource types: [AWS::CDK::Metadate]: X at line 1, column 16: AWS::CDK::Metadate has no provider, did you mean AWS::CDK::Metadata? ` +
+				`With --unknown-types record, Pintle stores the declaration and creates nothing in AWS` + runs},
 		{"type of the service's own", `{"Type": "AWS::CloudFormation::StackSet"}`, "",
 			`Template format error: Unrecognized resource types: [AWS::CloudFormation::StackSet]: X at line 1, column 16: custom resource type must be AWS::CloudFormation::CustomResource or begin with "Custom::", got "AWS::CloudFormation::StackSet"` + runs},
 	} {

@@ -33,13 +33,13 @@ func (e *environment) checkType(dialect Dialect, resourceType string) error {
 	case !schema.Recorded || e.unknownTypes == UnknownRecorded:
 		return nil
 	}
-	text := "nobody provides " + resourceType + " here"
+	text := resourceType + " has no provider."
 	if native.InCloud(resourceType) {
-		text += ": this server does not run code from templates: start it with --run-functions or --dev"
+		text = resourceType + " has no provider, because this engine does not run code from templates: start it with --run-functions or --dev."
 	} else if near := suggest.Name(resourceType, e.native.NamesOf(schema.Dialect)); near != "" {
-		text += ", did you mean " + near + "?"
+		text = resourceType + " has no provider, did you mean " + near + "?"
 	}
-	return fmt.Errorf("%s; with --unknown-types record it is kept as a record, and nothing is created in %s",
+	return fmt.Errorf("%s With --unknown-types record, Pintle stores the declaration and creates nothing in %s",
 		text, native.CloudName(schema.Dialect))
 }
 
