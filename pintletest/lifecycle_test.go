@@ -186,7 +186,7 @@ func TestProblems(t *testing.T) {
 		{"something there", pintletest.Lifecycle{Handler: fixed(pintle.Answer{}, nil), Steps: []pintletest.Step{{}, {Type: pintle.Create}}},
 			[]string{"step 2, Create: there is a resource already: delete it first"}},
 		{"another request", pintletest.Lifecycle{Handler: fixed(pintle.Answer{}, nil), Steps: []pintletest.Step{{Type: "Move"}}},
-			[]string{`step 1, Move: "Move" is no request`}},
+			[]string{`step 1, Move: "Move" is not a request`}},
 		{"rollback fails", pintletest.Lifecycle{Handler: pintle.New(newShelf()), Steps: []pintletest.Step{create,
 			{RecordedProperties: m{"Name": "a", "Fail": "Update"}, Properties: m{"Name": "a", "Fail": "Update"}, WantError: "no room"}, {RecordedProperties: m{"Name": "a"}}}},
 			[]string{"step 2, Update: answered FAILED: no room"}},

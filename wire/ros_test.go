@@ -266,10 +266,10 @@ func TestROSSigning(t *testing.T) {
 		{"no value", func(_ *wire.ROSSigning, d *string, _ *time.Time) { *d = strings.Replace(*d, `"Value"`, `"X"`, 1) }, "no Date and Value"},
 		{"old", func(_ *wire.ROSSigning, _ *string, now *time.Time) { *now = now.Add(wire.MaxROSSignatureAge + 1) }, "clock"},
 		{"ahead", func(_ *wire.ROSSigning, _ *string, now *time.Time) { *now = now.Add(-wire.MaxROSSignatureAge - 1) }, "clock"},
-		{"no date", func(_ *wire.ROSSigning, d *string, _ *time.Time) { *d = strings.Replace(*d, signedDate, "now", 1) }, "is no time"},
+		{"no date", func(_ *wire.ROSSigning, d *string, _ *time.Time) { *d = strings.Replace(*d, signedDate, "now", 1) }, "is not a time"},
 		{"not hex", func(_ *wire.ROSSigning, d *string, _ *time.Time) { *d = strings.Replace(*d, "e8c2db", "xyzxyz", 1) }, "hexadecimal"},
 		{"none", func(_ *wire.ROSSigning, d *string, _ *time.Time) { *d = signedBody + "}" }, "has no Signature"},
-		{"a list", func(_ *wire.ROSSigning, d *string, _ *time.Time) { *d = "[]" }, "no JSON object"},
+		{"a list", func(_ *wire.ROSSigning, d *string, _ *time.Time) { *d = "[]" }, "not a JSON object"},
 		{"not JSON", func(_ *wire.ROSSigning, d *string, _ *time.Time) { *d = "{" }, "not JSON"},
 		{"too long", func(_ *wire.ROSSigning, d *string, _ *time.Time) { *d += strings.Repeat(" ", wire.MaxRequest) }, "are allowed"},
 	} {

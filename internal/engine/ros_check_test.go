@@ -26,7 +26,7 @@ func TestROSUpfront(t *testing.T) {
 		"timeout":           {`{"ServiceToken": "t", "Timeout": 0}`, "Timeout must be "},
 		"timeout by a call": {`{"ServiceToken": "t", "Timeout": {"Fn::Calculate": ["{0} * 9", 0, [8000]]}}`, "Timeout must be "},
 		"parameters":        {`{"ServiceToken": "t", "Parameters": []}`, "Parameters must be a map, not list"},
-		"unknown property":  {`{"ServiceToken": "t", "Quota": 1}`, "Quota is no property of a custom resource"},
+		"unknown property":  {`{"ServiceToken": "t", "Quota": 1}`, "Quota is not a property of a custom resource"},
 		"headers":           {`{"ServiceToken": "t", "HttpConfig": {"Headers": 1}}`, "HttpConfig.Headers must be a map of strings"},
 		"function":          {`{"ServiceToken": "t", "Parameters": {"a": {"Fn::GetJsonValue": ["a", "no JSON"]}}}`, "Fn::GetJsonValue"},
 	} {

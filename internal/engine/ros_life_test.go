@@ -257,7 +257,7 @@ func TestROSReplace(t *testing.T) {
 	t.Run("nobody was asked yet", func(t *testing.T) {
 		w := standing(t, engine.Config{}, two("", ""), "C=a", "D=d")
 		w.must(w.change(engine.UpdateStack{Template: two(otherTokenJSON, `, "Size": 1`), Replace: true}))
-		const why = "StackValidationFailed: resources.D: Size is no property of a custom resource, which has ServiceToken, Timeout, Parameters " +
+		const why = "StackValidationFailed: resources.D: Size is not a property of a custom resource, which has ServiceToken, Timeout, Parameters " +
 			"and HttpConfig; put the values for its provider under Parameters"
 		w.happened([]string{
 			rosUpdateStarted,

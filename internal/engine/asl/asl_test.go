@@ -141,7 +141,7 @@ func TestProblems(t *testing.T) {
 	for definition, want := range map[string]string{
 		``:   "the definition is not JSON, from byte 0 on",
 		`[]`: "the definition is not a JSON object",
-		`{}`: `StartAt "" is no state`,
+		`{}`: `StartAt "" is not a state`,
 		`{"StartAt": "A", "States": {}, "Extra": 1}`: `the definition has the field "Extra", which is not supported; supported are Comment, Version, QueryLanguage, StartAt, TimeoutSeconds, States`,
 		`{"StartAt": 1}`:                                                     "the definition has a number for StartAt",
 		`{"QueryLanguage": "JSONata"}`:                                       `QueryLanguage "JSONata" is not supported, JSONPath is`,
@@ -149,7 +149,7 @@ func TestProblems(t *testing.T) {
 		state(`"Type": "Task"`):                                              `state 'A': it needs either Next or End: true; state 'A': Resource "" is not supported: a task calls a Lambda function, by its ARN or by arn:aws:states:::lambda:invoke`,
 		state(task + `, "HeartbeatSeconds": 1`):                              `state 'A': it has the field "HeartbeatSeconds", which is not supported; supported are Type, Comment, QueryLanguage, Resource, Next, End, TimeoutSeconds, InputPath, OutputPath, ResultPath, Parameters, Retry, Catch`,
 		state(task + `, "Next": "B"`):                                        "state 'A': it needs either Next or End: true",
-		state(`"Type": "Pass", "Next": "B"`):                                 `state 'A': Next leads to "B", which is no state`,
+		state(`"Type": "Pass", "Next": "B"`):                                 `state 'A': Next leads to "B", which is not a state`,
 		state(task + `, "InputPath": "$..a"`):                                `state 'A': InputPath "$..a" is not supported: paths are $ or, of members of objects, such as $.Detail.Name`,
 		state(task + `, "Parameters": {}`):                                   "state 'A': Parameters are supported with the Resource arn:aws:states:::lambda:invoke only",
 		state(task + `, "Retry": [{"ErrorEquals": [], "MaxAttempts": 1.5}]`): "state 'A': Retry[0] needs ErrorEquals with the names of errors; state 'A': Retry[0].MaxAttempts is 1.5, and must be a whole number from 0 to 99999999",

@@ -84,7 +84,7 @@ func TestServe(t *testing.T) {
 		t.Errorf("error %v", err)
 	}
 	for _, name := range []string{"AWS::CloudFormation::StackSet", "Custom::Thing::More", "AWS::S3", "AWS::S3::Bucket::Policy", "AWS::S3::", "A::S3::Bucket"} {
-		if _, err := types.Serve(t.Context(), request(wire.Create, name)); err == nil || !strings.Contains(err.Error(), "is no native one") {
+		if _, err := types.Serve(t.Context(), request(wire.Create, name)); err == nil || !strings.Contains(err.Error(), "is not native") {
 			t.Errorf("a type that is not there: %v", err)
 		}
 		if types.Schema(name) != nil {
@@ -92,7 +92,7 @@ func TestServe(t *testing.T) {
 		}
 	}
 	var none *native.Registry
-	if _, err := none.Serve(t.Context(), request(wire.Create, "AWS::S3::Bucket")); err == nil || !strings.Contains(err.Error(), "is no native one") {
+	if _, err := none.Serve(t.Context(), request(wire.Create, "AWS::S3::Bucket")); err == nil || !strings.Contains(err.Error(), "is not native") {
 		t.Errorf("a registry that is not there: %v", err)
 	}
 }

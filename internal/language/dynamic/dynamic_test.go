@@ -39,7 +39,7 @@ func TestFind(t *testing.T) {
 		{text: "{{resolve:secretsmanager:" + arn + "}}", want: []dynamic.Reference{{Service: "secretsmanager", Name: arn}}},
 		{text: "{{resolve:secretsmanager::SecretString}}", err: "it names no secret"},
 		{text: "{{resolve:secretsmanager:arn:aws}}", err: "it names no secret"},
-		{text: "{{resolve:secretsmanager:db:SecretBinary}}", err: "SecretString only"},
+		{text: "{{resolve:secretsmanager:db:SecretBinary}}", err: "only be read as SecretString"},
 		{text: `{{resolve:secretsmanager:db:SecretString:a\}}`, err: "backslash"},
 		{text: "{{resolve:secretsmanager:db:SecretString:a:b:c:d}}", err: "more parts"},
 	} {

@@ -28,7 +28,7 @@ func TestRun(t *testing.T) {
 		{name: "a fraction", script: ".", input: "12345678901234567890.5", want: `[1.2345678901234567e+19]`},
 		{name: "an exponent", script: ".", input: "1e2", want: `[100]`},
 		{name: "as deep as may be", script: "[[.]]", input: `1`, depth: 2, want: `[[[1]]]`},
-		{name: "too deep", script: "[[.]]", input: `1`, depth: 1, err: "what the script returns nests deeper than 1 levels"},
+		{name: "too deep", script: "[[.]]", input: `1`, depth: 1, err: "the result of the script is nested deeper than 1 levels"},
 		{name: "thrown", script: "error", input: `"mine"`, err: "the script failed: mine"},
 		{name: "thrown at length", script: "error", input: `"` + strings.Repeat("a", 1024) + `"`, err: "the script failed with an error of its own"},
 	} {

@@ -193,8 +193,8 @@ func TestROSTexts(t *testing.T) {
 		{expression: `{"Fn::Replace":[{"x":7,"y":true},"x y z"]}`, want: `"7 true z"`},
 		{expression: `{"Fn::Replace":[{"ros-notify":{"Fn::GetAtt":["R","Cli"]}},{"Fn::Join":["",["cmd=","ros-notify -d"]]}]}`, want: `"cmd=Cli -d"`},
 		{expression: `{"Fn::Replace":[{},"x"]}`, want: `"x"`},
-		{expression: `{"Fn::Replace":[{"":"x"},"x"]}`, err: "is not empty"},
-		{expression: `{"Fn::Replace":[{"x":["y"]},"x"]}`, err: "becomes a text"},
+		{expression: `{"Fn::Replace":[{"":"x"},"x"]}`, err: "the old text must not be empty"},
+		{expression: `{"Fn::Replace":[{"x":["y"]},"x"]}`, err: "the new one must be a text"},
 		{expression: `{"Fn::Replace":["x","x"]}`, err: "argument 1 is not a map"},
 
 		{expression: `{"Fn::Indent":["[client]\nport=1\n",1]}`, want: `"  [client]\n  port=1\n"`},

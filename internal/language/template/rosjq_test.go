@@ -36,7 +36,7 @@ func TestROSJq(t *testing.T) {
 		{expression: `{"Fn::Jq":["First","error(\"mine\")",1]}`, err: "the script failed: mine"},
 		{expression: `{"Fn::Jq":["First","error({})",1]}`, err: "an error of its own"},
 		{expression: `{"Fn::Jq":["First",".a",[{"Ref":"Secret"}]]}`, err: "the script failed."},
-		{expression: `{"Fn::Jq":["First","reduce range(60) as $i (1; [.])",1]}`, err: "nests deeper"},
+		{expression: `{"Fn::Jq":["First","reduce range(60) as $i (1; [.])",1]}`, err: "nested deeper"},
 		{expression: `{"Fn::Jq":["First","` + strings.Repeat(" ", 9000) + `.",1]}`, err: "longer than"},
 	})
 }

@@ -161,7 +161,7 @@ func replace(e *evaluation, a arguments) (value.Value, error) {
 	members := slices.Clone(a.values[0].Members())
 	for _, m := range members {
 		if m.Key == "" || !m.Value.IsScalar() && !m.Value.IsNull() {
-			return value.Value{}, a.fail(e, "the text to replace must be a text that is not empty")
+			return value.Value{}, a.fail(e, "the old text must not be empty, and the new one must be a text")
 		}
 	}
 	slices.SortStableFunc(members, func(x, y value.Member) int { return len(y.Key) - len(x.Key) })

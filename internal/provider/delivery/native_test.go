@@ -60,7 +60,7 @@ func TestNative(t *testing.T) {
 		"fails":        {nativeRequest("Fails"), delivery.Provided{Result: made, Failure: "no luck with *****"}},
 		"waits":        {awaits, delivery.Awaiting{Result: made}},
 		"is deleted":   {deleted, delivery.Provided{Result: made}},
-		"unknown type": {other, delivery.Provided{Failure: "resource type Test::Other is no native one in this version of Pintle"}},
+		"unknown type": {other, delivery.Provided{Failure: "resource type Test::Other is not native in this version of Pintle"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := start(t, func(c *delivery.Config, _ *world) { c.Native = types })

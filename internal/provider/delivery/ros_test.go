@@ -317,8 +317,8 @@ func TestROSSyncSilence(t *testing.T) {
 	r := rosRequest(wire.Create, "web[sync]:"+server.URL+"/hook")
 	r.Body.Timeout = 100 * time.Millisecond
 	w.Dispatch([]store.Request{r})
-	want := delivery.Refused{Delivered: true, Text: "POST " + server.URL + "/hook: no response within 100ms, which is how long ROS waits for the reply " +
-		"of a provider whose service token says sync, whatever Timeout says: leave the option out, and answer at the ResponseURL"}
+	want := delivery.Refused{Delivered: true, Text: "POST " + server.URL + "/hook: no response within 100ms, the time that ROS waits for the reply " +
+		"of a provider whose service token says sync, regardless of Timeout: leave the option out, and answer at the ResponseURL"}
 	if diff := cmp.Diff(reported{r.ID, want}, w.next(t)); diff != "" {
 		t.Error(diff)
 	}
