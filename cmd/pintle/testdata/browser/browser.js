@@ -94,9 +94,10 @@ async function reach({ role, name }) {
     ? page.locator(role.slice(0, -1), { hasText: name })
     : page.getByRole(role, { name, exact: true })).first();
   await found.waitFor();
-  const element = await found.elementHandle();
+  let element = await found.elementHandle();
   for (let i = 0; i < 2000; i++) {
     if (await element.evaluate((e) => e === document.activeElement)) return i;
+    if (!await element.evaluate((e) => e.isConnected)) element = await found.elementHandle(); // a live page has replaced it
     await page.keyboard.press('Tab');
   }
   throw new Error(`the Tab key does not come to the ${role} ${name} of ${page.url()}`);
