@@ -194,6 +194,18 @@ class Decoding(World):
         answer = self.send(pintle.handler(Raw()), event)
         self.assertEqual((answer["Data"], answer["PhysicalResourceId"]), ({"Any": "1"}, event["RequestId"]))
 
+    def test_generic_base(self) -> None:
+        kind = typing.TypeVar("kind")
+
+        class Base(pintle.Provider[kind], typing.Generic[kind]):
+            def create(self, request: "pintle.Request[kind]") -> pintle.Response:
+                return pintle.Response(attributes=request.properties)
+
+        class People(Base[Person]):
+            pass
+
+        self.assertEqual(self.ask(pintle.handler(People()), "Create", {"Name": "a", "Age": "1"})["Data"], {"Name": "a", "Age": 1})
+
     def test_types_are_checked_at_once(self) -> None:
         @dataclasses.dataclass
         class Wrong:
@@ -234,6 +246,44 @@ class Answers(World):
         things = Things()
         answer = self.ask(pintle.handler(things), "Update", {"Name": "b"}, {"Name": "a"}, id="thing-a")
         self.assertEqual((answer["Status"], answer["PhysicalResourceId"], things.calls), ("SUCCESS", "thing-b", ["create"]))
+
+    def test_immutable_fields(self) -> None:
+        @dataclasses.dataclass
+        class Area:
+            Zone: str = pintle.prop(immutable=True)
+
+        @dataclasses.dataclass
+        class Site:
+            Name: str = pintle.prop(default="", immutable=True)
+            Port: int = pintle.prop(default=0, immutable=True)
+            Place: typing.Optional[Area] = None
+
+            def __post_init__(self) -> None:
+                self.Name = self.Name.lower()
+
+        class Sites(pintle.Provider[Site]):
+            def create(self, request: "pintle.Request[Site]") -> pintle.Response:
+                return pintle.Response(id="new")
+
+            def update(self, request: "pintle.Request[Site]") -> None:
+                pass
+
+        for old, new, want in (
+            ({"Name": "A"}, {"Name": "A"}, "SUCCESS old"),  # __post_init__ changes only the new one
+            ({"Port": "1"}, {"Port": "1.0"}, "SUCCESS old"),
+            ({"Place": {"Zone": "a"}}, {"Place": {"Zone": "b"}}, "SUCCESS new"),
+        ):
+            with self.subTest(want):
+                answer = self.ask(pintle.handler(Sites()), "Update", new, old, id="old")
+                self.assertEqual(f"{answer['Status']} {answer['PhysicalResourceId']} {answer['Reason']}".strip(), want)
+
+        @dataclasses.dataclass
+        class Chain:
+            Places: typing.List[Area]
+
+        with self.assertRaisesRegex(TypeError, "Bad.Places.Zone: is immutable within a list or dict"):
+            class Bad(pintle.Provider[Chain]):
+                pass
 
     def test_the_rollback_of_a_failed_replacement_updates(self) -> None:
         things, fails = Things(), True
@@ -289,7 +339,7 @@ class Answers(World):
         self.assertEqual((answer["Status"], things.calls), ("SUCCESS", []))
 
     def test_invalid_ids(self) -> None:
-        for bad, want in (("x" * 1025, "is 1025 bytes long"), ("a\nb", "control character"), ("\ud800", "not UTF-8")):
+        for bad, want in (("x" * 1025, "is 1025 bytes long"), ("a\nb", "control character"), ("\ud800", "not UTF-8"), (7, "has the type int, want str")):
             things = Things()
             things.act = lambda r, bad=bad: pintle.Response(id=bad)
             event = self.event("Create", {"Name": "a"})
@@ -326,6 +376,26 @@ class Answers(World):
         things.act = lambda r: pintle.Response(id="i", attributes={"Bad": {1, 2}})
         answer = self.ask(pintle.handler(things), "Create", {"Name": "a"})
         self.assertTrue(answer["Reason"].startswith("the attributes cannot be encoded: "), answer)
+        loop: dict = {}
+        loop["Loop"] = loop
+        things.act = lambda r: pintle.Response(id="i", attributes=loop)
+        answer = self.ask(pintle.handler(things), "Create", {"Name": "a"})
+        self.assertTrue(answer["Reason"].startswith("the attributes cannot be encoded: "), answer)
+
+    def test_odd_reasons(self) -> None:
+        class Silent(Exception):
+            def __str__(self) -> str:
+                raise RuntimeError
+
+        def act(_: pintle.Request) -> typing.Any:
+            raise Silent
+
+        things = Things()
+        things.act = act
+        answer = self.ask(pintle.handler(things), "Create", {"Name": "a"})
+        self.assertEqual(answer["Reason"], "the handler failed with an error that has no text, a Silent")
+        things.act = lambda r: pintle.Response(id="i", reason=None)  # type: ignore[arg-type]
+        self.assertEqual(self.ask(pintle.handler(things), "Create", {"Name": "a"})["Status"], "SUCCESS")
 
     def test_resource_types(self) -> None:
         things = Things()
@@ -375,6 +445,18 @@ class Secrets(World):
             answer = self.ask(pintle.handler(things), "Create", {"Name": "a", "Key": self.SECRET})
             self.assertEqual(answer.get("NoEcho"), want, attributes)
         self.assertIn("new", json.dumps(self.bodies[1].decode()))
+
+    def test_default_secrets(self) -> None:
+        @dataclasses.dataclass
+        class Login:
+            Key: pintle.Secret = pintle.Secret("key-secret")
+            Pin: str = pintle.prop(default="pin-secret", secret=True)
+
+        class Logins(pintle.Provider[Login]):
+            def create(self, request: "pintle.Request[Login]") -> None:
+                raise ValueError(f"rejected {request.properties.Key.reveal()} {request.properties.Pin}")
+
+        self.assertEqual(self.ask(pintle.handler(Logins()), "Create", {})["Reason"], "rejected **** ****")
 
     def test_secret_shows_as_stars(self) -> None:
         secret = pintle.Secret("x")
@@ -462,8 +544,49 @@ class Waiting(World):
         things.act = act
         answer = self.ask(pintle.handler(things), "Create", {"Name": "a"})
         self.assertEqual((answer["Status"], answer["PhysicalResourceId"], answer["Reason"]), ("FAILED", "half", "job failed"))
-        # A replacement whose operation fails reports what it has made, so that it is deleted.
+
+    def test_a_failed_replacement_keeps_the_old_resource(self) -> None:
+        things = Things()
+
+        def act(request: pintle.Request) -> typing.Any:
+            if request.type == "Update" and request.state is None and things.calls == ["create"]:
+                return pintle.InProgress(state=1, id="half", after=0)
+            if things.calls[-1] == "poll":
+                raise ValueError("job failed")
+            return None
+
+        things.act = act
+        handler = pintle.handler(things)
+        answer = self.ask(handler, "Update", {"Name": "b"}, {"Name": "a"}, id="old")
+        # With the ID "half", CloudFormation would delete the good resource after the rollback.
+        self.assertEqual((answer["Status"], answer["PhysicalResourceId"], answer["Reason"]), ("FAILED", "old", "job failed"))
+        self.assertEqual((things.calls, things.seen.type, things.seen.id), (["create", "poll", "delete"], "Delete", "half"))
+        self.assertEqual(self.ask(handler, "Update", {"Name": "a"}, {"Name": "b"}, id="old")["PhysicalResourceId"], "old")
+        self.assertEqual(things.calls[-1], "update")
+
+    def test_what_a_failed_replacement_leaves_behind(self) -> None:
+        class Stuck(Things):
+            def delete(self, request: pintle.Request) -> None:
+                raise ValueError("locked")
+
+        class Partly(Exception):
+            id = "half"
+
+        def act(_: pintle.Request) -> typing.Any:
+            raise Partly("no room")
+
+        things = Stuck()
+        things.act = act
         answer = self.ask(pintle.handler(things), "Update", {"Name": "b"}, {"Name": "a"}, id="old")
+        self.assertEqual(answer["PhysicalResourceId"], "old")
+        self.assertEqual(answer["Reason"], "no room; and half, which it had made, is left behind: locked")
+
+    def test_a_late_poll_keeps_the_id(self) -> None:
+        release = threading.Event()
+        self.addCleanup(release.set)
+        things = Things()
+        things.act = lambda r: release.wait(30) and None if r.state else pintle.InProgress(state=1, id="half", after=0)
+        answer = self.ask(pintle.handler(things), "Create", {"Name": "a"}, seconds=1)
         self.assertEqual((answer["Status"], answer["PhysicalResourceId"]), ("FAILED", "half"))
 
     def test_ends_before_the_function(self) -> None:

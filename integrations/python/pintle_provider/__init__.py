@@ -34,6 +34,7 @@ from __future__ import annotations
 import base64
 import collections
 import collections.abc
+import copy
 import dataclasses
 import difflib
 import hashlib
@@ -183,6 +184,7 @@ class Request(typing.Generic[P]):
         #: What the last InProgress has, in a call of ``poll``.
         self.state: typing.Any = None
         self._deadline = deadline
+        self._made = ""  # the physical ID of the last InProgress
 
     @property
     def remaining(self) -> float:
@@ -216,7 +218,7 @@ class Provider(typing.Generic[P]):
 
     An exception makes the request FAILED, with its text as the reason. CloudFormation then undoes the request. A create that raises has
     made nothing, so its Delete is answered without a call; raise with a physical ID in the attribute ``id`` of the exception if
-    something was made.
+    something was made. If that create was to replace a resource, the library calls delete for this ID at once.
     """
 
     _shape: typing.Optional[type] = None  # the dataclass of the properties
@@ -224,8 +226,8 @@ class Provider(typing.Generic[P]):
     def __init_subclass__(cls, **options: typing.Any) -> None:
         super().__init_subclass__(**options)
         for base in getattr(cls, "__orig_bases__", ()):
-            if typing.get_origin(base) is Provider:
-                (shape,) = typing.get_args(base)
+            shape = _shape_of(base)
+            if shape is not None:
                 if dataclasses.is_dataclass(shape):
                     _check_type(shape, cls.__name__)
                     cls._shape = typing.cast(type, shape)
@@ -302,19 +304,35 @@ def _rules(field: dataclasses.Field) -> _Rules:
     return field.metadata.get("pintle", _NO_RULES)
 
 
-def _check_type(kind: typing.Any, path: str, seen: tuple = ()) -> None:
-    """Raises TypeError for a type that properties cannot have."""
+def _shape_of(base: typing.Any) -> typing.Any:
+    """Returns the properties of a base such as Provider[Site], or of a generic class derived from Provider. None for any other class."""
+    origin, arguments = typing.get_origin(base), typing.get_args(base)
+    if origin is Provider:
+        return arguments[0]
+    if isinstance(origin, type) and issubclass(origin, Provider):
+        given = dict(zip(getattr(origin, "__parameters__", ()), arguments))
+        for each in getattr(origin, "__orig_bases__", ()):
+            shape = _shape_of(each)
+            if shape is not None:
+                return given.get(shape, shape)
+    return None
+
+
+def _check_type(kind: typing.Any, path: str, seen: tuple = (), item: bool = False) -> None:
+    """Raises TypeError for a type that properties cannot have, and for an immutable field within a list or dict."""
     origin, arguments = typing.get_origin(kind), typing.get_args(kind)
     if kind in seen or kind in (str, int, float, bool, Secret, list, dict, typing.Any) or origin is typing.Literal:
         return
     if dataclasses.is_dataclass(kind):
         hints = typing.get_type_hints(kind)
         for field in dataclasses.fields(kind):
-            _check_type(hints[field.name], f"{path}.{field.name}", (*seen, kind))
+            if item and _rules(field).immutable:
+                raise TypeError(f"{path}.{field.name}: is immutable within a list or dict: make the whole of it immutable")
+            _check_type(hints[field.name], f"{path}.{field.name}", (*seen, kind), item)
     elif origin is list or (origin is dict and arguments[0] is str):
-        _check_type(arguments[-1], path, seen)
+        _check_type(arguments[-1], path, seen, True)
     elif _optional(kind):
-        _check_type(_optional(kind), path, seen)
+        _check_type(_optional(kind), path, seen, item)
     else:
         raise TypeError(f"{path}: properties cannot have the type {kind}: use str, int, float, bool, Secret, list, dict, Literal, Optional or a dataclass")
 
@@ -384,6 +402,8 @@ class _Decoder:
                 values[field.name] = self.value(hints[field.name], rules, value, place)
             elif field.default is not dataclasses.MISSING:
                 values[field.name] = field.default
+                if rules.secret or isinstance(field.default, Secret):
+                    self.hide(_plain(field.default))
             elif field.default_factory is not dataclasses.MISSING:
                 values[field.name] = field.default_factory()
             else:
@@ -715,12 +735,12 @@ class _Handler:
         outcome = self._ask(event, properties, budget, secrets)
         masks = _Masks(secrets, event["ResponseURL"])
         response, error = outcome.response, outcome.error
-        status, reason, physical = "SUCCESS", response.reason, response.id
+        status, reason, physical = "SUCCESS", _words(response.reason or ""), response.id
         if kind == "Delete" and isinstance(error, Gone):
             error = None
         if error is not None:
             status = "FAILED"
-            reason = str(error) or f"the handler failed with an error that has no text, a {type(error).__name__}"
+            reason = _words(error) or f"the handler failed with an error that has no text, a {type(error).__name__}"
             if isinstance(error, LookupError):  # its text is no more than the key
                 reason = f"{type(error).__name__}: {reason}"
             trace = "".join(traceback.format_exception(type(error), error, error.__traceback__))
@@ -733,7 +753,7 @@ class _Handler:
             physical = event["RequestId"] if kind == "Create" else ""  # something was made, so its Delete must be asked for
         if kind == "Create":
             physical = physical or (_CREATE_FAILED if error is not None and not outcome.late and not problem else event["RequestId"])
-        elif kind == "Update" and physical and physical != current and not (response.replaces or getattr(error, "replaces", False)):
+        elif kind == "Update" and physical and physical != current and not response.replaces:
             if error is None and not problem:
                 status, reason = "FAILED", _not_replaced(current, physical)
             physical = current
@@ -756,7 +776,7 @@ class _Handler:
                     raise TypeError("want a dict or a dataclass")
                 text = _encode(data).decode()
                 clear = json.dumps(data)
-            except (TypeError, ValueError) as failure:
+            except (TypeError, ValueError, RecursionError) as failure:
                 document["Status"], document["Reason"] = "FAILED", f"the attributes cannot be encoded: {masks.mask(str(failure))}"
             else:
                 if data:
@@ -776,7 +796,7 @@ class _Handler:
                 return _Outcome(Response())
             if kind != "Create" and not _text(event, "PhysicalResourceId"):
                 raise ValueError(f"the {kind} has no PhysicalResourceId")
-            call = self._prepare(event, properties, budget, secrets)
+            request, call = self._prepare(event, properties, budget, secrets)
         except BaseException as error:  # noqa: BLE001
             return _Outcome(Response(), error)
         self._wait(budget)
@@ -798,6 +818,8 @@ class _Handler:
                 f"ran out of time: the handler did not return within {time.monotonic() - began:.3f} s; "
                 "give it more time (the timeout of the function, ServiceTimeout in the template), or make it respect request.remaining"
             )
+            if kind == "Create":
+                _with_id(late, request._made)
             return _Outcome(Response(), late, late=True)
         return outcome
 
@@ -809,8 +831,8 @@ class _Handler:
                 log.error("an earlier request is still being handled: the process ends, and the request is delivered again")
                 os._exit(1)
 
-    def _prepare(self, event: dict, properties: dict, budget: _Budget, secrets: list[str]) -> typing.Callable[[], Response]:
-        """Decodes the properties and returns the call to make."""
+    def _prepare(self, event: dict, properties: dict, budget: _Budget, secrets: list[str]) -> tuple[Request, typing.Callable[[], Response]]:
+        """Decodes the properties and returns the request and the call to make."""
         kind, name = event["RequestType"], event.get("ResourceType", "")
         provider = self._providers.get(name) or self._providers.get("*")
         if provider is None:
@@ -832,10 +854,11 @@ class _Handler:
             raise
         request = Request(event, current, before, budget.method)
         if kind == "Create":
-            return lambda: self._finish(provider, request, provider.create(request))
+            return request, lambda: self._finish(provider, request, provider.create(request))
         if kind == "Delete":
-            return lambda: self._finish(provider, request, provider.delete(request))
-        if not undoes and _immutable(provider, current) != _immutable(provider, before):
+            return request, lambda: self._finish(provider, request, provider.delete(request))
+        # Both are read in the same way: __post_init__ may have changed the current ones.
+        if not undoes and _immutables(_decode(provider, properties, True, [])) != _immutables(before):
             self._note(note, was, now)
 
             def replace() -> Response:
@@ -843,7 +866,7 @@ class _Handler:
                 self._refused.pop(note, None)
                 return response
 
-            return replace
+            return request, replace
 
         def update() -> Response:
             try:
@@ -851,7 +874,7 @@ class _Handler:
             except Gone:
                 return self._replace(provider, request)
 
-        return update
+        return request, update
 
     def _note(self, key: str, was: str, now: str) -> None:
         """Remembers an Update that did not change the resource, so that its rollback is known: that must not replace the resource."""
@@ -860,20 +883,35 @@ class _Handler:
             self._refused.popitem(last=False)
 
     def _replace(self, provider: Provider, request: Request) -> Response:
-        """Answers an Update by create."""
+        """Answers an Update by create. If that fails, the answer must keep the ID of the old resource: with the ID of an incomplete
+        replacement, CloudFormation would delete the good resource. So the incomplete one is deleted here.
+        """
+        current = request.id
         try:
             response = self._finish(provider, request, provider.create(request))
         except Exception as error:
-            if getattr(error, "id", ""):  # of what create has made
-                error.replaces = True  # type: ignore[attr-defined]
+            made = getattr(error, "id", "")
+            if isinstance(made, str) and made not in ("", current):
+                self._undo(provider, request, made, error)
             raise
         return dataclasses.replace(response, id=response.id or request.request_id, replaces=True)
+
+    def _undo(self, provider: Provider, request: Request, made: str, error: Exception) -> None:
+        """Deletes what a failed replacement has made."""
+        remove = copy.copy(request)
+        remove.type, remove.id, remove.state, remove.old_properties = "Delete", made, None, None
+        try:
+            self._finish(provider, remove, provider.delete(remove))
+        except Gone:
+            pass
+        except Exception as failure:
+            raise RuntimeError(f"{_words(error)}; and {made}, which it had made, is left behind: {_words(failure)}") from error
 
     def _finish(self, provider: Provider, request: Request, result: typing.Any) -> Response:
         """Polls an operation until it is done."""
         physical, pause = "", 1.0
         while isinstance(result, InProgress):
-            physical = result.id or physical
+            physical = request._made = result.id or physical
             wait = result.after
             if wait is None:
                 wait, pause = pause * random.uniform(0.75, 1.25), min(pause * 2, 30.0)
@@ -919,10 +957,16 @@ def _decode(provider: Provider, given: dict, lenient: bool, secrets: list[str]) 
     return properties
 
 
-def _immutable(provider: Provider, properties: typing.Any) -> list:
-    if provider._shape is None:
-        return []
-    return [getattr(properties, field.name) for field in dataclasses.fields(provider._shape) if _rules(field).immutable]
+def _immutables(properties: typing.Any, path: str = "") -> dict:
+    """Returns the immutable properties by their paths, also those of dataclasses in them."""
+    found: dict[str, typing.Any] = {}
+    for field in dataclasses.fields(properties) if dataclasses.is_dataclass(properties) else ():
+        place, value = _join(path, field.name), getattr(properties, field.name, None)
+        if _rules(field).immutable:
+            found[place] = _plain(value)
+        else:
+            found.update(_immutables(value, place))
+    return found
 
 
 def _text(event: dict, name: str) -> str:
@@ -939,8 +983,18 @@ def _requests(event: typing.Any) -> list[dict]:
     return [event]
 
 
-def _id_problem(physical: str) -> str:
+def _words(value: typing.Any) -> str:
+    """Returns a value as text, and "" if it has none because its __str__ raises."""
+    try:
+        return str(value)
+    except Exception:  # noqa: BLE001
+        return ""
+
+
+def _id_problem(physical: typing.Any) -> str:
     """Returns what is wrong with a physical ID from a provider."""
+    if not isinstance(physical, str):
+        return f"the physical ID from the handler has the type {type(physical).__name__}, want str"
     try:
         size = len(physical.encode("utf-8"))
     except UnicodeEncodeError:
