@@ -3,6 +3,7 @@
 const { createHash } = require('node:crypto');
 const http = require('node:http');
 const https = require('node:https');
+const { inspect, types } = require('node:util');
 
 // CloudFormation, custom resource response objects.
 const MAX_RESPONSE = 4096;
@@ -124,7 +125,8 @@ function textField(rules, make) {
 }
 
 const text = (rules = {}) => textField(rules, (value) => value);
-const secret = (rules = {}) => textField({ ...rules, secret: true }, (value) => new Secret(value));
+const asSecret = (value) => new Secret(value);
+const secret = (rules = {}) => ({ ...textField({ ...rules, secret: true }, asSecret), fallback: asSecret });
 
 function numeric(rules, want, parse) {
   return field(rules, want + range(rules), (value, decoder) => {
@@ -143,8 +145,19 @@ const boolean = (rules = {}) =>
 const choice = (values, rules = {}) =>
   field(rules, `one of ${values.join(', ')}`, (value) => values.find((allowed) => String(allowed) === scalar(value)) ?? INVALID);
 
+// hasImmutable reports whether a field, or one within it, is immutable.
+const hasImmutable = (each) => Boolean(each.rules.immutable) || Object.values(each.fields ?? {}).some(hasImmutable);
+
+// mutable returns the field of an item. Items have no names, so they cannot be compared one by one.
+function mutable(item) {
+  if (hasImmutable(item)) {
+    throw new TypeError('a field within a list or map cannot be immutable: make the whole of it immutable');
+  }
+  return item;
+}
+
 const list = (item, rules = {}) =>
-  field({ ...rules, children: [item] }, `a list${length(rules, 'items')}`, (value, decoder, path) => {
+  field({ ...rules, children: [mutable(item)] }, `a list${length(rules, 'items')}`, (value, decoder, path) => {
     if (!Array.isArray(value) || (!decoder.lenient && !fitsLength(rules, value.length))) {
       return INVALID;
     }
@@ -152,15 +165,17 @@ const list = (item, rules = {}) =>
   });
 
 const map = (member, rules = {}) =>
-  field({ ...rules, children: [member] }, `an object${length(rules, 'members')}`, (value, decoder, path) => {
+  field({ ...rules, children: [mutable(member)] }, `an object${length(rules, 'members')}`, (value, decoder, path) => {
     if (!isObject(value) || (!decoder.lenient && !fitsLength(rules, Object.keys(value).length))) {
       return INVALID;
     }
     return Object.fromEntries(Object.entries(value).map(([name, each]) => [name, decoder.value(member, each, join(path, name))]));
   });
 
-const object = (fields, rules = {}) =>
-  field(rules, 'an object', (value, decoder, path) => (isObject(value) ? decoder.object(fields, value, path) : INVALID));
+const object = (fields, rules = {}) => ({
+  ...field(rules, 'an object', (value, decoder, path) => (isObject(value) ? decoder.object(fields, value, path) : INVALID)),
+  fields,
+});
 
 const any = (rules = {}) => field(rules, 'a value', (value) => value);
 
@@ -197,7 +212,10 @@ class Decoder {
         values[name] = this.value(each, value, join(path, name));
       } else if ('default' in each.rules) {
         const fallback = structuredClone(each.rules.default);
-        values[name] = each.rules.secret ? new Secret(fallback) : fallback;
+        if (each.rules.secret) {
+          this.hide(fallback);
+        }
+        values[name] = each.fallback ? each.fallback(fallback) : fallback;
       } else if (!each.rules.optional && !this.lenient) {
         this.problems.push(`${join(path, name)}: is missing`);
       }
@@ -246,7 +264,7 @@ class Masks {
     const forms = secrets.filter((each) => each.length >= SHORT_SECRET).flatMap((each) => [
       each,
       JSON.stringify(each).slice(1, -1),
-      encodeURIComponent(each.toWellFormed?.() ?? each.replace(/[\ud800-\udfff]/g, '')),
+      encodeURIComponent(Buffer.from(each).toString()), // which replaces lone surrogates
       new URLSearchParams([['', each]]).toString().slice(1),
       Buffer.from(each).toString('base64'),
     ]);
@@ -404,9 +422,13 @@ function decode(provider, given, lenient, secrets) {
   return properties;
 }
 
-function immutable(provider, properties) {
-  const names = Object.keys(provider.properties ?? {}).filter((name) => provider.properties[name].rules.immutable);
-  return stable(names.map((name) => [name, plain(properties[name], () => {}) ?? null]));
+// immutables returns the immutable properties as text, also those of objects in them.
+function immutables(fields, properties) {
+  const found = (some, values) =>
+    Object.entries(some ?? {}).filter(([, each]) => hasImmutable(each)).map(([name, each]) => [
+      name, each.rules.immutable ? plain(values?.[name], () => {}) ?? null : found(each.fields, values?.[name]),
+    ]);
+  return stable(found(fields, properties));
 }
 
 function idProblem(id) {
@@ -433,7 +455,23 @@ function remember(memory, key, value) {
   }
 }
 
-const asError = (thrown) => (thrown instanceof Error ? thrown : new Error(String(thrown)));
+// words returns a value as text, and '' if it has none because its conversion throws.
+function words(value) {
+  try {
+    return typeof value === 'object' && value !== null ? inspect(value, { breakLength: Infinity }) : String(value);
+  } catch {
+    return '';
+  }
+}
+
+// asError returns what was thrown as an Error. Errors of other realms, such as those of node:vm, are errors too.
+function asError(thrown) {
+  if (thrown instanceof Error || types.isNativeError(thrown)) {
+    return thrown;
+  }
+  const error = new Error(typeof thrown?.message === 'string' ? thrown.message : words(thrown));
+  return typeof thrown?.id === 'string' ? Object.assign(error, { id: thrown.id }) : error;
+}
 
 class Handler {
   #providers;
@@ -483,12 +521,12 @@ class Handler {
     const masks = new Masks(secrets, event.ResponseURL);
     const response = outcome.response ?? {};
     const error = kind === 'Delete' && outcome.error instanceof Gone ? undefined : outcome.error;
-    let [status, reason, physical] = ['SUCCESS', response.reason ?? '', response.id ?? ''];
+    let [status, reason, physical] = ['SUCCESS', words(response.reason ?? ''), response.id ?? ''];
     if (error) {
       status = 'FAILED';
-      reason = error.message || `the handler failed with an error that has no text, a ${error.name}`;
+      reason = words(error.message) || `the handler failed with an error that has no text, a ${error.name}`;
       physical = typeof error.id === 'string' ? error.id : physical;
-      console.error(masks.mask(`${kind} ${event.LogicalResourceId} failed: ${error.stack ?? reason}`));
+      console.error(masks.mask(`${kind} ${event.LogicalResourceId} failed: ${words(error.stack ?? reason)}`));
     }
     const problem = idProblem(physical);
     if (problem) {
@@ -497,7 +535,7 @@ class Handler {
     }
     if (kind === 'Create') {
       physical ||= error && !outcome.late && !problem ? CREATE_FAILED : event.RequestId;
-    } else if (kind === 'Update' && physical && physical !== current && !(response.replaces || error?.replaces)) {
+    } else if (kind === 'Update' && physical && physical !== current && !response.replaces) {
       if (!error && !problem) {
         status = 'FAILED';
         reason =
@@ -517,9 +555,9 @@ class Handler {
       StackId: event.StackId,
       RequestId: event.RequestId,
       LogicalResourceId: event.LogicalResourceId,
-      Reason: clean(masks.mask(String(reason))) || (status === 'FAILED' ? 'the handler failed with an error that has no text to show' : ''),
+      Reason: clean(masks.mask(reason)) || (status === 'FAILED' ? 'the handler failed with an error that has no text to show' : ''),
     };
-    if (status === 'SUCCESS' && kind !== 'Delete' && response.attributes !== undefined) {
+    if (status === 'SUCCESS' && kind !== 'Delete' && (response.attributes ?? undefined) !== undefined) {
       try {
         let hidden = Boolean(response.noEcho);
         const data = plain(response.attributes, () => (hidden = true));
@@ -546,6 +584,7 @@ class Handler {
   // #ask calls the method of the provider, and waits for it within the budget.
   async #ask(event, properties, current, budget, secrets) {
     const kind = event.RequestType;
+    let request;
     let call;
     try {
       if (!['Create', 'Update', 'Delete'].includes(kind)) {
@@ -557,7 +596,7 @@ class Handler {
       if (kind !== 'Create' && !current) {
         throw new Error(`the ${kind} has no PhysicalResourceId`);
       }
-      call = this.#prepare(event, properties, current, budget, secrets);
+      [request, call] = this.#prepare(event, properties, current, budget, secrets);
     } catch (error) {
       return { error: asError(error) };
     }
@@ -581,6 +620,9 @@ class Handler {
       `ran out of time: the handler did not return within ${((Date.now() - began) / 1000).toFixed(3)} s; ` +
         'give it more time (the timeout of the function, ServiceTimeout in the template), or make it respect request.remaining()',
     );
+    if (kind === 'Create' && request.made) {
+      error.id = request.made;
+    }
     return { error, late: true };
   }
 
@@ -601,7 +643,7 @@ class Handler {
     this.#running = null;
   }
 
-  // #prepare decodes the properties and returns the call to make.
+  // #prepare decodes the properties and returns the request and the call to make.
   #prepare(event, properties, current, budget, secrets) {
     const kind = event.RequestType;
     const type = event.ResourceType ?? '';
@@ -641,30 +683,33 @@ class Handler {
       remaining: () => (budget.method - Date.now()) / 1000,
     };
     const run = async (method) => finish(provider, request, await provider[method](request));
+    // If the create fails, the answer must keep the ID of the old resource: with the ID of an incomplete replacement, CloudFormation would
+    // delete the good resource. So the incomplete one is deleted here.
     const replace = async () => {
       try {
         const response = await run('create');
         return { ...response, id: response.id || request.requestId, replaces: true };
       } catch (thrown) {
         const error = asError(thrown);
-        if (error.id) {
-          error.replaces = true; // it is the ID of what create has made
+        if (typeof error.id === 'string' && error.id && error.id !== current) {
+          await undo(provider, request, error);
         }
         throw error;
       }
     };
     if (kind !== 'Update') {
-      return () => run(kind.toLowerCase());
+      return [request, () => run(kind.toLowerCase())];
     }
-    if (!undoes && immutable(provider, decoded) !== immutable(provider, before)) {
+    if (!undoes && immutables(provider.properties, decoded) !== immutables(provider.properties, before)) {
       remember(this.#refused, note, change);
-      return async () => {
+      const replaced = async () => {
         const response = await replace();
         this.#refused.delete(note);
         return response;
       };
+      return [request, replaced];
     }
-    return async () => {
+    const update = async () => {
       try {
         return await run('update');
       } catch (error) {
@@ -674,6 +719,19 @@ class Handler {
         throw error;
       }
     };
+    return [request, update];
+  }
+}
+
+// undo deletes what a failed replacement has made.
+async function undo(provider, request, error) {
+  const remove = { ...request, type: 'Delete', id: error.id, oldProperties: undefined, state: undefined };
+  try {
+    await finish(provider, remove, await provider.delete(remove));
+  } catch (failure) {
+    if (!(failure instanceof Gone)) {
+      throw new Error(`${words(error.message)}; and ${error.id}, which it had made, is left behind: ${asError(failure).message}`, { cause: error });
+    }
   }
 }
 
@@ -684,13 +742,14 @@ async function finish(provider, request, first) {
   let next = 1;
   const withID = (thrown) => {
     const error = asError(thrown);
-    if (id && error.id === undefined) {
-      error.id = id;
+    if (!id || error.id !== undefined) {
+      return error;
     }
-    return error;
+    return Object.assign(Object.isExtensible(error) ? error : new Error(error.message, { cause: error }), { id });
   };
   while (result instanceof InProgress) {
     id = result.id || id;
+    Object.defineProperty(request, 'made', { value: id, configurable: true }); // not enumerable: it is not for the provider
     let wait = result.after;
     if (wait === undefined) {
       wait = next * (0.75 + Math.random() / 2);

@@ -6,6 +6,7 @@ const { createServer } = require('node:http');
 const { join } = require('node:path');
 const { after, before, beforeEach, mock, test } = require('node:test');
 const { inspect } = require('node:util');
+const { runInNewContext } = require('node:vm');
 const pintle = require('./index.js');
 
 const STACK = 'arn:aws:cloudformation:eu-west-1:123456789012:stack/site/51af3dc0-da77-11e4-872e-1234567db123';
@@ -187,6 +188,40 @@ test('an immutable change replaces', async () => {
   assert.deepEqual([answer.Status, answer.PhysicalResourceId, provider.calls], ['SUCCESS', 'thing-b', ['create']]);
 });
 
+test('immutable fields', async () => {
+  const sites = {
+    properties: {
+      Port: pintle.integer({ default: 0, immutable: true }),
+      Place: pintle.object({ Zone: pintle.text({ immutable: true }) }, { optional: true }),
+    },
+    create: () => ({ id: 'new' }),
+    update() {},
+    delete() {},
+  };
+  for (const [old, properties, want] of [
+    [{ Port: '1' }, { Port: '1.0' }, 'SUCCESS old '],
+    [{ Place: { Zone: 'a' } }, { Place: { Zone: 'b' } }, 'SUCCESS new '],
+  ]) {
+    const answer = await ask(pintle.handler(sites), 'Update', properties, old, 'old');
+    assert.equal(`${answer.Status} ${answer.PhysicalResourceId} ${answer.Reason}`, want);
+  }
+  assert.throws(() => pintle.list(pintle.object({ Zone: pintle.text({ immutable: true }) })), /within a list or map cannot be immutable/);
+});
+
+test('odd errors and reasons', async () => {
+  for (const [thrown, want] of [
+    [Object.create(null), /^FAILED Pintle::CreateFailed \[Object: null prototype\] {}$/],
+    [{ message: 'boom', id: 'made' }, /^FAILED made boom$/],
+    [undefined, /^FAILED Pintle::CreateFailed undefined$/],
+    [runInNewContext('Object.assign(new Error("other"), { id: "made" })'), /^FAILED made other$/],
+  ]) {
+    const answer = await ask(pintle.handler(things(() => Promise.reject(thrown))), 'Create', { Name: 'a' });
+    assert.match(`${answer.Status} ${answer.PhysicalResourceId} ${answer.Reason}`, want);
+  }
+  const act = () => ({ id: 'i', reason: Object.create(null), attributes: null });
+  assert.equal((await ask(pintle.handler(things(act)), 'Create', { Name: 'a' })).Status, 'SUCCESS');
+});
+
 test('the rollback of a failed replacement updates', async () => {
   let fails = true;
   const provider = things(() => {
@@ -284,7 +319,7 @@ test('names', async () => {
   assert.ok(provider.seen.remaining() > 0 && provider.seen.remaining() < 60);
 });
 
-const SECRET = 'p/ss"wörd';
+const SECRET = 'p/ss"wörd😀';
 
 test('secrets in reasons and logs', async () => {
   const act = ({ properties: { Key } }) => {
@@ -307,6 +342,20 @@ test('NoEcho', async () => {
     assert.equal(answer.NoEcho, want);
   }
   assert.equal(JSON.parse(bodies[1]).Data.Key, 'new');
+});
+
+test('secret defaults', async () => {
+  let seen;
+  const properties = {
+    Key: pintle.secret({ default: 'key-secret' }), Pin: pintle.text({ default: 'pin-secret', secret: true }), Size: pintle.integer({ default: 1, secret: true }),
+  };
+  const create = (request) => {
+    seen = request.properties;
+    throw new Error(`rejected ${seen.Key.reveal()} ${seen.Pin}`);
+  };
+  const answer = await ask(pintle.handler({ properties, create, update() {}, delete() {} }), 'Create', {});
+  assert.equal(answer.Reason, 'rejected **** ****');
+  assert.deepEqual([seen.Pin, seen.Size], ['pin-secret', 1]);
 });
 
 test('a secret shows as stars', () => {
@@ -377,9 +426,41 @@ test('a failed operation keeps its ID', async () => {
   };
   let answer = await ask(pintle.handler(things(act)), 'Create', { Name: 'a' });
   assert.deepEqual([answer.Status, answer.PhysicalResourceId, answer.Reason], ['FAILED', 'half', 'job failed']);
-  // A replacement whose operation fails reports what it has made, so that it is deleted.
-  answer = await ask(pintle.handler(things(act)), 'Update', { Name: 'b' }, { Name: 'a' }, 'old');
+  // A poll that runs out of time keeps it too.
+  const slow = ({ state }) => (state === undefined ? act({}) : new Promise(() => {}));
+  answer = await send(pintle.handler(things(slow)), event('Create', { Name: 'a' }), 1);
   assert.deepEqual([answer.Status, answer.PhysicalResourceId], ['FAILED', 'half']);
+});
+
+test('a failed replacement keeps the old resource', async () => {
+  const provider = things(({ state }) => {
+    if (provider.calls.at(-1) === 'create') {
+      return new pintle.InProgress({ state: 1, id: 'half', after: 0 });
+    }
+    if (state) {
+      throw Object.freeze(new Error('job failed'));
+    }
+  });
+  const handler = pintle.handler(provider);
+  let answer = await ask(handler, 'Update', { Name: 'b' }, { Name: 'a' }, 'old');
+  // With the ID "half", CloudFormation would delete the good resource after the rollback.
+  assert.deepEqual([answer.Status, answer.PhysicalResourceId, answer.Reason], ['FAILED', 'old', 'job failed']);
+  assert.deepEqual([provider.calls, provider.seen.type, provider.seen.id], [['create', 'poll', 'delete'], 'Delete', 'half']);
+  answer = await ask(handler, 'Update', { Name: 'a' }, { Name: 'b' }, 'old');
+  assert.deepEqual([answer.PhysicalResourceId, provider.calls.at(-1)], ['old', 'update']);
+
+  const stuck = {
+    properties: fields,
+    create() {
+      throw Object.assign(new Error('no room'), { id: 'half' });
+    },
+    update() {},
+    delete() {
+      throw new Error('locked');
+    },
+  };
+  answer = await ask(pintle.handler(stuck), 'Update', { Name: 'b' }, { Name: 'a' }, 'old');
+  assert.deepEqual([answer.PhysicalResourceId, answer.Reason], ['old', 'no room; and half, which it had made, is left behind: locked']);
 });
 
 test('a wait ends before the function', async () => {
