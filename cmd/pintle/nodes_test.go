@@ -197,8 +197,8 @@ func TestTakeOver(t *testing.T) {
 					t.Fatal(err)
 				}
 				c.nodes[0].until("the node joins again", func() bool { return strings.Contains(c.nodes[0].output(), "joins again") })
-				c.nodes[0].until("it has said what became of its sending", func() bool {
-					return strings.Contains(c.nodes[0].output(), "became of a sending is void")
+				c.nodes[0].until("it reports that the outcome is ignored", func() bool {
+					return strings.Contains(c.nodes[0].output(), "the outcome of a delivery is ignored")
 				})
 			}
 			c.answer(again)

@@ -27,7 +27,7 @@ type Fault struct {
 var (
 	answered = Fault{
 		"answered-failed", "provider or its properties: the provider answered FAILED",
-		"the provider answered FAILED: its own fault, or that of its properties in the template",
+		"the provider's, or that of what the template gave it: it answered FAILED",
 		"The provider answered FAILED.",
 		"The provider rejected the properties, or an operation that it tried failed. The reason is the provider's own text.",
 		"Read the reason and the log. Fix the properties in the template, or the handler, and deploy again.",
@@ -88,7 +88,7 @@ var (
 	}
 	signals = Fault{
 		"signal-failed", "signals: they reported a failure, or too few successes in time",
-		"the senders of its signals: they reported a failure, or too few successes in time",
+		"of those who signal it: they told of a failure, or of too few successes in time",
 		"Signals reported a failure, or too few successes in time.",
 		"A program that signals the wait condition or the creation policy sent FAILURE, or did not send enough signals before the timeout.",
 		"Read the log of the program that signals. Check the URL or resource that it signals, the Count and the Timeout.",
@@ -111,7 +111,7 @@ var (
 	}
 	cloudType = Fault{
 		"native-failed", "template or existing resources: Pintle implements the type itself",
-		"the request in the template, or an existing resource: Pintle implements this type itself",
+		"of what the template asks for, or of what is there already: the type is this machine's own",
 		"A resource of a type that Pintle implements itself failed.",
 		"The properties ask for something that is not possible, or a resource of the same name already exists.",
 		"Fix the properties, or delete the existing resource.",
