@@ -220,18 +220,17 @@ const { startServer } = require(%q);
 	for name, command := range map[string]func(*testing.T, string) *exec.Cmd{
 		"go": func(t *testing.T, project string) *exec.Cmd {
 			t.Helper()
-			cmd := exec.Command(os.Args[0], "-test.run=^TestParentOfServer$", "-test.v") //nolint:gosec // G204: it is this program
+			cmd := exec.Command(os.Args[0], "-test.run=^TestParentOfServer$", "-test.v")
 			cmd.Env = append(os.Environ(), parentVariable+"="+project)
 			return cmd
 		},
 		"node": func(t *testing.T, _ string) *exec.Cmd {
 			t.Helper()
-			return exec.Command(require.Tool(t, "node"), "parent.js") //nolint:gosec // G204: it was found on PATH
+			return exec.Command(require.Tool(t, "node"), "parent.js")
 		},
 		"pytest": func(t *testing.T, _ string) *exec.Cmd {
 			t.Helper()
 			require.Python(t, "boto3")
-			//nolint:gosec // G204: it was found on PATH
 			cmd := exec.Command(require.Python(t, "pytest"), "-m", "pytest", "-p", "pytest_pintle", "-p", "no:cacheprovider", "-s", "-q")
 			cmd.Env = append(os.Environ(), "PYTHONPATH="+filepath.Join(integrations, "pytest"), "PYTHONDONTWRITEBYTECODE=1")
 			return cmd

@@ -204,7 +204,7 @@ func (d drafts) question(c *plan.Change) (PlanQuestion, bool) {
 	shown, _ := c.After.Get(plan.Properties)
 	ask, err := d.dialect.request(shown)
 	if err != nil || ask.token.IsNull() || plan.Undetermined(ask.token) {
-		return PlanQuestion{}, false //nolint:nilerr // the deploy reports it, or the value is unknown
+		return PlanQuestion{}, false // the deploy reports it, or the value is unknown
 	}
 	q := PlanQuestion{
 		Dialect: d.dialect.wire(), StackName: d.stack.Name, Account: d.stack.Account, Region: d.stack.Region, Caller: d.op.Caller,

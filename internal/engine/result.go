@@ -41,7 +41,7 @@ func (d results) apply(s *store.Step, i *store.Instance, r *store.Request, v res
 		return importing(d).finish(s, i, r, v)
 	case store.TypeRelease:
 		return scheduler(d).start(s) // there may be instances to delete
-	case store.TypeRead: // no step has one
+	case store.TypeRead, wire.Plan: // no step has one
 	}
 	return fmt.Errorf("request %s of stack %s has type %q", r.ID, d.stack.ID, r.Type)
 }
@@ -113,7 +113,7 @@ func (d results) record(s *store.Step, i *store.Instance, r *store.Request, v re
 		if v.success {
 			d.confirm(i, r, v)
 		}
-	case store.TypeRead: // see reads
+	case store.TypeRead, wire.Plan: // see reads; a Plan has no row
 	case store.TypeImport:
 		if v.success {
 			d.confirm(i, r, v)
