@@ -132,7 +132,8 @@ func TestAgainRolledBackByAnother(t *testing.T) {
 	}
 }
 
-// A new physical ID replaces the resource, and the old one is deleted, whether the update succeeds or is rolled back.
+// A new physical ID replaces the resource, and the old one is deleted. If the update is rolled back because of another resource, the
+// old one is current again, because an Update with equal properties could not ask the provider for that.
 func TestAgainReplaces(t *testing.T) {
 	t.Run("complete", func(t *testing.T) {
 		w := withTwoThings(t)
@@ -156,6 +157,47 @@ func TestAgainReplaces(t *testing.T) {
 		if diff := cmp.Diff(want, w.sent); diff != "" || w.status() != "UPDATE_ROLLBACK_COMPLETE" {
 			t.Errorf("%s, requests (-want +got):\n%s", w.status(), diff)
 		}
+	})
+}
+
+// A rollback deletes the replacement and not the original, and a resource that refers to it goes back too.
+func TestAgainReplacesAndRollsBack(t *testing.T) {
+	reading := func(k string) string {
+		return body(map[string]string{"A": resource(`"K": "1"`), "B": resource(`"R": {"Ref": "A"}, "K": "` + k + `"`)})
+	}
+	begin := func(t *testing.T, in engine.UpdateStack) *world {
+		t.Helper()
+		w := newWorld(t, engine.FidelityPintle)
+		w.must(w.create(reading("1")))
+		w.succeed("A", "a")
+		w.succeed("B", "b")
+		w.sent = nil
+		w.must(w.again(in, reading("1"), "A"))
+		w.succeed("A", "a2")
+		w.fail("B", "b", "no")
+		return w
+	}
+	finish := func(t *testing.T, w *world) {
+		t.Helper()
+		w.succeed("B", "b")
+		w.succeed("A", "a2")
+		want := []string{
+			`-> Update A id=a {"K":"1"} was {"K":"1"}`, `-> Update B id=b {"R":"a2","K":"1"} was {"R":"a","K":"1"}`,
+			`-> Update B id=b {"R":"a","K":"1"} was {"R":"a2","K":"1"}`, `-> Delete A id=a2 {"K":"1"}`,
+		}
+		if diff := cmp.Diff(want, w.sent); diff != "" || w.status() != "UPDATE_ROLLBACK_COMPLETE" {
+			t.Errorf("%s, requests (-want +got):\n%s", w.status(), diff)
+		}
+		if roles := w.roles(); roles["a"] != store.RoleCurrent || roles["a2"] != store.RoleGone {
+			t.Errorf("roles %v", roles)
+		}
+	}
+	t.Run("automatic", func(t *testing.T) { finish(t, begin(t, engine.UpdateStack{})) })
+	t.Run("on request", func(t *testing.T) {
+		w := begin(t, engine.UpdateStack{Options: engine.Options{DisableRollback: true}})
+		_, err := w.engine.Rollback(w.ctx, engine.RollbackStack{Stack: w.ref()})
+		w.must(err)
+		finish(t, w)
 	})
 }
 

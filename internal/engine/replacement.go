@@ -172,6 +172,30 @@ func (d replacement) reinstate(s *store.Step, i *store.Instance, properties valu
 	if old == nil {
 		return i
 	}
+	return d.goBack(s, i, old)
+}
+
+// reinstateForced restores the instance that a forced Update replaced. Its properties are those of the replacement, so
+// an Update could not tell the provider to undo anything, and the clean-up would delete the original. It returns the
+// instance that is current afterwards.
+func (d replacement) reinstateForced(s *store.Step, i *store.Instance) *store.Instance {
+	if d.native.Schema(i.Body.Type) != nil || i.Number <= d.op.Stood {
+		return i
+	}
+	var old *store.Instance
+	for _, other := range d.pendingDelete(s.Logical) {
+		if other.Replaced && other.Number <= d.op.Stood && other.Body.AnsweredBy != "" {
+			old = other // the last one was current before the operation
+		}
+	}
+	if old == nil || !old.Body.Attempted.IsNull() || !old.Body.Properties.Equal(i.Body.Properties) || !old.Body.Token.Equal(i.Body.Token) {
+		return i
+	}
+	return d.goBack(s, i, old)
+}
+
+// goBack makes an instance current again that another one replaced.
+func (d replacement) goBack(s *store.Step, i, old *store.Instance) *store.Instance {
 	d.swap(s, old, i)
 	old.Verb, old.Progress, old.Reason, old.Changed = i.Verb, i.Progress, i.Reason, i.Changed
 	s.Touched = true

@@ -241,8 +241,12 @@ func (d resource) revert(s *store.Step) error {
 		return problem == "" && body.Attempted.IsNull() && (ask.matches(body) || ask.matchesButTags(body))
 	}
 	same := unchanged()
-	if !same {
+	switch {
+	case !same:
 		instance = replacement(d).reinstate(s, instance, ask.properties)
+		same = unchanged()
+	case d.forced(s.Logical):
+		instance = replacement(d).reinstateForced(s, instance)
 		same = unchanged()
 	}
 	if same && !s.Touched {

@@ -100,6 +100,7 @@ func (d rollback) begin(
 	op store.Operation, role string, skip func(*store.Instance) bool, within map[wire.LogicalID][]string,
 ) error {
 	op.Kind, op.From, op.To, op.Tried, op.Import = d.op.Kind, d.op.From, d.op.To, d.op.Tried, d.op.Import
+	op.Forced = d.op.Forced
 	if op.From == 0 {
 		op.Kind = store.KindCreate // the stack was never complete, so there is nothing to go back to
 	}
