@@ -23,6 +23,7 @@ func (d again) named(given []wire.LogicalID, to plan.Side) ([]wire.LogicalID, er
 	if err := d.allowed(given); err != nil || len(given) == 0 {
 		return nil, err
 	}
+	given = distinct(given)
 	var custom []wire.LogicalID
 	types := map[wire.LogicalID]string{}
 	for _, r := range to.Template.Active(to.Scope) {
@@ -54,6 +55,13 @@ func (d again) named(given []wire.LogicalID, to plan.Side) ([]wire.LogicalID, er
 	}
 	slices.Sort(named)
 	return slices.Compact(named), nil
+}
+
+// distinct returns the IDs in order, each once. Otherwise a client could repeat [AllCustom], and each copy stands for many IDs.
+func distinct(ids []wire.LogicalID) []wire.LogicalID {
+	ids = slices.Clone(ids)
+	slices.Sort(ids)
+	return slices.Compact(ids)
 }
 
 // allowed returns an [Error] with [FidelityAWS], unless given is empty.

@@ -1,6 +1,8 @@
 package engine_test
 
 import (
+	"runtime"
+	"slices"
 	"strings"
 	"testing"
 
@@ -313,6 +315,24 @@ func TestAgainRejects(t *testing.T) {
 				t.Errorf("events %q", got[n:])
 			}
 		})
+	}
+}
+
+// A client may repeat an ID. The list stays bounded by the template, in memory and in the operation's row.
+func TestAgainRepeatedIDs(t *testing.T) {
+	w := withTwoThings(t)
+	ids := slices.Repeat([]wire.LogicalID{engine.AllCustom}, 200_000) // fits into a request
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	w.must(w.again(engine.UpdateStack{}, twoThings, ids...))
+	runtime.ReadMemStats(&after)
+	if got := after.TotalAlloc - before.TotalAlloc; got > 16<<20 {
+		t.Errorf("allocated %d bytes", got)
+	}
+	op, err := w.store.Operation(w.ctx, w.stack().Key, 2)
+	w.must(err)
+	if diff := cmp.Diff([]wire.LogicalID{"A", "B"}, op.Forced); diff != "" {
+		t.Error(diff)
 	}
 }
 

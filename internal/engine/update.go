@@ -89,7 +89,7 @@ func (d update) start(in *UpdateStack, s *submission) error {
 	op := store.Operation{
 		Token: in.Token, DisableRollback: in.DisableRollback, RetainExceptOnCreate: in.RetainExceptOnCreate, Parent: in.nested.row(),
 		Caller: in.Caller, Parallelism: in.Parallelism, Replace: in.Replace, Taint: in.Taint,
-		Forced: in.Again, Imports: nestedChangeSets(d).imports(in.nested),
+		Forced: distinct(in.Again), Imports: nestedChangeSets(d).imports(in.nested),
 	}
 	policy := cmp.Or(in.PolicyDuring, d.view.Stack.Policy)
 	text := before.Template
