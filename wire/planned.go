@@ -1,6 +1,7 @@
 package wire
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -47,7 +48,13 @@ func (p Planned) Encode() ([]byte, error) {
 	if p.Error == "" && !p.Change.Valid() {
 		return nil, fmt.Errorf("the change %.40q is not %s, %s or %s", string(p.Change), InPlace, Replace, Refuse)
 	}
-	return json.Marshal(map[string]Planned{plannedField: p})
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false) // six bytes for each < of a reason could exceed MaxResponse
+	if err := e.Encode(map[string]Planned{plannedField: p}); err != nil {
+		return nil, err
+	}
+	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), nil
 }
 
 // ParsePlanned parses the answer to a [Plan], of at most [MaxResponse] bytes. It removes control characters from the

@@ -7,7 +7,8 @@ import (
 
 func TestPlanned(t *testing.T) {
 	for _, p := range []Planned{
-		{Change: InPlace}, {Change: Replace, Reason: "the region changes"}, {Change: Refuse, Reason: "no quota"}, {Error: "panic"},
+		{Change: InPlace}, {Change: Replace, Reason: "the region changes"}, {Change: Refuse, Reason: "no quota"},
+		{Change: Refuse, Reason: strings.Repeat("<", 1024)}, {Error: "panic"},
 	} {
 		text, err := p.Encode()
 		if err != nil {
