@@ -201,3 +201,28 @@ func (w *world) createThings() {
 		w.succeed(logical, "id-of-"+logical)
 	}
 }
+
+// TestPlansOfForcedUpdates checks that a preview asks the providers of resources that get an Update although nothing changed.
+func TestPlansOfForcedUpdates(t *testing.T) {
+	f := &forecasts{answer: func(context.Context, engine.PlanQuestion) wire.Planned {
+		return wire.Planned{Change: wire.Replace, Reason: "it is gone"}
+	}}
+	w := newForecasts(t, f)
+	w.must(w.create(sized(5)))
+	w.createThings()
+	out, err := w.engine.Preview(w.ctx, engine.PreviewStack{
+		Stack: named("S"), Template: sized(5), Ask: true, Again: []wire.LogicalID{"C", "E"},
+	})
+	w.must(err)
+	if asked, want := f.questions(), []string{`C "id-of-C": 5 ` + secretKey + ` from 5`}; !slices.Equal(asked, want) {
+		t.Errorf("asked %q, want %q", asked, want)
+	}
+	for _, c := range out.Changes {
+		if c.LogicalID == "C" && (c.Replacement != plan.ReplacementTrue || c.Reason != "it is gone" || c.PolicyAction != "ReplaceAndDelete") {
+			t.Errorf("got %+v", c)
+		}
+		if c.LogicalID == "E" && (c.Replacement != plan.ReplacementConditional || !c.Again) {
+			t.Errorf("got %+v", c)
+		}
+	}
+}
