@@ -581,6 +581,15 @@ class Waiting(World):
         self.assertEqual(answer["PhysicalResourceId"], "old")
         self.assertEqual(answer["Reason"], "no room; and half, which it had made, is left behind: locked")
 
+    def test_a_replacement_with_bad_attributes(self) -> None:
+        for attributes, want in (({"Big": "x" * 5000}, "the response is"), ({"Bad": {1}}, "the attributes cannot be encoded")):
+            things = Things()
+            things.act = lambda r, attributes=attributes: pintle.Response(id="new", attributes=attributes)
+            answer = self.ask(pintle.handler(things), "Update", {"Name": "b"}, {"Name": "a"}, id="old")
+            self.assertEqual((answer["Status"], answer["PhysicalResourceId"]), ("FAILED", "old"))
+            self.assertTrue(answer["Reason"].startswith(want), answer["Reason"])
+            self.assertEqual((things.calls, things.seen.id), (["create", "delete"], "new"))
+
     def test_a_late_poll_keeps_the_id(self) -> None:
         release = threading.Event()
         self.addCleanup(release.set)

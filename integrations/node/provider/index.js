@@ -317,18 +317,28 @@ function clean(value) {
 
 const size = (document) => Buffer.byteLength(JSON.stringify(document));
 
+// tooLong says which attributes make an answer too long, without its reason.
+function tooLong(document) {
+  const total = size(document);
+  if (total <= MAX_RESPONSE || size({ ...document, Reason: '' }) <= MAX_RESPONSE) {
+    return '';
+  }
+  const { Data: data = {} } = document;
+  const largest = Object.entries(data).map(([name, value]) => [name.slice(0, 100), size(value)]).sort((a, b) => b[1] - a[1]).slice(0, 3);
+  return (
+    `the response is ${total} bytes long, ${MAX_RESPONSE} are allowed: Data takes ${size(data)} of them, the largest attributes are ` +
+    `${largest.map(([name, bytes]) => `"${name}" with ${bytes}`).join(', ')}; return the name of a place where the value is kept instead`
+  );
+}
+
 // encode returns the body of an answer: 4,096 bytes at most. It shortens the reason, and fails a request whose attributes do not fit.
 function encode(document) {
-  const total = size(document);
-  if (total > MAX_RESPONSE && document.Status === 'SUCCESS' && size({ ...document, Reason: '' }) > MAX_RESPONSE) {
-    const { Data: data = {} } = document;
+  const problem = document.Status === 'SUCCESS' && tooLong(document);
+  if (problem) {
     delete document.Data;
     delete document.NoEcho;
-    const largest = Object.entries(data).map(([name, value]) => [name.slice(0, 100), size(value)]).sort((a, b) => b[1] - a[1]).slice(0, 3);
     document.Status = 'FAILED';
-    document.Reason =
-      `the response is ${total} bytes long, ${MAX_RESPONSE} are allowed: Data takes ${size(data)} of them, the largest attributes are ` +
-      `${largest.map(([name, bytes]) => `"${name}" with ${bytes}`).join(', ')}; return the name of a place where the value is kept instead`;
+    document.Reason = problem;
   }
   if (size(document) <= MAX_RESPONSE) {
     return JSON.stringify(document);
@@ -688,6 +698,7 @@ class Handler {
     const replace = async () => {
       try {
         const response = await run('create');
+        checkReplacement(request, response);
         return { ...response, id: response.id || request.requestId, replaces: true };
       } catch (thrown) {
         const error = asError(thrown);
@@ -720,6 +731,22 @@ class Handler {
       }
     };
     return [request, update];
+  }
+}
+
+// checkReplacement throws if the attributes of a replacement cannot be sent. Its ID must not be in an answer that is FAILED.
+function checkReplacement(request, response) {
+  let problem;
+  try {
+    problem = tooLong({
+      Status: 'SUCCESS', PhysicalResourceId: response.id, StackId: request.stackId, RequestId: request.requestId, LogicalResourceId: request.logicalId,
+      Reason: '', Data: plain(response.attributes ?? {}, () => {}), NoEcho: true,
+    });
+  } catch (error) {
+    problem = `the attributes cannot be encoded: ${asError(error).message}`;
+  }
+  if (problem) {
+    throw Object.assign(new Error(problem), { id: response.id });
   }
 }
 

@@ -188,6 +188,15 @@ test('an immutable change replaces', async () => {
   assert.deepEqual([answer.Status, answer.PhysicalResourceId, provider.calls], ['SUCCESS', 'thing-b', ['create']]);
 });
 
+test('a replacement with bad attributes', async () => {
+  for (const [attributes, want] of [[{ Big: 'x'.repeat(5000) }, /^the response is/], [{ Bad: 1n }, /^the attributes cannot be encoded/]]) {
+    const provider = things(() => ({ id: 'new', attributes }));
+    const answer = await ask(pintle.handler(provider), 'Update', { Name: 'b' }, { Name: 'a' }, 'old');
+    assert.deepEqual([answer.Status, answer.PhysicalResourceId, provider.calls, provider.seen.id], ['FAILED', 'old', ['create', 'delete'], 'new']);
+    assert.match(answer.Reason, want);
+  }
+});
+
 test('immutable fields', async () => {
   const sites = {
     properties: {

@@ -601,20 +601,26 @@ def _encode(document: dict) -> bytes:
 
 def _body(document: dict) -> bytes:
     """Returns the body of an answer: 4,096 bytes at most. It shortens the reason, and fails a request whose attributes do not fit."""
-    body = _encode(document)
-    if len(body) <= _MAX_RESPONSE:
-        return body
-    if document["Status"] == "SUCCESS" and len(_encode({**document, "Reason": ""})) > _MAX_RESPONSE:
-        data = document.pop("Data", {})
+    problem = _too_long(document) if document["Status"] == "SUCCESS" else ""
+    if problem:
+        document.pop("Data", None)
         document.pop("NoEcho", None)
-        largest = sorted(((len(_encode(value)), name) for name, value in data.items()), reverse=True)[:3]
-        text = ", ".join(f'"{name[:100]}" with {size}' for size, name in largest)
-        document["Status"] = "FAILED"
-        document["Reason"] = (
-            f"the response is {len(body)} bytes long, {_MAX_RESPONSE} are allowed: Data takes {len(_encode(data))} of them, the largest "
-            f"attributes are {text}; return the name of a place where the value is kept instead"
-        )
+        document["Status"], document["Reason"] = "FAILED", problem
     return _cut(document)
+
+
+def _too_long(document: dict) -> str:
+    """Says which attributes make an answer too long, without its reason."""
+    size = len(_encode(document))
+    if size <= _MAX_RESPONSE or len(_encode({**document, "Reason": ""})) <= _MAX_RESPONSE:
+        return ""
+    data = document.get("Data", {})
+    largest = sorted(((len(_encode(value)), name) for name, value in data.items()), reverse=True)[:3]
+    text = ", ".join(f'"{name[:100]}" with {length}' for length, name in largest)
+    return (
+        f"the response is {size} bytes long, {_MAX_RESPONSE} are allowed: Data takes {len(_encode(data))} of them, the largest "
+        f"attributes are {text}; return the name of a place where the value is kept instead"
+    )
 
 
 def _cut(document: dict) -> bytes:
@@ -889,12 +895,26 @@ class _Handler:
         current = request.id
         try:
             response = self._finish(provider, request, provider.create(request))
+            self._check(request, response)
         except Exception as error:
             made = getattr(error, "id", "")
             if isinstance(made, str) and made not in ("", current):
                 self._undo(provider, request, made, error)
             raise
         return dataclasses.replace(response, id=response.id or request.request_id, replaces=True)
+
+    def _check(self, request: Request, response: Response) -> None:
+        """Raises an error if the attributes of a replacement cannot be sent. Its ID must not be in an answer that is FAILED."""
+        try:
+            data = _plain(response.attributes) if response.attributes is not None else {}
+            problem = _too_long({
+                "Status": "SUCCESS", "PhysicalResourceId": response.id, "StackId": request.stack_id, "RequestId": request.request_id,
+                "LogicalResourceId": request.logical_id, "Reason": "", "Data": data, "NoEcho": True,
+            })
+        except (TypeError, ValueError, AttributeError, RecursionError) as error:
+            problem = f"the attributes cannot be encoded: {error}"
+        if problem:
+            raise _with_id(ValueError(problem), response.id)
 
     def _undo(self, provider: Provider, request: Request, made: str, error: Exception) -> None:
         """Deletes what a failed replacement has made."""
