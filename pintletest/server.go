@@ -80,7 +80,11 @@ func StartServer(t testing.TB, options ...string) *Server {
 // findProgram returns the path of the program.
 func findProgram(ctx context.Context) (string, error) {
 	if given := os.Getenv("PINTLE"); given != "" {
-		return given, nil
+		path, err := exec.LookPath(given)
+		if err != nil {
+			return "", fmt.Errorf("the variable PINTLE: %w", err)
+		}
+		return filepath.Abs(path) // commands run in other directories
 	}
 	// go builds the tool, and prints the path of the result. Without a tool directive it fails at once.
 	if out, err := exec.CommandContext(ctx, "go", "tool", "-n", tool).Output(); err == nil {

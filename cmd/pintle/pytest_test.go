@@ -108,9 +108,13 @@ func TestPytest(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+	relative, err := filepath.Rel(dir, program) // the program also runs in another directory
+	if err != nil {
+		t.Fatal(err)
+	}
 	cmd := exec.CommandContext(t.Context(), python, "-m", "pytest", "-p", "pytest_pintle", "-p", "no:cacheprovider", "-q", "-rA")
 	cmd.Dir = dir
-	cmd.Env = append(os.Environ(), "PYTHONPATH="+plugin, "PYTHONDONTWRITEBYTECODE=1", "PINTLE="+program, "NO_COLOR=1")
+	cmd.Env = append(os.Environ(), "PYTHONPATH="+plugin, "PYTHONDONTWRITEBYTECODE=1", "PINTLE="+relative, "NO_COLOR=1")
 	for _, name := range []string{"HTTP_PROXY", "http_proxy"} { // where nothing listens: the server is asked without a proxy
 		cmd.Env = append(cmd.Env, name+"=http://127.0.0.1:9")
 	}

@@ -53,6 +53,7 @@ func TestStartServer(t *testing.T) {
 	t.Setenv("SHELF", t.TempDir())
 	t.Setenv("PINTLE_LISTEN", "127.0.0.1:1") // nothing may listen there, so a server that reads it does not start
 	t.Setenv("AWS_PROFILE", "other")
+	t.Setenv("PINTLE", relativeProgram(t))
 	project := readerProject(t)
 	var at string
 	t.Run("test", func(t *testing.T) {
@@ -99,6 +100,24 @@ func TestStartServer(t *testing.T) {
 	if os.Getenv("AWS_PROFILE") != "other" || os.Getenv("AWS_ENDPOINT_URL_CLOUDFORMATION") == at {
 		t.Error("the environment is not restored")
 	}
+}
+
+// relativeProgram returns the program as a path relative to the working directory.
+func relativeProgram(t *testing.T) string {
+	t.Helper()
+	program, err := exec.LookPath("pintle")
+	if err != nil {
+		t.Fatal(err)
+	}
+	here, err := os.Getwd()
+	if err != nil {
+		t.Fatal(err)
+	}
+	relative, err := filepath.Rel(here, program)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return relative
 }
 
 // refuses reports whether a server accepts no connections.
@@ -364,6 +383,7 @@ test('variables', () => {
 
 test('a server that does not start', async () => {
   await assert.rejects(startServer({ options: ['--no-such-flag'] }), /exited with status 2[^]*unknown flag: --no-such-flag/);
+  await assert.rejects(startServer({ cwd: 'no-such-directory' }), /the directory no-such-directory does not exist/);
 });
 
 test('a server that stops', async () => {
@@ -379,12 +399,16 @@ test('a server that stops', async () => {
 			t.Fatal(err)
 		}
 	}
+	relative, err := filepath.Rel(project, program) // the program also runs in another directory
+	if err != nil {
+		t.Fatal(err)
+	}
 	temporary := t.TempDir()
 	run := func(args ...string) string {
 		t.Helper()
 		cmd := exec.CommandContext(t.Context(), node, args...)
 		cmd.Dir = project
-		cmd.Env = append(os.Environ(), "PINTLE="+program, "SHELF="+filepath.Join(project, "shelf"), "TMPDIR="+temporary, "AWS_PROFILE=other",
+		cmd.Env = append(os.Environ(), "PINTLE="+relative, "SHELF="+filepath.Join(project, "shelf"), "TMPDIR="+temporary, "AWS_PROFILE=other",
 			"PINTLE_LISTEN=127.0.0.1:1", "HTTP_PROXY=http://127.0.0.1:9")
 		out, err := cmd.CombinedOutput()
 		if err != nil {

@@ -41,8 +41,10 @@ _TEXT: typing.Any = {"encoding": "utf-8", "errors": "replace"}
 def _program() -> str:
     """Returns the path of pintle: the variable PINTLE, else the one next to Python, else the one on PATH."""
     given = os.environ.get("PINTLE")
+    if given:
+        return os.path.abspath(shutil.which(given) or given)  # commands run in other directories
     own = pathlib.Path(sys.executable).parent
-    found = given or shutil.which("pintle", path=str(own)) or shutil.which("pintle")
+    found = shutil.which("pintle", path=str(own)) or shutil.which("pintle")
     if not found:
         raise pytest.UsageError("pintle is neither next to this Python nor on PATH: install it, for example with pip install pintle")
     return found

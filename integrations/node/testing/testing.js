@@ -1,10 +1,10 @@
 'use strict';
 // A local CloudFormation for tests in Node: it starts `pintle serve --dev` and stops it. See testing.d.ts for the contract.
 const { execFile, spawn } = require('node:child_process');
-const { closeSync, openSync } = require('node:fs');
+const { closeSync, existsSync, openSync } = require('node:fs');
 const { mkdtemp, readFile, rm, writeFile } = require('node:fs/promises');
 const { tmpdir } = require('node:os');
-const { join } = require('node:path');
+const { join, resolve: absolute, sep } = require('node:path');
 
 const START_MS = 60_000;
 const STOP_MS = 30_000;
@@ -12,7 +12,8 @@ const STOP_MS = 30_000;
 // program returns pintle: the path in the variable PINTLE, else that of the npm package of this platform, else the one on PATH.
 function program() {
   if (process.env.PINTLE) {
-    return process.env.PINTLE;
+    const given = process.env.PINTLE;
+    return given.includes('/') || given.includes(sep) ? absolute(given) : given; // commands run in other directories
   }
   const file = process.platform === 'win32' ? 'pintle.exe' : 'pintle';
   try {
@@ -41,6 +42,9 @@ class Server {
   #stopping;
 
   static async start({ options = [], cwd = process.cwd() } = {}) {
+    if (!existsSync(cwd)) {
+      throw new Error(`the directory ${cwd} does not exist`); // without it, spawn reports that the program does not exist
+    }
     const server = new Server();
     server.#directory = await mkdtemp(join(tmpdir(), 'pintle-'));
     try {
