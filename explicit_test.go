@@ -209,3 +209,30 @@ func TestSecretsFollowValues(t *testing.T) {
 		}
 	}
 }
+
+// TestReplacementThatCannotBeSent checks that a replacement whose attributes are too long, or cannot be encoded, keeps the old ID: with
+// the new one the service would delete the resource that is still in use.
+func TestReplacementThatCannotBeSent(t *testing.T) {
+	for name, attributes := range map[string]map[string]any{
+		"too long":           {"Big": strings.Repeat("x", wire.MaxResponse)},
+		"not encodable":      {"Bad": make(chan int)},
+		"too long, long IDs": {"Big": strings.Repeat("x", wire.MaxResponse)},
+	} {
+		t.Run(name, func(t *testing.T) {
+			old := PhysicalID("old")
+			if strings.Contains(name, "long IDs") {
+				old = PhysicalID(strings.Repeat("o", wire.MaxPhysicalID))
+			}
+			w := newWorld(t, HandlerFunc(func(context.Context, *Request) (Answer, error) {
+				return Answer{ID: "new", Replaces: true, Attributes: attributes}, nil
+			}))
+			a := w.deliver(t, w.event(Update, old, `{"Name":"b"}`, `{"Name":"a"}`))
+			if a.Status != wire.Failed || a.PhysicalResourceID != old {
+				t.Errorf("answered %s", short(a))
+			}
+			if !strings.Contains(w.log.String(), "left behind") {
+				t.Errorf("the log does not name the new resource:\n%s", &w.log)
+			}
+		})
+	}
+}

@@ -390,6 +390,15 @@ func (s *Server) encode(a answered, w wire.Response, answer Answer, hide *redact
 	if a.response, a.body, err = encode(w, data, answer.NoEcho); err != nil {
 		return a, err
 	}
+	was := a.request.PhysicalResourceID
+	if a.request.RequestType == Update && w.Status == wire.Success && a.response.Status == wire.Failed && w.PhysicalResourceID != was {
+		// Its attributes cannot be sent. With the new ID the service would later delete the old resource, which is still in use.
+		a.log.Error("the replacement cannot be answered and is left behind", "physicalId", w.PhysicalResourceID)
+		a.response.PhysicalResourceID = was
+		if a.response, a.body, err = cutReason(a.response); err != nil {
+			return a, err
+		}
+	}
 	if whole != "" && a.response.Reason != whole {
 		a.log.Warn("reason was cut to fit", "reason", whole)
 	}
