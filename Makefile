@@ -18,7 +18,7 @@ build: ## the binary, as bin/pintle
 	go build -o bin/pintle ./cmd/pintle
 
 test: ## every test; needs nothing but Go
-	go test -timeout 30m ./...
+	go test -timeout 45m ./...
 
 race: ## every test with the race detector, in random order
 	go test -race -shuffle=on ./...
@@ -91,7 +91,7 @@ failover: ## kill the primary of two PostgreSQL servers under load, FAILOVERS ti
 	PINTLE_REQUIRE=postgres go test ./cmd/pintle -count=1 -timeout 60m -v -run '^(TestFailover|TestPatroni)$$' -failovers=$(FAILOVERS)
 
 clients: ## every test, with the AWS CLI, boto3, cfn-lint, Python and Node required instead of skipped
-	PINTLE_REQUIRE=aws,boto3,cfn-lint,python3,node go test -count=1 -timeout 30m ./...
+	PINTLE_REQUIRE=aws,boto3,cfn-lint,python3,node go test -count=1 -timeout 45m ./...
 
 walkthrough: ## deploy the example, then delete it
 	go run ./cmd/pintle deploy examples/walkthrough

@@ -43,7 +43,7 @@ var blocks = []snippet{
 		page: "README.md", begins: "go run ./cmd/pintle deploy", from: ".",
 		before: "pintle deploy examples/walkthrough", after: "pintle list | grep walkthrough && exit 1 || true",
 	},
-	{page: "README.md", begins: "go test -timeout 30m ./...", elsewhere: "it is what runs this"},
+	{page: "README.md", begins: "go test -timeout 45m ./...", elsewhere: "it is what runs this"},
 	{
 		page: "README.md", begins: "go install", needs: []string{"python3"},
 		before: `cat > handler.py <<'END'
