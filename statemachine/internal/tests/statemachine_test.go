@@ -217,7 +217,7 @@ func TestDefinition(t *testing.T) {
 func TestConfig(t *testing.T) {
 	for want, c := range map[string]statemachine.Config{
 		`"" is not the ARN of a state machine`: {},
-		"there is no key":                      {Machine: machineARN},
+		"no key to seal with":                  {Machine: machineARN},
 		"32 are needed":                        {Machine: machineARN, Keys: [][]byte{[]byte("short")}},
 		"the endpoint of states":               {Machine: machineARN, Keys: [][]byte{[]byte(stateKey)}, Endpoint: "ftp://x"},
 	} {

@@ -404,7 +404,7 @@ func TestConfig(t *testing.T) {
 		keys := [][]byte{key}
 		for want, c := range map[string]waiter.Config{
 			"there is no database": {Keys: keys},
-			"there is no key":      {DB: w.db},
+			"no key to seal with":  {DB: w.db},
 			"31 bytes":             {DB: w.db, Keys: [][]byte{key[1:]}},
 			"too short":            {DB: w.db, Keys: keys, Lease: time.Millisecond},
 			"not be negativ":       {DB: w.db, Keys: keys, PollInterval: -1},
