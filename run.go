@@ -149,18 +149,18 @@ func Run(ctx context.Context, c RunConfig) error {
 		if err != nil {
 			return errors.Join(err, api.failInit(ctx, "Pintle.BadConfiguration", err))
 		}
-		return s.beside(ctx, func(ctx context.Context) error { return s.invocations(ctx, api) })
+		return s.withWaiter(ctx, func(ctx context.Context) error { return s.invocations(ctx, api) })
 	}
 	if err != nil {
 		return err
 	}
 	switch {
 	case web:
-		return s.beside(ctx, func(ctx context.Context) error { return s.listen(ctx, c) })
+		return s.withWaiter(ctx, func(ctx context.Context) error { return s.listen(ctx, c) })
 	case c.FCRuntimeAPI != "":
-		return s.beside(ctx, func(ctx context.Context) error { return s.pollFC(ctx, c.FCRuntimeAPI) })
+		return s.withWaiter(ctx, func(ctx context.Context) error { return s.pollFC(ctx, c.FCRuntimeAPI) })
 	case c.FCPort != "":
-		return s.beside(ctx, func(ctx context.Context) error { return s.listenFC(ctx, c.FCPort) })
+		return s.withWaiter(ctx, func(ctx context.Context) error { return s.listenFC(ctx, c.FCPort) })
 	}
 	if c.QueueCredentials == nil {
 		return errors.New("the queue needs QueueCredentials")
@@ -169,11 +169,11 @@ func Run(ctx context.Context, c RunConfig) error {
 	if err != nil {
 		return err
 	}
-	return s.beside(ctx, func(ctx context.Context) error { return s.pollQueue(ctx, q) })
+	return s.withWaiter(ctx, func(ctx context.Context) error { return s.pollQueue(ctx, q) })
 }
 
-// beside runs the waiter, if it has a Run method, in parallel with serve. It returns when both have returned.
-func (s *Server) beside(ctx context.Context, serve func(context.Context) error) error {
+// withWaiter runs the waiter, if it has a Run method, in parallel with serve. It returns when both have returned.
+func (s *Server) withWaiter(ctx context.Context, serve func(context.Context) error) error {
 	waiter, ok := s.waiter.(RunningWaiter)
 	if !ok {
 		return serve(ctx)

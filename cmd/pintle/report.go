@@ -65,13 +65,13 @@ type failureDocument struct {
 	// Problems are those of a template, each with its place.
 	Problems []problemDocument `json:"problems,omitempty"`
 	Next     string            `json:"next,omitempty"`
-	// who is the side that has to act, for people.
-	who string
+	// side names the side that has to act, for people.
+	side string
 }
 
 // blame sets the fault.
 func (f *failureDocument) blame(fault catalogue.Fault) {
-	f.Fault, f.Code, f.who = fault.Stable, fault.Code, fault.Who
+	f.Fault, f.Code, f.side = fault.Stable, fault.Code, fault.Who
 }
 
 // codeOf returns the code of a resource's failure, by its status and its reason; "" if it did not fail by itself.
@@ -205,7 +205,7 @@ func (f *failureDocument) print(w io.Writer) {
 	}
 	line("reason", f.Reason)
 	if f.Fault != "" {
-		line("fault", f.who)
+		line("fault", f.side)
 		line("explain", explainLine(f.Code))
 	}
 	if len(f.Log) > 0 {

@@ -106,7 +106,7 @@ func (a *app) respond(ctx context.Context, o *respondOptions, argument, resource
 	fmt.Fprintf(a.stdout, "the %s of %s was answered with %s, physical id %s%s\n", done.Type, done.Logical, done.Status,
 		done.PhysicalID, origin)
 	if next != "" {
-		a.say("no engine is at work on stack %s: continue with: %s", stack, next)
+		a.say("no engine is running for stack %s: continue with: %s", stack, next)
 	}
 	return nil
 }

@@ -135,7 +135,7 @@ func Open(ctx context.Context, cfg Config) (*Engine, error) {
 	e.deadlines = deadlines{runner: run, nested: nestedStacks{e}}
 	run.attendSoon = nestedStacks{e}.attendSoon
 	if e.observer == nil {
-		e.observer = nobody{}
+		e.observer = noObserver{}
 	}
 	if e.log == nil {
 		e.log = slog.New(slog.DiscardHandler)

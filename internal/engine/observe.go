@@ -95,15 +95,15 @@ func (f failure) cause() Cause {
 	return CauseDeclaration // template error codes are also classes
 }
 
-// nobody is an observer that does nothing.
-type nobody struct{}
+// noObserver is an observer that does nothing.
+type noObserver struct{}
 
-func (nobody) Began(string, store.Kind)                             {}
-func (nobody) Ended(string, store.Kind, store.Phase, time.Duration) {}
-func (nobody) Answered(string, AnswerKind)                          {}
-func (nobody) Failed(string, Cause)                                 {}
-func (nobody) Silent(string)                                        {}
-func (nobody) TookOver(int)                                         {}
+func (noObserver) Began(string, store.Kind)                             {}
+func (noObserver) Ended(string, store.Kind, store.Phase, time.Duration) {}
+func (noObserver) Answered(string, AnswerKind)                          {}
+func (noObserver) Failed(string, Cause)                                 {}
+func (noObserver) Silent(string)                                        {}
+func (noObserver) TookOver(int)                                         {}
 
 // observed defers a call of the observer until the decision is committed.
 func (d *decision) observed(what func(o Observer, dialect string)) {

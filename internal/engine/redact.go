@@ -10,9 +10,9 @@ import (
 )
 
 // redact redacts a text: it removes signatures, the secrets that the provider was given, those that it or its
-// neighbours hold, and those in beside.
-func (d *decision) redact(r *store.Request, text string, beside ...value.Value) string {
-	return d.without(text, d.calledWith(r.Body.Token, r.Body.HTTPConfig), append(beside, r.Body.Properties, r.Body.OldProperties)...)
+// neighbours hold, and those in more.
+func (d *decision) redact(r *store.Request, text string, more ...value.Value) string {
+	return d.without(text, d.calledWith(r.Body.Token, r.Body.HTTPConfig), append(more, r.Body.Properties, r.Body.OldProperties)...)
 }
 
 // presentable redacts a text for people: it removes signatures, control characters, and every secret that this

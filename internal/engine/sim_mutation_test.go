@@ -11,7 +11,7 @@ import (
 	"testing"
 )
 
-var simMutations = flag.Bool("sim.mutations", false, "run TestMutations, which builds the engine anew for each of them")
+var simMutations = flag.Bool("sim.mutations", false, "run TestMutations, which builds the engine again for each of them")
 
 // mutation is a way to break the engine: it replaces one snippet that occurs exactly once in a file.
 type mutation struct {
@@ -168,7 +168,7 @@ var mutations = []mutation{
 		found: []invariant{askedRightly},
 	},
 	{
-		name: "who is asked again is still thought to be busy", file: "polling.go",
+		name: "a process that was polled still counts as the executor", file: "polling.go",
 		from:  "	r.Executor = 0 // should this node die, nothing dies with it\n	d.changeRequest(r)\n	body",
 		to:    "	d.changeRequest(r)\n	body",
 		found: []invariant{askedRightly, oneInFlight},
@@ -267,12 +267,12 @@ var mutations = []mutation{
 		found: []invariant{allEnd},
 	},
 	{
-		name: "what is nested is not taken back", file: "resource.go", nested: true,
+		name: "nested stacks are not rolled back", file: "resource.go", nested: true,
 		from: "if d.isNested(instance.Body.Type) && (s.Touched || phases(d).revisitsAll()) {", to: "if false {",
 		found: []invariant{allEnd, sameText, stands, rootEnds, noneLeft, accounted, notTooEarly},
 	},
 	{
-		name: "who takes himself back is not waited for", file: "nestedstack.go", nested: true,
+		name: "a nested stack that rolls back by itself is not awaited", file: "nestedstack.go", nested: true,
 		from: "	case store.PhaseRevert, store.PhaseRevertCleanup:\n		d.adopt(n)\n		return true, nil", to: "	case store.PhaseRevert, store.PhaseRevertCleanup:\n		return false, nil",
 		found: []invariant{allEnd, sameText, stands},
 	},
@@ -313,7 +313,7 @@ var mutations = []mutation{
 		found: []invariant{oldFirst, agreed, accounted},
 	},
 	{
-		name: "the bound of what is at work at once is for the beginning", file: "scheduler.go", ros: true,
+		name: "the parallelism limit applies only at the beginning", file: "scheduler.go", ros: true,
 		from: "d.op.Parallelism == 0 || d.op.Running < d.op.Parallelism }", to: "d.op.Parallelism == 0 || d.op.Running < d.op.Parallelism || d.view.Request != nil }",
 		found: []invariant{withinBounds},
 	},

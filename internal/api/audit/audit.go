@@ -20,7 +20,7 @@ import (
 type Entry struct {
 	// Time is when the call was completed. Zero means now.
 	Time time.Time `json:"time"`
-	// Who is the caller, and From is the caller's address.
+	// Who identifies the caller. From is the caller's address.
 	Who  Who    `json:"who,omitzero"`
 	From string `json:"from,omitempty"`
 	// Endpoint is the endpoint that received the call, and Service the API.

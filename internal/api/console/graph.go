@@ -95,11 +95,11 @@ func neighbours(all []engine.Dependency, chosen wire.LogicalID, limit int) (near
 	if len(all) <= limit {
 		return all, found
 	}
-	beside := make([][]int, len(all))
+	adjacent := make([][]int, len(all))
 	for i, d := range all {
 		for _, need := range d.Needs {
 			if j, ok := at[need]; ok {
-				beside[i], beside[j] = append(beside[i], j), append(beside[j], i)
+				adjacent[i], adjacent[j] = append(adjacent[i], j), append(adjacent[j], i)
 			}
 		}
 	}
@@ -116,7 +116,7 @@ func neighbours(all []engine.Dependency, chosen wire.LogicalID, limit int) (near
 		for ; next == len(queue); other++ { // no other resource is connected to these
 			take(other)
 		}
-		for _, j := range beside[queue[next]] {
+		for _, j := range adjacent[queue[next]] {
 			take(j)
 		}
 	}

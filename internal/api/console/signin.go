@@ -179,7 +179,7 @@ func (c *Console) signOut(v *visit) error {
 	return nil
 }
 
-// record calls Record if it is set. who is nil if the caller is unknown.
+// record calls Record if it is set. A nil identity means that the caller is unknown.
 func (c *Console) record(w http.ResponseWriter, r *http.Request, who *Identity, a Action) {
 	if c.Record == nil {
 		return

@@ -52,8 +52,8 @@ var sources = []string{
 	"AWS_CONTAINER_CREDENTIALS_FULL_URI", "AWS_CONTAINER_CREDENTIALS_RELATIVE_URI",
 }
 
-// besides are the other variables that belong to the server's own keys and endpoints.
-var besides = []string{
+// related lists the other variables that belong to the server's own keys and endpoints.
+var related = []string{
 	configFile, credentialsFile, "AWS_ROLE_ARN", "AWS_ROLE_SESSION_NAME", "AWS_CONTAINER_AUTHORIZATION_TOKEN",
 	"AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE", "AWS_STS_REGIONAL_ENDPOINTS", metadata,
 }
@@ -91,7 +91,7 @@ func Variables(c Config) map[string]string {
 		variables["AWS_CA_BUNDLE"] = own["AWS_CA_BUNDLE"]
 	}
 	if told && hasKeys(own) {
-		for _, name := range slices.Concat([]string{keyID, secret, token}, sources, besides) {
+		for _, name := range slices.Concat([]string{keyID, secret, token}, sources, related) {
 			if own[name] != "" {
 				variables[name] = own[name]
 			}
@@ -118,7 +118,7 @@ func Own(environ []string) (key Key, ok bool) {
 // it.
 func Decides(name string) bool {
 	return name == keyID || name == secret || name == token || name == ignore || name == Endpoint ||
-		strings.HasPrefix(name, EndpointPrefix) || slices.Contains(sources, name) || slices.Contains(besides, name)
+		strings.HasPrefix(name, EndpointPrefix) || slices.Contains(sources, name) || slices.Contains(related, name)
 }
 
 // Chooses reports whether variables set the endpoint of all AWS calls or their keys: by a key, a reference to one, or

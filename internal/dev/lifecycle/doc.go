@@ -16,7 +16,7 @@
 //	! ValidationError "text"               the call was refused
 //	-> q1 Update Site id=a {new} was {old} a request to the provider, with its properties
 //	<- q1 SUCCESS id=b {"URL":"v"}         its answer, with Data
-//	-- nobody answers                      a remark; the lines below it need no action
+//	-- no answer arrives                   a remark; the lines below it need no action
 //	stack UPDATE_COMPLETE "reason"         an event of the stack
 //	Site UPDATE_COMPLETE id=b {properties} an event of a resource
 //	Site DELETE_COMPLETE id=a (Site-UUID)  the same with the other form of event id; such an event has no properties

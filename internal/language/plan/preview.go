@@ -186,11 +186,8 @@ func (p *preview) modify(change *Change, c *Candidate, now *Now) {
 		})
 	}
 	policies(change, c)
-	if change.Again = now.Unsettled; change.Again && !slices.Contains(change.Scope, Properties) {
-		change.Scope = append([]string{Properties}, change.Scope...)
-	}
-	anew := p.world.ForceReplace != nil && p.world.ForceReplace(c.Logical)
-	if anew && !slices.Contains(change.Scope, Properties) {
+	forced := p.world.ForceReplace != nil && p.world.ForceReplace(c.Logical)
+	if change.Again = now.Unsettled; (change.Again || forced) && !slices.Contains(change.Scope, Properties) {
 		change.Scope = append([]string{Properties}, change.Scope...)
 	}
 	if len(change.Scope) == 0 {
@@ -201,7 +198,7 @@ func (p *preview) modify(change *Change, c *Candidate, now *Now) {
 	if problem == "" {
 		change.After = context(properties, metadata)
 	}
-	if change.Replacement = p.replacement(change); anew && problem == "" {
+	if change.Replacement = p.replacement(change); forced && problem == "" {
 		change.Replacement, change.Problem = ReplacementTrue, "" // an immutable property is then not a problem
 	}
 	policy := c.New.UpdateReplacePolicy

@@ -225,7 +225,7 @@ func New(config Config) (*Delivery, error) {
 		config.Now = time.Now
 	}
 	if config.Local == nil {
-		config.Local = nobody{}
+		config.Local = noProcesses{}
 	}
 	return &Delivery{
 		config: config,

@@ -98,11 +98,11 @@ func accountOf(r store.Request) string {
 	return stack.Account
 }
 
-type nobody struct{}
+type noProcesses struct{}
 
-func (nobody) Match(wire.ServiceToken) (Provider, bool) { return Provider{}, false }
-func (nobody) Invoke(string, local.Event) error         { return local.ErrUnknown }
-func (nobody) Cancel(string, time.Duration)             {}
+func (noProcesses) Match(wire.ServiceToken) (Provider, bool) { return Provider{}, false }
+func (noProcesses) Invoke(string, local.Event) error         { return local.ErrUnknown }
+func (noProcesses) Cancel(string, time.Duration)             {}
 
 // busyPoll limits the wait for a busy provider, in case other requests keep taking its free processes.
 const busyPoll = 5 * time.Second

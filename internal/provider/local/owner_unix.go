@@ -14,8 +14,8 @@ func trusted(path, dir string) bool {
 	if !ok {
 		return false
 	}
-	beside, ok := ownerOf(dir)
-	return owner == 0 || int(owner) == os.Geteuid() || ok && owner == beside
+	expected, ok := ownerOf(dir)
+	return owner == 0 || int(owner) == os.Geteuid() || ok && owner == expected
 }
 
 func ownerOf(path string) (uid uint32, ok bool) {

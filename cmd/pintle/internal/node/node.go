@@ -514,7 +514,7 @@ func (n *Node) openKeys(ctx context.Context) (*store.Keys, error) {
 	}
 	return source.open(ctx, func(ctx context.Context) (used bool, of string, err error) {
 		if n.config.Database == "" {
-			return Exists(n.config.Lock.directory), "the database beside it", nil
+			return Exists(n.config.Lock.directory), "the database next to it", nil
 		}
 		fresh, err := postgres.Fresh(ctx, n.config.Database)
 		return !fresh, "the database", err

@@ -17,7 +17,7 @@ func TestLinesOfFunctionsWithOneName(t *testing.T) {
 	const arn = "arn:aws:lambda:us-east-1:000000000000:function:worker"
 	place := registry.Scope{Account: "000000000000", Region: "us-east-1"}
 	functions := n.cloud.catalog.Functions
-	n.stackLogs.print(arn, "", "nobody's")
+	n.stackLogs.print(arn, "", "without a stack")
 	for _, stack := range []wire.StackID{"one", "two"} {
 		item, err := functions.Put(t.Context(), registry.Item[registry.Function]{
 			Scope: place, Name: "worker", Owner: registry.OwnerOf(stack, "Worker", "r"),

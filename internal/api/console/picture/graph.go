@@ -136,12 +136,12 @@ func choose(nodes []Node, o Options) part {
 // dependencies in both directions. If that node was not chosen, it fills the rest with the nodes nearest to the first
 // remaining one.
 func (p *part) nearest(nodes []Node, index map[string]int, from int, chosen bool, limit int) []int {
-	beside := make([][]int, len(nodes))
+	neighbours := make([][]int, len(nodes))
 	for i, n := range nodes {
 		for _, id := range n.Needs {
 			if j, ok := index[id]; ok {
-				beside[i] = append(beside[i], j)
-				beside[j] = append(beside[j], i)
+				neighbours[i] = append(neighbours[i], j)
+				neighbours[j] = append(neighbours[j], i)
 			}
 			p.steps++
 		}
@@ -152,7 +152,7 @@ func (p *part) nearest(nodes []Node, index map[string]int, from int, chosen bool
 		seen[start] = true
 		for queue := []int{start}; len(queue) > 0 && len(found) < limit; queue = queue[1:] {
 			found = append(found, queue[0])
-			for _, j := range beside[queue[0]] {
+			for _, j := range neighbours[queue[0]] {
 				if !seen[j] {
 					seen[j] = true
 					queue = append(queue, j)

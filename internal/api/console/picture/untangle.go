@@ -46,14 +46,14 @@ func (l *layout) number(vertices []int) {
 }
 
 // sort orders vertices by the mean position of their adjacent vertices. A vertex without one keeps its position.
-func (l *layout) sort(vertices []int, beside [][]int) {
+func (l *layout) sort(vertices []int, neighbours [][]int) {
 	type mean struct{ sum, count int }
 	means := make(map[int]mean, len(vertices))
 	for _, v := range vertices {
 		m := mean{sum: l.order[v], count: 1}
-		if n := len(beside[v]); n > 0 {
+		if n := len(neighbours[v]); n > 0 {
 			m = mean{count: n}
-			for _, u := range beside[v] {
+			for _, u := range neighbours[v] {
 				m.sum += l.order[u]
 				l.steps++
 			}
@@ -158,7 +158,7 @@ func (l *layout) distance(a, b int) int {
 // pull moves the vertices of a layer towards the mean of their adjacent vertices, as close as their distances allow.
 // With the distances subtracted, this is isotonic regression by least squares, which the pool adjacent violators
 // algorithm solves.
-func (l *layout) pull(vertices []int, beside [][]int) {
+func (l *layout) pull(vertices []int, neighbours [][]int) {
 	type pool struct{ sum, count int } // a run of vertices with one value, sum/count
 	pools := make([]pool, 0, len(vertices))
 	offset := 0
@@ -167,9 +167,9 @@ func (l *layout) pull(vertices []int, beside [][]int) {
 			offset += l.distance(vertices[i-1], v)
 		}
 		want := l.centre[v]
-		if n := len(beside[v]); n > 0 {
+		if n := len(neighbours[v]); n > 0 {
 			want = 0
-			for _, u := range beside[v] {
+			for _, u := range neighbours[v] {
 				want += l.centre[u]
 				l.steps++
 			}
