@@ -321,11 +321,11 @@ func (d changeSets) plan(in *CreateChangeSet, s *submission, before *store.Revis
 func (d changeSets) settle(row *store.ChangeSet, drawn draft) (err error) {
 	row.State, row.Body.Revision, row.Body.RoleARN = store.ChangeSetAvailable, drawn.revision, drawn.role
 	row.Body.Imports = drawn.imports.resources
-	switch words := d.dialect.texts(); {
+	switch words, refused := d.dialect.texts(), planRefusals(drawn.changes); {
 	case drawn.imports.problem != "":
 		row.State, row.Reason, drawn.changes = store.ChangeSetFailed, drawn.imports.problem, []plan.Change{}
-	case planRefusals(drawn.changes) != "":
-		row.State, row.Reason, drawn.changes = store.ChangeSetFailed, planRefusals(drawn.changes), []plan.Change{}
+	case refused != "":
+		row.State, row.Reason, drawn.changes = store.ChangeSetFailed, refused, []plan.Change{}
 	case row.Import:
 		row.Reason = importReview
 	case drawn.unchanged && drawn.revision.Processed != "":
@@ -385,29 +385,50 @@ func (d changeSets) warning(changes []plan.Change, missing string) string {
 	if d.fidelity == FidelityAWS {
 		return ""
 	}
-	var problems []string
-	more := 0
-	for _, c := range changes {
-		switch {
-		case c.Import != "" && d.dialect.wire() == wire.CloudFormation:
-			missing = ""
-		case c.Problem == "":
-		case len(problems) == maxWarnings:
-			more++
-		default:
-			problems = append(problems, c.LogicalID+": "+shortWarning(c.Problem))
+	imported := func(c plan.Change) bool { return c.Import != "" && d.dialect.wire() == wire.CloudFormation }
+	problems := excerpts(changes, ": ", func(c *plan.Change) string {
+		if imported(*c) {
+			return ""
 		}
-	}
-	if problems == nil && missing != "" {
-		problems = append(problems, missing) // from outputs
-	}
-	if problems == nil {
+		return c.Problem
+	})
+	switch {
+	case problems != "":
+	case missing != "" && !slices.ContainsFunc(changes, imported):
+		problems = missing // from outputs
+	default:
 		return ""
 	}
-	if more > 0 {
-		problems = append(problems, fmt.Sprintf("and %d more", more))
+	return "[WARN] The execution of this change set is going to fail. " + problems + "."
+}
+
+// excerpts joins a text of each change that has one, behind its logical ID and a lead: at most [maxWarnings], each shortened to
+// [maxWarning], and how many more there are. It returns "" if no change has a text.
+func excerpts(changes []plan.Change, lead string, text func(*plan.Change) string) string {
+	var list []string
+	more := 0
+	for i := range changes {
+		c := &changes[i]
+		switch full := text(c); {
+		case full == "":
+		case len(list) == maxWarnings:
+			more++
+		default:
+			list = append(list, c.LogicalID+lead+shortWarning(full))
+		}
 	}
-	return "[WARN] The execution of this change set is going to fail. " + strings.Join(problems, "; ") + "."
+	if more > 0 {
+		list = append(list, fmt.Sprintf("and %d more", more))
+	}
+	return strings.Join(list, "; ")
+}
+
+// shortWarning shortens one text to [maxWarning].
+func shortWarning(text string) string {
+	if len(text) > maxWarning {
+		text = strings.ToValidUTF8(text[:maxWarning], "") + "…"
+	}
+	return strings.TrimRight(text, ".;")
 }
 
 // checkStack checks that a change set may be created on the stack. For a create it adds a stack that does not exist.

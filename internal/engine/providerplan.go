@@ -3,7 +3,6 @@ package engine
 import (
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 	"strings"
 	"sync"
@@ -217,46 +216,20 @@ func (d drafts) question(c *plan.Change) (PlanQuestion, bool) {
 	return q, true
 }
 
-// planRefusals says which changes are refused by the providers, "" if none is.
+// planRefusals returns a sentence about the changes that providers refuse, or "".
 func planRefusals(changes []plan.Change) string {
-	var all []string
-	more := 0
-	for i := range changes {
-		switch c := &changes[i]; {
-		case c.Refused == "":
-		case len(all) == maxWarnings:
-			more++
-		default:
-			all = append(all, c.LogicalID+": "+shortWarning(c.Refused))
-		}
-	}
-	if all == nil {
+	refused := excerpts(changes, ": ", func(c *plan.Change) string { return c.Refused })
+	if refused == "" {
 		return ""
 	}
-	if more > 0 {
-		all = append(all, fmt.Sprintf("and %d more", more))
-	}
-	return "Providers refuse the change. " + strings.Join(all, "; ") + "."
+	return "Providers refuse the change. " + refused + "."
 }
 
-// planReplacements says which replacements the providers announce, "" if there are none.
+// planReplacements returns a sentence about the replacements that providers announce, or "".
 func planReplacements(changes []plan.Change) string {
-	var all []string
-	for i := range changes {
-		if c := &changes[i]; c.Reason != "" && len(all) < maxWarnings {
-			all = append(all, c.LogicalID+" must be replaced: "+shortWarning(c.Reason))
-		}
-	}
-	if all == nil {
+	replaced := excerpts(changes, " must be replaced: ", func(c *plan.Change) string { return c.Reason })
+	if replaced == "" {
 		return ""
 	}
-	return "[INFO] " + strings.Join(all, "; ") + "."
-}
-
-// shortWarning bounds one text in the status reason of a change set.
-func shortWarning(text string) string {
-	if len(text) > maxWarning {
-		text = strings.ToValidUTF8(text[:maxWarning], "") + "…"
-	}
-	return strings.TrimRight(text, ".;")
+	return "[INFO] " + replaced + "."
 }
