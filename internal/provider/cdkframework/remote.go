@@ -11,28 +11,16 @@ import (
 	"errors"
 	"fmt"
 	"sync"
-	"time"
 
 	"github.com/google/uuid"
 
 	"github.com/pintle-dev/pintle/internal/provider/local"
 )
 
-// Pauses between attempts to call a function whose processes are all busy.
-const (
-	shortestPause = 20 * time.Millisecond
-	longestPause  = time.Second
-)
-
-// Invoker runs functions: a [local.Runtime].
-type Invoker interface {
-	Invoke(name string, event local.Event) error
-}
-
 // Calls tracks the function calls in flight. Call Done and Request from the runtime's Config.Done and Config.Log. Calls
 // is safe for concurrent use.
 type Calls struct {
-	runtime Invoker
+	runtime local.Invoker
 
 	mu       sync.Mutex
 	open     map[string]*call    // by the ID of the function's event
@@ -50,7 +38,7 @@ func NewCalls() *Calls {
 }
 
 // Use sets the runtime of the functions.
-func (c *Calls) Use(runtime Invoker) { c.runtime = runtime }
+func (c *Calls) Use(runtime local.Invoker) { c.runtime = runtime }
 
 // Begin registers the secrets of a request before it is handled, so that the logs of its function calls are redacted.
 func (c *Calls) Begin(event local.Event) {
@@ -137,14 +125,7 @@ func (c *Calls) invoke(ctx context.Context, name string, payload []byte) (local.
 	c.open[event.ID] = made
 	c.mu.Unlock()
 
-	for pause := shortestPause; ; pause = min(2*pause, longestPause) {
-		err := c.runtime.Invoke(name, event)
-		if err == nil {
-			break
-		}
-		if errors.Is(err, local.ErrBusy) && wait(ctx, pause) {
-			continue
-		}
+	if err := local.InvokeWhenFree(ctx, c.runtime, name, event); err != nil {
 		c.mu.Lock()
 		delete(c.open, event.ID)
 		c.mu.Unlock()
@@ -163,17 +144,5 @@ func (c *Calls) invoke(ctx context.Context, name string, payload []byte) (local.
 		return outcome, nil
 	case <-ctx.Done():
 		return local.Outcome{}, ctx.Err()
-	}
-}
-
-// wait waits for d. It returns false if ctx ends first.
-func wait(ctx context.Context, d time.Duration) bool {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return true
-	case <-ctx.Done():
-		return false
 	}
 }

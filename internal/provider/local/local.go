@@ -33,6 +33,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/pintle-dev/pintle/internal/base/backoff"
 	"github.com/pintle-dev/pintle/internal/base/trace"
 	"github.com/pintle-dev/pintle/internal/provider/bootstrap"
 	"github.com/pintle-dev/pintle/wire"
@@ -382,6 +383,28 @@ func (r *Runtime) Invoke(name string, event Event) error {
 		r.cancels[event.ID] = event.cancel
 	}
 	return err
+}
+
+// Invoker runs events: a [Runtime].
+type Invoker interface {
+	Invoke(name string, event Event) error
+}
+
+// Pauses between attempts to invoke a provider whose queue is full.
+const (
+	shortestPause = 20 * time.Millisecond
+	longestPause  = time.Second
+)
+
+// InvokeWhenFree invokes a provider, and tries again while its processes are busy. Its errors are those of [Runtime.Invoke]; it is
+// [ErrBusy] if ctx ends before a process is free.
+func InvokeWhenFree(ctx context.Context, runtime Invoker, name string, event Event) error {
+	for n := 0; ; n++ {
+		err := runtime.Invoke(name, event)
+		if !errors.Is(err, ErrBusy) || !backoff.Wait(ctx, backoff.Bound(shortestPause, longestPause, n)) {
+			return err
+		}
+	}
 }
 
 func validID(id string) bool {

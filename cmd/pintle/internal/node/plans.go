@@ -82,7 +82,7 @@ func (p *Plans) With(references References) *Plans {
 
 // Done takes the end of an event; false if the event is not a Plan.
 func (p *Plans) Done(id string, outcome local.Outcome) bool {
-	if !strings.HasPrefix(id, planPrefix) {
+	if !isPlan(id) {
 		return false
 	}
 	p.calls.mu.Lock()
@@ -186,7 +186,7 @@ func (c *planCalls) invoke(ctx context.Context, name string, event local.Event) 
 		delete(c.waiting, event.ID)
 		c.mu.Unlock()
 	}()
-	if err := c.runtime.Invoke(name, event); err != nil {
+	if err := local.InvokeWhenFree(ctx, c.runtime, name, event); err != nil {
 		return local.Outcome{}, err
 	}
 	timer := time.NewTimer(PlanTimeout)
@@ -212,28 +212,43 @@ func (c *planCalls) invoke(ctx context.Context, name string, event local.Event) 
 	}
 }
 
-// resolve replaces the dynamic references in a question, as they are replaced in a request.
+// resolve replaces the dynamic references in a question, as they are replaced in a request: a reference that only the old properties
+// contain stays as written if it has no value.
 func (p *Plans) resolve(ctx context.Context, q *engine.PlanQuestion) error {
 	if q.Dialect == wire.ROS || p.references == nil {
 		return nil // in ROS they are text
 	}
 	var wanted []dynamic.Reference
-	for _, part := range []value.Value{q.Token, q.Properties, q.Old} {
-		found, err := dynamic.In(part)
-		if err != nil {
+	needed := map[string]bool{} // by the text of the reference
+	for _, part := range []struct {
+		in  value.Value
+		old bool
+	}{{q.Token, false}, {q.Properties, false}, {q.Old, true}} {
+		found, err := dynamic.In(part.in)
+		switch {
+		case err != nil && part.old:
+			continue
+		case err != nil:
 			return errors.New("a dynamic reference in its properties is not valid")
 		}
 		for _, reference := range found {
-			if p.references.Wants(reference, false) && !slices.Contains(wanted, reference) {
+			if !p.references.Wants(reference, false) {
+				continue
+			}
+			needed[reference.Text] = needed[reference.Text] || !part.old
+			if !slices.Contains(wanted, reference) {
 				wanted = append(wanted, reference)
 			}
 		}
 	}
-	if len(wanted) == 0 {
+	switch {
+	case len(wanted) == 0:
 		return nil
+	case len(wanted) > dynamic.Limit:
+		return fmt.Errorf("its properties have %d dynamic references, %d are allowed", len(wanted), dynamic.Limit)
 	}
-	resolved, _, err := p.references.Resolve(ctx, q.Account, q.Region, wanted)
-	if err != nil || len(resolved) < len(wanted) {
+	resolved, missing, err := p.references.Resolve(ctx, q.Account, q.Region, wanted)
+	if err != nil || slices.ContainsFunc(wanted, func(r dynamic.Reference) bool { return needed[r.Text] && missing[r.Text] != "" }) {
 		return errors.New("a dynamic reference in its properties cannot be resolved now")
 	}
 	q.Token, q.Properties, q.Old = dynamic.Replace(q.Token, resolved), dynamic.Replace(q.Properties, resolved), dynamic.Replace(q.Old, resolved)
