@@ -166,19 +166,11 @@ func (s *Server) plan(ctx context.Context, a answered, b budget, hide *redact.Se
 		answer = &wire.Planned{Error: errNoPlan.Error()} // a handler that wraps the provider dropped its answer
 	}
 	own := *answer
-	own.Reason, own.Error = cutPlan(redacted(hide, own.Reason)), cutPlan(redacted(hide, own.Error))
+	own.Reason, own.Error = shorten(redacted(hide, own.Reason), maxPlanReason), shorten(redacted(hide, own.Error), maxPlanReason)
 	var err error
 	a.body, err = own.Encode()
 	a.log.Info("planned", "change", own.Change, "reason", own.Reason, "problem", own.Error)
 	return a, err
-}
-
-// cutPlan truncates a text in the answer to a Plan.
-func cutPlan(text string) string {
-	if text = wire.CleanText(text); len(text) > maxPlanReason {
-		text = strings.ToValidUTF8(text[:maxPlanReason], "") + "…"
-	}
-	return text
 }
 
 // errPlanReply is the error of a Plan over a transport without a reply.

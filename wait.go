@@ -271,9 +271,13 @@ func (r *Request) handOver(w *wait, answer *Answer, after time.Duration) error {
 
 // progress returns the progress of the wait for people, without secrets.
 func (w *wait) progress(hide *redact.Secrets) string {
-	text := wire.CleanText(redacted(hide, w.Reason))
-	if len(text) > wire.MaxWaitingReason {
-		text = strings.ToValidUTF8(text[:wire.MaxWaitingReason-len("…")], "") + "…"
+	return shorten(redacted(hide, w.Reason), wire.MaxWaitingReason)
+}
+
+// shorten cleans a text for people and shortens it to a number of bytes, with "…" at the end if anything is missing.
+func shorten(text string, most int) string {
+	if text = wire.CleanText(text); len(text) > most {
+		text = strings.ToValidUTF8(text[:most-len("…")], "") + "…"
 	}
 	return text
 }
