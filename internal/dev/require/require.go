@@ -311,6 +311,18 @@ func Playwright(t testing.TB) string {
 	return dir
 }
 
+// Device skips the test if a device of this machine cannot be opened, or fails it if [Variable] lists name. -short does not exclude it.
+func Device(t testing.TB, name, path string) {
+	t.Helper()
+	device, err := os.OpenFile(path, os.O_RDWR, 0)
+	if err != nil {
+		missing(t, name, err.Error())
+	}
+	if err := device.Close(); err != nil {
+		t.Fatal(err)
+	}
+}
+
 // leftOut skips the test if name is excluded and not required. -short excludes every name.
 func leftOut(t testing.TB, name string) {
 	t.Helper()
