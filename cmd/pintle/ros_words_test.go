@@ -248,10 +248,14 @@ func ownCommand(t *testing.T, data string, args ...string) string {
 	return string(out)
 }
 
+// randomFields matches the values of a form's hidden fields, which are random and can contain any word.
+var randomFields = regexp.MustCompile(`(<input type="hidden" name="(?:token|once)" value=")[^"]*`)
+
 // linksOf matches the links of a page of the console.
 var linksOf = regexp.MustCompile(`(?:href|src)="([^"#]+)`)
 
-// consolePages signs in to the console and returns every page that can be reached from the first one, by its address.
+// consolePages signs in to the console and returns every page that can be reached from the first one, without random
+// fields, by its address.
 func consolePages(t *testing.T, data string) map[string]string {
 	t.Helper()
 	jar, err := cookiejar.New(nil)
@@ -280,7 +284,7 @@ func consolePages(t *testing.T, data string) map[string]string {
 		if err != nil {
 			t.Fatal(err)
 		}
-		pages[at.String()] = string(text)
+		pages[at.String()] = randomFields.ReplaceAllString(string(text), "$1")
 		if reply.StatusCode != http.StatusOK {
 			t.Errorf("%s: %s", at, reply.Status)
 		}
