@@ -39,7 +39,7 @@ sim: ## the engine's simulation over SEEDS seeds, and what it covered
 	go test ./internal/engine -count=1 -timeout 60m -run '^Test(Nested)?Simulation$$' -v -sim.seeds=$(SEEDS) -sim.nested=$$(($(SEEDS) / 10))
 
 mutations: ## break the engine on purpose; the simulation has to find each
-	go test ./internal/engine -count=1 -timeout 60m -run '^TestMutations$$' -sim.mutations
+	go test ./internal/engine -count=1 -timeout 20m -run '^TestMutations$$' -sim.mutations
 
 soak: ## kill servers under load for SOAK (1h) on each database, and reconcile stacks with a provider's ledger
 	go test ./cmd/pintle -count=1 -timeout 0 -run '^TestSoak$$' -v -soak.for=$(SOAK)

@@ -2,16 +2,21 @@ package engine_test
 
 import (
 	"encoding/json"
+	"errors"
 	"flag"
 	"fmt"
+	"go/ast"
+	"go/parser"
+	gotoken "go/token"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 )
 
-var simMutations = flag.Bool("sim.mutations", false, "run TestMutations, which builds the engine again for each of them")
+var simMutations = flag.Bool("sim.mutations", false, "run TestMutations, which takes minutes")
 
 // mutation is a way to break the engine: it replaces one snippet that occurs exactly once in a file.
 type mutation struct {
@@ -314,7 +319,7 @@ var mutations = []mutation{
 	},
 	{
 		name: "the parallelism limit applies only at the beginning", file: "scheduler.go", ros: true,
-		from: "d.op.Parallelism == 0 || d.op.Running < d.op.Parallelism }", to: "d.op.Parallelism == 0 || d.op.Running < d.op.Parallelism || d.view.Request != nil }",
+		from: "d.op.Parallelism == 0 || d.op.Running < d.op.Parallelism", to: "d.op.Parallelism == 0 || d.op.Running < d.op.Parallelism || d.view.Request != nil",
 		found: []invariant{withinBounds},
 	},
 	{
@@ -335,27 +340,32 @@ var mutations = []mutation{
 }
 
 // TestMutations breaks the engine in one place at a time, and expects the simulation to find and name the violated
-// invariant. It builds the test binary once for each mutation, with the broken file as an overlay.
+// invariant.
 func TestMutations(t *testing.T) {
 	switch {
 	case !*simMutations:
-		t.Skip("it builds the engine many times: run make mutations, or give -sim.mutations")
+		t.Skip("it takes minutes: run make mutations, or give -sim.mutations")
 	case testing.Short():
-		t.Skip("it builds the engine many times")
+		t.Skip("it takes minutes")
 	}
-	for _, m := range mutations {
+	binary := buildMutants(t)
+	for number, m := range mutations {
 		t.Run(m.name, func(t *testing.T) {
 			t.Parallel()
-			m.mustBeFound(t)
+			m.mustBeFound(t, binary, number)
 		})
 	}
+	t.Run("none", func(t *testing.T) {
+		run := exec.CommandContext(t.Context(), binary, "-test.run", "^(TestSimulation|TestNestedSimulation|TestROSSimulation)$", "-sim.seeds=100", "-sim.nested=20", "-sim.ros=50")
+		if out, err := run.CombinedOutput(); err != nil {
+			t.Errorf("the simulation fails without a mutation: %v\n%.2000s", err, out)
+		}
+	})
 }
 
-// TestMutationSnippets checks that the code still contains the snippet of every mutation.
+// TestMutationSnippets checks that the code still contains the snippet of every mutation, within a function.
 func TestMutationSnippets(t *testing.T) {
-	for _, m := range mutations {
-		t.Run(m.name, func(t *testing.T) { m.read(t) })
-	}
+	mutants(t)
 }
 
 // mostSeeds is the number of seeds within which a mutation must be found.
@@ -367,8 +377,10 @@ const mostNestedSeeds = 1000
 // mostROSSeeds is the same for ROS stacks.
 const mostROSSeeds = 3000
 
-func (m mutation) mustBeFound(t *testing.T) {
-	binary := m.build(t)
+// mutantVariable is the environment variable that selects a mutation, by its index, in the binary that buildMutants builds.
+const mutantVariable = "PINTLE_ENGINE_MUTANT"
+
+func (m mutation) mustBeFound(t *testing.T, binary string, number int) {
 	name, seeds := "^TestSimulation$", fmt.Sprint("-sim.seeds=", mostSeeds)
 	if m.nested {
 		name, seeds = "^TestNestedSimulation$", fmt.Sprint("-sim.nested=", mostNestedSeeds)
@@ -377,9 +389,10 @@ func (m mutation) mustBeFound(t *testing.T) {
 		name, seeds = "^TestROSSimulation$", fmt.Sprint("-sim.ros=", mostROSSeeds)
 	}
 	run := exec.CommandContext(t.Context(), binary, "-test.run", name, "-test.v", seeds)
+	run.Env = append(os.Environ(), fmt.Sprint(mutantVariable, "=", number))
 	out, err := run.CombinedOutput()
 	if err == nil {
-		t.Fatalf("the simulation finds nothing in %d seeds", mostSeeds)
+		t.Fatalf("the simulation finds nothing in %s", seeds)
 	}
 	for _, i := range m.found {
 		if strings.Contains(string(out), fmt.Sprintf("breaks the invariant %q", i)) {
@@ -389,42 +402,114 @@ func (m mutation) mustBeFound(t *testing.T) {
 	t.Errorf("the simulation finds something else than %q: %v\n%.2000s", m.found, err, out)
 }
 
-// read returns the file that contains the snippet.
-func (m mutation) read(t *testing.T) (path, text string) {
+// buildMutants builds this package's test binary with all mutations. Each is inactive until mutantVariable selects it, so one
+// build serves all of them.
+func buildMutants(t *testing.T) string {
 	t.Helper()
-	path, err := filepath.Abs(m.file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	content, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	text = string(content)
-	if n := strings.Count(text, m.from); n != 1 {
-		t.Fatalf("%s has the snippet %d times, want 1: the mutation has to follow the code\n%s", m.file, n, m.from)
-	}
-	return path, text
-}
-
-// build builds this package's test binary from the broken engine.
-func (m mutation) build(t *testing.T) string {
-	t.Helper()
-	path, text := m.read(t)
 	dir := t.TempDir()
-	broken, overlay, binary := filepath.Join(dir, "broken.go"), filepath.Join(dir, "overlay.json"), filepath.Join(dir, "engine.test")
-	plan, err := json.Marshal(map[string]map[string]string{"Replace": {path: broken}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	for name, content := range map[string]string{broken: strings.Replace(text, m.from, m.to, 1), overlay: string(plan)} {
-		if err := os.WriteFile(name, []byte(content), 0o600); err != nil {
+	replaced := map[string]string{}
+	for path, text := range mutants(t) {
+		written := filepath.Join(dir, fmt.Sprint(len(replaced), ".go"))
+		if err := os.WriteFile(written, []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
+		replaced[path] = written
+	}
+	plan, err := json.Marshal(map[string]map[string]string{"Replace": replaced})
+	if err != nil {
+		t.Fatal(err)
+	}
+	overlay, binary := filepath.Join(dir, "overlay.json"), filepath.Join(dir, "engine.test")
+	if err := os.WriteFile(overlay, plan, 0o600); err != nil {
+		t.Fatal(err)
 	}
 	build := exec.CommandContext(t.Context(), "go", "test", "-c", "-vet=off", "-overlay", overlay, "-o", binary, ".")
 	if out, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("build: %v\n%s", err, out)
 	}
 	return binary
+}
+
+// mutants returns the mutated files, by path, and a file that says which mutation is selected for each of their packages. A function
+// that contains the snippet of a mutation begins with a call of a copy of its body, which has the replacement instead of the snippet
+// and runs if the mutation is selected.
+func mutants(t *testing.T) map[string]string {
+	t.Helper()
+	type insertion struct {
+		at   int
+		text string
+	}
+	sources, insertions := map[string]string{}, map[string][]insertion{}
+	for number, m := range mutations {
+		path, err := filepath.Abs(m.file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if sources[path] == "" {
+			content, err := os.ReadFile(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			sources[path] = string(content)
+		}
+		source := sources[path]
+		if n := strings.Count(source, m.from); n != 1 {
+			t.Errorf("mutation %q: %s has the snippet %d times, want 1: the mutation has to follow the code\n%s", m.name, m.file, n, m.from)
+			continue
+		}
+		at := strings.Index(source, m.from)
+		function, err := functionAround(source, at, at+len(m.from))
+		if err != nil {
+			t.Errorf("mutation %q: %s: %v", m.name, m.file, err)
+			continue
+		}
+		call := fmt.Sprintf("func() %s {%s%s%s}()", function.results, source[function.start:at], m.to, source[at+len(m.from):function.end])
+		if function.results == "" {
+			call += "; return"
+		} else {
+			call = "return " + call
+		}
+		insertions[path] = append(insertions[path], insertion{function.start, fmt.Sprintf("if selectedMutant == \"%d\" { %s };", number, call)})
+	}
+	files := map[string]string{}
+	for path, all := range insertions {
+		slices.SortStableFunc(all, func(a, b insertion) int { return b.at - a.at }) // from the end, so that offsets stay true
+		text := sources[path]
+		for _, i := range all {
+			text = text[:i.at] + i.text + text[i.at:]
+		}
+		files[path] = text
+		dir := filepath.Dir(path)
+		files[filepath.Join(dir, "selectedmutant.go")] = fmt.Sprintf("package %s\n\nimport \"os\"\n\nvar selectedMutant = os.Getenv(%q)\n",
+			filepath.Base(dir), mutantVariable)
+	}
+	return files
+}
+
+// functionBody is where the body of a function is in a file, without its braces, as byte offsets.
+type functionBody struct {
+	start, end int
+	results    string // as in its declaration
+}
+
+// functionAround returns the function that contains a snippet.
+func functionAround(source string, from, to int) (functionBody, error) {
+	files := gotoken.NewFileSet()
+	file, err := parser.ParseFile(files, "", source, parser.SkipObjectResolution)
+	if err != nil {
+		return functionBody{}, err
+	}
+	offset := func(p gotoken.Pos) int { return files.Position(p).Offset }
+	for _, d := range file.Decls {
+		function, ok := d.(*ast.FuncDecl)
+		if !ok || function.Body == nil || from <= offset(function.Body.Lbrace) || to > offset(function.Body.Rbrace) {
+			continue
+		}
+		body := functionBody{start: offset(function.Body.Lbrace) + 1, end: offset(function.Body.Rbrace)}
+		if results := function.Type.Results; results != nil {
+			body.results = source[offset(results.Pos()):offset(results.End())]
+		}
+		return body, nil
+	}
+	return functionBody{}, errors.New("the snippet is not within a function")
 }
