@@ -582,13 +582,19 @@ class Waiting(World):
         self.assertEqual(answer["Reason"], "no room; and half, which it had made, is left behind: locked")
 
     def test_a_replacement_with_bad_attributes(self) -> None:
-        for attributes, want in (({"Big": "x" * 5000}, "the response is"), ({"Bad": {1}}, "the attributes cannot be encoded")):
+        for id, attributes, want in (
+            ("new", {"Big": "x" * 5000}, "the response is"),
+            ("new", {"Bad": {1}}, "the attributes cannot be encoded"),
+            ("new", "text", "the attributes cannot be encoded: want a dict or a dataclass"),
+            ("", {"Big": "x" * 5000}, "the response is"),  # its ID is that of the request
+        ):
             things = Things()
-            things.act = lambda r, attributes=attributes: pintle.Response(id="new", attributes=attributes)
-            answer = self.ask(pintle.handler(things), "Update", {"Name": "b"}, {"Name": "a"}, id="old")
+            things.act = lambda r, id=id, attributes=attributes: pintle.Response(id=id, attributes=attributes)
+            event = self.event("Update", {"Name": "b"}, {"Name": "a"}, id="old")
+            answer = self.send(pintle.handler(things), event)
             self.assertEqual((answer["Status"], answer["PhysicalResourceId"]), ("FAILED", "old"))
             self.assertTrue(answer["Reason"].startswith(want), answer["Reason"])
-            self.assertEqual((things.calls, things.seen.id), (["create", "delete"], "new"))
+            self.assertEqual((things.calls, things.seen.id), (["create", "delete"], id or event["RequestId"]))
 
     def test_a_late_poll_keeps_the_id(self) -> None:
         release = threading.Event()

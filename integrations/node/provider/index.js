@@ -309,6 +309,15 @@ function plain(value, found) {
   return value;
 }
 
+// dataOf returns the attributes of a response as the Data of an answer, and calls found for each secret.
+function dataOf(attributes, found) {
+  const data = plain(attributes ?? {}, found);
+  if (!isObject(data)) {
+    throw new TypeError('want an object');
+  }
+  return data;
+}
+
 // clean returns a text without the characters that XML 1.0, and so a list of events, cannot hold.
 function clean(value) {
   // eslint-disable-next-line no-control-regex
@@ -570,10 +579,7 @@ class Handler {
     if (status === 'SUCCESS' && kind !== 'Delete' && (response.attributes ?? undefined) !== undefined) {
       try {
         let hidden = Boolean(response.noEcho);
-        const data = plain(response.attributes, () => (hidden = true));
-        if (!isObject(data)) {
-          throw new TypeError('want an object');
-        }
+        const data = dataOf(response.attributes, () => (hidden = true));
         if (Object.keys(data).length > 0) {
           document.Data = data;
         }
@@ -697,9 +703,10 @@ class Handler {
     // delete the good resource. So the incomplete one is deleted here.
     const replace = async () => {
       try {
-        const response = await run('create');
+        const made = await run('create');
+        const response = { ...made, id: made.id || request.requestId, replaces: true };
         checkReplacement(request, response);
-        return { ...response, id: response.id || request.requestId, replaces: true };
+        return response;
       } catch (thrown) {
         const error = asError(thrown);
         if (typeof error.id === 'string' && error.id && error.id !== current) {
@@ -740,7 +747,7 @@ function checkReplacement(request, response) {
   try {
     problem = tooLong({
       Status: 'SUCCESS', PhysicalResourceId: response.id, StackId: request.stackId, RequestId: request.requestId, LogicalResourceId: request.logicalId,
-      Reason: '', Data: plain(response.attributes ?? {}, () => {}), NoEcho: true,
+      Reason: '', Data: dataOf(response.attributes, () => {}), NoEcho: true,
     });
   } catch (error) {
     problem = `the attributes cannot be encoded: ${asError(error).message}`;

@@ -189,10 +189,19 @@ test('an immutable change replaces', async () => {
 });
 
 test('a replacement with bad attributes', async () => {
-  for (const [attributes, want] of [[{ Big: 'x'.repeat(5000) }, /^the response is/], [{ Bad: 1n }, /^the attributes cannot be encoded/]]) {
-    const provider = things(() => ({ id: 'new', attributes }));
-    const answer = await ask(pintle.handler(provider), 'Update', { Name: 'b' }, { Name: 'a' }, 'old');
-    assert.deepEqual([answer.Status, answer.PhysicalResourceId, provider.calls, provider.seen.id], ['FAILED', 'old', ['create', 'delete'], 'new']);
+  for (const [id, attributes, want] of [
+    ['new', { Big: 'x'.repeat(5000) }, /^the response is/],
+    ['new', { Bad: 1n }, /^the attributes cannot be encoded/],
+    ['new', 'text', /^the attributes cannot be encoded: want an object/],
+    ['', { Big: 'x'.repeat(5000) }, /^the response is/], // its ID is that of the request
+  ]) {
+    const provider = things(() => ({ id, attributes }));
+    const request = event('Update', { Name: 'b' }, { Name: 'a' }, 'old');
+    const answer = await send(pintle.handler(provider), request);
+    assert.deepEqual(
+      [answer.Status, answer.PhysicalResourceId, provider.calls, provider.seen.id],
+      ['FAILED', 'old', ['create', 'delete'], id || request.RequestId],
+    );
     assert.match(answer.Reason, want);
   }
 });

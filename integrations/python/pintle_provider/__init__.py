@@ -579,6 +579,14 @@ def _plain(value: typing.Any) -> typing.Any:
     return value
 
 
+def _data(attributes: typing.Any) -> dict:
+    """Returns the attributes of a response as the Data of an answer."""
+    data = _plain(attributes) if attributes is not None else {}
+    if not isinstance(data, dict):
+        raise TypeError("want a dict or a dataclass")
+    return data
+
+
 def _holds_secret(value: typing.Any) -> bool:
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         return any(_rules(field).secret or _holds_secret(getattr(value, field.name)) for field in dataclasses.fields(value))
@@ -777,9 +785,7 @@ class _Handler:
         }
         if status == "SUCCESS" and kind != "Delete":
             try:
-                data = _plain(response.attributes) if response.attributes is not None else {}
-                if not isinstance(data, dict):
-                    raise TypeError("want a dict or a dataclass")
+                data = _data(response.attributes)
                 text = _encode(data).decode()
                 clear = json.dumps(data)
             except (TypeError, ValueError, RecursionError) as failure:
@@ -895,23 +901,23 @@ class _Handler:
         current = request.id
         try:
             response = self._finish(provider, request, provider.create(request))
+            response = dataclasses.replace(response, id=response.id or request.request_id, replaces=True)
             self._check(request, response)
         except Exception as error:
             made = getattr(error, "id", "")
             if isinstance(made, str) and made not in ("", current):
                 self._undo(provider, request, made, error)
             raise
-        return dataclasses.replace(response, id=response.id or request.request_id, replaces=True)
+        return response
 
     def _check(self, request: Request, response: Response) -> None:
         """Raises an error if the attributes of a replacement cannot be sent. Its ID must not be in an answer that is FAILED."""
         try:
-            data = _plain(response.attributes) if response.attributes is not None else {}
             problem = _too_long({
                 "Status": "SUCCESS", "PhysicalResourceId": response.id, "StackId": request.stack_id, "RequestId": request.request_id,
-                "LogicalResourceId": request.logical_id, "Reason": "", "Data": data, "NoEcho": True,
+                "LogicalResourceId": request.logical_id, "Reason": "", "Data": _data(response.attributes), "NoEcho": True,
             })
-        except (TypeError, ValueError, AttributeError, RecursionError) as error:
+        except (TypeError, ValueError, RecursionError) as error:
             problem = f"the attributes cannot be encoded: {error}"
         if problem:
             raise _with_id(ValueError(problem), response.id)
