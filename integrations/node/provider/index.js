@@ -148,29 +148,32 @@ const choice = (values, rules = {}) =>
 // hasImmutable reports whether a field, or one within it, is immutable.
 const hasImmutable = (each) => Boolean(each.rules.immutable) || Object.values(each.fields ?? {}).some(hasImmutable);
 
-// mutable returns the field of an item. Items have no names, so they cannot be compared one by one.
+// mutable rejects an immutable item. Items have no names, so they cannot be compared one by one.
 function mutable(item) {
   if (hasImmutable(item)) {
     throw new TypeError('a field within a list or map cannot be immutable: make the whole of it immutable');
   }
-  return item;
 }
 
-const list = (item, rules = {}) =>
-  field({ ...rules, children: [mutable(item)] }, `a list${length(rules, 'items')}`, (value, decoder, path) => {
+const list = (item, rules = {}) => {
+  mutable(item);
+  return field(rules, `a list${length(rules, 'items')}`, (value, decoder, path) => {
     if (!Array.isArray(value) || (!decoder.lenient && !fitsLength(rules, value.length))) {
       return INVALID;
     }
     return value.map((each, i) => decoder.value(item, each, `${path}[${i}]`));
   });
+};
 
-const map = (member, rules = {}) =>
-  field({ ...rules, children: [mutable(member)] }, `an object${length(rules, 'members')}`, (value, decoder, path) => {
+const map = (member, rules = {}) => {
+  mutable(member);
+  return field(rules, `an object${length(rules, 'members')}`, (value, decoder, path) => {
     if (!isObject(value) || (!decoder.lenient && !fitsLength(rules, Object.keys(value).length))) {
       return INVALID;
     }
     return Object.fromEntries(Object.entries(value).map(([name, each]) => [name, decoder.value(member, each, join(path, name))]));
   });
+};
 
 const object = (fields, rules = {}) => ({
   ...field(rules, 'an object', (value, decoder, path) => (isObject(value) ? decoder.object(fields, value, path) : INVALID)),
@@ -374,6 +377,19 @@ function encode(document) {
 
 const pause = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
 
+const LATE = Symbol('late');
+
+// within resolves with the result of a promise, or with LATE at a time.
+async function within(time, promise) {
+  let timer;
+  const limit = new Promise((resolve) => (timer = setTimeout(resolve, Math.max(time - Date.now(), 0), LATE)));
+  try {
+    return await Promise.race([promise, limit]);
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
 // put sends a body once. It resolves with the status, and rejects with an error that may have the URL.
 function put(url, body, timeout) {
   return new Promise((resolve, reject) => {
@@ -419,7 +435,7 @@ async function send(responseURL, body, until) {
   }
 }
 
-// budget divides the time until a deadline: for the method, until the library answers for it, and for sending.
+// budgetOf divides the time until a deadline: for the method, until the library answers for it, and for sending.
 function budgetOf(now, deadline) {
   const left = Math.max(deadline - now, 0);
   const reserve = Math.min(Math.max(left / 5, 200), 5000, left / 2);
@@ -622,15 +638,11 @@ class Handler {
       (response) => ({ response }),
       (error) => ({ error: asError(error) }),
     );
-    const late = Symbol('late');
-    let timer;
-    const watchdog = new Promise((resolve) => (timer = setTimeout(resolve, Math.max(budget.watchdog - Date.now(), 0), late)));
     this.#running = running;
-    const first = await Promise.race([running, watchdog]);
-    clearTimeout(timer);
-    if (first !== late) {
+    const outcome = await within(budget.watchdog, running);
+    if (outcome !== LATE) {
       this.#running = null;
-      return first;
+      return outcome;
     }
     const error = new Error(
       `ran out of time: the handler did not return within ${((Date.now() - began) / 1000).toFixed(3)} s; ` +
@@ -647,12 +659,7 @@ class Handler {
     if (!this.#running) {
       return;
     }
-    const stuck = Symbol('stuck');
-    let timer;
-    const limit = new Promise((resolve) => (timer = setTimeout(resolve, Math.max(budget.method - Date.now(), 0), stuck)));
-    const first = await Promise.race([this.#running, limit]);
-    clearTimeout(timer);
-    if (first === stuck) {
+    if ((await within(budget.method, this.#running)) === LATE) {
       console.error('an earlier request is still being handled: the process ends, and the request is delivered again');
       process.exit(1);
     }

@@ -381,7 +381,7 @@ def _whole(text: str) -> int:
 class _Decoder:
     """Reads properties into dataclasses and collects the problems. Old properties are read leniently: they were accepted once."""
 
-    def __init__(self, lenient: bool = False) -> None:
+    def __init__(self, lenient: bool) -> None:
         self.lenient = lenient
         self.problems: list[str] = []
         self.secrets: list[str] = []
@@ -454,12 +454,12 @@ class _Decoder:
                 items = dataclasses.replace(rules, shortest=0, longest=None)
                 item_kind = arguments[1] if arguments else typing.Any
                 return {name: self.value(item_kind, items, item, _join(path, name)) for name, item in value.items()}
-            return self.scalar(kind, origin, arguments, rules, _scalar(value))
+            return self.scalar(kind, rules, _scalar(value))
         except _Invalid:
-            self.problems.append(f"{path}: want {_describe(kind, origin, arguments, rules)}")
+            self.problems.append(f"{path}: want {_describe(kind, rules)}")
             return None
 
-    def scalar(self, kind: typing.Any, origin: typing.Any, arguments: tuple, rules: _Rules, text: str) -> typing.Any:
+    def scalar(self, kind: typing.Any, rules: _Rules, text: str) -> typing.Any:
         result: typing.Any
         if kind is Secret:
             self.secrets.append(text)
@@ -475,7 +475,7 @@ class _Decoder:
         elif kind is float:
             result = _number(text)
         else:  # a Literal
-            for choice in arguments:
+            for choice in typing.get_args(kind):
                 if _scalar(choice) == text:
                     return choice
             raise _Invalid
@@ -495,8 +495,9 @@ class _Decoder:
         return self.lenient or (length >= rules.shortest and (rules.longest is None or length <= rules.longest))
 
 
-def _describe(kind: typing.Any, origin: typing.Any, arguments: tuple, rules: _Rules) -> str:
-    """Says what a value must be, such as "a whole number from 1 to 65535"."""
+def _describe(kind: typing.Any, rules: _Rules) -> str:
+    """Describes the values that a property can have, such as "a whole number from 1 to 65535"."""
+    origin = typing.get_origin(kind)
 
     def length(unit: str) -> str:
         if rules.longest is not None and rules.shortest == rules.longest:
@@ -506,7 +507,7 @@ def _describe(kind: typing.Any, origin: typing.Any, arguments: tuple, rules: _Ru
         return f" of {rules.shortest} {unit} or more" if rules.shortest else ""
 
     if origin is typing.Literal:
-        return "one of " + ", ".join(_scalar(choice) for choice in arguments)
+        return "one of " + ", ".join(_scalar(choice) for choice in typing.get_args(kind))
     if dataclasses.is_dataclass(kind) or origin is dict or kind is dict:
         return "an object" + length("members")
     if origin is list or kind is list:
@@ -705,6 +706,7 @@ class _Handler:
     def __init__(self, providers: dict[str, Provider]) -> None:
         self._providers = providers
         self._answers: collections.OrderedDict[str, tuple[float, bytes]] = collections.OrderedDict()
+        # Updates that did not change their resource, so that their rollbacks are known: those must not replace the resource.
         self._refused: collections.OrderedDict[str, tuple[str, str]] = collections.OrderedDict()
         self._running: typing.Optional[threading.Thread] = None
 
@@ -729,9 +731,7 @@ class _Handler:
         body = self._recall(key, now)
         if body is None:
             body = self._answer(event, properties, budget)
-            self._answers[key] = (now, body)
-            while len(self._answers) > _KEEP_ANSWERS:
-                self._answers.popitem(last=False)
+            _remember(self._answers, key, (now, body))
         else:
             log.info("the request was handled before, it is answered as it was")
         _send(event["ResponseURL"], body, budget.send)
@@ -862,7 +862,7 @@ class _Handler:
             current = _decode(provider, properties, kind == "Delete", secrets)
         except Exception:
             if kind == "Update":  # the rollback of a refused Update may be refused too, and is then tried again
-                self._note(note, *(refused if undoes and refused else (was, now)))
+                _remember(self._refused, note, (now, was) if undoes else (was, now))
             raise
         request = Request(event, current, before, budget.method)
         if kind == "Create":
@@ -871,7 +871,7 @@ class _Handler:
             return request, lambda: self._finish(provider, request, provider.delete(request))
         # Both are read in the same way: __post_init__ may have changed the current ones.
         if not undoes and _immutables(_decode(provider, properties, True, [])) != _immutables(before):
-            self._note(note, was, now)
+            _remember(self._refused, note, (was, now))
 
             def replace() -> Response:
                 response = self._replace(provider, request)
@@ -887,12 +887,6 @@ class _Handler:
                 return self._replace(provider, request)
 
         return request, update
-
-    def _note(self, key: str, was: str, now: str) -> None:
-        """Remembers an Update that did not change the resource, so that its rollback is known: that must not replace the resource."""
-        self._refused[key] = (was, now)
-        while len(self._refused) > _KEEP_ANSWERS:
-            self._refused.popitem(last=False)
 
     def _replace(self, provider: Provider, request: Request) -> Response:
         """Answers an Update by create. If that fails, the answer must keep the ID of the old resource: with the ID of an incomplete
@@ -962,6 +956,14 @@ def _with_id(error: Exception, physical: str) -> Exception:
     if physical and not hasattr(error, "id"):
         error.id = physical  # type: ignore[attr-defined]
     return error
+
+
+def _remember(memory: collections.OrderedDict, key: str, value: typing.Any) -> None:
+    """Records a value, and forgets the oldest one if there are too many."""
+    memory[key] = value
+    memory.move_to_end(key)
+    if len(memory) > _KEEP_ANSWERS:
+        memory.popitem(last=False)
 
 
 def _own(properties: dict) -> dict:
