@@ -158,7 +158,7 @@ func (s *Server) stop(cmd *exec.Cmd, stdin io.Closer, exited <-chan struct{}) {
 	}
 }
 
-// output returns the end of what the server printed.
+// output returns the end of the server's output.
 func (s *Server) output() string {
 	text, err := os.ReadFile(s.path("output"))
 	if err != nil {
@@ -180,7 +180,7 @@ func environment() []string {
 	return list
 }
 
-// clientEnvironment is what "pintle env" prints.
+// clientEnvironment is the output of "pintle env".
 type clientEnvironment struct {
 	Set   map[string]string `json:"set"`
 	Unset []string          `json:"unset"`

@@ -68,7 +68,7 @@ def check(
 ) -> typing.Callable[[str], None]:
     """Returns a test of a handler with a case for each scenario of ``pintle check``.
 
-    :param target: what the command takes: a handler, a program, a Go package, a name in pintle.yaml, or a URL. Paths are relative
+    :param target: the target of the command: a handler, a program, a Go package, a name in pintle.yaml, or a URL. Paths are relative
         to the file that calls this function.
     :param properties: the properties of the resource. Default: made from the schema that the provider publishes.
     :param update: properties for an update in place.
@@ -167,8 +167,8 @@ class Server:
 
     def _environment(self) -> dict[str, str]:
         end = time.monotonic() + _START_SECONDS
+        command = [_program(), "env", "--data", str(self._data), "-o", "json"]
         while True:
-            command = [_program(), "env", "--data", str(self._data), "-o", "json"]
             done = subprocess.run(command, env=self._variables, stdout=subprocess.PIPE, stderr=subprocess.PIPE, **_TEXT)
             if done.returncode == 0:
                 return json.loads(done.stdout)["set"]

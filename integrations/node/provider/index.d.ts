@@ -24,9 +24,9 @@ export declare class PropertiesError extends Error {
  */
 export declare class InProgress<State = unknown> {
   constructor(progress?: {
-    /** What the next call of `poll` gets as `request.state`. */
+    /** The `request.state` of the next call of `poll`. */
     state?: State;
-    /** The physical ID of what `create` has begun to make. If the operation fails, CloudFormation deletes it. */
+    /** The physical ID of the resource that `create` has begun to make. If the operation fails, CloudFormation deletes it. */
     id?: string;
     /** Seconds until the next call of `poll`. Default: one second, then two, four, up to thirty. */
     after?: number;
@@ -42,7 +42,7 @@ export interface Field<T> {
   readonly __type?: T;
 }
 
-/** What every field can have. A field without `default` and `optional` is required. */
+/** Rules of every field. A field without `default` and `optional` is required. */
 export interface Rules<T> {
   /** The value if the template has none. */
   default?: T;
@@ -103,7 +103,7 @@ export interface Fields {
 /** The type of the properties that some fields describe. */
 export type Values<F extends Fields> = { -readonly [N in keyof F]: F[N] extends Field<infer T> ? T : never };
 
-/** What CloudFormation asks for. */
+/** A request of CloudFormation. */
 export interface Request<Properties> {
   readonly type: 'Create' | 'Update' | 'Delete';
   /** The recorded physical ID. Empty for a Create. */
@@ -117,7 +117,7 @@ export interface Request<Properties> {
   /** The same when the request is delivered again. */
   readonly requestId: string;
   readonly properties: Properties;
-  /** What the last {@link InProgress} has, in a call of `poll`. */
+  /** The state of the last {@link InProgress}, in a call of `poll`. */
   readonly state: unknown;
   /** 32 hexadecimal digits for APIs that take a client token. It is the same for every delivery of one request. */
   readonly token: string;
@@ -134,9 +134,9 @@ export interface UpdateRequest<Properties> extends Request<Properties> {
 
 /** The result of `create` and `update`. */
 export interface Response {
-  /** The physical ID. Default: the ID of the request for a Create, and the present ID for an Update. 1,024 bytes at most. */
+  /** The physical ID. Default: the ID of the request for a Create, and the current ID for an Update. 1,024 bytes at most. */
   id?: string;
-  /** What a template reads with Fn::GetAtt. Members that are null or undefined are left out. */
+  /** The values that a template reads with Fn::GetAtt. Members that are null or undefined are left out. */
   attributes?: object;
   /**
    * True if an Update made a new resource with this ID. CloudFormation then deletes the old one. Without it, an Update that returns another
@@ -170,7 +170,7 @@ export interface Provider<F extends Fields> {
   poll?(request: Request<Partial<Values<F>>>): Result<Response>;
 }
 
-/** What the library uses of Lambda's context. */
+/** The part of Lambda's context that the library uses. */
 export interface Context {
   getRemainingTimeInMillis(): number;
 }

@@ -107,7 +107,7 @@ function range(rules) {
 const fitsLength = (rules, n) => n >= (rules.minLength ?? 0) && (rules.maxLength === undefined || n <= rules.maxLength);
 const fitsRange = (rules, n) => (rules.min === undefined || n >= rules.min) && (rules.max === undefined || n <= rules.max);
 
-// A field has its rules, what it wants in words, and how it reads a value: read(value, decoder, path).
+// A field has its rules, a description of its values, and a function that reads a value: read(value, decoder, path).
 function field(rules, want, read) {
   return { rules, want, read };
 }
@@ -329,7 +329,7 @@ function clean(value) {
 
 const size = (document) => Buffer.byteLength(JSON.stringify(document));
 
-// tooLong says which attributes make an answer too long, without its reason.
+// tooLong returns a problem that names the largest attributes if an answer is too long without its reason.
 function tooLong(document) {
   const total = size(document);
   if (total <= MAX_RESPONSE || size({ ...document, Reason: '' }) <= MAX_RESPONSE) {
@@ -499,7 +499,7 @@ function words(value) {
   }
 }
 
-// asError returns what was thrown as an Error. Errors of other realms, such as those of node:vm, are errors too.
+// asError returns a thrown value as an Error. Errors of other realms, such as those of node:vm, are errors too.
 function asError(thrown) {
   if (thrown instanceof Error || types.isNativeError(thrown)) {
     return thrown;
@@ -764,7 +764,7 @@ function checkReplacement(request, response) {
   }
 }
 
-// undo deletes what a failed replacement has made.
+// undo deletes the resource that a failed replacement has made.
 async function undo(provider, request, error) {
   const remove = { ...request, type: 'Delete', id: error.id, oldProperties: undefined, state: undefined };
   try {

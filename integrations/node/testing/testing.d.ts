@@ -30,7 +30,7 @@ export interface Server {
   deploy(stack: string, template: string | object, parameters?: { readonly [name: string]: string }): Promise<{ [output: string]: string }>;
   /** Deletes a stack and waits until it is deleted. It is not an error if there is no such stack. */
   delete(stack: string): Promise<void>;
-  /** Returns what the server has printed. */
+  /** Returns the output of the server. */
   output(): Promise<string>;
   /** Stops the server, waits until it has exited, and removes its data. More calls have no effect. */
   stop(): Promise<void>;

@@ -98,7 +98,7 @@ class Server {
     }
   }
 
-  // #run runs a command of pintle on the data of the server, and returns what it prints.
+  // #run runs a command of pintle on the data of the server, and returns its output.
   #run(command, ...args) {
     const options = { cwd: this.#directory, env: environment(this.#regions), maxBuffer: 64 << 20 };
     return new Promise((resolve, reject) => {

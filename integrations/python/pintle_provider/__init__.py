@@ -76,7 +76,7 @@ _OWN_PROPERTIES = ("ServiceToken", "ServiceTimeout")  # those of CloudFormation
 
 
 class Secret:
-    """A text that shows as **** wherever it is printed. ``reveal`` returns the text.
+    """A text that is printed as ****. ``reveal`` returns the text.
 
     As a property it is read from a string. As an attribute it is sent in clear text and makes the answer NoEcho.
     """
@@ -130,9 +130,9 @@ class PropertiesError(ValueError):
 class Response:
     """The result of create and update."""
 
-    #: The physical ID. Empty means the ID of the request for a Create, and the present ID for an Update. 1,024 bytes at most.
+    #: The physical ID. Empty means the ID of the request for a Create, and the current ID for an Update. 1,024 bytes at most.
     id: str = ""
-    #: What a template reads with Fn::GetAtt: a dict, or a dataclass. Members that are None are left out.
+    #: The values that a template reads with Fn::GetAtt: a dict, or a dataclass. Members that are None are left out.
     attributes: typing.Any = None
     #: True if an Update made a new resource with this ID. CloudFormation then deletes the old one. Without it, an Update that returns
     #: another ID fails, because CloudFormation would delete the live resource.
@@ -150,9 +150,9 @@ class InProgress:
     It waits within the time of the function: 15 minutes on Lambda at most.
     """
 
-    #: What the next call of ``poll`` gets as ``request.state``.
+    #: The ``request.state`` of the next call of ``poll``.
     state: typing.Any = None
-    #: The physical ID of what create has begun to make. If the operation fails, CloudFormation deletes it.
+    #: The physical ID of the resource that create has begun to make. If the operation fails, CloudFormation deletes it.
     id: str = ""
     #: Seconds until the next call of ``poll``. None means one second, then two, four, up to thirty.
     after: typing.Optional[float] = None
@@ -162,7 +162,7 @@ P = typing.TypeVar("P")
 
 
 class Request(typing.Generic[P]):
-    """What CloudFormation asks for."""
+    """A request of CloudFormation."""
 
     def __init__(self, event: dict, properties: P, old_properties: typing.Optional[P], deadline: float) -> None:
         #: "Create", "Update" or "Delete".
@@ -181,7 +181,7 @@ class Request(typing.Generic[P]):
         self.properties: P = properties
         #: The properties before an Update, read leniently. None for the others.
         self.old_properties: typing.Optional[P] = old_properties
-        #: What the last InProgress has, in a call of ``poll``.
+        #: The state of the last InProgress, in a call of ``poll``.
         self.state: typing.Any = None
         self._deadline = deadline
         self._made = ""  # the physical ID of the last InProgress
@@ -346,7 +346,7 @@ def _optional(kind: typing.Any) -> typing.Any:
 
 
 class _Invalid(Exception):
-    """A value cannot be read; its text says what is wanted."""
+    """A value cannot be read."""
 
 
 def _scalar(value: typing.Any) -> str:
@@ -619,7 +619,7 @@ def _body(document: dict) -> bytes:
 
 
 def _too_long(document: dict) -> str:
-    """Says which attributes make an answer too long, without its reason."""
+    """Returns a problem that names the largest attributes if an answer is too long without its reason."""
     size = len(_encode(document))
     if size <= _MAX_RESPONSE or len(_encode({**document, "Reason": ""})) <= _MAX_RESPONSE:
         return ""
@@ -917,7 +917,7 @@ class _Handler:
             raise _with_id(ValueError(problem), response.id)
 
     def _undo(self, provider: Provider, request: Request, made: str, error: Exception) -> None:
-        """Deletes what a failed replacement has made."""
+        """Deletes the resource that a failed replacement has made."""
         remove = copy.copy(request)
         remove.type, remove.id, remove.state, remove.old_properties = "Delete", made, None, None
         try:
@@ -952,7 +952,7 @@ class _Handler:
 
 
 def _with_id(error: Exception, physical: str) -> Exception:
-    """Returns an error with the physical ID of what exists although the request failed."""
+    """Returns an error with the physical ID of a resource that exists although the request failed."""
     if physical and not hasattr(error, "id"):
         error.id = physical  # type: ignore[attr-defined]
     return error
@@ -1020,7 +1020,7 @@ def _words(value: typing.Any) -> str:
 
 
 def _id_problem(physical: typing.Any) -> str:
-    """Returns what is wrong with a physical ID from a provider."""
+    """Returns the problem of a physical ID from a provider, or "" for a valid one."""
     if not isinstance(physical, str):
         return f"the physical ID from the handler has the type {type(physical).__name__}, want str"
     try:

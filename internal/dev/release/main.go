@@ -35,9 +35,9 @@ func main() {
 func run(ctx context.Context, args []string) error {
 	r := release{name: "pintle", source: ".", command: "./cmd/pintle"}
 	flags := flag.NewFlagSet("release", flag.ExitOnError)
-	flags.StringVar(&r.version, "version", "", "the `version`, such as v0.1.0 (default: what git describe says)")
-	flags.StringVar(&r.out, "out", "dist", "the `folder` to write to, made if it is not there")
-	targets := flags.String("targets", platforms, "what to build for, `os/arch` with commas between")
+	flags.StringVar(&r.version, "version", "", "the `version`, such as v0.1.0 (default: the output of git describe)")
+	flags.StringVar(&r.out, "out", "dist", "the `directory` to write to, created if it does not exist")
+	targets := flags.String("targets", platforms, "the platforms, `os/arch` with commas between")
 	twice := flags.Bool("twice", false, "build the first target once more, from a copy of the source elsewhere, and compare")
 	licenses := flags.Bool("licenses", false, "print the licenses of everything that is linked into the program, and build nothing")
 	if err := flags.Parse(args); err != nil {
