@@ -95,13 +95,10 @@ func (s *service) deliverOnce(ctx context.Context, document []byte) error {
 		return s.server.ServeEvent(ctx, document)
 	case ROSWeb, ROSWebSync:
 	}
-	w, err := s.post(ctx, document)
-	if err != nil {
-		return err
-	}
+	reply, err := s.post(ctx, document)
 	switch {
-	case w.Code != http.StatusOK:
-		return fmt.Errorf("replied %d: %s", w.Code, bytes.TrimSpace(w.Body.Bytes()))
+	case err != nil:
+		return err
 	case s.life.Transport == ROSWeb:
 		return nil
 	case s.put != nil:
@@ -110,12 +107,12 @@ func (s *service) deliverOnce(ctx context.Context, document []byte) error {
 		s.lost--
 		return errors.New("the reply is lost")
 	}
-	s.put = w.Body.Bytes()
+	s.put = reply
 	return nil
 }
 
-// post sends a signed request over HTTP and returns the reply.
-func (s *service) post(ctx context.Context, document []byte) (*httptest.ResponseRecorder, error) {
+// post sends a signed request over HTTP and returns the body of the reply. It fails for another status than 200.
+func (s *service) post(ctx context.Context, document []byte) ([]byte, error) {
 	url := provider
 	if s.life.Transport == ROSWebSync {
 		url += "/sync"
@@ -128,7 +125,13 @@ func (s *service) post(ctx context.Context, document []byte) (*httptest.Response
 	r.Header.Set("Content-Type", "application/json")
 	w := httptest.NewRecorder()
 	s.server.ServeHTTP(w, r)
-	return w, s.server.Shutdown(ctx) // the reply may arrive before the answer
+	if err := s.server.Shutdown(ctx); err != nil { // the reply may arrive before the answer
+		return nil, err
+	}
+	if w.Code != http.StatusOK {
+		return nil, fmt.Errorf("replied %d: %s", w.Code, bytes.TrimSpace(w.Body.Bytes()))
+	}
+	return w.Body.Bytes(), nil
 }
 
 // received checks the method and header of an answer at the response URL.
