@@ -7,6 +7,7 @@ import (
 	"compress/gzip"
 	"errors"
 	"io/fs"
+	"slices"
 )
 
 // entry is a file in an archive.
@@ -21,6 +22,11 @@ func (e entry) mode() int64 {
 		return 0o755
 	}
 	return 0o644
+}
+
+// named returns the entries with certain names.
+func named(entries []entry, names ...string) []entry {
+	return slices.DeleteFunc(slices.Clone(entries), func(e entry) bool { return !slices.Contains(names, e.name) })
 }
 
 // pack creates an archive in the usual format of the platform, and returns its extension. Files have no owner, and

@@ -4,11 +4,8 @@ import (
 	"bytes"
 	_ "embed"
 	"encoding/json"
-	"errors"
-	"io/fs"
-	"os"
+	"fmt"
 	"path"
-	"path/filepath"
 	"strings"
 )
 
@@ -62,12 +59,7 @@ func (r *release) npm(t target, program string, text []byte, documents []entry) 
 	}
 	about := r.npmPackage(r.npmScope() + names[0] + "-" + names[1])
 	about.OS, about.CPU, about.PreferUnplug = names[:1], names[1:], true
-	files := []entry{{"bin/" + program, text, true}}
-	for _, d := range documents {
-		if d.name == "LICENSE" || d.name == "NOTICE" || d.name == licensesName {
-			files = append(files, d)
-		}
-	}
+	files := append([]entry{{"bin/" + program, text, true}}, named(documents, "LICENSE", "NOTICE", licensesName)...)
 	archive, err = r.npmArchive(about, files)
 	return npmFile(about), archive, true, err
 }
@@ -82,67 +74,39 @@ func (r *release) npmMain(documents []entry) (name string, archive []byte, err e
 		about.Optional[r.npmScope()+names[0]+"-"+names[1]] = about.Version
 	}
 	script := bytes.ReplaceAll(bytes.ReplaceAll(launcher, []byte("SCOPE/"), []byte(r.npmScope())), []byte("PROGRAM"), []byte(r.name))
-	files := []entry{{"bin/" + r.name + ".js", script, true}}
-	for _, d := range documents {
-		if d.name == "LICENSE" || d.name == "NOTICE" || d.name == "README.md" {
-			files = append(files, d)
-		}
-	}
-	testing, err := r.npmTesting()
+	files := append([]entry{{"bin/" + r.name + ".js", script, true}}, named(documents, "LICENSE", "NOTICE", "README.md")...)
+	testing, err := r.integration("node/testing", "testing.js", "testing.d.ts")
 	if err != nil {
 		return "", nil, err
 	}
-	if len(testing) > 0 {
+	if len(testing) > 0 { // the module that starts a server for a test, with its types
 		about.Exports = map[string]any{
 			"./testing": npmExport{"./testing.d.ts", "./testing.js"}, "./package.json": "./package.json",
 		}
 	}
-	archive, err = r.npmArchive(about, append(files, testing...))
+	for _, file := range testing {
+		file.text = bytes.ReplaceAll(file.text, []byte("@pintle-dev/"), []byte(r.npmScope()))
+		files = append(files, file)
+	}
+	archive, err = r.npmArchive(about, files)
 	return npmFile(about), archive, err
 }
 
 // npmProvider returns the package with the library for providers, and its file name. It has no dependencies, not even the program: it
 // runs on AWS Lambda. ok is false if the source has no such library.
 func (r *release) npmProvider(documents []entry) (name string, archive []byte, ok bool, err error) {
-	dir := filepath.Join(r.source, "integrations", "node", "provider")
-	if _, err := os.Stat(dir); errors.Is(err, fs.ErrNotExist) {
-		return "", nil, false, nil
+	files, err := r.integration("node/provider", "package.json", "index.js", "index.d.ts", "README.md")
+	if err != nil || len(files) == 0 {
+		return "", nil, false, err
 	}
 	about := r.npmPackage(r.npmScope() + "provider")
-	about.Description = "Custom resources of CloudFormation in TypeScript and JavaScript, with typed properties"
-	about.Main, about.Types = "index.js", "index.d.ts"
-	about.Engines = map[string]string{"node": ">=18"}
-	var files []entry
-	for _, file := range []string{about.Main, about.Types, "README.md"} {
-		text, err := os.ReadFile(filepath.Join(dir, file))
-		if err != nil {
-			return "", nil, false, err
-		}
-		files = append(files, entry{file, text, false})
+	released := about
+	if err := json.Unmarshal(files[0].text, &about); err != nil {
+		return "", nil, false, fmt.Errorf("package.json: %w", err)
 	}
-	for _, d := range documents {
-		if d.name == "LICENSE" {
-			files = append(files, d)
-		}
-	}
-	archive, err = r.npmArchive(about, files)
+	about.Name, about.Version = released.Name, released.Version
+	archive, err = r.npmArchive(about, append(files[1:], named(documents, "LICENSE")...))
 	return npmFile(about), archive, true, err
-}
-
-// npmTesting returns the module that starts a server for a test, with its types. It is empty for a source without one.
-func (r *release) npmTesting() ([]entry, error) {
-	var files []entry
-	for _, name := range []string{"testing.js", "testing.d.ts"} {
-		text, err := os.ReadFile(filepath.Join(r.source, "integrations", "node", "testing", name))
-		if errors.Is(err, fs.ErrNotExist) {
-			continue
-		}
-		if err != nil {
-			return nil, err
-		}
-		files = append(files, entry{name, bytes.ReplaceAll(text, []byte("@pintle-dev/"), []byte(r.npmScope())), false})
-	}
-	return files, nil
 }
 
 func (r *release) npmPackage(name string) npmPackage {

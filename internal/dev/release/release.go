@@ -101,13 +101,11 @@ func (r *release) build(ctx context.Context) (files []made, err error) {
 				texts[name] = packed
 			}
 		}
-		for name, text := range texts {
-			file, err := r.write(name, text)
-			if err != nil {
-				return nil, err
-			}
-			files = append(files, file)
+		written, err := r.writeAll(texts)
+		if err != nil {
+			return nil, err
 		}
+		files = append(files, written...)
 	}
 	name, packed, err := r.npmMain(extras)
 	if err != nil {
@@ -125,13 +123,11 @@ func (r *release) build(ctx context.Context) (files []made, err error) {
 			texts[name] = packed
 		}
 	}
-	for name, text := range texts {
-		file, err := r.write(name, text)
-		if err != nil {
-			return nil, err
-		}
-		files = append(files, file)
+	written, err := r.writeAll(texts)
+	if err != nil {
+		return nil, err
 	}
+	files = append(files, written...)
 	slices.SortFunc(files, func(a, b made) int { return strings.Compare(a.name, b.name) })
 	var sums bytes.Buffer
 	for _, file := range files {
@@ -208,6 +204,36 @@ func (r *release) extras(ctx context.Context, work string) ([]entry, error) {
 	}
 	slices.SortFunc(list, func(a, b entry) int { return strings.Compare(a.name, b.name) })
 	return list, nil
+}
+
+// integration reads files of a directory below integrations. It returns none if the source has no such directory.
+func (r *release) integration(dir string, names ...string) ([]entry, error) {
+	dir = filepath.Join(r.source, "integrations", dir)
+	if _, err := os.Stat(dir); errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	var files []entry
+	for _, name := range names {
+		text, err := os.ReadFile(filepath.Join(dir, name))
+		if err != nil {
+			return nil, err
+		}
+		files = append(files, entry{name, text, false})
+	}
+	return files, nil
+}
+
+// writeAll writes files, of which it has the contents by their names.
+func (r *release) writeAll(texts map[string][]byte) ([]made, error) {
+	var files []made
+	for name, text := range texts {
+		file, err := r.write(name, text)
+		if err != nil {
+			return nil, err
+		}
+		files = append(files, file)
+	}
+	return files, nil
 }
 
 func (r *release) write(name string, text []byte) (made, error) {

@@ -4,12 +4,7 @@ import (
 	"bytes"
 	"crypto/sha256"
 	"encoding/base64"
-	"errors"
 	"fmt"
-	"io/fs"
-	"os"
-	"path"
-	"path/filepath"
 	"regexp"
 	"strings"
 )
@@ -26,6 +21,15 @@ var wheelTags = map[target][]string{
 	{"windows", "arm64"}: {"win_arm64"},
 }
 
+// wheelMetadata describes a wheel.
+type wheelMetadata struct {
+	name    string // such as pytest-pintle
+	summary string
+	fields  string   // more lines of METADATA
+	readme  []byte   // Markdown
+	tags    []string // platforms
+}
+
 // wheel returns a wheel that installs the program as a script, and its file name. ok is false for a platform without
 // a tag.
 func (r *release) wheel(t target, program string, text []byte, documents []entry) (name string, wheel []byte, ok bool, err error) {
@@ -33,111 +37,83 @@ func (r *release) wheel(t target, program string, text []byte, documents []entry
 	if !ok {
 		return "", nil, false, nil
 	}
-	version := pythonVersion(r.version)
-	base := r.name + "-" + version
-	info := base + ".dist-info/"
-	var readme, licenses string
-	files := []entry{{base + ".data/scripts/" + program, text, true}}
-	for _, d := range documents {
-		switch d.name {
-		case "README.md":
-			readme = string(d.text)
-		case "LICENSE", "NOTICE", licensesName:
-			files = append(files, entry{info + "licenses/" + d.name, d.text, false})
-			licenses += "License-File: " + d.name + "\n"
-		}
+	about := wheelMetadata{name: r.name, summary: summary, fields: "Requires-Python: >=3.8\n", tags: tags}
+	for _, readme := range named(documents, "README.md") {
+		about.readme = readme.text
 	}
-	about := fmt.Sprintf("Summary: %s\nLicense-Expression: Apache-2.0\n%sRequires-Python: >=3.8\n", summary, licenses)
-	wheel, err = r.wheelOf(r.name, base, about, readme, tags, files)
-	return wheelName(base, tags), wheel, true, err
+	files := []entry{{r.wheelBase(r.name) + ".data/scripts/" + program, text, true}}
+	name, wheel, err = r.wheelOf(about, files, named(documents, "LICENSE", "NOTICE", licensesName))
+	return name, wheel, true, err
 }
 
 // plugin returns the wheel of the pytest plugin, which runs the program but does not contain it. ok is false if the
 // source has no plugin.
 func (r *release) plugin(documents []entry) (name string, wheel []byte, ok bool, err error) {
-	const module = "pytest_pintle"
-	dir := filepath.Join(r.source, "integrations", "pytest")
-	code, err := os.ReadFile(filepath.Join(dir, module+".py"))
-	if errors.Is(err, fs.ErrNotExist) {
-		return "", nil, false, nil
-	}
-	readme, errReadme := os.ReadFile(filepath.Join(dir, "README.md"))
-	if err := errors.Join(err, errReadme); err != nil {
+	files, err := r.integration("pytest", "pytest_pintle.py", "README.md")
+	if err != nil || len(files) == 0 {
 		return "", nil, false, err
 	}
-	version := pythonVersion(r.version)
-	base := module + "-" + version
-	info := base + ".dist-info/"
-	files := []entry{{module + ".py", code, false}, {info + "entry_points.txt", []byte("[pytest11]\npintle = " + module + "\n"), false}}
-	for _, d := range documents {
-		if d.name == "LICENSE" {
-			files = append(files, entry{info + "licenses/LICENSE", d.text, false})
-		}
+	code, readme := files[0], files[1]
+	about := wheelMetadata{
+		name: "pytest-pintle", summary: "Tests of custom resources in pytest", readme: readme.text, tags: []string{"any"},
+		fields: "Requires-Python: >=3.9\nRequires-Dist: pytest>=7\nRequires-Dist: " + r.name + "==" + pythonVersion(r.version) +
+			"\nClassifier: Framework :: Pytest\n",
 	}
-	about := "Summary: Tests of custom resources in pytest\nLicense-Expression: Apache-2.0\nLicense-File: LICENSE\nRequires-Python: >=3.9\n" +
-		"Requires-Dist: pytest>=7\nRequires-Dist: " + r.name + "==" + version + "\nClassifier: Framework :: Pytest\n"
-	wheel, err = r.wheelOf("pytest-pintle", base, about, string(readme), []string{"any"}, files)
-	return wheelName(base, []string{"any"}), wheel, true, err
+	points := entry{r.wheelBase(about.name) + ".dist-info/entry_points.txt", []byte("[pytest11]\npintle = pytest_pintle\n"), false}
+	name, wheel, err = r.wheelOf(about, []entry{code, points}, named(documents, "LICENSE"))
+	return name, wheel, true, err
 }
 
 // providerLibrary returns the wheel of the library for providers in Python, and its file name. It has no dependencies, not even the
 // program: it runs on AWS Lambda. ok is false if the source has no such library.
 func (r *release) providerLibrary(documents []entry) (name string, wheel []byte, ok bool, err error) {
-	const module = "pintle_provider"
-	dir := filepath.Join(r.source, "integrations", "python")
-	if _, err := os.Stat(dir); errors.Is(err, fs.ErrNotExist) {
-		return "", nil, false, nil
-	}
-	var files []entry
-	for _, file := range []string{"__init__.py", "py.typed"} {
-		text, err := os.ReadFile(filepath.Join(dir, module, file))
-		if err != nil {
-			return "", nil, false, err
-		}
-		files = append(files, entry{module + "/" + file, text, false})
-	}
-	readme, err := os.ReadFile(filepath.Join(dir, "README.md"))
-	if err != nil {
+	files, err := r.integration("python", "pintle_provider/__init__.py", "pintle_provider/py.typed", "README.md")
+	if err != nil || len(files) == 0 {
 		return "", nil, false, err
 	}
-	base := module + "-" + pythonVersion(r.version)
-	for _, d := range documents {
-		if d.name == "LICENSE" {
-			files = append(files, entry{base + ".dist-info/licenses/LICENSE", d.text, false})
-		}
+	code, readme := files[:2], files[2]
+	about := wheelMetadata{
+		name: "pintle-provider", summary: "Custom resources of CloudFormation in Python, with typed properties", readme: readme.text,
+		tags: []string{"any"}, fields: "Requires-Python: >=3.9\nClassifier: Typing :: Typed\n",
 	}
-	about := "Summary: Custom resources of CloudFormation in Python, with typed properties\nLicense-Expression: Apache-2.0\n" +
-		"License-File: LICENSE\nRequires-Python: >=3.9\nClassifier: Typing :: Typed\n"
-	wheel, err = r.wheelOf("pintle-provider", base, about, string(readme), []string{"any"}, files)
-	return wheelName(base, []string{"any"}), wheel, true, err
+	name, wheel, err = r.wheelOf(about, code, named(documents, "LICENSE"))
+	return name, wheel, true, err
 }
 
-func wheelName(base string, tags []string) string {
-	return fmt.Sprintf("%s-py3-none-%s.whl", base, strings.Join(tags, "."))
+// wheelBase returns the name and version of a wheel as in its file name.
+func (r *release) wheelBase(name string) string {
+	return strings.ReplaceAll(name, "-", "_") + "-" + pythonVersion(r.version)
 }
 
-// wheelOf packs a wheel with its files and metadata. base is the name and version as in the file name. Source:
-// packaging.python.org, binary distribution format.
-func (r *release) wheelOf(name, base, about, readme string, tags []string, files []entry) ([]byte, error) {
+// wheelOf packs a wheel with its files, licenses and metadata, and returns its file name. Source: packaging.python.org,
+// binary distribution format.
+func (r *release) wheelOf(about wheelMetadata, files, licenses []entry) (name string, wheel []byte, err error) {
+	base := r.wheelBase(about.name)
 	info := base + ".dist-info/"
-	metadata := fmt.Sprintf("Metadata-Version: 2.4\nName: %s\nVersion: %s\n%sProject-URL: Source, %s\nDescription-Content-Type: text/markdown\n\n%s",
-		name, pythonVersion(r.version), about, repository, readme)
+	var metadata strings.Builder
+	fmt.Fprintf(&metadata, "Metadata-Version: 2.4\nName: %s\nVersion: %s\nSummary: %s\nLicense-Expression: Apache-2.0\n",
+		about.name, pythonVersion(r.version), about.summary)
+	for _, license := range licenses {
+		files = append(files, entry{info + "licenses/" + license.name, license.text, false})
+		fmt.Fprintf(&metadata, "License-File: %s\n", license.name)
+	}
+	fmt.Fprintf(&metadata, "%sProject-URL: Source, %s\nDescription-Content-Type: text/markdown\n\n%s", about.fields, repository, about.readme)
 	var kind strings.Builder
-	fmt.Fprintf(&kind, "Wheel-Version: 1.0\nGenerator: %s release\nRoot-Is-Purelib: %t\n", r.name, tags[0] == "any")
-	for _, tag := range tags {
+	fmt.Fprintf(&kind, "Wheel-Version: 1.0\nGenerator: %s release\nRoot-Is-Purelib: %t\n", r.name, about.tags[0] == "any")
+	for _, tag := range about.tags {
 		fmt.Fprintf(&kind, "Tag: py3-none-%s\n", tag)
 	}
-	files = append(files, entry{info + "METADATA", []byte(metadata), false}, entry{info + "WHEEL", []byte(kind.String()), false})
+	files = append(files, entry{info + "METADATA", []byte(metadata.String()), false}, entry{info + "WHEEL", []byte(kind.String()), false})
 	var record strings.Builder
 	for _, f := range files {
 		sum := sha256.Sum256(f.text)
 		fmt.Fprintf(&record, "%s,sha256=%s,%d\n", f.name, base64.RawURLEncoding.EncodeToString(sum[:]), len(f.text))
 	}
-	record.WriteString(path.Join(info, "RECORD") + ",,\n")
+	record.WriteString(info + "RECORD,,\n")
 	files = append(files, entry{info + "RECORD", []byte(record.String()), false})
 	var out bytes.Buffer
-	err := r.zip(&out, files)
-	return out.Bytes(), err
+	err = r.zip(&out, files)
+	return fmt.Sprintf("%s-py3-none-%s.whl", base, strings.Join(about.tags, ".")), out.Bytes(), err
 }
 
 // described matches the output of git describe: a tag, possibly of a pre-release, and for a later commit the distance
