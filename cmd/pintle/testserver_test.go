@@ -53,7 +53,11 @@ func TestStartServer(t *testing.T) {
 	t.Setenv("SHELF", t.TempDir())
 	t.Setenv("PINTLE_LISTEN", "127.0.0.1:1") // nothing may listen there, so a server that reads it does not start
 	t.Setenv("AWS_PROFILE", "other")
-	t.Setenv("PINTLE", relativeProgram(t))
+	here, err := os.Getwd()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("PINTLE", relativeProgram(t, here))
 	project := readerProject(t)
 	var at string
 	t.Run("test", func(t *testing.T) {
@@ -102,22 +106,30 @@ func TestStartServer(t *testing.T) {
 	}
 }
 
-// relativeProgram returns the program as a path relative to the working directory.
-func relativeProgram(t *testing.T) string {
+// relativeProgram returns the program as a path relative to a directory.
+func relativeProgram(t *testing.T, dir string) string {
 	t.Helper()
 	program, err := exec.LookPath("pintle")
 	if err != nil {
 		t.Fatal(err)
 	}
-	here, err := os.Getwd()
-	if err != nil {
-		t.Fatal(err)
-	}
-	relative, err := filepath.Rel(here, program)
+	relative, err := filepath.Rel(dir, program)
 	if err != nil {
 		t.Fatal(err)
 	}
 	return relative
+}
+
+// awaitEnd waits until a server accepts no connections and no process has a text in its environment.
+func awaitEnd(t *testing.T, at, text string) {
+	t.Helper()
+	tick := time.NewTicker(20 * time.Millisecond)
+	defer tick.Stop()
+	for deadline := time.Now().Add(patience); !refuses(t, at) || len(processesWith(t, text)) > 0; <-tick.C {
+		if time.Now().After(deadline) {
+			t.Fatalf("the server at %q still runs; processes %v", at, processesWith(t, text))
+		}
+	}
 }
 
 // refuses reports whether a server accepts no connections.
@@ -279,13 +291,7 @@ const { startServer } = require(%q);
 					t.Fatal(err)
 				}
 				_ = cmd.Wait() // it ended by a signal
-				tick := time.NewTicker(20 * time.Millisecond)
-				defer tick.Stop()
-				for deadline := time.Now().Add(patience); !refuses(t, at) || len(processesWith(t, project)) > 0; <-tick.C {
-					if time.Now().After(deadline) {
-						t.Fatalf("the server at %s still runs; processes %v", at, processesWith(t, project))
-					}
-				}
+				awaitEnd(t, at, project)
 			})
 		}
 	}
@@ -337,10 +343,6 @@ func processesWith(t *testing.T, text string) []string {
 // TestNodeServer runs tests of Node that use a server.
 func TestNodeServer(t *testing.T) {
 	node := require.Tool(t, "node")
-	program, err := exec.LookPath("pintle")
-	if err != nil {
-		t.Fatal(err)
-	}
 	module, err := filepath.Abs(filepath.Join("..", "..", "integrations", "node", "testing", "testing.js"))
 	if err != nil {
 		t.Fatal(err)
@@ -399,10 +401,7 @@ test('a server that stops', async () => {
 			t.Fatal(err)
 		}
 	}
-	relative, err := filepath.Rel(project, program) // the program also runs in another directory
-	if err != nil {
-		t.Fatal(err)
-	}
+	relative := relativeProgram(t, project) // the program also runs in another directory
 	temporary := t.TempDir()
 	run := func(args ...string) string {
 		t.Helper()
@@ -422,11 +421,5 @@ test('a server that stops', async () => {
 	}
 	// A program that does not stop its server ends, and so does the server.
 	at := strings.TrimSpace(run("forgetful.js"))
-	tick := time.NewTicker(20 * time.Millisecond)
-	defer tick.Stop()
-	for deadline := time.Now().Add(patience); !refuses(t, at); <-tick.C {
-		if time.Now().After(deadline) {
-			t.Fatalf("the server at %q still runs", at)
-		}
-	}
+	awaitEnd(t, at, project)
 }

@@ -5,6 +5,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
 
@@ -44,39 +45,57 @@ func runIn(t *testing.T, dir, program string, args ...string) string {
 	return string(out)
 }
 
-const stamped = "v1.0.0 abc 2026-11-23T01:02:04Z\n"
-
-// TestWheel installs the wheel with pip, without an index, and uninstalls it.
-func TestWheel(t *testing.T) {
-	python := require.Tool(t, "python3")
-	r, _ := built(t, target{runtime.GOOS, runtime.GOARCH})
-	wheels, err := filepath.Glob(filepath.Join(r.out, "tool-1.0.0-py3-none-*.whl"))
-	if err != nil || len(wheels) != 1 {
-		t.Fatalf("wheels %q, %v", wheels, err)
-	}
+// withWheels installs wheels in a new virtual environment, calls use with its directory of programs, and uninstalls the packages again.
+// No file may remain.
+func withWheels(t *testing.T, wheels, packages []string, use func(bin string), options ...string) {
+	t.Helper()
 	dir := t.TempDir()
-	runIn(t, dir, python, "-m", "venv", "python")
-	pip := filepath.Join(dir, "python", "bin", "pip")
+	runIn(t, dir, require.Tool(t, "python3"), "-m", "venv", "python")
 	before := tree(t, dir)
-	runIn(t, dir, pip, "install", "--no-index", "--disable-pip-version-check", wheels[0])
-	if got := runIn(t, dir, filepath.Join(dir, "python", "bin", "tool"), "version"); got != stamped {
-		t.Errorf("the program prints %q", got)
-	}
-	runIn(t, dir, pip, "check")
-	runIn(t, dir, pip, "uninstall", "--yes", "--disable-pip-version-check", "tool")
+	bin := filepath.Join(dir, "python", "bin")
+	pip := filepath.Join(bin, "pip")
+	runIn(t, dir, pip, slices.Concat([]string{"install", "--no-index", "--disable-pip-version-check"}, options, wheels)...)
+	use(bin)
+	runIn(t, dir, pip, append([]string{"uninstall", "--yes", "--disable-pip-version-check"}, packages...)...)
 	if diff := cmp.Diff(before, tree(t, dir)); diff != "" {
 		t.Errorf("pip uninstall leaves files behind (-before +after):\n%s", diff)
 	}
 }
 
+// withArchives installs archives with npm in a new directory, without a registry, and returns the directory.
+func withArchives(t *testing.T, args ...string) string {
+	t.Helper()
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "package.json"), []byte("{}"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	runIn(t, dir, require.Tool(t, "npm"), append([]string{"install", "--offline", "--no-audit", "--no-fund"}, args...)...)
+	return dir
+}
+
+const stamped = "v1.0.0 abc 2026-11-23T01:02:04Z\n"
+
+// TestWheel installs the wheel with pip, without an index, and uninstalls it.
+func TestWheel(t *testing.T) {
+	require.Tool(t, "python3")
+	r, _ := built(t, target{runtime.GOOS, runtime.GOARCH})
+	wheels, err := filepath.Glob(filepath.Join(r.out, "tool-1.0.0-py3-none-*.whl"))
+	if err != nil || len(wheels) != 1 {
+		t.Fatalf("wheels %q, %v", wheels, err)
+	}
+	withWheels(t, wheels, []string{"tool"}, func(bin string) {
+		if got := runIn(t, bin, filepath.Join(bin, "tool"), "version"); got != stamped {
+			t.Errorf("the program prints %q", got)
+		}
+		runIn(t, bin, filepath.Join(bin, "pip"), "check")
+	})
+}
+
 // TestPlugin installs the wheel of the pytest plugin next to that of the program, which it requires in the same
 // version.
 func TestPlugin(t *testing.T) {
-	python := require.Tool(t, "python3")
-	r := release{
-		name: "tool", source: source(t), command: ".", out: filepath.Join(t.TempDir(), "dist"), version: "v1.0.0", commit: "abc",
-		targets: []target{{runtime.GOOS, runtime.GOARCH}},
-	}
+	require.Tool(t, "python3")
+	r := unbuilt(t, target{runtime.GOOS, runtime.GOARCH})
 	if err := os.CopyFS(filepath.Join(r.source, "integrations", "pytest"), os.DirFS("../../../integrations/pytest")); err != nil {
 		t.Fatal(err)
 	}
@@ -87,26 +106,19 @@ func TestPlugin(t *testing.T) {
 	if err != nil || len(wheels) != 2 {
 		t.Fatalf("wheels %q, %v", wheels, err)
 	}
-	dir := t.TempDir()
-	runIn(t, dir, python, "-m", "venv", "python")
-	before := tree(t, dir)
-	pip := filepath.Join(dir, "python", "bin", "pip")
-	runIn(t, dir, pip, append([]string{"install", "--no-index", "--no-deps", "--disable-pip-version-check"}, wheels...)...)
-	got := runIn(t, dir, filepath.Join(dir, "python", "bin", "python"), "-c", `from importlib import metadata
+	withWheels(t, wheels, []string{"tool", "pytest-pintle"}, func(bin string) {
+		got := runIn(t, bin, filepath.Join(bin, "python"), "-c", `from importlib import metadata
 d = metadata.distribution("pytest-pintle")
 print(d.version, d.requires, [(e.group, e.name, e.value) for e in d.entry_points])`)
-	if want := "1.0.0 ['pytest>=7', 'tool==1.0.0'] [('pytest11', 'pintle', 'pytest_pintle')]\n"; got != want {
-		t.Errorf("got %s, want %s", got, want)
-	}
-	runIn(t, dir, pip, "uninstall", "--yes", "--disable-pip-version-check", "tool", "pytest-pintle")
-	if diff := cmp.Diff(before, tree(t, dir)); diff != "" {
-		t.Errorf("pip uninstall leaves files behind (-before +after):\n%s", diff)
-	}
+		if want := "1.0.0 ['pytest>=7', 'tool==1.0.0'] [('pytest11', 'pintle', 'pytest_pintle')]\n"; got != want {
+			t.Errorf("got %s, want %s", got, want)
+		}
+	}, "--no-deps")
 }
 
 // TestPythonLibrary installs the wheel of the library for providers, which is small and requires nothing.
 func TestPythonLibrary(t *testing.T) {
-	python := require.Tool(t, "python3")
+	require.Tool(t, "python3")
 	r := release{name: "tool", source: filepath.Join("..", "..", ".."), out: t.TempDir(), version: "v1.0.0"}
 	name, wheel, ok, err := r.providerLibrary([]entry{{"LICENSE", []byte("license"), false}})
 	if err != nil || !ok {
@@ -118,28 +130,22 @@ func TestPythonLibrary(t *testing.T) {
 	if _, err := r.write(name, wheel); err != nil {
 		t.Fatal(err)
 	}
-	dir := t.TempDir()
-	runIn(t, dir, python, "-m", "venv", "python")
-	before := tree(t, dir)
-	pip := filepath.Join(dir, "python", "bin", "pip")
-	runIn(t, dir, pip, "install", "--no-index", "--disable-pip-version-check", filepath.Join(r.out, name))
-	got := runIn(t, dir, filepath.Join(dir, "python", "bin", "python"), "-c", `import pathlib
+	withWheels(t, []string{filepath.Join(r.out, name)}, []string{"pintle-provider"}, func(bin string) {
+		got := runIn(t, bin, filepath.Join(bin, "python"), "-c", `import pathlib
 from importlib import metadata
 import pintle_provider
 d = metadata.distribution("pintle-provider")
 print(d.version, d.requires, callable(pintle_provider.handler), (pathlib.Path(pintle_provider.__file__).parent / "py.typed").exists())`)
-	if want := "1.0.0 None True True\n"; got != want {
-		t.Errorf("got %s, want %s", got, want)
-	}
-	runIn(t, dir, pip, "uninstall", "--yes", "--disable-pip-version-check", "pintle-provider")
-	if diff := cmp.Diff(before, tree(t, dir)); diff != "" {
-		t.Errorf("pip uninstall leaves files behind (-before +after):\n%s", diff)
-	}
+		if want := "1.0.0 None True True\n"; got != want {
+			t.Errorf("got %s, want %s", got, want)
+		}
+	})
 }
 
 // TestNodeLibrary installs the package of the library for providers, which is small and requires nothing.
 func TestNodeLibrary(t *testing.T) {
-	npm, node := require.Tool(t, "npm"), require.Tool(t, "node")
+	require.Tool(t, "npm")
+	node := require.Tool(t, "node")
 	r := release{name: "tool", source: filepath.Join("..", "..", ".."), out: t.TempDir(), version: "v1.0.0"}
 	name, archive, ok, err := r.npmProvider([]entry{{"LICENSE", []byte("license"), false}})
 	if err != nil || !ok || name != "tool-dev-provider-1.0.0.tgz" {
@@ -151,11 +157,7 @@ func TestNodeLibrary(t *testing.T) {
 	if _, err := r.write(name, archive); err != nil {
 		t.Fatal(err)
 	}
-	dir := t.TempDir()
-	if err := os.WriteFile(filepath.Join(dir, "package.json"), []byte("{}"), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	runIn(t, dir, npm, "install", "--offline", "--no-audit", "--no-fund", filepath.Join(r.out, name))
+	dir := withArchives(t, filepath.Join(r.out, name))
 	const load = "const a = require('@tool-dev/provider'); import('@tool-dev/provider').then((m) => console.log(m.handler === a.handler, typeof m.text))"
 	if got := runIn(t, dir, node, "-e", load); got != "true function\n" {
 		t.Errorf("got %s", got)
@@ -173,7 +175,8 @@ func TestNodeLibrary(t *testing.T) {
 
 // TestNPMTesting installs the package with the module that starts servers for tests, and imports it both ways.
 func TestNPMTesting(t *testing.T) {
-	npm, node := require.Tool(t, "npm"), require.Tool(t, "node")
+	require.Tool(t, "npm")
+	node := require.Tool(t, "node")
 	r := release{name: "tool", source: source(t), out: t.TempDir(), version: "v1.0.0"}
 	testing := filepath.Join("integrations", "node", "testing")
 	if err := os.CopyFS(filepath.Join(r.source, testing), os.DirFS(filepath.Join("..", "..", "..", testing))); err != nil {
@@ -186,11 +189,7 @@ func TestNPMTesting(t *testing.T) {
 	if _, err := r.write(name, archive); err != nil {
 		t.Fatal(err)
 	}
-	dir := t.TempDir()
-	if err := os.WriteFile(filepath.Join(dir, "package.json"), []byte("{}"), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	runIn(t, dir, npm, "install", "--offline", "--no-audit", "--no-fund", "--omit=optional", filepath.Join(r.out, name))
+	dir := withArchives(t, "--omit=optional", filepath.Join(r.out, name))
 	const load = "const required = require('tool/testing'); import('tool/testing').then((m) => console.log(typeof m.startServer, m.startServer === required.startServer))"
 	if got := runIn(t, dir, node, "-e", load); got != "function true\n" {
 		t.Errorf("got %s", got)
@@ -206,14 +205,11 @@ func TestNPMTesting(t *testing.T) {
 
 // TestNPM installs the two packages with npm, without a registry, runs the program through npx, and uninstalls them.
 func TestNPM(t *testing.T) {
-	npm, npx := require.Tool(t, "npm"), require.Tool(t, "npx")
+	require.Tool(t, "npm")
+	npx := require.Tool(t, "npx")
 	r, _ := built(t, target{runtime.GOOS, runtime.GOARCH})
 	names := npmNames[target{runtime.GOOS, runtime.GOARCH}]
-	dir := t.TempDir()
-	if err := os.WriteFile(filepath.Join(dir, "package.json"), []byte("{}"), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	runIn(t, dir, npm, "install", "--offline", "--no-audit", "--no-fund", "--save=false",
+	dir := withArchives(t, "--save=false",
 		filepath.Join(r.out, "tool-dev-"+names[0]+"-"+names[1]+"-1.0.0.tgz"), filepath.Join(r.out, "tool-1.0.0.tgz"))
 	if got := runIn(t, dir, npx, "--no", "tool", "version"); got != stamped {
 		t.Errorf("the program prints %q", got)

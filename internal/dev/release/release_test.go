@@ -73,12 +73,18 @@ func source(t *testing.T) string {
 	return dir
 }
 
-func built(t *testing.T, targets ...target) (release, []made) {
+// unbuilt returns a release of the small program.
+func unbuilt(t *testing.T, targets ...target) release {
 	t.Helper()
-	r := release{
+	return release{
 		name: "tool", source: source(t), command: ".", out: filepath.Join(t.TempDir(), "dist"), version: "v1.0.0", commit: "abc",
 		date: time.Date(2026, 11, 23, 1, 2, 4, 0, time.UTC), targets: targets,
 	}
+}
+
+func built(t *testing.T, targets ...target) (release, []made) {
+	t.Helper()
+	r := unbuilt(t, targets...)
 	files, err := r.build(t.Context())
 	if err != nil {
 		t.Fatal(err)
