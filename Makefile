@@ -38,13 +38,13 @@ fuzz: ## every fuzz target, FUZZTIME each (20000x, or a duration such as 1m)
 sim: ## the engine's simulation over SEEDS seeds, and what it covered
 	go test ./internal/engine -count=1 -timeout 60m -run '^Test(Nested)?Simulation$$' -v -sim.seeds=$(SEEDS) -sim.nested=$$(($(SEEDS) / 10))
 
-mutations: ## break the engine on purpose; the simulation has to find each
+mutations: ## break the engine on purpose; the simulation must find each mutation
 	go test ./internal/engine -count=1 -timeout 20m -run '^TestMutations$$' -sim.mutations
 
 soak: ## kill servers under load for SOAK (1h) on each database, and reconcile stacks with a provider's ledger
 	go test ./cmd/pintle -count=1 -timeout 0 -run '^TestSoak$$' -v -soak.for=$(SOAK)
 
-faults: ## every write of fixed scenarios, and every fault that may befall it, on every store; every access of SQLite to its disk
+faults: ## every possible fault at every write of fixed scenarios, on every store; every disk access of SQLite
 	PINTLE_REQUIRE=postgres go test ./internal/engine -count=1 -timeout 60m -run '^TestFaultTable$$' -faults.all
 	go test ./internal/store/sqlite -count=1 -timeout 60m -v -run '^TestDiskErrors$$' -disk.every=1
 
@@ -57,31 +57,31 @@ site: ## the documentation site, into site/; needs Python
 vulnerabilities: ## known vulnerabilities of modules that the code calls, and of the Go that builds it
 	tools/vulnerabilities/check
 
-bench: ## the whole cycle of a request beside a floor; docs/performance.md tells what that is
+bench: ## the whole cycle of a request compared with a floor; docs/performance.md defines it
 	cd bench && go run ./proof -only cycles -rounds $(ROUNDS)
 
-proof: ## our own figures and their goals: at rest, start, 100,000 waiting, cycles, large stacks; ROUNDS of each (3), 25 minutes
+proof: ## our own figures and their goals: idle, start, 100,000 pending, cycles, large stacks; ROUNDS of each (3), 25 minutes
 	cd bench && go run ./proof -rounds $(ROUNDS)
 
-compare: ## our cycle beside its floor, River, DBOS and go-workflows, ROUNDS of each (3) in turns; nine minutes
+compare: ## compare our cycle with its floor, River, DBOS and go-workflows, ROUNDS of each (3) in turns; nine minutes
 	cd bench && go run ./compare -rounds $(ROUNDS)
 
-peers: ## pintle serve beside moto, ministack and LocalStack, ROUNDS (3) in turns; installs them into a cache first; three minutes
+peers: ## compare pintle serve with moto, ministack and LocalStack, ROUNDS (3) in turns; installs them into a cache first; three minutes
 	cd bench && PINTLE_PEERS="$$(../tools/peers/install)" go run ./peers -rounds $(ROUNDS)
 
-coldstart: ## the first deploy of an app with ten functions beside bare starts of their interpreter, and beside ministack; ROUNDS (3)
+coldstart: ## compare the first deploy of an app with ten functions with bare starts of their interpreter, and with ministack; ROUNDS (3)
 	cd bench && PINTLE_PEERS="$$(../tools/peers/install)" go run ./peers -parts coldstart -only pintle,ministack -rounds $(ROUNDS)
 
-report: ## write the tables and pictures of docs/performance.md anew from bench/results
+report: ## regenerate the tables and pictures of docs/performance.md from bench/results
 	cd bench && go run ./report
 
-templatecost: ## what a template costs for each resource, with 500 and with 5,000 of them
+templatecost: ## the cost of a template per resource, with 500 and with 5,000 of them
 	go test ./internal/language/template -run '^$$' -bench Template -benchtime 3s
 
-overhead: ## what an event costs a provider, in turns with one on aws-lambda-go
+overhead: ## the cost of an event for a provider, in turns with one on aws-lambda-go
 	go test ./internal/dev/bench -run '^$$' -bench Overhead -benchtime 1x -timeout 20m
 
-lintcost: ## what validate takes for 500 resources, in turns with cfn-lint
+lintcost: ## duration of validate for 500 resources, in turns with cfn-lint
 	PINTLE_REQUIRE=cfn-lint go test ./cmd/pintle -count=1 -timeout 20m -run '^TestLintCost$$' -v -lint.cost
 
 starts: ## two nodes started at the same instant on an empty PostgreSQL database, STARTS times
@@ -106,26 +106,26 @@ picture: ## draw docs/walkthrough.svg, the picture in the README, from a run
 	  go run ./cmd/pintle delete examples/walkthrough 2>/dev/null; } \
 	| sed 's#$(CURDIR)/##g' | (cd tools && go run ./picture) > docs/walkthrough.svg
 
-states: ## write docs/states.md anew from the engine's table
+states: ## regenerate docs/states.md from the engine's table
 	go generate ./internal/engine
 
-lifecycle: ## write docs/lifecycle.md anew from the transcripts that the tests play
+lifecycle: ## regenerate docs/lifecycle.md from the transcripts that the tests play
 	go generate ./internal/dev/lifecycle
 
-models: ## make the bundle of AWS models anew from BOTOCORE, the folder of an installed botocore
+models: ## rebuild the bundle of AWS models from BOTOCORE, the directory of an installed botocore
 	go run ./awscall/internal/gen -botocore "$(BOTOCORE)"
 
 calls: ## compare every operation of every AWS service with botocore, as requests and endpoints; two minutes
 	PINTLE_REQUIRE=botocore go test ./awscall/internal/shape -count=1 -v -run AsBotocore -aws.all
 	PINTLE_REQUIRE=botocore go test ./awscall/internal/endpoint ./internal/base/awsapi/model -count=1 -v -run 'Botocore|Reproducible'
 
-oracle: ## the CDK's own handler beside ours, and its framework over our functions, under Node; installs both into a cache first
+oracle: ## compare the CDK's own handler with ours, and run its framework over our functions, under Node; installs both into a cache first
 	PINTLE_CDK="$$(tools/cdk/install)" PINTLE_REQUIRE=cdk,node go test -count=1 -v -run 'Oracle|Framework|CoreEntrypoint' ./awscall/... ./internal/cloud/lambda
 
-callcost: ## what an AWS call costs as a resource, beside the CDK's own handler, boto3 and the AWS CLI, in turns; three minutes
+callcost: ## the cost of an AWS call as a resource, compared with the CDK's own handler, boto3 and the AWS CLI, in turns; three minutes
 	PINTLE_CDK="$$(tools/cdk/install)" go run ./internal/dev/bench/callcost
 
-handlers: ## check, deploy and serve handlers on other people's libraries; installs those into a cache first
+handlers: ## check, deploy and serve handlers based on third-party libraries; installs those into a cache first
 	PINTLE_HANDLERS="$$(tools/handlers/install)" PINTLE_CDK="$$(tools/cdk/install)" PINTLE_JAVA="$$(tools/java/install)" \
 		PINTLE_REQUIRE=handlers,cdk,java.libraries,node,boto3 \
 		go test ./internal/author/check ./cmd/pintle -count=1 -run '^(TestHandlers|TestLibraries)$$' -v
@@ -135,7 +135,7 @@ cdk: ## deploy apps of the CDK with its own command; installs it into a cache fi
 		PINTLE_OSS_CLIENTS="$$(tools/oss/install)" PINTLE_REQUIRE=cdk.cli,cdk.languages,oss,java,javac,node,python3,boto3 \
 		go test -count=1 -v -parallel 4 -timeout 30m ./internal/dev/cdk ./examples/cdk
 
-cdktime: ## what a deploy of the CDK takes, beside the same on clouds that take no time or a moment; three minutes
+cdktime: ## duration of a CDK deploy, compared with clouds that respond at once or after a moment; three minutes
 	PINTLE_CDK_CLI="$$(tools/cdkapps/install)" go run ./internal/dev/bench/cdktime
 
 release: ## archives, wheels and npm packages of every platform into dist/, with checksums and bills of materials; the first one is built twice and compared
@@ -146,7 +146,7 @@ deployers: ## SAM CLI, the Serverless Framework, Ansible and rain against pintle
 	PATH="$$PATH:$$(go env GOPATH)/bin" PINTLE_DEPLOYERS="$$(tools/deployers/install)" PINTLE_REQUIRE=deployers,rain,node,python3 \
 		go test ./cmd/pintle -count=1 -run '^TestDeployers$$' -v
 
-browser: ## the console in a real browser; UPDATE=-console.update takes the pictures of its docs anew
+browser: ## the console in a real browser; UPDATE=-console.update regenerates the pictures in its docs
 	PINTLE_PLAYWRIGHT="$$(tools/browser/install)" PINTLE_REQUIRE=playwright,chromium,node go test ./cmd/pintle -count=1 -v -run '^TestBrowser' -console.resources=10000 $(UPDATE)
 
 ci: ## everything that runs before a change lands; .ci/run quick is a part of it that takes minutes

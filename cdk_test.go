@@ -9,9 +9,9 @@ import (
 	"github.com/pintle-dev/pintle/wire"
 )
 
-// TestBesideCDK compares how the CDK's provider framework (aws-cdk-lib 2.276.0) and this package turn a handler's result
+// TestCompareWithCDK compares how the CDK's provider framework (aws-cdk-lib 2.276.0) and this package turn a handler's result
 // into an answer. Every difference is intentional; the field why explains it.
-func TestBesideCDK(t *testing.T) {
+func TestCompareWithCDK(t *testing.T) {
 	boom := errors.New("boom")
 	answer := func(a Answer, err error) Handler {
 		return HandlerFunc(func(context.Context, *Request) (Answer, error) { return a, err })
@@ -45,10 +45,10 @@ func TestBesideCDK(t *testing.T) {
 			"the stack trace is for the log; uncut it breaks the limit of 4,096 bytes"},
 		{"Update that throws keeps the ID", answer(Answer{}, boom), Update, "FAILED old (Error: boom\n    at handler…)", "FAILED old (boom)", "as above"},
 		{"Delete that throws", answer(Answer{}, boom), Delete, "FAILED old (Error: boom\n    at handler…)", "FAILED old (boom)", "as above"},
-		{"a Create that made something and throws", answer(Answer{ID: "half"}, boom), Create,
+		{"Create that throws after creating a resource", answer(Answer{ID: "half"}, boom), Create,
 			"FAILED AWSCDK::CustomResourceProviderFramework::CREATE_FAILED (Error: boom\n    at handler…)", "FAILED half (boom)",
 			"a handler of the CDK cannot say both; what it made is never deleted"},
-		{"the message stands for the error", answer(Answer{Reason: "no quota"}, boom), Update, "FAILED old (Error: boom\n    at handler…)", "FAILED old (no quota)",
+		{"message replaces the error", answer(Answer{Reason: "no quota"}, boom), Update, "FAILED old (Error: boom\n    at handler…)", "FAILED old (no quota)",
 			"the author chooses what people see"},
 		{"a reason of a success is kept", answer(Answer{Reason: "nothing to do"}, nil), Update, "SUCCESS old (SUCCESS)", "SUCCESS old (nothing to do)",
 			"the CDK has no way to give one"},
@@ -59,7 +59,7 @@ func TestBesideCDK(t *testing.T) {
 			"FAILED old (the physical ID from the handler is 5000 bytes long, 1024 are allowed: \"" + long[:40] + "\"…)", "as above"},
 		{"a panic", HandlerFunc(func(context.Context, *Request) (Answer, error) { panic("boom") }), Update,
 			"FAILED old (Error: boom\n    at handler…)", "FAILED old (panic: boom)", "the trace is in the log"},
-		{"a Delete of something gone", answer(Answer{}, ErrGone), Delete, "FAILED old (Error: the resource is gone…)", "SUCCESS old",
+		{"Delete of a missing resource", answer(Answer{}, ErrGone), Delete, "FAILED old (Error: the resource is gone…)", "SUCCESS old",
 			"the CDK leaves it to each handler to catch that"},
 	} {
 		w := newWorld(t, tt.handler)
@@ -77,8 +77,8 @@ func TestBesideCDK(t *testing.T) {
 	}
 }
 
-// TestBesideCDKDelivery compares deliveries and retries.
-func TestBesideCDKDelivery(t *testing.T) {
+// TestCompareDeliveryWithCDK compares deliveries and retries.
+func TestCompareDeliveryWithCDK(t *testing.T) {
 	calls := 0
 	w := newWorld(t, counting(&calls))
 

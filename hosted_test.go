@@ -135,7 +135,7 @@ func TestHostedWait(t *testing.T) {
 }
 
 // If an engine shortens the time of a request, it gets an answer in that time, with the ID of the new resource.
-func TestHostedWaitHurried(t *testing.T) {
+func TestHostedWaitWithShorterTimeout(t *testing.T) {
 	l := newLambda(t)
 	l.waits = true
 	running(t, pintle.RunConfig{ServerConfig: pintle.ServerConfig{Handlers: []pintle.Handler{pintle.New(lasting{})}, Client: l.Client()}, LambdaRuntimeAPI: l.api()})
@@ -163,7 +163,7 @@ func TestHostedWaitHurried(t *testing.T) {
 }
 
 // Without the engine's header, the program does not reply with a wait, and an event that polls is not a request.
-func TestHostedWaitUnasked(t *testing.T) {
+func TestHostedWaitWithoutHeader(t *testing.T) {
 	l := newLambda(t)
 	running(t, pintle.RunConfig{ServerConfig: pintle.ServerConfig{Handlers: []pintle.Handler{pintle.New(lasting{})}, Client: l.Client()}, LambdaRuntimeAPI: l.api()})
 	l.events <- l.event(t, pintle.Create, "", "quick", "")

@@ -171,7 +171,7 @@ func TestProcess(t *testing.T) {
 				`"RequestId":"r-1","LogicalResourceId":"Site","Data":{"Secret":"hunter2","URL":"http://site-1"}}`}, "invocation/i-1/response {}"},
 		{"create fails", l.event(t, pintle.Create, "", "fail", ""),
 			[]string{`"FAILED","Reason":"disk full","PhysicalResourceId":"Pintle::CreateFailed"`}, "invocation/i-1/response {}"},
-		{"delete of a create that failed", l.event(t, pintle.Delete, pintle.CreateFailed, "fail", ""),
+		{"delete after a failed create", l.event(t, pintle.Delete, pintle.CreateFailed, "fail", ""),
 			[]string{`"SUCCESS","PhysicalResourceId":"Pintle::CreateFailed"`}, "invocation/i-1/response {}"},
 		{"panic", l.event(t, pintle.Update, "site-1", "panic", ""),
 			[]string{`"FAILED","Reason":"panic: assignment to entry in nil map","PhysicalResourceId":"site-1"`}, "invocation/i-1/response {}"},
@@ -279,9 +279,9 @@ func TestRunWithoutAPI(t *testing.T) {
 	}
 }
 
-// TestRunFinishesWhatItBegan checks that requests in progress are finished and answered after the program gets a signal
+// TestRunFinishesRequestsInProgress checks that requests in progress are finished and answered after the program gets a signal
 // to stop.
-func TestRunFinishesWhatItBegan(t *testing.T) {
+func TestRunFinishesRequestsInProgress(t *testing.T) {
 	l := newLambda(t)
 	ctx, stop := context.WithCancel(t.Context())
 	began, goOn := make(chan struct{}), make(chan struct{})

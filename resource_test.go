@@ -236,14 +236,14 @@ func TestResource(t *testing.T) {
 	}{
 		{"create", Create, "", `{"Zone":"a","Size":"5"}`, "", `SUCCESS disk-1 {"Path":"/disk-1"}`, "Create  a5"},
 		{"default", Update, "disk-1", `{"Zone":"a"}`, `{"Zone":"a","Size":"5"}`, `SUCCESS disk-1 {"Path":"/disk-1"}`, "Update disk-1 a10"},
-		{"no such property", Update, "disk-1", `{"Zone":"a","size":"7"}`, `{"Zone":"a"}`,
+		{"unknown property", Update, "disk-1", `{"Zone":"a","size":"7"}`, `{"Zone":"a"}`,
 			"FAILED disk-1 (properties: size: is not known, did you mean Size?)", ""},
 		{"replaced", Update, "disk-1", `{"Zone":"b"}`, `{"Zone":"a"}`, `SUCCESS disk-2 {"Path":"/disk-2"}`, "Create  b10"},
 		{"cleaned up", Delete, "disk-1", `{"Zone":"a"}`, "", "SUCCESS disk-1", "Delete disk-1 a10"},
 		{"again", Delete, "disk-1", `{"Zone":"a"}`, "", "SUCCESS disk-1", "Delete disk-1 a10"},
 		{"update fails", Update, "disk-2", `{"Zone":"b","Fails":"Update","Key":"hunter2"}`, `{"Zone":"b"}`,
 			"FAILED disk-2 (no Update of **** today)", "Update disk-2 b10"},
-		{"old properties of another time", Update, "disk-2", `{"Zone":"b"}`, `{"Zone":"b","Colour":"red","Size":"0"}`,
+		{"old properties in a previous format", Update, "disk-2", `{"Zone":"b"}`, `{"Zone":"b","Colour":"red","Size":"0"}`,
 			`SUCCESS disk-2 {"Path":"/disk-2"}`, "Update disk-2 b10"},
 		{"old properties that cannot be read", Update, "disk-2", `{"Zone":"b"}`, `{"Zone":"b","Size":"big"}`,
 			`SUCCESS disk-2 {"Path":"/disk-2"}`, "Update disk-2 b10"},
@@ -252,10 +252,10 @@ func TestResource(t *testing.T) {
 		{"gone", Update, "disk-9", `{"Zone":"b"}`, `{"Zone":"b"}`, `SUCCESS disk-3 {"Path":"/disk-3"}`, "Update disk-9 b10, Create  b10"},
 		{"create fails", Create, "", `{"Zone":"a","Fails":"Create"}`, "", "FAILED Pintle::CreateFailed (no Create of  today)", "Create  a10"},
 		{"its delete", Delete, CreateFailed, `{"Zone":"a","Fails":"Create"}`, "", "SUCCESS Pintle::CreateFailed", ""},
-		{"create fails half way", Create, "", `{"Zone":"a","Fails":"format"}`, "", "FAILED disk-4 (cannot format)", "Create  a10"},
-		{"its delete too", Delete, "disk-4", `{"Zone":"a","Fails":"format"}`, "", "SUCCESS disk-4", "Delete disk-4 a10"},
+		{"create fails after creating the resource", Create, "", `{"Zone":"a","Fails":"format"}`, "", "FAILED disk-4 (cannot format)", "Create  a10"},
+		{"delete after this failure fails", Delete, "disk-4", `{"Zone":"a","Fails":"format"}`, "", "SUCCESS disk-4", "Delete disk-4 a10"},
 		{"create refused", Create, "", `{"Size":"5"}`, "", "FAILED Pintle::CreateFailed (properties: Zone: is missing)", ""},
-		{"delete of what was never right", Delete, "disk-8", `{"Size":"0"}`, "", "SUCCESS disk-8", "Delete disk-8 0"},
+		{"delete after invalid properties", Delete, "disk-8", `{"Size":"0"}`, "", "SUCCESS disk-8", "Delete disk-8 0"},
 	} {
 		d.calls = nil
 		if got := w.ask(t, tt.kind, tt.id, tt.properties, tt.old); got != tt.want || strings.Join(d.calls, ", ") != tt.calls {
@@ -323,7 +323,7 @@ func TestReplacementIsRolledBackAfterItWorked(t *testing.T) {
 	}
 }
 
-func TestUndoOfAReplacementFails(t *testing.T) {
+func TestRollbackOfReplacementFails(t *testing.T) {
 	d := newDisks()
 	w := newWorld(t, New(stubborn{d}))
 	w.ask(t, Create, "", `{"Zone":"a"}`, "")

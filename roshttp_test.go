@@ -392,7 +392,7 @@ func TestROSFunctionCustomRuntime(t *testing.T) {
 		{"event", "/invoke", "/invoke", c.request(t, wire.Create, "", "", ""), 200, "200", "{}", `"Status":"SUCCESS"`},
 		{"refused", "/invoke", "/invoke", c.request(t, wire.Create, "", "", "&refuse=1"), 404, "404", "Pintle.NotAnswered", `"Status":"SUCCESS"`},
 		{"not an event", "/http-invoke", "/invoke", c.request(t, wire.Create, "", "", ""), 401, "", "HttpConfig", ""},
-		{"nobody says so", "", "/invoke", c.request(t, wire.Create, "", "", ""), 401, "", "HttpConfig", ""},
+		{"no path header", "", "/invoke", c.request(t, wire.Create, "", "", ""), 401, "", "HttpConfig", ""},
 	} {
 		var fcStatus string
 		request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, url+tt.path, strings.NewReader(tt.body))
@@ -505,14 +505,14 @@ func TestROSTopicPush(t *testing.T) {
 		{"in XML", `<Notification><TopicOwner>1234</TopicOwner><TopicName>Sites</TopicName><Message>` + base64.StdEncoding.EncodeToString([]byte(good)) + `</Message></Notification>`,
 			enclosed("text/xml;charset=utf-8"), nil, 200, ""},
 		// The owner of another topic controls the body of a push in the simplified format, which is only the message.
-		{"a simplified one that poses as another", `{"TopicOwner":"1234","TopicName":"Sites","Message":"` + base64.StdEncoding.EncodeToString([]byte(good)) + `"}`,
+		{"simplified format that imitates JSON", `{"TopicOwner":"1234","TopicName":"Sites","Message":"` + base64.StdEncoding.EncodeToString([]byte(good)) + `"}`,
 			func(h http.Header) { h.Del("x-mns-topic-name"); h.Del("x-mns-topic-owner") }, nil, 403, "PINTLE_PROVIDER_TOPICS"},
-		{"the same with a type", `{"TopicOwner":"1234","TopicName":"Sites","Message":"` + base64.StdEncoding.EncodeToString([]byte(good)) + `"}`,
+		{"simplified format with a content type", `{"TopicOwner":"1234","TopicName":"Sites","Message":"` + base64.StdEncoding.EncodeToString([]byte(good)) + `"}`,
 			func(h http.Header) { enclosed("text/xml")(h); h.Set("x-mns-message-id", "m-1") }, nil, 403, "PINTLE_PROVIDER_TOPICS"},
 		{"plain, without an ID", `{"TopicOwner":"1234","TopicName":"Sites","Message":"` + base64.StdEncoding.EncodeToString([]byte(good)) + `"}`,
 			enclosed("text/plain;charset=utf-8"), nil, 403, "PINTLE_PROVIDER_TOPICS"},
 		{"the bucket of a region", good, certAt("https://mns-cert.oss-cn-beijing.aliyuncs.com/c.pem"), nil, 200, ""},
-		{"a look-alike of that", good, certAt("https://mns-cert.oss-cn-x.evil.aliyuncs.com/c.pem"), nil, 403, "bucket of SMQ"},
+		{"imitation of a regional bucket", good, certAt("https://mns-cert.oss-cn-x.evil.aliyuncs.com/c.pem"), nil, 403, "bucket of SMQ"},
 		{"MD5 in base64", good, func(h http.Header) {
 			sum := md5.Sum([]byte(good))
 			h.Set("Content-MD5", base64.StdEncoding.EncodeToString(sum[:]))
@@ -530,7 +530,7 @@ func TestROSTopicPush(t *testing.T) {
 		{"edited", good, nil, func(h http.Header) { h.Set("x-mns-message-id", "m-2") }, 403, "Authorization of the message does not fit"},
 		{"not signed", good, nil, func(h http.Header) { h.Del("Authorization") }, 403, "Authorization of the message does not fit"},
 		{"another bucket", good, certAt("https://mine.oss-cn-hangzhou.aliyuncs.com/c.pem"), nil, 403, "bucket of SMQ"},
-		{"a look-alike", good, certAt("https://mnstest.oss-cn-hangzhou.aliyuncs.com.evil.test/c.pem"), nil, 403, "bucket of SMQ"},
+		{"imitation of the host", good, certAt("https://mnstest.oss-cn-hangzhou.aliyuncs.com.evil.test/c.pem"), nil, 403, "bucket of SMQ"},
 		{"a user", good, certAt("https://mnstest.oss-cn-hangzhou.aliyuncs.com@evil.test/c.pem"), nil, 403, "bucket of SMQ"},
 		{"a short key", good, certAt("http://mnstest.oss-cn-hangzhou.aliyuncs.com/short.pem"), nil, 403, "no RSA key of 1024 bits"},
 	} {

@@ -24,7 +24,7 @@ func TestSend(t *testing.T) {
 		want     string // the error; "" for none
 	}{
 		{"at once", []int{200}, "", ""},
-		{"another good status", []int{204}, "", ""},
+		{"another 2xx status", []int{204}, "", ""},
 		{"after trouble", []int{503, 0, 429, 500, 200}, "", ""},
 		{"never", []int{500, 500, 500, 500, 500, 500}, "", "try 6: 500 Internal Server Error"},
 		{"broken connections", []int{0, 0, 0, 0, 0, 0}, "", "try 6: EOF"},

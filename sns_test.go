@@ -195,7 +195,7 @@ func TestSNS(t *testing.T) {
 		{"old", map[string]any{"Timestamp": old}, nil, "2", "too old"},
 		{"no time", map[string]any{"Timestamp": "today"}, nil, "2", "the Timestamp of the message is missing"},
 		{"another topic", map[string]any{"TopicArn": topic + "2"}, nil, "2", "is not allowed: add it to PINTLE_PROVIDER_TOPICS"},
-		{"certificate of another", map[string]any{"SigningCertURL": "https://sns.us-east-1.amazonaws.com.evil.test/cert.pem"}, nil, "2", "SigningCertURL of the message is refused"},
+		{"certificate of another host", map[string]any{"SigningCertURL": "https://sns.us-east-1.amazonaws.com.evil.test/cert.pem"}, nil, "2", "SigningCertURL of the message is refused"},
 		{"a bucket", map[string]any{"SigningCertURL": "https://evil.s3.us-east-1.amazonaws.com/cert.pem"}, nil, "2", "SigningCertURL of the message is refused"},
 		{"another region", map[string]any{"SigningCertURL": "https://sns.eu-west-1.amazonaws.com/cert.pem"}, nil, "2", "SigningCertURL of the message is refused"},
 		{"with a user", map[string]any{"SigningCertURL": "https://sns.us-east-1.amazonaws.com@evil.test/cert.pem"}, nil, "2", "SigningCertURL of the message is refused"},

@@ -93,7 +93,7 @@ func TestHTTP(t *testing.T) {
 		{"not valid, but can be answered", webhookSecret, l.event(t, "Move", "site-1", "", ""), nil, 200, `{"Status":"FAILED","Reason":"request is not valid: RequestType is`},
 		{"no request", webhookSecret, "{}", nil, 400, "request is not valid: RequestType is missing;"},
 		{"not signed", "", create, nil, 401, "the request is not signed"},
-		{"signed by another", "incorrect horse battery staple", create, nil, 401, "webhook-signature does not fit"},
+		{"signed with another secret", "incorrect horse battery staple", create, nil, 401, "webhook-signature does not fit"},
 		{"signed for another time", webhookSecret, create, set("webhook-timestamp", strconv.FormatInt(time.Now().Add(-4*time.Minute).Unix(), 10)), 401, "webhook-signature does not fit"},
 		{"old", webhookSecret, create, set("webhook-timestamp", "1700000000"), 401, "webhook-timestamp is more than 5m0s from now"},
 		{"no time", webhookSecret, create, set("webhook-timestamp", "soon"), 401, "webhook-timestamp is not a number"},

@@ -97,19 +97,19 @@ func TestCall(t *testing.T) {
 			asked: seen{Method: "GET", Path: "/bucket/k", Service: "s3", Region: "eu-west-1"},
 		},
 		{
-			name: "s3, where a bucket is", service: "s3", action: "getBucketLocation", params: m{"Bucket": "bucket"},
+			name: "s3, location of a bucket", service: "s3", action: "getBucketLocation", params: m{"Bucket": "bucket"},
 			reply: reply{body: `<?xml version="1.0" encoding="UTF-8"?><LocationConstraint xmlns="http://s3.amazonaws.com/doc/2006-03-01/">eu-west-1</LocationConstraint>`},
 			want:  m{"LocationConstraint": "eu-west-1"},
 			asked: seen{Method: "GET", Path: "/bucket", Query: "location=", Service: "s3", Region: "eu-west-1"},
 		},
 		{
-			name: "s3, a bucket is made here", service: "s3", action: "createBucket", params: m{"Bucket": "bucket"},
+			name: "s3, bucket in the client's region", service: "s3", action: "createBucket", params: m{"Bucket": "bucket"},
 			reply: reply{header: map[string]string{"Location": "/bucket"}}, want: m{"Location": "/bucket"},
 			asked: seen{Method: "PUT", Path: "/bucket", Service: "s3", Region: "eu-west-1",
 				Body: `<CreateBucketConfiguration xmlns="http://s3.amazonaws.com/doc/2006-03-01/"><LocationConstraint>eu-west-1</LocationConstraint></CreateBucketConfiguration>`},
 		},
 		{
-			name: "s3, a body has to be checked", service: "s3", action: "putBucketVersioning", params: m{"Bucket": "bucket", "ChecksumAlgorithm": "SHA256", "VersioningConfiguration": m{"Status": "Enabled"}},
+			name: "s3, checksum required", service: "s3", action: "putBucketVersioning", params: m{"Bucket": "bucket", "ChecksumAlgorithm": "SHA256", "VersioningConfiguration": m{"Status": "Enabled"}},
 			want: m{}, header: "X-Amz-Sdk-Checksum-Algorithm: SHA256",
 			asked: seen{Method: "PUT", Path: "/bucket", Query: "versioning=", Service: "s3", Region: "eu-west-1",
 				Body: `<VersioningConfiguration xmlns="http://s3.amazonaws.com/doc/2006-03-01/"><Status>Enabled</Status></VersioningConfiguration>`},
@@ -120,7 +120,7 @@ func TestCall(t *testing.T) {
 			header: "X-Amz-Sha256-Tree-Hash: 2d711642b726b04401627ca9fbac32f5c8530fb1903cc4db02258717921a4881",
 		},
 		{
-			name: "nobody signs", service: "cognito-identity", action: "getId", params: m{"IdentityPoolId": "p"}, reply: reply{body: `{"IdentityId":"i"}`}, want: m{"IdentityId": "i"},
+			name: "unsigned operation", service: "cognito-identity", action: "getId", params: m{"IdentityPoolId": "p"}, reply: reply{body: `{"IdentityId":"i"}`}, want: m{"IdentityId": "i"},
 			asked: seen{Method: "POST", Path: "/", Body: `{"IdentityPoolId":"p"}`},
 		},
 	}
@@ -167,7 +167,7 @@ func TestErrors(t *testing.T) {
 		{name: "query, whose code is not the name", service: "sns", action: "GetTopicAttributes", params: map[string]any{"TopicArn": "t"},
 			reply: reply{status: 404, body: `<ErrorResponse><Error><Type>Sender</Type><Code>NotFound</Code><Message>no topic</Message></Error><RequestId>r</RequestId></ErrorResponse>`},
 			want:  awscall.Error{Service: "sns", Action: "GetTopicAttributes", Code: "NotFoundException", WireCode: "NotFound", Message: "no topic", Status: 404}},
-		{name: "what was of query", service: "sqs", action: "GetQueueUrl", params: map[string]any{"QueueName": "q"},
+		{name: "query-compatible error", service: "sqs", action: "GetQueueUrl", params: map[string]any{"QueueName": "q"},
 			reply: reply{status: 400, header: map[string]string{"X-Amzn-Query-Error": "AWS.SimpleQueueService.NonExistentQueue;Sender"}, body: `{"__type":"com.amazonaws.sqs#QueueDoesNotExist","message":"no queue"}`},
 			want:  awscall.Error{Service: "sqs", Action: "GetQueueUrl", Code: "QueueDoesNotExist", Message: "no queue", Status: 400}},
 		{name: "ec2", service: "ec2", action: "DeleteVpc", params: map[string]any{"VpcId": "v"},
@@ -178,7 +178,7 @@ func TestErrors(t *testing.T) {
 			want:  awscall.Error{Service: "s3", Action: "GetObject", Code: "NoSuchKey", Message: "no key", Status: 404, RequestID: "r"}},
 		{name: "s3, no body", service: "s3", action: "HeadObject", params: map[string]any{"Bucket": "bucket", "Key": "k"},
 			reply: reply{status: 404}, want: awscall.Error{Service: "s3", Action: "HeadObject", Code: "NotFound", Message: "404 Not Found", Status: 404}},
-		{name: "no answer of AWS", service: "ssm", action: "GetParameter", params: map[string]any{"Name": "a"},
+		{name: "response not from AWS", service: "ssm", action: "GetParameter", params: map[string]any{"Name": "a"},
 			reply: reply{status: 403, body: "<html>a proxy</html>"}, want: awscall.Error{Service: "ssm", Action: "GetParameter", Code: "UnknownError", Message: "403 Forbidden", Status: 403}},
 	}
 	for _, test := range tests {
@@ -250,7 +250,7 @@ func TestConcurrent(t *testing.T) {
 }
 
 // A copy that fails late has already answered 200; it is retried.
-func TestFailedInside(t *testing.T) {
+func TestErrorInSuccessfulResponse(t *testing.T) {
 	f := newFake(t, reply{body: `<?xml version="1.0"?><Error><Code>InternalError</Code><Message>late</Message></Error>`},
 		reply{body: `<CopyObjectResult><ETag>"e"</ETag></CopyObjectResult>`})
 	got, err := newClient(t, awscall.Config{Endpoint: f.url}).Call(t.Context(), "s3", "copyObject", map[string]any{"Bucket": "b1b", "Key": "k", "CopySource": "a/b"})
@@ -320,7 +320,7 @@ func TestBounds(t *testing.T) {
 }
 
 // A service that rejects a signature may quote all the signed text, including the session token.
-func TestSecretsAreStruckOut(t *testing.T) {
+func TestSecretsAreRedacted(t *testing.T) {
 	const token = "FwoGZXIvYXdzEXAMPLE+/="
 	echo := reply{status: 403, body: `{"__type":"SignatureDoesNotMatch","message":"The canonical string should have been x-amz-security-token:` + token + ` ` + secret + `"}`}
 	f := newFake(t, echo)
@@ -347,9 +347,9 @@ func TestObjectIsVerified(t *testing.T) {
 		{"right", 200, map[string]string{"X-Amz-Checksum-Crc32": "qK2r7A=="}, ""},
 		{"right, another", 200, map[string]string{"X-Amz-Checksum-Sha256": "KVjUFtCKpaRy17UJA2y36v1UKt2EUn5moUXqZMtM3HU="}, ""},
 		{"wrong", 200, map[string]string{"X-Amz-Checksum-Crc32": "AAAAAA=="}, "the CRC32 of the object differs from the one that S3 reports"},
-		{"of the parts", 200, map[string]string{"X-Amz-Checksum-Crc32": "AAAAAA==-2"}, ""},
-		{"of a part of the object", 206, map[string]string{"X-Amz-Checksum-Crc32": "AAAAAA=="}, ""},
-		{"none that is known", 200, map[string]string{"X-Amz-Checksum-New": "AAAAAA=="}, ""},
+		{"checksum of the parts", 200, map[string]string{"X-Amz-Checksum-Crc32": "AAAAAA==-2"}, ""},
+		{"checksum of a range", 206, map[string]string{"X-Amz-Checksum-Crc32": "AAAAAA=="}, ""},
+		{"unknown algorithm", 200, map[string]string{"X-Amz-Checksum-New": "AAAAAA=="}, ""},
 	} {
 		f := newFake(t, reply{status: test.status, header: test.header, body: "object"})
 		out, err := newClient(t, awscall.Config{Endpoint: f.url}).Call(t.Context(), "s3", "getObject", map[string]any{"Bucket": "bucket", "Key": "k"})

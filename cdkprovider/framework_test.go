@@ -447,7 +447,7 @@ func TestOnEventUnencodable(t *testing.T) {
 }
 
 // An Update of a missing resource fails, and the log contains the details that Hide keeps out of the reason.
-func TestOnEventGoneInUpdate(t *testing.T) {
+func TestOnEventUpdateOfMissingResource(t *testing.T) {
 	w := newWorld(t, New(func(context.Context, map[string]any) (map[string]any, error) {
 		return nil, pintle.Hide(fmt.Errorf("no table t7: %w", pintle.ErrGone))
 	}, nil))

@@ -181,9 +181,9 @@ func TestProblems(t *testing.T) {
 			[]string{`step 1, Create: the reason shows the secret "hunter2"`, `in all: the log shows the secret "hunter2"`}},
 		{"the last Delete", pintletest.Lifecycle{Handler: pintle.New(newShelf()), Steps: []pintletest.Step{{Properties: m{"Name": "a", "Fail": "Delete"}}}},
 			[]string{"the end, Delete: answered FAILED: in use"}},
-		{"nothing there", pintletest.Lifecycle{Handler: fixed(pintle.Answer{}, nil), Steps: []pintletest.Step{{Type: pintle.Update}, {Type: pintle.Delete}}},
+		{"no resource exists", pintletest.Lifecycle{Handler: fixed(pintle.Answer{}, nil), Steps: []pintletest.Step{{Type: pintle.Update}, {Type: pintle.Delete}}},
 			[]string{"step 1, Update: no resource exists", "step 2, Delete: no resource exists"}},
-		{"something there", pintletest.Lifecycle{Handler: fixed(pintle.Answer{}, nil), Steps: []pintletest.Step{{}, {Type: pintle.Create}}},
+		{"resource exists", pintletest.Lifecycle{Handler: fixed(pintle.Answer{}, nil), Steps: []pintletest.Step{{}, {Type: pintle.Create}}},
 			[]string{"step 2, Create: there is a resource already: delete it first"}},
 		{"another request", pintletest.Lifecycle{Handler: fixed(pintle.Answer{}, nil), Steps: []pintletest.Step{{Type: "Move"}}},
 			[]string{`step 1, Move: "Move" is not a request`}},
@@ -298,7 +298,7 @@ func TestROSProblems(t *testing.T) {
 		{"another ID", func(_ context.Context, r *pintle.Request) (pintle.Answer, error) {
 			return pintle.Answer{ID: pintle.PhysicalID(r.RequestID)}, nil
 		}, []pintletest.Step{{Properties: pintletest.Map{}}, {Properties: pintletest.Map{"A": 1}}}, "ROS cannot replace a resource in an Update"},
-		{"a replacement that is none", func(context.Context, *pintle.Request) (pintle.Answer, error) {
+		{"replacement with the same ID", func(context.Context, *pintle.Request) (pintle.Answer, error) {
 			return pintle.Answer{ID: "a"}, nil
 		}, []pintletest.Step{{Properties: pintletest.Map{}}, {Properties: pintletest.Map{"A": 1}, WantReplacement: true}}, `answered SUCCESS, want FAILED with "ROS cannot replace`},
 		{"a secret", func(context.Context, *pintle.Request) (pintle.Answer, error) {

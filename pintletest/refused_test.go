@@ -69,12 +69,12 @@ func TestRefusedUpdateIsRolledBack(t *testing.T) {
 	}{
 		{"the wrong type", m{"Port": 80, "Kind": "a", "Size": "large"}, "Size: want a whole number"},
 		{"the wrong type within", m{"Port": 80, "Kind": "a", "Size": 5, "Tags": []any{"x", m{}}}, "Tags[1]: want"},
-		{"the wrong type of what is immutable", m{"Port": "http", "Kind": "a", "Size": 5}, "Port: want a whole number"},
-		{"another one, and a wrong type", m{"Port": 81, "Kind": "b", "Size": "large"}, "Size: want a whole number"},
-		{"another one, and out of range", m{"Port": 81, "Kind": "a", "Size": 0}, "Size: want a whole number"},
-		{"another one, and not known", m{"Port": 81, "Kind": "a", "Size": 5, "Colour": "red"}, "Colour: is not known"},
-		{"another one, and not valid", m{"Port": 81, "Kind": "a", "Size": 13}, "not thirteen"},
-		{"another one, and a panic", m{"Port": 81, "Kind": "a", "Size": 14}, "fourteen"},
+		{"wrong type of an immutable property", m{"Port": "http", "Kind": "a", "Size": 5}, "Port: want a whole number"},
+		{"replacement with a wrong type", m{"Port": 81, "Kind": "b", "Size": "large"}, "Size: want a whole number"},
+		{"value out of range", m{"Port": 81, "Kind": "a", "Size": 0}, "Size: want a whole number"},
+		{"unknown property", m{"Port": 81, "Kind": "a", "Size": 5, "Colour": "red"}, "Colour: is not known"},
+		{"replacement that Validate rejects", m{"Port": 81, "Kind": "a", "Size": 13}, "not thirteen"},
+		{"panic in Validate", m{"Port": 81, "Kind": "a", "Size": 14}, "fourteen"},
 	} {
 		for _, form := range []pintletest.Transport{pintletest.CloudFormation, pintletest.ROSFunction, pintletest.ROSWeb, pintletest.ROSWebSync} {
 			d := &doors{}
@@ -95,7 +95,7 @@ func TestRefusedUpdateIsRolledBack(t *testing.T) {
 
 // If another process has no note of the refusal, unreadable old properties do not fail an Update unless they are
 // immutable. They are zero, and the provider gets their names.
-func TestOldPropertiesThatCannotBeRead(t *testing.T) {
+func TestInvalidOldProperties(t *testing.T) {
 	good := m{"Port": 80, "Kind": "a", "Size": 5}
 	for _, form := range []pintletest.Transport{pintletest.CloudFormation, pintletest.ROSFunction, pintletest.ROSWeb, pintletest.ROSWebSync} {
 		d := &doors{}

@@ -51,7 +51,7 @@ func TestROSRequest(t *testing.T) {
 	}
 }
 
-func TestROSRequestLacksWhatItMay(t *testing.T) {
+func TestROSRequestOptionalFields(t *testing.T) {
 	for _, kind := range []string{"Create", "Update", "Delete"} {
 		r, err := wire.ParseRequest([]byte(`{"RequestType":"` + kind + `","RequestId":"r","LogicalResourceId":"A[0]","StackId":"` + rosStack +
 			`","PhysicalResourceId":null,"InnerResponseURL":"http://inner"}`))
@@ -84,13 +84,13 @@ func TestDialect(t *testing.T) {
 		want          wire.Dialect
 	}{
 		{"an ARN", `"StackId":"arn:aws:cloudformation:us-east-1:1:stack/a/b"`, wire.CloudFormation},
-		{"an ARN and what ROS sends", `"StackId":"arn:aws:cloudformation:us-east-1:1:stack/a/b","RegionId":"cn-hangzhou"`, wire.CloudFormation},
+		{"ARN and a ROS field", `"StackId":"arn:aws:cloudformation:us-east-1:1:stack/a/b","RegionId":"cn-hangzhou"`, wire.CloudFormation},
 		{"a UUID", `"StackId":"` + rosStack + `"`, wire.ROS},
 		{"a UUID in capitals", `"StackId":"` + strings.ToUpper(rosStack) + `"`, wire.ROS},
 		{"a UUID and a token", `"StackId":"` + rosStack + `","ServiceToken":"arn:aws:lambda:us-east-1:1:function:a"`, wire.CloudFormation},
 		{"another text", `"StackId":"` + rosStack[1:] + `"`, wire.CloudFormation},
-		{"another text and what ROS sends", `"StackId":"s","CallerId":"1"`, wire.ROS},
-		{"nothing in what ROS sends", `"StackId":"s","CallerId":"","RegionId":null`, wire.CloudFormation},
+		{"another text and a ROS field", `"StackId":"s","CallerId":"1"`, wire.ROS},
+		{"empty ROS fields", `"StackId":"s","CallerId":"","RegionId":null`, wire.CloudFormation},
 		{"no stack", `"ResourceOwnerId":"1"`, wire.ROS},
 	} {
 		r, _ := wire.ParseRequest([]byte("{" + tt.members + "}"))
@@ -262,7 +262,7 @@ func TestROSSigning(t *testing.T) {
 		{"another body", func(_ *wire.ROSSigning, d *string, _ *time.Time) { *d = strings.Replace(*d, "2024", "2025", 1) }, "does not fit"},
 		{"a member more", func(_ *wire.ROSSigning, d *string, _ *time.Time) { *d = strings.Replace(*d, "{", `{"X":1,`, 1) }, "does not fit"},
 		{"another date", func(_ *wire.ROSSigning, d *string, _ *time.Time) { *d = strings.Replace(*d, "32:02", "32:03", 1) }, "does not fit"},
-		{"half a value", func(_ *wire.ROSSigning, d *string, _ *time.Time) { *d = strings.Replace(*d, "e8c2db", "", 1) }, "does not fit"},
+		{"truncated value", func(_ *wire.ROSSigning, d *string, _ *time.Time) { *d = strings.Replace(*d, "e8c2db", "", 1) }, "does not fit"},
 		{"no value", func(_ *wire.ROSSigning, d *string, _ *time.Time) { *d = strings.Replace(*d, `"Value"`, `"X"`, 1) }, "no Date and Value"},
 		{"old", func(_ *wire.ROSSigning, _ *string, now *time.Time) { *now = now.Add(wire.MaxROSSignatureAge + 1) }, "clock"},
 		{"ahead", func(_ *wire.ROSSigning, _ *string, now *time.Time) { *now = now.Add(-wire.MaxROSSignatureAge - 1) }, "clock"},

@@ -55,7 +55,7 @@ func TestROSResponseURL(t *testing.T) {
 		"encoded otherwise":  {strings.NewReplacer("%5B", "[", "%5D", "]", "%20", "+").Replace(query), 0, ""},
 		"signature in caps":  {strings.Replace(query, signature, strings.ToUpper(signature), 1), 0, ""},
 		"expired":            {query, time.Hour + time.Second, "AccessDenied"},
-		"lives on":           {strings.Replace(query, "expire=1", "expire=2", 1), 0, "SignatureDoesNotMatch"},
+		"expiry extended":    {strings.Replace(query, "expire=1", "expire=2", 1), 0, "SignatureDoesNotMatch"},
 		"another resource":   {strings.Replace(query, "A%5B0", "A%5B1", 1), 0, "SignatureDoesNotMatch"},
 		"another request":    {strings.Replace(query, "B288", "C288", 1), 0, "SignatureDoesNotMatch"},
 		"another stack":      {strings.Replace(query, "8acc", "9acc", 1), 0, "SignatureDoesNotMatch"},
@@ -111,13 +111,13 @@ func TestROSSignerRefuses(t *testing.T) {
 		name string
 		life time.Duration
 	}{
-		"no scheme":     {"//host/ros", rosKey, "s", time.Hour},
-		"a query":       {"http://host/ros?x=1", rosKey, "s", time.Hour},
-		"no resource":   {"http://host/ros", wire.ResponseKey{StackID: rosStack, RequestID: "r"}, "s", time.Hour},
-		"a long name":   {"http://host/ros", rosKey, strings.Repeat("s", 256), time.Hour},
-		"a long key":    {"http://host/ros", long, "s", time.Hour},
-		"no life":       {"http://host/ros", rosKey, "s", 0},
-		"too long life": {"http://host/ros", rosKey, "s", wire.MaxURLLife + time.Second},
+		"no scheme":         {"//host/ros", rosKey, "s", time.Hour},
+		"a query":           {"http://host/ros?x=1", rosKey, "s", time.Hour},
+		"no resource":       {"http://host/ros", wire.ResponseKey{StackID: rosStack, RequestID: "r"}, "s", time.Hour},
+		"a long name":       {"http://host/ros", rosKey, strings.Repeat("s", 256), time.Hour},
+		"a long key":        {"http://host/ros", long, "s", time.Hour},
+		"no life":           {"http://host/ros", rosKey, "s", 0},
+		"lifetime too long": {"http://host/ros", rosKey, "s", wire.MaxURLLife + time.Second},
 	}
 	for name, test := range tests {
 		if got, err := s.Sign(parseURL(t, test.base), test.key, test.name, now, test.life); err == nil {

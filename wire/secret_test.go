@@ -74,12 +74,12 @@ func TestRedact(t *testing.T) {
 		{"ros, node's objects", "{ expire: '1', signature: '" + rosMAC + "' }", "{ expire: '1', signature: 'REDACTED' }"},
 		{"ros, go's values", "map[expire:[1] signature:[" + rosMAC + "]]", "map[expire:[1] signature:[REDACTED]]"},
 		{"ros, php", "[expire] => 1\n[signature] => " + rosMAC, "[expire] => 1\n[signature] => REDACTED"},
-		{"ros, alone", "signature=" + rosMAC + " is wrong", "signature=REDACTED is wrong"},
+		{"ros only", "signature=" + rosMAC + " is wrong", "signature=REDACTED is wrong"},
 		{"a longer one", "signature: " + rosMAC + "5ec2", "signature: " + rosMAC + "5ec2"},
 		{"the word", "no signature: it is missing", "no signature: it is missing"},
 		{"letters that are s and k where case does not matter", "X-Amz-\u017fignature=5ec2e7&x-AMZ-\u017fecurity-To\u212aen=5ec2e7",
 			"X-Amz-\u017fignature=REDACTED&x-AMZ-\u017fecurity-To\u212aen=REDACTED"},
-		{"the scope alone", "X-AMZ-CREDENTIAL=AKIDEX", "X-AMZ-CREDENTIAL=REDACTED"},
+		{"scope only", "X-AMZ-CREDENTIAL=AKIDEX", "X-AMZ-CREDENTIAL=REDACTED"},
 		{"again", "X-Amz-Signature=REDACTED&a", "X-Amz-Signature=REDACTED&a"},
 	} {
 		if got := wire.Redact(tt.in); got != tt.want {

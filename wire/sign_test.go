@@ -91,7 +91,7 @@ func TestVerify(t *testing.T) {
 		code                       string // empty: accepted
 	}{
 		{"as signed", "PUT", plain, "127.0.0.1:4600", 0, ""},
-		{"at the end of its life", "PUT", plain, "127.0.0.1:4600", 2 * time.Hour, ""},
+		{"at its expiry", "PUT", plain, "127.0.0.1:4600", 2 * time.Hour, ""},
 		{"path decoded by the client", "PUT", strings.NewReplacer("%3A", ":", "%7C", "|").Replace(plain), "127.0.0.1:4600", 0, ""},
 		{"path in lower case hex", "PUT", strings.NewReplacer("%3A", "%3a", "%7C", "%7c").Replace(plain), "127.0.0.1:4600", 0, ""},
 		{"query decoded by the client", "PUT", strings.ReplaceAll(plain, "%2F", "/"), "127.0.0.1:4600", 0, ""},

@@ -81,7 +81,7 @@ func TestUndecided(t *testing.T) {
 	}{
 		{"busy", busy, pintle.Create, put, "mine"},
 		{"lost", lost, pintle.Create, put, "mine"},
-		{"made, and too large to read", large, pintle.Create, put, "mine"},
+		{"created, response too large", large, pintle.Create, put, "mine"},
 		{"refused", refused, pintle.Create, put, ""},
 		{"no ID is known", lost, pintle.Create, byPath, ""},
 		{"the role is not there", roleBusy, pintle.Create, asRole, ""},
@@ -94,7 +94,7 @@ func TestUndecided(t *testing.T) {
 			t.Errorf("%s: %+v, %v; want the ID %q", test.name, got, err, test.want)
 		}
 	}
-	t.Run("nobody listens", func(t *testing.T) {
+	t.Run("connection refused", func(t *testing.T) {
 		s := newService(t, nil)
 		gone := newProvider(t, &service{url: "http://127.0.0.1:1"}, customresource.Config{AllowAll: true})
 		if got, err := gone.Handle(t.Context(), request(t, pintle.Create, "", m{"Create": put}, nil)); err == nil || got.ID != "" {
@@ -161,7 +161,7 @@ func TestRegionsHold(t *testing.T) {
 }
 
 // The log of the request names the parameters that were left out.
-func TestLeftOut(t *testing.T) {
+func TestOmittedParametersAreLogged(t *testing.T) {
 	s := newService(t, answers)
 	var log bytes.Buffer
 	call := m{"service": "SSM", "action": "getParameter", "parameters": m{"Name": "/a", "Nonsense": "hush"}, "assumedRoleArn": "arn:aws:iam::1:role/r"}

@@ -23,7 +23,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-func TestEveryoneIsCompared(t *testing.T) {
+func TestCompareAll(t *testing.T) {
 	folder := t.TempDir()
 	if err := run(t.Context(), []string{"-rounds", "2", "-stores", "sqlite", "-chains", "1,3", "-length", "3", "-results", folder}); err != nil {
 		t.Fatal(err)
@@ -46,7 +46,7 @@ func TestEveryoneIsCompared(t *testing.T) {
 	}
 }
 
-func TestWhatCannotBeCompared(t *testing.T) {
+func TestInvalidArguments(t *testing.T) {
 	for args, want := range map[string]string{
 		"-only nobody":           "there are pintle, floor",
 		"-stores oracle":         "sqlite and postgres",

@@ -12,8 +12,8 @@ import (
 	"github.com/pintle-dev/pintle/internal/dev/require"
 )
 
-// TestEveryoneIsMeasured runs pintle, and the other targets if Variable is set.
-func TestEveryoneIsMeasured(t *testing.T) {
+// TestMeasureAll runs pintle, and the other targets if Variable is set.
+func TestMeasureAll(t *testing.T) {
 	require.Tool(t, "python3")
 	who := []string{"pintle"}
 	if os.Getenv(Variable) != "" {
@@ -56,7 +56,7 @@ func TestEveryoneIsMeasured(t *testing.T) {
 	}
 }
 
-func TestWhoIsNotThereIsToldOf(t *testing.T) {
+func TestMissingPeersAreReported(t *testing.T) {
 	t.Setenv(Variable, "")
 	b := bench{temporary: t.TempDir()}
 	there, absent, err := b.able(t.Context(), targets()[1:])
@@ -82,7 +82,7 @@ func TestReasons(t *testing.T) {
 	}
 }
 
-func TestWhatCannotBeMeasured(t *testing.T) {
+func TestInvalidArguments(t *testing.T) {
 	for args, want := range map[string]string{
 		"-only nobody": "there are pintle, moto",
 		"-rounds 0":    "more than 0",

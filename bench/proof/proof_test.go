@@ -20,8 +20,8 @@ var little = scale{
 	cycles: []cycle.Size{{Chains: 3, Length: 3}}, sizes: []int{2, 20}, chain: 5,
 }
 
-// TestProofs makes every measurement, and checks its results.
-func TestProofs(t *testing.T) {
+// TestMeasurements makes every measurement, and checks its results.
+func TestMeasurements(t *testing.T) {
 	folder := t.TempDir()
 	program, err := measure.Build(t.Context(), folder)
 	if err != nil {

@@ -76,7 +76,7 @@ func TestReport(t *testing.T) {
 	}
 }
 
-func TestPagesThatCannotBeFilled(t *testing.T) {
+func TestInvalidPages(t *testing.T) {
 	blocks := []block{{"a", "text of a"}, {"b", "text of b"}}
 	const a, b = "<!-- bench:a -->\n<!-- /bench:a -->\n", "<!-- bench:b -->\nold\n<!-- /bench:b -->\n"
 	for want, page := range map[string]string{

@@ -46,7 +46,7 @@ func TestFilesComeBack(t *testing.T) {
 	}
 }
 
-func TestFilesThatAreNone(t *testing.T) {
+func TestInvalidFiles(t *testing.T) {
 	folder := t.TempDir()
 	twice := result.New("twice")
 	twice.Add("a", "pintle", "ms", 1)

@@ -198,7 +198,7 @@ func thing(token, properties string) string {
 	return `{"Resources": {"C": {"Type": "Custom::Thing", "Properties": {"ServiceToken": "` + token + `"` + properties + `}}}}`
 }
 
-func TestProvidersThatMisbehave(t *testing.T) {
+func TestMisbehavingProviders(t *testing.T) {
 	const token = "arn:aws:lambda:us-east-1:000000000000:function:Bad"
 	t.Setenv("LATE_DIR", t.TempDir())
 	s := serve(t, t.TempDir(), "--provider", "Bad=testdata/bad")

@@ -306,11 +306,11 @@ func (s *scene) foreign(b *browser) {
 		origin string
 		fields map[string]string
 	}{
-		"without a token":            {b.home, map[string]string{"confirm": "billing"}},
-		"with another token":         {b.home, map[string]string{"confirm": "billing", "token": token[1:] + "A"}},
-		"from a page of another":     {"http://pages.example", map[string]string{"confirm": "billing", "token": token}},
-		"from another port":          {"http://127.0.0.1:1", map[string]string{"confirm": "billing", "token": token}},
-		"from a page without a name": {"null", map[string]string{"confirm": "billing", "token": token}},
+		"without a token":               {b.home, map[string]string{"confirm": "billing"}},
+		"with another token":            {b.home, map[string]string{"confirm": "billing", "token": token[1:] + "A"}},
+		"from a page of another origin": {"http://pages.example", map[string]string{"confirm": "billing", "token": token}},
+		"from another port":             {"http://127.0.0.1:1", map[string]string{"confirm": "billing", "token": token}},
+		"from a page without a name":    {"null", map[string]string{"confirm": "billing", "token": token}},
 	} {
 		if a := b.post(path, test.origin, test.fields); a.Status != 403 {
 			s.t.Errorf("%s: status %d\n%s", name, a.Status, a.Text)

@@ -498,8 +498,8 @@ func checkPod(t *testing.T, file string, workload, secret object) {
 	}
 }
 
-// TestServedAsDeployed checks that a server started as in a pod answers its probes, and notifies a service manager of its start and stop.
-func TestServedAsDeployed(t *testing.T) {
+// TestProbesAndServiceManager checks that a server started as in a pod answers its probes, and notifies a service manager of its start and stop.
+func TestProbesAndServiceManager(t *testing.T) {
 	dir := t.TempDir()
 	workload := manifests(t, "sqlite.yaml")[0]
 	c := workload.Spec.Template.Spec.Containers[0]

@@ -80,8 +80,8 @@ func TestPatroni(t *testing.T) {
 	w.log(*failovers)
 }
 
-// TestDatabaseAway restarts, kills and fails over the database under 50 clients that try each call once. They see a pause and no error.
-func TestDatabaseAway(t *testing.T) {
+// TestDatabaseOutage restarts, kills and fails over the database under 50 clients that try each call once. They see a pause and no error.
+func TestDatabaseOutage(t *testing.T) {
 	primary := pgtest.Start(t, pgtest.Options{})
 	primary.Database(t)
 	standby := primary.Standby(t)

@@ -285,7 +285,7 @@ func TestROSSheet(t *testing.T) {
 			r.done("CREATE_COMPLETE", "ContinueCreateStack", "RecreatingResources.1", "First", "Parameters.1.ParameterKey", "P", "Parameters.1.ParameterValue", "good")
 			r.sent(`Create  {}`, `Create  {"P":"bad"}`, `Delete "one" {}`, `Create  {}`, `Delete  {"P":"bad"}`, `Create  {"P":"good"}`)
 		}},
-		{"semantics/ContinueCreateStack without what failed", says(goesBad), func(r *rosRow) {
+		{"semantics/ContinueCreateStack without the failed resources", says(goesBad), func(r *rosRow) {
 			r.create("CREATE_FAILED", r.template(``), "DisableRollback", "true")
 			r.done("CREATE_COMPLETE", "ContinueCreateStack", "Mode", "Ignore")
 		}},

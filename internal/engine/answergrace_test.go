@@ -17,7 +17,7 @@ const lingers = 50 * time.Millisecond
 // TestLinger sends a request and reports that it was accepted, on synctest's clock.
 func TestLinger(t *testing.T) {
 	mark := engine.Outcome{Kind: engine.Accepted, Delivered: true}
-	t.Run("what is not answered is marked in time", func(t *testing.T) {
+	t.Run("unanswered request is marked in time", func(t *testing.T) {
 		lingering(t, func(w *world, r store.Request) {
 			began := time.Now()
 			w.must(w.engine.Report(w.ctx, r.ID, mark))
@@ -27,7 +27,7 @@ func TestLinger(t *testing.T) {
 			w.isMarked(r.ID, true)
 		})
 	})
-	t.Run("what is answered meanwhile is never marked", func(t *testing.T) {
+	t.Run("answered request is never marked", func(t *testing.T) {
 		lingering(t, func(w *world, r store.Request) {
 			began, marked := time.Now(), make(chan error, 1)
 			go func() { marked <- w.engine.Report(w.ctx, r.ID, mark) }()
@@ -44,7 +44,7 @@ func TestLinger(t *testing.T) {
 			}
 		})
 	})
-	t.Run("nor is what was answered before", func(t *testing.T) {
+	t.Run("request answered before the report is not marked", func(t *testing.T) {
 		lingering(t, func(w *world, r store.Request) {
 			w.must(w.engine.Answer(w.ctx, r.ID, []byte(document(r, success("a"))), 0))
 			began := time.Now()
@@ -54,7 +54,7 @@ func TestLinger(t *testing.T) {
 			}
 		})
 	})
-	t.Run("an answer that cannot be recorded does not stand in for the mark", func(t *testing.T) {
+	t.Run("unrecorded answer does not replace the mark", func(t *testing.T) {
 		lingering(t, func(w *world, r store.Request) {
 			broken, cancel := context.WithCancel(w.ctx)
 			cancel()
@@ -66,8 +66,8 @@ func TestLinger(t *testing.T) {
 		})
 	})
 	for name, hurried := range map[string]engine.Outcome{
-		"what must not be sent again":     {Kind: engine.Accepted, Delivered: true, AtOnce: true},
-		"what a process of ours executes": {Kind: engine.Accepted, Delivered: true, Local: true},
+		"request that must not be sent again": {Kind: engine.Accepted, Delivered: true, AtOnce: true},
+		"request executed by a local process": {Kind: engine.Accepted, Delivered: true, Local: true},
 	} {
 		t.Run(name+" is marked at once", func(t *testing.T) {
 			lingering(t, func(w *world, r store.Request) {
@@ -80,7 +80,7 @@ func TestLinger(t *testing.T) {
 			})
 		})
 	}
-	t.Run("who gives up is told the truth", func(t *testing.T) {
+	t.Run("cancelled report returns an error", func(t *testing.T) {
 		lingering(t, func(w *world, r store.Request) {
 			ctx, cancel := context.WithTimeout(w.ctx, lingers/10)
 			defer cancel()

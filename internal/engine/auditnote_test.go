@@ -9,8 +9,8 @@ import (
 	"github.com/pintle-dev/pintle/wire"
 )
 
-// TestNoted checks that the audit list has a decision with a note, and not a rejected call.
-func TestNoted(t *testing.T) {
+// TestDecisionsWithNotesAreAudited checks that the audit list has a decision with a note, and not a rejected call.
+func TestDecisionsWithNotesAreAudited(t *testing.T) {
 	w := newWorld(t, engine.FidelityPintle)
 	w.must(w.create(`{"Resources": {"A": ` + resource("") + `}}`))
 	if err := w.engine.CancelUpdate(engine.Noted(w.ctx, "cancelled by nobody"), engine.CancelUpdate{Stack: w.ref()}); err == nil {

@@ -25,7 +25,7 @@ func TestIdentityCapabilities(t *testing.T) {
 		{"a role with more than its consent", role, []string{"CAPABILITY_NAMED_IAM"}, ""},
 		{"a role with a name", named, []string{"CAPABILITY_IAM"}, "CAPABILITY_NAMED_IAM"},
 		{"a role with a name, with consent", named, []string{"CAPABILITY_NAMED_IAM"}, ""},
-		{"a policy, which has always a name", policy, []string{"CAPABILITY_IAM"}, ""},
+		{"policy, which always has a name", policy, []string{"CAPABILITY_IAM"}, ""},
 		{"a topic", topic("a"), nil, ""},
 	} {
 		t.Run(test.name, func(t *testing.T) {

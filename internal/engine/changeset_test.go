@@ -155,7 +155,7 @@ func TestChangeSetCreatesStack(t *testing.T) {
 	}
 }
 
-func TestReviewIsDeleted(t *testing.T) {
+func TestDeleteChangeSetOfStackInReview(t *testing.T) {
 	w := newWorld(t, engine.FidelityPintle)
 	_, err := w.planned(engine.CreateChangeSet{Name: "c", Kind: store.KindCreate, Template: one("")})
 	w.must(err)
@@ -360,7 +360,7 @@ func TestChangeSetWithoutChanges(t *testing.T) {
 		{"a policy", strings.Replace(before, `"Delete"`, `"Retain"`, 1), engine.Options{}, noChanges},
 		{"an output", strings.TrimSuffix(before, "}") + `, "Outputs": {"O": {"Value": "v"}}}`, engine.Options{}, ""},
 		{"a tag", before, engine.Options{Tags: []store.Tag{{Key: "k", Value: "v"}}}, ""},
-		{"a parameter nobody uses", before, engine.Options{Parameters: []engine.Parameter{{Key: "P", Value: "e"}}}, ""},
+		{"unused parameter", before, engine.Options{Parameters: []engine.Parameter{{Key: "P", Value: "e"}}}, ""},
 		{"metadata and a policy", strings.Replace(before, `"DeletionPolicy": "Delete"`, `"DeletionPolicy": "Retain", "Metadata": {"M": 1}`, 1), engine.Options{}, "Modify C"},
 	} {
 		w := created(t, before, "C=c")

@@ -78,9 +78,9 @@ func TestWithin(t *testing.T) {
 	}
 }
 
-// TestSettledIsTold checks that the engine reports every settled request, and whether an answer settled it, to the
+// TestSettledRequestsAreReported checks that the engine reports every settled request, and whether an answer settled it, to the
 // code that runs processes.
-func TestSettledIsTold(t *testing.T) {
+func TestSettledRequestsAreReported(t *testing.T) {
 	var told []string
 	w := newWorldWith(t, engine.Config{Settled: func(id wire.RequestID, answered bool) { told = append(told, fmt.Sprint(id, " ", answered)) }})
 	w.must(w.create(body(map[string]string{"A": resource(""), "B": resource("")})))

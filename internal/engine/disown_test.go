@@ -54,9 +54,9 @@ func existing(name string, attributes ...string) string {
 		strings.Join(append([]string{""}, attributes...), ", ") + `}`
 }
 
-// TestImportIsGivenBack checks that the rollback of an import returns the resource, with the request of the import
+// TestImportRollbackReturnsResource checks that the rollback of an import returns the resource, with the request of the import
 // and the previous holder. No step waits for that request, no user can answer it, and a failure is only recorded.
-func TestImportIsGivenBack(t *testing.T) {
+func TestImportRollbackReturnsResource(t *testing.T) {
 	w := newFound(t)
 	_, err := w.planned(engine.CreateChangeSet{
 		Name: "i", Import: true, Template: body(map[string]string{"A": existing("a"), "B": existing("bad b", `"DependsOn": "A"`)}),
@@ -96,9 +96,9 @@ func TestImportIsGivenBack(t *testing.T) {
 	}
 }
 
-// TestDiscardedImportIsNotGivenBack checks that a failed import without a rollback is not returned before the next
+// TestFailedImportIsNotReturnedBeforeRetry checks that a failed import without a rollback is not returned before the next
 // import, which would lose the resource.
-func TestDiscardedImportIsNotGivenBack(t *testing.T) {
+func TestFailedImportIsNotReturnedBeforeRetry(t *testing.T) {
 	w := newFound(t)
 	w.must(w.create(body(map[string]string{"H": resource("")})))
 	w.succeed("H", "h")

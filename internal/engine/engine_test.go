@@ -45,8 +45,8 @@ func TestFailedUpdateWithAnotherID(t *testing.T) {
 	}
 }
 
-// TestReplacementIsUndone checks that the clean-up of a rollback deletes the new instance and never the old one.
-func TestReplacementIsUndone(t *testing.T) {
+// TestReplacementIsRolledBack checks that the clean-up of a rollback deletes the new instance and never the old one.
+func TestReplacementIsRolledBack(t *testing.T) {
 	template := func(k string) string {
 		return body(map[string]string{"C": resource(`"K": "` + k + `"`), "X": resource(`"K": "`+k+`"`, `"DependsOn": "C"`)})
 	}
@@ -99,7 +99,7 @@ func TestRefusedCreateNeedsNoDelete(t *testing.T) {
 	})
 }
 
-func TestDeadProviderTellsItsLastLines(t *testing.T) {
+func TestDeadProviderReasonHasLastLines(t *testing.T) {
 	w := newWorld(t, engine.FidelityPintle)
 	w.must(w.create(one("")))
 	r := w.take("C")
@@ -375,8 +375,8 @@ func TestRunFiresTimeouts(t *testing.T) {
 	})
 }
 
-// TestAnswerThatWasCut checks that the reason has the full length of a document that was only read in part.
-func TestAnswerThatWasCut(t *testing.T) {
+// TestTruncatedAnswerReportsFullLength checks that the reason has the full length of a document that was only read in part.
+func TestTruncatedAnswerReportsFullLength(t *testing.T) {
 	w := newWorld(t, engine.FidelityPintle)
 	w.must(w.create(one("")))
 	w.must(w.engine.Answer(w.ctx, w.take("C").ID, []byte(strings.Repeat("x", wire.MaxResponse+1)), 5123))
@@ -408,7 +408,7 @@ func TestMismatches(t *testing.T) {
 			}},
 		{"LogicalResourceId", func(r store.Request) string { stack, id := own(r); return fields(stack, id, "D", success("a")) }, "",
 			func(store.Request) string { return `the answer has LogicalResourceId "D" instead of "C"` }},
-		{"none is there", func(store.Request) string { return "{" + success("a") + "}" }, "",
+		{"no IDs", func(store.Request) string { return "{" + success("a") + "}" }, "",
 			func(store.Request) string { return "the answer has no StackId, no RequestId, no LogicalResourceId" }},
 		{"a failure", func(r store.Request) string {
 			stack, id := own(r)

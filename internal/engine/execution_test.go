@@ -186,9 +186,9 @@ func TestExecutionNames(t *testing.T) {
 	}
 }
 
-// TestExecutionsAreToldApart checks that only the report on the current try counts, and only from the node that has
+// TestOnlyCurrentTryCounts checks that only the report on the current try counts, and only from the node that has
 // it.
-func TestExecutionsAreToldApart(t *testing.T) {
+func TestOnlyCurrentTryCounts(t *testing.T) {
 	w := machineWorld(t)
 	started, err := w.startExecution(waiter(5), "w", `{}`)
 	w.must(err)
@@ -387,8 +387,8 @@ func TestExecutionWaitsUntil(t *testing.T) {
 	}
 }
 
-// TestExecutionHasMostEvents checks that an execution that never calls a function still ends.
-func TestExecutionHasMostEvents(t *testing.T) {
+// TestExecutionEventLimit checks that an execution that never calls a function still ends.
+func TestExecutionEventLimit(t *testing.T) {
 	w := machineWorld(t)
 	const passes = 900 // states with two events each
 	states := map[string]any{"W": map[string]any{"Type": "Wait", "Seconds": 1, "Next": "P0"}}

@@ -149,7 +149,7 @@ func TestImport(t *testing.T) {
 	w.trade()
 }
 
-func TestImportOfNothing(t *testing.T) {
+func TestImportOfMissingExport(t *testing.T) {
 	template := body(map[string]string{"C": resource(`"In": ` + imported("gone"))})
 	for _, test := range []struct {
 		name    string
@@ -229,7 +229,7 @@ func TestImportsOfAFailedUpdate(t *testing.T) {
 	}
 }
 
-func TestExportOfATakenName(t *testing.T) {
+func TestExportNameInUse(t *testing.T) {
 	w := newWorld(t, engine.FidelityPintle)
 	w.must(w.createNamed("One", still([3]string{"O", `"1"`, "name"}), engine.Options{}))
 	w.must(w.createNamed("Two", still([3]string{"O", `"2"`, "name"}), engine.Options{}))
@@ -254,9 +254,9 @@ func TestExportOfATakenName(t *testing.T) {
 	w.trade("name of Three = 3 []", "own of Three = 3 []")
 }
 
-// TestReplacementOfWhatIsImported checks that replacing a resource whose ID is imported is rolled back, with the old
+// TestReplacementOfImportedResource checks that replacing a resource whose ID is imported is rolled back, with the old
 // export.
-func TestReplacementOfWhatIsImported(t *testing.T) {
+func TestReplacementOfImportedResource(t *testing.T) {
 	net := func(k string) string {
 		return body(map[string]string{"C": resource(`"K": "` + k + `"`)}, exporting([3]string{"Id", `{"Ref": "C"}`, "id"}))
 	}
@@ -342,7 +342,7 @@ func TestStackOutput(t *testing.T) {
 	w.must(w.deleteNamed("Net"))
 }
 
-func TestDeleteOfWhatIsImported(t *testing.T) {
+func TestDeleteOfImportedExport(t *testing.T) {
 	w := newWorld(t, engine.FidelityAWS)
 	w.must(w.createNamed("Net", still([3]string{"O", `"v"`, "name"}), engine.Options{}))
 	w.must(w.createNamed("App", still([3]string{"O", imported("name"), ""}), engine.Options{}))
@@ -358,9 +358,9 @@ func TestDeleteOfWhatIsImported(t *testing.T) {
 	w.trade()
 }
 
-// TestImportFromWhatIsDeleted checks that a stack's exports end when its delete begins, so that no stack imports from
+// TestImportFromDeletedStack checks that a stack's exports end when its delete begins, so that no stack imports from
 // one that is being deleted.
-func TestImportFromWhatIsDeleted(t *testing.T) {
+func TestImportFromDeletedStack(t *testing.T) {
 	w := newWorld(t, engine.FidelityPintle)
 	w.must(w.createNamed("Net", body(map[string]string{"C": resource("")}, exporting([3]string{"O", `"v"`, "name"})), engine.Options{}))
 	w.succeed("C", "c")

@@ -161,13 +161,13 @@ func deletes(name string) faultCall {
 }
 
 var faultScenarios = []faultScenario{
-	{name: "import, export and update of what is imported", calls: []faultCall{
+	{name: "import, export and update of an imported output", calls: []faultCall{
 		creates("Net", still([3]string{"O", `"1"`, "name"}, [3]string{"P", `"2"`, "other"})),
 		createsStack(faultTrade("name"), engine.Options{}), creates("App", still([3]string{"O", imported("id"), ""})),
 		updates("Net", still([3]string{"O", `"changed"`, "name"}, [3]string{"P", `"2"`, "other"})),
 		updatesStack(faultTrade("other"), "update")},
 		ends: "export id of S = \"A-1\" [App]"},
-	{name: "import of nothing, and end of what is imported", calls: []faultCall{
+	{name: "import of a missing export, and delete of the exporter", calls: []faultCall{
 		creates("Net", still([3]string{"O", `"1"`, "name"})), createsStack(faultTrade("name"), engine.Options{}),
 		updatesStack(faultTrade("nothing"), "update"), deletesStack(), deletes("Net")},
 		ends: "event S DELETE_COMPLETE"},
@@ -176,7 +176,7 @@ var faultScenarios = []faultScenario{
 	{name: "create that fails", calls: []faultCall{createsStack(faultFirst, engine.Options{})},
 		does: map[string]string{"Create C": "fail"},
 		ends: "event S ROLLBACK_COMPLETE"},
-	{name: "create that is left, and rolled back", calls: []faultCall{
+	{name: "create that fails without a rollback, and is rolled back", calls: []faultCall{
 		createsStack(faultFirst, engine.Options{DisableRollback: true}),
 		{do: func(ctx context.Context, e *engine.Engine) error {
 			_, err := e.Rollback(ctx, engine.RollbackStack{Stack: faultRef, Token: "rollback"})
@@ -211,7 +211,7 @@ var faultScenarios = []faultScenario{
 		}}},
 		does: map[string]string{"Update B 1": "hang"},
 		ends: "event S UPDATE_ROLLBACK_COMPLETE"},
-	{name: "rollback that fails, and is gone on with", calls: []faultCall{
+	{name: "rollback that fails, and is continued", calls: []faultCall{
 		createsStack(faultFirst, engine.Options{}), updatesStack(faultSecond, "update"),
 		{do: func(ctx context.Context, e *engine.Engine) error {
 			_, err := e.ContinueRollback(ctx, engine.ContinueRollback{Stack: faultRef, Token: "continue"})
@@ -219,7 +219,7 @@ var faultScenarios = []faultScenario{
 		}}},
 		does: map[string]string{"Create D": "fail", "Update A 2": "fail"},
 		ends: "event S UPDATE_ROLLBACK_COMPLETE"},
-	{name: "clean-up that is given up", calls: []faultCall{createsStack(faultFirst, engine.Options{}), updatesStack(faultSecond, "update")},
+	{name: "clean-up that fails", calls: []faultCall{createsStack(faultFirst, engine.Options{}), updatesStack(faultSecond, "update")},
 		does: map[string]string{"Delete C": "fail"},
 		ends: "instance C orphan C-3 {\"P\":\"B-2\"}"},
 	{name: "delete that fails", calls: []faultCall{createsStack(faultFirst, engine.Options{}), deletesStack()},

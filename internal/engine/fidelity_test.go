@@ -9,9 +9,9 @@ import (
 
 var fidelities = []engine.Fidelity{engine.FidelityPintle, engine.FidelityAWS}
 
-// TestReasonsAreFitForPeople checks that no reason contains a response URL, or a character that would make all events
+// TestReasonsAreCleaned checks that no reason contains a response URL, or a character that would make all events
 // unreadable, in both modes and from any source.
-func TestReasonsAreFitForPeople(t *testing.T) {
+func TestReasonsAreCleaned(t *testing.T) {
 	const url = "https://h/response/k?X-Amz-Signature=abcdef0123456789"
 	const said = "\x1b[31mred\x1b[0m\x00: " + url
 	for _, fidelity := range fidelities {

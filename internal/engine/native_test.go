@@ -298,7 +298,7 @@ func TestNativeDeclarations(t *testing.T) {
 		{"misspelt type", `{"Type": "AWS::CDK::Metadate"}`, "",
 			`Template format error: Unrecognized resource types: [AWS::CDK::Metadate]: X at line 1, column 16: AWS::CDK::Metadate has no provider, did you mean AWS::CDK::Metadata? ` +
 				`With --unknown-types record, Pintle stores the declaration and creates nothing in AWS` + runs},
-		{"type of the service's own", `{"Type": "AWS::CloudFormation::StackSet"}`, "",
+		{"type of the service itself", `{"Type": "AWS::CloudFormation::StackSet"}`, "",
 			`Template format error: Unrecognized resource types: [AWS::CloudFormation::StackSet]: X at line 1, column 16: custom resource type must be AWS::CloudFormation::CustomResource or begin with "Custom::", got "AWS::CloudFormation::StackSet"` + runs},
 	} {
 		t.Run(test.name, func(t *testing.T) {

@@ -297,9 +297,9 @@ func TestNestedWaitsForTheRoot(t *testing.T) {
 	}
 }
 
-// TestNestedGoesBack checks that a failure elsewhere rolls back a nested stack that has succeeded, and restores
+// TestNestedStackIsRolledBackWithRoot checks that a failure elsewhere rolls back a nested stack that has succeeded, and restores
 // replaced resources.
-func TestNestedGoesBack(t *testing.T) {
+func TestNestedStackIsRolledBackWithRoot(t *testing.T) {
 	f := newTree(t)
 	f.templates["child"] = body(map[string]string{"C": resource(`"V": 1`)}, childOutputs, childParameter)
 	root := func(v string) string {
@@ -336,8 +336,8 @@ func TestNestedGoesBack(t *testing.T) {
 		`C DELETE_COMPLETE id=c2`, `D DELETE_COMPLETE id=d`, `S UPDATE_ROLLBACK_COMPLETE`)
 }
 
-// TestNestedLeft checks that a nested stack of a failed root without a rollback waits until the root is rolled back.
-func TestNestedLeft(t *testing.T) {
+// TestNestedStackWaitsForRollbackOfRoot checks that a nested stack of a failed root without a rollback waits until the root is rolled back.
+func TestNestedStackWaitsForRollbackOfRoot(t *testing.T) {
 	f := newTree(t)
 	f.templates["child"] = body(map[string]string{"C": resource(`"V": 1`)}, childOutputs, childParameter)
 	root := func(v string) string {

@@ -29,9 +29,9 @@ func (a *absent) Beat(ctx context.Context, node store.Incarnation) error {
 	return a.Store.Beat(ctx, node)
 }
 
-// TestNodesThatLiveAndDie checks that nodes that could not send heartbeats during a database outage do not declare
+// TestDatabaseOutageAndDeadNode checks that nodes that could not send heartbeats during a database outage do not declare
 // each other dead afterwards, and that the work of a dead node is taken over.
-func TestNodesThatLiveAndDie(t *testing.T) {
+func TestDatabaseOutageAndDeadNode(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		rows, err := memory.New(memory.Config{})
 		if err != nil {

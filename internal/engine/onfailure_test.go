@@ -106,7 +106,7 @@ func TestRollbackOfACreate(t *testing.T) {
 		a    []string
 		sent []string
 	}{
-		"as the policies say": {engine.RollbackStack{}, []string{`A DELETE_SKIPPED id=a`}, nil},
+		"policies are respected": {engine.RollbackStack{}, []string{`A DELETE_SKIPPED id=a`}, nil},
 		"as created": {engine.RollbackStack{RetainExceptOnCreate: true}, []string{`A DELETE_IN_PROGRESS id=a`, `A DELETE_COMPLETE id=a`},
 			[]string{`-> Delete A id=a {}`}},
 	} {
@@ -190,9 +190,9 @@ func TestRollbackOfAnUpdate(t *testing.T) {
 	)
 }
 
-// TestRollbackOfWhatWasNeverSent checks that the rollback sends no request for a resource that failed before its
+// TestRollbackSkipsUnsentCreate checks that the rollback sends no request for a resource that failed before its
 // request was sent.
-func TestRollbackOfWhatWasNeverSent(t *testing.T) {
+func TestRollbackSkipsUnsentCreate(t *testing.T) {
 	w := created(t, one(`"K": "v"`), "C=a")
 	_, err := w.engine.Update(w.ctx, engine.UpdateStack{
 		Stack: w.ref(), Template: one(`"ServiceTimeout": 0`), Options: engine.Options{DisableRollback: true},

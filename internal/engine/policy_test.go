@@ -147,7 +147,7 @@ func TestPolicyDeniesReplaceOfRetry(t *testing.T) {
 			t.Error(got)
 		}
 	})
-	t.Run("another change of what took its place", func(t *testing.T) {
+	t.Run("another change of its replacement", func(t *testing.T) {
 		w, denied, n := setUp(t)
 		w.must(w.updateLeft(body(map[string]string{"DB": resource(`"K": "3"`), "Web": resource(`"K": "1"`)})))
 		w.succeed("DB", "db2")

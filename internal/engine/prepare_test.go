@@ -234,8 +234,8 @@ func TestMacroFails(t *testing.T) {
 	}
 }
 
-// TestMacroSaysMuch covers texts that are shortened; no partial secret may remain.
-func TestMacroSaysMuch(t *testing.T) {
+// TestLongMacroTextsAreTruncated covers texts that are shortened; no partial secret may remain.
+func TestLongMacroTextsAreTruncated(t *testing.T) {
 	const secret = "hunter2hunter2hunter2hunter2hunter2"
 	text := `{"Transform": "M", "Parameters": {"P": {"Type": "String", "NoEcho": true}}, "Resources": {"A": 1}}`
 	long := func(length int) string { return strings.Repeat("x", length-20) + secret + strings.Repeat("y", 100_000) }

@@ -113,14 +113,14 @@ func TestRespondKeepsAttributes(t *testing.T) {
 		in     engine.Respond
 		want   string
 	}{
-		"nothing said":    {false, engine.Respond{}, kept},
-		"another id":      {false, engine.Respond{PhysicalID: "other"}, kept},
-		"secret":          {true, engine.Respond{}, `{"Data":{"a":"1","b":{"c":["2"]}},"NoEcho":true}`},
-		"one set":         {false, engine.Respond{Set: []byte(`{"a":"7"}`)}, `{"Data":{"a":"7","b":{"c":["2"]}},"NoEcho":false}`},
-		"secret, one set": {true, engine.Respond{Set: []byte(`{"d":"7"}`)}, `{"Data":{"a":"1","b":{"c":["2"]},"d":"7"},"NoEcho":true}`},
-		"all given":       {true, engine.Respond{Data: []byte(`{"d":"7"}`)}, `{"Data":{"d":"7"},"NoEcho":false}`},
-		"none":            {false, engine.Respond{Data: []byte(`{}`)}, `{"Data":{},"NoEcho":false}`},
-		"none but one":    {false, engine.Respond{Data: []byte(`{}`), Set: []byte(`{"d":"7"}`)}, `{"Data":{"d":"7"},"NoEcho":false}`},
+		"no values given":      {false, engine.Respond{}, kept},
+		"another id":           {false, engine.Respond{PhysicalID: "other"}, kept},
+		"secret":               {true, engine.Respond{}, `{"Data":{"a":"1","b":{"c":["2"]}},"NoEcho":true}`},
+		"one set":              {false, engine.Respond{Set: []byte(`{"a":"7"}`)}, `{"Data":{"a":"7","b":{"c":["2"]}},"NoEcho":false}`},
+		"secret, one set":      {true, engine.Respond{Set: []byte(`{"d":"7"}`)}, `{"Data":{"a":"1","b":{"c":["2"]},"d":"7"},"NoEcho":true}`},
+		"all given":            {true, engine.Respond{Data: []byte(`{"d":"7"}`)}, `{"Data":{"d":"7"},"NoEcho":false}`},
+		"none":                 {false, engine.Respond{Data: []byte(`{}`)}, `{"Data":{},"NoEcho":false}`},
+		"all removed, one set": {false, engine.Respond{Data: []byte(`{}`), Set: []byte(`{"d":"7"}`)}, `{"Data":{"d":"7"},"NoEcho":false}`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t, engine.FidelityPintle)
@@ -330,8 +330,8 @@ func TestRespondLeavesTheTimer(t *testing.T) {
 	}
 }
 
-// TestRespondTellsNoSecret checks that secrets are also redacted in an answer by hand.
-func TestRespondTellsNoSecret(t *testing.T) {
+// TestRespondHidesSecrets checks that secrets are also redacted in an answer by hand.
+func TestRespondHidesSecrets(t *testing.T) {
 	w := newWorld(t, engine.FidelityPintle)
 	w.must(w.create(body(map[string]string{"C": resource(`"K": {"Ref": "P"}`)}, noEchoP), engine.Parameter{Key: "P", Value: "battery"}))
 	w.accept(w.take("C"))

@@ -49,9 +49,9 @@ func TestRetryOfACreate(t *testing.T) {
 	}, `-> Create A id= {}`, `-> Create B id= {}`, `-> Delete B id=b {}`, `-> Create B id= {}`, `-> Create C id= {}`)
 }
 
-// TestRetryLeavesOut checks that the clean-up of a successful retry deletes resources that only an earlier attempt
+// TestRetryDeletesRemovedResources checks that the clean-up of a successful retry deletes resources that only an earlier attempt
 // declared, dependents first, and with their own policies.
-func TestRetryLeavesOut(t *testing.T) {
+func TestRetryDeletesRemovedResources(t *testing.T) {
 	w := newWorld(t, engine.FidelityPintle)
 	w.createWith(body(map[string]string{
 		"A": resource(""), "B": resource("", `"DependsOn": "A"`), "K": resource("", `"DeletionPolicy": "Retain"`),
@@ -259,9 +259,9 @@ func TestRetryChangesType(t *testing.T) {
 	}
 }
 
-// TestRetryCancelledWhileItMakesRoom checks that a cancel does not end the Delete that makes room for a new Create.
+// TestRetryCancelledDuringDeleteBeforeCreate checks that a cancel does not end the Delete that makes room for a new Create.
 // An event reports its result when it arrives, and the rollback deletes the remains.
-func TestRetryCancelledWhileItMakesRoom(t *testing.T) {
+func TestRetryCancelledDuringDeleteBeforeCreate(t *testing.T) {
 	for _, test := range []struct {
 		name   string
 		policy string
@@ -363,9 +363,9 @@ func TestFailedRollbackKeepsWhatItDidNotReach(t *testing.T) {
 	})
 }
 
-// TestRetryFailsWhileItMakesRoom checks that a retry that has already failed does not create the resources that it
+// TestRetryFailsDuringDeleteBeforeCreate checks that a retry that has already failed does not create the resources that it
 // made room for, and can still be cancelled.
-func TestRetryFailsWhileItMakesRoom(t *testing.T) {
+func TestRetryFailsDuringDeleteBeforeCreate(t *testing.T) {
 	w := newWorld(t, engine.FidelityPintle)
 	w.must(w.create(body(map[string]string{"K": resource("")})))
 	w.succeed("K", "k")
@@ -392,9 +392,9 @@ func TestRetryFailsWhileItMakesRoom(t *testing.T) {
 	})
 }
 
-// TestRetryCancelledWhileItMakesRoomInAnUpdate checks the same in a stack that was complete before: the clean-up,
+// TestRetryOfUpdateCancelledDuringDeleteBeforeCreate checks the same in a stack that was complete before: the clean-up,
 // which has then started, deletes the remains.
-func TestRetryCancelledWhileItMakesRoomInAnUpdate(t *testing.T) {
+func TestRetryOfUpdateCancelledDuringDeleteBeforeCreate(t *testing.T) {
 	w := newWorld(t, engine.FidelityPintle)
 	w.must(w.create(body(map[string]string{"K": resource("")})))
 	w.succeed("K", "k")
@@ -416,9 +416,9 @@ func TestRetryCancelledWhileItMakesRoomInAnUpdate(t *testing.T) {
 	})
 }
 
-// TestCancelledUpdateOfWhatIsToGo checks a cancelled Update that is answered with another ID when its resource is
+// TestCancelledUpdateOfResourceToDelete checks a cancelled Update that is answered with another ID when its resource is
 // marked for deletion. Both resources are deleted.
-func TestCancelledUpdateOfWhatIsToGo(t *testing.T) {
+func TestCancelledUpdateOfResourceToDelete(t *testing.T) {
 	w := newWorld(t, engine.FidelityPintle)
 	w.must(w.create(body(map[string]string{"K": resource("")})))
 	w.succeed("K", "k")
@@ -442,9 +442,9 @@ func TestCancelledUpdateOfWhatIsToGo(t *testing.T) {
 	})
 }
 
-// TestRetryOfWhatIsRight checks that a failed resource with the right properties does not stay failed, in a retry
+// TestRetryOfFailedResourceWithRightProperties checks that a failed resource with the right properties does not stay failed, in a retry
 // that asks for these properties or in a rollback.
-func TestRetryOfWhatIsRight(t *testing.T) {
+func TestRetryOfFailedResourceWithRightProperties(t *testing.T) {
 	moved := strings.Replace(resource(`"K": "1"`), "CRTest", "Other", 1) // rejected without a request
 	setUp := func(t *testing.T) (*world, int) {
 		w := newWorld(t, engine.FidelityPintle)
@@ -457,7 +457,7 @@ func TestRetryOfWhatIsRight(t *testing.T) {
 		}
 		return w, len(w.events())
 	}
-	t.Run("asked for", func(t *testing.T) {
+	t.Run("requested by the retry", func(t *testing.T) {
 		w, n := setUp(t)
 		w.must(w.updateLeft(body(map[string]string{"A": resource(`"K": "1"`), "B": resource(`"K": "1"`)})))
 		w.want(n, []string{
@@ -490,9 +490,9 @@ func TestRetryOfWhatIsRight(t *testing.T) {
 	})
 }
 
-// TestRetryRolledBackListsWhatThereWas checks that a rollback does not list a resource that a retry discarded,
+// TestRetryRollbackDoesNotListDiscarded checks that a rollback does not list a resource that a retry discarded,
 // because it never belonged to a complete state of the stack.
-func TestRetryRolledBackListsWhatThereWas(t *testing.T) {
+func TestRetryRollbackDoesNotListDiscarded(t *testing.T) {
 	w := newWorld(t, engine.FidelityPintle)
 	w.must(w.create(body(map[string]string{"A": resource("")})))
 	w.succeed("A", "a")
@@ -515,9 +515,9 @@ func TestRetryRolledBackListsWhatThereWas(t *testing.T) {
 	}
 }
 
-// TestRetryForgetsWhatIsGone checks that, however often a stack is retried, only the revisions that alone declare an
+// TestRetryDropsOldRevisions checks that, however often a stack is retried, only the revisions that alone declare an
 // existing resource are kept.
-func TestRetryForgetsWhatIsGone(t *testing.T) {
+func TestRetryDropsOldRevisions(t *testing.T) {
 	w := newWorld(t, engine.FidelityPintle)
 	tried := func() int {
 		op, err := w.store.Operation(w.ctx, w.stack().Key, w.stack().Operation)
@@ -554,9 +554,9 @@ func TestRetryForgetsWhatIsGone(t *testing.T) {
 	})
 }
 
-// TestRetryRemovesWhatWasReplaced checks a resource that a failed update replaced and the retry removes. The replaced
+// TestRetryRemovesReplacedInstance checks a resource that a failed update replaced and the retry removes. The replaced
 // instance keeps its declared protection.
-func TestRetryRemovesWhatWasReplaced(t *testing.T) {
+func TestRetryRemovesReplacedInstance(t *testing.T) {
 	w := newWorld(t, engine.FidelityPintle)
 	const kept = `"DeletionPolicy": "Retain", "UpdateReplacePolicy": "Retain"`
 	w.must(w.create(body(map[string]string{"A": resource(""), "DB": resource(`"K": "1"`, kept)})))

@@ -161,8 +161,8 @@ func (f *tree) late(meanwhile func()) {
 	}
 }
 
-// TestForsakeWhileMacrosRun checks that work that started too late is undone, even if failures are not rolled back.
-func TestForsakeWhileMacrosRun(t *testing.T) {
+// TestLateWorkIsUndoneWithoutRollback checks that work that started too late is undone, even if failures are not rolled back.
+func TestLateWorkIsUndoneWithoutRollback(t *testing.T) {
 	f := newTree(t)
 	f.macros("M")
 	f.templates["child"] = body(map[string]string{"C": resource("")})
@@ -178,9 +178,9 @@ func TestForsakeWhileMacrosRun(t *testing.T) {
 	f.is("S-A-", "UPDATE_ROLLBACK_COMPLETE")
 }
 
-// TestUndoWhileMacrosRunAnew checks that the remains of an earlier attempt are undone while the macros of a retry
+// TestUndoWhileMacrosOfRetryRun checks that the remains of an earlier attempt are undone while the macros of a retry
 // run.
-func TestUndoWhileMacrosRunAnew(t *testing.T) {
+func TestUndoWhileMacrosOfRetryRun(t *testing.T) {
 	f := newTree(t)
 	f.macros("M")
 	child := func(more string) string { return body(map[string]string{"C": resource(more)}) }

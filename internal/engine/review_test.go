@@ -30,7 +30,7 @@ func (w *world) shown() string {
 	return text
 }
 
-func TestNoTextTellsASecret(t *testing.T) {
+func TestNoTextContainsSecrets(t *testing.T) {
 	const secret = `tell "nobody"`
 	of := func(properties string, outputs ...string) string {
 		return body(map[string]string{"C": resource(properties)}, append(outputs, noEchoP)...)
@@ -45,9 +45,9 @@ func TestNoTextTellsASecret(t *testing.T) {
 			answer: `"Status": "FAILED", "PhysicalResourceId": "c", "Reason": "event: {\"K\": \"tell \\\"nobody\\\"\"}"`},
 		"a reason with a colour in it": {template: of(`"K": {"Ref": "P"}`),
 			answer: `"Status": "FAILED", "PhysicalResourceId": "c", "Reason": "tell\u001b \"nobody\""`},
-		"a reason that tells the data": {template: of(""),
+		"reason that contains the data": {template: of(""),
 			answer: `"Status": "FAILED", "PhysicalResourceId": "c", "NoEcho": true, "Data": {"k": "tell nobody"}, "Reason": "tell nobody"`},
-		"an invalid answer that tells the data": {template: of(""),
+		"invalid answer that contains the data": {template: of(""),
 			answer: `"Status": "SUCCESS", "NoEcho": true, "Data": {"k": "tell nobody"}, "Reason": "tell nobody"`},
 		"a status": {template: of(`"K": {"Ref": "P"}`), answer: `"Status": "tell \"nobody\"", "PhysicalResourceId": "c"`},
 	} {
@@ -96,8 +96,8 @@ func TestCancelledRequestIsHandedOverOnce(t *testing.T) {
 	}
 }
 
-// TestNothingIsSentInVain checks that no request is sent that the same decision makes pointless.
-func TestNothingIsSentInVain(t *testing.T) {
+// TestPointlessRequestsAreNotSent checks that no request is sent that the same decision makes pointless.
+func TestPointlessRequestsAreNotSent(t *testing.T) {
 	w := newWorld(t, engine.FidelityPintle)
 	w.must(w.create(body(map[string]string{"A": resource(""), "X": resource(`"ServiceTimeout": 0`)})))
 	if w.status() != "ROLLBACK_COMPLETE" || len(w.inbox) > 0 {
@@ -127,8 +127,8 @@ func TestTimeoutGoesWithTheProperties(t *testing.T) {
 	}
 }
 
-// TestNeverReachedIsNotRetained checks that a resource that no provider knows is not retained.
-func TestNeverReachedIsNotRetained(t *testing.T) {
+// TestUnsentResourceIsNotRetained checks that a resource that no provider knows is not retained.
+func TestUnsentResourceIsNotRetained(t *testing.T) {
 	broken := body(map[string]string{"C": resource(""), "D": resource(`"ServiceTimeout": 0`, `"DeletionPolicy": "Retain"`)})
 	retained := func(w *world) {
 		t.Helper()
@@ -254,8 +254,8 @@ func TestOutputsAfterRollback(t *testing.T) {
 	}
 }
 
-// TestNoResourceHolds checks a stack without resources.
-func TestNoResourceHolds(t *testing.T) {
+// TestStackWithoutResources checks a stack without resources.
+func TestStackWithoutResources(t *testing.T) {
 	w := newWorld(t, engine.FidelityPintle)
 	w.must(w.create(body(map[string]string{"C": resource("", `"Condition": "Never"`)},
 		`"Conditions": {"Never": {"Fn::Equals": ["a", "b"]}}`)))
@@ -305,9 +305,9 @@ func TestFencedNode(t *testing.T) {
 	}
 }
 
-// TestDoneBeforeTheNodeDies checks that work that a process has started elsewhere and handed over, such as an
+// TestHandedOverWorkIsNotRestarted checks that work that a process has started elsewhere and handed over, such as an
 // execution, is not started again when the node dies. Work that the process is still doing is.
-func TestDoneBeforeTheNodeDies(t *testing.T) {
+func TestHandedOverWorkIsNotRestarted(t *testing.T) {
 	for _, done := range []bool{false, true} {
 		w := newWorld(t, engine.FidelityPintle)
 		w.must(w.create(one("")))

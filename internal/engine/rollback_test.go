@@ -39,9 +39,9 @@ func unrevertible(t *testing.T) *world {
 	return w
 }
 
-// TestContinueDoesWhatIsLeft checks that a continued rollback sends only the remaining requests, in the order of the
+// TestContinueSendsRemainingRequests checks that a continued rollback sends only the remaining requests, in the order of the
 // old template.
-func TestContinueDoesWhatIsLeft(t *testing.T) {
+func TestContinueSendsRemainingRequests(t *testing.T) {
 	w := unrevertible(t)
 	n := len(w.events())
 	w.must(w.continueRollback(engine.ContinueRollback{Skip: []wire.LogicalID{"D"}, Token: "t"}))
@@ -153,9 +153,9 @@ func TestContinueRetainsNoMore(t *testing.T) {
 	}
 }
 
-// TestSkippedThoughUnresolved checks that a client may skip a resource that the rollback could not restore because an
+// TestSkipResourceWithUnresolvedReference checks that a client may skip a resource that the rollback could not restore because an
 // attribute that it reads no longer exists. The resource counts as restored.
-func TestSkippedThoughUnresolved(t *testing.T) {
+func TestSkipResourceWithUnresolvedReference(t *testing.T) {
 	template := func(k string) string {
 		return body(map[string]string{"C": resource(`"K": "` + k + `"`), "D": resource(`"R": {"Fn::GetAtt": ["C", "att"]}, "K": "` + k + `"`)})
 	}
@@ -179,10 +179,10 @@ func TestSkippedThoughUnresolved(t *testing.T) {
 	})
 }
 
-// TestRollbackSparesTheOriginal checks a provider that does not go back to the resource it replaced. The clean-up
+// TestRollbackKeepsProtectedOriginal checks a provider that does not go back to the resource it replaced. The clean-up
 // gets the original, and respects the policy that protects it. The resource that the update created has no such
 // protection.
-func TestRollbackSparesTheOriginal(t *testing.T) {
+func TestRollbackKeepsProtectedOriginal(t *testing.T) {
 	w := newWorld(t, engine.FidelityPintle)
 	const keep = `"UpdateReplacePolicy": "Retain"`
 	at := func(k string, more ...string) string {

@@ -86,9 +86,9 @@ func TestROSFailureAfterAnOrphan(t *testing.T) {
 	}
 }
 
-// TestROSRollbackTakesBackWhatWasKept checks that the rollback of an update restores a resource that its policy
+// TestROSRollbackRestoresRetained checks that the rollback of an update restores a resource that its policy
 // retained when it was replaced.
-func TestROSRollbackTakesBackWhatWasKept(t *testing.T) {
+func TestROSRollbackRestoresRetained(t *testing.T) {
 	template := func(token, k string) string {
 		return rosBody(map[string]string{
 			"A": rosResource("", token, `"DeletionPolicy": "Retain"`), "B": rosResource(`"K": `+k, "", `"DependsOn": "A"`),
@@ -110,9 +110,9 @@ func TestROSRollbackTakesBackWhatWasKept(t *testing.T) {
 	}
 }
 
-// TestROSRollbackSparesIgnored checks that a resource that was never created gets no request, even if the resources
+// TestROSRollbackSkipsIgnored checks that a resource that was never created gets no request, even if the resources
 // that it refers to change.
-func TestROSRollbackSparesIgnored(t *testing.T) {
+func TestROSRollbackSkipsIgnored(t *testing.T) {
 	template := func(token, k string) string {
 		return rosBody(map[string]string{
 			"A": rosResource("", token), "B": rosResource(`"K": `+k, "", `"DependsOn": "A"`),
@@ -132,9 +132,9 @@ func TestROSRollbackSparesIgnored(t *testing.T) {
 	}
 }
 
-// TestROSIgnoreDeletesWhatIsDeclaredNoMore checks that a resource that only an earlier attempt declared is deleted
+// TestROSIgnoreDeletesUndeclaredResources checks that a resource that only an earlier attempt declared is deleted
 // when failed resources are ignored: no update would delete it.
-func TestROSIgnoreDeletesWhatIsDeclaredNoMore(t *testing.T) {
+func TestROSIgnoreDeletesUndeclaredResources(t *testing.T) {
 	w := newROS(t, engine.Config{})
 	w.must(w.begin(engine.CreateStack{
 		Template: rosBody(map[string]string{"A": rosResource("", ""), "B": rosResource("", "")}),
@@ -159,9 +159,9 @@ func TestROSIgnoreDeletesWhatIsDeclaredNoMore(t *testing.T) {
 	}
 }
 
-// TestROSRollbackKeepsWhatStood checks that a rollback does not replace a resource of the complete stack, even if the
+// TestROSRollbackDoesNotReplaceExisting checks that a rollback does not replace a resource of the complete stack, even if the
 // ignored create would have changed it.
-func TestROSRollbackKeepsWhatStood(t *testing.T) {
+func TestROSRollbackDoesNotReplaceExisting(t *testing.T) {
 	w := newROS(t, engine.Config{})
 	w.must(w.begin(engine.CreateStack{
 		Template: rosBody(map[string]string{"A": rosResource("", ""), "B": rosResource("", "")}),

@@ -254,7 +254,7 @@ func TestROSReplace(t *testing.T) {
 	two := func(token, more string) string {
 		return rosBody(map[string]string{"C": rosResource("", token), "D": rosResource("", more)})
 	}
-	t.Run("nobody was asked yet", func(t *testing.T) {
+	t.Run("no request sent yet", func(t *testing.T) {
 		w := standing(t, engine.Config{}, two("", ""), "C=a", "D=d")
 		w.must(w.change(engine.UpdateStack{Template: two(otherTokenJSON, `, "Size": 1`), Replace: true}))
 		const why = "StackValidationFailed: resources.D: Size is not a property of a custom resource, which has ServiceToken, Timeout, Parameters " +

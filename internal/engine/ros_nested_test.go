@@ -242,7 +242,7 @@ func TestROSNestedStackRefused(t *testing.T) {
 		"an unknown value":  {rosInner, byURL(`"Name": "a", "Other": 1`), "The Parameter (Other) was not defined in template."},
 		"no template":       {rosInner, rosOuter(`"Parameters": {}`), "give TemplateURL or TemplateBody"},
 		"a stored template": {rosInner, rosOuter(`"TemplateId": "t-1"`), "there are no stored templates here"},
-		"nothing there":     {rosInner, rosOuter(`"TemplateURL": "https://templates.example.com/none.json"`), "no template is there"},
+		"missing template":  {rosInner, rosOuter(`"TemplateURL": "https://templates.example.com/none.json"`), "no template is there"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			f := newROSTree(t)

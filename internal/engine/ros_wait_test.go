@@ -118,7 +118,7 @@ func TestROSWaitCondition(t *testing.T) {
 		"warnings only": {"", []string{`{"status": "WARNING"}`}, nil, "ResourceFailed: resources.W: WaitConditionFailure: all signals are warnings"},
 		"a failure": {`, "Count": 5`, []string{`{"status": "FAILURE", "id": "x", "reason": "no disk"}`}, nil,
 			"ResourceFailed: resources.W: WaitConditionFailure: received a FAILURE signal with id x: no disk"},
-		"nothing to wait for": {`, "Count": 0`, nil, map[string]string{"Data": "{}"}, ""},
+		"no signals expected": {`, "Count": 0`, nil, map[string]string{"Data": "{}"}, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := newROSWaiting(t)

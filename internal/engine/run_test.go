@@ -242,9 +242,9 @@ func TestLongChainIsLoadedAtOnce(t *testing.T) {
 	}
 }
 
-// TestHandedOn checks the requests of a node that dies and may have sent them. The node that takes a request over
+// TestTakenOverRequestMayHaveBeenSent checks the requests of a node that dies and may have sent them. The node that takes a request over
 // cannot deliver it, but there may still be a resource to delete.
-func TestHandedOn(t *testing.T) {
+func TestTakenOverRequestMayHaveBeenSent(t *testing.T) {
 	w := newWorld(t, "")
 	w.must(w.create(body(map[string]string{"C": resource("")})))
 	lost := w.take("C")

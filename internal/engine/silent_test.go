@@ -91,7 +91,7 @@ func TestSilent(t *testing.T) {
 			t.Errorf("the history does not say what to do:\n%s", h)
 		}
 	})
-	t.Run("an answer after it is late", func(t *testing.T) {
+	t.Run("answer after the failure counts as late", func(t *testing.T) {
 		w, a := creating(t, engine.Config{})
 		w.report(a, returned(""))
 		w.pass(settleTime)
@@ -120,7 +120,7 @@ func TestSilent(t *testing.T) {
 			t.Errorf("it ended as %q", got.Ending)
 		}
 	})
-	t.Run("what may answer has a limit of its own", func(t *testing.T) {
+	t.Run("remaining work has its own limit", func(t *testing.T) {
 		w, a := creating(t, engine.Config{})
 		due, until := w.stored(a).Due, w.now.Add(15*time.Minute)
 		w.report(a, engine.Outcome{Kind: engine.Silent, After: settleTime, Text: "1 thread still runs", Until: until})
@@ -138,7 +138,7 @@ func TestSilent(t *testing.T) {
 			t.Errorf("it ended as %q", got.Ending)
 		}
 	})
-	t.Run("a handler that is made to return is not recorded", func(t *testing.T) {
+	t.Run("return after a hand-over is not recorded", func(t *testing.T) {
 		told := &diary{}
 		w, a := creating(t, engine.Config{Observer: told})
 		outcome := returned("it called EventBridge")
@@ -154,7 +154,7 @@ func TestSilent(t *testing.T) {
 			t.Errorf("on record are %v and %q", list, told.lines)
 		}
 	})
-	t.Run("the timeout comes first", func(t *testing.T) {
+	t.Run("timeout before the settle time", func(t *testing.T) {
 		w, a := creating(t, engine.Config{})
 		w.report(a, returned("it called Lambda"))
 		w.pass(time.Hour)
@@ -268,7 +268,7 @@ func TestSilentTakenOver(t *testing.T) {
 			t.Errorf("the stack is in %s", w.status())
 		}
 	})
-	t.Run("nothing died", func(t *testing.T) {
+	t.Run("no process died", func(t *testing.T) {
 		w, a := creating(t, engine.Config{})
 		over := returned("")
 		over.Over = true

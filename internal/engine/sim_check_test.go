@@ -22,22 +22,22 @@ type invariant string
 // The invariants.
 const (
 	itEnds       invariant = "an operation ends"
-	accounted    invariant = "what a provider reported is owned, deleted, retained or a listed orphan"
+	accounted    invariant = "every reported resource is owned, deleted, retained or a listed orphan"
 	oneInFlight  invariant = "an instance has one request in flight"
-	askedRightly invariant = "who is not done is asked again, once at a time and no longer than it has time"
-	heardOut     invariant = "a handler that returned silently is waited for while something may answer, and then for the settle time"
-	agreed       invariant = "at rest the providers have what the template says"
+	askedRightly invariant = "a pending request has one poll at a time, and none after its deadline"
+	heardOut     invariant = "a silent return fails the settle time after all remaining work has ended"
+	agreed       invariant = "when idle, the providers have the resources of the template"
 	inOrder      invariant = "requests respect the dependencies"
-	truthful     invariant = "a request says what is true"
-	inPolicy     invariant = "policies and clients are obeyed"
-	settledOnce  invariant = "nothing is done after a failure but what undoes it, and nothing is left undone"
-	nothingNew   invariant = "what is refused, or comes late, changes nothing"
-	wellTold     invariant = "events are in order, and legal"
-	traded       invariant = "an import has its value, and an export its output"
+	truthful     invariant = "requests have the right contents"
+	inPolicy     invariant = "policies and the options of calls are respected"
+	settledOnce  invariant = "after a failure, all changes are undone and no other request is sent"
+	nothingNew   invariant = "rejected and late calls change nothing"
+	wellTold     invariant = "events are legal and in order"
+	traded       invariant = "imports have the exported value, and exports the value of the output"
 	noSecret     invariant = "no secret is shown"
-	byDefinition invariant = "an execution goes the way of its definition"
-	runsEnd      invariant = "an execution ends, with its stack at the latest"
-	sameAgain    invariant = "a seed gives one history"
+	byDefinition invariant = "executions follow their definition"
+	runsEnd      invariant = "an execution ends, at the latest with its stack"
+	sameAgain    invariant = "a seed always has the same history"
 	noPanic      invariant = "nothing panics"
 )
 
@@ -166,7 +166,7 @@ func (s *sim) committed() {
 	for n, i := range w.instances {
 		for _, other := range w.instances[:n] {
 			if i.Role == store.RoleCurrent && other.Role == store.RoleCurrent && i.Logical == other.Logical {
-				s.breaks(accounted, "%s stands for two instances, %d and %d", i.Logical, other.Number, i.Number)
+				s.breaks(accounted, "%s is the ID of two instances, %d and %d", i.Logical, other.Number, i.Number)
 			}
 		}
 	}
@@ -216,10 +216,10 @@ func (s *sim) checkAsked(r store.Request, open []store.Request) {
 	}
 	stopping := op.Expired || len(op.FailedCreates)+len(op.FailedUpdates) > 0 && !op.DisableRollback
 	if op.Phase == store.PhaseApply && op.Kind != store.KindDelete && stopping {
-		s.breaks(settledOnce, "%s of %s is asked for after something failed", r.Type, r.Logical)
+		s.breaks(settledOnce, "%s of %s is sent after a failure", r.Type, r.Logical)
 	}
 	if s.skipped(r.Logical) && (op.Kind == store.KindDelete || r.Type == wire.Update) {
-		s.breaks(inPolicy, "%s of %s is asked for, which is to be left as it is", r.Type, r.Logical)
+		s.breaks(inPolicy, "%s of %s is sent, but the call excludes it", r.Type, r.Logical)
 	}
 	switch r.Type {
 	case wire.Create:
@@ -228,7 +228,7 @@ func (s *sim) checkAsked(r store.Request, open []store.Request) {
 		s.checkNeeds(r, open)
 		s.checkOld(r)
 		if op.Phase == store.PhaseApply && s.denied == "Update:Modify" {
-			s.breaks(inPolicy, "Update of %s is asked for, which the stack policy denies", r.Logical)
+			s.breaks(inPolicy, "Update of %s is sent, but the stack policy denies it", r.Logical)
 		}
 	case wire.Delete:
 		s.checkDelete(r)
@@ -258,7 +258,7 @@ func (s *sim) checkOld(r store.Request) {
 		}
 	}
 	if !ok || !want.Equal(r.Body.OldProperties) {
-		s.breaks(truthful, "Update of %s says it was %s, want %s; it was sent %v", r.Logical,
+		s.breaks(truthful, "Update of %s has the old properties %s, want %s; sent were %v", r.Logical,
 			short(r.Body.OldProperties.JSON()), short(want.JSON()), s.ledger.sent[r.Instance])
 	}
 }
@@ -271,7 +271,7 @@ func (s *sim) checkNeeds(r store.Request, open []store.Request) {
 	}
 	for _, other := range s.watch.asked {
 		if graph.feeds(string(r.Logical), string(other)) {
-			s.breaks(inOrder, "%s of %s is asked for after one of %s, which needs it", r.Type, r.Logical, other)
+			s.breaks(inOrder, "%s of %s is sent after one of %s, which needs it", r.Type, r.Logical, other)
 		}
 	}
 	declared, _ := graph.resource(string(r.Logical))
@@ -279,7 +279,7 @@ func (s *sim) checkNeeds(r store.Request, open []store.Request) {
 		i := s.current(wire.LogicalID(need))
 		at := slices.IndexFunc(open, func(o store.Request) bool { return string(o.Logical) == need })
 		if i == nil || !i.Body.Attempted.IsNull() || at >= 0 && !open[at].Created.After(r.Created) {
-			s.breaks(inOrder, "%s of %s is asked for while %s, which it needs, is not ready", r.Type, r.Logical, need)
+			s.breaks(inOrder, "%s of %s is sent while %s, which it needs, is not ready", r.Type, r.Logical, need)
 		}
 	}
 }
@@ -297,23 +297,23 @@ func (s *sim) checkDelete(r store.Request) {
 	own := s.graphOf(r.Logical, op.Kind, op.Phase)
 	for _, other := range s.watch.asked {
 		if other != r.Logical && !clearing(op) && own.feeds(string(other), string(r.Logical)) {
-			s.breaks(inOrder, "Delete of %s is asked for after that of %s, which it needs", r.Logical, other)
+			s.breaks(inOrder, "Delete of %s is sent after that of %s, which it needs", r.Logical, other)
 		}
 	}
 	for _, i := range s.watch.instances {
 		if i.Number == r.Instance {
 			if s.keeps(i, op) && !clearing(op) {
-				s.breaks(inPolicy, "Delete of %s %s is asked for, which its policy keeps", r.Logical, i.PhysicalID)
+				s.breaks(inPolicy, "Delete of %s %s is sent, but its policy retains it", r.Logical, i.PhysicalID)
 			}
 			if i.PhysicalID != r.Body.PhysicalID || !i.Reached {
-				s.breaks(truthful, "Delete of %s is asked of %q, it is %q", r.Logical, r.Body.PhysicalID, i.PhysicalID)
+				s.breaks(truthful, "Delete of %s is sent for %q, want %q", r.Logical, r.Body.PhysicalID, i.PhysicalID)
 			}
 			continue
 		}
 		goes := i.Role == store.RoleCondemned && !clearing(op) ||
 			i.Role == store.RoleCurrent && (op.Kind == store.KindDelete || op.Phase == store.PhaseRevert)
 		if goes && s.graphOf(i.Logical, op.Kind, op.Phase).feeds(string(r.Logical), string(i.Logical)) {
-			s.breaks(inOrder, "Delete of %s is asked for while %s, which depends on it, is still %s", r.Logical, i.Logical, i.Role)
+			s.breaks(inOrder, "Delete of %s is sent while %s, which depends on it, is still %s", r.Logical, i.Logical, i.Role)
 		}
 	}
 	if good, ok := s.ledger.good[r.Body.PhysicalID]; ok && !good.Equal(r.Body.Properties) {
@@ -376,11 +376,11 @@ func (s *sim) checkLate(r store.Request, outcome engine.Outcome, err error, befo
 			s.count("answer: late")
 		}
 		if now.Late == 0 && err == nil || err == nil && s.audited() <= audited && now.Late < 10 {
-			s.breaks(accounted, "a late answer to %s of %s is not on record", r.Type, r.Logical)
+			s.breaks(accounted, "a late answer to %s of %s is not recorded", r.Type, r.Logical)
 		}
 	}
 	if after := s.print(); !reflect.DeepEqual(before, after) {
-		s.breaks(nothingNew, "a late %s of %s changed the stack from %s to %s, or what belongs to it", r.Type, r.Logical, before.status, after.status)
+		s.breaks(nothingNew, "a late %s of %s changed the stack from %s to %s, or its rows", r.Type, r.Logical, before.status, after.status)
 	}
 }
 

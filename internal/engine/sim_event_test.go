@@ -184,7 +184,7 @@ func (s *sim) countEvent(e store.Event) {
 	case strings.HasPrefix(e.Reason, wire.TextReturned):
 		s.count("request returned without an answer")
 	case strings.HasPrefix(e.Reason, "Operation timed out"):
-		s.count("given up while it waits")
+		s.count("timed out while pending")
 	case strings.Contains(e.Reason, "attribute error"), strings.Contains(e.Reason, "ServiceTimeout"):
 		s.count("resource: property failed")
 	}

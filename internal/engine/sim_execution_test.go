@@ -134,7 +134,7 @@ func (s *sim) startRun() {
 			s.count("execution: name used")
 			return
 		case wrong && err == nil:
-			s.breaks(byDefinition, "%s was started once more", run.name)
+			s.breaks(byDefinition, "%s was started again", run.name)
 			return
 		case err == nil:
 			if got.ARN != string(run.id) || string(got.Input) != run.input {
@@ -228,10 +228,10 @@ func (s *sim) reportTask(r store.Request, n *simNode, outcome engine.Outcome) {
 	delete(n.held, r.ID) // its delivery is finished, although the task may hang
 	if outcome.Kind == engine.Returned && before.State != store.RequestSettled && before.Execution.Try == outcome.Try && run.last.Execution.Try == outcome.Try &&
 		run.last.State != store.RequestSettled {
-		s.breaks(byDefinition, "what try %d of %s has returned was not taken", outcome.Try, run.name)
+		s.breaks(byDefinition, "the result of try %d of %s was not used", outcome.Try, run.name)
 	}
 	if before.Execution.Try != outcome.Try || before.State == store.RequestSettled {
-		s.count("execution: told of another try")
+		s.count("execution: report of another try")
 	}
 }
 
@@ -273,12 +273,12 @@ func (s *sim) checkMove(run *simRun, row store.Request) {
 	switch {
 	case is.Status == store.ExecutionAborted:
 		if s.row().Live && (t == nil || !t.stop) {
-			s.breaks(byDefinition, "%s was stopped by nobody", run.name)
+			s.breaks(byDefinition, "%s was stopped without a call", run.name)
 		}
 		return
 	case is.Status == store.ExecutionTimedOut:
 		if run.machine.timeout == 0 || s.now.Before(was.Deadline) {
-			s.breaks(byDefinition, "%s is out of time at %s, and has until %s", run.name, s.now, was.Deadline)
+			s.breaks(byDefinition, "%s timed out at %s, want %s", run.name, s.now, was.Deadline)
 		}
 		return
 	case t != nil && t.run == run && t.try == was.Try:
@@ -290,13 +290,13 @@ func (s *sim) checkMove(run *simRun, row store.Request) {
 		s.count("execution: task timed out")
 		outcome = engine.Outcome{Kind: engine.Died, Error: "States.Timeout"}
 	default:
-		s.breaks(byDefinition, "%s has moved from %+v to %+v by itself", run.name, was, is)
+		s.breaks(byDefinition, "%s has moved from %+v to %+v without an event", run.name, was, is)
 		return
 	}
 	run.visits++
 	state := run.machine.state(was.State)
 	if most := 1 + state.attempts[0] + state.attempts[1]; run.visits > most {
-		s.breaks(byDefinition, "%s has ended in %s for the %d. time, and may %d times", run.name, was.State, run.visits, most)
+		s.breaks(byDefinition, "%s has ended in %s for the %d. time, want at most %d", run.name, was.State, run.visits, most)
 	}
 	want := *was
 	want.Tries, want.Waits = nil, false

@@ -42,7 +42,7 @@ func TestImportSimulation(t *testing.T) {
 	t.Log(covered)
 	for _, what := range []string{"import: IMPORT_COMPLETE", "import: IMPORT_ROLLBACK_COMPLETE", "node killed"} {
 		if covered[what] == 0 {
-			t.Errorf("%q never came about", what)
+			t.Errorf("%q never occurred", what)
 		}
 	}
 }

@@ -149,7 +149,7 @@ func (s *sim) assume() {
 			continue
 		}
 		s.count("resource skipped")
-		s.note("%s is taken as rolled back", i.Logical)
+		s.note("%s counts as rolled back", i.Logical)
 		s.ledger.sent[i.Number] = append(s.ledger.sent[i.Number], asking{"", i.Body.Properties})
 		s.ledger.good[i.PhysicalID] = i.Body.Properties
 		if s.ledger.data[i.PhysicalID] == nil { // its only answer was a failure, so the last data still apply

@@ -225,7 +225,7 @@ func (s *sim) call(c simCall) bool {
 			return err == nil
 		}
 		if try == 50 {
-			s.breaks(itEnds, "it cannot be begun: %v", err)
+			s.breaks(itEnds, "it cannot be started: %v", err)
 			return false
 		}
 		s.perhapsKill()
@@ -296,7 +296,7 @@ func (s *sim) proceed() {
 	case due.IsZero() && s.row().Phase.Final():
 		return // a killed node had the last appointment
 	case due.IsZero():
-		s.breaks(itEnds, "nothing will ever happen again: %s", s.status())
+		s.breaks(itEnds, "no event is pending: %s", s.status())
 		return
 	}
 	s.now = later(s.now, due)

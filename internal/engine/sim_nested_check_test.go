@@ -59,7 +59,7 @@ func (s *forest) checkStands(stack store.Stack, want nestShape, agrees bool) {
 	revision, err := s.rows.Revision(context.Background(), stack.Key, stack.Revision)
 	s.must(err)
 	if !strings.Contains(revision.Template, `"Description": "`+want.url+`"`) {
-		s.breaks(sameText, "%s is of %.80s, want %s", stack.Name, revision.Template, want.url)
+		s.breaks(sameText, "%s has the template %.80s, want %s", stack.Name, revision.Template, want.url)
 	}
 	instances, err := s.rows.Instances(context.Background(), stack.Key)
 	s.must(err)
@@ -88,7 +88,7 @@ func (s *forest) checkStands(stack store.Stack, want nestShape, agrees bool) {
 		i := current[child.id]
 		row, err := s.rows.Stack(context.Background(), wire.StackID(i.PhysicalID))
 		if err != nil || !row.Live || row.Parent != stack.ID {
-			s.breaks(stands, "%s of %s is %s, which is not there: %v", child.id, stack.Name, i.PhysicalID, err)
+			s.breaks(stands, "%s of %s is %s, which does not exist: %v", child.id, stack.Name, i.PhysicalID, err)
 			continue
 		}
 		status := engine.CloudFormation.StackStatus(row.Kind, row.Phase)

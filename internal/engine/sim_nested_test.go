@@ -25,13 +25,13 @@ var nestSeeds = flag.Int("sim.nested", 100, "how many seeds TestNestedSimulation
 
 // The invariants of nested stacks.
 const (
-	rootEnds    invariant = "an operation of a root ends"
-	allEnd      invariant = "what is nested has ended when the root has"
-	noneLeft    invariant = "no nested stack is left behind"
-	notTooEarly invariant = "nothing that stands is deleted before the root has succeeded"
-	stands      invariant = "at rest everything that a stack stands on is there"
-	sameText    invariant = "at rest every nested stack is what its parent says"
-	onceEach    invariant = "a request makes one nested stack"
+	rootEnds    invariant = "an operation of a root stack ends"
+	allEnd      invariant = "nested stacks finish before their root stack"
+	noneLeft    invariant = "no nested stack is abandoned"
+	notTooEarly invariant = "no resource in use is deleted before the root stack has succeeded"
+	stands      invariant = "when idle, every resource that a stack depends on exists"
+	sameText    invariant = "when idle, every nested stack matches its parent's declaration"
+	onceEach    invariant = "a request creates one nested stack"
 )
 
 // TestNestedSimulation simulates a root with nested stacks, two levels deep, from a seed: creates, updates, rollbacks
@@ -79,7 +79,7 @@ func TestNestedSimulation(t *testing.T) {
 	}
 	for _, what := range nestedMustCover {
 		if all[what] == 0 {
-			t.Errorf("%q never came about: the simulation does not do what it is for", what)
+			t.Errorf("%q never occurred, but the simulation is for that", what)
 		}
 	}
 }
@@ -270,7 +270,7 @@ func (s *forest) operate(name string, call func(*engine.Engine) error) {
 	began := s.now
 	for try := 0; ; try++ {
 		if try == 100 {
-			s.breaks(rootEnds, "the %s cannot be begun", name)
+			s.breaks(rootEnds, "the %s cannot be started", name)
 			return
 		}
 		err := call(s.anyNode().engine)
@@ -309,7 +309,7 @@ func (s *forest) operate(name string, call func(*engine.Engine) error) {
 			}
 		}
 		if !s.step() {
-			s.breaks(rootEnds, "nothing will ever happen again: %s, %s", status, s.stuck())
+			s.breaks(rootEnds, "no event is pending: %s, %s", status, s.stuck())
 			return
 		}
 	}

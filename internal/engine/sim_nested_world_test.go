@@ -302,7 +302,7 @@ func (n *nestNode) look() {
 	}
 	n.awake = true
 	if n.engine.Node() != before {
-		s.note("node %d joins anew", n.number)
+		s.note("node %d joins again", n.number)
 		s.agenda = slices.DeleteFunc(s.agenda, func(a nestAppointment) bool { return a.of == n })
 		clear(n.held)
 	}

@@ -58,7 +58,7 @@ func (s *sim) start() {
 	s.nodes = append(s.nodes, n)
 	s.note("node %d starts", n.number)
 	if s.alone && s.lost() > 0 {
-		s.breaks(itEnds, "a node that starts alone leaves %d requests with dead ones", s.lost())
+		s.breaks(itEnds, "a node that starts alone leaves %d requests with dead nodes", s.lost())
 	}
 	if s.lives > 1 && s.faults > 0 && s.chance(5) {
 		s.count("node killed while taking over")
@@ -73,7 +73,7 @@ func (n *simNode) dispatch(ready []store.Request) {
 	s := n.sim
 	for _, r := range ready {
 		if n.handed[tryOf(r)] {
-			s.breaks(oneInFlight, "%s of %s is handed over twice by one node", r.Type, r.Logical)
+			s.breaks(oneInFlight, "%s of %s is sent twice by one node", r.Type, r.Logical)
 		}
 		if s.rng.IntN(50) == 0 { // the queue is full
 			s.later(5*time.Second, n, func() {
@@ -195,8 +195,8 @@ func (n *simNode) look() {
 	}
 	n.awake = true
 	if n.engine.Node() != before {
-		s.note("node %d was gone, and joins anew", n.number)
-		s.count("node woke up to be gone")
+		s.note("node %d was removed, and joins again", n.number)
+		s.count("node resumed after it was removed")
 		s.drop(n)
 	}
 	n.claim()

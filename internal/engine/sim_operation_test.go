@@ -90,7 +90,7 @@ func (s *sim) interlope() {
 	s.call(op.draw(s))
 	s.count("call refused")
 	if !reflect.DeepEqual(before, s.print()) {
-		s.breaks(nothingNew, "a %s was taken in %s", op.name, before.status)
+		s.breaks(nothingNew, "a %s was accepted in %s", op.name, before.status)
 	}
 }
 

@@ -73,7 +73,7 @@ func (s *sim) handle(row store.Request, n *simNode) {
 		s.later(time.Second, n, func() {
 			s.count("provider died")
 			if row.Wait != nil {
-				s.count("provider died when it was asked again")
+				s.count("provider died when polled")
 			}
 			s.report(row, n, engine.Outcome{
 				Kind: engine.Died, Text: "exit code 3", Delivered: delivered, Log: []string{string(r.Body.Properties.JSON())},
@@ -88,7 +88,7 @@ func (s *sim) handle(row store.Request, n *simNode) {
 		s.answerLater(r, of, []byte(`rubbish`))
 		return
 	case dice < 17 || (r.Type == wire.Update && dice < 26):
-		s.count("answer: no success")
+		s.count("answer: FAILED")
 		if r.Type == wire.Create || (r.Type == wire.Update && s.chance(25)) {
 			id = s.make(r)
 		}

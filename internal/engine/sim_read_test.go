@@ -16,7 +16,7 @@ import (
 )
 
 // readNothing is the invariant of detections.
-const readNothing invariant = "a Read changes nothing, and a detection reports what its answer says"
+const readNothing invariant = "a Read changes nothing, and drift detection reports its answer"
 
 // readings are the Reads of a run.
 type readings struct {
@@ -61,7 +61,7 @@ func (s *sim) detect() {
 		s.perhapsKill()
 	}
 	if err != nil {
-		s.breaks(itEnds, "a detection cannot be begun: %v", err)
+		s.breaks(itEnds, "a detection cannot be started: %v", err)
 		return
 	}
 	s.count("drift detected")
@@ -149,7 +149,7 @@ func (s *sim) checkReads() {
 		s.watch.places[r.ID] = len(s.watch.places) + 1
 		i := s.current(r.Logical)
 		if !s.watch.op.Phase.Final() || i == nil || i.PhysicalID != r.Body.PhysicalID || !i.Body.Properties.Equal(r.Body.Properties) {
-			s.breaks(readNothing, "a Read of %s is sent in %s, or is not about what there is", r.Logical, s.status())
+			s.breaks(readNothing, "a Read of %s is sent in %s, or has another ID", r.Logical, s.status())
 		}
 		if want := min(i.Body.Timeout, 15*time.Minute); r.Body.Timeout != want {
 			s.breaks(truthful, "a Read of %s may take %v, want %v", r.Logical, r.Body.Timeout, want)

@@ -27,14 +27,14 @@ func (s *sim) checkEnd() {
 		case !row.Live && (i.Role == store.RoleCurrent || i.Role == store.RoleCondemned):
 			s.breaks(accounted, "the stack is deleted and %s is still %s", i.Logical, i.Role)
 		case i.Role == store.RoleOrphan && i.Progress == store.ProgressSkipped:
-			s.count("resource given up")
+			s.count("resource abandoned by force")
 			if !s.forced {
-				s.breaks(inPolicy, "%s %s was given up by a delete that was not forced", i.Logical, i.PhysicalID)
+				s.breaks(inPolicy, "%s %s was abandoned by a delete without force", i.Logical, i.PhysicalID)
 			}
 		case i.Role == store.RoleOrphan:
 			s.count("resource orphaned")
 			if i.Tries != 3 {
-				s.breaks(inPolicy, "%s %s was given up after %d tries", i.Logical, i.PhysicalID, i.Tries)
+				s.breaks(inPolicy, "%s %s was abandoned after %d tries", i.Logical, i.PhysicalID, i.Tries)
 			}
 		case i.Role == store.RoleRetained && !s.ledger.kept[i.Number]:
 			s.ledger.kept[i.Number] = true
@@ -44,7 +44,7 @@ func (s *sim) checkEnd() {
 	}
 	for id, th := range s.things {
 		if th.exists && th.told && !known[id] {
-			s.breaks(accounted, "%s of %s exists and the stack has forgotten it", id, th.logical)
+			s.breaks(accounted, "%s of %s exists, but is not in the stack", id, th.logical)
 		}
 	}
 	for _, r := range s.open() {
@@ -63,7 +63,7 @@ func (s *sim) checkRetained(i store.Instance, op store.Operation) {
 	s.count("resource retained")
 	spared := s.skipped(i.Logical)
 	if spared {
-		s.count("resource spared")
+		s.count("resource retained on request")
 	}
 	if !i.Reached || !spared && !s.keeps(i, op) {
 		s.breaks(inPolicy, "%s %q was retained in a %s that ended as %s", i.Logical, i.PhysicalID, op.Kind, op.Phase)
@@ -106,7 +106,7 @@ func (s *sim) checkAtRest() {
 	for id, i := range current {
 		r, declared := v.resource(id)
 		if !declared {
-			s.breaks(agreed, "%s: there is a %s, which is not declared", status, id)
+			s.breaks(agreed, "%s: there is an undeclared %s", status, id)
 			continue
 		}
 		for name, text := range s.wanted(v, r, current, att) {
@@ -164,7 +164,7 @@ func (s *sim) checkThing(i store.Instance) {
 		return
 	}
 	if !i.Body.Attempted.IsNull() {
-		s.breaks(agreed, "%s: %s is not known to be what it is", s.status(), i.Logical)
+		s.breaks(agreed, "%s: the state of %s is unknown", s.status(), i.Logical)
 	}
 	if s.assumed(i) {
 		return

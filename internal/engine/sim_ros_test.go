@@ -25,10 +25,10 @@ var (
 
 // The invariants of ROS stacks, in addition to itEnds, accounted, agreed and truthful.
 const (
-	idStays      invariant = "the id of a resource stays"
-	oldFirst     invariant = "what is replaced goes first"
-	asWanted     invariant = "a resource is replaced only if the client wants that"
-	withinBounds invariant = "no more is at work at once than the client wants"
+	idStays      invariant = "a resource keeps its ID"
+	oldFirst     invariant = "a replaced resource is deleted before its replacement is created"
+	asWanted     invariant = "a resource is replaced only on request"
+	withinBounds invariant = "the limit of parallel requests is respected"
 )
 
 // TestROSSimulation simulates runs of ROS stacks with 1–5 resources. The templates have references, DependsOn, tokens
@@ -62,7 +62,7 @@ func TestROSSimulation(t *testing.T) {
 		"ignored", "not delivered", "answered twice", "replaced", "created anew in a rollback", "answered with another id", "deleted without an id", "timed out", "started anew",
 	} {
 		if covered[what] == 0 {
-			t.Errorf("%q never came about: the simulation does not do what it is for", what)
+			t.Errorf("%q never occurred, but the simulation is for that", what)
 		}
 	}
 }
@@ -307,7 +307,7 @@ func (s *rosSim) goOn() {
 		s.note("ignore")
 		in.Mode = engine.ContinueIgnore
 		if _, err := s.engine.ContinueCreate(s.ctx, in); err != nil {
-			s.breaks(itEnds, "what failed cannot be ignored: %v", err)
+			s.breaks(itEnds, "failed resources cannot be ignored: %v", err)
 		}
 		s.count("ignored")
 		s.lack()
@@ -330,7 +330,7 @@ func (s *rosSim) goOn() {
 	case ok && told.Code == engine.CodeStackValidationFailed:
 		return
 	case err != nil:
-		s.breaks(itEnds, "it cannot be gone on with: %v", err)
+		s.breaks(itEnds, "it cannot be continued: %v", err)
 		return
 	}
 	s.bound, s.changes, s.tainted = in.Parallelism, true, false
@@ -352,7 +352,7 @@ func (s *rosSim) lack() {
 			s.askew[i.Logical] = true
 		}
 		if i.Role == store.RoleCurrent && !declared && s.row().Phase.Final() {
-			s.breaks(accounted, "%s is declared no more, and is still there", i.Logical)
+			s.breaks(accounted, "%s is no longer declared, but still exists", i.Logical)
 		}
 	}
 }
@@ -481,7 +481,7 @@ func (s *rosSim) check() {
 	op, err := s.rows.Operation(s.ctx, row.Key, row.Operation)
 	s.must(err)
 	if s.bound > 0 && op.Running > s.bound {
-		s.breaks(withinBounds, "%d resources are at work, of %d", op.Running, s.bound)
+		s.breaks(withinBounds, "%d requests are in flight, want at most %d", op.Running, s.bound)
 	}
 	instances, err := s.rows.Instances(s.ctx, row.Key)
 	s.must(err)
@@ -506,16 +506,16 @@ func (s *rosSim) checkAsked(r store.Request) {
 		left := i.Role == store.RoleOrphan || i.Role == store.RoleRetained || i.Role == store.RoleGone
 		switch {
 		case r.Type == wire.Create && !own && !left && i.Logical == r.Logical && i.Reached:
-			s.breaks(oldFirst, "Create of %s is asked for while there is %q", r.Logical, i.PhysicalID)
+			s.breaks(oldFirst, "Create of %s is sent while %q exists", r.Logical, i.PhysicalID)
 		case r.Type == wire.Update && own && i.Body.AnsweredBy == "":
-			s.breaks(truthful, "Update of %s is asked for, which was never created", r.Logical)
+			s.breaks(truthful, "Update of %s is sent, but it was never created", r.Logical)
 		case r.Type == wire.Delete && own && inApply && i.Body.AnsweredBy != "" && !s.changes && !s.tainted && !r.Cancelled && !i.Unborn() && s.stood(op, i) && !s.lacking[i.Logical]:
-			s.breaks(asWanted, "Delete of %s %q is asked for by an update that replaces nothing", r.Logical, i.PhysicalID)
+			s.breaks(asWanted, "Delete of %s %q is sent by an update that replaces nothing", r.Logical, i.PhysicalID)
 		}
 	}
 	switch {
 	case r.Type == wire.Update && s.things[r.Body.PhysicalID] == nil:
-		s.breaks(truthful, "Update of %s asks for %q, which is not there", r.Logical, r.Body.PhysicalID)
+		s.breaks(truthful, "Update of %s has the ID %q, which does not exist", r.Logical, r.Body.PhysicalID)
 	case r.Type == wire.Create && op.Phase == store.PhaseRevert && op.Kind == store.KindUpdate:
 		open, err := s.rows.Requests(s.ctx, row.Key)
 		s.must(err)
@@ -527,7 +527,7 @@ func (s *rosSim) checkAsked(r store.Request) {
 		s.count("replaced")
 	}
 	if thing := s.things[r.Body.PhysicalID]; thing != nil && thing.token != r.Body.Token.Text() {
-		s.breaks(truthful, "%s of %s goes to %s, it was made by %s", r.Type, r.Logical, r.Body.Token.Text(), thing.token)
+		s.breaks(truthful, "%s of %s is sent to %s, but %s created it", r.Type, r.Logical, r.Body.Token.Text(), thing.token)
 	}
 }
 
@@ -570,13 +570,13 @@ func (s *rosSim) checkAtRest() {
 		switch {
 		case declared && (s.lacking[i.Logical] && i.Unborn() || s.askew[i.Logical]):
 		case !declared:
-			s.breaks(accounted, "%s is declared no more, and is still there", i.Logical)
+			s.breaks(accounted, "%s is no longer declared, but still exists", i.Logical)
 		case thing == nil:
-			s.breaks(agreed, "%s is to be %q, and there is no such thing", i.Logical, i.PhysicalID)
+			s.breaks(agreed, "%s should be %q, which does not exist", i.Logical, i.PhysicalID)
 		case thing.token != d.token:
-			s.breaks(agreed, "%s was made by %s, it is to be by %s", i.Logical, thing.token, d.token)
+			s.breaks(agreed, "%s was created by %s, want %s", i.Logical, thing.token, d.token)
 		case !strings.Contains(thing.properties, fmt.Sprintf(`"K":%d`, d.k)) || thing.properties != string(i.Body.Properties.JSON()):
-			s.breaks(agreed, "%s has %s, it is to have %d and the engine says %s", i.Logical, thing.properties, d.k, i.Body.Properties.JSON())
+			s.breaks(agreed, "%s has %s, want %d, and the engine has %s", i.Logical, thing.properties, d.k, i.Body.Properties.JSON())
 		}
 	}
 	for id := range side {
@@ -606,6 +606,6 @@ func (s *rosSim) checkGone() {
 	}
 	s.checkLeaks(owned)
 	if _, err := s.rows.LiveStack(s.ctx, store.StackName{Account: rosAccount, Region: rosRegion, Name: "S"}); !errors.Is(err, store.ErrNotFound) {
-		s.breaks(itEnds, "the stack is gone, and has its name: %v", err)
+		s.breaks(itEnds, "the stack is deleted, but still has its name: %v", err)
 	}
 }

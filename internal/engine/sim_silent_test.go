@@ -15,7 +15,7 @@ const simSettle = 5 * time.Second
 func (s *sim) silent(row store.Request, n *simNode) {
 	s.count("returned silently")
 	if row.Wait != nil {
-		s.count("returned silently when it was asked again")
+		s.count("returned silently when polled")
 	}
 	outcome := engine.Outcome{Kind: engine.Silent, After: simSettle, Over: s.chance(20)}
 	works := s.chance(40)
@@ -25,7 +25,7 @@ func (s *sim) silent(row store.Request, n *simNode) {
 	s.later(time.Second, n, func() { s.report(row, n, outcome) })
 	if works && s.chance(70) {
 		s.later(20*time.Minute, n, func() {
-			s.count("returned silently, and still works")
+			s.count("returned silently, with work left")
 			outcome.Text = ""
 			s.report(row, n, outcome)
 		})
@@ -53,11 +53,11 @@ func (s *sim) checkSilences() {
 		}
 		switch {
 		case again:
-			s.breaks(heardOut, "%s of %s was delivered just now, and its handler is said to have returned at %s", r.Type, r.Logical, r.Silence.Since)
+			s.breaks(heardOut, "%s of %s was delivered just now, but its handler returned at %s", r.Type, r.Logical, r.Silence.Since)
 		case r.Silence.Settles() && s.fidelity == engine.FidelityAWS:
 			s.breaks(heardOut, "%s of %s does not wait for its timeout, as AWS does", r.Type, r.Logical)
 		case r.Silence.Settles() && r.Due.After(end):
-			s.breaks(heardOut, "%s of %s, of which nothing may be heard any more, is due at %s", r.Type, r.Logical, r.Due)
+			s.breaks(heardOut, "%s of %s, whose work has ended, is due at %s", r.Type, r.Logical, r.Due)
 		case !r.Silence.Settles() && !r.Cancelled && r.Wait == nil && r.Due.Before(r.Delivered.Add(r.Body.Timeout)):
 			s.breaks(heardOut, "%s of %s, which may still be answered, is due at %s", r.Type, r.Logical, r.Due)
 		}

@@ -67,7 +67,7 @@ func TestSimulation(t *testing.T) {
 	}
 	for _, what := range mustCover {
 		if covered[what] == 0 {
-			t.Errorf("%q never came about: the simulation does not do what it is for", what)
+			t.Errorf("%q never occurred, but the simulation is for that", what)
 		}
 	}
 }
@@ -125,7 +125,7 @@ func live(seed uint64) *sim {
 	}
 	s := simulate(seed, true)
 	if diff := cmp.Diff(s.log, simulate(seed, true).log); diff != "" {
-		s.breaks(sameAgain, "it has two histories (-first +second):\n%s", diff)
+		s.breaks(sameAgain, "two runs have different histories (-first +second):\n%s", diff)
 	}
 	return s
 }
@@ -180,13 +180,13 @@ var mustCover = []string{
 	"change set: UPDATE_COMPLETE", "change set, retry: UPDATE_COMPLETE", "update, retry: UPDATE_COMPLETE", "update, retry: UPDATE_FAILED", "create, expired: ROLLBACK_COMPLETE", "denied by the stack policy",
 	"notification accepted", "notification refused", "cancel: UPDATE_ROLLBACK_COMPLETE", "call refused", "call with a used token",
 	"fidelity aws", "fidelity pintle",
-	"answer: twice", "answer: late", "answer: no success", "answer: other id", "answer: invalid", "answer: none", "answer: by hand", "answer: by hand, forced",
-	"provider died", "provider refused", "provider not done", "provider not done when it was asked again", "asked again",
-	"asked again by another node", "asked again about what was cancelled", "provider died when it was asked again",
-	"given up while it waits",
-	"returned silently", "returned silently when it was asked again", "returned silently, and still works", "request returned without an answer",
+	"answer: twice", "answer: late", "answer: FAILED", "answer: other id", "answer: invalid", "answer: none", "answer: by hand", "answer: by hand, forced",
+	"provider died", "provider refused", "provider not done", "provider not done when polled", "polled",
+	"polled by another node", "polled after a cancel", "provider died when polled",
+	"timed out while pending",
+	"returned silently", "returned silently when polled", "returned silently, with work left", "request returned without an answer",
 	"request cancelled: create", "request cancelled: update", "request delivered again", "request timed out",
-	"resource replaced", "resource orphaned", "resource retained", "resource spared", "resource given up",
+	"resource replaced", "resource orphaned", "resource retained", "resource retained on request", "resource abandoned by force",
 	"resource skipped", "resource: attribute read", "resource: property failed", "output failed",
 	"node killed", "node killed while taking over", "killed before a commit in CREATE_IN_PROGRESS",
 	"killed after a commit in CREATE_IN_PROGRESS", "killed after a commit in ROLLBACK_IN_PROGRESS",
@@ -194,11 +194,11 @@ var mustCover = []string{
 	"killed after a commit in UPDATE_ROLLBACK_IN_PROGRESS", "killed after a commit in UPDATE_ROLLBACK_COMPLETE",
 	"killed after a commit in UPDATE_ROLLBACK_COMPLETE_CLEANUP_IN_PROGRESS", "killed after a commit in DELETE_IN_PROGRESS",
 	"killed after a commit in DELETE_COMPLETE",
-	"node paused", "node taken over", "node woke up to be gone", "node swept", "process died with its node",
+	"node paused", "node taken over", "node resumed after it was removed", "node swept", "process died with its node",
 	"commit refused", "batch replayed", "clock set back", "clock set forward",
 	"execution: SUCCEEDED", "execution: FAILED", "execution: TIMED_OUT", "execution: ABORTED", "execution: tried again", "execution: caught", "execution: waited",
-	"execution: task timed out", "execution: task hangs", "execution: told of another try", "execution: started twice", "execution: name used",
+	"execution: task timed out", "execution: task hangs", "execution: report of another try", "execution: started twice", "execution: name used",
 	"read", "read: no answer", "drift detected", "detection overtaken", "drift: IN_SYNC", "drift: MODIFIED", "drift: DELETED", "drift: UNKNOWN",
-	"import of nothing", "export in use changed", "export in use removed", "export taken", "delete of exports in use",
+	"import of a missing export", "export in use changed", "export in use removed", "export taken", "delete of exports in use",
 	"neighbour: CREATE_COMPLETE", "neighbour: ROLLBACK_COMPLETE", "neighbour: UPDATE_COMPLETE", "neighbour: UPDATE_ROLLBACK_COMPLETE",
 }

@@ -144,7 +144,7 @@ func (s *sim) checkTrade() {
 	}
 	for name, e := range exports {
 		if !exported[name] {
-			s.breaks(traded, "%s exports %s, and has no such output or is going", e.StackName, name)
+			s.breaks(traded, "%s exports %s, but has no such output or is being deleted", e.StackName, name)
 		}
 	}
 }
@@ -164,11 +164,11 @@ func inPlay(stack *store.Stack, op *store.Operation) []int {
 func (s *sim) checkImport(by string, e store.Exported, name string, v value.Value) {
 	switch {
 	case e.Stack == 0:
-		s.breaks(traded, "%s imports %s, which is gone", by, name)
+		s.breaks(traded, "%s imports %s, which no longer exists", by, name)
 	case !e.Value.Equal(v):
 		s.breaks(traded, "%s imports %s as %s, and it is %s", by, name, v, e.Value)
 	case !slices.Contains(e.Importers, by):
-		s.breaks(traded, "%s imports %s, and nobody knows", by, name)
+		s.breaks(traded, "%s imports %s, but the import is not recorded", by, name)
 	}
 }
 
@@ -185,7 +185,7 @@ func (s *sim) inUse() bool {
 // countTrade counts an event about exports and imports for coverage.
 func (s *sim) countTrade(e store.Event) {
 	for text, what := range map[string]string{
-		"No export named": "import of nothing", "cannot be updated as it is in use": "export in use changed",
+		"No export named": "import of a missing export", "cannot be updated as it is in use": "export in use changed",
 		"cannot be deleted as it is in use": "export in use removed", "is already exported": "export taken", "Delete canceled": "delete of exports in use",
 	} {
 		if strings.Contains(e.Reason, text) {

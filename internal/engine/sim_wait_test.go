@@ -30,7 +30,7 @@ func tryOf(r store.Request) simTry {
 func (s *sim) notDone(row store.Request, n *simNode) {
 	s.count("provider not done")
 	if row.Wait != nil {
-		s.count("provider not done when it was asked again")
+		s.count("provider not done when polled")
 	}
 	outcome := engine.Outcome{
 		Kind: engine.Waiting, Pending: fmt.Append(nil, tryOf(row).try), After: time.Duration(s.rng.Int64N(int64(20 * time.Minute))),
@@ -52,15 +52,15 @@ func (s *sim) notDone(row store.Request, n *simNode) {
 
 // checkTry checks a poll as its provider gets it.
 func (s *sim) checkTry(row store.Request) {
-	s.count("asked again")
+	s.count("polled")
 	if s.watch.moved[row.ID] {
-		s.count("asked again by another node")
+		s.count("polled by another node")
 	}
 	if s.request(row.Wait.For).Cancelled {
-		s.count("asked again about what was cancelled")
+		s.count("polled after a cancel")
 	}
 	if want := fmt.Sprint(row.Wait.Try - row.Wait.Failures - 1); row.Body.Pending.Text() != want {
-		s.breaks(askedRightly, "%s is asked again in try %d, after %d failures, with what was said in try %s",
+		s.breaks(askedRightly, "%s is polled in try %d, after %d failures, with the state of try %s",
 			row.Logical, row.Wait.Try, row.Wait.Failures, row.Body.Pending.Text())
 	}
 }
@@ -81,21 +81,21 @@ func (s *sim) checkWaits() {
 		r, ok := about[row.Wait.For]
 		switch {
 		case !ok:
-			s.breaks(askedRightly, "%s is asked again about %s, which is settled", row.Logical, row.Wait.For)
+			s.breaks(askedRightly, "%s is polled for %s, which is settled", row.Logical, row.Wait.For)
 		case waits[r.ID]:
-			s.breaks(askedRightly, "%s is asked again twice about %s", row.Logical, r.ID)
+			s.breaks(askedRightly, "%s has two polls for %s", row.Logical, r.ID)
 		case r.State != store.RequestWaiting || r.Executor != 0 || r.Instance != row.Instance || r.Type != row.Body.Asked:
-			s.breaks(askedRightly, "%s is asked again about instance %d while a process has its %s of instance %d",
+			s.breaks(askedRightly, "%s is polled for instance %d while a process executes its %s of instance %d",
 				row.Logical, row.Instance, r.Type, r.Instance)
 		case row.Wait.Failures >= 3:
-			s.breaks(askedRightly, "%s is asked again after %d failures", row.Logical, row.Wait.Failures)
+			s.breaks(askedRightly, "%s is polled after %d failures", row.Logical, row.Wait.Failures)
 		}
 		end, rested, rests := row.Wait.End(), s.watch.resting[row.ID], row.State == store.RequestDelayed
 		late := row.State == store.RequestReady && rested && !s.now.Before(row.Wait.Deadline) || // is polled
 			rests && !rested && !row.Delivered.Before(end) || // was polled for the last time
 			rests && row.Due.After(end) || row.Due.After(row.Wait.Deadline)
 		if late {
-			s.breaks(askedRightly, "%s is %s at %s, due %s, and has time until %s", row.Logical, row.State, s.now, row.Due, end)
+			s.breaks(askedRightly, "%s is %s at %s, due %s, with the deadline %s", row.Logical, row.State, s.now, row.Due, end)
 		}
 		s.watch.resting[row.ID] = rests
 		waits[row.Wait.For] = true

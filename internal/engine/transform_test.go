@@ -173,7 +173,7 @@ func TestTransformChangeSets(t *testing.T) {
 	}
 }
 
-func TestZonesAreThoseOfTheStart(t *testing.T) {
+func TestGetAZs(t *testing.T) {
 	w := newWorld(t, engine.FidelityPintle)
 	w.must(w.create(body(map[string]string{"C": resource(`"Zones": {"Fn::GetAZs": ""}`)})))
 	if got := short(w.take("C").Body.Properties.JSON()); got != `{"Zones":["`+region+`a","`+region+`b","`+region+`c"]}` {

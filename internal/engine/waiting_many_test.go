@@ -14,9 +14,9 @@ import (
 	"github.com/pintle-dev/pintle/wire"
 )
 
-// TestWaitingHoldsNobodyUp has more polls due than a node reads at a time, which both nodes leave to others. Later
+// TestManyDuePollsDoNotDelayOthers has more polls due than a node reads at a time, which both nodes leave to others. Later
 // due requests are fired nevertheless.
-func TestWaitingHoldsNobodyUp(t *testing.T) {
+func TestManyDuePollsDoNotDelayOthers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		rows, err := memory.New(memory.Config{})
 		if err != nil {

@@ -157,9 +157,9 @@ func TestWaitingReason(t *testing.T) {
 	}
 }
 
-// TestWaitingTold checks a wait that ends without an answer after a report with an ID. The rollback of a Create
+// TestWaitEndsAfterReportWithID checks a wait that ends without an answer after a report with an ID. The rollback of a Create
 // deletes the reported resource. An Update keeps the old one instead of an incomplete replacement.
-func TestWaitingTold(t *testing.T) {
+func TestWaitEndsAfterReportWithID(t *testing.T) {
 	w := newWorld(t, engine.FidelityPintle)
 	w.must(w.create(body(map[string]string{"A": resource(`"P": "1"`)})))
 	a := w.take("A")
@@ -204,7 +204,7 @@ func TestWaitingEnds(t *testing.T) {
 	}{
 		{"its ServiceTimeout", engine.FidelityPintle, func(w *world, _ store.Request) { w.pass(time.Hour) }, silent + said},
 		{"its ServiceTimeout, on AWS", engine.FidelityAWS, func(w *world, _ store.Request) { w.pass(time.Hour) }, silent},
-		{"its own time", engine.FidelityPintle, func(w *world, a store.Request) {
+		{"provider's own deadline", engine.FidelityPintle, func(w *world, a store.Request) {
 			w.pass(time.Minute)
 			try := w.try(a)
 			w.executes(try)
@@ -221,7 +221,7 @@ func TestWaitingEnds(t *testing.T) {
 			o.Text = "not yet"
 			w.report(last, o)
 		}, `Operation timed out: not yet`},
-		{"its own time, which ended while it was asked", engine.FidelityPintle, func(w *world, a store.Request) {
+		{"provider's own deadline expires during a poll", engine.FidelityPintle, func(w *world, a store.Request) {
 			w.pass(time.Minute)
 			try := w.try(a)
 			w.executes(try)
@@ -238,7 +238,7 @@ func TestWaitingEnds(t *testing.T) {
 			w.executes(last)
 			w.report(last, o)
 		}, `Operation timed out: is at "y"`},
-		{"its own time, when it says so itself", engine.FidelityPintle, func(w *world, a store.Request) {
+		{"provider answers FAILED at its own deadline", engine.FidelityPintle, func(w *world, a store.Request) {
 			w.pass(time.Minute)
 			try := w.try(a)
 			w.executes(try)
@@ -250,7 +250,7 @@ func TestWaitingEnds(t *testing.T) {
 			w.pass(59 * time.Second)
 			w.must(w.engine.Answer(w.ctx, a.ID, []byte(document(a, `"Status": "FAILED", "Reason": "my own time", "PhysicalResourceId": "a"`)), 0))
 		}, "my own time"},
-		{"its own time, when it dies at the last", engine.FidelityPintle, func(w *world, a store.Request) {
+		{"provider dies in the last poll", engine.FidelityPintle, func(w *world, a store.Request) {
 			w.pass(time.Minute)
 			try := w.try(a)
 			w.executes(try)
@@ -262,7 +262,7 @@ func TestWaitingEnds(t *testing.T) {
 			w.executes(last)
 			w.report(last, engine.Outcome{Kind: engine.Died, Text: "exit code 3", Delivered: true})
 		}, `Operation timed out: is at "y"`},
-		{"its own time, during a try", engine.FidelityPintle, func(w *world, a store.Request) {
+		{"provider's own deadline passes during a poll that never returns", engine.FidelityPintle, func(w *world, a store.Request) {
 			w.pass(time.Minute)
 			try := w.try(a)
 			w.executes(try)
@@ -277,7 +277,7 @@ func TestWaitingEnds(t *testing.T) {
 			}
 			w.pass(time.Minute)
 		}, `Operation timed out: is at "y"`},
-		{"its own time, which was over", engine.FidelityAWS, func(w *world, a store.Request) {
+		{"provider's own deadline already passed", engine.FidelityAWS, func(w *world, a store.Request) {
 			w.pass(time.Minute)
 			try := w.try(a)
 			w.executes(try)
@@ -290,14 +290,14 @@ func TestWaitingEnds(t *testing.T) {
 			w.executes(w.try(a))
 			w.pass(time.Hour)
 		}, silent + said},
-		{"a person", engine.FidelityPintle, func(w *world, _ store.Request) {
+		{"answered by hand", engine.FidelityPintle, func(w *world, _ store.Request) {
 			_, err := w.engine.Respond(w.ctx, engine.Respond{Stack: w.ref(), Logical: "A", Status: wire.Failed, By: "me"})
 			w.must(err)
 		}, "answered by hand"},
 		{"an answer between two tries", engine.FidelityPintle, func(w *world, a store.Request) {
 			w.must(w.engine.Answer(w.ctx, a.ID, []byte(document(a, `"Status": "FAILED", "Reason": "no", "PhysicalResourceId": "a"`)), 0))
 		}, "no"},
-		{"an answer while it is handed over", engine.FidelityPintle, func(w *world, a store.Request) {
+		{"answer while the poll is being sent", engine.FidelityPintle, func(w *world, a store.Request) {
 			w.pass(time.Minute)
 			try := w.try(a)
 			w.must(w.engine.Answer(w.ctx, a.ID, []byte(document(a, `"Status": "FAILED", "Reason": "no", "PhysicalResourceId": "a"`)), 0))
@@ -354,8 +354,8 @@ func TestWaitingEnds(t *testing.T) {
 	}
 }
 
-// TestWaitingVoid checks reports on a poll from nodes that no longer have it.
-func TestWaitingVoid(t *testing.T) {
+// TestReportsFromFormerOwnersAreIgnored checks reports on a poll from nodes that no longer have it.
+func TestReportsFromFormerOwnersAreIgnored(t *testing.T) {
 	w := newWorld(t, engine.FidelityPintle)
 	w.must(w.create(body(map[string]string{"A": resource("")})))
 	a := w.take("A")
@@ -436,7 +436,7 @@ func TestWaitingCancelled(t *testing.T) {
 		}
 		w.quiet()
 	})
-	t.Run("is asked for the last time before it is given up", func(t *testing.T) {
+	t.Run("is polled once more before it is abandoned", func(t *testing.T) {
 		for _, before := range []bool{true, false} { // it is cancelled
 			w := newWorld(t, engine.FidelityPintle)
 			w.must(w.create(two))
@@ -468,7 +468,7 @@ func TestWaitingCancelled(t *testing.T) {
 			w.quiet()
 		}
 	})
-	t.Run("does not, but has said what there is", func(t *testing.T) {
+	t.Run("is not polled, but has reported the resource", func(t *testing.T) {
 		for _, fidelity := range []engine.Fidelity{engine.FidelityPintle, engine.FidelityAWS} {
 			w := newWorld(t, fidelity)
 			w.must(w.create(two))

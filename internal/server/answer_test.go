@@ -25,12 +25,12 @@ func TestAnswers(t *testing.T) {
 		body   func(store.Request) string
 		reason string
 	}{
-		"garbage":   {func(store.Request) string { return "\x00\xff not JSON" }, "Invalid Response object"},
-		"empty":     {func(store.Request) string { return "" }, "Invalid Response object"},
-		"no id":     {func(r store.Request) string { return success(r, "") }, "Invalid PhysicalResourceId"},
-		"too long":  {func(r store.Request) string { return success(r, "x") + strings.Repeat(" ", 1000_000) }, "Response object is too long"},
-		"one over":  {func(r store.Request) string { return padded(r, wire.MaxResponse+1) }, "Response object is too long"},
-		"the limit": {func(r store.Request) string { return padded(r, wire.MaxResponse) }, ""},
+		"garbage":           {func(store.Request) string { return "\x00\xff not JSON" }, "Invalid Response object"},
+		"empty":             {func(store.Request) string { return "" }, "Invalid Response object"},
+		"no id":             {func(r store.Request) string { return success(r, "") }, "Invalid PhysicalResourceId"},
+		"too long":          {func(r store.Request) string { return success(r, "x") + strings.Repeat(" ", 1000_000) }, "Response object is too long"},
+		"one byte too long": {func(r store.Request) string { return padded(r, wire.MaxResponse+1) }, "Response object is too long"},
+		"the limit":         {func(r store.Request) string { return padded(r, wire.MaxResponse) }, ""},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -92,7 +92,7 @@ func TestRefusedAnswers(t *testing.T) {
 		"malformed":         {http.MethodPut, good + "&X-Amz-Date=1", 400, "AuthorizationQueryParametersError"},
 		"posted":            {http.MethodPost, good, 403, "SignatureDoesNotMatch"},
 		"fetched":           {http.MethodGet, good, 405, "MethodNotAllowed"},
-		"asked by a page":   {http.MethodOptions, good, 405, "MethodNotAllowed"},
+		"preflight request": {http.MethodOptions, good, 405, "MethodNotAllowed"},
 		"request not known": {http.MethodPut, w.responseURL(unknown), 404, "NoSuchKey"},
 		"encoded again":     {http.MethodPut, strings.Replace(good, "?", "%3F", 1), 403, "AccessDenied"},
 		"no key":            {http.MethodPut, w.base.String() + "/", 403, "AccessDenied"},

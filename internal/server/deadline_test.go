@@ -24,14 +24,14 @@ func (w *timed) SetReadDeadline(at time.Time) error {
 
 func (w *timed) SetWriteDeadline(time.Time) error { return nil }
 
-// TestDeadlineOfStrangers checks that an unauthenticated or refused request does not extend its connection for long.
-func TestDeadlineOfStrangers(t *testing.T) {
+// TestDeadlineOfUnauthenticatedRequests checks that an unauthenticated or refused request does not extend its connection for long.
+func TestDeadlineOfUnauthenticatedRequests(t *testing.T) {
 	for name, test := range map[string]struct {
 		id       string
 		min, max time.Duration // of the last deadline
 	}{
-		"let in":  {"AKID", 59 * time.Minute, 2 * time.Hour},
-		"refused": {"", 0, 2 * time.Minute},
+		"authenticated": {"AKID", 59 * time.Minute, 2 * time.Hour},
+		"refused":       {"", 0, 2 * time.Minute},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := &timed{ResponseRecorder: httptest.NewRecorder()}

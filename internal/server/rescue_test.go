@@ -79,8 +79,8 @@ func TestRespond(t *testing.T) {
 	}
 }
 
-// TestLeft checks that resources abandoned by a stack are listed with a remedy.
-func TestLeft(t *testing.T) {
+// TestAbandonedResources checks that resources abandoned by a stack are listed with a remedy.
+func TestAbandonedResources(t *testing.T) {
 	w := newWorld(t, nil)
 	r := w.create("s")
 	w.put(w.responseURL(r), success(r, "x"))

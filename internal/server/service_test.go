@@ -12,9 +12,9 @@ import (
 	"github.com/pintle-dev/pintle/internal/server"
 )
 
-// TestFaces checks that an additional service gets the calls that are signed for it, with its own paths and timeout,
+// TestAdditionalService checks that an additional service gets the calls that are signed for it, with its own paths and timeout,
 // and refuses calls in its own format.
-func TestFaces(t *testing.T) {
+func TestAdditionalService(t *testing.T) {
 	var deadline time.Duration
 	handler := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		id, _ := sigv4.FromContext(r.Context())

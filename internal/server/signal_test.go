@@ -69,14 +69,14 @@ func TestSignals(t *testing.T) {
 		status                  int
 		says                    string
 	}{
-		{"the signature of another", http.MethodPut, url[:len(url)-8] + "00000000", good("a"), 403, "SignatureDoesNotMatch"},
+		{"signature of another handle", http.MethodPut, url[:len(url)-8] + "00000000", good("a"), 403, "SignatureDoesNotMatch"},
 		{"a response URL", http.MethodPut, strings.Replace(answerURL, "/response/", "/signal/", 1), good("a"), 403, "SignatureDoesNotMatch"},
 		{"as a response URL", http.MethodPut, strings.Replace(url, "/signal/", "/response/", 1), good("a"), 403, "SignatureDoesNotMatch"},
 		{"another method", http.MethodPost, url, good("a"), 405, "MethodNotAllowed"},
 		{"garbage", http.MethodPut, url, "SUCCESS", 400, "must be a JSON object"},
 		{"too long", http.MethodPut, url, good("a") + strings.Repeat(" ", 1<<20), 400, "longer than 16384 bytes"},
 		{"the longest", http.MethodPut, url, good("a") + strings.Repeat(" ", 16<<10-len(good("a"))), 200, ""},
-		{"once more", http.MethodPut, url, good("a"), 200, ""},
+		{"repeated", http.MethodPut, url, good("a"), 200, ""},
 	} {
 		if status, _, body := w.putAs(test.method, test.url, test.body); status != test.status || !strings.Contains(body, test.says) {
 			t.Errorf("%s: %d %s", test.name, status, body)

@@ -38,9 +38,9 @@ func TestImagesBound(t *testing.T) {
 	}
 }
 
-// TestImageWeighed changes an image in every way, and compares its size with that of a new image with the same
+// TestImageSize changes an image in every way, and compares its size with that of a new image with the same
 // contents.
-func TestImageWeighed(t *testing.T) {
+func TestImageSize(t *testing.T) {
 	text := func(n int) value.Value { return value.Str(strings.Repeat("x", n)) }
 	im := NewImage()
 	for n := 1; n <= 3; n++ {

@@ -21,7 +21,7 @@ func TestResolveRefuses(t *testing.T) {
 		"unknown kind":     {wrap("", `"type":"door"`), `a rule of type "door"`},
 		"no text":          {wrap("", strings.Replace(`"type":"endpoint","endpoint":{"url":"https://{X}"}`, "X", "Nothing", 1)), "Nothing has no text"},
 		"a brace":          {wrap("", `"type":"endpoint","endpoint":{"url":"https://{Region"}`), "a brace stands alone"},
-		"nothing applies":  {wrap(`{"fn":"not","argv":[{"ref":"Region"}]}`, leaf), "no endpoint rule applies"},
+		"no rule applies":  {wrap(`{"fn":"not","argv":[{"ref":"Region"}]}`, leaf), "no endpoint rule applies"},
 		"too deep":         {wrap(strings.Repeat(`{"fn":"not","argv":[`, 300)+"true"+strings.Repeat(`]}`, 300), leaf), "nested too deep"},
 	} {
 		r, err := endpoint.Parse([]byte(test.rules))

@@ -64,7 +64,7 @@ func TestCoerce(t *testing.T) {
 		{"no integer", m{"I": "1.5"}, "parameter I: it has to be a whole number, and is text that does not read so or does not fit 32 bits"},
 		{"too large", m{"I": 1 << 31}, "parameter I: it has to be a whole number, and is a number that does not fit or does not fit 32 bits"},
 		{"too large for all", m{"L": 9.3e18}, "parameter L: it has to be a whole number, and is a number that does not fit or does not fit 64 bits"},
-		{"a boolean is no number", m{"D": true}, "parameter D: it has to be a number, and is a boolean"},
+		{"boolean instead of a number", m{"D": true}, "parameter D: it has to be a number, and is a boolean"},
 		{"floats", m{"F": "0.5", "D": math.Inf(1)}, `{"F":0.5,"D":"Infinity"}`},
 		{"times", m{"T": "2026-01-02T03:04:05Z", "Iso": at}, `{"T":1767323045,"Iso":"2026-01-02T03:04:05Z"}`},
 		{"a time of milliseconds", m{"T": 1767323045000}, `{"T":1767323045}`},

@@ -51,7 +51,7 @@ func TestAssert(t *testing.T) {
 		looks   int32
 	}{
 		{name: "at once", expects: "grüß Gott 🌍", looks: 1},
-		{name: "not there, then another text", expects: "grüß Gott 🌍", ways: []func(http.ResponseWriter){none, none, says("old"), says("")}, looks: 5},
+		{name: "missing, then different text", expects: "grüß Gott 🌍", ways: []func(http.ResponseWriter){none, none, says("old"), says("")}, looks: 5},
 		{name: "too large, then too busy", expects: "grüß Gott 🌍", looks: 4, ways: []func(http.ResponseWriter){
 			says(strings.Repeat("x", maxText+1)), refuses(http.StatusServiceUnavailable, "SlowDown"), refuses(http.StatusTooManyRequests, "TooManyRequests")}},
 		{name: "after minutes", expects: "grüß Gott 🌍", ways: slowly(45, none), looks: 46},

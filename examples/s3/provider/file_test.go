@@ -167,7 +167,7 @@ func TestFileOfOthers(t *testing.T) {
 		}, nil},
 		// The service considers the Create failed and does not know the ID, but the object is still deleted.
 		{"late", pintletest.Step{LateResponse: true}, func(*testing.T, *fake) {}, nil},
-		{"never heard of", pintletest.Step{LostResponses: 100}, func(*testing.T, *fake) {}, nil},
+		{"unknown", pintletest.Step{LostResponses: 100}, func(*testing.T, *fake) {}, nil},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			f := newFake(t)

@@ -65,7 +65,7 @@ func TestProbe(t *testing.T) {
 	}
 }
 
-func TestProbeStaysHere(t *testing.T) {
+func TestProbeOnlyLoopback(t *testing.T) {
 	p := newProber(func(_ context.Context, _, address string) (net.Conn, error) {
 		t.Errorf("dialled %s", address)
 		return nil, errors.New("dialled")

@@ -83,7 +83,7 @@ func TestListenTakenPort(t *testing.T) {
 	}
 }
 
-func TestSitesAreOnThisMachine(t *testing.T) {
+func TestListenOnlyOnLoopback(t *testing.T) {
 	listeners, err := listen(0)
 	if err != nil {
 		t.Fatal(err)

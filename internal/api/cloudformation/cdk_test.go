@@ -52,7 +52,7 @@ func TestCDKDeploys(t *testing.T) {
 			"App CREATE_IN_PROGRESS", "R CREATE_IN_PROGRESS", "R CREATE_FAILED", "App ROLLBACK_IN_PROGRESS", "R DELETE_IN_PROGRESS",
 			"R DELETE_FAILED", "App ROLLBACK_FAILED",
 		}},
-		{"one in place of that", nil, "7", succeed, []string{
+		{"one instead of it", nil, "7", succeed, []string{
 			"App CREATE_IN_PROGRESS", "R CREATE_IN_PROGRESS", "R CREATE_IN_PROGRESS", "R CREATE_COMPLETE", "App CREATE_COMPLETE",
 		}},
 	} {

@@ -23,7 +23,7 @@ var fidelityRows = map[string]string{
 	"outputs, exports and Metadata made of NoEcho parameters or attributes":                        "recorded_d14_test.go TestRecordedD14",
 	"defaults and `AllowedValues` of NoEcho parameters in GetTemplateSummary and ValidateTemplate": "fidelity_test.go TestFidelityOfSummaries",
 	"DescribeStacks of a stack whose operation has just begun":                                     "patience_test.go TestPatience",
-	"DeleteStack of a stack whose exports are imported":                                            "../../engine/externals_test.go TestDeleteOfWhatIsImported",
+	"DeleteStack of a stack whose exports are imported":                                            "../../engine/externals_test.go TestDeleteOfImportedExport",
 	"a custom resource without `ServiceToken`, or with a `ServiceTimeout` that is out of range":    "upfront_test.go TestUpfront",
 	"a property or an attribute that a native type does not have":                                  "fidelity_test.go TestFidelityOfRefusals",
 	"a parameter that is given a name that is not in the Parameter Store":                          "recorded_d21_test.go TestRecordedD21",

@@ -378,9 +378,9 @@ func TestImportExistingResources(t *testing.T) {
 	}
 }
 
-// TestImportOfAStackThatIsLeft checks a failed stack that was not rolled back. It keeps its imported resources. Its
+// TestImportIntoFailedStackWithoutRollback checks a failed stack that was not rolled back. It keeps its imported resources. Its
 // rollback releases them, and an update keeps them.
-func TestImportOfAStackThatIsLeft(t *testing.T) {
+func TestImportIntoFailedStackWithoutRollback(t *testing.T) {
 	n := newNatives(t)
 	for _, stack := range []string{"back", "again"} {
 		name := "/" + stack

@@ -123,9 +123,9 @@ func TestImportIsAlwaysRolledBack(t *testing.T) {
 	}
 }
 
-// TestImportAfterAFailureThatIsLeft checks that a change set imports the resources that the previous one could not, and
+// TestImportAfterFailureWithoutRollback checks that a change set imports the resources that the previous one could not, and
 // that UpdateStack does not.
-func TestImportAfterAFailureThatIsLeft(t *testing.T) {
+func TestImportAfterFailureWithoutRollback(t *testing.T) {
 	n := newNatives(t)
 	for _, stack := range []string{"plain", "set", "lost"} {
 		name := "/" + stack
@@ -167,8 +167,8 @@ func TestImportAfterAFailureThatIsLeft(t *testing.T) {
 	}
 }
 
-// TestPoliciesOfWhatWasImported checks that the policies of an imported resource apply outside rollbacks.
-func TestPoliciesOfWhatWasImported(t *testing.T) {
+// TestPoliciesOfImportedResources checks that the policies of an imported resource apply outside rollbacks.
+func TestPoliciesOfImportedResources(t *testing.T) {
 	n := newNatives(t)
 	for _, stack := range []string{"deleted", "removed"} {
 		name := "/" + stack
@@ -198,8 +198,8 @@ func TestPoliciesOfWhatWasImported(t *testing.T) {
 	}
 }
 
-// TestImportOfWhatIsNotInForce rejects a listed resource whose condition is false.
-func TestImportOfWhatIsNotInForce(t *testing.T) {
+// TestImportOfResourceWithFalseCondition rejects a listed resource whose condition is false.
+func TestImportOfResourceWithFalseCondition(t *testing.T) {
 	n := newNatives(t)
 	_, err := n.planned(&sdk.CreateChangeSetInput{
 		StackName: str("s"), ChangeSetName: str("c"), ChangeSetType: types.ChangeSetTypeImport,

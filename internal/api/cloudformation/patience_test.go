@@ -34,9 +34,9 @@ func TestPatience(t *testing.T) {
 		answerAt int // number of the lookup
 		want     types.StackStatus
 	}{
-		"none":     {0, 2, types.StackStatusCreateInProgress},
-		"enough":   {time.Hour, 3, types.StackStatusCreateComplete},
-		"is ended": {50 * time.Millisecond, 1 << 30, types.StackStatusCreateInProgress},
+		"none":             {0, 2, types.StackStatusCreateInProgress},
+		"enough":           {time.Hour, 3, types.StackStatusCreateComplete},
+		"patience expires": {50 * time.Millisecond, 1 << 30, types.StackStatusCreateInProgress},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t, func(w *world, config *cloudformation.Config) {

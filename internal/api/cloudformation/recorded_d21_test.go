@@ -37,7 +37,7 @@ func TestRecordedD21(t *testing.T) {
 	stored := `{"Parameters": {"P": {"Type": "AWS::SSM::Parameter::Value<String>"}}, "Resources": {"R": ` + resource("") + `}}`
 	include := `{"Resources": {"R": ` + resource(`"In": {"Fn::Transform": {"Name": "AWS::Include", "Parameters": {"Location": "s3://no-such-bucket/key"}}}`) + `}}`
 	for _, test := range []struct{ name, recorded, form, want string }{
-		{"a template URL that is none", "2023-10-11", "Action=CreateStack&StackName=s&TemplateURL=http://", "TemplateURL must be a supported URL."},
+		{"invalid template URL", "2023-10-11", "Action=CreateStack&StackName=s&TemplateURL=http://", "TemplateURL must be a supported URL."},
 		{"a template URL of a file", "2023-10-11", "Action=CreateStack&StackName=s&TemplateURL=file:///template.json",
 			"TemplateURL must be a supported URL."},
 		{"an include from a bucket that does not exist", "", create + escape(include),

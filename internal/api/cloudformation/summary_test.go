@@ -50,7 +50,7 @@ func TestGetTemplateSummary(t *testing.T) {
 	lenient := &types.TemplateSummaryConfig{TreatUnrecognizedResourceTypesAsWarnings: new(true)}
 	for name, in := range map[string]*sdk.GetTemplateSummaryInput{
 		"text": {TemplateBody: &described}, "stack": {StackName: str("s")}, "stack by its ARN": {StackName: &id},
-		"nothing to warn of": {TemplateBody: &described, TemplateSummaryConfig: lenient},
+		"no warnings": {TemplateBody: &described, TemplateSummaryConfig: lenient},
 	} {
 		got, err := w.client.GetTemplateSummary(t.Context(), in)
 		w.must(err)

@@ -102,9 +102,9 @@ func TestSignedURLs(t *testing.T) {
 	}
 }
 
-// TestHowAProviderIsCalled checks that no page of a request shows the credentials of a provider's endpoint, even if the
+// TestProviderCredentialsAreHidden checks that no page of a request shows the credentials of a provider's endpoint, even if the
 // template contains them in clear text.
-func TestHowAProviderIsCalled(t *testing.T) {
+func TestProviderCredentialsAreHidden(t *testing.T) {
 	w := newWorld(t, nil)
 	b := w.as(console.Viewer)
 	w.create("s", strings.ReplaceAll(resources("A", resource("")), token, "https://me:planted-word@provider.example/hook?access_key=planted-key"),

@@ -73,9 +73,9 @@ func TestNoticeIsGivenOnce(t *testing.T) {
 	lacks(t, "the page without the notice", b.page(pathOf(stack)+"?after=0"), "data-page", "The operation is retried.")
 }
 
-// TestFillingIn checks that a page with a form is not reloaded automatically, and that a rejected form keeps its input
+// TestFormsAreNotReloaded checks that a page with a form is not reloaded automatically, and that a rejected form keeps its input
 // except secrets.
-func TestFillingIn(t *testing.T) {
+func TestFormsAreNotReloaded(t *testing.T) {
 	w := newWorld(t, nil)
 	w.create("s", resources("A", resource("")), engine.Options{})
 	r := w.take("A")
@@ -92,9 +92,9 @@ func TestFillingIn(t *testing.T) {
 	lacks(t, "what was refused", page, "typed-secret")
 }
 
-// TestFormBeginsWithTheResource checks that the answer form contains the resource's attributes and lists those that
+// TestFormContainsAttributes checks that the answer form contains the resource's attributes and lists those that
 // others read. Secret attributes are omitted.
-func TestFormBeginsWithTheResource(t *testing.T) {
+func TestFormContainsAttributes(t *testing.T) {
 	w := newWorld(t, nil)
 	two := func(size, of string) string {
 		return resources("A", resource(`"Size": "`+size+`"`), "B", resource(`"Of": {"Fn::GetAtt": ["A", "`+of+`"]}`))
@@ -179,8 +179,8 @@ func TestStaleAndRepeated(t *testing.T) {
 	wants(t, "the events", b.page(pathOf(stack, "events")), "DELETE_COMPLETE")
 }
 
-// TestNothingToActOnIsRecorded checks that every action is recorded, even if its object does not exist.
-func TestNothingToActOnIsRecorded(t *testing.T) {
+// TestActionsOnMissingObjectsAreRecorded checks that every action is recorded, even if its object does not exist.
+func TestActionsOnMissingObjectsAreRecorded(t *testing.T) {
 	w := newWorld(t, nil)
 	stack := w.create("s", resources("A", resource("")), engine.Options{})
 	r := w.take("A")
@@ -213,8 +213,8 @@ func TestSessionOver(t *testing.T) {
 	wants(t, "the page", body, "Your session has expired, and nothing was changed.", `data-page="/console/sign-in"`)
 }
 
-// TestFailureLeadsToItsRequest checks that a failure links to its request and its log.
-func TestFailureLeadsToItsRequest(t *testing.T) {
+// TestFailureLinksToRequest checks that a failure links to its request and its log.
+func TestFailureLinksToRequest(t *testing.T) {
 	w := newWorld(t, nil)
 	stack := w.create("s", resources("A", resource("")), engine.Options{DisableRollback: true})
 	r := w.take("A")

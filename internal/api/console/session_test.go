@@ -118,8 +118,8 @@ func TestLinksOfNodes(t *testing.T) {
 	}
 }
 
-// TestLinkInSpiteOfTries checks that attempts with invalid links do not lock out other users.
-func TestLinkInSpiteOfTries(t *testing.T) {
+// TestInvalidLinksDoNotLockOutUsers checks that attempts with invalid links do not lock out other users.
+func TestInvalidLinksDoNotLockOutUsers(t *testing.T) {
 	w := newWorld(t, nil)
 	path, err := w.console.Link(w.ctx, console.Identity{Name: "somebody", Role: console.Viewer})
 	w.must(err)
@@ -135,9 +135,9 @@ func TestLinkInSpiteOfTries(t *testing.T) {
 	wants(t, "the page", w.browser().page(path), "somebody (viewer)")
 }
 
-// TestComingFromElsewhere checks that a browser that comes from another site stays signed in. It sends no cookie then,
+// TestCrossSiteNavigation checks that a browser that comes from another site stays signed in. It sends no cookie then,
 // not even after a redirect, so a page makes it repeat the request.
-func TestComingFromElsewhere(t *testing.T) {
+func TestCrossSiteNavigation(t *testing.T) {
 	w := newWorld(t, nil)
 	elsewhere := http.Header{"Sec-Fetch-Site": {"cross-site"}, "Sec-Fetch-Dest": {"document"}, "Sec-Fetch-Mode": {"navigate"}}
 	code, header, page := w.browser().send(http.MethodGet, "/console/audit?before=1.2.3", "", elsewhere)

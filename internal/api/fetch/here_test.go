@@ -48,9 +48,9 @@ func (o *opened) Close() error {
 	return nil
 }
 
-// TestObjectsOfThisMachine checks that an object in a local bucket is read locally, in all forms of its URL, and that
+// TestLocalObjects checks that an object in a local bucket is read locally, in all forms of its URL, and that
 // any other object is read from S3.
-func TestObjectsOfThisMachine(t *testing.T) {
+func TestLocalObjects(t *testing.T) {
 	const own = "http://127.0.0.1:4600"
 	elsewhere := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "of a server") }))
 	t.Cleanup(elsewhere.Close)

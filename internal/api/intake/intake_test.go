@@ -102,8 +102,8 @@ func closed() chan string {
 	return c
 }
 
-// TestMakeWay sends more bytes than the budget allows.
-func TestMakeWay(t *testing.T) {
+// TestBudgetExceeded sends more bytes than the budget allows.
+func TestBudgetExceeded(t *testing.T) {
 	bodies := intake.New(intake.Config{Total: 1000, Memory: 10, Dir: t.TempDir()})
 	var senders sync.WaitGroup
 	defer senders.Wait()

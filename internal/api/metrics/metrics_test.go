@@ -79,8 +79,8 @@ func TestFiguresOfTheDatabase(t *testing.T) {
 	)
 }
 
-// TestFiguresStand checks that the database is read for at most a share of the time, however often a server is scraped.
-func TestFiguresStand(t *testing.T) {
+// TestFiguresAreCached checks that the database is read for at most a share of the time, however often a server is scraped.
+func TestFiguresAreCached(t *testing.T) {
 	for _, test := range []struct {
 		took, stands time.Duration
 	}{{0, metrics.DefaultEvery}, {100 * time.Millisecond, metrics.DefaultEvery}, {time.Second, 50 * time.Second}} {
@@ -101,9 +101,9 @@ func TestFiguresStand(t *testing.T) {
 	}
 }
 
-// TestFiguresOfNoDatabase checks that while the database does not respond, a scrape omits its figures but contains all
+// TestScrapeWithoutDatabase checks that while the database does not respond, a scrape omits its figures but contains all
 // others.
-func TestFiguresOfNoDatabase(t *testing.T) {
+func TestScrapeWithoutDatabase(t *testing.T) {
 	d := &database{now: time.Date(2026, 11, 23, 0, 0, 0, 0, time.UTC), err: errors.New("away")}
 	m := watched(d)
 	text := scrape(t, m)

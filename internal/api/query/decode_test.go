@@ -76,7 +76,7 @@ func TestDecode(t *testing.T) {
 		want       input
 		unknown    []string
 	}{
-		{name: "nothing but what is required", form: "StackName=s", want: input{StackName: "s"}},
+		{name: "required members only", form: "StackName=s", want: input{StackName: "s"}},
 		{name: "scalars", form: "StackName=s&Mode=EXPRESS&TimeoutInMinutes=5&Protect=false&Disable=TRUE&Since=2026-11-21T10:38:42.123Z&Until=2026-11-21T11:38:42.123%2B01:00&ClientRequestToken=t",
 			want: input{StackName: "s", Mode: "EXPRESS", Minutes: new(int32(5)), Protect: new(false), Disable: true, Since: at, Until: &at, common: common{Token: new("t")}}},
 		{name: "lists", form: "StackName=s&Tags.member.2.Key=b&Tags.member.2.Value=&Tags.member.1.Key=a&Tags.member.1.Value=1&Capabilities.member.1=CAPABILITY_IAM",
@@ -117,13 +117,13 @@ func TestDecodeRefuses(t *testing.T) {
 		{"a map as a list", "StackName=s&Attributes.member.1.key=a", "MalformedInput: Attributes must be a list: Attributes.entry.1 and so on."},
 		{"required", "", one + "Value null at 'stackName' failed to satisfy constraint: Member must not be null"},
 		{"pattern", "StackName=1a", one + "Value '1a' at 'stackName' failed to satisfy constraint: " + stack},
-		{"pattern takes the whole text", "StackName=a%0A", one + "Value 'a\n' at 'stackName' failed to satisfy constraint: " + stack},
+		{"pattern matches the whole text", "StackName=a%0A", one + "Value 'a\n' at 'stackName' failed to satisfy constraint: " + stack},
 		{"several", "StackName=&Mode=FAST",
 			"ValidationError: 3 validation errors detected: Value '' at 'stackName' failed to satisfy constraint: Member must have length greater than or equal to 1; " +
 				"Value '' at 'stackName' failed to satisfy constraint: " + stack + "; " +
 				"Value 'FAST' at 'mode' failed to satisfy constraint: Member must satisfy enum value set: [STANDARD, EXPRESS]"},
 		{"length", "StackName=s&TemplateBody=" + strings.Repeat("%C3%A9", 41), one + "Value '" + strings.Repeat("é", 41) + "' at 'templateBody' failed to satisfy constraint: Member must have length less than or equal to 40"},
-		{"a long value is cut", "StackName=s&TemplateBody=a" + strings.Repeat("%C3%A9", 2000), one + "Value 'a" + strings.Repeat("é", 511) + "...' at 'templateBody' failed to satisfy constraint: Member must have length less than or equal to 40"},
+		{"long value is truncated", "StackName=s&TemplateBody=a" + strings.Repeat("%C3%A9", 2000), one + "Value 'a" + strings.Repeat("é", 511) + "...' at 'templateBody' failed to satisfy constraint: Member must have length less than or equal to 40"},
 		{"secret", "StackName=s&Password=hunter2", one + "Value '****' at 'password' failed to satisfy constraint: Member must have length greater than or equal to 12"},
 		{"range", "StackName=s&TimeoutInMinutes=0", one + "Value '0' at 'timeoutInMinutes' failed to satisfy constraint: Member must have value greater than or equal to 1"},
 		{"embedded", "StackName=s&ClientRequestToken=", one + "Value '' at 'clientRequestToken' failed to satisfy constraint: Member must have length greater than or equal to 1"},
@@ -149,7 +149,7 @@ func TestDecodeRefuses(t *testing.T) {
 		{"gap", "StackName=s&Names.member.1=a&Names.member.3=b", "MalformedInput: Names.member has 2 items but none with the number 2: items are numbered from 1 without gaps."},
 		{"zero", "StackName=s&Names.member.0=a", "MalformedInput: Names.member has 1 items but none with the number 1: items are numbered from 1 without gaps."},
 		{"leading zero", "StackName=s&Names.member.01=a", "MalformedInput: Names.member has 1 items but none with the number 1: items are numbered from 1 without gaps."},
-		{"structure in place of an item", "StackName=s&Names.member.1.x=a", "MalformedInput: Names.member.1 must be a single value."},
+		{"structure instead of an item", "StackName=s&Names.member.1.x=a", "MalformedInput: Names.member.1 must be a single value."},
 		{"too deep", "StackName=s&x" + strings.Repeat(".x", 11) + "=1", "MalformedInput: The parameter x" + strings.Repeat(".x", 11) + " nests too deep."},
 	}
 	for _, test := range tests {

@@ -64,17 +64,17 @@ func TestCallsAreSigned(t *testing.T) {
 	}
 }
 
-func TestWhatIsTold(t *testing.T) {
+func TestCallErrors(t *testing.T) {
 	cases := map[string]struct {
 		status int
 		body   string
 		want   error
 	}{
-		"an error":            {404, `{"RequestId": "R", "Code": "StackNotFound", "Message": "gone"}`, &rosclient.Error{Status: 404, Code: "StackNotFound", Message: "gone", Action: "GetStack", RequestID: "R"}},
-		"an error with 200":   {200, `{"RequestId": "R", "Code": "Odd", "Message": "m"}`, &rosclient.Error{Status: 200, Code: "Odd", Message: "m", Action: "GetStack", RequestID: "R"}},
-		"another service":     {403, `<ErrorResponse><Error/></ErrorResponse>`, rosclient.ErrForeign},
-		"JSON of another one": {200, `{"stacks": []}`, rosclient.ErrForeign},
-		"success":             {200, `{"RequestId": "R"}`, nil},
+		"an error":                {404, `{"RequestId": "R", "Code": "StackNotFound", "Message": "gone"}`, &rosclient.Error{Status: 404, Code: "StackNotFound", Message: "gone", Action: "GetStack", RequestID: "R"}},
+		"an error with 200":       {200, `{"RequestId": "R", "Code": "Odd", "Message": "m"}`, &rosclient.Error{Status: 200, Code: "Odd", Message: "m", Action: "GetStack", RequestID: "R"}},
+		"another service":         {403, `<ErrorResponse><Error/></ErrorResponse>`, rosclient.ErrForeign},
+		"JSON of another service": {200, `{"stacks": []}`, rosclient.ErrForeign},
+		"success":                 {200, `{"RequestId": "R"}`, nil},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {

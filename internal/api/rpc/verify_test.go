@@ -177,7 +177,7 @@ func TestAdmit(t *testing.T) {
 			r.Body = io.NopCloser(strings.NewReader("TemplateBody=x"))
 		}), "SignatureDoesNotMatch"},
 		{"v3 other action", with(headers(query, form), func(r *http.Request) { r.Header.Set("x-acs-action", "DeleteStack") }), "SignatureDoesNotMatch"},
-		{"v3 a header nobody signed", with(headers(query, form), func(r *http.Request) { r.Header.Set("x-acs-more", "x") }), "IncompleteSignature"},
+		{"v3 unsigned header", with(headers(query, form), func(r *http.Request) { r.Header.Set("x-acs-more", "x") }), "IncompleteSignature"},
 		{"v3 signs every header, as the SDK for Python does", python(), ""},
 		{"v3 a signed header was changed", with(python(), func(r *http.Request) { r.Header.Set("User-Agent", "another") }), "SignatureDoesNotMatch"},
 		{"v3 a signed header was given twice", with(python(), func(r *http.Request) { r.Header.Add("Accept", "text/html") }), "SignatureDoesNotMatch"},

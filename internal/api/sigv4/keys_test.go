@@ -118,7 +118,7 @@ func TestParseRefuses(t *testing.T) {
 		{"unknown name", good + "role = x", "line 4: unknown name; known are aws_access_key_id, aws_secret_access_key, aws_account_id, pintle_role and pintle_console"},
 		{"twice", good + "aws_access_key_id = B", "line 4: this name is given twice in its section"},
 		{"no secret", "\n[a]\naws_access_key_id = A", "line 2: the section needs both aws_access_key_id and aws_secret_access_key"},
-		{"no secret, then another", "[b]\naws_access_key_id = A\n" + good, "line 1: the section needs both aws_access_key_id and aws_secret_access_key"},
+		{"no secret, then another key", "[b]\naws_access_key_id = A\n" + good, "line 1: the section needs both aws_access_key_id and aws_secret_access_key"},
 		{"short secret", "[a]\naws_secret_access_key = hunter2", "line 2: aws_secret_access_key must have at least 16 characters"},
 		{"account", good + "aws_account_id = 12", "line 4: aws_account_id must be 12 letters or digits"},
 		{"console", good + "pintle_console = root", "line 4: pintle_console must be viewer or operator"},

@@ -454,7 +454,7 @@ func found(report check.Report) (rules []string) {
 }
 
 // What a careless handler does wrong is found all at once, and none of its secrets is in the report.
-func TestCareless(t *testing.T) {
+func TestCarelessHandler(t *testing.T) {
 	require.Tool(t, "python3")
 	c := script(t, "index.py", `
 import json, urllib.request, uuid
@@ -593,8 +593,8 @@ func TestBusy(t *testing.T) {
 	}
 }
 
-// TestLasting checks that a process which keeps running after its answer is found at the end, without using up the whole timeout.
-func TestLasting(t *testing.T) {
+// TestProcessKeepsRunningAfterAnswer checks that a process which keeps running after its answer is found at the end, without using up the whole timeout.
+func TestProcessKeepsRunningAfterAnswer(t *testing.T) {
 	require.Tool(t, "python3")
 	c := script(t, "index.py", python+"    import time; time.sleep(3600)\n")
 	c.Timeout, c.Only = 4*time.Second, []string{"life", "unchanged", "update", "letters"}

@@ -93,7 +93,7 @@ func TestRules(t *testing.T) {
 }
 
 // The list for readers is the same as the program's.
-func TestRulesAreTold(t *testing.T) {
+func TestRulesAreDocumented(t *testing.T) {
 	text, err := os.ReadFile("../../../docs/validate.md")
 	if err != nil {
 		t.Fatal(err)

@@ -56,7 +56,7 @@ func TestPolicy(t *testing.T) {
 			parameters: map[string]string{"AWS::AccountId": "123456789012"},
 			roles:      "arn:aws:iam::123456789012:role/r",
 			rules:      []project.Allow{{Calls: "ssm:GetParameter", Roles: []string{"arn:aws:iam::123456789012:role/r"}}}},
-		{name: "a role of which nothing is known", template: one(`"Create":{"service":"ssm","action":"getParameter","assumedRoleArn":{"Fn::ImportValue":"x"}}`),
+		{name: "unknown role", template: one(`"Create":{"service":"ssm","action":"getParameter","assumedRoleArn":{"Fn::ImportValue":"x"}}`),
 			roles: "arn:aws:iam::*:role/*", open: true,
 			rules: []project.Allow{{Calls: "ssm:GetParameter", Roles: []string{"arn:aws:iam::*:role/*"}}}},
 		{name: "both branches", template: one(`"Create":{"Fn::If":["C","{\"service\":\"ssm\",\"action\":\"getParameter\"}",{"Fn::If":["D","{\"service\":\"ssm\",\"action\":\"putParameter\"}",{"Ref":"AWS::NoValue"}]}]}`),

@@ -39,12 +39,12 @@ func TestFind(t *testing.T) {
 			env:  map[string]string{"ALIBABA_CLOUD_ACCESS_KEY_ID": "i", "ALIBABA_CLOUD_ACCESS_KEY_SECRET": "s", "ALIBABA_CLOUD_SECURITY_TOKEN": "t"},
 			want: acs.Credentials{ID: "i", Secret: "s", Token: "t"},
 		},
-		"half an environment": {
+		"incomplete environment": {
 			files: map[string]string{cli: cliFile},
 			env:   map[string]string{"ALIBABA_CLOUD_ACCESS_KEY_ID": "i"},
 			err:   "ALIBABA_CLOUD_ACCESS_KEY_ID is set and ALIBABA_CLOUD_ACCESS_KEY_SECRET is not",
 		},
-		"the other half": {env: map[string]string{"ALIBABA_CLOUD_ACCESS_KEY_SECRET": "s"}, err: "ALIBABA_CLOUD_ACCESS_KEY_ID is not"},
+		"incomplete environment, other variable": {env: map[string]string{"ALIBABA_CLOUD_ACCESS_KEY_SECRET": "s"}, err: "ALIBABA_CLOUD_ACCESS_KEY_ID is not"},
 		"CLI, its current profile": {
 			files: map[string]string{cli: cliFile, ini: iniFile}, want: acs.Credentials{ID: "mine-id", Secret: "mine-secret", Token: "mine-token"},
 		},
@@ -52,7 +52,7 @@ func TestFind(t *testing.T) {
 			files: map[string]string{cli: cliFile}, env: map[string]string{"ALIBABA_CLOUD_PROFILE": "default"},
 			want: acs.Credentials{ID: "default-id", Secret: "default-secret"},
 		},
-		"CLI, a token of an earlier mode": {
+		"CLI, token left from another mode": {
 			files: map[string]string{cli: cliFile}, env: map[string]string{"ALIBABA_CLOUD_PROFILE": "stale"},
 			want: acs.Credentials{ID: "stale-id", Secret: "stale-secret"},
 		},
@@ -69,7 +69,7 @@ func TestFind(t *testing.T) {
 			files: map[string]string{cli: cliFile}, env: map[string]string{"ALIBABA_CLOUD_PROFILE": "empty"},
 			err: "profile empty has no access key: run aliyun configure --profile empty",
 		},
-		"CLI, no such profile": {
+		"CLI, unknown profile": {
 			files: map[string]string{cli: cliFile}, env: map[string]string{"ALIBABA_CLOUD_PROFILE": "x"}, err: "it has no profile x",
 		},
 		"CLI, broken": {files: map[string]string{cli: cliFile[:300]}, err: "it is not the JSON that aliyun configure writes"},
@@ -85,15 +85,15 @@ func TestFind(t *testing.T) {
 			files: map[string]string{ini: iniFile}, env: map[string]string{"ALIBABA_CLOUD_PROFILE": "sts"},
 			want: acs.Credentials{ID: "sts-id", Secret: "sts-secret", Token: "sts-token"},
 		},
-		"file, elsewhere": {
+		"file in another location": {
 			files: map[string]string{"c": iniFile}, env: map[string]string{"ALIBABA_CLOUD_CREDENTIALS_FILE": "HOME/c"},
 			want: acs.Credentials{ID: "ini-id", Secret: "ini-secret"},
 		},
-		"file, a role":    {files: map[string]string{ini: iniFile}, env: map[string]string{"ALIBABA_CLOUD_PROFILE": "oidc"}, err: `has the type "oidc_role_arn", which takes`},
-		"file, half":      {files: map[string]string{ini: iniFile}, env: map[string]string{"ALIBABA_CLOUD_PROFILE": "half"}, err: "section [half] has no access_key_id and"},
-		"file, no such":   {files: map[string]string{ini: iniFile}, env: map[string]string{"ALIBABA_CLOUD_PROFILE": "x"}, err: "it has no section [x]"},
-		"none":            {err: "ALIBABA_CLOUD_ACCESS_KEY_ID is not set, HOME/.aliyun/config.json is not there, HOME/.alibabacloud/credentials is not there"},
-		"none and nobody": {env: map[string]string{"HOME": ""}, err: "ALIBABA_CLOUD_ACCESS_KEY_ID is not set, there is no home directory, there is no home directory"},
+		"file, a role":               {files: map[string]string{ini: iniFile}, env: map[string]string{"ALIBABA_CLOUD_PROFILE": "oidc"}, err: `has the type "oidc_role_arn", which takes`},
+		"file, incomplete":           {files: map[string]string{ini: iniFile}, env: map[string]string{"ALIBABA_CLOUD_PROFILE": "half"}, err: "section [half] has no access_key_id and"},
+		"file, missing":              {files: map[string]string{ini: iniFile}, env: map[string]string{"ALIBABA_CLOUD_PROFILE": "x"}, err: "it has no section [x]"},
+		"none":                       {err: "ALIBABA_CLOUD_ACCESS_KEY_ID is not set, HOME/.aliyun/config.json is not there, HOME/.alibabacloud/credentials is not there"},
+		"no credentials and no user": {env: map[string]string{"HOME": ""}, err: "ALIBABA_CLOUD_ACCESS_KEY_ID is not set, there is no home directory, there is no home directory"},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {

@@ -55,24 +55,24 @@ func TestLook(t *testing.T) {
 	}{
 		{"nothing", func() {}, nil},
 		{"a new file", func() { write(t, file, "1") }, []string{"one"}},
-		{"the same again", func() { write(t, file, "1") }, nil},
-		{"as long, at the same moment", func() { write(t, file, "2") }, []string{"one"}},
+		{"same contents", func() { write(t, file, "1") }, nil},
+		{"same size and time", func() { write(t, file, "2") }, []string{"one"}},
 		{"touched", func() { aged(t, file) }, nil},
-		{"saved by another name", func() { write(t, file+"~", "3"); check(t, os.Rename(file+"~", file)) }, []string{"one"}},
+		{"saved by renaming", func() { write(t, file+"~", "3"); check(t, os.Rename(file+"~", file)) }, []string{"one"}},
 		{"executable", func() { check(t, os.Chmod(file, 0o700)) }, []string{"one"}},
 		{"removed", func() { check(t, os.Remove(file)) }, []string{"one"}},
-		{"in a new folder", func() { write(t, sub, "1") }, []string{"two"}},
+		{"in a new directory", func() { write(t, sub, "1") }, []string{"two"}},
 		{"deeper", func() { write(t, filepath.Join(dir, "sub", "c", "d.txt"), "1") }, []string{"two"}},
 		{"both", func() { write(t, file, "1"); write(t, sub, "22") }, []string{"one", "two"}},
 		{"renamed", func() { check(t, os.Rename(sub, filepath.Join(dir, "sub", "z.txt"))) }, []string{"two"}},
-		{"what does not count", func() {
+		{"ignored files", func() {
 			write(t, filepath.Join(dir, "sub", "b.md"), "1")
 			write(t, filepath.Join(dir, "sub", "b_x.txt"), "1")
 			write(t, filepath.Join(dir, "sub", "node_modules", "b.txt"), "1")
 			write(t, filepath.Join(dir, "sub", ".git", "b.txt"), "1")
 		}, nil},
-		{"a folder that leads up", func() { check(t, os.Symlink(dir, filepath.Join(dir, "sub", "up"))) }, nil},
-		{"the folder is gone", func() { check(t, os.RemoveAll(filepath.Join(dir, "sub"))) }, []string{"two"}},
+		{"link to a parent directory", func() { check(t, os.Symlink(dir, filepath.Join(dir, "sub", "up"))) }, nil},
+		{"directory removed", func() { check(t, os.RemoveAll(filepath.Join(dir, "sub"))) }, []string{"two"}},
 	} {
 		step.do()
 		now, _ := looker.Look(groups)

@@ -40,8 +40,8 @@ func TestVariables(t *testing.T) {
 		environ []string
 		want    m
 	}{
-		"nothing is told": {[]string{"PATH=/bin", "HOME=/home/u"}, everywhere(here, ours(nil))},
-		"keys without an endpoint are meant for AWS": {
+		"nothing configured": {[]string{"PATH=/bin", "HOME=/home/u"}, everywhere(here, ours(nil))},
+		"keys without an endpoint": {
 			[]string{"AWS_ACCESS_KEY_ID=THEIRS", "AWS_SECRET_ACCESS_KEY=theirs", "AWS_SESSION_TOKEN=t", "AWS_PROFILE=work", "AWS_REGION=eu-west-1"},
 			everywhere(here, ours(nil)),
 		},
@@ -49,7 +49,7 @@ func TestVariables(t *testing.T) {
 			[]string{"AWS_ENDPOINT_URL=http://moto:5000", "AWS_ACCESS_KEY_ID=THEIRS", "AWS_SECRET_ACCESS_KEY=theirs", "AWS_SESSION_TOKEN=t"},
 			everywhere("http://moto:5000", m{"AWS_ACCESS_KEY_ID": "THEIRS", "AWS_SECRET_ACCESS_KEY": "theirs", "AWS_SESSION_TOKEN": "t"}),
 		},
-		"endpoints of services, one of ours and one of theirs": {
+		"endpoints of emulated and other services": {
 			[]string{"AWS_ENDPOINT_URL_S3=http://minio:9000", "AWS_ENDPOINT_URL_DYNAMODB=https://dynamodb.eu-west-1.amazonaws.com", "AWS_PROFILE=work",
 				"AWS_CONFIG_FILE=/etc/aws", "AWS_CA_BUNDLE=/etc/ca.pem"},
 			everywhere(here, m{"AWS_ENDPOINT_URL_S3": "http://minio:9000", "AWS_ENDPOINT_URL_DYNAMODB": "https://dynamodb.eu-west-1.amazonaws.com",
@@ -58,11 +58,11 @@ func TestVariables(t *testing.T) {
 		"an endpoint without keys": {
 			[]string{"AWS_ENDPOINT_URL=http://moto:5000", "AWS_ACCESS_KEY_ID=HALF"}, everywhere("http://moto:5000", ours(nil)),
 		},
-		"endpoints that are to be ignored": {
+		"ignored endpoints": {
 			[]string{"AWS_ENDPOINT_URL=http://moto:5000", "AWS_IGNORE_CONFIGURED_ENDPOINT_URLS=True", "AWS_ACCESS_KEY_ID=THEIRS", "AWS_SECRET_ACCESS_KEY=theirs"},
 			everywhere(here, ours(nil)),
 		},
-		"the last of a name, and nothing is nothing": {
+		"last value applies, and empty means unset": {
 			[]string{"AWS_ENDPOINT_URL=http://first", "AWS_ENDPOINT_URL=", "AWS_ENDPOINT_URL_S3=", "junk"}, everywhere(here, ours(nil)),
 		},
 	} {
@@ -94,14 +94,14 @@ func TestConfigured(t *testing.T) {
 		environ []string
 		want    string
 	}{
-		"nothing":        {"", []string{"AWS_REGION=eu-west-1", "AWS_CA_BUNDLE=/etc/ca.pem", "AWS_PROFILE="}, ""},
-		"an empty file":  {empty, nil, ""},
-		"a file":         {home, nil, "~/.aws/credentials"},
-		"a key":          {home, []string{"AWS_ACCESS_KEY_ID=THEIRS"}, "AWS_ACCESS_KEY_ID"},
-		"a profile":      {"", []string{"AWS_PROFILE=work", "AWS_ENDPOINT_URL_S3=http://minio"}, "AWS_PROFILE"},
-		"a container":    {"", []string{"AWS_CONTAINER_CREDENTIALS_RELATIVE_URI=/x"}, "AWS_CONTAINER_CREDENTIALS_RELATIVE_URI"},
-		"an endpoint":    {"", []string{"AWS_ENDPOINT_URL_S3=http://minio"}, "AWS_ENDPOINT_URL_S3"},
-		"another's file": {"", []string{"AWS_CONFIG_FILE=/etc/aws"}, "AWS_CONFIG_FILE"},
+		"nothing":            {"", []string{"AWS_REGION=eu-west-1", "AWS_CA_BUNDLE=/etc/ca.pem", "AWS_PROFILE="}, ""},
+		"an empty file":      {empty, nil, ""},
+		"a file":             {home, nil, "~/.aws/credentials"},
+		"a key":              {home, []string{"AWS_ACCESS_KEY_ID=THEIRS"}, "AWS_ACCESS_KEY_ID"},
+		"a profile":          {"", []string{"AWS_PROFILE=work", "AWS_ENDPOINT_URL_S3=http://minio"}, "AWS_PROFILE"},
+		"a container":        {"", []string{"AWS_CONTAINER_CREDENTIALS_RELATIVE_URI=/x"}, "AWS_CONTAINER_CREDENTIALS_RELATIVE_URI"},
+		"an endpoint":        {"", []string{"AWS_ENDPOINT_URL_S3=http://minio"}, "AWS_ENDPOINT_URL_S3"},
+		"configuration file": {"", []string{"AWS_CONFIG_FILE=/etc/aws"}, "AWS_CONFIG_FILE"},
 	} {
 		environ := append(test.environ, "AWS_EC2_METADATA_DISABLED=true") // on any machine
 		if got := functionenv.Configured(environ, test.home); got != test.want {

@@ -16,14 +16,14 @@ func TestWatch(t *testing.T) {
 		cost time.Duration // of the Rest, if any
 		want bool
 	}{
-		{"the start is over", busy, 10 * time.Millisecond, true},
-		{"nothing has happened", 0, 0, false},
-		{"nearly nothing has", least, 0, false},
+		{"after the start", busy, 10 * time.Millisecond, true},
+		{"no activity", 0, 0, false},
+		{"hardly any activity", least, 0, false},
 		{"little by little it is worth it", time.Millisecond, time.Millisecond, true},
-		{"it is at work", busy + 1, 0, false},
-		{"it still is", 10 * busy, 0, false},
-		{"it is no more", busy, time.Second, true},
-		{"what it used since is no tenth of that", 5 * time.Second, 0, false},
+		{"busy", busy + 1, 0, false},
+		{"still busy", 10 * busy, 0, false},
+		{"idle again", busy, time.Second, true},
+		{"used less than a tenth since", 5 * time.Second, 0, false},
 		{"nor is it now", 0, 0, false},
 		{"now it is", 5 * time.Second, 0, false},
 		{"and it is at rest", 1, time.Millisecond, true},

@@ -305,8 +305,8 @@ func TestTrustJava(t *testing.T) {
 	}
 }
 
-// TestGarbageBlocksNobody checks that invalid and slow input does not block other clients.
-func TestGarbageBlocksNobody(t *testing.T) {
+// TestGarbageDoesNotBlockOthers checks that invalid and slow input does not block other clients.
+func TestGarbageDoesNotBlockOthers(t *testing.T) {
 	d := open(t)
 	address, connections := served(t, d)
 	hello := recordedHello(t)

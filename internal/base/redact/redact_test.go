@@ -30,7 +30,7 @@ func TestMask(t *testing.T) {
 		{"two overlap", []string{"abcdefgh", "ghijklmn"}, "_abcdefghijklmn_", "_*****_"},
 		{"a short one overlaps a long one", []string{"xab", "abcdefghijkl"}, "xabcdefghijkl", "*****"},
 		{"one overlaps itself", []string{"aa"}, "aaa b", "***** b"},
-		{"not in what masking joins", []string{"ab"}, "aabb", "a*****b"},
+		{"not across a mask", []string{"ab"}, "aabb", "a*****b"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			var s redact.Secrets
@@ -62,7 +62,7 @@ func TestShortest(t *testing.T) {
 	}
 }
 
-func TestMostDropsTheOldest(t *testing.T) {
+func TestOldestSecretIsDropped(t *testing.T) {
 	s := redact.Secrets{Most: 2, Spell: func(secret string) []string { return []string{secret} }}
 	s.Add("first")
 	s.Add("second", "third")

@@ -96,8 +96,8 @@ func TestLike(t *testing.T) {
 	}
 }
 
-// TestLikeOfOthers checks that a process without the right to change owners remains the owner and keeps mode 0600.
-func TestLikeOfOthers(t *testing.T) {
+// TestLikeWithoutRight checks that a process without the right to change owners remains the owner and keeps mode 0600.
+func TestLikeWithoutRight(t *testing.T) {
 	if runtime.GOOS == "windows" || self() == 0 {
 		t.Skip("everybody who runs this may give files away")
 	}

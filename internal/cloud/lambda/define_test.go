@@ -16,7 +16,7 @@ import (
 	"github.com/pintle-dev/pintle/internal/dev/require"
 )
 
-func TestCreateIsOnceForItsHolder(t *testing.T) {
+func TestCreateIsIdempotentForOwner(t *testing.T) {
 	w := newWorld(t, nil)
 	ctx := t.Context()
 	mine := registry.Item[registry.Function]{Scope: home, Name: "f", Owner: "stack|F|r-1", Of: node("index.handler")}

@@ -14,9 +14,9 @@ import (
 	"github.com/pintle-dev/pintle/internal/dev/require"
 )
 
-// TestSurroundingsOfFunctionCompute checks that Function Compute functions find layers, the directories of Node
+// TestFunctionComputeEnvironment checks that Function Compute functions find layers, the directories of Node
 // modules and the keys of the server, which the log does not show. A function with its own key gets no other.
-func TestSurroundingsOfFunctionCompute(t *testing.T) {
+func TestFunctionComputeEnvironment(t *testing.T) {
 	require.Tool(t, "python3")
 	require.Tool(t, "node")
 	modules := filepath.Join(t.TempDir(), "node_modules")

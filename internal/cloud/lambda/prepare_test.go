@@ -52,7 +52,7 @@ func (l *lastSet) Set(p local.Provider) error {
 func (*lastSet) Drop(string)                      {}
 func (*lastSet) Invoke(string, local.Event) error { return local.ErrClosed }
 
-func TestUpdateIsNotUndoneByWhoComesLate(t *testing.T) {
+func TestUpdateIsNotUndoneByLateReader(t *testing.T) {
 	inner, err := memory.New(memory.Config{})
 	if err != nil {
 		t.Fatal(err)

@@ -180,8 +180,8 @@ exports.handler = async () => {
 	}
 }
 
-// TestBuiltInSDKLacks checks that the built-in SDK reports unsupported features, with a remedy.
-func TestBuiltInSDKLacks(t *testing.T) {
+// TestBuiltInSDKReportsUnsupportedFeatures checks that the built-in SDK reports unsupported features, with a remedy.
+func TestBuiltInSDKReportsUnsupportedFeatures(t *testing.T) {
 	require.Tool(t, "node")
 	w, s := newWorld(t, nil), newServices(t)
 	code := `

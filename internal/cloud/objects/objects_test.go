@@ -210,16 +210,16 @@ func TestPutRefused(t *testing.T) {
 		{name: "no bucket", bucket: "nothing", key: "a", want: objects.ErrNoBucket},
 		{name: "no key", bucket: "things", want: objects.ErrKey},
 		{name: "a long key", bucket: "things", key: strings.Repeat("k", 1025), want: objects.ErrKey},
-		{name: "a key that no XML holds", bucket: "things", key: "a\x00", want: objects.ErrKey},
+		{name: "key not valid in XML", bucket: "things", key: "a\x00", want: objects.ErrKey},
 		{name: "a key that is not a text", bucket: "things", key: "\xff", want: objects.ErrKey},
 		{name: "too large", bucket: "things", key: "a", body: strings.NewReader("12345678901"), want: objects.ErrTooLarge},
 		{name: "metadata", bucket: "things", key: "a", want: objects.ErrMetadata,
 			options: objects.Options{Attributes: objects.Attributes{Metadata: map[string]string{"a": strings.Repeat("x", objects.MaxMetadata)}}}},
-		{name: "breaks off", bucket: "things", key: "a", body: io.MultiReader(strings.NewReader("12"), iotest.ErrReader(broken)), want: broken},
-		{name: "not what was meant", bucket: "things", key: "a", want: broken, options: objects.Options{Verify: func(objects.Sums) error { return broken }}},
-		{name: "there is one", bucket: "things", key: "there", want: objects.ErrPrecondition, options: objects.Options{Condition: objects.Condition{IfNone: true}}},
-		{name: "there is another", bucket: "things", key: "there", want: objects.ErrPrecondition, options: objects.Options{Condition: objects.Condition{IfMatch: "x"}}},
-		{name: "there is none", bucket: "things", key: "a", want: objects.ErrNoObject, options: objects.Options{Condition: objects.Condition{IfMatch: "*"}}},
+		{name: "body fails", bucket: "things", key: "a", body: io.MultiReader(strings.NewReader("12"), iotest.ErrReader(broken)), want: broken},
+		{name: "rejected by Verify", bucket: "things", key: "a", want: broken, options: objects.Options{Verify: func(objects.Sums) error { return broken }}},
+		{name: "object exists", bucket: "things", key: "there", want: objects.ErrPrecondition, options: objects.Options{Condition: objects.Condition{IfNone: true}}},
+		{name: "another object exists", bucket: "things", key: "there", want: objects.ErrPrecondition, options: objects.Options{Condition: objects.Condition{IfMatch: "x"}}},
+		{name: "no object exists", bucket: "things", key: "a", want: objects.ErrNoObject, options: objects.Options{Condition: objects.Condition{IfMatch: "*"}}},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {

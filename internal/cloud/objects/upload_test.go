@@ -112,7 +112,7 @@ func TestUploadRefused(t *testing.T) {
 		{name: "another key", key: "other", given: []objects.Given{small}, want: objects.ErrNoUpload},
 		{name: "another id", id: "../uploads", given: []objects.Given{small}, want: objects.ErrNoUpload},
 		{name: "a long id", id: strings.Repeat("i", 5000), given: []objects.Given{small}, want: objects.ErrNoUpload},
-		{name: "not what was meant", given: []objects.Given{small}, want: refused, options: objects.Options{Verify: func(objects.Sums) error { return refused }}},
+		{name: "rejected by Verify", given: []objects.Given{small}, want: refused, options: objects.Options{Verify: func(objects.Sums) error { return refused }}},
 		{name: "condition", given: []objects.Given{small}, want: objects.ErrNoObject, options: objects.Options{Condition: objects.Condition{IfMatch: "*"}}},
 	}
 	for _, test := range tests {

@@ -314,7 +314,7 @@ func TestInvalidations(t *testing.T) {
 	w.fails("NoSuchDistribution", "CloudFront", "getInvalidation", m{"DistributionId": "no", "Id": id})
 }
 
-func TestOthers(t *testing.T) {
+func TestOtherServices(t *testing.T) {
 	w := newWorld(t)
 	for kind, id := range map[string]string{
 		"AWS::OpenSearchService::Domain": "open", "AWS::Elasticsearch::Domain": "elastic", "AWS::Synthetics::Canary": "canary", "AWS::Glue::Table": "glue",

@@ -242,14 +242,14 @@ func TestPassword(t *testing.T) {
 		length          int
 		only, each, not string
 	}{
-		"default":         {secretsmanager.Password{}, 32, "", "a A 0 !", " "},
-		"short":           {secretsmanager.Password{Length: length(4)}, 4, "", "a A 0 !", ""},
-		"longest":         {secretsmanager.Password{Length: length(4096)}, 4096, "", "a A 0 !", " "},
-		"digits":          {secretsmanager.Password{NoLowercase: true, NoUppercase: true, NoPunctuation: true}, 32, "0123456789", "0", ""},
-		"excluded":        {secretsmanager.Password{Exclude: `"@/\`, Length: length(500)}, 500, "", "a A 0 !", `"@/\`},
-		"a type excluded": {secretsmanager.Password{Exclude: "0123456789", Length: length(3)}, 3, "", "a A !", "0123456789"},
-		"one of a type":   {secretsmanager.Password{NoLowercase: true, NoUppercase: true, NoNumbers: true, Exclude: "!\"#$%&'()*+,-./:;<=>?@[\\]^_`{|}"}, 32, "~", "", ""},
-		"each not wanted": {secretsmanager.Password{Length: length(1), NotEach: true}, 1, "", "", ""},
+		"default":              {secretsmanager.Password{}, 32, "", "a A 0 !", " "},
+		"short":                {secretsmanager.Password{Length: length(4)}, 4, "", "a A 0 !", ""},
+		"longest":              {secretsmanager.Password{Length: length(4096)}, 4096, "", "a A 0 !", " "},
+		"digits":               {secretsmanager.Password{NoLowercase: true, NoUppercase: true, NoPunctuation: true}, 32, "0123456789", "0", ""},
+		"excluded":             {secretsmanager.Password{Exclude: `"@/\`, Length: length(500)}, 500, "", "a A 0 !", `"@/\`},
+		"a type excluded":      {secretsmanager.Password{Exclude: "0123456789", Length: length(3)}, 3, "", "a A !", "0123456789"},
+		"one of a type":        {secretsmanager.Password{NoLowercase: true, NoUppercase: true, NoNumbers: true, Exclude: "!\"#$%&'()*+,-./:;<=>?@[\\]^_`{|}"}, 32, "~", "", ""},
+		"not one of each type": {secretsmanager.Password{Length: length(1), NotEach: true}, 1, "", "", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got, err := of.p.Generate()

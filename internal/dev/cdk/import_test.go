@@ -63,9 +63,9 @@ func TestImport(t *testing.T) {
 	}
 }
 
-// TestImportIsGivenBack rolls back an import. The bucket then has no stack tags, even after a kill, and another stack
+// TestImportRollbackReturnsResource rolls back an import. The bucket then has no stack tags, even after a kill, and another stack
 // can import it.
-func TestImportIsGivenBack(t *testing.T) {
+func TestImportRollbackReturnsResource(t *testing.T) {
 	t.Parallel()
 	c := newCloud(t)
 	client := c.cloudFormation()

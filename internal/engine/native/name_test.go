@@ -8,7 +8,7 @@ import (
 	"github.com/pintle-dev/pintle/wire"
 )
 
-func TestMadeUpName(t *testing.T) {
+func TestGeneratedName(t *testing.T) {
 	const suffix = "AKmeS3GAy7Zo" // of this stack and request
 	long := strings.Repeat("l", 60)
 	for _, test := range []struct {

@@ -293,7 +293,7 @@ func TestDeclareWaitCondition(t *testing.T) {
 	}
 }
 
-func TestTimesThatAreNone(t *testing.T) {
+func TestInvalidTimeouts(t *testing.T) {
 	types := registry(t)
 	for _, text := range []string{"", "PT", "P1D", "PT1", "PT1X", "PT-1S", "PT1S1M", "PT13H", "PT12H1S", "PT99999999999999999999H", "pt1m", "PT1M ", "300"} {
 		policy := value.Object(value.Member{Key: "ResourceSignal", Value: object("Timeout", text)})

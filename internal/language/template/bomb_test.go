@@ -97,10 +97,10 @@ func TestEvaluatedBombs(t *testing.T) {
 	}
 	for _, test := range []struct{ name, body, want string }{
 		{"one parameter, many times", head + "!Sub '" + strings.Repeat("${P}", 5_000) + "'\n", tooMuch},
-		{"many times, each by itself", head + items + "\n", tooMuch},
+		{"many separate copies", head + items + "\n", tooMuch},
 		{"joined", head + "!Join [x, " + items + "]\n", tooMuch},
 		{"joined by a long text", head + "!Join [" + strings.Repeat("x", 100_000) + ", !Ref L]\n", tooMuch},
-		{"lists out of a text", head + "[" + strings.Repeat("!Split [a, !Ref P],", 5_000) + "]\n", tooMuch},
+		{"lists split from a text", head + "[" + strings.Repeat("!Split [a, !Ref P],", 5_000) + "]\n", tooMuch},
 		{"again and again", head + nested + "\n", tooMuch},
 		{"as the default of a lookup", extended + "!FindInMap [M, a, b, {DefaultValue: " + items + "}]\nMappings: {M: {c: {d: e}}}\n", tooMuch},
 		{"as JSON", extended + "{'Fn::ToJsonString': " + items + "}\n", tooMuch},

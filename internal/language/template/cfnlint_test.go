@@ -100,8 +100,8 @@ func TestCFNLint(t *testing.T) {
 	}
 }
 
-// TestCFNLintIsTold checks that the documentation has the same list as the test.
-func TestCFNLintIsTold(t *testing.T) {
+// TestCFNLintDocumentation checks that the documentation has the same list as the test.
+func TestCFNLintDocumentation(t *testing.T) {
 	text, err := os.ReadFile("../../../docs/validate.md")
 	if err != nil {
 		t.Fatal(err)

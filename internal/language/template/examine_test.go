@@ -19,10 +19,10 @@ func TestExamine(t *testing.T) {
 		want       []string
 		sound      string // the valid resources and outputs
 	}{
-		{"nothing is wrong", "Resources: {A: {Type: Custom::A}}\nOutputs: {O: {Value: !Ref A}}", nil, "A O"},
+		{"valid", "Resources: {A: {Type: Custom::A}}\nOutputs: {O: {Value: !Ref A}}", nil, "A O"},
 		{"no YAML", "a: [", []string{"1 Template format error: YAML not well-formed."}, ""},
 		{"a list", "[a]", []string{"1:1 Template format error: unsupported structure."}, ""},
-		{"sections that are none", "Resources: []\nOutputs: {O: {Value: !Ref A}}",
+		{"unknown sections", "Resources: []\nOutputs: {O: {Value: !Ref A}}",
 			[]string{"1:12 Template format error: Any Resources member must be an object."}, ""},
 		{"shape and names", `
 Parameters: {P: {Type: Text}}

@@ -65,7 +65,7 @@ func TestExpand(t *testing.T) {
 			},
 			`{"c":true,"Resources":{"R":{"a":true,"P":[0,{"b":true,"Q":1}]}}}`,
 		},
-		{"beside the sections", `{"Fn::Transform": {"Name": "A"}, "Resources": {}}`, []string{`A /Fn::Transform {"Resources":{}}`}, `{"a":true,"Resources":{}}`},
+		{"next to the sections", `{"Fn::Transform": {"Name": "A"}, "Resources": {}}`, []string{`A /Fn::Transform {"Resources":{}}`}, `{"a":true,"Resources":{}}`},
 		{"no object", `{"Resources": {"R": {"Fn::Transform": {"Name": "Text"}}}}`, []string{`Text /Resources/R/Fn::Transform {}`}, `{"Resources":{"R":["x",1]}}`},
 		{"short form", "Resources:\n  R: !Transform {Name: A}\n", []string{`A /Resources/R/Fn::Transform {}`}, `{"Resources":{"R":{"a":true}}}`},
 		{
@@ -163,7 +163,7 @@ func TestIncludeRefuses(t *testing.T) {
 		{"no YAML", beside(`"l"`), "a: [", malformed},
 		{"a short form", beside(`"l"`), "B: !Ref P", malformed},
 		{"another include", beside(`"l"`), `{"B": {"Fn::Transform": {"Name": "AWS::Include"}}}`, malformed},
-		{"a list beside others", beside(`"l"`), "[1]", malformed},
+		{"list next to other members", beside(`"l"`), "[1]", malformed},
 		{"no location", `{"R": {"Fn::Transform": {"Name": "AWS::Include"}}}`, "", noURI},
 		{"a list for a location", beside(`["l"]`), "", noURI},
 		{"a secret in the location", beside(`{"Ref": "S"}`), "", noURI},

@@ -31,8 +31,8 @@ func TestMasked(t *testing.T) {
 		"given":     {"Metadata: {K: planted-secret}\nParameters: {S: {Type: String}}\nResources: {R: {Type: Custom::R}}\n", "Metadata: {K: ****}\n"},
 		"JSON": {`{"Parameters": {"P": {"NoEcho": "true", "Type": "String", "Default": "hunt\u0065r2"}}, "Resources": {"R": {"Type": "Custom::R"}}}`,
 			`"Default": "****"}}, "Resources"`},
-		"ROS":                        {"ROSTemplateFormatVersion: '2015-09-01'\nParameters:\n  P:\n    Type: String\n    Default: hunter2" + rest, `Default: "****"` + rest},
-		"after a break that is none": {"Parameters:\n  P:\n    Description: \"a\u2028b\"\n    Type: String\n    Default: hunter2" + rest, `"Default": "****"`},
+		"ROS":                         {"ROSTemplateFormatVersion: '2015-09-01'\nParameters:\n  P:\n    Type: String\n    Default: hunter2" + rest, `Default: "****"` + rest},
+		"after an escaped line break": {"Parameters:\n  P:\n    Description: \"a\u2028b\"\n    Type: String\n    Default: hunter2" + rest, `"Default": "****"`},
 	} {
 		got, err := template.LanguageOf(test.text).Masked(test.text, func(value.Value) []string { return []string{"planted-secret", "no"} })
 		if err != nil {

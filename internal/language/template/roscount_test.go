@@ -140,7 +140,7 @@ func TestROSCountErrors(t *testing.T) {
 		"no number": {"Parameters: {N: {Type: String}}\nResources: {A: {Type: Custom::A, Count: {Ref: N}}}", map[string]template.Input{"N": {Value: "x"}}, []string{
 			"StackValidationFailed /Resources/A/Count The Count of the resource A must be a natural number.",
 		}},
-		"less than none": {"Resources: {A: {Type: Custom::A, Count: {'Fn::Add': [1, -2]}}}", nil, []string{
+		"negative": {"Resources: {A: {Type: Custom::A, Count: {'Fn::Add': [1, -2]}}}", nil, []string{
 			"StackValidationFailed /Resources/A/Count The Count of the resource A must be a natural number.",
 		}},
 		"a list": {"Resources: {A: {Type: Custom::A, Count: {'Fn::Split': [',', 'a,b']}}}", nil, []string{
@@ -167,7 +167,7 @@ func TestROSCountErrors(t *testing.T) {
 		"too large by references": {"Resources: {A: {Type: Custom::A, Count: 299}, B: {Type: Custom::A, Properties: {a: [" + strings.Repeat("{Ref: A},", 2000) + "]}}}", nil, []string{
 			"StackValidationFailed The template with its counted resources is longer than 4194304 bytes, which is the maximum allowed.",
 		}},
-		"of itself": {"Resources: {A: {Type: Custom::A, Count: 2, Properties: {a: {Ref: A}}}}", nil, []string{
+		"reference to itself": {"Resources: {A: {Type: Custom::A, Count: 2, Properties: {a: {Ref: A}}}}", nil, []string{
 			"CircularDependency /Resources/A[0] Circular Dependency Found: A[0], A[1].",
 		}},
 	} {

@@ -92,8 +92,8 @@ Rules:
 	}
 }
 
-// TestROSGone refers to a resource whose condition is false.
-func TestROSGone(t *testing.T) {
+// TestROSFalseCondition refers to a resource whose condition is false.
+func TestROSFalseCondition(t *testing.T) {
 	parsed := parsedROS(t, `
 Conditions: {Never: {'Fn::Equals': [1, 2]}}
 Resources: {A: {Type: Custom::A, Condition: Never}, B: {Type: Custom::B, Properties: {a: {Ref: A}}}}

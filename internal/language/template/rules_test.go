@@ -118,7 +118,7 @@ func TestRuleOfAList(t *testing.T) {
 	}
 }
 
-func TestRulesOfWhatIsNotKnown(t *testing.T) {
+func TestRulesWithUnknownParameters(t *testing.T) {
 	parsed := mustParse(t, `
 Parameters: {P: {Type: String}, Q: {Type: String, Default: a}}
 Rules:

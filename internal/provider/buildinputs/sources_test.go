@@ -131,8 +131,8 @@ func TestFiles(t *testing.T) {
 	}
 }
 
-// TestFilesOfNoModule checks that a package in a directory outside a module is watched alone.
-func TestFilesOfNoModule(t *testing.T) {
+// TestFilesOutsideModule checks that a package in a directory outside a module is watched alone.
+func TestFilesOutsideModule(t *testing.T) {
 	dir := t.TempDir()
 	t.Setenv("PATH", "")
 	write(t, dir, map[string]string{"main.go": "package main\n"})

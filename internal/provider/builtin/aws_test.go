@@ -64,7 +64,7 @@ func TestHandled(t *testing.T) {
 		want  string // status, then data or reason
 		asked []string
 	}{
-		{name: "nothing is allowed", call: get, want: "FAILED the call ssm:GetParameter in us-east-1 is not allowed by this provider"},
+		{name: "no call is allowed", call: get, want: "FAILED the call ssm:GetParameter in us-east-1 is not allowed by this provider"},
 		{name: "the default region", aws: AWS{Allow: []project.Allow{{Calls: "ssm:GetParameter"}}}, call: get,
 			want: "SUCCESS us-east-1 v", asked: []string{"OWN us-east-1 ssm GetParameter"}},
 		{name: "the engine's region", aws: AWS{Allow: []project.Allow{{Calls: "*:*"}}, Region: "eu-north-1"}, call: get,
@@ -117,8 +117,8 @@ func TestTimeout(t *testing.T) {
 	}
 }
 
-// TestConfigurationMended checks that an invalid configuration fails requests until it is fixed.
-func TestConfigurationMended(t *testing.T) {
+// TestConfigurationFixed checks that an invalid configuration fails requests until it is fixed.
+func TestConfigurationFixed(t *testing.T) {
 	s := newServices(t, parameter)
 	surroundings(t, "", map[string]string{"AWS_ENDPOINT_URL": "localhost:1"})
 	k := newKit(t, AWS{Allow: []project.Allow{{Calls: "*:*"}}})

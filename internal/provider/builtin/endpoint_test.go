@@ -33,9 +33,9 @@ elastic_load_balancing_v2 =
 	}{
 		{name: "the file", forAll: "http://file", own: map[string]string{"s3": "http://file-s3", "elbv2": "http://file-elbv2"}},
 		{name: "a profile", variables: map[string]string{"AWS_PROFILE": "single"}, own: map[string]string{"s3": "http://file-s3", "elbv2": "http://file-elbv2"}},
-		{name: "the environment goes before the file", variables: map[string]string{"AWS_ENDPOINT_URL": "http://all", "AWS_ENDPOINT_URL_S3": "http://s3"},
+		{name: "environment overrides the file", variables: map[string]string{"AWS_ENDPOINT_URL": "http://all", "AWS_ENDPOINT_URL_S3": "http://s3"},
 			forAll: "http://all", own: map[string]string{"s3": "http://s3"}},
-		{name: "a service's variable goes before the file", variables: map[string]string{"AWS_ENDPOINT_URL_S3": "http://s3"},
+		{name: "service variable overrides the file", variables: map[string]string{"AWS_ENDPOINT_URL_S3": "http://s3"},
 			forAll: "http://file", own: map[string]string{"s3": "http://s3", "elbv2": "http://file-elbv2"}},
 		{name: "names of variables", variables: map[string]string{
 			"AWS_CONFIG_FILE":                               "/dev/null",

@@ -24,9 +24,9 @@ func TestIsCDK(t *testing.T) {
 	}
 }
 
-// TestTold checks that with a function's environment, calls have the function's endpoints and keys, and all calls are
+// TestFunctionEndpointsAndKeys checks that with a function's environment, calls have the function's endpoints and keys, and all calls are
 // allowed.
-func TestTold(t *testing.T) {
+func TestFunctionEndpointsAndKeys(t *testing.T) {
 	assume := func(action string, r *http.Request, body string) (int, string) {
 		if action == "AssumeRole" {
 			return http.StatusOK, `<AssumeRoleResponse><AssumeRoleResult><Credentials><AccessKeyId>ROLE</AccessKeyId><SecretAccessKey>` + roleSecret +
@@ -43,18 +43,18 @@ func TestTold(t *testing.T) {
 		want    []string // calls to the first service, and to the second
 	}{
 		{"this server", get, nil, []string{"OURS eu-west-1 ssm GetParameter"}},
-		{"a role of this server", role, nil, []string{"OURS eu-west-1 sts AssumeRole", "ROLE eu-west-1 ssm GetParameter"}},
+		{"role on this server", role, nil, []string{"OURS eu-west-1 sts AssumeRole", "ROLE eu-west-1 ssm GetParameter"}},
 		{"another region", m{"service": "SSM", "action": "getParameter", "parameters": m{"Name": "/a"}, "region": "ap-south-1"}, nil,
 			[]string{"OURS ap-south-1 ssm GetParameter"}},
-		{"what this server does not have", there, nil, []string{"OURS eu-west-1 dynamodb ListTables"}},
-		{"what another server has", there, func(_, elsewhere string) []string { return []string{"AWS_ENDPOINT_URL=" + elsewhere} },
+		{"service not emulated here", there, nil, []string{"OURS eu-west-1 dynamodb ListTables"}},
+		{"service at another endpoint", there, func(_, elsewhere string) []string { return []string{"AWS_ENDPOINT_URL=" + elsewhere} },
 			[]string{"elsewhere: OURS eu-west-1 dynamodb ListTables"}},
-		{"what this server has too", get, func(_, elsewhere string) []string { return []string{"AWS_ENDPOINT_URL=" + elsewhere} },
+		{"service emulated here and at another endpoint", get, func(_, elsewhere string) []string { return []string{"AWS_ENDPOINT_URL=" + elsewhere} },
 			[]string{"OURS eu-west-1 ssm GetParameter"}},
-		{"what another server is told to have", get, func(_, elsewhere string) []string {
+		{"endpoint of one service", get, func(_, elsewhere string) []string {
 			return []string{"AWS_ENDPOINT_URL_SSM=" + elsewhere, "AWS_ACCESS_KEY_ID=THEIRS", "AWS_SECRET_ACCESS_KEY=x", "AWS_SESSION_TOKEN=t"}
 		}, []string{"elsewhere: THEIRS eu-west-1 ssm GetParameter"}},
-		{"keys that are found elsewhere", get, func(_, elsewhere string) []string {
+		{"keys from a profile", get, func(_, elsewhere string) []string {
 			return []string{"AWS_ENDPOINT_URL_SSM=" + elsewhere, "AWS_PROFILE=work"}
 		}, []string{"elsewhere: WORK eu-west-1 ssm GetParameter"}},
 	} {

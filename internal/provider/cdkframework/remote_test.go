@@ -167,7 +167,7 @@ func TestFunctionIsBusy(t *testing.T) {
 	all.Wait()
 }
 
-func TestFunctionIsGivenUp(t *testing.T) {
+func TestFunctionTimesOut(t *testing.T) {
 	k := newKit(t, "import threading\ndef on_event(event, context): threading.Event().wait()", nil)
 	ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
 	defer cancel()

@@ -169,12 +169,12 @@ func TestAlibabaOutcomes(t *testing.T) {
 		"throttled by its code": {fc3, list{fcFails(400, `{"Code":"Throttling.User","Message":"slow"}`), replies(202)}, false, delivery.Accepted{}, 2},
 		"ailing services":       {fc2, list{replies(500), replies(503), replies(202)}, false, delivery.Accepted{}, 3},
 		"ailing queue":          {queue, list{mnsFails(500, "InternalError", "x"), replies(201)}, false, delivery.Accepted{}, 2},
-		"no such function of 2.0": {
+		"missing function of 2.0": {
 			fc2, list{fcFails(404, `{"ErrorCode":"FunctionNotFound","ErrorMessage":"function 'thing' does not exist in service 'shop'"}`)}, false,
 			delivery.Refused{Text: "Function Compute: function 'thing' does not exist in service 'shop' (Status Code: 404; Error Code: FunctionNotFound; " +
 				"Request ID: req-1)" + notHere}, 1,
 		},
-		"no such function of 3.0": {
+		"missing function of 3.0": {
 			fc3, list{fcFails(404, `{"RequestId":"req-2","Code":"FunctionNotFound","Message":"no function"}`)}, true,
 			delivery.Refused{Text: "Function Compute: no function (Status Code: 404; Error Code: FunctionNotFound; Request ID: req-2)"}, 1,
 		},
@@ -183,7 +183,7 @@ func TestAlibabaOutcomes(t *testing.T) {
 			delivery.Refused{Text: "Function Compute: the caller AKID with ***** and ***** may not &quot;*****&quot; (Status Code: 403; Error Code: AccessDenied; " +
 				"Request ID: req-1)"}, 1,
 		},
-		"no such queue": {
+		"missing queue": {
 			queue, list{mnsFails(404, "QueueNotExist", "The queue name you provided is not exist.")}, false,
 			delivery.Refused{Text: "Simple Message Queue: The queue name you provided is not exist. (Status Code: 404; Error Code: QueueNotExist; " +
 				"Request ID: req-1)" + notHere}, 1,
@@ -201,8 +201,8 @@ func TestAlibabaOutcomes(t *testing.T) {
 			delivery.Refused{Text: "Function Compute: no (Status Code: 400; Error Code: " + strings.Repeat("c", 200) + "…; Request ID: " +
 				strings.Repeat("r", 200) + "…)"}, 1,
 		},
-		"nothing but a status": {fc3, list{replies(418)}, false, delivery.Refused{Text: "Function Compute: I'm a teapot (Status Code: 418)"}, 1},
-		"a redirect":           {fc3, list{replies(302)}, false, delivery.Refused{Text: "Function Compute: Found (Status Code: 302)"}, 1},
+		"status without a body": {fc3, list{replies(418)}, false, delivery.Refused{Text: "Function Compute: I'm a teapot (Status Code: 418)"}, 1},
+		"a redirect":            {fc3, list{replies(302)}, false, delivery.Refused{Text: "Function Compute: Found (Status Code: 302)"}, 1},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {

@@ -11,9 +11,9 @@ import (
 	"github.com/pintle-dev/pintle/wire"
 )
 
-// TestAway checks that requests for functions and local topics, and the tasks of executions, wait for a node that has
+// TestRequestsWaitForNodeWithFunctions checks that requests for functions and local topics, and the tasks of executions, wait for a node that has
 // these, and do not go to AWS.
-func TestAway(t *testing.T) {
+func TestRequestsWaitForNodeWithFunctions(t *testing.T) {
 	server, calls := fakeAWS(t, func(w http.ResponseWriter) { w.WriteHeader(http.StatusAccepted) })
 	configureAWS(t, server.URL, "AKIDEXAMPLE")
 	const (

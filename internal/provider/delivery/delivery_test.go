@@ -234,7 +234,7 @@ func TestNewChecksConfig(t *testing.T) {
 	}
 }
 
-func TestStartClaimsWhatIsReady(t *testing.T) {
+func TestStartClaimsReadyRequests(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := start(t, func(_ *delivery.Config, w *world) {
 			other := refusedAtOnce("other", 1)
@@ -252,7 +252,7 @@ func TestStartClaimsWhatIsReady(t *testing.T) {
 	})
 }
 
-func TestTickFindsForgottenRows(t *testing.T) {
+func TestTickFindsUnreportedRows(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := start(t, nil)
 		synctest.Wait()
@@ -334,9 +334,9 @@ func TestReportIsRepeated(t *testing.T) {
 		err  error
 		want int
 	}{
-		"until it is taken":         {nil, 6},
-		"not on a closed store":     {fmt.Errorf("report: %w", store.ErrClosed), 6},
-		"not of a row that is gone": {fmt.Errorf("report: %w", store.ErrNotFound), 6},
+		"until it succeeds":     {nil, 6},
+		"not on a closed store": {fmt.Errorf("report: %w", store.ErrClosed), 6},
+		"not for a deleted row": {fmt.Errorf("report: %w", store.ErrNotFound), 6},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -367,7 +367,7 @@ func TestReportIsRepeated(t *testing.T) {
 	}
 }
 
-func TestRunEndsThoughReportsFail(t *testing.T) {
+func TestRunEndsIfReportsFail(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		tried := make(chan struct{}, 1)
 		w := start(t, func(c *delivery.Config, _ *world) {

@@ -107,7 +107,7 @@ func TestTaskThatTakesTooLong(t *testing.T) {
 	}
 }
 
-func TestTaskNobodyCanReach(t *testing.T) {
+func TestTaskWithUnreachableEndpoint(t *testing.T) {
 	server := httptest.NewServer(http.NotFoundHandler())
 	server.Close()
 	configureAWS(t, server.URL, "AKIDEXAMPLE")
@@ -181,9 +181,9 @@ func (p processes) Invoke(_ string, event local.Event) error {
 	return nil
 }
 
-// TestTriesAreToldApart checks that the end of an abandoned try does not affect the next one, which may run on another
+// TestAbandonedTryDoesNotAffectNext checks that the end of an abandoned try does not affect the next one, which may run on another
 // node. A try that is sent again does not start again.
-func TestTriesAreToldApart(t *testing.T) {
+func TestAbandonedTryDoesNotAffectNext(t *testing.T) {
 	p := processes{make(chan local.Event, 10)}
 	var node atomic.Int64
 	node.Store(1)

@@ -39,9 +39,9 @@ func (c *counted) take(n int) {
 	c.most = max(c.most, c.hand)
 }
 
-// TestABigStackStarvesNobody creates a stack with 10,000 ready requests and, after it has filled the queue, many small
+// TestLargeStackDoesNotStarveOthers creates a stack with 10,000 ready requests and, after it has filled the queue, many small
 // ones. The small ones are sent as soon as there is room. The queue never exceeds its limit.
-func TestABigStackStarvesNobody(t *testing.T) {
+func TestLargeStackDoesNotStarveOthers(t *testing.T) {
 	const big, small, queue = 10_000, 40, 64
 	keys, err := store.NewKeys(store.Key{ID: "a", Secret: bytes.Repeat([]byte{'a'}, store.KeySize)})
 	if err != nil {

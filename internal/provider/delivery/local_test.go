@@ -136,9 +136,9 @@ func TestLocalEnvelopes(t *testing.T) {
 	checkDocument(t, strings.Replace(sns.Message, `"a2"`, `"a"`, 1))
 }
 
-// TestQuietEnds checks that a handler's return is not reported as a death, and that with FidelityAWS an exit is not
+// TestReturnIsNotReportedAsDeath checks that a handler's return is not reported as a death, and that with FidelityAWS an exit is not
 // either.
-func TestQuietEnds(t *testing.T) {
+func TestReturnIsNotReportedAsDeath(t *testing.T) {
 	for mode, fidelity := range map[string]bool{"returns": false, "exits": true} {
 		t.Run(mode, func(t *testing.T) {
 			ended := make(chan struct{}, 1)
@@ -162,9 +162,9 @@ func TestQuietEnds(t *testing.T) {
 	}
 }
 
-// TestOver checks that this node stops executing a request when its function has returned. The node does not wait for
+// TestExecutionEndsWithFunction checks that this node stops executing a request when its function has returned. The node does not wait for
 // the first look, because nothing runs any more.
-func TestOver(t *testing.T) {
+func TestExecutionEndsWithFunction(t *testing.T) {
 	w := startLocal(t, "returns", "", func(_ *delivery.Config, l *local.Config) {
 		done := l.Done
 		l.Done = func(id string, o local.Outcome) {

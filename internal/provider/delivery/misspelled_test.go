@@ -26,12 +26,12 @@ func TestMisspelled(t *testing.T) {
 			"Nothing was sent to the cloud: fix the service token, or if you mean the function in AWS, use " + near + ":$LATEST"},
 		"a topic": {strings.Replace(topic, "thing", "Thing", 1), []string{"thing"}, wire.Create, false, `no local provider named "Thing", ` +
 			`did you mean "thing"? Nothing was sent to the cloud: fix the service token, or to send it to the cloud all the same, start with --fidelity aws`},
-		"a declared token":             {near, []string{function}, wire.Create, false, `did you mean "` + function + `"?`},
-		"a macro":                      {near, []string{"thing"}, store.TypeMacro, false, `no local provider named "thinng", did you mean "thing"? Nothing was sent`},
-		"a version":                    {near + ":$LATEST", []string{"thing"}, wire.Create, true, ""},
-		"another name":                 {near, []string{"orders"}, wire.Create, true, ""},
-		"the Delete of one that is so": {near, []string{"thing"}, wire.Delete, true, ""},
-		"only a number differs":        {function + "2", []string{"thing1"}, wire.Create, true, ""},
+		"a declared token":      {near, []string{function}, wire.Create, false, `did you mean "` + function + `"?`},
+		"a macro":               {near, []string{"thing"}, store.TypeMacro, false, `no local provider named "thinng", did you mean "thing"? Nothing was sent`},
+		"a version":             {near + ":$LATEST", []string{"thing"}, wire.Create, true, ""},
+		"another name":          {near, []string{"orders"}, wire.Create, true, ""},
+		"Delete with this name": {near, []string{"thing"}, wire.Delete, true, ""},
+		"only a number differs": {function + "2", []string{"thing1"}, wire.Create, true, ""},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {

@@ -100,7 +100,7 @@ func TestUnsettledRequestsMayComeAgain(t *testing.T) {
 	}
 }
 
-func TestMemoryOfTheSettledIsBounded(t *testing.T) {
+func TestSettledIDsAreBounded(t *testing.T) {
 	q := newQueue(2, 4)
 	for _, id := range strings.Fields("a b c d e f g h i j") {
 		q.offer(1, rows(1, id))
@@ -114,7 +114,7 @@ func TestMemoryOfTheSettledIsBounded(t *testing.T) {
 	}
 }
 
-func TestARequestWithoutBodyIsLeftToTheTable(t *testing.T) {
+func TestRequestWithoutBodyIsReadFromTable(t *testing.T) {
 	q := newQueue(4, 4)
 	r := rows(1, "a")
 	r[0].Body = nil

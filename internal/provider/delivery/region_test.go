@@ -25,10 +25,10 @@ func TestRecordedD22(t *testing.T) {
 	}{
 		{"a function of the region", here, "222222222222", wire.Create, true, ""},
 		{"a function of another region", there, "222222222222", wire.Create, false, refused},
-		{"a function of another region, with the fidelity of AWS", there, "222222222222", wire.Create, true, refused},
-		{"a function that made a resource before", there, "222222222222", wire.Delete, false, ""},
+		{"function of another region, fidelity AWS", there, "222222222222", wire.Create, true, refused},
+		{"function that created the resource before", there, "222222222222", wire.Delete, false, ""},
 		{"a declared provider", there, "", wire.Create, false, ""},
-		{"a declared provider, with the fidelity of AWS", there, "", wire.Create, true, refused},
+		{"declared provider, fidelity AWS", there, "", wire.Create, true, refused},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			// No process has this name, so a request that passes the check is refused for that.

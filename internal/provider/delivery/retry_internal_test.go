@@ -52,22 +52,22 @@ func TestPersist(t *testing.T) {
 	}{
 		"at once":   {time.Hour, func(int) verdict { return verdict{outcome: Accepted{}} }, 0, 0, Accepted{}},
 		"not again": {time.Hour, func(int) verdict { return refused("no") }, 0, 0, Refused{Text: "no"}},
-		"a while": {time.Hour, func(n int) verdict {
+		"after some attempts": {time.Hour, func(n int) verdict {
 			if n < 3 {
 				return ill
 			}
 			return verdict{outcome: Accepted{}}
 		}, 2 * time.Second, 0, Accepted{}},
-		"what was asked for": {time.Hour, func(n int) verdict {
+		"after the requested delay": {time.Hour, func(n int) verdict {
 			if n < 1 {
 				return verdict{wait: 20 * time.Second}
 			}
 			return verdict{outcome: Accepted{}}
 		}, 20 * time.Second, 20 * time.Second, Accepted{}},
-		"for ever":             {time.Hour, func(int) verdict { return ill }, time.Minute, time.Minute, Refused{Text: "ill"}},
-		"for ever, but short":  {2 * time.Second, func(int) verdict { return ill }, 2 * time.Second, 2 * time.Second, Refused{Text: "ill"}},
-		"delivered once":       {time.Minute, func(n int) verdict { return verdict{text: "ill", delivered: n == 0} }, time.Minute, time.Minute, Refused{Text: "ill", Delivered: true}},
-		"delivered, then told": {time.Minute, deliveredThenRefused, time.Second, 0, Refused{Text: "no", Delivered: true}},
+		"until the retries end":   {time.Hour, func(int) verdict { return ill }, time.Minute, time.Minute, Refused{Text: "ill"}},
+		"until the timeout":       {2 * time.Second, func(int) verdict { return ill }, 2 * time.Second, 2 * time.Second, Refused{Text: "ill"}},
+		"delivered once":          {time.Minute, func(n int) verdict { return verdict{text: "ill", delivered: n == 0} }, time.Minute, time.Minute, Refused{Text: "ill", Delivered: true}},
+		"delivered, then refused": {time.Minute, deliveredThenRefused, time.Second, 0, Refused{Text: "no", Delivered: true}},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -135,7 +135,7 @@ func deliveredThenRefused(n int) verdict {
 	return refused("no")
 }
 
-func TestPersistTellsOfItsProgress(t *testing.T) {
+func TestPersistReportsProgress(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var texts []string
 		d := idle(t, func(_ wire.RequestID, text string) { texts = append(texts, text) })

@@ -250,8 +250,8 @@ func TestROSWebOutcomes(t *testing.T) {
 		"delete, cut":                      {"", wire.Delete, cut, delivery.Accepted{}, 2},
 		"sync, an answer":                  {"[sync]", wire.Create, body(200, "\n "+rosAnswer), delivery.Answered{Body: []byte("\n " + rosAnswer)}, 1},
 		"sync, 201":                        {"[sync]", wire.Create, body(201, rosAnswer), delivery.Answered{Body: []byte(rosAnswer)}, 1},
-		"sync, JSON that is no answer":     {"[sync]", wire.Create, body(200, `{"ok":true}`), delivery.Answered{Body: []byte(`{"ok":true}`)}, 1},
-		"sync, nothing":                    {"[sync]", wire.Create, status(200), refused("POST URL/hook: 200 OK with " + noDocument), 1},
+		"sync, JSON that is not an answer": {"[sync]", wire.Create, body(200, `{"ok":true}`), delivery.Answered{Body: []byte(`{"ok":true}`)}, 1},
+		"sync, empty reply":                {"[sync]", wire.Create, status(200), refused("POST URL/hook: 200 OK with " + noDocument), 1},
 		"sync, 202":                        {"[sync]", wire.Update, status(202), refused("POST URL/hook: 202 Accepted with " + noDocument), 1},
 		"sync, a text":                     {"[sync]", wire.Create, body(200, "hunter2&more"), refused("POST URL/hook: 200 OK with " + noDocument + ", not with *****"), 1},
 		"sync, too long":                   {"[sync]", wire.Create, body(200, long), delivery.Answered{Body: []byte(long[:4097]), Size: len(long)}, 1},
@@ -260,7 +260,7 @@ func TestROSWebOutcomes(t *testing.T) {
 		"sync and idempotent create, cut":  {"[idempotent,sync]", wire.Create, func(n int, w http.ResponseWriter) { cut(n, w); fmt.Fprint(w, rosAnswer) }, delivery.Answered{Body: []byte(rosAnswer)}, 2},
 		"sync create, cut":                 {"[sync]", wire.Create, cut, refused("POST URL/hook: EOF" + notAgain), 1},
 		"sync create, cut within a reply":  {"[sync]", wire.Create, halfROSAnswer, refused("POST URL/hook: unexpected EOF" + notAgain), 1},
-		"sync delete, cut within an reply": {"[sync]", wire.Delete, halfROSAnswer, delivery.Answered{Body: []byte(rosAnswer)}, 2},
+		"sync delete, cut within a reply":  {"[sync]", wire.Delete, halfROSAnswer, delivery.Answered{Body: []byte(rosAnswer)}, 2},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {

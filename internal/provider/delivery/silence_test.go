@@ -49,7 +49,7 @@ func (w *world) sends(t *testing.T, r store.Request) delivery.Outcome {
 }
 
 func TestSilent(t *testing.T) {
-	t.Run("nothing may answer", func(t *testing.T) {
+	t.Run("no remaining work", func(t *testing.T) {
 		w := startSilent(t, nil)
 		if diff := cmp.Diff(settling, w.sends(t, request("a", 1, localTopic))); diff != "" {
 			t.Error(diff)
@@ -93,9 +93,9 @@ func TestSilent(t *testing.T) {
 	})
 }
 
-// TestSilentPastItsTime checks that work that never ends, such as a permanent thread, counts only until the provider's
+// TestSilentUntilTimeout checks that work that never ends, such as a permanent thread, counts only until the provider's
 // timeout.
-func TestSilentPastItsTime(t *testing.T) {
+func TestSilentUntilTimeout(t *testing.T) {
 	w := startSilent(t, func(_ *delivery.Config, o *local.Outcome) {
 		o.Work = func(context.Context) string { return "1 thread (metrics)" }
 	})
@@ -152,9 +152,9 @@ func TestSilentAndSettled(t *testing.T) {
 	}
 }
 
-// TestNotSilent checks that the handler of a notification need not answer, and that a result inside this process is the
+// TestReturnIsNotSilence checks that the handler of a notification need not answer, and that a result inside this process is the
 // answer.
-func TestNotSilent(t *testing.T) {
+func TestReturnIsNotSilence(t *testing.T) {
 	for name, r := range map[string]store.Request{"notification": stackEvent(localTopic), "inside": request("a", 1, localTopic)} {
 		t.Run(name, func(t *testing.T) {
 			ended := make(chan struct{})

@@ -110,16 +110,16 @@ func TestTopics(t *testing.T) {
 		"several":              {topics: &someTopics{functions: []string{subscriber, "f"}}, want: accepted, texts: 1},
 		"a URL":                {topics: &someTopics{others: 1}, want: accepted, texts: 1},
 		"a function and a URL": {topics: &someTopics{functions: []string{subscriber}, others: 1}, want: accepted, texts: 1},
-		"what passes":          {topics: &someTopics{others: 1, fails: []error{nil, errors.New("busy"), lasting(false)}}, want: accepted, texts: 1},
-		"what lasts":           {topics: &someTopics{others: 1, fails: []error{nil, lasting(true)}}, want: delivery.Refused{Text: subscribedTopic + ": ***** is wrong"}},
+		"temporary errors":     {topics: &someTopics{others: 1, fails: []error{nil, errors.New("busy"), lasting(false)}}, want: accepted, texts: 1},
+		"permanent error":      {topics: &someTopics{others: 1, fails: []error{nil, lasting(true)}}, want: delivery.Refused{Text: subscribedTopic + ": ***** is wrong"}},
 		"none": {want: delivery.Refused{Text: subscribedTopic + " has no confirmed subscription, so nothing would receive the request: " +
 			"subscribe a function to the topic"}},
-		"none, as on AWS":     {fidelity: true, want: accepted},
-		"none to be told":     {change: tell, want: accepted},
-		"several to be told":  {topics: &someTopics{others: 2}, change: tell, want: accepted, texts: 1},
-		"another function":    {topics: &someTopics{functions: []string{"arn:aws:lambda:us-east-1:1:function:f"}}, want: delivery.Refused{Text: subscribedTopic + " has one subscription, for arn:aws:lambda:us-east-1:1:function:f, and no local function has this name"}},
-		"another one, as AWS": {topics: &someTopics{functions: []string{"arn:aws:lambda:us-east-1:1:function:f"}}, fidelity: true, want: accepted},
-		"nobody to be asked again": {topics: &someTopics{others: 1}, change: ask, want: delivery.Poll{For: "b", Try: 1, Outcome: delivery.Refused{
+		"none, as on AWS":             {fidelity: true, want: accepted},
+		"none, cancellation":          {change: tell, want: accepted},
+		"several, cancellation":       {topics: &someTopics{others: 2}, change: tell, want: accepted, texts: 1},
+		"another function":            {topics: &someTopics{functions: []string{"arn:aws:lambda:us-east-1:1:function:f"}}, want: delivery.Refused{Text: subscribedTopic + " has one subscription, for arn:aws:lambda:us-east-1:1:function:f, and no local function has this name"}},
+		"another function, as on AWS": {topics: &someTopics{functions: []string{"arn:aws:lambda:us-east-1:1:function:f"}}, fidelity: true, want: accepted},
+		"no process to poll": {topics: &someTopics{others: 1}, change: ask, want: delivery.Poll{For: "b", Try: 1, Outcome: delivery.Refused{
 			Text: "no process serves " + subscribedTopic + " any more, one of which said that it was to be asked again"}}},
 		"another region": {topics: &someTopics{others: 1}, region: "eu-west-1", want: delivery.Refused{Text: "Invalid parameter: TopicArn (Service: AmazonSNS; " +
 			"Status Code: 400; Error Code: InvalidParameter; Request ID: a): " + subscribedTopic + " is in us-east-1, and a service token must be in the region of its stack, eu-west-1"}},

@@ -104,9 +104,9 @@ func TestWaitingNeedsAProcess(t *testing.T) {
 	}
 }
 
-// TestDeathOfATryIsTold checks that the death of a poll's process is reported even with FidelityAWS, because the
+// TestDeathOfPollIsReported checks that the death of a poll's process is reported even with FidelityAWS, because the
 // service knows no polls.
-func TestDeathOfATryIsTold(t *testing.T) {
+func TestDeathOfPollIsReported(t *testing.T) {
 	w := startLocal(t, "exits", "", func(c *delivery.Config, _ *local.Config) { c.FidelityAWS = true })
 	w.Dispatch([]store.Request{poll("p", "a", localTopic, 1, `{}`)})
 	w.next(t)

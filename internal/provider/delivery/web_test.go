@@ -212,7 +212,7 @@ func TestStopLeavesAHangingRequestReady(t *testing.T) {
 	}
 }
 
-func TestStopWaitsForWhatIsBeingSent(t *testing.T) {
+func TestStopWaitsForSends(t *testing.T) {
 	came, stopping := make(chan struct{}), make(chan struct{})
 	server := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {
 		close(came)
@@ -243,7 +243,7 @@ func hanging(t *testing.T, came chan struct{}) *httptest.Server {
 	return server
 }
 
-func TestHungProvidersDoNotHoldOthersUp(t *testing.T) {
+func TestHungProvidersDoNotDelayOthers(t *testing.T) {
 	hung := hanging(t, nil)
 	quick := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
 	defer quick.Close()

@@ -35,7 +35,7 @@ func TestCancel(t *testing.T) {
 			t.Errorf("%v", got)
 		}
 	})
-	t.Run("a handler that returns in the grace keeps its process", func(t *testing.T) {
+	t.Run("handler that returns in the grace period keeps its process", func(t *testing.T) {
 		post := newPost(t)
 		k := newKit(t, "handle", one)
 		k.invoke("a", task{Do: "release", Answer: post.addr()})
@@ -54,7 +54,7 @@ func TestCancel(t *testing.T) {
 		}
 		k.next()
 	})
-	t.Run("drops what waits", func(t *testing.T) {
+	t.Run("drops queued requests", func(t *testing.T) {
 		post := newPost(t)
 		k := newKit(t, "handle", one)
 		k.invoke("first", task{Do: "release", Answer: post.addr()})
@@ -69,7 +69,7 @@ func TestCancel(t *testing.T) {
 		k.Cancel("first", 0) // has finished
 		k.Cancel("unknown", 0)
 	})
-	t.Run("drops what waits for a process to start", func(t *testing.T) {
+	t.Run("drops requests that wait for a process to start", func(t *testing.T) {
 		k := newKit(t, "init-hang", func(c *local.Config, _ *local.Provider) {
 			c.InitTimeout = time.Hour
 		})

@@ -31,10 +31,10 @@ def handler(event, context):
 		function bool
 		want     string
 	}{
-		"left out":                  {nil, false, "[]"},
-		"left out of a function":    {nil, true, "[]"},
-		"as it comes":               {map[string]string{bootstrap.PatientVariable: "1"}, false, "[120]"},
-		"as it comes in a function": {map[string]string{bootstrap.PatientVariable: "1"}, true, "[120]"},
+		"variable not set":           {nil, false, "[]"},
+		"variable not set, function": {nil, true, "[]"},
+		"variable set":               {map[string]string{bootstrap.PatientVariable: "1"}, false, "[120]"},
+		"variable set, function":     {map[string]string{bootstrap.PatientVariable: "1"}, true, "[120]"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			k := newScriptKit(t, map[string]string{"h.py": code}, project.Provider{Target: "h.py"}, func(c *local.Config, p *local.Provider) {

@@ -164,7 +164,7 @@ func TestInsideStops(t *testing.T) {
 	}
 }
 
-func TestInsideIsNoTarget(t *testing.T) {
+func TestInsideRejectsTarget(t *testing.T) {
 	target, err := local.ParseTarget("", "http://127.0.0.1/")
 	if err != nil {
 		t.Fatal(err)

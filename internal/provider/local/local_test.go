@@ -69,7 +69,7 @@ func TestOutcomes(t *testing.T) {
 			Kind: local.Errored, Delivered: true, Type: "Runtime.NoResponse",
 			Message: "the provider's process asked for its next event before it posted a response to this one",
 		}},
-		{"too much", task{Do: "large"}, local.Outcome{
+		{"output too large", task{Do: "large"}, local.Outcome{
 			Kind: local.Errored, Delivered: true, Type: "Function.ResponseSizeTooLarge",
 			Message: "the handler returned more than 6291456 bytes",
 		}},
@@ -112,8 +112,8 @@ func TestResultIsDroppedUnlessWanted(t *testing.T) {
 	}
 }
 
-// TestOver checks that Over is set after the return of a Lambda function, but not of other handlers.
-func TestOver(t *testing.T) {
+// TestOverIsSetByFunctions checks that Over is set after the return of a Lambda function, but not of other handlers.
+func TestOverIsSetByFunctions(t *testing.T) {
 	for _, function := range []bool{false, true} {
 		k := newKit(t, "handle", func(_ *local.Config, p *local.Provider) {
 			if function {

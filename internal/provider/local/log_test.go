@@ -139,7 +139,7 @@ func TestTailIsBounded(t *testing.T) {
 	}
 }
 
-func TestCutLineShowsNoHalfSecret(t *testing.T) {
+func TestTruncatedLineHidesPartialSecret(t *testing.T) {
 	k := newKit(t, "handle", nil)
 	secret := strings.Repeat("0123456789abcdef", 8)
 	line := strings.Repeat("x", 8<<10-64) + secret + " and more"

@@ -48,7 +48,7 @@ func TestSchema(t *testing.T) {
 		{"fails", "exit 3", "", "exit status 3"},
 		{"no JSON", "echo hello", "", "not a JSON object"},
 		{"another value", "echo [1]", "", "not a JSON object"},
-		{"too much", "exec cat /dev/zero", "", "more than 1048576 bytes"},
+		{"output too large", "exec cat /dev/zero", "", "more than 1048576 bytes"},
 		{"reads", `read line; echo "{\"a\": \"$line\"}"`, `{"a": ""}`, ""},
 		{"killed", "kill -9 $$", "", "signal: killed"},
 	} {
@@ -131,9 +131,9 @@ func TestSchemaIsKept(t *testing.T) {
 	}
 }
 
-// TestNoSchemaIsKeptForAWhile checks that the absence of a schema is cached for a limited time, because it may have a
+// TestMissingSchemaIsCachedBriefly checks that the absence of a schema is cached for a limited time, because it may have a
 // temporary cause. A killed program is not cached.
-func TestNoSchemaIsKeptForAWhile(t *testing.T) {
+func TestMissingSchemaIsCachedBriefly(t *testing.T) {
 	schemas, counted := t.TempDir(), filepath.Join(t.TempDir(), "counted")
 	target, err := local.ParseTarget("", os.Args[0])
 	if err != nil {

@@ -346,23 +346,23 @@ func TestNodeStyles(t *testing.T) {
 			setTimeout(() => { n++ }, 20); callback(null, {get toJSON() { return () => n }}) }`, "", `1`},
 		"does not wait": {"f.js", `exports.handler = (event, context, callback) => { context.callbackWaitsForEmptyEventLoop = false;
 			setTimeout(() => {}, 3600000); callback(null, 'now') }`, "", `"now"`},
-		"idle":            {"f.js", `exports.handler = () => { setTimeout(() => {}, 5) }`, "", `null`},
-		"throws":          {"f.js", `exports.handler = () => { throw new TypeError('thrown') }`, "", `TypeError: thrown`},
-		"module":          {"f.mjs", `import {basename} from 'node:path'; export const handler = async () => basename(import.meta.url)`, "", `"f.mjs"`},
-		"default":         {"f.mjs", `export default async () => 'default'`, "", `"default"`},
-		"one function":    {"f.cjs", `module.exports = async () => 'whole'`, "", `"whole"`},
-		"top-level await": {"f.mjs", `const x = await Promise.resolve(3); export async function handler() { return x }`, "", `3`},
-		"named":           {"f.js", `exports.other = async () => 'other'`, "other", `"other"`},
-		"file and name":   {"f.js", `exports.other = async () => 'other'`, "f.other", `"other"`},
-		"nested":          {"f.js", `exports.a = {b: {n: 4, async c() { return this.n }}}`, "f.a.b.c", `4`},
-		"another's":       {"f.js", `exports.handler = async () => 1`, "other", `Runtime.HandlerNotFound: f.js does not export 'other'`},
+		"idle":                    {"f.js", `exports.handler = () => { setTimeout(() => {}, 5) }`, "", `null`},
+		"throws":                  {"f.js", `exports.handler = () => { throw new TypeError('thrown') }`, "", `TypeError: thrown`},
+		"module":                  {"f.mjs", `import {basename} from 'node:path'; export const handler = async () => basename(import.meta.url)`, "", `"f.mjs"`},
+		"default":                 {"f.mjs", `export default async () => 'default'`, "", `"default"`},
+		"one function":            {"f.cjs", `module.exports = async () => 'whole'`, "", `"whole"`},
+		"top-level await":         {"f.mjs", `const x = await Promise.resolve(3); export async function handler() { return x }`, "", `3`},
+		"named":                   {"f.js", `exports.other = async () => 'other'`, "other", `"other"`},
+		"file and name":           {"f.js", `exports.other = async () => 'other'`, "f.other", `"other"`},
+		"nested":                  {"f.js", `exports.a = {b: {n: 4, async c() { return this.n }}}`, "f.a.b.c", `4`},
+		"handler of another name": {"f.js", `exports.handler = async () => 1`, "other", `Runtime.HandlerNotFound: f.js does not export 'other'`},
 		"none": {"f.js", `exports.run = async () => 1`, "", `Runtime.HandlerNotFound: f.js does not export 'handler' or 'default': ` +
 			`export one of these, or say which it is with handler: in pintle.yaml`},
-		"of another role": {"f.js", `exports.onEvent = async () => 1`, "", `Runtime.HandlerNotFound: f.js does not export 'handler' or 'default', ` +
+		"function of another role": {"f.js", `exports.onEvent = async () => 1`, "", `Runtime.HandlerNotFound: f.js does not export 'handler' or 'default', ` +
 			`but onEvent: a function that returns its result is declared as onEvent: in pintle.yaml`},
-		"syntax":         {"f.js", `exports.handler = async () => {`, "", `Runtime.UserCodeSyntaxError: f.js: SyntaxError: Unexpected end of input`},
-		"missing file":   {"f.js", `require('./no-such-file')`, "", `Runtime.ImportModuleError: f.js: Cannot find module './no-such-file'`},
-		"throws at once": {"f.js", `throw new RangeError('at once')`, "", `RangeError: at once`},
+		"syntax":             {"f.js", `exports.handler = async () => {`, "", `Runtime.UserCodeSyntaxError: f.js: SyntaxError: Unexpected end of input`},
+		"missing file":       {"f.js", `require('./no-such-file')`, "", `Runtime.ImportModuleError: f.js: Cannot find module './no-such-file'`},
+		"throws when loaded": {"f.js", `throw new RangeError('at once')`, "", `RangeError: at once`},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -423,12 +423,12 @@ func TestPythonStyles(t *testing.T) {
 		"not callable":   {"run = 1", "run", "Runtime.HandlerNotFound: Handler 'run' missing on module 'f'"},
 		"none": {"", "", "Runtime.HandlerNotFound: Handler 'handler' or 'lambda_handler' missing on module 'f': " +
 			"give the function one of these names, or say which it is with handler: in pintle.yaml"},
-		"of another role": {"def on_event(event, context): pass", "", "Runtime.HandlerNotFound: Handler 'handler' or 'lambda_handler' " +
+		"function of another role": {"def on_event(event, context): pass", "", "Runtime.HandlerNotFound: Handler 'handler' or 'lambda_handler' " +
 			"missing on module 'f', but there is on_event: a function that returns its result is declared as onEvent: in pintle.yaml"},
-		"syntax":         {"def handler(:", "", "Runtime.UserCodeSyntaxError: Syntax error in module 'f': invalid syntax (f.py, line 1)"},
-		"missing part":   {"import json.no_such", "", "Runtime.ImportModuleError: Unable to import module 'f': No module named 'json.no_such'"},
-		"raises at once": {"raise KeyError('at once')", "", "KeyError: 'at once'"},
-		"beside it":      {"import beside\nhandler = beside.answer", "", `"beside"`},
+		"syntax":              {"def handler(:", "", "Runtime.UserCodeSyntaxError: Syntax error in module 'f': invalid syntax (f.py, line 1)"},
+		"missing part":        {"import json.no_such", "", "Runtime.ImportModuleError: Unable to import module 'f': No module named 'json.no_such'"},
+		"raises when loaded":  {"raise KeyError('at once')", "", "KeyError: 'at once'"},
+		"next to the handler": {"import beside\nhandler = beside.answer", "", `"beside"`},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -438,7 +438,7 @@ func TestPythonStyles(t *testing.T) {
 			wantResult(t, k.send("1", "{}"), test.want)
 		})
 	}
-	t.Run("a name of the library's", func(t *testing.T) {
+	t.Run("name of a standard module", func(t *testing.T) {
 		k := newScriptKit(t, map[string]string{"queue.py": "def handler(event, context): return __name__"}, project.Provider{Target: "queue.py"}, nil)
 		wantResult(t, k.send("1", "{}"), `"queue"`)
 	})

@@ -64,18 +64,18 @@ def handler(event, context):
 		env    string // VIRTUAL_ENV of the provider
 		want   string // below the test's directory, or an absolute path
 	}{
-		"none":                     {},
-		"beside the handler":       {venvs: []string{"project/src/.venv"}, want: "project/src/.venv"},
-		"without a dot":            {venvs: []string{"project/src/venv"}, want: "project/src/venv"},
-		"in the project":           {files: []string{"project/pintle.yaml"}, venvs: []string{"project/.venv"}, active: shared, want: "project/.venv"},
-		"in the repository":        {files: []string{".git/HEAD"}, venvs: []string{".venv"}, want: ".venv"},
-		"nearest":                  {files: []string{"pintle.yaml"}, venvs: []string{".venv", "project/venv"}, want: "project/venv"},
-		"above the project":        {files: []string{"project/pintle.yaml"}, venvs: []string{".venv"}},
-		"without a project":        {venvs: []string{"project/.venv"}},
-		"active":                   {active: shared, want: shared},
-		"active and gone":          {active: filepath.Join(root, "gone")},
-		"the provider's":           {active: shared, env: own, want: own},
-		"a directory of that name": {files: []string{"project/src/venv/__init__.py"}},
+		"none":                                 {},
+		"next to the handler":                  {venvs: []string{"project/src/.venv"}, want: "project/src/.venv"},
+		"without a dot":                        {venvs: []string{"project/src/venv"}, want: "project/src/venv"},
+		"in the project":                       {files: []string{"project/pintle.yaml"}, venvs: []string{"project/.venv"}, active: shared, want: "project/.venv"},
+		"in the repository":                    {files: []string{".git/HEAD"}, venvs: []string{".venv"}, want: ".venv"},
+		"nearest":                              {files: []string{"pintle.yaml"}, venvs: []string{".venv", "project/venv"}, want: "project/venv"},
+		"above the project":                    {files: []string{"project/pintle.yaml"}, venvs: []string{".venv"}},
+		"without a project":                    {venvs: []string{"project/.venv"}},
+		"active":                               {active: shared, want: shared},
+		"active but deleted":                   {active: filepath.Join(root, "gone")},
+		"the provider's":                       {active: shared, env: own, want: own},
+		"directory that is not an environment": {files: []string{"project/src/venv/__init__.py"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			dir, err := filepath.EvalSymlinks(t.TempDir())

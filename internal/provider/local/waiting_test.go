@@ -47,15 +47,15 @@ func TestWaitingResult(t *testing.T) {
 		kind   local.OutcomeKind
 		says   string
 	}{
-		"null":          {`null`, local.Returned, ""},
-		"no JSON":       {`pintleWaiting`, local.Returned, ""},
-		"something":     {`{"PhysicalResourceId": "pintleWaiting"}`, local.Returned, ""},
-		"large":         {`{"Data": "` + strings.Repeat("x", 1<<20) + `"}`, local.Returned, ""},
-		"no pause":      {`{"pintleWaiting": {"until": "2026-11-21T10:00:00Z", "pending": "hunter3"}}`, local.Errored, "cannot be read: "},
-		"most":          {waiting(strings.Repeat("x", wire.MaxPending-2)), local.Waiting, ""},
-		"too much":      {waiting(strings.Repeat("x", wire.MaxPending-1)), local.Errored, "cannot be read: "},
-		"far too much":  {waiting(strings.Repeat("x", wire.MaxPending+17<<10)), local.Errored, "of more than 278528 bytes"},
-		"too large all": {waiting(strings.Repeat("x", 6<<20)), local.Errored, "more than 6291456 bytes"},
+		"null":               {`null`, local.Returned, ""},
+		"no JSON":            {`pintleWaiting`, local.Returned, ""},
+		"something":          {`{"PhysicalResourceId": "pintleWaiting"}`, local.Returned, ""},
+		"large":              {`{"Data": "` + strings.Repeat("x", 1<<20) + `"}`, local.Returned, ""},
+		"no pause":           {`{"pintleWaiting": {"until": "2026-11-21T10:00:00Z", "pending": "hunter3"}}`, local.Errored, "cannot be read: "},
+		"most":               {waiting(strings.Repeat("x", wire.MaxPending-2)), local.Waiting, ""},
+		"too large":          {waiting(strings.Repeat("x", wire.MaxPending-1)), local.Errored, "cannot be read: "},
+		"far too large":      {waiting(strings.Repeat("x", wire.MaxPending+17<<10)), local.Errored, "of more than 278528 bytes"},
+		"too large in total": {waiting(strings.Repeat("x", 6<<20)), local.Errored, "more than 6291456 bytes"},
 	} {
 		got := run("2", test.answer)
 		if got.Kind != test.kind || !strings.Contains(got.Message, test.says) || strings.Contains(got.Message, "hunter") {

@@ -136,9 +136,9 @@ func TestWorkOfAnExecutable(t *testing.T) {
 	}
 }
 
-// TestNoWorkIsSeen checks that remaining work is reported neither for a Lambda function, because Lambda stops it, nor
+// TestRemainingWorkIsNotReported checks that remaining work is reported neither for a Lambda function, because Lambda stops it, nor
 // for a provider that runs inside this process.
-func TestNoWorkIsSeen(t *testing.T) {
+func TestRemainingWorkIsNotReported(t *testing.T) {
 	k := newKit(t, "handle", func(_ *local.Config, p *local.Provider) { p.Function = &local.Function{} })
 	if k.run("1", task{Do: "answer"}); k.work != nil {
 		t.Error("work of a function")

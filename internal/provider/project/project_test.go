@@ -121,7 +121,7 @@ func TestParseProblems(t *testing.T) {
 	}{
 		{"unknown key", "stac: a", []string{`1:1: the project file has no key "stac": did you mean stack?`}},
 		{"another case", "Providers: {}", []string{`1:1: the project file has no key "Providers": did you mean providers?`}},
-		{"nothing near", "stack: a\nwhatever: b", []string{
+		{"no similar name", "stack: a\nwhatever: b", []string{
 			`2:1: the project file has no key "whatever": known are stack, template, parameters, tags, providers, macros, ssm, resolveSecrets, unknownTypes`,
 		}},
 		{"in a provider", "providers:\n  A: {run: x, timout: 3s}", []string{

@@ -194,9 +194,9 @@ func TestFailedSweepIsTriedAgain(t *testing.T) {
 func TestNewErrors(t *testing.T) {
 	s := newMemory(t)
 	for name, config := range map[string]maintenance.Config{
-		"no store":                 {},
-		"less than nothing":        {Store: s, Keep: store.Keep{Deleted: -1}},
-		"less than nothing, count": {Store: s, Keep: store.Keep{Events: -1}},
+		"no store":       {},
+		"negative":       {Store: s, Keep: store.Keep{Deleted: -1}},
+		"negative count": {Store: s, Keep: store.Keep{Events: -1}},
 	} {
 		if _, err := maintenance.New(config); err == nil {
 			t.Errorf("%s: accepted", name)

@@ -18,8 +18,8 @@ func TestExportsOfTwoNodes(t *testing.T) {
 	storetest.ExportRace(t, first, openTest(t, Config{DSN: dsn}))
 }
 
-// TestExportsOfBefore migrates a database whose stacks have exports, but which has no table of exports.
-func TestExportsOfBefore(t *testing.T) {
+// TestMigrateExports migrates a database whose stacks have exports, but which has no table of exports.
+func TestMigrateExports(t *testing.T) {
 	ctx := context.Background()
 	dsn := Shared.Server(t).Database(t)
 	a, err := parse(dsn)

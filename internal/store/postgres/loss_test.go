@@ -121,9 +121,9 @@ func TestServerDies(t *testing.T) {
 	}
 }
 
-// TestImpatient checks that calls fail when the database is unreachable for longer than their patience, or their
+// TestUnreachableDatabase checks that calls fail when the database is unreachable for longer than their patience, or their
 // context ends.
-func TestImpatient(t *testing.T) {
+func TestUnreachableDatabase(t *testing.T) {
 	server := pgtest.Start(t, pgtest.Options{})
 	s, err := postgres.Open(context.Background(), postgres.Config{DSN: server.Database(t), Codec: codec(t, 'a'), Patience: 50 * time.Millisecond})
 	if err != nil {
@@ -140,9 +140,9 @@ func TestImpatient(t *testing.T) {
 	closeStore(t, s) // it does not wait either
 }
 
-// TestCommitInDoubt breaks the connection in the middle of a commit: before the server has received it, and after, but
+// TestConnectionLostDuringCommit breaks the connection in the middle of a commit: before the server has received it, and after, but
 // before its answer arrives. In both cases the decision is written once and its caller gets a success.
-func TestCommitInDoubt(t *testing.T) {
+func TestConnectionLostDuringCommit(t *testing.T) {
 	dsn := postgres.Shared.Server(t).Database(t)
 	for name, cut := range map[string]cut{
 		"unheard":         {toServer: []byte("the word to cut at")},

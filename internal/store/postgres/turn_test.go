@@ -63,8 +63,8 @@ func TestTrusts(t *testing.T) {
 	}
 }
 
-// TestChangedByOthers caches a stack, changes it in every other way that is possible, and decides on it again.
-func TestChangedByOthers(t *testing.T) {
+// TestStackChangedByOtherNodes caches a stack, changes it in every other way that is possible, and decides on it again.
+func TestStackChangedByOtherNodes(t *testing.T) {
 	ctx := context.Background()
 	text := func(v *store.View) string {
 		r := v.Requests["r1"]
@@ -88,7 +88,7 @@ func TestChangedByOthers(t *testing.T) {
 				return store.Delta{Requests: []store.Request{r}}, nil
 			})
 		}, " 1 waiting 0 0 0"},
-		"a change of the stack alone": {func(_, other *Store) error {
+		"change of the stack only": {func(_, other *Store) error {
 			return other.Apply(ctx, on(1), func(v *store.View) (store.Delta, error) {
 				stack := v.Stack
 				stack.Reason = "new"
@@ -112,7 +112,7 @@ func TestChangedByOthers(t *testing.T) {
 			_, err = other.pool.Exec(ctx, "UPDATE request SET owner = 9 WHERE owner = $1", int64(node)) // only for the test
 			return err
 		}, " 1 ready 9 0 0"},
-		"a node of before": {func(_, other *Store) error {
+		"node without turns": {func(_, other *Store) error {
 			for _, text := range []string{
 				"INSERT INTO node (id, name, joined, beat) VALUES (3, 'old', 0, 0)", "UPDATE request SET owner = 3 WHERE id = 'r1'",
 			} {
@@ -122,7 +122,7 @@ func TestChangedByOthers(t *testing.T) {
 			}
 			return nil
 		}, " 1 ready 3 0 0"},
-		"the end of the stack": {func(_, other *Store) error {
+		"deletion of the stack": {func(_, other *Store) error {
 			_, err := other.pool.Exec(ctx, "DELETE FROM stack WHERE key = 1")
 			return err
 		}, "not found"},
@@ -161,8 +161,8 @@ func TestChangedByOthers(t *testing.T) {
 	}
 }
 
-// TestNodeOfBefore has a node that does not set turns come and go, while this one works on other stacks.
-func TestNodeOfBefore(t *testing.T) {
+// TestNodeWithoutTurns has a node that does not set turns come and go, while this one works on other stacks.
+func TestNodeWithoutTurns(t *testing.T) {
 	ctx := context.Background()
 	s := openTest(t, Config{})
 	for key, d := range map[store.StackKey]store.Delta{1: ofRequests(7), 2: made(2, "two", "arn:2")} {
@@ -193,8 +193,8 @@ func TestNodeOfBefore(t *testing.T) {
 	}
 }
 
-// TestSweptWhileKept sweeps rows that are still in a cached image.
-func TestSweptWhileKept(t *testing.T) {
+// TestSweepOfCachedRows sweeps rows that are still in a cached image.
+func TestSweepOfCachedRows(t *testing.T) {
 	ctx := context.Background()
 	s := openTest(t, Config{})
 	d := made(1, "one", "arn:1")
@@ -274,9 +274,9 @@ func TestLostRevision(t *testing.T) {
 	}
 }
 
-// TestWary has two nodes decide on one stack in turn: after a node trusted an outdated image for the first time, it
+// TestStaleImageIsReloaded has two nodes decide on one stack in turn: after a node trusted an outdated image for the first time, it
 // loads before it decides.
-func TestWary(t *testing.T) {
+func TestStaleImageIsReloaded(t *testing.T) {
 	ctx := context.Background()
 	s := openTest(t, Config{})
 	other := openTest(t, Config{DSN: s.address.config.ConnString()})

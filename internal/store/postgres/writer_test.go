@@ -55,7 +55,7 @@ func TestBatchReplay(t *testing.T) {
 	}
 }
 
-func TestGivenUpInQueue(t *testing.T) {
+func TestCancelledInQueue(t *testing.T) {
 	s := openTest(t, Config{})
 	release := hold(t, s)
 	ctx, cancel := context.WithCancel(context.Background())
@@ -98,8 +98,8 @@ func TestFence(t *testing.T) {
 	}
 }
 
-// TestMadeMeanwhile has another node create the stack with a name while this node assumes that the name is free.
-func TestMadeMeanwhile(t *testing.T) {
+// TestNameTakenConcurrently has another node create the stack with a name while this node assumes that the name is free.
+func TestNameTakenConcurrently(t *testing.T) {
 	s := openTest(t, Config{})
 	other := openTest(t, Config{DSN: s.address.config.ConnString()})
 	tries := 0
@@ -161,9 +161,9 @@ func TestMigrate(t *testing.T) {
 	}
 }
 
-// TestStandingStill stops a node in the middle of a transaction. The server ends the transaction after a while, another
+// TestPausedNode stops a node in the middle of a transaction. The server ends the transaction after a while, another
 // node continues, and the decisions of the first node run again when it resumes.
-func TestStandingStill(t *testing.T) {
+func TestPausedNode(t *testing.T) {
 	t.Parallel()
 	s := openTest(t, Config{})
 	other := openTest(t, Config{DSN: s.address.config.ConnString()})

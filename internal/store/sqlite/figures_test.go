@@ -7,9 +7,9 @@ import (
 	"github.com/pintle-dev/pintle/internal/store"
 )
 
-// TestFiguresReadNoTable checks the query plans of the counts: they read indexes of the counted rows, and the keys of
+// TestFiguresUseIndexes checks the query plans of the counts: they read indexes of the counted rows, and the keys of
 // tables.
-func TestFiguresReadNoTable(t *testing.T) {
+func TestFiguresUseIndexes(t *testing.T) {
 	s := openedAfter(t, migrations)
 	counts := []string{countStacks, countBusy, countOrphans, countFlights}
 	for _, table := range store.RowTables() {

@@ -48,8 +48,8 @@ func openedAfter(t *testing.T, earlier []string, rows ...string) *Store {
 	return s
 }
 
-// TestOperationsOfBefore opens a database with the first schema and checks that its operations are found by ID.
-func TestOperationsOfBefore(t *testing.T) {
+// TestMigrateOperations opens a database with the first schema and checks that its operations are found by ID.
+func TestMigrateOperations(t *testing.T) {
 	ctx := context.Background()
 	s := openedAfter(t, migrations[:1],
 		`INSERT INTO stack VALUES (7, 'arn:7', 'a', 'r', 's', 1, 0, '{}', 'null')`,
@@ -69,8 +69,8 @@ func TestOperationsOfBefore(t *testing.T) {
 	}
 }
 
-// TestExportsOfBefore opens a database whose stacks have exports, but which has no table of exports.
-func TestExportsOfBefore(t *testing.T) {
+// TestMigrateExports opens a database whose stacks have exports, but which has no table of exports.
+func TestMigrateExports(t *testing.T) {
 	ctx := context.Background()
 	s := openedAfter(t, migrations[:4],
 		`INSERT INTO stack VALUES (1, 'arn:1', 'a', 'r', 'first', 1, 1, '{"kind":"create","outputs":[{"key":"O","exportName":"x"},{"key":"P"}]}', '{"O":"v"}')`,

@@ -14,9 +14,9 @@ import (
 	"github.com/pintle-dev/pintle/wire"
 )
 
-// TestSpaceIsUsedAgain creates and sweeps generations of stacks: no row of a generation remains in any table, and the
+// TestSweptSpaceIsReused creates and sweeps generations of stacks: no row of a generation remains in any table, and the
 // file does not grow with the generations.
-func TestSpaceIsUsedAgain(t *testing.T) {
+func TestSweptSpaceIsReused(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "p.db")
 	now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 	s := open(t, path, func() time.Time { return now })
@@ -97,8 +97,8 @@ func TestSpaceIsUsedAgain(t *testing.T) {
 	}
 }
 
-// TestSweptStackHidesAtOnce checks after every step of a pass that a stack is either complete or not found.
-func TestSweptStackHidesAtOnce(t *testing.T) {
+// TestSweptStackIsCompleteOrNotFound checks after every step of a pass that a stack is either complete or not found.
+func TestSweptStackIsCompleteOrNotFound(t *testing.T) {
 	now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 	path := filepath.Join(t.TempDir(), "p.db")
 	s := open(t, path, func() time.Time { return now })

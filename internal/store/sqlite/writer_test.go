@@ -193,7 +193,7 @@ func TestBatchReplayForgets(t *testing.T) {
 	}
 }
 
-func TestGivenUpInQueue(t *testing.T) {
+func TestCancelledInQueue(t *testing.T) {
 	s := openTest(t)
 	release := hold(t, s)
 	ctx, cancel := context.WithCancel(context.Background())
@@ -231,8 +231,8 @@ func TestPanic(t *testing.T) {
 	}
 }
 
-// TestTrouble makes the database reject writes, and then accept them again.
-func TestTrouble(t *testing.T) {
+// TestDatabaseRejectsWrites makes the database reject writes, and then accept them again.
+func TestDatabaseRejectsWrites(t *testing.T) {
 	for _, trouble := range []struct{ begin, end, want string }{
 		{"PRAGMA max_page_count = 1", "PRAGMA max_page_count = 1000000", "the disk is full"},
 		{"PRAGMA query_only = 1", "PRAGMA query_only = 0", "read-only"},

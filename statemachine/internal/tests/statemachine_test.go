@@ -60,7 +60,7 @@ func TestFailures(t *testing.T) {
 		retried []int
 	}{
 		"the operation fails": {do: "fail", reason: "the disk with **** is full"},
-		"it takes too long":   {do: "for ever", reason: "Operation timed out: not ready after"},
+		"call times out":      {do: "for ever", reason: "Operation timed out: not ready after"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -173,7 +173,7 @@ func TestTableChoosesRows(t *testing.T) {
 	golden(t, "table-many.txt", out.String())
 }
 
-func TestTableDrawsOnlyWhatChanged(t *testing.T) {
+func TestTableDrawsOnlyChanges(t *testing.T) {
 	var out strings.Builder
 	table := display.NewTable(&out, screen(80, 24, false), "shop")
 	table.Events([]display.Event{own(0, "CREATE_COMPLETE", "")})

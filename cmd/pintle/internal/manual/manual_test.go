@@ -84,7 +84,7 @@ do not wait
 	}
 }
 
-func TestNoFolder(t *testing.T) {
+func TestMissingDirectory(t *testing.T) {
 	if err := Write(tree(), Header{}, filepath.Join(t.TempDir(), "none")); err == nil {
 		t.Error("pages were written into a folder that is not there")
 	}

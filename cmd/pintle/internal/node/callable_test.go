@@ -25,14 +25,14 @@ func TestAWSRule(t *testing.T) {
 		d          Definition
 		want       bool
 	}{
-		"nothing is configured":                {false, "", Definition{}, true},
+		"no credentials configured":            {false, "", Definition{}, true},
 		"AWS is configured":                    {false, "~/.aws/credentials", Definition{}, false},
 		"AWS is configured, aws: local":        {false, "AWS_PROFILE", Definition{AWS: "local"}, true},
 		"nothing configured, environment":      {false, "", Definition{AWS: "environment"}, false},
 		"--dev":                                {true, "AWS_PROFILE", Definition{}, true},
 		"--dev, environment":                   {true, "", Definition{AWS: "environment"}, false},
 		"--dev, keys of its own":               {true, "", Definition{Env: own}, false},
-		"keys of its own, aws: local":          {false, "", Definition{Env: own, AWS: "local"}, true},
+		"own keys, aws: local":                 {false, "", Definition{Env: own, AWS: "local"}, true},
 		"an endpoint of one service":           {false, "", Definition{Env: one}, true},
 		"--dev, a function of Alibaba Cloud's": {true, "", Definition{Runtime: "fc"}, false},
 	} {

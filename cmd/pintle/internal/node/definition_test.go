@@ -119,8 +119,8 @@ func TestDefineRuntime(t *testing.T) {
 	}
 }
 
-// TestDefinitionsThatCannotBe checks that definitions from other programs are validated like those of project files.
-func TestDefinitionsThatCannotBe(t *testing.T) {
+// TestInvalidDefinitions checks that definitions from other programs are validated like those of project files.
+func TestInvalidDefinitions(t *testing.T) {
 	require.Tool(t, "python3")
 	dir := handlers(t)
 	n, _ := start(t, node.Config{Lock: acquire(t, t.TempDir())})

@@ -79,7 +79,7 @@ func TestLockNamesItsHolder(t *testing.T) {
 	}
 }
 
-func TestRecordOfADeadEngineIsNotBelieved(t *testing.T) {
+func TestStaleRecordIsIgnored(t *testing.T) {
 	dir := t.TempDir()
 	stale := `{"pid": 1, "url": "http://127.0.0.1:1"}`
 	if err := os.WriteFile(filepath.Join(dir, "engine.json"), []byte(stale), 0o600); err != nil {
@@ -151,7 +151,7 @@ func TestPortIsKept(t *testing.T) {
 	}
 }
 
-func TestReaderIsNotFound(t *testing.T) {
+func TestReaderIsNotPublished(t *testing.T) {
 	dir := t.TempDir()
 	start(t, node.Config{Lock: acquire(t, dir), Role: node.Reader})
 	if _, err := node.ReadRecord(dir); !errors.Is(err, os.ErrNotExist) {

@@ -37,13 +37,13 @@ func TestReferencesOfPlans(t *testing.T) {
 		properties, old string
 		wantOld         string // "" means an error
 	}{
-		"of both":                {kept, kept, "value"},
-		"old, and deleted":       {kept, deleted, deleted},
-		"new, and deleted":       {deleted, kept, ""},
-		"of both, and deleted":   {deleted, deleted, ""},
-		"old, and not valid":     {kept, malformed, malformed},
-		"new, and not valid":     {malformed, kept, ""},
-		"old, and new ones none": {"text", deleted, deleted},
+		"new and old":                              {kept, kept, "value"},
+		"old, and deleted":                         {kept, deleted, deleted},
+		"new, and deleted":                         {deleted, kept, ""},
+		"new and old, deleted":                     {deleted, deleted, ""},
+		"old, and not valid":                       {kept, malformed, malformed},
+		"new, and not valid":                       {malformed, kept, ""},
+		"old, deleted, and new without references": {"text", deleted, deleted},
 	} {
 		t.Run(name, func(t *testing.T) {
 			p := NewPlans(nil, nil).With(storedParameters{kept: "value"})

@@ -55,7 +55,7 @@ func TestMessages(t *testing.T) {
 	}
 }
 
-func TestNobody(t *testing.T) {
+func TestWithoutServiceManager(t *testing.T) {
 	m, err := New("")
 	if err != nil {
 		t.Fatal(err)

@@ -162,12 +162,12 @@ func TestBounds(t *testing.T) {
 		boxes, edges int
 		note         string
 	}{
-		"alone":     {alone, picture.Options{}, 300, 0, "300 of 10,000 resources: the first, and those nearest to them."},
-		"one alone": {alone, picture.Options{Chosen: "R77"}, 1, 0, "1 of 10,000 resources: those nearest to R77."},
-		"star":      {star, picture.Options{Chosen: "R7"}, 300, 299, "300 of 10,000 resources: those nearest to R7."},
-		"few":       {star, picture.Options{Chosen: "R5000", Limit: 20}, 20, 19, "20 of 10,000 resources: those nearest to R5000."},
-		"chain":     {chain(many), picture.Options{Chosen: "Link9999"}, 300, 299, "300 of 10,000 resources: those nearest to Link9999."},
-		"crowd":     {crowd, picture.Options{}, 300, 1500, "43,350 more arrows are not drawn, the longest."},
+		"alone":       {alone, picture.Options{}, 300, 0, "300 of 10,000 resources: the first, and those nearest to them."},
+		"single node": {alone, picture.Options{Chosen: "R77"}, 1, 0, "1 of 10,000 resources: those nearest to R77."},
+		"star":        {star, picture.Options{Chosen: "R7"}, 300, 299, "300 of 10,000 resources: those nearest to R7."},
+		"few":         {star, picture.Options{Chosen: "R5000", Limit: 20}, 20, 19, "20 of 10,000 resources: those nearest to R5000."},
+		"chain":       {chain(many), picture.Options{Chosen: "Link9999"}, 300, 299, "300 of 10,000 resources: those nearest to Link9999."},
+		"crowd":       {crowd, picture.Options{}, 300, 1500, "43,350 more arrows are not drawn, the longest."},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -13,9 +13,9 @@ import (
 	"github.com/pintle-dev/pintle/internal/api/console/picture"
 )
 
-// TestSaid checks the text below the name: the status, the elapsed time and the remaining time. A long status is
+// TestTextBelowName checks the text below the name: the status, the elapsed time and the remaining time. A long status is
 // truncated, but not the times.
-func TestSaid(t *testing.T) {
+func TestTextBelowName(t *testing.T) {
 	t.Parallel()
 	var got []string
 	bars := append(steps(), picture.Bar{

@@ -17,8 +17,8 @@ import (
 	"github.com/pintle-dev/pintle/internal/dev/require"
 )
 
-// TestBundleIsWhatItSays checks that the bundle matches SOURCE and is accompanied by the license of its source.
-func TestBundleIsWhatItSays(t *testing.T) {
+// TestBundleMatchesSource checks that the bundle matches SOURCE and is accompanied by the license of its source.
+func TestBundleMatchesSource(t *testing.T) {
 	packed, err := os.ReadFile("bundle/models.zip")
 	if err != nil {
 		t.Fatal(err)

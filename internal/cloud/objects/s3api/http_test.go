@@ -126,7 +126,7 @@ func TestChunks(t *testing.T) {
 		code             string
 	}{
 		{name: "trailer", hash: plain, body: "6\r\nhello \r\n5\r\nworld\r\n0\r\n" + good + "\r\n\r\n", headers: trailer},
-		{name: "trailer, ends of line of another kind", hash: plain, body: "b\nhello world\n0\n" + good + "\n", headers: trailer},
+		{name: "trailer, other line endings", hash: plain, body: "b\nhello world\n0\n" + good + "\n", headers: trailer},
 		{name: "no empty line at the end", hash: plain, body: "B\r\nhello world\r\n0\r\n" + good + "\r\n", headers: trailer},
 		{name: "signed", hash: signed, body: "b;chunk-signature=" + strings.Repeat("a", 64) + "\r\nhello world\r\n0;chunk-signature=" + strings.Repeat("b", 64) + "\r\n\r\n"},
 		{name: "signed, with a trailer", hash: signed + "-TRAILER", headers: trailer,
@@ -136,18 +136,18 @@ func TestChunks(t *testing.T) {
 		{name: "another checksum ahead", hash: signed, body: "b\r\nhello world\r\n0\r\n\r\n", headers: map[string]string{"X-Amz-Checksum-Crc32": "AAAAAA=="}, code: "BadDigest"},
 		{name: "no trailer", hash: plain, body: "b\r\nhello world\r\n0\r\n\r\n", headers: trailer, code: "MalformedTrailerError"},
 		{name: "an unknown trailer", hash: plain, body: "b\r\nhello world\r\n0\r\n\r\n", headers: map[string]string{"X-Amz-Trailer": "x-amz-checksum-xxhash64"}, code: "InvalidRequest"},
-		{name: "too little", hash: plain, body: "5\r\nhello\r\n0\r\nx-amz-checksum-crc32:" + crc("hello") + "\r\n\r\n", headers: trailer, code: "IncompleteBody"},
-		{name: "too much", hash: plain, body: "c\r\nhello world!\r\n0\r\nx-amz-checksum-crc32:" + crc("hello world!") + "\r\n\r\n", headers: trailer, code: "IncompleteBody"},
+		{name: "body too short", hash: plain, body: "5\r\nhello\r\n0\r\nx-amz-checksum-crc32:" + crc("hello") + "\r\n\r\n", headers: trailer, code: "IncompleteBody"},
+		{name: "body too long", hash: plain, body: "c\r\nhello world!\r\n0\r\nx-amz-checksum-crc32:" + crc("hello world!") + "\r\n\r\n", headers: trailer, code: "IncompleteBody"},
 		{name: "no end", hash: plain, body: "b\r\nhello world\r\n", headers: trailer, code: "IncompleteBody"},
 		{name: "ends in a chunk", hash: plain, body: "b\r\nhello", headers: trailer, code: "IncompleteBody"},
 		{name: "no chunks", hash: plain, body: "hello world", headers: trailer, code: "IncompleteBody"},
-		{name: "a length that is none", hash: plain, body: "-1\r\nhello world\r\n0\r\n\r\n", headers: trailer, code: "InvalidRequest"},
+		{name: "invalid length", hash: plain, body: "-1\r\nhello world\r\n0\r\n\r\n", headers: trailer, code: "InvalidRequest"},
 		{name: "a long length", hash: plain, body: "ffffffffffffffffff\r\nhello world\r\n0\r\n\r\n", headers: trailer, code: "InvalidRequest"},
 		{name: "a chunk too long", hash: plain, body: "5\r\nhello world\r\n0\r\n\r\n", headers: trailer, code: "InvalidRequest"},
 		{name: "a long line", hash: plain, body: "b;" + strings.Repeat("x", 5000) + "\r\nhello world\r\n0\r\n\r\n", headers: trailer, code: "InvalidRequest"},
 		{name: "many trailers", hash: plain, body: "b\r\nhello world\r\n0\r\n" + strings.Repeat("a:b\r\n", 17) + good + "\r\n\r\n", headers: trailer, code: "InvalidRequest"},
 		{name: "more behind the end", hash: plain, body: "b\r\nhello world\r\n0\r\n" + good + "\r\n\r\nmore\r\n", headers: trailer, code: "InvalidRequest"},
-		{name: "a decoded length that is none", hash: plain, body: "0\r\n\r\n", length: "x", code: "MissingContentLength"},
+		{name: "invalid decoded length", hash: plain, body: "0\r\n\r\n", length: "x", code: "MissingContentLength"},
 		{name: "too long", hash: plain, body: "0\r\n\r\n", length: "101", code: "EntityTooLarge"},
 	}
 	for _, test := range tests {

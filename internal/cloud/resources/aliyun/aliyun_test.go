@@ -131,9 +131,9 @@ func TestRefusals(t *testing.T) {
 	}
 }
 
-// TestNamesThatAreTaken checks that an object of another resource is left unchanged, unless the resource allows it to
+// TestNamesInUse checks that an object of another resource is left unchanged, unless the resource allows it to
 // exist.
-func TestNamesThatAreTaken(t *testing.T) {
+func TestNamesInUse(t *testing.T) {
 	w := newWorld(t)
 	const role = "ALIYUN::RAM::Role"
 	declared := `"RoleName":"r","AssumeRolePolicyDocument":{}`

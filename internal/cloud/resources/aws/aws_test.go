@@ -155,8 +155,8 @@ var named = []struct{ resourceType, properties, name string }{
 	{"AWS::KMS::Alias", `"AliasName": "alias/one", "TargetKeyId": "k"`, "alias/one"},
 }
 
-// TestNamesThatAreTaken checks that an object of another resource is neither taken over nor removed.
-func TestNamesThatAreTaken(t *testing.T) {
+// TestNamesInUse checks that an object of another resource is neither taken over nor removed.
+func TestNamesInUse(t *testing.T) {
 	for _, test := range named {
 		t.Run(test.resourceType, func(t *testing.T) {
 			w := newWorld(t)
@@ -277,7 +277,7 @@ func TestReplacementOfTheSameName(t *testing.T) {
 	}
 }
 
-func TestUpdateOfWhatIsGone(t *testing.T) {
+func TestUpdateOfMissingResource(t *testing.T) {
 	for _, l := range lives() {
 		if l.changed == "" {
 			continue
@@ -425,7 +425,7 @@ func TestBootstrap(t *testing.T) {
 	w.must(o.Close())
 }
 
-func TestNamesThatAreNone(t *testing.T) {
+func TestInvalidNames(t *testing.T) {
 	w := newWorld(t)
 	for i, test := range []struct{ resourceType, properties, want string }{
 		{"AWS::IAM::Role", `"RoleName": "a b", "AssumeRolePolicyDocument": {}`, "Property validation failure: [Value of property {/RoleName} must be 1 to 64 characters that match"},

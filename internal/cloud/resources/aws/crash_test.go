@@ -180,9 +180,9 @@ func (l life) crash(w *world, kind wire.RequestType, at int, after bool) bool {
 	return fired
 }
 
-// TestTopicDeletedByHalves checks that a Delete interrupted after it removed the topic removes the subscriptions when
+// TestInterruptedDeleteOfTopic checks that a Delete interrupted after it removed the topic removes the subscriptions when
 // it is served again.
-func TestTopicDeletedByHalves(t *testing.T) {
+func TestInterruptedDeleteOfTopic(t *testing.T) {
 	w := newWorld(t)
 	declared := `"Subscription": [{"Protocol": "https", "Endpoint": "https://127.0.0.1:1/"}]`
 	id := string(w.serve(w.request(wire.Create, "AWS::SNS::Topic", declared, "", "")).PhysicalID)

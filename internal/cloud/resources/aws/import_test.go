@@ -154,9 +154,9 @@ func TestImportIsOfOneStack(t *testing.T) {
 	}
 }
 
-// TestImportIsUndone checks that a resource whose import is rolled back has its previous holder, and can be imported
+// TestRolledBackImportRestoresHolder checks that a resource whose import is rolled back has its previous holder, and can be imported
 // again.
-func TestImportIsUndone(t *testing.T) {
+func TestRolledBackImportRestoresHolder(t *testing.T) {
 	w := newWorld(t)
 	const retain = `"DeletionPolicy": "Retain"`
 	retained := resource("AWS::SNS::Topic", `"TopicName": "retained"`, retain)
@@ -201,9 +201,9 @@ func TestImportIsUndone(t *testing.T) {
 	}
 }
 
-// TestDisownIsExact checks that undoing an import returns only the resources that this import took, whenever the
+// TestUndoReturnsOnlyImportedResources checks that undoing an import returns only the resources that this import took, whenever the
 // request is served.
-func TestDisownIsExact(t *testing.T) {
+func TestUndoReturnsOnlyImportedResources(t *testing.T) {
 	w := newWorld(t)
 	w.put("mine", "k", "text")
 	request := func(id wire.RequestID, kind wire.RequestType, more func(*store.RequestBody)) *store.Request {
@@ -283,9 +283,9 @@ func TestImportOfAnotherRegion(t *testing.T) {
 	}
 }
 
-// TestImportOfWhatIsBeingMade checks that a stack already holds a resource whose Create was served but not answered
+// TestImportDuringCreate checks that a stack already holds a resource whose Create was served but not answered
 // yet.
-func TestImportOfWhatIsBeingMade(t *testing.T) {
+func TestImportDuringCreate(t *testing.T) {
 	w := newWorld(t)
 	text := template(map[string]string{"R": resource("AWS::SSM::Parameter", `"Name": "mine", "Type": "String", "Value": "v"`, `"DeletionPolicy": "Retain"`)})
 	_, err := w.engine.Create(w.ctx, engine.CreateStack{
@@ -300,8 +300,8 @@ func TestImportOfWhatIsBeingMade(t *testing.T) {
 	}
 }
 
-// TestFindOfWhatIsNoIdentifier checks that an invalid identifier means a missing resource, not an internal error.
-func TestFindOfWhatIsNoIdentifier(t *testing.T) {
+// TestFindInvalidIdentifier checks that an invalid identifier means a missing resource, not an internal error.
+func TestFindInvalidIdentifier(t *testing.T) {
 	w := newWorld(t)
 	for _, name := range w.types.NamesOf(wire.CloudFormation) {
 		if w.types.Schema(name).Identifier == nil {

@@ -74,8 +74,8 @@ func TestOff(t *testing.T) {
 	}
 }
 
-// TestOffCreates checks that a Create that an earlier server accepted waits, unless records are wanted.
-func TestOffCreates(t *testing.T) {
+// TestCreatesWaitWithoutEmulation checks that a Create that an earlier server accepted waits, unless records are wanted.
+func TestCreatesWaitWithoutEmulation(t *testing.T) {
 	w := newWorld(t)
 	stack := wire.StackID("arn:aws:cloudformation:eu-west-1:123456789012:stack/s/1")
 	for _, of := range []struct {

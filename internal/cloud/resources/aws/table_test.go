@@ -55,7 +55,7 @@ func leftOut(attribute string) bool { return strings.HasPrefix(attribute, "Metad
 // more are attributes that the service's documentation has and its schemas lack.
 var more = []string{"TopicName", "Type", "Value"}
 
-func TestSchemasArePublishedOnes(t *testing.T) {
+func TestSchemasMatchPublishedSchemas(t *testing.T) {
 	python := require.Python(t, "cfnlint")
 	types := aws.Types(aws.Config{})
 	arguments := []string{"-c", published}
