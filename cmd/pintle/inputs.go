@@ -16,9 +16,9 @@ import (
 	"github.com/pintle-dev/pintle/internal/provider/project"
 )
 
-// Limits for files, in bytes. Source of the first two: CloudFormation, quotas, template body; ROS, limits.
+// Limits for files, in bytes. Source of the first two: CloudFormation, quotas, template passed by URL; ROS, limits.
 const (
-	maxTemplate       = 51200
+	maxTemplate       = bundle.MaxBytes
 	maxROSTemplate    = 524288
 	maxParameterFile  = 1 << 20
 	parameterFileForm = `use {"Key": "Value", …} or [{"ParameterKey": "Key", "ParameterValue": "Value"}, …]`
@@ -156,10 +156,10 @@ func (a *app) templateText(p place, given string, readFile fileReader) (text, pa
 	if strings.Contains(path, "://") {
 		return "", path, usagef("download it and name the file", "template %s: only template files are supported", path)
 	}
-	read, err := readFile(path, maxROSTemplate)
+	read, err := readFile(path, maxTemplate)
 	language := template.LanguageOf(string(read))
-	if err == nil && language == template.CloudFormation && len(read) > maxTemplate {
-		err = tooLong(path, maxTemplate)
+	if limit := maxTemplateOf(language); err == nil && len(read) > limit {
+		err = tooLong(path, int64(limit))
 	}
 	if err != nil {
 		return "", path, usagef("set it with --template", "template: %w", err)

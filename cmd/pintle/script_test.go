@@ -23,6 +23,7 @@ import (
 
 	"github.com/pintle-dev/pintle"
 	"github.com/pintle-dev/pintle/cmd/pintle/internal/node"
+	"github.com/pintle-dev/pintle/cmd/pintle/internal/stacks"
 	"github.com/pintle-dev/pintle/internal/dev/require"
 	"github.com/pintle-dev/pintle/wire"
 )
@@ -106,9 +107,10 @@ func runScriptsIn(t *testing.T, dir string, more func(*testscript.Env)) {
 			if err := goEnvironment(env); err != nil {
 				return err
 			}
-			large := strings.Repeat("#", maxTemplate+1)
-			if err := os.WriteFile(filepath.Join(env.WorkDir, "large.yaml"), []byte(large), 0o600); err != nil {
-				return err
+			for name, size := range map[string]int{"large.yaml": stacks.MaxBody + 1, "toolarge.yaml": maxTemplate + 1} {
+				if err := os.WriteFile(filepath.Join(env.WorkDir, name), []byte(strings.Repeat("#", size)), 0o600); err != nil {
+					return err
+				}
 			}
 			env.Setenv("LONG", strings.Repeat("x", wire.MaxResponse))
 			env.Setenv("AWS_EC2_METADATA_DISABLED", "true")

@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/pintle-dev/pintle/cmd/pintle/internal/stacks"
 	"github.com/pintle-dev/pintle/internal/author/diagnosis"
 	"github.com/pintle-dev/pintle/internal/language/template"
 )
@@ -109,7 +110,7 @@ func (v *validator) add(what string) error {
 	var read *templateFile
 	if what == "-" {
 		dir = ""
-		text, err := readAll(a.stdin, "standard input", maxValidated)
+		text, err := readAll(a.stdin, "standard input", maxTemplate)
 		if err != nil {
 			return usageError(err)
 		}
@@ -125,9 +126,11 @@ func (v *validator) add(what string) error {
 		return err
 	}
 	if read == nil {
-		if read, err = a.readTemplate(p, file); err != nil {
+		text, path, err := a.templateText(p, file, readFile)
+		if err != nil {
 			return err
 		}
+		read = &templateFile{text, path}
 	}
 	d := &deployOptions{read: read, parameters: o.parameters, parameterFile: o.parameterFile}
 	d.unknownTypes = o.unknownTypes
@@ -150,34 +153,6 @@ func (v *validator) add(what string) error {
 
 // stdinName is the name of standard input.
 const stdinName = "stdin"
-
-// maxValidated is the size of the largest template that is read: one that is passed by URL. Source: CloudFormation, quotas.
-const maxValidated = 1_000_000
-
-// readTemplate reads a template that may be too large to be passed inline.
-func (a *app) readTemplate(p place, file string) (*templateFile, error) {
-	switch {
-	case file != "":
-		file = a.path(file)
-	case p.project != nil && p.project.Template != "":
-		file = p.project.Template
-	default:
-		var err error
-		if file, err = findTemplate(p.dir); err != nil {
-			return nil, err
-		}
-	}
-	info, err := os.Stat(file)
-	if err != nil || info.Size() <= maxTemplate {
-		text, path, err := a.templateText(p, file, readFile)
-		return &templateFile{text, path}, err
-	}
-	text, err := readFile(file, maxValidated)
-	if err != nil {
-		return nil, usagef("set it with --template", "template: %w", err)
-	}
-	return &templateFile{string(text), file}, nil
-}
 
 // examine returns the valid parts of a template, and its errors. A template with macros is mostly unknown before they have
 // run.
@@ -205,9 +180,9 @@ func (v *validator) share() error {
 		if one.template != nil {
 			one.file.Add(diagnosis.Warning, one.template.Unchecked())
 		}
-		if size := len(one.want.template); size > maxTemplate && one.want.language == template.CloudFormation {
+		if size := len(one.want.template); size > stacks.MaxBody && one.want.language == template.CloudFormation {
 			one.file.Add(diagnosis.Warning, template.Errors{{
-				Message: fmt.Sprintf("the template has %d bytes: it cannot be passed inline, where the limit is %d, only by URL", size, maxTemplate),
+				Message: fmt.Sprintf("the template has %d bytes: CloudFormation accepts %d in a request, so other clients must pass it by URL", size, stacks.MaxBody),
 			}})
 		}
 	}

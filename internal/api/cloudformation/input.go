@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/pintle-dev/pintle/internal/api/fetch"
 	"github.com/pintle-dev/pintle/internal/api/query"
@@ -15,8 +16,11 @@ import (
 // templateInput is the template of a request.
 type templateInput struct {
 	TemplateBody *string `length:"1,51200"`
-	TemplateURL  *string `length:"1,5120"`
+	TemplateURL  *string `length:"1,"` // at most mostURL characters, except a URL that contains the template
 }
+
+// mostURL is the maximum length of a URL. Source: CloudFormation, CreateStack.
+const mostURL = 5120
 
 // text returns the template, which it fetches if given by URL. Exactly one of the two is required.
 func (f *handler) text(ctx context.Context, in templateInput) (string, error) {
@@ -33,7 +37,11 @@ func (f *handler) text(ctx context.Context, in templateInput) (string, error) {
 
 // fetched returns the template behind a URL.
 func (f *handler) fetched(ctx context.Context, url string) (string, error) {
-	if f.texts == nil {
+	switch {
+	case utf8.RuneCountInString(url) > mostURL && !fetch.Sealed(url):
+		return "", query.Validation("1 validation error detected: Value '%s' at 'templateURL' failed to satisfy constraint: "+
+			"Member must have length less than or equal to %d", url, mostURL)
+	case f.texts == nil:
 		return "", query.Validation("TemplateURL must be a supported URL. This server fetches no templates: " +
 			"pass the text as TemplateBody (aws cloudformation … --template-body file://template.json).")
 	}

@@ -1,6 +1,7 @@
 package cloudformation_test
 
 import (
+	"crypto/rand"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
@@ -10,6 +11,8 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	sdk "github.com/aws/aws-sdk-go-v2/service/cloudformation"
 	"github.com/aws/aws-sdk-go-v2/service/cloudformation/types"
+
+	"github.com/pintle-dev/pintle/internal/api/fetch"
 )
 
 // TestTemplateByURL passes a template that is longer than a call to every call that accepts one.
@@ -47,5 +50,30 @@ func TestTemplateByURL(t *testing.T) {
 	w.must(err)
 	if *kept.TemplateBody != text("two") {
 		t.Errorf("the stack has %.40q", *kept.TemplateBody)
+	}
+}
+
+// TestTemplateInURL passes a URL that contains a template, as Pintle's commands do, and another URL of that length.
+func TestTemplateInURL(t *testing.T) {
+	var random strings.Builder // a text that stays long when it is compressed
+	for range 500 {
+		random.WriteString(rand.Text())
+	}
+	text := fmt.Sprintf(`{"Metadata": {"Random": "%s"}, "Resources": {"C": {"Type": "Custom::Thing", "Properties": {"ServiceToken": "%s"}}}}`, random.String(), token)
+	sealed := fetch.Seal("template.json", text)
+	w, ctx, name := newWorld(t), t.Context(), aws.String("stack")
+	w.create(&sdk.CreateStackInput{StackName: name, TemplateURL: &sealed})
+	kept, err := w.client.GetTemplate(ctx, &sdk.GetTemplateInput{StackName: name})
+	w.must(err)
+	if *kept.TemplateBody != text {
+		t.Errorf("the stack has %.40q", *kept.TemplateBody)
+	}
+	for url, want := range map[string]string{
+		"https://example.com/" + strings.Repeat("x", len(sealed)): "at 'templateURL' failed to satisfy constraint: Member must have length less than or equal to 5120",
+		sealed[:len(sealed)-8]: "TemplateURL is a data URL that does not contain a complete template",
+	} {
+		if _, err := w.client.ValidateTemplate(ctx, &sdk.ValidateTemplateInput{TemplateURL: &url}); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%.40s: error %v, want %s", url, err, want)
+		}
 	}
 }

@@ -128,8 +128,16 @@ func New(config Config) *Fetcher {
 	return f
 }
 
-// Template returns the template at a URL. The error is an [Error], with CloudFormation's message where one is known.
+// Template returns the template at a URL, or in a URL of [Seal]. The error is an [Error], with CloudFormation's message where one is
+// known.
 func (f *Fetcher) Template(ctx context.Context, address string) (string, error) {
+	if Sealed(address) {
+		text, err := Open(address)
+		if err != nil {
+			return "", &Error{Problem: Unsupported, Text: err.Error()}
+		}
+		return text, nil
+	}
 	text, err := f.get(ctx, address)
 	problem, ok := errors.AsType[*Error](err)
 	if !ok {
@@ -145,7 +153,7 @@ func (f *Fetcher) Template(ctx context.Context, address string) (string, error) 
 			told.Text = "TemplateURL: " + told.Text
 		}
 	case TooLong:
-		told.Text = fmt.Sprintf("Template may not exceed %d bytes in size.", MaxBytes)
+		told.Text = templateTooLong
 	}
 	return "", &told
 }

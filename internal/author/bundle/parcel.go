@@ -1,38 +1,28 @@
-// Package bundle embeds the templates of nested stacks into the template that names them, so that the result can be
-// sent as one text.
-//
-//	data:application/gzip;name=child.yaml;base64,…
-//
-// The same file always makes the same URL, so that a nested stack changes when its file does. A packed template may
-// itself nest stacks. Their files are packed first, and their paths are relative to the template that names them.
+// Package bundle embeds the templates of nested stacks into the template that names them, as URLs of [fetch.Seal], so that
+// the result can be sent as one text. A packed template may itself nest stacks. Their files are packed first, and their paths are relative to the template that names them.
 package bundle
 
 import (
-	"bytes"
-	"compress/gzip"
-	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"net/url"
 	"path/filepath"
 	"slices"
 	"strings"
 
+	"github.com/pintle-dev/pintle/internal/api/fetch"
 	"github.com/pintle-dev/pintle/internal/language/template"
 	"github.com/pintle-dev/pintle/internal/language/value"
 )
 
 const (
-	// MaxBytes is how long a packed template may be. Source: CloudFormation, quotas, template passed by URL.
-	MaxBytes = 1_000_000
-	// mostNested is how deep files are packed into files.
+	// MaxBytes is the maximum size of a packed template, which is also that of a template behind a URL.
+	MaxBytes = fetch.MaxBytes
+	// mostNested is the maximum depth of nested files.
 	mostNested = 10
 
 	property = "TemplateURL"
-	start    = "data:application/gzip;name="
-	middle   = ";base64,"
 )
 
 // stackTypes are the types of nested stacks by the language of their templates.
@@ -133,7 +123,7 @@ func (p *packing) pack(text string, chain []string) (string, error) {
 		if err != nil {
 			return "", fail(err)
 		}
-		cuts = append(cuts, cut{from, to, seal(filepath.Base(file), inner)})
+		cuts = append(cuts, cut{from, to, fetch.Seal(filepath.Base(file), inner)})
 	}
 	slices.SortFunc(cuts, func(a, b cut) int { return b.from - a.from })
 	for _, c := range cuts {
@@ -189,38 +179,4 @@ func find(text string, n template.Node) (from, to int, err error) {
 		return from, from + len(n.Text()), nil
 	}
 	return 0, 0, errors.New("write the path of the file as one word, or in quotation marks")
-}
-
-// seal returns the URL that holds a text. name is for people.
-func seal(name, text string) string {
-	var packed bytes.Buffer
-	w := gzip.NewWriter(&packed) // without a time or a name, so that equal texts make equal URLs
-	_, _ = io.WriteString(w, text)
-	_ = w.Close() // to memory
-	return start + url.QueryEscape(name) + middle + base64.StdEncoding.EncodeToString(packed.Bytes())
-}
-
-// Open returns the text in a URL that [Pack] made; ok is false if it is another URL.
-func Open(address string) (text string, ok bool, err error) {
-	rest, ok := strings.CutPrefix(address, start)
-	if !ok {
-		return "", false, nil
-	}
-	_, content, ok := strings.Cut(rest, middle)
-	packed, err := base64.StdEncoding.DecodeString(content)
-	if !ok || err != nil {
-		return "", true, errors.New("TemplateURL is a data URL without a template in it: it was cut, or changed")
-	}
-	r, err := gzip.NewReader(bytes.NewReader(packed))
-	if err != nil {
-		return "", true, errors.New("TemplateURL is a data URL without a template in it: it was cut, or changed")
-	}
-	unpacked, err := io.ReadAll(io.LimitReader(r, MaxBytes+1))
-	switch {
-	case err != nil:
-		return "", true, errors.New("TemplateURL is a data URL without a template in it: it was cut, or changed")
-	case len(unpacked) > MaxBytes:
-		return "", true, fmt.Errorf("Template may not exceed %d bytes in size.", MaxBytes) //nolint:staticcheck // CloudFormation's words
-	}
-	return string(unpacked), true, nil
 }

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/pintle-dev/pintle/internal/api/fetch"
 	"github.com/pintle-dev/pintle/internal/author/bundle"
 	"github.com/pintle-dev/pintle/internal/language/template"
 )
@@ -30,9 +31,9 @@ func opened(t *testing.T, text, logical string) string {
 	if err != nil {
 		t.Fatalf("%v\n%s", err, text)
 	}
-	inner, ok, err := bundle.Open(parsed.Resource(logical).Properties.Get("TemplateURL").Text())
-	if !ok || err != nil {
-		t.Fatalf("%s holds no template: %v\n%s", logical, err, text)
+	inner, err := fetch.Open(parsed.Resource(logical).Properties.Get("TemplateURL").Text())
+	if err != nil {
+		t.Fatalf("%s has no template: %v\n%s", logical, err, text)
 	}
 	return inner
 }
@@ -116,17 +117,6 @@ func TestPackErrors(t *testing.T) {
 	}
 }
 
-func TestOpenOther(t *testing.T) {
-	if _, ok, err := bundle.Open("https://x"); ok || err != nil {
-		t.Errorf("another URL is opened: %v", err)
-	}
-	for _, bad := range []string{"data:application/gzip;name=", "data:application/gzip;name=x;base64,!", "data:application/gzip;name=x;base64,AAAA"} {
-		if _, ok, err := bundle.Open(bad); !ok || err == nil {
-			t.Errorf("%s is opened", bad)
-		}
-	}
-}
-
 func FuzzPack(f *testing.F) {
 	f.Add("Resources:\n  A:\n    Type: AWS::CloudFormation::Stack\n    Properties:\n      TemplateURL: c\n")
 	f.Add(`{"Resources": {"A": {"Type": "AWS::CloudFormation::Stack", "Properties": {"TemplateURL": "c"}}}}`)
@@ -138,15 +128,6 @@ func FuzzPack(f *testing.F) {
 		}
 		if _, err := template.Parse(packed); err != nil {
 			t.Errorf("what was a template is none: %v\n%s\n%s", err, text, packed)
-		}
-	})
-}
-
-func FuzzOpen(f *testing.F) {
-	f.Add("data:application/gzip;name=x;base64,H4sIAAAAAAAA/8vPBgBH3dx5AgAAAA==")
-	f.Fuzz(func(t *testing.T, address string) {
-		if text, _, err := bundle.Open(address); err == nil && len(text) > bundle.MaxBytes {
-			t.Errorf("%d bytes", len(text))
 		}
 	})
 }

@@ -66,7 +66,7 @@ func TestRules(t *testing.T) {
 		"Parameter 'P' must be one of AllowedValues":                                                             "parameter-value",
 		"Parameters: [Other] do not exist in the template":                                                       "parameter-unknown",
 		"Template format error: Unrecognized parameter type: Text":                                               "parameter-declaration",
-		"Template error: Encountered unsupported function: Fn::X Supported functions are: [Fn::Base64]":          "function-unknown",
+		"Template error: Encountered unsupported function: Fn::X Supported functions are: [Fn::ImportValue]":     "function-unknown",
 		"Template error: Fn::GetAtt cannot be used in Conditions.":                                               "function-place",
 		"Template error: every Fn::Equals object requires a list of 2 string parameters.":                        "function-argument",
 		"Template error: Fn::Select cannot select nonexistent value at index 3":                                  "function-argument",

@@ -76,6 +76,8 @@ func Rules() []Rule {
 			"fix the input of the transform", "", []string{"Transform ", "transform"}},
 		{"rule-assertion", "Parameter values satisfy the template's Rules.",
 			"pass other values, or fix the rule", "", []string{"Template validation error"}},
+		{"function-unknown", "Functions exist in the template language.",
+			"fix the name of the function", "", []string{"Encountered unsupported function"}},
 		{Import, "Each imported value is exported by another stack.",
 			"deploy the stack that exports the value first, or fix the name", "deploy the other stack first, or fix the name", []string{"No export named", "No output ", "Fn::ImportValue", "Fn::GetStackOutput", "!GetStackOutput"}},
 		{"dynamic-reference", "Dynamic references have a valid form.",
@@ -106,8 +108,6 @@ func Rules() []Rule {
 				"Unrecognized parameter type", "of parameter ", "Every Parameters object", "template parameter property", "AllowedPattern",
 				"Any Parameters member", "allows no value",
 			}},
-		{"function-unknown", "Functions exist in the template language.",
-			"fix the name of the function", "", []string{"Encountered unsupported function"}},
 		{"function-place", "Functions are called where they are allowed, as the only key of their object.",
 			"move the call to a place where it is allowed, or compute the value differently", "", []string{
 				" cannot be used in ", "Cannot use ", "must be the only key", "cannot be evaluated here", "Conditions can only be", "Rules can only be",
@@ -138,7 +138,7 @@ func Rules() []Rule {
 			"nothing is created for it in AWS; remove the resource if you did not intend this",
 			"nothing is created for it in Alibaba Cloud; remove the resource if you did not intend this", []string{"is recorded only", "is only recorded"}},
 		{"template-size", "A template fits into an API call.",
-			"pass it by URL, or split the template", "", []string{"it cannot be passed inline"}},
+			"pass it by URL with other clients, such as the AWS CLI, or split the template", "", []string{"must pass it by URL"}},
 		{Other, "A template can be evaluated.", "", "", nil},
 	}
 }

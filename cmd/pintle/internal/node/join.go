@@ -13,7 +13,6 @@ import (
 	"github.com/pintle-dev/pintle/internal/api/console"
 	"github.com/pintle-dev/pintle/internal/api/operator"
 	"github.com/pintle-dev/pintle/internal/api/sigv4"
-	"github.com/pintle-dev/pintle/internal/author/bundle"
 	"github.com/pintle-dev/pintle/internal/cloud/sns"
 	"github.com/pintle-dev/pintle/internal/engine"
 	"github.com/pintle-dev/pintle/internal/engine/native"
@@ -126,7 +125,7 @@ func (n *Node) nativeTypes(signer *wire.Signer, ros *wire.ROSSigner, base *url.U
 		ROSSignalURL: func(key wire.ResponseKey, stackName string) (string, error) {
 			return ros.Sign(base.JoinPath(server.ROSSignalPath), key, stackName, time.Now(), wire.MaxURLLife)
 		},
-		Template: n.nestedTemplate,
+		Template: n.texts.Template,
 		Nest: func(
 			ctx context.Context, r *store.Request, template func(context.Context) (string, error),
 		) (native.Result, bool, error) {
@@ -136,14 +135,6 @@ func (n *Node) nativeTypes(signer *wire.Signer, ros *wire.ROSSigner, base *url.U
 			return n.engine.Nest(ctx, r, template) // nothing is served before the engine is open
 		},
 	})
-}
-
-// nestedTemplate fetches the template of a nested stack from a URL or from a bundle that a command packed.
-func (n *Node) nestedTemplate(ctx context.Context, url string) (string, error) {
-	if text, ok, err := bundle.Open(url); ok {
-		return text, err
-	}
-	return n.texts.Template(ctx, url)
 }
 
 // openDelivery makes the delivery, whose response URLs are below base.

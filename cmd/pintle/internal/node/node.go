@@ -290,7 +290,7 @@ func Open(ctx context.Context, config Config) (_ *Node, err error) {
 		Store: n.store, Name: nodeName(), Alone: config.Database == "", Fidelity: config.Fidelity, UnknownTypes: config.UnknownTypes, Log: n.log,
 		Observer: n.metrics, Dispatch: n.dispatch, Settled: n.settled, Native: types, Serves: n.providers.serves, Reads: n.reads(), Plans: n.plans(), PlanWithin: config.PlanWithin,
 		NestedTemplate: func(ctx context.Context, account, region, url string) (string, error) {
-			return n.nestedTemplate(sigv4.WithIdentity(ctx, sigv4.Identity{Account: account, Region: region}), url)
+			return n.texts.Template(sigv4.WithIdentity(ctx, sigv4.Identity{Account: account, Region: region}), url)
 		},
 		Stored: n.references.Stored, Hidden: n.references.Recall, Snippet: n.texts.Snippet,
 		Upfront: true, Limits: config.Limits, Zones: config.Zones, RosIDChange: config.ROSIDChange, Linger: linger,

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/pintle-dev/pintle/awscall"
+	"github.com/pintle-dev/pintle/internal/api/fetch"
 	"github.com/pintle-dev/pintle/internal/provider/project"
 )
 
@@ -246,7 +247,7 @@ func (c *CloudFormation) Template(ctx context.Context, stack string) (string, er
 
 // Declared implements [Service].
 func (c *CloudFormation) Declared(ctx context.Context, template string) ([]string, error) {
-	checked, err := c.call(ctx, "ValidateTemplate", members{"TemplateBody": template})
+	checked, err := c.call(ctx, "ValidateTemplate", templateMember(template))
 	if err != nil {
 		return nil, err
 	}
@@ -284,7 +285,8 @@ func (w Desired) request(stack string) members {
 		}
 		parameters = append(parameters, given)
 	}
-	in := members{"StackName": stack, "TemplateBody": w.Template, "Parameters": parameters, "DisableRollback": w.KeepFailed}
+	in := templateMember(w.Template)
+	in["StackName"], in["Parameters"], in["DisableRollback"] = stack, parameters, w.KeepFailed
 	if len(w.Tags) > 0 {
 		tags := make([]any, 0, len(w.Tags))
 		for _, t := range w.Tags {
@@ -296,6 +298,17 @@ func (w Desired) request(stack string) members {
 		in["Capabilities"] = listed(w.Agreed)
 	}
 	return in
+}
+
+// MaxBody is the maximum size of a template in TemplateBody, in bytes. Source: CloudFormation, quotas.
+const MaxBody = 51200
+
+// templateMember returns the member of a request that contains a template: a long one is sent as a URL that contains it.
+func templateMember(template string) members {
+	if len(template) > MaxBody {
+		return members{"TemplateURL": fetch.Seal("template", template)}
+	}
+	return members{"TemplateBody": template}
 }
 
 func listed(texts []string) []any {

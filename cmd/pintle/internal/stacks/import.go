@@ -20,7 +20,7 @@ const customIdentifier = "PhysicalResourceId"
 // Import imports a resource into a stack, or into a new one. It returns the id of the stack once the import has begun. An error
 // about a change set that failed has the reason of that.
 func (c *CloudFormation) Import(ctx context.Context, want Desired, of Import) (id string, err error) {
-	summary, err := c.call(ctx, "GetTemplateSummary", members{"TemplateBody": want.Template})
+	summary, err := c.call(ctx, "GetTemplateSummary", templateMember(want.Template))
 	if err != nil {
 		return "", err
 	}
