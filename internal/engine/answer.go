@@ -151,6 +151,11 @@ func (d answers) checkCopies(r *store.Request, v *result, got answer) {
 		v.success = false
 		v.reason = d.failure(failedInAnswer, r.Logical, text+". Copy these fields from the request (RequestId: "+string(r.ID)+")")
 	default:
-		d.audit(r, text+"; Pintle accepted it, because the response URL identifies the request")
+		d.auditCopies(r, text)
 	}
+}
+
+// auditCopies records the mismatches of an answer that counts nevertheless.
+func (d answers) auditCopies(r *store.Request, mismatches string) {
+	d.audit(r, mismatches+"; Pintle accepted it, because the response URL identifies the request")
 }

@@ -459,6 +459,33 @@ func TestMismatches(t *testing.T) {
 	}
 }
 
+// TestMismatchesOfRead checks that the audit list has the wrong copies in the answer to a Read, and that its state still counts.
+func TestMismatchesOfRead(t *testing.T) {
+	w := newWorldWith(t, engine.Config{Reads: func(context.Context, wire.ServiceToken, string) bool { return true }})
+	w.must(w.create(one("")))
+	w.succeed("C", "a")
+	all, err := w.engine.Resources(w.ctx, w.stack())
+	w.must(err)
+	if _, err := w.engine.Read(w.ctx, w.stack(), all); err != nil {
+		t.Fatal(err)
+	}
+	r := w.take("C")
+	w.accept(r)
+	w.must(w.engine.Answer(w.ctx, r.ID, fmt.Appendf(nil, `{"StackId": %q, "RequestId": "other", "LogicalResourceId": "C", %s, "PintleState": {"gone": true}}`,
+		r.Body.StackID, success("a")), 0))
+	read, err := w.store.Request(w.ctx, r.ID)
+	w.must(err)
+	if text := read.Body.Pending.Text(); !strings.Contains(text, `"DELETED"`) {
+		t.Errorf("the result is %s", text)
+	}
+	audit, err := w.store.Audit(w.ctx, w.stack().Key, 10)
+	w.must(err)
+	want := fmt.Sprintf("the answer has RequestId %q instead of %q; Pintle accepted it, because the response URL identifies the request", "other", r.ID)
+	if len(audit) != 1 || audit[0].Text != want || audit[0].Request != r.ID {
+		t.Errorf("audit list %+v, want %s", audit, want)
+	}
+}
+
 // TestROSMismatchOfFailure checks that a failed answer with wrong copies keeps its provider's reason, and that the
 // audit list has the differences.
 func TestROSMismatchOfFailure(t *testing.T) {

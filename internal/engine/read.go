@@ -132,6 +132,9 @@ func (d reads) report(r *store.Request, outcome Outcome) error {
 func (d reads) read(r *store.Request, outcome Outcome) (state *wire.State, said value.Value, problem string) {
 	got := answers(d).read(r, outcome)
 	d.tellAnswer(r, outcome, &got)
+	if text := answers(d).mismatches(r, got); text != "" && got.problem == "" {
+		answers(d).auditCopies(r, text)
+	}
 	switch {
 	case got.problem != "":
 		return nil, got.data, d.redact(r, got.explained, got.data)
