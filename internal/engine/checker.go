@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"maps"
 	"slices"
 
 	"github.com/pintle-dev/pintle/internal/language/template"
@@ -63,16 +64,28 @@ func (c Checker) Outline(text string, types bool) (*template.Template, error) {
 	return c.Parse(text)
 }
 
-// Identifier returns the properties that together identify an existing resource for its import; nil if the type is
-// not known to support imports. A custom resource has one if the template names its provider literally and the
-// provider declares Read.
-func (c Checker) Identifier(ctx context.Context, r *template.Resource) []string {
-	if schema := c.env.native.Schema(r.Type); schema != nil {
-		return schema.Identifier
+// Identifiers returns, by logical ID, the properties that together identify an existing resource for its import. It leaves
+// out resources whose type is not known to support imports. A custom resource has one if the template names its provider
+// literally and the provider declares Read. Each provider is asked once.
+func (c Checker) Identifiers(ctx context.Context, t *template.Template) map[string][]string {
+	identifiers, providers := map[string][]string{}, map[string]string{}
+	for _, r := range t.Resources {
+		if schema := c.env.native.Schema(r.Type); schema != nil {
+			if schema.Identifier != nil {
+				identifiers[r.LogicalID] = schema.Identifier
+			}
+			continue
+		}
+		token := r.Properties.Get("ServiceToken")
+		if isCustom(r.Type) && token.Kind() == value.String && !token.Computed() {
+			providers[r.LogicalID] = token.Text()
+		}
 	}
-	token := r.Properties.Get("ServiceToken")
-	if isCustom(r.Type) && token.Kind() == value.String && !token.Computed() && c.declaresRead(ctx, token.Text(), r.Type) {
-		return []string{customIdentifier}
+	declared := c.declareReads(ctx, slices.Collect(maps.Values(providers)))
+	for _, r := range t.Resources {
+		if token, literal := providers[r.LogicalID]; literal && declared[token].has(r.Type) {
+			identifiers[r.LogicalID] = []string{customIdentifier}
+		}
 	}
-	return nil
+	return identifiers
 }

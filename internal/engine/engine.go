@@ -34,9 +34,9 @@ type Config struct {
 	// Serves reports whether this node runs the process of a provider to poll. Among several nodes, a node without
 	// the process leaves the polling to the others. Nil means that this node runs all of them.
 	Serves func(wire.ServiceToken) bool
-	// Reads reports whether the provider behind a token declares that it answers Read requests for a resource type.
-	// It may take seconds. Nil means that no provider does.
-	Reads func(ctx context.Context, token wire.ServiceToken, resourceType string) bool
+	// Reads returns the resource types for which the provider behind a token declares that it answers Read requests.
+	// It may take seconds, and is called from many goroutines. Nil means that no provider does.
+	Reads func(ctx context.Context, token wire.ServiceToken) DeclaredTypes
 	// Plans asks providers what they would do, for change sets and previews; nil asks none. PlanWithin bounds the time for all
 	// providers of one plan; zero is 20 s.
 	Plans      ProviderPlans

@@ -20,13 +20,10 @@ func (e lookupError) Unwrap() error { return e.error }
 // owners finds existing resources and the stacks that own them.
 type owners struct{ *runner }
 
-// existing looks for a resource. records contains the owners of recorded resources.
+// existing looks for a resource that is not custom. records contains the owners of recorded resources.
 func (o owners) existing(
 	ctx context.Context, stack *store.Stack, r ImportResource, records map[recordKey]wire.StackID,
 ) (lookup, error) {
-	if r.custom {
-		return o.custom(ctx, r, records), nil
-	}
 	request := &store.Request{Type: store.TypeImport, Logical: r.Logical, Body: &store.RequestBody{
 		Dialect: stack.Dialect, StackID: stack.ID, Region: stack.Region, ResourceType: r.Type,
 		PhysicalID: wire.PhysicalID(r.text()), Properties: value.Object(),

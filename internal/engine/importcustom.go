@@ -1,7 +1,6 @@
 package engine
 
 import (
-	"context"
 	"fmt"
 
 	"github.com/pintle-dev/pintle/internal/engine/native"
@@ -31,9 +30,9 @@ func (d importPlan) findProvider(r *ImportResource, t *template.Template, scope 
 
 // custom looks for a custom resource. It does not ask the provider before the change set is executed: a Read is the
 // first request of the import, and a missing resource fails the import before anything changes.
-func (o owners) custom(ctx context.Context, r ImportResource, records map[recordKey]wire.StackID) lookup {
+func (o owners) custom(r ImportResource, records map[recordKey]wire.StackID, declared map[string]DeclaredTypes) lookup {
 	id := wire.PhysicalID(r.text())
-	if !o.declaresRead(ctx, r.token, r.Type) {
+	if !declared[r.token].has(r.Type) {
 		return lookup{missing: fmt.Sprintf("Resource %s cannot be imported, because no local provider with a Read is known for it: only "+
 			"a provider that declares Read in its schema can tell whether %s %q exists.", r.Logical, r.Type, id)}
 	}

@@ -98,7 +98,11 @@ func (n *needLookups) fetch(ctx context.Context, run *runner) error {
 		return nil // the decision reports it
 	}
 	records := map[recordKey]wire.StackID{}
+	var tokens []string
 	for _, r := range n.resources {
+		if r.custom {
+			tokens = append(tokens, r.token)
+		}
 		if r.custom || run.env.native.Schema(r.Type).Recorded {
 			records[recordKey{r.Type, wire.PhysicalID(r.text())}] = ""
 		}
@@ -106,9 +110,14 @@ func (n *needLookups) fetch(ctx context.Context, run *runner) error {
 	if err := (owners{run}).recordOwners(ctx, &n.stack, "", records); err != nil {
 		return err
 	}
+	declared := run.declareReads(ctx, tokens)
 	for _, r := range n.resources {
 		if n.of.found == nil {
 			n.of.found = map[wire.LogicalID]lookup{}
+		}
+		if r.custom {
+			n.of.found[r.Logical] = owners{run}.custom(r, records, declared)
+			continue
 		}
 		var err error
 		if n.of.found[r.Logical], err = (owners{run}).existing(ctx, &n.stack, r, records); err != nil {

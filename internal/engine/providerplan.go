@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"errors"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -16,16 +17,15 @@ import (
 // Bounds on the questions to providers about one plan. The limits are Pintle's own.
 const (
 	defaultPlanWithin = 20 * time.Second
-	mostPlansAtOnce   = 8
 	// mostPlanRounds is how often a plan is made again because the stack changed while its providers were asked.
 	mostPlanRounds = 3
 )
 
 // ProviderPlans asks providers what they would do. It is called outside of decisions, from many goroutines.
 type ProviderPlans interface {
-	// Plans reports whether the provider behind a token declares that it answers requests of the type Plan for a resource
-	// type. It may take seconds.
-	Plans(ctx context.Context, token wire.ServiceToken, resourceType string) bool
+	// Plans returns the resource types for which the provider behind a token declares that it answers requests of the type
+	// Plan. It may take seconds. An error means that the provider could not be asked. Its text is shown to users.
+	Plans(ctx context.Context, token wire.ServiceToken) (DeclaredTypes, error)
 	// Plan asks a provider that does. The answer has an Error if the provider cannot plan, or does not answer before ctx ends.
 	Plan(ctx context.Context, q PlanQuestion) wire.Planned
 }
@@ -58,11 +58,18 @@ func (q *PlanQuestion) key() string {
 // decision collects the questions and ends with errQuestions, the providers are asked, and the plan is made again.
 type asking struct {
 	providers ProviderPlans
-	ctx       context.Context // ends when the time for all answers is over
-	able      map[string]bool // by token and type; whether the provider plans
+	ctx       context.Context          // ends when the time for all answers is over
+	declared  map[string]declaredPlans // by token
 	answers   map[string]wire.Planned
 	open      []PlanQuestion // those of the last plan that have no answer yet
 	rounds    int            // how often the providers were asked for this plan
+}
+
+// declaredPlans is what a provider declares about plans.
+type declaredPlans struct {
+	types DeclaredTypes
+	// problem is the reason why the provider could not be asked for its declaration; "" if it could.
+	problem string
 }
 
 // errQuestions ends a decision whose plan has questions without an answer.
@@ -74,24 +81,31 @@ func (run *runner) asking(ctx context.Context) (a *asking, stop context.CancelFu
 		return nil, func() {}
 	}
 	bounded, stop := context.WithTimeout(ctx, run.planWithin)
-	return &asking{providers: run.plans, ctx: bounded, able: map[string]bool{}, answers: map[string]wire.Planned{}}, stop
+	return &asking{providers: run.plans, ctx: bounded, declared: map[string]declaredPlans{}, answers: map[string]wire.Planned{}}, stop
 }
 
 // ask asks the providers of all open questions.
 func (a *asking) ask() {
 	a.rounds++
+	var unknown []string
 	for i := range a.open {
-		of := kindOf(&a.open[i])
-		if _, known := a.able[of]; !known {
-			a.able[of] = a.providers.Plans(a.ctx, wire.ServiceToken(a.open[i].Token.Text()), a.open[i].ResourceType)
+		if _, known := a.declared[a.open[i].Token.Text()]; !known {
+			unknown = append(unknown, a.open[i].Token.Text())
 		}
 	}
+	maps.Copy(a.declared, askOnce(unknown, func(token wire.ServiceToken) (p declaredPlans) {
+		var err error
+		if p.types, err = a.providers.Plans(a.ctx, token); err != nil {
+			p.problem = err.Error()
+		}
+		return p
+	}))
 	var wait sync.WaitGroup
 	var mu sync.Mutex
-	slots := make(chan struct{}, mostPlansAtOnce)
+	slots := make(chan struct{}, mostAskedAtOnce)
 	for i := range a.open {
 		q := &a.open[i]
-		if !a.able[kindOf(q)] || plan.Undetermined(q.Properties) {
+		if !a.declared[q.Token.Text()].types.has(q.ResourceType) || plan.Undetermined(q.Properties) {
 			continue
 		}
 		slots <- struct{}{}
@@ -106,8 +120,6 @@ func (a *asking) ask() {
 	wait.Wait()
 }
 
-func kindOf(q *PlanQuestion) string { return q.ResourceType + " " + q.Token.Text() }
-
 // consult adds to the changes what the providers of the resources would do, or notes the questions for them.
 func (d drafts) consult(a *asking, changes []plan.Change, more ...value.Value) error {
 	if a == nil {
@@ -121,10 +133,12 @@ func (d drafts) consult(a *asking, changes []plan.Change, more ...value.Value) e
 		if !ok {
 			continue
 		}
-		able, known := a.able[kindOf(&q)]
+		declared, known := a.declared[q.Token.Text()]
 		answer, answered := a.answers[q.key()]
 		switch {
-		case known && !able:
+		case declared.problem != "":
+			c.Unplanned = d.presentable(declared.problem, append(more, q.Token)...)
+		case known && !declared.types.has(q.ResourceType):
 		case known && plan.Undetermined(q.Properties):
 			c.Unplanned = unknownUntil(c)
 		case answered:

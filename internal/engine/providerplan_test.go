@@ -2,6 +2,7 @@ package engine_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -18,14 +19,21 @@ import (
 // forecasts are providers that plan. It implements engine.ProviderPlans.
 type forecasts struct {
 	answer func(context.Context, engine.PlanQuestion) wire.Planned
+	// declare may fail the question for the declaration; nil does not.
+	declare func(context.Context, wire.ServiceToken) error
 
 	mu         sync.Mutex
 	asked      []string
 	busy, most int
 }
 
-func (f *forecasts) Plans(_ context.Context, _ wire.ServiceToken, resourceType string) bool {
-	return resourceType == "Custom::Thing"
+func (f *forecasts) Plans(ctx context.Context, token wire.ServiceToken) (engine.DeclaredTypes, error) {
+	if f.declare != nil {
+		if err := f.declare(ctx, token); err != nil {
+			return nil, err
+		}
+	}
+	return func(resourceType string) bool { return resourceType == "Custom::Thing" }, nil
 }
 
 func (f *forecasts) Plan(ctx context.Context, q engine.PlanQuestion) wire.Planned {
@@ -224,5 +232,64 @@ func TestPlansOfForcedUpdates(t *testing.T) {
 		if c.LogicalID == "E" && (c.Replacement != plan.ReplacementConditional || !c.Again) {
 			t.Errorf("got %+v", c)
 		}
+	}
+}
+
+// TestPlansOfUnknownProviders checks that a provider that cannot be asked for its schema is reported, that others plan nevertheless, and
+// that all are asked at once, each of them once.
+func TestPlansOfUnknownProviders(t *testing.T) {
+	const most = 8
+	var mu sync.Mutex
+	asked := map[wire.ServiceToken]int{}
+	all := make(chan struct{})
+	f := &forecasts{
+		answer: func(context.Context, engine.PlanQuestion) wire.Planned { return wire.Planned{Change: wire.InPlace} },
+		declare: func(ctx context.Context, token wire.ServiceToken) error {
+			mu.Lock()
+			if asked[token]++; len(asked) == most {
+				close(all)
+			}
+			mu.Unlock()
+			select {
+			case <-all:
+			case <-ctx.Done():
+				t.Errorf("%d providers are asked at once, want %d", len(asked), most)
+			}
+			if strings.HasSuffix(string(token), "-3") {
+				return errors.New("it was killed with hush-hush")
+			}
+			return nil
+		},
+	}
+	w := newWorldWith(t, engine.Config{Plans: f, PlanWithin: 10 * time.Second})
+	resources := map[string]string{}
+	for n := range most {
+		for _, half := range []string{"A", "B"} {
+			resources[fmt.Sprintf("%s%d", half, n)] = strings.Replace(resource(`"Key": {"Ref": "P"}`), token, fmt.Sprintf("%s-%d", token, n), 1)
+		}
+	}
+	set, err := w.planned(engine.CreateChangeSet{
+		Kind: store.KindCreate, Name: "n", Template: body(resources, noEchoP),
+		Options: engine.Options{Parameters: []engine.Parameter{{Key: "P", Value: "hush-hush"}}},
+	})
+	w.must(err)
+	changes, err := set.Changes()
+	w.must(err)
+	for _, c := range changes {
+		want := ""
+		if strings.HasSuffix(c.LogicalID, "3") {
+			want = "it was killed with *****"
+		}
+		if c.Unplanned != want {
+			t.Errorf("%s is unplanned because %q, want %q", c.LogicalID, c.Unplanned, want)
+		}
+	}
+	for token, times := range asked {
+		if times != 1 {
+			t.Errorf("%s was asked %d times", token, times)
+		}
+	}
+	if asked := f.questions(); len(changes) != 2*most || len(asked) != 2*most-2 {
+		t.Errorf("%d changes, asked %q", len(changes), asked)
 	}
 }

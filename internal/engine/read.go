@@ -23,20 +23,16 @@ type Reading struct{ *runner }
 // unanswered gets no second one. When Read returns, the requests are durable. A settled request has the result, see
 // [store.TypeRead].
 func (g Reading) Read(ctx context.Context, stack store.Stack, instances []store.Instance) (map[wire.LogicalID]wire.RequestID, error) {
-	type kind struct{ token, resourceType string }
-	declared := map[kind]bool{} // once for each kind, because it may take seconds
+	var tokens []string
+	for _, i := range instances {
+		if readable(&i) {
+			tokens = append(tokens, i.Body.Token.Text())
+		}
+	}
+	declared := g.declareReads(ctx, tokens)
 	var able []store.Instance
 	for _, i := range instances {
-		if !readable(&i) {
-			continue
-		}
-		of := kind{i.Body.Token.Text(), i.Body.Type}
-		ok, known := declared[of]
-		if !known {
-			ok = g.declaresRead(ctx, of.token, of.resourceType)
-			declared[of] = ok
-		}
-		if ok {
+		if readable(&i) && declared[i.Body.Token.Text()].has(i.Body.Type) {
 			able = append(able, i)
 		}
 	}
@@ -54,11 +50,6 @@ func (g Reading) Read(ctx context.Context, stack store.Stack, instances []store.
 // readable reports whether an instance belongs to a custom resource that exists.
 func readable(i *store.Instance) bool {
 	return i.Role == store.RoleCurrent && i.Body != nil && !i.Body.Token.IsNull() && i.PhysicalID != "" && !i.Unborn()
-}
-
-// declaresRead reports whether the provider of a token declares Read for a resource type.
-func (run *runner) declaresRead(ctx context.Context, token, resourceType string) bool {
-	return run.reads != nil && run.reads(ctx, wire.ServiceToken(token), resourceType)
 }
 
 // reads asks providers for the current state of resources.

@@ -20,7 +20,7 @@ type runner struct {
 	store          store.Store
 	dispatch       func([]store.Request)
 	serves         func(wire.ServiceToken) bool
-	reads          func(context.Context, wire.ServiceToken, string) bool
+	reads          func(context.Context, wire.ServiceToken) DeclaredTypes
 	plans          ProviderPlans
 	planWithin     time.Duration
 	settled        func(id wire.RequestID, answered bool)

@@ -37,7 +37,9 @@ func newReadings(seed uint64) readings {
 func (r *readings) chance(percent int) bool { return r.rng.IntN(100) < percent }
 
 // declares is [engine.Config.Reads].
-func (s *sim) declares(context.Context, wire.ServiceToken, string) bool { return s.readings.on }
+func (s *sim) declares(context.Context, wire.ServiceToken) engine.DeclaredTypes {
+	return func(string) bool { return s.readings.on }
+}
 
 // detect detects the drift of the stack, while nodes die and answers are lost, and compares the report with the
 // answers.

@@ -2,6 +2,7 @@ package cloudformation_test
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -9,6 +10,7 @@ import (
 	sdk "github.com/aws/aws-sdk-go-v2/service/cloudformation"
 	"github.com/aws/aws-sdk-go-v2/service/cloudformation/types"
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/pintle-dev/pintle/internal/engine"
 	"github.com/pintle-dev/pintle/wire"
@@ -142,10 +144,31 @@ func TestImportOfCustomResourceIsRefused(t *testing.T) {
 			t.Errorf("%v, want %s", err, want)
 		}
 	}
-	out, err := w.client.GetTemplateSummary(t.Context(), &sdk.GetTemplateSummaryInput{TemplateBody: declared{"R": readableResource("Custom::Readable")}.body()})
+}
+
+// TestSummaryOfCustomResources checks that GetTemplateSummary asks each provider once which types it reads.
+func TestSummaryOfCustomResources(t *testing.T) {
+	w := newReading(t)
+	d := declared{}
+	for _, logical := range []string{"A", "B", "C"} {
+		d[logical] = readableResource("Custom::Readable")
+		d[logical+"Thing"] = readableResource("Custom::Thing")
+	}
+	d["Other"] = map[string]any{"Type": "Custom::Readable", "Properties": map[string]any{"ServiceToken": token + "-other"}}
+	d["Unknown"] = map[string]any{"Type": "Custom::Readable", "Properties": map[string]any{"ServiceToken": map[string]any{"Ref": "AWS::Region"}}}
+	out, err := w.client.GetTemplateSummary(t.Context(), &sdk.GetTemplateSummaryInput{TemplateBody: d.body()})
 	w.must(err)
-	if s := out.ResourceIdentifierSummaries; len(s) != 1 || *s[0].ResourceType != "Custom::Readable" || s[0].ResourceIdentifiers[0] != "PhysicalResourceId" {
-		t.Errorf("%+v", s)
+	want := []types.ResourceIdentifierSummary{{
+		ResourceType: str("Custom::Readable"), LogicalResourceIds: []string{"A", "B", "C", "Other"}, ResourceIdentifiers: []string{"PhysicalResourceId"},
+	}}
+	if diff := cmp.Diff(want, out.ResourceIdentifierSummaries, cmpopts.IgnoreUnexported(types.ResourceIdentifierSummary{})); diff != "" {
+		t.Error(diff)
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	slices.Sort(w.declared)
+	if diff := cmp.Diff([]wire.ServiceToken{token, token + "-other"}, w.declared); diff != "" {
+		t.Errorf("providers asked (-want +got):\n%s", diff)
 	}
 }
 

@@ -88,8 +88,9 @@ func (f *handler) getTemplateSummary(ctx context.Context, in getTemplateSummaryI
 // identifiers returns the identifier properties of a template's resource types. Clients need them for imports.
 func (f *handler) identifiers(ctx context.Context, t *template.Template) []identifierSummaryView {
 	var list []identifierSummaryView
+	identifiers := f.engine.Identifiers(ctx, t)
 	for _, r := range t.Resources {
-		identifier := f.engine.Identifier(ctx, r)
+		identifier := identifiers[r.LogicalID]
 		if identifier == nil {
 			continue
 		}

@@ -43,6 +43,8 @@ type world struct {
 
 	mu    sync.Mutex
 	inbox []store.Request
+	// declared are the providers that were asked which types they read.
+	declared []wire.ServiceToken
 }
 
 func newWorld(t *testing.T, change ...func(*world, *cloudformation.Config)) *world {
@@ -55,8 +57,11 @@ func newWorld(t *testing.T, change ...func(*world, *cloudformation.Config)) *wor
 		w.mu.Lock()
 		defer w.mu.Unlock()
 		w.inbox = append(w.inbox, ready...)
-	}, Reads: func(_ context.Context, _ wire.ServiceToken, resourceType string) bool {
-		return resourceType == "Custom::Readable"
+	}, Reads: func(_ context.Context, token wire.ServiceToken) engine.DeclaredTypes {
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		w.declared = append(w.declared, token)
+		return func(resourceType string) bool { return resourceType == "Custom::Readable" }
 	}})
 	w.must(err)
 	config := cloudformation.Config{

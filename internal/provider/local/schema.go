@@ -35,12 +35,16 @@ const (
 // ErrNoSchema means that a provider does not support the schema command.
 var ErrNoSchema = errors.New("the provider prints no schema")
 
+// ErrSchemaUnread means that a provider did not answer the schema command: its program timed out, did not start or was killed. So it is
+// unknown whether the provider has a schema.
+var ErrSchemaUnread = errors.New("the provider did not answer the schema command")
+
 // Schema runs the provider's program with the command schema and returns its output: JSON of at most [MaxSchema] bytes.
 // It builds the program first if necessary. The program runs for at most five seconds, in the environment of the
 // provider's processes but without a Runtime API. The answer of a compiled program is cached in [Config.SchemaDir] by
 // the program's content; the absence of a schema is cached for an hour. A script runs every time, because it may
-// consist of several files, unless it timed out within the last hour. Errors are [ErrNoSchema], with the reason,
-// [ErrUnknown], [ErrClosed] or a [*BuildError].
+// consist of several files, unless it timed out within the last hour. Errors are [ErrNoSchema] and [ErrSchemaUnread], with the
+// reason, [ErrUnknown], [ErrClosed], a [*BuildError] or the error of ctx.
 func (r *Runtime) Schema(ctx context.Context, name string) ([]byte, error) {
 	p, err := r.program(name)
 	if err != nil {
@@ -64,20 +68,17 @@ func (r *Runtime) Schema(ctx context.Context, name string) ([]byte, error) {
 		delete(env, own)
 	}
 	keep := r.schemaFile(file, p.provider.Env)
-	if text, ok := keep.read(); ok {
-		if len(text) == 0 {
-			return nil, ErrNoSchema
-		}
-		return text, nil
+	if text, ok, err := keep.read(); ok {
+		return text, err
 	}
 	text, err := askSchema(ctx, file, p.dir(), list(env))
 	switch {
 	case err == nil:
 		keep.write(text, ".json")
 	case ctx.Err() != nil:
-	case errors.Is(err, context.DeadlineExceeded):
+	case errors.Is(err, errLate):
 		keep.write(nil, ".late")
-	case errors.Is(err, ErrNoSchema) && !cutShort(err):
+	case errors.Is(err, ErrNoSchema):
 		keep.write(nil, ".none")
 	}
 	return text, err
@@ -90,6 +91,9 @@ func cutShort(err error) bool {
 	return unstarted || ok && !ended.Exited()
 }
 
+// errLate is the error for a program that timed out.
+var errLate = fmt.Errorf("%w within %s", ErrSchemaUnread, schemaTimeout)
+
 // askSchema runs the program and returns its schema.
 func askSchema(ctx context.Context, file, dir string, env []string) ([]byte, error) {
 	ctx, cancel := context.WithTimeout(ctx, schemaTimeout)
@@ -101,9 +105,11 @@ func askSchema(ctx context.Context, file, dir string, env []string) ([]byte, err
 	case errors.Is(err, ErrOutputTooLong):
 		return nil, fmt.Errorf("%w: it has more than %d bytes", ErrNoSchema, MaxSchema)
 	case errors.Is(ctx.Err(), context.DeadlineExceeded):
-		return nil, fmt.Errorf("%w within %s: %w", ErrNoSchema, schemaTimeout, context.DeadlineExceeded)
+		return nil, errLate
 	case ctx.Err() != nil:
 		return nil, ctx.Err()
+	case cutShort(err):
+		return nil, fmt.Errorf("%w: %w", ErrSchemaUnread, err)
 	case err != nil:
 		return nil, fmt.Errorf("%w: %w", ErrNoSchema, err)
 	}
@@ -146,22 +152,25 @@ func (r *Runtime) schemaFile(program string, env map[string]string) schemaFile {
 	return schemaFile{filepath.Join(r.config.SchemaDir, hex.EncodeToString(hash.Sum(nil)[:16])), string(head) == "#!"}
 }
 
-// read returns the cached schema. It is empty for a program without a schema.
-func (s schemaFile) read() ([]byte, bool) {
+// read returns the cached schema, or the cached error. ok is false if there is neither.
+func (s schemaFile) read() (text []byte, ok bool, err error) {
 	if s.path == "" {
-		return nil, false
+		return nil, false, nil
 	}
-	for _, extension := range []string{".none", ".late"} {
-		if info, err := os.Stat(s.path + extension); err == nil && time.Since(info.ModTime()) < silenceKept {
-			return nil, true
+	for _, kept := range []struct {
+		extension string
+		err       error
+	}{{".none", ErrNoSchema}, {".late", errLate}} {
+		if info, err := os.Stat(s.path + kept.extension); err == nil && time.Since(info.ModTime()) < silenceKept {
+			return nil, true, kept.err
 		}
 	}
 	info, err := os.Stat(s.path + ".json")
 	if err != nil || info.Size() > MaxSchema {
-		return nil, false
+		return nil, false, nil //nolint:nilerr // the program is asked instead
 	}
-	text, err := os.ReadFile(s.path + ".json")
-	return text, err == nil && json.Valid(text)
+	text, err = os.ReadFile(s.path + ".json")
+	return text, err == nil && json.Valid(text), nil
 }
 
 // write caches a schema. If it fails, the program runs again the next time. A crash leaves a temporary file behind.

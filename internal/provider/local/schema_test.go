@@ -59,8 +59,12 @@ func TestSchema(t *testing.T) {
 				if string(got) != test.want {
 					t.Errorf("got %s, want %s", got, test.want)
 				}
-				if (err != nil) != (test.fails != "") || err != nil && (!errors.Is(err, local.ErrNoSchema) || !strings.Contains(err.Error(), test.fails)) {
-					t.Errorf("error %v, want %q", err, test.fails)
+				kind := local.ErrNoSchema
+				if test.name == "killed" {
+					kind = local.ErrSchemaUnread
+				}
+				if (err != nil) != (test.fails != "") || err != nil && (!errors.Is(err, kind) || !strings.Contains(err.Error(), test.fails)) {
+					t.Errorf("error %v, want %v with %q", err, kind, test.fails)
 				}
 			}
 			if runs() != 2 { // a script may consist of several files
@@ -147,10 +151,10 @@ func TestMissingSchemaIsCachedBriefly(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer r.Close()
-	ask := func(runs int) {
+	ask := func(runs int, want error) {
 		t.Helper()
-		if _, err := r.Schema(t.Context(), "P"); !errors.Is(err, local.ErrNoSchema) {
-			t.Errorf("got %v, want ErrNoSchema", err)
+		if _, err := r.Schema(t.Context(), "P"); !errors.Is(err, want) {
+			t.Errorf("got %v, want %v", err, want)
 		}
 		if text, _ := os.ReadFile(counted); len(text) != runs {
 			t.Errorf("ran %d times, want %d", len(text), runs)
@@ -162,11 +166,11 @@ func TestMissingSchemaIsCachedBriefly(t *testing.T) {
 		}
 	}
 	end("killed")
-	ask(1)
-	ask(2)
+	ask(1, local.ErrSchemaUnread)
+	ask(2, local.ErrSchemaUnread)
 	end("exit")
-	ask(3)
-	ask(3)
+	ask(3, local.ErrNoSchema)
+	ask(3, local.ErrNoSchema)
 	files, err := os.ReadDir(schemas)
 	if err != nil || len(files) != 1 {
 		t.Fatalf("kept %v, %v", files, err)
@@ -175,7 +179,25 @@ func TestMissingSchemaIsCachedBriefly(t *testing.T) {
 	if err := os.Chtimes(filepath.Join(schemas, files[0].Name()), old, old); err != nil {
 		t.Fatal(err)
 	}
-	ask(4)
+	ask(4, local.ErrNoSchema)
+}
+
+// TestLateSchema checks that a program that timed out is not taken for one without a schema, also while it is not asked again.
+func TestLateSchema(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it takes five seconds")
+	}
+	t.Parallel()
+	r, runs := teller(t, "exec sleep 60", t.TempDir())
+	for range 2 {
+		_, err := r.Schema(t.Context(), "P")
+		if !errors.Is(err, local.ErrSchemaUnread) || errors.Is(err, local.ErrNoSchema) || !strings.Contains(err.Error(), "within 5s") {
+			t.Errorf("got %v, want ErrSchemaUnread", err)
+		}
+	}
+	if runs() != 1 {
+		t.Errorf("ran %d times, want 1", runs())
+	}
 }
 
 func TestSchemaErrors(t *testing.T) {

@@ -28,7 +28,7 @@ import (
 func (n *Node) openProviders(ctx context.Context, account string) (err error) {
 	n.providers = newProviders(n.store, n.notes, n.config.Region, n.log)
 	n.providers.calledOut, n.providers.aws = n.processKeys.calledOut, n.newAWSRule(account)
-	n.asksPlans = NewPlans(n.providers.named, n.providers.schema)
+	n.asksPlans = NewPlans(n.providers.named, n.providers.askSchema)
 	if n.config.Role != Reader {
 		n.runtime, err = local.New(local.Config{
 			Done: func(id string, outcome local.Outcome) {

@@ -97,18 +97,26 @@ func (p *Plans) Done(id string, outcome local.Outcome) bool {
 // isPlan reports whether an event is a Plan.
 func isPlan(id string) bool { return strings.HasPrefix(id, planPrefix) }
 
-// Plans implements [engine.ProviderPlans]. A provider that cannot be asked, or publishes no schema, does not plan.
-func (p *Plans) Plans(ctx context.Context, token wire.ServiceToken, resourceType string) bool {
+// Plans implements [engine.ProviderPlans]. A provider that publishes no schema, or a schema that is not valid, does not plan.
+func (p *Plans) Plans(ctx context.Context, token wire.ServiceToken) (engine.DeclaredTypes, error) {
 	name, ok := p.match(token)
 	if !ok {
-		return false
+		return nil, nil
 	}
 	text, err := p.schema(ctx, name)
-	if err != nil {
-		return false
+	switch {
+	case errors.Is(err, local.ErrNoSchema), errors.Is(err, local.ErrUnknown):
+		return nil, nil
+	case ctx.Err() != nil:
+		return nil, errors.New("there was no time left to ask its provider for its schema")
+	case err != nil:
+		return nil, err
 	}
 	document, err := schema.Parse(text)
-	return err == nil && document.Type(resourceType).Plans
+	if err != nil {
+		return nil, nil //nolint:nilerr // it declares no plans
+	}
+	return func(resourceType string) bool { return document.Type(resourceType).Plans }, nil
 }
 
 // Plan implements [engine.ProviderPlans].

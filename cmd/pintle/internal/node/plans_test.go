@@ -2,11 +2,15 @@ package node
 
 import (
 	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
 	"testing"
 
 	"github.com/pintle-dev/pintle/internal/engine"
 	"github.com/pintle-dev/pintle/internal/language/dynamic"
 	"github.com/pintle-dev/pintle/internal/language/value"
+	"github.com/pintle-dev/pintle/internal/provider/local"
 	"github.com/pintle-dev/pintle/wire"
 )
 
@@ -54,6 +58,46 @@ func TestReferencesOfPlans(t *testing.T) {
 			}
 			if err == nil && q.Old.Text() != test.wantOld {
 				t.Errorf("the old properties are %q, want %q", q.Old.Text(), test.wantOld)
+			}
+		})
+	}
+}
+
+// TestDeclaredPlans checks that a provider without a schema does not plan, and that one that could not be asked is an error.
+func TestDeclaredPlans(t *testing.T) {
+	ended, end := context.WithCancel(t.Context())
+	end()
+	for name, test := range map[string]struct {
+		ctx    context.Context
+		schema string
+		err    error
+		plans  bool
+		want   string // the error
+	}{
+		"plans":              {schema: `{"resourceTypes": {"Custom::Thing": {"plans": true}}}`, plans: true},
+		"does not plan":      {schema: `{"resourceTypes": {"Custom::Thing": {}}}`},
+		"an invalid schema":  {schema: `{}`},
+		"no schema":          {err: fmt.Errorf("%w: exit status 3", local.ErrNoSchema)},
+		"no process":         {err: noSchema("no process of this server runs it")},
+		"removed":            {err: local.ErrUnknown},
+		"killed":             {err: fmt.Errorf("%w: signal: killed", local.ErrSchemaUnread), want: "the provider did not answer the schema command: signal: killed"},
+		"cannot be built":    {err: &local.BuildError{Provider: "P", Dir: "/p", Err: errors.New("exit status 1")}, want: "build provider P: go build in /p: exit status 1"},
+		"there was no time":  {ctx: ended, err: context.Canceled, want: "there was no time left to ask its provider for its schema"},
+		"another's provider": {err: errors.New("unused")},
+	} {
+		t.Run(name, func(t *testing.T) {
+			ctx := test.ctx
+			if ctx == nil {
+				ctx = t.Context()
+			}
+			p := NewPlans(func(wire.ServiceToken) (string, bool) { return "P", name != "another's provider" },
+				func(context.Context, string) (json.RawMessage, error) { return json.RawMessage(test.schema), test.err })
+			declared, err := p.Plans(ctx, "arn:aws:lambda:us-east-1:123456789012:function:P")
+			if (err != nil) != (test.want != "") || err != nil && err.Error() != test.want {
+				t.Errorf("error %v, want %q", err, test.want)
+			}
+			if plans := declared != nil && declared("Custom::Thing"); plans != test.plans {
+				t.Errorf("plans %t, want %t", plans, test.plans)
 			}
 		})
 	}

@@ -244,27 +244,37 @@ func (p *providers) building(name, text string) {
 	}
 }
 
-// schema returns the schema that a provider publishes. Only a process can be asked for it.
+// schema is the hook of the operator API that returns the schema of a provider.
 func (p *providers) schema(ctx context.Context, name string) (json.RawMessage, error) {
+	text, err := p.askSchema(ctx, name)
+	if err != nil {
+		return nil, &operator.Error{Status: http.StatusNotFound, Message: "provider " + name + ": " + err.Error()}
+	}
+	return text, nil
+}
+
+// noSchema is the error for a provider that cannot publish a schema. It is a [local.ErrNoSchema].
+type noSchema string
+
+func (e noSchema) Error() string { return string(e) }
+
+func (noSchema) Is(target error) bool { return target == local.ErrNoSchema }
+
+// askSchema returns the schema that a provider publishes. Only a process can be asked for it. The errors are those of
+// [local.Runtime.Schema], and why a provider is broken.
+func (p *providers) askSchema(ctx context.Context, name string) (json.RawMessage, error) {
 	p.mu.Lock()
 	k := p.known[name]
 	p.mu.Unlock()
-	none := func(why string) error {
-		return &operator.Error{Status: http.StatusNotFound, Message: "provider " + name + ": " + why}
-	}
 	switch {
 	case k == nil:
-		return nil, none("it is not known")
+		return nil, noSchema("it is not known")
 	case k.broken != nil:
-		return nil, none(k.broken.Error())
+		return nil, k.broken
 	case k.url != "" || p.runtime == nil:
-		return nil, none("no process of this server runs it")
+		return nil, noSchema("no process of this server runs it")
 	}
-	text, err := p.runtime.Schema(ctx, name)
-	if err != nil {
-		return nil, none(err.Error())
-	}
-	return text, nil
+	return p.runtime.Schema(ctx, name)
 }
 
 // Match implements [delivery.Local].

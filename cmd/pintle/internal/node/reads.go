@@ -9,28 +9,28 @@ import (
 )
 
 // reads returns the function that reports which providers read. As AWS has no such request, [engine.FidelityAWS] sends none.
-func (n *Node) reads() func(context.Context, wire.ServiceToken, string) bool {
+func (n *Node) reads() func(context.Context, wire.ServiceToken) engine.DeclaredTypes {
 	if n.config.Fidelity == engine.FidelityAWS {
 		return nil
 	}
 	return n.providers.reads
 }
 
-// reads reports whether the provider behind a token declares in its schema that it reads resources of a type. Only a program of this
-// node can be asked. One that cannot be, or prints no schema, does not.
-func (p *providers) reads(ctx context.Context, token wire.ServiceToken, resourceType string) bool {
+// reads returns the types of resources that the provider behind a token declares in its schema that it reads. Only a program of this
+// node can be asked. One that cannot be, or prints no schema, reads none.
+func (p *providers) reads(ctx context.Context, token wire.ServiceToken) engine.DeclaredTypes {
 	name, ok := p.named(token)
 	if !ok {
-		return false
+		return nil
 	}
 	text, err := p.schema(ctx, name)
 	if err != nil {
-		return false
+		return nil
 	}
 	document, err := schema.Parse(text)
 	if err != nil {
 		p.log.Warn("the schema of a provider is not valid", "provider", name, "error", err)
-		return false
+		return nil
 	}
-	return document.Type(resourceType).Reads
+	return func(resourceType string) bool { return document.Type(resourceType).Reads }
 }
