@@ -5,6 +5,8 @@ import (
 	"strings"
 
 	"github.com/pintle-dev/pintle/internal/language/plan"
+	"github.com/pintle-dev/pintle/internal/language/value"
+	"github.com/pintle-dev/pintle/internal/store"
 	"github.com/pintle-dev/pintle/wire"
 )
 
@@ -55,6 +57,37 @@ func (d again) named(given []wire.LogicalID, to plan.Side) ([]wire.LogicalID, er
 	}
 	slices.Sort(named)
 	return slices.Compact(named), nil
+}
+
+// remember keeps the attributes of a resource before the answer to a forced Update replaces them. After several tries, the ones
+// from before the first try count. Any other request invalidates them.
+func (d again) remember(i *store.Instance, r *store.Request) {
+	applies := d.op.Phase == store.PhaseApply || r.Cancelled // the answer to a cancelled Update may arrive during the rollback
+	forced := r.Type == wire.Update && r.Body.Revert && r.Instance == i.Number && applies && i.Body.Properties.Equal(r.Body.Properties)
+	switch {
+	case !forced:
+		i.Body.Former, i.Body.FormerData = store.FormerAnswer{}, value.Value{}
+	case i.Body.Former.Revision != d.op.From:
+		i.Body.Former = store.FormerAnswer{Revision: d.op.From, NoEcho: i.Body.NoEcho, AnsweredBy: i.Body.AnsweredBy}
+		i.Body.FormerData = i.Body.Data
+	}
+}
+
+// restorable reports whether a rollback has to restore the attributes of a resource.
+func (d again) restorable(i *store.Instance) bool {
+	return i.Body.Former.Revision != 0 && i.Body.Former.Revision == d.op.From
+}
+
+// restore gives a resource the attributes back that it had before a forced Update, so that its dependents get the previous values.
+func (d again) restore(s *store.Step, i *store.Instance) {
+	if !d.restorable(i) {
+		return
+	}
+	former := i.Body.Former
+	i.Body.Data, i.Body.NoEcho, i.Body.AnsweredBy = i.Body.FormerData, former.NoEcho, former.AnsweredBy
+	i.Body.Former, i.Body.FormerData = store.FormerAnswer{}, value.Value{}
+	d.changeBody(i)
+	s.Touched = true
 }
 
 // distinct returns the IDs in order, each once. Otherwise a client could repeat [AllCustom], and each copy stands for many IDs.

@@ -203,6 +203,92 @@ func TestAgainReplacesAndRollsBack(t *testing.T) {
 	})
 }
 
+// output returns an output of the stack.
+func (w *world) output(name string) string {
+	v, _ := w.stack().OutputValues.Get(name)
+	return v.Text()
+}
+
+// A rollback restores the attributes that a forced Update has changed, so a resource that reads them gets the previous values.
+func TestAgainRestoresAttributes(t *testing.T) {
+	template := body(map[string]string{"A": resource(`"K": "1"`), "B": resource(`"K": {"Fn::GetAtt": ["A", "x"]}`)},
+		`"Outputs": {"O": {"Value": {"Fn::GetAtt": ["A", "x"]}}}`)
+	begin := func(t *testing.T) *world {
+		t.Helper()
+		w := newWorld(t, engine.FidelityPintle)
+		w.must(w.create(template))
+		w.answer(w.take("A"), success("a")+someData)
+		w.succeed("B", "b")
+		w.sent = nil
+		return w
+	}
+	finish := func(t *testing.T, w *world) {
+		t.Helper()
+		w.succeed("B", "b")
+		if got, last := w.status(), w.sent[len(w.sent)-1]; got != "UPDATE_ROLLBACK_COMPLETE" || last != `-> Update B id=b {"K":"1"} was {"K":"2"}` {
+			t.Errorf("%s after %s", got, last)
+		}
+		if got := w.output("O"); got != "1" {
+			t.Errorf("the output is %q, want 1", got)
+		}
+		if err := w.update(template); err == nil || err.Error() != "No updates are to be performed." {
+			t.Errorf("the next update: %v", err)
+		}
+	}
+	again := func(w *world, in engine.UpdateStack, value string) {
+		w.must(w.again(in, template, "A"))
+		w.answer(w.take("A"), success("a")+`, "Data": {"x": "`+value+`"}`)
+	}
+	keep := engine.UpdateStack{Options: engine.Options{DisableRollback: true}}
+	rollBack := func(w *world) {
+		_, err := w.engine.Rollback(w.ctx, engine.RollbackStack{Stack: w.ref()})
+		w.must(err)
+	}
+	t.Run("automatic", func(t *testing.T) {
+		w := begin(t)
+		again(w, engine.UpdateStack{}, "2")
+		w.fail("B", "b", "no")
+		finish(t, w)
+	})
+	t.Run("on request", func(t *testing.T) {
+		w := begin(t)
+		again(w, keep, "2")
+		w.fail("B", "b", "no")
+		rollBack(w)
+		finish(t, w)
+	})
+	t.Run("after a second try", func(t *testing.T) {
+		w := begin(t)
+		again(w, keep, "3")
+		w.fail("B", "b", "no")
+		again(w, keep, "2")
+		w.fail("B", "b", "no")
+		rollBack(w)
+		finish(t, w)
+	})
+	t.Run("secret", func(t *testing.T) {
+		w := begin(t)
+		again(w, engine.UpdateStack{}, `2"}, "NoEcho": true, "Ignored": {"y": "`)
+		w.fail("B", "b", "no")
+		w.succeed("B", "b")
+		if got := w.output("O"); got != "1" {
+			t.Errorf("the output is %q, want 1", got)
+		}
+	})
+	t.Run("complete", func(t *testing.T) { // a later rollback restores the newer attributes
+		w := begin(t)
+		again(w, engine.UpdateStack{}, "2")
+		w.succeed("B", "b")
+		w.sent = nil
+		again(w, engine.UpdateStack{}, "3")
+		w.fail("B", "b", "no")
+		w.succeed("B", "b")
+		if last := w.sent[len(w.sent)-1]; last != `-> Update B id=b {"K":"2"} was {"K":"3"}` || w.output("O") != "2" {
+			t.Errorf("%s, outputs %v", last, w.stack().OutputValues)
+		}
+	})
+}
+
 // The properties stay equal while a resource that was replaced earlier still waits for its deletion.
 func TestAgainAfterFailedCleanup(t *testing.T) {
 	w := newWorld(t, engine.FidelityPintle)

@@ -50,7 +50,7 @@ func (d *decision) secrets(more ...value.Value) []string {
 	for _, i := range d.instances {
 		if i.Body != nil {
 			for _, v := range []value.Value{
-				i.Body.Properties, i.Body.Attempted, i.Body.Data, i.Body.Ref,
+				i.Body.Properties, i.Body.Attempted, i.Body.Data, i.Body.Ref, i.Body.FormerData,
 			} {
 				secrets = append(secrets, v.Secrets()...)
 			}

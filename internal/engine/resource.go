@@ -213,7 +213,7 @@ func (d resource) revert(s *store.Step) error {
 		scheduler(d).complete(s) // the complete stack did not have it
 		return nil
 	}
-	untouched := !s.Touched && (d.op.Import || !s.Stirred && instance != nil && instance.Body.Attempted.IsNull())
+	untouched := !s.Touched && (d.op.Import || !s.Stirred && instance != nil && instance.Body.Attempted.IsNull() && !again(d).restorable(instance))
 	if instance == nil || untouched {
 		scheduler(d).complete(s)
 		return nil
@@ -248,6 +248,9 @@ func (d resource) revert(s *store.Step) error {
 	case d.forced(s.Logical):
 		instance = replacement(d).reinstateForced(s, instance)
 		same = unchanged()
+	}
+	if same {
+		again(d).restore(s, instance)
 	}
 	if same && !s.Touched {
 		scheduler(d).complete(s)
@@ -308,6 +311,7 @@ func (d resource) assumeReverted(s *store.Step, i *store.Instance) error {
 		i.Body.Properties, i.Body.Timeout, i.Body.Metadata, i.Body.Tags = ask.properties, ask.timeout, metadata, ask.tags
 	}
 	i.Body.Attempted, i.Body.Back = value.Value{}, false
+	again(d).restore(s, i)
 	d.changeBody(i)
 	d.resourceEvent(i, store.VerbUpdate, store.ProgressSucceeded, "", properties, false)
 	scheduler(d).complete(s)

@@ -76,6 +76,8 @@ type watch struct {
 	asked []wire.LogicalID
 	// assumed are the assumed properties of resources whose real ones are unknown.
 	assumed map[wire.PhysicalID]value.Value
+	// applied are the last operations that sent a Create or Update of a resource in their first phase.
+	applied map[wire.LogicalID]int
 	// heldBack is set if an export of the stack was in use when a rollback published its outputs.
 	heldBack bool
 	story    story
@@ -85,7 +87,7 @@ func newWatch() watch {
 	return watch{
 		places: map[wire.RequestID]int{}, first: map[wire.RequestID]store.Incarnation{}, moved: map[wire.RequestID]bool{}, resting: map[wire.RequestID]bool{},
 		delivered: map[wire.RequestID]time.Time{}, settling: map[wire.RequestID]time.Time{},
-		assumed: map[wire.PhysicalID]value.Value{}, story: newStory(),
+		assumed: map[wire.PhysicalID]value.Value{}, applied: map[wire.LogicalID]int{}, story: newStory(),
 	}
 }
 
@@ -221,6 +223,9 @@ func (s *sim) checkAsked(r store.Request, open []store.Request) {
 	if s.skipped(r.Logical) && (op.Kind == store.KindDelete || r.Type == wire.Update) {
 		s.breaks(inPolicy, "%s of %s is sent, but the call excludes it", r.Type, r.Logical)
 	}
+	if op.Phase == store.PhaseApply {
+		s.watch.applied[r.Logical] = op.Number
+	}
 	switch r.Type {
 	case wire.Create:
 		s.checkNeeds(r, open)
@@ -247,9 +252,17 @@ func (s *sim) checkAsked(r store.Request, open []store.Request) {
 // ones again, they are the last confirmed ones. If those are also the same, they are the ones that the rollback
 // leaves.
 func (s *sim) checkOld(r store.Request) {
-	want, ok := s.ledger.last(r.Instance)
+	if i := s.current(r.Logical); r.Body.Revert && i.Body.Attempted.IsNull() && i.Body.Properties.Equal(r.Body.Properties) {
+		s.count("update with equal properties")
+		if !r.Body.OldProperties.Equal(r.Body.Properties) {
+			s.breaks(truthful, "Update of %s has the old properties %s, want %s", r.Logical, short(r.Body.OldProperties.JSON()), short(r.Body.Properties.JSON()))
+		}
+		return
+	}
+	last, ok := s.ledger.last(r.Instance)
+	want := last.properties
 	again := ok && want.Equal(r.Body.Properties)
-	if again {
+	if again && !last.same {
 		if want, ok = s.ledger.good[r.Body.PhysicalID]; ok && want.Equal(r.Body.Properties) {
 			want, ok = s.ledger.other(r.Instance, r.Body.Properties)
 		}

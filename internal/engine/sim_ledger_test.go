@@ -17,6 +17,8 @@ type ledger struct {
 	// good are the confirmed properties, and data the reported attributes, by physical ID.
 	good map[wire.PhysicalID]value.Value
 	data map[wire.PhysicalID]map[string]string
+	// former are the attributes before the Updates that changed no properties. A rollback restores them.
+	former map[wire.PhysicalID]map[string]string
 	// kept are the instances that are known to be retained.
 	kept map[int]bool
 	// gone are the instances that the stack has released.
@@ -28,6 +30,8 @@ type ledger struct {
 type asking struct {
 	request    wire.RequestID
 	properties value.Value
+	// same is set for an Update that changes no properties.
+	same bool
 }
 
 func (a asking) String() string { return short(a.properties.JSON()) }
@@ -35,18 +39,18 @@ func (a asking) String() string { return short(a.properties.JSON()) }
 func newLedger() ledger {
 	return ledger{
 		sent: map[int][]asking{}, good: map[wire.PhysicalID]value.Value{},
-		data: map[wire.PhysicalID]map[string]string{}, kept: map[int]bool{}, gone: map[int]bool{}, undoing: map[wire.RequestID]bool{},
+		data: map[wire.PhysicalID]map[string]string{}, former: map[wire.PhysicalID]map[string]string{}, kept: map[int]bool{}, gone: map[int]bool{}, undoing: map[wire.RequestID]bool{},
 	}
 }
 
-// last returns the old properties for an Update of an instance: the last requested ones, apart from failed rollbacks.
-func (l ledger) last(instance int) (value.Value, bool) {
+// last returns the last request to an instance, apart from failed rollbacks. An Update has its properties as the old ones.
+func (l ledger) last(instance int) (asking, bool) {
 	for _, a := range slices.Backward(l.sent[instance]) {
 		if good, undoing := l.undoing[a.request]; good || !undoing {
-			return a.properties, true
+			return a, true
 		}
 	}
-	return value.Value{}, false
+	return asking{}, false
 }
 
 // other returns the last requested properties of an instance that differ from the current ones.
@@ -75,7 +79,7 @@ func (l ledger) asked(instance int, r store.Request) (again bool) {
 	}
 	again = slices.ContainsFunc(l.sent[instance], func(a asking) bool { return a.request == r.ID })
 	if !again {
-		l.sent[instance] = append(l.sent[instance], asking{r.ID, r.Body.Properties})
+		l.sent[instance] = append(l.sent[instance], asking{r.ID, r.Body.Properties, r.Type == wire.Update && r.Body.Properties.Equal(r.Body.OldProperties)})
 	}
 	return again
 }
@@ -118,7 +122,7 @@ func (s *sim) heard(r store.Request, body []byte) {
 	s.watch.story.returned(id)
 	if now := s.current(r.Logical); now != nil && now.PhysicalID == id {
 		if _, undoing := s.ledger.undoing[r.ID]; undoing && now.Number != r.Instance { // it has to be undone there too
-			s.ledger.sent[now.Number] = append(s.ledger.sent[now.Number], asking{"", r.Body.OldProperties})
+			s.ledger.sent[now.Number] = append(s.ledger.sent[now.Number], asking{properties: r.Body.OldProperties})
 		}
 		s.ledger.asked(now.Number, r)
 	}
@@ -130,8 +134,27 @@ func (s *sim) heard(r store.Request, body []byte) {
 		if response.Data != nil {
 			s.must(json.Unmarshal(response.Data, &data))
 		}
+		_, undoing := s.ledger.undoing[r.ID]
+		_, before := s.ledger.former[id]
+		switch again := r.Type == wire.Update && r.Body.Revert && id == r.Body.PhysicalID && s.ledger.good[id].Equal(r.Body.Properties); {
+		case undoing || !again:
+			delete(s.ledger.former, id)
+		case !before:
+			s.ledger.former[id] = s.ledger.data[id]
+		}
 		s.ledger.good[id], s.ledger.data[id] = r.Body.Properties, data
 	}
+}
+
+// concluded restores the attributes that a rollback restores, or forgets them after a complete update.
+func (s *sim) concluded() {
+	if s.status() == "UPDATE_ROLLBACK_COMPLETE" {
+		for id, data := range s.ledger.former {
+			s.count("attributes restored")
+			s.ledger.data[id] = data
+		}
+	}
+	clear(s.ledger.former)
 }
 
 // assume records the resources whose assumed properties were not requested. Only a client that skips resources causes
@@ -145,12 +168,12 @@ func (s *sim) assume() {
 			continue
 		}
 		last, ok := s.ledger.last(i.Number)
-		if ok && last.Equal(i.Body.Properties) || !s.forced && !s.skipped(i.Logical) {
+		if ok && last.properties.Equal(i.Body.Properties) || !s.forced && !s.skipped(i.Logical) {
 			continue
 		}
 		s.count("resource skipped")
 		s.note("%s counts as rolled back", i.Logical)
-		s.ledger.sent[i.Number] = append(s.ledger.sent[i.Number], asking{"", i.Body.Properties})
+		s.ledger.sent[i.Number] = append(s.ledger.sent[i.Number], asking{properties: i.Body.Properties})
 		s.ledger.good[i.PhysicalID] = i.Body.Properties
 		if s.ledger.data[i.PhysicalID] == nil { // its only answer was a failure, so the last data still apply
 			data := map[string]string{}

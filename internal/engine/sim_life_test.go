@@ -83,6 +83,8 @@ type model struct {
 	// spared are the resources that the operation must not touch. forced is set if it leaves failed resources behind.
 	spared []wire.LogicalID
 	forced bool
+	// again are the resources that get an Update even if nothing changed.
+	again []wire.LogicalID
 }
 
 // appointment is a future event.

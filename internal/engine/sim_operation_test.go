@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"reflect"
 	"slices"
 
@@ -36,6 +37,9 @@ var simOperations = []simOperation{
 	{"update", 90, []string{
 		"CREATE_COMPLETE", "CREATE_FAILED", "UPDATE_COMPLETE", "UPDATE_FAILED", "UPDATE_ROLLBACK_COMPLETE",
 	}, (*sim).update},
+	{"update again", 25, []string{
+		"CREATE_COMPLETE", "CREATE_FAILED", "UPDATE_COMPLETE", "UPDATE_FAILED", "UPDATE_ROLLBACK_COMPLETE",
+	}, (*sim).updateAgain},
 	{"change set", 20, []string{
 		"CREATE_COMPLETE", "CREATE_FAILED", "UPDATE_COMPLETE", "UPDATE_FAILED", "UPDATE_ROLLBACK_COMPLETE",
 	}, (*sim).changeSet},
@@ -160,6 +164,32 @@ func (s *sim) update() simCall {
 		next: &next, how: how,
 		note: fmt.Sprintf("update %s, disable rollback %v, retain except on create %v, %v: %s", in.Token,
 			in.DisableRollback, in.RetainExceptOnCreate, in.Parameters, in.Template),
+	}
+}
+
+// updateAgain returns an update that sends Updates even if nothing changed, and mostly changes nothing else.
+func (s *sim) updateAgain() simCall {
+	next, in, how := s.goal()
+	if s.chance(70) {
+		next.to = s.to
+		if how == "" {
+			next.to = s.inForce()
+		}
+		in.Template, in.Parameters = next.to.text(), next.to.parameters()
+	}
+	for _, id := range slices.Sorted(maps.Keys(next.to.resources)) {
+		if _, active := next.to.resource(id); active && s.chance(50) || s.chance(1) { // a call that names an inactive one is refused
+			in.Again = append(in.Again, wire.LogicalID(id))
+		}
+	}
+	if len(in.Again) == 0 || s.chance(20) {
+		in.Again = []wire.LogicalID{engine.AllCustom}
+	}
+	next.again = in.Again
+	return simCall{
+		call: func(e *engine.Engine) error { _, err := e.Update(context.Background(), in); return err },
+		next: &next, how: how,
+		note: fmt.Sprintf("update %s, again %q, disable rollback %v, %v: %s", in.Token, in.Again, in.DisableRollback, in.Parameters, in.Template),
 	}
 }
 

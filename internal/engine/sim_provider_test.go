@@ -154,6 +154,9 @@ func (s *sim) become(id wire.PhysicalID, r store.Request) {
 // data returns a resource's attributes: some change with the resource, some never do.
 func (s *sim) data(r store.Request, id wire.PhysicalID) string {
 	v, _ := r.Body.Properties.Get("V")
+	if r.Type == wire.Update && r.Body.Revert { // new code has new attributes
+		v = value.Str(fmt.Sprintf("%s-again-%d", v.Text(), s.watch.places[r.ID]))
+	}
 	switch dice := s.rng.IntN(100); {
 	case dice < 3:
 		return ""

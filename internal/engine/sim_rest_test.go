@@ -2,7 +2,9 @@ package engine_test
 
 import (
 	"fmt"
+	"slices"
 
+	"github.com/pintle-dev/pintle/internal/engine"
 	"github.com/pintle-dev/pintle/internal/store"
 	"github.com/pintle-dev/pintle/wire"
 )
@@ -86,7 +88,11 @@ func (s *sim) checkAtRest() {
 	default:
 		return
 	}
+	s.concluded()
 	v, status := s.inForce(), s.status()
+	if status == "UPDATE_COMPLETE" {
+		s.checkAgain(v)
+	}
 	current := map[string]store.Instance{}
 	for _, i := range s.watch.instances {
 		if i.Role == store.RoleCurrent {
@@ -120,6 +126,21 @@ func (s *sim) checkAtRest() {
 		s.checkThing(i)
 		if got, _ := s.row().OutputValues.Get(id + "Id"); outputs && got.Text() != string(i.PhysicalID) {
 			s.breaks(agreed, "%s: output %sId is %q, want %q", status, id, got.Text(), i.PhysicalID)
+		}
+	}
+}
+
+// checkAgain checks that the resources that a client named got a request even if nothing changed.
+func (s *sim) checkAgain(v simTemplate) {
+	for id := range v.resources {
+		logical := wire.LogicalID(id)
+		named := slices.Contains(s.again, logical) || slices.Contains(s.again, engine.AllCustom)
+		if _, active := v.resource(id); !active || !named {
+			continue
+		}
+		s.count("updated again")
+		if s.watch.applied[logical] != s.watch.op.Number {
+			s.breaks(inPolicy, "%s got no request, but the call names it", id)
 		}
 	}
 }

@@ -131,7 +131,7 @@ func (r *Step) values() []*value.Value      { return nil }
 func (r *StepPlan) values() []*value.Value  { return nil }
 func (r *Instance) values() []*value.Value  { return nil }
 func (r *InstanceBody) values() []*value.Value {
-	return []*value.Value{&r.Properties, &r.Attempted, &r.Data, &r.Metadata, &r.Token, &r.Ref, &r.HTTPConfig}
+	return []*value.Value{&r.Properties, &r.Attempted, &r.Data, &r.Metadata, &r.Token, &r.Ref, &r.HTTPConfig, &r.FormerData}
 }
 func (r *Request) values() []*value.Value       { return nil }
 func (r *ChangeSet) values() []*value.Value     { return nil }
@@ -146,9 +146,9 @@ func written(row Row) []*value.Value {
 	fields := row.values()
 	rare := 0
 	switch row.(type) {
-	case *RequestBody:
+	case *RequestBody, *InstanceBody:
 		rare = 2
-	case *InstanceBody, *Revision, *ChangeSetBody:
+	case *Revision, *ChangeSetBody:
 		rare = 1
 	}
 	for ; rare > 0 && fields[len(fields)-1].IsNull(); rare-- {

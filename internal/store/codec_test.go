@@ -40,7 +40,7 @@ func TestCodec(t *testing.T) {
 	if err := codec.Decode(&got, plain, first); err != nil || !got.Properties.Equal(row.Properties) || !got.Data.IsNull() {
 		t.Errorf("an older row: %+v, error %v", got, err)
 	}
-	if err := codec.Decode(&got, plain, append(values, "\nnull\nnull"...)); err == nil || !strings.Contains(err.Error(), "more than the 7 values") {
+	if err := codec.Decode(&got, plain, append(values, "\nnull\nnull\nnull"...)); err == nil || !strings.Contains(err.Error(), "more than the 8 values") {
 		t.Errorf("a newer row: error %v", err)
 	}
 }

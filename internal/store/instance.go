@@ -107,6 +107,9 @@ type InstanceBody struct {
 	// Back says that the last Update requested the confirmed properties again and failed. Attempted are the properties
 	// that it was to replace.
 	Back bool `json:"back,omitempty"`
+	// Former is what the rollback of a forced Update restores, see [Operation.Forced]. It is zero if there is nothing to
+	// restore.
+	Former FormerAnswer `json:"former,omitzero"`
 	// Holder is the previous holder of an imported resource, and ImportedBy the request of the import. Both are empty
 	// if an earlier version of Pintle imported the resource.
 	Holder     string         `json:"holder,omitempty"`
@@ -132,4 +135,17 @@ type InstanceBody struct {
 	Ref value.Value `json:"-"`
 	// HTTPConfig says how to call the ROS provider behind a URL: an object, or null. Its SignKey may be secret.
 	HTTPConfig value.Value `json:"-"`
+	// FormerData is the Data that belongs to Former.
+	FormerData value.Value `json:"-"`
+}
+
+// FormerAnswer describes the attributes that a resource had before an Update that did not change its properties. No
+// other Update can undo such a change, because its properties would be equal too.
+type FormerAnswer struct {
+	// Revision is the last complete revision of the stack when the Update was confirmed. Only a rollback to it restores
+	// the attributes.
+	Revision int `json:"revision"`
+	// NoEcho and AnsweredBy are those of [InstanceBody].
+	NoEcho     bool           `json:"noEcho,omitempty"`
+	AnsweredBy wire.RequestID `json:"answeredBy,omitempty"`
 }

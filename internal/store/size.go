@@ -15,7 +15,7 @@ func (b *InstanceBody) size() int {
 	if b == nil {
 		return 0
 	}
-	return sizeOf(b.Properties) + sizeOf(b.Attempted) + sizeOf(b.Data) + sizeOf(b.Metadata)
+	return sizeOf(b.Properties) + sizeOf(b.Attempted) + sizeOf(b.Data) + sizeOf(b.Metadata) + sizeOf(b.FormerData)
 }
 
 func (b *RequestBody) size() int {
