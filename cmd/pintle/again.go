@@ -18,14 +18,19 @@ import (
 func (s *session) updateAgain(ctx context.Context, want desired, id string, kept []string) error {
 	request := operator.UpdateRequest{PreviewRequest: want.previewRequest(kept), Capabilities: want.capabilities()}
 	err := s.operator.update(ctx, id, request)
-	if errors.Is(err, errNoOperator) {
-		return failed(fmt.Errorf("the server at %s does not support --update-again: it is not Pintle, or an older version", s.url))
-	}
 	told, ok := errors.AsType[*operator.Error](err)
+	if errors.Is(err, errNoOperator) || ok && told.Status == http.StatusNotFound && strings.HasPrefix(told.Message, operator.NoEndpoint) {
+		return s.lacksAgain()
+	}
 	if !ok || told.Status != http.StatusBadRequest {
 		return err
 	}
 	return want.refusedAgain(s.app, told.Message, false)
+}
+
+// lacksAgain is the error for a server that cannot send an Update again.
+func (s *session) lacksAgain() error {
+	return failed(fmt.Errorf("the server at %s does not support --update-again: it is not Pintle, or an older version", s.url))
 }
 
 // refusedAgain explains what an engine finds wrong with an update or its preview.

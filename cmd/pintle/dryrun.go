@@ -186,6 +186,8 @@ func (s *session) preview(ctx context.Context, p place, want desired, document *
 		return drawn, want.refusedAgain(s.app, told.message, stack.ID == "")
 	case errors.Is(err, errNoOperator):
 		return drawn, failed(fmt.Errorf("the server at %s does not support dry runs: it is not Pintle, or an older version", s.url))
+	case err == nil && len(want.again) > 0 && drawn.Kind == store.KindUpdate && len(drawn.Again) == 0:
+		return drawn, s.lacksAgain()
 	}
 	return drawn, err
 }

@@ -34,6 +34,9 @@ type Preview struct {
 	Unchanged bool `json:"unchanged,omitempty"`
 	// Changes are the changes of resources. There may be none even if the update would change outputs or tags.
 	Changes []plan.Change `json:"changes"`
+	// Again are the custom resources that would get an Update because of [PreviewStack].Again, sorted. Servers of earlier versions
+	// ignore that option, and return none.
+	Again []wire.LogicalID `json:"again,omitempty"`
 }
 
 // Preview plans a create or an update of a stack without starting it. It stores nothing, and asks providers only with Ask. A stack
@@ -98,6 +101,9 @@ func (p Planner) Preview(ctx context.Context, in PreviewStack) (Preview, error) 
 			return err
 		}
 		result = Preview{Kind: kind, Unchanged: drawn.unchanged, Changes: append([]plan.Change{}, drawn.changes...)}
+		if kind == store.KindUpdate {
+			result.Again = in.forced
+		}
 		return errDrawn
 	}
 	for err = p.apply(ctx, target, draw); errors.Is(err, errQuestions) && ctx.Err() == nil; err = p.apply(ctx, target, draw) {

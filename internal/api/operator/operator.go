@@ -43,6 +43,8 @@ import (
 const (
 	// Prefix is the path under which the API is served.
 	Prefix = "/pintle/v1/"
+	// NoEndpoint is the beginning of the error for a method and path that this version does not have.
+	NoEndpoint = "there is nothing at "
 	// MaxDefinition is the maximum size of a provider's definition in bytes.
 	MaxDefinition = 64 << 10
 
@@ -99,6 +101,8 @@ type Config struct {
 	Rows   Rows
 	// Caller returns the caller of a request. False is an internal error. Required.
 	Caller func(context.Context) (api.Caller, bool)
+	// ROSCaller returns the ID of the caller that the requests of ROS stacks contain. Nil means the caller's account.
+	ROSCaller func(context.Context) string
 	// Version is the program's version.
 	Version string
 	Hooks   Hooks
@@ -150,7 +154,7 @@ func New(config Config) (http.Handler, error) {
 	mux.Handle("POST "+Prefix+"console/link", f.answer(f.consoleLink))
 	mux.Handle("GET "+Prefix+"version", f.answer(f.version))
 	mux.Handle("/", f.answer(func(r *http.Request) (any, error) {
-		return nil, &Error{http.StatusNotFound, "there is nothing at " + r.Method + " " + r.URL.Path +
+		return nil, &Error{http.StatusNotFound, NoEndpoint + r.Method + " " + r.URL.Path +
 			": client and server may be of different versions"}
 	}))
 	return mux, nil
