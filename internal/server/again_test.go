@@ -1,15 +1,24 @@
 package server_test
 
 import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
+	"errors"
+	"io"
 	"net/http"
 	"strings"
 	"testing"
+	"time"
 
+	"github.com/aws/aws-sdk-go-v2/aws"
+	v4 "github.com/aws/aws-sdk-go-v2/aws/signer/v4"
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/pintle-dev/pintle/internal/api/audit"
 	"github.com/pintle-dev/pintle/internal/api/operator"
+	"github.com/pintle-dev/pintle/internal/api/sigv4"
 	"github.com/pintle-dev/pintle/internal/server"
 	"github.com/pintle-dev/pintle/wire"
 )
@@ -62,5 +71,48 @@ func TestOperatorUpdate(t *testing.T) {
 	}
 	if len(recorded) != 5 || recorded[0].Outcome != audit.Refused {
 		t.Errorf("audit entries %+v", recorded)
+	}
+}
+
+// TestOperatorUpdateCaller checks that a forced Update of a ROS stack has the same CallerId as a request of the ROS API with the
+// same key, also if the key has a role.
+func TestOperatorUpdateCaller(t *testing.T) {
+	const secret = "a secret of a key"
+	for _, role := range []string{"", "deployer"} {
+		w := newWorld(t, func(w *world, c *server.Config) {
+			takesROS(nil)(w, c)
+			c.Dev = false
+			c.Keys = func(id string) (sigv4.Key, bool) {
+				return sigv4.Key{ID: id, Secret: secret, Account: "123456789012", Role: role}, id == "AKID"
+			}
+		})
+		body := rosTemplate("acs:fc:cn-hangzhou:1:functions/f", "")
+		if status, reply := w.ros(http.MethodPost, rosCall(http.MethodPost, "CreateStack", secret, "StackName", "s", "TemplateBody", body), nil); status != http.StatusOK {
+			t.Fatalf("%d %v", status, reply)
+		}
+		created := w.take()
+		status, _, text := w.send(http.MethodPost, w.rosURL(created, time.Now()), `{"Status": "SUCCESS", "PhysicalResourceId": "x", "Data": {"z": 1}}`, rosHeaders)
+		if status != http.StatusOK {
+			t.Fatalf("%d %s", status, text)
+		}
+
+		in, err := json.Marshal(operator.UpdateRequest{PreviewRequest: operator.PreviewRequest{Template: body, Again: []wire.LogicalID{"R"}}})
+		w.must(err)
+		request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, w.url+"/pintle/v1/stacks/s/update?dialect=ros", bytes.NewReader(in))
+		w.must(err)
+		hash := sha256.Sum256(in)
+		w.must(v4.NewSigner().SignHTTP(t.Context(), aws.Credentials{AccessKeyID: "AKID", SecretAccessKey: secret}, request,
+			hex.EncodeToString(hash[:]), "pintle", "cn-hangzhou", time.Now()))
+		response, err := http.DefaultClient.Do(request)
+		w.must(err)
+		reply, err := io.ReadAll(response.Body)
+		w.must(errors.Join(err, response.Body.Close()))
+		if response.StatusCode != http.StatusOK {
+			t.Fatalf("%s %s", response.Status, reply)
+		}
+		sent := w.take()
+		if sent.Type != wire.Update || sent.Body.Caller != created.Body.Caller || (sent.Body.Caller == sent.Body.Account) != (role == "") {
+			t.Errorf("role %q: the %s has the caller %s of the account %s, and the Create %s", role, sent.Type, sent.Body.Caller, sent.Body.Account, created.Body.Caller)
+		}
 	}
 }

@@ -22,12 +22,18 @@ func (s *Server) openROS() (err error) {
 	s.ros, err = ros.New(ros.Config{
 		Engine: s.config.Engine, Rows: s.config.Store, Texts: s.config.Texts, Log: s.log, Now: s.config.Now,
 		Caller: func(ctx context.Context) (ros.Caller, bool) {
-			id, ok := sigv4.FromContext(ctx)
-			account := engine.ROSAccount(id.Account)
-			return ros.Caller{Account: account, ID: rosCaller(account, id.Role)}, ok
+			_, ok := sigv4.FromContext(ctx)
+			return callerInROS(ctx), ok
 		},
 	})
 	return err
+}
+
+// callerInROS returns the account and the ID of the caller of a ROS stack. The API of ROS and the operator API use the same.
+func callerInROS(ctx context.Context) ros.Caller {
+	id, _ := sigv4.FromContext(ctx)
+	account := engine.ROSAccount(id.Account)
+	return ros.Caller{Account: account, ID: rosCaller(account, id.Role)}
 }
 
 // rosCaller returns the ID of the caller: the account ID, or a generated user ID for a role.

@@ -273,7 +273,7 @@ func (s *Server) addServices() error {
 	s.operator, err = operator.New(operator.Config{
 		Engine: s.config.Engine, Rows: s.config.Store, Version: s.config.Version, Hooks: s.config.Hooks,
 		Now: s.config.Now, Log: s.log,
-		Caller: sigv4.Caller,
+		Caller: sigv4.Caller, ROSCaller: func(ctx context.Context) string { return callerInROS(ctx).ID },
 	})
 	return err
 }

@@ -33,10 +33,20 @@ func (f *handler) update(r *http.Request) (any, error) {
 	if len(in.Again) == 0 {
 		return nil, &Error{http.StatusBadRequest, `"again" is missing: name custom resources, or use ["*"] for all`}
 	}
+	if ros { // the engine finds a ROS stack by its ID
+		stack, err := f.stack(r)
+		if err != nil {
+			return nil, err
+		}
+		ref.Stack, ref.ByID = string(stack.ID), true
+	}
 	asked := engine.UpdateStack{Options: in.Options(), Stack: ref, Template: in.Template, Replace: in.Replace, Again: in.Again}
 	asked.Capabilities = in.Capabilities
 	if ros {
 		asked.TimeoutMinutes, asked.Caller = rosTimeout, ref.Account
+		if f.ROSCaller != nil {
+			asked.Caller = f.ROSCaller(r.Context())
+		}
 	}
 	started, err := f.Engine.Update(r.Context(), asked)
 	if input, ok := engine.InputError(err); ok {
