@@ -300,18 +300,18 @@ func TestSecretsInLogs(t *testing.T) {
 }
 
 // TestKeysInLogs checks that a function that prints its environment does not print its keys, which may be the user's
-// own.
+// own. A word such as "test", which servers that stand in for AWS accept as a key, is not masked.
 func TestKeysInLogs(t *testing.T) {
 	require.Tool(t, "python3")
 	w := newWorld(t, func(c *lambda.Config) {
 		c.Environment = func(registry.Scope, string) map[string]string {
-			return map[string]string{"AWS_ACCESS_KEY_ID": key.ID, "AWS_SECRET_ACCESS_KEY": "hunter2&more", "AWS_SESSION_TOKEN": "swordfish", "AWS_CONFIG_FILE": "/dev/null"}
+			return map[string]string{"AWS_ACCESS_KEY_ID": key.ID, "AWS_SECRET_ACCESS_KEY": "hunter2&more+swordfish", "AWS_SESSION_TOKEN": "test", "AWS_CONFIG_FILE": "/dev/null"}
 		}
 	})
 	w.create("f", python("index.handler"), inline("import os\ndef handler(e, c): print(*[os.environ[n] for n in "+
-		"('AWS_ACCESS_KEY_ID', 'AWS_SECRET_ACCESS_KEY', 'AWS_SESSION_TOKEN', 'AWS_CONFIG_FILE')])"))
+		"('AWS_ACCESS_KEY_ID', 'AWS_SECRET_ACCESS_KEY', 'AWS_CONFIG_FILE')], 'latest')"))
 	w.invoke("f", "")
-	if diff := cmp.Diff([]string{"f: " + key.ID + " ***** ***** /dev/null"}, w.logged()); diff != "" {
+	if diff := cmp.Diff([]string{"f: " + key.ID + " ***** /dev/null latest"}, w.logged()); diff != "" {
 		t.Error(diff)
 	}
 }

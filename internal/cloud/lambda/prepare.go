@@ -177,7 +177,7 @@ func (f *Functions) provider(name string, i item) (local.Provider, error) {
 		p.Env = map[string]string{}
 	}
 	for _, name := range keyVariables {
-		if text := p.Env[name]; text != "" {
+		if text := p.Env[name]; len(text) >= minKey {
 			p.Secrets = append(p.Secrets, text)
 		}
 	}
@@ -218,6 +218,10 @@ var secretName = regexp.MustCompile(`(?i)(secret|passw|passphrase|private|creden
 
 // keyVariables are the variables with the secret parts of the keys that functions get.
 var keyVariables = [...]string{"AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN", "AWS_CONTAINER_AUTHORIZATION_TOKEN"}
+
+// minKey is the minimum length of a key that is redacted. Keys of AWS have at least 40 characters. Servers that stand in for AWS accept
+// words such as "test", and masking those would make logs unreadable.
+const minKey = 16
 
 // minSecret is the minimum length of a value that is redacted because of its name. Shorter values are words such as
 // "true".
