@@ -1,12 +1,14 @@
 'use strict';
 
 // Handlers send their answer with https.request({hostname, path}): scheme and port of the response URL are lost, because
-// that of CloudFormation is always https at 443. The response URL of an engine on this machine is neither. Two things are
-// corrected, and all other requests are left alone:
+// that of CloudFormation is always https at 443. The response URL of an engine on this machine is neither. These requests are
+// corrected, and all others are left alone:
 //
 //   - A request by https to the host and path of a response URL that an event brought goes where that URL leads, without TLS.
 //   - A connection to port 443 of a loopback host that such a URL names goes to the URL's port, where TLS is spoken too. This
 //     is for clients that do not use the https module, such as fetch.
+//   - A signed call of AWS goes to the endpoint that the variables AWS_ENDPOINT_URL set for its service. This is for SDKs that do not
+//     read these variables and are part of the handler's own file, so that sdk.cjs cannot configure them.
 
 const http = require('node:http');
 const https = require('node:https');
@@ -83,23 +85,65 @@ function place(asked) {
   return {host: parts[1], port: Number(asked.port || parts[2])};
 }
 
+// AWS matches the host of a service, with or without a region. Hosts of resources, such as those of API Gateway, have more parts.
+const AWS = /^(?:(?:api|streams)\.)?[a-z0-9-]+(?:\.dualstack)?(?:\.[a-z]{2}(?:-[a-z]+)+-\d+)?\.amazonaws\.com(?:\.cn)?$/;
+
+const SIGNED = /^AWS4-HMAC-SHA256 Credential=[^/]+\/\d+\/[^/]+\/([^/]+)\/aws4_request/;
+
+// variables are the suffixes of the endpoint variables of services whose name in a signature is another one.
+const variables = {
+  elasticloadbalancing: 'ELASTIC_LOAD_BALANCING_V2', events: 'EVENTBRIDGE', logs: 'CLOUDWATCH_LOGS', monitoring: 'CLOUDWATCH', states: 'SFN',
+};
+
+// endpointOf returns the endpoint to which a call of AWS at a host is to go, or null.
+function endpointOf(host, headers) {
+  const env = process.env;
+  if (env.AWS_IGNORE_CONFIGURED_ENDPOINT_URLS === 'true' || !AWS.test(bare(host)) || !headers || typeof headers !== 'object') return null;
+  const name = Object.keys(headers).find((header) => header.toLowerCase() === 'authorization');
+  const signed = name && SIGNED.exec(String(headers[name]));
+  if (!signed) return null;
+  const service = signed[1].toLowerCase();
+  const own = Object.keys(env).find((variable) => variable.startsWith('AWS_ENDPOINT_URL_') && env[variable] &&
+    variable.slice('AWS_ENDPOINT_URL_'.length).replaceAll('_', '').toLowerCase() === (variables[service] || service).replaceAll('_', '').toLowerCase());
+  const text = own ? env[own] : env.AWS_ENDPOINT_URL;
+  if (!text) return null;
+  const endpoint = new URL(text);
+  return bare(endpoint.hostname) === bare(host) ? null : endpoint;
+}
+
+// toEndpoint sends a call of AWS to an endpoint. The header Host stays, because it is signed.
+function toEndpoint(original, endpoint, asked, host, callback) {
+  delete asked.agent;
+  delete asked.host;
+  const headers = {...asked.headers};
+  if (!Object.keys(headers).some((header) => header.toLowerCase() === 'host')) headers.Host = host;
+  const plain = endpoint.protocol === 'http:';
+  const target = {
+    ...asked, headers, protocol: endpoint.protocol, hostname: bare(endpoint.hostname), port: Number(endpoint.port) || (plain ? 80 : HTTPS),
+    path: endpoint.pathname.replace(/\/$/, '') + String(asked.path || '/'), defaultPort: undefined, servername: undefined,
+  };
+  return plain ? http.request(target, callback) : original.call(https, target, callback);
+}
+
 function reroute(original) {
   return function (...args) {
-    let asked, to;
+    let asked, to, endpoint;
     try {
       asked = options(args[0], args[1]);
       to = place(asked);
+      endpoint = endpointOf(to.host, asked.headers);
     } catch {
       return original.apply(this, args); // which says what is wrong with it
     }
+    const callback = args.slice(1).find((arg) => typeof arg === 'function');
+    if (endpoint) return toEndpoint(original, endpoint, asked, to.host, callback);
     const port = known.get(key(to.host, String(asked.path || '/')));
     const written = String(asked.hostname || asked.host || '') === to.host; // without a port in it
     if (port === undefined || (to.port !== HTTPS && (written || to.port !== port))) return original.apply(this, args);
     delete asked.agent; // it speaks TLS
     delete asked.host;
     const target = {...asked, protocol: 'http:', hostname: bare(to.host), port, defaultPort: 80};
-    const callback = args.slice(1).find((arg) => typeof arg === 'function');
-    return callback ? http.request(target, callback) : http.request(target);
+    return http.request(target, callback);
   };
 }
 
@@ -129,4 +173,4 @@ net.Socket.prototype.connect = function (...args) {
 };
 syncBuiltinESMExports();
 
-module.exports = {learn, options};
+module.exports = {endpointOf, learn, options};
