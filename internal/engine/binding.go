@@ -93,6 +93,9 @@ func (d binding) bind(in *Options, t *template.Template, before *store.Revision)
 	if err := d.check(processed, scope); err != nil {
 		return store.Revision{}, plan.Side{}, err
 	}
+	if err := d.checkForwarded(processed, scope); err != nil {
+		return store.Revision{}, plan.Side{}, err
+	}
 	revision.Parameters, revision.Conditions = bound(t.Parameters, scope), scope.Conditions
 	if err := crossStack(d).resolve(processed, scope, &revision); err != nil {
 		return store.Revision{}, plan.Side{}, err
@@ -183,4 +186,21 @@ func (d binding) refused(err error) error {
 
 func unfetched(names []string) string {
 	return fmt.Sprintf("Unable to fetch parameters [%s] from parameter store for this account.", strings.Join(names, ", "))
+}
+
+// checkForwarded rejects types that the endpoints in --forward lack. The error is [needForwarded] if they have to be
+// asked.
+func (d binding) checkForwarded(t *template.Template, scope *template.Scope) error {
+	var types []string
+	for _, r := range t.Active(scope) {
+		types = append(types, r.Type)
+	}
+	problem, known := d.native.CheckedForwarded(d.stack.Region, types)
+	switch {
+	case !known:
+		return &needForwarded{region: d.stack.Region, types: types}
+	case problem != "":
+		return invalid(problem + " Nothing was changed.")
+	}
+	return nil
 }

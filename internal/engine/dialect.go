@@ -100,6 +100,8 @@ type asked struct {
 	await      *store.Await // of a native type
 	aim        store.Aim    // of a nested stack; "" means the request's type decides
 	tags       []store.Tag  // of the stack; only native types whose resources can have tags
+	// forwarded has more of the declaration for the endpoint of a forwarded type; nil for other types.
+	forwarded *store.Forwarded
 }
 
 // answer is a provider's answer.

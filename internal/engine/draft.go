@@ -185,6 +185,9 @@ func (d drafts) retagged(logicalID string, properties value.Value) bool {
 // consequence returns the effect of a property change on a resource of a type.
 func (d drafts) consequence(resourceType string, before, after value.Value) (plan.Consequence, string) {
 	idsStay := d.dialect.rules().idsStay
+	if d.native.ForwardedTo(resourceType) != "" {
+		return plan.Decided, "" // by the endpoint
+	}
 	if schema := d.native.Schema(resourceType); schema != nil {
 		change, reason := schema.Change(before, after)
 		switch {

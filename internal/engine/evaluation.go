@@ -3,6 +3,7 @@ package engine
 import (
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/pintle-dev/pintle/internal/engine/native"
 	"github.com/pintle-dev/pintle/internal/language/template"
@@ -36,6 +37,11 @@ func (d evaluation) resolve(declared *template.Resource, revision int) (
 		ask, failure = d.split(declared, properties, policy)
 		ask.tags = d.stackTags(declared.Type, ask.properties, revision)
 	}
+	if failure == nil {
+		if ask.forwarded, err = d.forwarded(declared, revision, scope); err != nil {
+			return value.Value{}, value.Value{}, asked{}, "", err
+		}
+	}
 	if failure != nil {
 		if properties.IsNull() {
 			properties = value.Object()
@@ -57,6 +63,24 @@ func (d evaluation) stackTags(resourceType string, properties value.Value, revis
 		return nil
 	}
 	return append([]store.Tag{}, d.view.Revisions[revision].Tags...)
+}
+
+// forwarded returns what the endpoint of a forwarded type needs apart from the properties; nil for other types.
+func (d evaluation) forwarded(declared *template.Resource, revision int, scope *template.Scope) (*store.Forwarded, error) {
+	if d.native.ForwardedTo(declared.Type) == "" {
+		return nil, nil
+	}
+	t, err := d.template(revision)
+	if err != nil {
+		return nil, err
+	}
+	wanted := &store.Forwarded{DeletionPolicy: declared.DeletionPolicy, UpdateReplacePolicy: declared.UpdateReplacePolicy}
+	for _, read := range t.AttributeReads(scope, declared.LogicalID) {
+		wanted.Attributes = append(wanted.Attributes, read.Attribute)
+	}
+	slices.Sort(wanted.Attributes)
+	wanted.Attributes = slices.Compact(wanted.Attributes)
+	return wanted, nil
 }
 
 // split separates an evaluated declaration into the request's properties and the settings of its provider.

@@ -91,6 +91,9 @@ func (d *decision) noteForParent(phase store.Phase, reason string) {
 // for the whole stack, that its recorded resources exist only in the stack.
 func (d *decision) remark(i *store.Instance, verb store.Verb) string {
 	schema := d.native.Schema(i.Body.Type)
+	if schema != nil && schema.Forwarded != "" && (verb == store.VerbCreate || verb == store.VerbUpdate) {
+		return d.unreachable(i)
+	}
 	if schema == nil || !schema.Recorded || d.stack.Remarked || verb != store.VerbCreate && verb != store.VerbUpdate {
 		return ""
 	}
@@ -105,4 +108,21 @@ func (d *decision) remark(i *store.Instance, verb store.Verb) string {
 	}
 	slices.Sort(types)
 	return native.RecordedOnly(schema.Dialect, slices.Compact(types))
+}
+
+// unreachable returns a warning if a forwarded resource refers to resources that its endpoint does not have; "" if not.
+func (d *decision) unreachable(i *store.Instance) string {
+	side, err := d.side(d.op.To)
+	if err != nil {
+		return ""
+	}
+	r := side.Template.Resource(string(i.Logical))
+	if r == nil {
+		return ""
+	}
+	names := d.native.Unreachable(side.Template, r)
+	if names == nil {
+		return ""
+	}
+	return native.UnreachableText(d.native.ForwardedTo(i.Body.Type), names)
 }

@@ -131,3 +131,20 @@ func (n *needLookups) fetch(ctx context.Context, run *runner) error {
 	}
 	return nil
 }
+
+// needForwarded lacks the knowledge whether endpoints have the types that are forwarded to them.
+type needForwarded struct {
+	region string
+	types  []string
+}
+
+func (*needForwarded) Error() string { return "endpoints have to be asked for forwarded types" }
+
+func (*needForwarded) exhausted() error {
+	return invalid("Pintle could not find out whether the endpoints in --forward have the types of the template. Please try again.")
+}
+
+func (n *needForwarded) fetch(ctx context.Context, run *runner) error {
+	run.env.native.CheckForwarded(ctx, n.region, n.types)
+	return ctx.Err()
+}

@@ -9,8 +9,10 @@ import (
 	"sync"
 	"time"
 
+	"github.com/pintle-dev/pintle/internal/engine/native"
 	"github.com/pintle-dev/pintle/internal/language/plan"
 	"github.com/pintle-dev/pintle/internal/language/value"
+	"github.com/pintle-dev/pintle/internal/store"
 	"github.com/pintle-dev/pintle/wire"
 )
 
@@ -44,6 +46,9 @@ type PlanQuestion struct {
 	Properties   value.Value
 	// Old are the present properties. It is null if the resource would be created.
 	Old value.Value
+	// Forwarded and Tags are those of a request for a forwarded type, whose endpoint is asked; nil for all other types.
+	Forwarded *store.Forwarded
+	Tags      []store.Tag
 }
 
 // key identifies a question. Only memory holds it, because the properties are in it.
@@ -57,7 +62,8 @@ func (q *PlanQuestion) key() string {
 // asking is the state while the providers of one plan are asked. A plan is made in a decision, which must not wait. So a
 // decision collects the questions and ends with errQuestions, the providers are asked, and the plan is made again.
 type asking struct {
-	providers ProviderPlans
+	providers ProviderPlans            // nil asks only the endpoints of forwarded types
+	native    *native.Registry         // which asks them
 	ctx       context.Context          // ends when the time for all answers is over
 	declared  map[string]declaredPlans // by token
 	answers   map[string]wire.Planned
@@ -77,11 +83,13 @@ var errQuestions = errors.New("providers have to be asked about the plan")
 
 // asking returns the state for a plan, nil if no provider is asked. The caller must call stop.
 func (run *runner) asking(ctx context.Context) (a *asking, stop context.CancelFunc) {
-	if run.plans == nil {
+	if run.plans == nil && !run.env.native.Forwards() {
 		return nil, func() {}
 	}
 	bounded, stop := context.WithTimeout(ctx, run.planWithin)
-	return &asking{providers: run.plans, ctx: bounded, declared: map[string]declaredPlans{}, answers: map[string]wire.Planned{}}, stop
+	return &asking{
+		providers: run.plans, native: run.env.native, ctx: bounded, declared: map[string]declaredPlans{}, answers: map[string]wire.Planned{},
+	}, stop
 }
 
 // ask asks the providers of all open questions.
@@ -89,11 +97,14 @@ func (a *asking) ask() {
 	a.rounds++
 	var unknown []string
 	for i := range a.open {
-		if _, known := a.declared[a.open[i].Token.Text()]; !known {
+		if _, known := a.declared[a.open[i].Token.Text()]; !known && a.open[i].Forwarded == nil {
 			unknown = append(unknown, a.open[i].Token.Text())
 		}
 	}
 	maps.Copy(a.declared, askOnce(unknown, func(token wire.ServiceToken) (p declaredPlans) {
+		if a.providers == nil {
+			return p
+		}
 		var err error
 		if p.types, err = a.providers.Plans(a.ctx, token); err != nil {
 			p.problem = err.Error()
@@ -105,19 +116,39 @@ func (a *asking) ask() {
 	slots := make(chan struct{}, mostAskedAtOnce)
 	for i := range a.open {
 		q := &a.open[i]
-		if !a.declared[q.Token.Text()].types.has(q.ResourceType) || plan.Undetermined(q.Properties) {
+		if q.Forwarded == nil && !a.declared[q.Token.Text()].types.has(q.ResourceType) || plan.Undetermined(q.Properties) {
 			continue
 		}
 		slots <- struct{}{}
 		wait.Go(func() { // ends with the context
 			defer func() { <-slots }()
-			answer := a.providers.Plan(a.ctx, *q)
+			answer := a.answer(q)
 			mu.Lock()
 			defer mu.Unlock()
 			a.answers[q.key()] = answer
 		})
 	}
 	wait.Wait()
+}
+
+// answer asks the provider of a resource, or its endpoint.
+func (a *asking) answer(q *PlanQuestion) wire.Planned {
+	if q.Forwarded == nil {
+		return a.providers.Plan(a.ctx, *q)
+	}
+	foreseen, err := a.native.Foresee(a.ctx, &store.Request{Type: wire.Update, Logical: q.Logical, Body: &store.RequestBody{
+		Dialect: q.Dialect.String(), StackID: q.StackID, Region: q.Region, ResourceType: q.ResourceType, PhysicalID: q.PhysicalID,
+		Properties: q.Properties, OldProperties: q.Old, Forwarded: q.Forwarded, Tags: q.Tags,
+	}})
+	switch {
+	case err != nil:
+		return wire.Planned{Error: err.Error()}
+	case foreseen.Replaces:
+		return wire.Planned{Change: wire.Replace, Reason: foreseen.Reason}
+	case foreseen.Maybe:
+		return wire.Planned{}
+	}
+	return wire.Planned{Change: wire.InPlace}
 }
 
 // consult adds to the changes what the providers of the resources would do, or notes the questions for them.
@@ -134,11 +165,12 @@ func (d drafts) consult(a *asking, changes []plan.Change, more ...value.Value) e
 			continue
 		}
 		declared, known := a.declared[q.Token.Text()]
+		known = known || q.Forwarded != nil
 		answer, answered := a.answers[q.key()]
 		switch {
 		case declared.problem != "":
 			c.Unplanned = d.presentable(declared.problem, append(more, q.Token)...)
-		case known && !declared.types.has(q.ResourceType):
+		case known && q.Forwarded == nil && !declared.types.has(q.ResourceType):
 		case known && plan.Undetermined(q.Properties):
 			c.Unplanned = unknownUntil(c)
 		case answered:
@@ -211,10 +243,14 @@ func unknownUntil(c *plan.Change) string {
 // Create or Update, and for changes that are known to fail.
 func (d drafts) question(c *plan.Change) (PlanQuestion, bool) {
 	asked := c.Action == plan.Add || c.Action == plan.Modify && slices.Contains(c.Scope, plan.Properties)
-	if !asked || c.Problem != "" || d.native.Schema(c.Type) != nil {
+	forwarded := d.native.ForwardedTo(c.Type) != ""
+	if !asked || c.Problem != "" || d.native.Schema(c.Type) != nil && !forwarded {
 		return PlanQuestion{}, false
 	}
 	shown, _ := c.After.Get(plan.Properties)
+	if forwarded {
+		return d.questionForEndpoint(c, shown)
+	}
 	ask, err := d.dialect.request(shown)
 	if err != nil || ask.token.IsNull() || plan.Undetermined(ask.token) {
 		return PlanQuestion{}, false // the deploy reports it, or the value is unknown
@@ -228,6 +264,19 @@ func (d drafts) question(c *plan.Change) (PlanQuestion, bool) {
 		q.PhysicalID, q.Old = i.PhysicalID, i.Body.Properties
 	}
 	return q, true
+}
+
+// questionForEndpoint returns the question about a change of a forwarded resource.
+func (d drafts) questionForEndpoint(c *plan.Change, properties value.Value) (PlanQuestion, bool) {
+	i := d.current(wire.LogicalID(c.LogicalID))
+	if c.Action != plan.Modify || i == nil || i.Body.Forwarded == nil {
+		return PlanQuestion{}, false
+	}
+	return PlanQuestion{
+		Dialect: d.dialect.wire(), StackName: d.stack.Name, Account: d.stack.Account, Region: d.stack.Region, StackID: d.stack.ID,
+		Logical: i.Logical, PhysicalID: i.PhysicalID, ResourceType: c.Type, Properties: properties, Old: i.Body.Properties,
+		Forwarded: i.Body.Forwarded, Tags: i.Body.Tags,
+	}, true
 }
 
 // planRefusals returns a sentence about the changes that providers refuse, or "".

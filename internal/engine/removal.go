@@ -94,8 +94,20 @@ func (d removal) deleteNext(s *store.Step, detached bool) error {
 func (d removal) sendDelete(s *store.Step, i *store.Instance, detached bool) {
 	s.Instance = i.Number
 	d.resourceEvent(i, store.VerbDelete, store.ProgressRunning, "", i.Body.Properties, detached)
-	requests(d).send(s, i, wire.Delete, askedOf(i), value.Value{})
+	requests(d).send(s, i, wire.Delete, d.askedToDelete(i), value.Value{})
 	scheduler(d).wait(s)
+}
+
+// askedToDelete returns the last request of a resource for its Delete. The endpoint of a forwarded type applies a
+// DeletionPolicy of its own, so a replaced resource takes its UpdateReplacePolicy as that.
+func (d removal) askedToDelete(i *store.Instance) asked {
+	ask := askedOf(i)
+	if ask.forwarded != nil && i.Replaced {
+		own := *ask.forwarded
+		own.DeletionPolicy = own.UpdateReplacePolicy
+		ask.forwarded = &own
+	}
+	return ask
 }
 
 // checkPolicy fails an update at its start if it would remove protected resources. Their removal comes only in the
@@ -155,7 +167,7 @@ func (d removal) finish(s *store.Step, i *store.Instance, v result) error {
 		return nil
 	}
 	if i.Tries++; i.Tries < cleanupTries {
-		again := requests(d).send(s, i, wire.Delete, askedOf(i), value.Value{})
+		again := requests(d).send(s, i, wire.Delete, d.askedToDelete(i), value.Value{})
 		again.State, again.Owner, again.Due = store.RequestDelayed, 0, d.now.Add(d.cleanupPause)
 		scheduler(d).wait(s)
 		return nil

@@ -119,6 +119,7 @@ func (d replacement) createNew(s *store.Step, old *store.Instance, ask asked, me
 	d.resourceEvent(old, store.VerbUpdate, store.ProgressRunning, d.dialect.texts().recreating, ask.properties, false)
 	fresh := d.addInstance(s.Logical, store.InstanceBody{
 		Type: old.Body.Type, Token: ask.token, Timeout: ask.timeout, Properties: ask.properties, Metadata: metadata,
+		Forwarded: ask.forwarded,
 	})
 	fresh.Role, fresh.Replaced, fresh.Reached = store.RoleCondemned, true, true
 	fresh.Verb, fresh.Progress, fresh.Changed = old.Verb, old.Progress, old.Changed
@@ -218,7 +219,8 @@ func (d replacement) record(
 	}
 	if winner == nil {
 		body := *loser.Body
-		body.Properties, body.Timeout = r.Body.Properties, r.Body.Timeout // those that it was created with
+		// Those that it was created with.
+		body.Properties, body.Timeout, body.Forwarded = r.Body.Properties, r.Body.Timeout, r.Body.Forwarded
 		body.Signals, body.Ref = nil, value.Value{}
 		winner = d.addInstance(loser.Logical, body)
 		winner.Role, winner.PhysicalID, winner.Reached = role, id, true

@@ -18,6 +18,7 @@ func (d requests) send(
 ) *store.Request {
 	r := d.add(i, kind)
 	r.Body.Timeout, r.Body.Properties, r.Body.OldProperties, r.Body.Tags = ask.timeout, ask.properties, old, ask.tags
+	r.Body.Forwarded = ask.forwarded
 	if kind == wire.Update {
 		r.Body.Revert = resource(d).forced(s.Logical)
 	}
@@ -58,19 +59,28 @@ func (d requests) add(i *store.Instance, kind wire.RequestType) *store.Request {
 	return r
 }
 
-// matches reports whether a resource already has the requested properties and tags.
+// matches reports whether a resource already has the requested properties and tags, and everything else that the
+// endpoint of a forwarded type needs.
 func (a *asked) matches(body *store.InstanceBody) bool {
-	return a.properties.Equal(body.Properties) && sameTags(a.tags, body.Tags)
+	return a.properties.Equal(body.Properties) && sameTags(a.tags, body.Tags) && body.Forwarded.Covers(a.forwarded)
 }
 
 // matchesButTags reports whether a resource differs from the request at most in tags that its row does not record.
 func (a *asked) matchesButTags(body *store.InstanceBody) bool {
-	return body.Tags == nil && body.Attempted.IsNull() && a.properties.Equal(body.Properties)
+	return body.Tags == nil && body.Attempted.IsNull() && a.properties.Equal(body.Properties) && body.Forwarded.Covers(a.forwarded)
+}
+
+// onlyReads reports whether a forwarded resource differs from the request only in attributes that the rest of the
+// stack reads, or in its policies. Such a request does not change the resource.
+func (a *asked) onlyReads(body *store.InstanceBody) bool {
+	return a.forwarded != nil && body.Attempted.IsNull() && a.properties.Equal(body.Properties) && sameTags(a.tags, body.Tags)
 }
 
 // askedOf returns the last request of a resource.
 func askedOf(i *store.Instance) asked {
-	return asked{properties: i.Body.Properties, token: i.Body.Token, timeout: i.Body.Timeout, httpConfig: i.Body.HTTPConfig}
+	return asked{
+		properties: i.Body.Properties, token: i.Body.Token, timeout: i.Body.Timeout, httpConfig: i.Body.HTTPConfig, forwarded: i.Body.Forwarded,
+	}
 }
 
 // accept records that the provider has the request. The rest of the request's time starts to run.

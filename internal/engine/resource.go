@@ -84,7 +84,7 @@ func (d resource) create(s *store.Step, properties, metadata value.Value, ask as
 	s.Touched = true
 	instance := d.addInstance(s.Logical, store.InstanceBody{
 		Type: s.Plan.Type, Token: ask.token, Timeout: ask.timeout, Properties: ask.properties, Metadata: metadata,
-		HTTPConfig: ask.httpConfig,
+		HTTPConfig: ask.httpConfig, Forwarded: ask.forwarded,
 	})
 	s.Instance = instance.Number
 	d.resourceEvent(instance, store.VerbCreate, store.ProgressRunning, "", properties, false)
@@ -119,7 +119,7 @@ func (d resource) change(s *store.Step, i *store.Instance, ask asked, metadata v
 	case err != nil:
 		return err
 	case d.isNested(i.Body.Type) && ask.properties.Equal(i.Body.Properties):
-	case ask.matchesButTags(i.Body) && !d.forced(i.Logical): // the user has not changed it
+	case (ask.matchesButTags(i.Body) || ask.onlyReads(i.Body)) && !d.forced(i.Logical): // the user has not changed it
 	case denied != "":
 		d.beginUpdate(s, i, ask.properties)
 		return scheduler(d).fail(s, i, store.VerbUpdate, d.failure(failedByPolicy, i.Logical, denied), ask.properties)

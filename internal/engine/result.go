@@ -151,7 +151,7 @@ func (d results) confirm(i *store.Instance, r *store.Request, v result) {
 	again(d).remember(i, r)
 	i.Body.Properties, i.Body.Timeout, i.Body.Attempted, i.Body.Back = r.Body.Properties, r.Body.Timeout, value.Value{}, false
 	i.Body.Data, i.Body.NoEcho, i.Body.AnsweredBy = v.data, v.noEcho, r.ID
-	i.Body.HTTPConfig, i.Body.Tags = r.Body.HTTPConfig, r.Body.Tags
+	i.Body.HTTPConfig, i.Body.Tags, i.Body.Forwarded = r.Body.HTTPConfig, r.Body.Tags, r.Body.Forwarded
 	if !v.ref.IsNull() {
 		i.Body.Ref = v.ref
 	}

@@ -120,6 +120,9 @@ type InstanceBody struct {
 	Tags []Tag `json:"tags,omitzero"`
 	// Signals are the signals sent to the resource, in order of arrival.
 	Signals []Signal `json:"signals,omitempty"`
+	// Forwarded is that of the last confirmed request; nil if no other endpoint provides the type. It is replaced, not
+	// changed.
+	Forwarded *Forwarded `json:"forwarded,omitempty"`
 
 	// Token is the service token, a string; null for a native type. It may be secret: a URL can contain a password.
 	Token value.Value `json:"-"`

@@ -187,6 +187,9 @@ type RequestBody struct {
 	Tags []Tag `json:"tags,omitzero"`
 	// Revert says that an Update of a native type undoes drift.
 	Revert bool `json:"revert,omitempty"`
+	// Forwarded has more of the declaration if another endpoint provides the type; otherwise nil. Copies of the row share
+	// it, so it is replaced, not changed.
+	Forwarded *Forwarded `json:"forwarded,omitempty"`
 	// Asked, for [TypeIsComplete], is the type of the waiting request; otherwise empty.
 	Asked wire.RequestType `json:"asked,omitempty"`
 

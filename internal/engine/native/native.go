@@ -102,6 +102,8 @@ type Registry struct {
 	keep  func(context.Context, *store.Request, wire.PhysicalID) error
 	// checkImport is [Config.CheckImport].
 	checkImport func(context.Context, *store.Request) error
+	// forward is [Config.Forward].
+	forward Forward
 
 	names []string
 }
@@ -147,6 +149,8 @@ type Config struct {
 	// CheckImport is called before a recorded resource is imported. Its error becomes the request's error. Nil
 	// accepts every import.
 	CheckImport func(ctx context.Context, r *store.Request) error
+	// Forward provides types through other endpoints. Nil forwards none.
+	Forward Forward
 }
 
 // CloudFormation returns the registry of the native types for CloudFormation and ROS stacks.
@@ -160,7 +164,7 @@ func CloudFormation(c Config) (*Registry, error) {
 	}
 	g, err := New(append(own, c.More...)...)
 	if err == nil {
-		g.off, g.keep, g.checkImport = c.Off, c.Keep, c.CheckImport
+		g.off, g.keep, g.checkImport, g.forward = c.Off, c.Keep, c.CheckImport, c.Forward
 	}
 	return g, err
 }
@@ -198,6 +202,14 @@ func (g *Registry) named(name string) Type {
 	if g == nil {
 		return nil
 	}
+	if t := g.forwarded(name); t != nil {
+		return t
+	}
+	return g.own(name)
+}
+
+// own returns Pintle's own type of a name, even if it is forwarded.
+func (g *Registry) own(name string) Type {
 	if t := g.types[name]; t != nil {
 		return t
 	}
@@ -257,6 +269,17 @@ func (g *Registry) Serve(ctx context.Context, r *store.Request) (result Result, 
 			result.PhysicalID = wire.PhysicalID(MadeUpName(r, 0))
 		}
 	}()
+	if t.Schema().Forwarded != "" {
+		result, err := t.Serve(ctx, r)
+		if !errors.Is(err, ErrOwn) {
+			return result, err
+		}
+		if t = g.own(name); t == nil {
+			return Result{}, nil
+		}
+	} else if r.Body.Forwarded != nil {
+		return Result{}, fmt.Errorf("%w: %s was created through --forward, which does not list %s now: start Pintle with that flag", ErrAgain, r.Logical, name)
+	}
 	if t.Schema().Recorded && g.off != nil && InCloud(name) {
 		if err := g.off(ctx, r); err != nil {
 			return Result{}, err

@@ -37,6 +37,9 @@ type Schema struct {
 	// Recorded is set if resources of the type are only records. Any property may be declared, every attribute can be
 	// read as a [StandIn], and requests do nothing.
 	Recorded bool
+	// Forwarded is the endpoint that provides the type, for people; "" for all other types. Any property and attribute
+	// may be declared, because only the endpoint knows them. Properties keep their JSON types.
+	Forwarded string
 }
 
 // Property is one property of a type.
@@ -149,7 +152,7 @@ func (s *Schema) Reads(name string) bool {
 // HasAttribute reports whether Fn::GetAtt can read an attribute of that name.
 func (s *Schema) HasAttribute(name string) bool {
 	p := s.property(name)
-	return s.Recorded || slices.Contains(s.Attributes, name) || p != nil && p.Readable ||
+	return s.Recorded || s.Forwarded != "" || slices.Contains(s.Attributes, name) || p != nil && p.Readable ||
 		s.Open != "" && strings.HasPrefix(name, s.Open) && len(name) > len(s.Open)
 }
 
@@ -163,12 +166,19 @@ func (s *Schema) Tagged(properties value.Value) bool {
 		_, declared := properties.Get("Tags")
 		return declared
 	}
+	if s.Forwarded != "" { // the tags are those of a stack at the endpoint
+		return true
+	}
 	return s.property("Tags") != nil
 }
 
 // Normal returns properties in the form that a type gets and that is compared: numbers and booleans are text, except
 // in a [Document]. In ROS, null means that a property is not set.
+// Properties of forwarded types keep all their types.
 func (s *Schema) Normal(properties value.Value) value.Value {
+	if s.Forwarded != "" {
+		return withoutNulls(properties)
+	}
 	if s.Dialect == wire.ROS {
 		properties = given(properties)
 	}
@@ -196,7 +206,7 @@ func given(properties value.Value) value.Value {
 
 // check returns the first problem with an evaluated declaration.
 func (s *Schema) check(d Declaration) error {
-	if s.Recorded {
+	if s.Recorded || s.Forwarded != "" {
 		return nil
 	}
 	for _, m := range d.Properties.Members() {
@@ -233,8 +243,11 @@ func (s *Schema) CheckValues(properties value.Value) error {
 // Check returns all problems with a declaration that its text shows. Results of functions are checked when they are
 // evaluated.
 func (s *Schema) Check(r *template.Resource) []Problem {
-	if s.Recorded {
+	switch {
+	case s.Recorded:
 		return s.checkSecure(r)
+	case s.Forwarded != "":
+		return append(s.checkPolicy(r), s.checkSecure(r)...)
 	}
 	problems := append(s.checkPolicy(r), s.checkSecure(r)...)
 	add := func(err error, line, column int) {

@@ -111,7 +111,7 @@ func partsOfSecrets(r store.Request) (parts []string) {
 // they are resolved in its own resources.
 func (d *Delivery) takesSecrets(resourceType string) bool {
 	schema := d.config.Native.Schema(resourceType)
-	return schema != nil && !schema.Nested && !schema.Recorded
+	return schema != nil && !schema.Nested && !schema.Recorded && schema.Forwarded == ""
 }
 
 // references returns the references in a request to resolve. A lenient reference may stay as written if it has no
@@ -120,6 +120,9 @@ func (d *Delivery) references(r store.Request, ending bool) (list []dynamic.Refe
 	lenient = make(map[string]bool)
 	if isROS(r) {
 		return nil, lenient, nil // they are AWS references; ROS gives this text no meaning
+	}
+	if r.Body.Native() && d.config.Native.ForwardedTo(r.Body.ResourceType) != "" {
+		return nil, lenient, nil // the endpoint resolves them
 	}
 	inNative, secrets := r.Body.Native(), true
 	if inNative {

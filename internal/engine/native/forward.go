@@ -1,0 +1,132 @@
+package native
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+
+	"github.com/pintle-dev/pintle/internal/language/template"
+	"github.com/pintle-dev/pintle/internal/language/value"
+	"github.com/pintle-dev/pintle/internal/store"
+)
+
+// Forward provides resource types through the CloudFormation API of other endpoints. It is safe for concurrent use.
+type Forward interface {
+	// Type returns the type of a name, or nil if it is not forwarded. It takes precedence over Pintle's own type of that
+	// name. It does not block.
+	Type(name string) Type
+	// Checked returns the problem with forwarded types in a region if it is known, or "" if their endpoints have all of
+	// them. known is false if [Forward.Check] has to be called first. It does not block.
+	Checked(region string, types []string) (problem string, known bool)
+	// Check asks the endpoints whether they have types, for [Forward.Checked]. An endpoint that cannot be asked is a
+	// problem too.
+	Check(ctx context.Context, region string, types []string)
+	// Foresee reports whether the endpoint would replace the resource of a Create or an Update, which is not sent.
+	Foresee(ctx context.Context, r *store.Request) (Foreseen, error)
+}
+
+// ErrOwn is the error of a forwarded type for the Delete of a resource that its endpoint never had. Pintle created the
+// resource before the type was forwarded, and its own type of that name serves the request.
+var ErrOwn = errors.New("the resource is Pintle's own")
+
+// Foreseen is the effect of an update on a forwarded resource, as its endpoint foresees it.
+type Foreseen struct {
+	// Replaces means that the endpoint creates a new resource, and Maybe that it may do so.
+	Replaces, Maybe bool
+	// Reason says why, for people.
+	Reason string
+}
+
+// forwarded returns a type that another endpoint provides, or nil.
+func (g *Registry) forwarded(name string) Type {
+	if g.forward == nil || !recordable.MatchString(name) {
+		return nil
+	}
+	return g.forward.Type(name)
+}
+
+// Forwards reports whether any types are forwarded.
+func (g *Registry) Forwards() bool { return g != nil && g.forward != nil }
+
+// ForwardedTo returns the endpoint that provides a type, for people; "" for other types.
+func (g *Registry) ForwardedTo(name string) string {
+	if schema := g.Schema(name); schema != nil {
+		return schema.Forwarded
+	}
+	return ""
+}
+
+// CheckedForwarded is [Forward.Checked]. It ignores types that are not forwarded.
+func (g *Registry) CheckedForwarded(region string, types []string) (problem string, known bool) {
+	types = g.onlyForwarded(types)
+	if len(types) == 0 {
+		return "", true
+	}
+	return g.forward.Checked(region, types)
+}
+
+// CheckForwarded is [Forward.Check]. It ignores types that are not forwarded.
+func (g *Registry) CheckForwarded(ctx context.Context, region string, types []string) {
+	if types = g.onlyForwarded(types); len(types) > 0 {
+		g.forward.Check(ctx, region, types)
+	}
+}
+
+// Foresee is [Forward.Foresee].
+func (g *Registry) Foresee(ctx context.Context, r *store.Request) (Foreseen, error) {
+	if g == nil || g.forward == nil {
+		return Foreseen{}, nil
+	}
+	return g.forward.Foresee(ctx, r)
+}
+
+// onlyForwarded returns the forwarded types among types, sorted, each once.
+func (g *Registry) onlyForwarded(types []string) []string {
+	if g == nil || g.forward == nil {
+		return nil
+	}
+	var list []string
+	for _, name := range types {
+		if g.ForwardedTo(name) != "" {
+			list = append(list, name)
+		}
+	}
+	slices.Sort(list)
+	return slices.Compact(list)
+}
+
+// withoutNulls returns an object without members that are null, such as those of AWS::NoValue.
+func withoutNulls(properties value.Value) value.Value {
+	if properties.IsNull() {
+		return value.Object()
+	}
+	return given(properties)
+}
+
+// Unreachable returns the resources to which a forwarded resource refers and which exist only in Pintle, each with its
+// type, in the order of the text. It returns nil for other resources.
+func (g *Registry) Unreachable(t *template.Template, r *template.Resource) []string {
+	if g.ForwardedTo(r.Type) == "" {
+		return nil
+	}
+	var names []string
+	for _, use := range r.References() {
+		to := t.Resource(use.Resource)
+		if to == nil {
+			continue
+		}
+		schema := g.Schema(to.Type)
+		local := schema != nil && schema.Forwarded == "" && (schema.Recorded || InCloud(to.Type))
+		if name := to.LogicalID + " (" + to.Type + ")"; local && !slices.Contains(names, name) {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+// UnreachableText warns of the result of [Registry.Unreachable].
+func UnreachableText(endpoint string, names []string) string {
+	return "Warning: it refers to " + strings.Join(names, ", ") + ", which exists only in Pintle and not at " + endpoint +
+		". Add its type to --forward"
+}
