@@ -108,6 +108,9 @@ type Catalog struct {
 	Secrets *Collection[Secret]
 	// Tags are the tags of resources outside this catalog, by their kind, a slash and their name.
 	Tags *Collection[Tags]
+	// Forwarded are the stacks at other endpoints that hold forwarded resources, and the physical IDs of those resources.
+	// See [ForwardedStack] and [ForwardedID].
+	Forwarded *Collection[Forwarded]
 	// Keys are the keys of the stand-ins themselves, by purpose. They are [Global].
 	Keys *Collection[Key]
 }
@@ -122,6 +125,7 @@ func New(rows Rows) *Catalog {
 		Rules: &Collection[Rule]{rows, "rule"}, Targets: &Collection[Target]{rows, "target"},
 		Buckets: &Collection[Bucket]{rows, "bucket"}, Records: &Collection[Record]{rows, "record"},
 		Secrets: &Collection[Secret]{rows, "secret"}, Tags: &Collection[Tags]{rows, "tags"}, Keys: &Collection[Key]{rows, "key"},
+		Forwarded: &Collection[Forwarded]{rows, "forwarded"},
 	}
 }
 

@@ -269,3 +269,28 @@ type Tags map[string]string
 
 // ParameterTags returns the item name of a parameter's tags.
 func ParameterTags(name string) string { return "parameter/" + name }
+
+// ForwardedStack returns the item name of a stack at an endpoint.
+func ForwardedStack(name string) string { return "stack/" + name }
+
+// ForwardedID returns the item name of the physical ID of a forwarded resource. The item points to the stack.
+func ForwardedID(resourceType string, id wire.PhysicalID) string {
+	return "id/" + resourceType + "/" + string(id)
+}
+
+// Forwarded is a stack at another endpoint with one forwarded resource, or a pointer to such a stack.
+type Forwarded struct {
+	// Stack is the name of the stack, and StackID its ARN at the endpoint, which is empty until it is known.
+	Stack   string `json:"stack"`
+	StackID string `json:"stackID,omitempty"`
+	// Endpoint is the endpoint, as the configuration names it.
+	Endpoint string `json:"endpoint"`
+	Type     string `json:"type"`
+	// PhysicalID is that of the resource; empty until it is known.
+	PhysicalID wire.PhysicalID `json:"physicalID,omitempty"`
+	// Policy is the DeletionPolicy of the stack's template.
+	Policy string `json:"policy,omitempty"`
+	// Stray, of a physical ID, means that the endpoint replaced the resource on its own. No stack has it now.
+	Stray bool      `json:"stray,omitempty"`
+	Made  time.Time `json:"made,omitzero"`
+}

@@ -1,0 +1,125 @@
+package forward
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+)
+
+// How long the knowledge about types is used.
+const (
+	knownFor   = 10 * time.Minute
+	problemFor = 2 * time.Second // an endpoint may just be starting
+)
+
+// checked is the knowledge of which types the endpoints have.
+type checked struct {
+	mu    sync.Mutex
+	types map[[2]string]knowledge // by region and type
+}
+
+// knowledge is the problem with a type, "" for none.
+type knowledge struct {
+	problem string
+	until   time.Time
+}
+
+// Checked implements [native.Forward].
+func (f *Forwarder) Checked(region string, types []string) (problem string, known bool) {
+	f.checked.mu.Lock()
+	defer f.checked.mu.Unlock()
+	var problems []string
+	for _, name := range types {
+		k, ok := f.checked.types[[2]string{region, name}]
+		if !ok || time.Now().After(k.until) {
+			return "", false
+		}
+		if k.problem != "" {
+			problems = append(problems, k.problem)
+		}
+	}
+	return strings.Join(unique(problems), " "), true
+}
+
+func unique(list []string) []string {
+	var some []string
+	seen := map[string]bool{}
+	for _, item := range list {
+		if !seen[item] {
+			some, seen[item] = append(some, item), true
+		}
+	}
+	return some
+}
+
+// Check implements [native.Forward]. It validates one template with all types of an endpoint, and if that fails one
+// template for each type.
+func (f *Forwarder) Check(ctx context.Context, region string, types []string) {
+	of := map[*endpoint][]string{}
+	for _, name := range types {
+		if t, ok := f.Type(name).(*forwarded); ok {
+			of[t.endpoint] = append(of[t.endpoint], name)
+		}
+	}
+	for e, names := range of {
+		if e.validate(ctx, region, names) == nil {
+			f.learn(region, names, "", knownFor)
+			continue
+		}
+		var lacks []string
+		other := ""
+		for _, name := range names {
+			err := e.validate(ctx, region, []string{name})
+			switch {
+			case err == nil:
+				f.learn(region, []string{name}, "", knownFor)
+			case strings.Contains(err.Error(), "Unrecognized resource type"):
+				lacks = append(lacks, name)
+			default:
+				lacks, other = append(lacks, name), err.Error()
+			}
+			if ctx.Err() != nil {
+				return
+			}
+		}
+		problem := fmt.Sprintf("%s does not provide these resource types: [%s].", e.host, strings.Join(lacks, ", "))
+		if other != "" {
+			problem = fmt.Sprintf("%s does not accept these resource types: [%s]. %s.", e.host, strings.Join(lacks, ", "), strings.TrimSuffix(other, "."))
+		}
+		f.learn(region, lacks, problem, problemFor)
+	}
+}
+
+func (f *Forwarder) learn(region string, types []string, problem string, life time.Duration) {
+	f.checked.mu.Lock()
+	defer f.checked.mu.Unlock()
+	if f.checked.types == nil {
+		f.checked.types = map[[2]string]knowledge{}
+	}
+	for _, name := range types {
+		f.checked.types[[2]string{region, name}] = knowledge{problem, time.Now().Add(life)}
+	}
+}
+
+// maxCheck bounds the time to ask for one template, because a client waits for it.
+const maxCheck = 20 * time.Second
+
+// validate asks the endpoint for a template with one resource of each type.
+func (e *endpoint) validate(ctx context.Context, region string, types []string) error {
+	ctx, cancel := context.WithTimeout(ctx, maxCheck)
+	defer cancel()
+	resources := map[string]any{}
+	for i, name := range types {
+		resources["R"+strconv.Itoa(i)] = map[string]any{"Type": name}
+	}
+	body, err := json.Marshal(map[string]any{"AWSTemplateFormatVersion": "2010-09-09", "Resources": resources})
+	if err != nil {
+		return err
+	}
+	_, err = e.call(ctx, region, cloudFormation, "ValidateTemplate", map[string]any{"TemplateBody": string(body)})
+	return err
+}
