@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/pintle-dev/pintle/cmd/pintle/internal/node"
+	"github.com/pintle-dev/pintle/internal/cloud/forward"
 	"github.com/pintle-dev/pintle/internal/engine"
 )
 
@@ -18,6 +19,7 @@ type changeOptions struct {
 	references              referenceOptions
 	// What shapes an engine that the command starts. Some commands have no such flags.
 	unknownTypes string
+	forward      []string
 	functions    functionOptions
 	ros          rosAnswerOptions
 }
@@ -26,6 +28,7 @@ type changeOptions struct {
 func (o *changeOptions) engineFlags(cmd *cobra.Command) {
 	o.functions.flags(cmd)
 	unknownTypesFlag(cmd, &o.unknownTypes)
+	forwardFlag(cmd, &o.forward)
 	o.ros.flags(cmd.Flags())
 }
 
@@ -36,6 +39,9 @@ func (a *app) engine(c *change, o *changeOptions) (err error) {
 		return err
 	}
 	if c.unknown, err = c.unknownTypes(o.unknownTypes, false); err != nil {
+		return err
+	}
+	if c.forwards, err = c.forward(o.forward); err != nil {
 		return err
 	}
 	c.functions, c.ros = true, &o.ros
@@ -64,6 +70,7 @@ type change struct {
 	verb     string // the command's name
 	fidelity engine.Fidelity
 	unknown  engine.UnknownTypes
+	forwards []forward.Rule
 	// references are those of the flags and the project.
 	references referenceOptions
 	// functions has an engine that this command becomes run functions of templates, which find packages in modules too.

@@ -12,6 +12,7 @@ import (
 
 	"github.com/pintle-dev/pintle/cmd/pintle/internal/node"
 	"github.com/pintle-dev/pintle/cmd/pintle/internal/stacks"
+	"github.com/pintle-dev/pintle/internal/cloud/forward"
 	"github.com/pintle-dev/pintle/internal/engine"
 	"github.com/pintle-dev/pintle/internal/engine/native"
 	"github.com/pintle-dev/pintle/internal/language/template"
@@ -47,6 +48,7 @@ type desired struct {
 	again      []string
 	references referenceOptions
 	unknown    engine.UnknownTypes
+	forwards   []forward.Rule
 	// functions says that functions of the template are run.
 	functions bool
 	// parsed returns the template or its errors. It applies no limits, because the engine does.
@@ -129,6 +131,7 @@ func (o *deployOptions) flags(cmd *cobra.Command) {
 	flags.BoolVar(&o.noSchema, "no-schema", false, "do not check the template against the schemas of providers")
 	flags.BoolVar(&o.replace, "replace", false, "in a ROS stack, replace resources that cannot be updated (ReplacementOption)")
 	unknownTypesFlag(cmd, &o.unknownTypes)
+	forwardFlag(cmd, &o.forward)
 	o.ros.flags(flags)
 }
 
@@ -156,7 +159,7 @@ func (a *app) deploy(ctx context.Context, o *deployOptions, dir string) error {
 	if err != nil {
 		return err
 	}
-	c.unknown, c.result = want.unknown, &result{Stack: want.stack, Action: "none"}
+	c.unknown, c.forwards, c.result = want.unknown, want.forwards, &result{Stack: want.stack, Action: "none"}
 	if o.endpoint == "" { // another server may know more than this program
 		if err := want.check(ctx, a, o.connection.region); err != nil {
 			return a.conclude(c.result, c.asJSON, err)
@@ -219,6 +222,7 @@ func (o *deployOptions) repeated() string {
 	add("fidelity", o.fidelity)
 	b.WriteString(o.references.repeated())
 	add("unknown-types", o.unknownTypes)
+	add("forward", o.forward...)
 	b.WriteString(o.functions.repeated())
 	if o.noSchema {
 		b.WriteString(" --no-schema")
@@ -249,6 +253,9 @@ func (a *app) desire(p place, o *deployOptions) (want desired, err error) {
 		return want, err
 	}
 	if want.unknown, err = p.unknownTypes(o.unknownTypes, false); err != nil {
+		return want, err
+	}
+	if want.forwards, err = p.forward(o.forward); err != nil {
 		return want, err
 	}
 	if o.read != nil {
@@ -307,6 +314,7 @@ func (s *session) bring(ctx context.Context, p place, want desired, r *result, a
 		s.app.say("%s", note)
 	}
 	s.warnOfPatterns(want)
+	s.warnOfUnreachable(want)
 	if s.warnOfRecords(want) && s.client() && s.unknown == engine.UnknownRecorded {
 		s.app.say("--unknown-types only affects an engine that this command starts; the engine at %s has its own setting", s.url)
 	}

@@ -100,6 +100,7 @@ type settings struct {
 	data, region string
 	unknown      engine.UnknownTypes
 	references   referenceOptions
+	forwards     string // as forwardKey returns it
 }
 
 func (a *app) dev(ctx context.Context, o *devOptions, dir string) (err error) {
@@ -145,7 +146,7 @@ func (d *development) read() (c change, want desired, err error) {
 	c.deployed, c.unshown = o.repeated(), len(o.parameters) > 0
 	want, err = d.app.desire(c.place, &o.deployOptions)
 	want.functions = true
-	c.unknown, c.result = want.unknown, &result{Stack: want.stack, Action: "none"}
+	c.unknown, c.forwards, c.result = want.unknown, want.forwards, &result{Stack: want.stack, Action: "none"}
 	return c, want, err
 }
 
@@ -357,7 +358,7 @@ func (d *development) name(group string) string {
 
 // connect ensures that an engine with the current settings runs.
 func (d *development) connect(ctx context.Context, c change) error {
-	now := settings{c.data, c.connection.region, c.unknown, c.references}
+	now := settings{c.data, c.connection.region, c.unknown, c.references, forwardKey(c.forwards)}
 	if d.session != nil && d.settings != now {
 		d.app.say("restarting the engine with the changes in %s", project.FileName)
 		if err := d.close(); err != nil {

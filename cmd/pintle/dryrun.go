@@ -47,7 +47,7 @@ func (a *app) dryRun(ctx context.Context, o *deployOptions, p place, want desire
 	if err != nil {
 		return err
 	}
-	s, ok, err := a.readerWith(ctx, o.connection, p.data, keyOptions{}, want.references, plans)
+	s, ok, err := a.readerWith(ctx, o.connection, p.data, keyOptions{}, want.references, plans, want.forwards)
 	if err != nil {
 		return err
 	}
@@ -215,7 +215,7 @@ func newIdleEngine(ctx context.Context, want desired, limits template.Limits, pl
 	if err != nil {
 		return idleEngine{}, err
 	}
-	types, err := nativeTypes(want.functions)
+	types, err := nativeTypes(want.functions, want.forwards)
 	if err != nil {
 		return idleEngine{}, errors.Join(err, none.Close())
 	}

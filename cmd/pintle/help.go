@@ -29,7 +29,7 @@ var commandGroups = map[string][]string{
 
 // advancedFlags are the flags that few users need. The help lists them after the others.
 var advancedFlags = []string{
-	"allow", "allow-account", "allow-private", "audit-log", "endpoint", "fidelity", "keep-audit", "keep-deleted", "keep-events",
+	"allow", "allow-account", "allow-private", "audit-log", "endpoint", "fidelity", "forward", "keep-audit", "keep-deleted", "keep-events",
 	"keep-requests", "key-command", "key-file", "limit", "macro", "metrics", "metrics-token-file", "no-schema", "node-modules",
 	"resolve-secrets", "ssm", "unknown-types", "zones", "logical-id", "settle", "sns", "listen", "public-url", "request",
 	"until-stdin-closes",

@@ -151,7 +151,7 @@ func pasted(t *testing.T, line string) {
 // freeValues are the placeholders of flags whose values cannot be listed. Paths of files are completed by the shell.
 var freeValues = []string{
 	"ACCOUNT=CALLS", "ADDRESS", "ARN", "BYTES", "COMMAND", "DURATION", "FILE", "ID", "JSON", "MANY", "N", "NAME=VALUE", "NAME=TARGET", "PATH",
-	"REGION=NAME,NAME", "RULE", "TEXT", "URL", "duration", "string",
+	"REGION=NAME,NAME", "RULE", "TYPES=URL", "TEXT", "URL", "duration", "string",
 }
 
 // freeNames are flags with a NAME that cannot be listed.

@@ -63,7 +63,7 @@ func (a *app) importResource(ctx context.Context, o *deployOptions, where string
 	if err != nil {
 		return err
 	}
-	c.unknown, c.result = want.unknown, &result{Stack: want.stack, Action: "none"}
+	c.unknown, c.forwards, c.result = want.unknown, want.forwards, &result{Stack: want.stack, Action: "none"}
 	if want.language == template.ROS {
 		return failed(errors.New("a ROS stack cannot import resources"))
 	}

@@ -224,7 +224,7 @@ func findKey(keys []store.Key, id string) (int, error) {
 
 // keysReader connects to the engine to ask it about keys.
 func (a *app) keysReader(ctx context.Context, o *keysOptions, p place) (*session, error) {
-	s, ok, err := a.readerWith(ctx, o.connection, p.data, keyOptions{file: o.file}, referenceOptions{}, nil)
+	s, ok, err := a.readerWith(ctx, o.connection, p.data, keyOptions{file: o.file}, referenceOptions{}, nil, nil)
 	if err == nil && !ok {
 		err = failed(fmt.Errorf("no database in %s, so it is unknown which keys are needed", a.short(p.data)),
 			"set the data directory of a server with --data, or its address with --endpoint")

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/pintle-dev/pintle/internal/cloud/forward"
 	"github.com/pintle-dev/pintle/internal/cloud/resources/aliyun"
 	"github.com/pintle-dev/pintle/internal/cloud/resources/aws"
 	"github.com/pintle-dev/pintle/internal/engine"
@@ -14,9 +15,9 @@ import (
 )
 
 // nativeTypes returns the native types of an engine that makes nothing; functions says that it has those of the cloud of this
-// machine.
-func nativeTypes(functions bool) (*native.Registry, error) {
-	c := native.Config{SignalURL: func(wire.ResponseKey, string) (string, error) {
+// machine, and rules say which types are forwarded.
+func nativeTypes(functions bool, rules []forward.Rule) (*native.Registry, error) {
+	c := native.Config{Forward: forward.Offline(rules), SignalURL: func(wire.ResponseKey, string) (string, error) {
 		return "", errors.New("a preview creates nothing")
 	}}
 	if functions {
@@ -53,10 +54,27 @@ func (s *session) warnOfPatterns(want desired) {
 	}
 }
 
+// warnOfUnreachable says which forwarded resources refer to resources that their endpoint does not have.
+func (s *session) warnOfUnreachable(want desired) {
+	types, err := nativeTypes(s.functions || s.cloud, want.forwards)
+	if err != nil {
+		return
+	}
+	t, err := want.parsed()
+	if err != nil {
+		return // the engine reports the problem
+	}
+	for _, r := range t.Resources {
+		if names := types.Unreachable(t, r); names != nil {
+			s.app.say("warning: %s: %s", r.LogicalID, strings.TrimPrefix(native.UnreachableText(types.ForwardedTo(r.Type), names), "Warning: "))
+		}
+	}
+}
+
 // warnOfRecords says which resources of a template are records only, and reports whether there are any.
 func (s *session) warnOfRecords(want desired) bool {
 	// A server somewhere else does not say whether it runs functions.
-	types, err := nativeTypes(s.functions || s.cloud || s.connection.endpoint != "")
+	types, err := nativeTypes(s.functions || s.cloud || s.connection.endpoint != "", want.forwards)
 	if err != nil {
 		return false
 	}

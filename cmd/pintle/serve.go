@@ -17,6 +17,7 @@ import (
 	"github.com/pintle-dev/pintle/cmd/pintle/internal/display"
 	"github.com/pintle-dev/pintle/cmd/pintle/internal/node"
 	"github.com/pintle-dev/pintle/cmd/pintle/internal/systemd"
+	"github.com/pintle-dev/pintle/internal/cloud/forward"
 )
 
 type serveOptions struct {
@@ -31,7 +32,7 @@ type serveOptions struct {
 	limits                                                                    limitOptions
 	rosAnswers                                                                rosAnswerOptions
 	monitor                                                                   monitorOptions
-	zones, accounts                                                           []string
+	zones, accounts, forward                                                  []string
 }
 
 func (a *app) serveCommand() *cobra.Command {
@@ -56,6 +57,7 @@ func (a *app) serveCommand() *cobra.Command {
 	flags.StringVar(&o.region, "region", "", "`NAME` of the region for provider processes (default: AWS_REGION, or us-east-1)")
 	fidelityFlag(cmd, &o.fidelity)
 	unknownTypesFlag(cmd, &o.unknownTypes)
+	forwardFlag(cmd, &o.forward)
 	flags.BoolVar(&o.allowPrivate, "allow-private", false, "allow service tokens that are URLs in private networks")
 	flags.BoolVar(&o.console, "console", true, "serve the web console under /console/, see pintle console")
 	o.keys.flags(flags)
@@ -110,6 +112,9 @@ func (a *app) serve(ctx context.Context, o *serveOptions) (err error) {
 	if config.UnknownTypes, err = p.unknownTypes(o.unknownTypes, o.dev); err != nil {
 		return err
 	}
+	if config.Forward, err = p.forward(o.forward); err != nil {
+		return err
+	}
 	if o.untilStdinCloses {
 		var stop context.CancelFunc
 		ctx, stop = context.WithCancel(ctx)
@@ -150,7 +155,7 @@ func (a *app) serve(ctx context.Context, o *serveOptions) (err error) {
 			return errors.Join(failed(err), n.Close())
 		}
 	}
-	a.greet(n, p, o, list)
+	a.greet(n, p, o, list, config.Forward)
 	if accounts := n.Accounts(); len(accounts) > 1 && config.Cloud {
 		config.Log.Warn("functions of templates run as this server's user, whatever their account: every account can read the data "+
 			"of the others", "accounts", strings.Join(accounts, ", "))
@@ -279,7 +284,7 @@ func (a *app) hold(ctx context.Context, data string) (*node.Lock, error) {
 }
 
 // greet says where the server is and how to use it.
-func (a *app) greet(n *node.Node, p place, o *serveOptions, list []provided) {
+func (a *app) greet(n *node.Node, p place, o *serveOptions, list []provided, rules []forward.Rule) {
 	credentials, made := n.CredentialsFile()
 	keys := a.short(credentials)
 	switch {
@@ -299,6 +304,9 @@ func (a *app) greet(n *node.Node, p place, o *serveOptions, list []provided) {
 	rows = append(rows, []string{"keys", keys})
 	if at := n.MetricsURL(); at != "" {
 		rows = append(rows, []string{"metrics", at})
+	}
+	for i := range rules {
+		rows = append(rows, []string{"forward", rules[i].String()})
 	}
 	for _, provider := range list {
 		rows = append(rows, []string{"provider", provider.name + ": " + provider.shown})

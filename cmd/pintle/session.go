@@ -18,6 +18,7 @@ import (
 	"github.com/pintle-dev/pintle/cmd/pintle/internal/node"
 	"github.com/pintle-dev/pintle/cmd/pintle/internal/stacks"
 	"github.com/pintle-dev/pintle/internal/api/rosclient"
+	"github.com/pintle-dev/pintle/internal/cloud/forward"
 	"github.com/pintle-dev/pintle/internal/engine"
 	"github.com/pintle-dev/pintle/internal/language/template"
 	"github.com/pintle-dev/pintle/internal/provider/awsconfig"
@@ -42,6 +43,7 @@ type session struct {
 	fidelity   engine.Fidelity
 	references referenceOptions
 	unknown    engine.UnknownTypes
+	forwards   []forward.Rule
 	keys       keyOptions
 	plans      *node.Plans       // of a reader
 	ros        *rosAnswerOptions // nil for the usual ones
@@ -70,7 +72,7 @@ func (a *app) open(ctx context.Context, c change) (*session, error) {
 		return &session{stop: func() error { return nil }}, err
 	}
 	s := &session{
-		app: a, connection: c.connection, data: c.data, role: node.Command, fidelity: c.fidelity, unknown: c.unknown, references: c.references,
+		app: a, connection: c.connection, data: c.data, role: node.Command, fidelity: c.fidelity, unknown: c.unknown, forwards: c.forwards, references: c.references,
 		functions: c.functions, modules: c.modules, ros: c.ros,
 		stop: func() error { return nil },
 	}
@@ -183,7 +185,7 @@ func (s *session) become(ctx context.Context, lock *node.Lock) error {
 		Lock: lock, Role: s.role, Keys: keys, Region: region, Fidelity: s.fidelity, UnknownTypes: s.unknown, AllowPrivate: true,
 		Plans: s.plans, PlanWithin: planWithin,
 		SSM: source, ResolveSecrets: s.references.secrets, Cloud: s.functions, NodeModules: s.modules,
-		Version: buildRelease().Version, Log: log,
+		Version: buildRelease().Version, Log: log, Forward: s.forwards,
 	}
 	if s.ros != nil {
 		if err := s.ros.apply(&config); err != nil {
@@ -272,13 +274,13 @@ func pause(ctx context.Context, d time.Duration) error {
 
 // reader connects for reading. ok is false if the data directory was never used.
 func (a *app) reader(ctx context.Context, c connection, data string) (s *session, ok bool, err error) {
-	return a.readerWith(ctx, c, data, keyOptions{}, referenceOptions{}, nil)
+	return a.readerWith(ctx, c, data, keyOptions{}, referenceOptions{}, nil, nil)
 }
 
 // readerWith is reader with keys, and parameters that templates name, from other places than usual. plans asks providers about previews,
-// unless another process does; nil asks none.
+// unless another process does; nil asks none. forwards are the types of other endpoints.
 func (a *app) readerWith(
-	ctx context.Context, c connection, data string, keys keyOptions, references referenceOptions, plans *node.Plans,
+	ctx context.Context, c connection, data string, keys keyOptions, references referenceOptions, plans *node.Plans, forwards []forward.Rule,
 ) (s *session, ok bool, err error) {
 	if _, _, err := parseDialect(c.dialect); err != nil {
 		return nil, false, err
@@ -288,7 +290,7 @@ func (a *app) readerWith(
 			return nil, false, nil
 		}
 	}
-	s = &session{app: a, connection: c, data: data, role: node.Reader, keys: keys, references: references, plans: plans, fidelity: engine.FidelityPintle, stop: func() error { return nil }}
+	s = &session{app: a, connection: c, data: data, role: node.Reader, keys: keys, references: references, plans: plans, forwards: forwards, fidelity: engine.FidelityPintle, stop: func() error { return nil }}
 	if c.endpoint != "" {
 		err = s.remote(ctx)
 	} else {

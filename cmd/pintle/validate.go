@@ -18,6 +18,7 @@ import (
 // validateOptions are the flags of validate.
 type validateOptions struct {
 	template, parameterFile, region, output, unknownTypes string
+	forward                                               []string
 	parameters                                            []string
 	providers                                             providerOptions
 	noSchema, functions                                   bool
@@ -61,6 +62,7 @@ Exit codes: 0 no errors, 1 errors, 2 usage error.`,
 	o.limits.flags(flags)
 	flags.BoolVar(&o.noSchema, "no-schema", false, "do not use the schemas of providers")
 	unknownTypesFlag(cmd, &o.unknownTypes)
+	forwardFlag(cmd, &o.forward)
 	flags.BoolVar(&o.functions, "run-functions", false, "accept functions and related resources, like an engine with this flag")
 	fromEnvironment(flags, "run-functions")
 	fromEnvironment(flags, "region")
@@ -133,7 +135,7 @@ func (v *validator) add(what string) error {
 		read = &templateFile{text, path}
 	}
 	d := &deployOptions{read: read, parameters: o.parameters, parameterFile: o.parameterFile}
-	d.unknownTypes = o.unknownTypes
+	d.unknownTypes, d.forward = o.unknownTypes, o.forward
 	d.providers, d.functions.run = o.providers, o.functions
 	if p.project == nil {
 		d.stack = "stack"

@@ -12,7 +12,6 @@ import (
 	"github.com/pintle-dev/pintle/internal/author/diagnosis"
 	"github.com/pintle-dev/pintle/internal/author/schema"
 	"github.com/pintle-dev/pintle/internal/engine"
-	"github.com/pintle-dev/pintle/internal/engine/native"
 	"github.com/pintle-dev/pintle/internal/language/plan"
 	"github.com/pintle-dev/pintle/internal/language/template"
 	"github.com/pintle-dev/pintle/internal/provider/local"
@@ -26,7 +25,6 @@ type validator struct {
 	options *validateOptions
 	region  string
 	limits  template.Limits
-	types   *native.Registry
 	list    []*validation
 	engines map[engineSettings]idleEngine
 	asked   map[string]*published // by directory
@@ -39,6 +37,7 @@ type engineSettings struct {
 	unknown    engine.UnknownTypes
 	references referenceOptions
 	functions  bool
+	forwards   string // as forwardKey returns it
 }
 
 // validation is the result of validating one template.
@@ -68,11 +67,10 @@ func (a *app) newValidator(o *validateOptions) (*validator, error) {
 	if err != nil {
 		return nil, err
 	}
-	types, err := nativeTypes(o.functions)
 	return &validator{
-		app: a, options: o, region: a.regionOr(o.region), limits: limits, types: types,
+		app: a, options: o, region: a.regionOr(o.region), limits: limits,
 		engines: map[engineSettings]idleEngine{}, asked: map[string]*published{},
-	}, err
+	}, nil
 }
 
 // close ends the processes.
@@ -132,7 +130,11 @@ func (v *validator) look(ctx context.Context, one *validation) error {
 	one.template = t
 	one.file.Add(diagnosis.Err, idle.Inspect(partial))
 	if one.want.unknown == engine.UnknownRecorded {
-		for _, r := range recorded(t, v.types) {
+		types, err := nativeTypes(v.options.functions, one.want.forwards)
+		if err != nil {
+			return err
+		}
+		for _, r := range recorded(t, types) {
 			one.file.Add(diagnosis.Warning, template.Errors{{
 				Message: r.LogicalID + " is only recorded: no provider for " + r.Type + " here",
 				Path:    "/Resources/" + r.LogicalID + "/Type", Line: r.Line, Column: r.Column,
@@ -158,7 +160,7 @@ func (v *validator) look(ctx context.Context, one *validation) error {
 
 // engine returns an engine without stacks.
 func (v *validator) engine(ctx context.Context, want desired) (idleEngine, error) {
-	settings := engineSettings{want.unknown, want.references, want.functions}
+	settings := engineSettings{want.unknown, want.references, want.functions, forwardKey(want.forwards)}
 	if e, ok := v.engines[settings]; ok {
 		return e, nil
 	}
@@ -313,7 +315,7 @@ func (v *validator) drawn(ctx context.Context, one *validation, plans *node.Plan
 	want.plan = true
 	if one.named {
 		c := connection{region: v.options.region}
-		s, ok, err := v.app.readerWith(ctx, c, one.place.data, keyOptions{}, want.references, plans)
+		s, ok, err := v.app.readerWith(ctx, c, one.place.data, keyOptions{}, want.references, plans, want.forwards)
 		if err != nil {
 			return nil, nil //nolint:nilerr // the command needs no engine, and one that cannot be read has nothing to say
 		}

@@ -330,4 +330,3 @@ func (w *world) wantRows(n int) {
 		w.t.Errorf("there are %d rows, want %d: %+v", len(rows), n, rows)
 	}
 }
-

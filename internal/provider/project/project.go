@@ -7,6 +7,8 @@
 //	ssm: aws
 //	resolveSecrets: true
 //	unknownTypes: record
+//	forward:
+//	  - {types: ["AWS::SQS::*", AWS::DynamoDB::Table], endpoint: "http://127.0.0.1:4566", profile: dev}
 //	providers:
 //	  CRTest: ./provider
 //	  Slow: {run: ./slow, timeout: 30m, concurrency: 2, env: {MODE: careful}, handler: index.handler}
@@ -58,6 +60,8 @@ type Project struct {
 	// UnknownTypes says how to handle resource types without a provider: "record", "refuse", or empty if the file does
 	// not say.
 	UnknownTypes string
+	// Forward says which resource types other endpoints provide, in the order of the file.
+	Forward []Forward
 	// Macros are the macros of templates. They are declared like providers, with a Target and possibly Env, Timeout,
 	// Concurrency and Handler. The Target returns the transformed template, and may also be the ARN of a Lambda
 	// function.
@@ -93,6 +97,17 @@ const (
 
 // AnswersLater means that a provider's answers may come long after its handler has returned.
 const AnswersLater = "later"
+
+// Forward forwards resource types to the CloudFormation API of another endpoint.
+type Forward struct {
+	// Types are names of types, or patterns such as AWS::SQS::*. Endpoint is an http(s) URL, or "aws".
+	Types    []string
+	Endpoint string
+	// Profile is the profile of the AWS SDK's configuration with the credentials. Empty means the default.
+	Profile string
+	// Place is the position in the file, for errors.
+	Place string
+}
 
 // Pair is a named text. Numbers and booleans keep their text in the file. A list is joined by commas.
 type Pair struct {

@@ -122,7 +122,13 @@ func TestParseProblems(t *testing.T) {
 		{"unknown key", "stac: a", []string{`1:1: the project file has no key "stac": did you mean stack?`}},
 		{"another case", "Providers: {}", []string{`1:1: the project file has no key "Providers": did you mean providers?`}},
 		{"no similar name", "stack: a\nwhatever: b", []string{
-			`2:1: the project file has no key "whatever": known are stack, template, parameters, tags, providers, macros, ssm, resolveSecrets, unknownTypes`,
+			`2:1: the project file has no key "whatever": known are stack, template, parameters, tags, providers, macros, ssm, resolveSecrets, unknownTypes, forward`,
+		}},
+		{"forward", "forward:\n  - {types: 'AWS::SQS::*'}\n  - {endpoint: aws, types: []}\n  - x\n  - {types: a, endpoint: aws, profil: b}", []string{
+			"2:5: forward: endpoint is missing",
+			"3:5: forward: types is missing",
+			"4:5: forward: want a map of names and values, got a text",
+			`5:31: forward has no key "profil": did you mean profile?`,
 		}},
 		{"in a provider", "providers:\n  A: {run: x, timout: 3s}", []string{
 			`2:15: provider A has no key "timout": did you mean timeout?`,

@@ -93,7 +93,43 @@ func (r *reader) top(root *yaml.Node) {
 				r.problem(v, "unknownTypes: want record or refuse, got %q", p.UnknownTypes)
 			}
 		}},
+		{"forward", r.forwards},
 	})
+}
+
+// forwards reads the list of endpoints that provide resource types.
+func (r *reader) forwards(node *yaml.Node) {
+	if isNull(node) {
+		return
+	}
+	if node.Kind != yaml.SequenceNode {
+		r.problem(node, "forward: want a list of objects with types and endpoint, got a %s", kind(node))
+		return
+	}
+	for _, item := range node.Content {
+		f := Forward{Place: fmt.Sprintf("%s:%d:%d", r.project.File, item.Line, item.Column)}
+		r.record(item, "forward", []field{
+			{"types", func(v *yaml.Node) {
+				list := []*yaml.Node{v}
+				if v.Kind == yaml.SequenceNode {
+					list = v.Content
+				}
+				for _, name := range list {
+					f.Types = append(f.Types, r.text(name, "forward types"))
+				}
+			}},
+			{"endpoint", func(v *yaml.Node) { f.Endpoint = r.text(v, "forward endpoint") }},
+			{"profile", func(v *yaml.Node) { f.Profile = r.text(v, "forward profile") }},
+		})
+		switch {
+		case item.Kind != yaml.MappingNode:
+		case len(f.Types) == 0:
+			r.problem(item, "forward: types is missing")
+		case f.Endpoint == "":
+			r.problem(item, "forward: endpoint is missing")
+		}
+		r.project.Forward = append(r.project.Forward, f)
+	}
 }
 
 func (r *reader) duration(v *yaml.Node, what string) time.Duration {

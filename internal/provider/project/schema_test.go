@@ -73,7 +73,7 @@ func TestSchema(t *testing.T) {
 	files, refused := projects(t), map[string]bool{}
 	for _, text := range []string{
 		"stak: x", "providers: {P: {run: x, concurency: 2}}", "providers: {P: {env: {A: b}}}", "providers: {P: {run: x, onEvent: y}}",
-		"providers: {P: {run: x, timeout: 5}}", "ssm: there", "unknownTypes: maybe", "providers: {P: {builtin: gcp}}", "providers: [x]",
+		"providers: {P: {run: x, timeout: 5}}", "ssm: there", "unknownTypes: maybe", "forward: aws", "forward: [{endpoint: aws}]", "providers: {P: {builtin: gcp}}", "providers: [x]",
 		"providers: {P: {run: x, allow: ['s3:*']}}", "providers: {P: {isComplete: x}}", "macros: {M: {handler: x}}", "resolveSecrets: maybe",
 	} {
 		if _, err := project.Parse("pintle.yaml", []byte(text)); err == nil {

@@ -117,7 +117,7 @@ const signalLife = 24 * time.Hour
 func (n *Node) nativeTypes(signer *wire.Signer, ros *wire.ROSSigner, base *url.URL) (*native.Registry, error) {
 	return native.CloudFormation(native.Config{
 		Names: n.store, More: n.cloudTypes(),
-		Off: n.cloudOff(), Keep: n.keepRecorded(),
+		Off: n.cloudOff(), Keep: n.keepRecorded(), Forward: n.forwarding(),
 		CheckImport: func(ctx context.Context, r *store.Request) error { return n.engine.CheckRecordedImport(ctx, r) },
 		SignalURL: func(key wire.ResponseKey, region string) (string, error) {
 			return signer.Sign(base.JoinPath(server.SignalPath), key, time.Now(), wire.SignOptions{Region: region, Expires: signalLife})

@@ -28,6 +28,7 @@ import (
 	"github.com/pintle-dev/pintle/internal/base/idlemem"
 	"github.com/pintle-dev/pintle/internal/base/loopbacktls"
 	"github.com/pintle-dev/pintle/internal/cloud/events"
+	"github.com/pintle-dev/pintle/internal/cloud/forward"
 	"github.com/pintle-dev/pintle/internal/cloud/lambda"
 	"github.com/pintle-dev/pintle/internal/cloud/sns/notification"
 	"github.com/pintle-dev/pintle/internal/cloud/ssm"
@@ -96,6 +97,8 @@ type Config struct {
 	NodeModules []string
 	// UnknownTypes is the engine's.
 	UnknownTypes engine.UnknownTypes
+	// Forward says which resource types the CloudFormation APIs of other endpoints provide.
+	Forward []forward.Rule
 	// ROSResponse is how many bytes the answer of a provider to ROS may have, at most wire.MaxROSResponse; zero means
 	// wire.MaxResponse. ROSTakePut takes those that are PUT as CloudFormation's are, which the real service does not.
 	ROSResponse int
@@ -154,6 +157,7 @@ type Node struct {
 	cloud     *cloud             // nil without the local cloud
 	functions *lambda.Functions  // nil in a Reader
 	rules     *events.Rules      // nil in a Reader
+	forward   *forward.Forwarder // nil if no type is forwarded
 	asksPlans *Plans             // the node's own
 	// notifications signs requests to URLs behind topics; nil in a Reader.
 	notifications *notification.Signer
@@ -277,6 +281,9 @@ func Open(ctx context.Context, config Config) (_ *Node, err error) {
 		return nil, err
 	}
 	if err := n.openNotifications(base); err != nil {
+		return nil, err
+	}
+	if err := n.openForward(ctx); err != nil {
 		return nil, err
 	}
 	types, err := n.nativeTypes(signals, rosSignals, base)

@@ -1,0 +1,183 @@
+package main
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/cloudformation"
+	"github.com/aws/aws-sdk-go-v2/service/cloudformation/types"
+
+	"github.com/pintle-dev/pintle/internal/dev/forwardtest"
+)
+
+// victims kills a server after certain calls of an endpoint, before the endpoint answers.
+type victims struct {
+	mu      sync.Mutex
+	actions []string // one is removed with each kill
+	server  *served
+	killed  chan string
+}
+
+// done is an [forwardtest.Endpoint.Done].
+func (v *victims) done(action string) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if at := slices.Index(v.actions, action); at >= 0 {
+		v.actions = slices.Delete(v.actions, at, at+1)
+		_ = v.server.cmd.Process.Kill()
+		v.killed <- action
+	}
+}
+
+// again starts the server again after n kills.
+func (v *victims) again(t *testing.T, n int) {
+	t.Helper()
+	for range n {
+		<-v.killed
+		v.server.kill()
+		v.server.start()
+	}
+}
+
+// TestForwardSurvivesKill kills the server after calls of the endpoint whose answers it does not get. The endpoint's ledger shows that
+// every resource was created once and deleted once.
+func TestForwardSurvivesKill(t *testing.T) {
+	endpoint := forwardtest.Start(t)
+	t.Setenv("AWS_ACCESS_KEY_ID", "AKID")
+	t.Setenv("AWS_SECRET_ACCESS_KEY", "SECRETKEY")
+	v := &victims{killed: make(chan string, 8)}
+	endpoint.Done, endpoint.Steps = v.done, 1
+	v.server = serve(t, filepath.Join(t.TempDir(), "data"), "--forward", "AWS::Test::*="+endpoint.URL)
+	name := aws.String("s")
+	arm := func(actions ...string) {
+		v.mu.Lock()
+		defer v.mu.Unlock()
+		v.actions = actions
+	}
+	text := func(name, size string) string {
+		return `{"Parameters": {"Secret": {"Type": "String", "NoEcho": true, "Default": "hunter2&more"}}, "Resources": {
+			"A": {"Type": "AWS::Test::Thing", "Properties": {"Name": "` + name + `", "Size": "1"}},
+			"B": {"Type": "AWS::Test::Thing", "Properties": {"Size": "` + size + `", "Of": {"Fn::GetAtt": ["A", "Arn"]}, "Password": {"Ref": "Secret"}}}},
+			"Outputs": {"Of": {"Value": {"Fn::GetAtt": ["B", "Of"]}}, "Ref": {"Value": {"Ref": "A"}}}}`
+	}
+	want := func(status types.StackStatus, of string) {
+		t.Helper()
+		if got := v.server.settled("s"); got != status {
+			t.Fatalf("status %s, want %s; log:\n%s", got, status, v.server.output())
+		}
+		out, err := v.server.client().DescribeStacks(t.Context(), &cloudformation.DescribeStacksInput{StackName: name})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, o := range out.Stacks[0].Outputs {
+			if *o.OutputKey == "Of" && *o.OutputValue != "arn:aws:test:::"+of || *o.OutputKey == "Ref" && *o.OutputValue != of {
+				t.Errorf("output %s is %s, want that of %s", *o.OutputKey, *o.OutputValue, of)
+			}
+		}
+	}
+
+	arm("CreateStack", "CreateStack")
+	v.server.create("s", text("a", "1"))
+	v.again(t, 2)
+	want(types.StackStatusCreateComplete, "a")
+
+	arm("CreateChangeSet", "DeleteChangeSet", "UpdateStack", "CreateStack", "DeleteStack")
+	_, err := v.server.client().UpdateStack(t.Context(), &cloudformation.UpdateStackInput{StackName: name, TemplateBody: aws.String(text("b", "2"))})
+	if err != nil {
+		t.Fatal(err)
+	}
+	v.again(t, 5)
+	want(types.StackStatusUpdateComplete, "b")
+
+	out, err := v.server.client().DescribeStacks(t.Context(), &cloudformation.DescribeStacksInput{StackName: name})
+	if err != nil {
+		t.Fatal(err)
+	}
+	arm("DeleteStack", "DeleteStack")
+	if _, err := v.server.client().DeleteStack(t.Context(), &cloudformation.DeleteStackInput{StackName: name}); err != nil {
+		t.Fatal(err)
+	}
+	v.again(t, 2)
+	if got := v.server.settled(*out.Stacks[0].StackId); got != types.StackStatusDeleteComplete {
+		t.Errorf("status %s", got)
+	}
+	made := map[string]int{}
+	for _, r := range endpoint.Ledger() {
+		made[r.ID]++
+		if !r.Deleted {
+			t.Errorf("%s is left", r.ID)
+		}
+	}
+	if len(made) != 3 || made["a"] != 1 || made["b"] != 1 {
+		t.Errorf("created: %v", made)
+	}
+	if stacks := endpoint.Stacks(); stacks != nil {
+		t.Errorf("stacks are left: %q", stacks)
+	}
+	for _, secret := range []string{"hunter2", "SECRETKEY"} {
+		if strings.Contains(v.server.output(), secret) {
+			t.Errorf("the log has a secret: %s", v.server.output())
+		}
+	}
+}
+
+// TestForwardProject deploys a project whose pintle.yaml forwards a type, and shows what is wrong with the endpoint.
+func TestForwardProject(t *testing.T) {
+	endpoint := forwardtest.Start(t)
+	t.Setenv("AWS_ACCESS_KEY_ID", "AKID")
+	t.Setenv("AWS_SECRET_ACCESS_KEY", "SECRET")
+	dir := t.TempDir()
+	write := func(name, text string) {
+		t.Helper()
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write("pintle.yaml", "stack: s\nforward:\n  - {types: 'AWS::Test::*', endpoint: "+endpoint.URL+"}\n")
+	write("template.yaml", "Resources:\n  A: {Type: AWS::Test::Thing, Properties: {Name: a, Size: 1}}\nOutputs: {Arn: {Value: !GetAtt A.Arn}}\n")
+	got := pintleIn(t, dir, 0, "deploy")
+	if !strings.Contains(got, "arn:aws:test:::a") {
+		t.Errorf("deploy printed:\n%s", got)
+	}
+	write("template.yaml", "Resources:\n  A: {Type: AWS::Test::Thing, Properties: {Name: b, Size: 1}}\nOutputs: {Arn: {Value: !GetAtt A.Arn}}\n")
+	got = pintleIn(t, dir, 0, "deploy", "--dry-run")
+	if !strings.Contains(got, "must be replaced (a change of Name replaces it)") {
+		t.Errorf("the dry run printed:\n%s", got)
+	}
+	if live := endpoint.Live(); !slices.Equal(live, []string{"a"}) {
+		t.Errorf("the dry run left %q", live)
+	}
+	pintleIn(t, dir, 0, "deploy")
+	write("template.yaml", "Resources:\n  A: {Type: AWS::Test::Thing, Properties: {Size: !Ref R}}\n  R: {Type: AWS::Else::Thing}\n")
+	got = pintleIn(t, dir, 0, "deploy", "--unknown-types", "record")
+	if !strings.Contains(got, "warning: A: it refers to R (AWS::Else::Thing), which exists only in Pintle and not at ") {
+		t.Errorf("deploy printed:\n%s", got)
+	}
+	pintleIn(t, dir, 0, "delete")
+	if live := endpoint.Live(); live != nil {
+		t.Errorf("left are %q", live)
+	}
+	endpoint.Account = "999999999999"
+	got = pintleIn(t, dir, 1, "deploy")
+	if !strings.Contains(got, `has account "999999999999", and stacks here have AWS::AccountId 000000000000: set aws_account_id in `) {
+		t.Errorf("deploy printed:\n%s", got)
+	}
+}
+
+// pintleIn runs a command in a directory and returns its output.
+func pintleIn(t *testing.T, dir string, code int, args ...string) string {
+	t.Helper()
+	cmd := exec.Command("pintle", args...)
+	cmd.Dir = dir
+	out, err := cmd.CombinedOutput()
+	if got := cmd.ProcessState.ExitCode(); got != code {
+		t.Fatalf("pintle %s: exit code %d, want %d (%v):\n%s", strings.Join(args, " "), got, code, err, out)
+	}
+	return string(out)
+}
