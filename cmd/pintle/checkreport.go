@@ -169,7 +169,7 @@ const maxCame = 90
 // printCheck prints a report as text: requests and answers, then findings.
 func (a *app) printCheck(r check.Report) error {
 	var out strings.Builder
-	rows := [][]string{{"SCENARIO", "VERDICT", "SENT", "CAME"}}
+	rows := [][]string{{"SCENARIO", "RESULT", "REQUEST", "RESPONSE"}}
 	verdicts := map[check.Verdict]int{}
 	for _, o := range r.Outcomes {
 		verdicts[o.Verdict]++
@@ -276,8 +276,8 @@ func printFinding(out io.Writer, group []check.Finding) {
 	note("fix", f.Remedy.Text)
 	fmt.Fprint(out, margined(f.Remedy.Snippet, 12))
 	note("scenario", scenario)
-	note("sent", f.Sent)
-	note("came", f.Came)
+	note("request", f.Sent)
+	note("response", f.Came)
 }
 
 // margined returns the lines of a text, each after so many spaces. It is empty for an empty text.

@@ -134,9 +134,9 @@ def _text(finding: dict) -> str:
     """Formats a finding as text."""
     lines = [f"{finding['severity']}: {finding['detail'] or finding['statement']} [{finding['rule']}]"]
     for name, text in (("rule", finding["statement"]), ("why", finding["why"]), ("fix", finding["remedy"]["text"]),
-                       ("sent", finding["sent"]), ("came", finding["came"])):
+                       ("request", finding["sent"]), ("response", finding["came"])):
         if text:
-            lines.append(f"  {name:<5} {text}")
+            lines.append(f"  {name:<8} {text}")
     if finding["remedy"].get("snippet"):
         lines += ["", *("    " + line for line in finding["remedy"]["snippet"].splitlines())]
     return "\n".join(lines)
