@@ -53,7 +53,7 @@ def handler(event, context):
 END
 `,
 		instead: []string{
-			"go install ./cmd/pintle ", "true ",
+			"go install ./cmd/pintle\n", "true\n",
 			`pintle check handler.py -p '{"Name": "a"}' `, `{ pintle check handler.py -p '{"Name": "a"}' || true; } | grep id-changed `,
 		},
 	},

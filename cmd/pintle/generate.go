@@ -28,8 +28,8 @@ func (a *app) generateCommand() *cobra.Command {
 		Short: "Write typed constructs and a reference from a provider's schema, or the schema of pintle.yaml",
 		Long: `Write code or a reference from the schema that a provider publishes. TARGET is a name in
 pintle.yaml, or what pintle.yaml accepts for a provider: a Go package or an executable.
-It can also be a file NAME.json with the document that the provider prints for the
-command schema, or - for standard input.`,
+It can also be a file NAME.json with the schema that the provider prints when it runs
+with the argument "schema", or - for standard input.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}

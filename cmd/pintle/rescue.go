@@ -59,7 +59,7 @@ func (a *app) continueCommand() *cobra.Command {
 		Short: "Continue a failed rollback and watch its progress",
 		Long: `Continue the failed rollback of an update: of the stack described in DIR/pintle.yaml
 (default: the current directory), or of the one named with --stack. Fix the provider
-first. Pintle sends the requests that have not succeeded yet again.
+first. Pintle then repeats the requests that have not succeeded.
 
 --skip treats a resource whose rollback failed as rolled back, without calling its
 provider. From then on the stack assumes the old template, whatever the real state of

@@ -95,7 +95,9 @@ can see command-line arguments.
 
 A program that starts a server for its own use, such as a test, passes
 --until-stdin-closes and keeps a pipe to the server's standard input open. The server
-stops when the program closes the pipe, and also when the program is killed.` + environmentTable(flags)
+stops when the program closes the pipe, and also when the program is killed.
+
+` + environmentTable(flags)
 	return cmd
 }
 

@@ -49,12 +49,18 @@ func (a *app) readEnvironment(cmd *cobra.Command) error {
 
 // environmentTable is the part of a command's help that names the variables.
 func environmentTable(flags *pflag.FlagSet) string {
-	var rows []string
+	var names []string
+	width := 0
 	flags.VisitAll(func(flag *pflag.Flag) {
 		if flag.Annotations[environmentMark] != nil {
-			rows = append(rows, fmt.Sprintf("  %-24s --%s", variable(flag.Name), flag.Name))
+			names = append(names, flag.Name)
+			width = max(width, len(variable(flag.Name)))
 		}
 	})
-	slices.Sort(rows)
-	return "Environment variables for flags that are not set:\n" + strings.Join(rows, "\n")
+	slices.Sort(names)
+	table := "Environment variables for flags that are not set:\n"
+	for _, name := range names {
+		table += fmt.Sprintf("\n  %-*s  --%s", width, variable(name), name)
+	}
+	return table
 }

@@ -35,13 +35,13 @@ DIR/pintle.yaml (default: the current directory), or the file TEMPLATE with the
 providers of the pintle.yaml next to it; - is standard input. You can pass any number
 of templates. The command needs no engine and stores nothing.
 
-It builds local providers and gets their schemas with the command schema, which every
-program made with package pintle has. With these it finds misspelled and missing
-properties, values of a wrong type or out of range, and unknown attributes. It does not
-check values that depend on a resource, or on a parameter without a value. If a schema
-has x-migrates, its type may accept old properties, so only names similar to current
-ones are errors. The command does not call providers behind a URL or without a schema,
-and does not build providers that no resource uses.
+It builds local providers and gets their schemas by running them with the argument
+"schema", which every program of the Go SDK accepts. With these it finds
+misspelled and missing properties, values of a wrong type or out of range, and unknown
+attributes. It does not check values that depend on a resource, or on a parameter
+without a value. If a schema has x-migrates, its type may accept old properties, so only
+names similar to current ones are errors. The command does not call providers behind a
+URL or without a schema, and does not build providers that no resource uses.
 
 A provider whose schema declares the method Plan says what a deploy would do: to the
 stack if it exists, or to a new one. A refused change is an error, an announced
