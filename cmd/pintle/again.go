@@ -15,17 +15,17 @@ import (
 )
 
 // updateAgain starts an update that sends custom resources an Update even if nothing changed.
-func (s *session) updateAgain(ctx context.Context, want desired, id string, kept []string) error {
-	request := operator.UpdateRequest{PreviewRequest: want.previewRequest(kept), Capabilities: want.capabilities()}
-	err := s.operator.update(ctx, id, request)
+func (o *rollout) updateAgain(ctx context.Context, id string, kept []string) error {
+	request := operator.UpdateRequest{PreviewRequest: o.want.previewRequest(kept), Capabilities: o.want.capabilities()}
+	err := o.operator.update(ctx, id, request)
 	told, ok := errors.AsType[*operator.Error](err)
 	if errors.Is(err, errNoOperator) || ok && told.Status == http.StatusNotFound && strings.HasPrefix(told.Message, operator.NoEndpoint) {
-		return s.lacksAgain()
+		return o.lacksAgain()
 	}
 	if !ok || told.Status != http.StatusBadRequest {
 		return err
 	}
-	return want.refusedAgain(s.app, told.Message, false)
+	return o.want.refusedAgain(o.shell, told.Message, false)
 }
 
 // lacksAgain is the error for a server that cannot send an Update again.
@@ -34,11 +34,11 @@ func (s *session) lacksAgain() error {
 }
 
 // refusedAgain explains what an engine finds wrong with an update or its preview.
-func (w desired) refusedAgain(a *app, message string, isNew bool) error {
+func (w desired) refusedAgain(sh *shell, message string, isNew bool) error {
 	if why, ok := strings.CutPrefix(message, engine.NoUpdateAgain); ok {
 		return failed(fmt.Errorf("stack %s: cannot send an Update again: %s", w.stack, why))
 	}
-	return w.refused(a, message, isNew)
+	return w.refused(sh, message, isNew)
 }
 
 // againFlags returns the flags of deploy that send custom resources an Update again.

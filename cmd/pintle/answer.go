@@ -14,7 +14,8 @@ import (
 
 // invocation is the result of an invoke.
 type invocation struct {
-	app                 *app
+	*terminal
+
 	target              string
 	request             wire.Request
 	asJSON, showSecrets bool
@@ -50,7 +51,7 @@ const maxLog = 1000
 // line takes a line that the provider printed.
 func (i *invocation) line(text string) {
 	if !i.asJSON {
-		fmt.Fprintln(i.app.stderr, "  | "+display.Clean(text))
+		fmt.Fprintln(i.stderr, "  | "+display.Clean(text))
 	} else if len(i.log) < maxLog {
 		i.log = append(i.log, text)
 	}
@@ -60,7 +61,7 @@ func (i *invocation) line(text string) {
 func (i *invocation) report(r harness.Result) error {
 	d := i.document(r)
 	if i.asJSON {
-		if err := i.app.document(d); err != nil {
+		if err := i.terminal.document(d); err != nil {
 			return err
 		}
 	} else {
@@ -115,14 +116,14 @@ func (i *invocation) print(d answerDocument) {
 	took := display.Span(time.Duration(d.Milliseconds) * time.Millisecond)
 	head := fmt.Sprintf("%s of %s: ", d.Type, d.Resource)
 	if !d.Answered {
-		fmt.Fprintf(i.app.stdout, "%sno answer after %s\n", head, took)
+		fmt.Fprintf(i.stdout, "%sno answer after %s\n", head, took)
 		return
 	}
 	status := d.Status
 	if status == "" {
 		status = "an answer without a status"
 	}
-	fmt.Fprintf(i.app.stdout, "%s%s in %s, %d of %d bytes\n", head, display.Clean(status), took, d.Bytes, wire.MaxResponse)
+	fmt.Fprintf(i.stdout, "%s%s in %s, %d of %d bytes\n", head, display.Clean(status), took, d.Bytes, wire.MaxResponse)
 	var rows [][]string
 	row := func(label, text string) {
 		if text != "" {
@@ -140,20 +141,20 @@ func (i *invocation) print(d answerDocument) {
 	for _, note := range d.Notes {
 		row("note", note)
 	}
-	fmt.Fprint(i.app.stdout, indented(rows))
+	fmt.Fprint(i.stdout, indented(rows))
 	if attributes, err := value.Parse(d.Attributes); err == nil && len(attributes.Members()) > 0 {
 		var list [][]string
 		for _, m := range attributes.Members() {
 			list = append(list, []string{display.Clean(m.Key), display.Clean(text(m.Value))})
 		}
-		fmt.Fprint(i.app.stdout, "  attributes\n  "+strings.ReplaceAll(strings.TrimSuffix(indented(list), "\n"), "\n", "\n  ")+"\n")
+		fmt.Fprint(i.stdout, "  attributes\n  "+strings.ReplaceAll(strings.TrimSuffix(indented(list), "\n"), "\n", "\n  ")+"\n")
 	}
 	if d.Status == string(wire.Success) && d.Problem == "" && i.request.RequestType != wire.Delete {
 		more := ""
 		if i.request.Dialect == wire.ROS {
 			more = " --ros"
 		}
-		fmt.Fprintf(i.app.stderr, "next:  pintle invoke %s%s --type Delete --id %s, with the same properties\n",
+		fmt.Fprintf(i.stderr, "next:  pintle invoke %s%s --type Delete --id %s, with the same properties\n",
 			quote(i.target), more, quote(display.Clean(d.PhysicalID)))
 	}
 }

@@ -2,33 +2,19 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
-	"fmt"
-	"io"
-	"path/filepath"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
-
-	"github.com/pintle-dev/pintle/cmd/pintle/internal/display"
 )
 
-// app is the environment of the commands.
+// app is the command line: the tree of commands, and how a run of one of them ends.
 type app struct {
-	stdin          io.Reader
-	stdout, stderr io.Writer
-	getenv         func(string) string
-	// cwd is the base of relative paths.
-	cwd string
-	// screen describes the terminal that stdout is; nil if it is none.
-	screen *display.Screen
-	// developing says that the command watches files, so the user saves a fix and types no command.
-	developing bool
-	// ran says that a command's own code was reached: an error before that is one of usage.
-	ran bool
+	*shell
 }
+
+// newApp returns the commands for an environment.
+func newApp(sh *shell) *app { return &app{sh} }
 
 // run runs the command line and returns the exit code.
 func (a *app) run(ctx context.Context, args []string) int {
@@ -38,28 +24,25 @@ func (a *app) run(ctx context.Context, args []string) int {
 	if err == nil {
 		return exitDone
 	}
-	f := a.asFailure(err)
+	f, ok := errors.AsType[*failure](err)
+	if !ok { // of cobra, before the code of a command was reached
+		f = usageError(err, "pintle --help lists the commands and their flags")
+	}
 	f.print(a.stderr)
 	return f.code
 }
 
-// asFailure returns an error as a command ends with it.
-func (a *app) asFailure(err error) *failure {
+// commandGroup is a group of commands that share code.
+type commandGroup interface {
+	commands() []*cobra.Command
+}
+
+// asFailure returns the error of a command as the command ends with it.
+func asFailure(err error) *failure {
 	if f, ok := errors.AsType[*failure](err); ok {
 		return f
 	}
-	if a.ran {
-		return failed(readable(err))
-	}
-	return usageError(err, "pintle --help lists the commands and their flags")
-}
-
-// again says how to try again after a fix.
-func (a *app) again() string {
-	if a.developing {
-		return "save it"
-	}
-	return "run this again"
+	return failed(readable(err))
 }
 
 func (a *app) root() *cobra.Command {
@@ -102,14 +85,18 @@ Exit codes: 0 done, 1 the operation failed, 2 usage error.`,
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		return usageError(err, cmd.CommandPath()+" --help lists the flags")
 	})
-	root.AddCommand(a.deployCommand(), a.devCommand(), a.deleteCommand(), a.listCommand(), a.describeCommand(), a.outputsCommand(),
-		a.eventsCommand(), a.logsCommand(), a.respondCommand(), a.cancelCommand(), a.continueCommand(), a.rollbackCommand(),
-		a.driftCommand(), a.importCommand(), a.validateCommand(), a.explainCommand(), a.invokeCommand(), a.checkCommand(),
-		a.recordCommand(), a.generateCommand(), a.newCommand(), a.serveCommand(), a.consoleCommand(), a.envCommand(),
-		a.keysCommand(), a.backupCommand(), a.statemachineCommand(), a.awsCommand(), a.manCommand(),
-		a.versionCommand())
+	connect := &connector{a.shell}
+	complete := &completion{connect}
+	find := &targets{a.shell}
+	for _, group := range []commandGroup{
+		&changeCommands{connect, complete}, &showCommands{connect, complete}, &invokeCommands{find, complete}, &checkCommands{find, complete},
+		&generateCommands{find}, &authorCommands{a.shell}, &templateCommands{connect}, &explainCommands{&a.terminal},
+		&serverCommands{connect}, &keyCommands{connect}, &manualCommands{a.shell, a.root},
+	} {
+		root.AddCommand(group.commands()...)
+	}
 	a.grouped(root)
-	a.completeFlags(root)
+	complete.flags(root)
 	return root
 }
 
@@ -125,42 +112,12 @@ func knownCommand(root *cobra.Command, args []string) error {
 	return usagef(hint, "unknown command %q", args[0])
 }
 
-// command makes the RunE of a command.
-func (a *app) command(run func(context.Context, []string) error) func(*cobra.Command, []string) error {
+// runE makes the RunE of a command. Its errors are failures of the command, and not of its usage, unless they say so.
+func runE(run func(context.Context, []string) error) func(*cobra.Command, []string) error {
 	return func(cmd *cobra.Command, args []string) error {
-		a.ran = true
-		return run(cmd.Context(), args)
+		if err := run(cmd.Context(), args); err != nil {
+			return asFailure(err)
+		}
+		return nil
 	}
-}
-
-// path makes a path that the user gave absolute.
-func (a *app) path(path string) string {
-	if filepath.IsAbs(path) {
-		return filepath.Clean(path)
-	}
-	return filepath.Join(a.cwd, path)
-}
-
-// short returns a path as the user would type it.
-func (a *app) short(path string) string {
-	if relative, err := filepath.Rel(a.cwd, path); err == nil && !strings.HasPrefix(relative, "..") {
-		return relative
-	}
-	return path
-}
-
-// now is the clock.
-func (a *app) now() time.Time { return time.Now() }
-
-// say writes a notice for people, which is not a part of the command's output.
-func (a *app) say(format string, args ...any) {
-	fmt.Fprintln(a.stderr, display.Clean(fmt.Sprintf(format, args...)))
-}
-
-// document writes the one JSON document of -o json.
-func (a *app) document(document any) error {
-	enc := json.NewEncoder(a.stdout)
-	enc.SetEscapeHTML(false)
-	enc.SetIndent("", "  ")
-	return enc.Encode(document)
 }

@@ -24,7 +24,7 @@ type policyOptions struct {
 	parameters, resources []string
 }
 
-func (a *app) awsCommand() *cobra.Command {
+func (a *templateCommands) awsCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "aws",
 		Short: "Work with resources that are AWS calls",
@@ -35,7 +35,7 @@ func (a *app) awsCommand() *cobra.Command {
 	return cmd
 }
 
-func (a *app) policyCommand() *cobra.Command {
+func (a *templateCommands) policyCommand() *cobra.Command {
 	var o policyOptions
 	cmd := &cobra.Command{
 		Use:   "policy TEMPLATE",
@@ -56,7 +56,7 @@ asterisk, with a note. --parameter sets values, also for AWS::AccountId and the 
 Most IAM actions have the name of their call. The command knows the exceptions of
 widely used services, such as s3:ListBucket for listObjectsV2.`,
 		Args: cobra.ExactArgs(1),
-		RunE: a.command(func(_ context.Context, args []string) error { return a.policy(&o, args[0]) }),
+		RunE: runE(func(_ context.Context, args []string) error { return a.policy(&o, args[0]) }),
 	}
 	flags := cmd.Flags()
 	flags.StringVarP(&o.output, "output", "o", "json", "output `FORMAT`: json or yaml for an IAM policy, or allow for Pintle's rules")
@@ -66,7 +66,7 @@ widely used services, such as s3:ListBucket for listObjectsV2.`,
 	return cmd
 }
 
-func (a *app) policy(o *policyOptions, file string) error {
+func (a *templateCommands) policy(o *policyOptions, file string) error {
 	if o.output != "json" && o.output != "yaml" && o.output != "allow" {
 		return usagef("", "--output %q: want json, yaml or allow", o.output)
 	}
@@ -123,7 +123,7 @@ func (a *app) policy(o *policyOptions, file string) error {
 }
 
 // tellOpen lists the roles that the template does not fully determine.
-func (a *app) tellOpen(calls []policy.Call) {
+func (a *templateCommands) tellOpen(calls []policy.Call) {
 	told := map[string]bool{}
 	for _, c := range calls {
 		line := fmt.Sprintf("note: the role of %s is only partly known before deployment: using %s", c.Resource, c.Role)
@@ -152,7 +152,7 @@ func builtinNames(dir string) ([]string, error) {
 	return names, nil
 }
 
-func (a *app) printRules(rules []project.Allow) error {
+func (a *templateCommands) printRules(rules []project.Allow) error {
 	list := make([]any, len(rules))
 	for i, rule := range rules {
 		if len(rule.Regions)+len(rule.Roles) == 0 {
@@ -168,8 +168,8 @@ func (a *app) printRules(rules []project.Allow) error {
 	return a.printYAML(list)
 }
 
-func (a *app) printYAML(v any) error {
-	encoder := yaml.NewEncoder(a.stdout)
+func (t *terminal) printYAML(v any) error {
+	encoder := yaml.NewEncoder(t.stdout)
 	encoder.SetIndent(2)
 	return errors.Join(encoder.Encode(v), encoder.Close())
 }

@@ -18,7 +18,7 @@ type backupOptions struct {
 	sealed        keyOptions
 }
 
-func (a *app) backupCommand() *cobra.Command {
+func (a *serverCommands) backupCommand() *cobra.Command {
 	var o backupOptions
 	cmd := &cobra.Command{
 		Use:   "backup DIR",
@@ -45,7 +45,7 @@ To back up a PostgreSQL database, use PostgreSQL's own tools.`,
 			}
 			return cobra.ExactArgs(1)(cmd, args)
 		},
-		RunE: a.command(func(ctx context.Context, args []string) error {
+		RunE: runE(func(ctx context.Context, args []string) error {
 			if o.verify {
 				return a.verifyBackup(ctx, &o, args)
 			}
@@ -63,7 +63,7 @@ To back up a PostgreSQL database, use PostgreSQL's own tools.`,
 }
 
 // verifyBackup checks a database.
-func (a *app) verifyBackup(ctx context.Context, o *backupOptions, args []string) error {
+func (a *serverCommands) verifyBackup(ctx context.Context, o *backupOptions, args []string) error {
 	p, err := a.locate(o.project, o.data)
 	if err != nil {
 		return err
@@ -97,7 +97,7 @@ func (a *app) verifyBackup(ctx context.Context, o *backupOptions, args []string)
 	return nil
 }
 
-func (a *app) backup(ctx context.Context, o *backupOptions, into string) error {
+func (a *serverCommands) backup(ctx context.Context, o *backupOptions, into string) error {
 	p, err := a.locate(o.project, o.data)
 	if err != nil {
 		return err

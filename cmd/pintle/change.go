@@ -11,6 +11,19 @@ import (
 	"github.com/pintle-dev/pintle/internal/engine"
 )
 
+// changeCommands are the commands that change a stack and watch the operation.
+type changeCommands struct {
+	*connector
+
+	complete *completion
+}
+
+func (a *changeCommands) commands() []*cobra.Command {
+	return []*cobra.Command{
+		a.deployCommand(), a.devCommand(), a.deleteCommand(), a.importCommand(), a.cancelCommand(), a.continueCommand(), a.rollbackCommand(), a.driftCommand(),
+	}
+}
+
 // changeOptions are the flags that all commands have which change a stack and watch that.
 type changeOptions struct {
 	connection
@@ -34,8 +47,8 @@ func (o *changeOptions) engineFlags(cmd *cobra.Command) {
 
 // engine reads the flags of [changeOptions.engineFlags]. The engine runs functions even without --run-functions: the existing ones were
 // allowed when they were created.
-func (a *app) engine(c *change, o *changeOptions) (err error) {
-	if c.modules, err = o.functions.folders(a); err != nil {
+func (a *changeCommands) engine(c *change, o *changeOptions) (err error) {
+	if c.modules, err = o.functions.folders(&a.workdir); err != nil {
 		return err
 	}
 	if c.unknown, err = c.unknownTypes(o.unknownTypes, false); err != nil {
@@ -83,7 +96,7 @@ type change struct {
 }
 
 // change reads the flags of a command, and finds out where it works.
-func (a *app) change(verb string, o *changeOptions, argument string) (c change, err error) {
+func (a *changeCommands) change(verb string, o *changeOptions, argument string) (c change, err error) {
 	c.verb = verb
 	if c.asJSON, err = wantJSON(o.output); err != nil {
 		return c, err
@@ -109,7 +122,7 @@ func (a *app) change(verb string, o *changeOptions, argument string) (c change, 
 }
 
 // carryOut connects to an engine or starts one, calls do with the session, and reports the result.
-func (a *app) carryOut(ctx context.Context, c change, do func(*session) error) error {
+func (a *changeCommands) carryOut(ctx context.Context, c change, do func(*session) error) error {
 	s, err := a.open(ctx, c)
 	if err == nil {
 		err = do(s)

@@ -40,7 +40,20 @@ type checkOptions struct {
 	sns, ros, list, log               bool
 }
 
-func (a *app) checkCommand() *cobra.Command {
+// checkCommands is the command that tests a provider against the rules of the protocol.
+type checkCommands struct {
+	*targets
+
+	complete *completion
+}
+
+func (a *checkCommands) commands() []*cobra.Command {
+	return []*cobra.Command{
+		a.checkCommand(),
+	}
+}
+
+func (a *checkCommands) checkCommand() *cobra.Command {
 	var o checkOptions
 	cmd := &cobra.Command{
 		Use:   "check TARGET",
@@ -82,7 +95,7 @@ that you asked for with --only, -p, --update, --replace or --bad could not run.`
 			}
 			return cobra.ExactArgs(1)(cmd, args)
 		},
-		RunE: a.command(func(ctx context.Context, args []string) error {
+		RunE: runE(func(ctx context.Context, args []string) error {
 			if o.list {
 				return a.listChecks(o.output, o.ros)
 			}
@@ -117,12 +130,12 @@ that you asked for with --only, -p, --update, --replace or --bad could not run.`
 	fromEnvironment(flags, "region", "project")
 	flags.StringVarP(&o.output, "output", "o", "text", "output `FORMAT`: text, json or junit")
 	choices(cmd, "output", "text", "json", "junit")
-	cmd.ValidArgsFunction = a.completeTarget
+	cmd.ValidArgsFunction = a.complete.target
 	return cmd
 }
 
 // check runs the check and prints its report.
-func (a *app) check(ctx context.Context, o *checkOptions, name string) error {
+func (a *checkCommands) check(ctx context.Context, o *checkOptions, name string) error {
 	switch {
 	case !slices.Contains([]string{"text", "json", "junit"}, o.output):
 		return usagef("", "--output %q: want text, json or junit", o.output)
@@ -155,7 +168,7 @@ func (a *app) check(ctx context.Context, o *checkOptions, name string) error {
 		return err
 	}
 	config.Session.Runtime = local.Config{
-		CacheDir: dir, SchemaDir: schemaCache(), Region: a.regionOr(o.region), AWS: &builtin.SDK{}, Logger: logger, Progress: a.once(a.building),
+		CacheDir: dir, SchemaDir: schemaCache(), Region: a.regionOr(o.region), AWS: &builtin.SDK{}, Logger: logger, Progress: once(a.building),
 	}
 	if o.log {
 		config.Log = func(line string) { fmt.Fprintf(a.stderr, "  | %s\n", display.Clean(line)) }
@@ -181,7 +194,7 @@ func (a *app) check(ctx context.Context, o *checkOptions, name string) error {
 }
 
 // checked finds the provider that is checked, and how it is reached.
-func (a *app) checked(o *checkOptions, name string) (c check.Config, err error) {
+func (a *checkCommands) checked(o *checkOptions, name string) (c check.Config, err error) {
 	c = check.Config{
 		ResourceType: o.resourceType, Region: a.regionOr(o.region), SNS: o.sns, Secrets: o.secrets,
 		Timeout: o.timeout, Settle: o.settle, Only: o.only, Skip: o.skip,
@@ -207,7 +220,7 @@ func (a *app) checked(o *checkOptions, name string) (c check.Config, err error) 
 }
 
 // reached says how the provider is reached.
-func (a *app) reached(o *checkOptions, name string) (s harness.SessionConfig, err error) {
+func (a *checkCommands) reached(o *checkOptions, name string) (s harness.SessionConfig, err error) {
 	s = harness.SessionConfig{Listen: o.listen, WebhookSecret: a.getenv("PINTLE_WEBHOOK_SECRET")}
 	if o.listen != "" {
 		if _, _, err := net.SplitHostPort(o.listen); err != nil {
@@ -239,7 +252,7 @@ func (a *app) reached(o *checkOptions, name string) (s harness.SessionConfig, er
 }
 
 // states reads the properties.
-func (a *app) states(o *checkOptions, c *check.Config) (err error) {
+func (a *checkCommands) states(o *checkOptions, c *check.Config) (err error) {
 	if o.template != "" && o.properties != "" {
 		return usagef("give one of them", "properties are set by both --properties and --template")
 	}
@@ -267,11 +280,11 @@ func (a *app) states(o *checkOptions, c *check.Config) (err error) {
 }
 
 // object reads the JSON object of a flag, or of the file that it names.
-func (a *app) object(flag, given string) (json.RawMessage, error) {
+func (w *workdir) object(flag, given string) (json.RawMessage, error) {
 	text := []byte(given)
 	if file, ok := strings.CutPrefix(given, "@"); ok {
 		var err error
-		if text, err = readFile(a.path(file), maxProperties); err != nil {
+		if text, err = readFile(w.path(file), maxProperties); err != nil {
 			return nil, usageError(fmt.Errorf("--%s: %w", flag, err))
 		}
 	}
@@ -284,10 +297,10 @@ func (a *app) object(flag, given string) (json.RawMessage, error) {
 }
 
 // progress shows on a terminal which scenario runs. The function that it returns takes that away.
-func (a *app) progress(c *check.Config) (done func()) {
+func (a *checkCommands) progress(c *check.Config) (done func()) {
 	const clear = "\r\x1b[K"
 	file, ok := a.stderr.(*os.File)
-	if !ok || a.screen == nil || terminal(file) == nil || c.Log != nil { // whose lines would be mixed up with it
+	if !ok || a.screen == nil || screenOf(file) == nil || c.Log != nil { // whose lines would be mixed up with it
 		return func() {}
 	}
 	c.Progress = func(s check.Scenario) { fmt.Fprintf(a.stderr, "%s%s: %s", clear, s.ID, s.Title) }
@@ -295,7 +308,7 @@ func (a *app) progress(c *check.Config) (done func()) {
 }
 
 // once reports each slow step of a provider only once, because a check starts several processes of it.
-func (a *app) once(tell func(provider, text string)) func(provider, text string) {
+func once(tell func(provider, text string)) func(provider, text string) {
 	var mu sync.Mutex
 	told := map[string]bool{}
 	return func(provider, text string) {

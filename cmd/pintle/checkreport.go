@@ -83,7 +83,7 @@ type listedDocument struct {
 func ruleOf(r check.Rule) ruleDocument { return ruleDocument{r.ID, r.Severity, r.Statement, r.Why} }
 
 // checkReport prints a report, and returns the error that the command ends with.
-func (a *app) checkReport(output, target string, r check.Report) error {
+func (a *checkCommands) checkReport(output, target string, r check.Report) error {
 	var err error
 	target = withoutPassword(target)
 	switch output {
@@ -167,7 +167,7 @@ func checkedDocument(target string, r check.Report) checkDocument {
 const maxCame = 90
 
 // printCheck prints a report as text: requests and answers, then findings.
-func (a *app) printCheck(r check.Report) error {
+func (a *checkCommands) printCheck(r check.Report) error {
 	var out strings.Builder
 	rows := [][]string{{"SCENARIO", "RESULT", "REQUEST", "RESPONSE"}}
 	verdicts := map[check.Verdict]int{}
@@ -293,7 +293,7 @@ func margined(text string, spaces int) string {
 }
 
 // listChecks lists the scenarios and rules, in the words of ROS or of CloudFormation.
-func (a *app) listChecks(output string, ros bool) error {
+func (a *checkCommands) listChecks(output string, ros bool) error {
 	dialect := wire.CloudFormation
 	if ros {
 		dialect = wire.ROS

@@ -14,7 +14,7 @@ import (
 )
 
 // fromTemplate takes the properties of a resource from a template.
-func (a *app) fromTemplate(o *checkOptions, c *check.Config) error {
+func (a *checkCommands) fromTemplate(o *checkOptions, c *check.Config) error {
 	p, err := a.locate(filepath.Dir(a.path(o.template)), "")
 	if err != nil {
 		return err

@@ -20,7 +20,7 @@ import (
 const maxRead = 1 << 20
 
 // propertyReader runs the command of --verify. It gets the physical ID in PINTLE_PHYSICAL_ID and the answered request on stdin.
-func (a *app) propertyReader(command string, timeout time.Duration) check.Reader {
+func (a *checkCommands) propertyReader(command string, timeout time.Duration) check.Reader {
 	return func(ctx context.Context, id wire.PhysicalID, answered wire.Request) (json.RawMessage, error) {
 		ctx, cancel := context.WithTimeout(ctx, timeout)
 		defer cancel()

@@ -17,7 +17,7 @@ func TestVerifyCommand(t *testing.T) {
 		"yes":                     "printed more than",
 		"exit 3":                  "exit status 3",
 	} {
-		a := &app{cwd: t.TempDir(), stderr: io.Discard}
+		a := &checkCommands{targets: &targets{&shell{workdir: workdir{t.TempDir()}, terminal: terminal{stderr: io.Discard}}}}
 		out, err := a.propertyReader(command, 2*time.Second)(t.Context(), "id", wire.Request{})
 		switch {
 		case want == "" && (err != nil || strings.TrimSpace(string(out)) != "{}"):

@@ -22,7 +22,7 @@ const maxCommandLine = 64 << 10
 
 // readCommands reads the standard input line by line. Its goroutine ends with the input or with ctx, or with the process: nothing can
 // interrupt a read of a terminal.
-func (a *app) readCommands(ctx context.Context) *commandLines {
+func (a *changeCommands) readCommands(ctx context.Context) *commandLines {
 	lines := make(chan string)
 	c := &commandLines{lines: lines}
 	if file, ok := a.stdin.(*os.File); ok {

@@ -15,26 +15,31 @@ import (
 // completeTime bounds how long a completion may take.
 const completeTime = time.Second
 
-// completeStack completes the name of a stack, or in the commands that take one, the directory of its pintle.yaml. The second argument
+// completion completes words of command lines with the names of stacks, resources, outputs and providers, which it asks engines and projects for.
+type completion struct {
+	*connector
+}
+
+// stack completes the name of a stack, or in the commands that take one, the directory of its pintle.yaml. The second argument
 // of respond and logs is the logical ID of a resource, and that of outputs the name of an output.
-func (a *app) completeStack(cmd *cobra.Command, args []string, begun string) ([]string, cobra.ShellCompDirective) {
+func (c *completion) stack(cmd *cobra.Command, args []string, begun string) ([]string, cobra.ShellCompDirective) {
 	switch {
 	case len(args) == 0:
 		// If no name matches, the shell completes paths.
-		return a.completions(cmd, "", begun, (*session).stackNames), cobra.ShellCompDirectiveDefault
+		return c.completions(cmd, "", begun, (*session).stackNames), cobra.ShellCompDirectiveDefault
 	case len(args) == 1 && cmd.Name() == "outputs":
-		return a.completions(cmd, args[0], begun, (*session).outputNames), cobra.ShellCompDirectiveNoFileComp
+		return c.completions(cmd, args[0], begun, (*session).outputNames), cobra.ShellCompDirectiveNoFileComp
 	case len(args) == 1 && (cmd.Name() == "respond" || cmd.Name() == "logs"):
-		return a.completions(cmd, args[0], begun, (*session).resourceIDs), cobra.ShellCompDirectiveNoFileComp
+		return c.completions(cmd, args[0], begun, (*session).resourceIDs), cobra.ShellCompDirectiveNoFileComp
 	}
 	return nil, cobra.ShellCompDirectiveNoFileComp
 }
 
-// completeIDs completes a flag with the logical IDs of the resources of the command's stack.
-func (a *app) completeIDs(cmd *cobra.Command, flag string) {
+// ids completes a flag with the logical IDs of the resources of the command's stack.
+func (c *completion) ids(cmd *cobra.Command, flag string) {
 	complete := func(cmd *cobra.Command, args []string, begun string) ([]string, cobra.ShellCompDirective) {
 		listed := begun[:strings.LastIndex(begun, ",")+1] // the IDs that are complete
-		ids := a.completions(cmd, first(args), strings.TrimPrefix(begun, listed), (*session).resourceIDs)
+		ids := c.completions(cmd, first(args), strings.TrimPrefix(begun, listed), (*session).resourceIDs)
 		for i := range ids {
 			ids[i] = listed + ids[i]
 		}
@@ -43,13 +48,13 @@ func (a *app) completeIDs(cmd *cobra.Command, flag string) {
 	_ = cmd.RegisterFlagCompletionFunc(flag, complete) // it was defined a moment ago
 }
 
-// completeTarget completes the target of check and invoke with the names of the providers in the pintle.yaml that --project names. The
+// target completes the target of check and invoke with the names of the providers in the pintle.yaml that --project names. The
 // shell completes paths if no name matches.
-func (a *app) completeTarget(cmd *cobra.Command, args []string, begun string) ([]string, cobra.ShellCompDirective) {
+func (c *completion) target(cmd *cobra.Command, args []string, begun string) ([]string, cobra.ShellCompDirective) {
 	if len(args) > 0 {
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}
-	declared, err := project.Load(a.path(cmd.Flag("project").Value.String()))
+	declared, err := project.Load(c.path(cmd.Flag("project").Value.String()))
 	if err != nil {
 		return nil, cobra.ShellCompDirectiveDefault
 	}
@@ -62,8 +67,8 @@ func (a *app) completeTarget(cmd *cobra.Command, args []string, begun string) ([
 	return names, cobra.ShellCompDirectiveDefault
 }
 
-// completeRequest completes the flag request with the IDs of pending requests of the stack and, if it is given, of the resource.
-func (a *app) completeRequest(cmd *cobra.Command) {
+// request completes the flag request with the IDs of pending requests of the stack and, if it is given, of the resource.
+func (c *completion) request(cmd *cobra.Command) {
 	complete := func(cmd *cobra.Command, args []string, begun string) ([]string, cobra.ShellCompDirective) {
 		list := func(s *session, ctx context.Context, stack string) (ids []string, err error) {
 			if err := s.find(ctx, place{}, stack); err != nil {
@@ -77,15 +82,15 @@ func (a *app) completeRequest(cmd *cobra.Command) {
 			}
 			return ids, err
 		}
-		return a.completions(cmd, first(args), begun, list), cobra.ShellCompDirectiveNoFileComp
+		return c.completions(cmd, first(args), begun, list), cobra.ShellCompDirectiveNoFileComp
 	}
 	_ = cmd.RegisterFlagCompletionFunc("request", complete) // it was defined a moment ago
 }
 
 // completions returns the words that begin with begun, of those that list returns for the stack that the command line is about. It
 // returns none if the stacks cannot be read.
-func (a *app) completions(cmd *cobra.Command, given, begun string, list func(*session, context.Context, string) ([]string, error)) []string {
-	if err := a.readEnvironment(cmd); err != nil {
+func (c *completion) completions(cmd *cobra.Command, given, begun string, list func(*session, context.Context, string) ([]string, error)) []string {
+	if err := c.readEnvironment(cmd); err != nil {
 		return nil
 	}
 	ctx, cancel := context.WithTimeout(cmd.Context(), completeTime)
@@ -96,19 +101,19 @@ func (a *app) completions(cmd *cobra.Command, given, begun string, list func(*se
 		}
 		return ""
 	}
-	c := connection{data: flag("data"), endpoint: flag("endpoint"), region: flag("region"), dialect: flag("dialect")}
-	dir, name := a.target(given)
+	at := connection{data: flag("data"), endpoint: flag("endpoint"), region: flag("region"), dialect: flag("dialect")}
+	dir, name := c.connector.target(given)
 	if cmd.Flag("project") != nil { // a command that shows something
-		dir, name = a.readTarget(&readOptions{connection: c, project: flag("project")}, given)
+		dir, name = c.readTarget(&readOptions{connection: at, project: flag("project")}, given)
 	}
-	p, err := a.locate(cmp.Or(dir, flag("project")), c.data)
+	p, err := c.locate(cmp.Or(dir, flag("project")), at.data)
 	if err != nil {
 		return nil
 	}
 	if name == "" {
 		name, _ = p.stack(flag("stack")) // a list of stacks needs none
 	}
-	s, ok, err := a.reader(ctx, c, p.data)
+	s, ok, err := c.reader(ctx, at, p.data)
 	if err != nil || !ok {
 		return nil
 	}

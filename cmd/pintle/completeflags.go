@@ -35,8 +35,8 @@ func flagWords() map[string][]string {
 	}
 }
 
-// completeFlags completes the flags of all commands that have the same meaning in each, and that a command does not complete itself.
-func (a *app) completeFlags(cmd *cobra.Command) {
+// flags completes the flags of all commands that have the same meaning in each, and that a command does not complete itself.
+func (c *completion) flags(cmd *cobra.Command) {
 	words := flagWords()
 	cmd.LocalFlags().VisitAll(func(flag *pflag.Flag) {
 		_, complete := cmd.GetFlagCompletionFunc(flag.Name)
@@ -49,12 +49,12 @@ func (a *app) completeFlags(cmd *cobra.Command) {
 			_ = cmd.RegisterFlagCompletionFunc(flag.Name, completeWords(known, strings.HasSuffix(flag.Value.Type(), "Slice")))
 		case flag.Name == "stack":
 			_ = cmd.RegisterFlagCompletionFunc(flag.Name, func(cmd *cobra.Command, _ []string, begun string) ([]string, cobra.ShellCompDirective) {
-				return a.completions(cmd, "", begun, (*session).stackNames), cobra.ShellCompDirectiveNoFileComp
+				return c.completions(cmd, "", begun, (*session).stackNames), cobra.ShellCompDirectiveNoFileComp
 			})
 		}
 	})
 	for _, below := range cmd.Commands() {
-		a.completeFlags(below)
+		c.flags(below)
 	}
 }
 

@@ -19,7 +19,7 @@ type consoleOptions struct {
 	open       bool
 }
 
-func (a *app) consoleCommand() *cobra.Command {
+func (a *serverCommands) consoleCommand() *cobra.Command {
 	var o consoleOptions
 	cmd := &cobra.Command{
 		Use:   "console",
@@ -34,7 +34,7 @@ file gives the role: operator, or viewer (the default), which is read-only.`,
 		Example: `  pintle console
   pintle console --open`,
 		Args: cobra.NoArgs,
-		RunE: a.command(func(ctx context.Context, _ []string) error { return a.console(ctx, &o) }),
+		RunE: runE(func(ctx context.Context, _ []string) error { return a.console(ctx, &o) }),
 	}
 	flags := cmd.Flags()
 	flags.StringVar(&o.connection.data, "data", "", "data `DIR` (default: .pintle next to pintle.yaml)")
@@ -46,7 +46,7 @@ file gives the role: operator, or viewer (the default), which is read-only.`,
 	return cmd
 }
 
-func (a *app) console(ctx context.Context, o *consoleOptions) error {
+func (a *serverCommands) console(ctx context.Context, o *consoleOptions) error {
 	s, err := a.consoleSession(ctx, o)
 	if err != nil {
 		return err
@@ -66,22 +66,22 @@ func (a *app) console(ctx context.Context, o *consoleOptions) error {
 }
 
 // consoleSession connects to a server, or to the engine that runs on the data directory; it becomes none.
-func (a *app) consoleSession(ctx context.Context, o *consoleOptions) (*session, error) {
-	s := &session{app: a, connection: o.connection, stop: func() error { return nil }}
+func (e *connector) consoleSession(ctx context.Context, o *consoleOptions) (*session, error) {
+	s := &session{shell: e.shell, connection: o.connection, stop: func() error { return nil }}
 	if o.connection.endpoint != "" {
 		return s, s.remote(ctx)
 	}
-	p, err := a.locate(o.project, o.connection.data)
+	p, err := e.locate(o.project, o.connection.data)
 	if err != nil {
 		return nil, err
 	}
 	hint := "start one with: pintle serve --dev" + p.named()
 	if !node.Exists(p.data) {
-		return nil, failed(fmt.Errorf("no engine is running on %s", a.short(p.data)), hint)
+		return nil, failed(fmt.Errorf("no engine is running on %s", e.short(p.data)), hint)
 	}
 	lock, err := node.Acquire(p.data)
 	if err == nil {
-		return nil, errors.Join(failed(fmt.Errorf("no engine is running on %s", a.short(p.data)), hint), lock.Release())
+		return nil, errors.Join(failed(fmt.Errorf("no engine is running on %s", e.short(p.data)), hint), lock.Release())
 	}
 	held, ok := errors.AsType[*node.HeldError](err)
 	if !ok {

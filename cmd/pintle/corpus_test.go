@@ -91,8 +91,9 @@ func validated(t *testing.T, template, parameters string) (found []string, code 
 		args = append(args, "--parameter-file", "parameters.json")
 	}
 	var stdout, stderr bytes.Buffer
-	a := &app{stdout: &stdout, stderr: &stderr, getenv: func(string) string { return "" }, cwd: dir}
-	code = a.run(t.Context(), args)
+	code = newApp(&shell{
+		terminal: terminal{stdout: &stdout, stderr: &stderr}, variables: variables{func(string) string { return "" }}, workdir: workdir{dir},
+	}).run(t.Context(), args)
 	var document validationsDocument
 	if err := json.Unmarshal(stdout.Bytes(), &document); err != nil {
 		t.Fatalf("exit code %d, %v\n%s%s", code, err, stdout.String(), stderr.String())

@@ -17,7 +17,7 @@ type deleteOptions struct {
 	spare stacks.Sparing
 }
 
-func (a *app) deleteCommand() *cobra.Command {
+func (a *changeCommands) deleteCommand() *cobra.Command {
 	var o deleteOptions
 	cmd := &cobra.Command{
 		Use:   "delete [DIR | STACK]",
@@ -32,18 +32,18 @@ a resource without calling its provider. --force tries every resource once more 
 leaves behind those that fail again. To list what was left, run "pintle describe" with
 the id of the stack.`,
 		Args: cobra.MaximumNArgs(1),
-		RunE: a.command(func(ctx context.Context, args []string) error { return a.delete(ctx, &o, first(args)) }),
+		RunE: runE(func(ctx context.Context, args []string) error { return a.delete(ctx, &o, first(args)) }),
 	}
 	o.changeOptions.flags(cmd)
 	o.engineFlags(cmd)
-	cmd.ValidArgsFunction = a.completeStack
+	cmd.ValidArgsFunction = a.complete.stack
 	cmd.Flags().StringSliceVar(&o.spare.Retain, "retain", nil, "logical `ID` of a resource to keep; may be repeated")
 	cmd.Flags().BoolVar(&o.spare.Force, "force", false, "leave behind resources that cannot be deleted")
-	a.completeIDs(cmd, "retain")
+	a.complete.ids(cmd, "retain")
 	return cmd
 }
 
-func (a *app) delete(ctx context.Context, o *deleteOptions, dir string) error {
+func (a *changeCommands) delete(ctx context.Context, o *deleteOptions, dir string) error {
 	c, err := a.change("delete", &o.changeOptions, dir)
 	if err != nil {
 		return err
@@ -67,15 +67,15 @@ func (a *app) delete(ctx context.Context, o *deleteOptions, dir string) error {
 	return a.carryOut(ctx, c, func(s *session) error { return s.clear(ctx, c, o.spare, list) })
 }
 
-func (a *app) nothingToDelete(name string, asJSON bool) {
+func (t *terminal) nothingToDelete(name string, asJSON bool) {
 	if !asJSON {
-		fmt.Fprintf(a.stdout, "stack %s does not exist: nothing to delete\n", name)
+		fmt.Fprintf(t.stdout, "stack %s does not exist: nothing to delete\n", name)
 	}
 }
 
 // remaining returns the providers for a command that works on an existing stack. A provider of the project that cannot be run is left to
 // the engine's record of it: a missing provider must not prevent the delete of a stack.
-func (a *app) remaining(p place, o changeOptions) ([]provided, error) {
+func (a *changeCommands) remaining(p place, o changeOptions) ([]provided, error) {
 	switch {
 	case o.endpoint != "" && o.providers.any():
 		return nil, usagef("add it to the server: pintle serve --provider NAME=TARGET", "--provider needs a "+
@@ -106,15 +106,15 @@ func (s *session) clear(ctx context.Context, c change, spare stacks.Sparing, lis
 		stack, err := s.stacks.Stack(ctx, name)
 		switch {
 		case errors.Is(err, stacks.ErrNone):
-			s.app.nothingToDelete(name, asJSON)
+			s.nothingToDelete(name, asJSON)
 			return nil
 		case err != nil:
 			return err
 		case stack.Status == stacks.Deleting:
-			s.app.say("stack %s is already being deleted: watching its progress", name)
+			s.say("stack %s is already being deleted: watching its progress", name)
 			return s.follow(ctx, p, name, stack.ID, "delete", r, asJSON)
 		case stack.State == stacks.Working:
-			s.app.say("stack %s has an operation in progress (%s): watching it first", name, stack.Status)
+			s.say("stack %s has an operation in progress (%s): watching it first", name, stack.Status)
 			c, err := s.watch(ctx, p, name, stack.ID, asJSON)
 			r.Events = append(r.Events, eventDocuments(c.events)...)
 			if err != nil {

@@ -55,7 +55,7 @@ type desired struct {
 	parsed func() (*template.Template, error)
 }
 
-func (a *app) deployCommand() *cobra.Command {
+func (a *changeCommands) deployCommand() *cobra.Command {
 	var o deployOptions
 	cmd := &cobra.Command{
 		Use:   "deploy [DIR]",
@@ -109,14 +109,14 @@ there. Otherwise the operation is saved, and the next deploy resumes it.`,
   pintle deploy shop --update-again Certificate
   pintle deploy shop --update-again '*'`,
 		Args: cobra.MaximumNArgs(1),
-		RunE: a.command(func(ctx context.Context, args []string) error { return a.deploy(ctx, &o, first(args)) }),
+		RunE: runE(func(ctx context.Context, args []string) error { return a.deploy(ctx, &o, first(args)) }),
 	}
 	o.changeOptions.flags(cmd)
 	o.flags(cmd)
 	o.functions.flags(cmd)
 	cmd.Flags().BoolVar(&o.dryRun, "dry-run", false, "show the changes without making them")
 	cmd.Flags().StringSliceVar(&o.again, "update-again", nil, "logical `ID` of a custom resource that gets an Update even if nothing changed, or '*' for all; may be repeated")
-	a.completeIDs(cmd, "update-again")
+	a.complete.ids(cmd, "update-again")
 	return cmd
 }
 
@@ -142,12 +142,12 @@ func first(args []string) string {
 	return args[0]
 }
 
-func (a *app) deploy(ctx context.Context, o *deployOptions, dir string) error {
+func (a *changeCommands) deploy(ctx context.Context, o *deployOptions, dir string) error {
 	c, err := a.change("deploy", &o.changeOptions, dir)
 	if err != nil {
 		return err
 	}
-	if c.modules, err = o.functions.folders(a); err != nil {
+	if c.modules, err = o.functions.folders(&a.workdir); err != nil {
 		return err
 	}
 	c.functions, c.ros = o.functions.run, &o.ros
@@ -161,7 +161,7 @@ func (a *app) deploy(ctx context.Context, o *deployOptions, dir string) error {
 	}
 	c.unknown, c.forwards, c.result = want.unknown, want.forwards, &result{Stack: want.stack, Action: "none"}
 	if o.endpoint == "" { // another server may know more than this program
-		if err := want.check(ctx, a, o.connection.region); err != nil {
+		if err := want.check(ctx, a.shell, o.connection.region); err != nil {
 			return a.conclude(c.result, c.asJSON, err)
 		}
 	}
@@ -179,7 +179,7 @@ func (a *app) deploy(ctx context.Context, o *deployOptions, dir string) error {
 		if err := s.provide(ctx, want.providers); err != nil {
 			return err
 		}
-		return s.bring(ctx, c.place, want, c.result, c.asJSON)
+		return (&rollout{s, want}).bring(ctx, c.place, c.result, c.asJSON)
 	})
 }
 
@@ -237,7 +237,7 @@ func (o *deployOptions) repeated() string {
 }
 
 // desire reads everything that a deploy needs before it talks to anyone. With an error come the files that it has to do with.
-func (a *app) desire(p place, o *deployOptions) (want desired, err error) {
+func (sh *shell) desire(p place, o *deployOptions) (want desired, err error) {
 	want.disableRollback, want.noSchema, want.functions, want.replace = o.disableRollback, o.noSchema, o.functions.run, o.replace
 	want.again = o.again
 	want.references = o.references.with(p.project)
@@ -247,7 +247,7 @@ func (a *app) desire(p place, o *deployOptions) (want desired, err error) {
 	}
 	if p.project == nil && o.template == "" && o.read == nil {
 		return want, usagef("give a directory with pintle.yaml, or use --stack and --template", "no %s in %s",
-			project.FileName, a.short(p.dir))
+			project.FileName, sh.short(p.dir))
 	}
 	if want.stack, err = p.stack(o.stack); err != nil {
 		return want, err
@@ -260,7 +260,7 @@ func (a *app) desire(p place, o *deployOptions) (want desired, err error) {
 	}
 	if o.read != nil {
 		want.template, want.path = o.read.text, o.read.path
-	} else if want.template, want.path, err = a.templateText(p, o.template, read); err != nil {
+	} else if want.template, want.path, err = sh.templateText(p, o.template, read); err != nil {
 		return want, err
 	}
 	want.language = template.LanguageOf(want.template)
@@ -268,7 +268,7 @@ func (a *app) desire(p place, o *deployOptions) (want desired, err error) {
 		return want, err
 	}
 	if want.language == template.CloudFormation {
-		if want.template, err = withSnippets(want.template, want.path, a.short(want.path), read); err != nil {
+		if want.template, err = withSnippets(want.template, want.path, sh.short(want.path), read); err != nil {
 			return want, err
 		}
 	}
@@ -278,7 +278,7 @@ func (a *app) desire(p place, o *deployOptions) (want desired, err error) {
 		want.parameters, want.tags = slices.Clone(p.project.Parameters), slices.Clone(p.project.Tags)
 	}
 	if o.parameterFile != "" {
-		if err := want.parameters.readParameterFile(a.path(o.parameterFile), read); err != nil {
+		if err := want.parameters.readParameterFile(sh.path(o.parameterFile), read); err != nil {
 			return want, err
 		}
 	}
@@ -289,7 +289,7 @@ func (a *app) desire(p place, o *deployOptions) (want desired, err error) {
 		return want, err
 	}
 	if o.endpoint == "" {
-		want.providers, err = a.providers(p, o.providers)
+		want.providers, err = sh.providers(p, o.providers)
 		return want, err
 	}
 	if o.providers.any() {
@@ -297,85 +297,92 @@ func (a *app) desire(p place, o *deployOptions) (want desired, err error) {
 			"local engine, and --endpoint is a remote one")
 	}
 	if p.project != nil && len(p.project.Providers)+len(p.project.Macros) > 0 {
-		a.say("the providers in %s are ignored: the server at %s has its own", a.short(p.project.File), o.endpoint)
+		sh.say("the providers in %s are ignored: the server at %s has its own", sh.short(p.project.File), o.endpoint)
 	}
 	return want, nil
 }
 
+// rollout brings a stack to the state that a command desires, or previews that.
+type rollout struct {
+	*session
+
+	want desired
+}
+
 // bring updates the stack to the desired state and reports the result. The providers are available.
-func (s *session) bring(ctx context.Context, p place, want desired, r *result, asJSON bool) error {
-	if s.functions && s.client() && !s.cloud && !s.app.developing { // else no one has asked for it
-		s.app.say("--run-functions only affects an engine that this command starts; the engine at %s was started without it", s.url)
+func (o *rollout) bring(ctx context.Context, p place, r *result, asJSON bool) error {
+	if o.functions && o.client() && !o.cloud && !o.developing { // else no one has asked for it
+		o.say("--run-functions only affects an engine that this command starts; the engine at %s was started without it", o.url)
 	}
-	if s.client() && s.fidelity == engine.FidelityAWS {
-		s.app.say("--fidelity only affects an engine that this command starts; the engine at %s has its own setting", s.url)
+	if o.client() && o.fidelity == engine.FidelityAWS {
+		o.say("--fidelity only affects an engine that this command starts; the engine at %s has its own setting", o.url)
 	}
-	if note := want.unresolved(); note != "" && s.here != nil && !s.references.secrets {
-		s.app.say("%s", note)
+	if note := o.want.unresolved(); note != "" && o.here != nil && !o.references.secrets {
+		o.say("%s", note)
 	}
-	s.warnOfPatterns(want)
-	s.warnOfUnreachable(want)
-	if s.warnOfRecords(want) && s.client() && s.unknown == engine.UnknownRecorded {
-		s.app.say("--unknown-types only affects an engine that this command starts; the engine at %s has its own setting", s.url)
+	o.warnOfPatterns()
+	o.warnOfUnreachable()
+	if o.warnOfRecords() && o.client() && o.unknown == engine.UnknownRecorded {
+		o.say("--unknown-types only affects an engine that this command starts; the engine at %s has its own setting", o.url)
 	}
-	s.speak(want.language)
+	o.speak(o.want.language)
 	for {
-		stack, err := s.stacks.Stack(ctx, want.stack)
+		stack, err := o.stacks.Stack(ctx, o.want.stack)
 		if err == nil && stack.State != stacks.Working || errors.Is(err, stacks.ErrNone) {
 			there := stack
 			if err != nil || stack.State == stacks.InReview || stack.State == stacks.CreateRolledBack {
 				there = stacks.Stack{} // it is made again
 			}
-			if err := s.checkSchemas(ctx, want, there); err != nil {
+			if err := o.checkSchemas(ctx, there); err != nil {
 				return err
 			}
 		}
 		switch {
 		case errors.Is(err, stacks.ErrNone):
-			id, err := s.create(ctx, want)
+			id, err := o.create(ctx)
 			if err != nil {
-				return s.refused(ctx, err, want, true)
+				return o.refused(ctx, err, true)
 			}
-			return s.follow(ctx, p, want.stack, id, "create", r, asJSON)
+			return o.follow(ctx, p, o.want.stack, id, "create", r, asJSON)
 		case err != nil:
 			return err
 		case stack.State == stacks.Working:
-			s.app.say("stack %s already has an operation in progress (%s): watching it first", want.stack, stack.Status)
-			c, err := s.watch(ctx, p, want.stack, stack.ID, asJSON)
+			o.say("stack %s already has an operation in progress (%s): watching it first", o.want.stack, stack.Status)
+			c, err := o.watch(ctx, p, o.want.stack, stack.ID, asJSON)
 			r.Events = append(r.Events, eventDocuments(c.events)...)
 			if err != nil {
 				return err
 			}
 			if !c.stack.State.WentWell() {
 				r.take(c.stack)
-				return s.broken(ctx, p, want.stack, c, r)
+				return o.broken(ctx, p, o.want.stack, c, r)
 			}
 		case stack.State == stacks.InReview:
-			s.app.say(holdsOnlyChangeSets+": deleting it first", want.stack)
-			if err := s.remove(ctx, p, want.stack, stack.ID, stacks.Sparing{}, r, asJSON); err != nil {
+			o.say(holdsOnlyChangeSets+": deleting it first", o.want.stack)
+			if err := o.remove(ctx, p, o.want.stack, stack.ID, stacks.Sparing{}, r, asJSON); err != nil {
 				return err
 			}
 		case stack.State == stacks.CreateRolledBack:
-			s.app.say("the create of stack %s was rolled back: deleting the stack first", want.stack)
-			if err := s.remove(ctx, p, want.stack, stack.ID, stacks.Sparing{}, r, asJSON); err != nil {
+			o.say("the create of stack %s was rolled back: deleting the stack first", o.want.stack)
+			if err := o.remove(ctx, p, o.want.stack, stack.ID, stacks.Sparing{}, r, asJSON); err != nil {
 				return err
 			}
-		case !updatable(want.language, stack.State, want.disableRollback):
+		case !updatable(o.want.language, stack.State, o.want.disableRollback):
 			r.take(stack)
-			return notUpdatable(want, stack, p)
+			return notUpdatable(o.want, stack, p)
 		default:
-			s.noteKept(ctx, want, stack)
-			changed, err := s.update(ctx, want, stack)
+			o.noteKept(ctx, stack)
+			changed, err := o.update(ctx, stack)
 			if err != nil {
-				return s.refused(ctx, err, want, false)
+				return o.refused(ctx, err, false)
 			}
 			if changed {
-				return s.follow(ctx, p, want.stack, stack.ID, "update", r, asJSON)
+				return o.follow(ctx, p, o.want.stack, stack.ID, "update", r, asJSON)
 			}
 			r.take(stack)
 			if !asJSON {
-				fmt.Fprintf(s.app.stdout, "stack %s: no changes (%s)\n", want.stack, stack.Status)
-				s.app.printOutputs(stack)
+				fmt.Fprintf(o.stdout, "stack %s: no changes (%s)\n", o.want.stack, stack.Status)
+				o.printOutputs(stack)
 			}
 			return nil
 		}
@@ -401,13 +408,13 @@ func notUpdatable(want desired, stack stacks.Stack, p place) error {
 
 const holdsOnlyChangeSets = "stack %s is empty: it has only change sets that were not executed"
 
-func (s *session) create(ctx context.Context, want desired) (string, error) {
-	s.begun = true
-	s.agree(want)
-	if len(want.again) > 0 {
-		s.app.say("stack %s is created now: it needs no Update", want.stack)
+func (o *rollout) create(ctx context.Context) (string, error) {
+	o.begun = true
+	o.agree()
+	if len(o.want.again) > 0 {
+		o.say("stack %s is created now: it needs no Update", o.want.stack)
 	}
-	return s.stacks.Create(ctx, want.submitted(nil))
+	return o.stacks.Create(ctx, o.want.submitted(nil))
 }
 
 // submitted returns the desired stack in the form of the services. The parameters in kept keep their present values.
@@ -439,16 +446,16 @@ func (w desired) capabilities() []string {
 }
 
 // agree prints the capabilities that the command acknowledges for the user.
-func (s *session) agree(want desired) {
-	if t, err := want.parsed(); err == nil && t.Transforms() != nil {
-		s.app.say("the template has transforms (%s): using CAPABILITY_AUTO_EXPAND and CAPABILITY_NAMED_IAM", strings.Join(t.Transforms(), ", "))
+func (o *rollout) agree() {
+	if t, err := o.want.parsed(); err == nil && t.Transforms() != nil {
+		o.say("the template has transforms (%s): using CAPABILITY_AUTO_EXPAND and CAPABILITY_NAMED_IAM", strings.Join(t.Transforms(), ", "))
 	}
 }
 
 // kept returns the parameters that keep their values if they are not given: those that both the stack and the template
 // have.
-func (s *session) kept(ctx context.Context, want desired, stack stacks.Stack) ([]string, error) {
-	declared, err := s.stacks.Declared(ctx, want.template)
+func (o *rollout) kept(ctx context.Context, stack stacks.Stack) ([]string, error) {
+	declared, err := o.stacks.Declared(ctx, o.want.template)
 	if err != nil {
 		return nil, err
 	}
@@ -462,20 +469,20 @@ func (s *session) kept(ctx context.Context, want desired, stack stacks.Stack) ([
 }
 
 // update starts an update; false says that there was nothing to change.
-func (s *session) update(ctx context.Context, want desired, stack stacks.Stack) (bool, error) {
-	kept, err := s.kept(ctx, want, stack)
+func (o *rollout) update(ctx context.Context, stack stacks.Stack) (bool, error) {
+	kept, err := o.kept(ctx, stack)
 	if err != nil {
 		return false, err
 	}
-	s.begun = true
-	s.agree(want)
-	if len(want.again) > 0 {
-		if want.language != template.ROS || stack.State != stacks.CreateFailed {
-			return true, s.updateAgain(ctx, want, stack.ID, kept)
+	o.begun = true
+	o.agree()
+	if len(o.want.again) > 0 {
+		if o.want.language != template.ROS || stack.State != stacks.CreateFailed {
+			return true, o.updateAgain(ctx, stack.ID, kept)
 		}
-		s.app.say("the create of stack %s continues: it needs no Update", want.stack)
+		o.say("the create of stack %s continues: it needs no Update", o.want.stack)
 	}
-	return s.stacks.Update(ctx, stack, want.submitted(kept))
+	return o.stacks.Update(ctx, stack, o.want.submitted(kept))
 }
 
 // given returns the parameters as the service takes them; those in kept that have no value here keep theirs.
@@ -493,22 +500,22 @@ func (w desired) given(kept []string) []stacks.Parameter {
 }
 
 // refused explains an operation that the engine did not take up.
-func (s *session) refused(ctx context.Context, err error, want desired, isNew bool) error {
+func (o *rollout) refused(ctx context.Context, err error, isNew bool) error {
 	message, ok := stacks.Refusal(err)
 	if !ok {
 		return err
 	}
-	if s.data == "" { // a local engine's template was checked before
-		if err := want.check(ctx, s.app, s.connection.region); err != nil {
+	if o.data == "" { // a local engine's template was checked before
+		if err := o.want.check(ctx, o.shell, o.connection.region); err != nil {
 			return err
 		}
 	}
-	return want.refused(s.app, message, isNew)
+	return o.want.refused(o.shell, message, isNew)
 }
 
 // refused explains an engine's rejection of the desired stack.
-func (w desired) refused(a *app, message string, isNew bool) error {
-	hint := "fix " + a.short(w.path) + ", or the values passed to it"
+func (w desired) refused(sh *shell, message string, isNew bool) error {
+	hint := "fix " + sh.short(w.path) + ", or the values passed to it"
 	err := fmt.Errorf("stack %s: %s", w.stack, message)
 	if strings.HasPrefix(message, "Parameter") || strings.HasPrefix(message, "The Parameter ") {
 		hint = "set parameters with --parameter NAME=VALUE, --parameter-file FILE, or in pintle.yaml under parameters"

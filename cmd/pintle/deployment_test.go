@@ -36,7 +36,7 @@ func deployFile(t *testing.T, elements ...string) string {
 
 // commands returns the tree of commands, as main has it.
 func commands() *cobra.Command {
-	root := (&app{getenv: func(string) string { return "" }}).root()
+	root := newApp(&shell{variables: variables{func(string) string { return "" }}}).root()
 	root.InitDefaultHelpCmd()
 	root.InitDefaultCompletionCmd()
 	return root

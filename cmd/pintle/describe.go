@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -46,7 +45,7 @@ type resourceDocument struct {
 	Changed time.Time `json:"changed,omitzero"` // zero for a resource that is not started
 }
 
-func (a *app) describeCommand() *cobra.Command {
+func (a *showCommands) describeCommand() *cobra.Command {
 	var o readOptions
 	cmd := &cobra.Command{
 		Use:   "describe [STACK | DIR]",
@@ -56,50 +55,14 @@ yet, and the resources that it could not delete or was asked to keep. The defaul
 the stack in pintle.yaml. For a deleted stack, use the id that "pintle list --all" shows.
 If an operation is in progress, "engine" says where it runs, or how to resume it.`,
 		Args: cobra.MaximumNArgs(1),
-		RunE: a.command(func(ctx context.Context, args []string) error { return a.showStack(ctx, &o, first(args)) }),
+		RunE: runE(func(ctx context.Context, args []string) error { return a.showStack(ctx, &o, first(args)) }),
 	}
 	o.flags(cmd)
-	cmd.ValidArgsFunction = a.completeStack
+	cmd.ValidArgsFunction = a.complete.stack
 	return cmd
 }
 
-// readStack connects to read one stack. The argument is the name of a stack, the directory of its pintle.yaml, or empty for the stack of
-// the project.
-func (a *app) readStack(ctx context.Context, o *readOptions, argument string) (s *session, p place, name string, err error) {
-	dir, given := a.readTarget(o, argument)
-	if p, err = a.locate(cmp.Or(dir, o.project), o.data); err != nil {
-		return nil, p, "", err
-	}
-	p.stackGiven, p.connection = given, o.connection
-	if name = given; name == "" {
-		if name, err = p.stack(""); err != nil {
-			return nil, p, "", err
-		}
-	}
-	s, ok, err := a.reader(ctx, o.connection, p.data)
-	if err == nil && !ok {
-		err = nothingThere(name, a.short(p.data))
-	}
-	if err != nil {
-		return s, p, name, err
-	}
-	if err := s.find(ctx, p, name); err != nil {
-		return nil, p, name, errors.Join(err, s.close())
-	}
-	return s, p, name, nil
-}
-
-// nothingThere is the error for a data directory that is not there.
-func nothingThere(stack, data string) error {
-	return failed(fmt.Errorf("stack %s does not exist: nothing was deployed to %s", stack, data),
-		"set the data directory with --data, or its parent directory with --project")
-}
-
-func noStack(name string) error {
-	return failed(fmt.Errorf("stack %s does not exist", name), "run \"pintle list\" to see existing stacks, or \"pintle list --all\" for the ids of deleted ones")
-}
-
-func (a *app) showStack(ctx context.Context, o *readOptions, given string) error {
+func (a *showCommands) showStack(ctx context.Context, o *readOptions, given string) error {
 	asJSON, err := wantJSON(o.output)
 	if err != nil {
 		return err
@@ -185,7 +148,7 @@ func (s *session) resources(ctx context.Context, stack string) ([]resourceDocume
 	return list, err
 }
 
-func (a *app) printDescription(p place, d description, engine string) {
+func (a *showCommands) printDescription(p place, d description, engine string) {
 	head := [][]string{{"stack", d.Name}, {"status", d.Status}}
 	add := func(label, text string) {
 		if text != "" {
@@ -253,7 +216,7 @@ func (a *app) printDescription(p place, d description, engine string) {
 }
 
 // printLeft lists resources that a stack has left behind: its orphans or its retained resources.
-func (a *app) printLeft(label string, left []operator.Left, orphans bool) {
+func (a *showCommands) printLeft(label string, left []operator.Left, orphans bool) {
 	var rows [][]string
 	advice := ""
 	for _, l := range left {
@@ -267,7 +230,7 @@ func (a *app) printLeft(label string, left []operator.Left, orphans bool) {
 	}
 }
 
-func (a *app) printMap(label string, texts map[string]string) {
+func (t *terminal) printMap(label string, texts map[string]string) {
 	if len(texts) == 0 {
 		return
 	}
@@ -275,5 +238,5 @@ func (a *app) printMap(label string, texts map[string]string) {
 	for _, name := range sortedKeys(texts) {
 		rows = append(rows, []string{name, texts[name]})
 	}
-	fmt.Fprint(a.stdout, "\n"+label+"\n"+indented(rows))
+	fmt.Fprint(t.stdout, "\n"+label+"\n"+indented(rows))
 }

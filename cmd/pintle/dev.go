@@ -25,7 +25,7 @@ type devOptions struct {
 	clear bool // the stack at the end
 }
 
-func (a *app) devCommand() *cobra.Command {
+func (a *changeCommands) devCommand() *cobra.Command {
 	var o devOptions
 	cmd := &cobra.Command{
 		Use:   "dev [DIR]",
@@ -61,7 +61,7 @@ serve" runs on the same data.
 dev runs the code of functions that the template declares. At the end it keeps the
 stack unless you pass --delete.`,
 		Args: cobra.MaximumNArgs(1),
-		RunE: a.command(func(ctx context.Context, args []string) error { return a.dev(ctx, &o, first(args)) }),
+		RunE: runE(func(ctx context.Context, args []string) error { return a.dev(ctx, &o, first(args)) }),
 	}
 	o.commonFlags(cmd)
 	o.flags(cmd)
@@ -72,7 +72,7 @@ stack unless you pass --delete.`,
 
 // development is one run of dev.
 type development struct {
-	app     *app
+	changes *changeCommands
 	options *devOptions
 	dir     string // as it was given
 
@@ -103,10 +103,11 @@ type settings struct {
 	forwards     string // as forwardKey returns it
 }
 
-func (a *app) dev(ctx context.Context, o *devOptions, dir string) (err error) {
-	d := &development{app: a, options: o, dir: dir, watcher: filewatch.New(filewatch.Config{}), sources: sourceList{known: map[string]*source{}}}
+func (a *changeCommands) dev(ctx context.Context, o *devOptions, dir string) (err error) {
+	watched := *a.shell
+	watched.developing = true
+	d := &development{changes: &changeCommands{&connector{&watched}, a.complete}, options: o, dir: dir, watcher: filewatch.New(filewatch.Config{}), sources: sourceList{known: map[string]*source{}}}
 	defer func() { err = errors.Join(err, d.watcher.Close()) }()
-	a.developing = true
 	d.commands = a.readCommands(ctx)
 	c, want, err := d.read()
 	if err != nil {
@@ -119,7 +120,7 @@ func (a *app) dev(ctx context.Context, o *devOptions, dir string) (err error) {
 			return d.end(ctx, err)
 		}
 		if err != nil {
-			a.asFailure(err).print(a.stderr)
+			asFailure(err).print(a.stderr)
 		}
 		if d.session != nil && (d.session.here == nil || stacks.Lost(err)) {
 			// It may be another's, and gone by the next save.
@@ -136,15 +137,15 @@ func (a *app) dev(ctx context.Context, o *devOptions, dir string) (err error) {
 // read reads the project again.
 func (d *development) read() (c change, want desired, err error) {
 	o := d.options
-	if c, err = d.app.change("dev", &o.changeOptions, d.dir); err != nil {
+	if c, err = d.changes.change("dev", &o.changeOptions, d.dir); err != nil {
 		return c, want, err
 	}
-	if c.modules, err = o.functions.folders(d.app); err != nil {
+	if c.modules, err = o.functions.folders(&d.changes.workdir); err != nil {
 		return c, want, err
 	}
 	c.functions, c.developing, c.ros = true, true, &o.ros
 	c.deployed, c.unshown = o.repeated(), len(o.parameters) > 0
-	want, err = d.app.desire(c.place, &o.deployOptions)
+	want, err = d.changes.desire(c.place, &o.deployOptions)
 	want.functions = true
 	c.unknown, c.forwards, c.result = want.unknown, want.forwards, &result{Stack: want.stack, Action: "none"}
 	return c, want, err
@@ -171,7 +172,7 @@ func (d *development) deploy(ctx context.Context) error {
 		return err
 	}
 	if d.options.endpoint == "" { // another server may know more than this program
-		if err := want.check(ctx, d.app, d.options.connection.region); err != nil {
+		if err := want.check(ctx, d.changes.shell, d.options.connection.region); err != nil {
 			return err
 		}
 	}
@@ -183,7 +184,7 @@ func (d *development) deploy(ctx context.Context) error {
 		return err
 	}
 	want.again, c.retried = again, againFlags(again)
-	err = d.session.bring(ctx, c.place, want, c.result, false)
+	err = (&rollout{d.session, want}).bring(ctx, c.place, c.result, false)
 	if err == nil && d.renewed && c.result.Action == "none" {
 		d.offer(c)
 	}
@@ -193,11 +194,11 @@ func (d *development) deploy(ctx context.Context) error {
 // offer says how to run new code of a provider although no resource has changed.
 func (d *development) offer(c change) {
 	if d.commands.terminal {
-		fmt.Fprintln(d.app.stdout, `no resource got an Update: to send one to all custom resources, type u and press Enter`)
+		fmt.Fprintln(d.changes.stdout, `no resource got an Update: to send one to all custom resources, type u and press Enter`)
 		return
 	}
 	c.developing = false // another command deploys with the engine of this one, which runs functions already
-	fmt.Fprintf(d.app.stdout, "no resource got an Update: to send one to all custom resources, run: %s\n",
+	fmt.Fprintf(d.changes.stdout, "no resource got an Update: to send one to all custom resources, run: %s\n",
 		c.again("deploy")+againFlags([]string{string(engine.AllCustom)}))
 }
 
@@ -240,7 +241,7 @@ func (d *development) look(ctx context.Context) {
 	if names := d.sources.unknown(); names != nil {
 		for _, name := range names {
 			if err := d.sources.find(ctx, name); err != nil {
-				d.app.say("note: watching only the directory of %s itself: %v", d.name(name), err)
+				d.changes.say("note: watching only the directory of %s itself: %v", d.name(name), err)
 			}
 		}
 		var now filewatch.Snapshot
@@ -272,7 +273,7 @@ func (d *development) wait(ctx context.Context) bool {
 			for _, name := range saved {
 				names = append(names, d.name(name))
 			}
-			fmt.Fprintf(d.app.stdout, "\nsaved: %s\n", strings.Join(names, ", "))
+			fmt.Fprintf(d.changes.stdout, "\nsaved: %s\n", strings.Join(names, ", "))
 			return true
 		}
 		d.watcher.Watch(folders)
@@ -309,14 +310,14 @@ func (d *development) take(line string) bool {
 	case len(words) == 0:
 		return false
 	case words[0] != "u":
-		d.app.say("unknown command %q: type u to send an Update to all custom resources, or u LOGICAL_ID to one", display.Clean(words[0]))
+		d.changes.say("unknown command %q: type u to send an Update to all custom resources, or u LOGICAL_ID to one", display.Clean(words[0]))
 		return false
 	case len(words) == 1:
 		d.again = []string{string(engine.AllCustom)}
-		fmt.Fprintln(d.app.stdout, "\nsending an Update to all custom resources")
+		fmt.Fprintln(d.changes.stdout, "\nsending an Update to all custom resources")
 	default:
 		d.again = words[1:]
-		fmt.Fprintf(d.app.stdout, "\nsending an Update to %s\n", display.Clean(strings.Join(d.again, ", ")))
+		fmt.Fprintf(d.changes.stdout, "\nsending an Update to %s\n", display.Clean(strings.Join(d.again, ", ")))
 	}
 	return true
 }
@@ -345,7 +346,7 @@ func (d *development) announce() {
 	} else {
 		d.told = text
 	}
-	fmt.Fprintln(d.app.stdout, text)
+	fmt.Fprintln(d.changes.stdout, text)
 }
 
 // name returns the name of a group of files for people.
@@ -353,14 +354,14 @@ func (d *development) name(group string) string {
 	if name, ok := d.sources.named(group); ok {
 		return name
 	}
-	return d.app.short(group)
+	return d.changes.short(group)
 }
 
 // connect ensures that an engine with the current settings runs.
 func (d *development) connect(ctx context.Context, c change) error {
 	now := settings{c.data, c.connection.region, c.unknown, c.references, forwardKey(c.forwards)}
 	if d.session != nil && d.settings != now {
-		d.app.say("restarting the engine with the changes in %s", project.FileName)
+		d.changes.say("restarting the engine with the changes in %s", project.FileName)
 		if err := d.close(); err != nil {
 			return err
 		}
@@ -368,7 +369,7 @@ func (d *development) connect(ctx context.Context, c change) error {
 	if d.session != nil {
 		return nil
 	}
-	s, err := d.app.open(ctx, c)
+	s, err := d.changes.open(ctx, c)
 	if err != nil {
 		return errors.Join(err, s.close())
 	}
@@ -395,7 +396,7 @@ func (d *development) provide(ctx context.Context, list []provided) error {
 		if word := d.sources.done(p); word != "" {
 			_, macro := strings.CutPrefix(p.name, store.ServedMacro(""))
 			d.renewed = d.renewed || !macro
-			fmt.Fprintf(d.app.stdout, "%s %s: the next request runs the new code\n", d.name(p.name), word)
+			fmt.Fprintf(d.changes.stdout, "%s %s: the next request runs the new code\n", d.name(p.name), word)
 		}
 	}
 	return nil
@@ -404,7 +405,7 @@ func (d *development) provide(ctx context.Context, list []provided) error {
 // end ends the run, after an interrupt; err is that of a deploy which it has stopped.
 func (d *development) end(ctx context.Context, err error) error {
 	if d.options.clear {
-		fmt.Fprintln(d.app.stdout)
+		fmt.Fprintln(d.changes.stdout)
 		err = d.delete(context.WithoutCancel(ctx)) // another interrupt ends the process
 		return errors.Join(err, d.close())
 	}
@@ -415,7 +416,7 @@ func (d *development) end(ctx context.Context, err error) error {
 		err = nil
 	}
 	if err == nil {
-		fmt.Fprintf(d.app.stdout, "\nstack %s is kept; delete it with: %s\n", d.stack, d.change.again("delete"))
+		fmt.Fprintf(d.changes.stdout, "\nstack %s is kept; delete it with: %s\n", d.stack, d.change.again("delete"))
 	}
 	return errors.Join(err, d.close())
 }

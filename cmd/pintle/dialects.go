@@ -24,24 +24,6 @@ const (
 // defaultROSRegion is where stacks of ROS are of which nothing else is said.
 const defaultROSRegion = "cn-hangzhou"
 
-// rosRegionOr returns the requested region for stacks of ROS.
-func (a *app) rosRegionOr(given string) string {
-	for _, region := range []string{given, a.getenv(aliyunRegion)} {
-		if region != "" {
-			return region
-		}
-	}
-	return defaultROSRegion
-}
-
-// region returns the region of stacks in a language.
-func (a *app) region(l template.Language, given string) string {
-	if l == template.ROS {
-		return a.rosRegionOr(given)
-	}
-	return a.regionOr(given)
-}
-
 // dialectClient is the client of a session for the stacks of one dialect.
 type dialectClient struct {
 	stacks   stacks.Service
@@ -74,7 +56,7 @@ func (s *session) find(ctx context.Context, p place, name string) error {
 		s.speak(template.ROS)
 		return nil
 	}
-	meant, known := s.app.projectLanguage(p, name)
+	meant, known := projectLanguage(p, name)
 	s.speak(meant)
 	var there []template.Language
 	for _, l := range languages {
@@ -98,7 +80,7 @@ func (s *session) find(ctx context.Context, p place, name string) error {
 }
 
 // projectLanguage returns the language of the project's template, if the stack of a name is the project's; false if that is not known.
-func (a *app) projectLanguage(p place, name string) (template.Language, bool) {
+func projectLanguage(p place, name string) (template.Language, bool) {
 	if p.project == nil {
 		return template.CloudFormation, false
 	}

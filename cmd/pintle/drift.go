@@ -39,7 +39,7 @@ type driftDifference struct {
 	Actual   string `json:"actual"`
 }
 
-func (a *app) driftCommand() *cobra.Command {
+func (a *changeCommands) driftCommand() *cobra.Command {
 	var o changeOptions
 	fail := false
 	cmd := &cobra.Command{
@@ -54,16 +54,16 @@ Read, which changes nothing. Others are NOT_CHECKED. If a provider cannot read a
 resource, its state is UNKNOWN. Nothing is repaired. To have drift undone, use a
 change set with DeploymentMode REVERT_DRIFT, as "cdk deploy --revert-drift" does.`,
 		Args: cobra.MaximumNArgs(1),
-		RunE: a.command(func(ctx context.Context, args []string) error { return a.drift(ctx, &o, first(args), fail) }),
+		RunE: runE(func(ctx context.Context, args []string) error { return a.drift(ctx, &o, first(args), fail) }),
 	}
 	o.flags(cmd)
 	o.engineFlags(cmd)
 	cmd.Flags().BoolVar(&fail, "fail", false, "exit with status 1 if a resource has drifted or is UNKNOWN")
-	cmd.ValidArgsFunction = a.completeStack
+	cmd.ValidArgsFunction = a.complete.stack
 	return cmd
 }
 
-func (a *app) drift(ctx context.Context, o *changeOptions, argument string, fail bool) error {
+func (a *changeCommands) drift(ctx context.Context, o *changeOptions, argument string, fail bool) error {
 	c, err := a.change("drift", o, argument)
 	if err != nil {
 		return err
@@ -141,7 +141,7 @@ func (s *session) drift(ctx context.Context, c change, name string, list []provi
 	return document, nil
 }
 
-func (a *app) printDrift(d driftDocument) {
+func (a *changeCommands) printDrift(d driftDocument) {
 	fmt.Fprintf(a.stdout, "stack %s: %s\n\n", d.Stack, d.Status)
 	rows := [][]string{{"RESOURCE", "DRIFT", "TYPE", "PHYSICAL ID"}}
 	for _, r := range d.Resources {

@@ -35,8 +35,8 @@ type previewDocument struct {
 }
 
 // dryRun shows what a deploy would do. Providers are asked for their schemas and plans only, and nothing is kept.
-func (a *app) dryRun(ctx context.Context, o *deployOptions, p place, want desired, asJSON bool) (err error) {
-	v, err := a.newValidator(&validateOptions{functions: o.functions.run})
+func (a *changeCommands) dryRun(ctx context.Context, o *deployOptions, p place, want desired, asJSON bool) (err error) {
+	v, err := newValidator(a.connector, &validateOptions{functions: o.functions.run})
 	if err != nil {
 		return err
 	}
@@ -54,12 +54,12 @@ func (a *app) dryRun(ctx context.Context, o *deployOptions, p place, want desire
 	document := previewDocument{Stack: want.stack}
 	var drawn engine.Preview
 	if ok {
-		drawn, err = s.preview(ctx, p, want, &document)
+		drawn, err = (&rollout{s, want}).preview(ctx, p, &document)
 		err = errors.Join(err, s.close())
 	} else {
 		drawn, err = a.previewNew(ctx, o.connection.region, want, plans)
 		if told, ok := engine.InputError(err); ok {
-			err = want.refused(a, told.Message, true)
+			err = want.refused(a.shell, told.Message, true)
 		}
 	}
 	if err != nil {
@@ -158,43 +158,43 @@ func markImmutable(c *plan.Change, properties *schema.Schema, language template.
 }
 
 // preview asks the engine for the changes of a deploy.
-func (s *session) preview(ctx context.Context, p place, want desired, document *previewDocument) (drawn engine.Preview, err error) {
+func (o *rollout) preview(ctx context.Context, p place, document *previewDocument) (drawn engine.Preview, err error) {
 	var kept []string
-	s.speak(want.language)
-	stack, err := s.stacks.Stack(ctx, want.stack)
+	o.speak(o.want.language)
+	stack, err := o.stacks.Stack(ctx, o.want.stack)
 	switch {
 	case errors.Is(err, stacks.ErrNone):
 	case err != nil:
 		return drawn, err
 	case stack.State == stacks.Working:
-		return drawn, failed(fmt.Errorf("stack %s has an operation in progress (%s): wait for it before a dry run", want.stack, stack.Status),
-			"watch it with: "+p.look("events", want.stack)+" --follow")
+		return drawn, failed(fmt.Errorf("stack %s has an operation in progress (%s): wait for it before a dry run", o.want.stack, stack.Status),
+			"watch it with: "+p.look("events", o.want.stack)+" --follow")
 	case stack.State == stacks.InReview:
-		document.Notes = append(document.Notes, fmt.Sprintf(holdsOnlyChangeSets+": it would be deleted first", want.stack))
+		document.Notes = append(document.Notes, fmt.Sprintf(holdsOnlyChangeSets+": it would be deleted first", o.want.stack))
 	case stack.State == stacks.CreateRolledBack:
-		document.Notes = append(document.Notes, fmt.Sprintf("the create of stack %s was rolled back: a deploy would delete it first", want.stack))
-	case !updatable(want.language, stack.State, want.disableRollback):
-		return drawn, notUpdatable(want, stack, p)
+		document.Notes = append(document.Notes, fmt.Sprintf("the create of stack %s was rolled back: a deploy would delete it first", o.want.stack))
+	case !updatable(o.want.language, stack.State, o.want.disableRollback):
+		return drawn, notUpdatable(o.want, stack, p)
 	default:
-		if kept, err = s.kept(ctx, want, stack); err != nil {
-			return drawn, s.refused(ctx, err, want, false)
+		if kept, err = o.kept(ctx, stack); err != nil {
+			return drawn, o.refused(ctx, err, false)
 		}
 	}
-	drawn, err = s.operator.preview(ctx, want.stack, want.previewRequest(kept))
+	drawn, err = o.operator.preview(ctx, o.want.stack, o.want.previewRequest(kept))
 	switch told, ok := errors.AsType[*refusedPreview](err); {
 	case ok:
-		return drawn, want.refusedAgain(s.app, told.message, stack.ID == "")
+		return drawn, o.want.refusedAgain(o.shell, told.message, stack.ID == "")
 	case errors.Is(err, errNoOperator):
-		return drawn, failed(fmt.Errorf("the server at %s does not support dry runs: it is not Pintle, or an older version", s.url))
-	case err == nil && len(want.again) > 0 && drawn.Kind == store.KindUpdate && len(drawn.Again) == 0:
-		return drawn, s.lacksAgain()
+		return drawn, failed(fmt.Errorf("the server at %s does not support dry runs: it is not Pintle, or an older version", o.url))
+	case err == nil && len(o.want.again) > 0 && drawn.Kind == store.KindUpdate && len(drawn.Again) == 0:
+		return drawn, o.lacksAgain()
 	}
 	return drawn, err
 }
 
 // previewNew returns the changes of the first deploy into a data directory, without creating the directory. Problems
 // that the engine finds are errors of type [engine.InputError].
-func (a *app) previewNew(ctx context.Context, region string, want desired, plans *node.Plans) (drawn engine.Preview, err error) {
+func (a *changeCommands) previewNew(ctx context.Context, region string, want desired, plans *node.Plans) (drawn engine.Preview, err error) {
 	none, err := newIdleEngine(ctx, want, template.Limits{}, plans)
 	if err != nil {
 		return drawn, err
@@ -286,7 +286,7 @@ func (c *operatorClient) preview(ctx context.Context, stack string, request oper
 }
 
 // printPreview shows the changes to people. again says that Updates were requested of resources that have not changed.
-func (a *app) printPreview(document previewDocument, again bool) {
+func (a *changeCommands) printPreview(document previewDocument, again bool) {
 	switch {
 	case document.Action == "none":
 		fmt.Fprintf(a.stdout, "stack %s: no changes\n", document.Stack)

@@ -13,7 +13,7 @@ import (
 	"github.com/pintle-dev/pintle/internal/base/functionenv"
 )
 
-func (a *app) envCommand() *cobra.Command {
+func (a *serverCommands) envCommand() *cobra.Command {
 	var data, projectDir, shell, output string
 	cmd := &cobra.Command{
 		Use:   "env",
@@ -40,7 +40,7 @@ gives them the endpoint of a service, so pass it to each client:
 With -o json, the command prints an object for programs: "set" has the variables and
 their values, "unset" the names of variables that would make clients ignore them.`,
 		Args: cobra.NoArgs,
-		RunE: a.command(func(ctx context.Context, _ []string) error {
+		RunE: runE(func(ctx context.Context, _ []string) error {
 			p, err := a.locate(projectDir, data)
 			if err != nil {
 				return err
@@ -97,7 +97,7 @@ func (v orderedVariables) MarshalJSON() ([]byte, error) {
 }
 
 // environment returns the variables for clients of the server that runs on the data directory.
-func (a *app) environment(ctx context.Context, p place) (environment, error) {
+func (a *serverCommands) environment(ctx context.Context, p place) (environment, error) {
 	e := environment{Unset: []string{}}
 	hint := "start one with: pintle serve --dev" + p.named()
 	if p.dataGiven == "" && p.given == "" {

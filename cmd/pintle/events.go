@@ -12,7 +12,7 @@ import (
 	"github.com/pintle-dev/pintle/cmd/pintle/internal/stacks"
 )
 
-func (a *app) eventsCommand() *cobra.Command {
+func (a *showCommands) eventsCommand() *cobra.Command {
 	var o readOptions
 	var follow, audit bool
 	cmd := &cobra.Command{
@@ -25,7 +25,7 @@ continues until the operation is done. The newest entries of the audit list foll
 --audit shows the audit list instead: answers that came late or twice, that carry wrong
 copies of the request's fields, or that a person gave for a provider.`,
 		Args: cobra.MaximumNArgs(1),
-		RunE: a.command(func(ctx context.Context, args []string) error {
+		RunE: runE(func(ctx context.Context, args []string) error {
 			if follow && audit {
 				return usagef("", "--follow and --audit cannot be combined")
 			}
@@ -36,13 +36,13 @@ copies of the request's fields, or that a person gave for a provider.`,
 		}),
 	}
 	o.flags(cmd)
-	cmd.ValidArgsFunction = a.completeStack
+	cmd.ValidArgsFunction = a.complete.stack
 	cmd.Flags().BoolVarP(&follow, "follow", "f", false, "continue until the operation is done")
 	cmd.Flags().BoolVar(&audit, "audit", false, "show the audit list")
 	return cmd
 }
 
-func (a *app) showEvents(ctx context.Context, o *readOptions, given string, follow bool) error {
+func (a *showCommands) showEvents(ctx context.Context, o *readOptions, given string, follow bool) error {
 	asJSON, err := wantJSON(o.output)
 	if err != nil {
 		return err
@@ -110,7 +110,7 @@ func (s *session) events(ctx context.Context, p place, name string, follow bool,
 				"continue with: "+s.goOn(ctx, p, id))
 		}
 		if out != nil {
-			out.Tick(s.app.now(), s.waiting(ctx, p, name, id))
+			out.Tick(s.now(), s.waiting(ctx, p, name, id))
 		}
 		if err := pause(ctx, wait); err != nil {
 			return events, failed(errors.New("stopped: the operation is still in progress"))
@@ -119,7 +119,7 @@ func (s *session) events(ctx context.Context, p place, name string, follow bool,
 	}
 }
 
-func (a *app) showAudit(ctx context.Context, o *readOptions, given string) error {
+func (a *showCommands) showAudit(ctx context.Context, o *readOptions, given string) error {
 	asJSON, err := wantJSON(o.output)
 	if err != nil {
 		return err

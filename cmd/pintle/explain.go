@@ -11,7 +11,18 @@ import (
 	"github.com/pintle-dev/pintle/internal/author/catalogue"
 )
 
-func (a *app) explainCommand() *cobra.Command {
+// explainCommands is the command that explains the codes of errors and findings.
+type explainCommands struct {
+	*terminal
+}
+
+func (a *explainCommands) commands() []*cobra.Command {
+	return []*cobra.Command{
+		a.explainCommand(),
+	}
+}
+
+func (a *explainCommands) explainCommand() *cobra.Command {
 	var output string
 	cmd := &cobra.Command{
 		Use:   "explain [CODE]",
@@ -21,7 +32,7 @@ func (a *app) explainCommand() *cobra.Command {
 and in the documents of -o json. Without a code, list all codes. docs/errors.md has the
 same list.`,
 		Args: cobra.MaximumNArgs(1),
-		RunE: a.command(func(_ context.Context, args []string) error { return a.explain(first(args), output) }),
+		RunE: runE(func(_ context.Context, args []string) error { return a.explain(first(args), output) }),
 	}
 	outputFlag(cmd, &output)
 	cmd.ValidArgsFunction = func(_ *cobra.Command, args []string, begun string) ([]string, cobra.ShellCompDirective) {
@@ -40,17 +51,17 @@ same list.`,
 func explainLine(code string) string { return "pintle explain " + quote(code) }
 
 // printExplains prints the command lines that explain some codes, each once.
-func (a *app) printExplains(codes []string) {
+func (t *terminal) printExplains(codes []string) {
 	codes = slices.Compact(slices.Sorted(slices.Values(codes)))
 	for _, code := range codes {
 		if code != "" {
-			fmt.Fprintf(a.stdout, "  explain  %s\n", explainLine(code))
+			fmt.Fprintf(t.stdout, "  explain  %s\n", explainLine(code))
 		}
 	}
 }
 
 // explain prints an entry of the catalogue, or for an empty code the list of all.
-func (a *app) explain(code, output string) error {
+func (a *explainCommands) explain(code, output string) error {
 	asJSON, err := wantJSON(output)
 	if err != nil {
 		return err
@@ -100,7 +111,7 @@ func (a *app) explain(code, output string) error {
 }
 
 // listCodes lists the catalogue by its groups.
-func (a *app) listCodes(asJSON bool) error {
+func (a *explainCommands) listCodes(asJSON bool) error {
 	entries := catalogue.Entries()
 	if asJSON {
 		return a.document(struct {

@@ -27,16 +27,16 @@ func (o *functionOptions) moduleFlag(cmd *cobra.Command) {
 }
 
 // folders returns the package directories as absolute paths: the given ones, then those of the CDK app around the working directory.
-func (o *functionOptions) folders(a *app) ([]string, error) {
+func (o *functionOptions) folders(w *workdir) ([]string, error) {
 	var list []string
 	for _, given := range o.modules {
-		path := a.path(given)
+		path := w.path(given)
 		if info, err := os.Stat(path); err != nil || !info.IsDir() {
 			return nil, usagef("give a directory, such as the node_modules that npm creates", "--node-modules: no directory %s", given)
 		}
 		list = append(list, path)
 	}
-	return append(list, appModules(a.path("."))...), nil
+	return append(list, appModules(w.path("."))...), nil
 }
 
 // appModules returns the node_modules directories of the CDK app that contains dir: the one next to cdk.json, then those of its parent

@@ -22,7 +22,18 @@ type generateOptions struct {
 	types                       []string
 }
 
-func (a *app) generateCommand() *cobra.Command {
+// generateCommands are the commands that write code and documents from the schema of a provider.
+type generateCommands struct {
+	*targets
+}
+
+func (a *generateCommands) commands() []*cobra.Command {
+	return []*cobra.Command{
+		a.generateCommand(),
+	}
+}
+
+func (a *generateCommands) generateCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "generate",
 		Short: "Write typed constructs and a reference from a provider's schema, or the schema of pintle.yaml",
@@ -61,7 +72,7 @@ line of pintle.yaml names it:
   pintle generate project-schema > .pintle.schema.json
   # yaml-language-server: $schema=.pintle.schema.json`,
 		Args: cobra.NoArgs,
-		RunE: a.command(func(context.Context, []string) error {
+		RunE: runE(func(context.Context, []string) error {
 			_, err := a.stdout.Write(project.Schema)
 			return err
 		}),
@@ -70,11 +81,11 @@ line of pintle.yaml names it:
 }
 
 // generateFrom returns the command that writes one format.
-func (a *app) generateFrom(name, short, long string, format func(*generateOptions) (generate.Format, error)) *cobra.Command {
+func (a *generateCommands) generateFrom(name, short, long string, format func(*generateOptions) (generate.Format, error)) *cobra.Command {
 	var o generateOptions
 	cmd := &cobra.Command{
 		Use: name + " TARGET", Short: short, Long: long, Args: cobra.ExactArgs(1),
-		RunE: a.command(func(ctx context.Context, args []string) error {
+		RunE: runE(func(ctx context.Context, args []string) error {
 			f, err := format(&o)
 			if err != nil {
 				return usageError(err)
@@ -97,7 +108,7 @@ func (a *app) generateFrom(name, short, long string, format func(*generateOption
 }
 
 // generate writes the files of the resource types, or prints the only one.
-func (a *app) generate(ctx context.Context, o *generateOptions, f generate.Format, target string) error {
+func (a *generateCommands) generate(ctx context.Context, o *generateOptions, f generate.Format, target string) error {
 	text, err := a.schemaOf(ctx, o, target)
 	if err != nil {
 		return err
@@ -133,7 +144,7 @@ func (a *app) generate(ctx context.Context, o *generateOptions, f generate.Forma
 }
 
 // schemaOf returns the schema document of a provider, which is asked for it, or of a file.
-func (a *app) schemaOf(ctx context.Context, o *generateOptions, target string) ([]byte, error) {
+func (a *generateCommands) schemaOf(ctx context.Context, o *generateOptions, target string) ([]byte, error) {
 	if target == "-" || filepath.Ext(target) == ".json" {
 		text, err := a.schemaFile(target)
 		if err != nil {
@@ -145,7 +156,7 @@ func (a *app) schemaOf(ctx context.Context, o *generateOptions, target string) (
 	if err != nil {
 		return nil, err
 	}
-	runtime, err := a.newSchemaRuntime(a.regionOr(""), nil)
+	runtime, err := newSchemaRuntime(a.building, a.regionOr(""), nil)
 	if err != nil {
 		return nil, failed(err)
 	}
@@ -165,7 +176,7 @@ func (a *app) schemaOf(ctx context.Context, o *generateOptions, target string) (
 }
 
 // schemaFile reads a schema document from a file, or from standard input.
-func (a *app) schemaFile(name string) ([]byte, error) {
+func (a *generateCommands) schemaFile(name string) ([]byte, error) {
 	if name == "-" {
 		return readAll(a.stdin, "standard input", schema.MaxSize)
 	}

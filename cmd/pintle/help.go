@@ -41,7 +41,7 @@ const (
 	narrowWidth = 40
 )
 
-// grouped puts the commands into groups, and gives every command the help of [app.printHelp].
+// grouped puts the commands into groups, and gives every command the help of [terminal.printHelp].
 func (a *app) grouped(root *cobra.Command) {
 	root.AddGroup(&cobra.Group{ID: groupStacks, Title: "Stacks:"},
 		&cobra.Group{ID: groupProviders, Title: "Providers and templates:"},
@@ -60,25 +60,16 @@ func (a *app) grouped(root *cobra.Command) {
 	})
 }
 
-// width returns the number of columns that help texts may have.
-func (a *app) width() int {
-	if a.screen == nil {
-		return pipeWidth
-	}
-	columns, _ := a.screen.Size()
-	return max(columns, narrowWidth)
-}
-
-func (a *app) printHelp(out io.Writer, cmd *cobra.Command) {
+func (t *terminal) printHelp(out io.Writer, cmd *cobra.Command) {
 	text := cmd.Long
 	if text == "" {
 		text = cmd.Short
 	}
-	fmt.Fprintf(out, "%s\n\n", reflow(strings.TrimSpace(text), a.width()))
-	a.printUsage(out, cmd)
+	fmt.Fprintf(out, "%s\n\n", reflow(strings.TrimSpace(text), t.width()))
+	t.printUsage(out, cmd)
 }
 
-func (a *app) printUsage(out io.Writer, cmd *cobra.Command) {
+func (t *terminal) printUsage(out io.Writer, cmd *cobra.Command) {
 	fmt.Fprintf(out, "Usage:\n  %s\n", cmd.UseLine())
 	if cmd.HasAvailableSubCommands() {
 		fmt.Fprintf(out, "  %s COMMAND\n", cmd.CommandPath())
@@ -103,7 +94,7 @@ func (a *app) printUsage(out io.Writer, cmd *cobra.Command) {
 		flags *pflag.FlagSet
 	}{{"Flags", &common}, {"Advanced flags", &advanced}, {"ROS flags", &ros}} {
 		if part.flags.HasAvailableFlags() {
-			fmt.Fprintf(out, "\n%s:\n%s", part.title, part.flags.FlagUsagesWrapped(a.width()))
+			fmt.Fprintf(out, "\n%s:\n%s", part.title, part.flags.FlagUsagesWrapped(t.width()))
 		}
 	}
 	if cmd.HasAvailableSubCommands() {

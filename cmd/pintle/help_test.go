@@ -16,7 +16,9 @@ import (
 func helpAt(t *testing.T, width int, args ...string) string {
 	t.Helper()
 	var out bytes.Buffer
-	a := &app{stdout: &out, stderr: &out, getenv: func(string) string { return "" }, cwd: t.TempDir()}
+	a := newApp(&shell{
+		terminal: terminal{stdout: &out, stderr: &out}, variables: variables{func(string) string { return "" }}, workdir: workdir{t.TempDir()},
+	})
 	if width > 0 {
 		a.screen = &display.Screen{Size: func() (int, int) { return width, 24 }}
 	}

@@ -12,7 +12,7 @@ import (
 	"github.com/pintle-dev/pintle/internal/language/template"
 )
 
-func (a *app) importCommand() *cobra.Command {
+func (a *changeCommands) importCommand() *cobra.Command {
 	var o deployOptions
 	cmd := &cobra.Command{
 		Use:   "import [DIR | STACK] LOGICAL_ID PHYSICAL_ID",
@@ -29,7 +29,7 @@ an Update or a Delete. To compare the resource with the template, run "pintle dr
 		Example: `  pintle import shop Certificate cert-7
   pintle import . Certificate cert-7`,
 		Args: cobra.RangeArgs(2, 3),
-		RunE: a.command(func(ctx context.Context, args []string) error {
+		RunE: runE(func(ctx context.Context, args []string) error {
 			where, of := "", args
 			if len(args) == 3 {
 				where, of = args[0], args[1:]
@@ -43,16 +43,16 @@ an Update or a Delete. To compare the resource with the template, run "pintle dr
 		_ = cmd.Flags().MarkHidden(name) // it was defined a moment ago
 	}
 	o.functions.flags(cmd)
-	cmd.ValidArgsFunction = a.completeStack
+	cmd.ValidArgsFunction = a.complete.stack
 	return cmd
 }
 
-func (a *app) importResource(ctx context.Context, o *deployOptions, where string, of stacks.Import) error {
+func (a *changeCommands) importResource(ctx context.Context, o *deployOptions, where string, of stacks.Import) error {
 	c, err := a.change("import", &o.changeOptions, where)
 	if err != nil {
 		return err
 	}
-	if c.modules, err = o.functions.folders(a); err != nil {
+	if c.modules, err = o.functions.folders(&a.workdir); err != nil {
 		return err
 	}
 	c.functions, c.ros = true, &o.ros
@@ -69,7 +69,7 @@ func (a *app) importResource(ctx context.Context, o *deployOptions, where string
 	}
 	t, err := want.parsed()
 	if err != nil {
-		return want.refused(a, err.Error(), true)
+		return want.refused(a.shell, err.Error(), true)
 	}
 	resource := t.Resource(of.Logical)
 	if resource == nil {
@@ -80,38 +80,38 @@ func (a *app) importResource(ctx context.Context, o *deployOptions, where string
 		if err := s.provide(ctx, want.providers); err != nil {
 			return err
 		}
-		return s.importResource(ctx, c, want, of)
+		return (&rollout{s, want}).importResource(ctx, c, of)
 	})
 }
 
 // importResource imports a resource and watches the operation.
-func (s *session) importResource(ctx context.Context, c change, want desired, of stacks.Import) error {
-	s.speak(want.language)
-	service, ok := s.stacks.(*stacks.CloudFormation)
+func (o *rollout) importResource(ctx context.Context, c change, of stacks.Import) error {
+	o.speak(o.want.language)
+	service, ok := o.stacks.(*stacks.CloudFormation)
 	if !ok {
 		return errors.New("the session does not speak CloudFormation")
 	}
 	var kept []string
-	stack, err := s.stacks.Stack(ctx, want.stack)
+	stack, err := o.stacks.Stack(ctx, o.want.stack)
 	switch {
 	case errors.Is(err, stacks.ErrNone):
 	case err != nil:
 		return err
 	case stack.State == stacks.Working:
-		return failed(fmt.Errorf("stack %s has an operation in progress (%s)", want.stack, stack.Status),
-			"watch it with: "+c.look("events", want.stack)+" --follow")
+		return failed(fmt.Errorf("stack %s has an operation in progress (%s)", o.want.stack, stack.Status),
+			"watch it with: "+c.look("events", o.want.stack)+" --follow")
 	default:
-		if kept, err = s.kept(ctx, want, stack); err != nil {
+		if kept, err = o.kept(ctx, stack); err != nil {
 			return err
 		}
 	}
-	s.begun = true
-	id, err := service.Import(ctx, want.submitted(kept), of)
+	o.begun = true
+	id, err := service.Import(ctx, o.want.submitted(kept), of)
 	if message, refused := stacks.Refusal(err); refused {
 		err = errors.New(message)
 	}
 	if err != nil {
 		return failed(fmt.Errorf("%s cannot be imported as %s: %w", of.Physical, of.Logical, err))
 	}
-	return s.follow(ctx, c.place, want.stack, id, "import", c.result, c.asJSON)
+	return o.follow(ctx, c.place, o.want.stack, id, "import", c.result, c.asJSON)
 }

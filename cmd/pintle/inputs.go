@@ -142,10 +142,10 @@ func sortedKeys[V any](m map[string]V) []string {
 
 // templateText reads the template: the one given, or the project's, or the one that lies in the directory. What its nested
 // stacks name as files is in the text.
-func (a *app) templateText(p place, given string, readFile fileReader) (text, path string, err error) {
+func (w *workdir) templateText(p place, given string, readFile fileReader) (text, path string, err error) {
 	switch {
 	case given != "":
-		path = a.path(given)
+		path = w.path(given)
 	case p.project != nil && p.project.Template != "":
 		path = p.project.Template
 	default:
@@ -165,7 +165,7 @@ func (a *app) templateText(p place, given string, readFile fileReader) (text, pa
 		return "", path, usagef("set it with --template", "template: %w", err)
 	}
 	if len(bytes.TrimSpace(read)) == 0 {
-		return "", path, usagef("a template needs a Resources section with at least one member", "template %s is empty", a.short(path))
+		return "", path, usagef("a template needs a Resources section with at least one member", "template %s is empty", w.short(path))
 	}
 	text, err = bundle.Pack(string(read), path, func(path string) ([]byte, error) { return readFile(path, bundle.MaxBytes) })
 	if err != nil {
@@ -173,7 +173,7 @@ func (a *app) templateText(p place, given string, readFile fileReader) (text, pa
 	}
 	if limit := maxTemplateOf(language); len(text) > limit {
 		return "", path, usagef("upload the templates of nested stacks where the server can fetch them, and use their URLs",
-			"template %s, including its nested stacks, has %d bytes; the limit is %d", a.short(path), len(text), limit)
+			"template %s, including its nested stacks, has %d bytes; the limit is %d", w.short(path), len(text), limit)
 	}
 	return text, path, nil
 }

@@ -26,27 +26,6 @@ func (o *keyOptions) flags(flags *pflag.FlagSet) {
 	fromEnvironment(flags, "key-file", "key-command")
 }
 
-// keySource returns where the keys come from: flags, or the environment.
-func (a *app) keySource(o keyOptions) (node.KeySource, error) {
-	if o == (keyOptions{}) {
-		o = keyOptions{file: a.getenv("PINTLE_KEY_FILE"), command: a.getenv("PINTLE_KEY_COMMAND")}
-	}
-	source := node.KeySource{File: o.file, Command: o.command, Text: a.getenv("PINTLE_KEYS")}
-	set := 0
-	for _, is := range []bool{source.File != "", source.Command != "", source.Text != ""} {
-		if is {
-			set++
-		}
-	}
-	if set > 1 {
-		return source, usagef("use only one of --key-file, --key-command and PINTLE_KEYS", "keys are set in more than one place")
-	}
-	if source.File != "" {
-		source.File = a.path(source.File)
-	}
-	return source, nil
-}
-
 type keysOptions struct {
 	connection connection
 	project    string
@@ -54,7 +33,18 @@ type keysOptions struct {
 	output     string
 }
 
-func (a *app) keysCommand() *cobra.Command {
+// keyCommands are the commands about the keys that encrypt secrets in the database.
+type keyCommands struct {
+	*connector
+}
+
+func (a *keyCommands) commands() []*cobra.Command {
+	return []*cobra.Command{
+		a.keysCommand(),
+	}
+}
+
+func (a *keyCommands) keysCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "keys",
 		Short: "Change the keys that encrypt the secrets in the database",
@@ -87,13 +77,13 @@ with both can read the secrets.`,
 	return cmd
 }
 
-func (a *app) keysSubcommand(
+func (a *keyCommands) keysSubcommand(
 	use, short string, args cobra.PositionalArgs, run func(context.Context, *keysOptions, place, []string) error,
 ) *cobra.Command {
 	var o keysOptions
 	cmd := &cobra.Command{
 		Use: use, Short: short, Args: args,
-		RunE: a.command(func(ctx context.Context, args []string) error {
+		RunE: runE(func(ctx context.Context, args []string) error {
 			p, err := a.locate(o.project, o.connection.data)
 			if err != nil {
 				return err
@@ -113,7 +103,7 @@ func (a *app) keysSubcommand(
 }
 
 // keyFile returns the path of the key file, which must be where the keys come from.
-func (a *app) keyFile(o *keysOptions, p place) (string, error) {
+func (a *keyCommands) keyFile(o *keysOptions, p place) (string, error) {
 	source, err := a.keySource(keyOptions{file: o.file})
 	switch {
 	case err != nil:
@@ -127,7 +117,7 @@ func (a *app) keyFile(o *keysOptions, p place) (string, error) {
 }
 
 // editKeys changes the key file.
-func (a *app) editKeys(o *keysOptions, p place, edit func([]store.Key) ([]store.Key, error)) (file string, err error) {
+func (a *keyCommands) editKeys(o *keysOptions, p place, edit func([]store.Key) ([]store.Key, error)) (file string, err error) {
 	if file, err = a.keyFile(o, p); err != nil {
 		return "", err
 	}
@@ -140,7 +130,7 @@ func (a *app) editKeys(o *keysOptions, p place, edit func([]store.Key) ([]store.
 	return file, nil
 }
 
-func (a *app) keysRotate(_ context.Context, o *keysOptions, p place, _ []string) error {
+func (a *keyCommands) keysRotate(_ context.Context, o *keysOptions, p place, _ []string) error {
 	key := store.GenerateKey()
 	file, err := a.editKeys(o, p, func(keys []store.Key) ([]store.Key, error) {
 		return append([]store.Key{key}, keys...), nil
@@ -153,7 +143,7 @@ func (a *app) keysRotate(_ context.Context, o *keysOptions, p place, _ []string)
 	return nil
 }
 
-func (a *app) keysAdd(_ context.Context, o *keysOptions, p place, _ []string) error {
+func (a *keyCommands) keysAdd(_ context.Context, o *keysOptions, p place, _ []string) error {
 	key := store.GenerateKey()
 	file, err := a.editKeys(o, p, func(keys []store.Key) ([]store.Key, error) { return append(keys, key), nil })
 	if err != nil {
@@ -164,7 +154,7 @@ func (a *app) keysAdd(_ context.Context, o *keysOptions, p place, _ []string) er
 	return nil
 }
 
-func (a *app) keysUse(_ context.Context, o *keysOptions, p place, args []string) error {
+func (a *keyCommands) keysUse(_ context.Context, o *keysOptions, p place, args []string) error {
 	file, err := a.editKeys(o, p, func(keys []store.Key) ([]store.Key, error) {
 		at, err := findKey(keys, args[0])
 		if err != nil {
@@ -181,7 +171,7 @@ func (a *app) keysUse(_ context.Context, o *keysOptions, p place, args []string)
 	return nil
 }
 
-func (a *app) keysDrop(ctx context.Context, o *keysOptions, p place, args []string) (err error) {
+func (a *keyCommands) keysDrop(ctx context.Context, o *keysOptions, p place, args []string) (err error) {
 	if _, err := a.keyFile(o, p); err != nil { // before anything is asked
 		return err
 	}
@@ -223,7 +213,7 @@ func findKey(keys []store.Key, id string) (int, error) {
 }
 
 // keysReader connects to the engine to ask it about keys.
-func (a *app) keysReader(ctx context.Context, o *keysOptions, p place) (*session, error) {
+func (a *keyCommands) keysReader(ctx context.Context, o *keysOptions, p place) (*session, error) {
 	s, ok, err := a.readerWith(ctx, o.connection, p.data, keyOptions{file: o.file}, referenceOptions{}, nil, nil)
 	if err == nil && !ok {
 		err = failed(fmt.Errorf("no database in %s, so it is unknown which keys are needed", a.short(p.data)),
@@ -248,7 +238,7 @@ var keyStates = map[string]string{
 	"missing": "needed but missing from the key file: put it back",
 }
 
-func (a *app) keysStatus(ctx context.Context, o *keysOptions, p place, _ []string) (err error) {
+func (a *keyCommands) keysStatus(ctx context.Context, o *keysOptions, p place, _ []string) (err error) {
 	asJSON, err := wantJSON(o.output)
 	if err != nil {
 		return err

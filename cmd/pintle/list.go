@@ -44,7 +44,7 @@ type stackDocument struct {
 	Deleted     *time.Time `json:"deleted,omitempty"`
 }
 
-func (a *app) listCommand() *cobra.Command {
+func (a *showCommands) listCommand() *cobra.Command {
 	var o readOptions
 	all := false
 	cmd := &cobra.Command{
@@ -54,14 +54,14 @@ func (a *app) listCommand() *cobra.Command {
 stacks are listed for the region of each. With --all the list includes deleted stacks,
 and the id of each stack.`,
 		Args: cobra.NoArgs,
-		RunE: a.command(func(ctx context.Context, _ []string) error { return a.list(ctx, &o, all) }),
+		RunE: runE(func(ctx context.Context, _ []string) error { return a.list(ctx, &o, all) }),
 	}
 	o.flags(cmd)
 	cmd.Flags().BoolVar(&all, "all", false, "include deleted stacks, and show ids")
 	return cmd
 }
 
-func (a *app) list(ctx context.Context, o *readOptions, all bool) error {
+func (a *showCommands) list(ctx context.Context, o *readOptions, all bool) error {
 	asJSON, err := wantJSON(o.output)
 	if err != nil {
 		return err

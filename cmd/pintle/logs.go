@@ -24,7 +24,7 @@ type logOptions struct {
 	tail               int
 }
 
-func (a *app) logsCommand() *cobra.Command {
+func (a *showCommands) logsCommand() *cobra.Command {
 	var o logOptions
 	cmd := &cobra.Command{
 		Use:   "logs [STACK | DIR] [LOGICAL_ID]",
@@ -38,7 +38,7 @@ Pintle stores the lines of providers and functions that it runs itself, without 
 for 30 days. It keeps 4 MiB for each of 16 groups of stacks and removes the oldest lines
 first. For a deleted stack, use the id that "pintle list --all" shows.`,
 		Args: cobra.MaximumNArgs(2),
-		RunE: a.command(func(ctx context.Context, args []string) error {
+		RunE: runE(func(ctx context.Context, args []string) error {
 			resource := ""
 			if len(args) == 2 {
 				resource = args[1]
@@ -47,7 +47,7 @@ first. For a deleted stack, use the id that "pintle list --all" shows.`,
 		}),
 	}
 	o.flags(cmd)
-	cmd.ValidArgsFunction = a.completeStack
+	cmd.ValidArgsFunction = a.complete.stack
 	flags := cmd.Flags()
 	flags.BoolVarP(&o.follow, "follow", "f", false, "continue until interrupted")
 	flags.BoolVarP(&o.timestamps, "timestamps", "t", false, "show the time of each line")
@@ -56,7 +56,7 @@ first. For a deleted stack, use the id that "pintle list --all" shows.`,
 }
 
 // logs shows the stored lines of a stack, and with --follow those that come.
-func (a *app) logs(ctx context.Context, o *logOptions, given, resource string) error {
+func (a *showCommands) logs(ctx context.Context, o *logOptions, given, resource string) error {
 	asJSON, err := wantJSON(o.output)
 	switch {
 	case err != nil:
@@ -77,7 +77,7 @@ func (a *app) logs(ctx context.Context, o *logOptions, given, resource string) e
 	if err != nil {
 		return errors.Join(err, s.close())
 	}
-	r := logReader{stack: stack.ID, resource: resource, tail: o.tail}
+	r := logReader{connector: a.connector, stack: stack.ID, resource: resource, tail: o.tail}
 	lines := []operator.LogLine{}
 	show := func(page []operator.LogLine) {
 		if asJSON {
@@ -112,7 +112,7 @@ func (a *app) logs(ctx context.Context, o *logOptions, given, resource string) e
 }
 
 // printLine shows a line, and unless only one resource is shown, the resource that it belongs to.
-func (a *app) printLine(line operator.LogLine, resource string, timestamps bool) {
+func (a *showCommands) printLine(line operator.LogLine, resource string, timestamps bool) {
 	text := display.Clean(line.Text)
 	if resource == "" {
 		text = fmt.Sprintf("%s | %s", line.Logical, text)
@@ -125,6 +125,8 @@ func (a *app) printLine(line operator.LogLine, resource string, timestamps bool)
 
 // logReader reads the lines of a stack, each once.
 type logReader struct {
+	connector *connector
+
 	stack, resource, after string
 	tail                   int
 	any                    bool // a line was read
@@ -153,7 +155,6 @@ func (r *logReader) read(ctx context.Context, s *session, show func([]operator.L
 // follow shows the lines that come, until ctx ends. It does not hold a data directory that no engine works on, so that other commands can
 // become the engine, and finds the engine that does.
 func (r *logReader) follow(ctx context.Context, s *session, o *logOptions, p place, show func([]operator.LogLine)) error {
-	a := s.app
 	for {
 		var err error
 		if s != nil && s.here != nil {
@@ -167,7 +168,7 @@ func (r *logReader) follow(ctx context.Context, s *session, o *logOptions, p pla
 			break
 		}
 		if s == nil {
-			found, ok, err := a.reader(ctx, o.connection, p.data)
+			found, ok, err := r.connector.reader(ctx, o.connection, p.data)
 			if ctx.Err() != nil {
 				break
 			}

@@ -19,8 +19,8 @@ func run() int {
 	if err != nil {
 		cwd = "."
 	}
-	a := &app{
-		stdin: os.Stdin, stdout: os.Stdout, stderr: os.Stderr, getenv: os.Getenv, cwd: cwd, screen: terminal(os.Stdout),
-	}
-	return a.run(ctx, os.Args[1:])
+	return newApp(&shell{
+		terminal:  terminal{stdin: os.Stdin, stdout: os.Stdout, stderr: os.Stderr, screen: screenOf(os.Stdout)},
+		variables: variables{os.Getenv}, workdir: workdir{cwd},
+	}).run(ctx, os.Args[1:])
 }

@@ -11,7 +11,20 @@ import (
 	"github.com/pintle-dev/pintle/cmd/pintle/internal/manual"
 )
 
-func (a *app) manCommand() *cobra.Command {
+// manualCommands are the commands that describe the program itself.
+type manualCommands struct {
+	*shell
+
+	root func() *cobra.Command
+}
+
+func (a *manualCommands) commands() []*cobra.Command {
+	return []*cobra.Command{
+		a.manCommand(), a.versionCommand(),
+	}
+}
+
+func (a *manualCommands) manCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "man DIR",
 		Short: "Write a manual page for each command",
@@ -22,11 +35,11 @@ page per command, such as pintle-deploy.1. To read one:
 
 Release archives contain them.`,
 		Args: cobra.ExactArgs(1),
-		RunE: a.command(func(_ context.Context, args []string) error { return a.man(args[0]) }),
+		RunE: runE(func(_ context.Context, args []string) error { return a.man(args[0]) }),
 	}
 }
 
-func (a *app) man(into string) error {
+func (a *manualCommands) man(into string) error {
 	into = a.path(into)
 	if err := os.MkdirAll(into, 0o755); err != nil {
 		return failed(fmt.Errorf("manual pages: %w", err))

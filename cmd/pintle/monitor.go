@@ -26,7 +26,7 @@ func (o *monitorOptions) flags(cmd *cobra.Command) {
 	flags.StringVar(&o.auditLog, "audit-log", "", "`FILE` for the audit log, one line of JSON per requested change; - is standard output; reopened on SIGHUP")
 }
 
-func (o *monitorOptions) apply(a *app, c *node.Config) (err error) {
+func (o *monitorOptions) apply(w *workdir, c *node.Config) (err error) {
 	c.Metrics.Listen = o.metrics
 	if o.metrics != "" {
 		if _, _, err := net.SplitHostPort(o.metrics); err != nil {
@@ -34,7 +34,7 @@ func (o *monitorOptions) apply(a *app, c *node.Config) (err error) {
 		}
 	}
 	if o.tokenFile != "" {
-		if c.Metrics.Token, err = metrics.ReadToken(a.path(o.tokenFile)); err != nil {
+		if c.Metrics.Token, err = metrics.ReadToken(w.path(o.tokenFile)); err != nil {
 			return usagef("", "--metrics-token-file: %w", err)
 		}
 	}
@@ -42,15 +42,15 @@ func (o *monitorOptions) apply(a *app, c *node.Config) (err error) {
 }
 
 // openAudit opens the audit log, and has it opened again at every SIGHUP until it is closed. Without one it returns nil.
-func (o *monitorOptions) openAudit(a *app, log *slog.Logger) (_ *audit.Log, closeLog func() error, err error) {
+func (o *monitorOptions) openAudit(sh *shell, log *slog.Logger) (_ *audit.Log, closeLog func() error, err error) {
 	if o.auditLog == "" {
 		return nil, func() error { return nil }, nil
 	}
 	path := o.auditLog
 	if path != "-" {
-		path = a.path(path)
+		path = sh.path(path)
 	}
-	audited, err := audit.Open(path, a.stdout)
+	audited, err := audit.Open(path, sh.stdout)
 	if err != nil {
 		return nil, nil, usagef("", "--audit-log: %w", err)
 	}

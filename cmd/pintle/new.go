@@ -21,7 +21,18 @@ type newOptions struct {
 	aws                bool
 }
 
-func (a *app) newCommand() *cobra.Command {
+// authorCommands are the commands for authors of providers that need neither an engine nor the provider.
+type authorCommands struct {
+	*shell
+}
+
+func (a *authorCommands) commands() []*cobra.Command {
+	return []*cobra.Command{
+		a.newCommand(), a.recordCommand(), a.statemachineCommand(),
+	}
+}
+
+func (a *authorCommands) newCommand() *cobra.Command {
 	var o newOptions
 	cmd := &cobra.Command{
 		Use:   "new NAME",
@@ -35,7 +46,7 @@ pintle.yaml. It builds, passes its test and is ready to deploy.
 While the module ` + scaffold.SDK + ` is not published, go.mod refers to
 a clone of it: the one that this program was built from, or the one in --pintle.`,
 		Args: cobra.ExactArgs(1),
-		RunE: a.command(func(_ context.Context, args []string) error { return a.create(&o, args[0]) }),
+		RunE: runE(func(_ context.Context, args []string) error { return a.create(&o, args[0]) }),
 	}
 	flags := cmd.Flags()
 	flags.StringVar(&o.module, "module", "", "`PATH` of the Go module")
@@ -45,7 +56,7 @@ a clone of it: the one that this program was built from, or the one in --pintle.
 	return cmd
 }
 
-func (a *app) create(o *newOptions, name string) error {
+func (a *authorCommands) create(o *newOptions, name string) error {
 	c := scaffold.Config{Name: name, Module: o.module, AWS: o.aws}
 	switch source := a.source(); {
 	case o.clone != "":
@@ -89,7 +100,7 @@ func (a *app) create(o *newOptions, name string) error {
 }
 
 // source returns the clone that this program was built from, or "" if there is no such clone any more.
-func (a *app) source() string {
+func (a *authorCommands) source() string {
 	_, file, _, ok := runtime.Caller(0)
 	if !ok || !filepath.IsAbs(file) || strings.Contains(file, "@") { // of a module in the cache
 		return ""

@@ -12,7 +12,7 @@ import (
 // follow watches an operation that this command began, to its end, and reports it.
 func (s *session) follow(ctx context.Context, p place, name, id, action string, r *result, asJSON bool) error {
 	r.Action = action
-	began := s.app.now()
+	began := s.now()
 	c, err := s.watch(ctx, p, name, id, asJSON)
 	r.Events = append(r.Events, eventDocuments(c.events)...)
 	if err != nil {
@@ -21,18 +21,18 @@ func (s *session) follow(ctx context.Context, p place, name, id, action string, 
 	r.take(c.stack)
 	r.Audit = s.remarks(ctx, c.stack.ID, c.events)
 	if !asJSON {
-		s.app.printRemarks(r.Audit, p.look("events", name)+" --audit")
+		s.printRemarks(r.Audit, p.look("events", name)+" --audit")
 	}
 	if !reached(action, c.stack.State) {
 		return s.broken(ctx, p, name, c, r)
 	}
 	for _, e := range givenUp(c.events) {
-		s.app.say("note: %s (%s) could not be deleted and was abandoned: %s", e.Logical, e.Physical, firstLineOf(e.Reason))
+		s.say("note: %s (%s) could not be deleted and was abandoned: %s", e.Logical, e.Physical, firstLineOf(e.Reason))
 	}
 	if !asJSON {
-		fmt.Fprintf(s.app.stdout, "\nstack %s was %s in %s\n", name, participle(action), display.Span(s.app.now().Sub(began)))
+		fmt.Fprintf(s.stdout, "\nstack %s was %s in %s\n", name, participle(action), display.Span(s.now().Sub(began)))
 		if action != "delete" {
-			s.app.printOutputs(c.stack)
+			s.printOutputs(c.stack)
 		}
 	}
 	return nil
@@ -60,13 +60,13 @@ func (s *session) remarks(ctx context.Context, stack string, events []stacks.Eve
 const maxRemarks = 10
 
 // printRemarks lists remarks; all is the command that shows the whole list.
-func (a *app) printRemarks(remarks []auditDocument, all string) {
+func (t *terminal) printRemarks(remarks []auditDocument, all string) {
 	for i, entry := range remarks {
 		if i == maxRemarks {
-			fmt.Fprintf(a.stdout, "note: %d more: %s\n", len(remarks)-maxRemarks, all)
+			fmt.Fprintf(t.stdout, "note: %d more: %s\n", len(remarks)-maxRemarks, all)
 			return
 		}
-		fmt.Fprintf(a.stdout, "note: %s: %s\n", entry.Logical, display.Clean(entry.Text))
+		fmt.Fprintf(t.stdout, "note: %s: %s\n", entry.Logical, display.Clean(entry.Text))
 	}
 }
 

@@ -15,7 +15,7 @@ import (
 	"github.com/pintle-dev/pintle/internal/api/operator"
 )
 
-func (a *app) outputsCommand() *cobra.Command {
+func (a *showCommands) outputsCommand() *cobra.Command {
 	var o readOptions
 	var secrets bool
 	cmd := &cobra.Command{
@@ -30,7 +30,7 @@ them: the user of the data directory, or on a server an access key with
 pintle_console = operator. Each read is recorded in the stack's audit list, and in
 the log of "pintle serve --audit-log".`,
 		Args: cobra.MaximumNArgs(2),
-		RunE: a.command(func(ctx context.Context, args []string) error {
+		RunE: runE(func(ctx context.Context, args []string) error {
 			name := ""
 			if len(args) == 2 {
 				name = args[1]
@@ -40,14 +40,14 @@ the log of "pintle serve --audit-log".`,
 	}
 	o.flags(cmd)
 	cmd.Flags().BoolVar(&secrets, "show-secrets", false, "show secret outputs in clear text")
-	cmd.ValidArgsFunction = a.completeStack
+	cmd.ValidArgsFunction = a.complete.stack
 	return cmd
 }
 
 // outputValue is an output as it is printed.
 type outputValue struct{ name, text string }
 
-func (a *app) showOutputs(ctx context.Context, o *readOptions, given, output string, secrets bool) error {
+func (a *showCommands) showOutputs(ctx context.Context, o *readOptions, given, output string, secrets bool) error {
 	asJSON, err := wantJSON(o.output)
 	if err != nil {
 		return err

@@ -38,11 +38,11 @@ type place struct {
 }
 
 // locate finds out where a command works. dir is empty for the current directory.
-func (a *app) locate(dir, data string) (place, error) {
-	p := place{dir: a.path(dir), given: dir, dataGiven: data}
+func (w *workdir) locate(dir, data string) (place, error) {
+	p := place{dir: w.path(dir), given: dir, dataGiven: data}
 	// Who names the data may stand anywhere: with sudo -u in a directory of someone else, where nothing can be looked for.
 	if _, err := os.Stat(filepath.Join(p.dir, project.FileName)); dir == "" && data != "" && errors.Is(err, fs.ErrPermission) {
-		p.data = a.path(data)
+		p.data = w.path(data)
 		return p, nil
 	}
 	info, err := os.Stat(p.dir)
@@ -60,18 +60,18 @@ func (a *app) locate(dir, data string) (place, error) {
 	}
 	switch {
 	case data != "":
-		p.data = a.path(data)
+		p.data = w.path(data)
 	case p.project != nil:
 		p.data = filepath.Join(p.dir, dataName)
 	default:
-		p.data = filepath.Join(a.cwd, dataName)
+		p.data = filepath.Join(w.cwd, dataName)
 	}
 	return p, nil
 }
 
 // target reads the argument of a command that changes a stack: a directory, or the name of a stack. Both are empty if the argument is.
-func (a *app) target(argument string) (dir, stack string) {
-	if argument == "" || strings.ContainsAny(argument, `/\`) || isDirectory(a.path(argument)) || !stackName.MatchString(argument) {
+func (w *workdir) target(argument string) (dir, stack string) {
+	if argument == "" || strings.ContainsAny(argument, `/\`) || isDirectory(w.path(argument)) || !stackName.MatchString(argument) {
 		return argument, ""
 	}
 	return "", argument
@@ -79,14 +79,14 @@ func (a *app) target(argument string) (dir, stack string) {
 
 // readTarget reads the argument of a command that shows a stack. A word is the name of a stack here. It is a directory only if it has a
 // pintle.yaml, and no stacks are stored here.
-func (a *app) readTarget(o *readOptions, argument string) (dir, stack string) {
+func (w *workdir) readTarget(o *readOptions, argument string) (dir, stack string) {
 	elsewhere := o.project != "" || o.data != "" || o.endpoint != ""
 	switch {
 	case argument == "" || elsewhere:
 		return "", argument
-	case argument == "." || argument == ".." || strings.ContainsAny(argument, `/\`) && isDirectory(a.path(argument)):
+	case argument == "." || argument == ".." || strings.ContainsAny(argument, `/\`) && isDirectory(w.path(argument)):
 		return argument, ""
-	case isFile(filepath.Join(a.path(argument), project.FileName)) && !isDirectory(a.path(dataName)):
+	case isFile(filepath.Join(w.path(argument), project.FileName)) && !isDirectory(w.path(dataName)):
 		return argument, ""
 	}
 	return "", argument
@@ -223,16 +223,6 @@ func (c *connection) flags(flags *pflag.FlagSet) {
 	flags.StringVar(&c.region, "region", "", "`NAME` of the stack's region (default: AWS_REGION, or us-east-1; for ROS ALIBABA_CLOUD_REGION_ID, or cn-hangzhou)")
 	flags.StringVar(&c.dialect, "dialect", "", "dialect of the stack, as `NAME`: cloudformation or ros (default: that of the existing stack or of the template)")
 	fromEnvironment(flags, "data", "endpoint", "region")
-}
-
-// regionOr returns the region that was asked for.
-func (a *app) regionOr(given string) string {
-	for _, region := range []string{given, a.getenv("AWS_REGION"), a.getenv("AWS_DEFAULT_REGION")} {
-		if region != "" {
-			return region
-		}
-	}
-	return "us-east-1"
 }
 
 func outputFlag(cmd *cobra.Command, output *string) {

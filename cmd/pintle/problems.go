@@ -58,7 +58,7 @@ func (p *problems) documents() []problemDocument {
 // check returns everything that is known to be wrong with the template, as validate does, before anything is built, created or deleted.
 // The engine answers as the service does, with the first problem and often without its place. Types, and values of parameters that are
 // not given, are left to the engine: it may have more types, and the stack may have other values.
-func (w desired) check(ctx context.Context, a *app, region string) (err error) {
+func (w desired) check(ctx context.Context, sh *shell, region string) (err error) {
 	file := diagnosis.File{Language: w.language}
 	t, found := examine(w.template, template.Unlimited())
 	file.Add(diagnosis.Err, found)
@@ -76,7 +76,7 @@ func (w desired) check(ctx context.Context, a *app, region string) (err error) {
 			}
 		}
 		// The engine reports problems with the parameters.
-		partial, bad := w.foreseen(t, a.region(w.language, region), open, nil)
+		partial, bad := w.foreseen(t, sh.region(w.language, region), open, nil)
 		file.Add(diagnosis.Err, idle.InspectDeclared(partial))
 		if scope, whole := partial.Scope(); whole && bad == nil && len(file.Problems) == 0 {
 			if _, err := partial.Template().Graph(scope); err != nil {
@@ -89,8 +89,8 @@ func (w desired) check(ctx context.Context, a *app, region string) (err error) {
 	if len(file.Problems) == 0 {
 		return nil
 	}
-	where := a.short(w.path)
-	return usageError(&problems{where: where, found: file.Found(), remedies: file.Remedies()}, "fix "+where+", then "+a.again())
+	where := sh.short(w.path)
+	return usageError(&problems{where: where, found: file.Found(), remedies: file.Remedies()}, "fix "+where+", then "+sh.again())
 }
 
 // checkParameters returns all that is wrong with the parameters of a new stack, if that is more than one thing.

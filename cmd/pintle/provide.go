@@ -37,12 +37,12 @@ func (s *session) provide(ctx context.Context, list []provided) error {
 			case strings.HasPrefix(state.State, node.StateBuilding):
 				building = true
 				if told[state.Name] != state.State && strings.Contains(state.State, "(") {
-					s.app.say("%s", strings.ReplaceAll(state.State, s.app.cwd+string(filepath.Separator), ""))
+					s.say("%s", strings.ReplaceAll(state.State, s.cwd+string(filepath.Separator), ""))
 				}
 				told[state.Name] = state.State
 			case strings.HasPrefix(state.State, node.StateBroken):
 				return failed(errors.New(strings.TrimPrefix(state.State, node.StateBroken+": ")),
-					"fix the provider and "+s.app.again())
+					"fix the provider and "+s.again())
 			}
 		}
 		if !building {

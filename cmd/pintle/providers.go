@@ -33,7 +33,7 @@ func (o *providerOptions) any() bool {
 }
 
 // read returns the providers that the flags declare.
-func (o *providerOptions) read(a *app) ([]project.Provider, error) {
+func (o *providerOptions) read(w *workdir) ([]project.Provider, error) {
 	named := pairs{}
 	if err := named.setAll("provider", o.named); err != nil {
 		return nil, err
@@ -45,7 +45,7 @@ func (o *providerOptions) read(a *app) ([]project.Provider, error) {
 	if len(o.allow) > 0 && len(o.builtin) == 0 {
 		return nil, usagef("add --builtin aws, or put allow under the provider in pintle.yaml", "--allow needs --builtin")
 	}
-	allow, err := o.rules(a)
+	allow, err := o.rules(w)
 	if err != nil {
 		return nil, err
 	}
@@ -65,7 +65,7 @@ func (o *providerOptions) read(a *app) ([]project.Provider, error) {
 	return list, nil
 }
 
-func (o *providerOptions) rules(a *app) ([]project.Allow, error) {
+func (o *providerOptions) rules(w *workdir) ([]project.Allow, error) {
 	var rules []project.Allow
 	for _, word := range o.allow {
 		file, ok := strings.CutPrefix(word, "@")
@@ -73,7 +73,7 @@ func (o *providerOptions) rules(a *app) ([]project.Allow, error) {
 			rules = append(rules, project.Allow{Calls: word})
 			continue
 		}
-		text, err := readFile(a.path(file), project.MaxSize)
+		text, err := readFile(w.path(file), project.MaxSize)
 		if err != nil {
 			return nil, usageError(fmt.Errorf("--allow: %w", err))
 		}
@@ -109,7 +109,7 @@ func asWritten(declared project.Provider) string {
 }
 
 // macros returns the macros of the project and of flags, which win.
-func (a *app) macros(p place, given providerOptions) ([]provided, error) {
+func (w *workdir) macros(p place, given providerOptions) ([]provided, error) {
 	flags := pairs{}
 	if err := flags.setAll("macro", given.macros); err != nil {
 		return nil, err
@@ -132,7 +132,7 @@ func (a *app) macros(p place, given providerOptions) ([]provided, error) {
 		}
 	}
 	for _, pair := range flags {
-		add(a.cwd, project.Provider{Name: pair.Name, Target: pair.Text})
+		add(w.cwd, project.Provider{Name: pair.Name, Target: pair.Text})
 	}
 	if problems != nil {
 		return nil, usageError(errors.Join(problems...))
@@ -141,8 +141,8 @@ func (a *app) macros(p place, given providerOptions) ([]provided, error) {
 }
 
 // providers returns the providers of the project and of flags, which win, and the macros behind them.
-func (a *app) providers(p place, given providerOptions) ([]provided, error) {
-	flags, err := given.read(a)
+func (w *workdir) providers(p place, given providerOptions) ([]provided, error) {
+	flags, err := given.read(w)
 	if err != nil {
 		return nil, err
 	}
@@ -159,7 +159,7 @@ func (a *app) providers(p place, given providerOptions) ([]provided, error) {
 	fromFlags := len(all)
 	all = append(all, flags...)
 	for i, declared := range all {
-		dir := a.cwd
+		dir := w.cwd
 		if i < fromFlags {
 			dir = p.project.Dir
 		}
@@ -170,7 +170,7 @@ func (a *app) providers(p place, given providerOptions) ([]provided, error) {
 		}
 		list = append(list, provided{declared.Name, d, asWritten(declared)})
 	}
-	macros, err := a.macros(p, given)
+	macros, err := w.macros(p, given)
 	if err != nil {
 		problems = append(problems, err)
 	}

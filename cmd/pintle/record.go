@@ -22,7 +22,7 @@ type recordOptions struct {
 	secrets        []string
 }
 
-func (a *app) recordCommand() *cobra.Command {
+func (a *authorCommands) recordCommand() *cobra.Command {
 	var o recordOptions
 	cmd := &cobra.Command{
 		Use:   "record [FILE]",
@@ -40,7 +40,7 @@ prints it, an SNS message, or a Lambda event with such a message.
 Check the file before you share it: a secret in a property with an ordinary name is
 not recognized.`,
 		Args: cobra.MaximumNArgs(1),
-		RunE: a.command(func(_ context.Context, args []string) error { return a.record(&o, args) }),
+		RunE: runE(func(_ context.Context, args []string) error { return a.record(&o, args) }),
 	}
 	flags := cmd.Flags()
 	flags.StringVar(&o.out, "out", "", "write to `FILE`, which must not exist (default: standard output)")
@@ -52,7 +52,7 @@ not recognized.`,
 // maxRecording bounds the text in which a request is looked for.
 const maxRecording = 16 << 20
 
-func (a *app) record(o *recordOptions, args []string) error {
+func (a *authorCommands) record(o *recordOptions, args []string) error {
 	text, name := []byte(nil), "standard input"
 	var err error
 	if len(args) == 1 && args[0] != "-" {
@@ -105,7 +105,7 @@ func (a *app) record(o *recordOptions, args []string) error {
 }
 
 // checkEvent reads the request of --event, if there is one. A request of ROS sets --ros and its region.
-func (a *app) checkEvent(o *checkOptions) (r wire.Request, err error) {
+func (a *checkCommands) checkEvent(o *checkOptions) (r wire.Request, err error) {
 	if o.event == "" {
 		return r, nil
 	}

@@ -44,46 +44,46 @@ func recorded(t *template.Template, types *native.Registry) []*template.Resource
 }
 
 // warnOfPatterns says which parameters have a pattern that values are not held against.
-func (s *session) warnOfPatterns(want desired) {
-	t, err := want.parsed()
+func (o *rollout) warnOfPatterns() {
+	t, err := o.want.parsed()
 	if err != nil {
 		return // the engine reports the problem
 	}
 	for _, note := range t.Unchecked() {
-		s.app.say("warning: %s %s", note.Message, note.Detail)
+		o.say("warning: %s %s", note.Message, note.Detail)
 	}
 }
 
 // warnOfUnreachable says which forwarded resources refer to resources that their endpoint does not have.
-func (s *session) warnOfUnreachable(want desired) {
-	types, err := nativeTypes(s.functions || s.cloud, want.forwards)
+func (o *rollout) warnOfUnreachable() {
+	types, err := nativeTypes(o.functions || o.cloud, o.want.forwards)
 	if err != nil {
 		return
 	}
-	t, err := want.parsed()
+	t, err := o.want.parsed()
 	if err != nil {
 		return // the engine reports the problem
 	}
 	for _, r := range t.Resources {
 		if names := types.Unreachable(t, r); names != nil {
-			s.app.say("warning: %s: %s", r.LogicalID, strings.TrimPrefix(native.UnreachableText(types.ForwardedTo(r.Type), names), "Warning: "))
+			o.say("warning: %s: %s", r.LogicalID, strings.TrimPrefix(native.UnreachableText(types.ForwardedTo(r.Type), names), "Warning: "))
 		}
 	}
 }
 
 // warnOfRecords says which resources of a template are records only, and reports whether there are any.
-func (s *session) warnOfRecords(want desired) bool {
+func (o *rollout) warnOfRecords() bool {
 	// A server somewhere else does not say whether it runs functions.
-	types, err := nativeTypes(s.functions || s.cloud || s.connection.endpoint != "", want.forwards)
+	types, err := nativeTypes(o.functions || o.cloud || o.connection.endpoint != "", o.want.forwards)
 	if err != nil {
 		return false
 	}
-	t, err := want.parsed()
+	t, err := o.want.parsed()
 	if err != nil {
 		return false // the engine reports the problem
 	}
 	list := recorded(t, types)
-	if len(list) == 0 || s.here != nil && s.unknown != engine.UnknownRecorded {
+	if len(list) == 0 || o.here != nil && o.unknown != engine.UnknownRecorded {
 		return false // or the engine refuses them
 	}
 	var names []string
@@ -95,10 +95,10 @@ func (s *session) warnOfRecords(want desired) bool {
 		more = fmt.Sprintf(" and %d more", left)
 	}
 	dialect := wire.CloudFormation
-	if want.language == template.ROS {
+	if o.want.language == template.ROS {
 		dialect = wire.ROS
 	}
-	s.app.say("warning: no provider for %s%s: such resources are only recorded, and nothing is created in %s",
+	o.say("warning: no provider for %s%s: such resources are only recorded, and nothing is created in %s",
 		strings.Join(names, ", "), more, native.CloudName(dialect))
 	return true
 }

@@ -105,16 +105,16 @@ func (r *result) take(stack stacks.Stack) {
 }
 
 // printOutputs lists the outputs of a stack.
-func (a *app) printOutputs(stack stacks.Stack) {
+func (t *terminal) printOutputs(stack stacks.Stack) {
 	if len(stack.Outputs) == 0 {
 		return
 	}
-	fmt.Fprintln(a.stdout, "\noutputs")
+	fmt.Fprintln(t.stdout, "\noutputs")
 	var rows [][]string
 	for _, o := range stack.Outputs {
 		rows = append(rows, []string{o.Name, o.Text})
 	}
-	fmt.Fprint(a.stdout, indented(rows))
+	fmt.Fprint(t.stdout, indented(rows))
 }
 
 // indented renders rows with two blanks in front.
@@ -221,7 +221,7 @@ func (f *failureDocument) print(w io.Writer) {
 }
 
 // conclude reports the result of an operation, and returns the error that the command exits with.
-func (a *app) conclude(r *result, asJSON bool, err error) error {
+func (t *terminal) conclude(r *result, asJSON bool, err error) error {
 	f, isFailure := errors.AsType[*failure](err)
 	wrong, inTemplate := errors.AsType[*problems](err)
 	if !asJSON || isFailure && f.code == exitUsage && !inTemplate {
@@ -237,5 +237,5 @@ func (a *app) conclude(r *result, asJSON bool, err error) error {
 			r.Failure.Next = f.hints[0]
 		}
 	}
-	return errors.Join(a.document(r), err)
+	return errors.Join(t.document(r), err)
 }

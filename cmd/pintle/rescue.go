@@ -26,16 +26,16 @@ type rescue struct {
 	call func(ctx context.Context, s *session, id, token string) error
 }
 
-func (a *app) rescueCommand(r *rescue, cmd *cobra.Command) *cobra.Command {
+func (a *changeCommands) rescueCommand(r *rescue, cmd *cobra.Command) *cobra.Command {
 	cmd.Use, cmd.Args = r.verb+" [DIR | STACK]", cobra.MaximumNArgs(1)
-	cmd.RunE = a.command(func(ctx context.Context, args []string) error { return a.rescue(ctx, r, first(args)) })
+	cmd.RunE = runE(func(ctx context.Context, args []string) error { return a.rescue(ctx, r, first(args)) })
 	r.changeOptions.flags(cmd)
 	r.engineFlags(cmd)
-	cmd.ValidArgsFunction = a.completeStack
+	cmd.ValidArgsFunction = a.complete.stack
 	return cmd
 }
 
-func (a *app) cancelCommand() *cobra.Command {
+func (a *changeCommands) cancelCommand() *cobra.Command {
 	r := &rescue{verb: "cancel", meant: "only an update in UPDATE_IN_PROGRESS can be cancelled"}
 	r.call = func(ctx context.Context, s *session, id, token string) error {
 		return s.stacks.Cancel(ctx, id, token)
@@ -49,7 +49,7 @@ for a provider that hangs, run "pintle respond".`,
 	})
 }
 
-func (a *app) continueCommand() *cobra.Command {
+func (a *changeCommands) continueCommand() *cobra.Command {
 	r := &rescue{verb: "continue", meant: "only a rollback in UPDATE_ROLLBACK_FAILED can be continued"}
 	var skip stacks.Skipping
 	r.call = func(ctx context.Context, s *session, id, token string) error {
@@ -71,11 +71,11 @@ that depend on them, are created again. With --force they are dropped.`,
 	cmd.Flags().StringSliceVar(&skip.Skip, "skip", nil, "logical `ID` of a resource to treat as rolled back; may be repeated")
 	cmd.Flags().BoolVar(&skip.Force, "force", false, "treat every resource that cannot be rolled back as rolled back")
 	cmd.MarkFlagsMutuallyExclusive("skip", "force")
-	a.completeIDs(cmd, "skip")
+	a.complete.ids(cmd, "skip")
 	return cmd
 }
 
-func (a *app) rollbackCommand() *cobra.Command {
+func (a *changeCommands) rollbackCommand() *cobra.Command {
 	r := &rescue{verb: "rollback", meant: "only a failed stack in CREATE_FAILED or UPDATE_FAILED can be rolled back"}
 	r.call = func(ctx context.Context, s *session, id, token string) error {
 		return s.stacks.Rollback(ctx, id, token)
@@ -88,7 +88,7 @@ undone, and the resources of a create are deleted.`,
 	})
 }
 
-func (a *app) rescue(ctx context.Context, r *rescue, dir string) error {
+func (a *changeCommands) rescue(ctx context.Context, r *rescue, dir string) error {
 	c, err := a.change(r.verb, &r.changeOptions, dir)
 	if err != nil {
 		return err
@@ -128,7 +128,7 @@ func (s *session) rescue(ctx context.Context, r *rescue, c change, list []provid
 	}
 	id, status := stack.ID, stack.Status
 	if stack.State == stacks.Working && strings.Contains(status, "ROLLBACK") {
-		s.app.say("stack %s is already being rolled back (%s): watching its progress", name, status)
+		s.say("stack %s is already being rolled back (%s): watching its progress", name, status)
 		return s.follow(ctx, c.place, name, id, r.verb, c.result, c.asJSON)
 	}
 	s.begun = true

@@ -25,7 +25,7 @@ type respondOptions struct {
 	noEcho, force bool
 }
 
-func (a *app) respondCommand() *cobra.Command {
+func (a *showCommands) respondCommand() *cobra.Command {
 	var o respondOptions
 	cmd := &cobra.Command{
 		Use:   "respond STACK RESOURCE --status SUCCESS|FAILED",
@@ -49,10 +49,10 @@ lists both answers, and the id of the access key that gave this one.`,
 		Example: `  pintle respond shop Certificate --status SUCCESS --physical-id cert-7 --attribute Domain=a.test
   pintle respond shop Certificate --status FAILED --reason "the registry is down"`,
 		Args: cobra.ExactArgs(2),
-		RunE: a.command(func(ctx context.Context, args []string) error { return a.respond(ctx, &o, args[0], args[1]) }),
+		RunE: runE(func(ctx context.Context, args []string) error { return a.respond(ctx, &o, args[0], args[1]) }),
 	}
 	o.readOptions.flags(cmd)
-	cmd.ValidArgsFunction = a.completeStack
+	cmd.ValidArgsFunction = a.complete.stack
 	flags := cmd.Flags()
 	flags.StringVar(&o.status, "status", "", "result of the request, as `STATUS`: SUCCESS or FAILED")
 	flags.StringVar(&o.physicalID, "physical-id", "", "physical `ID` of the resource (default: its current id, else a generated one)")
@@ -65,13 +65,13 @@ lists both answers, and the id of the access key that gave this one.`,
 	flags.BoolVar(&o.noEcho, "no-echo", false, "keep the attributes secret")
 	flags.StringVar(&o.request, "request", "", "`ID` of the request (default: the resource's pending one)")
 	choices(cmd, "status", string(wire.Success), string(wire.Failed))
-	a.completeRequest(cmd)
+	a.complete.request(cmd)
 	// The flag was just defined, so this cannot fail.
 	_ = cmd.MarkFlagRequired("status")
 	return cmd
 }
 
-func (a *app) respond(ctx context.Context, o *respondOptions, argument, resource string) error {
+func (a *showCommands) respond(ctx context.Context, o *respondOptions, argument, resource string) error {
 	asJSON, err := wantJSON(o.output)
 	if err != nil {
 		return err
@@ -124,7 +124,7 @@ func (s *session) goOn(ctx context.Context, p place, name string) string {
 }
 
 // readAnswer reads the flags. Its errors quote no attribute: they may be secret.
-func (a *app) readAnswer(o *respondOptions) (in operator.Response, err error) {
+func (a *showCommands) readAnswer(o *respondOptions) (in operator.Response, err error) {
 	switch {
 	case o.oldFile != "":
 		return in, usagef("use --attributes @FILE", "--data-json was renamed")

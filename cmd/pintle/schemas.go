@@ -75,14 +75,14 @@ type schemaRuntime struct {
 
 // newSchemaRuntime returns a runtime that builds into a temporary directory, which exists until it is closed. plans is told how Plans
 // end; nil if none is asked.
-func (a *app) newSchemaRuntime(region string, plans *node.Plans) (*schemaRuntime, error) {
+func newSchemaRuntime(progress func(provider, text string), region string, plans *node.Plans) (*schemaRuntime, error) {
 	dir, err := os.MkdirTemp("", "pintle-schemas-")
 	if err != nil {
 		return nil, failed(err)
 	}
 	runtime, err := local.New(local.Config{
 		Done:     func(id string, outcome local.Outcome) { plans.Done(id, outcome) }, // nothing else is invoked
-		Progress: a.building, CacheDir: dir, SchemaDir: schemaCache(), Region: region,
+		Progress: progress, CacheDir: dir, SchemaDir: schemaCache(), Region: region,
 	})
 	if err != nil {
 		return nil, errors.Join(err, os.RemoveAll(dir))
@@ -150,34 +150,34 @@ func (w desired) foreseen(t *template.Template, region string, open []string, gi
 
 // checkSchemas validates the template against the schemas of the engine's providers. stack is the existing stack, or the
 // zero Stack.
-func (s *session) checkSchemas(ctx context.Context, want desired, stack stacks.Stack) error {
-	if want.noSchema || s.data == "" {
+func (o *rollout) checkSchemas(ctx context.Context, stack stacks.Stack) error {
+	if o.want.noSchema || o.data == "" {
 		return nil
 	}
-	t, err := want.parsed()
+	t, err := o.want.parsed()
 	if err != nil {
 		return nil //nolint:nilerr // the engine says it as the service does
 	}
-	given, open := map[string]template.Input{}, []string{stackIDOf(want.language)}
+	given, open := map[string]template.Input{}, []string{stackIDOf(o.want.language)}
 	for _, p := range stack.Parameters {
 		name, text := p.Name, p.Text
 		switch declared := t.Parameter(name); {
-		case slices.ContainsFunc(want.parameters, func(p project.Pair) bool { return p.Name == name }):
+		case slices.ContainsFunc(o.want.parameters, func(p project.Pair) bool { return p.Name == name }):
 		case declared != nil && (declared.NoEcho || text == value.ParameterMask):
 			open = append(open, name) // its value is not shown
 		default:
 			given[name] = template.Input{Value: text}
 		}
 	}
-	partial, err := want.foreseen(t, s.app.region(want.language, s.connection.region), open, given)
+	partial, err := o.want.foreseen(t, o.region(o.want.language, o.connection.region), open, given)
 	if err != nil {
 		return nil //nolint:nilerr // so it does
 	}
-	known, err := s.operator.providers(ctx)
+	known, err := o.operator.providers(ctx)
 	if err != nil {
 		return nil //nolint:nilerr // an older server; what is checked here is checked by the providers too
 	}
-	all := schemas{ask: s.operator.schema}
+	all := schemas{ask: o.operator.schema}
 	for _, p := range known {
 		all.names = append(all.names, p.Name)
 	}
@@ -188,7 +188,7 @@ func (s *session) checkSchemas(ctx context.Context, want desired, stack stacks.S
 	if len(found) == 0 {
 		return nil
 	}
-	file := s.app.short(want.path)
-	return usageError(&problems{where: file, found: found}, "fix "+file+", then "+s.app.again(),
+	file := o.short(o.want.path)
+	return usageError(&problems{where: file, found: found}, "fix "+file+", then "+o.again(),
 		"use --no-schema to deploy anyway: the providers may decide differently")
 }

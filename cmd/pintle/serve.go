@@ -35,13 +35,24 @@ type serveOptions struct {
 	zones, accounts, forward                                                  []string
 }
 
-func (a *app) serveCommand() *cobra.Command {
+// serverCommands are the commands that run a server, or concern one.
+type serverCommands struct {
+	*connector
+}
+
+func (a *serverCommands) commands() []*cobra.Command {
+	return []*cobra.Command{
+		a.serveCommand(), a.consoleCommand(), a.envCommand(), a.backupCommand(),
+	}
+}
+
+func (a *serverCommands) serveCommand() *cobra.Command {
 	var o serveOptions
 	cmd := &cobra.Command{
 		Use:   "serve",
 		Short: "Serve the CloudFormation and ROS APIs",
 		Args:  cobra.NoArgs,
-		RunE:  a.command(func(ctx context.Context, _ []string) error { return a.serve(ctx, &o) }),
+		RunE:  runE(func(ctx context.Context, _ []string) error { return a.serve(ctx, &o) }),
 	}
 	flags := cmd.Flags()
 	flags.StringVar(&o.listen, "listen", "127.0.0.1:4600", "`ADDRESS` to listen on, host:port; port 0 is any free port")
@@ -101,7 +112,7 @@ stops when the program closes the pipe, and also when the program is killed.
 	return cmd
 }
 
-func (a *app) serve(ctx context.Context, o *serveOptions) (err error) {
+func (a *serverCommands) serve(ctx context.Context, o *serveOptions) (err error) {
 	p, err := a.locate(o.project, o.data)
 	if err != nil {
 		return err
@@ -133,7 +144,7 @@ func (a *app) serve(ctx context.Context, o *serveOptions) (err error) {
 	}
 	config.Started = func(record node.Record) { warn(config.Log, manager.Ready("serving at "+record.URL)) }
 	config.Stopping = func() { warn(config.Log, manager.Stopping()) }
-	audited, closeAudit, err := o.monitor.openAudit(a, config.Log)
+	audited, closeAudit, err := o.monitor.openAudit(a.shell, config.Log)
 	if err != nil {
 		return err
 	}
@@ -168,7 +179,7 @@ func (a *app) serve(ctx context.Context, o *serveOptions) (err error) {
 	return errors.Join(n.Run(ctx), n.Close())
 }
 
-func (a *app) serveConfig(o *serveOptions) (c node.Config, err error) {
+func (a *serverCommands) serveConfig(o *serveOptions) (c node.Config, err error) {
 	c = node.Config{
 		Role: node.Server, Listen: o.listen, Dev: o.dev, Region: a.regionOr(o.region),
 		Cloud: o.dev || o.functions.run, NoConsole: !o.console,
@@ -184,7 +195,7 @@ func (a *app) serveConfig(o *serveOptions) (c node.Config, err error) {
 		}
 		c.AccountRules = append(c.AccountRules, rule)
 	}
-	if c.NodeModules, err = o.functions.folders(a); err != nil {
+	if c.NodeModules, err = o.functions.folders(&a.workdir); err != nil {
 		return c, err
 	}
 	if c.Keys, err = a.keySource(o.keys); err != nil {
@@ -202,7 +213,7 @@ func (a *app) serveConfig(o *serveOptions) (c node.Config, err error) {
 	if err = o.rosAnswers.apply(&c); err != nil {
 		return c, err
 	}
-	if err = o.monitor.apply(a, &c); err != nil {
+	if err = o.monitor.apply(&a.workdir, &c); err != nil {
 		return c, err
 	}
 	if c.Zones, err = parseZones(o.zones); err != nil {
@@ -241,7 +252,7 @@ func (a *app) serveConfig(o *serveOptions) (c node.Config, err error) {
 
 // stopWithStdin discards standard input and calls stop when it ends. A read of standard input cannot be interrupted, so this goroutine
 // may outlive the server and ends with the process.
-func (a *app) stopWithStdin(stop context.CancelFunc, log *slog.Logger) {
+func (a *serverCommands) stopWithStdin(stop context.CancelFunc, log *slog.Logger) {
 	_, err := io.Copy(io.Discard, a.stdin)
 	log.Info("standard input is closed: stopping the server")
 	warn(log, err)
@@ -264,7 +275,7 @@ func loopback(host string) bool {
 }
 
 // hold locks the data directory. A command that only reads it is waited for; another engine is not.
-func (a *app) hold(ctx context.Context, data string) (*node.Lock, error) {
+func (a *serverCommands) hold(ctx context.Context, data string) (*node.Lock, error) {
 	for deadline := a.now().Add(heldFor); ; {
 		lock, err := node.Acquire(data)
 		if err == nil {
@@ -286,7 +297,7 @@ func (a *app) hold(ctx context.Context, data string) (*node.Lock, error) {
 }
 
 // greet says where the server is and how to use it.
-func (a *app) greet(n *node.Node, p place, o *serveOptions, list []provided, rules []forward.Rule) {
+func (a *serverCommands) greet(n *node.Node, p place, o *serveOptions, list []provided, rules []forward.Rule) {
 	credentials, made := n.CredentialsFile()
 	keys := a.short(credentials)
 	switch {

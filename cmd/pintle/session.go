@@ -36,7 +36,8 @@ const planWithin = 10 * time.Minute
 // session is a command's connection to an engine: a remote one, that of another local process, or one that
 // this process became.
 type session struct {
-	app        *app
+	*shell
+
 	connection connection
 	data       string // the data directory, empty for a remote engine
 	role       node.Role
@@ -66,13 +67,18 @@ type session struct {
 	begun bool
 }
 
+// connector connects commands to engines: a remote one, that of another local process, or one that this process becomes.
+type connector struct {
+	*shell
+}
+
 // open connects to the engine of a data directory, or becomes it for a command; with --endpoint it connects to that.
-func (a *app) open(ctx context.Context, c change) (*session, error) {
+func (e *connector) open(ctx context.Context, c change) (*session, error) {
 	if _, _, err := parseDialect(c.connection.dialect); err != nil {
 		return &session{stop: func() error { return nil }}, err
 	}
 	s := &session{
-		app: a, connection: c.connection, data: c.data, role: node.Command, fidelity: c.fidelity, unknown: c.unknown, forwards: c.forwards, references: c.references,
+		shell: e.shell, connection: c.connection, data: c.data, role: node.Command, fidelity: c.fidelity, unknown: c.unknown, forwards: c.forwards, references: c.references,
 		functions: c.functions, modules: c.modules, ros: c.ros,
 		stop: func() error { return nil },
 	}
@@ -89,7 +95,7 @@ func (s *session) remote(ctx context.Context) error {
 		return usagef("use the form http://host:port", "--endpoint %q is not a URL", s.connection.endpoint)
 	}
 	s.data, s.url = "", s.connection.endpoint
-	region := s.app.regionOr(s.connection.region)
+	region := s.regionOr(s.connection.region)
 	keys, err := awsconfig.Credentials(ctx, region)
 	if err != nil {
 		return failed(err)
@@ -107,7 +113,7 @@ func (s *session) remote(ctx context.Context) error {
 // rosKeys returns the keys that sign calls of ROS: those of the environment for a server somewhere else, if there are any, else
 // the same as those of CloudFormation, since a server has one file of keys.
 func (s *session) rosKeys(keys aws.CredentialsProvider) func(context.Context) (rosclient.Keys, error) {
-	get := s.app.getenv
+	get := s.getenv
 	if id := get(aliyunKeyID); s.connection.endpoint != "" && id != "" {
 		own := rosclient.Keys{ID: id, Secret: get(aliyunKeySecret), Token: get(aliyunToken)}
 		return func(context.Context) (rosclient.Keys, error) { return own, nil }
@@ -120,7 +126,7 @@ func (s *session) rosKeys(keys aws.CredentialsProvider) func(context.Context) (r
 
 // connect finds the engine of the data directory, or becomes it.
 func (s *session) connect(ctx context.Context) error {
-	for deadline := s.app.now().Add(heldFor); ; {
+	for deadline := s.now().Add(heldFor); ; {
 		lock, err := node.Acquire(s.data)
 		if err == nil {
 			return s.become(ctx, lock)
@@ -131,10 +137,10 @@ func (s *session) connect(ctx context.Context) error {
 		}
 		if record, ok := live(ctx, held); ok {
 			s.url, s.cloud = record.URL, record.Cloud
-			return s.use(static(record.Owner), s.app.regionOr(s.connection.region))
+			return s.use(static(record.Owner), s.regionOr(s.connection.region))
 		}
 		// It is being opened or closed, or only read.
-		if s.app.now().After(deadline) {
+		if s.now().After(deadline) {
 			return failed(held, "wait for that process, stop it, or use another directory with --data")
 		}
 		if err := pause(ctx, heldPause); err != nil {
@@ -168,12 +174,12 @@ func live(ctx context.Context, held *node.HeldError) (node.Record, bool) {
 
 // become makes this process the engine of the data directory.
 func (s *session) become(ctx context.Context, lock *node.Lock) error {
-	log, err := s.app.logger("", slog.LevelError)
+	log, err := s.logger("", slog.LevelError)
 	if err != nil {
 		return errors.Join(err, lock.Release())
 	}
-	region := s.app.regionOr(s.connection.region)
-	keys, err := s.app.keySource(s.keys)
+	region := s.regionOr(s.connection.region)
+	keys, err := s.keySource(s.keys)
 	if err != nil {
 		return errors.Join(err, lock.Release())
 	}
@@ -227,15 +233,15 @@ func (s *session) use(keys aws.CredentialsProvider, region string) error {
 		return failed(err)
 	}
 	client, err := rosclient.New(rosclient.Config{
-		Endpoint: s.url, Region: s.app.rosRegionOr(s.connection.region), Keys: s.rosKeys(keys), Now: s.app.now,
+		Endpoint: s.url, Region: s.rosRegionOr(s.connection.region), Keys: s.rosKeys(keys), Now: s.now,
 	})
 	if err != nil {
 		return err
 	}
 	s.clients = map[template.Language]dialectClient{
-		template.CloudFormation: {stacks.NewCloudFormation(calls), &operatorClient{base: s.url, region: region, keys: keys, now: s.app.now}},
+		template.CloudFormation: {stacks.NewCloudFormation(calls), &operatorClient{base: s.url, region: region, keys: keys, now: s.now}},
 		template.ROS: {stacks.NewROS(client), &operatorClient{
-			base: s.url, region: client.Region(), keys: keys, now: s.app.now, dialect: engine.ROS.Name(),
+			base: s.url, region: client.Region(), keys: keys, now: s.now, dialect: engine.ROS.Name(),
 		}},
 	}
 	s.speak(s.language)
@@ -244,20 +250,6 @@ func (s *session) use(keys aws.CredentialsProvider, region string) error {
 
 func static(c node.Credentials) aws.CredentialsProvider {
 	return credentials.NewStaticCredentialsProvider(c.ID, c.Secret, "")
-}
-
-// logger returns a logger that writes to stderr from a level on, which PINTLE_LOG_LEVEL may set too.
-func (a *app) logger(level string, fallback slog.Level) (*slog.Logger, error) {
-	if level == "" {
-		level = a.getenv("PINTLE_LOG_LEVEL")
-	}
-	least := fallback
-	if level != "" {
-		if err := least.UnmarshalText([]byte(level)); err != nil {
-			return nil, usagef("use debug, info, warn or error", "log level %q is unknown", level)
-		}
-	}
-	return slog.New(slog.NewTextHandler(a.stderr, &slog.HandlerOptions{Level: least})), nil
 }
 
 // pause waits, unless ctx ends before.
@@ -273,13 +265,13 @@ func pause(ctx context.Context, d time.Duration) error {
 }
 
 // reader connects for reading. ok is false if the data directory was never used.
-func (a *app) reader(ctx context.Context, c connection, data string) (s *session, ok bool, err error) {
-	return a.readerWith(ctx, c, data, keyOptions{}, referenceOptions{}, nil, nil)
+func (e *connector) reader(ctx context.Context, c connection, data string) (s *session, ok bool, err error) {
+	return e.readerWith(ctx, c, data, keyOptions{}, referenceOptions{}, nil, nil)
 }
 
 // readerWith is reader with keys, and parameters that templates name, from other places than usual. plans asks providers about previews,
 // unless another process does; nil asks none. forwards are the types of other endpoints.
-func (a *app) readerWith(
+func (e *connector) readerWith(
 	ctx context.Context, c connection, data string, keys keyOptions, references referenceOptions, plans *node.Plans, forwards []forward.Rule,
 ) (s *session, ok bool, err error) {
 	if _, _, err := parseDialect(c.dialect); err != nil {
@@ -290,7 +282,7 @@ func (a *app) readerWith(
 			return nil, false, nil
 		}
 	}
-	s = &session{app: a, connection: c, data: data, role: node.Reader, keys: keys, references: references, plans: plans, forwards: forwards, fidelity: engine.FidelityPintle, stop: func() error { return nil }}
+	s = &session{shell: e.shell, connection: c, data: data, role: node.Reader, keys: keys, references: references, plans: plans, forwards: forwards, fidelity: engine.FidelityPintle, stop: func() error { return nil }}
 	if c.endpoint != "" {
 		err = s.remote(ctx)
 	} else {

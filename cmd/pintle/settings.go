@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/pintle-dev/pintle/internal/language/template"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 )
@@ -25,11 +26,16 @@ func variable(flag string) string {
 	return "PINTLE_" + strings.ToUpper(strings.ReplaceAll(flag, "-", "_"))
 }
 
+// variables are the environment variables of the process, with the settings that Pintle reads from them.
+type variables struct {
+	getenv func(string) string
+}
+
 // readEnvironment sets the flags of a command that were not given.
-func (a *app) readEnvironment(cmd *cobra.Command) error {
+func (v *variables) readEnvironment(cmd *cobra.Command) error {
 	var problem error
 	cmd.Flags().VisitAll(func(flag *pflag.Flag) {
-		value := a.getenv(variable(flag.Name))
+		value := v.getenv(variable(flag.Name))
 		if flag.Annotations[environmentMark] == nil || flag.Changed || value == "" || problem != nil {
 			return
 		}
@@ -45,6 +51,34 @@ func (a *app) readEnvironment(cmd *cobra.Command) error {
 		}
 	})
 	return problem
+}
+
+// regionOr returns the region that was asked for.
+func (v *variables) regionOr(given string) string {
+	for _, region := range []string{given, v.getenv("AWS_REGION"), v.getenv("AWS_DEFAULT_REGION")} {
+		if region != "" {
+			return region
+		}
+	}
+	return "us-east-1"
+}
+
+// rosRegionOr returns the requested region for stacks of ROS.
+func (v *variables) rosRegionOr(given string) string {
+	for _, region := range []string{given, v.getenv(aliyunRegion)} {
+		if region != "" {
+			return region
+		}
+	}
+	return defaultROSRegion
+}
+
+// region returns the region of stacks in a language.
+func (v *variables) region(l template.Language, given string) string {
+	if l == template.ROS {
+		return v.rosRegionOr(given)
+	}
+	return v.regionOr(given)
 }
 
 // environmentTable is the part of a command's help that names the variables.

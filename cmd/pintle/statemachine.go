@@ -9,7 +9,7 @@ import (
 	"github.com/pintle-dev/pintle/statemachine"
 )
 
-func (a *app) statemachineCommand() *cobra.Command {
+func (a *authorCommands) statemachineCommand() *cobra.Command {
 	var function string
 	cmd := &cobra.Command{
 		Use:   "statemachine",
@@ -23,7 +23,7 @@ statemachine.Main prints it too.
 Without an ARN the definition contains ${FunctionArn}, for the DefinitionSubstitutions
 of a template.`,
 		Args: cobra.NoArgs,
-		RunE: a.command(func(context.Context, []string) error {
+		RunE: runE(func(context.Context, []string) error {
 			text, err := statemachine.Definition(function)
 			if err != nil {
 				return usagef("use --function-arn arn:aws:lambda:REGION:ACCOUNT:function:NAME", "%v", err)

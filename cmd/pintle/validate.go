@@ -25,7 +25,18 @@ type validateOptions struct {
 	limits                                                limitOptions
 }
 
-func (a *app) validateCommand() *cobra.Command {
+// templateCommands are the commands that read templates and create nothing.
+type templateCommands struct {
+	*connector
+}
+
+func (a *templateCommands) commands() []*cobra.Command {
+	return []*cobra.Command{
+		a.validateCommand(), a.awsCommand(),
+	}
+}
+
+func (a *templateCommands) validateCommand() *cobra.Command {
 	var o validateOptions
 	cmd := &cobra.Command{
 		Use:   "validate [DIR | TEMPLATE | -]...",
@@ -51,7 +62,7 @@ A parameter applies to every given template that declares it, and one of them mu
 -o sarif for code scanners. docs/validate.md lists the rules.
 
 Exit codes: 0 no errors, 1 errors, 2 usage error.`,
-		RunE: a.command(func(ctx context.Context, args []string) error { return a.validate(ctx, &o, args) }),
+		RunE: runE(func(ctx context.Context, args []string) error { return a.validate(ctx, &o, args) }),
 	}
 	flags := cmd.Flags()
 	flags.StringVar(&o.template, "template", "", "template `FILE`, JSON or YAML (default: the one in pintle.yaml, or template.json or .yaml)")
@@ -71,7 +82,7 @@ Exit codes: 0 no errors, 1 errors, 2 usage error.`,
 	return cmd
 }
 
-func (a *app) validate(ctx context.Context, o *validateOptions, args []string) (err error) {
+func (a *templateCommands) validate(ctx context.Context, o *validateOptions, args []string) (err error) {
 	if !slices.Contains([]string{"text", "json", "sarif"}, o.output) {
 		return usagef("", "--output %q: want text, json or sarif", o.output)
 	}
@@ -81,7 +92,7 @@ func (a *app) validate(ctx context.Context, o *validateOptions, args []string) (
 	if o.template != "" && len(args) > 1 {
 		return usagef("", "--template works with one directory, and there are %d", len(args))
 	}
-	v, err := a.newValidator(o)
+	v, err := newValidator(a.connector, o)
 	if err != nil {
 		return err
 	}
@@ -107,28 +118,28 @@ type templateFile struct{ text, path string }
 
 // add reads a template, or the template of a directory.
 func (v *validator) add(what string) error {
-	a, o := v.app, v.options
+	o := v.options
 	dir, file := what, o.template
 	var read *templateFile
 	if what == "-" {
 		dir = ""
-		text, err := readAll(a.stdin, "standard input", maxTemplate)
+		text, err := readAll(v.stdin, "standard input", maxTemplate)
 		if err != nil {
 			return usageError(err)
 		}
 		read = &templateFile{string(text), stdinName}
-	} else if info, err := os.Stat(a.path(what)); err == nil && !info.IsDir() {
+	} else if info, err := os.Stat(v.path(what)); err == nil && !info.IsDir() {
 		if o.template != "" {
 			return usagef("", "two templates: %s and %s", what, o.template)
 		}
 		dir, file = filepath.Dir(what), what
 	}
-	p, err := a.locate(dir, "")
+	p, err := v.locate(dir, "")
 	if err != nil {
 		return err
 	}
 	if read == nil {
-		text, path, err := a.templateText(p, file, readFile)
+		text, path, err := v.templateText(p, file, readFile)
 		if err != nil {
 			return err
 		}
@@ -140,14 +151,14 @@ func (v *validator) add(what string) error {
 	if p.project == nil {
 		d.stack = "stack"
 	}
-	want, err := a.desire(p, d)
+	want, err := v.desire(p, d)
 	if err != nil {
 		return err
 	}
 	one := &validation{want: want, named: p.project != nil, place: p}
 	one.file.Name, one.file.Language, one.file.Source = read.path, want.language, diagnosis.NewSource(read.text)
 	if read.path != stdinName {
-		one.file.Name = a.short(read.path)
+		one.file.Name = v.short(read.path)
 	}
 	v.list = append(v.list, one)
 	return nil
@@ -193,7 +204,7 @@ func (v *validator) share() error {
 	}
 	var given pairs
 	if v.options.parameterFile != "" {
-		if err := given.readParameterFile(v.app.path(v.options.parameterFile), readFile); err != nil {
+		if err := given.readParameterFile(v.path(v.options.parameterFile), readFile); err != nil {
 			return err
 		}
 	}

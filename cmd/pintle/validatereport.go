@@ -46,7 +46,7 @@ func (v *validator) report(output string) error {
 	var err error
 	switch output {
 	case "json":
-		err = v.app.document(v.document())
+		err = v.terminal.document(v.document())
 	case "sarif":
 		err = v.printSARIF()
 	default:
@@ -111,7 +111,7 @@ func (v *validator) printSARIF() error {
 	if err != nil {
 		return err
 	}
-	_, err = v.app.stdout.Write(text)
+	_, err = v.stdout.Write(text)
 	return err
 }
 
@@ -125,9 +125,9 @@ func (v *validator) print() {
 		}
 		if one.file.Errors() == 0 {
 			if note := one.want.unresolved(); note != "" && !one.want.references.secrets {
-				v.app.say("%s: %s", one.file.Name, note)
+				v.say("%s: %s", one.file.Name, note)
 			}
-			one.print(v.app)
+			one.print(&v.terminal)
 		}
 	}
 }
@@ -140,13 +140,13 @@ func (v *validator) printProblem(one *validation, p diagnosis.Problem, remedy bo
 			place = fmt.Sprintf("%s:%d", place, p.Column)
 		}
 	}
-	v.app.say("%s: %s: %s [%s]", place, p.Level, p.Message, p.Rule.ID)
+	v.say("%s: %s: %s [%s]", place, p.Level, p.Message, p.Rule.ID)
 	if shown, ok := one.file.Source.Excerpt(p.Line, p.Column); ok {
-		fmt.Fprint(v.app.stderr, display.Snippet(p.Line, shown.Text, shown.Column, shown.Length))
+		fmt.Fprint(v.stderr, display.Snippet(p.Line, shown.Text, shown.Column, shown.Length))
 	}
 	note := func(label, text string) {
 		if text != "" {
-			fmt.Fprintf(v.app.stderr, "      = %s: %s\n", label, display.Clean(text))
+			fmt.Fprintf(v.stderr, "      = %s: %s\n", label, display.Clean(text))
 		}
 	}
 	note("note", p.Detail)
@@ -156,7 +156,7 @@ func (v *validator) printProblem(one *validation, p diagnosis.Problem, remedy bo
 }
 
 // print prints the checks that ran on a template without errors.
-func (one *validation) print(a *app) {
+func (one *validation) print(t *terminal) {
 	resources := 0
 	if one.template != nil {
 		resources = len(one.template.Resources)
@@ -166,18 +166,18 @@ func (one *validation) print(a *app) {
 		noun = "resource"
 	}
 	if one.template != nil && (one.template.Unprocessed() || one.template.Outlined()) {
-		fmt.Fprintf(a.stdout, "%s: no errors found before its transforms are applied\n", display.Clean(one.file.Name))
+		fmt.Fprintf(t.stdout, "%s: no errors found before its transforms are applied\n", display.Clean(one.file.Name))
 	} else {
-		fmt.Fprintf(a.stdout, "%s: no errors in its %d %s\n", display.Clean(one.file.Name), resources, noun)
+		fmt.Fprintf(t.stdout, "%s: no errors in its %d %s\n", display.Clean(one.file.Name), resources, noun)
 	}
 	for _, p := range one.providers {
 		if p.Schema {
-			fmt.Fprintf(a.stdout, "  checked with the schema of provider %s\n", p.Name)
+			fmt.Fprintf(t.stdout, "  checked with the schema of provider %s\n", p.Name)
 		} else {
-			fmt.Fprintf(a.stdout, "  provider %s has no schema here: %s\n", p.Name, p.Reason)
+			fmt.Fprintf(t.stdout, "  provider %s has no schema here: %s\n", p.Name, p.Reason)
 		}
 	}
 	if len(one.open) > 0 {
-		fmt.Fprintf(a.stdout, "  unknown, and dependent values were not checked: %s\n", strings.Join(one.open, ", "))
+		fmt.Fprintf(t.stdout, "  unknown, and dependent values were not checked: %s\n", strings.Join(one.open, ", "))
 	}
 }

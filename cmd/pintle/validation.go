@@ -21,7 +21,8 @@ import (
 
 // validator is one run of validate.
 type validator struct {
-	app     *app
+	*connector
+
 	options *validateOptions
 	region  string
 	limits  template.Limits
@@ -62,13 +63,13 @@ type published struct {
 	planned []string // the names of the providers that may be asked for plans
 }
 
-func (a *app) newValidator(o *validateOptions) (*validator, error) {
+func newValidator(e *connector, o *validateOptions) (*validator, error) {
 	limits, err := o.limits.parse()
 	if err != nil {
 		return nil, err
 	}
 	return &validator{
-		app: a, options: o, region: a.regionOr(o.region), limits: limits,
+		connector: e, options: o, region: e.regionOr(o.region), limits: limits,
 		engines: map[engineSettings]idleEngine{}, asked: map[string]*published{},
 	}, nil
 }
@@ -119,7 +120,7 @@ func (v *validator) look(ctx context.Context, one *validation) error {
 	if !one.named {
 		open = append(open, strings.TrimSuffix(open[0], "Id")+"Name")
 	}
-	region := v.app.region(one.want.language, v.options.region)
+	region := v.connector.region(one.want.language, v.options.region)
 	partial, err := one.want.foreseen(t, region, open, nil)
 	one.malformed = one.malformed || err != nil
 	if err := one.add(err); err != nil {
@@ -182,7 +183,7 @@ func (v *validator) publish(one *validation) (*published, error) {
 			return local.Match(token, func(name string) bool { return slices.Contains(p.planned, name) })
 		},
 		func(ctx context.Context, name string) (json.RawMessage, error) { return p.ask(ctx, name) })
-	runtime, err := v.app.newSchemaRuntime(v.region, p.plans)
+	runtime, err := newSchemaRuntime(v.building, v.region, p.plans)
 	if err != nil {
 		return nil, err
 	}
@@ -254,7 +255,7 @@ func (v *validator) checkSchemas(ctx context.Context, one *validation, partial *
 
 // preview asks an engine without stacks which parts it would refuse.
 func (v *validator) preview(ctx context.Context, idle idleEngine, one *validation) error {
-	drawn, err := idle.preview(ctx, v.app.region(one.want.language, v.options.region), one.want)
+	drawn, err := idle.preview(ctx, v.connector.region(one.want.language, v.options.region), one.want)
 	if told, ok := engine.InputError(err); ok {
 		if diagnosis.RuleOf(&template.Error{Message: told.Message}).ID == diagnosis.Import {
 			return nil // other stacks are not known
@@ -315,12 +316,12 @@ func (v *validator) drawn(ctx context.Context, one *validation, plans *node.Plan
 	want.plan = true
 	if one.named {
 		c := connection{region: v.options.region}
-		s, ok, err := v.app.readerWith(ctx, c, one.place.data, keyOptions{}, want.references, plans, want.forwards)
+		s, ok, err := v.readerWith(ctx, c, one.place.data, keyOptions{}, want.references, plans, want.forwards)
 		if err != nil {
 			return nil, nil //nolint:nilerr // the command needs no engine, and one that cannot be read has nothing to say
 		}
 		if ok {
-			found, err := s.preview(ctx, one.place, want, &previewDocument{})
+			found, err := (&rollout{s, want}).preview(ctx, one.place, &previewDocument{})
 			if closing := s.close(); closing != nil {
 				return nil, closing
 			}
@@ -334,7 +335,7 @@ func (v *validator) drawn(ctx context.Context, one *validation, plans *node.Plan
 	if err != nil {
 		return nil, err
 	}
-	found, err := idle.preview(ctx, v.app.region(want.language, v.options.region), want)
+	found, err := idle.preview(ctx, v.connector.region(want.language, v.options.region), want)
 	if _, ok := engine.InputError(err); ok {
 		err = nil // it is reported already
 	}

@@ -76,13 +76,13 @@ func (r release) String() string {
 	return strings.Join(slices.DeleteFunc(append(words, r.Go, r.Platform), func(word string) bool { return word == "" }), " ")
 }
 
-func (a *app) versionCommand() *cobra.Command {
+func (a *manualCommands) versionCommand() *cobra.Command {
 	var output string
 	cmd := &cobra.Command{
 		Use:   "version",
 		Short: "Print the version, commit, date, Go version and platform",
 		Args:  cobra.NoArgs,
-		RunE: a.command(func(context.Context, []string) error {
+		RunE: runE(func(context.Context, []string) error {
 			asJSON, err := wantJSON(output)
 			if err != nil {
 				return err

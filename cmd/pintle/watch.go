@@ -33,12 +33,12 @@ const heartbeat = 30 * time.Second
 // watch shows the newest operation of a stack from its beginning to its end. name is the name of the stack for people. If ctx ends
 // before the operation, the error is that of ctx and the course has the events so far.
 func (s *session) watch(ctx context.Context, p place, name, stackID string, asJSON bool) (course, error) {
-	w := s.app.watcher(name, asJSON)
+	w := s.watcher(name, asJSON)
 	defer w.End()
 	s.begun = true
 	c := course{}
 	seen, wait, lastWait, losses := "", fastest, slowest, 0
-	if s.app.screen != nil {
+	if s.screen != nil {
 		lastWait = redraw
 	}
 	for {
@@ -63,7 +63,7 @@ func (s *session) watch(ctx context.Context, p place, name, stackID string, asJS
 			seen, wait = fresh[len(fresh)-1].ID, fastest
 			w.Events(shown(fresh))
 		}
-		w.Tick(s.app.now(), waiting)
+		w.Tick(s.now(), waiting)
 		if stack.State != stacks.Working {
 			return c, nil
 		}
@@ -92,13 +92,13 @@ func (s *session) look(ctx context.Context, p place, name, stackID, seen string)
 
 // watcher returns the display of an operation: a table on a terminal, lines elsewhere. With JSON on stdout lines go to
 // stderr.
-func (a *app) watcher(stack string, asJSON bool) display.Watcher {
-	out := a.stdout
+func (t *terminal) watcher(stack string, asJSON bool) display.Watcher {
+	out := t.stdout
 	switch {
 	case asJSON:
-		out = a.stderr
-	case a.screen != nil:
-		return display.NewTable(a.stdout, a.screen, stack)
+		out = t.stderr
+	case t.screen != nil:
+		return display.NewTable(t.stdout, t.screen, stack)
 	}
 	lines := display.NewLines(out, time.Local)
 	lines.Heartbeat = heartbeat
@@ -113,6 +113,6 @@ func (s *session) interrupted(p place, verb, stack string) error {
 	if s.here == nil {
 		return failed(errors.New("detached: the operation continues at "+s.url), "watch it with: "+p.look("events", stack)+" --follow")
 	}
-	return failed(errors.New("stopped: the operation is saved in "+s.app.short(s.data)),
+	return failed(errors.New("stopped: the operation is saved in "+s.short(s.data)),
 		"resume it with: "+p.again(verb))
 }
