@@ -13,7 +13,7 @@ import (
 )
 
 // openBucketEvents makes the sender of bucket events. It needs the functions, the topics and the queues.
-func (n *Node) openBucketEvents(c *cloud) (err error) {
+func (c *cloud) openBucketEvents(n *Node) (err error) {
 	c.events, err = bucketevents.New(bucketevents.Config{
 		Topics: c.topics, Log: n.log,
 		Invoke: func(ctx context.Context, place registry.Scope, arn string, payload []byte) error {

@@ -33,14 +33,14 @@ type awsRule struct {
 }
 
 // newAWSRule returns the rule of a node.
-func (n *Node) newAWSRule(account string) awsRule {
+func (b *builder) newAWSRule(account string) awsRule {
 	home, err := os.UserHomeDir()
 	if err != nil {
 		home = ""
 	}
 	return awsRule{
-		dev: n.config.Dev, configured: functionenv.Configured(os.Environ(), home), account: account,
-		issue: n.processKeys.issue, variables: n.localAWS,
+		dev: b.config.Dev, configured: functionenv.Configured(os.Environ(), home), account: account,
+		issue: b.processKeys.issue, variables: b.localAWS,
 	}
 }
 

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"net/url"
 	"os"
 	"path/filepath"
 	"slices"
@@ -49,38 +48,38 @@ type cloud struct {
 }
 
 // openCloud opens the local cloud. It needs the store, the listener, and the providers with their runtime.
-func (n *Node) openCloud(base *url.URL) (err error) {
-	c := &cloud{catalog: registry.New(n.store), root: n.store.Root(), url: n.record.URL, accounts: n.accounts}
-	n.cloud = c
-	if err := n.openLogs(c); err != nil {
+func (b *builder) openCloud() (err error) {
+	c := &cloud{catalog: registry.New(b.store), root: b.store.Root(), url: b.record.URL, accounts: b.accounts}
+	b.cloud = c
+	if err := c.openLogs(b.Node); err != nil {
 		return err
 	}
 	c.objects, err = objects.New(objects.Config{
-		Dir: n.config.Lock.path(objectsDir), Buckets: c.catalog.Buckets, URL: base, Changed: c.objectChanged, Log: n.log,
+		Dir: b.config.Lock.path(objectsDir), Buckets: c.catalog.Buckets, URL: b.base, Changed: c.objectChanged, Log: b.log,
 	})
 	if err != nil {
 		return fmt.Errorf("buckets: %w", err)
 	}
 	c.functions, err = lambda.New(lambda.Config{
-		Declared: declarations{n.providers}, Secrets: n.secretsOf, Catalog: c.catalog, Runtime: n.runtime, Objects: bucketCode{c.objects}, CodeDir: n.config.Lock.path(codeDir),
-		CacheDir: filepath.Join(n.config.Lock.path(buildDir), "functions"), Modules: n.config.NodeModules, Log: n.log,
-		Inside: n.invokeInside, Deliver: n.deliverResult,
+		Declared: declarations{b.providers}, Secrets: b.secretsOf, Catalog: c.catalog, Runtime: b.runtime, Objects: bucketCode{c.objects}, CodeDir: b.config.Lock.path(codeDir),
+		CacheDir: filepath.Join(b.config.Lock.path(buildDir), "functions"), Modules: b.config.NodeModules, Log: b.log,
+		Inside: b.invokeInside, Deliver: b.deliverResult,
 		Environment: func(place registry.Scope, name string) map[string]string {
-			key := n.processKeys.issue(place.Account, name)
+			key := b.processKeys.issue(place.Account, name)
 			if strings.HasPrefix(name, fcNames) {
-				return n.localAliyun(place.Region, key)
+				return b.localAliyun(place.Region, key)
 			}
-			return n.localAWS(n.accounts.environ(place.Account), key)
+			return b.localAWS(b.accounts.environ(place.Account), key)
 		},
 	})
 	if err != nil {
 		return err
 	}
-	if err := n.openQueues(c); err != nil {
+	if err := c.openQueues(b.Node); err != nil {
 		return err
 	}
 	c.topics, err = sns.New(sns.Config{
-		Catalog: c.catalog, PublicURL: strings.TrimSuffix(base.String(), "/"), AllowPrivate: n.config.AllowPrivate, Log: n.log,
+		Catalog: c.catalog, PublicURL: strings.TrimSuffix(b.base.String(), "/"), AllowPrivate: b.config.AllowPrivate, Log: b.log,
 		Invoke: func(ctx context.Context, functionARN string, payload []byte) error {
 			return c.functions.InvokeEvent(ctx, lambda.Call{Function: functionARN, Payload: payload})
 		},
@@ -89,12 +88,12 @@ func (n *Node) openCloud(base *url.URL) (err error) {
 	if err != nil {
 		return err
 	}
-	if err := n.openBucketEvents(c); err != nil {
+	if err := c.openBucketEvents(b.Node); err != nil {
 		return err
 	}
-	n.functions, n.providers.invoked = c.functions, c.functions.Request
-	n.providers.match = c.functions.Match
-	return n.providers.standForCDK(c.variables, c.logical)
+	b.functions, b.providers.invoked = c.functions, c.functions.Request
+	b.providers.match = c.functions.Match
+	return b.providers.standForCDK(c.variables, c.logical)
 }
 
 // invokeInside is [lambda.Config].Inside. It answers calls of the functions that the CDK makes for BucketDeployments: cdk deploy
@@ -109,27 +108,27 @@ func (n *Node) invokeInside(ctx context.Context, place registry.Scope, holder st
 }
 
 // openNotifications makes the signer of notifications. The local topics have one, if there are any; otherwise it uses the same key.
-func (n *Node) openNotifications(base *url.URL) (err error) {
+func (b *builder) openNotifications() (err error) {
 	switch {
-	case n.config.Role == Reader:
-	case n.cloud != nil:
-		n.notifications = n.cloud.topics.Signer()
+	case b.config.Role == Reader:
+	case b.cloud != nil:
+		b.notifications = b.cloud.topics.Signer()
 	default:
-		n.notifications, err = notification.NewSigner(notification.Config{
-			Keys: registry.New(n.store).Keys, PublicURL: base.String(), Log: n.log,
+		b.notifications, err = notification.NewSigner(notification.Config{
+			Keys: registry.New(b.store).Keys, PublicURL: b.base.String(), Log: b.log,
 		})
 	}
 	return err
 }
 
 // openDeclared opens the Lambda API of a node without local AWS emulation: it has the local providers and nothing else.
-func (n *Node) openDeclared() (err error) {
-	n.functions, err = lambda.New(lambda.Config{
-		Catalog: registry.New(n.store), Runtime: n.runtime, Declared: declarations{n.providers}, DeclaredOnly: true,
-		Secrets: n.secretsOf, Log: n.log,
+func (b *builder) openDeclared() (err error) {
+	b.functions, err = lambda.New(lambda.Config{
+		Catalog: registry.New(b.store), Runtime: b.runtime, Declared: declarations{b.providers}, DeclaredOnly: true,
+		Secrets: b.secretsOf, Log: b.log,
 	})
 	if err == nil {
-		n.providers.invoked = n.functions.Request
+		b.providers.invoked = b.functions.Request
 	}
 	return err
 }

@@ -20,17 +20,17 @@ import (
 )
 
 // cloudTypes returns the native types of the local cloud, or nil without one.
-func (n *Node) cloudTypes() []native.Type {
-	if n.cloud == nil {
+func (b *builder) cloudTypes() []native.Type {
+	if b.cloud == nil {
 		return nil
 	}
 	return append(aliyun.Types(aliyun.Config{
-		Functions: n.cloud.functions, Objects: n.cloud.objects, Catalog: n.cloud.catalog,
+		Functions: b.cloud.functions, Objects: b.cloud.objects, Catalog: b.cloud.catalog,
 	}), aws.Types(aws.Config{
-		Functions: n.cloud.functions, Topics: n.cloud.topics, Rules: n.rules, Objects: n.cloud.objects, Catalog: n.cloud.catalog,
-		Parameters: ssm.NewOwn(n.store), Executions: executions{n}, Logs: n.cloud.logs.streams, Notifications: n.cloud.events, Secrets: secretsmanager.New(n.cloud.catalog.Secrets, nil),
+		Functions: b.cloud.functions, Topics: b.cloud.topics, Rules: b.rules, Objects: b.cloud.objects, Catalog: b.cloud.catalog,
+		Parameters: ssm.NewOwn(b.store), Executions: executions{b.Node}, Logs: b.cloud.logs.streams, Notifications: b.cloud.events, Secrets: secretsmanager.New(b.cloud.catalog.Secrets, nil),
 		Open: func(ctx context.Context, account, bucket, key, version string) (io.ReadCloser, error) {
-			body, _, err := bucketCode{n.cloud.objects}.Open(ctx, account, bucket, key, version)
+			body, _, err := bucketCode{b.cloud.objects}.Open(ctx, account, bucket, key, version)
 			return body, err
 		},
 		CheckMachine: func(definition string) error {
@@ -44,8 +44,8 @@ func (n *Node) cloudTypes() []native.Type {
 }
 
 // cloudOff returns, for a node without the local cloud, the check before a resource of one of those types becomes a record.
-func (n *Node) cloudOff() func(context.Context, *store.Request) error {
-	things, recording := registry.New(n.store), n.config.UnknownTypes == engine.UnknownRecorded
+func (b *builder) cloudOff() func(context.Context, *store.Request) error {
+	things, recording := registry.New(b.store), b.config.UnknownTypes == engine.UnknownRecorded
 	ofAWS, ofAliyun := aws.Off(things, recording), aliyun.Off(things, recording)
 	return func(ctx context.Context, r *store.Request) error {
 		if r.Body.Dialect == wire.ROS.String() {
@@ -57,11 +57,11 @@ func (n *Node) cloudOff() func(context.Context, *store.Request) error {
 
 // keepRecorded returns the function that stores recorded resources for calls about them. Without local AWS emulation no service answers such
 // calls.
-func (n *Node) keepRecorded() func(context.Context, *store.Request, wire.PhysicalID) error {
-	if n.cloud == nil {
+func (b *builder) keepRecorded() func(context.Context, *store.Request, wire.PhysicalID) error {
+	if b.cloud == nil {
 		return nil
 	}
-	return recorded.Keep(n.cloud.catalog.Records, time.Now)
+	return recorded.Keep(b.cloud.catalog.Records, time.Now)
 }
 
 // executions are those of the engine, which is opened after the types are made and before any of them is served.

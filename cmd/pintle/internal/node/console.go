@@ -9,28 +9,27 @@ import (
 	"github.com/pintle-dev/pintle/internal/api/audit"
 	"github.com/pintle-dev/pintle/internal/api/console"
 	"github.com/pintle-dev/pintle/internal/api/operator"
-	"github.com/pintle-dev/pintle/internal/api/sigv4"
 	"github.com/pintle-dev/pintle/internal/base/trace"
-	"github.com/pintle-dev/pintle/internal/server"
 )
 
-// openConsole adds the console to the configuration of the server. keys looks up keys of the credentials file.
-func (n *Node) openConsole(c *server.Config, keys func(id string) (sigv4.Key, bool)) (err error) {
-	if n.config.NoConsole || n.config.Role == Reader {
+// openConsole adds the console to the configuration of the server.
+func (b *builder) openConsole(context.Context) (err error) {
+	c := &b.door
+	if b.config.NoConsole || b.config.Role == Reader {
 		return nil
 	}
 	config := console.Config{
-		Engine: n.engine, Rows: n.store, Key: n.store.Root().Derive("console session"), Keys: keys,
-		Secure:   n.config.PublicURL != nil && n.config.PublicURL.Scheme == "https" && !n.config.Dev,
-		Progress: c.Hooks.Progress, Logs: c.Hooks.Logs, Version: n.config.Version, Log: n.log,
+		Engine: b.engine, Rows: b.store, Key: b.store.Root().Derive("console session"), Keys: b.fileKeys.Lookup,
+		Secure:   b.config.PublicURL != nil && b.config.PublicURL.Scheme == "https" && !b.config.Dev,
+		Progress: c.Hooks.Progress, Logs: c.Hooks.Logs, Version: b.config.Version, Log: b.log,
 	}
-	if n.config.Audit != nil {
-		config.Record = func(ctx context.Context, a console.Action) { n.audit(entryOf(ctx, a)) }
+	if b.config.Audit != nil {
+		config.Record = func(ctx context.Context, a console.Action) { b.audit(entryOf(ctx, a)) }
 	}
-	if n.console, err = console.New(config); err != nil {
+	if b.console, err = console.New(config); err != nil {
 		return err
 	}
-	c.Console, c.Hooks.Console = n.console, n.consoleLink
+	c.Console, c.Hooks.Console = b.console, b.consoleLink
 	return nil
 }
 

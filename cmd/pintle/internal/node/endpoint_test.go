@@ -117,7 +117,7 @@ func TestBadInput(t *testing.T) {
 		}
 	}
 	env := map[string]string{}
-	if err := n.door.Trust(env, false); err != nil {
+	if err := n.tls.Trust(env, false); err != nil {
 		t.Fatal(err)
 	}
 	authority, err := os.ReadFile(env[loopbacktls.AuthorityFile])
@@ -146,7 +146,7 @@ func TestDoorIsForLoopback(t *testing.T) {
 		t.Fatal(err)
 	}
 	for name, c := range map[string]Config{"public URL": {PublicURL: public}, "reader": {Role: Reader}} {
-		if n := serving(t, c); n.door != nil {
+		if n := serving(t, c); n.tls != nil {
 			t.Errorf("%s: it speaks TLS", name)
 		}
 	}

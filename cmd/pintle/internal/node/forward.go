@@ -19,31 +19,31 @@ import (
 
 // openForward makes the types that are forwarded to other endpoints, and checks that those have the account of this node. A Reader sends
 // nothing, so it checks nothing.
-func (n *Node) openForward(ctx context.Context) error {
-	if len(n.config.Forward) == 0 {
+func (b *builder) openForward(ctx context.Context) error {
+	if len(b.config.Forward) == 0 {
 		return nil
 	}
 	made, err := forward.New(forward.Config{
-		Rules: n.config.Forward, Catalog: registry.New(n.store), Key: n.store.Root().Derive("digests of forwarded resources"), Account: n.account,
-		AccountHint: "set aws_account_id in " + n.credentialsPath() + ", or use the endpoint's credentials of that account",
-		Own:         n.record.URL, Client: forwardClient, Allowed: n.accounts.allowed, Log: n.log,
+		Rules: b.config.Forward, Catalog: registry.New(b.store), Key: b.store.Root().Derive("digests of forwarded resources"), Account: b.account,
+		AccountHint: "set aws_account_id in " + b.credentialsPath() + ", or use the endpoint's credentials of that account",
+		Own:         b.record.URL, Client: forwardClient, Allowed: b.accounts.allowed, Log: b.log,
 	})
 	if err != nil {
 		return err
 	}
-	n.forward = made
-	if n.config.Role == Reader {
+	b.forward = made
+	if b.config.Role == Reader {
 		return nil
 	}
-	return made.Verify(ctx, n.config.Region)
+	return made.Verify(ctx, b.config.Region)
 }
 
 // forwarding is the native.Forward of the node, nil for none.
-func (n *Node) forwarding() native.Forward {
-	if n.forward == nil {
+func (b *builder) forwarding() native.Forward {
+	if b.forward == nil {
 		return nil
 	}
-	return n.forward
+	return b.forward
 }
 
 // credentialsWithin bounds the search for credentials.

@@ -25,61 +25,61 @@ import (
 	"github.com/pintle-dev/pintle/wire"
 )
 
-func (n *Node) openProviders(ctx context.Context, account string) (err error) {
-	n.providers = newProviders(n.store, n.notes, n.config.Region, n.log)
-	n.providers.calledOut, n.providers.aws = n.processKeys.calledOut, n.newAWSRule(account)
-	n.asksPlans = NewPlans(n.providers.named, n.providers.askSchema)
-	if n.config.Role != Reader {
-		n.runtime, err = local.New(local.Config{
+func (b *builder) openProviders(ctx context.Context) (err error) {
+	b.providers = newProviders(b.store, b.notes, b.config.Region, b.log)
+	b.providers.calledOut, b.providers.aws = b.processKeys.calledOut, b.newAWSRule(b.account)
+	b.asksPlans = NewPlans(b.providers.named, b.providers.askSchema)
+	if b.config.Role != Reader {
+		b.runtime, err = local.New(local.Config{
 			Done: func(id string, outcome local.Outcome) {
-				if n.asksPlans.Done(id, outcome) || n.providers.calls.Done(id, outcome) || n.functions != nil && n.functions.Done(id, outcome) {
+				if b.asksPlans.Done(id, outcome) || b.providers.calls.Done(id, outcome) || b.functions != nil && b.functions.Done(id, outcome) {
 					return
 				}
-				n.notes.end(wire.RequestID(id))
-				n.delivery.Done(id, outcome)
+				b.notes.end(wire.RequestID(id))
+				b.delivery.Done(id, outcome)
 			},
 			Log: func(provider, id, line string) {
 				if isPlan(id) {
-					n.log.Debug(line, "provider", provider, "plan", id)
+					b.log.Debug(line, "provider", provider, "plan", id)
 					return
 				}
-				request := n.providers.requestOf(id)
+				request := b.providers.requestOf(id)
 				if request != "" {
-					n.notes.line(request, line)
+					b.notes.line(request, line)
 				}
-				if n.stackLogs != nil {
-					n.stackLogs.print(provider, request, line)
+				if b.stackLogs != nil {
+					b.stackLogs.print(provider, request, line)
 				}
-				n.log.Info(line, "provider", provider, "request", string(request))
+				b.log.Info(line, "provider", provider, "request", string(request))
 			},
 			Printed: func(o local.Origin, line string) {
-				if n.cloud != nil {
-					n.cloud.logs.print(o, line)
+				if b.cloud != nil {
+					b.cloud.logs.print(o, line)
 				}
 			},
-			Progress: n.providers.building,
-			Logger:   n.log,
-			Region:   n.config.Region,
-			Account:  account,
-			Env:      n.patience(),
+			Progress: b.providers.building,
+			Logger:   b.log,
+			Region:   b.config.Region,
+			Account:  b.account,
+			Env:      b.patience(),
 			AWS:      &builtin.SDK{},
-			Trust:    n.trust(),
-			CacheDir: n.config.Lock.path(buildDir),
+			Trust:    b.trust(),
+			CacheDir: b.config.Lock.path(buildDir),
 
-			SchemaDir: n.config.Lock.path(schemaDir),
+			SchemaDir: b.config.Lock.path(schemaDir),
 		})
 		if err != nil {
 			return err
 		}
-		n.providers.runtime = n.runtime
-		n.providers.calls.Use(n.runtime)
+		b.providers.runtime = b.runtime
+		b.providers.calls.Use(b.runtime)
 	}
-	return n.providers.load(ctx)
+	return b.providers.load(ctx)
 }
 
 // patience returns the environment variables that make helper libraries keep their pauses, as on AWS: only with --fidelity aws.
-func (n *Node) patience() map[string]string {
-	if n.config.Fidelity != engine.FidelityAWS {
+func (b *builder) patience() map[string]string {
+	if b.config.Fidelity != engine.FidelityAWS {
 		return nil
 	}
 	return map[string]string{bootstrap.PatientVariable: "1"}
@@ -113,67 +113,70 @@ func newSigner(root store.Root, base *url.URL) (*wire.Signer, error) {
 // signalLife is how long the URL of a WaitConditionHandle is good, as on the real service.
 const signalLife = 24 * time.Hour
 
-// nativeTypes returns the native types of this node, whose handles have URLs below base.
-func (n *Node) nativeTypes(signer *wire.Signer, ros *wire.ROSSigner, base *url.URL) (*native.Registry, error) {
+// nativeTypes returns the native types of this node, whose handles have URLs of its signers.
+func (b *builder) nativeTypes() (*native.Registry, error) {
 	return native.CloudFormation(native.Config{
-		Names: n.store, More: n.cloudTypes(),
-		Off: n.cloudOff(), Keep: n.keepRecorded(), Forward: n.forwarding(),
-		CheckImport: func(ctx context.Context, r *store.Request) error { return n.engine.CheckRecordedImport(ctx, r) },
+		Names: b.store, More: b.cloudTypes(),
+		Off: b.cloudOff(), Keep: b.keepRecorded(), Forward: b.forwarding(),
+		CheckImport: func(ctx context.Context, r *store.Request) error { return b.engine.CheckRecordedImport(ctx, r) },
 		SignalURL: func(key wire.ResponseKey, region string) (string, error) {
-			return signer.Sign(base.JoinPath(server.SignalPath), key, time.Now(), wire.SignOptions{Region: region, Expires: signalLife})
+			return b.signals.Sign(b.base.JoinPath(server.SignalPath), key, time.Now(), wire.SignOptions{Region: region, Expires: signalLife})
 		},
 		ROSSignalURL: func(key wire.ResponseKey, stackName string) (string, error) {
-			return ros.Sign(base.JoinPath(server.ROSSignalPath), key, stackName, time.Now(), wire.MaxURLLife)
+			return b.rosSignals.Sign(b.base.JoinPath(server.ROSSignalPath), key, stackName, time.Now(), wire.MaxURLLife)
 		},
-		Template: n.texts.Template,
+		Template: b.texts.Template,
 		Nest: func(
 			ctx context.Context, r *store.Request, template func(context.Context) (string, error),
 		) (native.Result, bool, error) {
 			if stack, err := wire.ParseStackARN(r.Body.StackID); err == nil { // it is for this account that texts are read
 				ctx = sigv4.WithIdentity(ctx, sigv4.Identity{Account: stack.Account, Region: stack.Region})
 			}
-			return n.engine.Nest(ctx, r, template) // nothing is served before the engine is open
+			return b.engine.Nest(ctx, r, template) // nothing is served before the engine is open
 		},
 	})
 }
 
-// openDelivery makes the delivery, whose response URLs are below base.
-func (n *Node) openDelivery(types *native.Registry, signer *wire.Signer, ros *wire.ROSSigner, base *url.URL) (err error) {
-	var here delivery.Topics
-	away := n.away
-	if n.cloud != nil {
-		here, away = sns.Carrier{Topics: n.cloud.topics}, nil
+// openDelivery makes the delivery, whose response URLs have the signatures of the builder. A Reader has none.
+func (b *builder) openDelivery(context.Context) (err error) {
+	if b.config.Role == Reader {
+		return nil
 	}
-	n.delivery, err = delivery.New(delivery.Config{
+	var here delivery.Topics
+	away := b.away
+	if b.cloud != nil {
+		here, away = sns.Carrier{Topics: b.cloud.topics}, nil
+	}
+	b.delivery, err = delivery.New(delivery.Config{
 		Topics: here, Away: away,
-		Table:  n.store,
-		Node:   n.engine.Node,
-		Report: n.report,
+		Table:  b.store,
+		Node:   b.engine.Node,
+		Report: b.report,
 		ResponseURL: func(r store.Request) (string, error) {
 			key := wire.ResponseKey{StackID: r.Body.StackID, LogicalID: r.Logical, RequestID: r.ID}
 			life := min(max(wire.DefaultURLLife, r.Body.Timeout+time.Hour), wire.MaxURLLife).Truncate(time.Second)
 			if r.Body.Dialect == wire.ROS.String() {
-				return ros.Sign(base.JoinPath(server.ROSResponsePath), key, r.Body.StackName, time.Now(), life)
+				return b.ros.Sign(b.base.JoinPath(server.ROSResponsePath), key, r.Body.StackName, time.Now(), life)
 			}
-			return signer.Sign(base.JoinPath(server.ResponsePath), key, time.Now(), wire.SignOptions{Region: r.Body.Region, Expires: life})
+			return b.signer.Sign(b.base.JoinPath(server.ResponsePath), key, time.Now(), wire.SignOptions{Region: r.Body.Region, Expires: life})
 		},
-		ROSResponse:   n.config.ROSResponse,
-		ROSBase64:     n.config.ROSBase64,
-		ROSInnerURL:   n.config.ROSInnerURL,
-		WebhookSecret: n.store.Root().Derive(webhookPurpose),
-		Notifications: n.notifications,
-		Local:         n.providers,
-		Declared:      n.providers.names,
-		Allowed:       n.accounts.allowed,
-		CalledOut:     n.providers.calledOut,
-		Native:        types,
-		CheckImport:   n.engine.CheckRecordedImport,
-		References:    n.references,
-		AllowPrivate:  n.config.AllowPrivate,
-		FidelityAWS:   n.config.Fidelity == engine.FidelityAWS,
-		Progress:      n.notes.progress,
-		Retried:       n.metrics.Retried,
-		Log:           n.log,
+		ROSResponse:   b.config.ROSResponse,
+		ROSBase64:     b.config.ROSBase64,
+		ROSInnerURL:   b.config.ROSInnerURL,
+		WebhookSecret: b.store.Root().Derive(webhookPurpose),
+		Notifications: b.notifications,
+		Local:         b.providers,
+		Declared:      b.providers.names,
+		Allowed:       b.accounts.allowed,
+		CalledOut:     b.providers.calledOut,
+		Native:        b.types,
+		CheckImport:   b.engine.CheckRecordedImport,
+		References:    b.references,
+		AllowPrivate:  b.config.AllowPrivate,
+		FidelityAWS:   b.config.Fidelity == engine.FidelityAWS,
+		Progress:      b.notes.progress,
+		Retried:       b.metrics.Retried,
+		Log:           b.log,
 	})
 	return err
 }
@@ -226,30 +229,30 @@ func (n *Node) report(ctx context.Context, id wire.RequestID, outcome delivery.O
 	return err
 }
 
-func (n *Node) hooks() operator.Hooks {
+func (b *builder) hooks() operator.Hooks {
 	return operator.Hooks{
-		Providers: func(context.Context) ([]operator.Provider, error) { return n.providers.list(), nil },
+		Providers: func(context.Context) ([]operator.Provider, error) { return b.providers.list(), nil },
 		Schema: func(ctx context.Context, name string) (json.RawMessage, error) {
-			if !n.isOwner(ctx) {
+			if !b.isOwner(ctx) {
 				return nil, &operator.Error{Status: http.StatusForbidden, Message: "only this server's own user can ask " +
 					"its providers for their schemas, because that runs their programs"}
 			}
-			return n.providers.schema(ctx, name)
+			return b.providers.schema(ctx, name)
 		},
 		PutProvider: func(ctx context.Context, name string, definition json.RawMessage) error {
-			if !n.isOwner(ctx) {
+			if !b.isOwner(ctx) {
 				return &operator.Error{Status: http.StatusForbidden, Message: "only this server's own user can define " +
 					"its providers: with commands on its data directory, or with --provider and --project at start"}
 			}
-			return n.providers.put(ctx, name, definition)
+			return b.providers.put(ctx, name, definition)
 		},
-		Owner:    func(ctx context.Context) bool { return n.isOwner(ctx) || n.hasOperatorKey(ctx) },
-		Keys:     n.sealingKeys,
-		Progress: n.providers.progress,
+		Owner:    func(ctx context.Context) bool { return b.isOwner(ctx) || b.hasOperatorKey(ctx) },
+		Keys:     b.sealingKeys,
+		Progress: b.providers.progress,
 		Logs: func(_ context.Context, id wire.RequestID) ([]string, error) {
-			return n.notes.log(id), nil
+			return b.notes.log(id), nil
 		},
-		StackLogs: n.readStackLogs,
+		StackLogs: b.readStackLogs,
 	}
 }
 

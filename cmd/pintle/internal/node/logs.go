@@ -28,7 +28,7 @@ type functionLogs struct {
 }
 
 // openLogs opens the log groups' events. It needs the catalog.
-func (n *Node) openLogs(c *cloud) error {
+func (c *cloud) openLogs(n *Node) error {
 	kept, err := logs.New(logs.Config{
 		Dir: n.config.Lock.path(logsDir), Log: n.log,
 		Retention: func(ctx context.Context, place registry.Scope, group string) (int, error) {

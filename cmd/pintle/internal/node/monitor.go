@@ -1,13 +1,13 @@
 package node
 
 import (
+	"context"
 	"fmt"
 	"net"
 
 	"github.com/pintle-dev/pintle/internal/api/audit"
 	"github.com/pintle-dev/pintle/internal/api/metrics"
 	"github.com/pintle-dev/pintle/internal/provider/delivery"
-	"github.com/pintle-dev/pintle/internal/server"
 )
 
 // MetricsConfig configures how a node exposes its metrics.
@@ -20,35 +20,36 @@ type MetricsConfig struct {
 }
 
 // openMetrics has the parts counted that are there by now, and opens the place for scrapes.
-func (n *Node) openMetrics(door *server.Config) (err error) {
-	door.Served = n.metrics.Served
-	door.Local = func(keyID string) bool { return keyID == n.record.Owner.ID }
-	if n.config.Audit != nil {
-		door.Audit = n.audit
+func (b *builder) openMetrics(context.Context) (err error) {
+	door := &b.door
+	door.Served = b.metrics.Served
+	door.Local = func(keyID string) bool { return keyID == b.record.Owner.ID }
+	if b.config.Audit != nil {
+		door.Audit = b.audit
 	}
 	queued := func() int { return 0 }
-	if s, ok := n.store.(interface{ Queued() int }); ok {
+	if s, ok := b.store.(interface{ Queued() int }); ok {
 		queued = s.Queued
 	}
-	n.metrics.Watch(metrics.Sources{
-		Figures: n.store.Figures, Ping: n.store.Ping, Queued: queued, Log: n.log,
+	b.metrics.Watch(metrics.Sources{
+		Figures: b.store.Figures, Ping: b.store.Ping, Queued: queued, Log: b.log,
 		Load: func() (inHand, waiting, sending int) {
 			var load delivery.Load
-			if n.delivery != nil {
-				load = n.delivery.Load()
+			if b.delivery != nil {
+				load = b.delivery.Load()
 			}
 			return load.InHand, load.Waiting, load.Sending
 		},
 	})
-	c := n.config.Metrics
+	c := b.config.Metrics
 	switch {
-	case n.config.Role != Server:
+	case b.config.Role != Server:
 	case c.Listen != "":
-		if n.scrapes, err = net.Listen("tcp", c.Listen); err != nil {
+		if b.scrapes, err = net.Listen("tcp", c.Listen); err != nil {
 			return fmt.Errorf("listen for scrapes: %w", err)
 		}
-	case n.config.Dev || !c.Token.IsZero():
-		door.Metrics = n.metrics.Handler(c.Token)
+	case b.config.Dev || !c.Token.IsZero():
+		door.Metrics = b.metrics.Handler(c.Token)
 	}
 	return nil
 }

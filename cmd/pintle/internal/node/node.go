@@ -5,8 +5,6 @@ package node
 import (
 	"cmp"
 	"context"
-	"crypto/rand"
-	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -22,7 +20,6 @@ import (
 	"github.com/pintle-dev/pintle/internal/api/audit"
 	"github.com/pintle-dev/pintle/internal/api/console"
 	"github.com/pintle-dev/pintle/internal/api/fetch"
-	"github.com/pintle-dev/pintle/internal/api/intake"
 	"github.com/pintle-dev/pintle/internal/api/metrics"
 	"github.com/pintle-dev/pintle/internal/api/sigv4"
 	"github.com/pintle-dev/pintle/internal/base/idlemem"
@@ -33,7 +30,6 @@ import (
 	"github.com/pintle-dev/pintle/internal/cloud/sns/notification"
 	"github.com/pintle-dev/pintle/internal/cloud/ssm"
 	"github.com/pintle-dev/pintle/internal/engine"
-	"github.com/pintle-dev/pintle/internal/engine/drift"
 	"github.com/pintle-dev/pintle/internal/language/template"
 	"github.com/pintle-dev/pintle/internal/provider/delivery"
 	"github.com/pintle-dev/pintle/internal/provider/local"
@@ -41,8 +37,6 @@ import (
 	"github.com/pintle-dev/pintle/internal/store"
 	"github.com/pintle-dev/pintle/internal/store/maintenance"
 	"github.com/pintle-dev/pintle/internal/store/postgres"
-	"github.com/pintle-dev/pintle/internal/store/sqlite"
-	"github.com/pintle-dev/pintle/wire"
 )
 
 // Role is the purpose of a node. The set is closed.
@@ -176,191 +170,10 @@ type Node struct {
 	scrapes     net.Listener // of scrapes, nil if they come to the main one or to none
 	listener    net.Listener
 	stackLogs   *stackLogs            // nil for a reader of a data directory without lines
-	door        *loopbacktls.Endpoint // makes listener speak TLS too; nil if response URLs do not lead straight to it
+	tls         *loopbacktls.Endpoint // makes listener speak TLS too; nil if response URLs do not lead straight to it
 	lastPort    int                   // that an earlier run noted, 0 if none did
 	// credentialsMade says that the credentials file was made by Open.
 	credentialsMade bool
-}
-
-// Open opens the data directory and sets up the node on it. The node delivers and serves only once [Node.Run] is
-// called.
-func Open(ctx context.Context, config Config) (_ *Node, err error) {
-	n := &Node{config: config, log: config.Log, notes: newNotes(), metrics: metrics.New(config.Version)}
-	if n.log == nil {
-		n.log = slog.New(slog.DiscardHandler)
-	}
-	defer func() {
-		if err != nil {
-			err = errors.Join(err, n.Close())
-		}
-	}()
-	n.config.Region = cmp.Or(config.Region, local.DefaultRegion)
-	n.texts = fetch.New(fetch.Config{
-		Objects: n.bucketText, Allowed: n.mayFetch,
-		Region: n.config.Region, AllowPrivate: config.AllowPrivate, S3Only: config.Fidelity == engine.FidelityAWS,
-	})
-	elsewhere := ""
-	if config.Database != "" {
-		if elsewhere, err = postgres.Name(config.Database); err != nil {
-			return nil, err
-		}
-	}
-	if err := config.Lock.settle(elsewhere); err != nil {
-		return nil, err
-	}
-	n.keys, err = n.openKeys(ctx)
-	if err != nil {
-		return nil, err
-	}
-	credentials, err := n.openCredentials()
-	if err != nil {
-		return nil, err
-	}
-	if err := n.openStore(ctx, store.NewCodec(n.keys)); err != nil {
-		return nil, err
-	}
-	root := n.store.Root()
-	n.processKeys = newProcessKeys(root, time.Now)
-	n.processKeys.shared = func(id string) bool {
-		_, ok := n.ownKey(id)
-		return ok
-	}
-	if err := n.listen(); err != nil {
-		return nil, err
-	}
-	if err := n.openDoor(); err != nil {
-		return nil, err
-	}
-	n.record = Record{
-		PID: os.Getpid(), URL: "http://" + reachable(n.listener.Addr()), Serving: config.Role == Server,
-		Region: n.config.Region, Cloud: config.Cloud,
-		Owner:  Credentials{ID: "OWNER" + rand.Text(), Secret: rand.Text() + rand.Text()},
-		Client: Credentials{ID: credentials.Default().ID, Secret: string(credentials.Default().Secret)},
-
-		Webhook: Secret("whsec_" + base64.StdEncoding.EncodeToString(root.Derive(webhookPurpose))),
-	}
-	base, err := n.base()
-	if err != nil {
-		return nil, err
-	}
-	signer, err := newSigner(root, base.JoinPath(server.ResponsePath))
-	if err != nil {
-		return nil, err
-	}
-	signals, err := newSigner(root, base.JoinPath(server.SignalPath))
-	if err != nil {
-		return nil, err
-	}
-	ros, err := wire.NewROSSigner(root.Derive("ROS response URL"))
-	if err != nil {
-		return nil, err
-	}
-	rosSignals, err := wire.NewROSSigner(root.Derive("ROS signal URL"))
-	if err != nil {
-		return nil, err
-	}
-	n.fileKeys = credentials
-	n.account, n.accounts = credentials.Default().Account, newAccounts(credentials, config.AccountRules)
-	if err := n.openStackLogs(); err != nil {
-		return nil, err
-	}
-	if err := n.openProviders(ctx, n.account); err != nil {
-		return nil, err
-	}
-	switch {
-	case config.Role == Reader:
-	case config.Cloud:
-		err = n.openCloud(base)
-	default:
-		err = n.openDeclared()
-	}
-	if err == nil && config.Role != Reader {
-		err = n.openRules()
-	}
-	if err != nil {
-		return nil, err
-	}
-	if err := n.openNotifications(base); err != nil {
-		return nil, err
-	}
-	if err := n.openForward(ctx); err != nil {
-		return nil, err
-	}
-	types, err := n.nativeTypes(signals, rosSignals, base)
-	if err != nil {
-		return nil, err
-	}
-	if err := n.openParameters(); err != nil {
-		return nil, err
-	}
-	n.engine, err = engine.Open(ctx, engine.Config{
-		Store: n.store, Name: nodeName(), Alone: config.Database == "", Fidelity: config.Fidelity, UnknownTypes: config.UnknownTypes, Log: n.log,
-		Observer: n.metrics, Dispatch: n.dispatch, Settled: n.settled, Native: types, Serves: n.providers.serves, Reads: n.reads(), Plans: n.plans(), PlanWithin: config.PlanWithin,
-		NestedTemplate: func(ctx context.Context, account, region, url string) (string, error) {
-			return n.texts.Template(sigv4.WithIdentity(ctx, sigv4.Identity{Account: account, Region: region}), url)
-		},
-		Stored: n.references.Stored, Hidden: n.references.Recall, Snippet: n.texts.Snippet,
-		Upfront: true, Limits: config.Limits, Zones: config.Zones, RosIDChange: config.ROSIDChange, Linger: linger,
-	})
-	if err != nil {
-		return nil, err
-	}
-	n.upkeep, err = maintenance.New(maintenance.Config{Store: n.store, Keep: config.Keep, Log: n.log})
-	if err != nil {
-		return nil, err
-	}
-	if config.Role != Reader {
-		if err := n.keepPort(ctx); err != nil {
-			return nil, err
-		}
-		if err := n.openDelivery(types, signer, ros, base); err != nil {
-			return nil, err
-		}
-	}
-	drifts := drift.New(types, n.store, nil)
-	drifts.Ask(n.engine)
-	door := server.Config{
-		Engine: n.engine, Store: n.store, Signer: signer, Signals: signals, Dev: config.Dev, Account: n.account,
-		ROS: server.ROSAnswers{
-			Signer: ros, Signals: rosSignals, Limit: config.ROSResponse, TakePut: config.ROSTakePut, NeedHeaders: config.Fidelity == engine.FidelityAWS,
-		},
-		Intake:   intake.New(intake.Config{Dir: n.config.Lock.directory}),
-		Listener: n.listener, PublicURL: base, Version: config.Version, Hooks: n.hooks(),
-		TokenKey: root.Derive("paging token"), Log: n.log, Texts: n.texts,
-		Drift: drifts, Called: n.processKeys.note,
-		Keys: func(id string) (sigv4.Key, bool) {
-			if id == n.record.Owner.ID {
-				return sigv4.Key{ID: id, Secret: sigv4.Secret(n.record.Owner.Secret), Account: n.account}, true
-			}
-			if key, ok := n.cloud.lookup(id); ok {
-				return key, true
-			}
-			if key, ok := n.processKeys.lookup(id); ok {
-				return key, true
-			}
-			if key, ok := credentials.Lookup(id); ok {
-				return key, true
-			}
-			return n.ownKey(id)
-		},
-	}
-	switch {
-	case config.Fidelity == engine.FidelityAWS:
-		door.FidelityAWS = true
-	case config.Role == Server:
-		door.Patience = patience
-	}
-	if err := n.openMetrics(&door); err != nil {
-		return nil, err
-	}
-	if err := n.openServices(&door); err != nil {
-		return nil, err
-	}
-	if err := n.openConsole(&door, credentials.Lookup); err != nil {
-		return nil, err
-	}
-	n.server, err = server.New(door)
-	return n, err
 }
 
 // Record says how to reach the node.
@@ -491,8 +304,8 @@ func (n *Node) Close() error {
 	if n.functions != nil {
 		errs = append(errs, n.functions.Close()) // again, if there is a cloud, which does no harm
 	}
-	if n.door != nil {
-		errs = append(errs, n.door.Close())
+	if n.tls != nil {
+		errs = append(errs, n.tls.Close())
 	}
 	for _, listener := range []net.Listener{n.listener, n.scrapes} {
 		if listener == nil {
@@ -513,38 +326,6 @@ func (n *Node) Close() error {
 	return errors.Join(append(errs, n.config.Lock.Release())...)
 }
 
-// openKeys reads the keys, or makes the first ones.
-func (n *Node) openKeys(ctx context.Context) (*store.Keys, error) {
-	source := n.config.Keys
-	if source == (KeySource{}) {
-		source.File = n.config.Lock.path(keysFile)
-	}
-	return source.open(ctx, func(ctx context.Context) (used bool, of string, err error) {
-		if n.config.Database == "" {
-			return Exists(n.config.Lock.directory), "the database next to it", nil
-		}
-		fresh, err := postgres.Fresh(ctx, n.config.Database)
-		return !fresh, "the database", err
-	})
-}
-
-func (n *Node) openStore(ctx context.Context, codec store.Codec) error {
-	if n.config.Database != "" {
-		s, err := postgres.Open(ctx, postgres.Config{DSN: n.config.Database, Codec: codec, Log: n.log, Committed: n.metrics.Committed})
-		if err != nil {
-			return err
-		}
-		n.store = s
-		return nil
-	}
-	s, err := sqlite.Open(ctx, sqlite.Config{Path: n.config.Lock.path(databaseFile), Codec: codec, Log: n.log, Committed: n.metrics.Committed})
-	if err != nil {
-		return err
-	}
-	n.store = s
-	return nil
-}
-
 // nodeName returns the name of this node for operators.
 func nodeName() string {
 	host, err := os.Hostname()
@@ -558,82 +339,6 @@ func (n *Node) credentialsPath() string {
 	return cmp.Or(n.config.CredentialsFile, n.config.Lock.path(credentialsFile))
 }
 
-func (n *Node) openCredentials() (keys *sigv4.Keys, err error) {
-	keys, n.credentialsMade, err = sigv4.LoadOrCreate(n.credentialsPath())
-	return keys, err
-}
-
-func (n *Node) listen() (err error) {
-	n.lastPort = n.config.Lock.lastPort()
-	switch {
-	case n.config.Listen != "":
-		n.listener, err = net.Listen("tcp", n.config.Listen)
-	case n.config.Role == Reader: // it issues no URLs, and must leave the port to a node that does
-		n.listener, err = net.Listen("tcp", "127.0.0.1:0")
-		return err
-	default:
-		n.listener, err = listenAt(n.lastPort)
-	}
-	return err
-}
-
-// openDoor makes the listener accept TLS too, because some local providers always use TLS for response URLs.
-func (n *Node) openDoor() (err error) {
-	base := n.config.PublicURL
-	if base == nil {
-		base = &url.URL{Scheme: "http", Host: reachable(n.listener.Addr())}
-	}
-	if n.config.Role == Reader || !loopbacktls.Covers(base) {
-		return nil
-	}
-	n.door, err = loopbacktls.Open(loopbacktls.Config{Listener: n.listener, Dir: n.config.Lock.path(trustDir), Log: n.log})
-	if err == nil {
-		n.listener = n.door.Listener()
-	}
-	return err
-}
-
-// trust is how processes are made to trust the listener; nil if it does not speak TLS.
-func (n *Node) trust() func(env map[string]string, program bool) error {
-	if n.door == nil {
-		return nil
-	}
-	return n.door.Trust
-}
-
-// keepPort notes this run's port for the next one. While requests wait for answers at another port that one stays noted,
-// and it is said that they cannot arrive.
-func (n *Node) keepPort(ctx context.Context) error {
-	_, text, err := net.SplitHostPort(n.listener.Addr().String())
-	if err != nil {
-		return err
-	}
-	// In a database of many nodes it cannot be seen whose URLs the waiting requests have.
-	if n.lastPort != 0 && text != strconv.Itoa(n.lastPort) && n.config.PublicURL == nil && n.config.Database == "" {
-		_, next, err := n.store.Due(ctx, 0)
-		if err != nil {
-			return err
-		}
-		if !next.IsZero() {
-			n.log.Error(fmt.Sprintf("requests of an earlier run expect answers at port %d, and this server has port %s: unless you stop it "+
-				"and run pintle serve --listen 127.0.0.1:%[1]d, they time out", n.lastPort, text))
-			return nil
-		}
-	}
-	if err := n.config.Lock.keepPort(text); err != nil {
-		return fmt.Errorf("data directory: %w", err)
-	}
-	return nil
-}
-
-// base returns the URL under which providers reach this node.
-func (n *Node) base() (*url.URL, error) {
-	if n.config.PublicURL != nil {
-		return n.config.PublicURL.JoinPath("/"), nil
-	}
-	return url.Parse(n.record.URL + "/")
-}
-
 // reachable returns host and port at which this machine reaches a listener.
 func reachable(addr net.Addr) string {
 	host, port, err := net.SplitHostPort(addr.String())
@@ -644,4 +349,21 @@ func reachable(addr net.Addr) string {
 		host = "127.0.0.1"
 	}
 	return net.JoinHostPort(host, port)
+}
+
+// lookup finds an access key: the owner's, one of the cloud or of a process, one of the credentials file, or the server's own.
+func (n *Node) lookup(id string) (sigv4.Key, bool) {
+	if id == n.record.Owner.ID {
+		return sigv4.Key{ID: id, Secret: sigv4.Secret(n.record.Owner.Secret), Account: n.account}, true
+	}
+	if key, ok := n.cloud.lookup(id); ok {
+		return key, true
+	}
+	if key, ok := n.processKeys.lookup(id); ok {
+		return key, true
+	}
+	if key, ok := n.fileKeys.Lookup(id); ok {
+		return key, true
+	}
+	return n.ownKey(id)
 }

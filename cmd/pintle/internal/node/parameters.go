@@ -52,16 +52,16 @@ func NewReader(
 	return ssm.New(config)
 }
 
-func (n *Node) openParameters() error {
+func (b *builder) openParameters(context.Context) error {
 	var own *secretsmanager.Secrets
-	if n.cloud != nil {
-		own = secretsmanager.New(n.cloud.catalog.Secrets, nil)
+	if b.cloud != nil {
+		own = secretsmanager.New(b.cloud.catalog.Secrets, nil)
 	}
-	reader, err := NewReader(n.store, own, n.config.SSM, n.config.ResolveSecrets, n.accounts.allowed, n.log)
+	reader, err := NewReader(b.store, own, b.config.SSM, b.config.ResolveSecrets, b.accounts.allowed, b.log)
 	if err != nil {
 		return err
 	}
-	n.references = ssm.NewHidden(reader, n.store)
+	b.references = ssm.NewHidden(reader, b.store)
 	return nil
 }
 

@@ -28,17 +28,17 @@ const PlanTimeout = 10 * time.Second
 const planPrefix = "plan."
 
 // plans returns what asks the providers of this node. As AWS has no such request, [engine.FidelityAWS] asks none.
-func (n *Node) plans() engine.ProviderPlans {
+func (b *builder) plans() engine.ProviderPlans {
 	switch {
-	case n.config.Fidelity == engine.FidelityAWS:
+	case b.config.Fidelity == engine.FidelityAWS:
 		return nil
-	case n.config.Plans != nil:
-		return n.config.Plans.With(n.references)
-	case n.runtime == nil:
+	case b.config.Plans != nil:
+		return b.config.Plans.With(b.references)
+	case b.runtime == nil:
 		return nil
 	}
-	n.asksPlans.Use(n.runtime)
-	return n.asksPlans.With(n.references)
+	b.asksPlans.Use(b.runtime)
+	return b.asksPlans.With(b.references)
 }
 
 // References resolves the dynamic references in properties, see [github.com/pintle-dev/pintle/internal/provider/delivery.References].

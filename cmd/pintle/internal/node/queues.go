@@ -18,7 +18,7 @@ import (
 const maxQueueClients = 64
 
 // openQueues makes the client that sends messages to the SQS in the environment of the server.
-func (n *Node) openQueues(c *cloud) (err error) {
+func (c *cloud) openQueues(n *Node) (err error) {
 	calls := builtin.AWS{Env: c.variables, HTTP: &http.Client{Transport: guard.Transport(true)}}
 	var mu sync.Mutex
 	clients := map[string]*awscall.Client{} // by account

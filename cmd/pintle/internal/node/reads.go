@@ -9,11 +9,11 @@ import (
 )
 
 // reads returns the function that reports which providers read. As AWS has no such request, [engine.FidelityAWS] sends none.
-func (n *Node) reads() func(context.Context, wire.ServiceToken) engine.DeclaredTypes {
-	if n.config.Fidelity == engine.FidelityAWS {
+func (b *builder) reads() func(context.Context, wire.ServiceToken) engine.DeclaredTypes {
+	if b.config.Fidelity == engine.FidelityAWS {
 		return nil
 	}
-	return n.providers.reads
+	return b.providers.reads
 }
 
 // reads returns the types of resources that the provider behind a token declares in its schema that it reads. Only a program of this

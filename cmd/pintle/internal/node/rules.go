@@ -18,9 +18,9 @@ import (
 )
 
 // openRules opens the rules of EventBridge. It needs the functions, and the cloud if there is one.
-func (n *Node) openRules() (err error) {
-	n.rules, err = events.New(events.Config{
-		Catalog: registry.New(n.store), Send: n.sendToTarget, Alone: n.config.Database == "", Exact: n.config.Fidelity == engine.FidelityAWS, Log: n.log,
+func (b *builder) openRules() (err error) {
+	b.rules, err = events.New(events.Config{
+		Catalog: registry.New(b.store), Send: b.sendToTarget, Alone: b.config.Database == "", Exact: b.config.Fidelity == engine.FidelityAWS, Log: b.log,
 	})
 	return err
 }

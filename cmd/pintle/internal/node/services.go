@@ -1,6 +1,7 @@
 package node
 
 import (
+	"context"
 	"net/http"
 	"strings"
 	"time"
@@ -35,19 +36,20 @@ const (
 
 // openServices adds services to the configuration of the server: the Parameter Store, the services through which local providers call
 // back, with the certificate of notifications, and those of the local AWS emulation if it is on.
-func (n *Node) openServices(c *server.Config) error {
-	own := registry.New(n.store)
+func (b *builder) openServices(context.Context) error {
+	c := &b.door
+	own := registry.New(b.store)
 	parameters, err := ssmapi.New(ssmapi.Config{
-		Store: ssm.NewOwn(n.store), Tags: own.Tags, Records: own.Records, Partition: wire.Partition, Caller: sigv4.Caller, Log: n.log,
+		Store: ssm.NewOwn(b.store), Tags: own.Tags, Records: own.Records, Partition: wire.Partition, Caller: sigv4.Caller, Log: b.log,
 	})
 	if err != nil {
 		return err
 	}
 	c.Services = map[string]server.Service{"ssm": server.JSONService(parameters)}
-	if n.functions == nil {
+	if b.functions == nil {
 		return nil
 	}
-	certificate := n.notifications.Certificate()
+	certificate := b.notifications.Certificate()
 	path := strings.TrimSuffix(c.PublicURL.Path, "/") + notification.CertificatePath
 	c.Unsigned = func(r *http.Request) http.Handler {
 		if r.Method == http.MethodGet && strings.HasPrefix(r.URL.Path, path) {
@@ -56,7 +58,7 @@ func (n *Node) openServices(c *server.Config) error {
 		return nil
 	}
 	c.Bodies = map[string]int64{"lambda": maxFunctionBody, "events": eventsapi.MaxBody}
-	functions, err := lambdaapi.New(lambdaapi.Config{Functions: n.functions, Caller: sigv4.Caller, Log: n.log})
+	functions, err := lambdaapi.New(lambdaapi.Config{Functions: b.functions, Caller: sigv4.Caller, Log: b.log})
 	if err != nil {
 		return err
 	}
@@ -65,19 +67,19 @@ func (n *Node) openServices(c *server.Config) error {
 	if err != nil {
 		return err
 	}
-	schedules, err := eventsapi.New(eventsapi.Config{Rules: n.rules, Caller: n.rulesCaller, Tokens: tokens, Log: n.log})
+	schedules, err := eventsapi.New(eventsapi.Config{Rules: b.rules, Caller: b.rulesCaller, Tokens: tokens, Log: b.log})
 	if err != nil {
 		return err
 	}
 	c.Services["events"] = server.JSONService(schedules)
-	if n.cloud == nil {
+	if b.cloud == nil {
 		return nil
 	}
-	if c.Sessions, err = sigv4.NewSessions(n.store.Root().Derive("sessions")); err != nil {
+	if c.Sessions, err = sigv4.NewSessions(b.store.Root().Derive("sessions")); err != nil {
 		return err
 	}
 
-	buckets, err := s3api.New(s3api.Config{Objects: n.cloud.objects, Notifications: n.cloud.events, Caller: sigv4.Caller, Log: n.log})
+	buckets, err := s3api.New(s3api.Config{Objects: b.cloud.objects, Notifications: b.cloud.events, Caller: sigv4.Caller, Log: b.log})
 	if err != nil {
 		return err
 	}
@@ -85,14 +87,14 @@ func (n *Node) openServices(c *server.Config) error {
 		s3api.WriteError(w, r, e.Code, e.Message, e.Status)
 	}}, objectTimeout)
 
-	store, err := ossapi.New(ossapi.Config{Objects: n.cloud.objects, Caller: sigv4.Caller, Log: n.log})
+	store, err := ossapi.New(ossapi.Config{Objects: b.cloud.objects, Caller: sigv4.Caller, Log: b.log})
 	if err != nil {
 		return err
 	}
 	c.Services["oss"] = long(server.OSSService(store), objectTimeout)
 
 	machines, err := states.New(states.Config{
-		Machines: n.cloud.catalog.Machines, Engine: n.engine, Caller: sigv4.Caller, Log: n.log,
+		Machines: b.cloud.catalog.Machines, Engine: b.engine, Caller: sigv4.Caller, Log: b.log,
 	})
 	if err != nil {
 		return err
@@ -100,8 +102,8 @@ func (n *Node) openServices(c *server.Config) error {
 	c.Services["states"] = server.JSONService(machines)
 
 	groups, err := logsapi.New(logsapi.Config{
-		Groups: n.cloud.catalog.Groups, Records: n.cloud.catalog.Records, Streams: n.cloud.logs.streams,
-		Caller: sigv4.Caller, Tokens: tokens, Log: n.log,
+		Groups: b.cloud.catalog.Groups, Records: b.cloud.catalog.Records, Streams: b.cloud.logs.streams,
+		Caller: sigv4.Caller, Tokens: tokens, Log: b.log,
 	})
 	if err != nil {
 		return err
@@ -109,18 +111,18 @@ func (n *Node) openServices(c *server.Config) error {
 	c.Services["logs"], c.Bodies["logs"] = server.JSONService(groups), logsapi.MaxBody
 
 	stored, err := secretsapi.New(secretsapi.Config{
-		Secrets: secretsmanager.New(n.cloud.catalog.Secrets, nil), Caller: sigv4.Caller, Tokens: tokens, Log: n.log,
+		Secrets: secretsmanager.New(b.cloud.catalog.Secrets, nil), Caller: sigv4.Caller, Tokens: tokens, Log: b.log,
 	})
 	if err != nil {
 		return err
 	}
 	c.Services["secretsmanager"], c.Bodies["secretsmanager"] = server.JSONService(stored), secretsapi.MaxBody
 
-	if err := n.openRecorded(c); err != nil {
+	if err := b.openRecorded(c); err != nil {
 		return err
 	}
 
-	messages, err := snsapi.New(snsapi.Config{Topics: n.cloud.topics, Caller: sigv4.Caller, Tokens: tokens, Log: n.log})
+	messages, err := snsapi.New(snsapi.Config{Topics: b.cloud.topics, Caller: sigv4.Caller, Tokens: tokens, Log: b.log})
 	if err != nil {
 		return err
 	}
@@ -136,11 +138,11 @@ func (n *Node) openServices(c *server.Config) error {
 }
 
 // openRecorded adds the services that answer calls about recorded resources.
-func (n *Node) openRecorded(c *server.Config) error {
+func (b *builder) openRecorded(c *server.Config) error {
 	about, err := recorded.New(recorded.Config{
-		Catalog: n.cloud.catalog, Caller: sigv4.Caller, Log: n.log,
+		Catalog: b.cloud.catalog, Caller: sigv4.Caller, Log: b.log,
 		Zones: func(region string) []string {
-			if zones := n.config.Zones[region]; len(zones) > 0 {
+			if zones := b.config.Zones[region]; len(zones) > 0 {
 				return zones
 			}
 			return []string{region + "a", region + "b", region + "c"}

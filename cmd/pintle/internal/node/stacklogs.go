@@ -72,19 +72,19 @@ type storedLine struct {
 }
 
 // openStackLogs opens the stored lines. A reader of a data directory without any has none.
-func (n *Node) openStackLogs() error {
-	dir := n.config.Lock.path(stackLogsDir)
-	if _, err := os.Stat(dir); err != nil && n.config.Role == Reader {
+func (b *builder) openStackLogs(context.Context) error {
+	dir := b.config.Lock.path(stackLogsDir)
+	if _, err := os.Stat(dir); err != nil && b.config.Role == Reader {
 		return nil
 	}
 	streams, err := logs.New(logs.Config{
-		Dir: dir, Log: n.log,
+		Dir: dir, Log: b.log,
 		Retention: func(context.Context, registry.Scope, string) (int, error) { return stackLogsDays, nil },
 	})
 	if err != nil {
 		return fmt.Errorf("logs of stacks: %w", err)
 	}
-	n.stackLogs = &stackLogs{node: n, streams: streams, owners: map[lineSource]lineOwners{}}
+	b.stackLogs = &stackLogs{node: b.Node, streams: streams, owners: map[lineSource]lineOwners{}}
 	return nil
 }
 
