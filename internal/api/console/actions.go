@@ -87,8 +87,8 @@ var notices = map[string]string{
 }
 
 // stackAction executes an action of a stack's page.
-func (c *Console) stackAction(v *visit) error {
-	stack, err := c.stack(v)
+func (sp *stackPages) stackAction(v *visit) error {
+	stack, err := sp.stack(v)
 	if err != nil {
 		return err
 	}
@@ -98,14 +98,14 @@ func (c *Console) stackAction(v *visit) error {
 	}
 	err = stale(v, &stack)
 	if err == nil {
-		err = c.act(v, &stack, action.Name)
+		err = sp.act(v, &stack, action.Name)
 	}
 	if err != nil {
-		return c.refused(v, &stack, action, err, func(code int, problem string) error {
-			return c.showStack(v, code, &stack, problem)
+		return sp.refused(v, &stack, action, err, func(code int, problem string) error {
+			return sp.showStack(v, code, &stack, problem)
 		})
 	}
-	c.done(v, &stack, action, stackURL(stack.ID), action.Name)
+	sp.done(v, &stack, action, stackURL(stack.ID), action.Name)
 	return nil
 }
 
@@ -143,7 +143,7 @@ func onceOf(v *visit) string {
 }
 
 // act executes an action. The engine adds it to the stack's audit list in the same transaction.
-func (c *Console) act(v *visit, stack *store.Stack, action string) (err error) {
+func (sp *stackPages) act(v *visit, stack *store.Stack, action string) (err error) {
 	ref, form, token := refOf(stack), v.r.PostForm, onceOf(v)
 	noted := func(what string) context.Context { return engine.Noted(v.r.Context(), what+" by "+v.by()) }
 	force := form.Get("force") != ""
@@ -153,9 +153,9 @@ func (c *Console) act(v *visit, stack *store.Stack, action string) (err error) {
 		if stack.Kind == store.KindCreate {
 			what = "create cancelled"
 		}
-		err = c.Engine.CancelUpdate(noted(what), engine.CancelUpdate{Stack: ref, Token: token, Create: true})
+		err = sp.Engine.CancelUpdate(noted(what), engine.CancelUpdate{Stack: ref, Token: token, Create: true})
 	case offerBack.Name:
-		_, err = c.Engine.Rollback(noted("rollback asked for"), engine.RollbackStack{Stack: ref, Token: token})
+		_, err = sp.Engine.Rollback(noted("rollback asked for"), engine.RollbackStack{Stack: ref, Token: token})
 	case offerGoOn.Name:
 		var skip []wire.LogicalID
 		for _, name := range strings.Fields(strings.ReplaceAll(form.Get("skip"), ",", " ")) {
@@ -164,16 +164,16 @@ func (c *Console) act(v *visit, stack *store.Stack, action string) (err error) {
 		if force && len(skip) > 0 {
 			return &failure{http.StatusBadRequest, "Name resources to leave out, or leave out all that fail, not both. Nothing was changed."}
 		}
-		_, err = c.Engine.ContinueRollback(noted("rollback continued"), engine.ContinueRollback{
+		_, err = sp.Engine.ContinueRollback(noted("rollback continued"), engine.ContinueRollback{
 			Stack: ref, Token: token, Skip: skip, Force: force,
 		})
 	case offerRetry.Name:
-		err = c.retry(noted("retry asked for"), stack, ref, token)
+		err = sp.retry(noted("retry asked for"), stack, ref, token)
 	case offerDelete.Name:
 		if form.Get("confirm") != stack.Name {
 			return &failure{http.StatusBadRequest, "Type the name of the stack to delete it. Nothing was changed."}
 		}
-		_, err = c.Engine.Delete(noted("delete asked for"), engine.DeleteStack{
+		_, err = sp.Engine.Delete(noted("delete asked for"), engine.DeleteStack{
 			Stack: ref, Token: token, Force: force, Caller: callerOf(stack), StopCreate: true,
 		})
 	default:
@@ -191,14 +191,14 @@ func callerOf(stack *store.Stack) string {
 }
 
 // retry retries a failed create or update with the same inputs.
-func (c *Console) retry(ctx context.Context, stack *store.Stack, ref engine.Ref, token string) error {
+func (sp *stackPages) retry(ctx context.Context, stack *store.Stack, ref engine.Ref, token string) error {
 	if stack.Dialect == engine.ROS.Name() {
-		_, err := c.Engine.ContinueCreate(ctx, engine.ContinueCreate{
+		_, err := sp.Engine.ContinueCreate(ctx, engine.ContinueCreate{
 			Options: engine.Options{Token: token, Caller: callerOf(stack)}, Stack: ref, Mode: engine.ContinueRecreate,
 		})
 		return err
 	}
-	revision, err := c.Engine.Revision(ctx, *stack)
+	revision, err := sp.Engine.Revision(ctx, *stack)
 	if err != nil {
 		return err
 	}
@@ -207,6 +207,6 @@ func (c *Console) retry(ctx context.Context, stack *store.Stack, ref engine.Ref,
 	for _, name := range slices.Sorted(slices.Values(revision.Inputs)) {
 		in.Parameters = append(in.Parameters, engine.Parameter{Key: name, UsePrevious: true})
 	}
-	_, err = c.Engine.Update(ctx, in)
+	_, err = sp.Engine.Update(ctx, in)
 	return err
 }

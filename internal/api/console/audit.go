@@ -20,7 +20,7 @@ type auditView struct {
 }
 
 // auditPage lists the audit entries of all stacks, newest first.
-func (c *Console) auditPage(v *visit) error {
+func (lp *listPages) auditPage(v *visit) error {
 	var before store.AuditPlace
 	if text := v.r.URL.Query().Get("before"); text != "" {
 		if n, err := fmt.Sscanf(text, "%d.%d.%d", &before.At, &before.Stack, &before.Number); err != nil || n != 3 {
@@ -28,7 +28,7 @@ func (c *Console) auditPage(v *visit) error {
 		}
 	}
 	ctx := v.r.Context()
-	rows, err := c.Rows.AuditTrail(ctx, v.session.accounts(), before, pageSize+1)
+	rows, err := lp.Rows.AuditTrail(ctx, v.session.accounts(), before, pageSize+1)
 	if err != nil {
 		return err
 	}
@@ -41,7 +41,7 @@ func (c *Console) auditPage(v *visit) error {
 	stacks := map[store.StackKey]*store.Stack{}
 	for _, row := range rows {
 		if stacks[row.Stack] == nil {
-			stack, err := c.Rows.StackOf(ctx, row.Stack)
+			stack, err := lp.Rows.StackOf(ctx, row.Stack)
 			if errors.Is(err, store.ErrNotFound) {
 				continue // the stack has just been deleted
 			} else if err != nil {
@@ -51,6 +51,6 @@ func (c *Console) auditPage(v *visit) error {
 		}
 		view.Rows = append(view.Rows, auditLine{row.Audit, stacks[row.Stack]})
 	}
-	c.show(v, 200, "audit.html", page{Title: "Audit", Here: "audit", Content: view})
+	lp.show(v, 200, "audit.html", page{Title: "Audit", Here: "audit", Content: view})
 	return nil
 }

@@ -25,15 +25,15 @@ type censusPart struct {
 
 // countOf counts the resources of a stack's newest operation. The ledger caches the events and the resources of the
 // template.
-func (c *Console) countOf(ctx context.Context, stack *store.Stack, op *store.Operation) (census, error) {
-	l := c.ledgers.of(ledgerKey{stack.Key, op.Number})
+func (tr *tracker) countOf(ctx context.Context, stack *store.Stack, op *store.Operation) (census, error) {
+	l := tr.ledgers.of(ledgerKey{stack.Key, op.Number})
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if err := c.follow(ctx, l, stack, op); err != nil {
+	if err := tr.follow(ctx, l, stack, op); err != nil {
 		return census{}, err
 	}
 	if l.declared == nil || l.revision != stack.Revision {
-		all, err := c.Engine.Dependencies(ctx, *stack)
+		all, err := tr.engine.Dependencies(ctx, *stack)
 		if err != nil {
 			return census{}, err
 		}

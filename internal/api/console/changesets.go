@@ -62,13 +62,18 @@ type changeSetsView struct {
 	Rows  []changeSetRow
 }
 
+// changeSetPages shows change sets, and executes and deletes them.
+type changeSetPages struct {
+	*site
+}
+
 // changeSetsPage lists the change sets of a stack, of which there are at most 100.
-func (c *Console) changeSetsPage(v *visit) error {
-	stack, err := c.stack(v)
+func (cp *changeSetPages) changeSetsPage(v *visit) error {
+	stack, err := cp.stack(v)
 	if err != nil {
 		return err
 	}
-	sets, err := c.Engine.ChangeSets(v.r.Context(), stack)
+	sets, err := cp.Engine.ChangeSets(v.r.Context(), stack)
 	if err != nil {
 		return err
 	}
@@ -76,7 +81,7 @@ func (c *Console) changeSetsPage(v *visit) error {
 	for _, set := range sets {
 		view.Rows = append(view.Rows, rowOf(set))
 	}
-	c.show(v, 200, "changesets.html", page{Title: "Change sets of " + stack.Name, Here: "stacks", Content: view})
+	cp.show(v, 200, "changesets.html", page{Title: "Change sets of " + stack.Name, Here: "stacks", Content: view})
 	return nil
 }
 
@@ -96,26 +101,26 @@ type changeSetView struct {
 }
 
 // changeSetPage shows a change set with its changes.
-func (c *Console) changeSetPage(v *visit) error {
-	stack, set, err := c.changeSet(v)
+func (cp *changeSetPages) changeSetPage(v *visit) error {
+	stack, set, err := cp.changeSet(v)
 	if err != nil {
 		return err
 	}
-	return c.showChangeSet(v, 200, &stack, &set, "")
+	return cp.showChangeSet(v, 200, &stack, &set, "")
 }
 
 // changeSet returns the change set in the path.
-func (c *Console) changeSet(v *visit) (stack store.Stack, set engine.ChangeSet, err error) {
-	if stack, err = c.stack(v); err != nil {
+func (cp *changeSetPages) changeSet(v *visit) (stack store.Stack, set engine.ChangeSet, err error) {
+	if stack, err = cp.stack(v); err != nil {
 		return stack, set, err
 	}
-	sets, err := c.Engine.ChangeSets(v.r.Context(), stack)
+	sets, err := cp.Engine.ChangeSets(v.r.Context(), stack)
 	if err != nil {
 		return stack, set, err
 	}
 	for _, one := range sets {
 		if one.Name == v.r.PathValue("name") {
-			set, err = c.Engine.ChangeSet(v.r.Context(), refOfSet(&stack, &one))
+			set, err = cp.Engine.ChangeSet(v.r.Context(), refOfSet(&stack, &one))
 			return stack, set, err
 		}
 	}
@@ -131,7 +136,7 @@ func refOfSet(stack *store.Stack, set *engine.ChangeSet) engine.ChangeSetRef {
 	return engine.ChangeSetRef{Ref: ref, Name: string(set.ID)}
 }
 
-func (c *Console) showChangeSet(v *visit, code int, stack *store.Stack, set *engine.ChangeSet, problem string) error {
+func (cp *changeSetPages) showChangeSet(v *visit, code int, stack *store.Stack, set *engine.ChangeSet, problem string) error {
 	from, err := count(v.r.URL.Query(), "from")
 	if err != nil {
 		return err
@@ -144,7 +149,7 @@ func (c *Console) showChangeSet(v *visit, code int, stack *store.Stack, set *eng
 		}
 		view.All = len(changes)
 		view.Changes = changes[min(from, len(changes)):min(from+pageSize, len(changes))]
-		if err := c.hideIn(v, stack, set, view.Changes); err != nil {
+		if err := cp.hideIn(v, stack, set, view.Changes); err != nil {
 			return err
 		}
 		if from+pageSize < len(changes) {
@@ -160,13 +165,13 @@ func (c *Console) showChangeSet(v *visit, code int, stack *store.Stack, set *eng
 	if v.r.Method == http.MethodPost {
 		p.Path = stackURL(stack.ID, "changesets", set.Name)
 	}
-	c.show(v, code, "changeset.html", p)
+	cp.show(v, code, "changeset.html", p)
 	return nil
 }
 
 // hideIn masks secrets of the stack or of the change set that providers have returned in changed values.
-func (c *Console) hideIn(v *visit, stack *store.Stack, set *engine.ChangeSet, changes []engine.Change) error {
-	before, err := c.Engine.Revision(v.r.Context(), *stack)
+func (cp *changeSetPages) hideIn(v *visit, stack *store.Stack, set *engine.ChangeSet, changes []engine.Change) error {
+	before, err := cp.Engine.Revision(v.r.Context(), *stack)
 	if err != nil && !errors.Is(err, store.ErrNotFound) { // a stack in review has none
 		return err
 	}
@@ -184,8 +189,8 @@ func (c *Console) hideIn(v *visit, stack *store.Stack, set *engine.ChangeSet, ch
 }
 
 // changeSetAction executes or deletes a change set.
-func (c *Console) changeSetAction(v *visit) error {
-	stack, set, err := c.changeSet(v)
+func (cp *changeSetPages) changeSetAction(v *visit) error {
+	stack, set, err := cp.changeSet(v)
 	if err != nil {
 		return err
 	}
@@ -194,27 +199,27 @@ func (c *Console) changeSetAction(v *visit) error {
 	switch action.Name {
 	case "execute":
 		ctx = engine.Noted(ctx, "change set "+set.GivenName()+" executed by "+v.by())
-		_, err = c.Engine.ExecuteChangeSet(ctx, engine.ExecuteChangeSet{
+		_, err = cp.Engine.ExecuteChangeSet(ctx, engine.ExecuteChangeSet{
 			ChangeSet: refOfSet(&stack, &set), Token: onceOf(v), Caller: callerOf(&stack),
 		})
 	case "delete-change-set":
 		ctx = engine.Noted(ctx, "change set "+set.GivenName()+" deleted by "+v.by())
-		err = c.Engine.DeleteChangeSet(ctx, refOfSet(&stack, &set))
+		err = cp.Engine.DeleteChangeSet(ctx, refOfSet(&stack, &set))
 		path = stackURL(stack.ID, "changesets")
 	default:
 		return errNothing
 	}
 	if err != nil {
-		return c.refused(v, &stack, action, err, func(code int, problem string) error {
-			return c.showChangeSet(v, code, &stack, &set, problem)
+		return cp.refused(v, &stack, action, err, func(code int, problem string) error {
+			return cp.showChangeSet(v, code, &stack, &set, problem)
 		})
 	}
 	if action.Name == "delete-change-set" {
 		// A stack that exists only for its change sets is deleted with the last one.
-		if now, err := c.Rows.StackOf(ctx, stack.Key); errors.Is(err, store.ErrNotFound) || err == nil && !now.Live {
+		if now, err := cp.Rows.StackOf(ctx, stack.Key); errors.Is(err, store.ErrNotFound) || err == nil && !now.Live {
 			path = Prefix
 		}
 	}
-	c.done(v, &stack, action, path, action.Name)
+	cp.done(v, &stack, action, path, action.Name)
 	return nil
 }

@@ -146,14 +146,12 @@ type Config struct {
 
 // Console serves the pages. Make one with [New]. It is safe for concurrent use.
 type Console struct {
-	Config
-	mux     *http.ServeMux
-	pages   map[string]*template.Template
-	assets  map[string]asset
-	tries   tries
-	ended   ended
-	watches watches
-	ledgers ledgers
+	*links
+
+	mux *http.ServeMux
+	// assets are the style sheet, the script and the icon, by name.
+	assets map[string]asset
+	secure bool
 }
 
 //go:embed pages/*.html static/*
@@ -186,35 +184,48 @@ func New(config Config) (*Console, error) {
 	if config.Log == nil {
 		config.Log = slog.New(slog.DiscardHandler)
 	}
-	c := &Console{Config: config, pages: map[string]*template.Template{}, assets: map[string]asset{}}
-	if err := c.read(); err != nil {
+	sessions := &sessions{key: config.Key, keys: config.Keys, secure: config.Secure, now: config.Now}
+	assets, err := readAssets()
+	if err != nil {
 		return nil, fmt.Errorf("console: %w", err)
 	}
-	c.route()
+	pages, err := readPages(assets)
+	if err != nil {
+		return nil, fmt.Errorf("console: %w", err)
+	}
+	c := &Console{links: &links{sessions: sessions, rows: config.Rows}, assets: assets, secure: config.Secure}
+	c.route(&site{Config: config, sessions: sessions, pages: pages})
 	return c, nil
 }
 
-// read parses the pages and reads their assets.
-func (c *Console) read() error {
+// readAssets reads the files that pages include.
+func readAssets() (map[string]asset, error) {
+	assets := map[string]asset{}
 	for name, kind := range map[string]string{
 		"console.css": "text/css; charset=utf-8", "console.js": "text/javascript; charset=utf-8",
 		"icon.svg": "image/svg+xml", // without one, browsers ask for /favicon.ico
 	} {
 		body, err := files.ReadFile("static/" + name)
 		if err != nil {
-			return err
+			return nil, err
 		}
 		hash := sha256.Sum256(body)
-		c.assets[name] = asset{body, kind, hex.EncodeToString(hash[:6])}
+		assets[name] = asset{body, kind, hex.EncodeToString(hash[:6])}
 	}
-	layout, err := template.New("layout.html").Funcs(c.functions()).ParseFS(files, "pages/layout.html", "pages/parts.html")
+	return assets, nil
+}
+
+// readPages parses the pages, which refer to the assets.
+func readPages(assets map[string]asset) (map[string]*template.Template, error) {
+	layout, err := template.New("layout.html").Funcs(functions(assets)).ParseFS(files, "pages/layout.html", "pages/parts.html")
 	if err != nil {
-		return err
+		return nil, err
 	}
 	list, err := files.ReadDir("pages")
 	if err != nil {
-		return err
+		return nil, err
 	}
+	pages := map[string]*template.Template{}
 	for _, file := range list {
 		name := file.Name()
 		if name == "layout.html" || name == "parts.html" {
@@ -222,45 +233,52 @@ func (c *Console) read() error {
 		}
 		page, err := layout.Clone()
 		if err != nil {
-			return err
+			return nil, err
 		}
-		if c.pages[name], err = page.ParseFS(files, "pages/"+name); err != nil {
-			return err
+		if pages[name], err = page.ParseFS(files, "pages/"+name); err != nil {
+			return nil, err
 		}
 	}
-	return nil
+	return pages, nil
 }
 
-func (c *Console) route() {
+// route connects paths to the pages and actions of a site.
+func (c *Console) route(st *site) {
+	ac := &access{site: st, links: c.links}
+	live := &streams{pause: st.Look, most: st.Streams, log: st.Log}
+	history := &tracker{engine: st.Engine, rows: st.Rows}
+	lists, stacks := &listPages{st, live}, &stackPages{st, history}
+	operations, requests, changeSets := &operationPages{st, history, live}, &requestPages{st, live}, &changeSetPages{st}
+
 	c.mux = http.NewServeMux()
 	handle := func(pattern string, h http.HandlerFunc) { c.mux.HandleFunc(pattern, h) }
 	handle("GET "+Prefix+"static/{name}", c.static)
-	handle("GET "+Prefix+"sign-in", c.signInPage)
-	handle("POST "+Prefix+"sign-in", c.signIn)
-	handle("POST "+Prefix+"sign-out", c.acting(nil, c.signOut))
+	handle("GET "+Prefix+"sign-in", ac.signInPage)
+	handle("POST "+Prefix+"sign-in", ac.signIn)
+	handle("POST "+Prefix+"sign-out", ac.acting(nil, ac.signOut))
 
-	show := func(path string, page func(*visit) error) { handle("GET "+Prefix+path, c.seen(page)) }
-	show("{$}", c.stacksPage)
-	show("stacks", c.stacksPage)
-	show("stacks/live", c.liveStacks)
-	show("stacks/{id}", c.stackPage)
-	show("stacks/{id}/template", c.templatePage)
-	show("stacks/{id}/events", c.eventsPage)
-	show("stacks/{id}/graph", c.graphPage)
-	show("stacks/{id}/operations/{number}", c.operationPage)
-	show("stacks/{id}/operations/{number}/live", c.live)
-	show("stacks/{id}/changesets", c.changeSetsPage)
-	show("stacks/{id}/changesets/{name}", c.changeSetPage)
-	show("requests/{id}", c.requestPage)
-	show("requests/{id}/live", c.liveRequest)
-	show("orphans", c.orphansPage)
-	show("audit", c.auditPage)
+	show := func(path string, page func(*visit) error) { handle("GET "+Prefix+path, ac.seen(page)) }
+	show("{$}", lists.stacksPage)
+	show("stacks", lists.stacksPage)
+	show("stacks/live", lists.liveStacks)
+	show("stacks/{id}", stacks.stackPage)
+	show("stacks/{id}/template", stacks.templatePage)
+	show("stacks/{id}/events", stacks.eventsPage)
+	show("stacks/{id}/graph", stacks.graphPage)
+	show("stacks/{id}/operations/{number}", operations.operationPage)
+	show("stacks/{id}/operations/{number}/live", operations.live)
+	show("stacks/{id}/changesets", changeSets.changeSetsPage)
+	show("stacks/{id}/changesets/{name}", changeSets.changeSetPage)
+	show("requests/{id}", requests.requestPage)
+	show("requests/{id}/live", requests.liveRequest)
+	show("orphans", lists.orphansPage)
+	show("audit", lists.auditPage)
 	show("", func(*visit) error { return errNothing }) // any other path below the prefix
 
-	act := func(path string, do func(*visit) error) { handle("POST "+Prefix+path, c.acting(operators, do)) }
-	act("stacks/{id}/actions/{action}", c.stackAction)
-	act("stacks/{id}/changesets/{name}/{action}", c.changeSetAction)
-	act("requests/{id}/respond", c.respond)
+	act := func(path string, do func(*visit) error) { handle("POST "+Prefix+path, ac.acting(operators, do)) }
+	act("stacks/{id}/actions/{action}", stacks.stackAction)
+	act("stacks/{id}/changesets/{name}/{action}", changeSets.changeSetAction)
+	act("requests/{id}/respond", requests.respond)
 }
 
 // ServeHTTP serves all paths under [Prefix] and rejects others.
@@ -275,7 +293,7 @@ func (c *Console) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	h.Set("Cross-Origin-Opener-Policy", "same-origin")
 	h.Set("Cross-Origin-Resource-Policy", "same-origin")
 	h.Set("Cache-Control", "no-store")
-	if c.Secure {
+	if c.secure {
 		h.Set("Strict-Transport-Security", "max-age=31536000")
 	}
 	if r.URL.Path+"/" == Prefix && r.Method == http.MethodGet {

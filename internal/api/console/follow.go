@@ -12,10 +12,10 @@ import (
 
 // liveStacks notifies a list of stacks when it has changed. All viewers of the same page of the same list share one
 // check.
-func (c *Console) liveStacks(v *visit) error {
+func (lp *listPages) liveStacks(v *visit) error {
 	q, accounts := v.r.URL.Query(), v.session.accounts()
 	look := func(ctx context.Context) (state, error) {
-		view, err := c.listStacks(ctx, accounts, q)
+		view, err := lp.listStacks(ctx, accounts, q)
 		if err != nil {
 			return state{}, err
 		}
@@ -25,7 +25,7 @@ func (c *Console) liveStacks(v *visit) error {
 	if err != nil {
 		return err
 	}
-	return c.stream(v, now, topic{key: "stacks " + strings.Join(accounts, ",") + " " + q.Encode(), look: look})
+	return lp.live.stream(v, now, topic{key: "stacks " + strings.Join(accounts, ",") + " " + q.Encode(), look: look})
 }
 
 // state returns a summary of the list's content.
@@ -64,38 +64,38 @@ func stacksStream(q url.Values) string {
 
 // liveRequest notifies a page when its request, or the request's log, has changed. It continues briefly after the
 // request has finished, because providers print after they have answered.
-func (c *Console) liveRequest(v *visit) error {
-	r, _, err := c.request(v)
+func (rp *requestPages) liveRequest(v *visit) error {
+	r, _, err := rp.request(v)
 	if err != nil {
 		return err
 	}
 	const after = 3 // looks
 	quiet := 0
 	look := func(ctx context.Context) (state, error) {
-		r, err := c.Rows.Request(ctx, r.ID)
+		r, err := rp.Rows.Request(ctx, r.ID)
 		if err != nil {
 			return state{}, err
 		}
-		now, err := c.stateOfRequest(ctx, v, &r)
+		now, err := rp.stateOfRequest(ctx, v, &r)
 		if r.State == store.RequestSettled {
 			quiet++
 		}
 		now.Ended = quiet > after
 		return now, err
 	}
-	now, err := c.stateOfRequest(v.r.Context(), v, &r)
+	now, err := rp.stateOfRequest(v.r.Context(), v, &r)
 	if err != nil {
 		return err
 	}
 	now.Ended = r.State == store.RequestSettled
-	return c.stream(v, now, topic{key: "request " + string(r.ID), look: look, ages: true})
+	return rp.live.stream(v, now, topic{key: "request " + string(r.ID), look: look, ages: true})
 }
 
-func (c *Console) stateOfRequest(ctx context.Context, v *visit, r *store.Request) (state, error) {
+func (rp *requestPages) stateOfRequest(ctx context.Context, v *visit, r *store.Request) (state, error) {
 	sum := fnv.New64a()
-	fmt.Fprintln(sum, r.State, r.Cancelled, r.Delivered, r.Due, r.Late, c.progress(r))
-	if c.Logs != nil {
-		lines, err := c.Logs(ctx, r.ID)
+	fmt.Fprintln(sum, r.State, r.Cancelled, r.Delivered, r.Due, r.Late, rp.progress(r))
+	if rp.Logs != nil {
+		lines, err := rp.Logs(ctx, r.ID)
 		if err != nil {
 			return state{}, err
 		}

@@ -32,13 +32,13 @@ type graphRow struct {
 }
 
 // graphPage shows the dependency graph. For a large stack, it shows the neighbourhood of one resource.
-func (c *Console) graphPage(v *visit) error {
-	stack, err := c.stack(v)
+func (sp *stackPages) graphPage(v *visit) error {
+	stack, err := sp.stack(v)
 	if err != nil {
 		return err
 	}
 	ctx := v.r.Context()
-	all, err := c.Engine.Dependencies(ctx, stack)
+	all, err := sp.Engine.Dependencies(ctx, stack)
 	if err != nil {
 		return err
 	}
@@ -49,7 +49,7 @@ func (c *Console) graphPage(v *visit) error {
 	for i, d := range drawn {
 		ids[i] = d.Logical
 	}
-	instances, err := c.Rows.InstancesOf(ctx, stack.Key, ids)
+	instances, err := sp.Rows.InstancesOf(ctx, stack.Key, ids)
 	if err != nil {
 		return err
 	}
@@ -80,7 +80,7 @@ func (c *Console) graphPage(v *visit) error {
 		return err
 	}
 	view.Graph = template.HTML(svg.String()) // picture escapes its input
-	c.show(v, 200, "graph.html", page{Title: "Dependencies of " + stack.Name, Here: "stacks", Content: view})
+	sp.show(v, 200, "graph.html", page{Title: "Dependencies of " + stack.Name, Here: "stacks", Content: view})
 	return nil
 }
 

@@ -2,6 +2,8 @@ package console
 
 import (
 	"context"
+	"net/url"
+	"strconv"
 	"sync"
 	"time"
 
@@ -86,11 +88,18 @@ func (l *ledgers) of(key ledgerKey) *ledger {
 	return l.known[key]
 }
 
+// tracker follows the history of operations, and keeps that of the most recently viewed ones.
+type tracker struct {
+	engine  Engine
+	rows    Rows
+	ledgers ledgers
+}
+
 // follow adds the new events of an operation to the ledger. The caller holds mu.
-func (c *Console) follow(ctx context.Context, l *ledger, stack *store.Stack, op *store.Operation) error {
+func (tr *tracker) follow(ctx context.Context, l *ledger, stack *store.Stack, op *store.Operation) error {
 	for l.read < op.Events {
 		upto := min(l.read+chunk, op.Events)
-		rows, err := c.Rows.Events(ctx, stack.Key, store.EventCursor{Operation: op.Number, Number: upto + 1}, upto-l.read)
+		rows, err := tr.rows.Events(ctx, stack.Key, store.EventCursor{Operation: op.Number, Number: upto + 1}, upto-l.read)
 		if err != nil {
 			return err
 		}
@@ -105,6 +114,33 @@ func (c *Console) follow(ctx context.Context, l *ledger, stack *store.Stack, op 
 		l.read = upto
 	}
 	return nil
+}
+
+// bars adds a page of the operation's bars to the view.
+func (tr *tracker) bars(ctx context.Context, view *operationView, op *store.Operation, offset int) ([]bar, error) {
+	l := tr.ledgers.of(ledgerKey{view.Stack.Key, op.Number})
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if err := tr.follow(ctx, l, view.Stack, op); err != nil {
+		return nil, err
+	}
+	page, begin, total, counts := l.window(picture.State(view.Show), offset, pageSize)
+	view.Counts, view.Cut, view.Phases = counts, l.cut, append([]eventLine(nil), l.phases...)
+	view.From, view.To, view.Total = min(begin+1, total), begin+len(page), total
+	at := func(from int) string {
+		q := url.Values{"from": {strconv.Itoa(from)}}
+		if view.Show != "" {
+			q.Set("show", view.Show)
+		}
+		return stackURL(view.Stack.ID, "operations", strconv.Itoa(op.Number)) + "?" + q.Encode()
+	}
+	if begin > 0 {
+		view.Previous = at(max(begin-pageSize, 0))
+	}
+	if view.To < total {
+		view.Next = at(view.To)
+	}
+	return page, nil
 }
 
 // add adds an event.

@@ -25,7 +25,7 @@ type orphansView struct {
 }
 
 // orphansPage lists the retained resources of all stacks.
-func (c *Console) orphansPage(v *visit) error {
+func (lp *listPages) orphansPage(v *visit) error {
 	var after store.InstancePlace
 	if text := v.r.URL.Query().Get("after"); text != "" {
 		if n, err := fmt.Sscanf(text, "%d.%d", &after.Stack, &after.Number); err != nil || n != 2 {
@@ -33,7 +33,7 @@ func (c *Console) orphansPage(v *visit) error {
 		}
 	}
 	ctx := v.r.Context()
-	rows, err := c.Rows.LeftBehind(ctx, v.session.accounts(), after, pageSize+1)
+	rows, err := lp.Rows.LeftBehind(ctx, v.session.accounts(), after, pageSize+1)
 	if err != nil {
 		return err
 	}
@@ -46,7 +46,7 @@ func (c *Console) orphansPage(v *visit) error {
 	stacks := map[store.StackKey]*store.Stack{}
 	for _, row := range rows {
 		if stacks[row.Stack] == nil {
-			stack, err := c.Rows.StackOf(ctx, row.Stack)
+			stack, err := lp.Rows.StackOf(ctx, row.Stack)
 			if errors.Is(err, store.ErrNotFound) {
 				continue // the stack has just been deleted
 			} else if err != nil {
@@ -56,6 +56,6 @@ func (c *Console) orphansPage(v *visit) error {
 		}
 		view.Rows = append(view.Rows, leftOf(stacks[row.Stack], row))
 	}
-	c.show(v, 200, "orphans.html", page{Title: "Left behind", Here: "orphans", Content: view})
+	lp.show(v, 200, "orphans.html", page{Title: "Left behind", Here: "orphans", Content: view})
 	return nil
 }

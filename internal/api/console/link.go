@@ -43,20 +43,26 @@ func linkName(token string) string {
 // ErrManyLinks is the error of [Console.Link] if a caller has too many unused links.
 var ErrManyLinks = errors.New("too many sign-in links wait to be used: wait two minutes")
 
+// links are one-time links that begin sessions. They are rows of the store, so that they work on all nodes.
+type links struct {
+	sessions *sessions
+	rows     Rows
+}
+
 // Link returns the path of a page that begins a session. It works once and within two minutes, at any node that shares
 // the store. The server's own user, whose identity has no access key, always gets a link: above the limit, it replaces
 // the oldest.
-func (c *Console) Link(ctx context.Context, who Identity) (string, error) {
-	if err := c.sweepLinks(ctx, who); err != nil {
+func (ls *links) Link(ctx context.Context, who Identity) (string, error) {
+	if err := ls.sweepLinks(ctx, who); err != nil {
 		return "", err
 	}
-	definition, err := json.Marshal(link{who, c.Now().Add(linkTime).Unix()})
+	definition, err := json.Marshal(link{who, ls.sessions.now().Add(linkTime).Unix()})
 	if err != nil {
 		return "", err
 	}
 	id := rand.Text() + rand.Text()
-	token := id + "." + c.sign("link", id)
-	_, err = c.Rows.PutEntry(ctx, store.Entry{EntryKey: linkKey(linkName(token)), Definition: definition})
+	token := id + "." + ls.sessions.sign("link", id)
+	_, err = ls.rows.PutEntry(ctx, store.Entry{EntryKey: linkKey(linkName(token)), Definition: definition})
 	if err != nil {
 		return "", fmt.Errorf("keep a sign-in link: %w", err)
 	}
@@ -64,19 +70,19 @@ func (c *Console) Link(ctx context.Context, who Identity) (string, error) {
 }
 
 // sweepLinks removes expired links and makes room for a new one of the caller. It returns [ErrManyLinks] if it cannot.
-func (c *Console) sweepLinks(ctx context.Context, who Identity) error {
+func (ls *links) sweepLinks(ctx context.Context, who Identity) error {
 	all, own := 0, 0
 	var oldest store.Entry // of the caller
 	var ends int64
 	for after := linkKey(""); ; {
-		rows, err := c.Rows.Entries(ctx, after, maxLinks)
+		rows, err := ls.rows.Entries(ctx, after, maxLinks)
 		if err != nil {
 			return fmt.Errorf("sign-in links: %w", err)
 		}
 		for _, row := range rows {
 			var l link
-			if json.Unmarshal(row.Definition, &l) != nil || c.Now().Unix() >= l.Expires {
-				if err := c.dropLink(ctx, row); err != nil {
+			if json.Unmarshal(row.Definition, &l) != nil || ls.sessions.now().Unix() >= l.Expires {
+				if err := ls.dropLink(ctx, row); err != nil {
 					return err
 				}
 				continue
@@ -97,15 +103,15 @@ func (c *Console) sweepLinks(ctx context.Context, who Identity) error {
 	}
 	switch {
 	case own >= maxLinks && who.KeyID == "":
-		return c.dropLink(ctx, oldest)
+		return ls.dropLink(ctx, oldest)
 	case own >= maxLinks, all >= maxAllLinks && who.KeyID != "":
 		return ErrManyLinks
 	}
 	return nil
 }
 
-func (c *Console) dropLink(ctx context.Context, row store.Entry) error {
-	err := c.Rows.DropEntry(ctx, row.EntryKey, row.Version)
+func (ls *links) dropLink(ctx context.Context, row store.Entry) error {
+	err := ls.rows.DropEntry(ctx, row.EntryKey, row.Version)
 	if err != nil && !errors.Is(err, store.ErrNotFound) && !errors.Is(err, store.ErrChanged) {
 		return fmt.Errorf("sign-in links: %w", err)
 	}
@@ -113,25 +119,25 @@ func (c *Console) dropLink(ctx context.Context, row store.Entry) error {
 }
 
 // LinkFor returns a [Console.Link] for an access key, or false if the key does not exist.
-func (c *Console) LinkFor(ctx context.Context, id string) (path string, ok bool, err error) {
-	who, ok := c.identityOf(id)
+func (ls *links) LinkFor(ctx context.Context, id string) (path string, ok bool, err error) {
+	who, ok := ls.sessions.identityOf(id)
 	if !ok {
 		return "", false, nil
 	}
-	path, err = c.Link(ctx, who)
+	path, err = ls.Link(ctx, who)
 	return path, true, err
 }
 
 // useLink removes the link of a token and returns its identity. It returns false if the link does not exist or has
 // expired. Unsigned tokens are not looked up.
-func (c *Console) useLink(ctx context.Context, token string) (Identity, bool, error) {
+func (ls *links) useLink(ctx context.Context, token string) (Identity, bool, error) {
 	id, seal, _ := strings.Cut(token, ".")
-	if !hmac.Equal([]byte(seal), []byte(c.sign("link", id))) {
+	if !hmac.Equal([]byte(seal), []byte(ls.sessions.sign("link", id))) {
 		return Identity{}, false, nil
 	}
-	row, err := c.Rows.Entry(ctx, linkKey(linkName(token)))
+	row, err := ls.rows.Entry(ctx, linkKey(linkName(token)))
 	if err == nil {
-		err = c.Rows.DropEntry(ctx, row.EntryKey, row.Version) // if two clients try at once, only one succeeds
+		err = ls.rows.DropEntry(ctx, row.EntryKey, row.Version) // if two clients try at once, only one succeeds
 	}
 	if errors.Is(err, store.ErrNotFound) || errors.Is(err, store.ErrChanged) {
 		return Identity{}, false, nil
@@ -143,5 +149,5 @@ func (c *Console) useLink(ctx context.Context, token string) (Identity, bool, er
 	if err := json.Unmarshal(row.Definition, &l); err != nil {
 		return Identity{}, false, fmt.Errorf("use a sign-in link: %w", err)
 	}
-	return l.Who, c.Now().Unix() < l.Expires, nil
+	return l.Who, ls.sessions.now().Unix() < l.Expires, nil
 }

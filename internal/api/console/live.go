@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"log/slog"
 	"net/http"
 	"strconv"
 	"sync"
@@ -57,28 +58,17 @@ type watches struct {
 	count int // of followers
 }
 
-// live notifies a page when its operation has changed, until the operation has finished.
-func (c *Console) live(v *visit) error {
-	stack, err := c.stack(v)
-	if err != nil {
-		return err
-	}
-	op, err := c.operation(v, &stack)
-	if err != nil {
-		return err
-	}
-	return c.stream(v, stateOf(&stack, &op), topic{
-		key: fmt.Sprintf("operation %d %d", stack.Key, op.Number), ages: true,
-		look: func(ctx context.Context) (state, error) {
-			op, err := c.Rows.Operation(ctx, stack.Key, op.Number)
-			return stateOf(&stack, &op), err
-		},
-	})
+// streams sends live updates to pages. All followers of a topic share its checks.
+type streams struct {
+	pause   time.Duration // between two checks of a topic
+	most    int           // followers
+	log     *slog.Logger
+	watches watches
 }
 
 // stream sends the state of a topic whenever it changes, until the topic's final state.
-func (c *Console) stream(v *visit, now state, t topic) error {
-	changes, leave, ok := c.join(t, now)
+func (sm *streams) stream(v *visit, now state, t topic) error {
+	changes, leave, ok := sm.join(t, now)
 	if !ok {
 		v.w.Header().Set("Retry-After", "30")
 		return &failure{http.StatusServiceUnavailable, "Too many pages are kept up to date: reload this one now and then."}
@@ -138,11 +128,11 @@ func stateOf(stack *store.Stack, op *store.Operation) state {
 
 // join makes the caller a follower of a topic. changes receives each new state. ok is false if there are too many
 // followers. The caller must call leave at the end.
-func (c *Console) join(t topic, now state) (changes <-chan state, leave func(), ok bool) {
-	w := &c.watches
+func (sm *streams) join(t topic, now state) (changes <-chan state, leave func(), ok bool) {
+	w := &sm.watches
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if w.count >= c.Streams {
+	if w.count >= sm.most {
 		return nil, nil, false
 	}
 	if w.open == nil {
@@ -154,7 +144,7 @@ func (c *Console) join(t topic, now state) (changes <-chan state, leave func(), 
 		ctx, stop := context.WithCancel(context.Background())
 		one = &watch{followers: map[chan state]bool{}, last: now, stop: stop}
 		w.open[t.key] = one
-		go c.look(ctx, t, one)
+		go sm.look(ctx, t, one)
 	}
 	mine := make(chan state, 1)
 	if one.last != now {
@@ -181,8 +171,8 @@ func (c *Console) join(t topic, now state) (changes <-chan state, leave func(), 
 const lookShare = 20
 
 // look checks a topic periodically and sends changes to all followers.
-func (c *Console) look(ctx context.Context, t topic, one *watch) {
-	timer := time.NewTimer(c.Look)
+func (sm *streams) look(ctx context.Context, t topic, one *watch) {
+	timer := time.NewTimer(sm.pause)
 	defer timer.Stop()
 	for {
 		select {
@@ -192,17 +182,17 @@ func (c *Console) look(ctx context.Context, t topic, one *watch) {
 		}
 		begun := time.Now()
 		now, err := t.look(ctx)
-		timer.Reset(max(c.Look, lookShare*time.Since(begun)))
+		timer.Reset(max(sm.pause, lookShare*time.Since(begun)))
 		switch {
 		case ctx.Err() != nil:
 			return
 		case errors.Is(err, store.ErrNotFound): // it has been deleted
 			now = state{Status: "deleted", Ended: true}
 		case err != nil:
-			c.Log.WarnContext(ctx, "a page could not be kept up to date", "error", err)
+			sm.log.WarnContext(ctx, "a page could not be kept up to date", "error", err)
 			continue
 		}
-		c.watches.tell(one, now)
+		sm.watches.tell(one, now)
 		if now.Ended {
 			return
 		}

@@ -2,8 +2,8 @@ package console
 
 import (
 	"context"
+	"fmt"
 	"html/template"
-	"net/url"
 	"strconv"
 	"strings"
 	"time"
@@ -52,13 +52,21 @@ type barRow struct {
 	Deadline time.Time
 }
 
+// operationPages shows operations of stacks, with live timelines.
+type operationPages struct {
+	*site
+
+	history *tracker
+	updates *streams
+}
+
 // operationPage shows an operation with its timeline.
-func (c *Console) operationPage(v *visit) error {
-	stack, err := c.stack(v)
+func (o *operationPages) operationPage(v *visit) error {
+	stack, err := o.stack(v)
 	if err != nil {
 		return err
 	}
-	op, err := c.operation(v, &stack)
+	op, err := o.operation(v, &stack)
 	if err != nil {
 		return err
 	}
@@ -75,67 +83,40 @@ func (c *Console) operationPage(v *visit) error {
 			return err
 		}
 	}
-	bars, err := c.bars(v.r.Context(), &view, &op, offset)
+	bars, err := o.history.bars(v.r.Context(), &view, &op, offset)
 	if err != nil {
 		return err
 	}
 	if view.Newest {
-		if view.Census, err = c.countOf(v.r.Context(), &stack, &op); err != nil {
+		if view.Census, err = o.history.countOf(v.r.Context(), &stack, &op); err != nil {
 			return err
 		}
 	}
-	if err := c.draw(v, &view, &op, bars); err != nil {
+	if err := o.draw(v, &view, &op, bars); err != nil {
 		return err
 	}
 	p := page{Title: "Operation " + strconv.Itoa(op.Number) + " of " + stack.Name, Here: "stacks", Content: view}
 	if !op.Phase.Final() {
 		p.Stream, p.Refresh = stackURL(stack.ID, "operations", strconv.Itoa(op.Number), "live"), 10
 	}
-	c.show(v, 200, "operation.html", p)
+	o.show(v, 200, "operation.html", p)
 	return nil
 }
 
 // operation returns the operation in the path.
-func (c *Console) operation(v *visit, stack *store.Stack) (store.Operation, error) {
+func (o *operationPages) operation(v *visit, stack *store.Stack) (store.Operation, error) {
 	number, err := strconv.Atoi(v.r.PathValue("number"))
 	if err != nil {
 		return store.Operation{}, store.ErrNotFound
 	}
-	return c.Rows.Operation(v.r.Context(), stack.Key, number)
-}
-
-// bars adds a page of the operation's bars to the view.
-func (c *Console) bars(ctx context.Context, view *operationView, op *store.Operation, offset int) ([]bar, error) {
-	l := c.ledgers.of(ledgerKey{view.Stack.Key, op.Number})
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if err := c.follow(ctx, l, view.Stack, op); err != nil {
-		return nil, err
-	}
-	page, begin, total, counts := l.window(picture.State(view.Show), offset, pageSize)
-	view.Counts, view.Cut, view.Phases = counts, l.cut, append([]eventLine(nil), l.phases...)
-	view.From, view.To, view.Total = min(begin+1, total), begin+len(page), total
-	at := func(from int) string {
-		q := url.Values{"from": {strconv.Itoa(from)}}
-		if view.Show != "" {
-			q.Set("show", view.Show)
-		}
-		return stackURL(view.Stack.ID, "operations", strconv.Itoa(op.Number)) + "?" + q.Encode()
-	}
-	if begin > 0 {
-		view.Previous = at(max(begin-pageSize, 0))
-	}
-	if view.To < total {
-		view.Next = at(view.To)
-	}
-	return page, nil
+	return o.Rows.Operation(v.r.Context(), stack.Key, number)
 }
 
 // draw draws the timeline, with the deadlines of pending requests.
-func (c *Console) draw(v *visit, view *operationView, op *store.Operation, bars []bar) error {
+func (o *operationPages) draw(v *visit, view *operationView, op *store.Operation, bars []bar) error {
 	waiting, deadlines := map[wire.LogicalID]*store.Request{}, map[wire.RequestID]time.Time{}
 	if !op.Phase.Final() {
-		rows, err := c.Rows.OpenRequests(v.r.Context(), view.Stack.Key, maxDeadlines)
+		rows, err := o.Rows.OpenRequests(v.r.Context(), view.Stack.Key, maxDeadlines)
 		if err != nil {
 			return err
 		}
@@ -189,4 +170,23 @@ func (c *Console) draw(v *visit, view *operationView, op *store.Operation, bars 
 		options.Narrow = true
 	}
 	return nil
+}
+
+// live notifies a page when its operation has changed, until the operation has finished.
+func (o *operationPages) live(v *visit) error {
+	stack, err := o.stack(v)
+	if err != nil {
+		return err
+	}
+	op, err := o.operation(v, &stack)
+	if err != nil {
+		return err
+	}
+	return o.updates.stream(v, stateOf(&stack, &op), topic{
+		key: fmt.Sprintf("operation %d %d", stack.Key, op.Number), ages: true,
+		look: func(ctx context.Context) (state, error) {
+			op, err := o.Rows.Operation(ctx, stack.Key, op.Number)
+			return stateOf(&stack, &op), err
+		},
+	})
 }

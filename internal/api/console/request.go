@@ -63,41 +63,48 @@ type form struct {
 	NoEcho, Force                    bool
 }
 
+// requestPages shows requests, and answers them instead of their providers.
+type requestPages struct {
+	*site
+
+	live *streams
+}
+
 // requestPage shows a request and its answer.
-func (c *Console) requestPage(v *visit) error {
-	r, stack, err := c.request(v)
+func (rp *requestPages) requestPage(v *visit) error {
+	r, stack, err := rp.request(v)
 	if err != nil {
 		return err
 	}
-	return c.showRequest(v, 200, &r, &stack, "")
+	return rp.showRequest(v, 200, &r, &stack, "")
 }
 
 // request returns the request in the path and its stack, if the session may see them.
-func (c *Console) request(v *visit) (store.Request, store.Stack, error) {
-	r, err := c.Rows.Request(v.r.Context(), wire.RequestID(v.r.PathValue("id")))
+func (rp *requestPages) request(v *visit) (store.Request, store.Stack, error) {
+	r, err := rp.Rows.Request(v.r.Context(), wire.RequestID(v.r.PathValue("id")))
 	if err != nil {
 		return r, store.Stack{}, err
 	}
-	stack, err := c.Rows.StackOf(v.r.Context(), r.Stack)
+	stack, err := rp.Rows.StackOf(v.r.Context(), r.Stack)
 	if err == nil && (!v.session.sees(stack.Account) || !r.Asks()) {
 		err = store.ErrNotFound
 	}
 	return r, stack, err
 }
 
-func (c *Console) showRequest(v *visit, code int, r *store.Request, stack *store.Stack, problem string) error {
+func (rp *requestPages) showRequest(v *visit, code int, r *store.Request, stack *store.Stack, problem string) error {
 	view := requestView{
-		Stack: stack, Request: r, Status: requestStatus(r, v.now), Progress: c.progress(r), Answer: answer(stack, r),
+		Stack: stack, Request: r, Status: requestStatus(r, v.now), Progress: rp.progress(r), Answer: answer(stack, r),
 		Responds: r.State == store.RequestWaiting && r.Body.Aim == "", NoEcho: stack.Dialect != engine.ROS.Name(),
 	}
 	if r.State == store.RequestWaiting {
-		open, err := c.Rows.OpenRequests(v.r.Context(), stack.Key, maxDeadlines)
+		open, err := rp.Rows.OpenRequests(v.r.Context(), stack.Key, maxDeadlines)
 		if err != nil {
 			return err
 		}
 		view.Deadline = engine.Deadlines(append(open, *r))[r.ID] // it may be beyond the limit of open
 	}
-	revision, err := c.Engine.Revision(v.r.Context(), *stack)
+	revision, err := rp.Engine.Revision(v.r.Context(), *stack)
 	if err != nil && !errors.Is(err, store.ErrNotFound) {
 		return err
 	}
@@ -112,11 +119,11 @@ func (c *Console) showRequest(v *visit, code int, r *store.Request, stack *store
 	if !r.Body.Native() {
 		view.Token = store.ShownURL(plainText(r.Body.Token))
 	}
-	if err := c.fillAnswer(v.r.Context(), &view, shown); err != nil {
+	if err := rp.fillAnswer(v.r.Context(), &view, shown); err != nil {
 		return err
 	}
 	if view.Responds && v.session.acts() {
-		if err := c.fillForm(v.r.Context(), &view, hidden); err != nil {
+		if err := rp.fillForm(v.r.Context(), &view, hidden); err != nil {
 			return err
 		}
 	}
@@ -129,11 +136,11 @@ func (c *Console) showRequest(v *visit, code int, r *store.Request, stack *store
 			view.Form.Data = "" // they are never displayed
 		}
 	}
-	if err := c.fillNested(v, &view); err != nil {
+	if err := rp.fillNested(v, &view); err != nil {
 		return err
 	}
-	if c.Logs != nil {
-		lines, err := c.Logs(v.r.Context(), r.ID)
+	if rp.Logs != nil {
+		lines, err := rp.Logs(v.r.Context(), r.ID)
 		if err != nil {
 			return err
 		}
@@ -142,7 +149,7 @@ func (c *Console) showRequest(v *visit, code int, r *store.Request, stack *store
 	if len(view.Lines) == 0 {
 		view.NoLines = noLines(r)
 	}
-	audit, err := c.Rows.Audit(v.r.Context(), stack.Key, maxAudit)
+	audit, err := rp.Rows.Audit(v.r.Context(), stack.Key, maxAudit)
 	if err != nil {
 		return err
 	}
@@ -158,7 +165,7 @@ func (c *Console) showRequest(v *visit, code int, r *store.Request, stack *store
 	if r.State != store.RequestSettled {
 		p.Stream, p.Refresh, p.Fills = requestStream(r), 10, view.Responds && v.session.acts()
 	}
-	c.show(v, code, "request.html", p)
+	rp.show(v, code, "request.html", p)
 	return nil
 }
 
@@ -184,11 +191,11 @@ func noLines(r *store.Request) string {
 
 // fillAnswer adds the attributes of the answer. They are stored with the resource if this was its last successful
 // request.
-func (c *Console) fillAnswer(ctx context.Context, view *requestView, shown func(value.Value) string) error {
+func (rp *requestPages) fillAnswer(ctx context.Context, view *requestView, shown func(value.Value) string) error {
 	if view.Request.Instance == 0 {
 		return nil
 	}
-	rows, err := c.Rows.InstancesAfter(ctx, view.Stack.Key, view.Request.Instance-1, 1)
+	rows, err := rp.Rows.InstancesAfter(ctx, view.Stack.Key, view.Request.Instance-1, 1)
 	if err != nil || len(rows) == 0 || rows[0].Number != view.Request.Instance {
 		return err
 	}
@@ -202,7 +209,7 @@ func (c *Console) fillAnswer(ctx context.Context, view *requestView, shown func(
 
 // fillForm fills the answer form with the resource's physical ID, and with its attributes for an Update. Secret
 // attributes are omitted.
-func (c *Console) fillForm(ctx context.Context, view *requestView, hidden []string) error {
+func (rp *requestPages) fillForm(ctx context.Context, view *requestView, hidden []string) error {
 	view.Form.PhysicalID = string(view.Request.Body.PhysicalID)
 	if row := view.Instance; row != nil {
 		view.Form.PhysicalID = cmp.Or(view.Form.PhysicalID, string(row.PhysicalID))
@@ -218,7 +225,7 @@ func (c *Console) fillForm(ctx context.Context, view *requestView, hidden []stri
 	if view.Request.Type == wire.Delete {
 		return nil
 	}
-	reads, err := c.Engine.AttributeReads(ctx, *view.Stack, view.Request.Logical)
+	reads, err := rp.Engine.AttributeReads(ctx, *view.Stack, view.Request.Logical)
 	if errors.Is(err, store.ErrNotFound) {
 		return nil
 	}
@@ -227,11 +234,11 @@ func (c *Console) fillForm(ctx context.Context, view *requestView, hidden []stri
 }
 
 // fillNested finds the nested stack of a request without a provider.
-func (c *Console) fillNested(v *visit, view *requestView) error {
+func (rp *requestPages) fillNested(v *visit, view *requestView) error {
 	if view.Request.Body.Aim == "" || view.Instance == nil || view.Instance.PhysicalID == "" {
 		return nil
 	}
-	stack, err := c.Rows.Stack(v.r.Context(), wire.StackID(view.Instance.PhysicalID))
+	stack, err := rp.Rows.Stack(v.r.Context(), wire.StackID(view.Instance.PhysicalID))
 	if errors.Is(err, store.ErrNotFound) || err == nil && !v.session.sees(stack.Account) {
 		return nil
 	}
@@ -240,8 +247,8 @@ func (c *Console) fillNested(v *visit, view *requestView) error {
 }
 
 // respond answers a request instead of its provider.
-func (c *Console) respond(v *visit) error {
-	r, stack, err := c.request(v)
+func (rp *requestPages) respond(v *visit) error {
+	r, stack, err := rp.request(v)
 	if err != nil {
 		return err
 	}
@@ -256,48 +263,16 @@ func (c *Console) respond(v *visit) error {
 	}
 	action := Action{Name: "respond", Object: string(r.Logical)}
 	if !in.Status.Valid() {
-		return c.refused(v, &stack, action, &failure{http.StatusBadRequest, "Say whether it succeeded or failed. Nothing was changed."},
-			func(code int, problem string) error { return c.showRequest(v, code, &r, &stack, problem) })
+		return rp.refused(v, &stack, action, &failure{http.StatusBadRequest, "Say whether it succeeded or failed. Nothing was changed."},
+			func(code int, problem string) error { return rp.showRequest(v, code, &r, &stack, problem) })
 	}
-	if _, err := c.Engine.Respond(v.r.Context(), in); err != nil {
-		return c.refused(v, &stack, action, err, func(code int, problem string) error {
-			return c.showRequest(v, code, &r, &stack, problem)
+	if _, err := rp.Engine.Respond(v.r.Context(), in); err != nil {
+		return rp.refused(v, &stack, action, err, func(code int, problem string) error {
+			return rp.showRequest(v, code, &r, &stack, problem)
 		})
 	}
-	c.done(v, &stack, action, requestURL(r.ID), "respond")
+	rp.done(v, &stack, action, requestURL(r.ID), "respond")
 	return nil
-}
-
-// refused records a rejected action and shows the page again with the reason.
-func (c *Console) refused(v *visit, stack *store.Stack, a Action, err error, show func(code int, problem string) error) error {
-	code, problem := 0, ""
-	if input, ok := engine.InputError(err); ok {
-		code, problem = http.StatusBadRequest, input.Message
-	} else if f, ok := errors.AsType[*failure](err); ok {
-		code, problem = f.Status, f.Message
-	}
-	a.Refused, a.Status = problem, code
-	if problem == "" {
-		a.Refused, a.Status = "internal failure", http.StatusInternalServerError
-	}
-	c.tell(v, stack, a)
-	if problem == "" {
-		return err
-	}
-	return show(code, problem)
-}
-
-// done records an executed action and redirects the browser to a page that confirms it.
-func (c *Console) done(v *visit, stack *store.Stack, a Action, path, notice string) {
-	a.Status = http.StatusSeeOther
-	c.tell(v, stack, a)
-	http.Redirect(v.w, v.r, path+"?done="+notice, http.StatusSeeOther)
-}
-
-func (c *Console) tell(v *visit, stack *store.Stack, a Action) {
-	v.told = true
-	a.Account, a.Region, a.Stack = stack.Account, stack.Region, stack.ID
-	c.record(v.w, v.r, &v.session.Identity, a)
 }
 
 // by returns the user's name and address for the audit list.

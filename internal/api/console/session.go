@@ -13,6 +13,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/pintle-dev/pintle/internal/api/sigv4"
 	"github.com/pintle-dev/pintle/internal/engine"
 )
 
@@ -67,31 +68,40 @@ func (s *session) sees(account string) bool {
 // acts reports whether the session may execute actions.
 func (s *session) acts() bool { return slices.Contains(operators, s.Role) }
 
+// sessions creates and verifies the signed cookies of sessions.
+type sessions struct {
+	key    []byte
+	keys   func(id string) (sigv4.Key, bool) // nil for none
+	secure bool                              // cookies are sent by https only
+	now    func() time.Time
+	ended  ended
+}
+
 // sign returns the signature of a text for a purpose.
-func (c *Console) sign(purpose, text string) string {
-	mac := hmac.New(sha256.New, c.Key)
+func (ss *sessions) sign(purpose, text string) string {
+	mac := hmac.New(sha256.New, ss.key)
 	mac.Write([]byte(purpose + "\x00" + text))
 	return base64.RawURLEncoding.EncodeToString(mac.Sum(nil))
 }
 
 // begin creates a session and sets its cookie.
-func (c *Console) begin(w http.ResponseWriter, r *http.Request, who Identity) error {
-	s := session{Identity: who, ID: rand.Text(), Expires: c.Now().Add(sessionTime).Unix()}
+func (ss *sessions) begin(w http.ResponseWriter, r *http.Request, who Identity) error {
+	s := session{Identity: who, ID: rand.Text(), Expires: ss.now().Add(sessionTime).Unix()}
 	text, err := json.Marshal(s)
 	if err != nil {
 		return err
 	}
 	body := base64.RawURLEncoding.EncodeToString(text)
-	http.SetCookie(w, c.cookie(r, body+"."+c.sign("session", body), int(sessionTime/time.Second)))
+	http.SetCookie(w, ss.cookie(r, body+"."+ss.sign("session", body), int(sessionTime/time.Second)))
 	return nil
 }
 
 // cookie returns the cookie of a session, or with a negative age the one that deletes it. Its name contains the port,
 // because browsers send cookies to all ports of a host.
-func (c *Console) cookie(r *http.Request, value string, age int) *http.Cookie {
+func (ss *sessions) cookie(r *http.Request, value string, age int) *http.Cookie {
 	return &http.Cookie{
 		Name: cookieName(r), Value: value, Path: Prefix, MaxAge: age, HttpOnly: true, SameSite: http.SameSiteStrictMode,
-		Secure: c.Secure || r.TLS != nil,
+		Secure: ss.secure || r.TLS != nil,
 	}
 }
 
@@ -104,35 +114,35 @@ func cookieName(r *http.Request) string {
 }
 
 // session returns the session of a request, or false if the request has no valid session.
-func (c *Console) session(r *http.Request) (*session, bool) {
+func (ss *sessions) session(r *http.Request) (*session, bool) {
 	cookie, err := r.Cookie(cookieName(r))
 	if err != nil {
 		return nil, false
 	}
 	body, seal, _ := strings.Cut(cookie.Value, ".")
-	if !hmac.Equal([]byte(seal), []byte(c.sign("session", body))) {
+	if !hmac.Equal([]byte(seal), []byte(ss.sign("session", body))) {
 		return nil, false
 	}
 	text, err := base64.RawURLEncoding.DecodeString(body)
 	var s session
-	if err != nil || json.Unmarshal(text, &s) != nil || c.Now().Unix() >= s.Expires || c.ended.has(s.ID) {
+	if err != nil || json.Unmarshal(text, &s) != nil || ss.now().Unix() >= s.Expires || ss.ended.has(s.ID) {
 		return nil, false
 	}
 	if s.KeyID == "" {
 		return &s, true
 	}
 	// Use the current state of the key: it may have been deleted or have another role.
-	who, ok := c.identityOf(s.KeyID)
+	who, ok := ss.identityOf(s.KeyID)
 	s.Identity = who
 	return &s, ok
 }
 
 // identityOf returns the identity of an access key, or false for an unknown key.
-func (c *Console) identityOf(id string) (Identity, bool) {
-	if c.Keys == nil {
+func (ss *sessions) identityOf(id string) (Identity, bool) {
+	if ss.keys == nil {
 		return Identity{}, false
 	}
-	key, ok := c.Keys(id)
+	key, ok := ss.keys(id)
 	if !ok {
 		return Identity{}, false
 	}
@@ -144,7 +154,7 @@ func (c *Console) identityOf(id string) (Identity, bool) {
 }
 
 // token returns the CSRF token for the forms of a session.
-func (c *Console) token(s *session) string { return c.sign("form", s.ID) }
+func (ss *sessions) token(s *session) string { return ss.sign("form", s.ID) }
 
 // ended contains the sessions whose users signed out before they expired. The list is lost when the process exits, but
 // the browser has deleted the cookie.

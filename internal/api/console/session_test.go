@@ -89,8 +89,8 @@ func TestLinks(t *testing.T) {
 
 // TestLinksOfNodes checks that a link works on any node of the store, but only once.
 func TestLinksOfNodes(t *testing.T) {
-	w := newWorld(t, nil)
-	config := w.console.Config
+	var config console.Config
+	w := newWorld(t, func(c *console.Config, _ *server.Config) { config = *c })
 	another, err := console.New(config)
 	w.must(err)
 	for range 2 {

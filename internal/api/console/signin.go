@@ -1,7 +1,6 @@
 package console
 
 import (
-	"cmp"
 	"crypto/sha256"
 	"crypto/subtle"
 	"net"
@@ -59,50 +58,50 @@ type signInView struct {
 	KeyID   string
 }
 
+// access lets requests in: it signs users in and out, and admits sessions to pages and actions.
+type access struct {
+	*site
+
+	links *links
+	tries tries
+}
+
 // signInPage begins the session of a link, or shows the form.
-func (c *Console) signInPage(w http.ResponseWriter, r *http.Request) {
+func (ac *access) signInPage(w http.ResponseWriter, r *http.Request) {
 	token := r.URL.Query().Get("token")
 	if token == "" || r.Method == http.MethodHead || r.Header.Get("Sec-Purpose") != "" { // a prefetch or preview, which must not use up the link
-		c.showSignIn(w, r, http.StatusOK, signInView{})
+		ac.showSignIn(w, r, http.StatusOK, signInView{})
 		return
 	}
 	// A valid link works regardless of failed attempts. Links cannot be guessed, and failures must not lock out other
 	// users.
-	who, ok, err := c.useLink(r.Context(), token)
+	who, ok, err := ac.links.useLink(r.Context(), token)
 	if err != nil {
-		c.broken(w, r, err)
+		ac.broken(w, r, err)
 		return
 	}
 	if !ok {
 		address := "from " + addressOf(r)
-		if !c.tries.allowed(c.Now(), address) {
-			c.tooManyTries(w, r)
+		if !ac.tries.allowed(ac.Now(), address) {
+			ac.tooManyTries(w, r)
 			return
 		}
-		c.tries.failed(address)
-		c.record(w, r, nil, Action{Name: "sign-in", Status: http.StatusForbidden, Refused: "the link was used before or is too old"})
-		c.showSignIn(w, r, http.StatusForbidden, signInView{Problem: "This link was used before, or is older than two minutes. " +
+		ac.tries.failed(address)
+		ac.record(w, r, nil, Action{Name: "sign-in", Status: http.StatusForbidden, Refused: "the link was used before or is too old"})
+		ac.showSignIn(w, r, http.StatusForbidden, signInView{Problem: "This link was used before, or is older than two minutes. " +
 			"Get another one with: pintle console"})
 		return
 	}
-	c.enter(w, r, who)
+	ac.enter(w, r, who)
 }
 
-func (c *Console) enter(w http.ResponseWriter, r *http.Request, who Identity) {
-	if err := c.begin(w, r, who); err != nil {
-		c.broken(w, r, err)
+func (ac *access) enter(w http.ResponseWriter, r *http.Request, who Identity) {
+	if err := ac.sessions.begin(w, r, who); err != nil {
+		ac.broken(w, r, err)
 		return
 	}
-	c.record(w, r, &who, Action{Name: "sign-in", Status: http.StatusSeeOther})
+	ac.record(w, r, &who, Action{Name: "sign-in", Status: http.StatusSeeOther})
 	http.Redirect(w, r, Prefix, http.StatusSeeOther)
-}
-
-// broken shows an internal error on a page without a session.
-func (c *Console) broken(w http.ResponseWriter, r *http.Request, err error) {
-	if r.Context().Err() == nil { // the client is still connected
-		c.Log.ErrorContext(r.Context(), "internal failure", "service", "console", "error", err)
-	}
-	http.Error(w, "internal failure: see the server's log", http.StatusInternalServerError)
 }
 
 // fromElsewhere reports whether a link on another site opened the page. Browsers then send no SameSite=Strict cookies,
@@ -113,83 +112,70 @@ func fromElsewhere(r *http.Request) bool {
 
 // goOn sends a page that makes the browser repeat the request from this server. The new URL is marked, to prevent an
 // infinite loop.
-func (c *Console) goOn(w http.ResponseWriter, r *http.Request) {
+func (ac *access) goOn(w http.ResponseWriter, r *http.Request) {
 	q := r.URL.Query()
 	q.Set("on", "1")
 	path := r.URL.EscapedPath() + "?" + q.Encode()
-	c.render(w, r, http.StatusOK, "on.html", &page{Title: "Pintle", Path: path, Onward: true})
+	ac.render(w, r, http.StatusOK, "on.html", &page{Title: "Pintle", Path: path, Onward: true})
 }
 
 // signIn begins the session of an access key. It does not reveal whether the key or the secret was wrong.
-func (c *Console) signIn(w http.ResponseWriter, r *http.Request) {
+func (ac *access) signIn(w http.ResponseWriter, r *http.Request) {
 	if err := sameOrigin(r); err != nil {
-		c.showSignIn(w, r, http.StatusForbidden, signInView{Problem: err.Message})
+		ac.showSignIn(w, r, http.StatusForbidden, signInView{Problem: err.Message})
 		return
 	}
 	r.Body = http.MaxBytesReader(w, r.Body, maxForm)
 	if err := r.ParseForm(); err != nil {
-		c.showSignIn(w, r, http.StatusBadRequest, signInView{Problem: "The form could not be read."})
+		ac.showSignIn(w, r, http.StatusBadRequest, signInView{Problem: "The form could not be read."})
 		return
 	}
 	id, secret := strings.TrimSpace(r.PostForm.Get("key")), strings.TrimSpace(r.PostForm.Get("secret"))
 	names := []string{"from " + addressOf(r)}
-	if who, ok := c.identityOf(id); ok { // only existing keys are counted
+	if who, ok := ac.sessions.identityOf(id); ok { // only existing keys are counted
 		names = append(names, "as "+who.KeyID)
 	}
-	if !c.tries.allowed(c.Now(), names...) {
-		c.tooManyTries(w, r)
+	if !ac.tries.allowed(ac.Now(), names...) {
+		ac.tooManyTries(w, r)
 		return
 	}
-	who, ok := c.identityOf(id)
+	who, ok := ac.sessions.identityOf(id)
 	var want string
 	if ok {
-		key, _ := c.Keys(id)
+		key, _ := ac.Keys(id)
 		want = string(key.Secret)
 	}
 	given, right := sha256.Sum256([]byte(secret)), sha256.Sum256([]byte(want))
 	if same := subtle.ConstantTimeCompare(given[:], right[:]) == 1; !same || !ok {
-		c.tries.failed(names...)
-		c.record(w, r, nil, Action{
+		ac.tries.failed(names...)
+		ac.record(w, r, nil, Action{
 			Name: "sign-in", Status: http.StatusForbidden, Refused: "the access key or its secret is wrong",
 		})
-		c.showSignIn(w, r, http.StatusForbidden, signInView{Problem: "The access key or its secret is wrong.", KeyID: id})
+		ac.showSignIn(w, r, http.StatusForbidden, signInView{Problem: "The access key or its secret is wrong.", KeyID: id})
 		return
 	}
-	c.enter(w, r, who)
+	ac.enter(w, r, who)
 }
 
-func (c *Console) tooManyTries(w http.ResponseWriter, r *http.Request) {
+func (ac *access) tooManyTries(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Retry-After", "60")
-	c.showSignIn(w, r, http.StatusTooManyRequests, signInView{Problem: "There were too many wrong tries. Wait a minute."})
+	ac.showSignIn(w, r, http.StatusTooManyRequests, signInView{Problem: "There were too many wrong tries. Wait a minute."})
 }
 
-func (c *Console) showSignIn(w http.ResponseWriter, r *http.Request, status int, view signInView) {
-	view.Keys = c.Keys != nil
-	c.render(w, r, status, "signin.html", &page{
+func (ac *access) showSignIn(w http.ResponseWriter, r *http.Request, status int, view signInView) {
+	view.Keys = ac.Keys != nil
+	ac.render(w, r, status, "signin.html", &page{
 		Title: "Sign in", Path: Prefix + "sign-in", Moved: r.Method == http.MethodPost || r.URL.RawQuery != "", Content: view,
 	})
 }
 
 // signOut ends a session.
-func (c *Console) signOut(v *visit) error {
-	c.ended.add(v.session, c.Now())
-	http.SetCookie(v.w, c.cookie(v.r, "", -1))
-	c.record(v.w, v.r, &v.session.Identity, Action{Name: "sign-out", Status: http.StatusSeeOther})
+func (ac *access) signOut(v *visit) error {
+	ac.sessions.ended.add(v.session, ac.Now())
+	http.SetCookie(v.w, ac.sessions.cookie(v.r, "", -1))
+	ac.record(v.w, v.r, &v.session.Identity, Action{Name: "sign-out", Status: http.StatusSeeOther})
 	http.Redirect(v.w, v.r, Prefix+"sign-in", http.StatusSeeOther)
 	return nil
-}
-
-// record calls Record if it is set. A nil identity means that the caller is unknown.
-func (c *Console) record(w http.ResponseWriter, r *http.Request, who *Identity, a Action) {
-	if c.Record == nil {
-		return
-	}
-	a.Time, a.From, a.Request = c.Now(), addressOf(r), w.Header().Get("X-Amzn-Requestid")
-	if who != nil {
-		a.By, a.KeyID, a.Role = who.Name, who.KeyID, who.Role
-		a.Account = cmp.Or(a.Account, who.Account)
-	}
-	c.Record(r.Context(), a)
 }
 
 // addressOf returns the client's address without the port.

@@ -95,17 +95,24 @@ type resourceRow struct {
 // Failure returns the path of the request that caused the failure, or "".
 func (r resourceRow) Failure() string { return failureURL(r.FailedBy, r.Reason) }
 
+// stackPages shows stacks, their events, graphs and templates, and executes their actions.
+type stackPages struct {
+	*site
+
+	history *tracker
+}
+
 // stackPage shows a stack.
-func (c *Console) stackPage(v *visit) error {
-	stack, err := c.stack(v)
+func (sp *stackPages) stackPage(v *visit) error {
+	stack, err := sp.stack(v)
 	if err != nil {
 		return err
 	}
-	return c.showStack(v, 200, &stack, "")
+	return sp.showStack(v, 200, &stack, "")
 }
 
 // showStack shows a stack and, if an action was rejected, the reason.
-func (c *Console) showStack(v *visit, code int, stack *store.Stack, problem string) error {
+func (sp *stackPages) showStack(v *visit, code int, stack *store.Stack, problem string) error {
 	ctx := v.r.Context()
 	view := stackView{
 		Stack: stack, Status: stackStatus(stack), Logical: strings.TrimSpace(v.r.URL.Query().Get("logical")), Actions: offers(stack),
@@ -115,7 +122,7 @@ func (c *Console) showStack(v *visit, code int, stack *store.Stack, problem stri
 		view.Tried, view.Skip = v.r.PathValue("action"), v.r.PostForm.Get("skip")
 	}
 	for _, fill := range []func(context.Context, *visit, *stackView) error{
-		c.fillInputs, c.fillOperations, c.fillWaiting, c.fillResources, c.fillLog, c.fillLeft, c.fillEvents,
+		sp.fillInputs, sp.fillOperations, sp.fillWaiting, sp.fillResources, sp.fillLog, sp.fillLeft, sp.fillEvents,
 	} {
 		if err := fill(ctx, v, &view); err != nil {
 			return err
@@ -131,13 +138,13 @@ func (c *Console) showStack(v *visit, code int, stack *store.Stack, problem stri
 			p.Stream = requestStream(view.LogOf) // its heartbeat updates the rest of the page
 		}
 	}
-	c.show(v, code, "stack.html", p)
+	sp.show(v, code, "stack.html", p)
 	return nil
 }
 
 // fillInputs adds the stack's parameters, tags and outputs.
-func (c *Console) fillInputs(ctx context.Context, _ *visit, view *stackView) error {
-	revision, err := c.Engine.Revision(ctx, *view.Stack)
+func (sp *stackPages) fillInputs(ctx context.Context, _ *visit, view *stackView) error {
+	revision, err := sp.Engine.Revision(ctx, *view.Stack)
 	if err != nil && !errors.Is(err, store.ErrNotFound) { // a stack in review has none
 		return err
 	}
@@ -170,9 +177,9 @@ func secretsOf(revision *store.Revision) []string {
 	return slices.Concat(revision.Parameters.Secrets(), engine.StoredValues(revision).Secrets())
 }
 
-func (c *Console) fillOperations(ctx context.Context, _ *visit, view *stackView) (err error) {
+func (sp *stackPages) fillOperations(ctx context.Context, _ *visit, view *stackView) (err error) {
 	for number := view.Stack.Operation; number > 0 && len(view.Operations) < maxOperations; number-- {
-		op, err := c.Rows.Operation(ctx, view.Stack.Key, number)
+		op, err := sp.Rows.Operation(ctx, view.Stack.Key, number)
 		if errors.Is(err, store.ErrNotFound) {
 			return nil // it has been deleted, and so have earlier ones
 		}
@@ -180,7 +187,7 @@ func (c *Console) fillOperations(ctx context.Context, _ *visit, view *stackView)
 			return err
 		}
 		if number == view.Stack.Operation {
-			if view.Census, err = c.countOf(ctx, view.Stack, &op); err != nil {
+			if view.Census, err = sp.history.countOf(ctx, view.Stack, &op); err != nil {
 				return err
 			}
 		}
@@ -190,8 +197,8 @@ func (c *Console) fillOperations(ctx context.Context, _ *visit, view *stackView)
 }
 
 // fillWaiting adds the unsettled requests.
-func (c *Console) fillWaiting(ctx context.Context, v *visit, view *stackView) error {
-	rows, err := c.Rows.OpenRequests(ctx, view.Stack.Key, maxDeadlines)
+func (sp *stackPages) fillWaiting(ctx context.Context, v *visit, view *stackView) error {
+	rows, err := sp.Rows.OpenRequests(ctx, view.Stack.Key, maxDeadlines)
 	if err != nil {
 		return err
 	}
@@ -212,26 +219,17 @@ func (c *Console) fillWaiting(ctx context.Context, v *visit, view *stackView) er
 			break
 		}
 		view.Waiting = append(view.Waiting, requestRow{
-			Request: &rows[i], Status: requestStatus(&rows[i], v.now), Progress: c.progress(&rows[i]),
+			Request: &rows[i], Status: requestStatus(&rows[i], v.now), Progress: sp.progress(&rows[i]),
 			Deadline: deadlines[rows[i].ID], Answer: answer(view.Stack, &rows[i]),
 		})
 	}
 	return nil
 }
 
-// progress describes the cause of a request's delay, or returns "".
-func (c *Console) progress(r *store.Request) string {
-	text := ""
-	if c.Progress != nil {
-		text = c.Progress(r.ID)
-	}
-	return cmp.Or(text, engine.Standing(r))
-}
-
 // fillResources adds a page of resources in the order of their creation, or all resources of the selected logical ID.
-func (c *Console) fillResources(ctx context.Context, v *visit, view *stackView) error {
+func (sp *stackPages) fillResources(ctx context.Context, v *visit, view *stackView) error {
 	if view.Logical != "" {
-		rows, err := c.Rows.InstancesOf(ctx, view.Stack.Key, []wire.LogicalID{wire.LogicalID(view.Logical)})
+		rows, err := sp.Rows.InstancesOf(ctx, view.Stack.Key, []wire.LogicalID{wire.LogicalID(view.Logical)})
 		for _, row := range rows {
 			view.addResource(row)
 		}
@@ -243,7 +241,7 @@ func (c *Console) fillResources(ctx context.Context, v *visit, view *stackView) 
 	}
 	view.First = after > 0
 	for fetched := 0; fetched < maxFetched; {
-		rows, err := c.Rows.InstancesAfter(ctx, view.Stack.Key, after, pageSize+1)
+		rows, err := sp.Rows.InstancesAfter(ctx, view.Stack.Key, after, pageSize+1)
 		if err != nil {
 			return err
 		}
@@ -267,7 +265,7 @@ func (c *Console) fillResources(ctx context.Context, v *visit, view *stackView) 
 }
 
 // fillLog adds the log of the selected resource: of its pending request, or else of its last one.
-func (c *Console) fillLog(ctx context.Context, _ *visit, view *stackView) error {
+func (sp *stackPages) fillLog(ctx context.Context, _ *visit, view *stackView) error {
 	var id wire.RequestID
 	for _, row := range view.Resources {
 		if view.Logical != "" && row.Request != "" && (id == "" || row.Role == store.RoleCurrent) {
@@ -277,15 +275,15 @@ func (c *Console) fillLog(ctx context.Context, _ *visit, view *stackView) error 
 	if id == "" {
 		return nil
 	}
-	r, err := c.Rows.Request(ctx, id)
+	r, err := sp.Rows.Request(ctx, id)
 	if errors.Is(err, store.ErrNotFound) {
 		return nil // it has been deleted
 	} else if err != nil {
 		return err
 	}
 	view.LogOf = &r
-	if c.Logs != nil {
-		if view.Log, err = c.Logs(ctx, id); err != nil {
+	if sp.Logs != nil {
+		if view.Log, err = sp.Logs(ctx, id); err != nil {
 			return err
 		}
 	}
@@ -323,9 +321,9 @@ func resourceOf(stack *store.Stack, i store.Instance) resourceRow {
 }
 
 // fillLeft adds the retained resources of the stack.
-func (c *Console) fillLeft(ctx context.Context, _ *visit, view *stackView) error {
+func (sp *stackPages) fillLeft(ctx context.Context, _ *visit, view *stackView) error {
 	const most = 20
-	rows, err := c.Rows.LeftBehind(ctx, []string{view.Stack.Account}, store.InstancePlace{Stack: view.Stack.Key}, most+1)
+	rows, err := sp.Rows.LeftBehind(ctx, []string{view.Stack.Account}, store.InstancePlace{Stack: view.Stack.Key}, most+1)
 	if err != nil {
 		return err
 	}
@@ -343,8 +341,8 @@ func (c *Console) fillLeft(ctx context.Context, _ *visit, view *stackView) error
 }
 
 // fillEvents adds the newest events.
-func (c *Console) fillEvents(ctx context.Context, _ *visit, view *stackView) (err error) {
-	view.Events, _, err = c.events(ctx, view.Stack, eventPlace{}, 15)
+func (sp *stackPages) fillEvents(ctx context.Context, _ *visit, view *stackView) (err error) {
+	view.Events, _, err = sp.events(ctx, view.Stack, eventPlace{}, 15)
 	return err
 }
 
@@ -369,14 +367,14 @@ func (p eventPlace) String() string { return fmt.Sprintf("%d.%d.%d", p.Operation
 
 // events returns up to limit events from a position on, newest first, and the position of the next one, or zero. One
 // row may contain thousands of events, because all initial resources of a stack start together.
-func (c *Console) events(
+func (sp *stackPages) events(
 	ctx context.Context, stack *store.Stack, from eventPlace, limit int,
 ) (list []eventLine, next eventPlace, err error) {
 	before := store.EventCursor{}
 	if from.Number > 0 {
 		before = store.EventCursor{Operation: from.Operation, Number: from.Number + 1}
 	}
-	rows, err := c.Rows.Events(ctx, stack.Key, before, limit+1)
+	rows, err := sp.Rows.Events(ctx, stack.Key, before, limit+1)
 	if err != nil {
 		return nil, next, err
 	}
@@ -411,8 +409,8 @@ type eventsView struct {
 }
 
 // eventsPage lists a stack's events, newest first.
-func (c *Console) eventsPage(v *visit) error {
-	stack, err := c.stack(v)
+func (sp *stackPages) eventsPage(v *visit) error {
+	stack, err := sp.stack(v)
 	if err != nil {
 		return err
 	}
@@ -425,13 +423,13 @@ func (c *Console) eventsPage(v *visit) error {
 	}
 	view := eventsView{Stack: &stack, Later: from.Number > 0}
 	var next eventPlace
-	if view.Events, next, err = c.events(v.r.Context(), &stack, from, pageSize); err != nil {
+	if view.Events, next, err = sp.events(v.r.Context(), &stack, from, pageSize); err != nil {
 		return err
 	}
 	if next.Number > 0 {
 		view.Next = stackURL(stack.ID, "events") + "?from=" + next.String()
 	}
-	c.show(v, 200, "events.html", page{Title: "Events of " + stack.Name, Here: "stacks", Content: view})
+	sp.show(v, 200, "events.html", page{Title: "Events of " + stack.Name, Here: "stacks", Content: view})
 	return nil
 }
 

@@ -37,21 +37,28 @@ type stacksView struct {
 	Running, Failed int
 }
 
+// listPages shows what all stacks have: the list of stacks, retained resources and audit entries.
+type listPages struct {
+	*site
+
+	live *streams
+}
+
 // stacksPage lists the stacks of all regions and both dialects, newest first.
-func (c *Console) stacksPage(v *visit) error {
+func (lp *listPages) stacksPage(v *visit) error {
 	q := v.r.URL.Query()
-	view, err := c.listStacks(v.r.Context(), v.session.accounts(), q)
+	view, err := lp.listStacks(v.r.Context(), v.session.accounts(), q)
 	if err != nil {
 		return err
 	}
 	q.Del("done")
 	q.Del("on")
-	c.show(v, 200, "stacks.html", page{Title: "Stacks", Here: "stacks", Content: view, Stream: stacksStream(q), Refresh: 10})
+	lp.show(v, 200, "stacks.html", page{Title: "Stacks", Here: "stacks", Content: view, Stream: stacksStream(q), Refresh: 10})
 	return nil
 }
 
 // listStacks returns the page that a query selects.
-func (c *Console) listStacks(ctx context.Context, accounts []string, q url.Values) (view *stacksView, err error) {
+func (lp *listPages) listStacks(ctx context.Context, accounts []string, q url.Values) (view *stacksView, err error) {
 	view = &stacksView{
 		Name: strings.TrimSpace(q.Get("name")), Status: q.Get("status"), Region: q.Get("region"), Deleted: q.Get("deleted") != "",
 		After: q.Get("after"),
@@ -60,7 +67,7 @@ func (c *Console) listStacks(ctx context.Context, accounts []string, q url.Value
 	if err != nil {
 		return nil, err
 	}
-	if view.Regions, err = c.Rows.Regions(ctx, accounts, maxRegions+1); err != nil {
+	if view.Regions, err = lp.Rows.Regions(ctx, accounts, maxRegions+1); err != nil {
 		return nil, err
 	}
 	view.ManyRegions = len(view.Regions) > maxRegions
@@ -68,7 +75,7 @@ func (c *Console) listStacks(ctx context.Context, accounts []string, q url.Value
 	regions := slices.DeleteFunc(slices.Clone(view.Regions), func(r store.Region) bool {
 		return view.Region != "" && r.Name != view.Region
 	})
-	last, err := c.pageOfStacks(ctx, regions, after, view)
+	last, err := lp.pageOfStacks(ctx, regions, after, view)
 	if errors.Is(err, store.ErrNotFound) {
 		return nil, &failure{404, "The stack that this page starts with no longer exists: go to the first page."}
 	}
@@ -100,11 +107,11 @@ func (v *stacksView) Filtered() bool {
 }
 
 // pageOfStacks fills a page and returns the position of the next one, or 0.
-func (c *Console) pageOfStacks(
+func (lp *listPages) pageOfStacks(
 	ctx context.Context, regions []store.Region, after store.StackKey, view *stacksView,
 ) (store.StackKey, error) {
 	for scanned := 0; ; {
-		rows, more, err := c.newest(ctx, regions, view.Deleted, after)
+		rows, more, err := lp.newest(ctx, regions, view.Deleted, after)
 		if err != nil {
 			return 0, err
 		}
@@ -129,11 +136,11 @@ func (c *Console) pageOfStacks(
 }
 
 // newest merges the stacks of regions, newest first. It returns one page, and whether there are more.
-func (c *Console) newest(
+func (lp *listPages) newest(
 	ctx context.Context, regions []store.Region, deleted bool, after store.StackKey,
 ) (page []store.Stack, more bool, err error) {
 	for _, region := range regions {
-		rows, err := c.Rows.Stacks(ctx, region.Account, region.Name, deleted, after, pageSize+1)
+		rows, err := lp.Rows.Stacks(ctx, region.Account, region.Name, deleted, after, pageSize+1)
 		if err != nil {
 			return nil, false, err
 		}

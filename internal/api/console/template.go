@@ -42,8 +42,8 @@ type templateView struct {
 }
 
 // templatePage shows the template of the current revision, with secrets masked.
-func (c *Console) templatePage(v *visit) error {
-	stack, err := c.stack(v)
+func (sp *stackPages) templatePage(v *visit) error {
+	stack, err := sp.stack(v)
 	if err != nil {
 		return err
 	}
@@ -53,7 +53,7 @@ func (c *Console) templatePage(v *visit) error {
 		return err
 	}
 	view := templateView{Stack: &stack}
-	revision, err := c.Engine.Revision(v.r.Context(), stack)
+	revision, err := sp.Engine.Revision(v.r.Context(), stack)
 	switch {
 	case errors.Is(err, store.ErrNotFound):
 		view.Missing = "The stack has no template yet: only change sets that create it."
@@ -70,7 +70,7 @@ func (c *Console) templatePage(v *visit) error {
 		}
 		view.part(text, from)
 	}
-	c.show(v, 200, "template.html", page{Title: "Template of " + stack.Name, Here: "stacks", Content: view})
+	sp.show(v, 200, "template.html", page{Title: "Template of " + stack.Name, Here: "stacks", Content: view})
 	return nil
 }
 

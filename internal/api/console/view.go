@@ -151,9 +151,9 @@ func indented(v value.Value) string {
 }
 
 // functions returns the template functions of the pages.
-func (c *Console) functions() template.FuncMap {
+func functions(assets map[string]asset) template.FuncMap {
 	return template.FuncMap{
-		"asset": func(name string) string { return Prefix + "static/" + name + "?v=" + c.assets[name].tag },
+		"asset": func(name string) string { return Prefix + "static/" + name + "?v=" + assets[name].tag },
 		"stamp": func(t time.Time) string { return t.UTC().Format("2006-01-02 15:04:05") },
 		"iso":   func(t time.Time) string { return t.UTC().Format(time.RFC3339) },
 		"ago":   func(now, t time.Time) string { return short(now.Sub(t)) },

@@ -1,7 +1,6 @@
 package console
 
 import (
-	"bytes"
 	"crypto/subtle"
 	"errors"
 	"net/http"
@@ -72,63 +71,63 @@ var (
 )
 
 // seen returns a handler of a page for signed-in users.
-func (c *Console) seen(show func(*visit) error) http.HandlerFunc {
+func (ac *access) seen(show func(*visit) error) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
-		s, ok := c.session(r)
+		s, ok := ac.sessions.session(r)
 		if !ok {
 			if r.Header.Get("Accept") == streamType {
 				http.Error(w, "sign in", http.StatusUnauthorized)
 				return
 			}
 			if fromElsewhere(r) && !r.URL.Query().Has("on") { // a session may exist anyway
-				c.goOn(w, r)
+				ac.goOn(w, r)
 				return
 			}
 			http.Redirect(w, r, Prefix+"sign-in", http.StatusSeeOther)
 			return
 		}
-		v := &visit{w: w, r: r, session: s, now: c.Now().UTC()}
+		v := &visit{w: w, r: r, session: s, now: ac.Now().UTC()}
 		if err := show(v); err != nil {
-			c.fail(v, err)
+			ac.fail(v, err)
 		}
 	}
 }
 
 // acting returns a handler of an action. Only the given roles may use it, or all if roles is nil, and only from a page
 // of this server.
-func (c *Console) acting(roles []Role, do func(*visit) error) http.HandlerFunc {
+func (ac *access) acting(roles []Role, do func(*visit) error) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
-		s, ok := c.session(r)
+		s, ok := ac.sessions.session(r)
 		if !ok {
-			c.showSignIn(w, r, http.StatusForbidden, signInView{Problem: "Your session has expired, and nothing was changed. Sign in again."})
+			ac.showSignIn(w, r, http.StatusForbidden, signInView{Problem: "Your session has expired, and nothing was changed. Sign in again."})
 			return
 		}
-		v := &visit{w: w, r: r, session: s, now: c.Now().UTC()}
-		if err := c.mayAct(v, roles); err != nil {
-			c.deny(v, err)
+		v := &visit{w: w, r: r, session: s, now: ac.Now().UTC()}
+		if err := ac.mayAct(v, roles); err != nil {
+			ac.deny(v, err)
 			return
 		}
 		if err := do(v); err != nil {
-			c.deny(v, err)
+			ac.deny(v, err)
 		}
 	}
 }
 
 // deny shows the error of an action, and records it if that has not been done yet.
-func (c *Console) deny(v *visit, err error) {
-	shown := c.explain(v, err)
+func (ac *access) deny(v *visit, err error) {
+	shown := ac.explain(v, err)
 	if !v.told && slices.Contains(actionNames, actionOf(v.r)) {
 		a := Action{Name: actionOf(v.r), Status: shown.Status, Refused: shown.Message}
 		if strings.HasPrefix(v.r.URL.Path, Prefix+"stacks/") {
 			a.Stack = wire.StackID(v.r.PathValue("id")) // from the path: the stack may not exist
 		}
-		c.record(v.w, v.r, &v.session.Identity, a)
+		ac.record(v.w, v.r, &v.session.Identity, a)
 	}
-	c.problem(v, shown)
+	ac.problem(v, shown)
 }
 
 // mayAct rejects actions that do not come from a page of the session, or that the session's role does not allow.
-func (c *Console) mayAct(v *visit, roles []Role) *failure {
+func (ac *access) mayAct(v *visit, roles []Role) *failure {
 	if err := sameOrigin(v.r); err != nil {
 		return err
 	}
@@ -139,7 +138,7 @@ func (c *Console) mayAct(v *visit, roles []Role) *failure {
 		}
 		return &failure{http.StatusBadRequest, "The form could not be read, and nothing was changed."}
 	}
-	given, want := []byte(v.r.PostForm.Get("token")), []byte(c.token(v.session))
+	given, want := []byte(v.r.PostForm.Get("token")), []byte(ac.sessions.token(v.session))
 	switch {
 	case subtle.ConstantTimeCompare(given, want) != 1:
 		return errStale
@@ -160,36 +159,6 @@ func actionOf(r *http.Request) string {
 	return r.URL.Path[strings.LastIndexByte(r.URL.Path, '/')+1:]
 }
 
-// fail shows an error.
-func (c *Console) fail(v *visit, err error) {
-	c.problem(v, c.explain(v, err))
-}
-
-// explain returns the error to show.
-func (c *Console) explain(v *visit, err error) *failure {
-	shown, ok := errors.AsType[*failure](err)
-	input, mends := engine.InputError(err)
-	switch {
-	case ok:
-	case mends:
-		shown = &failure{http.StatusBadRequest, input.Message}
-	case errors.Is(err, store.ErrNotFound):
-		shown = errNothing
-	case v.r.Context().Err() != nil: // the client disconnected, the time limit expired, or the server is stopping
-		shown = &failure{http.StatusServiceUnavailable, "The server did not finish in time, or is stopping. Check the result before you try again."}
-	default:
-		c.Log.ErrorContext(v.r.Context(), "internal failure", "service", "console", "path", wire.Redact(v.r.URL.Path), "error", err)
-		shown = &failure{http.StatusInternalServerError, "Internal failure: see the server's log."}
-	}
-	return shown
-}
-
-func (c *Console) problem(v *visit, shown *failure) {
-	c.show(v, shown.Status, "problem.html", page{
-		Title: http.StatusText(shown.Status), Problem: shown.Message, Path: back(v.r), Content: back(v.r),
-	})
-}
-
 // back returns the page of a form, or a page with a link to it. It returns "" if the request was not a form.
 func back(r *http.Request) string {
 	if r.Method != http.MethodPost {
@@ -202,45 +171,6 @@ func back(r *http.Request) string {
 		}
 	}
 	return Prefix
-}
-
-// show renders a page for a session.
-func (c *Console) show(v *visit, status int, name string, p page) {
-	p.Session, p.Token, p.Now = v.session, c.token(v.session), v.now
-	q := v.r.URL.Query()
-	p.Notice, p.Moved = notices[q.Get("done")], v.r.Method == http.MethodPost || q.Has("done") || q.Has("on")
-	q.Del("done")
-	q.Del("on")
-	if p.Path == "" {
-		p.Path = v.r.URL.EscapedPath()
-		if len(q) > 0 {
-			p.Path += "?" + q.Encode()
-		}
-	}
-	c.render(v.w, v.r, status, name, &p)
-}
-
-// render writes a complete page or an error.
-func (c *Console) render(w http.ResponseWriter, r *http.Request, status int, name string, p *page) {
-	p.Version = c.Version
-	var body bytes.Buffer
-	if err := c.pages[name].Execute(&body, p); err != nil {
-		c.Log.ErrorContext(r.Context(), "internal failure", "service", "console", "page", name, "error", err)
-		http.Error(w, "internal failure: see the server's log", http.StatusInternalServerError)
-		return
-	}
-	w.Header().Set("Content-Type", "text/html; charset=utf-8")
-	w.WriteHeader(status)
-	_, _ = body.WriteTo(w) // fails only if the browser has disconnected
-}
-
-// stack returns the stack in the path, if the session may see it.
-func (c *Console) stack(v *visit) (store.Stack, error) {
-	stack, err := c.Rows.Stack(v.r.Context(), wire.StackID(v.r.PathValue("id")))
-	if err == nil && !v.session.sees(stack.Account) {
-		return store.Stack{}, store.ErrNotFound
-	}
-	return stack, err
 }
 
 // refOf returns the engine's reference to a stack.
