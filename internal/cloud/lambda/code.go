@@ -15,9 +15,12 @@ import (
 	"path/filepath"
 	"regexp"
 	"strings"
+	"sync"
+	"time"
 
 	"github.com/pintle-dev/pintle/internal/cloud/registry"
 	"github.com/pintle-dev/pintle/internal/provider/bootstrap"
+	"golang.org/x/sync/singleflight"
 )
 
 // Limits of code. Source: Lambda quotas. Lambda documents no limit for the number of files.
@@ -38,8 +41,17 @@ type parcel struct {
 	size int64
 }
 
+// codeStore stores zip files below [Config.CodeDir] and unpacks them below [Config.CacheDir]. It removes unused files.
+type codeStore struct {
+	config Config
+	unpack singleflight.Group
+
+	mu   sync.Mutex
+	used map[string]time.Time // when unpacked code was last used, by the hash of its zip file
+}
+
 // keep stores code in the directory of a scope. When it returns, the zip file is durable and was validated.
-func (f *Functions) keep(ctx context.Context, place registry.Scope, code registry.Code, runtime, contract string) (parcel, error) {
+func (cs *codeStore) keep(ctx context.Context, place registry.Scope, code registry.Code, runtime, contract string) (parcel, error) {
 	if !placeForm.MatchString(place.Account) || !placeForm.MatchString(place.Region) {
 		return parcel{}, invalid("There are no functions in account %.64q, region %.64q.", place.Account, place.Region)
 	}
@@ -59,14 +71,14 @@ func (f *Functions) keep(ctx context.Context, place registry.Scope, code registr
 		if err != nil {
 			return parcel{}, err
 		}
-		return f.write(place, bytes.NewReader(text))
+		return cs.write(place, bytes.NewReader(text))
 	case len(code.Zip) > 0:
-		return f.write(place, bytes.NewReader(code.Zip))
+		return cs.write(place, bytes.NewReader(code.Zip))
 	}
-	if f.config.Objects == nil {
+	if cs.config.Objects == nil {
 		return parcel{}, invalid("Error occurred while GetObject. S3 Error Code: NoSuchBucket. S3 Error Message: The specified bucket does not exist")
 	}
-	body, size, err := f.config.Objects.Open(ctx, place.Account, code.Bucket, code.Key, code.ObjectVersion)
+	body, size, err := cs.config.Objects.Open(ctx, place.Account, code.Bucket, code.Key, code.ObjectVersion)
 	switch {
 	case contract == registry.ContractFC && errors.Is(err, fs.ErrPermission):
 		return parcel{}, invalid("the code cannot be read from OSS: AccessDenied: the bucket %.100s is another account's", code.Bucket)
@@ -88,7 +100,7 @@ func (f *Functions) keep(ctx context.Context, place registry.Scope, code registr
 	if size > maxUnpacked {
 		return parcel{}, tooLarge()
 	}
-	return f.write(place, body)
+	return cs.write(place, body)
 }
 
 func tooLarge() error {
@@ -96,13 +108,13 @@ func tooLarge() error {
 }
 
 // codeFile returns the path of a zip file. Each scope has its own directory, so that unused files can be found.
-func (f *Functions) codeFile(place registry.Scope, sum string) string {
-	return filepath.Join(f.config.CodeDir, place.Account, place.Region, sum+".zip")
+func (cs *codeStore) codeFile(place registry.Scope, sum string) string {
+	return filepath.Join(cs.config.CodeDir, place.Account, place.Region, sum+".zip")
 }
 
 // write stores a zip file. Identical files are stored once, with a new modification time for the sweep.
-func (f *Functions) write(place registry.Scope, body io.Reader) (p parcel, err error) {
-	dir := filepath.Dir(f.codeFile(place, "x"))
+func (cs *codeStore) write(place registry.Scope, body io.Reader) (p parcel, err error) {
+	dir := filepath.Dir(cs.codeFile(place, "x"))
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return p, fmt.Errorf("keep code: %w", err)
 	}
@@ -133,7 +145,7 @@ func (f *Functions) write(place registry.Scope, body io.Reader) (p parcel, err e
 		return p, fmt.Errorf("keep code: %w", err)
 	}
 	p = parcel{sum: hex.EncodeToString(sum.Sum(nil)), size: size}
-	if err := os.Rename(file.Name(), f.codeFile(place, p.sum)); err != nil {
+	if err := os.Rename(file.Name(), cs.codeFile(place, p.sum)); err != nil {
 		return p, fmt.Errorf("keep code: %w", err)
 	}
 	return p, syncDir(dir)

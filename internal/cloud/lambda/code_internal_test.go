@@ -202,7 +202,7 @@ func FuzzParseReference(f *testing.F) {
 func TestDiscard(t *testing.T) {
 	dir := t.TempDir()
 	now := time.Now()
-	f := &Functions{config: Config{Now: func() time.Time { return now }, CodeDir: dir}}
+	f := &codeStore{config: Config{Now: func() time.Time { return now }, CodeDir: dir}}
 	for name, age := range map[string]time.Duration{"old.zip": 2 * lasts, "new.zip": 0} {
 		file := filepath.Join(dir, name)
 		if err := os.WriteFile(file, nil, 0o600); err != nil {

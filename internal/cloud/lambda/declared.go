@@ -37,11 +37,16 @@ type Declarations interface {
 	Account() string
 }
 
+// finder finds functions, in the catalog and among the declared ones.
+type finder struct {
+	config Config
+}
+
 // declared returns the declared function that a caller in a scope names by a name, a partial ARN or an ARN. As in the
 // service token of a request, the account, region and qualifier of an ARN are ignored. If place is zero, the account
 // is that of the ARN.
-func (f *Functions) declared(place registry.Scope, text string) (Declared, bool) {
-	if f.config.Declared == nil {
+func (fi *finder) declared(place registry.Scope, text string) (Declared, bool) {
+	if fi.config.Declared == nil {
 		return Declared{}, false
 	}
 	account, name := place.Account, text
@@ -56,10 +61,10 @@ func (f *Functions) declared(place registry.Scope, text string) (Declared, bool)
 	case len(parts) == 2:
 		name = parts[0]
 	}
-	if account != f.config.Declared.Account() {
+	if account != fi.config.Declared.Account() {
 		return Declared{}, false
 	}
-	return f.config.Declared.Function(name)
+	return fi.config.Declared.Function(name)
 }
 
 // item returns the item that clients in a scope see of a declared function.
@@ -72,65 +77,65 @@ func (d Declared) item(place registry.Scope) item {
 
 // Reference parses the name of a function like [ParseReference]. A declared function gets a reference in the caller's
 // scope.
-func (f *Functions) Reference(place registry.Scope, text, qualifier string) (Reference, error) {
-	if d, ok := f.declared(place, text); ok {
+func (fi *finder) Reference(place registry.Scope, text, qualifier string) (Reference, error) {
+	if d, ok := fi.declared(place, text); ok {
 		return Reference{Scope: place, Name: d.Name}, nil
 	}
 	return ParseReference(place, text, qualifier)
 }
 
 // Show returns the item of a function that a client in a scope names, including declared functions.
-func (f *Functions) Show(ctx context.Context, place registry.Scope, text, qualifier string) (item, error) {
-	if d, ok := f.declared(place, text); ok {
+func (fi *finder) Show(ctx context.Context, place registry.Scope, text, qualifier string) (item, error) {
+	if d, ok := fi.declared(place, text); ok {
 		return d.item(place), nil
 	}
 	r, err := ParseReference(place, text, qualifier)
 	if err != nil {
 		return item{}, err
 	}
-	if f.config.DeclaredOnly {
-		return item{}, f.unknown(r)
+	if fi.config.DeclaredOnly {
+		return item{}, fi.unknown(r)
 	}
-	return f.Get(ctx, r.Scope, r.ARN())
+	return fi.Get(ctx, r.Scope, r.ARN())
 }
 
 // Declared returns the items of the declared functions that callers in a scope may call, sorted by name.
-func (f *Functions) Declared(place registry.Scope) []item {
-	if f.config.Declared == nil || place.Account != f.config.Declared.Account() {
+func (fi *finder) Declared(place registry.Scope) []item {
+	if fi.config.Declared == nil || place.Account != fi.config.Declared.Account() {
 		return nil
 	}
 	var list []item
-	for _, d := range f.config.Declared.Functions() {
+	for _, d := range fi.config.Declared.Functions() {
 		list = append(list, d.item(place))
 	}
 	return list
 }
 
 // Fixed returns the reason why a client in a scope cannot create or change a function, or nil if it can.
-func (f *Functions) Fixed(place registry.Scope, text string) error {
-	if d, ok := f.declared(place, text); ok {
+func (fi *finder) Fixed(place registry.Scope, text string) error {
+	if d, ok := fi.declared(place, text); ok {
 		return invalid("Function %s is a local provider: it is changed in pintle.yaml, not here.", d.Name)
 	}
-	if f.config.DeclaredOnly {
+	if fi.config.DeclaredOnly {
 		return invalid("This server runs the providers of pintle.yaml only: start it with --dev or --run-functions for other functions.")
 	}
 	return nil
 }
 
 // exists returns [ErrNotFound] if a function is neither in the catalog nor declared.
-func (f *Functions) exists(ctx context.Context, r Reference) error {
-	if _, ok := f.declared(r.Scope, r.Name); ok {
+func (fi *finder) exists(ctx context.Context, r Reference) error {
+	if _, ok := fi.declared(r.Scope, r.Name); ok {
 		return nil
 	}
-	if f.config.DeclaredOnly {
-		return f.unknown(r)
+	if fi.config.DeclaredOnly {
+		return fi.unknown(r)
 	}
-	_, err := f.config.Catalog.Functions.Get(ctx, r.Scope, r.row())
+	_, err := fi.config.Catalog.Functions.Get(ctx, r.Scope, r.row())
 	return known(err, r)
 }
 
 // unknown returns the error for an unknown function on a server with declared functions only.
-func (f *Functions) unknown(r Reference) error {
+func (fi *finder) unknown(r Reference) error {
 	return &Error{
 		Code: "ResourceNotFoundException", Status: http.StatusNotFound, kind: ErrNotFound,
 		Message: "Function not found: " + r.ARN() + ". This server has the providers of pintle.yaml only. A provider that calls functions " +

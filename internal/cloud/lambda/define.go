@@ -19,22 +19,31 @@ import (
 
 type item = registry.Item[registry.Function]
 
+// definitions creates, changes and deletes the functions of the catalog.
+type definitions struct {
+	*finder
+
+	settings *settings
+	code     *codeStore
+	ready    *preparer
+}
+
 // Create creates a function. If its Holder created it before, Create updates it. Create sets Code, CodeSize,
 // LayerCode, Modified, Revision and Last. The error is an [*Error], which may wrap [ErrExists], or an error of the
 // store or disk.
-func (f *Functions) Create(ctx context.Context, i item, code registry.Code) (item, error) {
+func (de *definitions) Create(ctx context.Context, i item, code registry.Code) (item, error) {
 	if err := checkName(i); err != nil {
 		return i, err
 	}
 	i.Version, i.Of.Last = 0, 0
-	if err := f.complete(ctx, &i, &code); err != nil {
+	if err := de.complete(ctx, &i, &code); err != nil {
 		return i, err
 	}
-	made, err := f.config.Catalog.Functions.Put(ctx, i)
+	made, err := de.config.Catalog.Functions.Put(ctx, i)
 	if !errors.Is(err, registry.ErrExists) {
 		return made, err
 	}
-	there, err := f.config.Catalog.Functions.Get(ctx, i.Scope, i.Name)
+	there, err := de.config.Catalog.Functions.Get(ctx, i.Scope, i.Name)
 	if err != nil {
 		return i, known(err, of(i)) // it was deleted meanwhile
 	}
@@ -43,30 +52,30 @@ func (f *Functions) Create(ctx context.Context, i item, code registry.Code) (ite
 			Code: "ResourceConflictException", Message: "Function already exist: " + i.Name, Status: http.StatusConflict, kind: ErrExists,
 		}
 	}
-	return f.replace(ctx, i)
+	return de.replace(ctx, i)
 }
 
 // complete validates a function and fills in the fields that are set here. With a nil code, the code does not change.
-func (f *Functions) complete(ctx context.Context, i *item, code *registry.Code) error {
+func (de *definitions) complete(ctx context.Context, i *item, code *registry.Code) error {
 	if err := check(&i.Of); err != nil {
 		return err
 	}
-	if err := f.findLayers(ctx, i); err != nil {
+	if err := de.findLayers(ctx, i); err != nil {
 		return err
 	}
 	if code != nil {
-		kept, err := f.keep(ctx, i.Scope, *code, i.Of.Runtime, i.Of.Contract)
+		kept, err := de.code.keep(ctx, i.Scope, *code, i.Of.Runtime, i.Of.Contract)
 		if err != nil {
 			return err
 		}
 		i.Of.Code, i.Of.CodeSize = kept.sum, kept.size
 	}
-	i.Of.Modified, i.Of.Revision = f.config.Now().UTC().Truncate(time.Millisecond), uuid.NewString()
+	i.Of.Modified, i.Of.Revision = de.config.Now().UTC().Truncate(time.Millisecond), uuid.NewString()
 	return nil
 }
 
 // findLayers sets the code of the layers. Layers that the function already has may have been deleted.
-func (f *Functions) findLayers(ctx context.Context, i *item) error {
+func (de *definitions) findLayers(ctx context.Context, i *item) error {
 	before := i.Of.LayerCode
 	i.Of.LayerCode = nil
 	for _, arn := range i.Of.Layers {
@@ -80,9 +89,9 @@ func (f *Functions) findLayers(ctx context.Context, i *item) error {
 				Message: fmt.Sprintf("The account %s is not authorized to perform: lambda:GetLayerVersion on resource: %.256s", i.Account, arn),
 			}
 		}
-		layer, err := f.config.Catalog.Layers.Get(ctx, r.Scope, r.name)
+		layer, err := de.config.Catalog.Layers.Get(ctx, r.Scope, r.name)
 		if err == nil {
-			err = f.renew(r.Scope, layer.Of.Code) // it may be about to be deleted
+			err = de.code.renew(r.Scope, layer.Of.Code) // it may be about to be deleted
 		}
 		switch {
 		case err == nil:
@@ -106,8 +115,8 @@ func (f *Functions) findLayers(ctx context.Context, i *item) error {
 }
 
 // replace updates the function to i, and keeps the rest of its state.
-func (f *Functions) replace(ctx context.Context, i item) (item, error) {
-	changed, err := f.config.Catalog.Functions.Change(ctx, i.Scope, i.Name, func(there *item) error {
+func (de *definitions) replace(ctx context.Context, i item) (item, error) {
+	changed, err := de.config.Catalog.Functions.Change(ctx, i.Scope, i.Name, func(there *item) error {
 		last := there.Of.Last
 		there.Of = i.Of
 		there.Of.Last = last
@@ -118,17 +127,17 @@ func (f *Functions) replace(ctx context.Context, i item) (item, error) {
 
 // Update updates a function to the item, which is a changed result of [Functions.Get]. It changes the code only if
 // code is not nil. The function must still have the item's Revision, unless that is empty.
-func (f *Functions) Update(ctx context.Context, i item, code *registry.Code) (item, error) {
-	there, err := f.config.Catalog.Functions.Get(ctx, i.Scope, i.Name)
+func (de *definitions) Update(ctx context.Context, i item, code *registry.Code) (item, error) {
+	there, err := de.config.Catalog.Functions.Get(ctx, i.Scope, i.Name)
 	if err != nil {
 		return i, known(err, of(i))
 	}
 	read := i.Of.Revision
 	i.Of.LayerCode, i.Of.Code, i.Of.CodeSize = there.Of.LayerCode, there.Of.Code, there.Of.CodeSize
-	if err := f.complete(ctx, &i, code); err != nil {
+	if err := de.complete(ctx, &i, code); err != nil {
 		return i, err
 	}
-	changed, err := f.config.Catalog.Functions.Change(ctx, i.Scope, i.Name, func(now *item) error {
+	changed, err := de.config.Catalog.Functions.Change(ctx, i.Scope, i.Name, func(now *item) error {
 		if read != "" && read != now.Of.Revision {
 			return registry.ErrChanged
 		}
@@ -141,32 +150,32 @@ func (f *Functions) Update(ctx context.Context, i item, code *registry.Code) (it
 		return nil
 	})
 	if err = known(err, of(i)); err == nil {
-		f.collect(ctx, i.Scope)
+		de.code.collect(ctx, i.Scope)
 	}
 	return changed, err
 }
 
 // Get returns a function, or one of its versions if the name is NAME:VERSION.
-func (f *Functions) Get(ctx context.Context, place registry.Scope, name string) (item, error) {
+func (fi *finder) Get(ctx context.Context, place registry.Scope, name string) (item, error) {
 	r, err := ParseReference(place, name, "")
 	if err != nil {
 		return item{}, err
 	}
-	i, err := f.config.Catalog.Functions.Get(ctx, r.Scope, r.row())
+	i, err := fi.config.Catalog.Functions.Get(ctx, r.Scope, r.row())
 	return i, known(err, r)
 }
 
 // List returns up to limit functions in a scope, sorted by name, including declared functions. It starts after a
 // name, or with the first if after is empty. With versions, the published versions of each function follow it.
-func (f *Functions) List(ctx context.Context, place registry.Scope, after string, limit int, versions bool) ([]item, error) {
+func (de *definitions) List(ctx context.Context, place registry.Scope, after string, limit int, versions bool) ([]item, error) {
 	declared, names := []item{}, map[string]bool{}
-	for _, i := range f.Declared(place) {
+	for _, i := range de.Declared(place) {
 		names[i.Name] = true
 		if i.Name > after {
 			declared = append(declared, i)
 		}
 	}
-	list, err := f.listCatalog(ctx, place, after, limit, func(i item) bool {
+	list, err := de.listCatalog(ctx, place, after, limit, func(i item) bool {
 		return !names[i.Name] && (versions || !strings.Contains(i.Name, ":"))
 	})
 	if err != nil {
@@ -178,10 +187,10 @@ func (f *Functions) List(ctx context.Context, place registry.Scope, after string
 }
 
 // listCatalog returns up to limit wanted functions of the catalog, sorted by name.
-func (f *Functions) listCatalog(ctx context.Context, place registry.Scope, after string, limit int, wanted func(item) bool) ([]item, error) {
+func (de *definitions) listCatalog(ctx context.Context, place registry.Scope, after string, limit int, wanted func(item) bool) ([]item, error) {
 	var list []item
-	for !f.config.DeclaredOnly && len(list) < limit {
-		page, err := f.config.Catalog.Functions.List(ctx, place, after, limit)
+	for !de.config.DeclaredOnly && len(list) < limit {
+		page, err := de.config.Catalog.Functions.List(ctx, place, after, limit)
 		if err != nil {
 			return nil, err
 		}
@@ -198,14 +207,14 @@ func (f *Functions) listCatalog(ctx context.Context, place registry.Scope, after
 }
 
 // Versions returns the published versions of a function, the oldest first.
-func (f *Functions) Versions(ctx context.Context, place registry.Scope, name string) ([]item, error) {
-	i, err := f.Get(ctx, place, name)
+func (de *definitions) Versions(ctx context.Context, place registry.Scope, name string) ([]item, error) {
+	i, err := de.Get(ctx, place, name)
 	if err != nil {
 		return nil, err
 	}
 	var list []item
 	for n := 1; n <= i.Of.Last; n++ {
-		v, err := f.config.Catalog.Functions.Get(ctx, place, i.Name+":"+strconv.Itoa(n))
+		v, err := de.config.Catalog.Functions.Get(ctx, place, i.Name+":"+strconv.Itoa(n))
 		switch {
 		case err == nil:
 			list = append(list, v)
@@ -218,7 +227,7 @@ func (f *Functions) Versions(ctx context.Context, place registry.Scope, name str
 
 // Delete removes a function with all its versions, or one version if the name is NAME:VERSION. Running calls
 // continue. The error is [ErrNotFound] if it does not exist.
-func (f *Functions) Delete(ctx context.Context, place registry.Scope, name string) error {
+func (de *definitions) Delete(ctx context.Context, place registry.Scope, name string) error {
 	r, err := ParseReference(place, name, "")
 	if err != nil {
 		return err
@@ -226,52 +235,52 @@ func (f *Functions) Delete(ctx context.Context, place registry.Scope, name strin
 	if r.Qualifier == Latest {
 		return invalid("$LATEST version cannot be deleted without deleting the function.")
 	}
-	i, err := f.config.Catalog.Functions.Get(ctx, r.Scope, r.row())
+	i, err := de.config.Catalog.Functions.Get(ctx, r.Scope, r.row())
 	if err != nil {
 		return known(err, r)
 	}
 	// Delete the versions first: a client that repeats an interrupted delete must still find the function.
 	for n := 1; n <= i.Of.Last; n++ {
 		v := Reference{Scope: r.Scope, Name: r.Name, Qualifier: strconv.Itoa(n)}
-		if err := f.dropStatements(ctx, v); err != nil {
+		if err := de.settings.dropStatements(ctx, v); err != nil {
 			return err
 		}
-		if err := f.config.Catalog.Functions.Delete(ctx, v.Scope, v.row(), 0); err != nil && !errors.Is(err, registry.ErrNotFound) {
+		if err := de.config.Catalog.Functions.Delete(ctx, v.Scope, v.row(), 0); err != nil && !errors.Is(err, registry.ErrNotFound) {
 			return err
 		}
-		f.forget(v.ARN())
+		de.ready.forget(v.ARN())
 	}
-	if err := f.dropStatements(ctx, r); err != nil {
+	if err := de.settings.dropStatements(ctx, r); err != nil {
 		return err
 	}
 	if r.Qualifier == "" {
-		if err := f.dropEventConfigs(ctx, r); err != nil {
+		if err := de.settings.dropEventConfigs(ctx, r); err != nil {
 			return err
 		}
 	}
-	if err := f.config.Catalog.Functions.Delete(ctx, r.Scope, r.row(), 0); err != nil {
+	if err := de.config.Catalog.Functions.Delete(ctx, r.Scope, r.row(), 0); err != nil {
 		return known(err, r)
 	}
-	f.forget(r.ARN())
-	f.collect(ctx, r.Scope)
+	de.ready.forget(r.ARN())
+	de.code.collect(ctx, r.Scope)
 	return nil
 }
 
 // Publish creates a version of the current function and returns its number. If nothing changed since the last
 // version, it returns the number of that one.
-func (f *Functions) Publish(ctx context.Context, place registry.Scope, name, description string) (version string, err error) {
+func (de *definitions) Publish(ctx context.Context, place registry.Scope, name, description string) (version string, err error) {
 	r, err := ParseReference(place, name, "")
 	if err != nil {
 		return "", err
 	}
 	for {
-		i, err := f.config.Catalog.Functions.Get(ctx, r.Scope, r.Name)
+		i, err := de.config.Catalog.Functions.Get(ctx, r.Scope, r.Name)
 		if err != nil {
 			return "", known(err, r)
 		}
 		n := i.Of.Last
 		if n > 0 {
-			last, err := f.config.Catalog.Functions.Get(ctx, r.Scope, r.Name+":"+strconv.Itoa(n))
+			last, err := de.config.Catalog.Functions.Get(ctx, r.Scope, r.Name+":"+strconv.Itoa(n))
 			if err == nil && sameVersion(last.Of, i.Of) {
 				return strconv.Itoa(n), nil
 			}
@@ -279,13 +288,13 @@ func (f *Functions) Publish(ctx context.Context, place registry.Scope, name, des
 				return "", err
 			}
 		}
-		if err := f.renew(r.Scope, i.Of.Code); err != nil { // the function may be about to change
+		if err := de.code.renew(r.Scope, i.Of.Code); err != nil { // the function may be about to change
 			return "", fmt.Errorf("publish a version of %s: its code: %w", r.Name, err)
 		}
 		n++
 		// Save the number first, so that it is never used twice, even after a crash at this point.
 		i.Of.Last = n
-		i, err = f.config.Catalog.Functions.Put(ctx, i)
+		i, err = de.config.Catalog.Functions.Put(ctx, i)
 		if errors.Is(err, registry.ErrChanged) {
 			continue
 		}
@@ -297,7 +306,7 @@ func (f *Functions) Publish(ctx context.Context, place registry.Scope, name, des
 		if description != "" {
 			v.Of.Description = description
 		}
-		if _, err := f.config.Catalog.Functions.Put(ctx, v); err != nil {
+		if _, err := de.config.Catalog.Functions.Put(ctx, v); err != nil {
 			return "", fmt.Errorf("publish version %d of %s: %w", n, r.Name, err)
 		}
 		return strconv.Itoa(n), nil

@@ -38,24 +38,29 @@ type Result struct {
 	Record []byte
 }
 
+// settings stores what belongs to a function but is no part of its definition: the configuration of events, and the policy.
+type settings struct {
+	*finder
+}
+
 // PutEventConfig replaces the retry settings and the destinations of asynchronous calls of a function. holder is the
 // stack resource that sets them, or empty for a client. A configuration of another holder is [ErrExists].
-func (f *Functions) PutEventConfig(
+func (se *settings) PutEventConfig(
 	ctx context.Context, r Reference, holder string, of registry.EventConfig,
 ) (registry.Item[registry.EventConfig], error) {
 	item := registry.Item[registry.EventConfig]{Scope: r.Scope, Name: eventConfigName(r), Owner: holder, Of: of}
-	if err := f.exists(ctx, r); err != nil {
+	if err := se.exists(ctx, r); err != nil {
 		return item, err
 	}
 	if err := checkEventConfig(r.Scope, of); err != nil {
 		return item, err
 	}
-	item.Of.Modified = f.config.Now().UTC()
-	made, err := f.config.Catalog.EventConfigs.Put(ctx, item)
+	item.Of.Modified = se.config.Now().UTC()
+	made, err := se.config.Catalog.EventConfigs.Put(ctx, item)
 	if !errors.Is(err, registry.ErrExists) {
 		return made, err
 	}
-	return f.config.Catalog.EventConfigs.Change(ctx, item.Scope, item.Name, func(there *registry.Item[registry.EventConfig]) error {
+	return se.config.Catalog.EventConfigs.Change(ctx, item.Scope, item.Name, func(there *registry.Item[registry.EventConfig]) error {
 		if holder != "" && there.Owner != holder {
 			return registry.ErrExists
 		}
@@ -65,12 +70,12 @@ func (f *Functions) PutEventConfig(
 }
 
 // UpdateEventConfig changes an existing configuration. It returns [ErrNotFound] if it does not exist.
-func (f *Functions) UpdateEventConfig(
+func (se *settings) UpdateEventConfig(
 	ctx context.Context, r Reference, change func(*registry.EventConfig),
 ) (registry.Item[registry.EventConfig], error) {
-	made, err := f.config.Catalog.EventConfigs.Change(ctx, r.Scope, eventConfigName(r), func(there *registry.Item[registry.EventConfig]) error {
+	made, err := se.config.Catalog.EventConfigs.Change(ctx, r.Scope, eventConfigName(r), func(there *registry.Item[registry.EventConfig]) error {
 		change(&there.Of)
-		there.Of.Modified = f.config.Now().UTC()
+		there.Of.Modified = se.config.Now().UTC()
 		return checkEventConfig(r.Scope, there.Of)
 	})
 	return made, noEventConfig(err, r)
@@ -78,21 +83,21 @@ func (f *Functions) UpdateEventConfig(
 
 // EventConfig returns the configuration of the asynchronous calls of a function. It returns [ErrNotFound] if it does
 // not exist.
-func (f *Functions) EventConfig(ctx context.Context, r Reference) (registry.Item[registry.EventConfig], error) {
-	item, err := f.config.Catalog.EventConfigs.Get(ctx, r.Scope, eventConfigName(r))
+func (se *settings) EventConfig(ctx context.Context, r Reference) (registry.Item[registry.EventConfig], error) {
+	item, err := se.config.Catalog.EventConfigs.Get(ctx, r.Scope, eventConfigName(r))
 	return item, noEventConfig(err, r)
 }
 
 // EventConfigs returns the configurations of a function and its versions.
-func (f *Functions) EventConfigs(ctx context.Context, r Reference) ([]registry.Item[registry.EventConfig], error) {
-	if err := f.exists(ctx, Reference{Scope: r.Scope, Name: r.Name}); err != nil {
+func (se *settings) EventConfigs(ctx context.Context, r Reference) ([]registry.Item[registry.EventConfig], error) {
+	if err := se.exists(ctx, Reference{Scope: r.Scope, Name: r.Name}); err != nil {
 		return nil, err
 	}
 	const limit = 100
 	var list []registry.Item[registry.EventConfig]
 	prefix := r.Name + ":"
 	for after := prefix; ; {
-		page, err := f.config.Catalog.EventConfigs.List(ctx, r.Scope, after, limit)
+		page, err := se.config.Catalog.EventConfigs.List(ctx, r.Scope, after, limit)
 		if err != nil {
 			return nil, err
 		}
@@ -109,15 +114,15 @@ func (f *Functions) EventConfigs(ctx context.Context, r Reference) ([]registry.I
 }
 
 // RemoveEventConfig removes the configuration. It returns [ErrNotFound] if it does not exist.
-func (f *Functions) RemoveEventConfig(ctx context.Context, r Reference) error {
-	return noEventConfig(f.config.Catalog.EventConfigs.Delete(ctx, r.Scope, eventConfigName(r), 0), r)
+func (se *settings) RemoveEventConfig(ctx context.Context, r Reference) error {
+	return noEventConfig(se.config.Catalog.EventConfigs.Delete(ctx, r.Scope, eventConfigName(r), 0), r)
 }
 
 // dropEventConfigs removes all configurations of a function that is being deleted.
-func (f *Functions) dropEventConfigs(ctx context.Context, r Reference) error {
-	list, err := f.EventConfigs(ctx, r)
+func (se *settings) dropEventConfigs(ctx context.Context, r Reference) error {
+	list, err := se.EventConfigs(ctx, r)
 	for _, item := range list {
-		if err := f.config.Catalog.EventConfigs.Delete(ctx, item.Scope, item.Name, 0); err != nil && !errors.Is(err, registry.ErrNotFound) {
+		if err := se.config.Catalog.EventConfigs.Delete(ctx, item.Scope, item.Name, 0); err != nil && !errors.Is(err, registry.ErrNotFound) {
 			return err
 		}
 	}

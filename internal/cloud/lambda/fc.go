@@ -102,11 +102,11 @@ const (
 
 // fcProvider completes the runtime's provider for a Function Compute function. A function with its own key keeps it,
 // and calls the endpoints that the key is for.
-func (f *Functions) fcProvider(p *local.Provider, i item, dir string, layers []string) (err error) {
+func (pr *preparer) fcProvider(p *local.Provider, i item, dir string, layers []string) (err error) {
 	m := fcName.FindStringSubmatch(i.Name)
 	p.Contract, p.Initializer, p.Env = bootstrap.FC, i.Of.Initializer, map[string]string{}
 	if i.Of.Environment[fcKeyID] == "" {
-		for name, text := range f.config.Environment(i.Scope, p.Name) {
+		for name, text := range pr.config.Environment(i.Scope, p.Name) {
 			if !strings.HasPrefix(name, "AWS_") { // belongs to another cloud
 				p.Env[name] = text
 			}
@@ -120,7 +120,7 @@ func (f *Functions) fcProvider(p *local.Provider, i item, dir string, layers []s
 	maps.Copy(p.Env, i.Of.Environment)
 	p.Function = &local.Function{
 		Service: m[1], Name: m[2], Account: i.Account, Region: i.Region, Runtime: i.Of.Runtime, Memory: i.Of.Memory,
-		LogProject: i.Of.LogProject, LogStore: i.Of.LogStore, Layers: layers, Modules: f.config.Modules,
+		LogProject: i.Of.LogProject, LogStore: i.Of.LogStore, Layers: layers, Modules: pr.config.Modules,
 	}
 	p.Target, err = local.FCTarget(local.FCCode{Dir: dir, Runtime: i.Of.Runtime, Handler: i.Of.Handler, Command: i.Of.Command})
 	return err

@@ -31,8 +31,6 @@ import (
 	"sync"
 	"time"
 
-	"golang.org/x/sync/singleflight"
-
 	"github.com/pintle-dev/pintle/internal/cloud/registry"
 	"github.com/pintle-dev/pintle/internal/provider/local"
 	"github.com/pintle-dev/pintle/wire"
@@ -109,20 +107,22 @@ type Config struct {
 
 // Functions stores and runs the local functions. Its methods are safe for concurrent use.
 type Functions struct {
+	*finder
+	*definitions
+	*settings
+	*layers
+
 	config Config
+	code   *codeStore
+	ready  *preparer
 	ctx    context.Context // ends on Close
 	cancel context.CancelFunc
 	wg     sync.WaitGroup // events
-	unpack singleflight.Group
-
-	mu       sync.Mutex // guards the fields below
-	closed   bool
-	calls    map[string]*call    // in the runtime, by ID
-	prepared map[string]prepared // configured in the runtime, by name there
-	turns    map[string]*turn    // locks for preparing a function, by name in the runtime
-	used     map[string]time.Time
-	held     int64 // bytes of payloads
-	events   int
+	mu     sync.Mutex     // guards the fields below
+	closed bool
+	calls  map[string]*call // in the runtime, by ID
+	held   int64            // bytes of payloads
+	events int
 }
 
 // New returns the functions of a catalog.
@@ -157,8 +157,14 @@ func New(config Config) (*Functions, error) {
 			return nil, fmt.Errorf("functions: %w", err)
 		}
 	}
+	code := &codeStore{config: config, used: map[string]time.Time{}}
+	ready := &preparer{config: config, code: code, prepared: map[string]prepared{}, turns: map[string]*turn{}}
+	find := &finder{config}
+	settings := &settings{finder: find}
 	f := &Functions{
-		config: config, calls: map[string]*call{}, prepared: map[string]prepared{}, turns: map[string]*turn{}, used: map[string]time.Time{},
+		finder: find, settings: settings, layers: &layers{config, code},
+		definitions: &definitions{finder: find, settings: settings, code: code, ready: ready},
+		config:      config, code: code, ready: ready, calls: map[string]*call{},
 	}
 	f.ctx, f.cancel = context.WithCancel(context.Background())
 	return f, nil

@@ -138,13 +138,13 @@ func (f *Functions) target(ctx context.Context, c Call, limit int, kind string) 
 	if n := t.item.Of.Concurrency; n != nil && *n == 0 {
 		return t, reservedLimit()
 	}
-	t.name = f.prepare(ctx, t.item)
+	t.name = f.ready.prepare(ctx, t.item)
 	return t, nil
 }
 
 // find finds the target of a call.
-func (f *Functions) find(ctx context.Context, c Call, limit int, kind string) (target, error) {
-	t, err := f.findFunction(ctx, c)
+func (fi *finder) find(ctx context.Context, c Call, limit int, kind string) (target, error) {
+	t, err := fi.findFunction(ctx, c)
 	if err != nil {
 		return t, err
 	}
@@ -168,8 +168,8 @@ func (f *Functions) find(ctx context.Context, c Call, limit int, kind string) (t
 }
 
 // findFunction finds the function of a call.
-func (f *Functions) findFunction(ctx context.Context, c Call) (target, error) {
-	if d, ok := f.declared(c.Scope, c.Function); ok {
+func (fi *finder) findFunction(ctx context.Context, c Call) (target, error) {
+	if d, ok := fi.declared(c.Scope, c.Function); ok {
 		place := c.Scope
 		if r, err := ParseReference(registry.Scope{}, c.Function, ""); err == nil {
 			place = r.Scope // the handler's context contains the ARN that the caller used
@@ -184,10 +184,10 @@ func (f *Functions) findFunction(ctx context.Context, c Call) (target, error) {
 	if err != nil {
 		return target{}, err
 	}
-	if f.config.DeclaredOnly {
-		return target{}, f.unknown(r)
+	if fi.config.DeclaredOnly {
+		return target{}, fi.unknown(r)
 	}
-	i, err := f.config.Catalog.Functions.Get(ctx, r.Scope, r.row())
+	i, err := fi.config.Catalog.Functions.Get(ctx, r.Scope, r.row())
 	if err != nil {
 		return target{}, known(err, r)
 	}

@@ -17,38 +17,44 @@ func LayerReference(arn string) (place registry.Scope, name string, ok bool) {
 	return r.Scope, r.name, ok
 }
 
+// layers stores layers, which functions get in addition to their code.
+type layers struct {
+	config Config
+	code   *codeStore
+}
+
 // CreateLayer creates the next version of a layer and returns its ARN. The item has the name without a number. If the
 // item's Holder already created a version, CreateLayer returns that one.
-func (f *Functions) CreateLayer(ctx context.Context, i registry.Item[registry.Layer], code registry.Code) (arn string, err error) {
+func (la *layers) CreateLayer(ctx context.Context, i registry.Item[registry.Layer], code registry.Code) (arn string, err error) {
 	name := i.Name
 	if !layerName.MatchString(name) {
 		return "", constraint("layerName", name, "Member must satisfy regular expression pattern: [a-zA-Z0-9-_]+, and have length less than or equal to 140")
 	}
 	if i.Owner != "" {
-		if made, err := f.layerOf(ctx, i); made != "" || err != nil {
+		if made, err := la.layerOf(ctx, i); made != "" || err != nil {
 			return made, err
 		}
 	}
-	kept, err := f.keep(ctx, i.Scope, code, "", i.Of.Contract)
+	kept, err := la.code.keep(ctx, i.Scope, code, "", i.Of.Contract)
 	if err != nil {
 		return "", err
 	}
 	i.Version, i.Of.Code, i.Of.CodeSize = 0, kept.sum, kept.size
-	i.Of.Made = f.config.Now().UTC().Truncate(time.Millisecond)
-	number, err := f.nextLayer(ctx, i.Scope, name)
+	i.Of.Made = la.config.Now().UTC().Truncate(time.Millisecond)
+	number, err := la.nextLayer(ctx, i.Scope, name)
 	if err != nil {
 		return "", err
 	}
 	i.Name = name + ":" + strconv.Itoa(number)
-	_, err = f.config.Catalog.Layers.Put(ctx, i)
+	_, err = la.config.Catalog.Layers.Put(ctx, i)
 	return layerReference{i.Scope, i.Name, i.Of.Contract == registry.ContractFC}.arn(), err
 }
 
 // layerOf returns the ARN of the version that the item's holder created, or "".
-func (f *Functions) layerOf(ctx context.Context, i registry.Item[registry.Layer]) (string, error) {
+func (la *layers) layerOf(ctx context.Context, i registry.Item[registry.Layer]) (string, error) {
 	const limit = 100
 	for after := i.Name + ":"; ; {
-		page, err := f.config.Catalog.Layers.List(ctx, i.Scope, after, limit)
+		page, err := la.config.Catalog.Layers.List(ctx, i.Scope, after, limit)
 		if err != nil {
 			return "", err
 		}
@@ -69,9 +75,9 @@ func (f *Functions) layerOf(ctx context.Context, i registry.Item[registry.Layer]
 
 // nextLayer returns the next version number of a layer. An item with the layer's own name holds the counter, so that
 // no number is used twice.
-func (f *Functions) nextLayer(ctx context.Context, place registry.Scope, name string) (int, error) {
+func (la *layers) nextLayer(ctx context.Context, place registry.Scope, name string) (int, error) {
 	for {
-		counter, err := f.config.Catalog.Layers.Get(ctx, place, name)
+		counter, err := la.config.Catalog.Layers.Get(ctx, place, name)
 		if errors.Is(err, registry.ErrNotFound) {
 			counter, err = registry.Item[registry.Layer]{Scope: place, Name: name}, nil
 		}
@@ -79,7 +85,7 @@ func (f *Functions) nextLayer(ctx context.Context, place registry.Scope, name st
 			return 0, err
 		}
 		counter.Of.Last++
-		_, err = f.config.Catalog.Layers.Put(ctx, counter)
+		_, err = la.config.Catalog.Layers.Put(ctx, counter)
 		if err == nil {
 			return counter.Of.Last, nil
 		}
@@ -90,12 +96,12 @@ func (f *Functions) nextLayer(ctx context.Context, place registry.Scope, name st
 }
 
 // Layer returns a layer version by its ARN. It returns [ErrNotFound] if it does not exist.
-func (f *Functions) Layer(ctx context.Context, arn string) (registry.Item[registry.Layer], error) {
+func (la *layers) Layer(ctx context.Context, arn string) (registry.Item[registry.Layer], error) {
 	r, ok := parseLayer(arn)
 	if !ok {
 		return registry.Item[registry.Layer]{}, noLayer()
 	}
-	i, err := f.config.Catalog.Layers.Get(ctx, r.Scope, r.name)
+	i, err := la.config.Catalog.Layers.Get(ctx, r.Scope, r.name)
 	if errors.Is(err, registry.ErrNotFound) {
 		return i, noLayer()
 	}
@@ -110,17 +116,17 @@ func noLayer() error {
 }
 
 // DeleteLayer removes a layer version. Functions that use it keep it. It returns [ErrNotFound] if it does not exist.
-func (f *Functions) DeleteLayer(ctx context.Context, arn string) error {
+func (la *layers) DeleteLayer(ctx context.Context, arn string) error {
 	r, ok := parseLayer(arn)
 	if !ok {
 		return noLayer()
 	}
-	err := f.config.Catalog.Layers.Delete(ctx, r.Scope, r.name, 0)
+	err := la.config.Catalog.Layers.Delete(ctx, r.Scope, r.name, 0)
 	if errors.Is(err, registry.ErrNotFound) {
 		return noLayer()
 	}
 	if err == nil {
-		f.collect(ctx, r.Scope)
+		la.code.collect(ctx, r.Scope)
 	}
 	return err
 }

@@ -17,12 +17,12 @@ const statementType = "AWS::Lambda::Statement"
 func statementName(r Reference, id string) string { return statementType + "/" + r.row() + "/" + id }
 
 // AddStatement records a statement of a function's policy. Policies are not enforced.
-func (f *Functions) AddStatement(ctx context.Context, r Reference, id string, statement json.RawMessage) error {
-	if err := f.exists(ctx, r); err != nil {
+func (se *settings) AddStatement(ctx context.Context, r Reference, id string, statement json.RawMessage) error {
+	if err := se.exists(ctx, r); err != nil {
 		return err
 	}
-	_, err := f.config.Catalog.Records.Put(ctx, registry.Item[registry.Record]{
-		Scope: r.Scope, Name: statementName(r, id), Of: registry.Record{Properties: statement, Made: f.config.Now().UTC()},
+	_, err := se.config.Catalog.Records.Put(ctx, registry.Item[registry.Record]{
+		Scope: r.Scope, Name: statementName(r, id), Of: registry.Record{Properties: statement, Made: se.config.Now().UTC()},
 	})
 	if errors.Is(err, registry.ErrExists) {
 		return &Error{
@@ -34,11 +34,11 @@ func (f *Functions) AddStatement(ctx context.Context, r Reference, id string, st
 }
 
 // RemoveStatement removes a statement. It returns [ErrNotFound] if it does not exist.
-func (f *Functions) RemoveStatement(ctx context.Context, r Reference, id string) error {
-	if err := f.exists(ctx, r); err != nil {
+func (se *settings) RemoveStatement(ctx context.Context, r Reference, id string) error {
+	if err := se.exists(ctx, r); err != nil {
 		return err
 	}
-	err := f.config.Catalog.Records.Delete(ctx, r.Scope, statementName(r, id), 0)
+	err := se.config.Catalog.Records.Delete(ctx, r.Scope, statementName(r, id), 0)
 	if errors.Is(err, registry.ErrNotFound) {
 		return &Error{
 			Code: "ResourceNotFoundException", Status: http.StatusNotFound, kind: ErrNotFound,
@@ -49,23 +49,23 @@ func (f *Functions) RemoveStatement(ctx context.Context, r Reference, id string)
 }
 
 // Statements returns the statements of a function, sorted by ID.
-func (f *Functions) Statements(ctx context.Context, r Reference) ([]json.RawMessage, error) {
-	if err := f.exists(ctx, r); err != nil {
+func (se *settings) Statements(ctx context.Context, r Reference) ([]json.RawMessage, error) {
+	if err := se.exists(ctx, r); err != nil {
 		return nil, err
 	}
 	var list []json.RawMessage
-	err := f.eachStatement(ctx, r, func(i registry.Item[registry.Record]) error {
+	err := se.eachStatement(ctx, r, func(i registry.Item[registry.Record]) error {
 		list = append(list, i.Of.Properties)
 		return nil
 	})
 	return list, err
 }
 
-func (f *Functions) eachStatement(ctx context.Context, r Reference, do func(registry.Item[registry.Record]) error) error {
+func (se *settings) eachStatement(ctx context.Context, r Reference, do func(registry.Item[registry.Record]) error) error {
 	const limit = 100
 	prefix := statementName(r, "")
 	for after := prefix; ; {
-		page, err := f.config.Catalog.Records.List(ctx, r.Scope, after, limit)
+		page, err := se.config.Catalog.Records.List(ctx, r.Scope, after, limit)
 		if err != nil {
 			return err
 		}
@@ -84,9 +84,9 @@ func (f *Functions) eachStatement(ctx context.Context, r Reference, do func(regi
 }
 
 // dropStatements removes all statements of a function that is being deleted.
-func (f *Functions) dropStatements(ctx context.Context, r Reference) error {
-	return f.eachStatement(ctx, r, func(i registry.Item[registry.Record]) error {
-		err := f.config.Catalog.Records.Delete(ctx, i.Scope, i.Name, 0)
+func (se *settings) dropStatements(ctx context.Context, r Reference) error {
+	return se.eachStatement(ctx, r, func(i registry.Item[registry.Record]) error {
+		err := se.config.Catalog.Records.Delete(ctx, i.Scope, i.Name, 0)
 		if errors.Is(err, registry.ErrNotFound) {
 			return nil
 		}

@@ -52,85 +52,95 @@ func (f *Functions) Match(ctx context.Context, token wire.ServiceToken) (name st
 	case err != nil:
 		return "", false, fmt.Errorf("look %s up: %w", r.ARN(), err)
 	}
-	return f.prepare(ctx, i), true, nil
+	return f.ready.prepare(ctx, i), true, nil
+}
+
+// preparer configures functions in the runtime.
+type preparer struct {
+	config Config
+	code   *codeStore
+
+	mu       sync.Mutex
+	prepared map[string]prepared // configured in the runtime, by name there
+	turns    map[string]*turn    // locks for preparing a function, by name in the runtime
 }
 
 // prepare makes the runtime use the current definition of a function, and returns its name there. A function that
 // cannot run fails with the reason when it is called, as on Lambda.
-func (f *Functions) prepare(ctx context.Context, i item) string {
+func (pr *preparer) prepare(ctx context.Context, i item) string {
 	name := of(i).ARN()
 	definition := fmt.Sprintf("%d %s", i.Version, i.Of.Revision)
-	f.mu.Lock()
-	now := f.prepared[name]
-	f.mu.Unlock()
-	if now.definition == definition && f.there(now.code) {
+	pr.mu.Lock()
+	now := pr.prepared[name]
+	pr.mu.Unlock()
+	if now.definition == definition && pr.there(now.code) {
 		return name
 	}
 	// Prepare one at a time, and read the catalog again after waiting. A caller that read an old definition must not
 	// restore the old code after an update.
-	leave := f.turn(name)
+	leave := pr.turn(name)
 	defer leave()
-	switch fresh, err := f.config.Catalog.Functions.Get(ctx, i.Scope, i.Name); {
+	switch fresh, err := pr.config.Catalog.Functions.Get(ctx, i.Scope, i.Name); {
 	case errors.Is(err, registry.ErrNotFound):
 		return name // it was deleted, and the runtime does not have it or will soon drop it
 	case err == nil: // after an error, use the known definition
 		i, definition = fresh, fmt.Sprintf("%d %s", fresh.Version, fresh.Of.Revision)
 	}
-	f.mu.Lock()
-	now = f.prepared[name]
-	f.mu.Unlock()
-	if now.definition == definition && f.there(now.code) {
+	pr.mu.Lock()
+	now = pr.prepared[name]
+	pr.mu.Unlock()
+	if now.definition == definition && pr.there(now.code) {
 		return name // another caller was faster
 	}
-	provider, err := f.provider(name, i)
+	provider, err := pr.provider(name, i)
 	if err != nil {
 		provider = local.Provider{
 			Name: name, Contract: bootstrap.Lambda, Serve: broken(err), Concurrency: provider.Concurrency, Queue: provider.Queue,
 		}
 		definition = "" // the error may be temporary
 	}
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if err := f.config.Runtime.Set(provider); err != nil && !errors.Is(err, local.ErrClosed) {
-		f.config.Log.ErrorContext(ctx, "a function could not be set up", "function", name, "error", err)
+	pr.mu.Lock()
+	defer pr.mu.Unlock()
+	if err := pr.config.Runtime.Set(provider); err != nil && !errors.Is(err, local.ErrClosed) {
+		pr.config.Log.ErrorContext(ctx, "a function could not be set up", "function", name, "error", err)
 		provider = local.Provider{Name: name, Contract: bootstrap.Lambda, Serve: broken(err)}
-		_ = f.config.Runtime.Set(provider) // fails only if the runtime is closed
+		_ = pr.config.Runtime.Set(provider) // fails only if the runtime is closed
 		definition = ""
 	}
 	code := []string{i.Of.Code}
 	for _, layer := range i.Of.LayerCode {
 		code = append(code, layer.Code)
 	}
-	f.prepared[name] = prepared{definition: definition, code: code}
+	pr.prepared[name] = prepared{definition: definition, code: code}
 	return name
 }
 
 // turn locks the function's entry in the runtime, and returns the func that unlocks it.
-func (f *Functions) turn(name string) (leave func()) {
-	f.mu.Lock()
-	t := f.turns[name]
+func (pr *preparer) turn(name string) (leave func()) {
+	pr.mu.Lock()
+	t := pr.turns[name]
 	if t == nil {
 		t = &turn{}
-		f.turns[name] = t
+		pr.turns[name] = t
 	}
 	t.users++
-	f.mu.Unlock()
+	pr.mu.Unlock()
 	t.mu.Lock()
 	return func() {
 		t.mu.Unlock()
-		f.mu.Lock()
-		defer f.mu.Unlock()
+		pr.mu.Lock()
+		defer pr.mu.Unlock()
 		if t.users--; t.users == 0 {
-			delete(f.turns, name)
+			delete(pr.turns, name)
 		}
 	}
 }
 
 // there reports whether code is still unpacked, and marks it as used.
-func (f *Functions) there(sums []string) bool {
+func (pr *preparer) there(sums []string) bool {
 	for _, sum := range sums {
-		f.touch(sum)
-		if _, err := os.Stat(filepath.Join(f.config.CacheDir, sum)); err != nil {
+		pr.code.touch(sum)
+		if _, err := os.Stat(filepath.Join(pr.config.CacheDir, sum)); err != nil {
 			return false
 		}
 	}
@@ -138,10 +148,10 @@ func (f *Functions) there(sums []string) bool {
 }
 
 // provider returns the runtime's definition of a function.
-func (f *Functions) provider(name string, i item) (local.Provider, error) {
+func (pr *preparer) provider(name string, i item) (local.Provider, error) {
 	p := local.Provider{
 		Name: name, Timeout: time.Duration(i.Of.Timeout) * time.Second, Handler: i.Of.Handler,
-		Concurrency: f.config.Concurrency, Queue: f.config.Queue, Secrets: secrets(i.Of),
+		Concurrency: pr.config.Concurrency, Queue: pr.config.Queue, Secrets: secrets(i.Of),
 	}
 	switch n := i.Of.Concurrency; {
 	case n == nil:
@@ -150,29 +160,29 @@ func (f *Functions) provider(name string, i item) (local.Provider, error) {
 	default:
 		p.Concurrency, p.Queue = *n, -1
 	}
-	dir, err := f.unpacked(i.Scope, i.Of.Code)
+	dir, err := pr.code.unpacked(i.Scope, i.Of.Code)
 	if err != nil {
 		return p, err
 	}
 	var layers []string
 	for _, layer := range i.Of.LayerCode {
-		folder, err := f.unpacked(layer.Scope, layer.Code)
+		folder, err := pr.code.unpacked(layer.Scope, layer.Code)
 		if err != nil {
 			return p, err
 		}
 		layers = append(layers, folder)
 	}
 	if i.Of.Contract == registry.ContractFC {
-		err := f.fcProvider(&p, i, dir, layers)
+		err := pr.fcProvider(&p, i, dir, layers)
 		return p, err
 	}
 	r := of(i)
 	p.Contract = bootstrap.Lambda
 	p.Function = &local.Function{
 		Name: r.Name, Version: r.Qualifier, Account: i.Account, Region: i.Region, Runtime: i.Of.Runtime, Memory: i.Of.Memory,
-		LogGroup: i.Of.LogGroup, LogFormat: i.Of.LogFormat, LogLevel: i.Of.LogLevel, Modules: f.config.Modules, Layers: layers,
+		LogGroup: i.Of.LogGroup, LogFormat: i.Of.LogFormat, LogLevel: i.Of.LogLevel, Modules: pr.config.Modules, Layers: layers,
 	}
-	p.Env = maps.Clone(f.config.Environment(i.Scope, name))
+	p.Env = maps.Clone(pr.config.Environment(i.Scope, name))
 	if p.Env == nil {
 		p.Env = map[string]string{}
 	}
@@ -206,11 +216,11 @@ func broken(cause error) local.ServeFunc {
 }
 
 // forget removes a deleted function from the runtime.
-func (f *Functions) forget(name string) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	delete(f.prepared, name)
-	f.config.Runtime.Drop(name)
+func (pr *preparer) forget(name string) {
+	pr.mu.Lock()
+	defer pr.mu.Unlock()
+	delete(pr.prepared, name)
+	pr.config.Runtime.Drop(name)
 }
 
 // secretName matches the names of variables that are likely to contain secrets.

@@ -15,14 +15,14 @@ import (
 
 // unpacked returns the directory with the contents of a zip file. It unpacks the file if necessary. Concurrent
 // callers wait for the first.
-func (f *Functions) unpacked(place registry.Scope, sum string) (string, error) {
-	f.touch(sum)
-	dir := filepath.Join(f.config.CacheDir, sum)
-	_, err, _ := f.unpack.Do(sum, func() (any, error) {
+func (cs *codeStore) unpacked(place registry.Scope, sum string) (string, error) {
+	cs.touch(sum)
+	dir := filepath.Join(cs.config.CacheDir, sum)
+	_, err, _ := cs.unpack.Do(sum, func() (any, error) {
 		if _, err := os.Stat(dir); err == nil {
 			return nil, nil
 		}
-		return nil, extract(f.codeFile(place, sum), dir)
+		return nil, extract(cs.codeFile(place, sum), dir)
 	})
 	return dir, err
 }
