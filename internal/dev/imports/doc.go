@@ -1,3 +1,3 @@
-// Package imports checks the import rules between packages, and the package map in CONTRIBUTING.md. It contains only
-// tests.
+// Package imports checks the import rules between packages, the number of methods of each type, and the package map in
+// CONTRIBUTING.md. It contains only tests.
 package imports
