@@ -93,16 +93,25 @@ func newResource[P, A any](p Provider[P, A], o options) (*resource[P, A], error)
 		method string
 		has    bool
 		want   reflect.Type
+		// find looks for the method. Its name is a constant there: for any other name, the linker keeps all exported methods
+		// of all types in the program.
+		find func(reflect.Type) (reflect.Method, bool)
 	}{
-		{"Poll", x.poller != nil, reflect.TypeFor[Poller[P, A]]()},
-		{"Read", x.reader != nil, reflect.TypeFor[Reader[P, A]]()},
-		{"Plan", x.planner != nil, reflect.TypeFor[Planner[P]]()},
-		{"Validate", x.validator != nil, reflect.TypeFor[Validator[P]]()},
-		{"Migrate", x.migrator != nil, reflect.TypeFor[Migrator]()},
+		{"Poll", x.poller != nil, reflect.TypeFor[Poller[P, A]](), func(t reflect.Type) (reflect.Method, bool) { return t.MethodByName("Poll") }},
+		{"Read", x.reader != nil, reflect.TypeFor[Reader[P, A]](), func(t reflect.Type) (reflect.Method, bool) { return t.MethodByName("Read") }},
+		{"Plan", x.planner != nil, reflect.TypeFor[Planner[P]](), func(t reflect.Type) (reflect.Method, bool) { return t.MethodByName("Plan") }},
+		{
+			"Validate", x.validator != nil, reflect.TypeFor[Validator[P]](),
+			func(t reflect.Type) (reflect.Method, bool) { return t.MethodByName("Validate") },
+		},
+		{
+			"Migrate", x.migrator != nil, reflect.TypeFor[Migrator](),
+			func(t reflect.Type) (reflect.Method, bool) { return t.MethodByName("Migrate") },
+		},
 	} {
 		// Without this check, a method with almost the right signature would be ignored silently.
-		if _, there := reflect.TypeOf(p).MethodByName(optional.method); there && !optional.has {
-			want, _ := optional.want.MethodByName(optional.method)
+		if _, there := optional.find(reflect.TypeOf(p)); there && !optional.has {
+			want, _ := optional.find(optional.want)
 			return nil, fmt.Errorf("its method %s has another signature than the package calls, want %s", optional.method,
 				strings.Replace(want.Type.String(), "func", optional.method, 1))
 		}
