@@ -116,23 +116,23 @@ func messageXML(message []byte) []byte {
 }
 
 // sendAlibaba sends the request to a function, queue or topic of Alibaba Cloud. Like ROS, it accepts any region.
-func (d *Delivery) sendAlibaba(soft, hard context.Context, s *send, hide *redactor, token wire.Token) Outcome {
+func (rt *router) sendAlibaba(soft, hard context.Context, s *send, hide *redactor, token wire.Token) Outcome {
 	r := s.request
-	if err := d.config.Allowed(accountOf(r), newCall(token, nil, false).action); err != nil {
-		return Refused{Text: hide.text(fmt.Sprintf("%s, and %v", d.unknown(r, token.Name), err))}
+	if err := rt.config.Allowed(accountOf(r), newCall(token, nil, false).action); err != nil {
+		return Refused{Text: hide.text(fmt.Sprintf("%s, and %v", rt.unknown(r, token.Name), err))}
 	}
 	credentials, err := acs.Find(os.Getenv)
 	if err != nil {
 		return Refused{Text: hide.text(fmt.Sprintf("%s and no Alibaba Cloud credentials: %v. Add it to pintle.yaml under "+
-			"providers, or use --provider %s=./path, or configure Alibaba Cloud credentials", d.unknown(r, token.Name), err, token.Name))}
+			"providers, or use --provider %s=./path, or configure Alibaba Cloud credentials", rt.unknown(r, token.Name), err, token.Name))}
 	}
 	hide = newRedactor(r, slices.Concat(hide.secrets, []string{credentials.Secret, credentials.Token})...)
 	refuse := func(text string) Outcome { return Refused{Text: hide.text(text)} }
-	body, responseURL, err := d.document(r)
+	body, responseURL, err := rt.document(r)
 	if err != nil {
 		return refuse(err.Error())
 	}
-	call := newCall(token, body, d.config.ROSBase64)
+	call := newCall(token, body, rt.config.ROSBase64)
 	if call.endpoint, err = endpoint(call, os.Getenv); err != nil {
 		return refuse(err.Error())
 	}
@@ -140,10 +140,10 @@ func (d *Delivery) sendAlibaba(soft, hard context.Context, s *send, hide *redact
 		return refuse(fmt.Sprintf("%s is in Alibaba Cloud, and its answers cannot reach the response URL, which is on loopback: "+
 			"start with --public-url, or add a local provider %s to pintle.yaml under providers", token.Text, token.Name))
 	}
-	return d.persist(soft, hard, s, func(ctx context.Context) verdict {
+	return rt.persist(soft, hard, s, func(ctx context.Context) verdict {
 		ctx, cancel := context.WithTimeout(ctx, callTimeout)
 		defer cancel()
-		return d.callAlibaba(ctx, call, credentials, token, hide)
+		return rt.callAlibaba(ctx, call, credentials, token, hide)
 	})
 }
 
@@ -165,7 +165,7 @@ func endpoint(call alibabaCall, getenv func(string) string) (string, error) {
 	return u.Scheme + "://" + u.Host, nil
 }
 
-func (d *Delivery) callAlibaba(ctx context.Context, call alibabaCall, credentials acs.Credentials, token wire.Token, hide *redactor) verdict {
+func (rt *router) callAlibaba(ctx context.Context, call alibabaCall, credentials acs.Credentials, token wire.Token, hide *redactor) verdict {
 	var written atomic.Bool
 	ctx = httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{WroteHeaders: func() { written.Store(true) }})
 	request, err := http.NewRequestWithContext(ctx, http.MethodPost, call.endpoint+call.path, bytes.NewReader(call.body))
@@ -174,8 +174,8 @@ func (d *Delivery) callAlibaba(ctx context.Context, call alibabaCall, credential
 	}
 	request.Header = call.header.Clone()
 	request.Header.Set("User-Agent", "pintle")
-	call.sign(request, credentials, call.body, d.config.Now())
-	response, err := d.acs.client.Do(request)
+	call.sign(request, credentials, call.body, rt.config.Now())
+	response, err := rt.acs.client.Do(request)
 	if err != nil {
 		if wrapped, ok := errors.AsType[*url.Error](err); ok {
 			err = wrapped.Err
@@ -187,11 +187,11 @@ func (d *Delivery) callAlibaba(ctx context.Context, call alibabaCall, credential
 	if response.StatusCode >= 200 && response.StatusCode <= 299 {
 		return verdict{outcome: Accepted{}}
 	}
-	return d.judgeAlibaba(call, response, body, token, hide)
+	return rt.judgeAlibaba(call, response, body, token, hide)
 }
 
 // judgeAlibaba distinguishes temporary from permanent errors.
-func (d *Delivery) judgeAlibaba(call alibabaCall, response *http.Response, body []byte, token wire.Token, hide *redactor) verdict {
+func (rt *router) judgeAlibaba(call alibabaCall, response *http.Response, body []byte, token wire.Token, hide *redactor) verdict {
 	status := response.StatusCode
 	told := call.failure(body)
 	told.requestID = cmp.Or(told.requestID, response.Header.Get("X-Fc-Request-Id"), response.Header.Get("X-Acs-Request-Id"), response.Header.Get("X-Mns-Request-Id"))
@@ -209,7 +209,7 @@ func (d *Delivery) judgeAlibaba(call alibabaCall, response *http.Response, body 
 	if throttled || status >= 500 {
 		return verdict{text: text, delivered: status >= 500, wait: retryAfter(response)}
 	}
-	if status == http.StatusNotFound && !d.config.FidelityAWS {
+	if status == http.StatusNotFound && !rt.config.FidelityAWS {
 		text += hide.text(fmt.Sprintf(". No local provider is named %s either", token.Name))
 	}
 	return refused(text)

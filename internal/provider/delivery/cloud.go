@@ -232,25 +232,25 @@ var publish = service{
 }
 
 // sendCloud sends the request through an AWS service.
-func (d *Delivery) sendCloud(soft, hard context.Context, s *send, hide *redactor, token wire.Token, to service) Outcome {
+func (rt *router) sendCloud(soft, hard context.Context, s *send, hide *redactor, token wire.Token, to service) Outcome {
 	r := s.request
 	refuse := func(text string) Outcome { return Refused{Text: hide.text(text)} }
 
-	if err := d.config.Allowed(accountOf(r), to.action); err != nil {
-		return refuse(fmt.Sprintf("%s, and %v", d.unknown(r, token.Name), err))
+	if err := rt.config.Allowed(accountOf(r), to.action); err != nil {
+		return refuse(fmt.Sprintf("%s, and %v", rt.unknown(r, token.Name), err))
 	}
-	c, err := d.cloud.client(hard, r.Body.Region)
+	c, err := rt.cloud.client(hard, r.Body.Region)
 	switch {
 	case err != nil && soft.Err() != nil:
 		return nil
 	case err != nil:
 		return refuse(fmt.Sprintf("%s and no AWS credentials: %v. "+
 			"Add it to pintle.yaml under providers, or use --provider %s=./path, or configure AWS credentials "+
-			"(those of an EC2 role are used if AWS_EC2_METADATA_DISABLED=false is set)", d.unknown(r, token.Name), err, token.Name))
+			"(those of an EC2 role are used if AWS_EC2_METADATA_DISABLED=false is set)", rt.unknown(r, token.Name), err, token.Name))
 	case token.Region != r.Body.Region:
-		return refuse(d.elsewhere(r, token, to))
+		return refuse(rt.elsewhere(r, token, to))
 	}
-	body, responseURL, err := d.document(r)
+	body, responseURL, err := rt.document(r)
 	if err != nil {
 		return refuse(err.Error())
 	}
@@ -258,17 +258,17 @@ func (d *Delivery) sendCloud(soft, hard context.Context, s *send, hide *redactor
 		return refuse(fmt.Sprintf("%s runs in AWS and cannot reach the response URL, which is on loopback: "+
 			"start with --public-url, or add a local provider %s to pintle.yaml under providers", r.Body.ServiceToken(), token.Name))
 	}
-	return d.persist(soft, hard, s, func(ctx context.Context) verdict {
+	return rt.persist(soft, hard, s, func(ctx context.Context) verdict {
 		ctx, cancel := context.WithTimeout(ctx, callTimeout)
 		defer cancel()
-		return d.judge(to.call(ctx, c, token, r, body), to, token, hide)
+		return rt.judge(to.call(ctx, c, token, r, body), to, token, hide)
 	})
 }
 
 // elsewhere returns the reason why a token from a different region than the stack's is refused.
-func (d *Delivery) elsewhere(r store.Request, token wire.Token, to service) string {
+func (rt *router) elsewhere(r store.Request, token wire.Token, to service) string {
 	text := to.elsewhere(r)
-	if text != "" && d.config.FidelityAWS {
+	if text != "" && rt.config.FidelityAWS {
 		return text
 	}
 	if text != "" {
@@ -292,7 +292,7 @@ func retrieve(ctx context.Context, creds aws.CredentialsProvider) error {
 }
 
 // judge distinguishes temporary from permanent errors.
-func (d *Delivery) judge(err error, to service, token wire.Token, hide *redactor) verdict {
+func (rt *router) judge(err error, to service, token wire.Token, hide *redactor) verdict {
 	if err == nil {
 		return verdict{outcome: Accepted{}}
 	}
@@ -317,7 +317,7 @@ func (d *Delivery) judge(err error, to service, token wire.Token, hide *redactor
 	if throttled || api.Status == http.StatusTooManyRequests || api.Status >= 500 {
 		return verdict{text: text, delivered: api.Status >= 500}
 	}
-	if api.Status == http.StatusNotFound && !d.config.FidelityAWS {
+	if api.Status == http.StatusNotFound && !rt.config.FidelityAWS {
 		text += hide.text(fmt.Sprintf(". No local provider is named %s either", token.Name))
 	}
 	return refused(text)

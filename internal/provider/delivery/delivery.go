@@ -174,10 +174,8 @@ type Config struct {
 type Delivery struct {
 	config Config
 	queue  *queue
-	web    *web
-	cloud  *cloud
-	acs    *alibaba
 	runs   *runs
+	router *router
 	wg     sync.WaitGroup // all goroutines of Run
 }
 
@@ -227,13 +225,15 @@ func New(config Config) (*Delivery, error) {
 	if config.Local == nil {
 		config.Local = noProcesses{}
 	}
+	runs, documents := newRuns(max(1, config.Queue/2)), &documents{config}
 	return &Delivery{
 		config: config,
 		queue:  newQueue(config.Queue, config.Sends),
-		web:    newWeb(config.Now),
-		cloud:  &cloud{},
-		acs:    newAlibaba(),
-		runs:   newRuns(max(1, config.Queue/2)),
+		runs:   runs,
+		router: &router{
+			documents: documents, localSender: &localSender{documents: documents, config: config, runs: runs},
+			config: config, web: newWeb(config.Now), cloud: &cloud{}, acs: newAlibaba(),
+		},
 	}, nil
 }
 
@@ -277,8 +277,8 @@ func (d *Delivery) Run(ctx context.Context) error {
 	// Sends and reports outlive ctx by the drain.
 	hard, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	defer cancel()
-	defer d.web.close()
-	defer d.acs.client.CloseIdleConnections()
+	defer d.router.web.close()
+	defer d.router.acs.client.CloseIdleConnections()
 
 	d.wg.Go(func() { d.claims(ctx) })
 	for ctx.Err() == nil {
@@ -355,7 +355,7 @@ func (d *Delivery) claim(ctx context.Context) error {
 func (d *Delivery) carry(soft, hard context.Context, s *send) {
 	settled := false
 	defer func() { d.queue.forget(s, settled) }()
-	outcome := d.send(soft, hard, s)
+	outcome := d.router.send(soft, hard, s)
 	s.release()
 	if outcome == nil {
 		return

@@ -38,10 +38,10 @@ func taskPayload(r store.Request) []byte {
 
 // sendTask calls the function of an execution's task and waits for its result. The function is a local process, a URL
 // that the operator has mapped, or a function of AWS Lambda. Any error is a failure of the task.
-func (d *Delivery) sendTask(soft, hard context.Context, s *send) Outcome {
+func (rt *router) sendTask(soft, hard context.Context, s *send) Outcome {
 	began := time.Now()
 	hide := &redactor{} // the texts are data of the execution
-	outcome := d.callTask(soft, hard, s, hide)
+	outcome := rt.callTask(soft, hard, s, hide)
 	refused, ok := outcome.(Refused)
 	if !ok {
 		return outcome
@@ -53,22 +53,22 @@ func (d *Delivery) sendTask(soft, hard context.Context, s *send) Outcome {
 	return died
 }
 
-func (d *Delivery) callTask(soft, hard context.Context, s *send, hide *redactor) Outcome {
+func (rt *router) callTask(soft, hard context.Context, s *send, hide *redactor) Outcome {
 	named := s.request.Body.ServiceToken()
-	if provider, ok := d.match(s.request, named); ok {
+	if provider, ok := rt.match(s.request, named); ok {
 		if provider.URL != "" {
-			return d.postMacro(soft, hard, s, hide, provider.URL, taskPayload(s.request))
+			return rt.postMacro(soft, hard, s, hide, provider.URL, taskPayload(s.request))
 		}
-		return d.sendLocal(soft, s, hide, provider)
+		return rt.sendLocal(soft, s, hide, provider)
 	}
 	token, err := wire.ParseToken(named)
 	if err != nil || token.Service != wire.Lambda {
 		return failed(noSuchFunction, fmt.Sprintf("%s is not a known function", named))
 	}
-	if err := d.config.Allowed(accountOf(s.request), invokeAction); err != nil {
+	if err := rt.config.Allowed(accountOf(s.request), invokeAction); err != nil {
 		return failed("Lambda.AccessDeniedException", err.Error())
 	}
-	c, err := d.cloud.client(hard, token.Region)
+	c, err := rt.cloud.client(hard, token.Region)
 	switch {
 	case err != nil && soft.Err() != nil:
 		return nil
@@ -76,14 +76,14 @@ func (d *Delivery) callTask(soft, hard context.Context, s *send, hide *redactor)
 		return Refused{Text: hide.text(fmt.Sprintf("no local function is named %q and there are no AWS credentials: %v", token.Name, err))}
 	}
 	params := invocation(named, token, synchronous, taskPayload(s.request))
-	return d.persist(soft, hard, s, func(ctx context.Context) verdict {
+	return rt.persist(soft, hard, s, func(ctx context.Context) verdict {
 		out, err := c.invoke(ctx, params)
 		api, refused := errors.AsType[*awscall.Error](err)
 		switch {
 		case refused: // the state machine decides about retries
 			return verdict{outcome: failed("Lambda."+api.Code, api.Message)}
 		case err != nil:
-			return d.judge(err, invoke, token, hide)
+			return rt.judge(err, invoke, token, hide)
 		case out.failed:
 			return verdict{outcome: functionFailure(out.payload)}
 		}
@@ -106,8 +106,8 @@ func functionFailure(said []byte) Died {
 }
 
 // taskEnded returns the outcome to report after a task's invocation, or nil for none.
-func (d *Delivery) taskEnded(of asking, name string, o local.Outcome) Outcome {
-	d.config.Log.Debug("the task of an execution has ended", "function", name, "execution", of.id, "how", o.Kind.String())
+func (ls *localSender) taskEnded(of asking, name string, o local.Outcome) Outcome {
+	ls.config.Log.Debug("the task of an execution has ended", "function", name, "execution", of.id, "how", o.Kind.String())
 	kind, message := o.Type, "RequestId: "+string(of.about)+" Error: "+o.Message
 	switch o.Kind {
 	case local.Returned:

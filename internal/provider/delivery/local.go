@@ -61,10 +61,18 @@ type processes struct {
 
 func (p processes) Match(token wire.ServiceToken) (Provider, bool) { return p.match(token) }
 
+// localSender sends requests to the processes of local providers.
+type localSender struct {
+	*documents
+
+	config Config
+	runs   *runs
+}
+
 // match returns the local provider that serves a token for a request. It ignores providers that are reserved for
 // another account.
-func (d *Delivery) match(r store.Request, token wire.ServiceToken) (Provider, bool) {
-	provider, ok := d.config.Local.Match(token)
+func (ls *localSender) match(r store.Request, token wire.ServiceToken) (Provider, bool) {
+	provider, ok := ls.config.Local.Match(token)
 	if ok && provider.Account != "" && provider.Account != accountOf(r) {
 		return Provider{}, false
 	}
@@ -75,15 +83,15 @@ func (d *Delivery) match(r store.Request, token wire.ServiceToken) (Provider, bo
 // stack's, or "" if it is used. Functions of the local AWS emulation belong to a region. Declared providers serve all
 // regions, unless FidelityAWS is set. Only creates are refused, because an existing resource keeps its function.
 // Source: recorded answers, D22.
-func (d *Delivery) outOfRegion(r store.Request, provider Provider) string {
-	if r.Type != wire.Create || isROS(r) || provider.Account == "" && !d.config.FidelityAWS {
+func (rt *router) outOfRegion(r store.Request, provider Provider) string {
+	if r.Type != wire.Create || isROS(r) || provider.Account == "" && !rt.config.FidelityAWS {
 		return ""
 	}
 	token, err := wire.ParseToken(r.Body.ServiceToken())
 	if err != nil || token.Service != wire.Lambda || token.Region == r.Body.Region {
 		return ""
 	}
-	return d.elsewhere(r, token, invoke)
+	return rt.elsewhere(r, token, invoke)
 }
 
 // accountOf returns the account of a request's stack, or "" if the request has no stack.
@@ -111,7 +119,7 @@ const busyPoll = 5 * time.Second
 // exceed their own timeout. If too many requests already wait, the request goes back to the table. The request is
 // accepted only when it has a process: its time starts then, so that waiting in a queue or for a build uses none of it.
 // As in the cloud, the initialization of a new process counts.
-func (d *Delivery) sendLocal(soft context.Context, s *send, hide *redactor, provider Provider) Outcome {
+func (ls *localSender) sendLocal(soft context.Context, s *send, hide *redactor, provider Provider) Outcome {
 	if provider.Unsure {
 		s.rests = true
 		return nil
@@ -119,42 +127,42 @@ func (d *Delivery) sendLocal(soft context.Context, s *send, hide *redactor, prov
 	name := provider.Name
 	of := askingOf(s.request)
 	id := of.about
-	event, err := d.event(s, hide)
+	event, err := ls.event(s, hide)
 	if err != nil {
 		return Refused{Text: hide.text(err.Error())}
 	}
-	outcome, busy := d.invoke(of, event, hide, provider)
+	outcome, busy := ls.invoke(of, event, hide, provider)
 	for said := false; busy; {
-		turn := d.runs.await(name)
+		turn := ls.runs.await(name)
 		if turn == nil {
 			s.rests = true
 			return nil
 		}
 		// Try again: the process may have become free before the wait began.
-		if outcome, busy = d.invoke(of, event, hide, provider); !busy {
-			d.runs.leave(name, turn, false)
+		if outcome, busy = ls.invoke(of, event, hide, provider); !busy {
+			ls.runs.leave(name, turn, false)
 			break
 		}
 		if !said {
 			said = true
-			d.config.Progress(of.subject(), fmt.Sprintf("all processes of %s are busy, waiting", name))
+			ls.config.Progress(of.subject(), fmt.Sprintf("all processes of %s are busy, waiting", name))
 		}
 		s.release()
 		goOn := wait(soft, turn, busyPoll)
-		d.runs.leave(name, turn, true)
+		ls.runs.leave(name, turn, true)
 		if !goOn {
 			return nil
 		}
 		s.resume()
-		if event, err = d.event(s, hide); err != nil { // make a new event: the response URL expires
+		if event, err = ls.event(s, hide); err != nil { // make a new event: the response URL expires
 			return Refused{Text: hide.text(err.Error())}
 		}
-		outcome, busy = d.invoke(of, event, hide, provider)
+		outcome, busy = ls.invoke(of, event, hide, provider)
 	}
 	if _, taken := outcome.(Accepted); !taken {
 		return outcome
 	}
-	if running := d.runs.run(id); running != nil {
+	if running := ls.runs.run(id); running != nil {
 		s.release()
 		select {
 		case <-running.started:
@@ -169,18 +177,18 @@ func (d *Delivery) sendLocal(soft context.Context, s *send, hide *redactor, prov
 }
 
 // invoke tries to pass the request to a process. The outcome is nil if the runtime is closed.
-func (d *Delivery) invoke(of asking, event local.Event, hide *redactor, provider Provider) (outcome Outcome, busy bool) {
+func (ls *localSender) invoke(of asking, event local.Event, hide *redactor, provider Provider) (outcome Outcome, busy bool) {
 	id, name := of.about, provider.Name
-	if !d.runs.begin(of, name, func(of asking, o local.Outcome) Outcome { return d.ended(of, provider, hide, o) }) {
+	if !ls.runs.begin(of, name, func(of asking, o local.Outcome) Outcome { return ls.ended(of, provider, hide, o) }) {
 		return Accepted{Local: true, Within: provider.Timeout}, false // still running since before the takeover of the row
 	}
-	event.Started = func(most time.Duration) { d.runs.start(id, most) }
-	event.Handed = func() { d.runs.hand(id) }
-	err := d.config.Local.Invoke(name, event)
+	event.Started = func(most time.Duration) { ls.runs.start(id, most) }
+	event.Handed = func() { ls.runs.hand(id) }
+	err := ls.config.Local.Invoke(name, event)
 	if err == nil {
 		return Accepted{Local: true, Within: provider.Timeout}, false
 	}
-	d.runs.drop(id)
+	ls.runs.drop(id)
 	switch {
 	case errors.Is(err, local.ErrBusy):
 		return nil, true
@@ -191,7 +199,7 @@ func (d *Delivery) invoke(of asking, event local.Event, hide *redactor, provider
 }
 
 // event wraps the request like the service in its token would. Polls are not wrapped, because no service sends them.
-func (d *Delivery) event(s *send, hide *redactor) (local.Event, error) {
+func (ls *localSender) event(s *send, hide *redactor) (local.Event, error) {
 	r := s.request
 	event := local.Event{
 		ID: string(askingOf(r).about), Resource: string(r.Body.StackID) + "|" + string(r.Logical), Secrets: hide.secrets, Waits: r.Type != store.TypeNotification,
@@ -205,9 +213,9 @@ func (d *Delivery) event(s *send, hide *redactor) (local.Event, error) {
 	case r.Type == store.TypeExecution:
 		event.Payload, event.Resource, event.Waits, event.WantResult = taskPayload(r), "", false, true
 	case r.Type == store.TypeIsComplete:
-		event.Payload, err = d.resume(r)
+		event.Payload, err = ls.resume(r)
 	default:
-		event.Payload, _, err = d.document(r)
+		event.Payload, _, err = ls.document(r)
 	}
 	if err != nil {
 		return local.Event{}, err
@@ -219,14 +227,14 @@ func (d *Delivery) event(s *send, hide *redactor) (local.Event, error) {
 	switch token.Service {
 	case wire.SNS:
 		if r.Type != store.TypeIsComplete && r.Type != store.TypeMacro && r.Type != store.TypeExecution {
-			event.Payload = local.SNSEvent(string(r.Body.ServiceToken()), subject(r), event.Payload, d.config.Now(), string(r.ID))
+			event.Payload = local.SNSEvent(string(r.Body.ServiceToken()), subject(r), event.Payload, ls.config.Now(), string(r.ID))
 		}
 	case wire.Lambda, wire.FC:
 		event.FunctionARN = string(r.Body.ServiceToken())
 	case wire.Queue, wire.Topic:
 		event.FunctionARN = string(r.Body.ServiceToken())
 		if r.Type == wire.Create || r.Type == wire.Update || r.Type == wire.Delete || asksToRead(r) {
-			event.Payload = messageEvent(token, event.Payload, r.ID, d.config.Now())
+			event.Payload = messageEvent(token, event.Payload, r.ID, ls.config.Now())
 		}
 	case wire.HTTP, wire.Web, wire.Other:
 	}
@@ -247,8 +255,8 @@ func wait(ctx context.Context, c <-chan struct{}, d time.Duration) bool {
 }
 
 // resume returns the event that polls the provider.
-func (d *Delivery) resume(r store.Request) ([]byte, error) {
-	request, err := d.requestOf(r.Subject())
+func (ls *localSender) resume(r store.Request) ([]byte, error) {
+	request, err := ls.requestOf(r.Subject())
 	if err != nil {
 		return nil, err
 	}
@@ -260,10 +268,10 @@ func (d *Delivery) resume(r store.Request) ([]byte, error) {
 }
 
 // ended returns the outcome to report after an invocation, or nil for none.
-func (d *Delivery) ended(of asking, provider Provider, hide *redactor, o local.Outcome) Outcome {
+func (ls *localSender) ended(of asking, provider Provider, hide *redactor, o local.Outcome) Outcome {
 	name := provider.Name
 	if of.task {
-		return d.taskEnded(of, name, o)
+		return ls.taskEnded(of, name, o)
 	}
 	what := hide.text(o.Message)
 	switch o.Kind {
@@ -271,13 +279,13 @@ func (d *Delivery) ended(of asking, provider Provider, hide *redactor, o local.O
 		if of.macro {
 			return Returned{Body: o.Result}
 		}
-		d.config.Log.Debug("a provider's handler returned", "provider", name, "request", of.about)
+		ls.config.Log.Debug("a provider's handler returned", "provider", name, "request", of.about)
 		if o.Inside || !of.once && of.try == 0 {
 			return nil // it answers by itself, or no answer is expected
 		}
 		return silent{provider: provider, over: o.Over, document: o.Document, work: o.Work, hide: hide}
 	case local.Waiting:
-		d.config.Log.Debug("a provider is to be asked again", "provider", name, "request", of.about, "after", o.Waiting.After)
+		ls.config.Log.Debug("a provider is to be asked again", "provider", name, "request", of.about, "after", o.Waiting.After)
 		return Waiting{
 			After: o.Waiting.After, Until: o.Waiting.Until, Reason: hide.text(o.Waiting.Reason), ID: o.Waiting.PhysicalResourceID,
 			Pending: o.Waiting.Pending,
@@ -291,8 +299,8 @@ func (d *Delivery) ended(of asking, provider Provider, hide *redactor, o local.O
 	case local.Exited, local.Crashed, local.TimedOut:
 	}
 	text := fmt.Sprintf("provider %s: %s", name, what)
-	d.config.Log.Warn("a provider died", "provider", name, "request", of.about, "how", o.Kind.String(), "text", text)
-	if d.config.FidelityAWS && of.try == 0 && !of.macro {
+	ls.config.Log.Warn("a provider died", "provider", name, "request", of.about, "how", o.Kind.String(), "text", text)
+	if ls.config.FidelityAWS && of.try == 0 && !of.macro {
 		return nil
 	}
 	log := make([]string, len(o.Log))

@@ -22,49 +22,49 @@ const MaxReturned = 6<<20 + 1
 
 // sendMacro calls a macro and waits for its result. The macro is a local process, a URL that the operator has mapped,
 // or a function of AWS Lambda.
-func (d *Delivery) sendMacro(soft, hard context.Context, s *send, hide *redactor) Outcome {
+func (rt *router) sendMacro(soft, hard context.Context, s *send, hide *redactor) Outcome {
 	named := s.request.Body.ServiceToken()
-	provider, ok := d.match(s.request, named)
+	provider, ok := rt.match(s.request, named)
 	if ok && provider.Function != "" {
 		named = provider.Function
-		provider, ok = d.match(s.request, named)
+		provider, ok = rt.match(s.request, named)
 	}
 	switch {
 	case ok && provider.Function != "":
 		return Refused{Text: hide.text(fmt.Sprintf("%s stands for %s, which is another function's name", named, provider.Function))}
 	case ok && provider.URL != "":
-		return d.postMacro(soft, hard, s, hide, provider.URL, macroEvent(s.request))
+		return rt.postMacro(soft, hard, s, hide, provider.URL, macroEvent(s.request))
 	case ok:
-		return d.sendLocal(soft, s, hide, provider)
+		return rt.sendLocal(soft, s, hide, provider)
 	}
 	token, err := wire.ParseToken(named)
 	if err != nil || token.Service != wire.Lambda {
 		return Refused{Text: hide.text(fmt.Sprintf("%s is not a known function: add it to pintle.yaml under macros, or give "+
 			"--macro NAME=./path", strings.TrimPrefix(string(named), "macro:")))}
 	}
-	return d.callMacro(soft, hard, s, hide, token, named)
+	return rt.callMacro(soft, hard, s, hide, token, named)
 }
 
 // macroEvent returns the event for a macro.
 func macroEvent(r store.Request) []byte { return r.Body.Properties.JSON() }
 
 // postMacro calls a macro, or another function that only returns, behind a URL. The result is the body of the response.
-func (d *Delivery) postMacro(soft, hard context.Context, s *send, hide *redactor, target string, body []byte) Outcome {
+func (rt *router) postMacro(soft, hard context.Context, s *send, hide *redactor, target string, body []byte) Outcome {
 	r := s.request
 	u, err := url.Parse(target)
 	if err != nil || u.Hostname() == "" {
 		return Refused{Text: "its target is not a valid http(s) URL"}
 	}
 	name := "POST " + (&url.URL{Scheme: u.Scheme, Host: u.Host, Path: u.Path}).String()
-	return d.persist(soft, hard, s, func(ctx context.Context) verdict {
+	return rt.persist(soft, hard, s, func(ctx context.Context) verdict {
 		request, err := http.NewRequestWithContext(ctx, http.MethodPost, target, bytes.NewReader(body))
 		if err != nil {
 			return refused("its target is not a valid http(s) URL")
 		}
 		request.Header.Set("Content-Type", "application/json")
 		request.Header.Set("User-Agent", "pintle")
-		SignWebhook(request.Header, d.config.WebhookSecret, string(r.ID), d.config.Now(), body)
-		response, err := d.web.open.Do(request)
+		SignWebhook(request.Header, rt.config.WebhookSecret, string(r.ID), rt.config.Now(), body)
+		response, err := rt.web.open.Do(request)
 		if err != nil {
 			if wrapped, ok := errors.AsType[*url.Error](err); ok {
 				err = wrapped.Err // without the URL
@@ -90,32 +90,32 @@ func (d *Delivery) postMacro(soft, hard context.Context, s *send, hide *redactor
 }
 
 // callMacro calls a function of AWS Lambda.
-func (d *Delivery) callMacro(soft, hard context.Context, s *send, hide *redactor, token wire.Token, named wire.ServiceToken) Outcome {
+func (rt *router) callMacro(soft, hard context.Context, s *send, hide *redactor, token wire.Token, named wire.ServiceToken) Outcome {
 	r := s.request
-	if text := d.misspelled(r, token); text != "" {
+	if text := rt.misspelled(r, token); text != "" {
 		return Refused{Text: hide.text(text)}
 	}
-	if err := d.config.Allowed(accountOf(r), invokeAction); err != nil {
-		return Refused{Text: hide.text(fmt.Sprintf("%s, and %v", d.unknown(r, token.Name), err))}
+	if err := rt.config.Allowed(accountOf(r), invokeAction); err != nil {
+		return Refused{Text: hide.text(fmt.Sprintf("%s, and %v", rt.unknown(r, token.Name), err))}
 	}
-	c, err := d.cloud.client(hard, r.Body.Region)
+	c, err := rt.cloud.client(hard, r.Body.Region)
 	switch {
 	case err != nil && soft.Err() != nil:
 		return nil
 	case err != nil:
 		return Refused{Text: hide.text(fmt.Sprintf("%s and no AWS credentials: %v. Add it to pintle.yaml under "+
-			"providers, or use --provider %s=./path, or configure AWS credentials", d.unknown(r, token.Name), err, token.Name))}
+			"providers, or use --provider %s=./path, or configure AWS credentials", rt.unknown(r, token.Name), err, token.Name))}
 	case token.Region != r.Body.Region:
 		return Refused{Text: hide.text(fmt.Sprintf("%s is in %s, and a macro's function must be in the region of its stack, %s",
 			named, token.Region, r.Body.Region))}
 	}
 	params := invocation(named, token, synchronous, macroEvent(r))
 	params["LogType"] = "Tail"
-	return d.persist(soft, hard, s, func(ctx context.Context) verdict {
+	return rt.persist(soft, hard, s, func(ctx context.Context) verdict {
 		out, err := c.invoke(ctx, params)
 		switch {
 		case err != nil:
-			return d.judge(err, invoke, token, hide)
+			return rt.judge(err, invoke, token, hide)
 		case !out.failed:
 			return verdict{outcome: Returned{Body: out.payload}}
 		}

@@ -10,16 +10,16 @@ import (
 )
 
 // unknown says that no local provider has a name, and suggests a declared name if one is similar.
-func (d *Delivery) unknown(r store.Request, name string) string {
+func (rt *router) unknown(r store.Request, name string) string {
 	text := fmt.Sprintf("no local provider named %q", name)
-	if near := d.nearest(name, suggest.Name); near != "" && !r.Body.Token.Secret() {
+	if near := rt.nearest(name, suggest.Name); near != "" && !r.Body.Token.Secret() {
 		text += fmt.Sprintf(" (did you mean %q?)", near)
 	}
 	return text
 }
 
 // declare says how to make a name that of a local provider.
-func (d *Delivery) declare(name string) string {
+func (rt *router) declare(name string) string {
 	return fmt.Sprintf("add it to pintle.yaml under providers, or use --provider %s=./path", name)
 }
 
@@ -27,11 +27,11 @@ func (d *Delivery) declare(name string) string {
 // provider. It returns "" if the request may be sent. Only Creates and macros are refused, because existing resources
 // were created with their token. Functions with a version or an alias are always sent, and so are all requests if
 // FidelityAWS is set.
-func (d *Delivery) misspelled(r store.Request, token wire.Token) string {
-	if d.config.FidelityAWS || r.Type != wire.Create && r.Type != store.TypeMacro || token.Name == "" || token.Qualifier != "" {
+func (rt *router) misspelled(r store.Request, token wire.Token) string {
+	if rt.config.FidelityAWS || r.Type != wire.Create && r.Type != store.TypeMacro || token.Name == "" || token.Qualifier != "" {
 		return ""
 	}
-	near := d.nearest(token.Name, suggest.Typo)
+	near := rt.nearest(token.Name, suggest.Typo)
 	switch {
 	case near == "":
 		return ""
@@ -47,10 +47,10 @@ func (d *Delivery) misspelled(r store.Request, token wire.Token) string {
 }
 
 // nearest returns the declared name that is most similar to a name.
-func (d *Delivery) nearest(name string, pick func(string, []string) string) string {
+func (rt *router) nearest(name string, pick func(string, []string) string) string {
 	declared := map[string]string{}
 	var names []string
-	for _, full := range d.config.Declared() {
+	for _, full := range rt.config.Declared() {
 		short := full
 		if token, err := wire.ParseToken(wire.ServiceToken(full)); err == nil && token.Name != "" {
 			short = token.Name

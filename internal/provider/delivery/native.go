@@ -10,21 +10,21 @@ import (
 
 // sendNative passes the request to a native type. It returns nil if ctx ends first: the request then stays ready in the
 // table and is handled again.
-func (d *Delivery) sendNative(ctx context.Context, s *send, hide *redactor) Outcome {
+func (rt *router) sendNative(ctx context.Context, s *send, hide *redactor) Outcome {
 	r := s.request
 	bounded, cancel := context.WithTimeout(ctx, native.DefaultTimeout)
 	defer cancel()
-	result, err := d.config.Native.Serve(bounded, &r)
+	result, err := rt.config.Native.Serve(bounded, &r)
 	if ctx.Err() != nil {
 		return nil
 	}
 	if broken, ok := errors.AsType[*native.PanicError](err); ok {
-		d.config.Log.Error("a native type panicked", "type", broken.Type, "request", r.ID, "cause", broken.Cause, "stack", broken.Stack)
+		rt.config.Log.Error("a native type panicked", "type", broken.Type, "request", r.ID, "cause", broken.Cause, "stack", broken.Stack)
 	}
 	switch {
 	case errors.Is(err, native.ErrAgain):
-		d.config.Log.Warn("a request of a native type is served again", "type", r.Body.ResourceType, "request", r.ID, "error", hide.text(err.Error()))
-		d.config.Progress(r.ID, hide.text(err.Error()))
+		rt.config.Log.Warn("a request of a native type is served again", "type", r.Body.ResourceType, "request", r.ID, "error", hide.text(err.Error()))
+		rt.config.Progress(r.ID, hide.text(err.Error()))
 		return nil
 	case err != nil:
 		return Provided{Result: result, Failure: hide.text(err.Error())}

@@ -35,19 +35,19 @@ func (resolved) outcome() {}
 // resolve replaces the dynamic references in a request with their current values, and returns the secrets among these.
 // It changes only the request to send: rows keep the references. If the request stays ready in the table, the outcome
 // is nil and ok is false.
-func (d *Delivery) resolve(soft, hard context.Context, s *send) (secrets []string, outcome Outcome, ok bool) {
+func (rt *router) resolve(soft, hard context.Context, s *send) (secrets []string, outcome Outcome, ok bool) {
 	r := s.request
-	if d.config.References == nil || r.Type == store.TypeNotification {
+	if rt.config.References == nil || r.Type == store.TypeNotification {
 		return nil, nil, true
 	}
 	kind := r.Type
 	if kind == store.TypeIsComplete {
 		kind = r.Body.Asked
 	}
-	references, lenient, err := d.references(r, kind == wire.Delete)
+	references, lenient, err := rt.references(r, kind == wire.Delete)
 	if err == nil && len(references) == 0 {
 		if !r.Body.Native() {
-			d.config.References.Remember(r.Subject().ID, nil)
+			rt.config.References.Remember(r.Subject().ID, nil)
 		}
 		return nil, nil, true
 	}
@@ -60,8 +60,8 @@ func (d *Delivery) resolve(soft, hard context.Context, s *send) (secrets []strin
 		account = arn.Account
 	}
 	var found map[string]value.Value
-	outcome = d.persist(soft, hard, s, func(ctx context.Context) verdict {
-		got, missing, err := d.config.References.Resolve(ctx, account, r.Body.Region, references)
+	outcome = rt.persist(soft, hard, s, func(ctx context.Context) verdict {
+		got, missing, err := rt.config.References.Resolve(ctx, account, r.Body.Region, references)
 		if err != nil {
 			return verdict{text: hide.text("Could not resolve " + err.Error())}
 		}
@@ -87,7 +87,7 @@ func (d *Delivery) resolve(soft, hard context.Context, s *send) (secrets []strin
 	}
 	secrets = slices.Concat(secrets, body.Properties.Secrets(), body.OldProperties.Secrets())
 	if !r.Body.Native() {
-		d.config.References.Remember(r.Subject().ID, secrets)
+		rt.config.References.Remember(r.Subject().ID, secrets)
 	}
 	return secrets, nil, true
 }
@@ -109,24 +109,24 @@ func partsOfSecrets(r store.Request) (parts []string) {
 
 // takesSecrets reports whether a native type uses its properties. A nested stack gets references as written, because
 // they are resolved in its own resources.
-func (d *Delivery) takesSecrets(resourceType string) bool {
-	schema := d.config.Native.Schema(resourceType)
+func (rt *router) takesSecrets(resourceType string) bool {
+	schema := rt.config.Native.Schema(resourceType)
 	return schema != nil && !schema.Nested && !schema.Recorded && schema.Forwarded == ""
 }
 
 // references returns the references in a request to resolve. A lenient reference may stay as written if it has no
 // value: missing old values must block neither an update nor the deletion of a resource.
-func (d *Delivery) references(r store.Request, ending bool) (list []dynamic.Reference, lenient map[string]bool, err error) {
+func (rt *router) references(r store.Request, ending bool) (list []dynamic.Reference, lenient map[string]bool, err error) {
 	lenient = make(map[string]bool)
 	if isROS(r) {
 		return nil, lenient, nil // they are AWS references; ROS gives this text no meaning
 	}
-	if r.Body.Native() && d.config.Native.ForwardedTo(r.Body.ResourceType) != "" {
+	if r.Body.Native() && rt.config.Native.ForwardedTo(r.Body.ResourceType) != "" {
 		return nil, lenient, nil // the endpoint resolves them
 	}
 	inNative, secrets := r.Body.Native(), true
 	if inNative {
-		secrets = d.takesSecrets(r.Body.ResourceType)
+		secrets = rt.takesSecrets(r.Body.ResourceType)
 	}
 	for _, part := range []struct {
 		in      value.Value
@@ -144,7 +144,7 @@ func (d *Delivery) references(r store.Request, ending bool) (list []dynamic.Refe
 		}
 		for _, reference := range found {
 			switch {
-			case !d.config.References.Wants(reference, inNative), reference.Service.Secret() && !secrets:
+			case !rt.config.References.Wants(reference, inNative), reference.Service.Secret() && !secrets:
 				continue
 			case inNative && reference.Service == dynamic.SSMSecure && !part.lenient:
 				return nil, nil, native.ErrSecure(native.SecureReferences(r.Body.ResourceType, part.in))

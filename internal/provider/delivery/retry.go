@@ -32,16 +32,16 @@ func refused(text string) verdict { return verdict{outcome: Refused{Text: text}}
 
 // persist tries until there is an outcome, RetryFor has passed, or the request times out. It returns nil if soft ends
 // between two attempts or hard ends during one.
-func (d *Delivery) persist(soft, hard context.Context, s *send, try func(context.Context) verdict) Outcome {
+func (rt *router) persist(soft, hard context.Context, s *send, try func(context.Context) verdict) Outcome {
 	start := time.Now()
 	deadline := start.Add(cmp.Or(s.request.Body.Timeout, wire.DefaultServiceTimeout))
-	end := start.Add(d.config.RetryFor)
+	end := start.Add(rt.config.RetryFor)
 	if deadline.Before(end) {
 		end = deadline
 	}
 	delivered := false
 	for n := 0; ; n++ {
-		v := d.attempt(hard, deadline, s, try)
+		v := rt.attempt(hard, deadline, s, try)
 		delivered = delivered || v.delivered
 		switch outcome := v.outcome.(type) {
 		case Refused:
@@ -63,19 +63,19 @@ func (d *Delivery) persist(soft, hard context.Context, s *send, try func(context
 		if left <= 0 {
 			return Refused{Text: giveUp(v.text, n+1, time.Since(start)), Delivered: delivered}
 		}
-		d.config.Progress(s.request.ID, fmt.Sprintf("%s, retrying, %d s left", v.text, int(left.Round(time.Second)/time.Second)))
-		if !backoff.Wait(soft, min(max(jitter(d.config.Backoff, n), v.wait), left)) {
+		rt.config.Progress(s.request.ID, fmt.Sprintf("%s, retrying, %d s left", v.text, int(left.Round(time.Second)/time.Second)))
+		if !backoff.Wait(soft, min(max(jitter(rt.config.Backoff, n), v.wait), left)) {
 			return nil
 		}
 		if time.Until(deadline) <= 0 {
 			return Refused{Text: giveUp(v.text, n+1, time.Since(start)), Delivered: delivered}
 		}
-		d.config.Retried()
+		rt.config.Retried()
 		s.resume()
 	}
 }
 
-func (d *Delivery) attempt(hard context.Context, deadline time.Time, s *send, try func(context.Context) verdict) verdict {
+func (rt *router) attempt(hard context.Context, deadline time.Time, s *send, try func(context.Context) verdict) verdict {
 	ctx, cancel := context.WithDeadline(hard, deadline)
 	defer cancel()
 	slow := time.AfterFunc(slotFor, s.release)

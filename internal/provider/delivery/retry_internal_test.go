@@ -12,7 +12,7 @@ import (
 	"github.com/pintle-dev/pintle/wire"
 )
 
-func idle(t *testing.T, progress func(wire.RequestID, string)) *Delivery {
+func idle(t *testing.T, progress func(wire.RequestID, string)) *router {
 	d, err := New(Config{
 		Table:         noTable{},
 		Node:          func() store.Incarnation { return 1 },
@@ -24,7 +24,7 @@ func idle(t *testing.T, progress func(wire.RequestID, string)) *Delivery {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return d
+	return d.router
 }
 
 type noTable struct{}

@@ -14,19 +14,30 @@ import (
 	"github.com/pintle-dev/pintle/wire"
 )
 
+// router sends a request to its provider, wherever that is, and returns the outcome.
+type router struct {
+	*documents
+	*localSender
+
+	config Config
+	web    *web
+	cloud  *cloud
+	acs    *alibaba
+}
+
 // send sends the request to its provider. It returns nil if the request stays ready in the table.
-func (d *Delivery) send(soft, hard context.Context, s *send) Outcome {
+func (rt *router) send(soft, hard context.Context, s *send) Outcome {
 	r := s.request
-	if r.Owner != d.config.Node() {
+	if r.Owner != rt.config.Node() {
 		return nil // taken over: another node sends it, or this node after a restart
 	}
 	if r.Type == store.TypeExecution {
-		if d.config.Away != nil {
-			return d.waitForCloud(s, string(r.ID))
+		if rt.config.Away != nil {
+			return rt.waitForCloud(s, string(r.ID))
 		}
-		return d.sendTask(soft, hard, s)
+		return rt.sendTask(soft, hard, s)
 	}
-	secrets, outcome, ok := d.resolve(soft, hard, s)
+	secrets, outcome, ok := rt.resolve(soft, hard, s)
 	if !ok {
 		return outcome
 	}
@@ -36,14 +47,14 @@ func (d *Delivery) send(soft, hard context.Context, s *send) Outcome {
 		return Refused{Text: fmt.Sprintf("requests of the dialect %q cannot be delivered by this version", r.Body.Dialect)}
 	}
 	if r.Type == store.TypeMacro {
-		return d.sendMacro(soft, hard, s, hide)
+		return rt.sendMacro(soft, hard, s, hide)
 	}
 	if r.Body.Native() {
-		return d.sendNative(hard, s, hide)
+		return rt.sendNative(hard, s, hide)
 	}
-	provider, ok := d.match(r, r.Body.ServiceToken())
+	provider, ok := rt.match(r, r.Body.ServiceToken())
 	if !ok && !asksToRead(r) {
-		if outcome, sent := d.sendTopic(soft, hard, s, hide); sent {
+		if outcome, sent := rt.sendTopic(soft, hard, s, hide); sent {
 			return outcome
 		}
 	}
@@ -55,23 +66,23 @@ func (d *Delivery) send(soft, hard context.Context, s *send) Outcome {
 		return Refused{Text: hide.text(fmt.Sprintf("no process of Pintle serves %s any more, and only such a provider is asked to read",
 			r.Body.ServiceToken()))}
 	}
-	if r.Type == store.TypeImport && d.config.CheckImport != nil {
-		switch err := d.config.CheckImport(soft, &r); {
+	if r.Type == store.TypeImport && rt.config.CheckImport != nil {
+		switch err := rt.config.CheckImport(soft, &r); {
 		case errors.Is(err, native.ErrAgain):
-			d.config.Progress(r.ID, hide.text(err.Error()))
+			rt.config.Progress(r.ID, hide.text(err.Error()))
 			return nil
 		case err != nil:
 			return Refused{Text: hide.text(err.Error())}
 		}
 	}
 	if ok {
-		if text := d.outOfRegion(r, provider); text != "" {
+		if text := rt.outOfRegion(r, provider); text != "" {
 			return Refused{Text: hide.text(text)}
 		}
 		if provider.URL != "" {
-			return d.sendMapped(soft, hard, s, hide, provider)
+			return rt.sendMapped(soft, hard, s, hide, provider)
 		}
-		return d.sendLocal(soft, s, hide, provider)
+		return rt.sendLocal(soft, s, hide, provider)
 	}
 	token, err := wire.ParseToken(r.Body.ServiceToken())
 	switch {
@@ -81,48 +92,53 @@ func (d *Delivery) send(soft, hard context.Context, s *send) Outcome {
 		return Refused{Text: hide.text(err.Error())}
 	}
 	inCloud := token.Service == wire.Lambda || token.Service == wire.SNS || token.Service == wire.FC
-	if d.config.Away != nil && inCloud && d.config.Away(soft, r.Body.ServiceToken()) {
-		return d.waitForCloud(s, hide.text(string(r.Body.ServiceToken())))
+	if rt.config.Away != nil && inCloud && rt.config.Away(soft, r.Body.ServiceToken()) {
+		return rt.waitForCloud(s, hide.text(string(r.Body.ServiceToken())))
 	}
-	if text := d.misspelled(r, token); text != "" {
+	if text := rt.misspelled(r, token); text != "" {
 		return Refused{Text: hide.text(text)}
 	}
 	if isROS(r) {
-		return d.sendROS(soft, hard, s, hide, token)
+		return rt.sendROS(soft, hard, s, hide, token)
 	}
 	switch token.Service {
 	case wire.HTTP:
-		return d.sendWeb(soft, hard, s, hide, string(r.Body.ServiceToken()), d.config.AllowPrivate)
+		return rt.sendWeb(soft, hard, s, hide, string(r.Body.ServiceToken()), rt.config.AllowPrivate)
 	case wire.Lambda:
-		return d.sendCloud(soft, hard, s, hide, token, invoke)
+		return rt.sendCloud(soft, hard, s, hide, token, invoke)
 	case wire.SNS:
-		return d.sendCloud(soft, hard, s, hide, token, publish)
+		return rt.sendCloud(soft, hard, s, hide, token, publish)
 	case wire.FC, wire.Queue, wire.Topic, wire.Web, wire.Other:
 	}
 	text := string(r.Body.ServiceToken())
 	if token.Service != wire.Other {
-		return Refused{Text: hide.text(d.unknown(r, text) + ", and it is a service token of Alibaba Cloud ROS, whose " +
+		return Refused{Text: hide.text(rt.unknown(r, text) + ", and it is a service token of Alibaba Cloud ROS, whose " +
 			"templates have ROSTemplateFormatVersion: this stack is CloudFormation's")}
 	}
-	return Refused{Text: hide.text(d.unknown(r, text) + ", and it is not a Lambda function, an SNS topic or an " +
-		"http(s) URL: " + d.declare(text))}
+	return Refused{Text: hide.text(rt.unknown(r, text) + ", and it is not a Lambda function, an SNS topic or an " +
+		"http(s) URL: " + rt.declare(text))}
 }
 
 // waitForCloud leaves a request in the table for a node with local cloud emulation.
-func (d *Delivery) waitForCloud(s *send, what string) Outcome {
-	d.config.Progress(s.request.ID, what+" needs local cloud emulation, which is off: start the server with --dev or --run-functions")
+func (rt *router) waitForCloud(s *send, what string) Outcome {
+	rt.config.Progress(s.request.ID, what+" needs local cloud emulation, which is off: start the server with --dev or --run-functions")
 	s.rests = true
 	return nil
 }
 
+// documents makes the documents that providers get.
+type documents struct {
+	config Config
+}
+
 // document returns the document for the provider and the response URL, signed now. For a notification it returns the
 // message and no URL.
-func (d *Delivery) document(r store.Request) (body []byte, responseURL string, err error) {
+func (ds *documents) document(r store.Request) (body []byte, responseURL string, err error) {
 	if r.Type == store.TypeNotification {
 		message, _ := r.Body.Properties.Get("Message")
 		return []byte(message.Text()), "", nil
 	}
-	request, err := d.requestOf(r)
+	request, err := ds.requestOf(r)
 	if err != nil {
 		return nil, "", err
 	}
@@ -137,8 +153,8 @@ func (d *Delivery) document(r store.Request) (body []byte, responseURL string, e
 }
 
 // requestOf returns the request document, with a response URL signed now.
-func (d *Delivery) requestOf(r store.Request) (wire.Request, error) {
-	responseURL, err := d.config.ResponseURL(r)
+func (ds *documents) requestOf(r store.Request) (wire.Request, error) {
+	responseURL, err := ds.config.ResponseURL(r)
 	if err != nil {
 		return wire.Request{}, err
 	}
@@ -154,7 +170,7 @@ func (d *Delivery) requestOf(r store.Request) (wire.Request, error) {
 	if isROS(r) {
 		request.Dialect = wire.ROS
 		request.IntranetResponseURL = responseURL // this server has only one address
-		if d.config.ROSInnerURL {
+		if ds.config.ROSInnerURL {
 			request.InnerResponseURL = responseURL
 		}
 		request.StackName, request.RegionID = r.Body.StackName, r.Body.Region

@@ -56,7 +56,7 @@ func (d *Sender) Send(ctx context.Context, request wire.Request, document []byte
 	ctx, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
 	if err := to.call(ctx, c, token, row, document); err != nil {
-		own := Delivery{config: Config{FidelityAWS: true}} // with only the service's own texts
+		own := router{config: Config{FidelityAWS: true}} // with only the service's own texts
 		v := own.judge(err, to, token, newRedactor(row))
 		if refused, ok := v.outcome.(Refused); ok {
 			return errors.New(refused.Text)

@@ -30,16 +30,16 @@ func (subscribed) outcome() {}
 // sendTopic sends the request to a local topic in the stack's account. It returns false if the token names no such
 // topic. A single function gets the request like a local provider, so that its outcome is known. Several subscribers
 // get it as from SNS, and their outcomes are unknown.
-func (d *Delivery) sendTopic(soft, hard context.Context, s *send, hide *redactor) (Outcome, bool) {
+func (rt *router) sendTopic(soft, hard context.Context, s *send, hide *redactor) (Outcome, bool) {
 	r := s.request
 	named := r.Body.ServiceToken()
 	token, err := wire.ParseToken(named)
-	if d.config.Topics == nil || err != nil || token.Service != wire.SNS || token.Account != accountOf(r) {
+	if rt.config.Topics == nil || err != nil || token.Service != wire.SNS || token.Account != accountOf(r) {
 		return nil, false
 	}
 	unknown := false
-	outcome := d.persist(soft, hard, s, func(ctx context.Context) verdict {
-		known, functions, others, err := d.config.Topics.Subscribers(ctx, string(named))
+	outcome := rt.persist(soft, hard, s, func(ctx context.Context) verdict {
+		known, functions, others, err := rt.config.Topics.Subscribers(ctx, string(named))
 		if err != nil {
 			return verdict{text: hide.text(fmt.Sprintf("%s: %v", named, err))}
 		}
@@ -54,10 +54,10 @@ func (d *Delivery) sendTopic(soft, hard context.Context, s *send, hide *redactor
 	case unknown:
 		return nil, false
 	case token.Region != r.Body.Region:
-		return Refused{Text: hide.text(d.elsewhere(r, token, publish))}, true
+		return Refused{Text: hide.text(rt.elsewhere(r, token, publish))}, true
 	}
 	refuse := func(format string, args ...any) (Outcome, bool) {
-		if d.config.FidelityAWS {
+		if rt.config.FidelityAWS {
 			return Accepted{}, true // like SNS, which drops the message
 		}
 		return Refused{Text: hide.text(string(named) + fmt.Sprintf(format, args...))}, true
@@ -72,31 +72,31 @@ func (d *Delivery) sendTopic(soft, hard context.Context, s *send, hide *redactor
 		if r.Type == store.TypeIsComplete {
 			return nil, false
 		}
-		return d.publish(soft, hard, s, hide), true
+		return rt.publish(soft, hard, s, hide), true
 	}
 	function := to.functions[0]
-	provider, ok := d.match(r, wire.ServiceToken(function))
+	provider, ok := rt.match(r, wire.ServiceToken(function))
 	switch {
 	case !ok && r.Type == store.TypeIsComplete, ok && provider.URL != "" && r.Type == store.TypeIsComplete:
 		return nil, false
 	case !ok:
 		return refuse(" has one subscription, for %s, and no local function has this name", function)
 	case provider.URL != "":
-		return d.sendWeb(soft, hard, s, hide, provider.URL, true), true
+		return rt.sendWeb(soft, hard, s, hide, provider.URL, true), true
 	}
 	s.function = function
-	return d.sendLocal(soft, s, hide, provider), true
+	return rt.sendLocal(soft, s, hide, provider), true
 }
 
 // publish sends the request to all subscribers.
-func (d *Delivery) publish(soft, hard context.Context, s *send, hide *redactor) Outcome {
+func (rt *router) publish(soft, hard context.Context, s *send, hide *redactor) Outcome {
 	r := s.request
-	body, _, err := d.document(r)
+	body, _, err := rt.document(r)
 	if err != nil {
 		return Refused{Text: hide.text(err.Error())}
 	}
-	return d.persist(soft, hard, s, func(ctx context.Context) verdict {
-		err := d.config.Topics.Publish(ctx, string(r.Body.ServiceToken()), subject(r), string(body))
+	return rt.persist(soft, hard, s, func(ctx context.Context) verdict {
+		err := rt.config.Topics.Publish(ctx, string(r.Body.ServiceToken()), subject(r), string(body))
 		if err == nil {
 			return verdict{outcome: Accepted{}}
 		}

@@ -62,37 +62,37 @@ func (w *web) close() {
 }
 
 // sendWeb sends the request document to a URL. A trusted URL may be in a private network.
-func (d *Delivery) sendWeb(soft, hard context.Context, s *send, hide *redactor, target string, trusted bool) Outcome {
+func (rt *router) sendWeb(soft, hard context.Context, s *send, hide *redactor, target string, trusted bool) Outcome {
 	r := s.request
-	body, p, err := d.newPost(s, hide, target, trusted)
+	body, p, err := rt.newPost(s, hide, target, trusted)
 	if err != nil {
 		return Refused{Text: hide.text(err.Error())}
 	}
-	body = d.posted(r, body)
+	body = rt.posted(r, body)
 	p.make = func(now time.Time) ([]byte, http.Header, error) {
 		header := http.Header{"Content-Type": {"application/json"}}
-		SignWebhook(header, d.config.WebhookSecret, string(r.ID), now, body)
+		SignWebhook(header, rt.config.WebhookSecret, string(r.ID), now, body)
 		return body, header, nil
 	}
 	p.taken = post.takenOrAnswered
-	return d.persist(soft, hard, s, func(ctx context.Context) verdict { return d.web.post(ctx, p) })
+	return rt.persist(soft, hard, s, func(ctx context.Context) verdict { return rt.web.post(ctx, p) })
 }
 
 // newPost returns the document of a request and the post that sends it to a URL. The caller sets make and taken. The
 // error may contain secrets of the request.
-func (d *Delivery) newPost(s *send, hide *redactor, target string, trusted bool) ([]byte, post, error) {
+func (rt *router) newPost(s *send, hide *redactor, target string, trusted bool) ([]byte, post, error) {
 	r := s.request
 	u, err := url.Parse(target)
 	if err != nil || u.Hostname() == "" {
 		// The parser's error would repeat the URL, which may contain a password.
 		return nil, post{}, errors.New("the service token is not a valid http(s) URL")
 	}
-	body, responseURL, err := d.document(r)
+	body, responseURL, err := rt.document(r)
 	if err != nil {
 		return nil, post{}, err
 	}
 	p := post{
-		client:   d.web.guarded,
+		client:   rt.web.guarded,
 		url:      u,
 		loopback: onLoopback(responseURL),
 		hide:     hide,
@@ -100,7 +100,7 @@ func (d *Delivery) newPost(s *send, hide *redactor, target string, trusted bool)
 		limit:    wire.MaxResponse,
 	}
 	if isROS(r) {
-		p.limit, p.sized = d.config.ROSResponse, true
+		p.limit, p.sized = rt.config.ROSResponse, true
 	}
 	if token, ok := r.Body.Properties.Get("ServiceToken"); ok {
 		p.secret = token.Secret()
@@ -109,25 +109,25 @@ func (d *Delivery) newPost(s *send, hide *redactor, target string, trusted bool)
 		switch {
 		case isROS(r):
 			return fmt.Sprintf("%s: no response within %s", p.name(), r.Body.Timeout)
-		case d.config.FidelityAWS:
+		case rt.config.FidelityAWS:
 			return wire.TimeoutText(r.ID)
 		}
 		return wire.TimeoutText(r.ID) + fmt.Sprintf(" (%s: no response within %s)", p.name(), r.Body.Timeout)
 	}
 	if trusted {
-		p.client = d.web.open
+		p.client = rt.web.open
 	}
 	return body, p, nil
 }
 
 // posted returns the body for a webhook. For an event of a stack, it is an unsigned SNS notification document.
-func (d *Delivery) posted(r store.Request, message []byte) []byte {
+func (rt *router) posted(r store.Request, message []byte) []byte {
 	if r.Type != store.TypeNotification || isROS(r) {
 		return message
 	}
 	body, err := json.Marshal(struct{ Type, MessageId, TopicArn, Subject, Message, Timestamp string }{
 		"Notification", string(r.ID), r.Body.Token.Text(), subject(r), string(message),
-		d.config.Now().UTC().Format("2006-01-02T15:04:05.000Z"),
+		rt.config.Now().UTC().Format("2006-01-02T15:04:05.000Z"),
 	})
 	if err != nil {
 		panic(err) // strings always marshal

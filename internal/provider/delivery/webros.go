@@ -30,7 +30,7 @@ const (
 const maxConfigHeaders = 32 << 10
 
 // sendWebROS sends a ROS request to the URL in its service token, as HttpConfig specifies.
-func (d *Delivery) sendWebROS(soft, hard context.Context, s *send, hide *redactor, token wire.Token) Outcome {
+func (rt *router) sendWebROS(soft, hard context.Context, s *send, hide *redactor, token wire.Token) Outcome {
 	own := *s.request.Body
 	own.Timeout = patience(token, own.Timeout)
 	s.request.Body = &own
@@ -39,13 +39,13 @@ func (d *Delivery) sendWebROS(soft, hard context.Context, s *send, hide *redacto
 	if err != nil {
 		return Refused{Text: hide.text(err.Error())}
 	}
-	document, responseURL, err := d.document(r)
+	document, responseURL, err := rt.document(r)
 	if err != nil {
 		return Refused{Text: hide.text(err.Error())}
 	}
 	_, address, _ := strings.Cut(string(token.Text), ":") // no option has a colon
 	p := post{
-		client:   d.web.guarded,
+		client:   rt.web.guarded,
 		url:      token.URL,
 		loopback: onLoopback(responseURL),
 		secret:   r.Body.Token.Secret(),
@@ -54,7 +54,7 @@ func (d *Delivery) sendWebROS(soft, hard context.Context, s *send, hide *redacto
 		make:     func(now time.Time) ([]byte, http.Header, error) { return config.body(document, address, now) },
 		taken:    func(p post, _ context.Context, _ *http.Response, here bool) verdict { return p.accepted(here) },
 		once:     r.Type == wire.Create && !token.Idempotent,
-		limit:    d.config.ROSResponse,
+		limit:    rt.config.ROSResponse,
 		sized:    true,
 	}
 	p.silence = func() string {
@@ -68,10 +68,10 @@ func (d *Delivery) sendWebROS(soft, hard context.Context, s *send, hide *redacto
 	if token.Sync {
 		p.taken = post.answeredInPlace
 	}
-	if d.config.AllowPrivate {
-		p.client = d.web.open
+	if rt.config.AllowPrivate {
+		p.client = rt.web.open
 	}
-	return d.persist(soft, hard, s, func(ctx context.Context) verdict { return d.web.post(ctx, p) })
+	return rt.persist(soft, hard, s, func(ctx context.Context) verdict { return rt.web.post(ctx, p) })
 }
 
 // patience returns the time that a provider has to respond. timeout is the timeout of its resource.
