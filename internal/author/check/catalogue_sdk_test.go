@@ -42,11 +42,16 @@ func newSDKNotes(dir, bug string) pintle.Handler {
 	if bug == "events" {
 		return eventNotes(dir)
 	}
+	if optional := optionalNotes(dir, bug); optional != nil {
+		return optional
+	}
 	return pintle.New(&sdkNotes{notes{dir}, bug, map[pintle.PhysicalID]bool{}})
 }
 
 // Migrate drops properties of an earlier version that this one cannot read.
-func (n *sdkNotes) Migrate(_ context.Context, r *pintle.MigrateRequest) error {
+func (n *sdkNotes) Migrate(_ context.Context, r *pintle.MigrateRequest) error { return migrate(r) }
+
+func migrate(r *pintle.MigrateRequest) error {
 	properties := r.Properties
 	for name, value := range properties {
 		if _, ok := value.([]any); ok {

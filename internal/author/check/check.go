@@ -304,7 +304,9 @@ type run struct {
 	// created says that the provider has created a resource, or whether that has not been tried yet.
 	created state
 	refusal string // why it has not
-	skipped map[string]bool
+	// reads and plans say that the provider declares the optional requests for the type.
+	reads, plans bool
+	skipped      map[string]bool
 	// sent has the scenario of each request, for answers that arrive after the scenario has finished.
 	sent map[wire.RequestID]string
 }
@@ -350,7 +352,8 @@ func newRun(ctx context.Context, c Config, session *harness.Session) (*run, erro
 	r.report.ResourceType = r.config.ResourceType
 	var form *schema.Schema
 	if published != nil {
-		form = published.Type(r.config.ResourceType).Properties
+		of := published.Type(r.config.ResourceType)
+		form, r.reads, r.plans = of.Properties, of.Reads, of.Plans
 	}
 	if r.given, err = c.properties(form); err != nil {
 		return nil, err
@@ -371,7 +374,7 @@ func newRun(ctx context.Context, c Config, session *harness.Session) (*run, erro
 func (r *run) all(ctx context.Context) error {
 	start := time.Now()
 	for _, s := range scenarios {
-		if !r.config.plays(s.ID) {
+		if !r.config.plays(s.ID) || s.optional != nil && !s.optional(r) && !slices.Contains(r.config.Only, s.ID) {
 			continue
 		}
 		r.config.Progress(s.Scenario)

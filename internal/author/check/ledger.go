@@ -51,6 +51,9 @@ func idIn(body []byte) (id wire.PhysicalID, sure bool) {
 // record updates the ledger of resources that requests may have created or have deleted.
 func (s *scene) record(p reply) {
 	r := p.Request
+	if r.RequestType == wire.Read || r.RequestType == wire.Plan {
+		return // they make nothing
+	}
 	if r.RequestType == wire.Delete {
 		for _, e := range s.ledger {
 			if e.id == r.PhysicalResourceID && (e.id != "" || e.request.StackID == r.StackID) {

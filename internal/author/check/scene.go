@@ -74,7 +74,8 @@ type resource struct {
 // reply is the result of a request.
 type reply struct {
 	harness.Exchange
-	what string // the request in a few words
+	what    string        // the request in a few words
+	planned *wire.Planned // the answer to a Plan, nil for other requests
 }
 
 // valid reports whether the service takes it for an answer.
@@ -215,6 +216,12 @@ func (s *scene) came(p reply) string {
 	switch a := p.Response; {
 	case p.Problem != nil:
 		return s.shown(p.Problem.Error())
+	case p.planned != nil && p.planned.Reason != "":
+		return s.shown(string(p.planned.Change) + ": " + p.planned.Reason)
+	case p.planned != nil:
+		return string(p.planned.Change)
+	case a.State != nil && a.State.Gone:
+		return s.shown(fmt.Sprintf("%s %s, gone, %d bytes", a.Status, a.PhysicalResourceID, p.Size))
 	case a.Status == wire.Failed && a.Reason != "":
 		return s.shown(fmt.Sprintf("FAILED %s, %d bytes: %s", a.PhysicalResourceID, p.Size, a.Reason))
 	default:

@@ -3,7 +3,11 @@ package check_test
 import (
 	"context"
 	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/pintle-dev/pintle/internal/author/check"
@@ -72,5 +76,57 @@ func TestVerify(t *testing.T) {
 				t.Errorf("found %v, want %v", got, test.want)
 			}
 		})
+	}
+}
+
+// A reader sees the side effects of optional requests, and then the provider's own Read is not asked.
+func TestVerifyOptional(t *testing.T) {
+	for bug, want := range map[string][]string{
+		"optional": nil, "plan-applies": {"plan-changes"}, "read-touches": {"read-changes"}, "plan-never-replaces": {"plan-wrong"},
+	} {
+		t.Run(bug, func(t *testing.T) {
+			c := processConfig(t, os.Args[0], bug)
+			dir := c.Session.Provider.Env[notesVar]
+			c.Verify = func(_ context.Context, id wire.PhysicalID, _ wire.Request) (json.RawMessage, error) {
+				text, err := os.ReadFile(filepath.Join(dir, filepath.Base(string(id))))
+				if os.IsNotExist(err) {
+					return json.RawMessage("null"), nil
+				}
+				return text, err
+			}
+			c.Only = []string{"plan"}
+			if bug == "read-touches" {
+				c.Only = []string{"read"}
+			}
+			report := run(t, c)
+			if got := found(report); !slices.Equal(got, want) {
+				t.Errorf("found %v, want %v", got, want)
+			}
+			for _, step := range report.Outcomes[0].Steps {
+				if c.Only[0] == "plan" && strings.HasPrefix(step.Sent, "Read") {
+					t.Errorf("the provider was asked: %s", step.Sent)
+				}
+			}
+		})
+	}
+}
+
+// TestOptionalScenarios checks that a provider without optional requests gets none, and that the report says so if the user asks for them.
+func TestOptionalScenarios(t *testing.T) {
+	c := processConfig(t, os.Args[0], "")
+	c.Only = []string{"life", "read", "plan"}
+	report := run(t, c)
+	var got []string
+	for _, o := range report.Outcomes {
+		got = append(got, fmt.Sprintf("%s: %s, %d requests", o.ID, o.Verdict, len(o.Steps)))
+		if o.Verdict == check.NotRun && !strings.Contains(o.Reason, "declares no ") {
+			t.Errorf("%s: %s", o.ID, o.Reason)
+		}
+	}
+	if want := []string{"life: passed, 3 requests", "read: not run, 0 requests", "plan: not run, 0 requests"}; !slices.Equal(got, want) {
+		t.Errorf("got %q, want %q", got, want)
+	}
+	if len(report.Incomplete()) != 2 {
+		t.Errorf("%d scenarios are incomplete, want 2", len(report.Incomplete()))
 	}
 }

@@ -102,6 +102,8 @@ type End struct {
 	work func(context.Context) string
 	// Busy says that a URL replied 429 or 503: an engine sends the request again.
 	Busy bool
+	// result is the result of the invocation, of a Plan.
+	result []byte
 }
 
 // exchange is an order that is under way.
@@ -197,6 +199,61 @@ func (s *Session) Send(ctx context.Context, o Order) (Exchange, error) {
 	}, nil
 }
 
+// errNoProcess is the error of [Session.Plan] for a provider that is not a local process.
+var errNoProcess = errors.New("only local processes can be asked for a Plan")
+
+// Plan hands a request of the type Plan to a process. Its answer is the result of the invocation: there is no response URL, and no
+// notification. A valid answer has neither a Problem nor an Error. Otherwise it is like [Session.Send], without attempts to answer.
+func (s *Session) Plan(ctx context.Context, o Order) (Exchange, wire.Planned, error) {
+	if s.runtime == nil {
+		return Exchange{}, wire.Planned{}, errNoProcess
+	}
+	o.SNS = false
+	if o.Timeout == 0 {
+		o.Timeout = DefaultTimeout
+	}
+	e := &exchange{order: o, answers: make(chan answer, 1), began: make(chan time.Time, 1), ended: make(chan End, 1)}
+	if o.Request.Dialect == wire.ROS {
+		e.order.Request.ServiceToken = "" // only the template has it
+	}
+	message, err := e.order.Request.Encode()
+	if err != nil {
+		return Exchange{}, wire.Planned{}, err
+	}
+	e.order.Request = o.Request
+	id := o.Request.RequestID
+	s.mu.Lock()
+	s.exchange[id] = e
+	s.mu.Unlock()
+	limited, cancel := context.WithTimeout(ctx, o.Timeout+lastWords)
+	defer cancel()
+	start := time.Now()
+	if err := s.invoke(e, message, start); err != nil {
+		return Exchange{}, wire.Planned{}, err
+	}
+	var result Result
+	var planned wire.Planned
+	select {
+	case end := <-e.ended:
+		result.Took = end.At.Sub(e.since(start))
+		if result.Problem = end.Err; end.Err == nil {
+			planned, err = wire.ParsePlanned(end.result)
+			result.Answered, result.Size = err == nil, len(end.result)
+			result.Problem = err
+		}
+	case <-limited.Done():
+		if ctx.Err() != nil {
+			return Exchange{}, wire.Planned{}, ctx.Err()
+		}
+		result = Result{Problem: fmt.Errorf("no answer within %s", o.Timeout), Took: time.Since(e.since(start))}
+	}
+	planned.Reason, planned.Error = e.redact(planned.Reason), e.redact(planned.Error)
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.over = true
+	return Exchange{Result: result, Request: o.Request, End: e.last, Log: e.lines, Leaks: slices.Clone(e.leaks)}, planned, nil
+}
+
 // carry takes the document to the provider.
 func (s *Session) carry(ctx context.Context, e *exchange) (Result, error) {
 	request := e.order.Request
@@ -253,8 +310,8 @@ func (s *Session) invoke(e *exchange, message []byte, start time.Time) error {
 	token := request.ServiceToken
 	event := local.Event{
 		ID: string(request.RequestID), Payload: message, Deadline: start.Add(e.order.Timeout),
-		Secrets:  append(slices.Clone(e.order.Secrets), e.signature),
-		Contract: local.ContractOf(token), Started: func(time.Duration) { e.began <- time.Now() },
+		Secrets:  slices.DeleteFunc(append(slices.Clone(e.order.Secrets), e.signature), func(secret string) bool { return secret == "" }),
+		Contract: local.ContractOf(token), WantResult: request.RequestType == wire.Plan, Started: func(time.Duration) { e.began <- time.Now() },
 	}
 	if request.Dialect == wire.ROS {
 		event.FunctionARN = string(token)

@@ -161,7 +161,7 @@ func (s *Session) prepare() (err error) {
 			return
 		}
 		if e := s.find(wire.RequestID(id)); e != nil {
-			e.end(End{Kind: o.Kind, Err: died(o), At: time.Now(), Delivered: o.Delivered, Invocation: o.Invocation, work: o.Work})
+			e.end(End{Kind: o.Kind, Err: died(o), At: time.Now(), Delivered: o.Delivered, Invocation: o.Invocation, work: o.Work, result: o.Result})
 		}
 	}
 	if s.runtime, err = local.New(c); err == nil && calls != nil {
