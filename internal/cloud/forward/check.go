@@ -3,11 +3,15 @@ package forward
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"net/http"
 	"strconv"
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/pintle-dev/pintle/awscall"
 )
 
 // How long the knowledge about types is used.
@@ -120,6 +124,19 @@ func (e *endpoint) validate(ctx context.Context, region string, types []string) 
 	if err != nil {
 		return err
 	}
-	_, err = e.call(ctx, region, cloudFormation, "ValidateTemplate", map[string]any{"TemplateBody": string(body)})
-	return err
+	params := map[string]any{"TemplateBody": string(body)}
+	if !e.moto {
+		_, err = e.call(ctx, region, cloudFormation, "ValidateTemplate", params)
+		return err
+	}
+	// Moto answers 500 unless cfn-lint is installed. A type that it lacks then fails when it is created.
+	c, err := e.client(ctx, region)
+	if err != nil {
+		return err
+	}
+	_, err = c.Call(ctx, cloudFormation, "ValidateTemplate", params)
+	if answer, ok := errors.AsType[*awscall.Error](err); ok && answer.Status < http.StatusInternalServerError {
+		return &refusedError{host: e.host, code: answer.Code, message: answer.Message}
+	}
+	return nil
 }

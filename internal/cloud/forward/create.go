@@ -13,7 +13,7 @@ import (
 
 // create creates the inner stack of the request, or continues with the one that an earlier attempt created.
 func (j *job) create(ctx context.Context) (native.Result, error) {
-	d, err := j.write(false)
+	d, err := j.write()
 	if err != nil {
 		return native.Result{}, j.failure("%v", err)
 	}
@@ -24,7 +24,10 @@ func (j *job) create(ctx context.Context) (native.Result, error) {
 	}
 	s, err := j.begin(ctx, of, &d)
 	if errors.Is(err, errTaken) {
-		return native.Result{}, errors.Join(j.failure("the stack %s cannot be used: %v", name, err), j.drop(ctx, of))
+		if left := j.drop(ctx, of); left != nil {
+			return native.Result{}, left
+		}
+		return native.Result{}, j.failure("the stack %s cannot be used: %v", name, err)
 	}
 	if err == nil && s == nil {
 		err = j.failure("the stack %s was created and does not exist any more", name)
@@ -79,7 +82,10 @@ func (j *job) begin(ctx context.Context, of row, d *document) (*inner, error) {
 	for since := time.Now(); ; {
 		s, looked := j.describe(ctx, of.Of.Stack)
 		if looked != nil {
-			return nil, errors.Join(err, looked)
+			if refused, _ := errors.AsType[*refusedError](err); refused != nil && refused.earlier != nil {
+				return nil, refused.earlier
+			}
+			return nil, looked
 		}
 		if s != nil {
 			return s, nil

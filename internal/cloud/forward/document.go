@@ -46,8 +46,9 @@ type document struct {
 // secretPrefix is the prefix of the parameters with secret values.
 const secretPrefix = "PintleSecret"
 
-// write makes the document of a request. keep means that the endpoint must retain the resource if it replaces it.
-func (j *job) write(keep bool) (document, error) {
+// write makes the document of a request. The UpdateReplacePolicy of the inner stack is always Retain: Pintle replaces a
+// resource by a second stack, so an endpoint that replaces it on its own must not delete the old one.
+func (j *job) write() (document, error) {
 	r := j.r
 	wanted := r.Body.Forwarded
 	if wanted == nil {
@@ -59,15 +60,11 @@ func (j *job) write(keep bool) (document, error) {
 		prefix = "Secret"
 	}
 	hide := secrets{prefix: prefix, parameters: map[string]any{}}
-	resource := map[string]any{"Type": r.Body.ResourceType, "Properties": hide.plain(r.Body.Properties)}
+	resource := map[string]any{
+		"Type": r.Body.ResourceType, "Properties": hide.plain(r.Body.Properties), "UpdateReplacePolicy": "Retain",
+	}
 	if d.policy != "" {
 		resource["DeletionPolicy"] = d.policy
-	}
-	switch {
-	case keep:
-		resource["UpdateReplacePolicy"] = "Retain"
-	case wanted.UpdateReplacePolicy != "":
-		resource["UpdateReplacePolicy"] = wanted.UpdateReplacePolicy
 	}
 	outputs := map[string]any{outputRef: map[string]any{"Value": map[string]any{"Ref": string(r.Logical)}}}
 	for i, name := range d.attributes {

@@ -61,8 +61,8 @@ func (e *endpoint) client(ctx context.Context, region string) (*awscall.Client, 
 // refusedError is a definite error of the endpoint: the call had no effect.
 type refusedError struct {
 	host, code, message string
-	// again means that the answer to an earlier try of the call is unknown, so that one may have had an effect.
-	again bool
+	// earlier is the error of an earlier try of the call, which may have had an effect; nil if there was none.
+	earlier error
 }
 
 func (r *refusedError) Error() string { return fmt.Sprintf("Forwarded to %s: %s", r.host, r.message) }
@@ -84,7 +84,7 @@ const maxQuoted = 200
 func uncertain(err error) bool {
 	_, unsure := errors.AsType[*unsureError](err)
 	refused, _ := errors.AsType[*refusedError](err)
-	return unsure || refused != nil && refused.again
+	return unsure || refused != nil && refused.earlier != nil
 }
 
 // describe describes an unexpected result of a call for people.
@@ -115,7 +115,7 @@ func (e *endpoint) call(ctx context.Context, region, service, action string, par
 		return nil, err
 	}
 	var since time.Time // of the first of successive temporary errors
-	again := false
+	var earlier error
 	for try := 0; ; try++ {
 		out, err := c.Call(ctx, service, action, params)
 		if err == nil {
@@ -125,12 +125,14 @@ func (e *endpoint) call(ctx context.Context, region, service, action string, par
 		if answer, ok := errors.AsType[*awscall.Error](err); ok {
 			throttled = answer.Status == http.StatusTooManyRequests || throttles.MatchString(answer.Code) || throttles.MatchString(answer.WireCode)
 			if !throttled && answer.Status < http.StatusInternalServerError {
-				return nil, &refusedError{e.host, answer.Code, answer.Message, again}
+				return nil, &refusedError{e.host, answer.Code, answer.Message, earlier}
 			}
 		} else if hopeless(err) {
-			return nil, &refusedError{e.host, "", err.Error(), false}
+			return nil, &refusedError{e.host, "", err.Error(), nil}
 		}
-		again = again || !throttled
+		if !throttled {
+			earlier = &unsureError{e.host, action, err}
+		}
 		switch {
 		case throttled:
 			since = time.Time{}

@@ -40,19 +40,38 @@ func (f *Forwarder) Foresee(ctx context.Context, r *store.Request) (native.Fores
 		return native.Foreseen{}, err
 	case s == nil:
 		return native.Foreseen{}, j.failure("it no longer has the stack %s with this resource", of.Of.Stack)
-	case j.e.moto:
-		return native.Foreseen{Maybe: true}, nil
 	}
-	d, err := j.write(false)
+	d, err := j.write()
 	if err != nil {
 		return native.Foreseen{}, err
 	}
 	return j.foresee(ctx, s, &d, j.token("foresee "+d.digest))
 }
 
-// foresee makes a change set for an inner stack, reads it and deletes it. An endpoint without change sets may replace
-// the resource, as far as anyone knows.
+// foresee reports whether the endpoint would replace the resource. If the endpoint does not say so, the properties
+// that are known to be create-only decide.
 func (j *job) foresee(ctx context.Context, s *inner, d *document, name string) (native.Foreseen, error) {
+	f := native.Foreseen{Maybe: true}
+	if !j.e.moto { // whose change sets have no replacements
+		var err error
+		if f, err = j.ask(ctx, s, d, name); err != nil || !f.Maybe {
+			return f, err
+		}
+	}
+	if names := replacing(j.r.Body.ResourceType, j.r.Body.OldProperties, j.r.Body.Properties); names != nil {
+		f = replacedBy(names)
+	}
+	return f, nil
+}
+
+// replacedBy returns the effect of a change of properties that replaces a resource.
+func replacedBy(properties []string) native.Foreseen {
+	return native.Foreseen{Replaces: true, Reason: "a change of " + strings.Join(properties, ", ") + " replaces it"}
+}
+
+// ask makes a change set for an inner stack, reads it and deletes it. An endpoint without change sets may replace the
+// resource.
+func (j *job) ask(ctx context.Context, s *inner, d *document, name string) (native.Foreseen, error) {
 	stack := j.nameOf(s) // ministack does not find change sets by the ARN of the stack
 	params := d.params(stack)
 	params["ChangeSetName"], params["ChangeSetType"], params["ClientToken"] = name, "UPDATE", name
@@ -100,14 +119,6 @@ func foreseen(changes []map[string]any, logical string) native.Foreseen {
 		if text(of, "LogicalResourceId") != logical {
 			continue
 		}
-		f := native.Foreseen{}
-		switch text(of, "Replacement") {
-		case "True":
-			f.Replaces = true
-		case "False":
-		default:
-			f.Maybe = true
-		}
 		var properties []string
 		for _, detail := range objects(of, "Details") {
 			target, _ := detail["Target"].(map[string]any)
@@ -115,10 +126,12 @@ func foreseen(changes []map[string]any, logical string) native.Foreseen {
 				properties = append(properties, text(target, "Name"))
 			}
 		}
-		if properties != nil {
-			f.Reason = "a change of " + strings.Join(properties, ", ") + " replaces it"
+		switch replacement := text(of, "Replacement"); {
+		case replacement == "True" && properties != nil:
+			return replacedBy(properties)
+		case replacement != "False":
+			return native.Foreseen{Replaces: replacement == "True", Maybe: replacement != "True"}
 		}
-		return f
 	}
 	return native.Foreseen{}
 }

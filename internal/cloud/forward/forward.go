@@ -105,8 +105,8 @@ func checkPattern(pattern string) error {
 	return nil
 }
 
-// matches reports whether a rule forwards a type.
-func (r *Rule) matches(name string) bool {
+// Matches reports whether a rule forwards a type.
+func (r *Rule) Matches(name string) bool {
 	for _, pattern := range r.Types {
 		prefix, isPattern := strings.CutSuffix(pattern, "*")
 		if pattern == name || isPattern && strings.HasPrefix(name, prefix) {
@@ -226,7 +226,7 @@ func (f *Forwarder) Type(name string) native.Type {
 		return known.(*forwarded)
 	}
 	for i := range f.config.Rules {
-		if f.config.Rules[i].matches(name) {
+		if f.config.Rules[i].Matches(name) {
 			t := &forwarded{f, f.endpoints[i], &native.Schema{Name: name, Forwarded: f.endpoints[i].host}}
 			made, _ := f.types.LoadOrStore(name, t)
 			return made.(*forwarded)

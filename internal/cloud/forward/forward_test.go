@@ -1,6 +1,7 @@
 package forward_test
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -8,6 +9,7 @@ import (
 	"github.com/pintle-dev/pintle/internal/cloud/forward"
 	"github.com/pintle-dev/pintle/internal/dev/forwardtest"
 	"github.com/pintle-dev/pintle/internal/engine"
+	"github.com/pintle-dev/pintle/internal/engine/native"
 	"github.com/pintle-dev/pintle/internal/store"
 )
 
@@ -257,6 +259,35 @@ func TestFlagChanged(t *testing.T) {
 	w.wantStatus("s", w.delete("s"), "DELETE_FAILED")
 	w.wantEvent("s", "A DELETE_FAILED", "was created at "+w.endpoint.URL)
 	w.wantLive("a")
+
+	w.config.Rules = nil
+	w.open()
+	_, err := w.engine.Delete(t.Context(), engine.DeleteStack{Stack: w.ref("s")})
+	w.must(err)
+	if _, err := w.types.Serve(t.Context(), &w.inbox[0]); !errors.Is(err, native.ErrAgain) || !strings.Contains(err.Error(), "start Pintle with that flag") {
+		t.Errorf("error %v", err)
+	}
+	w.wantLive("a")
+}
+
+// Resources that Pintle provided before the flag was set are its own until they change.
+func TestFlagAdded(t *testing.T) {
+	w := newWorld(t)
+	rules := w.config.Rules
+	w.config.Rules, w.unknown = nil, engine.UnknownRecorded
+	w.open()
+	text := template(map[string]string{"A": thing(`"Name": "a"`), "B": thing(`"Name": "b"`)}, `{"Ref": "A"}`)
+	w.wantStatus("s", w.create("s", text), "CREATE_COMPLETE")
+	w.wantMade(0)
+	w.config.Rules = rules
+	w.open()
+	w.wantStatus("s", w.update("s", template(map[string]string{"A": thing(`"Name": "a", "Size": 1`)}, `{"Ref": "A"}`)), "UPDATE_COMPLETE")
+	if got := w.outputs("s"); got != "a" {
+		t.Errorf("Ref is %s", got)
+	}
+	w.wantLive("a")
+	w.wantStatus("s", w.delete("s"), "DELETE_COMPLETE")
+	w.wantLive()
 }
 
 func TestRules(t *testing.T) {

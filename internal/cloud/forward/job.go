@@ -62,6 +62,7 @@ func (t *forwarded) Serve(ctx context.Context, r *store.Request) (native.Result,
 		return j.update(ctx)
 	case wire.Delete:
 		return native.Result{}, j.remove(ctx)
+	case wire.Read, wire.Plan: // only for providers
 	}
 	return native.Result{}, fmt.Errorf("forwarded resources are not asked for a %s", r.Type)
 }
@@ -73,6 +74,7 @@ func callOf(kind wire.RequestType) string {
 		return "UpdateStack"
 	case wire.Delete:
 		return "DeleteStack"
+	case wire.Create, wire.Read, wire.Plan:
 	}
 	return "CreateStack"
 }

@@ -38,18 +38,14 @@ func (j *job) update(ctx context.Context) (native.Result, error) {
 	if err != nil {
 		return native.Result{}, err
 	}
-	d, err := j.write(false)
+	d, err := j.write()
 	if err != nil {
 		return native.Result{}, j.failure("%v", err)
 	}
 	if s.outputs[outputDigest] == d.digest { // an earlier attempt did it, or a failed update changed nothing
-		return j.updated(ctx, of, s, &d, true)
+		return j.updated(ctx, of, s, &d)
 	}
 	changed := !j.r.Body.OldProperties.Equal(j.r.Body.Properties)
-	if j.e.moto && changed && !slices.Contains(motoUpdates, j.r.Body.ResourceType) {
-		return native.Result{}, j.failure("moto does not update resources of type %s correctly, so Pintle does not ask it to", j.r.Body.ResourceType)
-	}
-	sure := !changed
 	if changed {
 		foreseen, err := j.foresee(ctx, s, &d, j.token("plan"))
 		switch {
@@ -57,15 +53,11 @@ func (j *job) update(ctx context.Context) (native.Result, error) {
 			return native.Result{}, err
 		case foreseen.Replaces:
 			return j.create(ctx)
-		}
-		sure = !foreseen.Maybe
-	}
-	if !sure {
-		if d, err = j.write(true); err != nil {
-			return native.Result{}, j.failure("%v", err)
+		case j.e.moto && !slices.Contains(motoUpdates, j.r.Body.ResourceType):
+			return native.Result{}, j.failure("moto does not update resources of type %s correctly, so Pintle does not ask it to", j.r.Body.ResourceType)
 		}
 	}
-	return j.apply(ctx, of, s, &d, sure)
+	return j.apply(ctx, of, s, &d)
 }
 
 // ready returns the inner stack of a row when it can be updated.
@@ -88,8 +80,8 @@ func (j *job) ready(ctx context.Context, of row) (*inner, error) {
 	return s, nil
 }
 
-// apply updates an inner stack. sure means that the endpoint does not replace the resource.
-func (j *job) apply(ctx context.Context, of row, s *inner, d *document, sure bool) (native.Result, error) {
+// apply updates an inner stack.
+func (j *job) apply(ctx context.Context, of row, s *inner, d *document) (native.Result, error) {
 	of, err := j.change(ctx, of, func(r *registry.Forwarded) { r.Policy = d.policy })
 	if err != nil {
 		return native.Result{}, err
@@ -105,7 +97,7 @@ func (j *job) apply(ctx context.Context, of row, s *inner, d *document, sure boo
 	s, err = j.settled(ctx, s.id)
 	switch {
 	case err != nil:
-		return native.Result{}, errors.Join(cause, err)
+		return native.Result{}, err
 	case s == nil:
 		return native.Result{}, j.failure("the stack %s disappeared while it was updated", of.Of.Stack)
 	case s.outputs[outputDigest] != d.digest && unsure:
@@ -113,11 +105,11 @@ func (j *job) apply(ctx context.Context, of row, s *inner, d *document, sure boo
 	case s.status != "UPDATE_COMPLETE" && !unchanged(cause):
 		return native.Result{}, j.failure("%s", j.why(ctx, s))
 	}
-	return j.updated(ctx, of, s, d, sure)
+	return j.updated(ctx, of, s, d)
 }
 
 // updated returns the result of an update that the endpoint has completed.
-func (j *job) updated(ctx context.Context, of row, s *inner, d *document, sure bool) (native.Result, error) {
+func (j *job) updated(ctx context.Context, of row, s *inner, d *document) (native.Result, error) {
 	result, of, err := j.result(ctx, of, s, d)
 	if err != nil || result.PhysicalID == j.r.Body.PhysicalID {
 		return result, err
@@ -136,6 +128,6 @@ func (j *job) updated(ctx context.Context, of row, s *inner, d *document, sure b
 		return native.Result{}, j.failure("it replaced the resource with %s, which is already the resource of the stack %s there", result.PhysicalID, other)
 	}
 	j.config.Log.Warn("an endpoint replaced a forwarded resource on its own", "endpoint", j.e.host, "stack", of.Of.Stack, "type", j.r.Body.ResourceType,
-		"was", j.r.Body.PhysicalID, "is", result.PhysicalID, "announced", !sure)
+		"was", j.r.Body.PhysicalID, "is", result.PhysicalID)
 	return result, nil
 }

@@ -38,6 +38,8 @@ type world struct {
 	ids      int
 	config   forward.Config
 	account  string
+	verify   bool // the identity behind the endpoint
+	unknown  engine.UnknownTypes
 }
 
 // crash is a process that dies at one of its steps: a write of a row or a call of the endpoint.
@@ -85,7 +87,7 @@ func (c *crash) DropEntry(ctx context.Context, key store.EntryKey, version int64
 // RoundTrip implements http.RoundTripper.
 func (c *crash) RoundTrip(r *http.Request) (response *http.Response, err error) {
 	err = c.step(func() (err error) {
-		response, err = http.DefaultTransport.RoundTrip(r)
+		response, err = http.DefaultTransport.RoundTrip(r) //nolint:bodyclose // the caller closes it
 		return err
 	})
 	if err != nil {
@@ -96,13 +98,22 @@ func (c *crash) RoundTrip(r *http.Request) (response *http.Response, err error) 
 
 func newWorld(t *testing.T) *world {
 	t.Helper()
+	endpoint := forwardtest.Start(t)
+	w := newWorldAt(t, endpoint.URL, forwardtest.Account, "AWS::Test::*")
+	w.endpoint = endpoint
+	return w
+}
+
+// newWorldAt returns a world with another endpoint.
+func newWorldAt(t *testing.T, url, account string, forwarded ...string) *world {
+	t.Helper()
 	rows, err := memory.New(memory.Config{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	w := &world{t: t, store: rows, crash: &crash{Store: rows}, endpoint: forwardtest.Start(t), account: forwardtest.Account}
+	w := &world{t: t, store: rows, crash: &crash{Store: rows}, account: account}
 	w.config = forward.Config{
-		Rules: []forward.Rule{{Types: []string{"AWS::Test::*"}, Endpoint: w.endpoint.URL}}, Catalog: registry.New(w.crash),
+		Rules: []forward.Rule{{Types: forwarded, Endpoint: url}}, Catalog: registry.New(w.crash),
 		Key: []byte("key"), Account: w.account, Backoff: time.Millisecond, RetryFor: 50 * time.Millisecond, Within: time.Minute,
 		Client: func(_ context.Context, r forward.Rule, region string) (*awscall.Client, error) {
 			return awscall.New(awscall.Config{
@@ -118,14 +129,10 @@ func newWorld(t *testing.T) *world {
 // open opens the types and the engine with the current configuration.
 func (w *world) open() {
 	w.t.Helper()
-	f, err := forward.New(w.config)
-	w.must(err)
-	w.types, err = native.CloudFormation(native.Config{
-		SignalURL: func(wire.ResponseKey, string) (string, error) { return "http://127.0.0.1:1/", nil }, Forward: f,
-	})
-	w.must(err)
+	w.types = w.newTypes()
+	var err error
 	w.engine, err = engine.Open(w.t.Context(), engine.Config{
-		Store: w.store, Alone: true, Native: w.types, CleanupPause: time.Millisecond,
+		Store: w.store, Alone: true, Native: w.types, UnknownTypes: w.unknown, CleanupPause: time.Millisecond,
 		Dispatch: func(ready []store.Request) { w.inbox = append(w.inbox, ready...) },
 		NewID: func() string {
 			w.ids++
@@ -133,6 +140,20 @@ func (w *world) open() {
 		},
 	})
 	w.must(err)
+}
+
+func (w *world) newTypes() *native.Registry {
+	w.t.Helper()
+	f, err := forward.New(w.config)
+	w.must(err)
+	if w.verify {
+		w.must(f.Verify(w.t.Context(), region))
+	}
+	types, err := native.CloudFormation(native.Config{
+		SignalURL: func(wire.ResponseKey, string) (string, error) { return "http://127.0.0.1:1/", nil }, Forward: f,
+	})
+	w.must(err)
+	return types
 }
 
 func (w *world) must(err error) {
@@ -169,7 +190,7 @@ func template(resources map[string]string, outputs ...string) string {
 func (w *world) create(stack, text string, tags ...store.Tag) string {
 	w.t.Helper()
 	in := engine.CreateStack{
-		Name: store.StackName{Account: w.account, Region: region, Name: stack}, Template: text, Options: engine.Options{Tags: tags},
+		Name: w.stackName(stack), Template: text, Options: options(tags),
 	}
 	_, err := w.engine.Create(w.t.Context(), in)
 	if w.dead { // the client calls again
@@ -183,7 +204,7 @@ func (w *world) create(stack, text string, tags ...store.Tag) string {
 
 func (w *world) update(stack, text string, tags ...store.Tag) string {
 	w.t.Helper()
-	_, err := w.engine.Update(w.t.Context(), engine.UpdateStack{Stack: w.ref(stack), Template: text, Options: engine.Options{Tags: tags}})
+	_, err := w.engine.Update(w.t.Context(), engine.UpdateStack{Stack: w.ref(stack), Template: text, Options: options(tags)})
 	w.must(err)
 	return w.serveAll(stack)
 }
@@ -241,12 +262,7 @@ func (w *world) serve(r *store.Request) (native.Result, error) {
 			return result, err
 		}
 		w.dead, w.at = false, 0 // a new process
-		f, err := forward.New(w.config)
-		w.must(err)
-		w.types, err = native.CloudFormation(native.Config{
-			SignalURL: func(wire.ResponseKey, string) (string, error) { return "http://127.0.0.1:1/", nil }, Forward: f,
-		})
-		w.must(err)
+		w.types = w.newTypes()
 	}
 }
 
@@ -329,4 +345,12 @@ func (w *world) wantRows(n int) {
 	if len(rows) != n {
 		w.t.Errorf("there are %d rows, want %d: %+v", len(rows), n, rows)
 	}
+}
+
+func (w *world) stackName(name string) store.StackName {
+	return store.StackName{Account: w.account, Region: region, Name: name}
+}
+
+func options(tags []store.Tag) engine.Options {
+	return engine.Options{Tags: tags, Capabilities: []string{"CAPABILITY_NAMED_IAM"}}
 }

@@ -85,7 +85,6 @@ type stack struct {
 	template                       template
 	text                           string
 	parameters, tags, outputs      map[string]string
-	hidden                         map[string]bool
 	resource                       *Resource
 	events                         []event // the oldest first
 	sets                           map[string]*changeSet
@@ -93,7 +92,7 @@ type stack struct {
 
 type event struct{ logical, id, status, reason string }
 
-type changeSet struct{ status, reason, action, replacement, property string }
+type changeSet struct{ status, action, replacement, property string }
 
 type template struct {
 	Parameters map[string]struct{ NoEcho any }
