@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -14,6 +15,7 @@ import (
 
 	"github.com/pintle-dev/pintle/awscall"
 	"github.com/pintle-dev/pintle/internal/author/policy"
+	"github.com/pintle-dev/pintle/internal/cloud/forward"
 	"github.com/pintle-dev/pintle/internal/language/template"
 	"github.com/pintle-dev/pintle/internal/provider/local"
 	"github.com/pintle-dev/pintle/internal/provider/project"
@@ -22,6 +24,7 @@ import (
 type policyOptions struct {
 	output                string
 	parameters, resources []string
+	forward               []string
 }
 
 func (a *templateCommands) awsCommand() *cobra.Command {
@@ -53,6 +56,10 @@ With -o allow it prints the rules in the form that pintle.yaml takes under allow
 --allow takes as @FILE. A role or region that is known only at deployment becomes an
 asterisk, with a note. --parameter sets values, also for AWS::AccountId and the like.
 
+Types that --forward or pintle.yaml forwards to aws add the CloudFormation calls that
+Pintle makes, and all actions of the services of these types: which of them AWS needs
+is not known here.
+
 Most IAM actions have the name of their call. The command knows the exceptions of
 widely used services, such as s3:ListBucket for listObjectsV2.`,
 		Args: cobra.ExactArgs(1),
@@ -62,6 +69,7 @@ widely used services, such as s3:ListBucket for listObjectsV2.`,
 	flags.StringVarP(&o.output, "output", "o", "json", "output `FORMAT`: json or yaml for an IAM policy, or allow for Pintle's rules")
 	flags.StringArrayVar(&o.parameters, "parameter", nil, "a template parameter, `NAME=VALUE`; may be repeated")
 	flags.StringArrayVar(&o.resources, "resource", nil, "`ARN` of a resource that the calls access; may be repeated (default: *)")
+	forwardFlag(cmd, &o.forward)
 	choices(cmd, "output", "json", "yaml", "allow")
 	return cmd
 }
@@ -105,7 +113,11 @@ func (a *templateCommands) policy(o *policyOptions, file string) error {
 		}
 		return failed(errors.New(strings.Join(lines, "\n")), "nothing was printed, because the list would be incomplete")
 	}
-	if len(calls) == 0 {
+	forwarded, err := a.forwardedToAWS(o, a.path(file), string(text))
+	if err != nil {
+		return err
+	}
+	if len(calls) == 0 && forwarded == nil {
 		a.say("note: no resource of %s is an AWS call", file)
 	}
 	a.tellOpen(calls)
@@ -116,10 +128,39 @@ func (a *templateCommands) policy(o *policyOptions, file string) error {
 		o.resources = []string{"*"}
 	}
 	document := policy.Statements(calls, o.resources)
+	if forwarded != nil {
+		document.Statement = append(document.Statement,
+			policy.Statement{Effect: "Allow", Action: forward.Actions(), Resource: []string{"*"}},
+			policy.Statement{Effect: "Allow", Action: forward.ServiceActions(forwarded), Resource: []string{"*"}})
+	}
 	if o.output == "json" {
 		return a.document(document)
 	}
 	return a.printYAML(document)
+}
+
+// forwardedToAWS returns the resource types of a template that AWS provides.
+func (a *app) forwardedToAWS(o *policyOptions, file, text string) ([]string, error) {
+	p, err := a.locate(filepath.Dir(file), "")
+	if err != nil {
+		return nil, err
+	}
+	rules, err := p.forward(o.forward)
+	if err != nil || len(rules) == 0 {
+		return nil, err
+	}
+	t, err := readAs(template.LanguageOf(text), text)
+	if err != nil {
+		return nil, failed(err)
+	}
+	var types []string
+	for _, r := range t.Resources {
+		at := slices.IndexFunc(rules, func(rule forward.Rule) bool { return rule.Matches(r.Type) })
+		if at >= 0 && rules[at].Endpoint == forward.AWS {
+			types = append(types, r.Type)
+		}
+	}
+	return types, nil
 }
 
 // tellOpen lists the roles that the template does not fully determine.

@@ -181,3 +181,19 @@ func pintleIn(t *testing.T, dir string, code int, args ...string) string {
 	}
 	return string(out)
 }
+
+func TestForwardPolicy(t *testing.T) {
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "t.yaml"), []byte("Resources:\n  Q: {Type: AWS::SQS::Queue}\n  M: {Type: AWS::StepFunctions::StateMachine}\n  T: {Type: AWS::SNS::Topic}\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	got := pintleIn(t, dir, 0, "aws", "policy", "t.yaml", "-o", "yaml", "--forward", "AWS::SQS::*,AWS::StepFunctions::*=aws", "--forward", "AWS::SNS::*=http://127.0.0.1:1")
+	for _, want := range []string{"cloudformation:CreateStack", "sts:GetCallerIdentity", "sqs:*", "states:*"} {
+		if !strings.Contains(got, want) {
+			t.Errorf("%s is missing:\n%s", want, got)
+		}
+	}
+	if strings.Contains(got, "sns:") {
+		t.Errorf("the policy has actions of another endpoint:\n%s", got)
+	}
+}
