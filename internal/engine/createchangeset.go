@@ -333,7 +333,9 @@ func (d changeSets) settle(row *store.ChangeSet, drawn draft) (err error) {
 	case drawn.unchanged:
 		row.State, row.Reason = store.ChangeSetFailed, words.unchanged
 	default:
-		row.Reason = strings.TrimSpace(d.warning(drawn.changes, drawn.missing) + " " + planReplacements(drawn.changes))
+		row.Reason = strings.Join(slices.DeleteFunc([]string{
+			d.warning(drawn.changes, drawn.missing), planReplacements(drawn.changes), drawn.imports.notice(),
+		}, func(text string) bool { return text == "" }), " ")
 	}
 	if row.Body.Changes, err = json.Marshal(drawn.changes); err != nil {
 		return fmt.Errorf("write the changes of %s: %w", row.ID, err)

@@ -89,6 +89,8 @@ type lookup struct {
 type importsOf struct {
 	resources map[wire.LogicalID]store.Import
 	problem   string
+	// unsought has the added custom resources that may exist, and for which nothing looks.
+	unsought []string
 }
 
 // The status reason of a change set that imports. Source: CloudFormation, as published measurements show it.
@@ -126,6 +128,9 @@ func (d importPlan) draw(in *Options, from *plan.Side, to plan.Side, changes []p
 		return importsOf{}, &needLookups{of, d.stack, unknown}
 	}
 	result := importsOf{resources: map[wire.LogicalID]store.Import{}}
+	if !of.only {
+		result.unsought = d.unsought(to.Template, changes)
+	}
 	taken := map[recordKey]wire.LogicalID{}
 	var unretained []string
 	for _, r := range wanted {
@@ -294,6 +299,32 @@ func (d importPlan) checkIdentifier(r *ImportResource, declared string) error {
 			"Resource type in ResourceToImport: " + r.Type + "; Resource type in Template: " + declared + ".")
 	}
 	return nil
+}
+
+// unsought returns the added custom resources that a change set would import if they could be found: those that outlive their stacks. A
+// template does not contain their physical IDs, so no provider can be asked whether they exist.
+func (d importPlan) unsought(t *template.Template, changes []plan.Change) []string {
+	var names []string
+	for _, c := range changes {
+		if c.Action == plan.Add && d.readers && d.native.Schema(c.Type) == nil && isCustom(c.Type) &&
+			strings.HasPrefix(t.Resource(c.LogicalID).DeletionPolicy, policyRetain) {
+			names = append(names, c.LogicalID)
+		}
+	}
+	return names
+}
+
+// notice returns a sentence about the custom resources for which nothing looks, or "".
+func (i importsOf) notice() string {
+	if i.unsought == nil {
+		return ""
+	}
+	names := i.unsought
+	if len(names) > maxWarnings {
+		names = append(names[:maxWarnings:maxWarnings], fmt.Sprintf("%d more", len(names)-maxWarnings))
+	}
+	return "[INFO] ImportExistingResources does not look for custom resources, so these are created even if they exist: " + strings.Join(names, ", ") +
+		". To import one of them, use a change set of type IMPORT."
 }
 
 // namedLiterally returns the added resources whose type supports imports and whose identifier is literal text in the

@@ -189,3 +189,33 @@ func TestImportAnsweredByHand(t *testing.T) {
 		t.Errorf("%s", status)
 	}
 }
+
+// TestImportExistingCustomResources checks that ImportExistingResources creates custom resources, and names those that may exist.
+func TestImportExistingCustomResources(t *testing.T) {
+	w := newReading(t)
+	d := declared{"Kept": readableResource("Custom::Readable"), "Plain": map[string]any{"Type": "Custom::Readable", "Properties": map[string]any{"ServiceToken": token}}}
+	create := func(name string, existing bool) *sdk.DescribeChangeSetOutput {
+		made, err := w.client.CreateChangeSet(t.Context(), &sdk.CreateChangeSetInput{
+			StackName: str("s"), ChangeSetName: &name, ChangeSetType: types.ChangeSetTypeCreate, TemplateBody: d.body(), ImportExistingResources: &existing,
+		})
+		w.must(err)
+		set, err := w.client.DescribeChangeSet(t.Context(), &sdk.DescribeChangeSetInput{ChangeSetName: made.Id})
+		w.must(err)
+		return set
+	}
+	set := create("existing", true)
+	want := "[INFO] ImportExistingResources does not look for custom resources, so these are created even if they exist: Kept. " +
+		"To import one of them, use a change set of type IMPORT."
+	if set.Status != types.ChangeSetStatusCreateComplete || aws.ToString(set.StatusReason) != want || len(set.Changes) != 2 {
+		t.Errorf("%s %q, %d changes", set.Status, aws.ToString(set.StatusReason), len(set.Changes))
+	}
+	if set := create("plain", false); aws.ToString(set.StatusReason) != "" {
+		t.Errorf("a change set without ImportExistingResources says %q", *set.StatusReason)
+	}
+	for range 10 { // more than are named
+		d[fmt.Sprintf("Kept%d", len(d))] = readableResource("Custom::Readable")
+	}
+	if set := create("many", true); !strings.Contains(aws.ToString(set.StatusReason), ", 6 more. To import") {
+		t.Errorf("%q", aws.ToString(set.StatusReason))
+	}
+}
