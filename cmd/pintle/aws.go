@@ -140,7 +140,7 @@ func (a *templateCommands) policy(o *policyOptions, file string) error {
 }
 
 // forwardedToAWS returns the resource types of a template that AWS provides.
-func (a *app) forwardedToAWS(o *policyOptions, file, text string) ([]string, error) {
+func (a *templateCommands) forwardedToAWS(o *policyOptions, file, text string) ([]string, error) {
 	p, err := a.locate(filepath.Dir(file), "")
 	if err != nil {
 		return nil, err
