@@ -118,19 +118,6 @@ func (in *incoming) drop() {
 // quoted formats a hash as an entity tag.
 func quoted(sum []byte) string { return `"` + hex.EncodeToString(sum) + `"` }
 
-// readFile opens a file and reads its info. The caller closes it.
-func (s *Store) readFile(name string) (*os.File, Info, error) {
-	file, err := s.root.Open(name)
-	if err != nil {
-		return nil, Info{}, err
-	}
-	info, err := readInfo(file)
-	if err != nil {
-		return nil, info, errors.Join(err, file.Close())
-	}
-	return file, info, nil
-}
-
 // readInfo reads the info at the end of a file.
 func readInfo(file *os.File) (info Info, err error) {
 	damaged := func(what string) error { return fmt.Errorf("the file of an object is damaged: %s", what) }

@@ -122,25 +122,3 @@ func (s *Store) keysOf(bucket string) ([]string, error) {
 	slices.Sort(keys)
 	return keys, nil
 }
-
-// walk adds the names encoded in a directory. Each begins with start, which the directory stands for.
-func (s *Store) walk(dir, start string, names []string) ([]string, error) {
-	entries, err := s.names(dir)
-	if err != nil {
-		return nil, err
-	}
-	for _, e := range entries {
-		part, ok := decodePart(e.Name()[1:])
-		switch {
-		case !ok:
-			// A file that this package did not create.
-		case e.Name()[0] == moreMark && e.IsDir():
-			if names, err = s.walk(dir+"/"+e.Name(), start+part, names); err != nil {
-				return nil, err
-			}
-		case e.Name()[0] == nameMark && e.Type().IsRegular():
-			names = append(names, start+part)
-		}
-	}
-	return names, nil
-}

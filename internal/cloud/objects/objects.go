@@ -32,10 +32,7 @@ import (
 	"log/slog"
 	"net/url"
 	"os"
-	"path"
-	"runtime"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/pintle-dev/pintle/internal/cloud/registry"
@@ -104,13 +101,10 @@ type Config struct {
 
 // Store stores buckets and objects in a directory. It is safe for concurrent use. Create one with [New].
 type Store struct {
+	*disk
+
 	config Config
-	root   *os.Root
 	log    *slog.Logger
-	// seed distributes names over the locks.
-	seed    maphash.Seed
-	buckets [64]sync.RWMutex // read-locked while placing an object, write-locked while creating or removing its bucket
-	keys    [256]sync.Mutex  // locked while changing an object or an upload
 }
 
 const (
@@ -142,7 +136,7 @@ func New(config Config) (*Store, error) {
 	if err != nil {
 		return nil, fmt.Errorf("objects: %w", err)
 	}
-	s := &Store{config: config, root: root, log: config.Log, seed: maphash.MakeSeed()}
+	s := &Store{config: config, disk: &disk{root: root, seed: maphash.MakeSeed()}, log: config.Log}
 	err = root.RemoveAll(incomingDir)
 	for _, dir := range []string{bucketsDir, incomingDir} {
 		if err == nil {
@@ -163,58 +157,6 @@ func (s *Store) MaxObject() int64 { return s.config.MaxObject }
 
 // now returns the time to the second, as in S3.
 func (s *Store) now() time.Time { return s.config.Now().UTC().Truncate(time.Second) }
-
-func (s *Store) bucketLock(bucket string) *sync.RWMutex {
-	return &s.buckets[maphash.String(s.seed, bucket)%uint64(len(s.buckets))]
-}
-
-// keyLock returns the lock of an object or an upload. No two are held at a time.
-func (s *Store) keyLock(file string) *sync.Mutex {
-	return &s.keys[maphash.String(s.seed, file)%uint64(len(s.keys))]
-}
-
-// makeDir creates a directory and its parents, durably.
-func (s *Store) makeDir(dir string) error {
-	if dir == "." {
-		return nil
-	}
-	if info, err := s.root.Stat(dir); err == nil && info.IsDir() {
-		return nil
-	}
-	above := path.Dir(dir)
-	if err := s.makeDir(above); err != nil {
-		return err
-	}
-	if err := s.root.Mkdir(dir, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
-		return err
-	}
-	return s.syncDir(above)
-}
-
-// syncDir makes the names in a directory durable, if the system supports it.
-func (s *Store) syncDir(dir string) error {
-	if runtime.GOOS == "windows" {
-		return nil
-	}
-	d, err := s.root.Open(dir)
-	if err != nil {
-		return err
-	}
-	return errors.Join(d.Sync(), d.Close())
-}
-
-// names returns the entries of a directory, or none if it does not exist.
-func (s *Store) names(dir string) ([]fs.DirEntry, error) {
-	d, err := s.root.Open(dir)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
-	}
-	if err != nil {
-		return nil, err
-	}
-	entries, err := d.ReadDir(-1)
-	return entries, errors.Join(err, d.Close())
-}
 
 // cleanError removes the file path from an error, because clients need not know it.
 func cleanError(doing, bucket string, err error) error {

@@ -23,7 +23,6 @@ var manyMethods = map[string]int{
 	// Its exported methods are the options of a provider in the public SDK.
 	"Server": 49,
 
-	"internal/cloud/objects.Store":       46,
 	"internal/cloud/objects/ossapi.call": 56,
 	"internal/provider/local.process":    44,
 	"internal/store/postgres.batch":      42,
