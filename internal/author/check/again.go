@@ -311,7 +311,7 @@ func oversize(s *scene) {
 }
 
 // onlyID reports whether an answer is too long for its PhysicalResourceId alone. Of an ID that is cut, the rest is unknown.
-func (s *scene) onlyID(p reply) bool {
+func (fi *findings) onlyID(p reply) bool {
 	for _, a := range p.Attempts {
 		_, rest, found := bytes.Cut(a.Body, []byte(`"PhysicalResourceId":`))
 		if !found {
@@ -319,7 +319,7 @@ func (s *scene) onlyID(p reply) bool {
 		}
 		rest = bytes.TrimLeft(rest, ` "`)
 		end := bytes.IndexByte(rest, '"')
-		return end < 0 || end > s.run.config.Dialect.MaxPhysicalID() && p.Size-end <= wire.MaxResponse
+		return end < 0 || end > fi.run.config.Dialect.MaxPhysicalID() && p.Size-end <= wire.MaxResponse
 	}
 	return false
 }
@@ -436,7 +436,7 @@ func (s *scene) both(requests [2]wire.Request) (replies [2]reply) {
 	var lone [2]scene // each with its own error
 	var wg sync.WaitGroup
 	for i, r := range requests {
-		lone[i] = scene{run: s.run, ctx: s.ctx, id: s.id}
+		lone[i] = scene{findings: findings{run: s.run, id: s.id}, ctx: s.ctx}
 		wg.Go(func() { replies[i] = lone[i].exchange(r, fmt.Sprintf("%d of two at once", i+1), nil) })
 	}
 	wg.Wait()

@@ -380,7 +380,7 @@ func (r *run) all(ctx context.Context) error {
 		r.config.Progress(s.Scenario)
 		began := time.Now()
 		found := len(r.report.Findings)
-		sc := &scene{run: r, ctx: ctx, id: s.ID}
+		sc := &scene{findings: findings{run: r, id: s.ID}, ctx: ctx}
 		err := sc.play(s)
 		var no *notRun
 		switch {

@@ -49,13 +49,13 @@ func idIn(body []byte) (id wire.PhysicalID, sure bool) {
 }
 
 // record updates the ledger of resources that requests may have created or have deleted.
-func (s *scene) record(p reply) {
+func (fi *findings) record(p reply) {
 	r := p.Request
 	if r.RequestType == wire.Read || r.RequestType == wire.Plan {
 		return // they make nothing
 	}
 	if r.RequestType == wire.Delete {
-		for _, e := range s.ledger {
+		for _, e := range fi.ledger {
 			if e.id == r.PhysicalResourceID && (e.id != "" || e.request.StackID == r.StackID) {
 				e.deletes++
 				e.deleted = e.deleted || p.success()
@@ -68,27 +68,27 @@ func (s *scene) record(p reply) {
 		failed = failed || failedStatus.Match(a.Body)
 		if id, sure := idIn(a.Body); id != "" && !placeholders.MatchString(string(id)) {
 			named = true
-			s.enter(&entry{request: r, id: id, unnamed: !sure})
+			fi.enter(&entry{request: r, id: id, unnamed: !sure})
 		}
 	}
 	switch {
 	case named:
 	case r.RequestType == wire.Create:
-		s.enter(&entry{request: r, id: s.invented(&resource{logical: r.LogicalResourceID}), unnamed: !failed})
+		fi.enter(&entry{request: r, id: fi.invented(&resource{logical: r.LogicalResourceID}), unnamed: !failed})
 	case r.RequestType == wire.Update && !failed && !bytes.Equal(r.ResourceProperties, r.OldResourceProperties):
-		s.ledger = append(s.ledger, &entry{request: r, id: r.PhysicalResourceID, unnamed: true, deleted: true}) // it has an entry of its own
+		fi.ledger = append(fi.ledger, &entry{request: r, id: r.PhysicalResourceID, unnamed: true, deleted: true}) // it has an entry of its own
 	}
 }
 
 // enter adds an entry, unless its ID is known already and not deleted, or is that of an Update.
-func (s *scene) enter(e *entry) {
+func (fi *findings) enter(e *entry) {
 	if e.request.RequestType != wire.Create && e.id == e.request.PhysicalResourceID {
 		return
 	}
-	if !slices.ContainsFunc(s.ledger, func(o *entry) bool {
+	if !slices.ContainsFunc(fi.ledger, func(o *entry) bool {
 		return o.id == e.id && !o.deleted && (e.id != "" || o.request.StackID == e.request.StackID)
 	}) {
-		s.ledger = append(s.ledger, e)
+		fi.ledger = append(fi.ledger, e)
 	}
 }
 
@@ -118,6 +118,6 @@ func (s *scene) clean() {
 	}
 }
 
-func (s *scene) leftBehind(what string) {
-	s.run.report.Left = append(s.run.report.Left, Leftover{s.id, what})
+func (fi *findings) leftBehind(what string) {
+	fi.run.report.Left = append(fi.run.report.Left, Leftover{fi.id, what})
 }

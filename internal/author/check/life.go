@@ -201,11 +201,11 @@ func (s *scene) afterFailure(of *resource, p reply, state value.Value) {
 }
 
 // invented returns the ID that an engine generates for a resource without one, or "" for ROS, which generates none.
-func (s *scene) invented(of *resource) wire.PhysicalID {
-	if s.run.config.Dialect == wire.ROS {
+func (fi *findings) invented(of *resource) wire.PhysicalID {
+	if fi.run.config.Dialect == wire.ROS {
 		return ""
 	}
-	return wire.PhysicalID(fmt.Sprintf("check-%s-%s-1ABCDEFGHIJKL", s.id, of.logical))
+	return wire.PhysicalID(fmt.Sprintf("check-%s-%s-1ABCDEFGHIJKL", fi.id, of.logical))
 }
 
 // failedUpdate has an Update fail, and takes it back.

@@ -1,7 +1,6 @@
 package check
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"encoding/json"
@@ -21,15 +20,12 @@ import (
 // scene is a running scenario. It keeps the first error, of a step that could not run or a scenario that cannot
 // continue, and then sends no more requests.
 type scene struct {
-	run       *run
+	findings
+
 	ctx       context.Context
-	id        string
 	err       error
 	outcome   Outcome
-	quiet     []string // rules that do not matter here
 	resources []*resource
-	ledger    []*entry
-	mute      bool // nothing is judged
 }
 
 // play runs a scenario and deletes the resources it leaves.
@@ -203,71 +199,9 @@ func (s *scene) note(p reply) {
 // maxShown bounds the texts of providers in a report, in bytes.
 const maxShown = 300
 
-func (s *scene) shown(text string) string {
-	text = s.run.mask(wire.CleanText(text))
-	if len(text) > maxShown {
-		text = strings.ToValidUTF8(text[:maxShown], "") + "…"
-	}
-	return text
-}
-
-// came summarizes the answer.
-func (s *scene) came(p reply) string {
-	switch a := p.Response; {
-	case p.Problem != nil:
-		return s.shown(p.Problem.Error())
-	case p.planned != nil && p.planned.Reason != "":
-		return s.shown(string(p.planned.Change) + ": " + p.planned.Reason)
-	case p.planned != nil:
-		return string(p.planned.Change)
-	case a.State != nil && a.State.Gone:
-		return s.shown(fmt.Sprintf("%s %s, gone, %d bytes", a.Status, a.PhysicalResourceID, p.Size))
-	case a.Status == wire.Failed && a.Reason != "":
-		return s.shown(fmt.Sprintf("FAILED %s, %d bytes: %s", a.PhysicalResourceID, p.Size, a.Reason))
-	default:
-		return s.shown(fmt.Sprintf("%s %s, %d bytes", a.Status, a.PhysicalResourceID, p.Size))
-	}
-}
-
-// find notes that a rule is broken, once in a scenario.
-func (s *scene) find(rule string, p reply, format string, args ...any) {
-	s.findAs(ruleOf(rule).Severity, rule, p, format, args...)
-}
-
-// findAs is find for a case that is worse, or less bad, than the rule in general.
-func (s *scene) findAs(severity Severity, rule string, p reply, format string, args ...any) {
-	report := &s.run.report
-	if s.mute || s.run.skipped[rule] || slices.Contains(s.quiet, rule) || slices.ContainsFunc(report.Findings, func(f Finding) bool {
-		return f.ID == rule && f.Scenario == s.id
-	}) {
-		return
-	}
-	broken := ruleOf(rule).In(s.run.config.Dialect)
-	broken.Severity = severity
-	report.Findings = append(report.Findings, Finding{
-		Rule: broken, Scenario: s.id, Sent: s.sent(p), Came: s.came(p), Detail: s.shown(fmt.Sprintf(format, args...)),
-		stream: logStream.MatchString(string(p.Response.PhysicalResourceID)),
-	})
-}
-
 // found reports whether a rule was found broken before, in any scenario.
 func (r *run) found(rule string) bool {
 	return slices.ContainsFunc(r.report.Findings, func(f Finding) bool { return f.ID == rule })
-}
-
-// sent returns the request as it may be seen.
-func (s *scene) sent(p reply) string {
-	r := p.Request
-	r.ResponseURL, r.IntranetResponseURL, r.InnerResponseURL = "", "", ""
-	text, err := r.Encode()
-	if err != nil {
-		return p.what
-	}
-	text = bytes.Replace(text, []byte(`"ResponseURL":"",`), nil, 1)
-	if v, err := value.Parse(text); err == nil {
-		text = s.run.shortened(v).JSON()
-	}
-	return s.run.mask(string(text))
 }
 
 // shortened returns a value with long texts cut, and without secrets that are whole values.
