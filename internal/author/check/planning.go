@@ -12,8 +12,13 @@ import (
 // planTimeout is how long an engine of Pintle waits for a Plan. The limit is Pintle's own.
 const planTimeout = 10 * time.Second
 
-// planning asks for plans, and then does what was planned.
-func planning(s *scene) {
+// planning judges the answers to Plans.
+type planning struct{ *scene }
+
+// planAndUpdate asks for plans, and then does what was planned.
+func planAndUpdate(of *scene) { planning{of}.play() }
+
+func (s planning) play() {
 	given := s.run.given
 	if !s.run.plans {
 		s.leave("the provider's schema declares no Plan for %s, so this does not apply", s.run.config.ResourceType)
@@ -44,7 +49,7 @@ func planning(s *scene) {
 }
 
 // plan asks what a Create, or an Update from old properties, would do.
-func (s *scene) plan(of *resource, state value.Value, old *value.Value, label string) reply {
+func (s planning) plan(of *resource, state value.Value, old *value.Value, label string) reply {
 	p := reply{what: "Plan, " + label}
 	if s.err != nil {
 		return p
@@ -75,7 +80,7 @@ func (p reply) is(change wire.Consequence) bool {
 }
 
 // planned judges whether a Plan of valid properties was answered.
-func (s *scene) planned(p reply) bool {
+func (s planning) planned(p reply) bool {
 	if s.err == nil && p.Problem != nil {
 		s.find("plan-failed", p, "%v", p.Problem)
 	}
@@ -83,7 +88,7 @@ func (s *scene) planned(p reply) bool {
 }
 
 // announced asks for the plan of an Update, and then sends the Update. The provider may refuse derived properties.
-func (s *scene) announced(of *resource, state value.Value, derived bool, label string) {
+func (s planning) announced(of *resource, state value.Value, derived bool, label string) {
 	before, known := s.snapshot(of)
 	p := s.plan(of, state, &of.state, label)
 	if after, still := s.snapshot(of); known && still && before != after {
@@ -110,12 +115,12 @@ func (s *scene) announced(of *resource, state value.Value, derived bool, label s
 }
 
 // snapshot returns the state of a resource as the reader of the user or a Read of the provider finds it; false without both.
-func (s *scene) snapshot(of *resource) (string, bool) {
+func (s planning) snapshot(of *resource) (string, bool) {
 	if s.run.config.Verify != nil || !s.run.reads || s.err != nil || !of.live {
-		return s.verified(of)
+		return reading{s.scene}.verified(of)
 	}
 	s.mute = true // scenario read judges it
-	p := s.read(of, "to see changes")
+	p := reading{s.scene}.read(of, "to see changes")
 	s.mute = false
 	switch {
 	case p.isThere():

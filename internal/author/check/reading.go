@@ -9,8 +9,13 @@ import (
 	"github.com/pintle-dev/pintle/wire"
 )
 
-// reading reads a resource after it was created, updated and deleted.
-func reading(s *scene) {
+// reading judges the answers to Reads.
+type reading struct{ *scene }
+
+// readBack reads a resource after it was created, updated and deleted.
+func readBack(of *scene) { reading{of}.play() }
+
+func (s reading) play() {
 	given := s.run.given
 	if !s.run.reads {
 		s.leave("the provider's schema declares no Read for %s, so this does not apply", s.run.config.ResourceType)
@@ -46,7 +51,7 @@ func reading(s *scene) {
 }
 
 // read sends a Read.
-func (s *scene) read(of *resource, label string) reply {
+func (s reading) read(of *resource, label string) reply {
 	return s.send(s.request(wire.Read, of, of.state), label, nil)
 }
 
@@ -56,7 +61,7 @@ func (p reply) isThere() bool {
 }
 
 // compare judges the state in the answer to the Read of an existing resource, as a drift detection does.
-func (s *scene) compare(p reply, of *resource) {
+func (s reading) compare(p reply, of *resource) {
 	switch {
 	case s.err != nil || !p.valid(): // the rules for all answers report it
 	case p.failed():
@@ -89,7 +94,7 @@ func (s *scene) compare(p reply, of *resource) {
 
 // compareAttributes compares the attributes in the answers to two Reads with those of the Create or Update before them. An attribute
 // that differs between the Reads is not expected to be the same.
-func (s *scene) compareAttributes(made, first, second reply) {
+func (s reading) compareAttributes(made, first, second reply) {
 	if s.err != nil || !made.success() || !first.isThere() || !second.isThere() {
 		return
 	}
@@ -130,7 +135,7 @@ func sameJSON(a, b []byte) bool {
 }
 
 // gone reads a resource that does not exist.
-func (s *scene) gone(of *resource, label string) {
+func (s reading) gone(of *resource, label string) {
 	p := s.read(of, label)
 	switch {
 	case s.err != nil || !p.valid():
@@ -142,11 +147,11 @@ func (s *scene) gone(of *resource, label string) {
 }
 
 // verified returns the state of a resource as the reader of the user finds it; false without a reader.
-func (s *scene) verified(of *resource) (string, bool) {
+func (s reading) verified(of *resource) (string, bool) {
 	if s.run.config.Verify == nil || s.err != nil || !of.live {
 		return "", false
 	}
-	now, there := verification{s}.read(of.id, s.request(wire.Read, of, of.state))
+	now, there := verification{s.scene}.read(of.id, s.request(wire.Read, of, of.state))
 	if !there {
 		return "null", s.err == nil
 	}

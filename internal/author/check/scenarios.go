@@ -67,7 +67,7 @@ var scenarios = []scenario{
 	{Scenario{"second-stack", "Create, Update and Delete in two stacks with the same logical ID"}, true, secondStack, nil, nil},
 	{Scenario{"regions", "Create and Delete in aws-cn and aws-us-gov"}, true, regions, nil, nil},
 	{Scenario{"unavailable", "Create whose first answer gets status 503"}, true, unavailable, nil, nil},
-	{Scenario{"read", "Read after a Create, an Update and a Delete, if the schema declares it"}, true, reading, nil, declaresRead},
-	{Scenario{"plan", "Plan of a Create and of Updates, and the Updates, if the schema declares it"}, true, planning, nil, declaresPlan},
+	{Scenario{"read", "Read after a Create, an Update and a Delete, if the schema declares it"}, true, readBack, nil, declaresRead},
+	{Scenario{"plan", "Plan of a Create and of Updates, and the Updates, if the schema declares it"}, true, planAndUpdate, nil, declaresPlan},
 	{Scenario{"unknown-type", "request with an unknown RequestType"}, false, unknownType, nil, nil},
 }
