@@ -20,6 +20,9 @@ func (d requests) send(
 	r.Body.Timeout, r.Body.Properties, r.Body.OldProperties, r.Body.Tags = ask.timeout, ask.properties, old, ask.tags
 	r.Body.Forwarded = ask.forwarded
 	if kind == wire.Update {
+		if ask.forwarded == nil {
+			r.Body.Forwarded = i.Body.Forwarded // the type is no longer forwarded, and no other type may serve the request
+		}
 		r.Body.Revert = resource(d).forced(s.Logical)
 	}
 	if d.dialect == ROS {

@@ -53,7 +53,8 @@ func (j *job) create(ctx context.Context) (native.Result, error) {
 		return native.Result{PhysicalID: wire.PhysicalID(name)}, err
 	}
 	if other != "" {
-		return j.release(ctx, of, s, result.PhysicalID, other)
+		return j.abandon(ctx, of, j.failure("%s is already the resource of the stack %s there. Change its name: a resource with a custom name "+
+			"cannot be replaced by one with the same name", result.PhysicalID, other))
 	}
 	return result, nil
 }
@@ -120,28 +121,12 @@ func (j *job) discard(ctx context.Context, of row) error {
 		return err
 	}
 	if s != nil {
+		if _, err := j.spare(ctx, of, s); err != nil {
+			return err
+		}
 		if err := j.end(ctx, s); err != nil {
 			return err
 		}
 	}
 	return j.drop(ctx, of)
-}
-
-// release gives up an inner stack whose resource belongs to another inner stack: an endpoint adopted it by its name.
-// The resource is retained.
-func (j *job) release(ctx context.Context, of row, s *inner, id wire.PhysicalID, other string) (native.Result, error) {
-	cause := j.failure("%s is already the resource of the stack %s there. Change its name: a resource with a custom name cannot be "+
-		"replaced by one with the same name", id, other)
-	err := j.setPolicy(ctx, s, "Retain")
-	if err == nil {
-		err = j.end(ctx, s)
-	}
-	if err == nil {
-		err = j.drop(ctx, of)
-	}
-	if err != nil {
-		// A Delete of this stack would delete the other stack's resource, so no request may find it.
-		return native.Result{}, failureError(cause.Error() + ". The stack " + of.Of.Stack + " is left, and deleting it may delete " + string(id) + ": " + err.Error())
-	}
-	return native.Result{}, cause
 }

@@ -1,12 +1,15 @@
 package forward
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"strings"
 
+	"github.com/pintle-dev/pintle/internal/cloud/registry"
 	"github.com/pintle-dev/pintle/internal/engine/native"
+	"github.com/pintle-dev/pintle/wire"
 )
 
 // remove deletes the inner stack of the request's resource. A missing stack is no error.
@@ -34,11 +37,15 @@ func (j *job) remove(ctx context.Context) error {
 	if s == nil {
 		return j.drop(ctx, of)
 	}
+	spared, err := j.spare(ctx, of, s)
+	if err != nil {
+		return err
+	}
 	policy := ""
 	if wanted := j.r.Body.Forwarded; wanted != nil && wanted.DeletionPolicy == "Snapshot" {
 		policy = "Snapshot"
 	}
-	if complete := strings.HasSuffix(s.status, "_COMPLETE") && s.status != "ROLLBACK_COMPLETE"; complete && keeps(of.Of.Policy, policy) {
+	if complete := strings.HasSuffix(s.status, "_COMPLETE") && s.status != "ROLLBACK_COMPLETE"; complete && !spared && keeps(of.Of.Policy, policy) {
 		if err := j.setPolicy(ctx, s, policy); err != nil {
 			return err
 		}
@@ -48,6 +55,40 @@ func (j *job) remove(ctx context.Context) error {
 	}
 	return j.drop(ctx, of)
 }
+
+// spare ensures that the deletion of an inner stack does not delete a resource of another inner stack, which the
+// endpoint adopted by its name. It reports whether there is such a resource.
+func (j *job) spare(ctx context.Context, of row, s *inner) (bool, error) {
+	if s.status == "ROLLBACK_COMPLETE" { // it has no resource, and cannot be updated
+		return false, nil
+	}
+	id := of.Of.PhysicalID
+	if id == "" {
+		there, err := j.physical(ctx, s)
+		if err != nil {
+			return false, err
+		}
+		if id = wire.PhysicalID(cmp.Or(there, s.outputs[outputRef])); id == "" {
+			return false, nil
+		}
+	}
+	pointer, err := j.config.Catalog.Forwarded.Get(ctx, j.place, registry.ForwardedID(j.r.Body.ResourceType, id))
+	switch {
+	case errors.Is(err, registry.ErrNotFound):
+		return false, nil
+	case err != nil:
+		return false, err
+	case pointer.Of.Stack == of.Of.Stack || pointer.Of.Stray:
+		return false, nil
+	}
+	if exists, err := j.present(ctx, pointer); err != nil || !exists {
+		return false, err
+	}
+	return true, j.setPolicy(ctx, s, "Retain")
+}
+
+// unknownPolicy is the DeletionPolicy in the row of a stack that may have the one before or after an update.
+const unknownPolicy = "Unknown"
 
 // keeps reports whether a DeletionPolicy has a different effect than the wanted one, "Snapshot" or "". The engine has
 // decided that the resource is deleted, so a policy that retains it must not apply.
@@ -91,7 +132,9 @@ func (j *job) setPolicy(ctx context.Context, s *inner, policy string) error {
 		return err
 	}
 	var template map[string]any
-	if err := json.Unmarshal([]byte(text(out, "TemplateBody")), &template); err != nil {
+	read := json.NewDecoder(strings.NewReader(text(out, "TemplateBody")))
+	read.UseNumber() // numbers stay as they are
+	if err := read.Decode(&template); err != nil {
 		return j.failure("the template of the stack %s cannot be read", j.nameOf(s))
 	}
 	resources, _ := template["Resources"].(map[string]any)

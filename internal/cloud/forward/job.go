@@ -224,7 +224,7 @@ func (j *job) result(ctx context.Context, of row, s *inner, d *document) (native
 		id = wire.PhysicalID(physical)
 	}
 	result := native.Result{PhysicalID: id, Ref: value.Str(ref), Attributes: attributes}
-	of, err := j.change(ctx, of, func(r *registry.Forwarded) { r.StackID = s.id })
+	of, err := j.change(ctx, of, func(r *registry.Forwarded) { r.StackID, r.Policy = s.id, d.policy })
 	return result, of, err
 }
 

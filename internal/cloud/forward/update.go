@@ -82,13 +82,15 @@ func (j *job) ready(ctx context.Context, of row) (*inner, error) {
 
 // apply updates an inner stack.
 func (j *job) apply(ctx context.Context, of row, s *inner, d *document) (native.Result, error) {
-	of, err := j.change(ctx, of, func(r *registry.Forwarded) { r.Policy = d.policy })
-	if err != nil {
-		return native.Result{}, err
+	if of.Of.Policy != d.policy { // until the update succeeds, the stack has one of the two
+		var err error
+		if of, err = j.change(ctx, of, func(r *registry.Forwarded) { r.Policy = unknownPolicy }); err != nil {
+			return native.Result{}, err
+		}
 	}
 	params := d.params(s.id)
 	params["ClientRequestToken"] = j.token("update " + d.digest)
-	_, err = j.e.call(ctx, j.place.Region, cloudFormation, "UpdateStack", params)
+	_, err := j.e.call(ctx, j.place.Region, cloudFormation, "UpdateStack", params)
 	unsure := uncertain(err)
 	if err != nil && !unsure && !unchanged(err) {
 		return native.Result{}, err

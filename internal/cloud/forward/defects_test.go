@@ -1,0 +1,117 @@
+package forward_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/pintle-dev/pintle/internal/dev/forwardtest"
+	"github.com/pintle-dev/pintle/internal/engine"
+	"github.com/pintle-dev/pintle/internal/store"
+)
+
+// A failed update that removed the DeletionPolicy leaves the stack at the endpoint with it. The clean-up of a later
+// replacement deletes the resource nevertheless.
+func TestPolicyAfterFailedUpdate(t *testing.T) {
+	const retain = `"DeletionPolicy": "Retain"`
+	w := newWorld(t)
+	w.wantStatus("s", w.create("s", template(map[string]string{"A": thing(`"Name": "a", "Size": 1`, retain)})), "CREATE_COMPLETE")
+	w.wantStatus("s", w.update("s", template(map[string]string{"A": thing(`"Name": "a", "Fail": "no"`)})), "UPDATE_ROLLBACK_COMPLETE")
+	w.wantStatus("s", w.update("s", template(map[string]string{"A": thing(`"Name": "b", "Size": 1`, retain)})), "UPDATE_COMPLETE")
+	w.wantLive("b")
+}
+
+// An inner stack that adopted the resource of another one never deletes it, at whatever step its Create fails.
+func TestAdoptedAndFailed(t *testing.T) {
+	other := template(map[string]string{"A": thing(`"Name": "a"`)})
+	t.Run("resource unknown", func(t *testing.T) {
+		w := newWorld(t)
+		w.endpoint.Adopt = true
+		w.wantStatus("s", w.create("s", other), "CREATE_COMPLETE")
+		w.endpoint.Fault = func(action string, _ int) forwardtest.Fault {
+			if action == "DescribeStackResources" {
+				return forwardtest.Break
+			}
+			return forwardtest.None
+		}
+		w.wantStatus("t", w.create("t", other), "ROLLBACK_FAILED")
+		w.endpoint.Fault = nil
+		w.wantStatus("t", w.delete("t"), "DELETE_COMPLETE")
+		w.wantLive("a")
+	})
+	t.Run("owner unknown", func(t *testing.T) {
+		w := newWorld(t)
+		w.endpoint.Adopt = true
+		w.wantStatus("s", w.create("s", other), "CREATE_COMPLETE")
+		down := false
+		w.endpoint.Fault = func(action string, _ int) forwardtest.Fault {
+			if action == "DescribeStackResources" {
+				down = true
+			}
+			if down && action == "DescribeStacks" {
+				return forwardtest.Break
+			}
+			return forwardtest.None
+		}
+		status := w.create("t", other)
+		w.endpoint.Fault = nil
+		if status == "ROLLBACK_FAILED" {
+			status = w.delete("t")
+		}
+		t.Log(status, strings.Join(w.events("t"), "\n"))
+		w.wantLive("a")
+	})
+}
+
+// Without the flag, no request of a forwarded resource is served, even if Pintle would record the type.
+func TestFlagRemovedAndRecorded(t *testing.T) {
+	w := newWorld(t)
+	w.wantStatus("s", w.create("s", template(map[string]string{"A": thing(`"Name": "a", "Size": 1`)})), "CREATE_COMPLETE")
+	rules := w.config.Rules
+	w.config.Rules = nil
+	w.open()
+	var err error
+	w.engine, err = engine.Open(t.Context(), engine.Config{
+		Store: w.store, Alone: true, Native: w.types, UnknownTypes: engine.UnknownRecorded,
+		Dispatch: func(ready []store.Request) { w.inbox = append(w.inbox, ready...) },
+	})
+	w.must(err)
+	_, err = w.engine.Update(t.Context(), engine.UpdateStack{Stack: w.ref("s"), Template: template(map[string]string{"A": thing(`"Name": "a", "Size": 2`)})})
+	w.must(err)
+	if len(w.inbox) != 1 {
+		t.Fatalf("%d requests", len(w.inbox))
+	}
+	if result, err := w.types.Serve(t.Context(), &w.inbox[0]); err == nil {
+		t.Errorf("result %+v", result)
+	}
+	w.config.Rules, w.inbox = rules, nil
+	w.open()
+	w.serveAll("s")
+	t.Log(strings.Join(w.events("s"), "\n"))
+}
+
+// A replacement that can be neither created nor deleted is found by the clean-up.
+func TestReplacementLeft(t *testing.T) {
+	w := newWorld(t)
+	w.wantStatus("s", w.create("s", template(map[string]string{"A": thing(`"Name": "a"`)})), "CREATE_COMPLETE")
+	down := false
+	w.endpoint.Fault = func(action string, _ int) forwardtest.Fault {
+		if down && (action == "DescribeStackResources" || action == "DeleteStack") {
+			return forwardtest.Break
+		}
+		return forwardtest.None
+	}
+	down = true
+	_, err := w.engine.Update(t.Context(), engine.UpdateStack{Stack: w.ref("s"), Template: template(map[string]string{"A": thing(`"Name": "b"`)})})
+	w.must(err)
+	for range 1 {
+		r := w.inbox[0]
+		w.inbox = w.inbox[1:]
+		result, err := w.serve(&r)
+		t.Log(result, err)
+		w.must(w.engine.Report(t.Context(), r.ID, engine.Outcome{Kind: engine.Provided, Result: result, Delivered: true, Text: err.Error()}))
+	}
+	down = false
+	w.wantStatus("s", w.serveAll("s"), "UPDATE_ROLLBACK_COMPLETE")
+	w.wantLive("a")
+	w.wantRows(2)
+}
