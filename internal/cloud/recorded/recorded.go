@@ -477,7 +477,8 @@ var kept = []string{
 	"AWS::Synthetics::Canary",
 }
 
-// Keep stores a recorded resource for later calls, as [native.Config] describes. It ignores types that no call uses.
+// Keep stores a recorded resource for later calls, as [native.Config] describes. It ignores types that no call uses. If two
+// resources have the same declared name, the record is that of the later one.
 func Keep(records *registry.Collection[registry.Record], now func() time.Time) func(context.Context, *store.Request, wire.PhysicalID) error {
 	return func(ctx context.Context, r *store.Request, id wire.PhysicalID) error {
 		kind := r.Body.ResourceType
@@ -490,26 +491,42 @@ func Keep(records *registry.Collection[registry.Record], now func() time.Time) f
 		}
 		place, name := placeOf(kind, registry.Scope{Account: stack.Account, Region: stack.Region}), kind+"/"+string(id)
 		if r.Type == wire.Delete {
-			err := records.Delete(ctx, place, name, 0)
-			if errors.Is(err, registry.ErrNotFound) {
-				return nil
-			}
-			return err
+			return forget(ctx, records, place, name, r)
 		}
+		owner := registry.OwnerOf(r.Body.StackID, r.Logical, r.ID)
 		properties, tags := r.Body.Properties.JSON(), resources.TagMap(r.Body.Tags)
 		_, err = records.Change(ctx, place, name, func(item *registry.Item[registry.Record]) error {
 			item.Of.Properties, item.Of.Tags = properties, tags
+			if r.Type == wire.Create || r.Type == store.TypeImport {
+				item.Owner = owner
+			}
 			item.Of.State = maps.Clone(item.Of.State)
 			delete(item.Of.State, deletedState) // it is declared again
 			return nil
 		})
 		if errors.Is(err, registry.ErrNotFound) {
 			_, err = records.Put(ctx, registry.Item[registry.Record]{
-				Scope: place, Name: name, Owner: registry.OwnerOf(r.Body.StackID, r.Logical, r.ID),
+				Scope: place, Name: name, Owner: owner,
 				Of: registry.Record{Properties: properties, Tags: tags, Made: now().UTC()},
 			})
 		}
 		return err
+	}
+}
+
+// forget removes the record of a deleted resource, unless another resource has taken its name.
+func forget(ctx context.Context, records *registry.Collection[registry.Record], place registry.Scope, name string, r *store.Request) error {
+	for {
+		item, err := records.Get(ctx, place, name)
+		if err == nil && !strings.HasPrefix(item.Owner, registry.OwnerOf(r.Body.StackID, r.Logical, "")) || errors.Is(err, registry.ErrNotFound) {
+			return nil
+		}
+		if err == nil {
+			err = records.Delete(ctx, place, name, item.Version)
+		}
+		if !errors.Is(err, registry.ErrChanged) { // by a call about the resource
+			return err
+		}
 	}
 }
 

@@ -293,7 +293,7 @@ func (g *Registry) Serve(ctx context.Context, r *store.Request) (result Result, 
 	if t.Schema().Recorded && g.keep != nil {
 		id := r.Body.PhysicalID
 		if r.Type == wire.Create {
-			id = wire.PhysicalID(MadeUpName(r, 0))
+			id = recordID(t.Schema(), r)
 		}
 		if err := g.keep(ctx, r, id); err != nil {
 			return Result{}, err

@@ -3,12 +3,15 @@ package native
 import (
 	"context"
 	"crypto/sha256"
+	_ "embed"
 	"fmt"
 	"regexp"
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 
+	"github.com/pintle-dev/pintle/internal/language/dynamic"
 	"github.com/pintle-dev/pintle/internal/language/template"
 	"github.com/pintle-dev/pintle/internal/language/value"
 	"github.com/pintle-dev/pintle/internal/store"
@@ -16,8 +19,32 @@ import (
 )
 
 // record is a type that Pintle does not provide. The engine stores its declarations, and Serve does nothing. Any
-// property may be declared, and every change is made in place.
+// property may be declared.
 type record struct{ schema Schema }
+
+// recordTypes has a line for each AWS type whose schema says more: its name, the property whose value identifies a resource, or "-",
+// and the properties whose change replaces a resource. Source: the schemas of the CloudFormation registry for us-east-1, as cfn-lint
+// contains them.
+//
+//go:embed recordtypes.txt
+var recordTypes string
+
+// knownRecords are the records with a line in [recordTypes], by their name.
+var knownRecords = sync.OnceValue(func() map[string]*record {
+	all := map[string]*record{}
+	for line := range strings.Lines(recordTypes) {
+		words := strings.Fields(line)
+		r := &record{Schema{Name: words[0], Recorded: true}}
+		if words[1] != "-" {
+			r.schema.RecordedName = words[1]
+		}
+		for _, name := range words[2:] {
+			r.schema.Properties = append(r.schema.Properties, Property{Name: name, Change: Replaces})
+		}
+		all[words[0]] = r
+	}
+	return all
+})
 
 // recordable matches the names of types that can be records. Source: CloudFormation, RegisterType, TypeName.
 var recordable = regexp.MustCompile(`^[A-Za-z0-9]{2,64}::[A-Za-z0-9]{2,64}::[A-Za-z0-9]{2,64}$`)
@@ -48,7 +75,10 @@ func recordNamed(name string) Type {
 			return nil
 		}
 	}
-	return record{Schema{Name: name, Dialect: dialectOf(name), Recorded: true}}
+	if known := knownRecords()[name]; known != nil {
+		return known
+	}
+	return &record{Schema{Name: name, Dialect: dialectOf(name), Recorded: true}}
 }
 
 // dialectOf returns the dialect whose templates may declare a type without a provider.
@@ -60,10 +90,27 @@ func dialectOf(name string) wire.Dialect {
 }
 
 // Schema implements [Type].
-func (r record) Schema() *Schema { return &r.schema }
+func (r *record) Schema() *Schema { return &r.schema }
 
 // Serve implements [Type].
-func (record) Serve(context.Context, *store.Request) (Result, error) { return Result{}, nil }
+func (r *record) Serve(_ context.Context, request *store.Request) (Result, error) {
+	if request.Type != wire.Create {
+		return Result{}, nil
+	}
+	return Result{PhysicalID: recordID(&r.schema, request)}, nil
+}
+
+// recordID returns the physical ID of a recorded resource that a request creates: its declared name, if that identifies resources of
+// the type and is not a secret, otherwise a generated name.
+func recordID(s *Schema, r *store.Request) wire.PhysicalID {
+	if s.RecordedName != "" {
+		name, _ := r.Body.Properties.Get(s.RecordedName)
+		if name.Kind() == value.String && name.Text() != "" && len(name.Text()) <= wire.MaxPhysicalID && name.Secrets() == nil && !dynamic.Has(name) {
+			return wire.PhysicalID(name.Text())
+		}
+	}
+	return wire.PhysicalID(MadeUpName(r, 0))
+}
 
 // maxRecordedTypes is the number of types that [RecordedOnly] names.
 const maxRecordedTypes = 5

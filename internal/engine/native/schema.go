@@ -37,6 +37,9 @@ type Schema struct {
 	// Recorded is set if resources of the type are only records. Any property may be declared, every attribute can be
 	// read as a [StandIn], and requests do nothing.
 	Recorded bool
+	// RecordedName is the property of a recorded type whose value is the physical ID. It is empty if there is no such property, or if
+	// the type is unknown.
+	RecordedName string
 	// Forwarded is the endpoint that provides the type, for people; "" for all other types. Any property and attribute
 	// may be declared, because only the endpoint knows them. Properties keep their JSON types.
 	Forwarded string
@@ -146,7 +149,7 @@ func (s *Schema) property(name string) *Property {
 // Reads reports whether Fn::GetAtt with that name reads a property.
 func (s *Schema) Reads(name string) bool {
 	p := s.property(name)
-	return p != nil && p.Readable && !slices.Contains(s.Attributes, name)
+	return s.Recorded || p != nil && p.Readable && !slices.Contains(s.Attributes, name)
 }
 
 // HasAttribute reports whether Fn::GetAtt can read an attribute of that name.
@@ -316,7 +319,22 @@ func (s *Schema) Change(before, after value.Value) (change Change, reason string
 			reason = "Updates are not allowed for property - " + p.Name + "."
 		}
 	}
+	if change == Replaces && s.RecordedName != "" {
+		was, _ := before.Get(s.RecordedName)
+		if name, ok := after.Get(s.RecordedName); ok && !name.IsNull() && was.Equal(name) {
+			return Refused, customNamed(name)
+		}
+	}
 	return change, reason
+}
+
+// customNamed is the reason why a resource with an unchanged declared name cannot be replaced. Source: CloudFormation, observed.
+func customNamed(name value.Value) string {
+	renamed := name.Text()
+	if name.Kind() != value.String || name.Secrets() != nil {
+		renamed = "it"
+	}
+	return "CloudFormation cannot update a stack when a custom-named resource requires replacing. Rename " + renamed + " and update the stack again."
 }
 
 func (p *Property) needed(policy bool) bool { return p.Required && (!policy || !p.Waived) }
