@@ -69,15 +69,23 @@ func (f *Forwarder) Check(ctx context.Context, region string, types []string) {
 			of[t.endpoint] = append(of[t.endpoint], name)
 		}
 	}
+	asked, cancel := context.WithTimeout(ctx, maxCheck)
+	defer cancel()
 	for e, names := range of {
-		if e.validate(ctx, region, names) == nil {
+		err := e.validate(asked, region, names)
+		if err == nil {
 			f.learn(region, names, "", knownFor)
+			continue
+		}
+		if _, refused := errors.AsType[*refusedError](err); !refused && ctx.Err() == nil { // other templates would fare no better
+			f.learn(region, names, fmt.Sprintf("%s did not check these resource types: [%s]. %s.", e.host, strings.Join(names, ", "),
+				strings.TrimSuffix(err.Error(), ".")), problemFor)
 			continue
 		}
 		var lacks []string
 		other := ""
 		for _, name := range names {
-			err := e.validate(ctx, region, []string{name})
+			err := e.validate(asked, region, []string{name})
 			switch {
 			case err == nil:
 				f.learn(region, []string{name}, "", knownFor)
@@ -109,13 +117,11 @@ func (f *Forwarder) learn(region string, types []string, problem string, life ti
 	}
 }
 
-// maxCheck bounds the time to ask for one template, because a client waits for it.
+// maxCheck bounds the time to ask all endpoints, because a client waits for it.
 const maxCheck = 20 * time.Second
 
 // validate asks the endpoint for a template with one resource of each type.
 func (e *endpoint) validate(ctx context.Context, region string, types []string) error {
-	ctx, cancel := context.WithTimeout(ctx, maxCheck)
-	defer cancel()
 	resources := map[string]any{}
 	for i, name := range types {
 		resources["R"+strconv.Itoa(i)] = map[string]any{"Type": name}

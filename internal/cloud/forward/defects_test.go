@@ -3,7 +3,9 @@ package forward_test
 import (
 	"strings"
 	"testing"
+	"time"
 
+	"github.com/pintle-dev/pintle/internal/cloud/forward"
 	"github.com/pintle-dev/pintle/internal/dev/forwardtest"
 	"github.com/pintle-dev/pintle/internal/engine"
 	"github.com/pintle-dev/pintle/internal/store"
@@ -114,4 +116,43 @@ func TestReplacementLeft(t *testing.T) {
 	w.wantStatus("s", w.serveAll("s"), "UPDATE_ROLLBACK_COMPLETE")
 	w.wantLive("a")
 	w.wantRows(2)
+}
+
+// An endpoint that is down is asked once for all types, because a client waits for the answer.
+func TestCheckDown(t *testing.T) {
+	w := newWorld(t)
+	w.config.Rules = []forward.Rule{{Types: []string{"AWS::Test::*"}, Endpoint: w.endpoint.URL}}
+	w.config.RetryFor = time.Millisecond
+	f, err := forward.New(w.config)
+	w.must(err)
+	w.endpoint.Fault = func(string, int) forwardtest.Fault { return forwardtest.Break }
+	types := []string{"AWS::Test::A", "AWS::Test::B", "AWS::Test::C", "AWS::Test::D"}
+	f.Check(t.Context(), region, types)
+	problem, known := f.Checked(region, types)
+	if !known || !strings.Contains(problem, "did not check these resource types: [AWS::Test::A, AWS::Test::B, AWS::Test::C, AWS::Test::D]. ") {
+		t.Errorf("problem %q, known %t", problem, known)
+	}
+	if n := w.endpoint.Calls("ValidateTemplate"); n > 2 {
+		t.Errorf("%d calls", n)
+	}
+}
+
+// The rows of a resource at an endpoint that is no longer configured survive a resource with the same ID at the other
+// endpoint, so that the first one is not forgotten.
+func TestSameIDElsewhere(t *testing.T) {
+	w := newWorld(t)
+	w.wantStatus("s", w.create("s", template(map[string]string{"A": thing(`"Name": "a"`)})), "CREATE_COMPLETE")
+	rules := w.config.Rules
+	other := forwardtest.Start(t)
+	w.config.Rules = []forward.Rule{{Types: []string{"AWS::Test::Thing"}, Endpoint: other.URL}}
+	w.open()
+	w.wantStatus("t", w.create("t", template(map[string]string{"A": thing(`"Name": "a"`)})), "CREATE_COMPLETE")
+	w.wantStatus("s", w.delete("s"), "DELETE_FAILED")
+	w.wantEvent("s", "A DELETE_FAILED", "was created at "+w.endpoint.URL)
+	w.wantStatus("t", w.delete("t"), "DELETE_COMPLETE")
+	w.config.Rules = rules
+	w.open()
+	w.wantStatus("s", w.delete("s"), "DELETE_COMPLETE")
+	w.wantLive()
+	w.wantRows(0)
 }

@@ -135,8 +135,11 @@ func (j *job) find(ctx context.Context) (found row, stray, ok bool, err error) {
 	if errors.Is(err, registry.ErrNotFound) && pointer.Version != 0 && j.owns(pointer.Owner) { // an earlier attempt deleted it
 		found, err = row{Scope: j.place, Name: registry.ForwardedStack(name), Owner: pointer.Owner, Of: pointer.Of}, nil
 	}
+	if errors.Is(err, registry.ErrNotFound) || err == nil && !j.owns(found.Owner) {
+		found, err = j.search(ctx, id)
+	}
 	switch {
-	case errors.Is(err, registry.ErrNotFound) || err == nil && !j.owns(found.Owner):
+	case errors.Is(err, registry.ErrNotFound):
 		return row{}, false, false, nil
 	case err != nil:
 		return row{}, false, false, err
@@ -145,6 +148,34 @@ func (j *job) find(ctx context.Context) (found row, stray, ok bool, err error) {
 	}
 	return found, false, true, nil
 }
+
+// search finds the row of the inner stack with a physical ID to which another inner stack has a claim now, such as one
+// at another endpoint.
+func (j *job) search(ctx context.Context, id wire.PhysicalID) (row, error) {
+	name := j.name()
+	prefix := registry.ForwardedStack(name[:strings.LastIndexByte(name, '-')+1])
+	for after := prefix; ; {
+		rows, err := j.config.Catalog.Forwarded.List(ctx, j.place, after, searched)
+		if err != nil {
+			return row{}, err
+		}
+		for _, r := range rows {
+			if !strings.HasPrefix(r.Name, prefix) {
+				return row{}, registry.ErrNotFound
+			}
+			if j.owns(r.Owner) && r.Of.PhysicalID == id {
+				return r, nil
+			}
+			after = r.Name
+		}
+		if len(rows) < searched {
+			return row{}, registry.ErrNotFound
+		}
+	}
+}
+
+// searched is the number of rows that search reads at a time.
+const searched = 100
 
 // put stores the row of an inner stack, before anything is created.
 func (j *job) put(ctx context.Context, name, policy string) (row, error) {
