@@ -123,7 +123,7 @@ func (s *service) request(kind pintle.RequestType, id pintle.PhysicalID, propert
 		return s.rosRequest(r, properties, old)
 	}
 	if kind != pintle.Plan { // a Plan has none
-		r.ResponseURL = "https://bucket.invalid/" + r.Key().String() + "?X-Amz-Signature=" + signature
+		r.ResponseURL = "https://bucket.invalid/" + string(r.StackID) + "|" + string(r.LogicalResourceID) + "|" + string(r.RequestID) + "?X-Amz-Signature=" + signature
 	}
 	var err error
 	if r.ResourceProperties, err = encode(properties); err != nil {

@@ -77,15 +77,6 @@ func FuzzStringify(f *testing.F) {
 
 func TestTexts(t *testing.T) {
 	for _, tt := range []struct{ got, want string }{
-		{wire.FailedText("disk full", "r-1"),
-			"Received response status [FAILED] from custom resource. Message returned: disk full (RequestId: r-1)"},
-		{wire.FailedText("", "r-1"),
-			"Received response status [FAILED] from custom resource. Message returned: null (RequestId: r-1)"},
-		{wire.TimeoutText("r-1"), "CloudFormation did not receive a response from your Custom Resource. Please check your " +
-			"logs for requestId [r-1]. If you are using the Python cfn-response module, you may need to update your Lambda " +
-			"function code so that CloudFormation can attach the updated version."},
-		{wire.MissingAttributeText("Url", wire.ResponseKey{StackID: "s", LogicalID: "l", RequestID: "r"}),
-			"CustomResource attribute error: Vendor response doesn't contain Url attribute in object s|l|r"},
 		{(&wire.ResponseError{Text: wire.TextTooLong, Reason: "why", Size: 5000}).Error(),
 			"Response object is too long. The response has 5000 bytes, 4096 are allowed. The provider's reason: why"},
 		{(&wire.ResponseError{Text: wire.TextInvalidPhysicalID, Detail: "It is empty", Size: 50}).Error(),

@@ -221,11 +221,6 @@ func (r *Request) UnmarshalJSON(text []byte) error {
 	return nil
 }
 
-// Key returns the key in the response URL of the request.
-func (r Request) Key() ResponseKey {
-	return ResponseKey{StackID: r.StackID, LogicalID: r.LogicalResourceID, RequestID: r.RequestID}
-}
-
 // String describes the request in one line, without its properties and its response URL.
 func (r Request) String() string {
 	var b bytes.Buffer

@@ -309,3 +309,30 @@ func FuzzROSSigning(f *testing.F) {
 		}
 	})
 }
+
+// A service that accepts more than 4,096 bytes reads up to its own limit and reports a body that is too long.
+func TestROSResponseReceived(t *testing.T) {
+	good := `{"Status":"SUCCESS","PhysicalResourceId":"p","StackId":"` + rosStack + `","RequestId":"r","LogicalResourceId":"L","Data":{"x":"` +
+		strings.Repeat("x", 9000) + `"}}`
+	if r, err := wire.ROS.ParseReceived([]byte(good), 0); err != nil || r.PhysicalResourceID != "p" || len(r.Data) < 9000 {
+		t.Errorf("%.100v, %v", r, err)
+	}
+	tests := map[string]struct {
+		body string
+		size int
+		want string
+	}{
+		"too long":            {good[:5001], len(good), fmt.Sprintf("Response object is too long. The response has %d bytes, 5000 are allowed.", len(good))},
+		"too long, unknown":   {good[:5001], 5001, "Response object is too long. The response has more than 5000 bytes."},
+		"long and not valid":  {strings.Replace(good, `"SUCCESS"`, `"OK"`, 1), 0, fmt.Sprintf("The response has %d bytes.", len(good)-5)},
+		"short and not valid": {`{}`, 0, "The response has 2 bytes."},
+	}
+	for name, test := range tests {
+		if _, err := wire.ROS.ParseReceived([]byte(test.body), test.size); err == nil || !strings.HasSuffix(err.Error(), test.want) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	if _, err := wire.ROS.ParseResponse([]byte(good)); err == nil {
+		t.Error("the limit is gone where it is not the caller's")
+	}
+}

@@ -16,6 +16,7 @@ import (
 	"github.com/pintle-dev/pintle/bench/measure"
 	"github.com/pintle-dev/pintle/internal/base/idlemem"
 	"github.com/pintle-dev/pintle/internal/engine"
+	"github.com/pintle-dev/pintle/internal/protocol/responseurl"
 	"github.com/pintle-dev/pintle/internal/provider/delivery"
 	"github.com/pintle-dev/pintle/internal/server"
 	"github.com/pintle-dev/pintle/internal/store"
@@ -93,7 +94,7 @@ func join(ctx context.Context, s store.Store, p *Provider) (runs []func(context.
 		}
 	}()
 	base := &url.URL{Scheme: "http", Host: listener.Addr().String(), Path: "/" + server.ResponsePath}
-	signer, err := wire.NewSigner(wire.SignerConfig{KeyID: "PINTLE", Secret: secret, Bases: []*url.URL{base}})
+	signer, err := responseurl.NewSigner(responseurl.SignerConfig{KeyID: "PINTLE", Secret: secret, Bases: []*url.URL{base}})
 	if err != nil {
 		return nil, nil, err
 	}
@@ -111,8 +112,8 @@ func join(ctx context.Context, s store.Store, p *Provider) (runs []func(context.
 			return e.Report(ctx, id, engine.Outcome{Kind: engine.Accepted, Delivered: true})
 		},
 		ResponseURL: func(r store.Request) (string, error) {
-			key := wire.ResponseKey{StackID: r.Body.StackID, LogicalID: r.Logical, RequestID: r.ID}
-			return signer.Sign(base, key, time.Now(), wire.SignOptions{Region: r.Body.Region, Expires: wire.DefaultURLLife})
+			key := responseurl.ResponseKey{StackID: r.Body.StackID, LogicalID: r.Logical, RequestID: r.ID}
+			return signer.Sign(base, key, time.Now(), responseurl.SignOptions{Region: r.Body.Region, Expires: responseurl.DefaultURLLife})
 		},
 	})
 	if err != nil {

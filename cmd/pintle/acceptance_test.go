@@ -27,7 +27,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/cloudformation/types"
 
 	"github.com/pintle-dev/pintle/internal/dev/awshttp"
-	"github.com/pintle-dev/pintle/wire"
+	"github.com/pintle-dev/pintle/internal/protocol/statusreason"
 )
 
 // These tests drive the program as its users do: a real process, real clients, real providers.
@@ -204,7 +204,7 @@ func TestMisbehavingProviders(t *testing.T) {
 	s := serve(t, t.TempDir(), "--provider", "Bad=testdata/bad")
 	const rest = `(?s:.*)`
 	requestID := `[0-9a-f-]{36}`
-	silence := regexp.QuoteMeta(wire.TextReturned) + rest
+	silence := regexp.QuoteMeta(statusreason.Returned) + rest
 	cases := []struct {
 		mode, more string
 		status     types.StackStatus

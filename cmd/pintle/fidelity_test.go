@@ -8,7 +8,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/cloudformation/types"
 
-	"github.com/pintle-dev/pintle/wire"
+	"github.com/pintle-dev/pintle/internal/protocol/statusreason"
 )
 
 // TestFidelity checks, as a client, where Pintle improves on the service, and that --fidelity aws behaves like the
@@ -21,7 +21,7 @@ func TestFidelity(t *testing.T) {
 		`CloudFormation can attach the updated version\.`
 	cases := []struct{ mode, more, pintle, aws string }{ // the reason of CREATE_FAILED
 		{"exit", `"ServiceTimeout": 2`, `provider Bad: (?s:.*)3(?s:.*)these are my last words(?s:.*)`, silence},
-		{"never", `"ServiceTimeout": 2`, regexp.QuoteMeta(wire.TextReturned) + `(?s:.*)`, silence},
+		{"never", `"ServiceTimeout": 2`, regexp.QuoteMeta(statusreason.Returned) + `(?s:.*)`, silence},
 		{"large", "", `Response object is too long\. The response has 5\d{3} bytes, 4096 are allowed\. \(RequestId: ` + id + `\)`,
 			`Response object is too long\.`},
 		{"anonymous", "", `Invalid PhysicalResourceId\. .* The provider's reason: no luck \(RequestId: ` + id + `\)`,

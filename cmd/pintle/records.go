@@ -11,13 +11,14 @@ import (
 	"github.com/pintle-dev/pintle/internal/engine"
 	"github.com/pintle-dev/pintle/internal/engine/native"
 	"github.com/pintle-dev/pintle/internal/language/template"
+	"github.com/pintle-dev/pintle/internal/protocol/responseurl"
 	"github.com/pintle-dev/pintle/wire"
 )
 
 // nativeTypes returns the native types of an engine that makes nothing; functions says that it has those of the cloud of this
 // machine, and rules say which types are forwarded.
 func nativeTypes(functions bool, rules []forward.Rule) (*native.Registry, error) {
-	c := native.Config{Forward: forward.Offline(rules), SignalURL: func(wire.ResponseKey, string) (string, error) {
+	c := native.Config{Forward: forward.Offline(rules), SignalURL: func(responseurl.ResponseKey, string) (string, error) {
 		return "", errors.New("a preview creates nothing")
 	}}
 	if functions {

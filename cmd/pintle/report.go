@@ -14,7 +14,7 @@ import (
 	"github.com/pintle-dev/pintle/internal/api/operator"
 	"github.com/pintle-dev/pintle/internal/author/catalogue"
 	"github.com/pintle-dev/pintle/internal/language/template"
-	"github.com/pintle-dev/pintle/wire"
+	"github.com/pintle-dev/pintle/internal/protocol/statusreason"
 )
 
 // result is the result of a deploy or a delete: the document of -o json.
@@ -133,7 +133,7 @@ func firstLineOf(text string) string {
 
 // cancelled reports whether a resource failed only because another one did.
 func cancelled(reason string) bool {
-	return strings.HasPrefix(reason, "Cancelled: resources.") || strings.HasPrefix(reason, wire.TextCreationCancelled) || strings.HasPrefix(reason, wire.TextUpdateCancelled)
+	return strings.HasPrefix(reason, "Cancelled: resources.") || strings.HasPrefix(reason, statusreason.CreationCancelled) || strings.HasPrefix(reason, statusreason.UpdateCancelled)
 }
 
 // failures returns the events of resources that failed by themselves.

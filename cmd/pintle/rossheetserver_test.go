@@ -12,13 +12,14 @@ import (
 
 	"github.com/pintle-dev/pintle/cmd/pintle/internal/node"
 	"github.com/pintle-dev/pintle/internal/dev/require"
+	"github.com/pintle-dev/pintle/internal/protocol/responseurl"
 	"github.com/pintle-dev/pintle/internal/store"
 	"github.com/pintle-dev/pintle/internal/store/sqlite"
 	"github.com/pintle-dev/pintle/wire"
 )
 
 // rosSigner returns the signer of a server's response URLs, from the key in its data directory.
-func (s *served) rosSigner() *wire.ROSSigner {
+func (s *served) rosSigner() *responseurl.ROSSigner {
 	s.t.Helper()
 	keys, err := store.OpenKeys(node.KeyFile(s.dir))
 	if err != nil {
@@ -29,7 +30,7 @@ func (s *served) rosSigner() *wire.ROSSigner {
 		s.t.Fatal(err)
 	}
 	defer kept.Close()
-	signer, err := wire.NewROSSigner(kept.Root().Derive("ROS response URL"))
+	signer, err := responseurl.NewROSSigner(kept.Root().Derive("ROS response URL"))
 	if err != nil {
 		s.t.Fatal(err)
 	}
@@ -52,7 +53,7 @@ func TestROSSheetURLs(t *testing.T) {
 	}
 	sign := func(request string, now time.Time) string {
 		t.Helper()
-		signed, err := signer.Sign(base, wire.ResponseKey{StackID: wire.StackID(r.id), LogicalID: "R", RequestID: wire.RequestID(request)}, r.name, now, time.Hour)
+		signed, err := signer.Sign(base, responseurl.ResponseKey{StackID: wire.StackID(r.id), LogicalID: "R", RequestID: wire.RequestID(request)}, r.name, now, time.Hour)
 		if err != nil {
 			t.Fatal(err)
 		}

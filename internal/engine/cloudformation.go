@@ -9,6 +9,8 @@ import (
 
 	"github.com/pintle-dev/pintle/internal/language/template"
 	"github.com/pintle-dev/pintle/internal/language/value"
+	"github.com/pintle-dev/pintle/internal/protocol/responseurl"
+	"github.com/pintle-dev/pintle/internal/protocol/statusreason"
 	"github.com/pintle-dev/pintle/internal/store"
 	"github.com/pintle-dev/pintle/wire"
 )
@@ -171,7 +173,7 @@ func answerOf(response *wire.Response, err error, size, maxPhysicalID int) answe
 		reason:  response.Reason,
 		noEcho:  response.NoEcho,
 		state:   response.State,
-		copied: wire.ResponseKey{
+		copied: responseurl.ResponseKey{
 			StackID: response.StackID, LogicalID: response.LogicalResourceID, RequestID: response.RequestID,
 		},
 	}
@@ -226,9 +228,9 @@ var cloudFormationTexts = texts{
 		}
 		return "Received SUCCESS signal with UniqueId " + id
 	},
-	createCancelled:  wire.TextCreationCancelled,
-	updateCancelled:  wire.TextUpdateCancelled,
-	tokenChanged:     wire.TextTokenChanged,
+	createCancelled:  statusreason.CreationCancelled,
+	updateCancelled:  statusreason.UpdateCancelled,
+	tokenChanged:     statusreason.TokenChanged,
 	notUpdatable:     func(reason string) string { return reason },
 	idChanged:        func(_, _ wire.PhysicalID) string { return "" }, // it is a replacement
 	idIgnored:        func(_, _ wire.PhysicalID) string { return "" },
@@ -239,9 +241,9 @@ var cloudFormationTexts = texts{
 	createStopped:    "Stack creation cancelled",
 	unchanged:        "The submitted information didn't contain changes. Submit different information to create a change set.",
 	orphaned:         "Update successful. One or more resources could not be deleted.",
-	failed:           wire.FailedText,
-	timedOut:         wire.TimeoutText,
-	missingAttribute: wire.MissingAttributeText,
+	failed:           statusreason.Failed,
+	timedOut:         statusreason.TimedOut,
+	missingAttribute: statusreason.MissingAttribute,
 	applyFailed: func(op *store.Operation, then failureAction, _ failed) string {
 		var parts []string
 		if len(op.FailedCreates) > 0 {

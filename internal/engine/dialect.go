@@ -7,6 +7,7 @@ import (
 	"github.com/pintle-dev/pintle/internal/language/plan"
 	"github.com/pintle-dev/pintle/internal/language/template"
 	"github.com/pintle-dev/pintle/internal/language/value"
+	"github.com/pintle-dev/pintle/internal/protocol/responseurl"
 	"github.com/pintle-dev/pintle/internal/store"
 	"github.com/pintle-dev/pintle/wire"
 )
@@ -112,7 +113,7 @@ type answer struct {
 	data    value.Value // an object, or null
 	noEcho  bool
 	// copied are the identifiers of the request that the answer repeats.
-	copied wire.ResponseKey
+	copied responseurl.ResponseKey
 	// state is the current state of the resource in an answer to a Read, or nil.
 	state *wire.State
 	// problem is the service's text for an invalid response, and explained is the same with Pintle's details. Both
@@ -153,7 +154,7 @@ type texts struct {
 	orphaned         string                                                         // after an abandoned clean-up
 	failed           func(reason string, id wire.RequestID) string
 	timedOut         func(id wire.RequestID) string
-	missingAttribute func(attribute string, answeredBy wire.ResponseKey) string
+	missingAttribute func(attribute string, answeredBy responseurl.ResponseKey) string
 	applyFailed      func(op *store.Operation, then failureAction, first failed) string // first is the first failure
 	revertFailed     func(op *store.Operation, first failed) string
 	outputFailed     func(op *store.Operation, problem string, then failureAction) string

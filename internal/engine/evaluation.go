@@ -8,6 +8,7 @@ import (
 	"github.com/pintle-dev/pintle/internal/engine/native"
 	"github.com/pintle-dev/pintle/internal/language/template"
 	"github.com/pintle-dev/pintle/internal/language/value"
+	"github.com/pintle-dev/pintle/internal/protocol/responseurl"
 	"github.com/pintle-dev/pintle/internal/store"
 	"github.com/pintle-dev/pintle/wire"
 )
@@ -138,7 +139,7 @@ func (a attributes) Attribute(logical, name string) (value.Value, error) {
 			return value.Value{}, unsupportedAttribute(instance.Body.Type, name)
 		}
 	}
-	return value.Value{}, missingError(a.d.dialect.texts().missingAttribute(name, wire.ResponseKey{
+	return value.Value{}, missingError(a.d.dialect.texts().missingAttribute(name, responseurl.ResponseKey{
 		StackID: a.d.stack.ID, LogicalID: instance.Logical, RequestID: instance.Body.AnsweredBy,
 	}))
 }

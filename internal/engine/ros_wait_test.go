@@ -12,6 +12,7 @@ import (
 
 	"github.com/pintle-dev/pintle/internal/engine"
 	"github.com/pintle-dev/pintle/internal/engine/native"
+	"github.com/pintle-dev/pintle/internal/protocol/responseurl"
 	"github.com/pintle-dev/pintle/internal/store"
 	"github.com/pintle-dev/pintle/wire"
 )
@@ -20,16 +21,16 @@ import (
 type rosWaiting struct {
 	*rosWorld
 	types *native.Registry
-	keys  map[wire.LogicalID]wire.ResponseKey
+	keys  map[wire.LogicalID]responseurl.ResponseKey
 }
 
 func newROSWaiting(t *testing.T) *rosWaiting {
 	t.Helper()
-	w := &rosWaiting{keys: map[wire.LogicalID]wire.ResponseKey{}}
+	w := &rosWaiting{keys: map[wire.LogicalID]responseurl.ResponseKey{}}
 	var err error
 	w.types, err = native.CloudFormation(native.Config{
-		SignalURL: func(wire.ResponseKey, string) (string, error) { return "", errors.New("not of ROS") },
-		ROSSignalURL: func(key wire.ResponseKey, stack string) (string, error) {
+		SignalURL: func(responseurl.ResponseKey, string) (string, error) { return "", errors.New("not of ROS") },
+		ROSSignalURL: func(key responseurl.ResponseKey, stack string) (string, error) {
 			w.keys[key.LogicalID] = key
 			return "http://127.0.0.1:1/ros/signal?stackname=" + stack + "&signature=0123456789abcdef", nil
 		},

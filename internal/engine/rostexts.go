@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/pintle-dev/pintle/internal/protocol/responseurl"
 	"github.com/pintle-dev/pintle/internal/store"
 	"github.com/pintle-dev/pintle/wire"
 )
@@ -52,7 +53,7 @@ var rosTexts = texts{
 	timedOut: func(id wire.RequestID) string {
 		return "the provider did not answer in time (RequestId: " + string(id) + ")"
 	},
-	missingAttribute: func(attribute string, by wire.ResponseKey) string {
+	missingAttribute: func(attribute string, by responseurl.ResponseKey) string {
 		return "The Referenced Attribute (" + string(by.LogicalID) + " " + attribute + ") is incorrect."
 	},
 	applyFailed: func(op *store.Operation, _ failureAction, first failed) string { return rosFailed(op, first) },

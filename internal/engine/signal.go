@@ -7,6 +7,7 @@ import (
 
 	"github.com/pintle-dev/pintle/internal/engine/native"
 	"github.com/pintle-dev/pintle/internal/language/value"
+	"github.com/pintle-dev/pintle/internal/protocol/responseurl"
 	"github.com/pintle-dev/pintle/internal/store"
 	"github.com/pintle-dev/pintle/wire"
 )
@@ -23,7 +24,7 @@ type SignalResource struct {
 // Signal accepts a signal to the URL of a handle whose signature has been checked. key comes from the URL, and body
 // is the document. When it returns nil, the signal is durable. It returns [store.ErrNotFound] if the handle does not
 // exist or no longer exists. Errors that the sender can fix are of type [Error].
-func (e *Engine) Signal(ctx context.Context, key wire.ResponseKey, body []byte) error {
+func (e *Engine) Signal(ctx context.Context, key responseurl.ResponseKey, body []byte) error {
 	s, err := native.ParseSignal(body)
 	if err != nil {
 		return invalid(err.Error())
@@ -32,7 +33,7 @@ func (e *Engine) Signal(ctx context.Context, key wire.ResponseKey, body []byte) 
 }
 
 // SignalROS is [Engine.Signal] for the handle of a ROS stack.
-func (e *Engine) SignalROS(ctx context.Context, key wire.ResponseKey, body []byte) error {
+func (e *Engine) SignalROS(ctx context.Context, key responseurl.ResponseKey, body []byte) error {
 	if len(body) > native.MaxSignal {
 		_, err := native.ParseROSSignal(body, nil)
 		return invalid(err.Error())
@@ -155,7 +156,7 @@ func madeBy(handle *store.Instance, create wire.RequestID) bool {
 }
 
 // take records a signal for a handle and settles the requests that it completes.
-func (d signals) take(key wire.ResponseKey, s store.Signal) error {
+func (d signals) take(key responseurl.ResponseKey, s store.Signal) error {
 	handle := d.instances[d.view.Request.Instance]
 	if handle == nil || !isHandle(handle) || handle.Body.AnsweredBy != key.RequestID || handle.Logical != key.LogicalID ||
 		d.stack.ID != key.StackID {
@@ -168,7 +169,7 @@ func (d signals) take(key wire.ResponseKey, s store.Signal) error {
 }
 
 // takeROS is take for a ROS handle. A signal replaces one with the same ID.
-func (d signals) takeROS(key wire.ResponseKey, body []byte) error {
+func (d signals) takeROS(key responseurl.ResponseKey, body []byte) error {
 	if err := d.whole(); err != nil {
 		return err
 	}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/pintle-dev/pintle/internal/engine"
 	"github.com/pintle-dev/pintle/internal/engine/native"
+	"github.com/pintle-dev/pintle/internal/protocol/responseurl"
 	"github.com/pintle-dev/pintle/internal/store"
 	"github.com/pintle-dev/pintle/wire"
 )
@@ -23,14 +24,14 @@ type waiting struct {
 	*world
 	types *native.Registry
 	// keys are the newest keys in the handles' URLs, by logical ID.
-	keys map[wire.LogicalID]wire.ResponseKey
+	keys map[wire.LogicalID]responseurl.ResponseKey
 }
 
 func newWaiting(t *testing.T, fidelity engine.Fidelity) *waiting {
 	t.Helper()
-	w := &waiting{keys: map[wire.LogicalID]wire.ResponseKey{}}
+	w := &waiting{keys: map[wire.LogicalID]responseurl.ResponseKey{}}
 	var err error
-	w.types, err = native.CloudFormation(native.Config{SignalURL: func(key wire.ResponseKey, _ string) (string, error) {
+	w.types, err = native.CloudFormation(native.Config{SignalURL: func(key responseurl.ResponseKey, _ string) (string, error) {
 		w.keys[key.LogicalID] = key
 		return "http://127.0.0.1:1/signal/" + strings.ReplaceAll(key.String(), "|", "%7C") + "?" + signature, nil
 	}})

@@ -3,8 +3,8 @@ package engine
 import (
 	"time"
 
+	"github.com/pintle-dev/pintle/internal/protocol/statusreason"
 	"github.com/pintle-dev/pintle/internal/store"
-	"github.com/pintle-dev/pintle/wire"
 )
 
 const (
@@ -13,10 +13,10 @@ const (
 	// mostSettle bounds the settle time that a [Silent] outcome requests.
 	mostSettle = time.Hour
 	// textSilent is the reason for such a failure. The command line recognizes it by its beginning.
-	textSilent = wire.TextReturned + " to its ResponseURL, and nothing here may still send one. Usual causes: an early return, an exception that " +
+	textSilent = statusreason.Returned + " to its ResponseURL, and nothing here may still send one. Usual causes: an early return, an exception that " +
 		"was caught and not reported, or an asynchronous call that was not awaited."
 	// textDocument is the reason if the handler returned the response instead of sending it.
-	textDocument = wire.TextReturned + " to its ResponseURL: it returned the response instead, and nothing reads what a handler returns. " +
+	textDocument = statusreason.Returned + " to its ResponseURL: it returned the response instead, and nothing reads what a handler returns. " +
 		"Send that document to ResponseURL before the handler returns."
 	// awaitsAWS is the reason why a silent request waits with [FidelityAWS].
 	awaitsAWS = "with --fidelity aws it waits for its timeout, as AWS does"

@@ -9,8 +9,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/pintle-dev/pintle/internal/engine"
+	"github.com/pintle-dev/pintle/internal/protocol/statusreason"
 	"github.com/pintle-dev/pintle/internal/store"
-	"github.com/pintle-dev/pintle/wire"
 )
 
 const settleTime = 5 * time.Second
@@ -56,7 +56,7 @@ func TestSilent(t *testing.T) {
 		if got := w.stored(a); got.Ending != "returned without an answer" {
 			t.Errorf("it ended as %q", got.Ending)
 		}
-		if h := w.history(); !strings.Contains(h, wire.TextReturned) || !strings.Contains(h, "(RequestId: "+string(a.ID)+")") {
+		if h := w.history(); !strings.Contains(h, statusreason.Returned) || !strings.Contains(h, "(RequestId: "+string(a.ID)+")") {
 			t.Errorf("the history does not say why:\n%s", h)
 		}
 		w.succeed("A", "a") // the Delete
@@ -87,7 +87,7 @@ func TestSilent(t *testing.T) {
 		outcome.Document = true
 		w.report(a, outcome)
 		w.pass(settleTime)
-		if h := w.history(); !strings.Contains(h, wire.TextReturned+" to its ResponseURL: it returned the response instead") {
+		if h := w.history(); !strings.Contains(h, statusreason.Returned+" to its ResponseURL: it returned the response instead") {
 			t.Errorf("the history does not say what to do:\n%s", h)
 		}
 	})
@@ -293,7 +293,7 @@ func TestSilentROS(t *testing.T) {
 	w.report(c, returned(""))
 	w.pass(settleTime)
 	w.answer(w.take("C"), `"Status": "SUCCESS", "PhysicalResourceId": null`)
-	if got := w.reasonOf(store.PhaseRevert); !strings.Contains(got, "NoResponse: resources.C: "+wire.TextReturned) {
+	if got := w.reasonOf(store.PhaseRevert); !strings.Contains(got, "NoResponse: resources.C: "+statusreason.Returned) {
 		t.Errorf("the stack does not say why: %s", got)
 	}
 	if w.rosStatus() != "CREATE_ROLLBACK_COMPLETE" {

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/pintle-dev/pintle/internal/protocol/statusreason"
 	"github.com/pintle-dev/pintle/internal/store"
 	"github.com/pintle-dev/pintle/wire"
 )
@@ -171,9 +172,9 @@ func (y *story) returned(id wire.PhysicalID) {
 // countEvent counts an event for coverage.
 func (s *sim) countEvent(e store.Event) {
 	switch {
-	case strings.HasPrefix(e.Reason, wire.TextCreationCancelled):
+	case strings.HasPrefix(e.Reason, statusreason.CreationCancelled):
 		s.count("request cancelled: create")
-	case strings.HasPrefix(e.Reason, wire.TextUpdateCancelled):
+	case strings.HasPrefix(e.Reason, statusreason.UpdateCancelled):
 		s.count("request cancelled: update")
 	case strings.HasPrefix(e.Reason, "Requested update required the provider"):
 		s.count("resource replaced")
@@ -181,7 +182,7 @@ func (s *sim) countEvent(e store.Event) {
 		s.count("denied by the stack policy")
 	case strings.Contains(e.Reason, "did not receive a response"):
 		s.count("request timed out")
-	case strings.HasPrefix(e.Reason, wire.TextReturned):
+	case strings.HasPrefix(e.Reason, statusreason.Returned):
 		s.count("request returned without an answer")
 	case strings.HasPrefix(e.Reason, "Operation timed out"):
 		s.count("timed out while pending")

@@ -8,12 +8,12 @@ import (
 
 	"github.com/pintle-dev/pintle/internal/engine"
 	"github.com/pintle-dev/pintle/internal/engine/native"
-	"github.com/pintle-dev/pintle/wire"
+	"github.com/pintle-dev/pintle/internal/protocol/responseurl"
 )
 
 func newRecording(t *testing.T) *waiting {
 	t.Helper()
-	types, err := native.CloudFormation(native.Config{SignalURL: func(wire.ResponseKey, string) (string, error) { return "http://127.0.0.1:1/", nil }})
+	types, err := native.CloudFormation(native.Config{SignalURL: func(responseurl.ResponseKey, string) (string, error) { return "http://127.0.0.1:1/", nil }})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/pintle-dev/pintle/internal/engine"
+	"github.com/pintle-dev/pintle/internal/protocol/statusreason"
 	"github.com/pintle-dev/pintle/internal/store"
 	"github.com/pintle-dev/pintle/internal/store/memory"
 	"github.com/pintle-dev/pintle/wire"
@@ -195,7 +196,7 @@ func TestWaitEndsAfterReportWithID(t *testing.T) {
 // TestWaitingEnds covers the other ends of a wait: afterwards no poll and no row remain open.
 func TestWaitingEnds(t *testing.T) {
 	const said = ` Its provider said last: is at "x"`
-	silent := wire.TimeoutText("id-4")
+	silent := statusreason.TimedOut("id-4")
 	for _, test := range []struct {
 		name     string
 		fidelity engine.Fidelity

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"net/http"
 
+	"github.com/pintle-dev/pintle/internal/protocol/responseurl"
 	"github.com/pintle-dev/pintle/internal/store"
 	"github.com/pintle-dev/pintle/wire"
 )
@@ -26,7 +27,7 @@ func (s *Server) answer(w http.ResponseWriter, r *http.Request) {
 	}
 	key, err := s.config.Signer.Verify(r, s.config.Now())
 	if err != nil {
-		wire.WriteError(w, err)
+		responseurl.WriteError(w, err)
 		return
 	}
 	if r.ContentLength == 0 && r.Header.Get("Content-Length") == "" { // a chunked body has length -1

@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/pintle-dev/pintle/internal/protocol/responseurl"
 	"github.com/pintle-dev/pintle/internal/server"
 	"github.com/pintle-dev/pintle/internal/store"
 	"github.com/pintle-dev/pintle/wire"
@@ -76,8 +77,8 @@ func TestRefusedAnswers(t *testing.T) {
 	good := w.responseURL(r)
 	unknown := r
 	unknown.ID = "00000000-0000-0000-0000-000000000000"
-	key := wire.ResponseKey{StackID: r.Body.StackID, LogicalID: r.Logical, RequestID: r.ID}
-	expired, err := w.signer.Sign(w.base, key, time.Now().Add(-3*time.Hour), wire.SignOptions{})
+	key := responseurl.ResponseKey{StackID: r.Body.StackID, LogicalID: r.Logical, RequestID: r.ID}
+	expired, err := w.signer.Sign(w.base, key, time.Now().Add(-3*time.Hour), responseurl.SignOptions{})
 	w.must(err)
 	plain, _, _ := strings.Cut(good, "?")
 	tests := map[string]struct {
@@ -141,7 +142,7 @@ func TestPublicPath(t *testing.T) {
 			w.must(err)
 			c.PublicURL = public
 			w.base = public.JoinPath(server.ResponsePath)
-			w.signer, err = wire.NewSigner(wire.SignerConfig{KeyID: "PINTLE", Secret: "correct horse battery staple", Bases: []*url.URL{w.base}})
+			w.signer, err = responseurl.NewSigner(responseurl.SignerConfig{KeyID: "PINTLE", Secret: "correct horse battery staple", Bases: []*url.URL{w.base}})
 			w.must(err)
 			c.Signer = w.signer
 		})

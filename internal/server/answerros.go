@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"strings"
 
+	"github.com/pintle-dev/pintle/internal/protocol/responseurl"
 	"github.com/pintle-dev/pintle/internal/store"
 	"github.com/pintle-dev/pintle/wire"
 )
@@ -18,9 +19,9 @@ const ROSResponsePath = "ros/response"
 // ROSAnswers configures how provider responses to ROS are accepted.
 type ROSAnswers struct {
 	// Signer checks response URLs. Nil disables them.
-	Signer *wire.ROSSigner
+	Signer *responseurl.ROSSigner
 	// Signals checks the URLs of wait condition handles. Nil disables them.
-	Signals *wire.ROSSigner
+	Signals *responseurl.ROSSigner
 	// Limit is the maximum length of a response in bytes, at most [wire.MaxROSResponse]. The engine gets a longer one
 	// marked as too long. Zero means [wire.MaxResponse].
 	Limit int
@@ -47,7 +48,7 @@ func (s *Server) answerROS(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	key, err := ros.Signer.Verify(r, s.config.Now())
-	if access, ok := errors.AsType[*wire.AccessError](err); ok {
+	if access, ok := errors.AsType[*responseurl.AccessError](err); ok {
 		refuseROS(w, access.Status(), "", access.Code, access.Message)
 		return
 	}

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/pintle-dev/pintle/internal/engine"
+	"github.com/pintle-dev/pintle/internal/protocol/responseurl"
 	"github.com/pintle-dev/pintle/internal/server"
 	"github.com/pintle-dev/pintle/internal/store"
 	"github.com/pintle-dev/pintle/wire"
@@ -18,7 +19,7 @@ import (
 // takesROS enables response URLs of ROS on a world's server.
 func takesROS(change func(*server.ROSAnswers)) func(*world, *server.Config) {
 	return func(w *world, c *server.Config) {
-		signer, err := wire.NewROSSigner([]byte("correct horse battery staple"))
+		signer, err := responseurl.NewROSSigner([]byte("correct horse battery staple"))
 		w.must(err)
 		c.ROS.Signer = signer
 		if change != nil {
@@ -29,11 +30,11 @@ func takesROS(change func(*server.ROSAnswers)) func(*world, *server.Config) {
 
 func (w *world) rosURL(r store.Request, at time.Time) string {
 	w.t.Helper()
-	signer, err := wire.NewROSSigner([]byte("correct horse battery staple"))
+	signer, err := responseurl.NewROSSigner([]byte("correct horse battery staple"))
 	w.must(err)
 	base, err := url.Parse(w.url + "/" + server.ROSResponsePath)
 	w.must(err)
-	signed, err := signer.Sign(base, wire.ResponseKey{StackID: r.Body.StackID, LogicalID: r.Logical, RequestID: r.ID}, "s", at, time.Hour)
+	signed, err := signer.Sign(base, responseurl.ResponseKey{StackID: r.Body.StackID, LogicalID: r.Logical, RequestID: r.ID}, "s", at, time.Hour)
 	w.must(err)
 	return signed
 }

@@ -22,6 +22,7 @@ import (
 	"github.com/pintle-dev/pintle/internal/api/sigv4"
 	"github.com/pintle-dev/pintle/internal/dev/require"
 	"github.com/pintle-dev/pintle/internal/engine"
+	"github.com/pintle-dev/pintle/internal/protocol/responseurl"
 	"github.com/pintle-dev/pintle/internal/provider/delivery"
 	"github.com/pintle-dev/pintle/internal/server"
 	"github.com/pintle-dev/pintle/internal/store"
@@ -136,8 +137,8 @@ func newClientWorld(t *testing.T) *world {
 			return w.engine.Report(ctx, id, reported(o))
 		},
 		ResponseURL: func(r store.Request) (string, error) {
-			key := wire.ResponseKey{StackID: r.Body.StackID, LogicalID: r.Logical, RequestID: r.ID}
-			return w.signer.Sign(w.base, key, time.Now(), wire.SignOptions{})
+			key := responseurl.ResponseKey{StackID: r.Body.StackID, LogicalID: r.Logical, RequestID: r.ID}
+			return w.signer.Sign(w.base, key, time.Now(), responseurl.SignOptions{})
 		},
 		WebhookSecret: []byte("correct horse battery staple"), AllowPrivate: true, Native: w.types,
 	})

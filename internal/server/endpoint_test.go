@@ -21,9 +21,9 @@ import (
 	"github.com/pintle-dev/pintle/internal/api/sigv4"
 	"github.com/pintle-dev/pintle/internal/dev/awshttp"
 	"github.com/pintle-dev/pintle/internal/engine"
+	"github.com/pintle-dev/pintle/internal/protocol/responseurl"
 	"github.com/pintle-dev/pintle/internal/server"
 	"github.com/pintle-dev/pintle/internal/store/memory"
-	"github.com/pintle-dev/pintle/wire"
 )
 
 // TestDoor checks which requests a development server accepts, and where they go.
@@ -228,7 +228,7 @@ func FuzzDoor(f *testing.F) {
 	if err != nil {
 		f.Fatal(err)
 	}
-	signer, err := wire.NewSigner(wire.SignerConfig{KeyID: "PINTLE", Secret: "correct horse battery staple", Bases: []*url.URL{base}})
+	signer, err := responseurl.NewSigner(responseurl.SignerConfig{KeyID: "PINTLE", Secret: "correct horse battery staple", Bases: []*url.URL{base}})
 	if err != nil {
 		f.Fatal(err)
 	}

@@ -10,9 +10,9 @@ import (
 	"time"
 
 	"github.com/pintle-dev/pintle/internal/dev/gatewaytest"
+	"github.com/pintle-dev/pintle/internal/protocol/responseurl"
 	"github.com/pintle-dev/pintle/internal/server"
 	"github.com/pintle-dev/pintle/internal/store"
-	"github.com/pintle-dev/pintle/wire"
 )
 
 // TestAsS3 compares response URLs, which are presigned S3 URLs, with an independent implementation of S3. A PUT gets
@@ -25,13 +25,13 @@ func TestAsS3(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	signer, err := wire.NewSigner(wire.SignerConfig{KeyID: keyID, Secret: secret, Bases: []*url.URL{base}})
+	signer, err := responseurl.NewSigner(responseurl.SignerConfig{KeyID: keyID, Secret: secret, Bases: []*url.URL{base}})
 	if err != nil {
 		t.Fatal(err)
 	}
 	w := newWorld(t, nil)
 	r := w.create("s")
-	key := wire.ResponseKey{StackID: r.Body.StackID, LogicalID: r.Logical, RequestID: r.ID}
+	key := responseurl.ResponseKey{StackID: r.Body.StackID, LogicalID: r.Logical, RequestID: r.ID}
 	now := time.Now()
 	type put struct {
 		contentType string // "-" for an empty header
@@ -66,9 +66,9 @@ func TestAsS3(t *testing.T) {
 			if p.at.IsZero() {
 				p.at = now
 			}
-			ask := func(client *http.Client, signer *wire.Signer, base *url.URL) (int, string, string) {
+			ask := func(client *http.Client, signer *responseurl.Signer, base *url.URL) (int, string, string) {
 				t.Helper()
-				target, err := signer.Sign(base, key, p.at, wire.SignOptions{Expires: p.life})
+				target, err := signer.Sign(base, key, p.at, responseurl.SignOptions{Expires: p.life})
 				if err != nil {
 					t.Fatal(err)
 				}

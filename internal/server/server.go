@@ -49,6 +49,7 @@ import (
 	"github.com/pintle-dev/pintle/internal/api/sigv4"
 	"github.com/pintle-dev/pintle/internal/api/sts"
 	"github.com/pintle-dev/pintle/internal/engine"
+	"github.com/pintle-dev/pintle/internal/protocol/responseurl"
 	"github.com/pintle-dev/pintle/internal/store"
 	"github.com/pintle-dev/pintle/wire"
 )
@@ -76,9 +77,9 @@ type Config struct {
 	Engine *engine.Engine
 	Store  store.Store
 	// Signer checks response URLs. Required.
-	Signer *wire.Signer
+	Signer *responseurl.Signer
 	// Signals checks signal URLs only: its base is PublicURL/signal. Nil disables signals.
-	Signals *wire.Signer
+	Signals *responseurl.Signer
 	// ROS configures provider responses to ROS. The zero value accepts none.
 	ROS ROSAnswers
 	// Keys finds an access key by its ID, as [sigv4.Keys.Lookup] does. Required unless Dev.

@@ -5,8 +5,8 @@ import (
 	"net/http"
 
 	"github.com/pintle-dev/pintle/internal/engine"
+	"github.com/pintle-dev/pintle/internal/protocol/responseurl"
 	"github.com/pintle-dev/pintle/internal/store"
-	"github.com/pintle-dev/pintle/wire"
 )
 
 // SignalPath is the path of signal URLs below the public URL: a URL is signed for PublicURL/signal.
@@ -25,7 +25,7 @@ func (s *Server) signal(w http.ResponseWriter, r *http.Request) {
 	}
 	key, err := s.config.Signals.Verify(r, s.config.Now())
 	if err != nil {
-		wire.WriteError(w, err)
+		responseurl.WriteError(w, err)
 		return
 	}
 	body, ctx, end, err := s.receive(r, maxSignal)

@@ -5,8 +5,8 @@ import (
 	"net/http"
 
 	"github.com/pintle-dev/pintle/internal/engine"
+	"github.com/pintle-dev/pintle/internal/protocol/responseurl"
 	"github.com/pintle-dev/pintle/internal/store"
-	"github.com/pintle-dev/pintle/wire"
 )
 
 // ROSSignalPath is the path of ROS signal URLs below the public URL: PublicURL/ros/signal with a query.
@@ -20,7 +20,7 @@ func (s *Server) signalROS(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	key, err := s.config.ROS.Signals.Verify(r, s.config.Now())
-	if access, ok := errors.AsType[*wire.AccessError](err); ok {
+	if access, ok := errors.AsType[*responseurl.AccessError](err); ok {
 		refuseROS(w, access.Status(), "", access.Code, access.Message)
 		return
 	}

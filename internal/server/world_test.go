@@ -25,6 +25,7 @@ import (
 	"github.com/pintle-dev/pintle/internal/dev/awshttp"
 	"github.com/pintle-dev/pintle/internal/engine"
 	"github.com/pintle-dev/pintle/internal/engine/native"
+	"github.com/pintle-dev/pintle/internal/protocol/responseurl"
 	"github.com/pintle-dev/pintle/internal/server"
 	"github.com/pintle-dev/pintle/internal/store"
 	"github.com/pintle-dev/pintle/internal/store/memory"
@@ -42,7 +43,7 @@ type world struct {
 	t      *testing.T
 	store  store.Store
 	engine *engine.Engine
-	signer *wire.Signer
+	signer *responseurl.Signer
 	types  *native.Registry
 	server *server.Server
 	base   *url.URL // of response URLs
@@ -85,13 +86,13 @@ func newWorld(t *testing.T, change func(*world, *server.Config)) *world {
 	w.url = "http://" + listener.Addr().String()
 	w.base, err = url.Parse(w.url + "/" + server.ResponsePath)
 	w.must(err)
-	w.signer, err = wire.NewSigner(wire.SignerConfig{KeyID: "PINTLE", Secret: "correct horse battery staple", Bases: []*url.URL{w.base}})
+	w.signer, err = responseurl.NewSigner(responseurl.SignerConfig{KeyID: "PINTLE", Secret: "correct horse battery staple", Bases: []*url.URL{w.base}})
 	w.must(err)
 	signals := w.base.JoinPath("..", server.SignalPath)
-	signer, err := wire.NewSigner(wire.SignerConfig{KeyID: "PINTLE", Secret: "correct horse battery staple", Bases: []*url.URL{signals}})
+	signer, err := responseurl.NewSigner(responseurl.SignerConfig{KeyID: "PINTLE", Secret: "correct horse battery staple", Bases: []*url.URL{signals}})
 	w.must(err)
-	w.types, err = native.CloudFormation(native.Config{SignalURL: func(key wire.ResponseKey, region string) (string, error) {
-		return signer.Sign(signals, key, time.Now(), wire.SignOptions{Region: region})
+	w.types, err = native.CloudFormation(native.Config{SignalURL: func(key responseurl.ResponseKey, region string) (string, error) {
+		return signer.Sign(signals, key, time.Now(), responseurl.SignOptions{Region: region})
 	}})
 	w.must(err)
 	w.store, err = memory.New(memory.Config{})
@@ -191,8 +192,8 @@ func template(size string) string {
 // responseURL returns the response URL of a request.
 func (w *world) responseURL(r store.Request) string {
 	w.t.Helper()
-	key := wire.ResponseKey{StackID: r.Body.StackID, LogicalID: r.Logical, RequestID: r.ID}
-	signed, err := w.signer.Sign(w.base, key, time.Now(), wire.SignOptions{})
+	key := responseurl.ResponseKey{StackID: r.Body.StackID, LogicalID: r.Logical, RequestID: r.ID}
+	signed, err := w.signer.Sign(w.base, key, time.Now(), responseurl.SignOptions{})
 	w.must(err)
 	return signed
 }

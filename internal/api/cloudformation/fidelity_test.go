@@ -14,7 +14,7 @@ import (
 	"github.com/pintle-dev/pintle/internal/api/cloudformation"
 	"github.com/pintle-dev/pintle/internal/engine"
 	"github.com/pintle-dev/pintle/internal/engine/native"
-	"github.com/pintle-dev/pintle/wire"
+	"github.com/pintle-dev/pintle/internal/protocol/responseurl"
 )
 
 // fidelityRows are the rows of the table of intended differences in docs/api.md, with the tests that check both
@@ -73,7 +73,7 @@ func TestFidelityTable(t *testing.T) {
 // fidelities returns one world for each fidelity.
 func fidelities(t *testing.T) map[engine.Fidelity]*world {
 	t.Helper()
-	types, err := native.CloudFormation(native.Config{SignalURL: func(wire.ResponseKey, string) (string, error) { return "", nil }})
+	types, err := native.CloudFormation(native.Config{SignalURL: func(responseurl.ResponseKey, string) (string, error) { return "", nil }})
 	if err != nil {
 		t.Fatal(err)
 	}

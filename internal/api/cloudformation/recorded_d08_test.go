@@ -9,14 +9,14 @@ import (
 	"github.com/pintle-dev/pintle/internal/cloud/resources/aws"
 	"github.com/pintle-dev/pintle/internal/engine"
 	"github.com/pintle-dev/pintle/internal/engine/native"
-	"github.com/pintle-dev/pintle/wire"
+	"github.com/pintle-dev/pintle/internal/protocol/responseurl"
 )
 
 // TestRecordedD8 checks that Fn::GetAtt reads every readable property of a registry type, in addition to its
 // attributes.
 func TestRecordedD8(t *testing.T) {
 	types, err := native.CloudFormation(native.Config{
-		SignalURL: func(wire.ResponseKey, string) (string, error) { return "", nil }, More: aws.Types(aws.Config{}),
+		SignalURL: func(responseurl.ResponseKey, string) (string, error) { return "", nil }, More: aws.Types(aws.Config{}),
 	})
 	if err != nil {
 		t.Fatal(err)

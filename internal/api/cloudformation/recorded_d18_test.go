@@ -7,13 +7,13 @@ import (
 
 	"github.com/pintle-dev/pintle/internal/engine"
 	"github.com/pintle-dev/pintle/internal/engine/native"
-	"github.com/pintle-dev/pintle/wire"
+	"github.com/pintle-dev/pintle/internal/protocol/responseurl"
 )
 
 // TestRecordedD18 checks that CreateStack and CreateChangeSet reject a native type without a required property, because
 // AWS now validates early.
 func TestRecordedD18(t *testing.T) {
-	types, err := native.CloudFormation(native.Config{SignalURL: func(wire.ResponseKey, string) (string, error) { return "", nil }})
+	types, err := native.CloudFormation(native.Config{SignalURL: func(responseurl.ResponseKey, string) (string, error) { return "", nil }})
 	if err != nil {
 		t.Fatal(err)
 	}

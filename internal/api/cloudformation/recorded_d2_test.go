@@ -23,6 +23,7 @@ import (
 	"github.com/pintle-dev/pintle/internal/engine"
 	"github.com/pintle-dev/pintle/internal/engine/drift"
 	"github.com/pintle-dev/pintle/internal/engine/native"
+	"github.com/pintle-dev/pintle/internal/protocol/responseurl"
 	"github.com/pintle-dev/pintle/internal/provider/delivery"
 	"github.com/pintle-dev/pintle/internal/store"
 	"github.com/pintle-dev/pintle/internal/store/memory"
@@ -51,7 +52,7 @@ func newNatives(t *testing.T) *natives {
 	n.catalog, n.own = registry.New(rows), ssm.NewOwn(rows)
 	n.secrets = secretsmanager.New(n.catalog.Secrets, nil)
 	registry, err := native.CloudFormation(native.Config{
-		SignalURL: func(wire.ResponseKey, string) (string, error) { return "http://127.0.0.1:1/", nil },
+		SignalURL: func(responseurl.ResponseKey, string) (string, error) { return "http://127.0.0.1:1/", nil },
 		More:      aws.Types(aws.Config{Parameters: n.own, Secrets: n.secrets, Logs: noStreams{}, Catalog: n.catalog}),
 	})
 	n.must(err)

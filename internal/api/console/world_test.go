@@ -20,6 +20,7 @@ import (
 	"github.com/pintle-dev/pintle/internal/api/console"
 	"github.com/pintle-dev/pintle/internal/api/sigv4"
 	"github.com/pintle-dev/pintle/internal/engine"
+	"github.com/pintle-dev/pintle/internal/protocol/responseurl"
 	"github.com/pintle-dev/pintle/internal/server"
 	"github.com/pintle-dev/pintle/internal/store"
 	"github.com/pintle-dev/pintle/internal/store/memory"
@@ -100,7 +101,7 @@ func newWorld(t *testing.T, change func(*console.Config, *server.Config)) *world
 	w.url = "http://" + listener.Addr().String()
 	base, err := url.Parse(w.url + "/" + server.ResponsePath)
 	w.must(err)
-	signer, err := wire.NewSigner(wire.SignerConfig{KeyID: "PINTLE", Secret: "correct horse battery staple", Bases: []*url.URL{base}})
+	signer, err := responseurl.NewSigner(responseurl.SignerConfig{KeyID: "PINTLE", Secret: "correct horse battery staple", Bases: []*url.URL{base}})
 	w.must(err)
 	w.engine, err = engine.Open(w.ctx, engine.Config{Store: w.store, Alone: true, Dispatch: w.deliver})
 	w.must(err)

@@ -8,6 +8,7 @@ import (
 	"github.com/pintle-dev/pintle/internal/author/diagnosis"
 	"github.com/pintle-dev/pintle/internal/engine/native"
 	"github.com/pintle-dev/pintle/internal/language/template"
+	"github.com/pintle-dev/pintle/internal/protocol/statusreason"
 	"github.com/pintle-dev/pintle/wire"
 )
 
@@ -174,7 +175,7 @@ func of(first string) Fault {
 	switch {
 	case strings.HasPrefix(first, "Received response status [FAILED]"):
 		return answered
-	case strings.HasPrefix(first, wire.TextReturned):
+	case strings.HasPrefix(first, statusreason.Returned):
 		return returned
 	case strings.HasPrefix(first, "CloudFormation did not receive a response"):
 		return silent
@@ -198,7 +199,7 @@ func of(first string) Fault {
 		return nested
 	case hasPrefix(first, "WaitCondition ", "Received FAILURE signal", "Failed to receive "):
 		return signals
-	case strings.HasPrefix(first, wire.TextTokenChanged):
+	case strings.HasPrefix(first, statusreason.TokenChanged):
 		return tokenChanged
 	case hasPrefix(first, "Update to resource type", "Updates are not allowed for property"):
 		return notUpdatable

@@ -15,12 +15,13 @@ import (
 	"time"
 
 	"github.com/pintle-dev/pintle/internal/cloud/sns/notification"
+	"github.com/pintle-dev/pintle/internal/protocol/responseurl"
 	"github.com/pintle-dev/pintle/wire"
 )
 
 // newSigner returns a signer of CloudFormation response URLs below base.
-func newSigner(base *url.URL) (*wire.Signer, error) {
-	return wire.NewSigner(wire.SignerConfig{KeyID: "AKIATRIAL", Secret: rand.Text(), Bases: []*url.URL{base}})
+func newSigner(base *url.URL) (*responseurl.Signer, error) {
+	return responseurl.NewSigner(responseurl.SignerConfig{KeyID: "AKIATRIAL", Secret: rand.Text(), Bases: []*url.URL{base}})
 }
 
 // address makes the response URLs of an exchange.
@@ -30,7 +31,7 @@ func (s *Session) address(e *exchange) (err error) {
 		s.addressROS(e)
 		return nil
 	}
-	if r.ResponseURL, err = s.signer.Sign(s.responses(), r.Key(), time.Now(), wire.SignOptions{}); err != nil {
+	if r.ResponseURL, err = s.signer.Sign(s.responses(), responseurl.KeyOf(*r), time.Now(), responseurl.SignOptions{}); err != nil {
 		return fmt.Errorf("response URL: %w", err)
 	}
 	u, err := url.Parse(r.ResponseURL)
@@ -162,8 +163,8 @@ func (s *Session) admit(e *exchange, r *http.Request) *refusal {
 		return &refusal{status: http.StatusMethodNotAllowed, code: "MethodNotAllowed", message: "MethodNotAllowed"}
 	}
 	key, err := s.signer.Verify(r, time.Now())
-	if err == nil && (e == nil || key != e.order.Request.Key()) {
-		err = &wire.AccessError{Code: "NoSuchKey", Message: "The specified key does not exist."}
+	if err == nil && (e == nil || key != responseurl.KeyOf(e.order.Request)) {
+		err = &responseurl.AccessError{Code: "NoSuchKey", Message: "The specified key does not exist."}
 	}
 	switch {
 	case err != nil:
@@ -177,7 +178,7 @@ func (s *Session) admit(e *exchange, r *http.Request) *refusal {
 func (r *refusal) write(w http.ResponseWriter, ros bool) {
 	switch {
 	case r.access != nil:
-		wire.WriteError(w, r.access)
+		responseurl.WriteError(w, r.access)
 	case ros:
 		if r.status == http.StatusMethodNotAllowed {
 			w.Header().Set("Allow", http.MethodPost)

@@ -16,6 +16,7 @@ import (
 
 	"github.com/pintle-dev/pintle/internal/base/loopbacktls"
 	"github.com/pintle-dev/pintle/internal/cloud/sns/notification"
+	"github.com/pintle-dev/pintle/internal/protocol/responseurl"
 	"github.com/pintle-dev/pintle/internal/provider/cdkframework"
 	"github.com/pintle-dev/pintle/internal/provider/local"
 	"github.com/pintle-dev/pintle/wire"
@@ -50,7 +51,7 @@ type SessionConfig struct {
 type Session struct {
 	config  SessionConfig
 	runtime *local.Runtime // nil if no process is ours
-	signer  *wire.Signer
+	signer  *responseurl.Signer
 	// notifications signs the notifications of a topic, and serves the certificate.
 	notifications *notification.Signer
 	base          *url.URL

@@ -18,9 +18,9 @@ import (
 	"github.com/pintle-dev/pintle/internal/dev/forwardtest"
 	"github.com/pintle-dev/pintle/internal/engine"
 	"github.com/pintle-dev/pintle/internal/engine/native"
+	"github.com/pintle-dev/pintle/internal/protocol/responseurl"
 	"github.com/pintle-dev/pintle/internal/store"
 	"github.com/pintle-dev/pintle/internal/store/memory"
-	"github.com/pintle-dev/pintle/wire"
 )
 
 const region = "us-east-1"
@@ -150,7 +150,7 @@ func (w *world) newTypes() *native.Registry {
 		w.must(f.Verify(w.t.Context(), region))
 	}
 	types, err := native.CloudFormation(native.Config{
-		SignalURL: func(wire.ResponseKey, string) (string, error) { return "http://127.0.0.1:1/", nil }, Forward: f,
+		SignalURL: func(responseurl.ResponseKey, string) (string, error) { return "http://127.0.0.1:1/", nil }, Forward: f,
 	})
 	w.must(err)
 	return types

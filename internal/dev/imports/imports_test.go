@@ -27,7 +27,7 @@ const (
 // the root package.
 var tiers = [][]string{
 	{"internal/base"},
-	{"internal/language", "wire"},
+	{"internal/language", "internal/protocol", "wire"},
 	{".", "awscall", "awslambda", "cdkprovider", "pintletest", "statemachine", "waiter"},
 	{"internal/store"},
 	{"internal/engine"},

@@ -17,6 +17,7 @@ import (
 	"github.com/pintle-dev/pintle/internal/api/sigv4"
 	"github.com/pintle-dev/pintle/internal/engine"
 	"github.com/pintle-dev/pintle/internal/engine/native"
+	"github.com/pintle-dev/pintle/internal/protocol/responseurl"
 	"github.com/pintle-dev/pintle/internal/provider/delivery"
 	"github.com/pintle-dev/pintle/internal/server"
 	"github.com/pintle-dev/pintle/internal/store"
@@ -65,7 +66,9 @@ func configure(settings []string, e *engine.Config, d *delivery.Config) error {
 		case "unknown-types": // record: types without a provider are only recorded
 			e.UnknownTypes = engine.UnknownTypes(text)
 			e.Native, err = native.CloudFormation(native.Config{
-				SignalURL: func(wire.ResponseKey, string) (string, error) { return "", errors.New("no resource waits for signals") },
+				SignalURL: func(responseurl.ResponseKey, string) (string, error) {
+					return "", errors.New("no resource waits for signals")
+				},
 			})
 			d.Native = e.Native
 		default:
@@ -93,7 +96,7 @@ func newWorld(t *testing.T, settings []string) *world {
 	w.url = "http://" + listener.Addr().String()
 	base, err := url.Parse(w.url + "/" + server.ResponsePath)
 	must(err)
-	signer, err := wire.NewSigner(wire.SignerConfig{KeyID: "PINTLE", Secret: "correct horse battery staple", Bases: []*url.URL{base}})
+	signer, err := responseurl.NewSigner(responseurl.SignerConfig{KeyID: "PINTLE", Secret: "correct horse battery staple", Bases: []*url.URL{base}})
 	must(err)
 	keys, err := store.NewKeys(store.Key{ID: "a", Secret: bytes.Repeat([]byte{'a'}, store.KeySize)})
 	must(err)
@@ -117,8 +120,8 @@ func newWorld(t *testing.T, settings []string) *world {
 			return w.engine.Report(ctx, id, reported(o))
 		},
 		ResponseURL: func(r store.Request) (string, error) {
-			key := wire.ResponseKey{StackID: r.Body.StackID, LogicalID: r.Logical, RequestID: r.ID}
-			return signer.Sign(base, key, time.Now(), wire.SignOptions{})
+			key := responseurl.ResponseKey{StackID: r.Body.StackID, LogicalID: r.Logical, RequestID: r.ID}
+			return signer.Sign(base, key, time.Now(), responseurl.SignOptions{})
 		},
 		WebhookSecret: []byte("correct horse battery staple"), AllowPrivate: true, Log: log,
 	}

@@ -8,6 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/pintle-dev/pintle/internal/engine/native"
+	"github.com/pintle-dev/pintle/internal/protocol/responseurl"
 	"github.com/pintle-dev/pintle/internal/store"
 	"github.com/pintle-dev/pintle/internal/store/memory"
 	"github.com/pintle-dev/pintle/wire"
@@ -20,7 +21,7 @@ func TestMacro(t *testing.T) {
 	}
 	t.Cleanup(func() { _ = names.Close() })
 	types, err := native.CloudFormation(native.Config{
-		Names: names, SignalURL: func(wire.ResponseKey, string) (string, error) { return "", nil },
+		Names: names, SignalURL: func(responseurl.ResponseKey, string) (string, error) { return "", nil },
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -23,6 +23,7 @@ import (
 
 	"github.com/pintle-dev/pintle/internal/base/panics"
 	"github.com/pintle-dev/pintle/internal/language/value"
+	"github.com/pintle-dev/pintle/internal/protocol/responseurl"
 	"github.com/pintle-dev/pintle/internal/store"
 	"github.com/pintle-dev/pintle/wire"
 )
@@ -126,10 +127,10 @@ func New(types ...Type) (*Registry, error) {
 // Config has the dependencies of the types of [CloudFormation].
 type Config struct {
 	// SignalURL returns a presigned URL that accepts signals for key of a stack in the region. Required.
-	SignalURL func(key wire.ResponseKey, region string) (string, error)
+	SignalURL func(key responseurl.ResponseKey, region string) (string, error)
 	// ROSSignalURL returns a presigned URL that accepts signals for key of a ROS stack with that name. Nil means
 	// none.
-	ROSSignalURL func(key wire.ResponseKey, stackName string) (string, error)
+	ROSSignalURL func(key responseurl.ResponseKey, stackName string) (string, error)
 	// Template returns the text of a template by its URL. The error's text is for people. An error that wraps
 	// [ErrAgain] is retried. Nil fetches none.
 	Template func(ctx context.Context, url string) (string, error)

@@ -12,6 +12,7 @@ import (
 
 	"github.com/pintle-dev/pintle/internal/engine/native"
 	"github.com/pintle-dev/pintle/internal/language/value"
+	"github.com/pintle-dev/pintle/internal/protocol/responseurl"
 	"github.com/pintle-dev/pintle/internal/store"
 	"github.com/pintle-dev/pintle/wire"
 )
@@ -20,7 +21,7 @@ const stackID = wire.StackID("arn:aws:cloudformation:eu-west-1:123456789012:stac
 
 func registry(t testing.TB) *native.Registry {
 	t.Helper()
-	types, err := native.CloudFormation(native.Config{SignalURL: func(key wire.ResponseKey, region string) (string, error) {
+	types, err := native.CloudFormation(native.Config{SignalURL: func(key responseurl.ResponseKey, region string) (string, error) {
 		if key.LogicalID == "Bad" {
 			return "", errors.New("no such host")
 		}
@@ -384,7 +385,7 @@ func TestKeep(t *testing.T) {
 	var kept []string
 	failure := errors.New("the store is full")
 	types, err := native.CloudFormation(native.Config{
-		SignalURL: func(wire.ResponseKey, string) (string, error) { return "", nil },
+		SignalURL: func(responseurl.ResponseKey, string) (string, error) { return "", nil },
 		Keep: func(_ context.Context, r *store.Request, id wire.PhysicalID) error {
 			kept = append(kept, string(r.Type)+" "+r.Body.ResourceType+" "+string(id))
 			return failure

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/pintle-dev/pintle/internal/language/value"
+	"github.com/pintle-dev/pintle/internal/protocol/responseurl"
 	"github.com/pintle-dev/pintle/internal/store"
 	"github.com/pintle-dev/pintle/wire"
 )
@@ -22,7 +23,7 @@ const ROSWaitConditionHandle = "ALIYUN::ROS::WaitConditionHandle"
 //
 // Source: ROS, ALIYUN::ROS::WaitConditionHandle; package ros-cdk-ros 1.11.0.
 type rosHandle struct {
-	signalURL func(key wire.ResponseKey, stackName string) (string, error)
+	signalURL func(key responseurl.ResponseKey, stackName string) (string, error)
 }
 
 var rosHandleSchema = Schema{
@@ -48,7 +49,7 @@ func (rosHandle) Declare(d Declaration) (Wanted, error) {
 
 // Serve implements [Type]. Every Create and Update signs a new URL. Earlier URLs stay valid until they expire.
 func (t rosHandle) Serve(_ context.Context, r *store.Request) (Result, error) {
-	key := wire.ResponseKey{StackID: r.Body.StackID, LogicalID: r.Logical, RequestID: r.ID}
+	key := responseurl.ResponseKey{StackID: r.Body.StackID, LogicalID: r.Logical, RequestID: r.ID}
 	switch r.Type {
 	case wire.Create:
 	case wire.Update:
@@ -67,8 +68,8 @@ func (t rosHandle) Serve(_ context.Context, r *store.Request) (Result, error) {
 }
 
 // ROSHandleKey returns the key in the physical ID of a ROS handle, false if the text is not one.
-func ROSHandleKey(id string) (wire.ResponseKey, bool) {
-	key, err := wire.ParseResponseKey(id)
+func ROSHandleKey(id string) (responseurl.ResponseKey, bool) {
+	key, err := responseurl.ParseResponseKey(id)
 	return key, err == nil
 }
 

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/pintle-dev/pintle/internal/language/value"
+	"github.com/pintle-dev/pintle/internal/protocol/responseurl"
 	"github.com/pintle-dev/pintle/internal/store"
 	"github.com/pintle-dev/pintle/wire"
 )
@@ -17,7 +18,7 @@ import (
 // Anyone who knows the URL can signal, so the value of Ref is a secret. The physical ID is the URL without its
 // signature.
 type waitConditionHandle struct {
-	signalURL func(key wire.ResponseKey, region string) (string, error)
+	signalURL func(key responseurl.ResponseKey, region string) (string, error)
 }
 
 // WaitConditionHandle is the name of the type whose resources accept signals at a URL.
@@ -33,7 +34,7 @@ func (t waitConditionHandle) Serve(_ context.Context, r *store.Request) (Result,
 	if r.Type != wire.Create {
 		return Result{}, nil
 	}
-	key := wire.ResponseKey{StackID: r.Body.StackID, LogicalID: r.Logical, RequestID: r.ID}
+	key := responseurl.ResponseKey{StackID: r.Body.StackID, LogicalID: r.Logical, RequestID: r.ID}
 	signed, err := t.signalURL(key, r.Body.Region)
 	if err != nil {
 		return Result{}, fmt.Errorf("make the URL of the handle: %w", err)
@@ -43,15 +44,15 @@ func (t waitConditionHandle) Serve(_ context.Context, r *store.Request) (Result,
 }
 
 // handleKey returns the key in the URL of a handle.
-func handleKey(text string) (wire.ResponseKey, bool) {
+func handleKey(text string) (responseurl.ResponseKey, bool) {
 	u, err := url.Parse(text)
 	if err != nil {
-		return wire.ResponseKey{}, false
+		return responseurl.ResponseKey{}, false
 	}
 	at := strings.LastIndex(u.Path, "/arn:") // start of the stack's ARN, behind the path of the server
 	if at < 0 {
-		return wire.ResponseKey{}, false
+		return responseurl.ResponseKey{}, false
 	}
-	key, err := wire.ParseResponseKey(u.Path[at+1:])
+	key, err := responseurl.ParseResponseKey(u.Path[at+1:])
 	return key, err == nil
 }

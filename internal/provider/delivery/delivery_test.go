@@ -17,6 +17,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/pintle-dev/pintle/internal/language/value"
+	"github.com/pintle-dev/pintle/internal/protocol/responseurl"
 	"github.com/pintle-dev/pintle/internal/provider/delivery"
 	"github.com/pintle-dev/pintle/internal/store"
 	"github.com/pintle-dev/pintle/wire"
@@ -111,7 +112,7 @@ func start(t *testing.T, change func(*delivery.Config, *world)) *world {
 	if err != nil {
 		t.Fatal(err)
 	}
-	signer, err := wire.NewSigner(wire.SignerConfig{KeyID: "AKIDEXAMPLE", Secret: "0123456789abcdef", Bases: []*url.URL{base}})
+	signer, err := responseurl.NewSigner(responseurl.SignerConfig{KeyID: "AKIDEXAMPLE", Secret: "0123456789abcdef", Bases: []*url.URL{base}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -131,8 +132,8 @@ func start(t *testing.T, change func(*delivery.Config, *world)) *world {
 			return nil
 		},
 		ResponseURL: func(r store.Request) (string, error) {
-			key := wire.ResponseKey{StackID: r.Body.StackID, LogicalID: r.Logical, RequestID: r.ID}
-			return signer.Sign(base, key, time.Now(), wire.SignOptions{})
+			key := responseurl.ResponseKey{StackID: r.Body.StackID, LogicalID: r.Logical, RequestID: r.ID}
+			return signer.Sign(base, key, time.Now(), responseurl.SignOptions{})
 		},
 		WebhookSecret: []byte(secret),
 		AllowPrivate:  true,

@@ -17,6 +17,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/pintle-dev/pintle/internal/language/value"
+	"github.com/pintle-dev/pintle/internal/protocol/responseurl"
 	"github.com/pintle-dev/pintle/internal/provider/bootstrap"
 	"github.com/pintle-dev/pintle/internal/provider/delivery"
 	"github.com/pintle-dev/pintle/internal/provider/local"
@@ -77,13 +78,13 @@ func startROS(t *testing.T, base string, change func(*delivery.Config, *world)) 
 	if err != nil {
 		t.Fatal(err)
 	}
-	signer, err := wire.NewROSSigner([]byte(secret))
+	signer, err := responseurl.NewROSSigner([]byte(secret))
 	if err != nil {
 		t.Fatal(err)
 	}
 	return start(t, func(c *delivery.Config, w *world) {
 		c.ResponseURL = func(r store.Request) (string, error) {
-			key := wire.ResponseKey{StackID: r.Body.StackID, LogicalID: r.Logical, RequestID: r.ID}
+			key := responseurl.ResponseKey{StackID: r.Body.StackID, LogicalID: r.Logical, RequestID: r.ID}
 			return signer.Sign(at, key, r.Body.StackName, time.Now(), time.Hour)
 		}
 		if change != nil {

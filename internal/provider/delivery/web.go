@@ -19,6 +19,7 @@ import (
 	"github.com/pintle-dev/pintle/internal/base/guard"
 	"github.com/pintle-dev/pintle/internal/base/trace"
 	"github.com/pintle-dev/pintle/internal/language/value"
+	"github.com/pintle-dev/pintle/internal/protocol/statusreason"
 	"github.com/pintle-dev/pintle/internal/store"
 	"github.com/pintle-dev/pintle/wire"
 )
@@ -110,9 +111,9 @@ func (rt *router) newPost(s *send, hide *redactor, target string, trusted bool) 
 		case isROS(r):
 			return fmt.Sprintf("%s: no response within %s", p.name(), r.Body.Timeout)
 		case rt.config.FidelityAWS:
-			return wire.TimeoutText(r.ID)
+			return statusreason.TimedOut(r.ID)
 		}
-		return wire.TimeoutText(r.ID) + fmt.Sprintf(" (%s: no response within %s)", p.name(), r.Body.Timeout)
+		return statusreason.TimedOut(r.ID) + fmt.Sprintf(" (%s: no response within %s)", p.name(), r.Body.Timeout)
 	}
 	if trusted {
 		p.client = rt.web.open

@@ -19,6 +19,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/pintle-dev/pintle/internal/language/value"
+	"github.com/pintle-dev/pintle/internal/protocol/statusreason"
 	"github.com/pintle-dev/pintle/internal/provider/delivery"
 	"github.com/pintle-dev/pintle/internal/store"
 	"github.com/pintle-dev/pintle/wire"
@@ -187,7 +188,7 @@ func TestWebSilenceEndsWithTheRequest(t *testing.T) {
 		r := request("a", 1, server.URL)
 		r.Body.Timeout = 100 * time.Millisecond
 		w.Dispatch([]store.Request{r})
-		want := wire.TimeoutText("a")
+		want := statusreason.TimedOut("a")
 		if !fidelity {
 			want += " (POST " + server.URL + ": no response within 100ms)"
 		}

@@ -22,13 +22,13 @@ import (
 	"github.com/pintle-dev/pintle/internal/engine"
 	"github.com/pintle-dev/pintle/internal/engine/drift"
 	"github.com/pintle-dev/pintle/internal/engine/native"
+	"github.com/pintle-dev/pintle/internal/protocol/responseurl"
 	"github.com/pintle-dev/pintle/internal/provider/local"
 	"github.com/pintle-dev/pintle/internal/server"
 	"github.com/pintle-dev/pintle/internal/store"
 	"github.com/pintle-dev/pintle/internal/store/maintenance"
 	"github.com/pintle-dev/pintle/internal/store/postgres"
 	"github.com/pintle-dev/pintle/internal/store/sqlite"
-	"github.com/pintle-dev/pintle/wire"
 )
 
 // builder opens the parts of a node, in the order in which they need each other.
@@ -38,8 +38,8 @@ type builder struct {
 	root store.Root
 	base *url.URL // under which providers reach this node
 	// signer and ros sign response URLs; signals and rosSignals sign URLs of wait conditions.
-	signer, signals *wire.Signer
-	ros, rosSignals *wire.ROSSigner
+	signer, signals *responseurl.Signer
+	ros, rosSignals *responseurl.ROSSigner
 	types           *native.Registry
 	door            server.Config // of the server, as far as it is known
 }
@@ -203,10 +203,10 @@ func (b *builder) openSigners(context.Context) (err error) {
 	if b.signals, err = newSigner(b.root, b.base.JoinPath(server.SignalPath)); err != nil {
 		return err
 	}
-	if b.ros, err = wire.NewROSSigner(b.root.Derive("ROS response URL")); err != nil {
+	if b.ros, err = responseurl.NewROSSigner(b.root.Derive("ROS response URL")); err != nil {
 		return err
 	}
-	b.rosSignals, err = wire.NewROSSigner(b.root.Derive("ROS signal URL"))
+	b.rosSignals, err = responseurl.NewROSSigner(b.root.Derive("ROS signal URL"))
 	return err
 }
 

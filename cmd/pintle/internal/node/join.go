@@ -16,6 +16,7 @@ import (
 	"github.com/pintle-dev/pintle/internal/cloud/sns"
 	"github.com/pintle-dev/pintle/internal/engine"
 	"github.com/pintle-dev/pintle/internal/engine/native"
+	"github.com/pintle-dev/pintle/internal/protocol/responseurl"
 	"github.com/pintle-dev/pintle/internal/provider/bootstrap"
 	"github.com/pintle-dev/pintle/internal/provider/builtin"
 	"github.com/pintle-dev/pintle/internal/provider/delivery"
@@ -102,8 +103,8 @@ func (n *Node) settled(id wire.RequestID, answered bool) {
 }
 
 // newSigner returns a signer of URLs below one base. Signers of different bases know nothing of each other's URLs.
-func newSigner(root store.Root, base *url.URL) (*wire.Signer, error) {
-	return wire.NewSigner(wire.SignerConfig{
+func newSigner(root store.Root, base *url.URL) (*responseurl.Signer, error) {
+	return responseurl.NewSigner(responseurl.SignerConfig{
 		KeyID:  "AKIA" + strings.ToUpper(hex.EncodeToString(root.Derive("response URL id")[:8])),
 		Secret: hex.EncodeToString(root.Derive("response URL")),
 		Bases:  []*url.URL{base},
@@ -119,11 +120,11 @@ func (b *builder) nativeTypes() (*native.Registry, error) {
 		Names: b.store, More: b.cloudTypes(),
 		Off: b.cloudOff(), Keep: b.keepRecorded(), Forward: b.forwarding(),
 		CheckImport: func(ctx context.Context, r *store.Request) error { return b.engine.CheckRecordedImport(ctx, r) },
-		SignalURL: func(key wire.ResponseKey, region string) (string, error) {
-			return b.signals.Sign(b.base.JoinPath(server.SignalPath), key, time.Now(), wire.SignOptions{Region: region, Expires: signalLife})
+		SignalURL: func(key responseurl.ResponseKey, region string) (string, error) {
+			return b.signals.Sign(b.base.JoinPath(server.SignalPath), key, time.Now(), responseurl.SignOptions{Region: region, Expires: signalLife})
 		},
-		ROSSignalURL: func(key wire.ResponseKey, stackName string) (string, error) {
-			return b.rosSignals.Sign(b.base.JoinPath(server.ROSSignalPath), key, stackName, time.Now(), wire.MaxURLLife)
+		ROSSignalURL: func(key responseurl.ResponseKey, stackName string) (string, error) {
+			return b.rosSignals.Sign(b.base.JoinPath(server.ROSSignalPath), key, stackName, time.Now(), responseurl.MaxURLLife)
 		},
 		Template: b.texts.Template,
 		Nest: func(
@@ -153,12 +154,12 @@ func (b *builder) openDelivery(context.Context) (err error) {
 		Node:   b.engine.Node,
 		Report: b.report,
 		ResponseURL: func(r store.Request) (string, error) {
-			key := wire.ResponseKey{StackID: r.Body.StackID, LogicalID: r.Logical, RequestID: r.ID}
-			life := min(max(wire.DefaultURLLife, r.Body.Timeout+time.Hour), wire.MaxURLLife).Truncate(time.Second)
+			key := responseurl.ResponseKey{StackID: r.Body.StackID, LogicalID: r.Logical, RequestID: r.ID}
+			life := min(max(responseurl.DefaultURLLife, r.Body.Timeout+time.Hour), responseurl.MaxURLLife).Truncate(time.Second)
 			if r.Body.Dialect == wire.ROS.String() {
 				return b.ros.Sign(b.base.JoinPath(server.ROSResponsePath), key, r.Body.StackName, time.Now(), life)
 			}
-			return b.signer.Sign(b.base.JoinPath(server.ResponsePath), key, time.Now(), wire.SignOptions{Region: r.Body.Region, Expires: life})
+			return b.signer.Sign(b.base.JoinPath(server.ResponsePath), key, time.Now(), responseurl.SignOptions{Region: r.Body.Region, Expires: life})
 		},
 		ROSResponse:   b.config.ROSResponse,
 		ROSBase64:     b.config.ROSBase64,

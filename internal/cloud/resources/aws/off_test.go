@@ -8,6 +8,7 @@ import (
 	"github.com/pintle-dev/pintle/internal/cloud/resources/aws"
 	"github.com/pintle-dev/pintle/internal/engine"
 	"github.com/pintle-dev/pintle/internal/engine/native"
+	"github.com/pintle-dev/pintle/internal/protocol/responseurl"
 	"github.com/pintle-dev/pintle/internal/store"
 	"github.com/pintle-dev/pintle/wire"
 )
@@ -16,7 +17,7 @@ import (
 func (w *world) off(recording bool) *native.Registry {
 	w.t.Helper()
 	types, err := native.CloudFormation(native.Config{
-		SignalURL: func(wire.ResponseKey, string) (string, error) { return "http://127.0.0.1:1/", nil },
+		SignalURL: func(responseurl.ResponseKey, string) (string, error) { return "http://127.0.0.1:1/", nil },
 		Off:       aws.Off(w.catalog, recording),
 	})
 	w.must(err)

@@ -26,10 +26,10 @@ import (
 	"github.com/pintle-dev/pintle/internal/engine/asl"
 	"github.com/pintle-dev/pintle/internal/engine/native"
 	"github.com/pintle-dev/pintle/internal/language/value"
+	"github.com/pintle-dev/pintle/internal/protocol/responseurl"
 	"github.com/pintle-dev/pintle/internal/provider/local"
 	"github.com/pintle-dev/pintle/internal/store"
 	"github.com/pintle-dev/pintle/internal/store/memory"
-	"github.com/pintle-dev/pintle/wire"
 )
 
 const (
@@ -96,7 +96,7 @@ func newWorld(t *testing.T) *world {
 	must(err)
 	w.functions = newFunctions(w)
 	w.types, err = native.CloudFormation(native.Config{
-		SignalURL: func(wire.ResponseKey, string) (string, error) { return "http://127.0.0.1:1/", nil },
+		SignalURL: func(responseurl.ResponseKey, string) (string, error) { return "http://127.0.0.1:1/", nil },
 		More: aws.Types(aws.Config{
 			Now:       func() time.Time { return w.now },
 			Functions: w.functions, Topics: w.topics, Rules: w.rules, Objects: w.objects, Parameters: w.own, Executions: w, Logs: w, Notifications: w, Catalog: w.catalog,

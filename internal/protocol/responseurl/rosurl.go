@@ -1,4 +1,4 @@
-package wire
+package responseurl
 
 import (
 	"crypto/hmac"
@@ -11,6 +11,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/pintle-dev/pintle/wire"
 )
 
 // rosQuery lists the parameters of a response URL of ROS in order. The signature covers all of them and comes last.
@@ -97,7 +99,7 @@ func (s *ROSSigner) Verify(r *http.Request, now time.Time) (ResponseKey, error) 
 		}
 	}
 	return ResponseKey{
-		StackID: StackID(query.Get("stackid")), LogicalID: LogicalID(query.Get("resource")), RequestID: RequestID(query.Get("requestid")),
+		StackID: wire.StackID(query.Get("stackid")), LogicalID: wire.LogicalID(query.Get("resource")), RequestID: wire.RequestID(query.Get("requestid")),
 	}, nil
 }
 

@@ -1,9 +1,11 @@
-package wire
+package responseurl
 
 import (
 	"errors"
 	"fmt"
 	"strings"
+
+	"github.com/pintle-dev/pintle/wire"
 )
 
 // maxKey is the length of the longest object key of S3 in bytes.
@@ -11,9 +13,9 @@ const maxKey = 1024
 
 // ResponseKey identifies the one request that can be answered at a response URL.
 type ResponseKey struct {
-	StackID   StackID
-	LogicalID LogicalID
-	RequestID RequestID
+	StackID   wire.StackID
+	LogicalID wire.LogicalID
+	RequestID wire.RequestID
 }
 
 // ParseResponseKey parses the result of [ResponseKey.String].
@@ -22,8 +24,13 @@ func ParseResponseKey(text string) (ResponseKey, error) {
 	if len(parts) != 3 {
 		return ResponseKey{}, fmt.Errorf("response key has %d parts, want STACK|RESOURCE|REQUEST", len(parts))
 	}
-	k := ResponseKey{StackID(parts[0]), LogicalID(parts[1]), RequestID(parts[2])}
+	k := ResponseKey{wire.StackID(parts[0]), wire.LogicalID(parts[1]), wire.RequestID(parts[2])}
 	return k, k.check()
+}
+
+// KeyOf returns the key in the response URL of a request.
+func KeyOf(r wire.Request) ResponseKey {
+	return ResponseKey{StackID: r.StackID, LogicalID: r.LogicalResourceID, RequestID: r.RequestID}
 }
 
 // String returns the S3 object key of the response: the three IDs joined by "|".
@@ -49,4 +56,15 @@ func (k ResponseKey) check() error {
 		}
 	}
 	return nil
+}
+
+// isName reports whether text holds only ASCII letters, digits and the allowed characters.
+func isName(text, allowed string) bool {
+	for _, c := range text {
+		alphanumeric := c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9'
+		if !alphanumeric && !strings.ContainsRune(allowed, c) {
+			return false
+		}
+	}
+	return true
 }

@@ -1,4 +1,4 @@
-package wire_test
+package responseurl_test
 
 import (
 	"encoding/xml"
@@ -11,13 +11,14 @@ import (
 	"testing"
 	"time"
 
+	"github.com/pintle-dev/pintle/internal/protocol/responseurl"
 	"github.com/pintle-dev/pintle/wire"
 )
 
 const secret = "wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY"
 
 var (
-	siteKey = wire.ResponseKey{
+	siteKey = responseurl.ResponseKey{
 		StackID:   "arn:aws:cloudformation:eu-west-1:123456789012:stack/web/5f1a",
 		LogicalID: "Site", RequestID: "0b6b0a2e-5a5e-4b57-9f0a-000000000001",
 	}
@@ -33,13 +34,13 @@ func parseURL(t testing.TB, text string) *url.URL {
 	return u
 }
 
-func newSigner(t testing.TB, bases ...string) *wire.Signer {
+func newSigner(t testing.TB, bases ...string) *responseurl.Signer {
 	t.Helper()
-	c := wire.SignerConfig{KeyID: "PINTLEKEY1", Secret: secret}
+	c := responseurl.SignerConfig{KeyID: "PINTLEKEY1", Secret: secret}
 	for _, base := range bases {
 		c.Bases = append(c.Bases, parseURL(t, base))
 	}
-	s, err := wire.NewSigner(c)
+	s, err := responseurl.NewSigner(c)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -58,7 +59,7 @@ func arrive(t testing.TB, method, target, host string) *http.Request {
 
 func TestSign(t *testing.T) {
 	s := newSigner(t, "http://127.0.0.1:4600/response")
-	got, err := s.Sign(parseURL(t, "http://127.0.0.1:4600/response"), siteKey, now, wire.SignOptions{})
+	got, err := s.Sign(parseURL(t, "http://127.0.0.1:4600/response"), siteKey, now, responseurl.SignOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -76,7 +77,7 @@ func TestVerify(t *testing.T) {
 	const direct = "http://127.0.0.1:4600/response"
 	const public = "https://Pintle.example:443/engine/response"
 	s := newSigner(t, direct, public)
-	sign := func(base string, o wire.SignOptions) string {
+	sign := func(base string, o responseurl.SignOptions) string {
 		signed, err := s.Sign(parseURL(t, base), siteKey, now, o)
 		if err != nil {
 			t.Fatal(err)
@@ -84,7 +85,7 @@ func TestVerify(t *testing.T) {
 		_, rest, _ := strings.Cut(signed, "://")
 		return rest[strings.IndexByte(rest, '/'):]
 	}
-	plain := sign(direct, wire.SignOptions{})
+	plain := sign(direct, responseurl.SignOptions{})
 	for _, tt := range []struct {
 		name, method, target, host string
 		at                         time.Duration
@@ -96,10 +97,10 @@ func TestVerify(t *testing.T) {
 		{"path in lower case hex", "PUT", strings.NewReplacer("%3A", "%3a", "%7C", "%7c").Replace(plain), "127.0.0.1:4600", 0, ""},
 		{"query decoded by the client", "PUT", strings.ReplaceAll(plain, "%2F", "/"), "127.0.0.1:4600", 0, ""},
 		{"host changed by a proxy", "PUT", plain, "backend:80", 0, ""},
-		{"public", "PUT", sign(public, wire.SignOptions{}), "pintle.example", 0, ""},
-		{"prefix removed by a proxy", "PUT", strings.TrimPrefix(sign(public, wire.SignOptions{}), "/engine"), "backend", 0, ""},
-		{"by a host not in the bases", "PUT", sign("http://other:1/response", wire.SignOptions{}), "OTHER:1", 0, ""},
-		{"POST signed", "POST", sign(direct, wire.SignOptions{Method: "POST"}), "127.0.0.1:4600", 0, ""},
+		{"public", "PUT", sign(public, responseurl.SignOptions{}), "pintle.example", 0, ""},
+		{"prefix removed by a proxy", "PUT", strings.TrimPrefix(sign(public, responseurl.SignOptions{}), "/engine"), "backend", 0, ""},
+		{"by a host not in the bases", "PUT", sign("http://other:1/response", responseurl.SignOptions{}), "OTHER:1", 0, ""},
+		{"POST signed", "POST", sign(direct, responseurl.SignOptions{Method: "POST"}), "127.0.0.1:4600", 0, ""},
 		{"clock of the signer ahead", "PUT", plain, "127.0.0.1:4600", -10 * time.Minute, ""},
 
 		{"expired", "PUT", plain, "127.0.0.1:4600", 2*time.Hour + time.Second, "AccessDenied"},
@@ -128,7 +129,7 @@ func TestVerify(t *testing.T) {
 			}
 			continue
 		}
-		var access *wire.AccessError
+		var access *responseurl.AccessError
 		if !errors.As(err, &access) || access.Code != tt.code {
 			t.Errorf("%s: error %v, want %s", tt.name, err, tt.code)
 		}
@@ -137,11 +138,11 @@ func TestVerify(t *testing.T) {
 
 // Sends a signed request by net/http to a real server, which verifies it.
 func TestVerifyOverTheWire(t *testing.T) {
-	var signer *wire.Signer
+	var signer *responseurl.Signer
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		key, err := signer.Verify(r, now)
 		if err != nil {
-			wire.WriteError(w, err)
+			responseurl.WriteError(w, err)
 			return
 		}
 		fmt.Fprint(w, key)
@@ -149,7 +150,7 @@ func TestVerifyOverTheWire(t *testing.T) {
 	defer server.Close()
 	base := server.URL + "/response"
 	signer = newSigner(t, base)
-	signed, err := signer.Sign(parseURL(t, base), siteKey, now, wire.SignOptions{})
+	signed, err := signer.Sign(parseURL(t, base), siteKey, now, responseurl.SignOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -176,7 +177,7 @@ func TestVerifyOverTheWire(t *testing.T) {
 }
 
 func TestWriteError(t *testing.T) {
-	expired := &wire.AccessError{Code: "AccessDenied", Message: "Request has expired", Expires: now, ServerTime: now.Add(time.Second)}
+	expired := &responseurl.AccessError{Code: "AccessDenied", Message: "Request has expired", Expires: now, ServerTime: now.Add(time.Second)}
 	for _, tt := range []struct {
 		err    error
 		status int
@@ -184,13 +185,13 @@ func TestWriteError(t *testing.T) {
 	}{
 		{fmt.Errorf("answer: %w", expired), 403, "<Error><Code>AccessDenied</Code><Message>Request has expired</Message>" +
 			"<Expires>2026-11-21T12:00:00Z</Expires><ServerTime>2026-11-21T12:00:01Z</ServerTime></Error>"},
-		{&wire.AccessError{Code: "AuthorizationQueryParametersError", Message: "a<b"}, 400,
+		{&responseurl.AccessError{Code: "AuthorizationQueryParametersError", Message: "a<b"}, 400,
 			"<Error><Code>AuthorizationQueryParametersError</Code><Message>a&lt;b</Message></Error>"},
 		{errors.New("disk on fire"), 500, "<Error><Code>InternalError</Code>" +
 			"<Message>We encountered an internal error. Please try again.</Message></Error>"},
 	} {
 		w := httptest.NewRecorder()
-		wire.WriteError(w, tt.err)
+		responseurl.WriteError(w, tt.err)
 		if w.Code != tt.status || w.Body.String() != xml.Header+tt.want || w.Header().Get("Content-Type") != "application/xml" {
 			t.Errorf("%v: %d %s", tt.err, w.Code, w.Body)
 		}
@@ -199,7 +200,7 @@ func TestWriteError(t *testing.T) {
 
 func TestSignerRefuses(t *testing.T) {
 	base := parseURL(t, "http://h/response")
-	for _, c := range []wire.SignerConfig{
+	for _, c := range []responseurl.SignerConfig{
 		{Secret: secret, Bases: []*url.URL{base}},
 		{KeyID: "A/B", Secret: secret, Bases: []*url.URL{base}},
 		{KeyID: "A", Secret: "short", Bases: []*url.URL{base}},
@@ -209,7 +210,7 @@ func TestSignerRefuses(t *testing.T) {
 		{KeyID: "A", Secret: secret, Bases: []*url.URL{nil}},
 		{KeyID: "A", Secret: secret, Bases: []*url.URL{{Scheme: "http", Host: "h", Path: "response"}}},
 	} {
-		if _, err := wire.NewSigner(c); err == nil || strings.Contains(err.Error(), secret) {
+		if _, err := responseurl.NewSigner(c); err == nil || strings.Contains(err.Error(), secret) {
 			t.Errorf("NewSigner(%+v): %v", c, err)
 		}
 	}
@@ -217,18 +218,18 @@ func TestSignerRefuses(t *testing.T) {
 	if text := fmt.Sprintf("%v %+v %#v", s, s, s); strings.Contains(text, secret) {
 		t.Errorf("prints its secret: %s", text)
 	}
-	for name, key := range map[string]wire.ResponseKey{
+	for name, key := range map[string]responseurl.ResponseKey{
 		"empty":  {StackID: "s", LogicalID: "l"},
 		"bar":    {StackID: "s", LogicalID: "l|m", RequestID: "r"},
 		"dots":   {StackID: "s/../t", LogicalID: "l", RequestID: "r"},
 		"slash":  {StackID: "s//t", LogicalID: "l", RequestID: "r"},
 		"length": {StackID: "s", LogicalID: "l", RequestID: wire.RequestID(strings.Repeat("r", 1024))},
 	} {
-		if signed, err := s.Sign(base, key, now, wire.SignOptions{}); err == nil {
+		if signed, err := s.Sign(base, key, now, responseurl.SignOptions{}); err == nil {
 			t.Errorf("%s: signed %s", name, signed)
 		}
 	}
-	for _, o := range []wire.SignOptions{{Expires: time.Millisecond}, {Expires: 8 * 24 * time.Hour}, {Region: "a/b"}} {
+	for _, o := range []responseurl.SignOptions{{Expires: time.Millisecond}, {Expires: 8 * 24 * time.Hour}, {Region: "a/b"}} {
 		if signed, err := s.Sign(base, siteKey, now, o); err == nil {
 			t.Errorf("%+v: signed %s", o, signed)
 		}
@@ -241,8 +242,8 @@ func FuzzSignVerify(f *testing.F) {
 	s := newSigner(f, "http://127.0.0.1:4600/response")
 	base := parseURL(f, "http://127.0.0.1:4600/response")
 	f.Fuzz(func(t *testing.T, stack, logical, request, region string) {
-		key := wire.ResponseKey{StackID: wire.StackID(stack), LogicalID: wire.LogicalID(logical), RequestID: wire.RequestID(request)}
-		signed, err := s.Sign(base, key, now, wire.SignOptions{Region: region})
+		key := responseurl.ResponseKey{StackID: wire.StackID(stack), LogicalID: wire.LogicalID(logical), RequestID: wire.RequestID(request)}
+		signed, err := s.Sign(base, key, now, responseurl.SignOptions{Region: region})
 		if err != nil {
 			return
 		}
@@ -268,7 +269,7 @@ func FuzzVerify(f *testing.F) {
 	s := newSigner(f, "http://127.0.0.1:4600/response")
 	f.Fuzz(func(t *testing.T, path, query string) {
 		r := &http.Request{Method: "PUT", URL: &url.URL{Path: path, RawQuery: query}, Host: "127.0.0.1:4600"}
-		var access *wire.AccessError
+		var access *responseurl.AccessError
 		if _, err := s.Verify(r, now); !errors.As(err, &access) {
 			t.Errorf("%s?%s: error %v", path, query, err)
 		}

@@ -1,4 +1,4 @@
-package wire
+package responseurl
 
 import (
 	"net/url"

@@ -1,4 +1,4 @@
-package wire_test
+package responseurl_test
 
 import (
 	"errors"
@@ -9,14 +9,17 @@ import (
 	"testing"
 	"time"
 
+	"github.com/pintle-dev/pintle/internal/protocol/responseurl"
 	"github.com/pintle-dev/pintle/wire"
 )
 
-var rosKey = wire.ResponseKey{StackID: rosStack, LogicalID: "A[0]", RequestID: "B288A0BE-D927-4888-B0F7-B35EF84B6E6F"}
+const rosStack = "8acc3dcd-cf48-4fa1-863e-7c767b61fe42"
 
-func newROSSigner(t testing.TB) *wire.ROSSigner {
+var rosKey = responseurl.ResponseKey{StackID: rosStack, LogicalID: "A[0]", RequestID: "B288A0BE-D927-4888-B0F7-B35EF84B6E6F"}
+
+func newROSSigner(t testing.TB) *responseurl.ROSSigner {
 	t.Helper()
-	s, err := wire.NewROSSigner([]byte(secret))
+	s, err := responseurl.NewROSSigner([]byte(secret))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -79,7 +82,7 @@ func TestROSResponseURL(t *testing.T) {
 				}
 				return
 			}
-			var access *wire.AccessError
+			var access *responseurl.AccessError
 			if !errors.As(err, &access) || access.Code != test.code || strings.Contains(err.Error(), signature) {
 				t.Errorf("%v, want %s", err, test.code)
 			}
@@ -89,7 +92,7 @@ func TestROSResponseURL(t *testing.T) {
 		})
 	}
 
-	other, err := wire.NewROSSigner([]byte("another secret of some length"))
+	other, err := responseurl.NewROSSigner([]byte("another secret of some length"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -99,7 +102,7 @@ func TestROSResponseURL(t *testing.T) {
 }
 
 func TestROSSignerRefuses(t *testing.T) {
-	if _, err := wire.NewROSSigner([]byte("short")); err == nil {
+	if _, err := responseurl.NewROSSigner([]byte("short")); err == nil {
 		t.Error("took a short secret")
 	}
 	s := newROSSigner(t)
@@ -107,48 +110,21 @@ func TestROSSignerRefuses(t *testing.T) {
 	long.LogicalID = wire.LogicalID(strings.Repeat("x", 1100))
 	tests := map[string]struct {
 		base string
-		key  wire.ResponseKey
+		key  responseurl.ResponseKey
 		name string
 		life time.Duration
 	}{
 		"no scheme":         {"//host/ros", rosKey, "s", time.Hour},
 		"a query":           {"http://host/ros?x=1", rosKey, "s", time.Hour},
-		"no resource":       {"http://host/ros", wire.ResponseKey{StackID: rosStack, RequestID: "r"}, "s", time.Hour},
+		"no resource":       {"http://host/ros", responseurl.ResponseKey{StackID: rosStack, RequestID: "r"}, "s", time.Hour},
 		"a long name":       {"http://host/ros", rosKey, strings.Repeat("s", 256), time.Hour},
 		"a long key":        {"http://host/ros", long, "s", time.Hour},
 		"no life":           {"http://host/ros", rosKey, "s", 0},
-		"lifetime too long": {"http://host/ros", rosKey, "s", wire.MaxURLLife + time.Second},
+		"lifetime too long": {"http://host/ros", rosKey, "s", responseurl.MaxURLLife + time.Second},
 	}
 	for name, test := range tests {
 		if got, err := s.Sign(parseURL(t, test.base), test.key, test.name, now, test.life); err == nil {
 			t.Errorf("%s: signed %s", name, got)
 		}
-	}
-}
-
-// A service that accepts more than 4,096 bytes reads up to its own limit and reports a body that is too long.
-func TestROSResponseReceived(t *testing.T) {
-	good := `{"Status":"SUCCESS","PhysicalResourceId":"p","StackId":"` + rosStack + `","RequestId":"r","LogicalResourceId":"L","Data":{"x":"` +
-		strings.Repeat("x", 9000) + `"}}`
-	if r, err := wire.ROS.ParseReceived([]byte(good), 0); err != nil || r.PhysicalResourceID != "p" || len(r.Data) < 9000 {
-		t.Errorf("%.100v, %v", r, err)
-	}
-	tests := map[string]struct {
-		body string
-		size int
-		want string
-	}{
-		"too long":            {good[:5001], len(good), fmt.Sprintf("Response object is too long. The response has %d bytes, 5000 are allowed.", len(good))},
-		"too long, unknown":   {good[:5001], 5001, "Response object is too long. The response has more than 5000 bytes."},
-		"long and not valid":  {strings.Replace(good, `"SUCCESS"`, `"OK"`, 1), 0, fmt.Sprintf("The response has %d bytes.", len(good)-5)},
-		"short and not valid": {`{}`, 0, "The response has 2 bytes."},
-	}
-	for name, test := range tests {
-		if _, err := wire.ROS.ParseReceived([]byte(test.body), test.size); err == nil || !strings.HasSuffix(err.Error(), test.want) {
-			t.Errorf("%s: %v", name, err)
-		}
-	}
-	if _, err := wire.ROS.ParseResponse([]byte(good)); err == nil {
-		t.Error("the limit is gone where it is not the caller's")
 	}
 }

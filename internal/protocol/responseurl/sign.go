@@ -1,4 +1,4 @@
-package wire
+package responseurl
 
 import (
 	"crypto/hmac"
@@ -15,6 +15,8 @@ import (
 	"strings"
 	"sync/atomic"
 	"time"
+
+	"github.com/pintle-dev/pintle/wire"
 )
 
 // Bounds of the life of a response URL. Source: S3, query string authentication. The default is CloudFormation's.
@@ -122,7 +124,7 @@ func (s *Signer) Sign(base *url.URL, key ResponseKey, now time.Time, o SignOptio
 	}
 	if o.Region == "" {
 		o.Region = "us-east-1"
-		if arn, err := ParseStackARN(key.StackID); err == nil {
+		if arn, err := wire.ParseStackARN(key.StackID); err == nil {
 			o.Region = arn.Region
 		}
 	}
