@@ -72,6 +72,7 @@ func (f *Forwarder) Check(ctx context.Context, region string, types []string) {
 	asked, cancel := context.WithTimeout(ctx, maxCheck)
 	defer cancel()
 	for e, names := range of {
+		e.recognize(asked) // a Reader does not call Verify
 		err := e.validate(asked, region, names)
 		if err == nil {
 			f.learn(region, names, "", knownFor)
@@ -131,7 +132,7 @@ func (e *endpoint) validate(ctx context.Context, region string, types []string) 
 		return err
 	}
 	params := map[string]any{"TemplateBody": string(body)}
-	if !e.moto {
+	if !e.moto.Load() {
 		_, err = e.call(ctx, region, cloudFormation, "ValidateTemplate", params)
 		return err
 	}

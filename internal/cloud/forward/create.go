@@ -110,7 +110,7 @@ func (j *job) abandon(ctx context.Context, of row, cause error) (native.Result, 
 // discard deletes an inner stack and its rows. A missing stack is no error.
 func (j *job) discard(ctx context.Context, of row) error {
 	s, err := j.describe(ctx, of.Of.Stack)
-	if unsure, ok := errors.AsType[*unsureError](err); ok && j.e.moto {
+	if unsure, ok := errors.AsType[*unsureError](err); ok && j.e.moto.Load() {
 		// After an internal error, moto can delete a stack that it cannot describe.
 		if _, err := j.e.call(ctx, j.place.Region, cloudFormation, "DeleteStack", map[string]any{"StackName": of.Of.Stack}); err != nil {
 			return unsure

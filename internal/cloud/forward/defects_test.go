@@ -1,6 +1,8 @@
 package forward_test
 
 import (
+	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
 	"time"
@@ -155,4 +157,23 @@ func TestSameIDElsewhere(t *testing.T) {
 	w.wantStatus("s", w.delete("s"), "DELETE_COMPLETE")
 	w.wantLive()
 	w.wantRows(0)
+}
+
+// Types are checked at moto without [forward.Forwarder.Verify], which a Reader does not call. Moto without cfn-lint
+// answers ValidateTemplate with 500.
+func TestCheckMotoUnverified(t *testing.T) {
+	w := newWorld(t)
+	moto := httptest.NewServer(http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
+		if r.Method != http.MethodHead || r.URL.Path != "/moto-api/data.json" {
+			http.Error(rw, "", http.StatusInternalServerError)
+		}
+	}))
+	defer moto.Close()
+	w.config.Rules = []forward.Rule{{Types: []string{"AWS::Test::*"}, Endpoint: moto.URL}}
+	f, err := forward.New(w.config)
+	w.must(err)
+	f.Check(t.Context(), region, []string{"AWS::Test::A"})
+	if problem, known := f.Checked(region, []string{"AWS::Test::A"}); problem != "" || !known {
+		t.Errorf("problem %q, known %t", problem, known)
+	}
 }

@@ -9,6 +9,7 @@ import (
 	"regexp"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/pintle-dev/pintle/awscall"
@@ -32,7 +33,8 @@ type endpoint struct {
 
 	mu      sync.Mutex
 	clients map[string]*awscall.Client // by region
-	moto    bool                       // set by Verify
+
+	recognized, moto atomic.Bool // set by recognize
 }
 
 func newEndpoint(f *Forwarder, r Rule) *endpoint {
@@ -185,27 +187,28 @@ func (e *endpoint) verify(ctx context.Context, region string) error {
 	if account := text(out, "Account"); account != e.config.Account {
 		return fmt.Errorf("%s has account %q, and stacks here have AWS::AccountId %s: %s", e.host, account, e.config.Account, e.config.AccountHint)
 	}
-	e.moto = e.isMoto(ctx)
+	e.recognize(ctx)
 	return nil
 }
 
-// isMoto reports whether the endpoint is moto, which has an API of its own under /moto-api.
-func (e *endpoint) isMoto(ctx context.Context) bool {
-	if e.rule.Endpoint == AWS {
-		return false
+// recognize finds out whether the endpoint is moto, which has an API of its own under /moto-api.
+func (e *endpoint) recognize(ctx context.Context) {
+	if e.rule.Endpoint == AWS || e.recognized.Load() {
+		return
 	}
 	ctx, cancel := context.WithTimeout(ctx, time.Minute)
 	defer cancel()
 	request, err := http.NewRequestWithContext(ctx, http.MethodHead, e.rule.Endpoint+"/moto-api/data.json", http.NoBody)
 	if err != nil {
-		return false
+		return
 	}
 	response, err := http.DefaultClient.Do(request)
 	if err != nil {
-		return false
+		return
 	}
 	_ = response.Body.Close() // it is empty
-	return response.StatusCode == http.StatusOK
+	e.moto.Store(response.StatusCode == http.StatusOK)
+	e.recognized.Store(true)
 }
 
 // text returns a string member of a response, "" if it is missing.

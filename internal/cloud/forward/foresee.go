@@ -52,7 +52,7 @@ func (f *Forwarder) Foresee(ctx context.Context, r *store.Request) (native.Fores
 // that are known to be create-only decide.
 func (j *job) foresee(ctx context.Context, s *inner, d *document, name string) (native.Foreseen, error) {
 	f := native.Foreseen{Maybe: true}
-	if !j.e.moto { // whose change sets have no replacements
+	if !j.e.moto.Load() { // whose change sets have no replacements
 		var err error
 		if f, err = j.ask(ctx, s, d, name); err != nil || !f.Maybe {
 			return f, err

@@ -77,7 +77,7 @@ func (j *job) settled(ctx context.Context, name string) (*inner, error) {
 		if err != nil || s == nil || !s.inProgress() {
 			return s, err
 		}
-		if j.e.moto && look > motoLooks {
+		if j.e.moto.Load() && look > motoLooks {
 			return s, j.failure("moto left the stack %s in %s", name, s.status)
 		}
 		pause := backoff.Bound(j.config.Backoff, maxPoll, look/2)

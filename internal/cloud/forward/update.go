@@ -53,7 +53,7 @@ func (j *job) update(ctx context.Context) (native.Result, error) {
 			return native.Result{}, err
 		case foreseen.Replaces:
 			return j.create(ctx)
-		case j.e.moto && !slices.Contains(motoUpdates, j.r.Body.ResourceType):
+		case j.e.moto.Load() && !slices.Contains(motoUpdates, j.r.Body.ResourceType):
 			return native.Result{}, j.failure("moto does not update resources of type %s correctly, so Pintle does not ask it to", j.r.Body.ResourceType)
 		}
 	}
