@@ -59,7 +59,10 @@ func (j *job) remove(ctx context.Context) error {
 // spare ensures that the deletion of an inner stack does not delete a resource of another inner stack, which the
 // endpoint adopted by its name. It reports whether there is such a resource.
 func (j *job) spare(ctx context.Context, of row, s *inner) (bool, error) {
-	if s.status == "ROLLBACK_COMPLETE" { // it has no resource, and cannot be updated
+	switch {
+	case s.status == "ROLLBACK_COMPLETE": // it has no resource, and cannot be updated
+		return false, nil
+	case j.e.moto.Load() && s.outputs[outputRef] == "": // nor has this, and moto cannot describe it
 		return false, nil
 	}
 	id := of.Of.PhysicalID
