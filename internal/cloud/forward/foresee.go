@@ -58,7 +58,7 @@ func (j *job) foresee(ctx context.Context, s *inner, d *document, name string) (
 			return f, err
 		}
 	}
-	if names := replacing(j.r.Body.ResourceType, j.r.Body.OldProperties, j.r.Body.Properties); names != nil {
+	if names := native.Replacing(j.r.Body.ResourceType, j.r.Body.OldProperties, j.r.Body.Properties); names != nil {
 		f = replacedBy(names)
 	}
 	return f, nil

@@ -81,6 +81,24 @@ func recordNamed(name string) Type {
 	return &record{Schema{Name: name, Dialect: dialectOf(name), Recorded: true}}
 }
 
+// Replacing returns the changed properties of an AWS type whose change replaces a resource, sorted. It returns nil if there are none,
+// or if the schema of the type is unknown.
+func Replacing(resourceType string, before, after value.Value) []string {
+	known := knownRecords()[resourceType]
+	if known == nil {
+		return nil
+	}
+	var names []string
+	for _, p := range known.schema.Properties {
+		was, _ := before.Get(p.Name)
+		is, _ := after.Get(p.Name)
+		if !was.Equal(is) {
+			names = append(names, p.Name)
+		}
+	}
+	return names
+}
+
 // dialectOf returns the dialect whose templates may declare a type without a provider.
 func dialectOf(name string) wire.Dialect {
 	if strings.HasPrefix(name, aliyunPrefix) || strings.HasPrefix(name, dataSourcePrefix) {
