@@ -117,10 +117,10 @@ func (s planning) announced(of *resource, state value.Value, derived bool, label
 // snapshot returns the state of a resource as the reader of the user or a Read of the provider finds it; false without both.
 func (s planning) snapshot(of *resource) (string, bool) {
 	if s.run.config.Verify != nil || !s.run.reads || s.err != nil || !of.live {
-		return reading{s.scene}.verified(of)
+		return reading(s).verified(of)
 	}
 	s.mute = true // scenario read judges it
-	p := reading{s.scene}.read(of, "to see changes")
+	p := reading(s).read(of, "to see changes")
 	s.mute = false
 	switch {
 	case p.isThere():

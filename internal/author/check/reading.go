@@ -151,7 +151,7 @@ func (s reading) verified(of *resource) (string, bool) {
 	if s.run.config.Verify == nil || s.err != nil || !of.live {
 		return "", false
 	}
-	now, there := verification{s.scene}.read(of.id, s.request(wire.Read, of, of.state))
+	now, there := verification(s).read(of.id, s.request(wire.Read, of, of.state))
 	if !there {
 		return "null", s.err == nil
 	}
