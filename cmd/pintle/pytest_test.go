@@ -127,7 +127,7 @@ func TestPytest(t *testing.T) {
 	for _, want := range []string{
 		"PASSED tests/test_handlers.py::test_good[life]\n", "PASSED tests/test_handlers.py::test_good[redelivery]\n",
 		"PASSED tests/test_handlers.py::test_good[new-process]\n", "PASSED tests/test_handlers.py::test_stack\n",
-		"FAILED tests/test_handlers.py::test_bad[new-process]", "error: the request is for ", "[id-changed]\n", "  fix   Derive the ID",
+		"FAILED tests/test_handlers.py::test_bad[new-process]", "error: the request is for ", "[id-changed]\n", "  fix      Derive the ID",
 		"FAILED tests/test_handlers.py::test_broken[life]", "none.py",
 		"FAILED tests/test_handlers.py::test_fails", "f is ROLLBACK_COMPLETE\nR: ", "told to fail",
 		"PASSED tests/test_handlers.py::test_again\n", "PASSED tests/test_handlers.py::TestClass::test_good[life]\n",
