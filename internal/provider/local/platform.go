@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"strconv"
+	"sync/atomic"
 	"time"
 )
 
@@ -16,7 +17,9 @@ type Origin struct {
 // platform passes on the log of a Lambda function's process, and adds the lines that Lambda itself writes. Calls of the
 // same method must not be concurrent. A platform that was not opened passes on nothing.
 type platform struct {
-	sink   func(Origin, string)
+	sink func(Origin, string)
+	// opened is set when the other fields have their values. Lines of the process may be read by another goroutine.
+	opened atomic.Bool
 	origin Origin
 	// json selects JSON for the lines of Lambda. They contain version and memory, in MB.
 	json    bool
@@ -42,17 +45,18 @@ func (l *platform) open(config *Config, provider Provider, env map[string]string
 	l.json = function.LogFormat == "JSON"
 	l.version = env["AWS_LAMBDA_FUNCTION_VERSION"]
 	l.memory, _ = strconv.Atoi(env["AWS_LAMBDA_FUNCTION_MEMORY_SIZE"]) // an invalid size is shown as zero
+	l.opened.Store(l.origin.Group != "")
 }
 
 func (l *platform) print(line string) {
-	if l.origin.Group != "" {
+	if l.opened.Load() {
 		l.sink(l.origin, line)
 	}
 }
 
 // start writes the line at the start of an event.
 func (l *platform) start(inv *invocation) {
-	if l.origin.Group == "" {
+	if !l.opened.Load() {
 		return
 	}
 	if l.json {
@@ -64,7 +68,7 @@ func (l *platform) start(inv *invocation) {
 
 // end writes the lines at the end of an event, after all its other lines.
 func (l *platform) end(inv *invocation, o Outcome, timeout time.Duration) {
-	if l.origin.Group == "" {
+	if !l.opened.Load() {
 		return
 	}
 	took, now := time.Since(inv.begun), time.Now()
