@@ -262,7 +262,7 @@ var rules = []Rule{
 		"drift detection reports the resource as deleted or unknown, and the resource cannot be imported",
 		"Look the resource up by the ID of the request and return its present properties. Report that it is gone only if it does not exist."},
 	{"read-differs", Error, "a Read returns the properties and attributes of the last Create or Update",
-		"drift is reported that nobody caused, and repairs of drift update the resource for nothing; an imported resource has other attributes",
+		"drift that does not exist is reported, and repairs of drift update the resource for nothing; an imported resource has other attributes",
 		"Return properties in the form of the template, and leave out those that cannot be read. Return the same attributes as a Create."},
 	{"read-gone", Error, "a Read of a resource that does not exist reports that it is gone",
 		"drift detection does not find a deleted resource, and an import adopts a resource that does not exist",

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -42,22 +43,11 @@ func (f *Forwarder) Checked(region string, types []string) (problem string, know
 		if !ok || time.Now().After(k.until) {
 			return "", false
 		}
-		if k.problem != "" {
+		if k.problem != "" && !slices.Contains(problems, k.problem) { // several types may share it
 			problems = append(problems, k.problem)
 		}
 	}
-	return strings.Join(unique(problems), " "), true
-}
-
-func unique(list []string) []string {
-	var some []string
-	seen := map[string]bool{}
-	for _, item := range list {
-		if !seen[item] {
-			some, seen[item] = append(some, item), true
-		}
-	}
-	return some
+	return strings.Join(problems, " "), true
 }
 
 // Check implements [native.Forward]. It validates one template with all types of an endpoint, and if that fails one

@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"net/url"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -160,7 +161,7 @@ func hopeless(err error) bool {
 func (f *Forwarder) Verify(ctx context.Context, region string) error {
 	var done []*endpoint
 	for _, e := range f.endpoints {
-		if !contains(done, e) {
+		if !slices.Contains(done, e) {
 			if err := e.verify(ctx, region); err != nil {
 				return err
 			}
@@ -168,15 +169,6 @@ func (f *Forwarder) Verify(ctx context.Context, region string) error {
 		}
 	}
 	return nil
-}
-
-func contains(list []*endpoint, e *endpoint) bool {
-	for _, other := range list {
-		if other == e {
-			return true
-		}
-	}
-	return false
 }
 
 func (e *endpoint) verify(ctx context.Context, region string) error {
