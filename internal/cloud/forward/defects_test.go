@@ -97,24 +97,22 @@ func TestFlagRemovedAndRecorded(t *testing.T) {
 func TestReplacementLeft(t *testing.T) {
 	w := newWorld(t)
 	w.wantStatus("s", w.create("s", template(map[string]string{"A": thing(`"Name": "a"`)})), "CREATE_COMPLETE")
-	down := false
 	w.endpoint.Fault = func(action string, _ int) forwardtest.Fault {
-		if down && (action == "DescribeStackResources" || action == "DeleteStack") {
+		if action == "DescribeStackResources" || action == "DeleteStack" {
 			return forwardtest.Break
 		}
 		return forwardtest.None
 	}
-	down = true
 	_, err := w.engine.Update(t.Context(), engine.UpdateStack{Stack: w.ref("s"), Template: template(map[string]string{"A": thing(`"Name": "b"`)})})
 	w.must(err)
-	for range 1 {
-		r := w.inbox[0]
-		w.inbox = w.inbox[1:]
-		result, err := w.serve(&r)
-		t.Log(result, err)
-		w.must(w.engine.Report(t.Context(), r.ID, engine.Outcome{Kind: engine.Provided, Result: result, Delivered: true, Text: err.Error()}))
+	r := w.inbox[0]
+	w.inbox = w.inbox[1:]
+	result, err := w.serve(&r)
+	if err == nil {
+		t.Fatalf("the replacement was created: %+v", result)
 	}
-	down = false
+	w.must(w.engine.Report(t.Context(), r.ID, engine.Outcome{Kind: engine.Provided, Result: result, Delivered: true, Text: err.Error()}))
+	w.endpoint.Fault = nil
 	w.wantStatus("s", w.serveAll("s"), "UPDATE_ROLLBACK_COMPLETE")
 	w.wantLive("a")
 	w.wantRows(2)
@@ -124,7 +122,7 @@ func TestReplacementLeft(t *testing.T) {
 func TestCheckDown(t *testing.T) {
 	w := newWorld(t)
 	w.config.Rules = []forward.Rule{{Types: []string{"AWS::Test::*"}, Endpoint: w.endpoint.URL}}
-	w.config.RetryFor = time.Millisecond
+	w.config.RetryFor = time.Nanosecond // a call is tried twice, however fast
 	f, err := forward.New(w.config)
 	w.must(err)
 	w.endpoint.Fault = func(string, int) forwardtest.Fault { return forwardtest.Break }
