@@ -191,6 +191,9 @@ func unfetched(names []string) string {
 // checkForwarded rejects types that the endpoints in --forward lack. The error is [needForwarded] if they have to be
 // asked.
 func (d binding) checkForwarded(t *template.Template, scope *template.Scope) error {
+	if !d.native.Forwards() {
+		return nil
+	}
 	var types []string
 	for _, r := range t.Active(scope) {
 		types = append(types, r.Type)

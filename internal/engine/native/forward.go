@@ -40,7 +40,7 @@ type Foreseen struct {
 
 // forwarded returns a type that another endpoint provides, or nil.
 func (g *Registry) forwarded(name string) Type {
-	if g.forward == nil || !recordable.MatchString(name) {
+	if !g.Forwards() || !recordable.MatchString(name) {
 		return nil
 	}
 	return g.forward.Type(name)
@@ -51,8 +51,8 @@ func (g *Registry) Forwards() bool { return g != nil && g.forward != nil }
 
 // ForwardedTo returns the endpoint that provides a type, for people; "" for other types.
 func (g *Registry) ForwardedTo(name string) string {
-	if schema := g.Schema(name); schema != nil {
-		return schema.Forwarded
+	if t := g.forwarded(name); t != nil {
+		return t.Schema().Forwarded
 	}
 	return ""
 }
@@ -75,7 +75,7 @@ func (g *Registry) CheckForwarded(ctx context.Context, region string, types []st
 
 // Foresee is [Forward.Foresee].
 func (g *Registry) Foresee(ctx context.Context, r *store.Request) (Foreseen, error) {
-	if g == nil || g.forward == nil {
+	if !g.Forwards() {
 		return Foreseen{}, nil
 	}
 	return g.forward.Foresee(ctx, r)
@@ -83,7 +83,7 @@ func (g *Registry) Foresee(ctx context.Context, r *store.Request) (Foreseen, err
 
 // onlyForwarded returns the forwarded types among types, sorted, each once.
 func (g *Registry) onlyForwarded(types []string) []string {
-	if g == nil || g.forward == nil {
+	if !g.Forwards() {
 		return nil
 	}
 	var list []string
