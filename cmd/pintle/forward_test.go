@@ -163,7 +163,9 @@ func TestForwardProject(t *testing.T) {
 	if live := endpoint.Live(); live != nil {
 		t.Errorf("left are %q", live)
 	}
-	endpoint.Account = "999999999999"
+	other := forwardtest.Start(t)
+	other.Account = "999999999999"
+	write("pintle.yaml", "stack: s\nforward:\n  - {types: 'AWS::Test::*', endpoint: "+other.URL+"}\n")
 	got = pintleIn(t, dir, 1, "deploy")
 	if !strings.Contains(got, `has account "999999999999", and stacks here have AWS::AccountId 000000000000: set aws_account_id in `) {
 		t.Errorf("deploy printed:\n%s", got)
