@@ -148,7 +148,7 @@ var pythonBugs = []bug{
 	{name: "nan", rule: "answer-json", wild: "json.dumps(float('nan'))"},
 	{name: "data-list", rule: "answer-types", wild: "lists of outputs"},
 	{name: "number-id", rule: "answer-types", wild: "IDs of databases"},
-	{name: "global-data", rule: "state-leaks", also: "attributes-lost", wild: "crhelper's helper.Data between warm invocations"},
+	{name: "global-data", rule: "state-leaks", wild: "crhelper's helper.Data between warm invocations"},
 	{name: "global-noecho", rule: "state-leaks", wild: "crhelper's NoEcho between warm invocations"},
 	{name: "delete-validates", rule: "delete-after-failure-refused", also: "old-values-refused",
 		wild: "validation before the switch"},

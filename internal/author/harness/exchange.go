@@ -310,6 +310,7 @@ func (s *Session) invoke(e *exchange, message []byte, start time.Time) error {
 	token := request.ServiceToken
 	event := local.Event{
 		ID: string(request.RequestID), Payload: message, Deadline: start.Add(e.order.Timeout),
+		Resource: string(request.StackID) + "|" + string(request.LogicalResourceID), // as the engine does
 		Secrets:  slices.DeleteFunc(append(slices.Clone(e.order.Secrets), e.signature), func(secret string) bool { return secret == "" }),
 		Contract: local.ContractOf(token), WantResult: request.RequestType == wire.Plan, Started: func(time.Duration) { e.began <- time.Now() },
 	}

@@ -8,6 +8,7 @@ import (
 	"net/http/httptest"
 	"net/url"
 	"os"
+	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
@@ -71,6 +72,41 @@ func TestSession(t *testing.T) {
 	wg.Wait()
 	if strays := s.Strays(); len(strays) > 0 {
 		t.Errorf("strays: %+v", strays)
+	}
+}
+
+// TestSessionProcess checks that a request goes to the process that has the resource's last one, even if that is not free yet.
+func TestSessionProcess(t *testing.T) {
+	c := process(t, "process")
+	release := filepath.Join(t.TempDir(), "release")
+	c.Provider.Env[releaseVar] = release
+	s := opened(t, harness.SessionConfig{Provider: c.Provider})
+	handled := make([]string, 2) // by the process
+	send := func(i int, id wire.RequestID, edit func([]byte) []byte) {
+		r := request()
+		r.RequestID = id
+		e, err := s.Send(t.Context(), harness.Order{Request: r, Edit: edit})
+		if err != nil || e.Problem != nil {
+			t.Errorf("%s: %v, %+v", id, err, e)
+			return
+		}
+		handled[i] = string(e.Response.Data)
+	}
+	began := make(chan struct{})
+	var wg sync.WaitGroup
+	wg.Go(func() {
+		send(0, "r-first", func(document []byte) []byte { close(began); return document })
+	})
+	<-began
+	send(1, "r-second", func(document []byte) []byte {
+		if err := os.WriteFile(release, nil, 0o600); err != nil {
+			t.Error(err)
+		}
+		return document
+	})
+	wg.Wait()
+	if handled[0] == "" || handled[0] != handled[1] {
+		t.Errorf("Data: %q", handled)
 	}
 }
 

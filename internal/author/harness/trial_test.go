@@ -24,7 +24,8 @@ import (
 	"github.com/pintle-dev/pintle/wire"
 )
 
-const behaviourVar = "TEST_PROVIDER"
+// releaseVar names a file: with the behaviour process, the request r-first waits until it exists.
+const behaviourVar, releaseVar = "TEST_PROVIDER", "TEST_RELEASE"
 
 func TestMain(m *testing.M) {
 	if os.Getenv(behaviourVar) == "" {
@@ -63,6 +64,14 @@ func behave(ctx context.Context, r *pintle.Request) (pintle.Answer, error) {
 	case "hang":
 		<-ctx.Done()
 		select {}
+	case "process":
+		for r.RequestID == "r-first" {
+			if _, err := os.Stat(os.Getenv(releaseVar)); err == nil {
+				break
+			}
+			time.Sleep(10 * time.Millisecond)
+		}
+		return pintle.Answer{ID: "x", Attributes: map[string]any{"Process": os.Getpid()}}, nil
 	}
 	return pintle.Answer{ID: "x", Attributes: map[string]any{"Type": string(r.Type), "Token": string(r.ServiceToken)}}, nil
 }
