@@ -241,8 +241,12 @@ func (p *process) kill() {
 	<-p.ended
 }
 
-// gone reports whether the process has exited.
+// gone reports whether the process has exited. If its template has, the kernel has killed the process too.
 func (p *process) gone() bool {
+	if f, ok := p.body.(*forked); ok && f.orphan() {
+		<-p.ended
+		return true
+	}
 	select {
 	case <-p.ending:
 		<-p.ended

@@ -71,6 +71,9 @@ func (f *forked) wait() error {
 	return nil
 }
 
+// orphan reports whether the template has exited. Then wait returns soon.
+func (f *forked) orphan() bool { return f.template != nil && isClosed(f.template.dead) }
+
 func (f *forked) terminate() {
 	if f.template == nil {
 		f.child.terminate()
