@@ -20,6 +20,9 @@ import (
 // ErrNoRuntime is the error of [Run] if nothing is configured to send it requests.
 var ErrNoRuntime = errors.New("none of AWS_LAMBDA_RUNTIME_API, FC_RUNTIME_API, FC_SERVER_PORT, PINTLE_PROVIDER_QUEUE and PINTLE_PROVIDER_LISTEN is set")
 
+// exitNoSchema is the exit status of the command schema for handlers without one. The pintle command knows it.
+const exitNoSchema = 3
+
 const usage = `This program is a provider of custom resources. Something must hand it requests:
 
   On this machine:  pintle deploy DIR --provider NAME=%[1]s
@@ -54,7 +57,7 @@ Environment, for ROS:
 //
 // The environment, see [RunConfigFromEnvironment], and the command line decide what it serves. The flag --listen serves
 // HTTP, and --queue takes requests from a queue of SMQ. The command "schema" prints the schema of the handlers that [New]
-// made. --help prints all flags.
+// made, or exits with 3 if there is none. --help prints all flags.
 func Main(handlers ...Handler) { os.Exit(run(handlers, os.Args, os.Stdout, os.Stderr)) }
 
 func run(handlers []Handler, args []string, stdout, stderr io.Writer) int {
@@ -81,7 +84,11 @@ func run(handlers []Handler, args []string, stdout, stderr io.Writer) int {
 	switch {
 	case flags.NArg() == 1 && flags.Arg(0) == "schema":
 		text, err := Schema(handlers...)
-		if err != nil {
+		switch {
+		case errors.Is(err, errNoSchema):
+			fmt.Fprintln(stderr, err)
+			return exitNoSchema
+		case err != nil:
 			fmt.Fprintln(stderr, err)
 			return 1
 		}

@@ -11,6 +11,8 @@ import (
 // AnyType is the resource type in a schema for a handler without [For].
 const AnyType = "*"
 
+var errNoSchema = errors.New("this provider has no schema: none of its handlers was made by New")
+
 // Schema returns the output of the program for the command "schema". It is a JSON document with the resource types of the
 // handlers made by [New]. For each type it has the JSON Schema (2020-12) of the properties and of the attributes:
 //
@@ -42,7 +44,7 @@ func Schema(handlers ...Handler) ([]byte, error) {
 		}
 	}
 	if len(types) == 0 {
-		return nil, errors.New("this provider has no schema: none of its handlers was made by New")
+		return nil, errNoSchema
 	}
 	return json.MarshalIndent(map[string]any{
 		"$schema":       "https://json-schema.org/draft/2020-12/schema",

@@ -105,6 +105,10 @@ func TestSchema(t *testing.T) {
 	if _, err := Schema(HandlerFunc(nil)); err == nil || !strings.Contains(err.Error(), "no schema") {
 		t.Errorf("a handler without a schema: %v", err)
 	}
+	out.Reset()
+	if code := run([]Handler{HandlerFunc(nil)}, []string{"provider", "schema"}, &out, &log); code != 3 || out.Len() > 0 || !strings.Contains(log.String(), "no schema") {
+		t.Errorf("the program of a handler without a schema exits with %d and prints %s%s, want 3 and that it has no schema", code, &out, &log)
+	}
 }
 
 func canonical(t *testing.T, text string) string {

@@ -169,6 +169,8 @@ func (a *generateCommands) schemaOf(ctx context.Context, o *generateOptions, tar
 	switch {
 	case unbuilt:
 		return nil, failed(fmt.Errorf("%w\n%s", broken, strings.Join(broken.Log, "\n")))
+	case local.CannotRun(err):
+		return nil, failed(err, "fix the provider: it must print its schema with the argument \"schema\"")
 	case err != nil:
 		return nil, failed(fmt.Errorf("%s: %w", target, err), "write the document to a file, and use that: pintle generate cdk schema.json")
 	}

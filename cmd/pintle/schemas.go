@@ -4,12 +4,14 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"net/http"
 	"os"
 	"path/filepath"
 	"slices"
 
 	"github.com/pintle-dev/pintle/cmd/pintle/internal/node"
 	"github.com/pintle-dev/pintle/cmd/pintle/internal/stacks"
+	"github.com/pintle-dev/pintle/internal/api/operator"
 	"github.com/pintle-dev/pintle/internal/api/sigv4"
 	"github.com/pintle-dev/pintle/internal/author/schema"
 	"github.com/pintle-dev/pintle/internal/engine"
@@ -184,6 +186,11 @@ func (o *rollout) checkSchemas(ctx context.Context, stack stacks.Stack) error {
 	found := schema.Check(partial.Template(), partial, func(token string) *schema.Document { return all.find(ctx, token) })
 	if ctx.Err() != nil {
 		return ctx.Err()
+	}
+	for _, name := range sortedKeys(all.why) {
+		if told, ok := errors.AsType[*operator.Error](all.why[name]); ok && told.Status == http.StatusBadGateway {
+			o.say("warning: %s, so the template is not checked with it", told.Message)
+		}
 	}
 	if len(found) == 0 {
 		return nil

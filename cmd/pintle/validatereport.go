@@ -39,6 +39,8 @@ type publishedDocument struct {
 	Name   string `json:"name"`
 	Schema bool   `json:"schema"`
 	Reason string `json:"reason,omitempty"`
+	// failed says that the command fails with the reason.
+	failed bool
 }
 
 // report prints the findings, and returns the error that the command exits with.
@@ -171,9 +173,12 @@ func (one *validation) print(t *terminal) {
 		fmt.Fprintf(t.stdout, "%s: no errors in its %d %s\n", display.Clean(one.file.Name), resources, noun)
 	}
 	for _, p := range one.providers {
-		if p.Schema {
+		switch {
+		case p.Schema:
 			fmt.Fprintf(t.stdout, "  checked with the schema of provider %s\n", p.Name)
-		} else {
+		case p.failed:
+			fmt.Fprintf(t.stdout, "  not checked with the schema of provider %s: it could not be printed\n", p.Name)
+		default:
 			fmt.Fprintf(t.stdout, "  provider %s has no schema here: %s\n", p.Name, p.Reason)
 		}
 	}

@@ -241,12 +241,14 @@ func (v *validator) checkSchemas(ctx context.Context, one *validation, partial *
 		return ctx.Err()
 	}
 	for _, name := range sortedKeys(asked) {
-		told := publishedDocument{Name: name, Schema: all.asked[name] != nil}
+		told := publishedDocument{Name: name, Schema: all.asked[name] != nil, failed: local.CannotRun(all.why[name])}
 		if why := all.why[name]; why != nil {
 			told.Reason = why.Error()
 		}
 		if broken, ok := errors.AsType[*local.BuildError](all.why[name]); ok {
 			v.broken = failed(fmt.Errorf("%w\n%s", broken, strings.Join(broken.Log, "\n")), "fix the provider, or skip it with --no-schema")
+		} else if local.CannotRun(all.why[name]) {
+			v.broken = failed(all.why[name], "fix the provider, or skip it with --no-schema")
 		}
 		one.providers = append(one.providers, told)
 	}

@@ -179,7 +179,7 @@ func (r Report) Clean() bool { return r.Count(Error)+r.Count(Warning) == 0 }
 var ErrUsage = errors.New("this cannot be checked")
 
 // Run checks the provider. The report has the faults of the provider. The error is for a check that could not run: an
-// [ErrUsage], a [*local.BuildError], a provider that does not start, and the end of ctx.
+// [ErrUsage], a [*local.BuildError], a [*local.SchemaError], a provider that does not start, and the end of ctx.
 func Run(ctx context.Context, c Config) (Report, error) {
 	if err := c.complete(); err != nil {
 		return Report{}, err
@@ -335,8 +335,7 @@ func newRun(ctx context.Context, c Config, session *harness.Session) (*run, erro
 		}
 	}
 	text, err := session.Schema(ctx)
-	var broken *local.BuildError
-	if errors.As(err, &broken) || ctx.Err() != nil {
+	if local.CannotRun(err) || ctx.Err() != nil {
 		return nil, err
 	}
 	published, err := schema.Parse(text)

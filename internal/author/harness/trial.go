@@ -103,9 +103,8 @@ func Run(ctx context.Context, c Config) (Result, error) {
 // try asks the provider for its schema and sends the one request.
 func (s *Session) try(ctx context.Context, c Config) (Result, error) {
 	schema, err := s.Schema(ctx)
-	var broken *local.BuildError
 	// A provider need not have a schema.
-	if ctx.Err() != nil || errors.As(err, &broken) {
+	if ctx.Err() != nil || local.CannotRun(err) {
 		return Result{}, err
 	}
 	order := Order{Request: c.Request, SNS: c.SNS, Timeout: c.Timeout, Settle: c.Settle, WhileWorking: true, Waiting: c.Waiting}

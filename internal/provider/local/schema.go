@@ -44,7 +44,7 @@ var ErrSchemaUnread = errors.New("the provider did not answer the schema command
 // provider's processes but without a Runtime API. The answer of a compiled program is cached in [Config.SchemaDir] by
 // the program's content; the absence of a schema is cached for an hour. A script runs every time, because it may
 // consist of several files, unless it timed out within the last hour. Errors are [ErrNoSchema] and [ErrSchemaUnread], with the
-// reason, [ErrUnknown], [ErrClosed], a [*BuildError] or the error of ctx.
+// reason, [ErrUnknown], [ErrClosed], a [*BuildError], a [*SchemaError] or the error of ctx.
 func (r *Runtime) Schema(ctx context.Context, name string) ([]byte, error) {
 	p, err := r.program(name)
 	if err != nil {
@@ -71,7 +71,10 @@ func (r *Runtime) Schema(ctx context.Context, name string) ([]byte, error) {
 	if text, ok, err := keep.read(); ok {
 		return text, err
 	}
-	text, err := askSchema(ctx, file, p.dir(), list(env))
+	text, printed, err := askSchema(ctx, file, p.dir(), list(env))
+	if ended, ok := errors.AsType[*exec.ExitError](err); ok && ended.Exited() && ended.ExitCode() != exitNoSchema && hasSDK(file) {
+		return nil, &SchemaError{name, p.provider.Target.Path(), ended, failureText(printed, variableSecrets(p.provider.Env, env))}
+	}
 	switch {
 	case err == nil:
 		keep.write(text, ".json")
@@ -94,30 +97,45 @@ func cutShort(err error) bool {
 // errLate is the error for a program that timed out.
 var errLate = fmt.Errorf("%w within %s", ErrSchemaUnread, schemaTimeout)
 
-// askSchema runs the program and returns its schema.
-func askSchema(ctx context.Context, file, dir string, env []string) ([]byte, error) {
+// askSchema runs the program and returns its schema. printed is the beginning of its standard error, which may contain anything.
+func askSchema(ctx context.Context, file, dir string, env []string) (text []byte, printed string, err error) {
 	ctx, cancel := context.WithTimeout(ctx, schemaTimeout)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, file, "schema")
 	cmd.Dir, cmd.Env = dir, env
-	out, err := Output(cmd, MaxSchema) // standard error is not shown, because it may contain anything
+	failures := headBuffer{limit: maxSchemaErrors}
+	cmd.Stderr = &failures
+	out, err := Output(cmd, MaxSchema)
+	printed = failures.buf.String()
 	switch {
 	case errors.Is(err, ErrOutputTooLong):
-		return nil, fmt.Errorf("%w: it has more than %d bytes", ErrNoSchema, MaxSchema)
+		return nil, printed, fmt.Errorf("%w: it has more than %d bytes", ErrNoSchema, MaxSchema)
 	case errors.Is(ctx.Err(), context.DeadlineExceeded):
-		return nil, errLate
+		return nil, printed, errLate
 	case ctx.Err() != nil:
-		return nil, ctx.Err()
+		return nil, printed, ctx.Err()
 	case cutShort(err):
-		return nil, fmt.Errorf("%w: %w", ErrSchemaUnread, err)
+		return nil, printed, fmt.Errorf("%w: %w", ErrSchemaUnread, err)
 	case err != nil:
-		return nil, fmt.Errorf("%w: %w", ErrNoSchema, err)
+		return nil, printed, fmt.Errorf("%w: %w", ErrNoSchema, err)
 	}
-	text := bytes.TrimSpace(out)
+	text = bytes.TrimSpace(out)
 	if len(text) == 0 || text[0] != '{' || !json.Valid(text) {
-		return nil, fmt.Errorf("%w: what it printed is not a JSON object", ErrNoSchema)
+		return nil, printed, fmt.Errorf("%w: what it printed is not a JSON object", ErrNoSchema)
 	}
-	return text, nil
+	return text, printed, nil
+}
+
+// headBuffer keeps up to limit bytes, and drops the rest.
+type headBuffer struct {
+	limit int
+	buf   bytes.Buffer
+}
+
+// Write implements io.Writer.
+func (b *headBuffer) Write(p []byte) (int, error) {
+	b.buf.Write(p[:min(len(p), b.limit-b.buf.Len())])
+	return len(p), nil
 }
 
 // schemaFile is the cache file of a program's schema.

@@ -247,6 +247,9 @@ func (p *providers) building(name, text string) {
 // schema is the hook of the operator API that returns the schema of a provider.
 func (p *providers) schema(ctx context.Context, name string) (json.RawMessage, error) {
 	text, err := p.askSchema(ctx, name)
+	if local.CannotRun(err) {
+		return nil, &operator.Error{Status: http.StatusBadGateway, Message: err.Error()}
+	}
 	if err != nil {
 		return nil, &operator.Error{Status: http.StatusNotFound, Message: "provider " + name + ": " + err.Error()}
 	}
