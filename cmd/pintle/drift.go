@@ -25,7 +25,7 @@ type driftResource struct {
 	LogicalID  string `json:"logicalId"`
 	PhysicalID string `json:"physicalId,omitempty"`
 	Type       string `json:"type"`
-	// Status is IN_SYNC, MODIFIED, DELETED, UNKNOWN (for Reason) or NOT_CHECKED.
+	// Status is IN_SYNC, MODIFIED, DELETED, UNKNOWN (for Reason) or NOT_CHECKED. A Reason of NOT_CHECKED is why it could not be checked.
 	Status      string            `json:"status"`
 	Reason      string            `json:"reason,omitempty"`
 	Differences []driftDifference `json:"differences,omitempty"`
@@ -50,15 +50,17 @@ directory), or of the one named with --stack, with what exists. Properties that 
 template does not declare are not compared, and secrets are masked.
 
 A custom resource is checked if its provider has the method Read; Pintle sends it a
-Read, which changes nothing. Others are NOT_CHECKED. If a provider cannot read a
-resource, its state is UNKNOWN. Nothing is repaired. To have drift undone, use a
+Read, which changes nothing. Others are NOT_CHECKED. If a provider cannot be asked
+whether it has the method, for example because it panics, its resources are
+NOT_CHECKED with the reason. If a provider cannot read a resource, its state is UNKNOWN.
+Nothing is repaired. To have drift undone, use a
 change set with DeploymentMode REVERT_DRIFT, as "cdk deploy --revert-drift" does.`,
 		Args: cobra.MaximumNArgs(1),
 		RunE: runE(func(ctx context.Context, args []string) error { return a.drift(ctx, &o, first(args), fail) }),
 	}
 	o.flags(cmd)
 	o.engineFlags(cmd)
-	cmd.Flags().BoolVar(&fail, "fail", false, "exit with status 1 if a resource has drifted or is UNKNOWN")
+	cmd.Flags().BoolVar(&fail, "fail", false, "exit with status 1 if a resource has drifted, is UNKNOWN or could not be checked")
 	cmd.ValidArgsFunction = a.complete.stack
 	return cmd
 }
@@ -95,10 +97,16 @@ func (a *changeCommands) drift(ctx context.Context, o *changeOptions, argument s
 	} else {
 		a.printDrift(found)
 	}
-	if err == nil && fail && (found.Status == "DRIFTED" || found.Status == "UNKNOWN") {
+	if err != nil || !fail {
+		return err
+	}
+	if found.Status == "DRIFTED" || found.Status == "UNKNOWN" {
 		return failed(fmt.Errorf("stack %s is %s", name, found.Status))
 	}
-	return err
+	if i := slices.IndexFunc(found.Resources, func(r driftResource) bool { return r.Reason != "" }); i >= 0 {
+		return failed(fmt.Errorf("%s could not be checked", found.Resources[i].LogicalID), "fix its provider, then repeat the command")
+	}
+	return nil
 }
 
 // drift detects the drift of a stack.

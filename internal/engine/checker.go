@@ -83,7 +83,7 @@ func (c Checker) Identifiers(ctx context.Context, t *template.Template) map[stri
 	}
 	declared := c.declareReads(ctx, slices.Collect(maps.Values(providers)))
 	for _, r := range t.Resources {
-		if token, literal := providers[r.LogicalID]; literal && declared[token].has(r.Type) {
+		if token, literal := providers[r.LogicalID]; literal && declared[token].types.has(r.Type) {
 			identifiers[r.LogicalID] = []string{customIdentifier}
 		}
 	}

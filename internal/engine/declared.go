@@ -41,10 +41,23 @@ func askOnce[T any](tokens []string, ask func(wire.ServiceToken) T) map[string]T
 	return results
 }
 
+// declaredReads is what a provider declares about Reads.
+type declaredReads struct {
+	types DeclaredTypes
+	// problem is the reason why the provider could not be asked for its declaration; "" if it could.
+	problem string
+}
+
 // declareReads returns, by token, for which resource types the providers declare Read. It may take seconds.
-func (run *runner) declareReads(ctx context.Context, tokens []string) map[string]DeclaredTypes {
+func (run *runner) declareReads(ctx context.Context, tokens []string) map[string]declaredReads {
 	if run.reads == nil {
 		return nil
 	}
-	return askOnce(tokens, func(token wire.ServiceToken) DeclaredTypes { return run.reads(ctx, token) })
+	return askOnce(tokens, func(token wire.ServiceToken) (r declaredReads) {
+		var err error
+		if r.types, err = run.reads(ctx, token); err != nil {
+			r.problem = err.Error()
+		}
+		return r
+	})
 }

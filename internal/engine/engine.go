@@ -35,8 +35,9 @@ type Config struct {
 	// the process leaves the polling to the others. Nil means that this node runs all of them.
 	Serves func(wire.ServiceToken) bool
 	// Reads returns the resource types for which the provider behind a token declares that it answers Read requests.
-	// It may take seconds, and is called from many goroutines. Nil means that no provider does.
-	Reads func(ctx context.Context, token wire.ServiceToken) DeclaredTypes
+	// It may take seconds, and is called from many goroutines. An error means that the provider could not be asked. Its
+	// text is shown to users. Nil means that no provider does.
+	Reads func(ctx context.Context, token wire.ServiceToken) (DeclaredTypes, error)
 	// Plans asks providers what they would do, for change sets and previews; nil asks none. PlanWithin bounds the time for all
 	// providers of one plan; zero is 20 s.
 	Plans      ProviderPlans

@@ -461,14 +461,14 @@ func TestMismatches(t *testing.T) {
 
 // TestMismatchesOfRead checks that the audit list has the wrong copies in the answer to a Read, and that its state still counts.
 func TestMismatchesOfRead(t *testing.T) {
-	w := newWorldWith(t, engine.Config{Reads: func(context.Context, wire.ServiceToken) engine.DeclaredTypes {
-		return func(string) bool { return true }
+	w := newWorldWith(t, engine.Config{Reads: func(context.Context, wire.ServiceToken) (engine.DeclaredTypes, error) {
+		return func(string) bool { return true }, nil
 	}})
 	w.must(w.create(one("")))
 	w.succeed("C", "a")
 	all, err := w.engine.Resources(w.ctx, w.stack())
 	w.must(err)
-	if _, err := w.engine.Read(w.ctx, w.stack(), all); err != nil {
+	if _, _, err := w.engine.Read(w.ctx, w.stack(), all); err != nil {
 		t.Fatal(err)
 	}
 	r := w.take("C")

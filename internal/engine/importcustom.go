@@ -30,9 +30,13 @@ func (d importPlan) findProvider(r *ImportResource, t *template.Template, scope 
 
 // custom looks for a custom resource. It does not ask the provider before the change set is executed: a Read is the
 // first request of the import, and a missing resource fails the import before anything changes.
-func (o owners) custom(r ImportResource, records map[recordKey]wire.StackID, declared map[string]DeclaredTypes) lookup {
+func (o owners) custom(r ImportResource, records map[recordKey]wire.StackID, declared map[string]declaredReads) lookup {
 	id := wire.PhysicalID(r.text())
-	if !declared[r.token].has(r.Type) {
+	switch of := declared[r.token]; {
+	case of.problem != "":
+		return lookup{missing: fmt.Sprintf("Resource %s cannot be imported, because its provider could not be asked whether it has a Read: %s",
+			r.Logical, of.problem)}
+	case !of.types.has(r.Type):
 		return lookup{missing: fmt.Sprintf("Resource %s cannot be imported, because no local provider with a Read is known for it: only "+
 			"a provider that declares Read in its schema can tell whether %s %q exists.", r.Logical, r.Type, id)}
 	}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/pintle-dev/pintle/internal/base/redact"
 	"github.com/pintle-dev/pintle/internal/engine/drift"
 	"github.com/pintle-dev/pintle/internal/language/value"
 	"github.com/pintle-dev/pintle/internal/store"
@@ -21,8 +22,10 @@ type Reading struct{ *runner }
 // Read asks the providers of resources for their current state, and returns the requests by logical ID. It leaves out
 // resources whose providers don't declare Read, and those that have changed since. A resource whose last Read is
 // unanswered gets no second one. When Read returns, the requests are durable. A settled request has the result, see
-// [store.TypeRead].
-func (g Reading) Read(ctx context.Context, stack store.Stack, instances []store.Instance) (map[wire.LogicalID]wire.RequestID, error) {
+// [store.TypeRead]. unasked has the resources whose providers could not be asked whether they declare Read, with the reason.
+func (g Reading) Read(ctx context.Context, stack store.Stack, instances []store.Instance) (
+	sent map[wire.LogicalID]wire.RequestID, unasked map[wire.LogicalID]string, err error,
+) {
 	var tokens []string
 	for _, i := range instances {
 		if readable(&i) {
@@ -30,21 +33,30 @@ func (g Reading) Read(ctx context.Context, stack store.Stack, instances []store.
 		}
 	}
 	declared := g.declareReads(ctx, tokens)
+	if ctx.Err() != nil {
+		return nil, nil, ctx.Err() // else it would be the reason
+	}
 	var able []store.Instance
+	unasked = map[wire.LogicalID]string{}
 	for _, i := range instances {
-		if readable(&i) && declared[i.Body.Token.Text()].has(i.Body.Type) {
+		if !readable(&i) {
+			continue
+		}
+		switch of := declared[i.Body.Token.Text()]; {
+		case of.problem != "":
+			unasked[i.Logical] = redact.Of(i.Body.Token.Secrets()).Mask(of.problem)
+		case of.types.has(i.Body.Type):
 			able = append(able, i)
 		}
 	}
 	if len(able) == 0 {
-		return nil, ctx.Err()
+		return nil, unasked, nil
 	}
-	var sent map[wire.LogicalID]wire.RequestID
-	err := g.apply(ctx, store.Target{Stack: stack.Key}, func(d *decision) error {
+	err = g.apply(ctx, store.Target{Stack: stack.Key}, func(d *decision) error {
 		sent = reads{d}.ask(able)
 		return nil
 	})
-	return sent, err
+	return sent, unasked, err
 }
 
 // readable reports whether an instance belongs to a custom resource that exists.

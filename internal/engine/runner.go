@@ -20,7 +20,7 @@ type runner struct {
 	store          store.Store
 	dispatch       func([]store.Request)
 	serves         func(wire.ServiceToken) bool
-	reads          func(context.Context, wire.ServiceToken) DeclaredTypes
+	reads          func(context.Context, wire.ServiceToken) (DeclaredTypes, error)
 	plans          ProviderPlans
 	planWithin     time.Duration
 	settled        func(id wire.RequestID, answered bool)

@@ -37,8 +37,8 @@ func newReadings(seed uint64) readings {
 func (r *readings) chance(percent int) bool { return r.rng.IntN(100) < percent }
 
 // declares is [engine.Config.Reads].
-func (s *sim) declares(context.Context, wire.ServiceToken) engine.DeclaredTypes {
-	return func(string) bool { return s.readings.on }
+func (s *sim) declares(context.Context, wire.ServiceToken) (engine.DeclaredTypes, error) {
+	return func(string) bool { return s.readings.on }, nil
 }
 
 // detect detects the drift of the stack, while nodes die and answers are lost, and compares the report with the
@@ -114,7 +114,7 @@ func (s *sim) detect() {
 func (s *sim) detectTooEarly() {
 	n := s.anyNode()
 	if all, err := n.engine.Resources(context.Background(), *s.row()); err == nil {
-		sent, err := n.engine.Read(context.Background(), *s.row(), all)
+		sent, _, err := n.engine.Read(context.Background(), *s.row(), all)
 		s.note("read too early: %v", err)
 		if len(sent) > 0 {
 			s.breaks(readNothing, "%d resources are read in %s", len(sent), s.status())

@@ -3,6 +3,7 @@ package cloudformation_test
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -168,6 +169,47 @@ func TestDriftOfOneCustomResource(t *testing.T) {
 	}
 	if _, err := detect("C", ""); err == nil || !strings.Contains(err.Error(), "does not support drift detection") {
 		t.Errorf("a provider without Read: %v", err)
+	}
+}
+
+// TestDriftOfUnaskedProviders checks that resources whose providers could not be asked for their schema are not checked, with the reason.
+func TestDriftOfUnaskedProviders(t *testing.T) {
+	w := newReading(t)
+	w.createReadables()
+	detect := func() (*sdk.DescribeStackDriftDetectionStatusOutput, []string) {
+		out, err := w.client.DetectStackDrift(t.Context(), &sdk.DetectStackDriftInput{StackName: str("s")})
+		w.must(err)
+		w.readAnswers(map[wire.LogicalID]string{"A": success(same), "B": success(`{"properties": {}}`)})
+		drifts, err := w.client.DescribeStackResourceDrifts(t.Context(), &sdk.DescribeStackResourceDriftsInput{StackName: str("s")})
+		w.must(err)
+		var got []string
+		for _, r := range drifts.StackResourceDrifts {
+			got = append(got, fmt.Sprintf("%s %s %s %s", *r.LogicalResourceId, *r.ResourceType, r.StackResourceDriftStatus, aws.ToString(r.DriftStatusReason)))
+		}
+		return w.detection(*out.StackDriftDetectionId), got
+	}
+	w.silent = errors.New("the provider panics")
+	end, got := detect()
+	want := []string{
+		"A Custom::Readable NOT_CHECKED the provider panics", "B Custom::Readable NOT_CHECKED the provider panics", "C Custom::Thing NOT_CHECKED the provider panics",
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("resources (-want +got):\n%s", diff)
+	}
+	if end.DetectionStatus != types.StackDriftDetectionStatusDetectionComplete || end.StackDriftStatus != types.StackDriftStatusNotChecked ||
+		aws.ToString(end.DetectionStatusReason) != "Not all resources were checked. A: the provider panics; B: the provider panics; C: the provider panics" {
+		t.Errorf("the detection is %s, %s, %s", end.DetectionStatus, end.StackDriftStatus, aws.ToString(end.DetectionStatusReason))
+	}
+	one, err := w.client.DetectStackResourceDrift(t.Context(), &sdk.DetectStackResourceDriftInput{StackName: str("s"), LogicalResourceId: str("A")})
+	w.must(err)
+	if r := one.StackResourceDrift; r.StackResourceDriftStatus != types.StackResourceDriftStatusNotChecked || aws.ToString(r.DriftStatusReason) != "the provider panics" {
+		t.Errorf("one resource is %s: %s", r.StackResourceDriftStatus, aws.ToString(r.DriftStatusReason))
+	}
+
+	w.silent = nil
+	end, got = detect()
+	if diff := cmp.Diff([]string{"A Custom::Readable IN_SYNC ", "B Custom::Readable IN_SYNC "}, got); diff != "" || end.StackDriftStatus != types.StackDriftStatusInSync {
+		t.Errorf("after the provider was fixed: %s, resources (-want +got):\n%s", end.StackDriftStatus, diff)
 	}
 }
 

@@ -62,7 +62,7 @@ func driftStatus(report drift.Report) string {
 		return drifted
 	case len(report.Unknown()) > 0:
 		return unknown
-	case len(report.Resources) > 0:
+	case report.Checks() > 0:
 		return inSync
 	}
 	return notChecked
@@ -162,8 +162,10 @@ func (f drifts) describeStackDriftDetectionStatus(
 		drifted := report.Drifted()
 		out.DetectionStatus, out.StackDriftStatus, out.DriftedStackResourceCount = "DETECTION_COMPLETE", driftStatus(report), &drifted
 		if failed := report.Unknown(); len(failed) > 0 {
-			out.DetectionStatus, out.DetectionStatusReason = "DETECTION_FAILED", undetected(failed)
-		} else if len(report.Resources) == 0 {
+			out.DetectionStatus, out.DetectionStatusReason = "DETECTION_FAILED", "Failed to detect drift. "+undetected(failed)
+		} else if unasked := report.Unasked(); len(unasked) > 0 {
+			out.DetectionStatusReason = "Not all resources were checked. " + undetected(unasked)
+		} else if report.Checks() == 0 {
 			out.DetectionStatusReason = noDrift
 		}
 	}
@@ -176,7 +178,7 @@ func (f drifts) describeStackDriftDetectionStatus(
 // mostUndetected is the maximum number of resources that a reason names.
 const mostUndetected = 5
 
-// undetected lists the resources that could not be compared.
+// undetected lists resources that could not be compared.
 func undetected(failed []drift.Resource) string {
 	var texts []string
 	for _, r := range failed[:min(len(failed), mostUndetected)] {
@@ -185,7 +187,7 @@ func undetected(failed []drift.Resource) string {
 	if more := len(failed) - mostUndetected; more > 0 {
 		texts = append(texts, fmt.Sprintf("and %d more", more))
 	}
-	return "Failed to detect drift. " + strings.Join(texts, "; ")
+	return strings.Join(texts, "; ")
 }
 
 type describeStackResourceDriftsInput struct {
@@ -234,7 +236,8 @@ func viewResourceDrift(stack store.Stack, r drift.Resource) stackResourceDriftVi
 	return view
 }
 
-// describeStackResourceDrifts returns the checked resources, by logical ID. As on AWS, others are not included.
+// describeStackResourceDrifts returns the checked resources, by logical ID. As on AWS, others are not included, except for those whose
+// providers could not be asked whether they can be checked.
 func (f drifts) describeStackResourceDrifts(
 	ctx context.Context, in describeStackResourceDriftsInput,
 ) (out describeStackResourceDriftsOutput, err error) {

@@ -45,6 +45,8 @@ type world struct {
 	inbox []store.Request
 	// declared are the providers that were asked which types they read.
 	declared []wire.ServiceToken
+	// silent is the error of providers that cannot be asked, or nil.
+	silent error
 }
 
 func newWorld(t *testing.T, change ...func(*world, *cloudformation.Config)) *world {
@@ -57,11 +59,11 @@ func newWorld(t *testing.T, change ...func(*world, *cloudformation.Config)) *wor
 		w.mu.Lock()
 		defer w.mu.Unlock()
 		w.inbox = append(w.inbox, ready...)
-	}, Reads: func(_ context.Context, token wire.ServiceToken) engine.DeclaredTypes {
+	}, Reads: func(_ context.Context, token wire.ServiceToken) (engine.DeclaredTypes, error) {
 		w.mu.Lock()
 		defer w.mu.Unlock()
 		w.declared = append(w.declared, token)
-		return func(resourceType string) bool { return resourceType == "Custom::Readable" }
+		return func(resourceType string) bool { return resourceType == "Custom::Readable" }, w.silent
 	}})
 	w.must(err)
 	config := cloudformation.Config{

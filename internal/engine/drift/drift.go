@@ -50,7 +50,7 @@ type Resource struct {
 	Expected    string       `json:"expected,omitempty"`
 	Actual      string       `json:"actual,omitempty"`
 	Differences []Difference `json:"differences,omitempty"`
-	// Problem is the reason why the state is unknown.
+	// Problem is the reason why the state is unknown, or why a resource was not checked that perhaps could be.
 	Problem string `json:"problem,omitempty"`
 	// Checked is the time of the comparison. Changed is the time of the stack's last change to the resource before
 	// that.
@@ -60,7 +60,8 @@ type Resource struct {
 
 // Report is the last result for a stack.
 type Report struct {
-	// Resources are the compared resources, sorted by logical ID, without those that have changed since.
+	// Resources are the compared resources, sorted by logical ID, without those that have changed since. A resource that was
+	// not checked is in it only with a Problem.
 	Resources []Resource `json:"resources"`
 	// Pending are the resources whose providers have not answered yet. They may have an earlier result.
 	Pending []Pending `json:"pending,omitempty"`
@@ -89,6 +90,21 @@ func (r Report) Drifted() (n int) {
 		}
 	}
 	return n
+}
+
+// Checks counts the resources that were compared, or that could not be read.
+func (r Report) Checks() (n int) {
+	for _, resource := range r.Resources {
+		if resource.Status != NotChecked {
+			n++
+		}
+	}
+	return n
+}
+
+// Unasked returns the resources that were not checked because their providers could not be asked whether they can read.
+func (r Report) Unasked() []Resource {
+	return slices.DeleteFunc(slices.Clone(r.Resources), func(r Resource) bool { return r.Status != NotChecked })
 }
 
 // Unknown returns the resources whose providers could not read them.
@@ -203,9 +219,16 @@ func (d *Detector) Detect(ctx context.Context, stack store.Stack, instances, all
 		}
 		checked[i.Logical] = r
 	}
-	asked, err := d.ask(ctx, stack, instances)
+	asked, unasked, err := d.ask(ctx, stack, instances)
 	if err != nil {
 		return Report{}, fmt.Errorf("ask the providers: %w", err)
+	}
+	for _, i := range instances {
+		if problem, ok := unasked[i.Logical]; ok {
+			r := checked[i.Logical]
+			r.Type, r.Problem = i.Body.Type, problem
+			checked[i.Logical] = r
+		}
 	}
 	for try := 1; ; try++ {
 		before, version, err := d.read(ctx, stack)
@@ -247,7 +270,7 @@ func (r *Report) take(all []store.Instance, checked map[wire.LogicalID]Resource,
 			}
 			one = results[i.Logical]
 		}
-		if one.Status != "" && one.Status != NotChecked {
+		if one.Status != "" && (one.Status != NotChecked || one.Problem != "") {
 			r.Resources = append(r.Resources, one)
 		}
 	}

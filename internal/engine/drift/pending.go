@@ -16,8 +16,9 @@ import (
 // Providers asks the providers of custom resources for their current state. The engine implements it.
 type Providers interface {
 	// Read returns the requests by logical ID. The row of a settled request has the result. Read leaves out resources
-	// that cannot be read.
-	Read(ctx context.Context, stack store.Stack, instances []store.Instance) (map[wire.LogicalID]wire.RequestID, error)
+	// that cannot be read. unasked has those whose providers could not be asked whether they can read, with the reason.
+	Read(ctx context.Context, stack store.Stack, instances []store.Instance) (
+		sent map[wire.LogicalID]wire.RequestID, unasked map[wire.LogicalID]string, err error)
 }
 
 // Pending is a resource whose provider has not answered the Read yet.
@@ -30,23 +31,25 @@ type Pending struct {
 	Changed time.Time `json:"changed"`
 }
 
-// ask asks the providers of the custom resources among the instances.
-func (d *Detector) ask(ctx context.Context, stack store.Stack, instances []store.Instance) (map[wire.LogicalID]Pending, error) {
+// ask asks the providers of the custom resources among the instances. unasked has the resources whose providers could not be asked.
+func (d *Detector) ask(ctx context.Context, stack store.Stack, instances []store.Instance) (
+	asked map[wire.LogicalID]Pending, unasked map[wire.LogicalID]string, err error,
+) {
 	custom := slices.DeleteFunc(slices.Clone(instances), func(i store.Instance) bool { return i.Body == nil || i.Body.Token.IsNull() })
 	if d.providers == nil || len(custom) == 0 {
-		return nil, nil
+		return nil, nil, nil
 	}
-	requests, err := d.providers.Read(ctx, stack, custom)
+	requests, unasked, err := d.providers.Read(ctx, stack, custom)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	asked := make(map[wire.LogicalID]Pending, len(requests))
+	asked = make(map[wire.LogicalID]Pending, len(requests))
 	for _, i := range custom {
 		if id, ok := requests[i.Logical]; ok {
 			asked[i.Logical] = Pending{Logical: i.Logical, Physical: i.PhysicalID, Type: i.Body.Type, Request: id, Changed: i.Changed}
 		}
 	}
-	return asked, nil
+	return asked, unasked, nil
 }
 
 // collect moves the results of settled requests into a report, and writes it if there are any. Every reader of the
