@@ -172,6 +172,55 @@ func TestForwardProject(t *testing.T) {
 	}
 }
 
+// TestForwardDrift shows the drift of forwarded resources on the command line and in the API.
+func TestForwardDrift(t *testing.T) {
+	endpoint := forwardtest.Start(t)
+	t.Setenv("AWS_ACCESS_KEY_ID", "AKID")
+	t.Setenv("AWS_SECRET_ACCESS_KEY", "SECRET")
+	s := serve(t, filepath.Join(t.TempDir(), "data"), "--forward", "AWS::Test::*="+endpoint.URL)
+	text := `{"Resources": {"A": {"Type": "AWS::Test::Thing", "Properties": {"Name": "a", "Size": 1}}, "B": {"Type": "AWS::Test::Plain"}}}`
+	s.create("s", text)
+	if got := s.settled("s"); got != types.StackStatusCreateComplete {
+		t.Fatalf("status %s; log:\n%s", got, s.output())
+	}
+	drift := func(code int) string {
+		t.Helper()
+		return pintleIn(t, t.TempDir(), code, "drift", "--data", s.dir, "--stack", "s", "--fail")
+	}
+	got := drift(0)
+	for _, want := range []string{"stack s: IN_SYNC", "A         IN_SYNC", "B         NOT_CHECKED", "B: Forwarded to ", "does not support drift detection"} {
+		if !strings.Contains(got, want) {
+			t.Errorf("drift did not print %q:\n%s", want, got)
+		}
+	}
+	endpoint.Change("a", "Size", 2)
+	if got = drift(1); !strings.Contains(got, "NOT_EQUAL  /Size  1 -> 2") {
+		t.Errorf("drift printed:\n%s", got)
+	}
+	name := aws.String("s")
+	one, err := s.client().DetectStackResourceDrift(t.Context(), &cloudformation.DetectStackResourceDriftInput{StackName: name, LogicalResourceId: aws.String("B")})
+	if err != nil || one.StackResourceDrift.StackResourceDriftStatus != types.StackResourceDriftStatusNotChecked ||
+		!strings.Contains(aws.ToString(one.StackResourceDrift.DriftStatusReason), "does not support drift detection") {
+		t.Errorf("detecting the drift of B: %+v, %v", one, err)
+	}
+	resources, err := s.client().DescribeStackResources(t.Context(), &cloudformation.DescribeStackResourcesInput{StackName: name})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := map[string]types.StackResourceDriftStatus{"A": types.StackResourceDriftStatusModified, "B": types.StackResourceDriftStatusNotChecked}
+	for _, r := range resources.StackResources {
+		if is := r.DriftInformation.StackResourceDriftStatus; is != want[*r.LogicalResourceId] {
+			t.Errorf("%s is %s", *r.LogicalResourceId, is)
+		}
+	}
+	_, err = s.client().CreateChangeSet(t.Context(), &cloudformation.CreateChangeSetInput{
+		StackName: name, ChangeSetName: aws.String("c"), TemplateBody: aws.String(text), DeploymentMode: types.DeploymentModeRevertDrift,
+	})
+	if err == nil || !strings.Contains(err.Error(), "REVERT_DRIFT cannot revert the drift of [A (forwarded to ") {
+		t.Errorf("reverting drift: %v", err)
+	}
+}
+
 // pintleIn runs a command in a directory and returns its output.
 func pintleIn(t *testing.T, dir string, code int, args ...string) string {
 	t.Helper()

@@ -159,10 +159,19 @@ func (f changeSets) toRevert(ctx context.Context, in *createChangeSetInput) ([]w
 		return nil, err
 	}
 	var drifted []wire.LogicalID
+	var forwarded []string
 	for _, r := range report.Resources {
-		if r.Status.Drifted() {
+		switch {
+		case !r.Status.Drifted():
+		case r.Forwarded != "":
+			forwarded = append(forwarded, string(r.Logical)+" (forwarded to "+r.Forwarded+")")
+		default:
 			drifted = append(drifted, r.Logical)
 		}
+	}
+	if forwarded != nil {
+		return nil, query.Validation("DeploymentMode REVERT_DRIFT cannot revert the drift of [%s]: their endpoints take no update that "+
+			"changes nothing in the template. Change the resources back yourself", strings.Join(forwarded, ", "))
 	}
 	return drifted, nil
 }

@@ -26,7 +26,7 @@ const (
 )
 
 const noDrift = "No resource of the stack supports drift detection: recorded types are not checked, nor are custom resources whose " +
-	"providers have no Read."
+	"providers have no Read, and forwarded resources whose endpoints do not detect drift."
 
 // Drift detects drift and stores the results: a [drift.Detector].
 type Drift interface {
@@ -237,7 +237,7 @@ func viewResourceDrift(stack store.Stack, r drift.Resource) stackResourceDriftVi
 }
 
 // describeStackResourceDrifts returns the checked resources, by logical ID. As on AWS, others are not included, except for those whose
-// providers could not be asked whether they can be checked.
+// providers could not be asked whether they can be checked, and forwarded ones whose endpoints did not check them.
 func (f drifts) describeStackResourceDrifts(
 	ctx context.Context, in describeStackResourceDriftsInput,
 ) (out describeStackResourceDriftsOutput, err error) {

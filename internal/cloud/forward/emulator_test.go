@@ -59,11 +59,7 @@ func (k *kind) stackOf(properties string) string {
 // inner returns the names of the inner stacks that exist at an endpoint.
 func inner(t *testing.T, url string) []string {
 	t.Helper()
-	c, err := awscall.New(awscall.Config{Region: region, Credentials: credentials.NewStaticCredentialsProvider("AKID", "SECRET", ""), Endpoint: url})
-	if err != nil {
-		t.Fatal(err)
-	}
-	out, err := c.Call(t.Context(), "cloudformation", "ListStacks", nil)
+	out, err := client(t, url).Call(t.Context(), "cloudformation", "ListStacks", nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -76,6 +72,15 @@ func inner(t *testing.T, url string) []string {
 		}
 	}
 	return names
+}
+
+func client(t *testing.T, url string) *awscall.Client {
+	t.Helper()
+	c, err := awscall.New(awscall.Config{Region: region, Credentials: credentials.NewStaticCredentialsProvider("AKID", "SECRET", ""), Endpoint: url})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
 }
 
 func forwardedTypes() []string {
@@ -119,6 +124,17 @@ func TestMinistack(t *testing.T) {
 	if err == nil || !strings.Contains(err.Error(), "does not provide these resource types: [AWS::Nothing::Thing]") {
 		t.Errorf("error %v", err)
 	}
+	w.create("drift", template(map[string]string{"R": `{"Type": "AWS::SQS::Queue", "Properties": {"VisibilityTimeout": 30}}`}, `{"Ref": "R"}`))
+	w.wantDrift("drift", "R IN_SYNC")
+	c := client(t, url)
+	_, err = c.Call(t.Context(), "sqs", "SetQueueAttributes", map[string]any{
+		"QueueUrl": w.outputs("drift"), "Attributes": map[string]any{"VisibilityTimeout": "31"},
+	})
+	w.must(err)
+	w.wantDrift("drift", "R MODIFIED", "NOT_EQUAL /VisibilityTimeout 30 31")
+	_, err = c.Call(t.Context(), "sqs", "DeleteQueue", map[string]any{"QueueUrl": w.outputs("drift")})
+	w.must(err)
+	w.wantDrift("drift", "R DELETED")
 	w.wantStatus("bad", w.create("bad", template(map[string]string{"R": `{"Type": "AWS::SQS::Queue", "Properties": {"VisibilityTimeout": 99999999}}`})), "ROLLBACK_COMPLETE")
 	w.wantEvent("bad", "R CREATE_FAILED", "VisibilityTimeout")
 }
@@ -165,4 +181,6 @@ func TestMoto(t *testing.T) {
 	if left := inner(t, url); left != nil {
 		t.Errorf("left at the endpoint: %q", left)
 	}
+	w.create("drift", template(map[string]string{"R": `{"Type": "AWS::SQS::Queue"}`}))
+	w.wantProblem(w.wantDrift("drift", "R NOT_CHECKED"), "moto does not detect drift")
 }

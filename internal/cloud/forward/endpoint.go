@@ -70,6 +70,13 @@ type refusedError struct {
 
 func (r *refusedError) Error() string { return fmt.Sprintf("Forwarded to %s: %s", r.host, r.message) }
 
+// lacks reports whether an error says that an endpoint does not have an action. LocalStack answers 501.
+func lacks(err error) bool {
+	refused, ok := errors.AsType[*refusedError](err)
+	return ok && (refused.code == "InvalidAction" || strings.Contains(refused.message, "Unknown action") ||
+		strings.Contains(refused.message, "not yet implemented"))
+}
+
 // unsureError is the error of a call that may have had an effect, such as a lost answer or an HTTP status from 500.
 type unsureError struct {
 	host, action string
@@ -127,7 +134,7 @@ func (e *endpoint) call(ctx context.Context, region, service, action string, par
 		throttled := false
 		if answer, ok := errors.AsType[*awscall.Error](err); ok {
 			throttled = answer.Status == http.StatusTooManyRequests || throttles.MatchString(answer.Code) || throttles.MatchString(answer.WireCode)
-			if !throttled && answer.Status < http.StatusInternalServerError {
+			if !throttled && (answer.Status < http.StatusInternalServerError || answer.Status == http.StatusNotImplemented) {
 				return nil, &refusedError{e.host, answer.Code, answer.Message, earlier}
 			}
 		} else if hopeless(err) {

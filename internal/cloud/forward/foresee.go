@@ -2,7 +2,6 @@ package forward
 
 import (
 	"context"
-	"errors"
 	"strings"
 	"time"
 
@@ -76,10 +75,9 @@ func (j *job) ask(ctx context.Context, s *inner, d *document, name string) (nati
 	params := d.params(stack)
 	params["ChangeSetName"], params["ChangeSetType"], params["ClientToken"] = name, "UPDATE", name
 	_, err := j.e.call(ctx, j.place.Region, cloudFormation, "CreateChangeSet", params)
-	refused, _ := errors.AsType[*refusedError](err)
 	switch {
 	case err == nil || exists(err):
-	case refused != nil && (refused.code == "InvalidAction" || strings.Contains(refused.message, "Unknown action")):
+	case lacks(err):
 		return native.Foreseen{Maybe: true}, nil
 	default:
 		return native.Foreseen{}, err

@@ -6,12 +6,14 @@ import (
 	"strings"
 )
 
-// Actions returns the IAM actions of the calls that the package makes, sorted.
+// Actions returns the IAM actions of the calls that the package makes, sorted. Source for those of drift detection:
+// CloudFormation User Guide, "Detect drift on an entire CloudFormation stack", considerations.
 func Actions() []string {
 	return []string{
-		"cloudformation:ContinueUpdateRollback", "cloudformation:CreateChangeSet", "cloudformation:CreateStack", "cloudformation:DeleteChangeSet",
-		"cloudformation:DeleteStack", "cloudformation:DescribeChangeSet", "cloudformation:DescribeStackEvents", "cloudformation:DescribeStackResources",
-		"cloudformation:DescribeStacks", "cloudformation:GetTemplate", "cloudformation:TagResource", "cloudformation:UpdateStack",
+		"cloudformation:BatchDescribeTypeConfigurations", "cloudformation:ContinueUpdateRollback", "cloudformation:CreateChangeSet",
+		"cloudformation:CreateStack", "cloudformation:DeleteChangeSet", "cloudformation:DeleteStack", "cloudformation:DescribeChangeSet",
+		"cloudformation:DescribeStackEvents", "cloudformation:DescribeStackResources", "cloudformation:DescribeStacks",
+		"cloudformation:DetectStackDrift", "cloudformation:DetectStackResourceDrift", "cloudformation:GetTemplate", "cloudformation:TagResource", "cloudformation:UpdateStack",
 		"cloudformation:ValidateTemplate", "sts:GetCallerIdentity",
 	}
 }

@@ -3,8 +3,9 @@
 //
 // The endpoint has one service, AWS::Test. Its types have the same properties: Name, whose change replaces the
 // resource, Size, Fail, whose value is the reason for a failed create or update, Keep, whose value is the reason for a
-// failed delete, and Empty, which makes a stack complete without a resource. The attributes are Arn, Size and
-// NameServers, a list.
+// failed delete, and Empty, which makes a stack complete without a resource. Opaque is the reason why drift of the
+// resource is unknown. The attributes are Arn, Size and NameServers, a list. Drift of the type AWS::Test::Plain is not
+// detected.
 package forwardtest
 
 import (
@@ -61,6 +62,8 @@ type Endpoint struct {
 	Adopt bool
 	// Blind omits Replacement from change sets, and Conditional reports it as such.
 	Blind, Conditional bool
+	// NoDrift omits the detection of drift, and Silent omits the differences from its results.
+	NoDrift, Silent bool
 
 	mu        sync.Mutex
 	calls     map[string]int
@@ -77,6 +80,8 @@ type Resource struct {
 	Deleted, Retained bool
 	// Tags are those of its stack.
 	Tags map[string]string
+	// Drift are properties that were changed outside the stack; nil ones were removed.
+	Drift map[string]any
 }
 
 type stack struct {
@@ -290,6 +295,11 @@ func (e *Endpoint) act(action string, form url.Values) (string, *apiError) {
 		return "", nil
 	case "UpdateStack":
 		return e.update(s, form)
+	case "DetectStackResourceDrift":
+		if e.NoDrift {
+			break
+		}
+		return e.drift(s)
 	case "CreateChangeSet":
 		return e.createSet(s, form)
 	case "DescribeChangeSet":

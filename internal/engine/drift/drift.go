@@ -52,6 +52,8 @@ type Resource struct {
 	Differences []Difference `json:"differences,omitempty"`
 	// Problem is the reason why the state is unknown, or why a resource was not checked that perhaps could be.
 	Problem string `json:"problem,omitempty"`
+	// Forwarded is the endpoint that provides the resource, for people; empty for all other resources.
+	Forwarded string `json:"forwarded,omitempty"`
 	// Checked is the time of the comparison. Changed is the time of the stack's last change to the resource before
 	// that.
 	Checked time.Time `json:"checked"`
@@ -75,7 +77,7 @@ type Report struct {
 // Of returns the state of a resource.
 func (r Report) Of(logical wire.LogicalID) (Status, time.Time) {
 	for _, resource := range r.Resources {
-		if resource.Logical == logical {
+		if resource.Logical == logical && resource.Status != NotChecked {
 			return resource.Status, resource.Checked
 		}
 	}
@@ -102,7 +104,8 @@ func (r Report) Checks() (n int) {
 	return n
 }
 
-// Unasked returns the resources that were not checked because their providers could not be asked whether they can read.
+// Unasked returns the resources that were not checked because their providers could not be asked whether they can read, or because
+// their endpoints did not check them.
 func (r Report) Unasked() []Resource {
 	return slices.DeleteFunc(slices.Clone(r.Resources), func(r Resource) bool { return r.Status != NotChecked })
 }
@@ -211,13 +214,9 @@ const tries = 10
 // Detect compares some of a stack's resources and returns its report with them. It keeps earlier results of the
 // others. The providers of custom resources answer later, so these resources are pending in the report.
 func (d *Detector) Detect(ctx context.Context, stack store.Stack, instances, all []store.Instance) (Report, error) {
-	checked := make(map[wire.LogicalID]Resource, len(instances))
-	for _, i := range instances {
-		r, err := d.compare(ctx, stack, i)
-		if err != nil {
-			return Report{}, fmt.Errorf("detect the drift of %s: %w", i.Logical, err)
-		}
-		checked[i.Logical] = r
+	checked, err := d.compareAll(ctx, stack, instances)
+	if err != nil {
+		return Report{}, err
 	}
 	asked, unasked, err := d.ask(ctx, stack, instances)
 	if err != nil {
@@ -283,34 +282,6 @@ func (d *Detector) write(ctx context.Context, stack store.Stack, report Report, 
 		return 0, fmt.Errorf("encode the drift of stack %s: %w", stack.Name, err)
 	}
 	return d.rows.PutEntry(ctx, store.Entry{EntryKey: key(stack), Version: version, Definition: text})
-}
-
-// compare compares one resource.
-func (d *Detector) compare(ctx context.Context, stack store.Stack, i store.Instance) (Resource, error) {
-	r := Resource{Logical: i.Logical, Physical: i.PhysicalID, Status: NotChecked, Checked: d.now().UTC(), Changed: i.Changed}
-	if i.Body == nil || !i.Body.Token.IsNull() || i.PhysicalID == "" {
-		return r, nil
-	}
-	r.Type = i.Body.Type
-	schema := d.types.Schema(r.Type)
-	if schema == nil {
-		return r, nil
-	}
-	live, err := d.types.Live(ctx, &store.Request{Stack: stack.Key, Logical: i.Logical, Type: wire.Update, Body: &store.RequestBody{
-		Dialect: stack.Dialect, StackID: stack.ID, Account: stack.Account, Region: stack.Region, ResourceType: r.Type,
-		PhysicalID: i.PhysicalID, Properties: i.Body.Properties, OldProperties: i.Body.Properties, Tags: i.Body.Tags,
-	}})
-	switch {
-	case errors.Is(err, native.ErrUnchecked):
-		return r, nil
-	case errors.Is(err, native.ErrDeleted):
-		r.Status, r.Expected = Deleted, string(typed(schema, i.Body.Properties).Masked().JSON())
-		return r, nil
-	case err != nil:
-		return r, err
-	}
-	r.compare(schema, i.Body.Properties, live)
-	return r, nil
 }
 
 // typed converts top-level texts to the numbers and booleans that the schema declares.

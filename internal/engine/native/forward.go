@@ -26,8 +26,8 @@ type Forward interface {
 	Foresee(ctx context.Context, r *store.Request) (Foreseen, error)
 }
 
-// ErrOwn is the error of a forwarded type for the Delete of a resource that its endpoint never had. Pintle created the
-// resource before the type was forwarded, and its own type of that name serves the request.
+// ErrOwn is the error of a forwarded type for the Delete of a resource that its endpoint never had, and for reading it.
+// Pintle created the resource before the type was forwarded, and its own type of that name serves the request.
 var ErrOwn = errors.New("the resource is Pintle's own")
 
 // Foreseen is the effect of an update on a forwarded resource, as its endpoint foresees it.

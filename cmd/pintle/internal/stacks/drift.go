@@ -8,14 +8,14 @@ type Drift struct {
 	Status string
 	// Reason says why the detection failed for some resources, or that it checked none.
 	Reason string
-	// Resources are those that were checked, by logical ID.
+	// Resources are those that were checked, or not checked for a reason of their own, by logical ID.
 	Resources []DriftedResource
 }
 
 // DriftedResource is a resource that was compared with its declaration.
 type DriftedResource struct {
 	Logical, Physical, Type string
-	// Status is IN_SYNC, MODIFIED, DELETED or UNKNOWN, and Reason the reason for the last one.
+	// Status is IN_SYNC, MODIFIED, DELETED, UNKNOWN or NOT_CHECKED, and Reason the reason for the last two.
 	Status, Reason string
 	Differences    []Difference
 }
