@@ -621,5 +621,175 @@ class Waiting(World):
         self.assertIn("has no method poll", self.ask(pintle.handler(Half()), "Create", {})["Reason"])
 
 
+class ReadingAndPlanning(World):
+    """The requests that only Pintle sends."""
+
+    DECLARED = {"Name": "a", "Size": "3", "Ports": ["80", "81"], "Tags": {"n": "1"}, "Owner": {"Name": "o"}, "Key": "k-secret", "PIN": "1234"}
+
+    def reader(self, act: typing.Callable[[pintle.Request], typing.Any]) -> typing.Callable:
+        class Readable(Things):
+            def read(self, request: pintle.Request[Thing]) -> typing.Any:
+                return act(request)
+
+        return pintle.handler(Readable())
+
+    def test_read_sends_equal_properties_as_declared(self) -> None:
+        handler = self.reader(lambda r: pintle.ReadResponse(r.properties, {"Url": "u"}))
+        answer = self.ask(handler, "Read", self.DECLARED, id="thing-a")
+        self.assertEqual(answer["PintleState"], {"properties": self.DECLARED, "secret": ["Key", "PIN"]})
+        self.assertEqual((answer["Status"], answer["PhysicalResourceId"], answer["Data"]), ("SUCCESS", "thing-a", {"Url": "u"}))
+
+    def test_read_reports_differences_without_secrets(self) -> None:
+        now = Thing("a", 4, Ports=[80, 82], Tags={"n": "1", "m": "2"}, Owner=None, Key=pintle.Secret("k-other"), pin="")
+        answer = self.ask(self.reader(lambda r: pintle.ReadResponse(now)), "Read", self.DECLARED, id="thing-a")
+        self.assertEqual(answer["PintleState"], {
+            "properties": {"Name": "a", "Size": 4, "Ports": ["80", 82], "Tags": {"n": "1", "m": "2"}, "Owner": None, "Key": "****", "PIN": "1234"},
+            "secret": ["Key", "PIN"],
+        })
+        self.assertNotIn("k-other", self.bodies[-1].decode())
+
+    def test_read_hides_a_property_with_a_known_secret(self) -> None:
+        answer = self.ask(self.reader(lambda r: pintle.ReadResponse(dataclasses.replace(r.properties, Tags={"t": "is k-secret"}))), "Read", self.DECLARED, id="a")
+        self.assertEqual(answer["PintleState"]["secret"], ["Key", "PIN", "Tags"])
+
+    def test_read_of_what_is_gone(self) -> None:
+        def gone(_: pintle.Request) -> typing.Any:
+            raise pintle.Gone("no thing-a")
+
+        answer = self.ask(self.reader(gone), "Read", self.DECLARED, id="thing-a")
+        self.assertEqual((answer["Status"], answer["PintleState"]), ("SUCCESS", {"gone": True}))
+
+    def test_read_fails(self) -> None:
+        def broken(_: pintle.Request) -> typing.Any:
+            raise OSError("no access with k-secret")
+
+        for handler, declared, want in (
+            (pintle.handler(Things()), self.DECLARED, "this provider has no method read, so the present state of its resources is unknown"),
+            (self.reader(broken), self.DECLARED, "no access with ****"),
+            (self.reader(lambda r: None), self.DECLARED, "read returned a NoneType, want a ReadResponse"),
+            (self.reader(lambda r: pintle.ReadResponse({})), self.DECLARED, "the properties from read are a dict, want a Thing"),
+            (self.reader(lambda r: pintle.ReadResponse(dataclasses.replace(r.properties, Tags={"t": {1}}))), self.DECLARED, "the state cannot be encoded: "),
+            (self.reader(lambda r: pintle.ReadResponse(dataclasses.replace(r.properties, Tags={"t": "x" * 5000}))), self.DECLARED,
+             "bytes long, 4096 are allowed: the state of the resource takes "),
+            (self.reader(lambda r: pintle.ReadResponse(r.properties)), {**self.DECLARED, "Size": "many"}, "properties: Size: want a whole number from 1 to 10"),
+        ):
+            answer = self.ask(handler, "Read", declared, id="thing-a")
+            self.assertEqual((answer["Status"], answer["PhysicalResourceId"]), ("FAILED", "thing-a"))
+            self.assertIn(want, answer["Reason"])
+            self.assertNotIn("PintleState", answer)
+
+    def test_read_without_a_dataclass(self) -> None:
+        class Raw(pintle.Provider[dict]):
+            def read(self, request: pintle.Request[dict]) -> pintle.ReadResponse:
+                return pintle.ReadResponse({**request.properties, "More": 1})
+
+        answer = self.ask(pintle.handler(Raw()), "Read", {"Name": "a"}, id="x")
+        self.assertEqual(answer["PintleState"], {"properties": {"Name": "a", "More": 1}, "secret": []})
+
+    def plan(self, act: typing.Callable[[pintle.Request], typing.Any], *args: typing.Any, seconds: float = 60, **options: typing.Any) -> dict:
+        class Plannable(Things):
+            def plan(self, request: pintle.Request[Thing]) -> typing.Any:
+                return act(request)
+
+        event = self.event("Plan", *args, **options)
+        del event["ResponseURL"]
+        answer = pintle.handler(Plannable())(event, Context(seconds))
+        self.assertEqual(self.bodies, [], "a Plan has no response URL")
+        self.assertEqual(list(answer), ["PintlePlan"])
+        return answer["PintlePlan"]
+
+    def test_plan(self) -> None:
+        def fails(error: Exception) -> typing.Callable:
+            def act(_: pintle.Request) -> typing.Any:
+                raise error
+
+            return act
+
+        in_place, replace = {"change": "InPlace"}, pintle.PlanResponse(replace=True, reason="k-secret is too old")
+        good, other = {"Name": "a", "Key": "k-secret"}, {"Name": "b", "Key": "k-secret"}
+        for act, new, old, want in (
+            (lambda r: None, good, None, in_place),
+            (lambda r: replace, good, None, in_place),  # nothing is replaced by a Create
+            (lambda r: None, good, good, in_place),
+            (lambda r: replace, good, good, {"change": "Replace", "reason": "**** is too old"}),
+            (lambda r: None, good, other, {"change": "Replace", "reason": "Name is immutable"}),
+            (lambda r: replace, good, other, {"change": "Replace", "reason": "Name is immutable; **** is too old"}),
+            (fails(pintle.Gone("no thing")), good, good, {"change": "Replace", "reason": "no thing"}),
+            (fails(pintle.Gone("no place")), good, None, {"change": "Refuse", "reason": "no place"}),
+            (fails(ValueError("no room for k-secret")), good, good, {"change": "Refuse", "reason": "no room for ****"}),
+            (fails(ValueError("")), good, good, {"change": "Refuse", "reason": "the provider refuses the change without an explanation"}),
+            (lambda r: None, {"Name": "A"}, None, {"change": "Refuse", "reason": "properties: Name: want a text of 0 to 8 characters that matches [a-z]+"}),
+            (lambda r: True, good, good, {"error": "plan returned a bool, want a PlanResponse or None"}),
+            (fails(SystemExit("ended")), good, good, {"error": "ended"}),
+            (lambda r: pintle.PlanResponse(True, "ä" * 1000), good, good, {"change": "Replace", "reason": "ä" * 512}),
+        ):
+            self.assertEqual(self.plan(act, new, old, id="thing-a" if old else ""), want)
+
+    def test_the_request_of_a_plan(self) -> None:
+        seen: list = []
+        self.plan(lambda r: seen.append(r), {"Name": "b", "Size": 2}, {"Name": "a"}, id="thing-a")
+        self.plan(lambda r: seen.append(r), {"Name": "b"})
+        self.assertEqual([(r.type, r.id, r.immutable) for r in seen], [("Plan", "thing-a", ["Name"]), ("Plan", "", [])])
+        self.assertEqual((seen[0].properties.Size, seen[0].old_properties.Name, seen[1].old_properties), (2, "a", None))
+
+    def test_a_plan_that_is_not_answered(self) -> None:
+        release = threading.Event()
+        self.addCleanup(release.set)
+        self.assertEqual(self.plan(lambda r: release.wait(30), {"Name": "a"}, seconds=0.5), {"error": "ran out of time: plan did not return"})
+        event = self.event("Plan", {"Name": "a"})
+        self.assertEqual(pintle.handler(Things())(event), {"PintlePlan": {"error": "this provider has no method plan"}})
+        self.assertEqual(pintle.handler({"Custom::Other": Things()})(event), {
+            "PintlePlan": {"error": "this provider has no resource type Custom::Thing, it has Custom::Other"},
+        })
+
+
+@dataclasses.dataclass
+class Tree:
+    Kind: typing.Literal["a", 1]
+    Level: int = pintle.prop(enum=["1", "2"])
+    Words: str = pintle.prop(default="w", pattern=r"\w+")
+    Part: typing.Optional["Tree"] = None
+    More: "dict[str, Person]" = pintle.prop(default={}, immutable=True, min_length=1)
+    Any: typing.Any = None
+
+
+class Schemas(unittest.TestCase):
+    def test_schema(self) -> None:
+        class Readable(pintle.Provider[Tree]):
+            def read(self, request: pintle.Request) -> typing.Any:
+                return None
+
+            def plan(self, request: pintle.Request) -> typing.Any:
+                return None
+
+        schema = pintle.handler({"Custom::Tree": Readable(), "Custom::Thing": Things()}).pintle_schema()
+        self.assertEqual(sorted(schema["resourceTypes"]), ["Custom::Thing", "Custom::Tree"])
+        thing, tree = schema["resourceTypes"]["Custom::Thing"], schema["resourceTypes"]["Custom::Tree"]
+        self.assertEqual(thing["properties"]["createOnlyProperties"], ["/properties/Name"])
+        self.assertEqual(thing["properties"]["properties"]["Name"], {"type": "string", "pattern": "^(?:[a-z]+)$", "maxLength": 8})
+        self.assertEqual(thing["properties"]["properties"]["PIN"], {"type": "string", "writeOnly": True})
+        self.assertNotIn("reads", thing)
+        self.assertEqual((tree["reads"], tree["plans"]), (True, True))
+        properties = tree["properties"]
+        self.assertEqual(properties["properties"], {
+            "Kind": {"enum": ["a", 1, "1"]}, "Level": {"enum": ["1", "2"]}, "Words": {"type": "string", "default": "w"}, "Part": {"$ref": "#/$defs/Tree"},
+            "More": {"type": "object", "minProperties": 1, "additionalProperties": {
+                "type": "object", "additionalProperties": False, "required": ["Name"], "properties": {
+                    "Name": {"type": "string"}, "Age": {"type": ["integer", "string"], "pattern": pintle._NUMBER_PATTERN},
+                },
+            }},
+            "Any": {},
+        })
+        self.assertEqual((properties["required"], properties["createOnlyProperties"]), (["Kind", "Level"], ["/properties/More"]))
+        self.assertEqual(properties["$defs"]["Tree"]["properties"]["Part"], {"$ref": "#/$defs/Tree"})
+        json.dumps(schema)
+
+    def test_schema_of_a_dict(self) -> None:
+        class Raw(pintle.Provider[dict]):
+            pass
+
+        self.assertEqual(pintle.handler(Raw()).pintle_schema()["resourceTypes"], {"*": {"properties": {}}})
+
+
 if __name__ == "__main__":
     unittest.main()

@@ -105,8 +105,8 @@ export type Values<F extends Fields> = { -readonly [N in keyof F]: F[N] extends 
 
 /** A request of CloudFormation. */
 export interface Request<Properties> {
-  readonly type: 'Create' | 'Update' | 'Delete';
-  /** The recorded physical ID. Empty for a Create. */
+  readonly type: 'Create' | 'Update' | 'Delete' | 'Read' | 'Plan';
+  /** The recorded physical ID. Empty for a Create, and for the Plan of one. */
   readonly id: string;
   /** The name of the resource in the template. */
   readonly logicalId: string;
@@ -130,6 +130,34 @@ export interface Request<Properties> {
 /** An Update. The old properties were accepted earlier, so a member that is missing or invalid is `undefined` there. */
 export interface UpdateRequest<Properties> extends Request<Properties> {
   readonly oldProperties: Partial<Properties>;
+}
+
+/** A Plan. The old properties are `undefined` if the resource would be created. */
+export interface PlanRequest<Properties> extends Request<Properties> {
+  readonly oldProperties: Partial<Properties> | undefined;
+  /** The paths of the immutable properties that change. The library announces a replacement because of them. */
+  readonly immutable: readonly string[];
+}
+
+/** The present state of a resource: the result of `read`. */
+export interface ReadResponse<Properties> {
+  /**
+   * The present properties. Copy those that cannot be read back from the request. An empty {@link Secret} counts as one. Values of secret
+   * properties are not sent; the answer only reports whether they differ.
+   */
+  properties: Partial<Properties>;
+  /** The attributes of a {@link Response}, for an imported resource. */
+  attributes?: object;
+  /** The `noEcho` of a {@link Response}. */
+  noEcho?: boolean;
+}
+
+/** The result of `plan`. Nothing, and an empty object, mean that the resource is created or changed in place. */
+export interface PlanResponse {
+  /** True to announce that an Update will make a new resource. It has no effect for a Create. */
+  replace?: boolean;
+  /** The reason of the replacement, such as "the engine cannot be upgraded in place". At most 1,024 bytes of it are shown. */
+  reason?: string;
 }
 
 /** The result of `create` and `update`. */
@@ -168,6 +196,18 @@ export interface Provider<F extends Fields> {
   delete(request: Request<Partial<Values<F>>>): Result<Response>;
   /** Looks once whether an operation is done. Needed if another method returns {@link InProgress}. */
   poll?(request: Request<Partial<Values<F>>>): Result<Response>;
+  /**
+   * Returns the present state of the resource, and changes nothing. {@link Gone} reports that the resource does not exist. Only Pintle sends a
+   * Read, to detect drift and to import resources. CloudFormation never does.
+   */
+  read?(request: Request<Partial<Values<F>>>): ReadResponse<Values<F>> | Promise<ReadResponse<Values<F>>>;
+  /**
+   * Predicts the effect of a Create or an Update with these properties, and changes nothing. The properties were checked. An error refuses the
+   * change, with its message as the reason. {@link Gone} reports that the resource does not exist, so that an Update would make a new one. It
+   * may be called while another request of the resource is in progress, and should return within seconds. Only Pintle sends a Plan: for a dry
+   * run, for `pintle validate` and for change sets. CloudFormation never does.
+   */
+  plan?(request: PlanRequest<Values<F>>): PlanResponse | void | Promise<PlanResponse | void>;
 }
 
 /** The part of Lambda's context that the library uses. */
@@ -176,5 +216,5 @@ export interface Context {
 }
 
 /** Returns the function for AWS Lambda, for one provider or for several by resource type, such as `{"Custom::Site": sites}`. */
-export declare function handler<F extends Fields>(provider: Provider<F>): (event: unknown, context?: Context) => Promise<void>;
-export declare function handler(providers: { readonly [resourceType: string]: Provider<any> }): (event: unknown, context?: Context) => Promise<void>;
+export declare function handler<F extends Fields>(provider: Provider<F>): (event: unknown, context?: Context) => Promise<unknown>;
+export declare function handler(providers: { readonly [resourceType: string]: Provider<any> }): (event: unknown, context?: Context) => Promise<unknown>;

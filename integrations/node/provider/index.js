@@ -20,6 +20,9 @@ const KEEP_FAILURE_MS = 300_000; // for which a FAILED answer is repeated
 const KEEP_ANSWERS = 100;
 const SHORT_SECRET = 4; // shorter texts occur in almost any text
 const MAX_PROBLEMS = 10;
+const MAX_PLAN_REASON = 1024; // bytes
+const MASK = '****';
+const SCHEMA = Symbol.for('@pintle-dev/provider.schema'); // the member of a handler that Pintle calls for its schema
 const OWN_PROPERTIES = ['ServiceToken', 'ServiceTimeout']; // those of CloudFormation
 
 class Secret {
@@ -107,9 +110,21 @@ function range(rules) {
 const fitsLength = (rules, n) => n >= (rules.minLength ?? 0) && (rules.maxLength === undefined || n <= rules.maxLength);
 const fitsRange = (rules, n) => (rules.min === undefined || n >= rules.min) && (rules.max === undefined || n <= rules.max);
 
-// A field has its rules, a description of its values, and a function that reads a value: read(value, decoder, path).
-function field(rules, want, read) {
-  return { rules, want, read };
+// A field has its rules, a description of its values, a function that reads a value: read(value, decoder, path), and one that returns
+// the JSON Schema of its values. A field of lists or maps has an item, and one of objects has fields.
+function field(rules, want, read, schema, children) {
+  return { rules, want, read, schema, ...children };
+}
+
+// bounds returns the given members of rules under their names in a JSON Schema.
+function bounds(rules, names) {
+  return Object.fromEntries(Object.entries(names).filter(([name]) => rules[name] !== undefined).map(([name, as]) => [as, rules[name]]));
+}
+
+// portable returns a pattern as other languages understand it, or undefined.
+function portable(pattern) {
+  const flags = pattern && pattern.flags.replace(/[gmyud]/g, '');
+  return !pattern || /\\s/i.test(pattern.source) || /[^is]/.test(flags) ? undefined : `^${flags && `(?${flags})`}(?:${pattern.source})$`;
 }
 
 function textField(rules, make) {
@@ -121,6 +136,9 @@ function textField(rules, make) {
       return INVALID;
     }
     return make(text);
+  }, () => {
+    const expression = portable(rules.pattern);
+    return { type: 'string', ...bounds(rules, { minLength: 'minLength', maxLength: 'maxLength' }), ...(expression && { pattern: expression }) };
   });
 }
 
@@ -128,22 +146,29 @@ const text = (rules = {}) => textField(rules, (value) => value);
 const asSecret = (value) => new Secret(value);
 const secret = (rules = {}) => ({ ...textField({ ...rules, secret: true }, asSecret), fallback: asSecret });
 
-function numeric(rules, want, parse) {
+const NUMBER_PATTERN = '^[+-]?([0-9]+\\.?[0-9]*|\\.[0-9]+)([eE][+-]?[0-9]+)?$';
+
+// numeric returns a field of numbers. CloudFormation may send a number as a string.
+function numeric(rules, want, parse, type) {
   return field(rules, want + range(rules), (value, decoder) => {
     const given = scalar(value);
     const parsed = given === INVALID ? INVALID : parse(given);
     return parsed === INVALID || decoder.lenient || fitsRange(rules, parsed) ? parsed : INVALID;
-  });
+  }, () => ({ type: [type, 'string'], pattern: NUMBER_PATTERN, ...bounds(rules, { min: 'minimum', max: 'maximum' }) }));
 }
 
-const integer = (rules = {}) => numeric(rules, 'a whole number', whole);
-const float = (rules = {}) => numeric(rules, 'a number', number);
+const integer = (rules = {}) => numeric(rules, 'a whole number', whole, 'integer');
+const float = (rules = {}) => numeric(rules, 'a number', number, 'number');
+
+const BOOLEANS = { enum: [true, false, 'true', 'True', 'TRUE', 'false', 'False', 'FALSE'] };
 
 const boolean = (rules = {}) =>
-  field(rules, 'true or false', (value) => new Map([['true', true], ['false', false]]).get(String(scalar(value)).toLowerCase()) ?? INVALID);
+  field(rules, 'true or false', (value) => new Map([['true', true], ['false', false]]).get(String(scalar(value)).toLowerCase()) ?? INVALID, () => ({ ...BOOLEANS }));
 
 const choice = (values, rules = {}) =>
-  field(rules, `one of ${values.join(', ')}`, (value) => values.find((allowed) => String(allowed) === scalar(value)) ?? INVALID);
+  field(rules, `one of ${values.join(', ')}`, (value) => values.find((allowed) => String(allowed) === scalar(value)) ?? INVALID, () => ({
+    enum: [...new Set([...values, ...values.map(String)])],
+  }));
 
 // hasImmutable reports whether a field, or one within it, is immutable.
 const hasImmutable = (each) => Boolean(each.rules.immutable) || Object.values(each.fields ?? {}).some(hasImmutable);
@@ -162,7 +187,7 @@ const list = (item, rules = {}) => {
       return INVALID;
     }
     return value.map((each, i) => decoder.value(item, each, `${path}[${i}]`));
-  });
+  }, () => ({ type: 'array', items: schemaOf(item), ...bounds(rules, { minLength: 'minItems', maxLength: 'maxItems' }) }), { item });
 };
 
 const map = (member, rules = {}) => {
@@ -172,15 +197,98 @@ const map = (member, rules = {}) => {
       return INVALID;
     }
     return Object.fromEntries(Object.entries(value).map(([name, each]) => [name, decoder.value(member, each, join(path, name))]));
-  });
+  }, () => ({
+    type: 'object', additionalProperties: schemaOf(member), ...bounds(rules, { minLength: 'minProperties', maxLength: 'maxProperties' }),
+  }), { item: member });
 };
 
-const object = (fields, rules = {}) => ({
-  ...field(rules, 'an object', (value, decoder, path) => (isObject(value) ? decoder.object(fields, value, path) : INVALID)),
-  fields,
-});
+const object = (fields, rules = {}) =>
+  field(rules, 'an object', (value, decoder, path) => (isObject(value) ? decoder.object(fields, value, path) : INVALID), () => schemaOfFields(fields), { fields });
 
-const any = (rules = {}) => field(rules, 'a value', (value) => value);
+const any = (rules = {}) => field(rules, 'a value', (value) => value, () => ({}));
+
+// schemaOf returns the JSON Schema of a field.
+function schemaOf({ rules, schema, fallback }) {
+  const { default: value } = rules;
+  const hidden = Boolean(rules.secret || fallback);
+  return { ...schema(), ...(hidden && { writeOnly: true }), ...(value !== undefined && !hidden && { default: value }) };
+}
+
+function schemaOfFields(fields) {
+  const required = Object.keys(fields).filter((name) => !fields[name].rules.optional && !('default' in fields[name].rules));
+  return {
+    type: 'object', properties: Object.fromEntries(Object.entries(fields).map(([name, each]) => [name, schemaOf(each)])), additionalProperties: false,
+    ...(required.length > 0 && { required }),
+  };
+}
+
+// createOnly returns the JSON pointers of the immutable properties.
+const createOnly = (fields, path) =>
+  Object.entries(fields ?? {}).flatMap(([name, each]) => {
+    const place = `${path}/${name.replaceAll('~', '~0').replaceAll('/', '~1')}`;
+    return each.rules.immutable ? [place] : createOnly(each.fields, place);
+  });
+
+// schemaOfProvider returns the schema of a resource type, in the form of the command "schema" of the SDK for Go.
+function schemaOfProvider({ properties, read, plan }) {
+  const paths = createOnly(properties, '/properties');
+  return {
+    properties: properties ? { ...schemaOfFields(properties), ...(paths.length > 0 && { createOnlyProperties: paths }) } : {},
+    ...(typeof read === 'function' && { reads: true }), ...(typeof plan === 'function' && { plans: true }),
+  };
+}
+
+// holdsSecret reports whether a field, or one within it, is secret.
+const holdsSecret = (each) =>
+  Boolean(each.rules.secret || each.fallback) || (each.item !== undefined && holdsSecret(each.item)) || Object.values(each.fields ?? {}).some(holdsSecret);
+
+// same reports whether two values are equal in a template.
+const same = (one, other) => stable(plain(one, () => {}) ?? null) === stable(plain(other, () => {}) ?? null);
+
+// present returns the members of an object in the form of a template. given are the declared members, and was is their decoded value.
+function present(fields, given, was, now) {
+  const members = {};
+  for (const [name, each] of Object.entries(fields)) {
+    const raw = isObject(given) && Object.hasOwn(given, name) ? given[name] ?? undefined : undefined;
+    const [old, next] = [was?.[name], now?.[name]];
+    const empty = next === undefined || next === null || next === '' || (next instanceof Secret && !next.reveal());
+    if (same(old, next) || ((each.rules.secret || each.fallback) && empty)) {
+      if (raw !== undefined) {
+        members[name] = raw;
+      }
+    } else {
+      members[name] = each.rules.secret || each.fallback ? MASK : presentValue(each, raw, old, next);
+    }
+  }
+  return members;
+}
+
+// presentValue returns a value whose parts keep their declared form if they equal the declared ones.
+function presentValue(each, raw, was, now) {
+  if (raw !== undefined && same(was, now)) {
+    return raw;
+  }
+  if (now instanceof Secret) {
+    return MASK;
+  }
+  if (each.fields && isObject(now)) {
+    return present(each.fields, raw, was, now);
+  }
+  if (each.item && Array.isArray(now)) {
+    return now.map((item, i) => presentValue(each.item, Array.isArray(raw) ? raw[i] : undefined, Array.isArray(was) ? was[i] : undefined, item));
+  }
+  if (each.item && isObject(now)) {
+    return Object.fromEntries(Object.entries(now).map(([name, item]) => [name, presentValue(each.item, raw?.[name], was?.[name], item)]));
+  }
+  return plain(now, () => {}) ?? null;
+}
+
+// stateOf returns the present properties for the answer to a Read. Those that equal the declared ones are sent as declared.
+function stateOf({ fields, given, declared, now }, masks) {
+  const properties = fields ? present(fields, given, declared, now) : plain(now, () => {});
+  const secret = Object.keys(properties).filter((name) => (fields && holdsSecret(fields[name])) || masks.shows(JSON.stringify(properties[name])));
+  return { properties, secret: secret.sort() };
+}
 
 // near returns the name that a misspelled one most likely means.
 function near(name, names) {
@@ -272,7 +380,7 @@ class Masks {
       Buffer.from(each).toString('base64'),
     ]);
     this.texts = [...new Set(forms)].sort((a, b) => b.length - a.length);
-    const { search, searchParams } = new URL(responseURL);
+    const { search, searchParams } = responseURL ? new URL(responseURL) : { search: '', searchParams: new URLSearchParams() };
     const values = [...searchParams.values()].filter((each) => each.length >= 16);
     this.signed = [responseURL, search.slice(1), ...values].filter((each) => each.length >= SHORT_SECRET);
   }
@@ -335,7 +443,13 @@ function tooLong(document) {
   if (total <= MAX_RESPONSE || size({ ...document, Reason: '' }) <= MAX_RESPONSE) {
     return '';
   }
-  const { Data: data = {} } = document;
+  const { Data: data = {}, PintleState: state } = document;
+  if (state) {
+    return (
+      `the response is ${total} bytes long, ${MAX_RESPONSE} are allowed: the state of the resource takes ${size(state)} of them, ` +
+      `the attributes ${size(data)}`
+    );
+  }
   const largest = Object.entries(data).map(([name, value]) => [name.slice(0, 100), size(value)]).sort((a, b) => b[1] - a[1]).slice(0, 3);
   return (
     `the response is ${total} bytes long, ${MAX_RESPONSE} are allowed: Data takes ${size(data)} of them, the largest attributes are ` +
@@ -348,6 +462,7 @@ function encode(document) {
   const problem = document.Status === 'SUCCESS' && tooLong(document);
   if (problem) {
     delete document.Data;
+    delete document.PintleState;
     delete document.NoEcho;
     document.Status = 'FAILED';
     document.Reason = problem;
@@ -444,26 +559,32 @@ function budgetOf(now, deadline) {
 
 const own = (properties) => Object.fromEntries(Object.entries(properties).filter(([name]) => !OWN_PROPERTIES.includes(name)));
 
-function decode(provider, given, lenient, secrets) {
+// decode returns the properties for a provider. In lenient mode, problems with them count only if whole is set.
+function decode(provider, given, lenient, secrets, whole = !lenient) {
   if (!provider.properties) {
     return own(given);
   }
   const decoder = new Decoder(lenient);
   const properties = decoder.object(provider.properties, own(given), '');
   secrets.push(...decoder.secrets);
-  if (decoder.problems.length > 0 && !lenient) {
+  if (decoder.problems.length > 0 && whole) {
     throw new PropertiesError(decoder.problems);
   }
   return properties;
 }
 
-// immutables returns the immutable properties as text, also those of objects in them.
-function immutables(fields, properties) {
-  const found = (some, values) =>
-    Object.entries(some ?? {}).filter(([, each]) => hasImmutable(each)).map(([name, each]) => [
-      name, each.rules.immutable ? plain(values?.[name], () => {}) ?? null : found(each.fields, values?.[name]),
-    ]);
-  return stable(found(fields, properties));
+// immutables returns the immutable properties by their paths, each as text, also those of objects in them.
+const immutables = (fields, properties, path = '') =>
+  Object.entries(fields ?? {}).flatMap(([name, each]) =>
+    each.rules.immutable
+      ? [[join(path, name), stable(plain(properties?.[name], () => {}) ?? null)]]
+      : Object.entries(immutables(each.fields, properties?.[name], join(path, name))),
+  ).reduce((found, [name, text]) => ({ ...found, [name]: text }), {});
+
+// changed returns the paths of the immutable properties that differ.
+function changed(provider, now, before) {
+  const [one, other] = [now, before].map((properties) => immutables(provider.properties, properties));
+  return Object.keys(one).filter((name) => one[name] !== other[name]).sort();
 }
 
 function idProblem(id) {
@@ -521,10 +642,14 @@ class Handler {
   async serve(event, context) {
     const now = Date.now();
     const left = context?.getRemainingTimeInMillis?.() ?? SERVICE_TIMEOUT * 1000;
+    if (event?.RequestType === 'Plan') {
+      return this.#plan(event, budgetOf(now, now + left));
+    }
     const requests = Array.isArray(event?.Records) ? event.Records.map((record) => JSON.parse(record.Sns.Message)) : [event];
     for (const request of requests) {
       await this.#serve(request, now, now + left);
     }
+    return undefined;
   }
 
   async #serve(event, now, deadline) {
@@ -555,12 +680,16 @@ class Handler {
     const outcome = await this.#ask(event, properties, current, budget, secrets);
     const masks = new Masks(secrets, event.ResponseURL);
     const response = outcome.response ?? {};
-    const error = kind === 'Delete' && outcome.error instanceof Gone ? undefined : outcome.error;
+    const gone = kind === 'Read' && outcome.error instanceof Gone;
+    const error = gone || (kind === 'Delete' && outcome.error instanceof Gone) ? undefined : outcome.error;
     let [status, reason, physical] = ['SUCCESS', words(response.reason ?? ''), response.id ?? ''];
     if (error) {
       status = 'FAILED';
       reason = words(error.message) || `the handler failed with an error that has no text, a ${error.name}`;
       physical = typeof error.id === 'string' ? error.id : physical;
+      if (kind === 'Read') {
+        physical = current;
+      }
       console.error(masks.mask(`${kind} ${event.LogicalResourceId} failed: ${words(error.stack ?? reason)}`));
     }
     const problem = idProblem(physical);
@@ -592,7 +721,16 @@ class Handler {
       LogicalResourceId: event.LogicalResourceId,
       Reason: clean(masks.mask(reason)) || (status === 'FAILED' ? 'the handler failed with an error that has no text to show' : ''),
     };
-    if (status === 'SUCCESS' && kind !== 'Delete' && (response.attributes ?? undefined) !== undefined) {
+    if (gone) {
+      document.PintleState = { gone: true };
+    } else if (outcome.present && status === 'SUCCESS') {
+      try {
+        document.PintleState = stateOf(outcome.present, masks);
+      } catch (failure) {
+        [document.Status, document.Reason] = ['FAILED', `the state cannot be encoded: ${masks.mask(asError(failure).message)}`];
+      }
+    }
+    if (document.Status === 'SUCCESS' && kind !== 'Delete' && (response.attributes ?? undefined) !== undefined) {
       try {
         let hidden = Boolean(response.noEcho);
         const data = dataOf(response.attributes, () => (hidden = true));
@@ -603,6 +741,7 @@ class Handler {
           document.NoEcho = true;
         }
       } catch (failure) {
+        delete document.PintleState;
         document.Status = 'FAILED';
         document.Reason = `the attributes cannot be encoded: ${masks.mask(asError(failure).message)}`;
       }
@@ -619,7 +758,7 @@ class Handler {
     let request;
     let call;
     try {
-      if (!['Create', 'Update', 'Delete'].includes(kind)) {
+      if (!['Create', 'Update', 'Delete', 'Read'].includes(kind)) {
         throw new Error(`the request type ${JSON.stringify(String(kind).slice(0, 100))} is not known`);
       }
       if (kind === 'Delete' && NOTHING_CREATED.includes(current)) {
@@ -635,7 +774,7 @@ class Handler {
     await this.#free(budget);
     const began = Date.now();
     const running = (async () => call())().then(
-      (response) => ({ response }),
+      (response) => ({ response, present: request.present }),
       (error) => ({ error: asError(error) }),
     );
     this.#running = running;
@@ -666,13 +805,109 @@ class Handler {
     this.#running = null;
   }
 
-  // #prepare decodes the properties and returns the request and the call to make.
-  #prepare(event, properties, current, budget, secrets) {
-    const kind = event.RequestType;
-    const type = event.ResourceType ?? '';
+  #provider(type) {
     const provider = this.#providers.get(type) ?? this.#providers.get('*');
     if (!provider) {
       throw new Error(`this provider has no resource type ${type.slice(0, 100)}, it has ${[...this.#providers.keys()].sort().join(', ')}`);
+    }
+    return provider;
+  }
+
+  // schema returns the schema of the resource types, which Pintle asks for.
+  schema() {
+    return {
+      $schema: 'https://json-schema.org/draft/2020-12/schema',
+      resourceTypes: Object.fromEntries([...this.#providers].map(([type, provider]) => [type, schemaOfProvider(provider)])),
+    };
+  }
+
+  // #prepareRead returns the request of a Read and the call to make.
+  #prepareRead(provider, event, properties, current, budget, secrets) {
+    if (typeof provider.read !== 'function') {
+      throw new Error('this provider has no method read, so the present state of its resources is unknown');
+    }
+    const request = requestOf(event, current, decode(provider, properties, true, secrets, true), undefined, budget);
+    const declared = decode(provider, properties, true, []); // the method may change those of the request
+    const read = async () => {
+      const { properties: now, attributes, noEcho } = (await provider.read(request)) ?? {};
+      if (!isObject(now)) {
+        throw new TypeError('read returned no properties, want an object with the member properties');
+      }
+      const present = { fields: provider.properties, given: own(properties), declared, now };
+      Object.defineProperty(request, 'present', { value: present, configurable: true }); // not enumerable: it is not for the provider
+      return { attributes, noEcho };
+    };
+    return [request, read];
+  }
+
+  // #plan answers a Plan. It records nothing, and does not wait for other requests of the resource.
+  async #plan(event, budget) {
+    const secrets = [];
+    const running = this.#planned(event, budget, secrets).catch((thrown) => {
+      const error = asError(thrown);
+      return { error: words(error.message) || `the handler failed with an error that has no text, a ${error.name}` };
+    });
+    const outcome = await within(budget.watchdog, running);
+    const shown = outcome === LATE ? { error: 'ran out of time: plan did not return' } : outcome;
+    const masks = new Masks(secrets, '');
+    for (const name of ['reason', 'error'].filter((each) => each in shown)) {
+      const bytes = Buffer.from(clean(masks.mask(shown[name])));
+      shown[name] = bytes.subarray(0, MAX_PLAN_REASON).toString().replace(/\ufffd+$/, '');
+    }
+    return { PintlePlan: shown };
+  }
+
+  // #planned returns the members of the answer to a Plan. A refusal is an answer; an error means that the provider cannot plan.
+  async #planned(event, budget, secrets) {
+    const missing = ['StackId', 'RequestId', 'LogicalResourceId'].filter((name) => typeof event[name] !== 'string' || !event[name]);
+    if (missing.length > 0) {
+      throw new Error(`the event is not a Plan: it has no ${missing.join(', ')}`);
+    }
+    const provider = this.#provider(event.ResourceType ?? '');
+    if (typeof provider.plan !== 'function') {
+      throw new Error('this provider has no method plan');
+    }
+    const properties = isObject(event.ResourceProperties) ? event.ResourceProperties : {};
+    const current = typeof event.PhysicalResourceId === 'string' ? event.PhysicalResourceId : '';
+    let immutable = [];
+    let result;
+    try {
+      const decoded = decode(provider, properties, false, secrets);
+      let before;
+      if (current) {
+        before = decode(provider, isObject(event.OldResourceProperties) ? event.OldResourceProperties : {}, true, secrets);
+        immutable = changed(provider, decoded, before);
+      }
+      const request = { ...requestOf(event, current, decoded, before, budget), immutable: [...immutable] };
+      try {
+        result = await provider.plan(request);
+      } catch (error) {
+        if (!(error instanceof Gone && current)) {
+          throw error;
+        }
+        result = { replace: true, reason: words(error.message) };
+      }
+    } catch (thrown) {
+      console.warn(`the plan refuses the change of ${event.LogicalResourceId}`);
+      return { change: 'Refuse', reason: words(asError(thrown).message) || 'the provider refuses the change without an explanation' };
+    }
+    result ??= {};
+    if (!isObject(result)) {
+      throw new TypeError(`plan returned a ${Array.isArray(result) ? 'list' : typeof result}, want an object or nothing`);
+    }
+    if (!current || !(result.replace || immutable.length > 0)) {
+      return { change: 'InPlace' };
+    }
+    const because = immutable.length > 0 ? `${immutable.join(', ')} ${immutable.length === 1 ? 'is' : 'are'} immutable` : '';
+    return { change: 'Replace', reason: [because, words(result.reason ?? '')].filter(Boolean).join('; ') };
+  }
+
+  // #prepare decodes the properties and returns the request and the call to make.
+  #prepare(event, properties, current, budget, secrets) {
+    const kind = event.RequestType;
+    const provider = this.#provider(event.ResourceType ?? '');
+    if (kind === 'Read') {
+      return this.#prepareRead(provider, event, properties, current, budget, secrets);
     }
     const old = isObject(event.OldResourceProperties) ? event.OldResourceProperties : {};
     const note = stable([event.StackId, event.LogicalResourceId, current]);
@@ -691,20 +926,7 @@ class Handler {
       }
       throw error;
     }
-    const request = {
-      type: kind,
-      id: current,
-      logicalId: event.LogicalResourceId,
-      resourceType: type,
-      stackId: event.StackId,
-      requestId: event.RequestId,
-      properties: decoded,
-      oldProperties: before,
-      state: undefined,
-      token: digest(`${event.StackId}|${event.LogicalResourceId}|${event.RequestId}`).slice(0, 32),
-      name: [...event.StackId.split('/').slice(1, 2), event.LogicalResourceId, digest(`${event.StackId}|${event.LogicalResourceId}`).slice(0, 12)].join('-'),
-      remaining: () => (budget.method - Date.now()) / 1000,
-    };
+    const request = requestOf(event, current, decoded, before, budget);
     const run = async (method) => finish(provider, request, await provider[method](request));
     // If the create fails, the answer must keep the ID of the old resource: with the ID of an incomplete replacement, CloudFormation would
     // delete the good resource. So the incomplete one is deleted here.
@@ -725,7 +947,7 @@ class Handler {
     if (kind !== 'Update') {
       return [request, () => run(kind.toLowerCase())];
     }
-    if (!undoes && immutables(provider.properties, decoded) !== immutables(provider.properties, before)) {
+    if (!undoes && changed(provider, decoded, before).length > 0) {
       remember(this.#refused, note, change);
       const replaced = async () => {
         const response = await replace();
@@ -746,6 +968,24 @@ class Handler {
     };
     return [request, update];
   }
+}
+
+// requestOf returns the request for a method.
+function requestOf(event, id, properties, oldProperties, budget) {
+  return {
+    type: event.RequestType,
+    id,
+    logicalId: event.LogicalResourceId,
+    resourceType: event.ResourceType ?? '',
+    stackId: event.StackId,
+    requestId: event.RequestId,
+    properties,
+    oldProperties,
+    state: undefined,
+    token: digest(`${event.StackId}|${event.LogicalResourceId}|${event.RequestId}`).slice(0, 32),
+    name: [...event.StackId.split('/').slice(1, 2), event.LogicalResourceId, digest(`${event.StackId}|${event.LogicalResourceId}`).slice(0, 12)].join('-'),
+    remaining: () => (budget.method - Date.now()) / 1000,
+  };
 }
 
 // checkReplacement throws if the attributes of a replacement cannot be sent. Its ID must not be in an answer that is FAILED.
@@ -830,6 +1070,11 @@ function handler(providers) {
         throw new TypeError(`the provider for ${type} has no method ${method}`);
       }
     }
+    for (const method of ['read', 'plan', 'poll']) {
+      if (provider[method] !== undefined && typeof provider[method] !== 'function') {
+        throw new TypeError(`${method} of the provider for ${type} is not a function`);
+      }
+    }
     for (const [name, each] of Object.entries(provider.properties ?? {})) {
       if (typeof each?.read !== 'function') {
         throw new TypeError(`the property ${name} of ${type} is not a field such as text()`);
@@ -837,7 +1082,7 @@ function handler(providers) {
     }
   }
   const served = new Handler(all);
-  return (event, context) => served.serve(event, context);
+  return Object.assign((event, context) => served.serve(event, context), { [SCHEMA]: () => served.schema() });
 }
 
 exports.Gone = Gone;

@@ -493,6 +493,159 @@ test('InProgress without poll', async () => {
   assert.match((await ask(pintle.handler(provider), 'Create', {})).Reason, /has no method poll/);
 });
 
+// The requests that only Pintle sends.
+
+const DECLARED = { Name: 'a', Size: '3', Ports: ['80', '81'], Tags: { n: '1' }, Owner: { Name: 'o' }, Key: 'k-secret', Pin: '1234' };
+const reader = (read) => pintle.handler({ ...things(), read });
+
+test('a Read sends equal properties as declared', async () => {
+  const answer = await ask(reader(({ properties }) => ({ properties, attributes: { Url: 'u' } })), 'Read', DECLARED, undefined, 'thing-a');
+  assert.deepEqual(answer.PintleState, { properties: DECLARED, secret: ['Key', 'Pin'] });
+  assert.deepEqual([answer.Status, answer.PhysicalResourceId, answer.Data], ['SUCCESS', 'thing-a', { Url: 'u' }]);
+});
+
+test('a Read reports differences without secrets', async () => {
+  const now = { Name: 'a', Size: 4, Ports: [80, 82], Tags: { n: '1', m: '2' }, Owner: undefined, Key: new pintle.Secret('k-other'), Pin: '' };
+  const answer = await ask(reader(() => ({ properties: now })), 'Read', DECLARED, undefined, 'thing-a');
+  const { Ratio, Public, Kind, ...properties } = answer.PintleState.properties;
+  assert.deepEqual(properties, { Name: 'a', Size: 4, Ports: ['80', 82], Tags: { n: '1', m: '2' }, Owner: null, Key: '****', Pin: '1234' });
+  assert.deepEqual([Ratio, Public, Kind], [null, null, null]); // they are not set any more, and were not declared
+  assert.deepEqual(answer.PintleState.secret, ['Key', 'Pin']);
+  assert.ok(!bodies.at(-1).includes('k-other'));
+});
+
+test('a Read hides a property with a known secret', async () => {
+  const read = ({ properties }) => ({ properties: { ...properties, Tags: { t: 'is k-secret' } } });
+  assert.deepEqual((await ask(reader(read), 'Read', DECLARED, undefined, 'a')).PintleState.secret, ['Key', 'Pin', 'Tags']);
+});
+
+test('a Read of what is gone', async () => {
+  const read = () => {
+    throw new pintle.Gone('no thing-a');
+  };
+  const answer = await ask(reader(read), 'Read', DECLARED, undefined, 'thing-a');
+  assert.deepEqual([answer.Status, answer.PintleState], ['SUCCESS', { gone: true }]);
+});
+
+test('a Read that fails', async () => {
+  const broken = () => {
+    throw new Error('no access with k-secret');
+  };
+  const tagged = (Tags) => reader(({ properties }) => ({ properties: { ...properties, Tags } }));
+  for (const [handler, declared, want] of [
+    [pintle.handler(things()), DECLARED, 'this provider has no method read, so the present state of its resources is unknown'],
+    [reader(broken), DECLARED, 'no access with ****'],
+    [reader(() => undefined), DECLARED, 'read returned no properties, want an object with the member properties'],
+    [tagged({ t: 1n }), DECLARED, 'the state cannot be encoded: a bigint is not JSON'],
+    [reader(({ properties }) => ({ properties, attributes: { Bad: 1n } })), DECLARED, 'the attributes cannot be encoded: a bigint is not JSON'],
+    [tagged({ t: 'x'.repeat(5000) }), DECLARED, 'bytes long, 4096 are allowed: the state of the resource takes '],
+    [reader(({ properties }) => ({ properties })), { ...DECLARED, Size: 'many' }, 'properties: Size: want a whole number from 1 to 10'],
+  ]) {
+    const answer = await ask(handler, 'Read', declared, undefined, 'thing-a');
+    assert.deepEqual([answer.Status, answer.PhysicalResourceId, answer.PintleState], ['FAILED', 'thing-a', undefined]);
+    assert.ok(answer.Reason.includes(want), answer.Reason);
+  }
+});
+
+test('a Read without fields', async () => {
+  const handler = pintle.handler({ create() {}, update() {}, delete() {}, read: ({ properties }) => ({ properties: { ...properties, More: 1 } }) });
+  const answer = await ask(handler, 'Read', { Name: 'a' }, undefined, 'x');
+  assert.deepEqual(answer.PintleState, { properties: { Name: 'a', More: 1 }, secret: [] });
+});
+
+async function planned(plan, properties, old, id, seconds) {
+  const { ResponseURL, ...request } = event('Plan', properties, old, id);
+  const answer = await pintle.handler({ ...things(), plan })(request, context(seconds));
+  assert.equal(bodies.length, 0, 'a Plan has no response URL');
+  assert.deepEqual(Object.keys(answer), ['PintlePlan']);
+  return answer.PintlePlan;
+}
+
+test('a Plan', async () => {
+  const fails = (error) => () => {
+    throw error;
+  };
+  const [good, other] = [{ Name: 'a', Key: 'k-secret' }, { Name: 'b', Key: 'k-secret' }];
+  const replace = () => ({ replace: true, reason: 'k-secret is too old' });
+  for (const [plan, properties, old, want] of [
+    [() => {}, good, undefined, { change: 'InPlace' }],
+    [replace, good, undefined, { change: 'InPlace' }], // nothing is replaced by a Create
+    [async () => ({}), good, good, { change: 'InPlace' }],
+    [replace, good, good, { change: 'Replace', reason: '**** is too old' }],
+    [() => {}, good, other, { change: 'Replace', reason: 'Name is immutable' }],
+    [replace, good, other, { change: 'Replace', reason: 'Name is immutable; **** is too old' }],
+    [fails(new pintle.Gone('no thing')), good, good, { change: 'Replace', reason: 'no thing' }],
+    [fails(new pintle.Gone('no place')), good, undefined, { change: 'Refuse', reason: 'no place' }],
+    [fails(new Error('no room for k-secret')), good, good, { change: 'Refuse', reason: 'no room for ****' }],
+    [fails(new Error('')), good, good, { change: 'Refuse', reason: 'the provider refuses the change without an explanation' }],
+    [() => {}, { Name: 'A' }, undefined, { change: 'Refuse', reason: 'properties: Name: want a text of 0 to 8 characters that matches [a-z]+' }],
+    [() => true, good, good, { error: 'plan returned a boolean, want an object or nothing' }],
+    [() => ({ replace: true, reason: 'ä'.repeat(1000) }), good, good, { change: 'Replace', reason: 'ä'.repeat(512) }],
+  ]) {
+    assert.deepEqual(await planned(plan, properties, old, old && 'thing-a'), want);
+  }
+  assert.deepEqual(await planned(() => new Promise(() => {}), good, undefined, undefined, 0.5), { error: 'ran out of time: plan did not return' });
+  const request = event('Plan', good);
+  assert.deepEqual(await pintle.handler(things())(request), { PintlePlan: { error: 'this provider has no method plan' } });
+  assert.deepEqual(await pintle.handler({ 'Custom::Other': things() })(request), {
+    PintlePlan: { error: 'this provider has no resource type Custom::Thing, it has Custom::Other' },
+  });
+});
+
+test('the request of a Plan', async () => {
+  const seen = [];
+  await planned((request) => void seen.push(request), { Name: 'b', Size: 2 }, { Name: 'a' }, 'thing-a');
+  await planned((request) => void seen.push(request), { Name: 'b' });
+  assert.deepEqual(seen.map(({ type, id, immutable }) => [type, id, immutable]), [['Plan', 'thing-a', ['Name']], ['Plan', '', []]]);
+  assert.deepEqual([seen[0].properties.Size, seen[0].oldProperties.Name, seen[1].oldProperties], [2, 'a', undefined]);
+});
+
+test('the schema', () => {
+  const schema = pintle.handler({
+    'Custom::Thing': things(),
+    'Custom::Raw': { create() {}, update() {}, delete() {}, read() {}, plan() {} },
+    'Custom::More': {
+      properties: {
+        Level: pintle.choice([1, 2]), Words: pintle.text({ pattern: /\s+/, default: 'w' }), Letters: pintle.text({ pattern: /[a-z]+/i, optional: true }),
+        Owner: pintle.object({ 'a/b': pintle.text({ immutable: true }) }), Secrets: pintle.map(pintle.secret(), { optional: true, maxLength: 3 }),
+      },
+      create() {}, update() {}, delete() {},
+    },
+  })[Symbol.for('@pintle-dev/provider.schema')]();
+  const { 'Custom::Thing': thing, 'Custom::Raw': raw, 'Custom::More': more } = schema.resourceTypes;
+  assert.deepEqual(raw, { properties: {}, reads: true, plans: true });
+  assert.equal(thing.reads ?? thing.plans, undefined);
+  assert.deepEqual([thing.properties.required, thing.properties.createOnlyProperties], [['Name'], ['/properties/Name']]);
+  const number = { pattern: '^[+-]?([0-9]+\\.?[0-9]*|\\.[0-9]+)([eE][+-]?[0-9]+)?$' };
+  assert.deepEqual(thing.properties.properties, {
+    Name: { type: 'string', maxLength: 8, pattern: '^(?:[a-z]+)$' },
+    Size: { type: ['integer', 'string'], ...number, minimum: 1, maximum: 10, default: 1 },
+    Ratio: { type: ['number', 'string'], ...number, default: 0.5 },
+    Public: { enum: [true, false, 'true', 'True', 'TRUE', 'false', 'False', 'FALSE'], default: false },
+    Kind: { enum: ['small', 'large'], default: 'small' },
+    Tags: { type: 'object', additionalProperties: { type: 'string' }, default: {} },
+    Ports: { type: 'array', items: { type: ['integer', 'string'], ...number }, maxItems: 2, default: [] },
+    Owner: {
+      type: 'object', additionalProperties: false, required: ['Name'],
+      properties: { Name: { type: 'string' }, Age: { type: ['integer', 'string'], ...number } },
+    },
+    Key: { type: 'string', writeOnly: true },
+    Pin: { type: 'string', writeOnly: true },
+  });
+  assert.deepEqual(more.properties, {
+    type: 'object', additionalProperties: false, required: ['Level', 'Owner'], createOnlyProperties: ['/properties/Owner/a~1b'],
+    properties: {
+      Level: { enum: [1, 2, '1', '2'] }, Words: { type: 'string', default: 'w' }, Letters: { type: 'string', pattern: '^(?i)(?:[a-z]+)$' },
+      Owner: { type: 'object', additionalProperties: false, required: ['a/b'], properties: { 'a/b': { type: 'string' } } },
+      Secrets: { type: 'object', maxProperties: 3, additionalProperties: { type: 'string', writeOnly: true } },
+    },
+  });
+});
+
+test('an optional method that is not a function', () => {
+  assert.throws(() => pintle.handler({ ...things(), read: true }), /read of the provider for \* is not a function/);
+});
+
 test('the first example of the README', async () => {
   const [, code] = readFileSync(join(__dirname, 'README.md'), 'utf8').match(/```js\n([^]*?)```/);
   const site = {};

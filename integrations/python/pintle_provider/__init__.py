@@ -53,7 +53,9 @@ import urllib.error
 import urllib.parse
 import urllib.request
 
-__all__ = ["Gone", "InProgress", "PropertiesError", "Provider", "Request", "Response", "Secret", "handler", "prop"]
+__all__ = [
+    "Gone", "InProgress", "PlanResponse", "PropertiesError", "Provider", "ReadResponse", "Request", "Response", "Secret", "handler", "prop",
+]
 
 log = logging.getLogger("pintle_provider")
 
@@ -72,6 +74,8 @@ _KEEP_FAILURE = 300.0  # seconds for which a FAILED answer is repeated
 _KEEP_ANSWERS = 100
 _SHORT_SECRET = 4  # shorter texts occur in almost any text
 _MAX_PROBLEMS = 10
+_MAX_PLAN_REASON = 1024  # bytes
+_MASK = "****"
 _OWN_PROPERTIES = ("ServiceToken", "ServiceTimeout")  # those of CloudFormation
 
 
@@ -158,6 +162,29 @@ class InProgress:
     after: typing.Optional[float] = None
 
 
+@dataclasses.dataclass
+class ReadResponse:
+    """The present state of a resource: the result of read."""
+
+    #: The present properties: the dataclass of the provider, or a dict if it has none. Copy those that cannot be read back from the request.
+    #: An empty Secret counts as one. Values of secret properties are not sent; the answer only reports whether they differ.
+    properties: typing.Any
+    #: The attributes of a Response, for an imported resource.
+    attributes: typing.Any = None
+    #: The no_echo of a Response.
+    no_echo: bool = False
+
+
+@dataclasses.dataclass
+class PlanResponse:
+    """The result of plan. None, and one without arguments, mean that the resource is created or changed in place."""
+
+    #: True to announce that an Update will make a new resource. It has no effect for a Create.
+    replace: bool = False
+    #: The reason of the replacement, such as "the engine cannot be upgraded in place". At most 1,024 bytes of it are shown.
+    reason: str = ""
+
+
 P = typing.TypeVar("P")
 
 
@@ -165,9 +192,9 @@ class Request(typing.Generic[P]):
     """A request of CloudFormation."""
 
     def __init__(self, event: dict, properties: P, old_properties: typing.Optional[P], deadline: float) -> None:
-        #: "Create", "Update" or "Delete".
+        #: "Create", "Update" or "Delete"; in a call of read "Read", and in one of plan "Plan".
         self.type: str = event["RequestType"]
-        #: The recorded physical ID. Empty for a Create.
+        #: The recorded physical ID. Empty for a Create, and for the Plan of one.
         self.id: str = event.get("PhysicalResourceId") or ""
         #: The name of the resource in the template.
         self.logical_id: str = event["LogicalResourceId"]
@@ -177,10 +204,12 @@ class Request(typing.Generic[P]):
         self.stack_id: str = event["StackId"]
         #: The same when the request is delivered again.
         self.request_id: str = event["RequestId"]
-        #: The properties: the dataclass of the provider, or a dict if it has none. For a Delete they are read leniently, see Provider.
+        #: The properties: the dataclass of the provider, or a dict if it has none. For a Delete and a Read they are read leniently, see Provider.
         self.properties: P = properties
-        #: The properties before an Update, read leniently. None for the others.
+        #: The properties before an Update, read leniently. None for the others, and for the Plan of a Create.
         self.old_properties: typing.Optional[P] = old_properties
+        #: The paths of the immutable properties that change, in a call of plan. The library announces a replacement because of them.
+        self.immutable: list[str] = []
         #: The state of the last InProgress, in a call of ``poll``.
         self.state: typing.Any = None
         self._deadline = deadline
@@ -249,6 +278,23 @@ class Provider(typing.Generic[P]):
     def poll(self, request: Request[P]) -> typing.Union[Response, InProgress, None]:
         """Looks once whether an operation is done. Needed if another method returns InProgress."""
         raise NotImplementedError(f"{type(self).__name__} returned InProgress and has no method poll")
+
+    def read(self, request: Request[P]) -> ReadResponse:
+        """Returns the present state of the resource, and changes nothing. Gone reports that the resource does not exist.
+
+        Optional. Only Pintle sends a Read, to detect drift and to import resources. CloudFormation never does.
+        """
+        raise NotImplementedError(f"{type(self).__name__} has no method read")
+
+    def plan(self, request: Request[P]) -> typing.Optional[PlanResponse]:
+        """Predicts the effect of a Create or an Update with these properties, and changes nothing. The properties were checked.
+
+        An exception refuses the change, with its text as the reason. Gone reports that the resource does not exist, so that an Update would
+        make a new one. It may be called while another request of the resource is in progress, and should return within seconds.
+
+        Optional. Only Pintle sends a Plan: for a dry run, for "pintle validate" and for change sets. CloudFormation never does.
+        """
+        raise NotImplementedError(f"{type(self).__name__} has no method plan")
 
 
 def prop(
@@ -613,6 +659,7 @@ def _body(document: dict) -> bytes:
     problem = _too_long(document) if document["Status"] == "SUCCESS" else ""
     if problem:
         document.pop("Data", None)
+        document.pop("PintleState", None)
         document.pop("NoEcho", None)
         document["Status"], document["Reason"] = "FAILED", problem
     return _cut(document)
@@ -624,6 +671,11 @@ def _too_long(document: dict) -> str:
     if size <= _MAX_RESPONSE or len(_encode({**document, "Reason": ""})) <= _MAX_RESPONSE:
         return ""
     data = document.get("Data", {})
+    if "PintleState" in document:
+        return (
+            f"the response is {size} bytes long, {_MAX_RESPONSE} are allowed: the state of the resource takes {len(_encode(document['PintleState']))} "
+            f"of them, the attributes {len(_encode(data))}"
+        )
     largest = sorted(((len(_encode(value)), name) for name, value in data.items()), reverse=True)[:3]
     text = ", ".join(f'"{name[:100]}" with {length}' for length, name in largest)
     return (
@@ -700,6 +752,16 @@ class _Outcome:
     late: bool = False
 
 
+@dataclasses.dataclass
+class _Present(Response):
+    """The result of a read, with the properties of its request as they were sent and as they were decoded."""
+
+    given: typing.Any = None
+    declared: typing.Any = None
+    now: typing.Any = None
+    gone: bool = False
+
+
 class _Handler:
     """The function for Lambda. It serves one request at a time."""
 
@@ -710,11 +772,21 @@ class _Handler:
         self._refused: collections.OrderedDict[str, tuple[str, str]] = collections.OrderedDict()
         self._running: typing.Optional[threading.Thread] = None
 
-    def __call__(self, event: dict, context: typing.Any = None) -> None:
+    def __call__(self, event: dict, context: typing.Any = None) -> typing.Optional[dict]:
         now = time.monotonic()
         left = context.get_remaining_time_in_millis() / 1000 if hasattr(context, "get_remaining_time_in_millis") else _SERVICE_TIMEOUT
+        if isinstance(event, dict) and event.get("RequestType") == "Plan":
+            return self._plan(event, _Budget(now, now + left))
         for request in _requests(event):
             self._serve(request, now, now + left)
+        return None
+
+    def pintle_schema(self) -> dict:
+        """Returns the schema of the resource types, which Pintle asks for."""
+        return {
+            "$schema": "https://json-schema.org/draft/2020-12/schema",
+            "resourceTypes": {name: _schema(provider) for name, provider in self._providers.items()},
+        }
 
     def _serve(self, event: dict, now: float, deadline: float) -> None:
         missing = [name for name in ("ResponseURL", "StackId", "RequestId", "LogicalResourceId") if not _text(event, name)]
@@ -761,6 +833,8 @@ class _Handler:
             log.error("%s %s failed: %s", kind, event["LogicalResourceId"], masks.mask(trace))
             if isinstance(getattr(error, "id", None), str):
                 physical = error.id  # type: ignore[attr-defined]
+        if kind == "Read":
+            physical = current
         problem = _id_problem(physical)
         if problem:
             status, reason = "FAILED", problem
@@ -788,11 +862,15 @@ class _Handler:
                 data = _data(response.attributes)
                 text = _encode(data).decode()
                 clear = json.dumps(data)
+                state = _state(response, masks) if isinstance(response, _Present) else None
             except (TypeError, ValueError, RecursionError) as failure:
-                document["Status"], document["Reason"] = "FAILED", f"the attributes cannot be encoded: {masks.mask(str(failure))}"
+                part = "state" if kind == "Read" else "attributes"
+                document["Status"], document["Reason"] = "FAILED", f"the {part} cannot be encoded: {masks.mask(str(failure))}"
             else:
                 if data:
                     document["Data"] = data
+                if state is not None:
+                    document["PintleState"] = state
                 if response.no_echo or _holds_secret(response.attributes) or any(masks.shows(t) for t in (text, clear, document["PhysicalResourceId"])):
                     document["NoEcho"] = True
         return _body(document)
@@ -801,7 +879,7 @@ class _Handler:
         """Calls the method of the provider in a thread, and waits for it within the budget."""
         kind = event.get("RequestType")
         try:
-            if kind not in ("Create", "Update", "Delete"):
+            if kind not in ("Create", "Update", "Delete", "Read"):
                 raise ValueError(f"the request type {str(kind)[:100]!r} is not known")
             if kind == "Delete" and event.get("PhysicalResourceId") in _NOTHING_CREATED:
                 log.info("nothing to delete, the Create had failed")
@@ -843,12 +921,105 @@ class _Handler:
                 log.error("an earlier request is still being handled: the process ends, and the request is delivered again")
                 os._exit(1)
 
-    def _prepare(self, event: dict, properties: dict, budget: _Budget, secrets: list[str]) -> tuple[Request, typing.Callable[[], Response]]:
-        """Decodes the properties and returns the request and the call to make."""
-        kind, name = event["RequestType"], event.get("ResourceType", "")
+    def _provider(self, event: dict) -> Provider:
+        name = event.get("ResourceType", "")
         provider = self._providers.get(name) or self._providers.get("*")
         if provider is None:
             raise ValueError(f"this provider has no resource type {name[:100]}, it has {', '.join(sorted(self._providers))}")
+        return provider
+
+    def _prepare_read(
+        self, provider: Provider, event: dict, properties: dict, budget: _Budget, secrets: list[str],
+    ) -> tuple[Request, typing.Callable[[], Response]]:
+        if not _has(provider, "read"):
+            raise NotImplementedError("this provider has no method read, so the present state of its resources is unknown")
+        request = Request(event, _decode(provider, properties, True, secrets, whole=True), None, budget.method)
+        declared = _decode(provider, properties, True, [])  # the method may change those of the request
+
+        def read() -> Response:
+            try:
+                result = provider.read(request)
+            except Gone:
+                return _Present(gone=True)
+            if not isinstance(result, ReadResponse):
+                raise TypeError(f"read returned a {type(result).__name__}, want a ReadResponse")
+            want = provider._shape or dict
+            if not isinstance(result.properties, want):
+                raise TypeError(f"the properties from read are a {type(result.properties).__name__}, want a {want.__name__}")
+            return _Present(attributes=result.attributes, no_echo=result.no_echo, given=_own(properties), declared=declared, now=result.properties)
+
+        return request, read
+
+    def _plan(self, event: dict, budget: _Budget) -> dict:
+        """Answers a Plan. It records nothing, and does not wait for other requests of the resource."""
+        secrets: list[str] = []
+        answer: dict[str, str] = {"error": "the handler ended its thread without an answer"}
+
+        def run() -> None:
+            answer.update(self._planned(event, budget, secrets))
+            del answer["error"]
+
+        def guarded() -> None:
+            try:
+                run()
+            except BaseException as error:  # noqa: BLE001: SystemExit of a handler is its failure too
+                answer["error"] = _words(error) or f"the handler failed with an error that has no text, a {type(error).__name__}"
+
+        thread = threading.Thread(target=guarded, name="pintle-plan", daemon=True)
+        thread.start()
+        thread.join(max(budget.watchdog - time.monotonic(), 0))
+        shown = {"error": "ran out of time: plan did not return"} if thread.is_alive() else dict(answer)
+        masks = _Masks(secrets, "")
+        for name in ("reason", "error"):
+            if name in shown:
+                shown[name] = _clean(masks.mask(shown[name])).encode()[:_MAX_PLAN_REASON].decode(errors="ignore")
+        return {"PintlePlan": shown}
+
+    def _planned(self, event: dict, budget: _Budget, secrets: list[str]) -> dict:
+        """Returns the members of the answer to a Plan. A refusal is an answer; an exception means that the provider cannot plan."""
+        missing = [name for name in ("StackId", "RequestId", "LogicalResourceId") if not _text(event, name)]
+        if missing:
+            raise ValueError(f"the event is not a Plan: it has no {', '.join(missing)}")
+        provider = self._provider(event)
+        if not _has(provider, "plan"):
+            raise NotImplementedError("this provider has no method plan")
+        given = event.get("ResourceProperties")
+        properties = given if isinstance(given, dict) else {}
+        exists = bool(_text(event, "PhysicalResourceId"))
+        try:
+            current, before = _decode(provider, properties, False, secrets), None
+            if exists:
+                old = event.get("OldResourceProperties")
+                before = _decode(provider, old if isinstance(old, dict) else {}, True, secrets)
+            request = Request(event, current, before, budget.method)
+            if exists:
+                request.immutable = _changed(_decode(provider, properties, True, []), before)
+            changed = list(request.immutable)
+            try:
+                result = provider.plan(request)
+            except Gone as error:
+                if not exists:
+                    raise
+                result = PlanResponse(replace=True, reason=_words(error) or "the resource is gone")
+        except Exception as error:  # noqa: BLE001: of any kind, it refuses the change
+            reason = _words(error) or "the provider refuses the change without an explanation"
+            log.info("the plan refuses the change of %s", event["LogicalResourceId"])
+            return {"change": "Refuse", "reason": f"{type(error).__name__}: {reason}" if isinstance(error, LookupError) else reason}
+        if result is None:
+            result = PlanResponse()
+        if not isinstance(result, PlanResponse):
+            raise TypeError(f"plan returned a {type(result).__name__}, want a PlanResponse or None")
+        if not exists or not (result.replace or changed):
+            return {"change": "InPlace"}
+        verb = "is" if len(changed) == 1 else "are"
+        reasons = [f"{', '.join(changed)} {verb} immutable" if changed else "", _words(result.reason or "")]
+        return {"change": "Replace", "reason": "; ".join(each for each in reasons if each)}
+
+    def _prepare(self, event: dict, properties: dict, budget: _Budget, secrets: list[str]) -> tuple[Request, typing.Callable[[], Response]]:
+        """Decodes the properties and returns the request and the call to make."""
+        kind, provider = event["RequestType"], self._provider(event)
+        if kind == "Read":
+            return self._prepare_read(provider, event, properties, budget, secrets)
         given = event.get("OldResourceProperties")
         old = given if isinstance(given, dict) else {}
         note = f"{event['StackId']}|{event['LogicalResourceId']}|{event.get('PhysicalResourceId')}"
@@ -970,8 +1141,10 @@ def _own(properties: dict) -> dict:
     return {name: value for name, value in properties.items() if name not in _OWN_PROPERTIES}
 
 
-def _decode(provider: Provider, given: dict, lenient: bool, secrets: list[str]) -> typing.Any:
-    """Returns the properties for a provider, and adds the values of secret ones. It raises PropertiesError."""
+def _decode(provider: Provider, given: dict, lenient: bool, secrets: list[str], whole: bool = False) -> typing.Any:
+    """Returns the properties for a provider, and adds the values of secret ones. It raises PropertiesError for problems, in lenient mode
+    only if whole is set.
+    """
     own = _own(given)
     if provider._shape is None:
         return own
@@ -980,7 +1153,7 @@ def _decode(provider: Provider, given: dict, lenient: bool, secrets: list[str]) 
         properties = decoder.object(provider._shape, own, "")
     finally:
         secrets += decoder.secrets
-    if decoder.problems and not lenient:
+    if decoder.problems and (whole or not lenient):
         raise PropertiesError(decoder.problems)
     return properties
 
@@ -995,6 +1168,198 @@ def _immutables(properties: typing.Any, path: str = "") -> dict:
         else:
             found.update(_immutables(value, place))
     return found
+
+
+def _changed(now: typing.Any, before: typing.Any) -> list[str]:
+    """Returns the paths of the immutable properties that differ."""
+    one, other = _immutables(now), _immutables(before)
+    return sorted(path for path in {**one, **other} if one.get(path) != other.get(path))
+
+
+def _has(provider: Provider, method: str) -> bool:
+    """Reports whether a provider defines an optional method."""
+    return getattr(type(provider), method) is not getattr(Provider, method)
+
+
+def _state(response: _Present, masks: _Masks) -> dict:
+    """Returns the present properties for the answer to a Read. Those that equal the declared ones are sent as declared."""
+    if response.gone:
+        return {"gone": True}
+    if not dataclasses.is_dataclass(response.now):
+        members = _plain(response.now)
+        secret = [name for name in members if masks.shows(json.dumps(members[name])) or masks.shows(_encode({"": members[name]}).decode())]
+        return {"properties": members, "secret": sorted(secret)}
+    hints = typing.get_type_hints(type(response.now))
+    members = _present(response.given, response.declared, response.now)
+    secret = []
+    for field in dataclasses.fields(response.now):
+        name = _rules(field).name or field.name
+        if name in members and (
+            _rules(field).secret or _may_hold_secret(hints[field.name]) or masks.shows(json.dumps(members[name]))
+            or masks.shows(_encode({"": members[name]}).decode())
+        ):
+            secret.append(name)
+    return {"properties": members, "secret": sorted(secret)}
+
+
+def _may_hold_secret(kind: typing.Any, seen: tuple = ()) -> bool:
+    """Reports whether a type contains a Secret or a secret field."""
+    if kind is Secret or kind in seen:
+        return kind is Secret
+    if dataclasses.is_dataclass(kind):
+        hints = typing.get_type_hints(kind)
+        return any(_rules(field).secret or _may_hold_secret(hints[field.name], (*seen, kind)) for field in dataclasses.fields(kind))
+    return any(_may_hold_secret(argument, seen) for argument in typing.get_args(kind) if typing.get_origin(kind) is not typing.Literal)
+
+
+def _same(one: typing.Any, other: typing.Any) -> bool:
+    """Reports whether two values are equal in a template."""
+    return json.dumps(_plain(one), sort_keys=True) == json.dumps(_plain(other), sort_keys=True)
+
+
+def _present(given: typing.Any, was: typing.Any, now: typing.Any) -> dict:
+    """Returns the members of an object in the form of a template. given are the declared members, and was is their decoded value."""
+    members: dict[str, typing.Any] = {}
+    declared = given if isinstance(given, dict) else {}
+    for field in dataclasses.fields(now):
+        if not field.init:
+            continue
+        name = _rules(field).name or field.name
+        old, new = getattr(was, field.name, None), getattr(now, field.name, None)
+        same = _same(old, new)
+        if _rules(field).secret or isinstance(new, Secret) or (new is None and isinstance(old, Secret)):
+            if not (same or not new):
+                members[name] = _MASK
+                continue
+            same = True
+        if not same:
+            members[name] = _present_value(declared.get(name), old, new)
+        elif declared.get(name) is not None:
+            members[name] = declared[name]
+    return members
+
+
+def _present_value(given: typing.Any, was: typing.Any, now: typing.Any) -> typing.Any:
+    """Returns a value of an object, list or dict. Parts that equal the declared ones keep their declared form."""
+    if _same(was, now) and given is not None:
+        return given
+    if isinstance(now, Secret):
+        return _MASK if now else given
+    if dataclasses.is_dataclass(now):
+        return _present(given, was, now)
+    if isinstance(now, (list, tuple)):
+        items, before = (each if isinstance(each, (list, tuple)) else [] for each in (given, was))
+        known = min(len(items), len(before))
+        return [_present_value(items[i] if i < known else None, before[i] if i < known else None, item) for i, item in enumerate(now)]
+    if isinstance(now, dict):
+        parts, former = (each if isinstance(each, dict) else {} for each in (given, was))
+        return {name: _present_value(parts.get(name), former.get(name), item) for name, item in now.items()}
+    return now
+
+
+_NUMBER_PATTERN = r"^[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?$"
+
+
+def _schema(provider: Provider) -> dict:
+    """Returns the schema of a resource type, in the form of the command "schema" of the SDK for Go."""
+    properties: dict[str, typing.Any] = {}
+    if provider._shape is not None:
+        defs: dict[str, typing.Any] = {}
+        properties = _schema_of(provider._shape, _NO_RULES, defs, ())
+        paths = _create_only(provider._shape, "/properties", ())
+        if paths:
+            properties["createOnlyProperties"] = paths
+        if defs:
+            properties["$defs"] = defs
+    schema: dict[str, typing.Any] = {"properties": properties}
+    for method, member in (("read", "reads"), ("plan", "plans")):
+        if _has(provider, method):
+            schema[member] = True
+    return schema
+
+
+def _create_only(kind: typing.Any, path: str, seen: tuple) -> list[str]:
+    """Returns the JSON pointers of the immutable properties."""
+    if not dataclasses.is_dataclass(kind) or kind in seen:
+        return []
+    hints, paths = typing.get_type_hints(kind), []
+    for field in dataclasses.fields(kind):
+        place = path + "/" + (_rules(field).name or field.name).replace("~", "~0").replace("/", "~1")
+        if _rules(field).immutable:
+            paths.append(place)
+        else:
+            paths += _create_only(_optional(hints[field.name]) or hints[field.name], place, (*seen, kind))
+    return paths
+
+
+def _schema_of(kind: typing.Any, rules: _Rules, defs: dict, seen: tuple) -> dict:
+    """Returns the schema of a value. A number or boolean may be a string, because CloudFormation sends it as one."""
+    origin, arguments = typing.get_origin(kind), typing.get_args(kind)
+    schema: dict[str, typing.Any] = {}
+
+    def length(least: str, most: str) -> None:
+        if rules.shortest:
+            schema[least] = rules.shortest
+        if rules.longest is not None:
+            schema[most] = rules.longest
+
+    if _optional(kind):
+        return _schema_of(_optional(kind), rules, defs, seen)
+    if dataclasses.is_dataclass(kind):
+        return _schema_of_object(kind, defs, seen)
+    if origin is typing.Literal or (rules.enum and kind in (str, int, float)):
+        choices = list(arguments if origin is typing.Literal else rules.enum)
+        return {"enum": [*choices, *(_scalar(choice) for choice in choices if not isinstance(choice, str))]}
+    if kind in (str, Secret):
+        schema["type"] = "string"
+        length("minLength", "maxLength")
+        if rules.pattern and not re.search(r"\\[A-Za-z]", rules.pattern):  # classes such as \w mean something else elsewhere
+            schema["pattern"] = f"^(?:{rules.pattern})$"
+    elif kind is bool:
+        schema["enum"] = [True, False, *(form(word) for word in ("true", "false") for form in (str.lower, str.title, str.upper))]
+    elif kind in (int, float):
+        schema["type"], schema["pattern"] = ["integer" if kind is int else "number", "string"], _NUMBER_PATTERN
+        if rules.least is not None:
+            schema["minimum"] = rules.least
+        if rules.most is not None:
+            schema["maximum"] = rules.most
+    elif origin is list or kind is list:
+        schema["type"] = "array"
+        schema["items"] = _schema_of(arguments[0] if arguments else typing.Any, dataclasses.replace(rules, shortest=0, longest=None), defs, seen)
+        length("minItems", "maxItems")
+    elif origin is dict or kind is dict:
+        items = dataclasses.replace(rules, shortest=0, longest=None)
+        schema["type"], schema["additionalProperties"] = "object", _schema_of(arguments[1] if arguments else typing.Any, items, defs, seen)
+        length("minProperties", "maxProperties")
+    return schema
+
+
+def _schema_of_object(kind: typing.Any, defs: dict, seen: tuple) -> dict:
+    """Returns the schema of a dataclass, or a reference to it if the dataclass contains itself."""
+    if kind in seen:
+        defs.setdefault(kind.__qualname__, {})
+        return {"$ref": "#/$defs/" + kind.__qualname__}
+    hints, properties, required = typing.get_type_hints(kind), {}, []
+    for field in dataclasses.fields(kind):
+        if not field.init:
+            continue
+        rules = _rules(field)
+        name = rules.name or field.name
+        member = _schema_of(hints[field.name], rules, defs, (*seen, kind))
+        if rules.secret or (_optional(hints[field.name]) or hints[field.name]) is Secret:
+            member["writeOnly"] = True
+        if field.default is dataclasses.MISSING and field.default_factory is dataclasses.MISSING:
+            required.append(name)
+        elif isinstance(field.default, (str, int, float)) and not rules.secret:
+            member["default"] = field.default
+        properties[name] = member
+    schema: dict[str, typing.Any] = {"type": "object", "properties": properties, "additionalProperties": False}
+    if required:
+        schema["required"] = required
+    if kind.__qualname__ in defs:
+        defs[kind.__qualname__] = schema
+        return {"$ref": "#/$defs/" + kind.__qualname__} if seen else dict(schema)
+    return schema
 
 
 def _text(event: dict, name: str) -> str:

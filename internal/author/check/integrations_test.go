@@ -4,6 +4,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -31,6 +32,10 @@ func wantPerfect(t *testing.T, c check.Config) {
 	for _, f := range report.Findings {
 		t.Errorf("%s %s in %s: %s\n  sent %s\n  came %s", f.Severity, f.ID, f.Scenario, f.Detail, f.Sent, f.Came)
 	}
+	if !slices.ContainsFunc(report.Outcomes, func(o check.Outcome) bool { return o.ID == "read" }) ||
+		!slices.ContainsFunc(report.Outcomes, func(o check.Outcome) bool { return o.ID == "plan" }) {
+		t.Error("the scenarios read and plan were left out")
+	}
 	for _, o := range report.Outcomes {
 		if o.Verdict != check.Passed {
 			t.Errorf("%s: %s %s", o.ID, o.Verdict, o.Reason)
@@ -48,7 +53,7 @@ func TestPythonLibrary(t *testing.T) {
 	t.Run("check", func(t *testing.T) {
 		t.Parallel()
 		wantPerfect(t, target(t, filepath.Join("testdata", "handlers", "pintle_provider_note.py"), map[string]string{
-			"PYTHONPATH": dir, "PYTHONDONTWRITEBYTECODE": "1",
+			"PYTHONPATH": dir, "PYTHONDONTWRITEBYTECODE": "1", "NOTES": t.TempDir(),
 		}))
 	})
 	t.Run("unit tests", func(t *testing.T) {
@@ -63,20 +68,27 @@ func TestPythonLibrary(t *testing.T) {
 	})
 }
 
-// TestNodeLibrary checks a handler on @pintle-dev/provider, and runs the tests of that library and of its types.
+// withNodeLibrary returns a new directory in which @pintle-dev/provider is installed.
+func withNodeLibrary(t *testing.T, library string) string {
+	t.Helper()
+	dir := t.TempDir()
+	if err := os.MkdirAll(filepath.Join(dir, "node_modules", "@pintle-dev"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink(library, filepath.Join(dir, "node_modules", "@pintle-dev", "provider")); err != nil {
+		t.Fatal(err)
+	}
+	return dir
+}
+
+// TestNodeLibrary checks handlers on @pintle-dev/provider in JavaScript and TypeScript, and runs the tests of that library and of its types.
 func TestNodeLibrary(t *testing.T) {
 	node := require.Tool(t, "node")
 	dir := integration(t, "node", "provider")
 	t.Run("check", func(t *testing.T) {
 		t.Parallel()
-		modules := t.TempDir()
-		if err := os.Mkdir(filepath.Join(modules, "@pintle-dev"), 0o700); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.Symlink(dir, filepath.Join(modules, "@pintle-dev", "provider")); err != nil {
-			t.Fatal(err)
-		}
-		wantPerfect(t, target(t, filepath.Join("testdata", "handlers", "pintle-provider.js"), map[string]string{"NODE_PATH": modules}))
+		modules := filepath.Join(withNodeLibrary(t, dir), "node_modules")
+		wantPerfect(t, target(t, filepath.Join("testdata", "handlers", "pintle-provider.js"), map[string]string{"NODE_PATH": modules, "NOTES": t.TempDir()}))
 	})
 	t.Run("unit tests", func(t *testing.T) {
 		t.Parallel()
@@ -86,6 +98,28 @@ func TestNodeLibrary(t *testing.T) {
 		if err != nil || strings.Contains(string(out), "pass 0\n") {
 			t.Errorf("%v\n%s", err, out)
 		}
+	})
+	t.Run("check of TypeScript", func(t *testing.T) {
+		t.Parallel()
+		installed := filepath.Join(require.CDKLanguages(t), "node_modules")
+		project := withNodeLibrary(t, dir)
+		if err := os.Symlink(filepath.Join(installed, "@types"), filepath.Join(project, "node_modules", "@types")); err != nil {
+			t.Fatal(err)
+		}
+		source, err := os.ReadFile(filepath.Join("testdata", "handlers", "pintle-provider.ts"))
+		if err == nil {
+			err = os.WriteFile(filepath.Join(project, "notes.ts"), source, 0o600)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		cmd := exec.CommandContext(t.Context(), node, filepath.Join(installed, "typescript", "bin", "tsc"), "--strict", "--target", "es2022", "--module", "node16",
+			"--skipLibCheck", "--types", "node", "notes.ts")
+		cmd.Dir = project
+		if out, err := cmd.CombinedOutput(); err != nil {
+			t.Fatalf("%v\n%s", err, out)
+		}
+		wantPerfect(t, target(t, filepath.Join(project, "notes.js"), map[string]string{"NOTES": t.TempDir()}))
 	})
 	t.Run("types", func(t *testing.T) {
 		t.Parallel()

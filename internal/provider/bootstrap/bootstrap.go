@@ -150,6 +150,25 @@ func (p Program) Args(file string, names []string) []string {
 	return append([]string{p.Interpreter, p.Script, file}, names...)
 }
 
+// SchemaArgs returns the arguments for the schema of a handler. The program prints it, or exits with [NoSchema] if the handler has none.
+// What the handler's file prints goes to standard error.
+func (p Program) SchemaArgs(file string, names []string) []string {
+	return append([]string{p.Interpreter, p.Script, "--schema", file}, names...)
+}
+
+// NoSchema is the exit status of a program whose handler has no schema.
+const NoSchema = 3
+
+// libraries are texts that files contain which use the libraries for authors, also if a bundler has put the library into the file.
+var libraries = map[Language][]byte{Python: []byte("pintle_provider"), Node: []byte("@pintle-dev/provider")}
+
+// HasLibrary reports whether a handler's file uses the library for authors in its language. Only such a handler can have a schema, so
+// that no other file has to be run to find out.
+func (l Language) HasLibrary(file string) bool {
+	text, err := os.ReadFile(file)
+	return err == nil && bytes.Contains(text, libraries[l])
+}
+
 // ProjectVariable is the variable with the directory of the handler's project, where missing modules are to be
 // installed. It is not set for a function whose code came with a template. The handler does not see it.
 const ProjectVariable = "PINTLE_PROJECT"

@@ -38,6 +38,8 @@ type command struct {
 	path string
 	args []string // the first is the program's name
 	env  []string // more of the environment, as KEY=VALUE
+	// schema is the command line of a handler's schema. It is empty for a program, which gets the argument schema.
+	schema []string
 	// runtime is the directory of the program that calls the handler, passed as LAMBDA_RUNTIME_DIR. It is empty if the
 	// program calls the handler itself.
 	runtime string

@@ -39,7 +39,8 @@ var ErrNoSchema = errors.New("the provider prints no schema")
 // unknown whether the provider has a schema.
 var ErrSchemaUnread = errors.New("the provider did not answer the schema command")
 
-// Schema runs the provider's program with the command schema and returns its output: JSON of at most [MaxSchema] bytes.
+// Schema runs the provider's program with the command schema and returns its output: JSON of at most [MaxSchema] bytes. A handler in
+// Python or Node prints its schema if its file uses the library for authors in that language.
 // It builds the program first if necessary. The program runs for at most five seconds, in the environment of the
 // provider's processes but without a Runtime API. The answer of a compiled program is cached in [Config.SchemaDir] by
 // the program's content; the absence of a schema is cached for an hour. A script runs every time, because it may
@@ -53,14 +54,18 @@ func (r *Runtime) Schema(ctx context.Context, name string) ([]byte, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	defer context.AfterFunc(r.ctx, cancel)()
-	if p.provider.Serve != nil || p.provider.Function != nil || p.provider.Target.Kind() == Script || p.provider.Target.Kind() == Java {
-		return nil, fmt.Errorf("%w: it is a function, not a program", ErrNoSchema)
+	kind := p.provider.Target.Kind()
+	if p.provider.Serve != nil || p.provider.Function != nil || kind == Java || kind == Script && !p.provider.Target.script.published(p.provider) {
+		return nil, fmt.Errorf("%w: it is a function without a library that publishes one", ErrNoSchema)
 	}
 	run, err := p.command(ctx)
 	if err != nil {
 		return nil, err
 	}
-	file := run.path
+	file, line := run.path, []string{run.path, "schema"}
+	if kind == Script {
+		file, line = p.provider.Target.script.file, run.schema
+	}
 	env := environment(&r.config, p.provider, run, surroundings{dir: p.dir()})
 	for _, own := range []string{
 		"AWS_LAMBDA_RUNTIME_API", "AWS_LAMBDA_LOG_STREAM_NAME", "PINTLE_PROVIDER_LISTEN", fcRuntimeAPI, "FC_INSTANCE_ID",
@@ -68,11 +73,12 @@ func (r *Runtime) Schema(ctx context.Context, name string) ([]byte, error) {
 		delete(env, own)
 	}
 	keep := r.schemaFile(file, p.provider.Env)
+	keep.script = keep.script || kind == Script
 	if text, ok, err := keep.read(); ok {
 		return text, err
 	}
-	text, printed, err := askSchema(ctx, file, p.dir(), list(env))
-	if ended, ok := errors.AsType[*exec.ExitError](err); ok && ended.Exited() && ended.ExitCode() != exitNoSchema && hasSDK(file) {
+	text, printed, err := askSchema(ctx, line, p.dir(), list(env))
+	if ended, ok := errors.AsType[*exec.ExitError](err); ok && ended.Exited() && ended.ExitCode() != exitNoSchema && (kind == Script || hasSDK(file)) {
 		return nil, &SchemaError{name, p.provider.Target.Path(), ended, failureText(printed, variableSecrets(p.provider.Env, env))}
 	}
 	switch {
@@ -97,11 +103,11 @@ func cutShort(err error) bool {
 // errLate is the error for a program that timed out.
 var errLate = fmt.Errorf("%w within %s", ErrSchemaUnread, schemaTimeout)
 
-// askSchema runs the program and returns its schema. printed is the beginning of its standard error, which may contain anything.
-func askSchema(ctx context.Context, file, dir string, env []string) (text []byte, printed string, err error) {
+// askSchema runs a command line and returns its schema. printed is the beginning of its standard error, which may contain anything.
+func askSchema(ctx context.Context, line []string, dir string, env []string) (text []byte, printed string, err error) {
 	ctx, cancel := context.WithTimeout(ctx, schemaTimeout)
 	defer cancel()
-	cmd := exec.CommandContext(ctx, file, "schema")
+	cmd := exec.CommandContext(ctx, line[0], line[1:]...)
 	cmd.Dir, cmd.Env = dir, env
 	failures := headBuffer{limit: maxSchemaErrors}
 	cmd.Stderr = &failures

@@ -12,16 +12,17 @@ import (
 	"strings"
 
 	"github.com/pintle-dev/pintle/internal/base/redact"
+	"github.com/pintle-dev/pintle/internal/provider/bootstrap"
 )
 
-// SchemaError is the error of a program with the Go SDK that fails while it prints its schema, for example because it panics. So it is
-// unknown whether the provider has a schema.
+// SchemaError is the error of a program with the Go SDK, or of a handler with the library for its language, that fails while it prints
+// its schema, for example because it panics or raises an exception. So it is unknown whether the provider has a schema.
 type SchemaError struct {
 	Provider string
-	Program  string // an executable, or the directory of a Go package
+	Program  string // an executable, the directory of a Go package, or a handler's file
 	// Err is the exit status.
 	Err error
-	// Text is the panic and its place, or else the beginning of what the program printed on standard error. It is one line of at most
+	// Text is the panic and its place, the exception, or else the beginning of what the program printed on standard error. It is one line of at most
 	// [maxSchemaFailure] bytes, without the values of the provider's variables. It may be empty.
 	Text string
 }
@@ -47,7 +48,7 @@ func CannotRun(err error) bool {
 
 const (
 	// exitNoSchema is the exit status of a program with the Go SDK that has no schema: none of its handlers was made by pintle.New.
-	exitNoSchema = 3
+	exitNoSchema = bootstrap.NoSchema
 	// maxSchemaFailure bounds the text of a [SchemaError], and maxSchemaErrors the part of standard error in which it is looked for, in bytes.
 	maxSchemaFailure = 1000
 	maxSchemaErrors  = 1 << 20
@@ -83,8 +84,8 @@ func hasSDK(file string) bool {
 	}
 }
 
-// panicStart begins the text of a panic, or of an error of Go's runtime.
-var panicStart = regexp.MustCompile(`(?m)^(panic|fatal error|runtime error): `)
+// panicStart begins the text of a panic, of an error of Go's runtime, or of an exception that a handler's file raises.
+var panicStart = regexp.MustCompile(`(?m)^(panic: |fatal error: |runtime error: |\[ERROR\] |Invoke Error\t)`)
 
 // goFrame is a function and its place in a trace.
 var goFrame = regexp.MustCompile(`(?m)^([^\s(].*)\(.*\)\n\t(\S+:\d+)`)

@@ -159,6 +159,7 @@ func (s script) command(config *Config, provider Provider) (command, error) {
 	}
 	c := command{
 		path: program.Interpreter, args: program.Args(s.file, s.names(provider.Role)), runtime: filepath.Dir(program.Script),
+		schema: program.SchemaArgs(s.file, s.names(provider.Role)),
 	}
 	if program.Modules != "" {
 		c.env = append(c.env, "NODE_PATH="+program.Modules)
@@ -170,6 +171,11 @@ func (s script) command(config *Config, provider Provider) (command, error) {
 		c.env = append(c.env, bootstrap.ProjectVariable+"="+projectDir(filepath.Dir(s.file)))
 	}
 	return c, nil
+}
+
+// published reports whether a handler may publish a schema.
+func (s script) published(provider Provider) bool {
+	return provider.Role == bootstrap.Handler && provider.Contract != bootstrap.FC && s.language.HasLibrary(s.file)
 }
 
 // handler returns the process's _HANDLER. The program that runs a script sets it again when it has found the function.

@@ -5,7 +5,7 @@
 //     node bootstrap.cjs FILE NAME...
 //
 // FILE is the handler's file and each NAME a function that it may be, the first that is there being the one. A file whose
-// whole export is a function exports it as default.
+// whole export is a function exports it as default. With --schema before FILE, the program prints the schema of the handler.
 
 const http = require('node:http');
 const path = require('node:path');
@@ -20,9 +20,13 @@ const oss = require('./oss.cjs');
 const work = require('./work.cjs');
 
 const OLDEST = 18;
-const contract = process.env.AWS_LAMBDA_RUNTIME_API ? require('./lambda.cjs') : require('./fc.cjs');
+const NO_SCHEMA = 3; // the exit status of --schema for a handler without one
+const SCHEMA = Symbol.for('@pintle-dev/provider.schema'); // a member of a handler that has one
+const describes = process.argv[2] === '--schema';
+if (describes) process.argv.splice(2, 1);
+const contract = describes || process.env.AWS_LAMBDA_RUNTIME_API ? require('./lambda.cjs') : require('./fc.cjs');
 const [file, ...wanted] = process.argv.slice(2);
-const [, host, port, root] = /^([^:]*):(\d+)(.*)$/.exec(contract.address);
+const [, host, port, root] = /^([^:]*):(\d+)(.*)$/.exec(describes ? ':0' : contract.address);
 const api = root + contract.api; // the address has a path where other users of the machine can connect
 const agent = new http.Agent({keepAlive: true, maxSockets: 1});
 const project = process.env.PINTLE_PROJECT; // where to install what is missing; undefined for a function of a template
@@ -327,7 +331,7 @@ function find(exported, wanted) {
     const handler = member(exported, name);
     if (typeof handler === 'function') {
       if (wanted.length > 1) process.env[contract.handler] = stem + '.' + name;
-      return handler.bind(owner);
+      return Object.assign(handler.bind(owner), {[SCHEMA]: handler[SCHEMA]});
     }
   }
   const names = `'${wanted.join("' or '")}'`;
@@ -342,12 +346,28 @@ function find(exported, wanted) {
   throw new Failure('Runtime.HandlerNotFound', `${path.basename(file)} does not export ${names}${hint}`);
 }
 
+// showSchema prints the schema of a handler that has one, and ends the process. All else that is printed goes to standard error.
+async function showSchema() {
+  const print = process.stdout.write.bind(process.stdout);
+  process.stdout.write = process.stderr.write.bind(process.stderr);
+  try {
+    const schema = find(await load(file), wanted)[SCHEMA];
+    if (typeof schema !== 'function') process.exit(NO_SCHEMA);
+    print(JSON.stringify(schema()), () => process.exit(0));
+  } catch (error) {
+    const {errorType, errorMessage} = report(error);
+    if (error && error.plain && project) log.failure(errorType, errorMessage, []);
+    process.exit(1);
+  }
+}
+
 async function main() {
   process.argv.splice(1, process.argv.length, file);
   contract.start();
   aws.install();
   oss.install();
   log.install(() => (current ? current.id : undefined));
+  if (describes) return showSchema();
   const exported = {};
   try {
     exported.module = await load(file);

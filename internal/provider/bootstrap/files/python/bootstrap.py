@@ -2,8 +2,8 @@
 
     python3 bootstrap.py FILE NAME...
 
-FILE is the handler's file and each NAME a function that it may be, the first that is there being the one. The module pintle_template
-describes another form of the command.
+FILE is the handler's file and each NAME a function that it may be, the first that is there being the one. With --schema before FILE, the
+program prints the schema of the handler. The module pintle_template describes another form of the command.
 """
 
 import http.client
@@ -25,6 +25,7 @@ import pintle_oss
 import pintle_reroute
 
 OLDEST = (3, 8)
+NO_SCHEMA = 3  # the exit status of --schema for a handler without one
 HERE = os.path.abspath(__file__)  # its frames are not the handler's
 BUILT_IN = os.path.join(os.path.dirname(os.path.realpath(HERE)), "aws")  # used where boto3 is not installed
 EXACT = uuid.uuid4().hex  # before a number that is a string until all is encoded
@@ -429,6 +430,25 @@ def handle(runtime, file, handler, headers, text):
         os._exit(0)  # a copy that the handler made of this process, which is not to speak for it
 
 
+def show_schema(file, wanted):
+    """Prints the schema of a handler that has one, and returns the exit status. All else that is printed goes to standard error."""
+    out = os.dup(1)
+    os.dup2(2, 1)
+    try:
+        schema = getattr(find(*load(file), wanted), "pintle_schema", None)
+        if not callable(schema):
+            return NO_SCHEMA
+        text = json.dumps(schema())
+    except Exception as error:
+        report = failure(error)
+        if getattr(error, "plain", False) and PROJECT:
+            say("[ERROR] " + report["errorMessage"])
+        return 1
+    with os.fdopen(out, "w", encoding="utf-8") as stream:
+        stream.write(text)
+    return 0
+
+
 def configure():
     """Reads the environment, which is the function's by now."""
     global PATHS, PROJECT, PATIENT, JSON, LEAST
@@ -447,10 +467,13 @@ def main():
         import pintle_template
 
         pintle_template.serve(int(sys.argv[2]))
+    schema = sys.argv[1] == "--schema"
+    if schema:
+        del sys.argv[1]
     configure()
     FILE = file = sys.argv[1]
     wanted = sys.argv[2:]
-    if Lambda.ADDRESS not in os.environ:
+    if Lambda.ADDRESS not in os.environ and not schema:
         import pintle_fc
 
         contract = pintle_fc
@@ -469,6 +492,8 @@ def main():
     if JSON:
         logging.getLogger().setLevel(LEAST)
 
+    if schema:
+        raise SystemExit(show_schema(file, wanted))
     runtime = Runtime()
     try:
         if sys.version_info < OLDEST:
