@@ -285,6 +285,50 @@ class Answers(World):
             class Bad(pintle.Provider[Chain]):
                 pass
 
+    def test_old_immutable_properties_that_cannot_be_read(self) -> None:
+        @dataclasses.dataclass
+        class Area:
+            Zone: str = pintle.prop(immutable=True)
+
+        @dataclasses.dataclass
+        class Site:
+            Port: int = pintle.prop(default=0, immutable=True)
+            Place: typing.Optional[Area] = None
+            Size: int = 1
+
+        calls: list = []
+
+        class Sites(pintle.Provider[Site]):
+            def create(self, request: "pintle.Request[Site]") -> pintle.Response:
+                calls.append("create")
+                return pintle.Response(id="new")
+
+            def update(self, request: "pintle.Request[Site]") -> None:
+                calls.append("update")
+
+            def delete(self, request: "pintle.Request[Site]") -> None:
+                calls.append("delete")
+
+            def plan(self, request: "pintle.Request[Site]") -> None:
+                calls.append("plan")
+
+        for old, problem in (({"Port": "http"}, "Port: want a whole number"), ({"Port": ["1"]}, "Port: want a whole number"),
+                             ({"Place": "here"}, "Place: want an object"), ({"Place": {"Zone": ["a"]}}, "Place.Zone: want a text")):
+            with self.subTest(problem):
+                want = (
+                    f"old properties: {problem}; they were accepted once, and an immutable one cannot be read, so it is unknown whether the resource "
+                    "must be replaced. Nothing was changed: let the provider accept the old value too, then repeat the update"
+                )
+                handler = pintle.handler(Sites())
+                answer = self.ask(handler, "Update", {"Port": "1"}, old, id="old")
+                self.assertEqual((answer["Status"], answer["PhysicalResourceId"], answer["Reason"]), ("FAILED", "old", want))
+                event = self.event("Plan", {"Port": "1"}, old, id="old")
+                self.assertEqual(handler(event), {"PintlePlan": {"change": "Refuse", "reason": want}})
+        self.assertEqual(calls, [])
+        self.assertEqual(self.ask(pintle.handler(Sites()), "Update", {}, {"Size": "big"}, id="old")["Status"], "SUCCESS")
+        self.assertEqual(self.ask(pintle.handler(Sites()), "Delete", {"Port": "http"}, id="old")["Status"], "SUCCESS")
+        self.assertEqual(calls, ["update", "delete"])
+
     def test_the_rollback_of_a_failed_replacement_updates(self) -> None:
         things, fails = Things(), True
 

@@ -127,7 +127,10 @@ export interface Request<Properties> {
   remaining(): number;
 }
 
-/** An Update. The old properties were accepted earlier, so a member that is missing or invalid is `undefined` there. */
+/**
+ * An Update. The old properties were accepted earlier, so a member that is missing or invalid is `undefined` there. An Update whose old
+ * immutable properties cannot be read fails, because it is then unknown whether the resource must be replaced.
+ */
 export interface UpdateRequest<Properties> extends Request<Properties> {
   readonly oldProperties: Partial<Properties>;
 }

@@ -52,9 +52,13 @@ class Gone extends Error {
 }
 
 class PropertiesError extends Error {
-  constructor(problems) {
+  constructor(problems, old = false) {
     const more = problems.length > MAX_PROBLEMS ? `; and ${problems.length - MAX_PROBLEMS} more` : '';
-    super(`properties: ${problems.slice(0, MAX_PROBLEMS).join('; ')}${more}`);
+    const hint = old
+      ? '; they were accepted once, and an immutable one cannot be read, so it is unknown whether the resource must be replaced. ' +
+        'Nothing was changed: let the provider accept the old value too, then repeat the update'
+      : '';
+    super(`${old ? 'old ' : ''}properties: ${problems.slice(0, MAX_PROBLEMS).join('; ')}${more}${hint}`);
     this.name = 'PropertiesError';
     this.problems = problems;
   }
@@ -310,6 +314,7 @@ function near(name, names) {
 // Decoder reads properties and collects the problems. Old properties are read leniently: they were accepted once.
 class Decoder {
   problems = [];
+  immutable = false; // one of the problems is with an immutable property
   secrets = [];
   constructor(lenient) {
     this.lenient = lenient;
@@ -319,6 +324,7 @@ class Decoder {
     const values = {};
     for (const [name, each] of Object.entries(fields)) {
       const value = Object.hasOwn(given, name) ? given[name] : undefined;
+      const before = this.problems.length;
       if (value !== undefined && value !== null) {
         values[name] = this.value(each, value, join(path, name));
       } else if ('default' in each.rules) {
@@ -330,6 +336,7 @@ class Decoder {
       } else if (!each.rules.optional && !this.lenient) {
         this.problems.push(`${join(path, name)}: is missing`);
       }
+      this.immutable ||= Boolean(each.rules.immutable) && this.problems.length > before;
     }
     if (!this.lenient) {
       for (const name of Object.keys(given).filter((each) => !Object.hasOwn(fields, each)).sort()) {
@@ -346,6 +353,7 @@ class Decoder {
     }
     const read = each.read(value, this, path);
     if (read === INVALID) {
+      this.immutable ||= hasImmutable(each);
       this.problems.push(`${path}: want ${each.want}`);
       return undefined;
     }
@@ -560,7 +568,7 @@ function budgetOf(now, deadline) {
 const own = (properties) => Object.fromEntries(Object.entries(properties).filter(([name]) => !OWN_PROPERTIES.includes(name)));
 
 // decode returns the properties for a provider. In lenient mode, problems with them count only if whole is set.
-function decode(provider, given, lenient, secrets, whole = !lenient) {
+function decode(provider, given, lenient, secrets, whole = !lenient, old = false) {
   if (!provider.properties) {
     return own(given);
   }
@@ -570,8 +578,14 @@ function decode(provider, given, lenient, secrets, whole = !lenient) {
   if (decoder.problems.length > 0 && whole) {
     throw new PropertiesError(decoder.problems);
   }
+  if (old && decoder.immutable) {
+    throw new PropertiesError(decoder.problems, true);
+  }
   return properties;
 }
+
+// decodeOld returns the properties before an Update. Immutable ones must be readable, or a replacement could be missed, or made without need.
+const decodeOld = (provider, given, secrets) => decode(provider, given, true, secrets, false, true);
 
 // immutables returns the immutable properties by their paths, each as text, also those of objects in them.
 const immutables = (fields, properties, path = '') =>
@@ -875,7 +889,7 @@ class Handler {
       const decoded = decode(provider, properties, false, secrets);
       let before;
       if (current) {
-        before = decode(provider, isObject(event.OldResourceProperties) ? event.OldResourceProperties : {}, true, secrets);
+        before = decodeOld(provider, isObject(event.OldResourceProperties) ? event.OldResourceProperties : {}, secrets);
         immutable = changed(provider, decoded, before);
       }
       const request = { ...requestOf(event, current, decoded, before, budget), immutable: [...immutable] };
@@ -918,7 +932,7 @@ class Handler {
     let decoded;
     let before;
     try {
-      before = kind === 'Update' ? decode(provider, old, true, secrets) : undefined;
+      before = kind === 'Update' ? decodeOld(provider, old, secrets) : undefined;
       decoded = decode(provider, properties, kind === 'Delete', secrets);
     } catch (error) {
       if (kind === 'Update') {

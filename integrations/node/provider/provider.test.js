@@ -226,6 +226,42 @@ test('immutable fields', async () => {
   assert.throws(() => pintle.list(pintle.object({ Zone: pintle.text({ immutable: true }) })), /within a list or map cannot be immutable/);
 });
 
+test('old immutable properties that cannot be read', async () => {
+  const calls = [];
+  const note = (name, result) => () => {
+    calls.push(name);
+    return result;
+  };
+  const handler = pintle.handler({
+    properties: {
+      Port: pintle.integer({ default: 0, immutable: true }),
+      Place: pintle.object({ Zone: pintle.text({ immutable: true }) }, { optional: true }),
+      Size: pintle.integer({ default: 1 }),
+    },
+    create: note('create', { id: 'new' }),
+    update: note('update'),
+    delete: note('delete'),
+    plan: note('plan'),
+  });
+  for (const [old, problem] of [
+    [{ Port: 'http' }, 'Port: want a whole number'],
+    [{ Port: ['1'] }, 'Port: want a whole number'],
+    [{ Place: 'here' }, 'Place: want an object'],
+    [{ Place: { Zone: ['a'] } }, 'Place.Zone: want a text'],
+  ]) {
+    const want =
+      `old properties: ${problem}; they were accepted once, and an immutable one cannot be read, so it is unknown whether the resource ` +
+      'must be replaced. Nothing was changed: let the provider accept the old value too, then repeat the update';
+    const answer = await ask(handler, 'Update', { Port: '1' }, old, 'old');
+    assert.deepEqual([answer.Status, answer.PhysicalResourceId, answer.Reason], ['FAILED', 'old', want]);
+    assert.deepEqual(await handler(event('Plan', { Port: '1' }, old, 'old')), { PintlePlan: { change: 'Refuse', reason: want } });
+  }
+  assert.deepEqual(calls, []);
+  assert.equal((await ask(handler, 'Update', {}, { Size: 'big' }, 'old')).Status, 'SUCCESS');
+  assert.equal((await ask(handler, 'Delete', { Port: 'http' }, undefined, 'old')).Status, 'SUCCESS');
+  assert.deepEqual(calls, ['update', 'delete']);
+});
+
 test('odd errors and reasons', async () => {
   for (const [thrown, want] of [
     [Object.create(null), /^FAILED Pintle::CreateFailed \[Object: null prototype\] {}$/],

@@ -122,10 +122,15 @@ class Gone(Exception):
 class PropertiesError(ValueError):
     """The properties of a resource are invalid. It never quotes a value, because that may be a secret."""
 
-    def __init__(self, problems: typing.Sequence[str]) -> None:
-        text = "properties: " + "; ".join(problems[:_MAX_PROBLEMS])
+    def __init__(self, problems: typing.Sequence[str], old: bool = False) -> None:
+        text = ("old properties: " if old else "properties: ") + "; ".join(problems[:_MAX_PROBLEMS])
         if len(problems) > _MAX_PROBLEMS:
             text += f"; and {len(problems) - _MAX_PROBLEMS} more"
+        if old:
+            text += (
+                "; they were accepted once, and an immutable one cannot be read, so it is unknown whether the resource must be replaced. "
+                "Nothing was changed: let the provider accept the old value too, then repeat the update"
+            )
         super().__init__(text)
         self.problems = list(problems)
 
@@ -243,7 +248,8 @@ class Provider(typing.Generic[P]):
 
     The library reads the properties of a Create and an Update strictly, and reports every problem. An exception from the __post_init__ of
     the dataclass fails the request too. Those of a Delete, and the old ones of an Update, were accepted earlier, perhaps by another version:
-    there, a field that is missing or cannot be read is None, and __post_init__ is not called.
+    there, a field that is missing or cannot be read is None, and __post_init__ is not called. An Update fails if an old immutable property cannot be
+    read, because it is then unknown whether the resource must be replaced.
 
     An exception makes the request FAILED, with its text as the reason. CloudFormation then undoes the request. A create that raises has
     made nothing, so its Delete is answered without a call; raise with a physical ID in the attribute ``id`` of the exception if
@@ -429,6 +435,7 @@ class _Decoder:
 
     def __init__(self, lenient: bool) -> None:
         self.lenient = lenient
+        self.immutable = False  # one of the problems is with an immutable property
         self.problems: list[str] = []
         self.secrets: list[str] = []
 
@@ -441,7 +448,7 @@ class _Decoder:
             rules = _rules(field)
             name = rules.name or field.name
             names.append(name)
-            value, place = given.get(name), _join(path, name)
+            value, place, problems = given.get(name), _join(path, name), len(self.problems)
             if value is not None:
                 if rules.secret:
                     self.hide(value)
@@ -456,6 +463,8 @@ class _Decoder:
                 values[field.name] = None
                 if not self.lenient:
                     self.problems.append(f"{place}: is missing")
+            if rules.immutable and len(self.problems) > problems:
+                self.immutable = True
         if self.lenient:
             instance = object.__new__(kind)
             for member, value in values.items():
@@ -486,6 +495,7 @@ class _Decoder:
         try:
             if dataclasses.is_dataclass(kind):
                 if not isinstance(value, dict):
+                    self.immutable = self.immutable or bool(_create_only(kind, "", ()))
                     raise _Invalid
                 return self.object(typing.cast(type, kind), value, path)
             if origin is list or kind is list:
@@ -990,7 +1000,7 @@ class _Handler:
             current, before = _decode(provider, properties, False, secrets), None
             if exists:
                 old = event.get("OldResourceProperties")
-                before = _decode(provider, old if isinstance(old, dict) else {}, True, secrets)
+                before = _decode(provider, old if isinstance(old, dict) else {}, True, secrets, old=True)
             request = Request(event, current, before, budget.method)
             if exists:
                 request.immutable = _changed(_decode(provider, properties, True, []), before)
@@ -1029,7 +1039,7 @@ class _Handler:
         before = None
         try:
             if kind == "Update":
-                before = _decode(provider, old, True, secrets)
+                before = _decode(provider, old, True, secrets, old=True)
             current = _decode(provider, properties, kind == "Delete", secrets)
         except Exception:
             if kind == "Update":  # the rollback of a refused Update may be refused too, and is then tried again
@@ -1141,9 +1151,9 @@ def _own(properties: dict) -> dict:
     return {name: value for name, value in properties.items() if name not in _OWN_PROPERTIES}
 
 
-def _decode(provider: Provider, given: dict, lenient: bool, secrets: list[str], whole: bool = False) -> typing.Any:
+def _decode(provider: Provider, given: dict, lenient: bool, secrets: list[str], whole: bool = False, old: bool = False) -> typing.Any:
     """Returns the properties for a provider, and adds the values of secret ones. It raises PropertiesError for problems, in lenient mode
-    only if whole is set.
+    only if whole is set. Those of immutable old properties count too, or a replacement could be missed, or made without need.
     """
     own = _own(given)
     if provider._shape is None:
@@ -1155,6 +1165,8 @@ def _decode(provider: Provider, given: dict, lenient: bool, secrets: list[str], 
         secrets += decoder.secrets
     if decoder.problems and (whole or not lenient):
         raise PropertiesError(decoder.problems)
+    if old and decoder.immutable:
+        raise PropertiesError(decoder.problems, old=True)
     return properties
 
 
