@@ -62,16 +62,17 @@ func (s *scene) repeated(of *resource, first, second reply) {
 	}
 }
 
-// oldFormat sends properties of an earlier time: as the old ones of an Update, and with a Delete.
+// oldFormat sends properties of an earlier time: as the old ones of an Update, and with a Delete. Immutable ones stay readable in the
+// Update, because a provider that cannot read them must refuse: it does not know whether to replace the resource.
 func oldFormat(s *scene) {
 	first := s.run.given.first
 	of, _ := s.made()
 	s.update(of, first, value.Object(), either, "old-format-refused", "from missing properties")
-	s.update(of, first, outdated(first), either, "old-values-refused", "from old properties")
+	s.update(of, first, outdated(first, s.run.form), either, "old-values-refused", "from old properties")
 	if s.err != nil || !of.live {
 		return
 	}
-	for _, state := range []value.Value{outdated(first), value.Object()} {
+	for _, state := range []value.Value{outdated(first, nil), value.Object()} {
 		p := s.remove(of, state, "old-values-refused")
 		if of.live = p.failed(); !of.live {
 			return

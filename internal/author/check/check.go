@@ -304,6 +304,8 @@ type run struct {
 	// created says that the provider has created a resource, or whether that has not been tried yet.
 	created state
 	refusal string // why it has not
+	// form is the schema of the properties, or nil.
+	form *schema.Schema
 	// reads and plans say that the provider declares the optional requests for the type.
 	reads, plans bool
 	skipped      map[string]bool
@@ -349,15 +351,14 @@ func newRun(ctx context.Context, c Config, session *harness.Session) (*run, erro
 		}
 	}
 	r.report.ResourceType = r.config.ResourceType
-	var form *schema.Schema
 	if published != nil {
 		of := published.Type(r.config.ResourceType)
-		form, r.reads, r.plans = of.Properties, of.Reads, of.Plans
+		r.form, r.reads, r.plans = of.Properties, of.Reads, of.Plans
 	}
-	if r.given, err = c.properties(form); err != nil {
+	if r.given, err = c.properties(r.form); err != nil {
 		return nil, err
 	}
-	r.secrets, r.masked, r.short = r.given.secrets(form, &c)
+	r.secrets, r.masked, r.short = r.given.secrets(r.form, &c)
 	if c.Properties != nil {
 		if err := r.given.unnamed(c.Secrets); err != nil {
 			return nil, err

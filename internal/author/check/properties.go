@@ -128,11 +128,12 @@ func refused(first value.Value) []value.Value {
 }
 
 // outdated returns properties as an earlier version of a provider may have had them: some are missing, others have another
-// form, and one is not known any more.
-func outdated(first value.Value) value.Value {
+// form, and one is not known any more. Those that are immutable by the schema keep, which may be nil, stay as they are.
+func outdated(first value.Value, keep *schema.Schema) value.Value {
 	var members []value.Member
 	for i, m := range first.Members() {
 		switch {
+		case keep.HoldsImmutable("/" + m.Key):
 		case i%2 == 1:
 			continue
 		case m.Value.IsScalar():

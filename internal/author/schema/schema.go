@@ -271,6 +271,16 @@ func (s *Schema) Immutable(place string) string {
 	return ""
 }
 
+// HoldsImmutable reports whether a property is immutable, or one within it is. The place is that of Immutable. A nil schema has none.
+func (s *Schema) HoldsImmutable(place string) bool {
+	if s == nil {
+		return false
+	}
+	return s.Immutable(place) != "" || slices.ContainsFunc(s.root.createOnly, func(pointer string) bool {
+		return strings.HasPrefix(pointer, "/properties"+place+"/")
+	})
+}
+
 // Closed reports whether an object has no members but the known ones, whose names it returns, sorted.
 func (s *Schema) Closed() (names []string, ok bool) {
 	if s = s.resolved(); s == nil || s.more == nil || !s.more.nothing || s.patterned {

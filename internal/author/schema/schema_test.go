@@ -326,4 +326,12 @@ func TestImmutable(t *testing.T) {
 			t.Errorf("%q: got %q, want %q", place, got, want)
 		}
 	}
+	for place, want := range map[string]bool{"/Name": true, "/Origin": true, "/Origin/Region": true, "/Origin/Port": false, "/Ori": false, "/x": false} {
+		if got := d.Type("Custom::A").Properties.HoldsImmutable(place); got != want {
+			t.Errorf("%q holds an immutable property: got %t, want %t", place, got, want)
+		}
+	}
+	if (*schema.Schema)(nil).HoldsImmutable("/Name") {
+		t.Error("no schema has an immutable property")
+	}
 }
