@@ -38,7 +38,7 @@ type leftDocument struct {
 type scenarioDocument struct {
 	ID      string         `json:"id"`
 	Title   string         `json:"title"`
-	Verdict check.Verdict  `json:"verdict"`
+	Result  check.Result   `json:"outcome"`
 	Asked   bool           `json:"asked"`
 	Reason  string         `json:"reason,omitempty"`
 	Steps   []stepDocument `json:"steps"`
@@ -46,17 +46,17 @@ type scenarioDocument struct {
 }
 
 type stepDocument struct {
-	Sent    string  `json:"sent"`
-	Came    string  `json:"came"`
-	Seconds float64 `json:"seconds"`
+	Request  string  `json:"request"`
+	Response string  `json:"response"`
+	Seconds  float64 `json:"seconds"`
 }
 
 type findingDocument struct {
 	ruleDocument
 	Scenario string         `json:"scenario"`
 	Detail   string         `json:"detail"`
-	Sent     string         `json:"sent"`
-	Came     string         `json:"came"`
+	Request  string         `json:"request"`
+	Response string         `json:"response"`
 	Remedy   remedyDocument `json:"remedy"`
 }
 
@@ -146,15 +146,15 @@ func checkedDocument(target string, r check.Report) checkDocument {
 		Scenarios: []scenarioDocument{}, Findings: []findingDocument{}, Left: []leftDocument{},
 	}
 	for _, o := range r.Outcomes {
-		one := scenarioDocument{o.ID, o.Title, o.Verdict, o.Asked, o.Reason, []stepDocument{}, o.Took.Seconds()}
+		one := scenarioDocument{o.ID, o.Title, o.Result, o.Asked, o.Reason, []stepDocument{}, o.Took.Seconds()}
 		for _, s := range o.Steps {
-			one.Steps = append(one.Steps, stepDocument{s.Sent, s.Came, s.Took.Seconds()})
+			one.Steps = append(one.Steps, stepDocument{s.Request, s.Response, s.Took.Seconds()})
 		}
 		d.Scenarios = append(d.Scenarios, one)
 	}
 	for _, f := range r.Findings {
 		d.Findings = append(d.Findings, findingDocument{
-			ruleOf(f.Rule), f.Scenario, f.Detail, f.Sent, f.Came, remedyDocument(f.Remedy),
+			ruleOf(f.Rule), f.Scenario, f.Detail, f.Request, f.Response, remedyDocument(f.Remedy),
 		})
 	}
 	for _, l := range r.Left {
@@ -163,23 +163,23 @@ func checkedDocument(target string, r check.Report) checkDocument {
 	return d
 }
 
-// maxCame bounds the part of an answer in a row of the table, in characters.
-const maxCame = 90
+// maxResponse bounds the part of an answer in a row of the table, in characters.
+const maxResponse = 90
 
 // printCheck prints a report as text: requests and answers, then findings.
 func (a *checkCommands) printCheck(r check.Report) error {
 	var out strings.Builder
 	rows := [][]string{{"SCENARIO", "RESULT", "REQUEST", "RESPONSE"}}
-	verdicts := map[check.Verdict]int{}
+	results := map[check.Result]int{}
 	for _, o := range r.Outcomes {
-		verdicts[o.Verdict]++
+		results[o.Result]++
 		if len(o.Steps) == 0 {
-			rows = append(rows, []string{o.ID, string(o.Verdict)})
+			rows = append(rows, []string{o.ID, string(o.Result)})
 		}
 		for i, s := range o.Steps {
-			row := []string{"", "", s.Sent, cut(s.Came, maxCame)}
+			row := []string{"", "", s.Request, cut(s.Response, maxResponse)}
 			if i == 0 {
-				row[0], row[1] = o.ID, string(o.Verdict)
+				row[0], row[1] = o.ID, string(o.Result)
 			}
 			rows = append(rows, row)
 		}
@@ -191,7 +191,7 @@ func (a *checkCommands) printCheck(r check.Report) error {
 	}
 	printLeft(&out, r.Left)
 	fmt.Fprintf(&out, "\n%s: %d scenarios passed, %d failed, %d not run; %s; %d requests in %s\n", display.Clean(r.ResourceType),
-		verdicts[check.Passed], verdicts[check.Broken], verdicts[check.NotRun], counted(r, check.Error, check.Warning, check.Note),
+		results[check.Passed], results[check.Broken], results[check.NotRun], counted(r, check.Error, check.Warning, check.Note),
 		r.Requests, r.Took.Round(time.Millisecond))
 	_, err := io.WriteString(a.stdout, out.String())
 	return err
@@ -276,8 +276,8 @@ func printFinding(out io.Writer, group []check.Finding) {
 	note("fix", f.Remedy.Text)
 	fmt.Fprint(out, margined(f.Remedy.Snippet, 12))
 	note("scenario", scenario)
-	note("request", f.Sent)
-	note("response", f.Came)
+	note("request", f.Request)
+	note("response", f.Response)
 }
 
 // margined returns the lines of a text, each after so many spaces. It is empty for an empty text.
@@ -363,14 +363,14 @@ func writeJUnit(w io.Writer, target string, r check.Report) error {
 		one := junitCase{Class: "pintle.check", Name: o.ID, Time: fraction(o.Took)}
 		var output strings.Builder
 		for _, s := range o.Steps {
-			fmt.Fprintf(&output, "%s: %s\n", s.Sent, s.Came)
+			fmt.Fprintf(&output, "%s: %s\n", s.Request, s.Response)
 		}
 		for _, f := range r.Findings {
 			if f.Scenario != o.ID {
 				continue
 			}
 			text := fmt.Sprintf("rule: %s\nwhy: %s\nfix: %s\n%ssent: %s\ncame: %s\n",
-				f.Statement, f.Why, f.Remedy.Text, margined(f.Remedy.Snippet, 4), f.Sent, f.Came)
+				f.Statement, f.Why, f.Remedy.Text, margined(f.Remedy.Snippet, 4), f.Request, f.Response)
 			if f.Severity == check.Note {
 				fmt.Fprintf(&output, "note: %s [%s]\n", f.Detail, f.ID)
 			} else {
@@ -378,7 +378,7 @@ func writeJUnit(w io.Writer, target string, r check.Report) error {
 			}
 		}
 		one.Output, one.Failure = output.String(), joined(failures)
-		switch o.Verdict {
+		switch o.Result {
 		case check.Broken:
 			suite.Failures++
 		case check.NotRun:

@@ -54,11 +54,11 @@ func (v *validator) report(output string) error {
 	default:
 		v.print()
 	}
-	return errors.Join(err, v.verdict())
+	return errors.Join(err, v.failure())
 }
 
-// verdict returns an error with the number of problems, or nil.
-func (v *validator) verdict() error {
+// failure returns an error with the number of problems, or nil.
+func (v *validator) failure() error {
 	count, files, name := 0, 0, ""
 	for _, one := range v.list {
 		if n := one.file.Errors(); n > 0 {

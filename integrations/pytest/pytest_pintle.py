@@ -107,12 +107,12 @@ def check(
         findings = [f for f in got["findings"] if f["scenario"] == scenario and f["severity"] != "note"]
         if findings:
             pytest.fail("\n\n".join(_text(f) for f in findings), pytrace=False)
-        outcome = next((s for s in got["scenarios"] if s["id"] == scenario), None)
-        if outcome is None:
+        result = next((s for s in got["scenarios"] if s["id"] == scenario), None)
+        if result is None:
             pytest.skip("the options leave this scenario out, or the provider declares no such request")
-        if outcome["verdict"] != "passed":
-            reason = outcome.get("reason", outcome["verdict"])
-            pytest.fail(reason, pytrace=False) if outcome["asked"] else pytest.skip(reason)
+        if result["outcome"] != "passed":
+            reason = result.get("reason", result["outcome"])
+            pytest.fail(reason, pytrace=False) if result["asked"] else pytest.skip(reason)
 
     test.__doc__ = f"pintle check {target}"
     return test
@@ -134,7 +134,7 @@ def _text(finding: dict) -> str:
     """Formats a finding as text."""
     lines = [f"{finding['severity']}: {finding['detail'] or finding['statement']} [{finding['rule']}]"]
     for name, text in (("rule", finding["statement"]), ("why", finding["why"]), ("fix", finding["remedy"]["text"]),
-                       ("request", finding["sent"]), ("response", finding["came"])):
+                       ("request", finding["request"]), ("response", finding["response"])):
         if text:
             lines.append(f"  {name:<8} {text}")
     if finding["remedy"].get("snippet"):

@@ -347,7 +347,7 @@ func TestCatalogue(t *testing.T) {
 				mu.Lock()
 				wrong++
 				mu.Unlock()
-				t.Errorf("false alarm: %s in %s: %s\n  sent %s\n  came %s", f.ID, f.Scenario, f.Detail, f.Sent, f.Came)
+				t.Errorf("false alarm: %s in %s: %s\n  request %s\n  response %s", f.ID, f.Scenario, f.Detail, f.Request, f.Response)
 			}
 		}
 	}

@@ -91,14 +91,14 @@ const (
 	Note    Severity = "note"    // a matter of taste, or of the purpose of the provider
 )
 
-// Verdict is the result of a scenario.
-type Verdict string
+// Result says how a scenario ended.
+type Result string
 
-// The verdicts.
+// The results.
 const (
-	Passed Verdict = "passed" // no rule was broken; there may be notes
-	Broken Verdict = "failed" // at least one error or warning was found
-	NotRun Verdict = "not run"
+	Passed Result = "passed" // no rule was broken; there may be notes
+	Broken Result = "failed" // at least one error or warning was found
+	NotRun Result = "not run"
 )
 
 // Report is the result of a check.
@@ -119,7 +119,7 @@ type Report struct {
 // Outcome is the result of one scenario with its details.
 type Outcome struct {
 	Scenario
-	Verdict Verdict
+	Result Result
 	// Reason says why the scenario did not run, or stopped early, and which input it needs. It is empty if the scenario ran to its end.
 	Reason string
 	// Asked says that the user asked for the scenario: by its name, or with properties that only such scenarios use.
@@ -130,9 +130,9 @@ type Outcome struct {
 
 // Step is one request of a scenario.
 type Step struct {
-	// Sent summarizes the request, and Came the answer. Neither contains a secret.
-	Sent, Came string
-	Took       time.Duration
+	// Request and Response are summaries without secrets.
+	Request, Response string
+	Took              time.Duration
 }
 
 // Leftover is a resource that may be left behind.
@@ -146,8 +146,8 @@ type Finding struct {
 	Rule
 	// Scenario is the ID of the scenario in which it was.
 	Scenario string
-	// Sent is the request, a JSON document without its response URL and with secrets masked. Came is the answer.
-	Sent, Came string
+	// Request is a JSON document without its response URL and with secrets masked. Response is a summary of the answer.
+	Request, Response string
 	// Detail describes the fault, in a sentence without its full stop.
 	Detail string
 	// Remedy describes the change that the handler needs.
@@ -169,7 +169,7 @@ func (r Report) Count(s Severity) int {
 
 // Incomplete returns the scenarios that the user asked for and that were not run, or not to their end.
 func (r Report) Incomplete() []Outcome {
-	return slices.DeleteFunc(slices.Clone(r.Outcomes), func(o Outcome) bool { return !o.Asked || o.Verdict != NotRun })
+	return slices.DeleteFunc(slices.Clone(r.Outcomes), func(o Outcome) bool { return !o.Asked || o.Result != NotRun })
 }
 
 // Clean reports whether there are neither errors nor warnings.
@@ -390,14 +390,14 @@ func (r *run) all(ctx context.Context) error {
 			return err
 		}
 		o := sc.outcome
-		o.Scenario, o.Took, o.Verdict, o.Asked = s.Scenario, time.Since(began), Passed, r.asked(s)
+		o.Scenario, o.Took, o.Result, o.Asked = s.Scenario, time.Since(began), Passed, r.asked(s)
 		for _, f := range r.report.Findings[found:] {
 			if f.Severity != Note {
-				o.Verdict = Broken
+				o.Result = Broken
 			}
 		}
-		if o.Verdict == Passed && o.Reason != "" {
-			o.Verdict = NotRun
+		if o.Result == Passed && o.Reason != "" {
+			o.Result = NotRun
 		}
 		r.report.Outcomes = append(r.report.Outcomes, o)
 	}
@@ -431,7 +431,7 @@ func (r *run) last(ctx context.Context) (err error) {
 	}
 	judgment{s}.ending(p, false)
 	if i := slices.IndexFunc(r.report.Outcomes, func(o Outcome) bool { return o.ID == s.id }); len(r.report.Findings) > before {
-		r.report.Outcomes[i].Verdict = Broken
+		r.report.Outcomes[i].Result = Broken
 	}
 	return ctx.Err()
 }
@@ -458,10 +458,10 @@ func (r *run) strays() {
 		}) {
 			continue
 		}
-		r.report.Outcomes[i].Verdict = Broken
+		r.report.Outcomes[i].Result = Broken
 		r.report.Findings = append(r.report.Findings, Finding{
-			Rule: ruleOf("answered-late").In(r.config.Dialect), Scenario: r.report.Outcomes[i].ID, Sent: "request " + string(stray.RequestID),
-			Came: fmt.Sprintf("an answer of %d bytes", len(stray.Body)), Detail: "an answer arrived after its request had finished",
+			Rule: ruleOf("answered-late").In(r.config.Dialect), Scenario: r.report.Outcomes[i].ID, Request: "request " + string(stray.RequestID),
+			Response: fmt.Sprintf("an answer of %d bytes", len(stray.Body)), Detail: "an answer arrived after its request had finished",
 		})
 	}
 }

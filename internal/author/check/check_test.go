@@ -125,8 +125,8 @@ func TestClean(t *testing.T) {
 			report := run(t, c)
 			wantClean(t, report)
 			for _, o := range report.Outcomes {
-				if o.Verdict != check.Passed {
-					t.Errorf("%s: %s: %s", o.ID, o.Verdict, o.Reason)
+				if o.Result != check.Passed {
+					t.Errorf("%s: %s: %s", o.ID, o.Result, o.Reason)
 				}
 			}
 			if want := len(check.Scenarios()) - 2; len(report.Outcomes) != want { // it has neither a Read nor a Plan
@@ -262,8 +262,8 @@ func TestURL(t *testing.T) {
 		t.Errorf("the password of the URL is shown: %v", err)
 	}
 	for _, o := range report.Outcomes {
-		if (o.Verdict == check.NotRun) != (o.ID == "new-process") {
-			t.Errorf("%s: %s: %s", o.ID, o.Verdict, o.Reason)
+		if (o.Result == check.NotRun) != (o.ID == "new-process") {
+			t.Errorf("%s: %s: %s", o.ID, o.Result, o.Reason)
 		}
 	}
 }
@@ -599,7 +599,7 @@ func TestProcessKeepsRunningAfterAnswer(t *testing.T) {
 	c := script(t, "index.py", python+"    import time; time.sleep(3600)\n")
 	c.Timeout, c.Only = 4*time.Second, []string{"life", "unchanged", "update", "letters"}
 	report := run(t, c)
-	if found := found(report); !slices.Equal(found, []string{"hang"}) || report.Outcomes[0].Verdict != check.Broken {
+	if found := found(report); !slices.Equal(found, []string{"hang"}) || report.Outcomes[0].Result != check.Broken {
 		t.Errorf("found %v, want that it hangs: %+v", found, report.Outcomes[0])
 	}
 }

@@ -35,7 +35,7 @@ func (fi *findings) findAs(severity Severity, rule string, p reply, format strin
 	broken := ruleOf(rule).In(fi.run.config.Dialect)
 	broken.Severity = severity
 	report.Findings = append(report.Findings, Finding{
-		Rule: broken, Scenario: fi.id, Sent: fi.sent(p), Came: fi.came(p), Detail: fi.shown(fmt.Sprintf(format, args...)),
+		Rule: broken, Scenario: fi.id, Request: fi.requestText(p), Response: fi.responseText(p), Detail: fi.shown(fmt.Sprintf(format, args...)),
 		stream: logStream.MatchString(string(p.Response.PhysicalResourceID)),
 	})
 }
@@ -49,7 +49,7 @@ func (fi *findings) shown(text string) string {
 }
 
 // came summarizes the answer.
-func (fi *findings) came(p reply) string {
+func (fi *findings) responseText(p reply) string {
 	switch a := p.Response; {
 	case p.Problem != nil:
 		return fi.shown(p.Problem.Error())
@@ -66,8 +66,8 @@ func (fi *findings) came(p reply) string {
 	}
 }
 
-// sent returns the request as it may be seen.
-func (fi *findings) sent(p reply) string {
+// requestText returns the request as it may be seen.
+func (fi *findings) requestText(p reply) string {
 	r := p.Request
 	r.ResponseURL, r.IntranetResponseURL, r.InnerResponseURL = "", "", ""
 	text, err := r.Encode()

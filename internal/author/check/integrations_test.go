@@ -30,15 +30,15 @@ func wantPerfect(t *testing.T, c check.Config) {
 	c.Replace, c.Bad = []byte(`{"Name": "z", "Text": "b"}`), []byte(`{"Name": "../x", "Text": "b"}`)
 	report := run(t, c)
 	for _, f := range report.Findings {
-		t.Errorf("%s %s in %s: %s\n  sent %s\n  came %s", f.Severity, f.ID, f.Scenario, f.Detail, f.Sent, f.Came)
+		t.Errorf("%s %s in %s: %s\n  request %s\n  response %s", f.Severity, f.ID, f.Scenario, f.Detail, f.Request, f.Response)
 	}
 	if !slices.ContainsFunc(report.Outcomes, func(o check.Outcome) bool { return o.ID == "read" }) ||
 		!slices.ContainsFunc(report.Outcomes, func(o check.Outcome) bool { return o.ID == "plan" }) {
 		t.Error("the scenarios read and plan were left out")
 	}
 	for _, o := range report.Outcomes {
-		if o.Verdict != check.Passed {
-			t.Errorf("%s: %s %s", o.ID, o.Verdict, o.Reason)
+		if o.Result != check.Passed {
+			t.Errorf("%s: %s %s", o.ID, o.Result, o.Reason)
 		}
 	}
 	for _, left := range report.Left {

@@ -89,9 +89,9 @@ func run(t *testing.T, c check.Config) check.Report {
 		t.Fatal(err)
 	}
 	for _, o := range report.Outcomes {
-		t.Logf("%s: %s %s (%s)", o.ID, o.Verdict, o.Reason, o.Took)
+		t.Logf("%s: %s %s (%s)", o.ID, o.Result, o.Reason, o.Took)
 		for _, step := range o.Steps {
-			t.Logf("    %-50s %s (%s)", step.Sent, step.Came, step.Took)
+			t.Logf("    %-50s %s (%s)", step.Request, step.Response, step.Took)
 		}
 	}
 	return report
@@ -105,13 +105,13 @@ func wantClean(t *testing.T, report check.Report) {
 	t.Helper()
 	for _, f := range report.Findings {
 		if f.Severity != check.Note {
-			t.Errorf("%s in %s: %s\n  sent %s\n  came %s", f.ID, f.Scenario, f.Detail, f.Sent, f.Came)
+			t.Errorf("%s in %s: %s\n  request %s\n  response %s", f.ID, f.Scenario, f.Detail, f.Request, f.Response)
 		} else {
 			t.Logf("note %s in %s: %s", f.ID, f.Scenario, f.Detail)
 		}
 	}
 	for _, o := range report.Outcomes {
-		if o.Verdict == check.NotRun && !remedied.MatchString(o.Reason) {
+		if o.Result == check.NotRun && !remedied.MatchString(o.Reason) {
 			t.Errorf("%s was not run and does not say what to do: %s", o.ID, o.Reason)
 		}
 	}

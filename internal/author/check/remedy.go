@@ -170,11 +170,11 @@ func (r *run) merge() {
 	r.report.Findings = slices.DeleteFunc(r.report.Findings, func(f Finding) bool { return f.ID == "id-log-stream" })
 	for i, o := range r.report.Outcomes {
 		of := func(f Finding) bool { return f.Scenario == o.ID && f.Severity != Note }
-		if o.Verdict != Broken || slices.ContainsFunc(r.report.Findings, of) {
+		if o.Result != Broken || slices.ContainsFunc(r.report.Findings, of) {
 			continue
 		}
-		if r.report.Outcomes[i].Verdict = Passed; o.Reason != "" {
-			r.report.Outcomes[i].Verdict = NotRun
+		if r.report.Outcomes[i].Result = Passed; o.Reason != "" {
+			r.report.Outcomes[i].Result = NotRun
 		}
 	}
 }

@@ -276,8 +276,8 @@ func TestLogStreamIsReportedOnce(t *testing.T) {
 	}
 	for _, o := range report.Outcomes {
 		broken := slices.ContainsFunc(report.Findings, func(f check.Finding) bool { return f.Scenario == o.ID && f.Severity != check.Note })
-		if broken != (o.Verdict == check.Broken) {
-			t.Errorf("%s is %s, findings: %t", o.ID, o.Verdict, broken)
+		if broken != (o.Result == check.Broken) {
+			t.Errorf("%s is %s, findings: %t", o.ID, o.Result, broken)
 		}
 	}
 }

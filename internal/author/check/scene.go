@@ -190,7 +190,7 @@ func (s *scene) note(p reply) {
 		s.err = fmt.Errorf("the provider did not start: %w", p.End.Err)
 		return
 	}
-	s.outcome.Steps = append(s.outcome.Steps, Step{Sent: r.mask(p.what), Came: s.came(p), Took: p.Took})
+	s.outcome.Steps = append(s.outcome.Steps, Step{Request: r.mask(p.what), Response: s.responseText(p), Took: p.Took})
 	s.record(p)
 	judgment{s}.judge(p)
 	verification{s}.verify(p)

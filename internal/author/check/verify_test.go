@@ -103,8 +103,8 @@ func TestVerifyOptional(t *testing.T) {
 				t.Errorf("found %v, want %v", got, want)
 			}
 			for _, step := range report.Outcomes[0].Steps {
-				if c.Only[0] == "plan" && strings.HasPrefix(step.Sent, "Read") {
-					t.Errorf("the provider was asked: %s", step.Sent)
+				if c.Only[0] == "plan" && strings.HasPrefix(step.Request, "Read") {
+					t.Errorf("the provider was asked: %s", step.Request)
 				}
 			}
 		})
@@ -118,8 +118,8 @@ func TestOptionalScenarios(t *testing.T) {
 	report := run(t, c)
 	var got []string
 	for _, o := range report.Outcomes {
-		got = append(got, fmt.Sprintf("%s: %s, %d requests", o.ID, o.Verdict, len(o.Steps)))
-		if o.Verdict == check.NotRun && !strings.Contains(o.Reason, "declares no ") {
+		got = append(got, fmt.Sprintf("%s: %s, %d requests", o.ID, o.Result, len(o.Steps)))
+		if o.Result == check.NotRun && !strings.Contains(o.Reason, "declares no ") {
 			t.Errorf("%s: %s", o.ID, o.Reason)
 		}
 	}
