@@ -126,17 +126,20 @@ func withoutPassword(target string) string {
 func counted(r check.Report, severities ...check.Severity) string {
 	var parts []string
 	for _, s := range severities {
-		n := r.Count(s)
-		word := string(s)
-		if n != 1 {
-			word += "s"
-		}
-		parts = append(parts, fmt.Sprintf("%d %s", n, word))
+		parts = append(parts, number(r.Count(s), string(s)))
 	}
 	if last := len(parts) - 1; last > 0 {
 		return strings.Join(parts[:last], ", ") + " and " + parts[last]
 	}
 	return strings.Join(parts, "")
+}
+
+// number returns a number with a noun in the singular or plural.
+func number(n int, noun string) string {
+	if n != 1 {
+		noun += "s"
+	}
+	return fmt.Sprint(n, " ", noun)
 }
 
 func checkedDocument(target string, r check.Report) checkDocument {
@@ -190,9 +193,9 @@ func (a *checkCommands) printCheck(r check.Report) error {
 		printFinding(&out, group)
 	}
 	printLeft(&out, r.Left)
-	fmt.Fprintf(&out, "\n%s: %d scenarios passed, %d failed, %d not run; %s; %d requests in %s\n", display.Clean(r.ResourceType),
-		results[check.Passed], results[check.Broken], results[check.NotRun], counted(r, check.Error, check.Warning, check.Note),
-		r.Requests, r.Took.Round(time.Millisecond))
+	fmt.Fprintf(&out, "\n%s: %s passed, %d failed, %d not run; %s; %s in %s\n", display.Clean(r.ResourceType),
+		number(results[check.Passed], "scenario"), results[check.Broken], results[check.NotRun],
+		counted(r, check.Error, check.Warning, check.Note), number(r.Requests, "request"), r.Took.Round(time.Millisecond))
 	_, err := io.WriteString(a.stdout, out.String())
 	return err
 }

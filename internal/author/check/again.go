@@ -75,6 +75,7 @@ func oldFormat(s *scene) {
 	for _, state := range []value.Value{outdated(first, nil), value.Object()} {
 		p := s.remove(of, state, "old-values-refused")
 		if of.live = p.failed(); !of.live {
+			s.remove(of, first, "") // if the provider ignored a Delete with such properties
 			return
 		}
 	}
@@ -236,7 +237,11 @@ func (s *scene) tell(of *resource, p reply, refused string) {
 	switch {
 	case s.err != nil:
 	case p.failed() && refused != "":
-		s.find(refused, p, "the answer to the Create is FAILED")
+		without, _ := s.made() // or else the Create fails for another reason
+		if s.err == nil {
+			s.find(refused, p, "the answer to the Create is FAILED, and SUCCESS without it")
+			s.remove(without, without.state, "delete-refused")
+		}
 	case p.success() && of.live:
 		s.remove(of, of.state, "delete-refused")
 	}

@@ -303,6 +303,8 @@ type run struct {
 	slowest time.Duration // answer that came
 	// created says that the provider has created a resource, or whether that has not been tried yet.
 	created state
+	// deleted means that the provider has answered SUCCESS to the Delete of a resource that it had created.
+	deleted bool
 	refusal string // why it has not
 	// form is the schema of the properties, or nil.
 	form *schema.Schema

@@ -506,6 +506,77 @@ def handler(event, context):
 	}
 }
 
+// TestRejectedAfterDelete checks that a Create that is rejected after a Delete shows that the Delete did nothing, if the Reason says so.
+func TestRejectedAfterDelete(t *testing.T) {
+	require.Tool(t, "python3")
+	for reason, rule := range map[string]string{
+		"An error occurred (ParameterAlreadyExists): the parameter already exists": "not-deleted",
+		"The limit of one note is reached":                                         "create-refused",
+	} {
+		t.Run(rule, func(t *testing.T) {
+			c := script(t, "index.py", `
+import json, os, urllib.request
+def handler(event, context):
+    answer = {"Status": "SUCCESS", "PhysicalResourceId": event.get("PhysicalResourceId", "note")}
+    path = os.path.join(os.environ["NOTES"], "note")
+    if event["RequestType"] == "Create":
+        if os.path.exists(path):
+            answer = {"Status": "FAILED", "Reason": "`+reason+`", "PhysicalResourceId": "not-created"}
+        else:
+            open(path, "w").close()
+    answer.update({k: event[k] for k in ("StackId", "RequestId", "LogicalResourceId")})
+    urllib.request.urlopen(urllib.request.Request(event["ResponseURL"], json.dumps(answer).encode(), {"Content-Type": ""}, method="PUT"))
+`)
+			c.Only = []string{"life", "unchanged", "new-process"}
+			if got := found(run(t, c)); !slices.Equal(got, []string{rule}) {
+				t.Errorf("found %q", got)
+			}
+		})
+	}
+}
+
+// TestNamedResource checks a provider whose resources have unique names, and which ignores a Delete with invalid properties. No scenario
+// may find the resource of another one.
+func TestNamedResource(t *testing.T) {
+	require.Tool(t, "python3")
+	c := script(t, "index.py", `
+import json, os, re, urllib.request
+def handle(kind, id, name):
+    path = os.path.join(os.environ["NOTES"], name)
+    if kind == "Delete":
+        old = os.path.join(os.environ["NOTES"], id)
+        if name and os.path.isfile(old):
+            os.remove(old)
+        return id or "nothing"
+    if not re.fullmatch("[a-z]+", name):
+        raise ValueError("invalid Name")
+    if name != id:
+        if os.path.exists(path):
+            raise ValueError(f"{name} already exists")
+        open(path, "w").close()
+    return name
+def handler(event, context):
+    name = event["ResourceProperties"].get("Name", "")
+    answer = {k: event[k] for k in ("StackId", "RequestId", "LogicalResourceId")}
+    try:
+        answer["PhysicalResourceId"] = handle(event["RequestType"], event.get("PhysicalResourceId", ""), name if str(name).isalpha() else "")
+        answer["Status"] = "SUCCESS"
+    except ValueError as error:
+        answer.update(Status="FAILED", Reason=str(error), PhysicalResourceId=event.get("PhysicalResourceId") or "not-created")
+    urllib.request.urlopen(urllib.request.Request(event["ResponseURL"], json.dumps(answer).encode(), {"Content-Type": ""}, method="PUT"))
+`)
+	c.Properties, c.Update, c.Replace, c.Bad = json.RawMessage(`{"Name": "abc"}`), nil, nil, nil
+	report := run(t, c)
+	want := []string{"redelivery-refused", "rollback-refused", "unknown-request-type"}
+	if diff := cmp.Diff(want, found(report)); diff != "" {
+		t.Error(diff)
+	}
+	entries, err := os.ReadDir(c.Session.Provider.Env["NOTES"])
+	if err != nil || len(entries) > 0 {
+		t.Errorf("left are %v, %v", entries, err)
+	}
+}
+
 // Those whose process ends, in one way or another.
 func TestEnds(t *testing.T) {
 	require.Tool(t, "python3")

@@ -248,8 +248,10 @@ func newProcess(s *scene) {
 	if given.second != nil {
 		s.update(before, *given.second, given.first, either, "", "with other properties")
 	}
-	if s.err == nil && before.live {
-		s.remove(before, before.state, "delete-refused")
+	for _, r := range slices.Backward(s.resources) { // first the one that the Update replaced, as the clean-up does
+		if s.err == nil && r.live {
+			s.remove(r, r.state, "delete-refused")
+		}
 	}
 	of, warm := s.made()
 	if !s.restart() {

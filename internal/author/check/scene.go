@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -268,10 +269,17 @@ func (s *scene) unmade(reason string) {
 	s.leave("%s", reason)
 }
 
-// refused looks why properties were refused that should be right.
+// exists matches the Reason of a Create that is rejected because the resource exists.
+var exists = regexp.MustCompile(`(?i)exist|already|duplicate|conflict|in use|\btaken\b`)
+
+// refused finds out why the provider rejects valid properties.
 func (s *scene) refused(p reply) {
 	if s.run.created == yes {
-		s.find("create-refused", p, "a Create with the same properties succeeded before")
+		if s.run.deleted && exists.MatchString(p.Response.Reason) && !slices.ContainsFunc(s.resources, func(r *resource) bool { return r.live }) {
+			s.find("not-deleted", p, "a resource with these properties was created and then deleted, both with SUCCESS, but the new Create finds it")
+		} else {
+			s.find("create-refused", p, "a Create with the same properties succeeded before")
+		}
 		s.leave("its Create was rejected")
 		return
 	}
@@ -349,8 +357,13 @@ func (s *scene) drop(id wire.PhysicalID) {
 
 // remove deletes a resource. An answer FAILED breaks the rule that is named; "" lets it pass.
 func (s *scene) remove(of *resource, state value.Value, refused string) reply {
+	live := of.live
 	of.live = false
-	return s.removed(of, s.send(s.request(wire.Delete, of, state), "", nil), refused)
+	p := s.removed(of, s.send(s.request(wire.Delete, of, state), "", nil), refused)
+	if live && p.success() {
+		s.run.deleted = true
+	}
+	return p
 }
 
 // removed judges the answer to a Delete.
