@@ -279,11 +279,11 @@ func TestROSFunctionRuntimeAPI(t *testing.T) {
 }
 
 // resumed returns the next polling event for a request, from the reply to the last one.
-func resumed(t *testing.T, of, told string, try int) string {
+func resumed(t *testing.T, of, reported string, try int) string {
 	t.Helper()
-	w, ok, err := wire.ParseWaiting([]byte(told))
+	w, ok, err := wire.ParseWaiting([]byte(reported))
 	if want := fmt.Sprintf("asked %d times", try); !ok || err != nil || !strings.HasPrefix(w.Reason, want) || w.PhysicalResourceID != "it" {
-		t.Fatalf("the runtime was told %s: %v", told, err)
+		t.Fatalf("the runtime was told %s: %v", reported, err)
 	}
 	request, err := wire.ParseRequest([]byte(of))
 	if err != nil {
@@ -310,7 +310,7 @@ func TestROSFunctionHostedWait(t *testing.T) {
 			break
 		}
 	}
-	for name, hand := range map[string]func(event string) (told string){
+	for name, hand := range map[string]func(event string) (reported string){
 		"asks": func(event string) string {
 			f.events <- [2]string{"0", event}
 			return (<-f.results).body
@@ -331,8 +331,8 @@ func TestROSFunctionHostedWait(t *testing.T) {
 		for try := 1; try <= 2; try++ {
 			event = resumed(t, of, hand(event), try)
 		}
-		if told := hand(event); told != "{}" {
-			t.Errorf("%s: in the end the runtime was told %s", name, told)
+		if reported := hand(event); reported != "{}" {
+			t.Errorf("%s: in the end the runtime was told %s", name, reported)
 		}
 		c.answered(t, name, `"Status":"SUCCESS","PhysicalResourceId":"it"`)
 	}

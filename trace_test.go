@@ -14,14 +14,14 @@ const (
 	xray   = "Root=1-4bf92f35-77b34da6a3ce929d0e0e4736;Parent=00f067aa0ba902b7;Sampled=1"
 )
 
-// tells answers with the trace of the request as the ID.
-func tells(ctx context.Context, _ *pintle.Request) (pintle.Answer, error) {
+// replies answers with the trace of the request as the ID.
+func replies(ctx context.Context, _ *pintle.Request) (pintle.Answer, error) {
 	return pintle.Answer{ID: pintle.PhysicalID("in:" + pintle.Traceparent(ctx))}, nil
 }
 
 func TestTraceOverHTTP(t *testing.T) {
 	l := newLambda(t)
-	server, _ := provide(t, pintle.ServerConfig{Handlers: []pintle.Handler{pintle.HandlerFunc(tells)}})
+	server, _ := provide(t, pintle.ServerConfig{Handlers: []pintle.Handler{pintle.HandlerFunc(replies)}})
 	for header, want := range map[string]string{parent: parent, "": "", "00-nonsense": ""} {
 		event := strings.Replace(l.event(t, pintle.Create, "", "", ""), "r-1", "r-"+header, 1) // otherwise it would be the same request
 		status, text := post(t, server.URL, webhookSecret, event, func(h http.Header) {
@@ -41,7 +41,7 @@ func TestTraceOnLambda(t *testing.T) {
 	ctx, stop := context.WithCancel(t.Context())
 	done := make(chan error, 1)
 	go func() {
-		done <- pintle.Run(ctx, pintle.RunConfig{ServerConfig: pintle.ServerConfig{Handlers: []pintle.Handler{pintle.HandlerFunc(tells)}, Client: l.Client()}, LambdaRuntimeAPI: l.api()})
+		done <- pintle.Run(ctx, pintle.RunConfig{ServerConfig: pintle.ServerConfig{Handlers: []pintle.Handler{pintle.HandlerFunc(replies)}, Client: l.Client()}, LambdaRuntimeAPI: l.api()})
 	}()
 	<-l.polls
 	l.events <- l.event(t, pintle.Create, "", "", "")

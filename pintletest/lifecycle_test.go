@@ -29,15 +29,15 @@ type attributes struct {
 
 // shelf is a provider of named things in memory.
 type shelf struct {
-	things map[pintle.PhysicalID]int
-	leaks  bool // does not delete
-	tells  bool // reveals its secrets
+	things  map[pintle.PhysicalID]int
+	leaks   bool // does not delete
+	replies bool // reveals its secrets
 }
 
 func newShelf() *shelf { return &shelf{things: map[pintle.PhysicalID]int{}} }
 
 func (s *shelf) put(id pintle.PhysicalID, r pintle.Request, p properties) (pintle.Response[attributes], error) {
-	if s.tells {
+	if s.replies {
 		fmt.Println(r.Type) // does not go to the log
 		r.Log().Info("made", "with", reverse(p.Key.Reveal()))
 	}
@@ -146,8 +146,8 @@ func TestProblems(t *testing.T) {
 	})
 	leaky := newShelf()
 	leaky.leaks = true
-	telling := newShelf()
-	telling.tells = true
+	revealing := newShelf()
+	revealing.replies = true
 	create := pintletest.Step{Properties: m{"Name": "a"}}
 	for _, tt := range []struct {
 		name string
@@ -175,7 +175,7 @@ func TestProblems(t *testing.T) {
 				`step 1, Create: the attribute B is "x", want none`, "step 1, Create: the attribute C is missing, want [1]"}},
 		{"check", pintletest.Lifecycle{Handler: pintle.New(leaky), Steps: []pintletest.Step{create, {Type: pintle.Delete, Check: leaky.has()}}},
 			[]string{`step 2, Delete: the shelf has ["a"], want []`}},
-		{"secret", pintletest.Lifecycle{Handler: pintle.New(telling), Secrets: []string{"2retnuh"}, Steps: []pintletest.Step{{Properties: m{"Name": "a", "Key": "hunter2"}}}},
+		{"secret", pintletest.Lifecycle{Handler: pintle.New(revealing), Secrets: []string{"2retnuh"}, Steps: []pintletest.Step{{Properties: m{"Name": "a", "Key": "hunter2"}}}},
 			[]string{`in all: the log shows the secret "2retnuh"`}},
 		{"secret reason", pintletest.Lifecycle{Handler: fixed(pintle.Answer{ID: "x", Reason: "key hunter2"}, nil), Secrets: []string{"hunter2"}, Steps: []pintletest.Step{{}}, KeepResource: true},
 			[]string{`step 1, Create: the reason shows the secret "hunter2"`, `in all: the log shows the secret "hunter2"`}},

@@ -57,7 +57,7 @@ func TestCorpus(t *testing.T) {
 				t.Errorf("exit code %d, found:\n%s", code, strings.Join(found, "\n"))
 			case isWrong:
 				for line := range strings.Lines(wrong) {
-					if line = strings.TrimSuffix(line, "\n"); !told(line, found) {
+					if line = strings.TrimSuffix(line, "\n"); !reported(line, found) {
 						t.Errorf("not found: %s\nfound:\n%s", line, strings.Join(found, "\n"))
 					}
 				}
@@ -118,8 +118,8 @@ func validated(t *testing.T, template, parameters string) (found []string, code 
 
 var several = regexp.MustCompile(`^(?:\d+:\d+: )?(.*Unresolved resource dependencies )\[([^\]]*)\](.*)$`)
 
-// told reports whether a problem was found. The service lists all undefined names in one message, Pintle reports each.
-func told(line string, found []string) bool {
+// reported reports whether a problem was found. The service lists all undefined names in one message, Pintle reports each.
+func reported(line string, found []string) bool {
 	if slices.Contains(found, line) {
 		return true
 	}

@@ -183,8 +183,8 @@ func TestMetricsAreGuarded(t *testing.T) {
 			server := serve(t, filepath.Join(t.TempDir(), "data"), append(test.args, "--dev=false")...)
 			for _, given := range []string{"", token + "x", token} {
 				status, text := get(t, server.url+"/metrics", given)
-				told := status == http.StatusOK || strings.Contains(text, "pintle_")
-				if told != (test.served && given == token) || test.served && !told && status != http.StatusUnauthorized {
+				reported := status == http.StatusOK || strings.Contains(text, "pintle_")
+				if reported != (test.served && given == token) || test.served && !reported && status != http.StatusUnauthorized {
 					t.Errorf("with the token %q: %d %.200s", given, status, text)
 				}
 			}

@@ -25,7 +25,7 @@ func TestROSClients(t *testing.T) {
 	const id, secret = "LTAIexample", "the secret of an access key"
 	s, provider := serveWithKey(t, id, secret), newROSProvider(t)
 	var mu sync.Mutex
-	told := map[string][]string{} // the reported statuses by recipient
+	reported := map[string][]string{} // the reported statuses by recipient
 	listener := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
 		var message struct{ Status string }
 		if err := json.NewDecoder(io.LimitReader(r.Body, 1<<20)).Decode(&message); err != nil {
@@ -33,7 +33,7 @@ func TestROSClients(t *testing.T) {
 		}
 		mu.Lock()
 		defer mu.Unlock()
-		told[path.Base(r.URL.Path)] = append(told[path.Base(r.URL.Path)], message.Status)
+		reported[path.Base(r.URL.Path)] = append(reported[path.Base(r.URL.Path)], message.Status)
 	}))
 	t.Cleanup(listener.Close)
 	for _, client := range []string{"popcore", "popcore-get", "ros-cdk", "sdk"} {
@@ -48,7 +48,7 @@ func TestROSClients(t *testing.T) {
 			s.until("all has been told to "+client, func() bool {
 				mu.Lock()
 				defer mu.Unlock()
-				got = slices.Sorted(slices.Values(told[client]))
+				got = slices.Sorted(slices.Values(reported[client]))
 				return len(got) >= len(want)
 			})
 			if !slices.Equal(got, want) {

@@ -49,8 +49,8 @@ func TestWordsOfROS(t *testing.T) {
 	}
 	call := func(action string, parameters url.Values, out any) error {
 		err := client.Call(t.Context(), action, parameters, out)
-		if told, ok := err.(*rosclient.Error); ok { //nolint:errorlint // it is never wrapped
-			look(action, told.Message+" | "+told.Recommend)
+		if reported, ok := err.(*rosclient.Error); ok { //nolint:errorlint // it is never wrapped
+			look(action, reported.Message+" | "+reported.Recommend)
 		}
 		return err
 	}

@@ -235,8 +235,8 @@ func (r *rosRow) call(action string, parameters ...string) (code, message string
 	}
 	var out struct{ StackID string }
 	err := r.sheet.client.Call(r.Context(), action, form, &out)
-	if told, ok := errors.AsType[*rosclient.Error](err); ok {
-		return told.Code, told.Message
+	if reported, ok := errors.AsType[*rosclient.Error](err); ok {
+		return reported.Code, reported.Message
 	} else if err != nil {
 		r.Fatal(err)
 	}

@@ -172,7 +172,7 @@ func TestROSSheetLocal(t *testing.T) {
 	for _, name := range []string{"site", "plain", "orders", "news"} {
 		args = append(args, "--provider", name+"="+filepath.Join(dir, "thing.py"))
 	}
-	told := func(token, want string) func(r *rosRow) {
+	reported := func(token, want string) func(r *rosRow) {
 		return func(r *rosRow) {
 			properties := `"ServiceToken": "` + token + `"`
 			r.output(r.create("CREATE_COMPLETE", r.template(properties, `"Outputs": {"O": {"Value": {"Fn::GetAtt": ["R", "Told"]}}}`)), want)
@@ -181,14 +181,14 @@ func TestROSSheetLocal(t *testing.T) {
 		}
 	}
 	newROSSheet(t, args...).run(t, []rosSubject{
-		{"FC 2.0", nil, told("acs:fc:cn-shanghai:1234567890123456:services/shop/functions/site", `["shop","site","cn-shanghai"]`)},
-		{"FC 3.0", nil, told("acs:fc:cn-hangzhou:1234567890123456:functions/plain", `["","plain","cn-hangzhou"]`)},
-		{"queue", nil, told("acs:mns:cn-hangzhou:1234567890123456:queues/orders",
+		{"FC 2.0", nil, reported("acs:fc:cn-shanghai:1234567890123456:services/shop/functions/site", `["shop","site","cn-shanghai"]`)},
+		{"FC 3.0", nil, reported("acs:fc:cn-hangzhou:1234567890123456:functions/plain", `["","plain","cn-hangzhou"]`)},
+		{"queue", nil, reported("acs:mns:cn-hangzhou:1234567890123456:queues/orders",
 			`["1.0","mns:Queue:SendMessage","acs:mns:cn-hangzhou:1234567890123456:queues/orders"]`)},
-		{"queue with a slash", nil, told("acs:mns:cn-hangzhou:1234567890123456:/queues/orders",
+		{"queue with a slash", nil, reported("acs:mns:cn-hangzhou:1234567890123456:/queues/orders",
 			`["1.0","mns:Queue:SendMessage","acs:mns:cn-hangzhou:1234567890123456:queues/orders"]`)},
-		{"topic", nil, told("acs:mns:cn-hangzhou:1234567890123456:topics/news", `["1234567890123456","news"]`)},
-		{"topic with a slash", nil, told("acs:mns:cn-hangzhou:1234567890123456:/topics/news", `["1234567890123456","news"]`)},
+		{"topic", nil, reported("acs:mns:cn-hangzhou:1234567890123456:topics/news", `["1234567890123456","news"]`)},
+		{"topic with a slash", nil, reported("acs:mns:cn-hangzhou:1234567890123456:/topics/news", `["1234567890123456","news"]`)},
 		{"a function that fails", nil, func(r *rosRow) { // which is known at once, and not after an hour
 			r.create("CREATE_FAILED", r.template(`"ServiceToken": "acs:fc:cn-hangzhou:1:functions/plain", "Timeout": 3600, "Parameters": {"Raise": true}`),
 				"DisableRollback", "true")

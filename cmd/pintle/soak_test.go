@@ -273,7 +273,7 @@ func (w *soakStack) call(what string, do func(context.Context, *cloudformation.C
 		if err == nil {
 			return nil
 		}
-		if told, ok := errors.AsType[smithy.APIError](err); ok && told.ErrorFault() == smithy.FaultClient {
+		if reported, ok := errors.AsType[smithy.APIError](err); ok && reported.ErrorFault() == smithy.FaultClient {
 			return err
 		}
 	}

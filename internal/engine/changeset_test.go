@@ -67,7 +67,7 @@ func (w *world) sets() []string {
 	w.must(err)
 	if id := w.executed; id != "" {
 		executed, err := w.engine.ChangeSet(w.ctx, engine.ChangeSetRef{Ref: engine.Ref{Account: account, Region: region}, Name: string(id)})
-		if told, ok := engine.InputError(err); !ok || told.Code != engine.CodeChangeSetNotFound {
+		if reported, ok := engine.InputError(err); !ok || reported.Code != engine.CodeChangeSetNotFound {
 			w.must(err)
 			list = append([]engine.ChangeSet{executed}, list...)
 		}
@@ -666,10 +666,10 @@ func TestChangeSetRace(t *testing.T) {
 	wg.Wait()
 	won := 0
 	for _, err := range errs {
-		var told *engine.Error
+		var reported *engine.Error
 		if err == nil {
 			won++
-		} else if !errors.As(err, &told) || told.Code != engine.CodeChangeSetNotFound && told.Code != engine.CodeChangeSetStatus {
+		} else if !errors.As(err, &reported) || reported.Code != engine.CodeChangeSetNotFound && reported.Code != engine.CodeChangeSetStatus {
 			t.Error(err)
 		}
 	}

@@ -81,8 +81,8 @@ func TestWithin(t *testing.T) {
 // TestSettledRequestsAreReported checks that the engine reports every settled request, and whether an answer settled it, to the
 // code that runs processes.
 func TestSettledRequestsAreReported(t *testing.T) {
-	var told []string
-	w := newWorldWith(t, engine.Config{Settled: func(id wire.RequestID, answered bool) { told = append(told, fmt.Sprint(id, " ", answered)) }})
+	var reported []string
+	w := newWorldWith(t, engine.Config{Settled: func(id wire.RequestID, answered bool) { reported = append(reported, fmt.Sprint(id, " ", answered)) }})
 	w.must(w.create(body(map[string]string{"A": resource(""), "B": resource("")})))
 	a, b := w.take("A"), w.take("B")
 	w.executes(a)
@@ -90,7 +90,7 @@ func TestSettledRequestsAreReported(t *testing.T) {
 	w.answer(a, success("a"))
 	w.pass(time.Hour) // which times out b
 	want := []string{fmt.Sprint(a.ID, " true"), fmt.Sprint(b.ID, " false")}
-	if diff := cmp.Diff(want, told[:min(len(told), 2)]); diff != "" {
+	if diff := cmp.Diff(want, reported[:min(len(reported), 2)]); diff != "" {
 		t.Errorf("told (-want +got):\n%s", diff)
 	}
 }

@@ -199,20 +199,20 @@ type faultWorld struct {
 	writes   int
 	hit      string // a description of that write
 
-	now      time.Time
-	database faultDatabase
-	rows     *faultyWrites
-	engine   *engine.Engine
-	ids      int
-	inbox    []store.Request // in memory of the process
-	untold   []telling       // also in memory: outcomes of requests that the table does not have
-	calls    int             // accepted calls
-	begun    bool            // the next call was made and is being repeated
-	provider faultProvider
+	now        time.Time
+	database   faultDatabase
+	rows       *faultyWrites
+	engine     *engine.Engine
+	ids        int
+	inbox      []store.Request // in memory of the process
+	unreported []outcomeReport // also in memory: outcomes of requests that the table does not have
+	calls      int             // accepted calls
+	begun      bool            // the next call was made and is being repeated
+	provider   faultProvider
 }
 
-// telling is an outcome to report.
-type telling struct {
+// outcomeReport is an outcome to report.
+type outcomeReport struct {
 	request store.Request
 	outcome engine.Outcome
 }
@@ -251,7 +251,7 @@ func (w *faultWorld) ends() []string {
 			return w.outcome()
 		}
 	}
-	w.t.Errorf("it does not end; %d requests are in hand", len(w.inbox)+len(w.untold))
+	w.t.Errorf("it does not end; %d requests are in hand", len(w.inbox)+len(w.unreported))
 	return nil
 }
 
@@ -262,10 +262,10 @@ func (w *faultWorld) step() bool {
 		w.start()
 	case len(w.provider.owed) > 0:
 		w.put(w.provider.owed[0])
-	case len(w.untold) > 0:
-		t := w.untold[0]
-		w.untold = w.untold[1:]
-		w.tell(t.request, t.outcome)
+	case len(w.unreported) > 0:
+		t := w.unreported[0]
+		w.unreported = w.unreported[1:]
+		w.notify(t.request, t.outcome)
 	case len(w.inbox) > 0:
 		r := w.inbox[0]
 		w.inbox = w.inbox[1:]
@@ -280,7 +280,7 @@ func (w *faultWorld) step() bool {
 
 // start starts a new process on the state that the last one left.
 func (w *faultWorld) start() {
-	w.inbox, w.untold = nil, nil
+	w.inbox, w.unreported = nil, nil
 	if w.rows != nil && w.rows.dead {
 		if err := w.database.died(); err != nil {
 			w.t.Fatal(err)
@@ -317,7 +317,7 @@ func (w *faultWorld) deliver(row store.Request) {
 	key := fmt.Sprint(r.Type, " ", r.Logical)
 	accepted := engine.Outcome{Kind: engine.Accepted, Local: w.scenario.does[key] == "wait"}
 	if accepted.Local && (row.Wait == nil || row.Wait.Try < 3) {
-		w.tell(row, accepted)
+		w.notify(row, accepted)
 		return
 	}
 	if _, known := p.answers[r.ID]; !known {
@@ -327,11 +327,11 @@ func (w *faultWorld) deliver(row store.Request) {
 	if p.answers[r.ID] != "" && !slices.Contains(p.owed, r.ID) {
 		p.owed = append(p.owed, r.ID)
 	}
-	w.tell(row, accepted)
+	w.notify(row, accepted)
 }
 
-// tell reports an outcome. A process that waits reports it after it is known to have the request.
-func (w *faultWorld) tell(r store.Request, outcome engine.Outcome) {
+// notify reports an outcome. A process that waits reports it after it is known to have the request.
+func (w *faultWorld) notify(r store.Request, outcome engine.Outcome) {
 	try := 0
 	if r.Wait != nil {
 		try = r.Wait.Try
@@ -340,9 +340,9 @@ func (w *faultWorld) tell(r store.Request, outcome engine.Outcome) {
 	err := w.engine.Report(w.t.Context(), r.ID, outcome)
 	switch {
 	case err != nil:
-		w.untold = append(w.untold, telling{r, outcome})
+		w.unreported = append(w.unreported, outcomeReport{r, outcome})
 	case outcome.Kind == engine.Accepted && outcome.Local && try < 3:
-		w.tell(r, engine.Outcome{Kind: engine.Waiting, After: time.Minute, Pending: fmt.Append(nil, try)})
+		w.notify(r, engine.Outcome{Kind: engine.Waiting, After: time.Minute, Pending: fmt.Append(nil, try)})
 	}
 }
 

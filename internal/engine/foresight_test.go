@@ -96,7 +96,7 @@ func (f *foresight) live() {
 		f.note("template %s\nparameters %v", in.Template, in.Parameters)
 		drawn, drawnErr := f.engine.Preview(f.ctx, engine.PreviewStack{Stack: named("S"), Options: in.Options, Template: in.Template})
 		set, err := f.planned(in)
-		if told := (*engine.Error)(nil); errors.As(err, &told) {
+		if reported := (*engine.Error)(nil); errors.As(err, &reported) {
 			f.note("refused: %v", err)
 			if strings.Contains(err.Error(), "state and can not be updated") {
 				return

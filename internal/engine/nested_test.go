@@ -129,8 +129,8 @@ func (f *tree) is(prefix, status string) {
 	}
 }
 
-// told returns the events of a stack after the first skip ones, without the random part of names.
-func (f *tree) told(prefix string, skip int) []string {
+// reported returns the events of a stack after the first skip ones, without the random part of names.
+func (f *tree) reported(prefix string, skip int) []string {
 	f.t.Helper()
 	rows, err := f.store.Events(f.ctx, f.named(prefix).Key, store.EventCursor{}, 1000)
 	f.must(err)
@@ -161,9 +161,9 @@ var (
 	said     = regexp.MustCompile(`"Received response status \[FAILED\] from custom resource. Message returned: (.*) \(RequestId: .*\)"`)
 )
 
-func (f *tree) tells(prefix string, skip int, want ...string) {
+func (f *tree) wantEvents(prefix string, skip int, want ...string) {
 	f.t.Helper()
-	if diff := cmp.Diff(want, f.told(prefix, skip)); diff != "" {
+	if diff := cmp.Diff(want, f.reported(prefix, skip)); diff != "" {
 		f.t.Errorf("events of %s (-want +got):\n%s", prefix, diff)
 	}
 }
@@ -205,7 +205,7 @@ func TestNestedCreate(t *testing.T) {
 		t.Errorf("B gets %s", got)
 	}
 	f.answer(r, success("b"))
-	f.tells("S", 0, `S CREATE_IN_PROGRESS "User Initiated"`, `A CREATE_IN_PROGRESS id=`,
+	f.wantEvents("S", 0, `S CREATE_IN_PROGRESS "User Initiated"`, `A CREATE_IN_PROGRESS id=`,
 		`A CREATE_IN_PROGRESS id=<S-A> "Resource creation Initiated"`, `A CREATE_COMPLETE id=<S-A>`,
 		`B CREATE_IN_PROGRESS id=`, `B CREATE_IN_PROGRESS id=b "Resource creation Initiated"`, `B CREATE_COMPLETE id=b`, `S CREATE_COMPLETE`)
 	child, root := f.named("S-A-"), f.named("S")
@@ -233,13 +233,13 @@ func TestNestedCreateFails(t *testing.T) {
 	f.nest()
 	f.ok("C", "c") // it was cancelled, and its answer has the ID
 	f.ok("C", "c")
-	f.tells("S", 0, `S CREATE_IN_PROGRESS "User Initiated"`, `A CREATE_IN_PROGRESS id=`, `B CREATE_IN_PROGRESS id=`,
+	f.wantEvents("S", 0, `S CREATE_IN_PROGRESS "User Initiated"`, `A CREATE_IN_PROGRESS id=`, `B CREATE_IN_PROGRESS id=`,
 		`A CREATE_IN_PROGRESS id=<S-A> "Resource creation Initiated"`,
 		`B CREATE_FAILED id= "TemplateURL must be a supported URL."`,
 		`A CREATE_FAILED id=<S-A> "Resource creation cancelled"`,
 		`S ROLLBACK_IN_PROGRESS "The following resource(s) failed to create: [B, A]. Rollback requested by user."`,
 		`B DELETE_COMPLETE id=`, `A DELETE_IN_PROGRESS id=<S-A>`, `A DELETE_COMPLETE id=<S-A>`, `S ROLLBACK_COMPLETE`)
-	f.tells("S-A-", 0, `S CREATE_IN_PROGRESS "User Initiated"`, `C CREATE_IN_PROGRESS id=`,
+	f.wantEvents("S-A-", 0, `S CREATE_IN_PROGRESS "User Initiated"`, `C CREATE_IN_PROGRESS id=`,
 		`C CREATE_FAILED id=? "Resource creation cancelled"`, `S CREATE_FAILED "The following resource(s) failed to create: [C]. "`,
 		`S DELETE_IN_PROGRESS "User Initiated"`, `C DELETE_IN_PROGRESS id=c`, `C DELETE_COMPLETE id=c`, `S DELETE_COMPLETE`)
 }
@@ -250,7 +250,7 @@ func TestNestedChildFails(t *testing.T) {
 	f.must(f.create(body(map[string]string{"A": nestedIn("child")})))
 	f.bad("C", "c")
 	f.ok("C", "c")
-	f.tells("S", 0, `S CREATE_IN_PROGRESS "User Initiated"`, `A CREATE_IN_PROGRESS id=`,
+	f.wantEvents("S", 0, `S CREATE_IN_PROGRESS "User Initiated"`, `A CREATE_IN_PROGRESS id=`,
 		`A CREATE_IN_PROGRESS id=<S-A> "Resource creation Initiated"`,
 		`A CREATE_FAILED id=<S-A> "Embedded stack <S-A> was not successfully created: The following resource(s) failed to create: [C]. "`,
 		`S ROLLBACK_IN_PROGRESS "The following resource(s) failed to create: [A]. Rollback requested by user."`,
@@ -269,7 +269,7 @@ func TestNestedWaitsForTheRoot(t *testing.T) {
 		})
 	}
 	f.stand(root("1"))
-	at, childAt := len(f.told("S", 0)), len(f.told("S-A-", 0))
+	at, childAt := len(f.reported("S", 0)), len(f.reported("S-A-", 0))
 	f.templates["child"] = body(map[string]string{"C": resource(`"V": 2`)}, childOutputs, childParameter)
 	f.must(f.update(root("2")))
 	f.ok("C", "c2")
@@ -280,19 +280,19 @@ func TestNestedWaitsForTheRoot(t *testing.T) {
 	} else {
 		f.answer(r, success("C"))
 	}
-	f.tells("S", at, `S UPDATE_IN_PROGRESS "User Initiated"`, `A UPDATE_IN_PROGRESS id=<S-A>`, `A UPDATE_COMPLETE id=<S-A>`,
+	f.wantEvents("S", at, `S UPDATE_IN_PROGRESS "User Initiated"`, `A UPDATE_IN_PROGRESS id=<S-A>`, `A UPDATE_COMPLETE id=<S-A>`,
 		`B UPDATE_IN_PROGRESS id=B`, `B UPDATE_COMPLETE id=B`, `S UPDATE_COMPLETE_CLEANUP_IN_PROGRESS`, `S UPDATE_COMPLETE`)
-	f.tells("S-A-", childAt, `S UPDATE_IN_PROGRESS "User Initiated"`, `C UPDATE_IN_PROGRESS id=C`,
+	f.wantEvents("S-A-", childAt, `S UPDATE_IN_PROGRESS "User Initiated"`, `C UPDATE_IN_PROGRESS id=C`,
 		`C UPDATE_IN_PROGRESS id=c2 "Requested update required the provider to create a new physical resource"`,
 		`C UPDATE_COMPLETE id=c2`, `S UPDATE_COMPLETE_CLEANUP_IN_PROGRESS`, `C DELETE_IN_PROGRESS id=C`, `C DELETE_COMPLETE id=C`, `S UPDATE_COMPLETE`)
 
-	at = len(f.told("S", 0))
-	childAt = len(f.told("S-A-", 0))
+	at = len(f.reported("S", 0))
+	childAt = len(f.reported("S-A-", 0))
 	f.must(f.update(root("2"))) // nothing has changed
 	f.easily()
-	f.tells("S", at, `S UPDATE_IN_PROGRESS "User Initiated"`, `A UPDATE_IN_PROGRESS id=<S-A>`, `A UPDATE_COMPLETE id=<S-A>`,
+	f.wantEvents("S", at, `S UPDATE_IN_PROGRESS "User Initiated"`, `A UPDATE_IN_PROGRESS id=<S-A>`, `A UPDATE_COMPLETE id=<S-A>`,
 		`S UPDATE_COMPLETE_CLEANUP_IN_PROGRESS`, `S UPDATE_COMPLETE`)
-	if more := f.told("S-A-", childAt); len(more) > 0 {
+	if more := f.reported("S-A-", childAt); len(more) > 0 {
 		t.Errorf("the nested stack tells of %q", more)
 	}
 }
@@ -308,7 +308,7 @@ func TestNestedStackIsRolledBackWithRoot(t *testing.T) {
 		})
 	}
 	f.stand(root("1"))
-	at, childAt := len(f.told("S", 0)), len(f.told("S-A-", 0))
+	at, childAt := len(f.reported("S", 0)), len(f.reported("S-A-", 0))
 	f.templates["child"] = body(map[string]string{"C": resource(`"V": 2`), "D": resource("")}, childOutputs, childParameter)
 	f.must(f.update(root("2")))
 	f.ok("C", "c2")
@@ -321,12 +321,12 @@ func TestNestedStackIsRolledBackWithRoot(t *testing.T) {
 	f.answer(r, success("C"))
 	f.ok("B", "B")
 	f.easily()
-	f.tells("S", at, `S UPDATE_IN_PROGRESS "User Initiated"`, `A UPDATE_IN_PROGRESS id=<S-A>`, `A UPDATE_COMPLETE id=<S-A>`,
+	f.wantEvents("S", at, `S UPDATE_IN_PROGRESS "User Initiated"`, `A UPDATE_IN_PROGRESS id=<S-A>`, `A UPDATE_COMPLETE id=<S-A>`,
 		`B UPDATE_IN_PROGRESS id=B`, `B UPDATE_FAILED id=B "no"`,
 		`S UPDATE_ROLLBACK_IN_PROGRESS "The following resource(s) failed to update: [B]."`,
 		`A UPDATE_IN_PROGRESS id=<S-A>`, `A UPDATE_COMPLETE id=<S-A>`, `B UPDATE_IN_PROGRESS id=B`, `B UPDATE_COMPLETE id=B`,
 		`S UPDATE_ROLLBACK_COMPLETE_CLEANUP_IN_PROGRESS`, `S UPDATE_ROLLBACK_COMPLETE`)
-	f.tells("S-A-", childAt, `S UPDATE_IN_PROGRESS "User Initiated"`, `C UPDATE_IN_PROGRESS id=C`, `D CREATE_IN_PROGRESS id=`,
+	f.wantEvents("S-A-", childAt, `S UPDATE_IN_PROGRESS "User Initiated"`, `C UPDATE_IN_PROGRESS id=C`, `D CREATE_IN_PROGRESS id=`,
 		`C UPDATE_IN_PROGRESS id=c2 "Requested update required the provider to create a new physical resource"`,
 		`C UPDATE_COMPLETE id=c2`, `D CREATE_IN_PROGRESS id=d "Resource creation Initiated"`, `D CREATE_COMPLETE id=d`,
 		`S UPDATE_COMPLETE_CLEANUP_IN_PROGRESS`,
@@ -427,8 +427,8 @@ func TestNestedTimeout(t *testing.T) {
 	f.pass(10 * time.Minute)
 	f.easily()
 	f.is("S", "ROLLBACK_COMPLETE")
-	if told := strings.Join(f.told("S", 0), "\n"); !strings.Contains(told, `was not successfully created: Stack creation time exceeded the specified timeout. "`) {
-		t.Error(told)
+	if reported := strings.Join(f.reported("S", 0), "\n"); !strings.Contains(reported, `was not successfully created: Stack creation time exceeded the specified timeout. "`) {
+		t.Error(reported)
 	}
 }
 
@@ -449,8 +449,8 @@ func TestNestedSecrets(t *testing.T) {
 	f.is("S", "CREATE_COMPLETE")
 	for _, name := range []string{"S", "S-A-"} {
 		s := f.named(name)
-		if told := strings.Join(f.told(name, 0), "\n") + s.OutputValues.String(); strings.Contains(told, "hush") {
-			t.Errorf("%s tells: %s", name, told)
+		if reported := strings.Join(f.reported(name, 0), "\n") + s.OutputValues.String(); strings.Contains(reported, "hush") {
+			t.Errorf("%s tells: %s", name, reported)
 		}
 		rows, err := f.store.Events(f.ctx, s.Key, store.EventCursor{}, 100)
 		f.must(err)

@@ -11,9 +11,9 @@ import (
 
 const watched = "arn:aws:sns:eu-west-1:123456789012:watchers"
 
-// told takes the dispatched notifications and returns the status in each, sorted, because topics do not keep an
+// reported takes the dispatched notifications and returns the status in each, sorted, because topics do not keep an
 // order.
-func (w *world) told() (statuses []string) {
+func (w *world) reported() (statuses []string) {
 	w.t.Helper()
 	var rest []store.Request
 	for _, r := range w.inbox {
@@ -46,9 +46,9 @@ func (w *world) told() (statuses []string) {
 func TestNotifications(t *testing.T) {
 	w := newWorld(t, engine.FidelityPintle)
 	w.createWith(one(`"K": "1"`), engine.CreateStack{Options: engine.Options{NotificationARNs: []string{watched}}})
-	wantLines(t, w.told(), "C CREATE_IN_PROGRESS", "S CREATE_IN_PROGRESS")
+	wantLines(t, w.reported(), "C CREATE_IN_PROGRESS", "S CREATE_IN_PROGRESS")
 	w.succeed("C", "c")
-	wantLines(t, w.told(), "C CREATE_COMPLETE", "C CREATE_IN_PROGRESS", "S CREATE_COMPLETE")
+	wantLines(t, w.reported(), "C CREATE_COMPLETE", "C CREATE_IN_PROGRESS", "S CREATE_COMPLETE")
 	w.quiet()
 
 	// A failed notification is recorded and changes nothing else.
@@ -59,9 +59,9 @@ func TestNotifications(t *testing.T) {
 		}
 	}
 	w.fail("C", "c", "no")
-	w.told()
+	w.reported()
 	w.succeed("C", "c")
-	w.told()
+	w.reported()
 	if got := w.status(); got != "UPDATE_ROLLBACK_COMPLETE" {
 		t.Error(got)
 	}

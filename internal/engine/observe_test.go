@@ -33,14 +33,14 @@ func (d *diary) TookOver(requests int)                     { d.note("took over",
 
 // TestObserver checks that an observer is notified of each event once.
 func TestObserver(t *testing.T) {
-	told := &diary{}
-	w := newWorldWith(t, engine.Config{Fidelity: engine.FidelityPintle, Observer: told})
+	reported := &diary{}
+	w := newWorldWith(t, engine.Config{Fidelity: engine.FidelityPintle, Observer: reported})
 	wants := func(what string, want ...string) {
 		t.Helper()
-		if diff := cmp.Diff(want, told.lines); diff != "" {
+		if diff := cmp.Diff(want, reported.lines); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", what, diff)
 		}
-		told.lines = nil
+		reported.lines = nil
 	}
 	w.must(w.create(body(map[string]string{"A": resource("")})))
 	a := w.take("A")
@@ -88,11 +88,11 @@ func TestObserver(t *testing.T) {
 func TestObserverOfTakeOver(t *testing.T) {
 	w := newWorld(t, engine.FidelityPintle)
 	w.must(w.create(body(map[string]string{"A": resource(""), "B": resource("")})))
-	told := &diary{}
-	if _, err := engine.Open(w.ctx, engine.Config{Store: w.store, Alone: true, Observer: told}); err != nil {
+	reported := &diary{}
+	if _, err := engine.Open(w.ctx, engine.Config{Store: w.store, Alone: true, Observer: reported}); err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff([]string{"took over 2"}, told.lines); diff != "" {
+	if diff := cmp.Diff([]string{"took over 2"}, reported.lines); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 }

@@ -440,14 +440,14 @@ func TestMacroRefused(t *testing.T) {
 		`{"Transform": "M", "Parameters": {"P": {"Type": "String"}}, "R": 1}`: "ValidationError: Parameters: [P] must have values",
 	} {
 		err := w.createExpanding(text, nil)
-		var told *engine.Error
-		if !errors.As(err, &told) || string(told.Code)+": "+told.Message != want {
+		var reported *engine.Error
+		if !errors.As(err, &reported) || string(reported.Code)+": "+reported.Message != want {
 			t.Errorf("%s: got %v, want %s", text, err, want)
 		}
 	}
 	err := w.create(oneMacro)
-	var told *engine.Error
-	if !errors.As(err, &told) || told.Code != engine.CodeInsufficientRights || told.Message != "Requires capabilities : [CAPABILITY_AUTO_EXPAND]" {
+	var reported *engine.Error
+	if !errors.As(err, &reported) || reported.Code != engine.CodeInsufficientRights || reported.Message != "Requires capabilities : [CAPABILITY_AUTO_EXPAND]" {
 		t.Errorf("without the capability: %v", err)
 	}
 	w.must(w.createExpanding(`{"Transform": "123456789012::Held", "Resources": {}}`, nil))

@@ -27,7 +27,7 @@ func TestDeleteNestedWhileItsMacrosRun(t *testing.T) {
 	f.expand(body(map[string]string{"A": nestedIn("child")}))
 	child := f.named("S-A-")
 	_, err := f.engine.Delete(f.ctx, engine.DeleteStack{Stack: engine.Ref{Account: account, Region: region, Stack: string(child.ID)}})
-	if told, ok := engine.InputError(err); !ok || told.Code != engine.CodeOperationInProgress {
+	if reported, ok := engine.InputError(err); !ok || reported.Code != engine.CodeOperationInProgress {
 		t.Errorf("the delete says %v", err)
 	}
 	f.nest()

@@ -140,7 +140,7 @@ func TestROSChangeSetPolicy(t *testing.T) {
 		return w.engine.CreateChangeSet(w.ctx, in)
 	}
 	_, err := create(engine.CreateChangeSet{Name: "bad", Template: oneROS(""), Options: engine.Options{Policy: "{"}})
-	if told, ok := engine.InputError(err); !ok || told.Code != engine.CodeStackValidationFailed {
+	if reported, ok := engine.InputError(err); !ok || reported.Code != engine.CodeStackValidationFailed {
 		t.Errorf("a policy that is none: %v", err)
 	}
 	const policy = `{"Statement": [{"Effect": "Deny", "Action": "Update:Delete", "Principal": "*", "Resource": "*"},

@@ -37,9 +37,9 @@ func TestROSUpfront(t *testing.T) {
 				"create":   w.begin(engine.CreateStack{Template: text}),
 				"validate": func() error { _, err := w.engine.CheckIn(engine.ROS, text); return err }(),
 			} {
-				told, ok := engine.InputError(err)
-				if !ok || told.Code != engine.CodeStackValidationFailed || !strings.Contains(told.Message, "resources.A: ") ||
-					!strings.Contains(told.Message, c.want) || strings.Contains(told.Message, "secret") {
+				reported, ok := engine.InputError(err)
+				if !ok || reported.Code != engine.CodeStackValidationFailed || !strings.Contains(reported.Message, "resources.A: ") ||
+					!strings.Contains(reported.Message, c.want) || strings.Contains(reported.Message, "secret") {
 					t.Errorf("%s: error %v, want %s", call, err, c.want)
 				}
 			}

@@ -17,8 +17,8 @@ import (
 // refusedWith compares the error of a call with a ROS code and message.
 func refusedWith(t *testing.T, err error, code engine.Code, message string) {
 	t.Helper()
-	told, ok := engine.InputError(err)
-	if !ok || told.Code != code || told.Message != message {
+	reported, ok := engine.InputError(err)
+	if !ok || reported.Code != code || reported.Message != message {
 		t.Errorf("the error is %#v, want %s: %s", err, code, message)
 	}
 }

@@ -40,8 +40,8 @@ func creating(t *testing.T, config engine.Config) (*world, store.Request) {
 
 func TestSilent(t *testing.T) {
 	t.Run("fails after the settle time", func(t *testing.T) {
-		told := &diary{}
-		w, a := creating(t, engine.Config{Observer: told})
+		reported := &diary{}
+		w, a := creating(t, engine.Config{Observer: reported})
 		w.report(a, returned(""))
 		w.report(a, returned("")) // repeated, because delivery does not know that it was recorded
 		row := w.stored(a)
@@ -67,7 +67,7 @@ func TestSilent(t *testing.T) {
 			"cloudformation began create", "cloudformation silent", "cloudformation failed silent", "cloudformation answered success",
 			"cloudformation ended create reverted 5s",
 		}
-		if diff := cmp.Diff(want, told.lines); diff != "" {
+		if diff := cmp.Diff(want, reported.lines); diff != "" {
 			t.Errorf("observed (-want +got):\n%s", diff)
 		}
 	})
@@ -139,8 +139,8 @@ func TestSilent(t *testing.T) {
 		}
 	})
 	t.Run("return after a hand-over is not recorded", func(t *testing.T) {
-		told := &diary{}
-		w, a := creating(t, engine.Config{Observer: told})
+		reported := &diary{}
+		w, a := creating(t, engine.Config{Observer: reported})
 		outcome := returned("it called EventBridge")
 		outcome.Later = true
 		w.report(a, outcome)
@@ -150,8 +150,8 @@ func TestSilent(t *testing.T) {
 		w.answer(a, success("a"))
 		list, err := w.store.Audit(w.ctx, w.stack().Key, 10)
 		w.must(err)
-		if len(list) != 0 || slices.Contains(told.lines, "cloudformation silent") {
-			t.Errorf("on record are %v and %q", list, told.lines)
+		if len(list) != 0 || slices.Contains(reported.lines, "cloudformation silent") {
+			t.Errorf("on record are %v and %q", list, reported.lines)
 		}
 	})
 	t.Run("timeout before the settle time", func(t *testing.T) {

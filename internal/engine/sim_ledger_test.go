@@ -114,7 +114,7 @@ func (s *sim) heard(r store.Request, body []byte) {
 		return
 	}
 	if th := s.things[id]; th != nil {
-		th.told = true
+		th.reported = true
 	}
 	if r.Type == wire.Delete {
 		return

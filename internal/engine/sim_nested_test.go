@@ -41,7 +41,7 @@ func TestNestedSimulation(t *testing.T) {
 	if *simSeed != 0 {
 		s := simulateNested(*simSeed, true)
 		t.Logf("seed %d:\n%s", *simSeed, strings.Join(s.log, "\n"))
-		s.tell(t)
+		s.printFailure(t)
 		return
 	}
 	defer debug.SetGCPercent(debug.SetGCPercent(800))
@@ -70,7 +70,7 @@ func TestNestedSimulation(t *testing.T) {
 	group.Wait()
 	t.Logf("%d lives\n%s", *nestSeeds, all)
 	if failed != nil {
-		failed.tell(t)
+		failed.printFailure(t)
 		again := simulateNested(failed.seed, true)
 		t.Fatalf("the end of its history:\n%s", strings.Join(again.log[max(0, len(again.log)-80):], "\n"))
 	}
@@ -136,7 +136,7 @@ type nestAppointment struct {
 	of   *nestNode
 }
 
-func (s *forest) tell(t *testing.T) {
+func (s *forest) printFailure(t *testing.T) {
 	t.Helper()
 	for _, b := range s.broken {
 		t.Errorf("seed %d breaks the invariant %q: %s", s.seed, b.invariant, b.text)

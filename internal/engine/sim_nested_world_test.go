@@ -219,14 +219,14 @@ func (s *forest) provide(r store.Request) {
 		s.count("provider failed")
 		members = fmt.Sprintf(`"Status": "FAILED", "Reason": "no", "PhysicalResourceId": %q`, id)
 	}
-	s.later(time.Minute, nil, func() { s.tellProvided(r, document(r, members)) })
+	s.later(time.Minute, nil, func() { s.reportProvided(r, document(r, members)) })
 }
 
-func (s *forest) tellProvided(r store.Request, said string) {
+func (s *forest) reportProvided(r store.Request, said string) {
 	err := s.anyNode().engine.Answer(context.Background(), r.ID, []byte(said), 0)
 	s.note("answer to %s of %s %s: %v", r.Type, r.Logical, said[strings.Index(said, `"Status"`):], err)
 	if err != nil {
-		s.later(time.Second, nil, func() { s.tellProvided(r, said) })
+		s.later(time.Second, nil, func() { s.reportProvided(r, said) })
 	}
 }
 

@@ -18,8 +18,8 @@ import (
 type thing struct {
 	logical wire.LogicalID
 	exists  bool
-	// told is set if an answer that named it settled its request.
-	told bool
+	// reported is set if an answer that named it settled its request.
+	reported bool
 	// properties are its properties, and by is the position of the request that set them.
 	properties value.Value
 	by         int

@@ -45,7 +45,7 @@ func (s *sim) checkEnd() {
 		s.showsNone("instance", i.Reason, string(i.PhysicalID), i.Body.Properties.String())
 	}
 	for id, th := range s.things {
-		if th.exists && th.told && !known[id] {
+		if th.exists && th.reported && !known[id] {
 			s.breaks(accounted, "%s of %s exists, but is not in the stack", id, th.logical)
 		}
 	}

@@ -39,7 +39,7 @@ func TestROSSimulation(t *testing.T) {
 	if *simROSSeed != 0 {
 		s := simulateROS(t, *simROSSeed)
 		t.Logf("seed %d:\n%s", *simROSSeed, strings.Join(s.log, "\n"))
-		s.tell(t)
+		s.printFailure(t)
 		return
 	}
 	covered := coverage{}
@@ -47,7 +47,7 @@ func TestROSSimulation(t *testing.T) {
 		s := simulateROS(t, seed)
 		covered.add(s.covered)
 		if s.broken != nil {
-			s.tell(t)
+			s.printFailure(t)
 			t.Fatalf("its history:\n%s", strings.Join(s.log[max(0, len(s.log)-80):], "\n"))
 		}
 	}
@@ -99,8 +99,8 @@ type rosThing struct {
 	logical    wire.LogicalID
 	token      string
 	properties string
-	// told is set if the engine knows its ID. doubt is set if its properties are not certain.
-	told, doubt bool
+	// reported is set if the engine knows its ID. doubt is set if its properties are not certain.
+	reported, doubt bool
 }
 
 // rosTemplate contains the declared resources by logical ID.
@@ -147,7 +147,7 @@ func (s *rosSim) breaks(i invariant, format string, args ...any) {
 	s.note("BROKEN: %s: %s", i, s.broken[len(s.broken)-1].text)
 }
 
-func (s *rosSim) tell(t *testing.T) {
+func (s *rosSim) printFailure(t *testing.T) {
 	t.Helper()
 	for _, b := range s.broken {
 		t.Errorf("seed %d breaks the invariant %q: %s", s.seed, b.invariant, b.text)
@@ -290,8 +290,8 @@ func (s *rosSim) update() {
 	}
 	s.note("update, replace %v, taint %v, at most %d: %s", in.Replace, in.Taint, in.Parallelism, in.Template)
 	if _, err := s.engine.Update(s.ctx, in); err != nil {
-		told, ok := engine.InputError(err)
-		if !ok || told.Code != engine.CodeNotSupported {
+		reported, ok := engine.InputError(err)
+		if !ok || reported.Code != engine.CodeNotSupported {
 			s.breaks(itEnds, "the update is refused: %v", err)
 		}
 		s.note("refused: %v", err)
@@ -325,9 +325,9 @@ func (s *rosSim) goOn() {
 	}
 	s.note("continue, recreate %v, at most %d: %s", in.Recreate, in.Parallelism, in.Template)
 	_, err := s.engine.ContinueCreate(s.ctx, in)
-	told, ok := engine.InputError(err)
+	reported, ok := engine.InputError(err)
 	switch {
-	case ok && told.Code == engine.CodeStackValidationFailed:
+	case ok && reported.Code == engine.CodeStackValidationFailed:
 		return
 	case err != nil:
 		s.breaks(itEnds, "it cannot be continued: %v", err)
@@ -431,11 +431,11 @@ func (s *rosSim) serve(r store.Request) {
 		if id != "" && s.chance(50) {
 			members += fmt.Sprintf(`, "PhysicalResourceId": %q`, id)
 			if t := s.things[id]; t != nil {
-				t.told = true
+				t.reported = true
 			}
 		}
 	} else if t := s.things[id]; t != nil {
-		t.told = true
+		t.reported = true
 	}
 	if r.Type == wire.Update && s.rng.IntN(15) == 0 {
 		members = fmt.Sprintf(`"Status": %q, "Reason": "r", "PhysicalResourceId": "another-%d"`, []string{"SUCCESS", "FAILED"}[s.rng.IntN(2)], s.ids)
@@ -466,7 +466,7 @@ func (s *rosSim) do(r store.Request) wire.PhysicalID {
 		}
 		s.count("deleted without an id")
 		for other, t := range s.things { // it looks for unreported resources of its own
-			if t.logical == r.Logical && !t.told && t.token == r.Body.Token.Text() {
+			if t.logical == r.Logical && !t.reported && t.token == r.Body.Token.Text() {
 				delete(s.things, other)
 			}
 		}
@@ -591,7 +591,7 @@ func (s *rosSim) checkAtRest() {
 // checkLeaks looks for things that were reported to the engine and that it has lost.
 func (s *rosSim) checkLeaks(owned map[wire.PhysicalID]bool) {
 	for _, id := range slices.Sorted(maps.Keys(s.things)) {
-		if t := s.things[id]; t.told && !owned[id] {
+		if t := s.things[id]; t.reported && !owned[id] {
 			s.breaks(accounted, "%s %q is forgotten", t.logical, id)
 		}
 	}

@@ -49,14 +49,14 @@ func TestSimulation(t *testing.T) {
 	if *simSeed != 0 {
 		s := simulate(*simSeed, true)
 		t.Logf("seed %d:\n%s", *simSeed, strings.Join(s.log, "\n"))
-		s.tell(t)
+		s.printFailure(t)
 		return
 	}
 	defer debug.SetGCPercent(debug.SetGCPercent(800)) // runs are short and leave little garbage
 	began := time.Now()
 	covered, failed := simulateAll(*simFirst, *simSeeds)
 	if failed != nil {
-		failed.tell(t)
+		failed.printFailure(t)
 		again := simulate(failed.seed, true)
 		t.Fatalf("the end of its history:\n%s", strings.Join(again.log[max(0, len(again.log)-60):], "\n"))
 	}
@@ -130,8 +130,8 @@ func live(seed uint64) *sim {
 	return s
 }
 
-// tell reports the violations of a run and how to reproduce them.
-func (s *sim) tell(t *testing.T) {
+// printFailure reports the violations of a run and how to reproduce them.
+func (s *sim) printFailure(t *testing.T) {
 	t.Helper()
 	for _, b := range s.broken {
 		t.Errorf("seed %d breaks the invariant %q: %s", s.seed, b.invariant, b.text)

@@ -62,19 +62,19 @@ func TestCorpus(t *testing.T) {
 				if strings.HasPrefix(first, "Template error: Fn::Select cannot select ") { // AWS reports less: recorded answers, D3
 					first = "Template error: Fn::Select requires a list argument with two elements: an integer index and a list"
 				}
-				told, ok := errors.AsType[smithy.APIError](err)
+				apiErr, ok := errors.AsType[smithy.APIError](err)
 				if err == nil { // an error found during evaluation fails the resource or the stack
 					ok = slices.ContainsFunc(reasonsOf(t, client, stack), func(reason string) bool { return strings.HasPrefix(reason, strings.TrimSuffix(first, ".")) })
 				} else {
-					ok = ok && told.ErrorCode() == "ValidationError" && told.ErrorMessage() == first
+					ok = ok && apiErr.ErrorCode() == "ValidationError" && apiErr.ErrorMessage() == first
 				}
 				if !ok {
 					t.Errorf("CreateStack: %v\nwant %s", err, first)
 				}
 				return
 			}
-			if told, ok := errors.AsType[smithy.APIError](err); ok && given["transforms.json"] != "" {
-				if !strings.HasPrefix(told.ErrorMessage(), "No transform named ") {
+			if apiErr, ok := errors.AsType[smithy.APIError](err); ok && given["transforms.json"] != "" {
+				if !strings.HasPrefix(apiErr.ErrorMessage(), "No transform named ") {
 					t.Errorf("CreateStack: %v", err)
 				}
 				return

@@ -122,12 +122,12 @@ func answered(t *testing.T, client *http.Client, target, contentType string, r s
 		}
 		return response.StatusCode, "", ""
 	}
-	var told struct {
+	var described struct {
 		XMLName       xml.Name `xml:"Error"`
 		Code, Message string
 	}
-	if err := xml.Unmarshal(body, &told); err != nil {
+	if err := xml.Unmarshal(body, &described); err != nil {
 		t.Fatalf("%d %s: %v", response.StatusCode, body, err)
 	}
-	return response.StatusCode, told.Code, told.Message
+	return response.StatusCode, described.Code, described.Message
 }

@@ -43,8 +43,8 @@ func TestRespond(t *testing.T) {
 		{"far too long", path, `{"status": "SUCCESS", "data": {"a": "` + strings.Repeat("x", operator.MaxResponse) + `"}}`, 413, "far longer"},
 	} {
 		status, text := w.own(http.MethodPost, test.path, test.body)
-		var told struct{ Error string }
-		if err := json.Unmarshal([]byte(text), &told); err != nil || status != test.status || !strings.Contains(told.Error, test.want) ||
+		var described struct{ Error string }
+		if err := json.Unmarshal([]byte(text), &described); err != nil || status != test.status || !strings.Contains(described.Error, test.want) ||
 			strings.Contains(text, "hunter2") {
 			t.Errorf("%s: %d %s (%v)", test.name, status, text, err)
 		}

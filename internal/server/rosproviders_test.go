@@ -25,7 +25,7 @@ import (
 // signals is notified of events that may have changed a stack.
 type signals chan struct{}
 
-func (s signals) tell() {
+func (s signals) notify() {
 	select {
 	case s <- struct{}{}:
 	default:
@@ -34,7 +34,7 @@ func (s signals) tell() {
 
 // RoundTrip signals each sent answer.
 func (s signals) RoundTrip(r *http.Request) (*http.Response, error) {
-	defer s.tell()
+	defer s.notify()
 	return http.DefaultTransport.RoundTrip(r)
 }
 
@@ -182,7 +182,7 @@ func (w *world) deliverROS(here delivery.Local, happened signals) {
 	w.t.Helper()
 	d, err := delivery.New(delivery.Config{
 		Table: w.store, Node: w.engine.Node, Report: func(ctx context.Context, id wire.RequestID, o delivery.Outcome) error {
-			defer happened.tell()
+			defer happened.notify()
 			return w.engine.Report(ctx, id, reported(o))
 		},
 		ResponseURL:   func(r store.Request) (string, error) { return w.rosURL(r, time.Now()), nil },

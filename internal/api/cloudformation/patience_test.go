@@ -16,13 +16,13 @@ import (
 // looked is an engine that counts how often a stack is looked up.
 type looked struct {
 	cloudformation.Engine
-	times int
-	tell  func(times int)
+	times  int
+	notify func(times int)
 }
 
 func (l *looked) Find(ctx context.Context, ref engine.Ref) (store.Stack, error) {
 	l.times++
-	l.tell(l.times)
+	l.notify(l.times)
 	return l.Engine.Find(ctx, ref)
 }
 
@@ -41,7 +41,7 @@ func TestPatience(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t, func(w *world, config *cloudformation.Config) {
 				config.Patience = test.patience
-				config.Engine = &looked{Engine: config.Engine, tell: func(times int) {
+				config.Engine = &looked{Engine: config.Engine, notify: func(times int) {
 					if times == test.answerAt {
 						w.provide(`"Status": "SUCCESS", "PhysicalResourceId": "id-of-%s"`)
 					}
@@ -68,7 +68,7 @@ func TestPatienceWithADeletedStack(t *testing.T) {
 			looks := -1 // since the delete; negative before it
 			w := newWorld(t, func(w *world, config *cloudformation.Config) {
 				config.Patience = time.Hour
-				config.Engine = &looked{Engine: config.Engine, tell: func(int) {
+				config.Engine = &looked{Engine: config.Engine, notify: func(int) {
 					if looks < 0 {
 						return
 					}

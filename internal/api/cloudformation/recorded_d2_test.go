@@ -69,16 +69,16 @@ func newNatives(t *testing.T) *natives {
 		Table: rows, Node: e.Node, Native: registry, References: ssm.NewHidden(reader, rows), WebhookSecret: make([]byte, 24),
 		ResponseURL: func(store.Request) (string, error) { return "http://127.0.0.1:1/", nil },
 		Report: func(ctx context.Context, id wire.RequestID, outcome delivery.Outcome) error {
-			told := engine.Outcome{Delivered: true}
+			reported := engine.Outcome{Delivered: true}
 			switch o := outcome.(type) {
 			case delivery.Provided:
-				told.Kind, told.Result, told.Text = engine.Provided, o.Result, o.Failure
+				reported.Kind, reported.Result, reported.Text = engine.Provided, o.Result, o.Failure
 			case delivery.Refused:
-				told.Kind, told.Text = engine.Refused, o.Text
+				reported.Kind, reported.Text = engine.Refused, o.Text
 			default:
 				t.Errorf("outcome %+v", o)
 			}
-			return e.Report(ctx, id, told)
+			return e.Report(ctx, id, reported)
 		},
 	})
 	n.must(err)

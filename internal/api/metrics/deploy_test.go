@@ -32,8 +32,8 @@ func read(t *testing.T, path string) string {
 	return string(text)
 }
 
-// told returns the kinds of all metrics of a server, by name.
-func told(t *testing.T) map[string]string {
+// reported returns the kinds of all metrics of a server, by name.
+func reported(t *testing.T) map[string]string {
 	t.Helper()
 	d := &database{now: time.Now()}
 	m := watched(d)
@@ -52,7 +52,7 @@ func TestMetricsAreDocumented(t *testing.T) {
 	for _, row := range regexp.MustCompile("(?m)^\\| `(pintle_[a-z_]+)(?:\\{[^}`]*\\})?` \\| (\\w+) \\|").FindAllStringSubmatch(read(t, page), -1) {
 		documented[row[1]] = row[2]
 	}
-	names := told(t)
+	names := reported(t)
 	for name, kind := range names {
 		if strings.HasPrefix(name, "pintle_") && documented[name] != kind {
 			t.Errorf("%s, a %s, is documented as %q", name, kind, documented[name])
@@ -71,7 +71,7 @@ var metricName = regexp.MustCompile(`\b(?:pintle|go|process)_[a-z_]+\b`)
 // exist fails the test if a text contains a metric that no server has.
 func exist(t *testing.T, where, text string) {
 	t.Helper()
-	names := told(t)
+	names := reported(t)
 	for _, name := range metricName.FindAllString(text, -1) {
 		base := name
 		for _, part := range []string{"_bucket", "_sum", "_count"} {

@@ -17,8 +17,8 @@ func FuzzReadResponse(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, text string) {
 		in, err := readResponse(strings.NewReader(text))
-		if told := (*Error)(nil); err != nil {
-			if !errors.As(err, &told) || told.Status < 400 || told.Status > 499 {
+		if reported := (*Error)(nil); err != nil {
+			if !errors.As(err, &reported) || reported.Status < 400 || reported.Status > 499 {
 				t.Errorf("%q: %v", text, err)
 			}
 			return

@@ -209,12 +209,12 @@ func TestNotificationURLs(t *testing.T) {
 	w.succeed("thing-1", `{"N": 1.50}`)
 	r := w.next()
 	message, _ := r.Body.Properties.Get("Message")
-	var told object
-	w.must(json.Unmarshal([]byte(message.Text()), &told))
-	outputs := byKey(told["Outputs"], "OutputKey", "OutputValue")
-	if r.Type != store.TypeNotification || r.Body.Token.Text() != "http://localhost:1/told?a=b" || len(w.inbox) != 1 || told["StackId"] != id ||
-		told["StackName"] != "s" || told["Status"] != "CREATE_COMPLETE" || outputs["Number"] != 1.5 || outputs["Secret"] == "hunter2" {
-		t.Errorf("%s to %s: %v", r.Type, r.Body.Token.Text(), told)
+	var reported object
+	w.must(json.Unmarshal([]byte(message.Text()), &reported))
+	outputs := byKey(reported["Outputs"], "OutputKey", "OutputValue")
+	if r.Type != store.TypeNotification || r.Body.Token.Text() != "http://localhost:1/told?a=b" || len(w.inbox) != 1 || reported["StackId"] != id ||
+		reported["StackName"] != "s" || reported["Status"] != "CREATE_COMPLETE" || outputs["Number"] != 1.5 || outputs["Secret"] == "hunter2" {
+		t.Errorf("%s to %s: %v", r.Type, r.Body.Token.Text(), reported)
 	}
 }
 

@@ -66,7 +66,7 @@ func TestUnverifiedBodies(t *testing.T) {
 				t.Fatal(err)
 			}
 			_, err = v.Verify(r)
-			if told, ok := errors.AsType[*sigv4.Error](err); !ok || told.Code != c.code || body.read > 0 != c.read {
+			if reported, ok := errors.AsType[*sigv4.Error](err); !ok || reported.Code != c.code || body.read > 0 != c.read {
 				t.Errorf("%v after %d bytes, want %s", err, body.read, c.code)
 			}
 			if err := r.Body.Close(); err != nil {

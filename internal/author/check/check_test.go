@@ -634,7 +634,7 @@ func TestBusy(t *testing.T) {
 	for status, want := range map[int]bool{http.StatusTooManyRequests: false, http.StatusServiceUnavailable: false, http.StatusBadGateway: true} {
 		p := &web{}
 		c := p.config(t)
-		told := map[wire.RequestID]bool{}
+		reported := map[wire.RequestID]bool{}
 		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			body, err := io.ReadAll(io.LimitReader(r.Body, wire.MaxRequest))
 			if err != nil {
@@ -644,8 +644,8 @@ func TestBusy(t *testing.T) {
 			if err != nil {
 				t.Error(err)
 			}
-			if !told[request.RequestID] {
-				told[request.RequestID] = true
+			if !reported[request.RequestID] {
+				reported[request.RequestID] = true
 				w.WriteHeader(status)
 				return
 			}

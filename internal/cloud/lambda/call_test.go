@@ -151,8 +151,8 @@ func TestBusy(t *testing.T) {
 				}
 			} else {
 				_, err := w.Invoke(t.Context(), lambda.Call{Scope: home, Function: "gated", Payload: []byte(`{"name":"third"}`)})
-				var told *lambda.Error
-				if !errors.As(err, &told) || told.Reason != test.want || told.Status != http.StatusTooManyRequests {
+				var reported *lambda.Error
+				if !errors.As(err, &reported) || reported.Reason != test.want || reported.Status != http.StatusTooManyRequests {
 					t.Errorf("third: %v", err)
 				}
 				open()
@@ -341,8 +341,8 @@ func TestCallRefused(t *testing.T) {
 		{"none", "", "", "ResourceNotFoundException 404"},
 	} {
 		_, err := w.Invoke(t.Context(), lambda.Call{Scope: home, Function: test.function, Qualifier: test.qualifier, Payload: []byte(test.payload)})
-		var told *lambda.Error
-		if !errors.As(err, &told) || told.Code+" "+map[int]string{400: "400", 404: "404", 413: "413"}[told.Status] != test.want {
+		var reported *lambda.Error
+		if !errors.As(err, &reported) || reported.Code+" "+map[int]string{400: "400", 404: "404", 413: "413"}[reported.Status] != test.want {
 			t.Errorf("%s: %v, want %s", test.function, err, test.want)
 		}
 	}

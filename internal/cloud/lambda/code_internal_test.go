@@ -136,8 +136,8 @@ func TestExtractIsBounded(t *testing.T) {
 		t.Fatal(err)
 	}
 	text := b.Bytes()
-	var told *Error
-	if _, _, err := unpackTo(t, text); !errors.As(err, &told) || told.Message != "Unzipped size must be smaller than 262144000 bytes" {
+	var reported *Error
+	if _, _, err := unpackTo(t, text); !errors.As(err, &reported) || reported.Message != "Unzipped size must be smaller than 262144000 bytes" {
 		t.Errorf("as it says: %v", err)
 	}
 	// In the central directory, the uncompressed size is 24 bytes after the signature.

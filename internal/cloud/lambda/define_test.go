@@ -169,12 +169,12 @@ func TestRefused(t *testing.T) {
 		{"f", node("index.handler"), registry.Code{Bucket: "bucket", Key: "none.zip"}, "InvalidParameterValueException: Error occurred while GetObject. S3 Error Code: NoSuchKey. S3 Error Message: The specified key does not exist. (bucket bucket, key none.zip)"},
 	} {
 		_, err := w.Create(t.Context(), registry.Item[registry.Function]{Scope: home, Name: test.name, Of: test.of}, test.code)
-		var told *lambda.Error
-		if !errors.As(err, &told) {
+		var reported *lambda.Error
+		if !errors.As(err, &reported) {
 			t.Errorf("%v, want %s", err, test.want)
 			continue
 		}
-		got := told.Code + ": " + told.Message
+		got := reported.Code + ": " + reported.Message
 		if want, begins := strings.CutSuffix(test.want, "…"); got != test.want && !(begins && strings.HasPrefix(got, want)) {
 			t.Errorf("got  %s\nwant %s", got, test.want)
 		}

@@ -213,8 +213,8 @@ func TestDestinationLoop(t *testing.T) {
 	}
 	select {
 	case err := <-ended:
-		var told *lambda.Error
-		if runs != trace.MaxHops || !errors.As(err, &told) || told.Code != "RecursiveInvocationException" || !errors.Is(err, trace.ErrLoop) {
+		var reported *lambda.Error
+		if runs != trace.MaxHops || !errors.As(err, &reported) || reported.Code != "RecursiveInvocationException" || !errors.Is(err, trace.ErrLoop) {
 			t.Errorf("after %d calls: %v", runs, err)
 		}
 	case <-time.After(patience):

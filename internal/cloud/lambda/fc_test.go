@@ -26,8 +26,8 @@ func fc(name, runtime string) registry.Item[registry.Function] {
 	}}
 }
 
-// told is a handler's report of its call.
-type told struct {
+// reported is a handler's report of its call.
+type reported struct {
 	Type, Function, Service, Region, Account, Word, Key string
 	Sum                                                 int
 }
@@ -63,7 +63,7 @@ def handler(event, context):
 	if err != nil {
 		t.Fatal(err)
 	}
-	for token, want := range map[string]told{
+	for token, want := range map[string]reported{
 		"acs:fc:cn-hangzhou:0000000000000000:services/tools/functions/add": {
 			Type: "bytes", Sum: 3, Function: "add", Service: "tools", Region: "cn-hangzhou", Account: "0000000000000000", Word: "python",
 		},
@@ -81,7 +81,7 @@ def handler(event, context):
 		if err != nil {
 			t.Fatal(err)
 		}
-		var got told
+		var got reported
 		if err := json.Unmarshal(reply.Payload, &got); err != nil || reply.FunctionError != "" {
 			t.Fatalf("%s returned %s %s", token, reply.FunctionError, reply.Payload)
 		}

@@ -42,8 +42,8 @@ func (w *world) must(err error) {
 
 func (w *world) refused(err error, code string) {
 	w.Helper()
-	told, ok := errors.AsType[*secretsmanager.Error](err)
-	if !ok || told.Code != code {
+	reported, ok := errors.AsType[*secretsmanager.Error](err)
+	if !ok || reported.Code != code {
 		w.Errorf("got %v, want %s", err, code)
 	}
 }
@@ -275,8 +275,8 @@ func TestPassword(t *testing.T) {
 		{Exclude: strings.Repeat("a", 4097)},
 	} {
 		_, err := p.Generate()
-		told, ok := errors.AsType[*secretsmanager.Error](err)
-		if !ok || told.Code != secretsmanager.CodeParameter {
+		reported, ok := errors.AsType[*secretsmanager.Error](err)
+		if !ok || reported.Code != secretsmanager.CodeParameter {
 			t.Errorf("%+v: %v", p, err)
 		}
 	}

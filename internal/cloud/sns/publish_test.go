@@ -161,8 +161,8 @@ func TestPublishToURL(t *testing.T) {
 		}
 	}
 	id := w.publish(t, sns.Message{Message: "<on time>", Subject: "s"})
-	told := <-posts
-	document := object(t, []byte(told.body))
+	reported := <-posts
+	document := object(t, []byte(reported.body))
 	w.verify(t, document, document["SigningCertURL"].(string))
 	for _, name := range []string{"Signature", "Timestamp", "SigningCertURL"} {
 		delete(document, name)
@@ -173,15 +173,15 @@ func TestPublishToURL(t *testing.T) {
 	}, document); diff != "" {
 		t.Error(diff)
 	}
-	if got := told.header.Get("x-amz-sns-subscription-arn"); got != arn {
+	if got := reported.header.Get("x-amz-sns-subscription-arn"); got != arn {
 		t.Errorf("x-amz-sns-subscription-arn: %s", got)
 	}
 	if err := w.SetSubscriptionAttribute(ctx, arn, "RawMessageDelivery", "true"); err != nil {
 		t.Fatal(err)
 	}
 	w.publish(t, sns.Message{Message: "raw"})
-	if told := <-posts; told.body != "raw" || told.header.Get("x-amz-sns-rawdelivery") != "true" {
-		t.Errorf("raw: %s %v", told.body, told.header)
+	if reported := <-posts; reported.body != "raw" || reported.header.Get("x-amz-sns-rawdelivery") != "true" {
+		t.Errorf("raw: %s %v", reported.body, reported.header)
 	}
 	if err := w.Unsubscribe(ctx, arn); err != nil {
 		t.Fatal(err)
@@ -369,9 +369,9 @@ func TestCarrier(t *testing.T) {
 	if got := string((<-w.invoked).payload); !strings.Contains(got, `"Subject":"s","Message":"m"`) {
 		t.Error(got)
 	}
-	told, ok := errors.AsType[*sns.Error](carrier.Publish(t.Context(), topicARN+"2", "s", "m"))
-	if !ok || told.Temporary() {
-		t.Errorf("%v", told)
+	reported, ok := errors.AsType[*sns.Error](carrier.Publish(t.Context(), topicARN+"2", "s", "m"))
+	if !ok || reported.Temporary() {
+		t.Errorf("%v", reported)
 	}
 }
 

@@ -108,8 +108,8 @@ func subscription(protocol, endpoint string, attributes map[string]string) regis
 
 func refused(t *testing.T, what string, err error, code, message string) {
 	t.Helper()
-	told, ok := errors.AsType[*sns.Error](err)
-	if !ok || told.Code != code || told.Message != message {
+	reported, ok := errors.AsType[*sns.Error](err)
+	if !ok || reported.Code != code || reported.Message != message {
 		t.Errorf("%s: %v, want %s: %s", what, err, code, message)
 	}
 }

@@ -110,9 +110,9 @@ func TestBucket(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	told := map[string]any{"logGroupName": "/aws/lambda/" + got["FunctionName"], "filterPattern": `"told of"`}
+	reported := map[string]any{"logGroupName": "/aws/lambda/" + got["FunctionName"], "filterPattern": `"told of"`}
 	a.cloud.until("the function is told of the object", func() bool {
-		events, err := a.cloud.call("cloudwatch-logs", "FilterLogEvents", told)
+		events, err := a.cloud.call("cloudwatch-logs", "FilterLogEvents", reported)
 		return err == nil && strings.HasSuffix(events["events.0.message"], "told of out/a") && events["events.1.message"] == ""
 	})
 	a.deploys(append(change, "keep=true")) // records in the tags that objects must be kept

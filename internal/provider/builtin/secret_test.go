@@ -13,9 +13,9 @@ import (
 // hush is the value of a NoEcho parameter. The template sends it, and errors contain it.
 const hush = `open "sesame" + 7`
 
-// telling is a service that returns everything it knows, including the secrets of requests, as some do for a wrong
+// revealing is a service that returns everything it knows, including the secrets of requests, as some do for a wrong
 // signature.
-func telling(fails bool) func(action string, r *http.Request, body string) (int, string) {
+func revealing(fails bool) func(action string, r *http.Request, body string) (int, string) {
 	return func(action string, r *http.Request, body string) (int, string) {
 		switch {
 		case action == "AssumeRole":
@@ -30,8 +30,8 @@ func telling(fails bool) func(action string, r *http.Request, body string) (int,
 			if strings.Contains(r.Header.Get("Authorization"), "Credential=ROLE/") {
 				key = roleSecret
 			}
-			told := strings.Join([]string{"you sent", hush, r.Header.Get("X-Amz-Security-Token"), signed, "made with", key}, " ")
-			return http.StatusBadRequest, fmt.Sprintf(`{"__type":"ValidationException","message":%q}`, told)
+			reported := strings.Join([]string{"you sent", hush, r.Header.Get("X-Amz-Security-Token"), signed, "made with", key}, " ")
+			return http.StatusBadRequest, fmt.Sprintf(`{"__type":"ValidationException","message":%q}`, reported)
 		}
 		return http.StatusOK, fmt.Sprintf(`{"Parameter":{"Name":"/a","Value":%q}}`, hush)
 	}
@@ -41,7 +41,7 @@ func telling(fails bool) func(action string, r *http.Request, body string) (int,
 // the response URL.
 func TestSecrets(t *testing.T) {
 	for _, fails := range []bool{false, true} {
-		s := newServices(t, telling(fails))
+		s := newServices(t, revealing(fails))
 		surroundings(t, "", map[string]string{"AWS_ENDPOINT_URL": s.url, "AWS_SESSION_TOKEN": ownToken})
 		k := newKit(t, AWS{Allow: []project.Allow{{Calls: "*:*", Roles: []string{"*"}}}})
 		for _, logged := range []bool{true, false} {

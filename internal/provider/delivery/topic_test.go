@@ -97,7 +97,7 @@ func TestTopicOfOneFunction(t *testing.T) {
 
 func TestTopics(t *testing.T) {
 	ask := func(r *store.Request) { *r = poll("a", "b", subscribedTopic, 1, "{}") }
-	tell := func(r *store.Request) { *r = stackEvent(subscribedTopic) }
+	notify := func(r *store.Request) { *r = stackEvent(subscribedTopic) }
 	accepted := delivery.Accepted{}
 	for name, test := range map[string]struct {
 		topics   *someTopics
@@ -115,8 +115,8 @@ func TestTopics(t *testing.T) {
 		"none": {want: delivery.Refused{Text: subscribedTopic + " has no confirmed subscription, so nothing would receive the request: " +
 			"subscribe a function to the topic"}},
 		"none, as on AWS":             {fidelity: true, want: accepted},
-		"none, cancellation":          {change: tell, want: accepted},
-		"several, cancellation":       {topics: &someTopics{others: 2}, change: tell, want: accepted, texts: 1},
+		"none, cancellation":          {change: notify, want: accepted},
+		"several, cancellation":       {topics: &someTopics{others: 2}, change: notify, want: accepted, texts: 1},
 		"another function":            {topics: &someTopics{functions: []string{"arn:aws:lambda:us-east-1:1:function:f"}}, want: delivery.Refused{Text: subscribedTopic + " has one subscription, for arn:aws:lambda:us-east-1:1:function:f, and no local function has this name"}},
 		"another function, as on AWS": {topics: &someTopics{functions: []string{"arn:aws:lambda:us-east-1:1:function:f"}}, fidelity: true, want: accepted},
 		"no process to poll": {topics: &someTopics{others: 1}, change: ask, want: delivery.Poll{For: "b", Try: 1, Outcome: delivery.Refused{

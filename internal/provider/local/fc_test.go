@@ -34,23 +34,23 @@ func (k *kit) sendFC(id, payload string, secrets ...string) local.Outcome {
 	return k.next().outcome
 }
 
-// told returns the program's description of an event.
-func (k *kit) told(o local.Outcome) (header, env map[string]string, told fcTold) {
+// reported returns the program's description of an event.
+func (k *kit) reported(o local.Outcome) (header, env map[string]string, reported fcTold) {
 	k.t.Helper()
-	if err := json.Unmarshal(o.Result, &told); err != nil {
+	if err := json.Unmarshal(o.Result, &reported); err != nil {
 		k.t.Fatalf("%v: %+v", err, o)
 	}
 	header, env = map[string]string{}, map[string]string{}
-	for name := range told.Header {
+	for name := range reported.Header {
 		if strings.HasPrefix(name, "X-Fc-") {
-			header[strings.ToLower(name)] = told.Header.Get(name)
+			header[strings.ToLower(name)] = reported.Header.Get(name)
 		}
 	}
-	for _, kv := range told.Env {
+	for _, kv := range reported.Env {
 		name, text, _ := strings.Cut(kv, "=")
 		env[name] = text
 	}
-	return header, env, told
+	return header, env, reported
 }
 
 // TestFCPrograms checks that programs that ask for events and programs that listen get the same data and have the same
@@ -66,7 +66,7 @@ func TestFCPrograms(t *testing.T) {
 				p.Timeout, p.Initializer = 90*time.Second, "index.start"
 			})
 			o := k.sendFC("1", `{"Do": "describe", "Print": ["it is hush-hush-secret and hush-hush-token"]}`)
-			header, env, told := k.told(o)
+			header, env, reported := k.reported(o)
 			deadline, err := strconv.ParseInt(header["x-fc-function-deadline"], 10, 64)
 			if left := time.Until(time.UnixMilli(deadline)); err != nil || left <= 0 || left > 90*time.Second {
 				t.Errorf("the deadline is %s away, %v", left, err)
@@ -102,8 +102,8 @@ func TestFCPrograms(t *testing.T) {
 			if diff := cmp.Diff(wantEnv, env); diff != "" {
 				t.Errorf("environment (-want +got):\n%s", diff)
 			}
-			if told.Inits != 1 || !strings.Contains(told.Body, `"Do": "describe"`) {
-				t.Errorf("%d calls of the initializer; the event %s", told.Inits, told.Body)
+			if reported.Inits != 1 || !strings.Contains(reported.Body, `"Do": "describe"`) {
+				t.Errorf("%d calls of the initializer; the event %s", reported.Inits, reported.Body)
 			}
 			if diff := cmp.Diff([]string{"1: it is ***** and *****"}, k.logged()); diff != "" {
 				t.Error(diff)
@@ -260,13 +260,13 @@ func TestFCHandlers(t *testing.T) {
 		t.Run(test.tool, func(t *testing.T) {
 			require.Tool(t, test.tool)
 			k := newScriptKit(t, map[string]string{test.file: test.code}, project.Provider{Target: test.file}, fcCredentials)
-			var told []any
+			var reported []any
 			o := k.sendFC("context", `{"do":"context"}`)
-			if err := json.Unmarshal(o.Result, &told); err != nil {
+			if err := json.Unmarshal(o.Result, &reported); err != nil {
 				t.Fatalf("%v: %+v", err, o)
 			}
 			want := []any{"i-context", "key", "s-secret", "t-secret", "key", "thing", "user.handler", 128.0, 120.0, "shop", "v2", "cn-beijing", "1234567890123456", "user.handler", 1.0}
-			if diff := cmp.Diff(want, told); diff != "" {
+			if diff := cmp.Diff(want, reported); diff != "" {
 				t.Error(diff)
 			}
 			for payload, want := range map[string]string{`{"do":"text"}`: "grüße", `{"do":"bytes"}`: "\xff\x00", `{"do":"nothing"}`: "null", `{"do":"log"}`: "null"} {
@@ -460,8 +460,8 @@ func TestFCWaits(t *testing.T) {
 			if err := k.Invoke("P", local.Event{ID: "1", Payload: task{Do: "describe"}.payload(), WantResult: true, Waits: waits}); err != nil {
 				t.Fatal(err)
 			}
-			if _, _, told := k.told(k.next().outcome); waits != (told.Header.Get(wire.HeaderWaits) == wire.Waits) {
-				t.Errorf("%s: waits %t: header %q", behaviour, waits, told.Header)
+			if _, _, reported := k.reported(k.next().outcome); waits != (reported.Header.Get(wire.HeaderWaits) == wire.Waits) {
+				t.Errorf("%s: waits %t: header %q", behaviour, waits, reported.Header)
 			}
 			answer := task{Do: "answer", Answer: `{"pintleWaiting": {"afterSeconds": 2, "until": "2026-11-21T10:00:00Z", "pending": 1}}`}
 			if err := k.Invoke("P", local.Event{ID: "2", Payload: answer.payload(), Waits: waits}); err != nil {

@@ -29,12 +29,12 @@ func TestInvocationID(t *testing.T) {
 	}
 	header := func(name string) func([]byte) (string, error) {
 		return func(result []byte) (string, error) {
-			var told struct{ Header map[string][]string }
-			err := json.Unmarshal(result, &told)
-			if len(told.Header[name]) == 0 {
+			var reported struct{ Header map[string][]string }
+			err := json.Unmarshal(result, &reported)
+			if len(reported.Header[name]) == 0 {
 				return "", err
 			}
-			return told.Header[name][0], err
+			return reported.Header[name][0], err
 		}
 	}
 	text := func(result []byte) (id string, err error) {

@@ -35,12 +35,12 @@ func TestMain(m *testing.M) {
 		return
 	}
 	if mode := os.Getenv(schemaVar); mode != "" && len(os.Args) == 2 && os.Args[1] == "schema" {
-		tellSchema(mode)
+		printSchema(mode)
 	}
 	os.Exit(m.Run())
 }
 
-func tellSchema(mode string) {
+func printSchema(mode string) {
 	if mode == "none" {
 		os.Exit(2)
 	}

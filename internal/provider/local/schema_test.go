@@ -13,9 +13,9 @@ import (
 	"github.com/pintle-dev/pintle/internal/provider/local"
 )
 
-// teller returns a runtime with a script P that counts its runs in a file and then executes the text. Instead, P may be
+// schemaProgram returns a runtime with a script P that counts its runs in a file and then executes the text. Instead, P may be
 // a program that runs the script and is not a script itself.
-func teller(t *testing.T, text, schemas string) (r *local.Runtime, runs func() int) {
+func schemaProgram(t *testing.T, text, schemas string) (r *local.Runtime, runs func() int) {
 	t.Helper()
 	dir := t.TempDir()
 	file := filepath.Join(dir, "p")
@@ -53,7 +53,7 @@ func TestSchema(t *testing.T) {
 		{"killed", "kill -9 $$", "", "signal: killed"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			r, runs := teller(t, test.script, t.TempDir())
+			r, runs := schemaProgram(t, test.script, t.TempDir())
 			for range 2 {
 				got, err := r.Schema(t.Context(), "P")
 				if string(got) != test.want {
@@ -188,7 +188,7 @@ func TestLateSchema(t *testing.T) {
 		t.Skip("it takes five seconds")
 	}
 	t.Parallel()
-	r, runs := teller(t, "exec sleep 60", t.TempDir())
+	r, runs := schemaProgram(t, "exec sleep 60", t.TempDir())
 	for range 2 {
 		_, err := r.Schema(t.Context(), "P")
 		if !errors.Is(err, local.ErrSchemaUnread) || errors.Is(err, local.ErrNoSchema) || !strings.Contains(err.Error(), "within 5s") {
@@ -201,7 +201,7 @@ func TestLateSchema(t *testing.T) {
 }
 
 func TestSchemaErrors(t *testing.T) {
-	r, runs := teller(t, "echo '{}'", "")
+	r, runs := schemaProgram(t, "echo '{}'", "")
 	if _, err := r.Schema(t.Context(), "Q"); !errors.Is(err, local.ErrUnknown) {
 		t.Errorf("got %v, want ErrUnknown", err)
 	}

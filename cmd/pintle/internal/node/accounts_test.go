@@ -95,7 +95,7 @@ func (d *deputy) create(account, template string) string {
 	}
 	r := &running{Node: d.Node, t: d.t}
 	s := r.settled(engine.Ref{Account: in.Name.Account, Region: "us-east-1", Stack: string(started.StackID), ByID: true})
-	return strings.Join(r.told(s), "\n")
+	return strings.Join(r.reported(s), "\n")
 }
 
 // deputyCalls are templates that have the server make a call with its own credentials.

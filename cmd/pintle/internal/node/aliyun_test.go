@@ -168,14 +168,14 @@ func (r *running) until(ref engine.Ref, is func(store.Stack) bool) store.Stack {
 		}
 		select {
 		case <-give:
-			r.t.Fatalf("the stack stays %s\n%s", engine.ROS.StackStatus(s.Kind, s.Phase), strings.Join(r.told(s), "\n"))
+			r.t.Fatalf("the stack stays %s\n%s", engine.ROS.StackStatus(s.Kind, s.Phase), strings.Join(r.reported(s), "\n"))
 		case <-tick.C:
 		}
 	}
 }
 
-// told returns the reasons in a stack's events.
-func (r *running) told(s store.Stack) []string {
+// reported returns the reasons in a stack's events.
+func (r *running) reported(s store.Stack) []string {
 	r.t.Helper()
 	rows, err := r.store.Events(r.t.Context(), s.Key, store.EventCursor{}, 1000)
 	if err != nil {
@@ -193,7 +193,7 @@ func (r *running) told(s store.Stack) []string {
 func (r *running) want(s store.Stack, status string, outputs map[string]string) {
 	r.t.Helper()
 	if got := engine.ROS.StackStatus(s.Kind, s.Phase); got != status {
-		r.t.Fatalf("the stack is %s, want %s\n%s", got, status, strings.Join(r.told(s), "\n"))
+		r.t.Fatalf("the stack is %s, want %s\n%s", got, status, strings.Join(r.reported(s), "\n"))
 	}
 	got := map[string]string{}
 	for _, m := range s.OutputValues.Members() {

@@ -296,13 +296,13 @@ func TestErrors(t *testing.T) {
 		},
 	} {
 		err := call()
-		told, known := errors.AsType[smithy.APIError](err)
+		reported, known := errors.AsType[smithy.APIError](err)
 		status, answered := errors.AsType[*smithyhttp.ResponseError](err)
 		if !known || !answered {
 			t.Errorf("%v, want %s", err, text)
 			continue
 		}
-		got := fmt.Sprintf("%s %d: %s", told.ErrorCode(), status.HTTPStatusCode(), told.ErrorMessage())
+		got := fmt.Sprintf("%s %d: %s", reported.ErrorCode(), status.HTTPStatusCode(), reported.ErrorMessage())
 		if diff := cmp.Diff(text, got); diff != "" {
 			t.Error(diff)
 		}
@@ -398,8 +398,8 @@ func TestLayersOfAnotherAccount(t *testing.T) {
 	_, gotByARN := c.GetLayerVersionByArn(ctx, &sdk.GetLayerVersionByArnInput{Arn: aws.String(*theirs + ":1")})
 	_, deleted := c.DeleteLayerVersion(ctx, &sdk.DeleteLayerVersionInput{LayerName: theirs, VersionNumber: aws.Int64(1)})
 	for what, err := range map[string]error{"get": got, "get by ARN": gotByARN, "delete": deleted} {
-		var told smithy.APIError
-		if !errors.As(err, &told) || told.ErrorCode() != "AccessDeniedException" {
+		var reported smithy.APIError
+		if !errors.As(err, &reported) || reported.ErrorCode() != "AccessDeniedException" {
 			t.Errorf("%s: %v", what, err)
 		}
 	}

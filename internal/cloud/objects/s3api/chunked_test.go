@@ -23,7 +23,7 @@ func FuzzChunked(f *testing.F) {
 			t.Errorf("%d bytes of %d", len(data), len(body))
 		}
 		if err != nil {
-			if told := (&call{}).of(err); told.status >= 500 {
+			if reported := (&call{}).of(err); reported.status >= 500 {
 				t.Errorf("%q: %v", body, err)
 			}
 			return

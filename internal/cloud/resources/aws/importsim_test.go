@@ -140,7 +140,7 @@ func (s *importSim) imports(stack string, buckets []string) {
 // begun finishes an accepted operation. It returns false if the operation was not accepted.
 func (s *importSim) begun(stack, what string, err error) bool {
 	s.t.Helper()
-	if _, told := engine.InputError(err); told {
+	if _, reported := engine.InputError(err); reported {
 		s.covered[what+" refused"]++
 		return false
 	}
