@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/pintle-dev/pintle/internal/engine/native"
 	"github.com/pintle-dev/pintle/internal/language/value"
 	"github.com/pintle-dev/pintle/internal/store"
 )
@@ -69,7 +70,7 @@ func (j *job) write() (document, error) {
 	outputs := map[string]any{outputRef: map[string]any{"Value": map[string]any{"Ref": string(r.Logical)}}}
 	for i, name := range d.attributes {
 		var read any = map[string]any{"Fn::GetAtt": []any{string(r.Logical), name}}
-		if isList(r.Body.ResourceType, name) {
+		if native.IsList(r.Body.ResourceType, name) {
 			read = map[string]any{"Fn::Join": []any{listSeparator, read}}
 		}
 		outputs[outputAttribute+strconv.Itoa(i)] = map[string]any{"Value": read}
@@ -170,19 +171,3 @@ func (s *secrets) plain(v value.Value) any {
 
 // listSeparator separates the items of a list attribute in an output, which is always a string.
 const listSeparator = ","
-
-// lists are the attributes that are lists of strings. Source: CloudFormation resource schemas.
-var lists = map[string][]string{
-	"AWS::EC2::NetworkInterface":                {"SecondaryPrivateIpAddresses"},
-	"AWS::EC2::Subnet":                          {"Ipv6CidrBlocks"},
-	"AWS::EC2::VPC":                             {"CidrBlockAssociations", "Ipv6CidrBlocks"},
-	"AWS::EC2::VPCEndpoint":                     {"DnsEntries", "NetworkInterfaceIds"},
-	"AWS::ElastiCache::ReplicationGroup":        {"ReadEndPoint.Addresses.List", "ReadEndPoint.Ports.List"},
-	"AWS::ElasticLoadBalancingV2::LoadBalancer": {"SecurityGroups"},
-	"AWS::ElasticLoadBalancingV2::TargetGroup":  {"LoadBalancerArns"},
-	"AWS::Route53::HostedZone":                  {"NameServers"},
-}
-
-func isList(resourceType, attribute string) bool {
-	return slices.Contains(lists[resourceType], attribute)
-}

@@ -243,7 +243,7 @@ func (j *job) result(ctx context.Context, of row, s *inner, d *document) (native
 			return native.Result{}, of, j.failure("the stack %s is in %s, but has no value of the attribute %s of %s", of.Of.Stack, s.status, name, j.r.Logical)
 		}
 		v := value.Str(said)
-		if isList(j.r.Body.ResourceType, name) {
+		if native.IsList(j.r.Body.ResourceType, name) {
 			v = value.Strs(split(said)...)
 		}
 		attributes = attributes.With(name, v)

@@ -46,6 +46,27 @@ var knownRecords = sync.OnceValue(func() map[string]*record {
 	return all
 })
 
+// listAttributes has a line for each AWS type with attributes that are lists of scalars: its name and the attributes.
+// Source: as for [recordTypes].
+//
+//go:embed listattributes.txt
+var listAttributes string
+
+// knownLists are the attributes of [listAttributes], by the type.
+var knownLists = sync.OnceValue(func() map[string][]string {
+	all := map[string][]string{}
+	for line := range strings.Lines(listAttributes) {
+		words := strings.Fields(line)
+		all[words[0]] = words[1:]
+	}
+	return all
+})
+
+// IsList reports whether an attribute of an AWS type is a list, as its schema says.
+func IsList(resourceType, attribute string) bool {
+	return slices.Contains(knownLists()[resourceType], attribute)
+}
+
 // recordable matches the names of types that can be records. Source: CloudFormation, RegisterType, TypeName.
 var recordable = regexp.MustCompile(`^[A-Za-z0-9]{2,64}::[A-Za-z0-9]{2,64}::[A-Za-z0-9]{2,64}$`)
 

@@ -14,13 +14,20 @@ import (
 	"github.com/pintle-dev/pintle/internal/dev/require"
 )
 
-var update = flag.Bool("update", false, "write recordtypes.txt instead of comparing it")
+var update = flag.Bool("update", false, "write recordtypes.txt and listattributes.txt instead of comparing them")
 
 // refs are types whose Ref is a property although the schema says that something else identifies them. Source: CloudFormation
 // User Guide, return values of the types.
 var refs = map[string]string{"AWS::Events::Rule": "Name", "AWS::Route53::RecordSet": "Name", "AWS::Route53::RecordSetGroup": ""}
 
-// TestRecordTypes compares recordtypes.txt with the registry schemas that cfn-lint contains.
+// lists are attributes that are lists although the schema names them otherwise, or not as attributes. Source: CloudFormation User
+// Guide, return values of the types.
+var lists = map[string][]string{
+	"AWS::ElastiCache::ReplicationGroup":        {"ReadEndPoint.Addresses.List", "ReadEndPoint.Ports.List"},
+	"AWS::ElasticLoadBalancingV2::LoadBalancer": {"SecurityGroups"},
+}
+
+// TestRecordTypes compares recordtypes.txt and listattributes.txt with the registry schemas that cfn-lint contains.
 func TestRecordTypes(t *testing.T) {
 	program, err := filepath.EvalSymlinks(require.Tool(t, "cfn-lint"))
 	if err != nil {
@@ -35,23 +42,79 @@ func TestRecordTypes(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var lines []string
+	var lines, listed []string
 	for _, match := range regexp.MustCompile(`"(AWS::\w+::\w+)": "(\w+)"`).FindAllStringSubmatch(string(list), -1) {
-		if line := recordLine(t, match[1], filepath.Join(schemas, "resources", match[2]+".json")); line != "" && !strings.HasPrefix(line, "AWS::CloudFormation::") {
+		path := filepath.Join(schemas, "resources", match[2]+".json")
+		if line := listLine(t, match[1], path); line != "" {
+			listed = append(listed, line)
+		}
+		if line := recordLine(t, match[1], path); line != "" && !strings.HasPrefix(line, "AWS::CloudFormation::") {
 			lines = append(lines, line)
 		}
 	}
-	slices.Sort(lines)
-	want := strings.Join(lines, "\n") + "\n"
-	if *update {
-		if err := os.WriteFile("recordtypes.txt", []byte(want), 0o600); err != nil {
-			t.Fatal(err)
+	for _, file := range []struct {
+		name, is string
+		lines    []string
+	}{{"recordtypes.txt", recordTypes, lines}, {"listattributes.txt", listAttributes, listed}} {
+		slices.Sort(file.lines)
+		want := strings.Join(file.lines, "\n") + "\n"
+		if *update {
+			if err := os.WriteFile(file.name, []byte(want), 0o600); err != nil {
+				t.Fatal(err)
+			}
+		} else if file.is != want {
+			t.Errorf("%s differs from the schemas of %s: go test ./internal/engine/native -run TestRecordTypes -update writes it", file.name, program)
 		}
-		return
 	}
-	if recordTypes != want {
-		t.Errorf("recordtypes.txt differs from the schemas of %s: go test ./internal/engine/native -run TestRecordTypes -update writes it", program)
+}
+
+// listLine returns a line with a type and its attributes that are lists, or "" if there are none. A list of objects cannot
+// be read with Fn::GetAtt.
+func listLine(t *testing.T, name, path string) string {
+	t.Helper()
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
 	}
+	type property struct {
+		Type       any
+		Ref        string `json:"$ref"`
+		Items      *property
+		Properties map[string]property
+	}
+	var schema struct {
+		ReadOnlyProperties      []string
+		Definitions, Properties map[string]property
+	}
+	if err := json.Unmarshal(text, &schema); err != nil {
+		t.Fatal(err)
+	}
+	follow := func(p property) property {
+		for range 10 { // a definition may be another reference
+			name, ok := strings.CutPrefix(p.Ref, "#/definitions/")
+			if !ok {
+				break
+			}
+			p = schema.Definitions[name]
+		}
+		return p
+	}
+	names := slices.Clone(lists[name])
+	for _, pointer := range schema.ReadOnlyProperties {
+		parts := strings.Split(strings.TrimPrefix(pointer, "/properties/"), "/")
+		of := property{Properties: schema.Properties}
+		for _, part := range parts {
+			of = follow(follow(of).Properties[part])
+		}
+		if of.Type == "array" && of.Items != nil && follow(*of.Items).Type != "object" {
+			names = append(names, strings.Join(parts, "."))
+		}
+	}
+	if names == nil {
+		return ""
+	}
+	slices.Sort(names)
+	return name + " " + strings.Join(slices.Compact(names), " ")
 }
 
 // recordLine returns the line of a type, or "" if the schema says nothing of use.
