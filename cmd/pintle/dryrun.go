@@ -160,6 +160,9 @@ func markImmutable(c *plan.Change, properties *schema.Schema, language template.
 // preview asks the engine for the changes of a deploy.
 func (o *rollout) preview(ctx context.Context, p place, document *previewDocument) (drawn engine.Preview, err error) {
 	var kept []string
+	if err := o.checkForwards(ctx); err != nil {
+		return drawn, err
+	}
 	o.speak(o.want.language)
 	stack, err := o.stacks.Stack(ctx, o.want.stack)
 	switch {

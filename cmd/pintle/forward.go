@@ -1,6 +1,10 @@
 package main
 
 import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -52,4 +56,51 @@ func forwardKey(rules []forward.Rule) string {
 		b.WriteString(rules[i].String() + " " + rules[i].Profile + "\n")
 	}
 	return b.String()
+}
+
+// checkForwards rejects a template with types that this command wants to be forwarded, if another engine carries it out
+// and does not forward them. It would refuse them, record them, or create them itself.
+func (o *rollout) checkForwards(ctx context.Context) error {
+	if len(o.want.forwards) == 0 || o.here != nil {
+		return nil
+	}
+	t, err := o.want.parsed()
+	if err != nil {
+		return nil //nolint:nilerr // the engine reports the problem
+	}
+	there, err := o.operator.forwards(ctx)
+	if errors.Is(err, errNoOperator) {
+		o.say("--forward only affects an engine that this command starts, and the server at %s does not say whether it forwards types", o.url)
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("the types that %s forwards: %w", o.url, err)
+	}
+	var differs []string
+	for _, r := range t.Resources {
+		wanted, is := forwardsTo(o.want.forwards, r.Type), forwardsTo(there, r.Type)
+		switch {
+		case wanted == "" || wanted == is:
+		case is == "":
+			return failed(fmt.Errorf("the engine at %s does not forward %s of resource %s to %s", o.url, r.Type, r.LogicalID, wanted),
+				"--forward only affects an engine that a command starts: stop that engine, and start it with the flag")
+		default:
+			if text := r.Type + " to " + is + " instead of " + wanted; !slices.Contains(differs, text) {
+				differs = append(differs, text)
+			}
+		}
+	}
+	if differs != nil {
+		o.say("warning: the engine at %s forwards %s", o.url, strings.Join(differs, ", "))
+	}
+	return nil
+}
+
+// forwardsTo returns the endpoint that rules name for a type, "" for none.
+func forwardsTo(rules []forward.Rule, name string) string {
+	at := slices.IndexFunc(rules, func(r forward.Rule) bool { return r.Matches(name) })
+	if at < 0 {
+		return ""
+	}
+	return rules[at].Endpoint
 }

@@ -221,6 +221,33 @@ func TestForwardDrift(t *testing.T) {
 	}
 }
 
+// TestForwardElsewhere deploys with --forward through a running server, whose own flag counts.
+func TestForwardElsewhere(t *testing.T) {
+	endpoint := forwardtest.Start(t)
+	t.Setenv("AWS_ACCESS_KEY_ID", "AKID")
+	t.Setenv("AWS_SECRET_ACCESS_KEY", "SECRET")
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "template.yaml"), []byte("Resources:\n  A: {Type: AWS::Test::Thing, Properties: {Name: a}}\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	plain := serve(t, filepath.Join(t.TempDir(), "data"), "--unknown-types", "record")
+	for _, dry := range [][]string{nil, {"--dry-run"}} {
+		got := pintleIn(t, dir, 1, append([]string{"deploy", "--stack", "s", "--template", "template.yaml", "--data", plain.dir, "--forward", "AWS::Test::*=" + endpoint.URL}, dry...)...)
+		want := "error: the engine at " + plain.url + " does not forward AWS::Test::Thing of resource A to " + endpoint.URL
+		if !strings.Contains(got, want) || !strings.Contains(got, "start it with the flag") {
+			t.Errorf("deploy %q printed:\n%s", dry, got)
+		}
+	}
+	other := serve(t, filepath.Join(t.TempDir(), "data"), "--forward", "AWS::Test::*="+endpoint.URL)
+	got := pintleIn(t, dir, 0, "deploy", "--stack", "s", "--template", "template.yaml", "--data", other.dir, "--forward", "AWS::Test::Thing=http://127.0.0.1:1")
+	if !strings.Contains(got, "warning: the engine at "+other.url+" forwards AWS::Test::Thing to "+endpoint.URL+" instead of http://127.0.0.1:1") {
+		t.Errorf("deploy printed:\n%s", got)
+	}
+	if live := endpoint.Live(); !slices.Equal(live, []string{"a"}) {
+		t.Errorf("the endpoint has %q", live)
+	}
+}
+
 // pintleIn runs a command in a directory and returns its output.
 func pintleIn(t *testing.T, dir string, code int, args ...string) string {
 	t.Helper()

@@ -21,6 +21,7 @@ import (
 	"github.com/pintle-dev/pintle/cmd/pintle/internal/node"
 	"github.com/pintle-dev/pintle/internal/api/operator"
 	"github.com/pintle-dev/pintle/internal/author/catalogue"
+	"github.com/pintle-dev/pintle/internal/cloud/forward"
 )
 
 // maxDocument bounds the size of a response, in bytes.
@@ -107,6 +108,23 @@ func (c *operatorClient) consoleLink(ctx context.Context) (string, error) {
 		return "", err
 	}
 	return strings.TrimSuffix(c.base, "/") + out.Path, nil
+}
+
+// forwards returns the rules by which the server forwards resource types.
+func (c *operatorClient) forwards(ctx context.Context) ([]forward.Rule, error) {
+	var out operator.Version
+	if err := c.do(ctx, http.MethodGet, "version", nil, &out); err != nil {
+		return nil, err
+	}
+	var rules []forward.Rule
+	for _, text := range out.Forward {
+		rule, err := forward.ParseRule(text)
+		if err != nil {
+			return nil, fmt.Errorf("the rule %q of the server: %w", text, err)
+		}
+		rules = append(rules, rule)
+	}
+	return rules, nil
 }
 
 func (c *operatorClient) providers(ctx context.Context) ([]operator.Provider, error) {

@@ -31,6 +31,9 @@ func (o *rollout) bring(ctx context.Context, p place, r *result, asJSON bool) er
 	if note := o.want.unresolved(); note != "" && o.here != nil && !o.references.secrets {
 		o.say("%s", note)
 	}
+	if err := o.checkForwards(ctx); err != nil {
+		return err
+	}
 	o.warnOfPatterns()
 	o.warnOfUnreachable()
 	if o.warnOfRecords() && o.client() && o.unknown == engine.UnknownRecorded {

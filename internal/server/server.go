@@ -122,6 +122,8 @@ type Config struct {
 	// Version is the program version that the operator API reports. Hooks connect that API to other parts of the
 	// program.
 	Version string
+	// Forward is [operator.Config.Forward].
+	Forward []string
 	Hooks   operator.Hooks
 	// TokenKey signs paging tokens. It has at least 16 bytes, and all nodes share it. Nil means a random key, so that
 	// tokens become invalid when the process exits.
@@ -272,7 +274,7 @@ func (s *Server) addServices() error {
 		s.services[service] = face
 	}
 	s.operator, err = operator.New(operator.Config{
-		Engine: s.config.Engine, Rows: s.config.Store, Version: s.config.Version, Hooks: s.config.Hooks,
+		Engine: s.config.Engine, Rows: s.config.Store, Version: s.config.Version, Forward: s.config.Forward, Hooks: s.config.Hooks,
 		Now: s.config.Now, Log: s.log,
 		Caller: sigv4.Caller, ROSCaller: func(ctx context.Context) string { return callerInROS(ctx).ID },
 	})

@@ -84,6 +84,8 @@ type Providers struct {
 // Version is the answer of version.
 type Version struct {
 	Version string `json:"version"`
+	// Forward are the rules by which other endpoints provide resource types, in the form TYPE[,TYPE…]=ENDPOINT.
+	Forward []string `json:"forward,omitempty"`
 }
 
 func (f *handler) requests(r *http.Request) (any, error) {
@@ -225,4 +227,4 @@ func (f *handler) schema(r *http.Request) (any, error) {
 	return f.Hooks.Schema(r.Context(), r.PathValue("name"))
 }
 
-func (f *handler) version(*http.Request) (any, error) { return Version{f.Version}, nil }
+func (f *handler) version(*http.Request) (any, error) { return Version{f.Version, f.Forward}, nil }

@@ -15,7 +15,7 @@
 //	GET  providers/{name}/schema                      the schema of a provider's properties and attributes
 //	GET  keys                                         the IDs of the keys that seal secrets
 //	POST console/link                                 creates a one-time sign-in link for the console
-//	GET  version                                      of this server
+//	GET  version                                      of this server, and the types that it forwards
 //
 // A stack is identified by its name or its ARN, percent-encoded. With ?dialect=ros it is a ROS stack, identified by its
 // name or its UUID. An error is {"error": "…"} with a matching status. Only outputs returns secrets: requests are
@@ -105,6 +105,8 @@ type Config struct {
 	ROSCaller func(context.Context) string
 	// Version is the program's version.
 	Version string
+	// Forward are the rules for forwarded resource types, in the form TYPE[,TYPE…]=ENDPOINT.
+	Forward []string
 	Hooks   Hooks
 	// Now is the clock. Nil means [time.Now].
 	Now func() time.Time

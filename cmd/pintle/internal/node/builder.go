@@ -281,6 +281,10 @@ func (b *builder) keepPort(ctx context.Context) error {
 func (b *builder) describeServer(context.Context) error {
 	drifts := drift.New(b.types, b.store, nil)
 	drifts.Ask(b.engine)
+	var forwards []string
+	for i := range b.config.Forward {
+		forwards = append(forwards, b.config.Forward[i].String())
+	}
 	b.door = server.Config{
 		Engine: b.engine, Store: b.store, Signer: b.signer, Signals: b.signals, Dev: b.config.Dev, Account: b.account,
 		ROS: server.ROSAnswers{
@@ -288,7 +292,7 @@ func (b *builder) describeServer(context.Context) error {
 			NeedHeaders: b.config.Fidelity == engine.FidelityAWS,
 		},
 		Intake:   intake.New(intake.Config{Dir: b.config.Lock.directory}),
-		Listener: b.listener, PublicURL: b.base, Version: b.config.Version, Hooks: b.hooks(),
+		Listener: b.listener, PublicURL: b.base, Version: b.config.Version, Forward: forwards, Hooks: b.hooks(),
 		TokenKey: b.root.Derive("paging token"), Log: b.log, Texts: b.texts,
 		Drift: drifts, Called: b.processKeys.note, Keys: b.lookup,
 	}
