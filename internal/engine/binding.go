@@ -198,7 +198,7 @@ func (d binding) checkForwarded(t *template.Template, scope *template.Scope) err
 	for _, r := range t.Active(scope) {
 		types = append(types, r.Type)
 	}
-	problem, known := d.native.CheckedForwarded(d.stack.Region, types)
+	problem, known := d.native.CheckedForwarded(d.stack.Account, d.stack.Region, types)
 	switch {
 	case !known:
 		return &needForwarded{region: d.stack.Region, types: types}

@@ -3,6 +3,7 @@ package engine
 import (
 	"cmp"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/pintle-dev/pintle/internal/engine/native"
@@ -92,7 +93,7 @@ func (d *decision) noteForParent(phase store.Phase, reason string) {
 func (d *decision) remark(i *store.Instance, verb store.Verb) string {
 	schema := d.native.Schema(i.Body.Type)
 	if schema != nil && schema.Forwarded != "" && (verb == store.VerbCreate || verb == store.VerbUpdate) {
-		return d.unreachable(i)
+		return strings.Join(slices.DeleteFunc([]string{d.unreachable(i), d.adopted(i, verb)}, func(text string) bool { return text == "" }), ". ")
 	}
 	if schema == nil || !schema.Recorded || d.stack.Remarked || verb != store.VerbCreate && verb != store.VerbUpdate {
 		return ""
@@ -108,6 +109,14 @@ func (d *decision) remark(i *store.Instance, verb store.Verb) string {
 	}
 	slices.Sort(types)
 	return native.RecordedOnly(schema.Dialect, slices.Compact(types))
+}
+
+// adopted returns a warning if the endpoint of a new forwarded resource may have adopted an existing one; "" if not.
+func (d *decision) adopted(i *store.Instance, verb store.Verb) string {
+	if verb != store.VerbCreate {
+		return ""
+	}
+	return d.native.Adopted(i.Body.Type, i.Body.Properties)
 }
 
 // unreachable returns a warning if a forwarded resource refers to resources that its endpoint does not have; "" if not.

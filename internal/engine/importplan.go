@@ -274,6 +274,10 @@ func sameTags(a, b []store.Tag) bool {
 // imports.
 func (d importPlan) checkIdentifier(r *ImportResource, declared string) error {
 	schema := d.native.Schema(r.Type)
+	if schema != nil && schema.Forwarded != "" {
+		return invalid("The following resource types are not supported for resource import: " + r.Type + ", which is forwarded to " +
+			schema.Forwarded + ". Nothing was changed.")
+	}
 	custom := schema == nil && isCustom(r.Type) && d.readers
 	if !custom && (schema == nil || schema.Identifier == nil && !schema.Recorded) {
 		return invalid("The following resource types are not supported for resource import: " + r.Type)

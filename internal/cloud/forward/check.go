@@ -33,8 +33,15 @@ type knowledge struct {
 	until   time.Time
 }
 
-// Checked implements [native.Forward].
-func (f *Forwarder) Checked(region string, types []string) (problem string, known bool) {
+// Checked implements [native.Forward]. Only the account of the server may cause calls with its credentials, unless they
+// are allowed.
+func (f *Forwarder) Checked(account, region string, types []string) (problem string, known bool) {
+	if err := f.config.Allowed(account, "cloudformation:ValidateTemplate"); err != nil {
+		return f.unasked(types, err.Error()), true
+	}
+	if account != f.config.Account {
+		return f.unasked(types, fmt.Sprintf("The account there is %s, and the stack is in account %s", f.config.Account, account)), true
+	}
 	f.checked.mu.Lock()
 	defer f.checked.mu.Unlock()
 	var problems []string
@@ -48,6 +55,15 @@ func (f *Forwarder) Checked(region string, types []string) (problem string, know
 		}
 	}
 	return strings.Join(problems, " "), true
+}
+
+// unasked returns the problem that an endpoint may not be asked for types.
+func (f *Forwarder) unasked(types []string, reason string) string {
+	host := "An endpoint"
+	if t, ok := f.Type(types[0]).(*forwarded); ok {
+		host = t.endpoint.host
+	}
+	return fmt.Sprintf("%s was not asked for these resource types: [%s]. %s.", host, strings.Join(types, ", "), strings.TrimSuffix(reason, "."))
 }
 
 // Check implements [native.Forward]. It validates one template with all types of an endpoint, and if that fails one

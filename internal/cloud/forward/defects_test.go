@@ -1,15 +1,19 @@
 package forward_test
 
 import (
+	"errors"
 	"net/http"
 	"net/http/httptest"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/pintle-dev/pintle/internal/cloud/forward"
 	"github.com/pintle-dev/pintle/internal/dev/forwardtest"
 	"github.com/pintle-dev/pintle/internal/engine"
+	"github.com/pintle-dev/pintle/internal/language/value"
 	"github.com/pintle-dev/pintle/internal/store"
 )
 
@@ -128,7 +132,7 @@ func TestCheckDown(t *testing.T) {
 	w.endpoint.Fault = func(string, int) forwardtest.Fault { return forwardtest.Break }
 	types := []string{"AWS::Test::A", "AWS::Test::B", "AWS::Test::C", "AWS::Test::D"}
 	f.Check(t.Context(), region, types)
-	problem, known := f.Checked(region, types)
+	problem, known := f.Checked(w.account, region, types)
 	if !known || !strings.Contains(problem, "did not check these resource types: [AWS::Test::A, AWS::Test::B, AWS::Test::C, AWS::Test::D]. ") {
 		t.Errorf("problem %q, known %t", problem, known)
 	}
@@ -171,7 +175,100 @@ func TestCheckMotoUnverified(t *testing.T) {
 	f, err := forward.New(w.config)
 	w.must(err)
 	f.Check(t.Context(), region, []string{"AWS::Test::A"})
-	if problem, known := f.Checked(region, []string{"AWS::Test::A"}); problem != "" || !known {
+	if problem, known := f.Checked(w.account, region, []string{"AWS::Test::A"}); problem != "" || !known {
 		t.Errorf("problem %q, known %t", problem, known)
+	}
+}
+
+// A stack of another account must not cause calls with the credentials of the server, not even one that changes nothing.
+func TestCheckOtherAccount(t *testing.T) {
+	w := newWorld(t)
+	create := func(account string) error {
+		_, err := w.engine.Create(t.Context(), engine.CreateStack{
+			Name: store.StackName{Account: account, Region: region, Name: "s"}, Template: template(map[string]string{"A": thing(`"Name": "a"`)}),
+		})
+		return err
+	}
+	err := create("111111111111")
+	want := "was not asked for these resource types: [AWS::Test::Thing]. The account there is 000000000000, and the stack is in account 111111111111."
+	if err == nil || !strings.Contains(err.Error(), want) {
+		t.Errorf("error %v, want %q", err, want)
+	}
+	w.config.Allowed = func(_, call string) error { return errors.New(call + " is not allowed") }
+	w.open()
+	err = create(w.account)
+	if want := "[AWS::Test::Thing]. cloudformation:ValidateTemplate is not allowed. Nothing was changed."; err == nil || !strings.Contains(err.Error(), want) {
+		t.Errorf("error %v, want %q", err, want)
+	}
+	if n := w.endpoint.Calls("ValidateTemplate"); n != 0 {
+		t.Errorf("%d calls", n)
+	}
+}
+
+// Moto is recognized with the client that the configuration has for endpoints.
+func TestRecognizeWithOwnClient(t *testing.T) {
+	w := newWorld(t)
+	var paths []string
+	w.config.HTTP = &http.Client{Transport: roundTrip(func(r *http.Request) (*http.Response, error) {
+		paths = append(paths, r.Method+" "+r.URL.Path)
+		return nil, errors.New("no route")
+	})}
+	w.verify = true
+	w.open()
+	if diff := cmp.Diff([]string{"HEAD /moto-api/data.json"}, paths); diff != "" {
+		t.Error(diff)
+	}
+}
+
+type roundTrip func(*http.Request) (*http.Response, error)
+
+func (f roundTrip) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
+
+// Refusals name the endpoint, because Pintle's own types of the same name may support the feature.
+func TestForwardRefusals(t *testing.T) {
+	w := newWorld(t)
+	create := func(text string) error {
+		_, err := w.engine.Create(t.Context(), engine.CreateStack{Name: w.stackName("s"), Template: text})
+		return err
+	}
+	err := create(template(map[string]string{"A": thing(`"Name": "a"`, `"CreationPolicy": {"ResourceSignal": {"Count": 1}}`)}))
+	want := "CreationPolicy is not for resources of type AWS::Test::Thing, which is forwarded to " + strings.TrimPrefix(w.endpoint.URL, "http://") +
+		": use a WaitCondition"
+	if err == nil || !strings.Contains(err.Error(), want) {
+		t.Errorf("error %v, want %q", err, want)
+	}
+	_, err = w.engine.CreateChangeSet(t.Context(), engine.CreateChangeSet{
+		Stack: engine.Ref{Account: w.account, Region: region, Stack: "s"}, Name: "c", Import: true,
+		Template:  template(map[string]string{"A": thing(`"Name": "a"`, `"DeletionPolicy": "Retain"`)}),
+		Resources: []engine.ImportResource{{Type: "AWS::Test::Thing", Logical: "A", Identifier: map[string]string{"Name": "a"}}},
+	})
+	if want := "AWS::Test::Thing, which is forwarded to "; err == nil || !strings.Contains(err.Error(), want) {
+		t.Errorf("error %v, want %q", err, want)
+	}
+	if n := w.endpoint.Calls("CreateStack"); n != 0 {
+		t.Errorf("%d stacks were created", n)
+	}
+}
+
+// A custom name at an endpoint other than AWS is a warning, because emulators adopt existing resources.
+func TestAdoptedWarning(t *testing.T) {
+	w := newWorld(t)
+	w.config.Rules = []forward.Rule{{Types: []string{"AWS::SQS::*", "AWS::EC2::*", "AWS::SNS::*"}, Endpoint: w.endpoint.URL}, {Types: []string{"AWS::S3::*"}, Endpoint: forward.AWS}}
+	w.open()
+	named := func(property string) value.Value {
+		return value.Object(value.Member{Key: property, Value: value.Str("n")})
+	}
+	for _, of := range []struct {
+		name, property string
+		want           bool
+	}{
+		{"AWS::SQS::Queue", "QueueName", true}, {"AWS::EC2::SecurityGroup", "GroupName", true}, {"AWS::SNS::Topic", "TopicName", true},
+		{"AWS::SQS::Queue", "KmsMasterKeyId", false}, {"AWS::EC2::Instance", "KeyName", false}, {"AWS::S3::Bucket", "BucketName", false},
+		{"AWS::Logs::LogGroup", "LogGroupName", false}, // not forwarded
+	} {
+		got := w.types.Adopted(of.name, named(of.property))
+		if is := strings.HasPrefix(got, "Warning: it has a custom name, "+of.property); is != of.want {
+			t.Errorf("%s with %s: %q", of.name, of.property, got)
+		}
 	}
 }

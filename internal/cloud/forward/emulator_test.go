@@ -124,7 +124,8 @@ func TestMinistack(t *testing.T) {
 	if err == nil || !strings.Contains(err.Error(), "does not provide these resource types: [AWS::Nothing::Thing]") {
 		t.Errorf("error %v", err)
 	}
-	w.create("drift", template(map[string]string{"R": `{"Type": "AWS::SQS::Queue", "Properties": {"VisibilityTimeout": 30}}`}, `{"Ref": "R"}`))
+	w.create("drift", template(map[string]string{"R": `{"Type": "AWS::SQS::Queue", "Properties": {"QueueName": "q", "VisibilityTimeout": 30}}`}, `{"Ref": "R"}`))
+	w.wantEvent("drift", "R CREATE_COMPLETE", "Warning: it has a custom name, QueueName. If a resource of that name existed at ")
 	w.wantDrift("drift", "R IN_SYNC")
 	c := client(t, url)
 	_, err = c.Call(t.Context(), "sqs", "SetQueueAttributes", map[string]any{

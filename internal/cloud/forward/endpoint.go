@@ -15,6 +15,7 @@ import (
 
 	"github.com/pintle-dev/pintle/awscall"
 	"github.com/pintle-dev/pintle/internal/base/backoff"
+	"github.com/pintle-dev/pintle/internal/engine/native"
 )
 
 // The services that are called, as package awscall names them.
@@ -39,7 +40,7 @@ type endpoint struct {
 }
 
 func newEndpoint(f *Forwarder, r Rule) *endpoint {
-	e := &endpoint{Forwarder: f, rule: r, host: "AWS", slots: make(chan struct{}, mostOnAWS), clients: map[string]*awscall.Client{}}
+	e := &endpoint{Forwarder: f, rule: r, host: native.ForwardedToAWS, slots: make(chan struct{}, mostOnAWS), clients: map[string]*awscall.Client{}}
 	if u, err := url.Parse(r.Endpoint); err == nil && u.Host != "" {
 		e.host, e.slots = u.Host, make(chan struct{}, mostElsewhere)
 	}
@@ -201,7 +202,7 @@ func (e *endpoint) recognize(ctx context.Context) {
 	if err != nil {
 		return
 	}
-	response, err := http.DefaultClient.Do(request)
+	response, err := e.config.HTTP.Do(request)
 	if err != nil {
 		return
 	}

@@ -31,6 +31,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"net/http"
 	"net/url"
 	"strings"
 	"sync"
@@ -152,6 +153,9 @@ type Config struct {
 	Own string
 	// Client returns a client for an endpoint and a region that tries each call once. Required.
 	Client func(ctx context.Context, r Rule, region string) (*awscall.Client, error)
+	// HTTP sends the request that recognizes moto, as the clients of endpoints other than AWS send theirs: through the same
+	// proxies, and under the same rules about addresses. Nil means [http.DefaultClient].
+	HTTP *http.Client
 	// Allowed returns an error if stacks of an account may not use the server's credentials for a call, such as
 	// cloudformation:CreateStack. Nil allows all calls.
 	Allowed func(account, call string) error
@@ -181,6 +185,9 @@ func New(config Config) (*Forwarder, error) {
 	config.Backoff = cmp.Or(config.Backoff, DefaultBackoff)
 	if config.Allowed == nil {
 		config.Allowed = func(string, string) error { return nil }
+	}
+	if config.HTTP == nil {
+		config.HTTP = http.DefaultClient
 	}
 	if config.Log == nil {
 		config.Log = slog.New(slog.DiscardHandler)

@@ -23,7 +23,7 @@ func Offline(rules []Rule) native.Forward {
 type offline struct{ *Forwarder }
 
 // Checked implements [native.Forward].
-func (offline) Checked(string, []string) (problem string, known bool) { return "", true }
+func (offline) Checked(string, string, []string) (problem string, known bool) { return "", true }
 
 // Check implements [native.Forward].
 func (offline) Check(context.Context, string, []string) {}

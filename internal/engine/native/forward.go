@@ -16,9 +16,9 @@ type Forward interface {
 	// Type returns the type of a name, or nil if it is not forwarded. It takes precedence over Pintle's own type of that
 	// name. It does not block.
 	Type(name string) Type
-	// Checked returns the problem with forwarded types in a region if it is known, or "" if their endpoints have all of
-	// them. known is false if [Forward.Check] has to be called first. It does not block.
-	Checked(region string, types []string) (problem string, known bool)
+	// Checked returns the problem with forwarded types of a stack in an account and a region if it is known, or "" if their
+	// endpoints have all of them. known is false if [Forward.Check] has to be called first. It does not block.
+	Checked(account, region string, types []string) (problem string, known bool)
 	// Check asks the endpoints whether they have types, for [Forward.Checked]. An endpoint that cannot be asked is a
 	// problem too.
 	Check(ctx context.Context, region string, types []string)
@@ -58,12 +58,12 @@ func (g *Registry) ForwardedTo(name string) string {
 }
 
 // CheckedForwarded is [Forward.Checked]. It ignores types that are not forwarded.
-func (g *Registry) CheckedForwarded(region string, types []string) (problem string, known bool) {
+func (g *Registry) CheckedForwarded(account, region string, types []string) (problem string, known bool) {
 	types = g.onlyForwarded(types)
 	if len(types) == 0 {
 		return "", true
 	}
-	return g.forward.Checked(region, types)
+	return g.forward.Checked(account, region, types)
 }
 
 // CheckForwarded is [Forward.Check]. It ignores types that are not forwarded.
@@ -129,4 +129,37 @@ func (g *Registry) Unreachable(t *template.Template, r *template.Resource) []str
 func UnreachableText(endpoint string, names []string) string {
 	return "Warning: it refers to " + strings.Join(names, ", ") + ", which exists only in Pintle and not at " + endpoint +
 		". Add its type to --forward"
+}
+
+// Adopted warns that the endpoint of a forwarded resource with a custom name may have given it an existing resource. It
+// returns "" for AWS, which refuses a taken name, and for resources without a custom name.
+func (g *Registry) Adopted(resourceType string, properties value.Value) string {
+	endpoint := g.ForwardedTo(resourceType)
+	if endpoint == "" || endpoint == ForwardedToAWS {
+		return ""
+	}
+	property := customName(resourceType)
+	if name, ok := properties.Get(property); property == "" || !ok || name.IsNull() {
+		return ""
+	}
+	return "Warning: it has a custom name, " + property + ". If a resource of that name existed at " + endpoint +
+		", an emulator may have adopted it. It is deleted with this resource"
+}
+
+// ForwardedToAWS is [Schema.Forwarded] of the types that AWS provides.
+const ForwardedToAWS = "AWS"
+
+// customName returns the property with the custom name of a type's resources; "" if the type is unknown or has none. A
+// change of it replaces the resource, and it is Name or the end of the type and Name, such as GroupName of a SecurityGroup.
+func customName(resourceType string) string {
+	known := knownRecords()[resourceType]
+	if known == nil {
+		return ""
+	}
+	for _, p := range known.schema.Properties {
+		if stem, ok := strings.CutSuffix(p.Name, "Name"); ok && strings.HasSuffix(resourceType, stem) {
+			return p.Name
+		}
+	}
+	return ""
 }

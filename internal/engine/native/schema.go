@@ -285,6 +285,9 @@ func (s *Schema) checkPolicy(r *template.Resource) []Problem {
 	switch {
 	case n.IsZero():
 		return nil
+	case s.Forwarded != "": // the signals could reach neither Pintle nor the stack there
+		return []Problem{{Text: "CreationPolicy is not for resources of type " + s.Name + ", which is forwarded to " + s.Forwarded +
+			": use a WaitCondition", Line: n.Line(), Column: n.Column()}}
 	case !s.CreationPolicy:
 		return []Problem{{Text: "CreationPolicy is not for resources of type " + s.Name, Line: n.Line(), Column: n.Column()}}
 	case n.Computed():

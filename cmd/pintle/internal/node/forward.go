@@ -26,7 +26,7 @@ func (b *builder) openForward(ctx context.Context) error {
 	made, err := forward.New(forward.Config{
 		Rules: b.config.Forward, Catalog: registry.New(b.store), Key: b.store.Root().Derive("digests of forwarded resources"), Account: b.account,
 		AccountHint: "set aws_account_id in " + b.credentialsPath() + ", or use the endpoint's credentials of that account",
-		Own:         b.record.URL, Client: forwardClient, Allowed: b.accounts.allowed, Log: b.log,
+		Own:         b.record.URL, Client: forwardClient, HTTP: &http.Client{Transport: guard.Transport(true)}, Allowed: b.accounts.allowed, Log: b.log,
 	})
 	if err != nil {
 		return err
