@@ -142,13 +142,15 @@ func (e *endpoint) validate(ctx context.Context, region string, types []string) 
 		_, err = e.call(ctx, region, cloudFormation, "ValidateTemplate", params)
 		return err
 	}
-	// Moto answers 500 unless cfn-lint is installed. A type that it lacks then fails when it is created.
+	// Moto answers 500 unless cfn-lint is installed. A type that it lacks then fails when it is created. With cfn-lint, it
+	// complains about the properties that the template leaves out, and so knows the type.
 	c, err := e.client(ctx, region)
 	if err != nil {
 		return err
 	}
 	_, err = c.Call(ctx, cloudFormation, "ValidateTemplate", params)
-	if answer, ok := errors.AsType[*awscall.Error](err); ok && answer.Status < http.StatusInternalServerError {
+	if answer, ok := errors.AsType[*awscall.Error](err); ok && answer.Status < http.StatusInternalServerError &&
+		!strings.Contains(answer.Message, "is a required property") {
 		return &refusedError{host: e.host, code: answer.Code, message: answer.Message}
 	}
 	return nil

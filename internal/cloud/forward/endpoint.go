@@ -149,13 +149,24 @@ func (e *endpoint) call(ctx context.Context, region, service, action string, par
 			since = time.Time{}
 		case since.IsZero():
 			since = time.Now()
-		case time.Since(since) >= e.config.RetryFor:
+		case time.Since(since) >= e.retryFor(err):
 			return nil, &unsureError{e.host, action, err}
 		}
 		if !backoff.Wait(ctx, backoff.Random(e.config.Backoff, maxBackoff, try)) {
 			return nil, &unsureError{e.host, action, err}
 		}
 	}
+}
+
+// motoRetryFor is [Config.RetryFor] for an internal error of moto, which most likely comes from the request itself.
+const motoRetryFor = time.Second
+
+// retryFor returns how long a call with this temporary error is repeated.
+func (e *endpoint) retryFor(err error) time.Duration {
+	if answer, ok := errors.AsType[*awscall.Error](err); ok && answer.Status == http.StatusInternalServerError && e.moto.Load() {
+		return min(e.config.RetryFor, motoRetryFor)
+	}
+	return e.config.RetryFor
 }
 
 // hopeless reports whether an error comes from the call's own parameters, before anything was sent.
