@@ -18,11 +18,11 @@ func (j *job) create(ctx context.Context) (native.Result, error) {
 		return native.Result{}, j.failure("%v", err)
 	}
 	name := j.name()
-	of, err := j.put(ctx, name, d.policy)
+	of, fresh, err := j.put(ctx, name, d.policy)
 	if err != nil {
 		return native.Result{}, err
 	}
-	s, err := j.begin(ctx, of, &d)
+	s, err := j.begin(ctx, of, fresh, &d)
 	if errors.Is(err, errTaken) {
 		if left := j.drop(ctx, of); left != nil {
 			return native.Result{}, left
@@ -35,10 +35,13 @@ func (j *job) create(ctx context.Context) (native.Result, error) {
 	if err != nil {
 		return j.abandon(ctx, of, err)
 	}
-	if s, err = j.settled(ctx, s.id); err != nil || s == nil {
-		if err == nil {
-			err = j.failure("the stack %s disappeared while it was created", name)
-		}
+	if s.inProgress() {
+		s, err = j.settled(ctx, s.id)
+	}
+	if err == nil && s == nil {
+		err = j.failure("the stack %s disappeared while it was created", name)
+	}
+	if err != nil {
 		return j.abandon(ctx, of, err)
 	}
 	if s.status != "CREATE_COMPLETE" && s.status != "UPDATE_COMPLETE" {
@@ -59,11 +62,12 @@ func (j *job) create(ctx context.Context) (native.Result, error) {
 	return result, nil
 }
 
-// begin creates the inner stack unless it exists, and returns it.
-func (j *job) begin(ctx context.Context, of row, d *document) (*inner, error) {
-	s, err := j.describe(ctx, of.Of.Stack)
-	if s != nil || err != nil {
-		return s, err
+// begin creates the inner stack unless an earlier attempt did, and returns it. If the row is fresh, there was none.
+func (j *job) begin(ctx context.Context, of row, fresh bool, d *document) (*inner, error) {
+	if !fresh {
+		if s, err := j.describe(ctx, of.Of.Stack); s != nil || err != nil {
+			return s, err
+		}
 	}
 	params := d.params(of.Of.Stack)
 	params["ClientRequestToken"] = j.token("create")

@@ -177,16 +177,17 @@ func (j *job) search(ctx context.Context, id wire.PhysicalID) (row, error) {
 // searched is the number of rows that search reads at a time.
 const searched = 100
 
-// put stores the row of an inner stack, before anything is created.
-func (j *job) put(ctx context.Context, name, policy string) (row, error) {
+// put stores the row of an inner stack, before anything is created. fresh reports that no earlier attempt did.
+func (j *job) put(ctx context.Context, name, policy string) (of row, fresh bool, err error) {
 	item := row{Scope: j.place, Name: registry.ForwardedStack(name), Owner: j.owner(), Of: registry.Forwarded{
 		Stack: name, Endpoint: j.e.rule.Endpoint, Type: j.r.Body.ResourceType, Policy: policy, Made: time.Now().UTC(),
 	}}
 	made, err := j.config.Catalog.Forwarded.Put(ctx, item)
 	if errors.Is(err, registry.ErrExists) { // by an earlier attempt
-		return j.config.Catalog.Forwarded.Get(ctx, item.Scope, item.Name)
+		of, err = j.config.Catalog.Forwarded.Get(ctx, item.Scope, item.Name)
+		return of, false, err
 	}
-	return made, err
+	return made, true, err
 }
 
 // change changes the row of an inner stack.
@@ -230,8 +231,12 @@ func reference(of row) string {
 func (j *job) result(ctx context.Context, of row, s *inner, d *document) (native.Result, row, error) {
 	ref := s.outputs[outputRef]
 	if ref == "" {
+		lacks := j.r.Body.ResourceType
+		if len(d.attributes) > 0 { // for which an endpoint may leave out all outputs
+			lacks += ", or not its attributes " + strings.Join(d.attributes, ", ")
+		}
 		return native.Result{}, of, j.failure("the stack %s is in %s, but has no value of Ref: the endpoint probably does not support %s",
-			of.Of.Stack, s.status, j.r.Body.ResourceType)
+			of.Of.Stack, s.status, lacks)
 	}
 	if s.outputs[outputDigest] != d.digest {
 		return native.Result{}, of, j.failure("the stack %s is in %s, but not as it was requested: something else changed it", of.Of.Stack, s.status)
