@@ -38,6 +38,7 @@ type served struct {
 	dir  string
 	url  string
 	args []string
+	env  []string // in addition to the environment of the test
 	cmd  *exec.Cmd
 	done chan struct{}
 
@@ -56,7 +57,13 @@ func serve(t *testing.T, dir string, args ...string) *served {
 // begin starts a server as serve does, and does not wait for it.
 func begin(t *testing.T, dir string, args ...string) *served {
 	t.Helper()
-	s := &served{t: t, dir: dir, url: "http://" + freeAddress(t)}
+	return beginIn(t, nil, dir, args...)
+}
+
+// beginIn is begin with additional environment of the server.
+func beginIn(t *testing.T, env []string, dir string, args ...string) *served {
+	t.Helper()
+	s := &served{t: t, dir: dir, env: env, url: "http://" + freeAddress(t)}
 	s.args = append([]string{
 		"serve", "--dev", "--listen", strings.TrimPrefix(s.url, "http://"), "--data", dir, "--log-level", "debug",
 	}, args...)
@@ -84,6 +91,7 @@ func (s *served) start() {
 func (s *served) begin() {
 	s.t.Helper()
 	s.cmd = exec.Command("pintle", s.args...)
+	s.cmd.Env = append(os.Environ(), s.env...)
 	output, input, err := os.Pipe()
 	if err != nil {
 		s.t.Fatal(err)

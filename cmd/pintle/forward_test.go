@@ -18,19 +18,37 @@ import (
 
 // victims kills a server after certain calls of an endpoint, before the endpoint answers.
 type victims struct {
+	// asking is locked while a client waits for the answer of the server, which is not killed meanwhile.
+	asking sync.Mutex
+
 	mu      sync.Mutex
 	actions []string // one is removed with each kill
 	server  *served
 	killed  chan string
 }
 
+// during kills a server after the actions that come from a client's call.
+func (v *victims) during(server *served, call func(), actions ...string) {
+	v.asking.Lock()
+	defer v.asking.Unlock()
+	v.mu.Lock()
+	v.server, v.actions = server, actions
+	v.mu.Unlock()
+	call()
+}
+
 // done is an [forwardtest.Endpoint.Done].
 func (v *victims) done(action string) {
 	v.mu.Lock()
-	defer v.mu.Unlock()
-	if at := slices.Index(v.actions, action); at >= 0 {
+	at := slices.Index(v.actions, action)
+	if at >= 0 {
 		v.actions = slices.Delete(v.actions, at, at+1)
+	}
+	v.mu.Unlock()
+	if at >= 0 {
+		v.asking.Lock()
 		_ = v.server.cmd.Process.Kill()
+		v.asking.Unlock()
 		v.killed <- action
 	}
 }
@@ -55,11 +73,6 @@ func TestForwardSurvivesKill(t *testing.T) {
 	endpoint.Done, endpoint.Steps = v.done, 1
 	v.server = serve(t, filepath.Join(t.TempDir(), "data"), "--forward", "AWS::Test::*="+endpoint.URL)
 	name := aws.String("s")
-	arm := func(actions ...string) {
-		v.mu.Lock()
-		defer v.mu.Unlock()
-		v.actions = actions
-	}
 	text := func(name, size string) string {
 		return `{"Parameters": {"Secret": {"Type": "String", "NoEcho": true, "Default": "hunter2&more"}}, "Resources": {
 			"A": {"Type": "AWS::Test::Thing", "Properties": {"Name": "` + name + `", "Size": "1"}},
@@ -82,16 +95,16 @@ func TestForwardSurvivesKill(t *testing.T) {
 		}
 	}
 
-	arm("CreateStack", "CreateStack")
-	v.server.create("s", text("a", "1"))
+	v.during(v.server, func() { v.server.create("s", text("a", "1")) }, "CreateStack", "CreateStack")
 	v.again(t, 2)
 	want(types.StackStatusCreateComplete, "a")
 
-	arm("CreateChangeSet", "DeleteChangeSet", "UpdateStack", "CreateStack", "DeleteStack")
-	_, err := v.server.client().UpdateStack(t.Context(), &cloudformation.UpdateStackInput{StackName: name, TemplateBody: aws.String(text("b", "2"))})
-	if err != nil {
-		t.Fatal(err)
-	}
+	v.during(v.server, func() {
+		_, err := v.server.client().UpdateStack(t.Context(), &cloudformation.UpdateStackInput{StackName: name, TemplateBody: aws.String(text("b", "2"))})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}, "CreateChangeSet", "DeleteChangeSet", "UpdateStack", "CreateStack", "DeleteStack")
 	v.again(t, 5)
 	want(types.StackStatusUpdateComplete, "b")
 
@@ -99,10 +112,11 @@ func TestForwardSurvivesKill(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	arm("DeleteStack", "DeleteStack")
-	if _, err := v.server.client().DeleteStack(t.Context(), &cloudformation.DeleteStackInput{StackName: name}); err != nil {
-		t.Fatal(err)
-	}
+	v.during(v.server, func() {
+		if _, err := v.server.client().DeleteStack(t.Context(), &cloudformation.DeleteStackInput{StackName: name}); err != nil {
+			t.Fatal(err)
+		}
+	}, "DeleteStack", "DeleteStack")
 	v.again(t, 2)
 	if got := v.server.settled(*out.Stacks[0].StackId); got != types.StackStatusDeleteComplete {
 		t.Errorf("status %s", got)

@@ -48,6 +48,12 @@ type asking struct {
 
 func newCluster(t *testing.T, nodes int) *cluster {
 	t.Helper()
+	return newClusterIn(t, nil, nodes)
+}
+
+// newClusterIn is newCluster with additional environment and flags of the nodes.
+func newClusterIn(t *testing.T, env []string, nodes int, more ...string) *cluster {
+	t.Helper()
 	dsn := pgtest.Start(t, pgtest.Options{}).Database(t)
 	c := &cluster{t: t, dsn: dsn, asked: make(chan asking, 16)}
 	balancer := httptest.NewServer(&httputil.ReverseProxy{Rewrite: func(r *httputil.ProxyRequest) {
@@ -73,8 +79,10 @@ func newCluster(t *testing.T, nodes int) *cluster {
 	c.provider = provider.URL
 	dir := t.TempDir()
 	for i := range nodes {
-		c.nodes = append(c.nodes, serve(t, filepath.Join(dir, fmt.Sprint("node-", i)), "--database", dsn,
-			"--key-file", filepath.Join(dir, "keys"), "--public-url", balancer.URL))
+		node := beginIn(t, env, filepath.Join(dir, fmt.Sprint("node-", i)), append([]string{"--database", dsn,
+			"--key-file", filepath.Join(dir, "keys"), "--public-url", balancer.URL}, more...)...)
+		node.ready()
+		c.nodes = append(c.nodes, node)
 	}
 	c.route(0)
 	return c
