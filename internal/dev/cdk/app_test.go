@@ -33,11 +33,17 @@ type app struct {
 // of the server.
 func newApp(t *testing.T, name string, serve ...string) *app {
 	t.Helper()
-	require.Tool(t, "node")
-	tools := require.CDKCLI(t)
+	tools := requireCDK(t)
 	t.Parallel()
 	return &app{t: t, cloud: newCloud(t, serve...),
 		source: absolute(t, filepath.Join("testdata", name, "app.js")), dir: t.TempDir(), tools: tools}
+}
+
+// requireCDK returns the directory where the CDK is installed, or skips the test.
+func requireCDK(t *testing.T) string {
+	t.Helper()
+	require.Tool(t, "node")
+	return require.CDKCLI(t)
 }
 
 func absolute(t *testing.T, path string) string {

@@ -71,6 +71,12 @@ type cloud struct {
 // newCloud starts a server and waits until it is ready. It ends with the test.
 func newCloud(t *testing.T, args ...string) *cloud {
 	t.Helper()
+	return newCloudIn(t, nil, args...)
+}
+
+// newCloudIn is newCloud with additional environment of the server.
+func newCloudIn(t *testing.T, environment []string, args ...string) *cloud {
+	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
@@ -79,7 +85,7 @@ func newCloud(t *testing.T, args ...string) *cloud {
 	if err := listener.Close(); err != nil {
 		t.Fatal(err)
 	}
-	c := &cloud{t: t, dir: t.TempDir(), url: "http://" + address}
+	c := &cloud{t: t, dir: t.TempDir(), url: "http://" + address, env: environment}
 	c.args = append([]string{"serve", "--dev", "--listen", address, "--data", filepath.Join(c.dir, "data"), "--region", region, "--log-level", "debug"}, args...)
 	c.start()
 	t.Cleanup(func() {

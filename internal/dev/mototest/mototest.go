@@ -36,10 +36,17 @@ var listening = regexp.MustCompile(`listening on (\S+)`)
 // New skips the test; see [require.Python]. The server does not verify signatures, so it accepts any key.
 func New(t testing.TB) string {
 	t.Helper()
+	return NewAs(t, Account)
+}
+
+// NewAs is New with another account of callers without a role.
+func NewAs(t testing.TB, account string) string {
+	t.Helper()
 	python := require.Python(t, Module)
 	ctx, cancel := context.WithCancel(context.Background())
 	cmd := exec.CommandContext(ctx, python, "-c", script)
 	cmd.Env = append(os.Environ(), "AWS_CONFIG_FILE="+os.DevNull, "AWS_SHARED_CREDENTIALS_FILE="+os.DevNull, "NO_PROXY=127.0.0.1",
+		"MOTO_ACCOUNT_ID="+account,
 		"AWS_ACCESS_KEY_ID=test", "AWS_SECRET_ACCESS_KEY=test", "AWS_DEFAULT_REGION=us-east-1")
 	stdin, err := cmd.StdinPipe()
 	if err != nil {
