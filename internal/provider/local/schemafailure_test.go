@@ -48,8 +48,8 @@ func TestHasSDK(t *testing.T) {
 }
 
 func TestVariableSecrets(t *testing.T) {
-	secrets := variableSecrets(map[string]string{"MODE": "careful"}, map[string]string{"DB_PASSWORD": "hunter2", "HOME": "/home/a"})
-	if got := secrets.Mask("careful hunter2 /home/a"); got != "***** ***** /home/a" {
+	secrets := variableSecrets(map[string]string{"MODE": "careful"}, map[string]string{"DB_PASSWORD": "hunter2", "HOME": "/folder/a"})
+	if got := secrets.Mask("careful hunter2 /folder/a"); got != "***** ***** /folder/a" {
 		t.Errorf("got %q", got)
 	}
 }
