@@ -270,7 +270,7 @@ func (s *scene) unmade(reason string) {
 }
 
 // exists matches the Reason of a Create that is rejected because the resource exists.
-var exists = regexp.MustCompile(`(?i)exist|already|duplicate|conflict|in use|\btaken\b`)
+var exists = regexp.MustCompile(`(?i)already ?(exists|in use|taken|owned)|duplicate|\btaken\b|\bexists\b`)
 
 // refused finds out why the provider rejects valid properties.
 func (s *scene) refused(p reply) {

@@ -33,35 +33,39 @@ func TestAdoptedAndFailed(t *testing.T) {
 	other := template(map[string]string{"A": thing(`"Name": "a"`)})
 	t.Run("resource unknown", func(t *testing.T) {
 		w := newWorld(t)
-		w.endpoint.Adopt = true
+		w.endpoint.Configure(func(e *forwardtest.Endpoint) { e.Adopt = true })
 		w.wantStatus("s", w.create("s", other), "CREATE_COMPLETE")
-		w.endpoint.Fault = func(action string, _ int) forwardtest.Fault {
-			if action == "DescribeStackResources" {
-				return forwardtest.Break
+		w.endpoint.Configure(func(e *forwardtest.Endpoint) {
+			e.Fault = func(action string, _ int) forwardtest.Fault {
+				if action == "DescribeStackResources" {
+					return forwardtest.Break
+				}
+				return forwardtest.None
 			}
-			return forwardtest.None
-		}
+		})
 		w.wantStatus("t", w.create("t", other), "ROLLBACK_FAILED")
-		w.endpoint.Fault = nil
+		w.endpoint.Configure(func(e *forwardtest.Endpoint) { e.Fault = nil })
 		w.wantStatus("t", w.delete("t"), "DELETE_COMPLETE")
 		w.wantLive("a")
 	})
 	t.Run("owner unknown", func(t *testing.T) {
 		w := newWorld(t)
-		w.endpoint.Adopt = true
+		w.endpoint.Configure(func(e *forwardtest.Endpoint) { e.Adopt = true })
 		w.wantStatus("s", w.create("s", other), "CREATE_COMPLETE")
 		down := false
-		w.endpoint.Fault = func(action string, _ int) forwardtest.Fault {
-			if action == "DescribeStackResources" {
-				down = true
+		w.endpoint.Configure(func(e *forwardtest.Endpoint) {
+			e.Fault = func(action string, _ int) forwardtest.Fault {
+				if action == "DescribeStackResources" {
+					down = true
+				}
+				if down && action == "DescribeStacks" {
+					return forwardtest.Break
+				}
+				return forwardtest.None
 			}
-			if down && action == "DescribeStacks" {
-				return forwardtest.Break
-			}
-			return forwardtest.None
-		}
+		})
 		status := w.create("t", other)
-		w.endpoint.Fault = nil
+		w.endpoint.Configure(func(e *forwardtest.Endpoint) { e.Fault = nil })
 		if status == "ROLLBACK_FAILED" {
 			status = w.delete("t")
 		}
@@ -101,12 +105,14 @@ func TestFlagRemovedAndRecorded(t *testing.T) {
 func TestReplacementLeft(t *testing.T) {
 	w := newWorld(t)
 	w.wantStatus("s", w.create("s", template(map[string]string{"A": thing(`"Name": "a"`)})), "CREATE_COMPLETE")
-	w.endpoint.Fault = func(action string, _ int) forwardtest.Fault {
-		if action == "DescribeStackResources" || action == "DeleteStack" {
-			return forwardtest.Break
+	w.endpoint.Configure(func(e *forwardtest.Endpoint) {
+		e.Fault = func(action string, _ int) forwardtest.Fault {
+			if action == "DescribeStackResources" || action == "DeleteStack" {
+				return forwardtest.Break
+			}
+			return forwardtest.None
 		}
-		return forwardtest.None
-	}
+	})
 	_, err := w.engine.Update(t.Context(), engine.UpdateStack{Stack: w.ref("s"), Template: template(map[string]string{"A": thing(`"Name": "b"`)})})
 	w.must(err)
 	r := w.inbox[0]
@@ -116,7 +122,7 @@ func TestReplacementLeft(t *testing.T) {
 		t.Fatalf("the replacement was created: %+v", result)
 	}
 	w.must(w.engine.Report(t.Context(), r.ID, engine.Outcome{Kind: engine.Provided, Result: result, Delivered: true, Text: err.Error()}))
-	w.endpoint.Fault = nil
+	w.endpoint.Configure(func(e *forwardtest.Endpoint) { e.Fault = nil })
 	w.wantStatus("s", w.serveAll("s"), "UPDATE_ROLLBACK_COMPLETE")
 	w.wantLive("a")
 	w.wantRows(2)
@@ -129,7 +135,9 @@ func TestCheckDown(t *testing.T) {
 	w.config.RetryFor = time.Nanosecond // a call is tried twice, however fast
 	f, err := forward.New(w.config)
 	w.must(err)
-	w.endpoint.Fault = func(string, int) forwardtest.Fault { return forwardtest.Break }
+	w.endpoint.Configure(func(e *forwardtest.Endpoint) {
+		e.Fault = func(string, int) forwardtest.Fault { return forwardtest.Break }
+	})
 	types := []string{"AWS::Test::A", "AWS::Test::B", "AWS::Test::C", "AWS::Test::D"}
 	f.Check(t.Context(), region, types)
 	problem, known := f.Checked(w.account, region, types)

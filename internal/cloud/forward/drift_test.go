@@ -102,39 +102,43 @@ func TestDriftProblems(t *testing.T) {
 	w.create("s", template(map[string]string{"A": thing(`"Name": "a", "Password": {"Ref": "Secret"}`)}))
 
 	w.endpoint.Change("a", "Password", "hunter3")
-	w.endpoint.Silent = true
+	w.endpoint.Configure(func(e *forwardtest.Endpoint) { e.Silent = true })
 	w.wantProblem(w.wantDrift("s", "A UNKNOWN"), "the resource is MODIFIED there, but no difference is known")
-	w.endpoint.Silent = false
+	w.endpoint.Configure(func(e *forwardtest.Endpoint) { e.Silent = false })
 
 	action := "DetectStackResourceDrift"
 	for fault, want := range map[forwardtest.Fault]string{
 		forwardtest.Break: "DetectStackResourceDrift failed: HTTP 500", forwardtest.Lose: "DetectStackResourceDrift failed: ",
 		forwardtest.Garble: "DetectStackResourceDrift failed: ",
 	} {
-		w.endpoint.Fault = func(a string, _ int) forwardtest.Fault {
-			if a == action {
-				return fault
+		w.endpoint.Configure(func(e *forwardtest.Endpoint) {
+			e.Fault = func(a string, _ int) forwardtest.Fault {
+				if a == action {
+					return fault
+				}
+				return forwardtest.None
+			}
+		})
+		w.wantProblem(w.wantDrift("s", "A UNKNOWN"), want)
+	}
+	w.endpoint.Configure(func(e *forwardtest.Endpoint) {
+		e.Fault = func(a string, n int) forwardtest.Fault {
+			if a == action && n%2 == 1 {
+				return forwardtest.Throttle
 			}
 			return forwardtest.None
 		}
-		w.wantProblem(w.wantDrift("s", "A UNKNOWN"), want)
-	}
-	w.endpoint.Fault = func(a string, n int) forwardtest.Fault {
-		if a == action && n%2 == 1 {
-			return forwardtest.Throttle
-		}
-		return forwardtest.None
-	}
+	})
 	w.wantDrift("s", "A MODIFIED", "NOT_EQUAL /Password **** ****")
-	w.endpoint.Fault = nil
+	w.endpoint.Configure(func(e *forwardtest.Endpoint) { e.Fault = nil })
 
-	w.endpoint.NoDrift = true
+	w.endpoint.Configure(func(e *forwardtest.Endpoint) { e.NoDrift = true })
 	w.wantProblem(w.wantDrift("s", "A NOT_CHECKED"), "the endpoint does not detect drift.")
 
 	w.create("p", template(map[string]string{
 		"P": `{"Type": "AWS::Test::Plain"}`, "Q": thing(`"Name": "q", "Opaque": "no access to hunter2&more", "Password": {"Ref": "Secret"}`),
 	}))
-	w.endpoint.NoDrift = false
+	w.endpoint.Configure(func(e *forwardtest.Endpoint) { e.NoDrift = false })
 	problems := w.wantDrift("p", "P NOT_CHECKED", "Q UNKNOWN")
 	if len(problems) != 2 || !strings.Contains(problems[0], "does not support drift detection") || !strings.Contains(problems[1], "no access to *****") {
 		t.Errorf("problems %q", problems)

@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -45,24 +46,30 @@ type world struct {
 // crash is a process that dies at one of its steps: a write of a row or a call of the endpoint.
 type crash struct {
 	store.Store
-	steps  int  // so far
 	at     int  // the step at which it dies; 0 for never
 	after  bool // it dies after the step has had its effect
-	dead   bool
 	cancel context.CancelFunc
+
+	mu    sync.Mutex
+	steps int // so far
+	dead  bool
 }
 
 var errDead = errors.New("the process is dead")
 
 func (c *crash) step(do func() error) error {
+	c.mu.Lock()
 	if c.dead {
+		c.mu.Unlock()
 		return errDead
 	}
 	c.steps++
-	if c.steps != c.at {
+	dies := c.steps == c.at
+	c.dead = dies
+	c.mu.Unlock()
+	if !dies {
 		return do()
 	}
-	c.dead = true
 	if c.after {
 		_ = do() // the process does not see the result
 	}

@@ -46,7 +46,7 @@ const (
 	Stall
 )
 
-// Endpoint is the endpoint. Set its fields before the first call.
+// Endpoint is the endpoint. Set its fields before the first call, or later with Configure.
 type Endpoint struct {
 	// URL is the endpoint's URL.
 	URL string
@@ -117,6 +117,13 @@ func Start(t testing.TB) *Endpoint {
 	t.Cleanup(server.Close)
 	e.URL = server.URL
 	return e
+}
+
+// Configure calls change, which may set fields, while the endpoint handles no call.
+func (e *Endpoint) Configure(change func(*Endpoint)) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	change(e)
 }
 
 // Calls returns how often an action was called.
