@@ -372,7 +372,7 @@ func writeJUnit(w io.Writer, target string, r check.Report) error {
 			if f.Scenario != o.ID {
 				continue
 			}
-			text := fmt.Sprintf("rule: %s\nwhy: %s\nfix: %s\n%ssent: %s\ncame: %s\n",
+			text := fmt.Sprintf("rule: %s\nwhy: %s\nfix: %s\n%srequest: %s\nresponse: %s\n",
 				f.Statement, f.Why, f.Remedy.Text, margined(f.Remedy.Snippet, 4), f.Request, f.Response)
 			if f.Severity == check.Note {
 				fmt.Fprintf(&output, "note: %s [%s]\n", f.Detail, f.ID)

@@ -216,24 +216,24 @@ func extras(s *scene) {
 			return member("PintleCheckObject", `{"a": [1, true, null]}`)(member("PintleCheckText", `"x"`)(document))
 		}
 	})
-	s.tell(of, p, "unknown-field-refused")
+	s.judgeCreate(of, p, "unknown-field-refused")
 	if s.run.config.Dialect != wire.ROS {
 		of, p = s.create(with(first, "ServiceTimeout", value.Str("300")), "with ServiceTimeout", nil)
-		s.tell(of, p, "service-timeout-refused")
+		s.judgeCreate(of, p, "service-timeout-refused")
 	}
 	const canary = "pintle-check-canary-5f1d0c"
 	state := with(first, "PintleCheckSecret", value.Str(canary))
 	of, p = s.create(state, "with an unknown property", func(o *harness.Order) {
 		o.Secrets = append(slices.Clone(o.Secrets), canary)
 	})
-	s.tell(of, p, "") // a provider that validates its properties refuses it
+	s.judgeCreate(of, p, "") // a provider that validates its properties refuses it
 	if s.err == nil && p.failed() {
 		s.afterFailure(of, p, state)
 	}
 }
 
-// tell judges a Create whose properties are valid apart from the subject of the rule.
-func (s *scene) tell(of *resource, p reply, refused string) {
+// judgeCreate judges a Create whose properties are valid apart from the subject of the rule.
+func (s *scene) judgeCreate(of *resource, p reply, refused string) {
 	switch {
 	case s.err != nil:
 	case p.failed() && refused != "":

@@ -535,6 +535,33 @@ def handler(event, context):
 	}
 }
 
+// TestRejectedAfterLeftover checks that a Create that finds a resource whose Delete failed is not taken for a Delete that did nothing.
+func TestRejectedAfterLeftover(t *testing.T) {
+	require.Tool(t, "python3")
+	c := script(t, "index.py", `
+import json, os, urllib.request
+def handler(event, context):
+    answer = {"Status": "SUCCESS", "PhysicalResourceId": event.get("PhysicalResourceId", "note")}
+    path, once = (os.path.join(os.environ["NOTES"], name) for name in ("note", "once"))
+    if event["RequestType"] == "Create":
+        if os.path.exists(path):
+            answer = {"Status": "FAILED", "Reason": "the note exists", "PhysicalResourceId": "not-created"}
+        open(path, "w").close()
+    elif event["RequestType"] == "Delete" and event["PhysicalResourceId"] == "note":
+        if os.path.exists(once):
+            answer.update(Status="FAILED", Reason="the note is in use")
+        else:
+            os.remove(path)
+        open(once, "w").close()
+    answer.update({k: event[k] for k in ("StackId", "RequestId", "LogicalResourceId")})
+    urllib.request.urlopen(urllib.request.Request(event["ResponseURL"], json.dumps(answer).encode(), {"Content-Type": ""}, method="PUT"))
+`)
+	c.Only = []string{"life", "unchanged", "new-process"}
+	if got, want := found(run(t, c)), []string{"create-refused", "delete-refused"}; !slices.Equal(got, want) {
+		t.Errorf("found %q, want %q", got, want)
+	}
+}
+
 // TestNamedResource checks a provider whose resources have unique names, and which ignores a Delete with invalid properties. No scenario
 // may find the resource of another one.
 func TestNamedResource(t *testing.T) {

@@ -48,7 +48,7 @@ func (fi *findings) shown(text string) string {
 	return text
 }
 
-// came summarizes the answer.
+// responseText summarizes a response.
 func (fi *findings) responseText(p reply) string {
 	switch a := p.Response; {
 	case p.Problem != nil:

@@ -275,7 +275,8 @@ var exists = regexp.MustCompile(`(?i)already ?(exists|in use|taken|owned)|duplic
 // refused finds out why the provider rejects valid properties.
 func (s *scene) refused(p reply) {
 	if s.run.created == yes {
-		if s.run.deleted && exists.MatchString(p.Response.Reason) && !slices.ContainsFunc(s.resources, func(r *resource) bool { return r.live }) {
+		left := len(s.run.report.Left) > 0 || slices.ContainsFunc(s.resources, func(r *resource) bool { return r.live })
+		if s.run.deleted && !left && exists.MatchString(p.Response.Reason) {
 			s.find("not-deleted", p, "a resource with these properties was created and then deleted, both with SUCCESS, but the new Create finds it")
 		} else {
 			s.find("create-refused", p, "a Create with the same properties succeeded before")

@@ -24,14 +24,13 @@ const (
 // compareAll compares resources. Forwarded resources are compared at the same time, because their endpoints may take
 // seconds for each.
 func (d *Detector) compareAll(ctx context.Context, stack store.Stack, instances []store.Instance) (map[wire.LogicalID]Resource, error) {
-	bounded, cancel := context.WithTimeout(ctx, within)
-	defer cancel()
 	var (
-		mu      sync.Mutex
-		problem error
-		calls   sync.WaitGroup
-		checked = make(map[wire.LogicalID]Resource, len(instances))
-		slots   = make(chan struct{}, atOnce)
+		mu        sync.Mutex
+		problem   error
+		calls     sync.WaitGroup
+		checked   = make(map[wire.LogicalID]Resource, len(instances))
+		forwarded []store.Instance
+		slots     = make(chan struct{}, atOnce)
 	)
 	compare := func(ctx context.Context, i store.Instance) {
 		r, err := d.compare(ctx, stack, i)
@@ -44,8 +43,13 @@ func (d *Detector) compareAll(ctx context.Context, stack store.Stack, instances 
 	for _, i := range instances {
 		if i.Body == nil || d.types.ForwardedTo(i.Body.Type) == "" {
 			compare(ctx, i)
-			continue
+		} else {
+			forwarded = append(forwarded, i)
 		}
+	}
+	bounded, cancel := context.WithTimeout(ctx, within)
+	defer cancel()
+	for _, i := range forwarded {
 		calls.Go(func() {
 			slots <- struct{}{}
 			defer func() { <-slots }()
@@ -91,6 +95,9 @@ func (d *Detector) compare(ctx context.Context, stack store.Stack, i store.Insta
 		return r, nil
 	case failed:
 		r.Status, r.Problem = Unknown, redact.Of(i.Body.Properties.Secrets()).Mask(unknown.Text)
+		return r, nil
+	case err != nil && ctx.Err() != nil: // the limit for forwarded resources
+		r.Status, r.Problem = Unknown, "There was no time to read it. Detect drift again, or only that of this resource."
 		return r, nil
 	case err != nil:
 		return r, err

@@ -92,6 +92,7 @@ var goFrame = regexp.MustCompile(`(?m)^([^\s(].*)\(.*\)\n\t(\S+:\d+)`)
 
 // failureText returns the part of a program's standard error that says why it failed, in one line.
 func failureText(printed string, secrets *redact.Secrets) string {
+	printed = secrets.Mask(printed) // as a whole, because a secret may contain what ends a panic
 	text, place := printed, ""
 	if at := panicStart.FindStringIndex(printed); at != nil {
 		var trace string
@@ -104,7 +105,7 @@ func failureText(printed string, secrets *redact.Secrets) string {
 			}
 		}
 	}
-	text = strings.Join(strings.Fields(strings.ToValidUTF8(secrets.Mask(text), "?")), " ")
+	text = strings.Join(strings.Fields(strings.ToValidUTF8(text, "?")), " ")
 	if most := maxSchemaFailure - len(place); len(text) > most {
 		text = redact.CutRune(text[:max(most-len("…"), 0)]) + "…"
 	}
@@ -112,16 +113,25 @@ func failureText(printed string, secrets *redact.Secrets) string {
 }
 
 // variableSecrets returns the values that the text of a failure must not contain: those of the provider's own variables, and those of
-// inherited ones whose names say that they are secret.
+// inherited ones whose names say that they are secret or that are URLs with a password. Go indents the lines of a panic, so each line is
+// found by itself.
 func variableSecrets(own, env map[string]string) *redact.Secrets {
 	secrets := slices.Collect(maps.Values(own))
 	for name, value := range env {
 		if secretVariable.MatchString(name) {
 			secrets = append(secrets, value)
 		}
+		if password := urlPassword.FindStringSubmatch(value); password != nil {
+			secrets = append(secrets, value, password[1])
+		}
 	}
-	return redact.Of(secrets)
+	masked := &redact.Secrets{Shortest: redact.ShortSecret, Spell: spellings}
+	masked.Add(secrets...)
+	return masked
 }
 
 // secretVariable matches the names of variables that are likely to contain secrets.
-var secretVariable = regexp.MustCompile(`(?i)(secret|passw|passphrase|private|credential|token|api_?key|access_?key)`)
+var secretVariable = regexp.MustCompile(`(?i)(secret|passw|passphrase|private|credential|token|api_?key|access_?key|dsn|(^|_)auth(_|$)|conn(ection)?_?str)`)
+
+// urlPassword matches a URL with a user and a password.
+var urlPassword = regexp.MustCompile(`://[^/?#\s]*?:([^/?#\s]+)@`)

@@ -48,8 +48,29 @@ func TestHasSDK(t *testing.T) {
 }
 
 func TestVariableSecrets(t *testing.T) {
-	secrets := variableSecrets(map[string]string{"MODE": "careful"}, map[string]string{"DB_PASSWORD": "hunter2", "HOME": "/folder/a"})
-	if got := secrets.Mask("careful hunter2 /folder/a"); got != "***** ***** /folder/a" {
-		t.Errorf("got %q", got)
+	const key = "-----BEGIN KEY-----\nfirstline\n\nlastline\n-----END KEY-----\n"
+	secrets := variableSecrets(map[string]string{"MODE": "careful", "KEY": key}, map[string]string{
+		"DB_PASSWORD": "hunter2", "HOME": "/folder/a", "DATABASE_URL": "postgres://user:letmein@db.local/app", "SENTRY_DSN": "dsn-dsn",
+		"NPM_AUTH": "auth-auth", "AUTHOR": "someone", "AWS_ENDPOINT_URL": "http://127.0.0.1:1/a:b@c",
+	})
+	for text, want := range map[string]string{
+		"careful hunter2 /folder/a":                      "***** ***** /folder/a",
+		"postgres://user:letmein@db.local/app letmein":   "***** *****",
+		"dsn-dsn auth-auth someone http://127.0.0.1:1/a": "***** ***** someone http://127.0.0.1:1/a",
+	} {
+		if got := secrets.Mask(text); got != want {
+			t.Errorf("%s: got %q, want %q", text, got, want)
+		}
+	}
+	for _, printed := range []string{
+		"panic: bad key " + key, "panic: bad key " + strings.ReplaceAll(key, "\n", "\n\t"), "panic: " + strings.Repeat("x", maxSchemaFailure-10) + key,
+		key,
+	} {
+		got := failureText(printed, secrets)
+		for _, part := range []string{"BEGIN", "firstline", "lastline"} {
+			if strings.Contains(got, part) {
+				t.Errorf("%q shows a part of a secret: %q", printed, got)
+			}
+		}
 	}
 }
